@@ -469,6 +469,24 @@ pub struct Evidence {
     pub mpi_writes: Vec<PatternWrites>,
     /// Remarks in plain sentences.
     pub notes: Vec<String>,
+    /// While executions of a sweep are put together: which of the remarks are of executions.
+    #[serde(skip)]
+    pub noted: Vec<Noted>,
+}
+
+/// A remark on executions of a sweep.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Noted {
+    /// Its place among the remarks.
+    pub place: usize,
+    /// As the first of the executions made it.
+    pub text: String,
+    /// Which that was.
+    pub first: String,
+    /// How many made it.
+    pub executions: usize,
+    /// All made it with the same figures.
+    pub is_same: bool,
 }
 
 /// How others competed with the ranks for processors. `None`: the kernel does not report it.

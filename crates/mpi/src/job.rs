@@ -63,6 +63,7 @@ fn node(world: &World, rank_cpus: [i64; 2]) -> Node {
         cpu: here.cpu,
         cpus: world.node_cpus,
         rank_cpus: rank_cpus.map(|cpus| cpus as u32),
+        cpu_numbers: world.node_cpu_numbers.clone(),
         memory_bytes: here.memory_bytes,
         clock: clock::best().name().into(),
         ranks: Vec::new(),

@@ -8,6 +8,7 @@ use crate::error::MpiError;
 use crate::launcher::{self, Launcher};
 use crate::patience::{Crowd, Patience};
 use crate::shim::Shim;
+use model::run::spans;
 use std::ffi::c_int;
 use std::rc::Rc;
 
@@ -69,6 +70,8 @@ pub struct World {
     pub thread_level: i32,
     /// Processors that the ranks of this machine may use, all together.
     pub node_cpus: u32,
+    /// Their numbers: spans, first and last.
+    pub node_cpu_numbers: Vec<[u32; 2]>,
     /// How ranks of this machine may wait.
     pub crowd: Crowd,
     /// The communicator of this machine's ranks.
@@ -119,6 +122,7 @@ impl World {
             node_size: 1,
             thread_level,
             node_cpus: 0,
+            node_cpu_numbers: Vec::new(),
             crowd: Crowd::default(),
             node_comm: SELF,
         };
@@ -166,7 +170,7 @@ impl World {
     fn be_one_machine(&mut self, cpus: &[i64; AFFINITY_WORDS]) -> Result<(), MpiError> {
         (self.node_rank, self.node_size) = (self.rank, self.size);
         (self.node, self.nodes, self.machines) = (0, 1, vec![0; self.size as usize]);
-        self.node_cpus = count(cpus);
+        (self.node_cpus, self.node_cpu_numbers) = (count(cpus), numbers(cpus));
         self.crowd = Crowd::new(self.node_size, self.node_cpus);
         // No copy: of the fourth communicator MPICH takes 1.9 MB for a thousand more, on every rank, and
         // an MPI file has one too.
@@ -190,7 +194,7 @@ impl World {
         self.reduce_all(self.all, &mut machines, Reduce::Sum)?;
         self.machines = machines.into_iter().map(|machine| machine as u32).collect();
         let cpus = self.reduce(self.node_comm, affinity(), Reduce::Or)?;
-        self.node_cpus = count(&cpus);
+        (self.node_cpus, self.node_cpu_numbers) = (count(&cpus), numbers(&cpus));
         self.crowd = Crowd::new(self.node_size, self.node_cpus);
         Ok(())
     }
@@ -525,6 +529,12 @@ const AFFINITY_WORDS: usize = 64;
 
 fn count(cpus: &[i64; AFFINITY_WORDS]) -> u32 {
     cpus.iter().map(|word| word.count_ones()).sum()
+}
+
+/// The numbers of processors of which each has a bit.
+fn numbers(cpus: &[i64; AFFINITY_WORDS]) -> Vec<[u32; 2]> {
+    let is_set = |at: &u32| cpus[(at / i64::BITS) as usize] >> (at % i64::BITS) & 1 == 1;
+    spans((0..AFFINITY_WORDS as u32 * i64::BITS).filter(is_set))
 }
 
 /// The processors this process may use, one bit each.

@@ -3,8 +3,8 @@
 
 use crate::columns::{Media, ROWS, TIMES, Value, shown};
 use crate::own_time::is_service;
-use crate::table::grid::{self, Kind};
-use crate::table::remarks;
+use crate::table::grid::{self, Kind, Line};
+use crate::table::{nodes_sheet, remarks};
 use crate::text::{at_least, escape};
 use model::run::{Host, LabelRow, Row, Run, TimeRow};
 use model::units::Measure;
@@ -13,6 +13,9 @@ use std::io::{self, Write};
 
 const DUE: &str = "Where there is a row .service, times of the operation count from when it was due; those of the row \
                    .service are of its calls alone.\n\n";
+
+/// Significant digits of the rates of machines.
+const NODE_DIGITS: i32 = 3;
 
 /// Writes the report of a run.
 ///
@@ -74,6 +77,28 @@ fn times(run: &Run, out: &mut String) {
     table(out, &heads, run.times.iter().map(line));
 }
 
+/// The machines of a job side by side.
+fn nodes(run: &Run, out: &mut String) {
+    let Some(sheet) = nodes_sheet(run) else { return };
+    let columns = &sheet.grid.columns;
+    let texts = sheet.grid.texts(NODE_DIGITS);
+    let mut row = 0;
+    let mut lines: Vec<Vec<String>> = Vec::new();
+    for line in &sheet.grid.lines {
+        match line {
+            Line::Heading(text) => {
+                let empty = columns.iter().skip(1).map(|_| String::new());
+                lines.push(std::iter::once(plain(text)).chain(empty).collect());
+            }
+            Line::Cells { .. } => {
+                lines.push(texts.iter().map(|column| plain(column[row].trim())).collect());
+                row += 1;
+            }
+        }
+    }
+    table(out, &columns.iter().map(head).collect::<Vec<_>>(), lines.into_iter());
+}
+
 fn head(heading: &grid::Column) -> String {
     let of = if heading.unit.is_empty() { "" } else { " of " };
     format!("{}{of}{}", heading.name, heading.unit)
@@ -119,6 +144,7 @@ fn render(run: &Run) -> String {
     if !run.times.is_empty() {
         times(run, &mut out);
     }
+    nodes(run, &mut out);
     evidence(run, &mut out);
     out
 }
@@ -129,7 +155,7 @@ fn title(run: &Run) -> String {
         format!("{} ranks", header.ranks),
         plain(&header.backend),
         plain(&file_systems(&header.host)),
-        plain(&header.host.name),
+        header.job.as_ref().map_or(plain(&header.host.name), |job| plain(&remarks::job(job))),
         remarks::duration(run).unwrap_or_default(),
         plain(&header.started),
         if header.trace.is_none() { format!("seed {}", header.seed) } else { String::new() },
@@ -176,7 +202,7 @@ fn evidence(run: &Run, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::sample::{HARD_LABELS, aborted, any_run, labelled, listing1};
+    use crate::tests::sample::{HARD_LABELS, aborted, any_run, labelled, listing1, on_machines};
     use proptest::prelude::*;
 
     /// Cells of a line as a reader of tables finds them.
@@ -236,5 +262,18 @@ mod tests {
         fn any_run_is_well_formed(run in any_run()) {
             check(&render(&run));
         }
+    }
+
+    #[test]
+    fn a_job_names_its_library_and_all_machines() {
+        let text = render(&on_machines());
+        check(&text);
+        let head = text.lines().nth(2).expect("a head");
+        assert!(
+            head.contains("MPICH 5.0.2, mpiexec, 2 nodes: n1 (ranks 0), n2 (ranks 1)"),
+            "{head}"
+        );
+        let slow = text.lines().find(|line| line.starts_with("| w: write")).expect("a line");
+        assert!(slow.ends_with("| n2 |"), "{slow}");
     }
 }

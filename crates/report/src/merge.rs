@@ -3,7 +3,7 @@
 //! Figures are never added up over executions: every row keeps its cell and repetition. What has
 //! no place for them is joined: places in the text, evidence, remarks.
 
-use model::run::{Contention, Evidence, Mark, Param, Run, Site};
+use model::run::{Contention, Evidence, Mark, Noted, Param, Run, Site};
 use model::sweep::{Execution, Sweep};
 use std::collections::HashMap;
 
@@ -17,6 +17,9 @@ pub fn whole(cells: &[&Run], grid: &Sweep) -> Run {
     let (mut run, mut sweep) = (Run::clone(first), grid.clone());
     let shared = |param: &Param| cells.iter().all(|cell| cell.run.params.contains(param));
     run.run.params.retain(shared);
+    // Those of some points come with their executions.
+    let everywhere = |note: &String| cells.iter().all(|one| one.run.evidence.notes.contains(note));
+    run.run.evidence.notes.retain(everywhere);
     for (cell, own) in sweep.cells.iter_mut().zip(cells) {
         cell.ranks = own.run.ranks;
         cell.params = own.run.params.clone();
@@ -109,6 +112,8 @@ pub fn add(run: &mut Run, execution: Run) -> HashMap<u32, u32> {
     // Of a comparison each side shows its marks.
     let side = if sweep.versus { format!("first at {cell}, ") } else { String::new() };
     sweep.order.extend(order);
+    let executions = sweep.order.len();
+    add_notes(&mut whole.evidence, &header.evidence.notes, &name, executions);
     add_evidence(&mut whole.evidence, header.evidence, &name, &side);
     numbers
 }
@@ -198,9 +203,31 @@ fn add_evidence(whole: &mut Evidence, added: Evidence, name: &str, side: &str) {
     for mark in added.marks {
         add_mark(&mut whole.marks, mark, name, side);
     }
-    let new = |note: &String| !whole.notes.iter().any(|known| is_same(known, note));
-    let notes: Vec<String> = added.notes.iter().filter(|note| new(note)).cloned().collect();
-    whole.notes.extend(notes);
+}
+
+/// A remark of which every execution has its own figures stands once, with those of the first and with
+/// how many made it. What all say alike, or is said before any execution, needs no such words.
+fn add_notes(whole: &mut Evidence, added: &[String], name: &str, executions: usize) {
+    for note in added {
+        let same = |noted: &&mut Noted| is_same(&noted.text, note);
+        if let Some(noted) = whole.noted.iter_mut().find(same) {
+            noted.executions += 1;
+            noted.is_same &= noted.text == *note;
+        } else if whole.notes.iter().all(|known| known != note) {
+            let (place, text, first) = (whole.notes.len(), note.clone(), name.to_string());
+            whole.notes.push(note.clone());
+            whole.noted.push(Noted { place, text, first, executions: 1, is_same: true });
+        }
+    }
+    for noted in &whole.noted {
+        let Some(shown) = whole.notes.get_mut(noted.place) else { continue };
+        let Noted { text, first, executions: seen, .. } = noted;
+        *shown = match noted.is_same && *seen == executions {
+            true => text.clone(),
+            false if *seen == 1 => format!("at {first}: {text}"),
+            false => format!("in {seen} executions, first at {first}: {text}"),
+        };
+    }
 }
 
 /// Mean of two shares by the bytes they are of.
@@ -301,6 +328,8 @@ mod tests {
         assert_eq!(evidence.marks[0].executions, Some(2));
         assert_eq!((evidence.page_cache_share, evidence.storage_read_bytes), (Some(0.5), Some(14)));
         assert_eq!(header.sweep.as_ref().unwrap().order.len(), 2);
+        let note = "in 2 executions, first at repetition 0: 3 ranks share 2 processors";
+        assert_eq!(evidence.notes, [note]);
         add(&mut run, execution(0, 2, 4));
         assert_eq!(run.run.evidence.storage_read_bytes, None, "one could not tell");
     }

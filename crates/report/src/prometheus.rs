@@ -3,7 +3,7 @@
 
 use crate::columns::{OPERATIONS, ROWS, SECONDS};
 use model::escape::{cell, is_harmful};
-use model::run::{Host, Row, Run};
+use model::run::{Host, NodeRow, Row, Run};
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
@@ -170,6 +170,51 @@ fn directories(host: &Host, out: &mut String) {
     }
 }
 
+/// The MPI job and its machines, and the rates of each.
+fn nodes(run: &Run, out: &mut String) {
+    let Some(job) = &run.run.job else { return };
+    let help = "The MPI job that executed the run.";
+    let facts = [("mpi", &job.mpi), ("launcher", &job.launcher), ("batch", &job.batch)];
+    let facts = facts.map(|(name, text)| (name, text.clone())).to_vec();
+    Metric::new(out, "parabench_job_info", "gauge", help).line("", &facts, 1.0);
+    let mut metric = Metric::new(out, "parabench_node_ranks", "gauge", "Ranks on each machine.");
+    for (at, node) in job.nodes.iter().enumerate() {
+        let facts = vec![("node", at.to_string()), ("host", node.host.clone())];
+        metric.line("", &with(facts, "ranks", &node.spans()), f64::from(node.size()));
+    }
+    type Rate = fn(&NodeRow) -> Option<f64>;
+    let rates: [(&str, &str, Rate); 2] = [
+        ("parabench_node_bandwidth_bytes_per_second", "Bytes per second of a machine.", |row| {
+            row.mib_s.map(|rate| rate * 1024.0 * 1024.0)
+        }),
+        ("parabench_node_operations_per_second", "Operations per second of a machine.", |row| {
+            row.ops_s
+        }),
+    ];
+    for (name, help, rate) in rates {
+        let mut metric = Metric::new(out, name, "gauge", help);
+        for (row, rate) in run.run.node_rows.iter().filter_map(|row| Some((row, rate(row)?))) {
+            metric.line("", &of_node(run, row), rate);
+        }
+    }
+}
+
+fn of_node(run: &Run, row: &NodeRow) -> Labels<'static> {
+    let nodes = run.run.nodes_at(row.cell);
+    let host = nodes.get(row.node as usize).map_or(String::new(), |node| node.host.clone());
+    let mut labels = vec![
+        ("node", row.node.to_string()),
+        ("host", host),
+        ("label", row.label.clone()),
+        ("op", row.op.clone()),
+    ];
+    if row.cell > 0 || row.repetition > 0 {
+        labels.push(("cell", row.cell.to_string()));
+        labels.push(("repetition", row.repetition.to_string()));
+    }
+    labels
+}
+
 fn about(run: &Run, out: &mut String) {
     let header = &run.run;
     let facts = vec![
@@ -184,6 +229,7 @@ fn about(run: &Run, out: &mut String) {
         ("started", header.started.clone()),
     ];
     Metric::new(out, "parabench_run_info", "gauge", "What ran where.").line("", &facts, 1.0);
+    nodes(run, out);
     directories(&header.host, out);
     let mut metric = Metric::new(out, "parabench_ranks", "gauge", "Ranks of the run.");
     metric.line("", &vec![], f64::from(header.ranks));
@@ -208,7 +254,7 @@ fn about(run: &Run, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::sample::{HARD_LABELS, aborted, any_run, labelled, listing1};
+    use crate::tests::sample::{HARD_LABELS, aborted, any_run, labelled, listing1, on_machines};
     use model::escape;
     use proptest::prelude::*;
     use std::collections::{HashMap, HashSet};
@@ -314,6 +360,19 @@ mod tests {
             let mut seen = HashSet::new();
             run.rows.retain(|row| seen.insert((row.label.clone(), row.op.clone(), row.cell, row.repetition)));
             check(&render(&run));
+        }
+    }
+
+    #[test]
+    fn a_job_names_its_library_and_all_machines() {
+        let text = render(&on_machines());
+        assert!(
+            text.contains("parabench_job_info{mpi=\"MPICH 5.0.2\",launcher=\"mpiexec\""),
+            "{text}"
+        );
+        for (node, rate) in [("n1", 80), ("n2", 20)] {
+            let host = format!("host=\"{node}\",label=\"w\",op=\"write\"}} {}", rate << 20);
+            assert!(text.contains(&host), "{host}: {text}");
         }
     }
 }

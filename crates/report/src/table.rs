@@ -95,6 +95,11 @@ pub(crate) fn sheets(run: &Run) -> Vec<Sheet> {
     .collect()
 }
 
+/// The table of machines side by side.
+pub(crate) fn nodes_sheet(run: &Run) -> Option<Sheet> {
+    nodes::sheet(run)
+}
+
 /// The tables of a sweep as text of up to `columns`; "" for a run without one.
 pub(crate) fn sweep_text(run: &Run, columns: usize) -> String {
     sweep::render(run, Terminal { columns, color: false })

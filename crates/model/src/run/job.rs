@@ -35,6 +35,9 @@ pub struct Node {
     pub cpus: u32,
     /// Processors that each rank may use: the fewest and the most. Fewer than `cpus`: ranks are bound.
     pub rank_cpus: [u32; 2],
+    /// Their numbers: spans of processors that follow each other, first and last. Empty: not recorded.
+    #[serde(default)]
+    pub cpu_numbers: Vec<[u32; 2]>,
     /// Main memory, bytes.
     pub memory_bytes: u64,
     /// Its clock: "tsc", "monotonic_raw" or "monotonic".
@@ -115,11 +118,31 @@ impl Node {
 
     /// Its ranks as text, "0-3,8".
     pub fn spans(&self) -> String {
-        let span = |[first, last]: &[u32; 2]| match first == last {
-            true => first.to_string(),
-            false => format!("{first}-{last}"),
+        shown(&self.ranks)
+    }
+
+    /// Its ranks may use fewer processors than all of them together.
+    pub fn is_bound(&self) -> bool {
+        self.rank_cpus[1] > 0 && self.rank_cpus[0] < self.cpus
+    }
+
+    /// `ranks bound to 1 processor each of 0-3`, `ranks free on the processors 0-3`; `None`: not recorded.
+    pub fn binding(&self) -> Option<String> {
+        let numbers = shown(&self.cpu_numbers);
+        let [fewest, most] = self.rank_cpus;
+        if numbers.is_empty() {
+            return None;
+        }
+        let count = match (fewest == most, most) {
+            (true, 1) => "1 processor".into(),
+            (true, _) => format!("{most} processors"),
+            (false, _) => format!("{fewest} to {most} processors"),
         };
-        self.ranks.iter().map(span).collect::<Vec<_>>().join(",")
+        Some(match self.is_bound() {
+            true => format!("ranks bound to {count} each of {numbers}"),
+            false if most == 1 => format!("all ranks on processor {numbers}"),
+            false => format!("each rank free on the processors {numbers}"),
+        })
     }
 }
 
@@ -183,6 +206,15 @@ pub fn spans(ranks: impl IntoIterator<Item = u32>) -> Vec<[u32; 2]> {
     spans
 }
 
+/// `0-3,8`
+fn shown(spans: &[[u32; 2]]) -> String {
+    let span = |[first, last]: &[u32; 2]| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    };
+    spans.iter().map(span).collect::<Vec<_>>().join(",")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -238,5 +270,24 @@ mod tests {
         header.job = Some(Job { nodes, ..Job::default() });
         assert_eq!([0, 2, 3, 4, 5].map(|rank| header.host_of(rank)), ["a", "a", "b", "b", "a"]);
         assert_eq!((header.host_of(6), header.cpus()), ("a", 12));
+    }
+
+    #[test]
+    fn a_machine_says_which_processors_its_ranks_may_use() {
+        let node = |cpus, rank_cpus, cpu_numbers: &[[u32; 2]]| Node {
+            cpus,
+            rank_cpus,
+            cpu_numbers: cpu_numbers.to_vec(),
+            ..Node::default()
+        };
+        let said = |node: Node| node.binding().unwrap_or_default();
+        assert_eq!(said(node(2, [1, 1], &[[0, 1]])), "ranks bound to 1 processor each of 0-1");
+        assert_eq!(
+            said(node(5, [1, 2], &[[0, 3], [8, 8]])),
+            "ranks bound to 1 to 2 processors each of 0-3,8"
+        );
+        assert_eq!(said(node(2, [2, 2], &[[0, 1]])), "each rank free on the processors 0-1");
+        assert_eq!(said(node(1, [1, 1], &[[3, 3]])), "all ranks on processor 3");
+        assert_eq!(node(2, [1, 1], &[]).binding(), None, "an older run does not tell");
     }
 }

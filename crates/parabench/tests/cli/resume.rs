@@ -208,6 +208,23 @@ fn a_sweep_that_is_whole_is_printed() {
     scene.parabench(&format!("{LINE} --resume r")).exits(0).out_is(&done.out);
     fs::write(scene.path("x.ppl"), PROGRAM.replace("4k", "8k")).expect("written");
     scene.parabench(&format!("{LINE} --resume r")).exits(2).err_has("x.ppl has changed");
+    scene.parabench(&format!("{LINE} --resume r")).exits(2).err_has("nothing is missing");
+    fs::write(scene.path("x.ppl"), PROGRAM).expect("written");
+    for (line, said) in [
+        (LINE.replace("n=1..3+1", "n=1,2"), "the grid was n=1,2,3, now it is n=1,2"),
+        (LINE.replace("--reps 3", "--reps 50"), "--reps was 3, now it is 50"),
+        (format!("{LINE} --warm-up 2"), "--warm-up was 0, now it is 2"),
+        (format!("{LINE} stop=500"), "parameter stop was 0, now it is 500"),
+        (LINE.replace("--events", "--only work"), "--only was not given, now it is work"),
+        (LINE.replace("--dir d", "--dir other"), "--dir was "),
+        (format!("{LINE} -n 2"), "the number of ranks at n=1 was 1, now it is 2"),
+    ] {
+        let done = scene.parabench(&format!("{line} --resume r")).exits(2);
+        done.err_has("nothing is missing of the sweep, and this is another one").err_has(said);
+    }
+    let more = format!("{} --resume r", LINE.replace("--reps 3", "--reps 4"));
+    scene.parabench(&more).exits(2).err_has("none can be added");
+    scene.parabench("run --resume r --reps 9").exits(2).err_has("takes all options");
     assert_eq!(scene.text("r/run.json"), before);
 }
 
@@ -239,7 +256,7 @@ fn what_cannot_be_resumed_is_refused() {
         ),
         (format!("{LINE} stop=5 --seed 7"), "--seed was 42, now it is 7"),
         (format!("{LINE} stop=5 --backend mem"), "--backend was posix, now it is mem"),
-        (format!("{LINE} stop=5 -n 2"), "ranks at n=1 was 1, now it is 2"),
+        (format!("{LINE} stop=5 -n 2"), "the number of ranks at n=1 was 1, now it is 2"),
         ("run x.ppl --dir d stop=5".into(), "asks for no sweep"),
         ("run --reps 9".into(), "takes all options from the sweep"),
     ] {

@@ -25,6 +25,17 @@ fn more_ranks_than_processors_are_crowded() {
 }
 
 #[test]
+fn ranks_that_are_bound_say_to_which_processors() {
+    for mpi in testing::all() {
+        let scene = Scene::new().file("x.ppl", "stat(\".\"); barrier;");
+        let line = ["-c", "0", PARABENCH, "run", "x.ppl", "--format", "markdown"];
+        let launch = mpi.launch(2, "taskset").args(line);
+        let done = scene.command(launch.command).run().exits(0);
+        assert!(done.out.contains("all ranks on processor 0"), "under {}: {}", mpi.name, done.out);
+    }
+}
+
+#[test]
 fn a_run_says_what_ran_where() {
     for mpi in testing::all() {
         let scene = Scene::new().file("x.ppl", "write(\"f-$$rank\", 4k);");

@@ -103,7 +103,7 @@ fn facts(run: &Run) -> Markup {
     let header = &run.run;
     let host = &header.host;
     let mut facts = vec![
-        ("host", host.name.clone()),
+        (if remarks::hosts(run) == host.name { "host" } else { "hosts" }, remarks::hosts(run)),
         ("storage", remarks::storage(run)),
         ("directory", host.directory.clone()),
         ("evidence", remarks::facts(run).join(" · ")),

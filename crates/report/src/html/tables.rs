@@ -3,7 +3,7 @@
 use super::{note, scroll};
 use crate::markup::{Element, Markup, element};
 use crate::table::grid::{Cell, Column, Grid, Kind, Line};
-use crate::table::{Sheet, sheets, sweep_text};
+use crate::table::{Sheet, nodes_sheet, sheets, sweep_text};
 use model::Run;
 
 /// Lines of a table at most.
@@ -18,7 +18,9 @@ const COLUMNS: usize = 130;
 pub fn tables(run: &Run) -> Markup {
     if run.run.sweep.is_some() {
         let text = sweep_text(run, COLUMNS);
-        return scroll("sweep").with(element("pre").preformatted(text.trim_end())).into();
+        let figures = scroll("sweep").with(element("pre").preformatted(text.trim_end()));
+        let nodes: Markup = nodes_sheet(run).into_iter().map(sheet).collect();
+        return [Markup::from(figures), nodes].into_iter().collect();
     }
     let tables: Markup = sheets(run).into_iter().map(sheet).collect();
     match tables.is_empty() {

@@ -3,8 +3,9 @@
 use super::grid::{Cell, Column, Grid, Kind, Line};
 use super::{Paint, Sheet, Terminal, paint_lines};
 use crate::nodes::kernels;
+use crate::stats::median;
 use crate::text::{escape, flow};
-use model::run::{Job, NodeRow, NodeUse, Run};
+use model::run::{Job, Node, NodeRow, NodeUse, Run};
 use model::units::{Measure, format_bytes};
 
 const BYTES: Kind = Kind::Quantity(Measure::ByteRate);
@@ -25,11 +26,16 @@ const BYTE_RATES: std::ops::Range<usize> = 2..5;
 
 const LEGEND: &str =
     "Over nodes: the rate of each, by the time in which its ranks were in the label.";
+const MEDIANS: &str = "Over nodes: the rate of each, by the time in which its ranks were in the label; \
+                       the median of its executions at a point.";
+
+/// Lines of a sweep's table; run.json has all of them.
+const LINES: usize = 60;
 
 /// Machines whose load and network are told; run.json has all of them.
 const NODES: usize = 8;
 
-/// The table; "" for a run on one machine, and for a sweep.
+/// The table; "" for a run on one machine.
 pub fn render(run: &Run, terminal: Terminal) -> String {
     let Some(sheet) = sheet(run) else { return String::new() };
     let notes: Vec<String> = sheet.notes.iter().map(|note| flow(note, terminal.columns)).collect();
@@ -37,22 +43,56 @@ pub fn render(run: &Run, terminal: Terminal) -> String {
     format!("{}\n{notes}", sheet.grid.draw(terminal))
 }
 
-/// The table; none for a run on one machine, and for a sweep.
+/// The table; none for a run on one machine, and for a comparison of A and B, whose own tables are
+/// about differences.
 pub fn sheet(run: &Run) -> Option<Sheet> {
-    let job = run.run.job.as_ref().filter(|_| run.run.sweep.is_none())?;
-    let lines: Vec<Line> = groups(&run.run.node_rows)
-        .iter()
-        .map(|group| Line::Cells { cells: cells(group, job), bad: false })
-        .collect();
+    let job = run.run.job.as_ref()?;
+    let header = &run.run;
+    if header.sweep.as_ref().is_some_and(|sweep| sweep.versus) {
+        return None;
+    }
+    let (lines, left_out) = lines(run);
     if lines.is_empty() {
         return None;
     }
     let mut grid = Grid { columns: COLUMNS.to_vec(), lines };
-    let moves_bytes = run.run.node_rows.iter().any(|row| row.bytes > 0);
+    let moves_bytes = header.node_rows.iter().any(|row| row.bytes > 0);
     grid.retain(|at| !BYTE_RATES.contains(&at) || moves_bytes);
-    let told = run.run.node_use.iter().filter_map(|entry| used(entry, job)).take(NODES);
-    let notes = std::iter::once(LEGEND.to_string()).chain(kernels(job)).chain(told).collect();
-    Some(Sheet { name: "nodes", grid, notes })
+    let legend = if header.sweep.is_some() { MEDIANS } else { LEGEND };
+    let more = (left_out > 0).then(|| format!("{left_out} more lines: node_rows in run.json."));
+    // Of many executions nobody reads what each found.
+    let uses = header.node_use.iter().filter(|_| header.sweep.is_none());
+    let told = uses.filter_map(|entry| used(entry, job)).take(NODES);
+    let notes = std::iter::once(legend.to_string()).chain(more).chain(kernels(job)).chain(told);
+    Some(Sheet { name: "nodes", grid, notes: notes.collect() })
+}
+
+/// The lines, below the point of a grid that they are of, and how many are left out. Where there is
+/// one machine, none is the slowest.
+fn lines(run: &Run) -> (Vec<Line>, usize) {
+    let header = &run.run;
+    let (mut lines, mut left_out) = (Vec::new(), 0);
+    let mut cells_there: Vec<u32> = header.node_rows.iter().map(|row| row.cell).collect();
+    cells_there.sort_unstable();
+    cells_there.dedup();
+    for cell in cells_there {
+        let nodes = header.nodes_at(cell);
+        if header.sweep.is_some() && nodes.len() < 2 {
+            continue;
+        }
+        let rows: Vec<&NodeRow> = header.node_rows.iter().filter(|row| row.cell == cell).collect();
+        let groups = groups(&rows);
+        let point = header.sweep.as_ref().filter(|sweep| !sweep.dimensions.is_empty());
+        if lines.len() + groups.len() > LINES && header.sweep.is_some() && !lines.is_empty() {
+            left_out += groups.len();
+            continue;
+        }
+        lines.extend(point.map(|sweep| Line::Heading(escape(&sweep.describe(cell)).to_string())));
+        lines.extend(
+            groups.iter().map(|group| Line::Cells { cells: cells(group, &nodes), bad: false }),
+        );
+    }
+    (lines, left_out)
 }
 
 /// "node cn07: load 0.1 before, 8.2 after, network 1.2 GiB in, 3 MiB out".
@@ -69,7 +109,7 @@ fn used(used: &NodeUse, job: &Job) -> Option<String> {
 }
 
 /// Rows of the same label and operation, in order of their first appearance.
-fn groups(rows: &[NodeRow]) -> Vec<Vec<&NodeRow>> {
+fn groups<'r>(rows: &[&'r NodeRow]) -> Vec<Vec<&'r NodeRow>> {
     let mut groups: Vec<Vec<&NodeRow>> = Vec::new();
     for row in rows {
         let same =
@@ -82,34 +122,49 @@ fn groups(rows: &[NodeRow]) -> Vec<Vec<&NodeRow>> {
     groups
 }
 
-fn cells(group: &[&NodeRow], job: &Job) -> Vec<Cell> {
+fn cells(group: &[&NodeRow], nodes: &[Node]) -> Vec<Cell> {
     let first = group[0];
     let name = match first.label.as_str() {
         "" => first.op.clone(),
         label => format!("{label}: {}", first.op),
     };
-    let by_bytes = group.iter().any(|row| row.mib_s.is_some());
-    let rate = |row: &NodeRow| if by_bytes { row.mib_s } else { row.ops_s };
-    let slowest = group.iter().filter(|row| rate(row).is_some());
-    let slowest = slowest.min_by(|a, b| rate(a).unwrap_or(0.0).total_cmp(&rate(b).unwrap_or(0.0)));
-    let host = slowest.and_then(|row| job.nodes.get(row.node as usize));
-    let mut cells = vec![Cell::Text(escape(&name).to_string()), Cell::Count(group.len() as u64)];
-    cells.extend(band(group.iter().filter_map(|row| row.mib_s).collect()));
-    cells.extend(band(group.iter().filter_map(|row| row.ops_s).collect()));
+    let (bytes, operations) = (rates(group, |row| row.mib_s), rates(group, |row| row.ops_s));
+    let by = if bytes.is_empty() { &operations } else { &bytes };
+    let slowest = by.iter().min_by(|a, b| a.1.total_cmp(&b.1));
+    let host = slowest.and_then(|(node, _)| nodes.get(*node as usize));
+    let mut there: Vec<u32> = group.iter().map(|row| row.node).collect();
+    there.sort_unstable();
+    there.dedup();
+    let mut cells = vec![Cell::Text(escape(&name).to_string()), Cell::Count(there.len() as u64)];
+    cells.extend(band(&bytes));
+    cells.extend(band(&operations));
     cells.push(host.map_or(Cell::None, |node| Cell::Text(escape(&node.host).to_string())));
     cells
 }
 
-/// Smallest, median, largest.
-fn band(mut rates: Vec<f64>) -> [Cell; 3] {
+/// The rate of each machine: the median of its executions.
+fn rates(group: &[&NodeRow], rate: fn(&NodeRow) -> Option<f64>) -> Vec<(u32, f64)> {
+    let mut by_node: Vec<(u32, Vec<f64>)> = Vec::new();
+    for (node, rate) in group.iter().filter_map(|row| Some((row.node, rate(row)?))) {
+        match by_node.iter_mut().find(|(known, _)| *known == node) {
+            Some((_, all)) => all.push(rate),
+            None => by_node.push((node, vec![rate])),
+        }
+    }
+    by_node.into_iter().filter_map(|(node, all)| Some((node, median(&sorted(all))?))).collect()
+}
+
+fn sorted(mut rates: Vec<f64>) -> Vec<f64> {
     rates.sort_by(f64::total_cmp);
-    let (Some(least), Some(most)) = (rates.first(), rates.last()) else {
+    rates
+}
+
+/// Smallest, median, largest.
+fn band(rates: &[(u32, f64)]) -> [Cell; 3] {
+    let rates = sorted(rates.iter().map(|(_, rate)| *rate).collect());
+    let (Some(least), Some(median), Some(most)) = (rates.first(), median(&rates), rates.last())
+    else {
         return [Cell::None, Cell::None, Cell::None];
-    };
-    let middle = rates.len() / 2;
-    let median = match rates.len() % 2 {
-        0 => (rates[middle - 1] + rates[middle]) / 2.0,
-        _ => rates[middle],
     };
     [Cell::Number(*least), Cell::Number(median), Cell::Number(*most)]
 }
@@ -117,7 +172,8 @@ fn band(mut rates: Vec<f64>) -> [Cell; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::run::{Header, Node};
+    use model::run::Header;
+    use model::sweep::{Cell, Dimension, Sweep};
 
     #[test]
     fn machines_stand_side_by_side_and_the_slowest_is_named() {
@@ -148,5 +204,68 @@ mod tests {
         assert!(of("write").starts_with("work: write 3 20 MiB/s 60 MiB/s 80 MiB/s"), "{text}");
         assert!(of("write").ends_with(" b") && of("stat").ends_with(" b"), "{text}");
         assert_eq!(render(&Run::default(), Terminal::default()), "");
+    }
+
+    /// Two points, three times: at the first `b` is slow, at the second `a`, but for one execution.
+    #[test]
+    fn a_sweep_names_the_slowest_machine_of_each_point() {
+        let row = |cell: u32, node: u32, repetition: u32, rate: f64| NodeRow {
+            node,
+            label: "work".into(),
+            op: "write".into(),
+            cell,
+            repetition,
+            bytes: 1,
+            mib_s: Some(rate),
+            ..NodeRow::default()
+        };
+        let rates = [[[80.0, 90.0, 70.0], [20.0, 200.0, 30.0]], [[5.0, 6.0, 7.0], [9.0, 1.0, 9.0]]];
+        let mut node_rows = Vec::new();
+        for (cell, nodes) in (0..).zip(rates) {
+            for (node, all) in (0..).zip(nodes) {
+                let rows = (0..).zip(all).map(|(at, rate)| row(cell, node, at, rate));
+                node_rows.extend(rows);
+            }
+        }
+        let node = |host: &str, rank| Node {
+            host: host.into(),
+            ranks: vec![[rank, rank]],
+            ..Node::default()
+        };
+        let job = Job { nodes: vec![node("a", 0), node("b", 1)], ..Job::default() };
+        let dimension = Dimension {
+            name: "n".into(),
+            values: vec!["1".into(), "2".into()],
+            ..Dimension::default()
+        };
+        let cell = |cell| Cell { cell, ranks: 2, ..Cell::default() };
+        let sweep = Sweep {
+            dimensions: vec![dimension],
+            cells: vec![cell(0), cell(1)],
+            ..Sweep::default()
+        };
+        let header = Header { job: Some(job), node_rows, sweep: Some(sweep), ..Header::default() };
+        let mut run = Run { run: header, ..Run::default() };
+        let text = render(&run, Terminal::default());
+        let of = |text: &str, at: usize| {
+            let lines =
+                text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+            lines.filter(|line| line.starts_with("work: write")).nth(at).expect("a line")
+        };
+        assert!(text.contains("n=1\n") && text.contains("n=2\n"), "{text}");
+        assert!(of(&text, 0).starts_with("work: write 2 30 MiB/s 55 MiB/s 80 MiB/s"), "{text}");
+        assert!(of(&text, 0).ends_with(" b") && of(&text, 1).ends_with(" a"), "{text}");
+        // Many points: the lines are bounded, and it says so.
+        let rows = run.run.node_rows.clone();
+        if let Some(sweep) = &mut run.run.sweep {
+            sweep.cells = (0..200).map(cell).collect();
+            sweep.dimensions[0].values = (0..200).map(|n| n.to_string()).collect();
+        }
+        run.run.node_rows = (0..200)
+            .flat_map(|cell| rows[..6].iter().map(move |row| NodeRow { cell, ..row.clone() }))
+            .collect();
+        let text = render(&run, Terminal::default());
+        assert!(text.lines().count() < LINES + 10, "{text}");
+        assert!(text.contains("more lines: node_rows in run.json"), "{text}");
     }
 }

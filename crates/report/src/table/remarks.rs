@@ -155,7 +155,32 @@ pub fn job(job: &Job) -> String {
         1 => format!("1 node: {}", nodes.join(", ")),
         count => format!("{count} nodes: {}", nodes.join(", ")),
     });
+    facts.extend(binding(job));
     facts.join(", ")
+}
+
+/// Which processors the ranks may use: once, or where machines differ of each.
+fn binding(job: &Job) -> Option<String> {
+    let first = job.nodes.first()?.binding()?;
+    if job.nodes.iter().all(|node| node.binding().as_ref() == Some(&first)) {
+        return Some(first);
+    }
+    let told = |node: &Node| Some(format!("on {} {}", escape(&node.host), node.binding()?));
+    let told = job.nodes.iter().take(NODES_SHOWN).filter_map(told);
+    Some(told.collect::<Vec<_>>().join("; "))
+}
+
+/// The machine, or the machines of a job: `node1`, `node1, node2, node3`.
+pub fn hosts(run: &Run) -> String {
+    let nodes = run.run.job.iter().flat_map(|job| &job.nodes);
+    let mut hosts: Vec<String> = nodes.map(|node| node.host.clone()).collect();
+    if hosts.len() < 2 {
+        return run.run.host.name.clone();
+    }
+    let more = hosts.len().saturating_sub(NODES_SHOWN);
+    hosts.truncate(NODES_SHOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", hosts.join(", "))
 }
 
 /// The same of imported logs: others measured.

@@ -52,6 +52,29 @@ pub fn recorded_mpi() -> Run {
     Run { rows, run, ..Run::default() }
 }
 
+/// Two machines of a job, of which the second is slow.
+pub fn on_machines() -> Run {
+    let mut run = listing1();
+    let node =
+        |at: u32, host: &str| Node { host: host.into(), ranks: vec![[at, at]], ..Node::default() };
+    run.run.job = Some(Job {
+        mpi: "MPICH 5.0.2".into(),
+        launcher: "mpiexec".into(),
+        nodes: vec![node(0, "n1"), node(1, "n2")],
+        ..Job::default()
+    });
+    let row = |node, rate| NodeRow {
+        node,
+        label: "w".into(),
+        op: "write".into(),
+        bytes: 1,
+        mib_s: Some(rate),
+        ..NodeRow::default()
+    };
+    run.run.node_rows = vec![row(0, 80.0), row(1, 20.0)];
+    run
+}
+
 /// A row: `times_ns` are minimum, mean, median, 99th percentile, maximum.
 pub fn row(label: &str, op: &str, count: u64, bytes: u64, times_ns: [u64; 5]) -> Row {
     let [min, mean, p50, p99, max] = times_ns;

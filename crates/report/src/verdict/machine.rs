@@ -5,7 +5,7 @@ use super::{counts, in_memory, is_virtual, remark};
 use crate::nodes::unlike_storage;
 use crate::own_time::OwnTimes;
 use crate::text::percent;
-use model::run::{Contention, Device, Mark, Row, Run};
+use model::run::{Contention, Device, Mark, Node, Row, Run};
 use model::units::format_ns;
 
 /// From this share of its time on a run queue, a rank's times are those of the queue.
@@ -45,8 +45,20 @@ pub(super) fn starved(run: &Run) -> Option<Mark> {
             format_ns(contention.longest_wait_ns as f64),
             percent(share.min(1.0)),
         ),
-        "stop other work on these processors, use fewer ranks, or bind ranks to free processors",
+        match is_bound(run) {
+            true => {
+                "stop other work on the processors that the ranks are bound to, use fewer ranks, or bind them to others"
+            }
+            false => {
+                "stop other work on these processors, use fewer ranks, or bind ranks to free processors"
+            }
+        },
     )
+}
+
+/// The launcher has bound ranks to processors.
+fn is_bound(run: &Run) -> bool {
+    run.run.job.iter().flat_map(|job| &job.nodes).any(Node::is_bound)
 }
 
 /// The operation whose mean is farthest above its median.

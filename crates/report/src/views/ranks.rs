@@ -5,7 +5,7 @@ use super::{
     total,
 };
 use crate::aggregate::{Bands, Cell, Grid, NodeGrid, TimeBins};
-use crate::chart::{Chart, Point, Series, Unit, View};
+use crate::chart::{Chart, Join, Point, Series, Unit, View};
 use crate::text::escape;
 use model::units::{format_bytes, format_ns, significant};
 
@@ -13,6 +13,8 @@ pub(super) const BAND: &str = "bandwidth-of-ranks-over-time";
 pub(super) const NODES: &str = "bandwidth-of-nodes-over-time";
 pub(super) const BANDWIDTH: &str = "bandwidth-by-rank-and-time";
 pub(super) const LATENCY: &str = "latency-by-rank-and-time";
+/// Machines that have a line each.
+const LINES: usize = 8;
 /// Rows of a heat map.
 const MAX_ROWS: usize = 32;
 /// Columns of a heat map: with the rows a few thousand marks.
@@ -47,7 +49,49 @@ pub(super) fn band_of_nodes(source: &Source<'_>) -> Result<View, String> {
     };
     let name = |band| escape(&nodes.name(band));
     let bands = &nodes.bands;
-    band_over(source, &Members { view: NODES, noun: "node", bands, grid, name: &name })
+    let members = Members { view: NODES, noun: "node", bands, grid, name: &name };
+    let view = band_over(source, &members)?;
+    let chart = lines_of(source, &members);
+    Ok(View { chart, ..view })
+}
+
+/// A line per machine; of many the slowest, the fastest, and the mean.
+fn lines_of(source: &Source<'_>, members: &Members<'_>) -> Chart {
+    let Members { bands, grid, .. } = members;
+    let time = &source.events.time;
+    let size = |band: usize| f64::from(bands.size(band));
+    let moved = |band: usize| total(grid.band(band).iter().map(|cell| cell.bytes));
+    let mut shown: Vec<usize> = (0..bands.count).collect();
+    if bands.count > LINES {
+        shown.sort_by(|a, b| {
+            (moved(*a) as f64 / size(*a)).total_cmp(&(moved(*b) as f64 / size(*b)))
+        });
+        shown = vec![shown[0], shown[shown.len() - 1]];
+    }
+    let points = |members: &[usize]| -> Vec<Point> {
+        let bytes = |at: usize| total(members.iter().map(|band| grid.band(*band)[at].bytes));
+        let count: f64 = members.iter().map(|band| size(*band)).sum();
+        let rate = |at| mib_s(bytes(at) as f64 * source.scale, time.width_ns as f64) / count;
+        (0..time.count)
+            .map(|at| Point { x: time.edge_ns(at) as f64, y: rate(at), interval: None })
+            .collect()
+    };
+    let mut series: Vec<Series> = shown
+        .iter()
+        .enumerate()
+        .map(|(color, band)| Series {
+            name: (members.name)(*band),
+            color,
+            points: points(&[*band]),
+        })
+        .collect();
+    if bands.count > LINES {
+        let all: Vec<usize> = (0..bands.count).collect();
+        let color = series.len();
+        series.push(Series { name: "mean of the nodes".into(), color, points: points(&all) });
+    }
+    let y = axis("bandwidth of a node", Unit::MibPerSecond);
+    Chart::Lines { x: time_axis(), y, join: Join::Line, series }
 }
 
 fn band_over(source: &Source<'_>, members: &Members<'_>) -> Result<View, String> {
@@ -78,7 +122,7 @@ fn band_over(source: &Source<'_>, members: &Members<'_>) -> Result<View, String>
         name: members.view.into(),
         title: source.titled(title(noun, &rate_text(slow.1), &rate_text(fast.1), &how)),
         summary: format!(
-            "On average over the {} of {} columns of {} in which any {noun} moved bytes, {} Columns in which a {noun} moved none count for it too. The band holds all {all} at each time, the line is the mean of the {noun}s.{}",
+            "On average over the {} of {} columns of {} in which any {noun} moved bytes, {} Columns in which a {noun} moved none count for it too. {}{}",
             active.len(),
             time.count,
             format_ns(time.width_ns as f64),
@@ -86,10 +130,25 @@ fn band_over(source: &Source<'_>, members: &Members<'_>) -> Result<View, String>
                 ((members.name)(slow.0), rate_text(slow.1)),
                 ((members.name)(fast.0), rate_text(fast.1)),
             ),
+            drawn(members, &all),
             source.note
         ),
         chart: chart_over(time, members, rate),
     })
+}
+
+/// What the lines of the picture are; `all`: how many members there are.
+fn drawn(members: &Members<'_>, all: &str) -> String {
+    let noun = members.noun;
+    match (members.view == NODES, members.bands.count > LINES) {
+        (true, false) => format!("Each of the {all} has a line."),
+        (true, true) => format!(
+            "Of the {all} the slowest and the fastest have a line, and the mean of the {noun}s."
+        ),
+        (false, _) => {
+            format!("The band holds all {all} at each time, the line is the mean of the {noun}s.")
+        }
+    }
 }
 
 /// `rate`: of a band that moved so many bytes in so many nanoseconds.

@@ -1,7 +1,7 @@
 //! What holds for all views, whatever the run was.
 
 use super::*;
-use crate::chart::Chart;
+use crate::chart::{Chart, Series};
 use crate::events::{EventWriter, Origin};
 use crate::tests::sample;
 use model::Op;
@@ -221,11 +221,26 @@ fn machines_have_a_band_of_their_own() {
     );
     let who = "slow moved least (2.00 MiB/s) and fast most (6.00 MiB/s)";
     assert!(view.summary.contains(who) && view.summary.contains("2 nodes"), "{}", view.summary);
-    let Chart::Band { line, low, high, .. } = &view.chart else { panic!("a band") };
-    let middle = low.len() / 2;
-    let near = |found: f64, expected: f64| (found - expected).abs() < 0.01;
-    assert!(near(low[middle], 2.0) && near(high[middle], 6.0), "{low:?} {high:?}");
-    assert!(near(line.points[middle].y, 4.0) && line.name == "mean of the nodes");
+    let at_middle = |view: &View| -> Vec<(String, f64)> {
+        let Chart::Lines { series, .. } = &view.chart else { panic!("lines") };
+        let middle = |series: &Series| series.points[series.points.len() / 2].y.round();
+        series.iter().map(|series| (series.name.clone(), middle(series))).collect()
+    };
+    assert_eq!(at_middle(view), [("fast".to_string(), 6.0), ("slow".to_string(), 2.0)]);
+    let csv = lines(&view.chart);
+    assert_eq!(csv[0][0], "series");
+    assert!(csv.iter().any(|line| line[0] == "fast") && csv.iter().any(|line| line[0] == "slow"));
+    // Of many the extremes are named.
+    let idle =
+        |at: u32| Node { host: format!("idle{at}"), ranks: vec![[at, at]], ..Node::default() };
+    let few = run.run.job.as_ref().expect("a job").nodes.clone();
+    run.run.job.as_mut().unwrap().nodes.extend((4..13).map(idle));
+    let many = stored(dir.path(), &run).unwrap();
+    let view = many.views.iter().find(|view| view.name == ranks::NODES).expect("a view");
+    let names: Vec<String> = at_middle(view).into_iter().map(|(name, _)| name).collect();
+    assert!(names[0].starts_with("idle"), "{names:?}");
+    assert_eq!(names[1..], ["fast", "mean of the nodes"]);
+    run.run.job.as_mut().unwrap().nodes = few;
     // On one machine there is nothing to compare.
     run.run.job.as_mut().unwrap().nodes.truncate(1);
     let alone = stored(dir.path(), &run).unwrap();

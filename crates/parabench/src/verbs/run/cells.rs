@@ -34,6 +34,8 @@ pub struct Prepared {
     pub run: model::Run,
     /// Of a sweep that is resumed: what there is.
     pub earlier: Earlier,
+    /// Of a sweep that is resumed: nothing is missing of it.
+    pub whole: Option<Box<model::Run>>,
 }
 
 /// Everything that can refuse a run, before anything of it happens: all cells are bound and checked.
@@ -64,13 +66,27 @@ pub fn prepare(
     if !args.sweep.is_asked_for() {
         let folder = args.folder(directory, team.is_some())?;
         let (run, earlier) = (model::Run::default(), Earlier::default());
-        return Ok(Prepared { cells, grid, folder, run, earlier });
+        return Ok(Prepared { cells, grid, folder, run, earlier, whole: None });
     }
     let mut run = merge::whole(&cells.iter().map(|bound| &bound.run).collect::<Vec<_>>(), &grid);
     run.run.job = team.and_then(Team::job).cloned();
-    let (mut folder, earlier) = open_folder(args, team, &mut run, &cells, directory)?;
+    let (mut folder, earlier) = match open_folder(args, team, &mut run, &cells, directory)? {
+        Opened::Folder(opened) => *opened,
+        Opened::Whole(whole) => {
+            let (folder, earlier, whole) = (None, Earlier::default(), Some(whole));
+            return Ok(Prepared { cells, grid, folder, run, earlier, whole });
+        }
+    };
     begin_sweep(args, team, &mut folder, &mut run, &cells, directory)?;
-    Ok(Prepared { cells, grid, folder, run, earlier })
+    Ok(Prepared { cells, grid, folder, run, earlier, whole: None })
+}
+
+/// Where a sweep is stored.
+enum Opened {
+    /// There, with what there is of it.
+    Folder(Box<(Option<Folder>, Earlier)>),
+    /// Nothing is missing of it.
+    Whole(Box<model::Run>),
 }
 
 /// The folder of a sweep: a new one, or that of one which goes on, with what there is of it.
@@ -80,7 +96,7 @@ fn open_folder(
     run: &mut model::Run,
     cells: &[Bound],
     directory: &Directory,
-) -> Result<(Option<Folder>, Earlier)> {
+) -> Result<Opened> {
     let rest = || resume::rest(args, cells, directory);
     let Some(path) = &args.sweep.resume else {
         let folder = args.folder(directory, team.is_some())?;
@@ -88,18 +104,22 @@ fn open_folder(
         {
             sweep.rest = Some(rest());
         }
-        return Ok((folder, Earlier::default()));
+        return Ok(Opened::Folder(Box::new((folder, Earlier::default()))));
     };
     Folder::outside(path, directory.path())?;
-    let Begun::Rest(unfinished) = Begun::open(path)? else {
-        return Err(Error::input("--resume: somebody else has finished the sweep meanwhile"));
+    let unfinished = match Begun::open(path)? {
+        Begun::Rest(unfinished) => unfinished,
+        Begun::Whole(whole) => {
+            resume::check_whole(args, &whole.run, &run.run)?;
+            return Ok(Opened::Whole(whole));
+        }
     };
     run.run.sweep.iter_mut().for_each(|sweep| sweep.rest = Some(rest()));
     resume::check(&unfinished.run.run, &run.run)?;
     let began = unfinished.run.run.clone();
     let (folder, earlier) = unfinished.take()?;
     resume::note(&mut run.run, &began, earlier.executions.len());
-    Ok((Some(folder), earlier))
+    Ok(Opened::Folder(Box::new((Some(folder), earlier))))
 }
 
 fn refuse_interrupted(interrupt: &Interrupt) -> Result<()> {

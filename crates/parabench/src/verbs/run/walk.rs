@@ -17,8 +17,8 @@ use super::directory::Directory;
 use super::interrupt::Interrupt;
 use super::measure::{Execution, Measured};
 use super::progress::{self, Bar};
-use super::sweep::remarks;
 use super::sweep::versus::Versus;
+use super::sweep::{remarks, resume};
 use super::team::Team;
 use super::{Bound, only};
 use crate::args::ResultFormat;
@@ -91,6 +91,10 @@ pub fn execute(
     let prepared = cells::prepare(args, team, &text, &directory, &versus, interrupt);
     drop(text);
     match prepared {
+        Ok(Prepared { whole: Some(whole), .. }) => {
+            discard(directory, versus);
+            resume::print(args, &whole).map_err(Stopped::After)
+        }
         Ok(prepared) => Walk::of(args, team, prepared, directory, versus).go(interrupt),
         Err(error) => {
             discard(directory, versus);
@@ -111,7 +115,7 @@ impl<'a> Walk<'a> {
         directory: Directory,
         versus: Versus,
     ) -> Walk<'a> {
-        let Prepared { cells, grid, folder, run, earlier } = prepared;
+        let Prepared { cells, grid, folder, run, earlier, whole: _ } = prepared;
         let first = earlier.next;
         Walk {
             earlier: earlier

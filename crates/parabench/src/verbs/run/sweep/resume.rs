@@ -15,13 +15,13 @@ use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::present;
-use crate::program::{self, STDIN, Text};
+use crate::program::{STDIN, Text};
 use crate::results::{Begun, Unfinished};
 use engine::host;
 use model::run::{Header, Node, Param, ProgramFile};
 use model::sweep::{Rest, Resumed, Sweep};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Differences that one message names.
 const DIFFERENCES_MAX: usize = 5;
@@ -57,15 +57,25 @@ pub fn asked(given: &Run) -> Result<Asked> {
     let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.clone());
     let unfinished = match Begun::open(&folder)? {
         Begun::Rest(unfinished) => unfinished,
-        Begun::Whole(run) => return whole(given, &run),
+        Begun::Whole(run) if given.program.program.as_os_str() == AS_STORED => {
+            refuse_others(given)?;
+            return print(given, &run).map(Asked::Nothing);
+        }
+        // Its cells are bound first: then [`check`] sees all that differs.
+        Begun::Whole(run) => return again(given.clone(), &run, folder),
     };
     unfinished.left().iter().for_each(|left| console::note(left));
-    let mut run = match given.program.program.as_os_str() == AS_STORED {
+    let run = match given.program.program.as_os_str() == AS_STORED {
         true => as_stored(given, &unfinished)?,
         false => given.clone(),
     };
+    again(run, &unfinished.run, folder)
+}
+
+/// The run that goes on in a folder, with the seed of what is there.
+fn again(mut run: Run, began: &model::Run, folder: PathBuf) -> Result<Asked> {
     if run.program.seed == Seed::Random {
-        run.program.seed = Seed::Given(unfinished.run.run.seed);
+        run.program.seed = Seed::Given(began.run.seed);
     }
     run.sweep.resume = Some(folder.clone());
     run.results.out = Some(folder);
@@ -76,23 +86,64 @@ pub fn asked(given: &Run) -> Result<Asked> {
     }
 }
 
-/// Prints a sweep of which nothing is missing, if it is one of the program that was given.
-fn whole(given: &Run, run: &model::Run) -> Result<Asked> {
-    let name = &given.program.program;
-    if name.as_os_str() != AS_STORED {
-        let text = String::from_utf8_lossy(&program::read(name)?.bytes).into_owned();
-        let now = [ProgramFile { name: name.display().to_string(), text }];
-        let first = run.run.program.files.get(..1).unwrap_or_default();
-        if let Some(changed) = changed_files(first, &now) {
-            let message = format!("--resume: nothing is missing of the sweep, but {changed}");
-            return Err(Error::input(message).help("start another sweep with a new folder, --out"));
-        }
-    }
+/// Prints a sweep of which nothing is missing.
+pub fn print(given: &Run, run: &model::Run) -> Result<Exit> {
     console::note("nothing is missing of the sweep: these are its results");
     if !given.results.quiet || given.results.format != ResultFormat::Table {
         present::print(run, given.results.format)?;
     }
-    Ok(Asked::Nothing(Exit::from_code(run.run.exit_code)))
+    Ok(Exit::from_code(run.run.exit_code))
+}
+
+/// Refuses a command line that asks for another sweep than the one of which nothing is missing. What
+/// it takes to go on is not stored any more: the options are those of its command line.
+pub fn check_whole(given: &Run, whole: &Header, now: &Header) -> Result<()> {
+    let (mut whole, mut now) = (whole.clone(), now.clone());
+    let stored = stored_options(&whole.command);
+    if let Some(sweep) = &mut now.sweep {
+        let options = stored.as_ref().map_or(Vec::new(), |stored| alike(stored, &options(given)));
+        sweep.rest = Some(Rest { options, ..Rest::default() });
+    }
+    if let Some(sweep) = &mut whole.sweep {
+        let options = stored.unwrap_or_default();
+        sweep.rest = Some(Rest { options, ..Rest::default() });
+    }
+    let reps = |header: &Header| header.sweep.as_ref().map_or(0, |sweep| sweep.reps);
+    check(&whole, &now).map_err(|error| {
+        let what = "nothing is missing of the sweep, and this is another one";
+        let message = error.message.replace("this is not the sweep that began", what);
+        let help = match reps(&now) > reps(&whole) {
+            true => {
+                "its executions are not kept one by one any more, so that none can be added: \
+                     start another sweep with a new folder, --out"
+            }
+            false => {
+                "start another sweep with a new folder, --out; parabench report prints this one"
+            }
+        };
+        Error::input(message).help(help)
+    })
+}
+
+/// The options of a stored command line; `None`: it cannot be read again.
+fn stored_options(command: &[String]) -> Option<Vec<Param>> {
+    let start = command.iter().position(|word| word == "parabench")?;
+    match args::parse_again(&command[start..]) {
+        Ok(Verb::Run(run)) => Some(options(&run)),
+        _ => None,
+    }
+}
+
+/// The options of now; a path counts as the stored one if it ends alike, because nobody knows below
+/// which directory that was given.
+fn alike(stored: &[Param], now: &[Param]) -> Vec<Param> {
+    let same = |param: &Param| {
+        let there = stored.iter().find(|one| one.name == param.name)?;
+        let name = |value: &str| Path::new(value).file_name().map(|name| name.to_owned());
+        let is_path = param.value.starts_with('/') && there.value.starts_with('/');
+        (is_path && name(&there.value) == name(&param.value)).then(|| there.clone())
+    };
+    now.iter().map(|param| same(param).unwrap_or_else(|| param.clone())).collect()
 }
 
 /// The run that a sweep says it was started as. Its paths are those of another current directory.
@@ -176,7 +227,7 @@ fn options(run: &Run) -> Vec<Param> {
         None => format!("sample=1/{}", kept.sample_every),
     });
     let given = |is_given: bool| is_given.then(|| "yes".to_string());
-    let path = |path: &Option<std::path::PathBuf>| path.as_deref().map(absolute);
+    let path = |path: &Option<PathBuf>| path.as_deref().map(absolute);
     let (only, on_error) = (execution.only.join(","), format!("{:?}", execution.on_error));
     let all = [
         ("--dir", path(&directory.dir)),
@@ -232,7 +283,14 @@ fn differences(began: &Header, now: &Header) -> Vec<String> {
     compare("the version of Parabench", began.parabench.clone(), now.parabench.clone());
     compare("--backend", began.backend.clone(), now.backend.clone());
     compare("--seed", began.seed.to_string(), now.seed.to_string());
-    compare("the MPI job", job(began), job(now));
+    let same_start = began.job.is_some() == now.job.is_some();
+    match &began.job {
+        Some(_) if !same_start => {
+            let job = format!("an MPI job of {} ranks", began.ranks);
+            compare("it", job, "started without a launcher (mpiexec or srun)".into());
+        }
+        _ => compare("the MPI job", job(began), job(now)),
+    }
     if began.job.is_some() && now.job.is_some() {
         compare("the MPI library", library(began), library(now));
     }
@@ -243,8 +301,16 @@ fn differences(began: &Header, now: &Header) -> Vec<String> {
     compare("--warm-up", a.warm_up.to_string(), b.warm_up.to_string());
     compare("--settle", seconds(a.settle_ns), seconds(b.settle_ns));
     compare("--until-ci", percent(a.until_ci), percent(b.until_ci));
-    for (name, a, b) in pairs(&parameters(began, a), &parameters(now, b)) {
-        compare(&format!("parameter {name}"), a, b);
+    // Of another grid every point differs.
+    if grid(a) == grid(b) {
+        for (name, a, b) in pairs(&parameters(began, a), &parameters(now, b)) {
+            compare(&format!("parameter {name}"), a, b);
+        }
+        for (name, a, b) in pairs(&ranks(a), &ranks(b)) {
+            if same_start {
+                compare(&name, a, b);
+            }
+        }
     }
     let (a, b) = (a.rest.clone().unwrap_or_default(), b.rest.clone().unwrap_or_default());
     for (name, a, b) in pairs(&a.options, &b.options) {
@@ -297,7 +363,19 @@ fn percent(share: Option<f64>) -> String {
     share.map_or(String::new(), |share| format!("{}%", share * 100.0))
 }
 
-/// Those that all cells share, and those of each cell one after the other, with its ranks.
+/// The number of ranks at each cell.
+fn ranks(sweep: &Sweep) -> Vec<Param> {
+    let one = |cell: &model::sweep::Cell| Param {
+        name: match sweep.dimensions.is_empty() {
+            true => "the number of ranks".into(),
+            false => format!("the number of ranks at {}", sweep.describe(cell.cell)),
+        },
+        value: cell.ranks.to_string(),
+    };
+    sweep.cells.iter().map(one).collect()
+}
+
+/// Those that all cells share, and those of each cell one after the other.
 fn parameters(header: &Header, sweep: &Sweep) -> Vec<Param> {
     let mut all = header.params.clone();
     for cell in &sweep.cells {
@@ -305,7 +383,6 @@ fn parameters(header: &Header, sweep: &Sweep) -> Vec<Param> {
         let named =
             |param: &Param| Param { name: format!("{} at {at}", param.name), ..param.clone() };
         all.extend(cell.params.iter().map(named));
-        all.push(Param { name: format!("ranks at {at}"), value: cell.ranks.to_string() });
     }
     all
 }
