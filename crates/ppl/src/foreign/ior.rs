@@ -34,6 +34,7 @@ pub(super) fn translate(command: &Command<'_>) -> Option<String> {
     let job = job(&given, file);
     let start = Start {
         ranks: ranks(command, &given),
+        launcher: command.launcher.clone(),
         mpi: job.mpi,
         folder,
         options: match job.write || job.checks() {
@@ -167,7 +168,11 @@ fn notes(page: &mut Page, command: &Command<'_>, given: &Options<'_>, job: &Job)
     }
     let part = given.value("N").filter(|part| {
         let part: Option<u64> = part.parse().ok();
-        part.is_none_or(|part| command.ranks.is_some_and(|ranks| part > ranks))
+        let is_other = |ranks, part| part > ranks || command.launcher.is_some() && part != ranks;
+        part.is_none_or(|part| match command.ranks {
+            Some(ranks) => is_other(ranks, part),
+            None => command.launcher.is_some(),
+        })
     });
     part.iter().for_each(|part| page.leaves_out(format!("-N {part}")));
     let others = directives(given).filter(|directive| !is_wear_out(directive));

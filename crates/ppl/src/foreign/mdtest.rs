@@ -126,6 +126,7 @@ fn start(command: &Command<'_>, given: &Options<'_>, [creates, _, _, removes]: [
     };
     Start {
         ranks: command.ranks,
+        launcher: command.launcher.clone(),
         folder: first.and_then(folder),
         options: if creates { reps } else { format!("{reps} --prepare") },
         after,
