@@ -90,12 +90,36 @@ fn every_way_to_move_bytes_is_verified_and_nothing_is_wrong() {
         let found = verified(&run);
         assert!(found["checked_bytes"].as_u64() > Some(400_000), "{found:#}");
         assert!(found["fill_ns"].as_u64() > Some(0) && found["check_ns"].as_u64() > Some(0));
-        assert!(notes(&run).contains("nothing was wrong"), "{}", notes(&run));
+        // The shared file has holes.
+        assert!(notes(&run).contains("no other byte was wrong"), "{}", notes(&run));
     }
     // Simulated files keep no bytes: nothing is verified, and nothing fails.
     let simulated =
         run_object(&scene.parabench("run all.ppl -n 2 --backend mem --format json").exits(0));
     assert_eq!(verified(&simulated), Value::Null);
+}
+
+/// What rank 0 wrote is overwritten with zeros before rank 1 checks it.
+const OVERWRITTEN: &str = r#"
+$h = fopen("f", "O_RDWR|O_CREAT");
+if ($$rank == 0) with (verify=true) fwrite($h, 64k, 0);
+barrier;
+if ($$rank == 2) with (data="zero") fwrite($h, 8k, 16k);
+barrier;
+if ($$rank == 1) with (verify=true) fread($h, 64k, 0);
+"#;
+
+/// A rank does not know what others wrote: zeros there may be holes, but are not said to be right.
+#[test]
+fn zeros_in_what_another_rank_wrote_are_a_verdict() {
+    let scene = Scene::new().file("x.ppl", OVERWRITTEN);
+    let run = run_object(&scene.parabench("run x.ppl -n 3 --format json").exits(0));
+    assert!(verdicts(&run).contains(&"unknown-zeros"), "{}", run["run"]["evidence"]["marks"]);
+    let said = notes(&run);
+    assert!(
+        said.contains("8 KiB were zeros where") && !said.contains("nothing was wrong"),
+        "{said}"
+    );
 }
 
 const WRITES: &str = "with (verify=true) write(\"f\", 256k);";

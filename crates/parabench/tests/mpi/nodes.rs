@@ -112,3 +112,41 @@ fn a_machine_that_mounts_the_directory_in_another_way_is_remarked_on() {
     let options = other["mount_options"].as_str().expect("options").split(',');
     assert!(other["name"] == "" && options.into_iter().any(|one| one == "noatime"), "{other}");
 }
+
+/// Programs whose readers go to another node, and what tells where each one goes.
+const SHIFTED: &[&str] =
+    &["programs/sequential.ppl", "crates/ppl/tests/foreign/ior-files.line.ppl"];
+
+fn tells_who_reads(path: &str) -> Scene {
+    let text = fs::read_to_string(crate::scene::root().join(path)).expect("a program");
+    Scene::new().file("x.ppl", text + "print $$rank, \"on\", $$node, \"reads of\", $other;\n")
+}
+
+/// Ranks that fill node after node: the shift is as large as the first node.
+#[test]
+fn readers_of_blocks_of_ranks_are_on_another_node() {
+    let Some(mpi) = mpich() else { return };
+    for path in SHIFTED {
+        let done = on_two(&mpi, &tells_who_reads(path), "run x.ppl").run().exits(0);
+        for line in
+            ["0 on 0 reads of 2", "1 on 0 reads of 3", "2 on 1 reads of 0", "3 on 1 reads of 1"]
+        {
+            assert!(done.out.contains(line), "{path}: {line}: {}", done.out);
+        }
+    }
+}
+
+/// Ranks that go round: MPICH can take the even and the odd ranks of a machine for those of two.
+#[test]
+fn readers_of_ranks_in_turn_are_on_another_node() {
+    for mpi in testing::all().iter().filter(|mpi| mpi.name == "mpich") {
+        for path in SHIFTED {
+            let scene = tells_who_reads(path);
+            let call = crate::under(mpi, 4, &scene, "run x.ppl");
+            let done = call.env("MPIR_CVAR_ODD_EVEN_CLIQUES", "1").run().exits(0);
+            for line in ["0 on 0 reads of 1", "1 on 1 reads of 2", "3 on 1 reads of 0"] {
+                assert!(done.out.contains(line), "{path}: {line}: {}", done.out);
+            }
+        }
+    }
+}

@@ -4,6 +4,8 @@
 //! $ mpirun -np 4 ./ior -a POSIX -b 1m      tool ior, 4 ranks, words -a POSIX -b 1m
 //! ```
 
+use super::launcher::{self, Launcher};
+
 /// A word that only an option of the tool is.
 type IsOption = fn(&str) -> bool;
 
@@ -33,22 +35,16 @@ fn has_dash(word: &str) -> bool {
     word.starts_with('-')
 }
 
-/// What may stand before the tool.
-const BEFORE: &[&str] = &[
-    "$", "%", "mpirun", "mpiexec", "srun", "aprun", "jsrun", "sudo", "time", "env", "nohup",
-    "numactl",
-];
-
-/// Options of launchers that give the number of ranks, and of nodes, which have a rank each where
-/// nothing else is said.
-const RANKS: &[&str] = &["-n", "-np", "--np", "--ntasks"];
-const NODES: &[&str] = &["-N", "--nodes"];
+/// What may stand before the tool, besides launchers.
+const BEFORE: &[&str] = &["$", "%", "sudo", "time", "env", "nohup", "numactl"];
 
 /// A call of a benchmark.
 pub(super) struct Command<'t> {
     pub(super) tool: &'static Tool,
     /// Ranks, where a launcher tells them.
     pub(super) ranks: Option<u64>,
+    /// The launcher with its words, where it starts ranks on other nodes, or so many as it decides.
+    pub(super) launcher: Option<String>,
     /// The words after the tool.
     pub(super) words: Vec<&'t str>,
 }
@@ -67,24 +63,23 @@ pub(super) fn find(line: &str) -> Option<Command<'_>> {
     let at = words.iter().position(|word| tool_of(word).is_some())?;
     let tool = tool_of(words[at])?;
     let (before, after) = (&words[..at], &words[at + 1..]);
-    let is_call = before.first().is_none_or(|word| BEFORE.contains(word) || word.contains('='));
+    let is_call = before
+        .first()
+        .is_none_or(|word| BEFORE.contains(word) || word.contains('=') || launcher::is_one(word));
     let is_option = after.iter().any(|word| (tool.is_option)(word));
     let words =
         after.iter().copied().take_while(|word| !matches!(*word, "|" | "&&" | ">" | "2>&1" | "&"));
-    (is_call && is_option).then(|| Command { tool, ranks: ranks(before), words: words.collect() })
+    let launcher = Launcher::find(before);
+    (is_call && is_option).then(|| Command {
+        tool,
+        ranks: launcher.as_ref().and_then(Launcher::ranks),
+        launcher: launcher.filter(Launcher::decides).map(|launcher| launcher.words.join(" ")),
+        words: words.collect(),
+    })
 }
 
 fn unquoted(word: &str) -> &str {
     word.trim_matches(['"', '\''])
-}
-
-fn ranks(before: &[&str]) -> Option<u64> {
-    let given = |names: &[&str]| {
-        let apart = before.windows(2).map(|pair| (pair[0], pair[1]));
-        let joined = before.iter().filter_map(|word| word.split_once('='));
-        apart.chain(joined).find(|(name, _)| names.contains(name)).map(|(_, value)| value)
-    };
-    given(RANKS).or_else(|| given(NODES))?.parse().ok()
 }
 
 #[cfg(test)]
@@ -99,6 +94,7 @@ mod tests {
             ("srun --ntasks 16 mdtest -n 3", Some(("mdtest", Some(16), 2))),
             ("srun -N 2 --ntasks=16 mdtest -n 3", Some(("mdtest", Some(16), 2))),
             ("srun -N 2 ior -w", Some(("ior", Some(2), 1))),
+            ("flux run -N2 -n8 ior -w", Some(("ior", Some(8), 1))),
             ("OMP=1 fio --name=x --bs=4k", Some(("fio", None, 2))),
             ("dd if=a of=b", Some(("dd", None, 2))),
             ("dd 3", None),

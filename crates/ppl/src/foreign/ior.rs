@@ -20,7 +20,7 @@ const LONG: &[(&str, &str)] =
 /// Options that are in the program or told by [`notes`], or change nothing of what is measured.
 const KNOWN: &[&str] = &[
     "a", "b", "t", "s", "o", "w", "r", "W", "R", "F", "C", "c", "e", "Y", "z", "B", "D", "f", "g",
-    "i", "k", "K", "N", "O", "v", "h",
+    "i", "k", "K", "N", "O", "Q", "v", "h",
 ];
 
 const BLOCK: u64 = 1 << 20;
@@ -34,6 +34,7 @@ pub(super) fn translate(command: &Command<'_>) -> Option<String> {
     let job = job(&given, file);
     let start = Start {
         ranks: ranks(command, &given),
+        launcher: command.launcher.clone(),
         mpi: job.mpi,
         folder,
         options: match job.write || job.checks() {
@@ -78,7 +79,7 @@ fn job(given: &Options<'_>, file: String) -> Job {
         mpi,
         collective,
         own_files: given.has("F"),
-        reorder: given.has("C"),
+        reorder: given.has("C").then(|| nodes_on(given)),
         barriers: given.has("g"),
         fsync: given.has("e"),
         fsync_each: given.has("Y"),
@@ -98,6 +99,11 @@ fn job(given: &Options<'_>, file: String) -> Job {
 
 fn api(given: &Options<'_>) -> Option<String> {
     given.value("a").map(str::to_ascii_uppercase)
+}
+
+/// `-Q`: how many nodes on the reader is.
+fn nodes_on(given: &Options<'_>) -> u32 {
+    given.number("Q").and_then(|nodes| nodes.parse().ok()).unwrap_or(1)
 }
 
 /// Ranks that take part: `-N` of those that the launcher starts.
@@ -155,9 +161,18 @@ fn notes(page: &mut Page, command: &Command<'_>, given: &Options<'_>, job: &Job)
         let collective = if job.collective { " with -c" } else { "" };
         page.leaves_out(format!("-D {limit}{collective}"));
     }
+    // Without -C it is one of -Z, which is not translated either.
+    if let Some(nodes) = given.value("Q").filter(|_| !given.has("C") || given.number("Q").is_none())
+    {
+        page.leaves_out(format!("-Q {nodes}"));
+    }
     let part = given.value("N").filter(|part| {
         let part: Option<u64> = part.parse().ok();
-        part.is_none_or(|part| command.ranks.is_some_and(|ranks| part > ranks))
+        let is_other = |ranks, part| part > ranks || command.launcher.is_some() && part != ranks;
+        part.is_none_or(|part| match command.ranks {
+            Some(ranks) => is_other(ranks, part),
+            None => command.launcher.is_some(),
+        })
     });
     part.iter().for_each(|part| page.leaves_out(format!("-N {part}")));
     let others = directives(given).filter(|directive| !is_wear_out(directive));

@@ -14,7 +14,9 @@ const KNOWN: &[&str] = &[
 ];
 
 /// The phases: creation, stat, read, removal.
-const PHASES: [&str; 4] = ["C", "T", "E", "r"];
+const PHASES: [&str; 4] = ["C", "T", READ, "r"];
+/// That which only files have.
+const READ: &str = "E";
 
 /// The items of one kind: files or directories.
 struct Items<'a> {
@@ -42,22 +44,16 @@ pub(super) fn translate(command: &Command<'_>) -> Option<String> {
     }
     let written = given.size("w");
     let read = given.size("e");
-    let neighbour = given.number("N").map(|shift| format!("$other = ($$rank + {shift}) % $$size;"));
-    let other = if neighbour.is_some() { "$other" } else { "$$rank" };
     let has_files = given.has("F") || !given.has("D");
-    if phases[1] || phases[2] && has_files {
-        page.line(neighbour.as_deref().unwrap_or(""));
-    }
-    let beneath = |rank: &str| {
-        if given.has("u") { format!("rank-{rank}/") } else { format!("shared/{rank}-") }
-    };
+    let [own, seen, opened, gone] = places(&mut page, &given, phases, has_files);
     if phases[0] {
-        let own =
-            if given.has("u") { "mkdir(\"rank-$$rank\");" } else { "master mkdir(\"shared\");" };
-        page.line(own);
+        page.line(if given.has("u") {
+            "mkdir(\"rank-$$rank\");"
+        } else {
+            "master mkdir(\"shared\");"
+        });
         page.line("barrier;");
     }
-    let (own, others) = (beneath("$$rank"), beneath(other));
     let syncs = given.has("Y");
     let files = Items {
         word: "file",
@@ -66,8 +62,8 @@ pub(super) fn translate(command: &Command<'_>) -> Option<String> {
             None => format!("create(\"{own}file-$i\")"),
         },
         read: Some(match read {
-            Some(n) => format!("read(\"{others}file-$i\", {})", bytes(n)),
-            None => format!("read(\"{others}file-$i\")"),
+            Some(n) => format!("read(\"{opened}file-$i\", {})", bytes(n)),
+            None => format!("read(\"{opened}file-$i\")"),
         }),
         remove: "delete",
         limit: limit(&given, phases),
@@ -82,12 +78,34 @@ pub(super) fn translate(command: &Command<'_>) -> Option<String> {
         syncs,
     };
     if given.has("D") || !given.has("F") {
-        directories.phases(&mut page, phases, &own, &others);
+        directories.phases(&mut page, phases, &seen, &gone);
     }
     if has_files {
-        files.phases(&mut page, phases, &own, &others);
+        files.phases(&mut page, phases, &seen, &gone);
     }
     Some(page.finish())
+}
+
+/// Where the names of each phase begin. With `-N` a phase works on the items of the rank that is so many
+/// further on than that of the phase before; and with `-u`, items are made in the directory of the
+/// next such rank, as mdtest does.
+fn places(page: &mut Page, given: &Options<'_>, phases: [bool; 4], has_files: bool) -> [String; 4] {
+    let (unique, stride) = (given.has("u"), given.number("N").and_then(|n| n.parse().ok()));
+    let rank_of = |phase: usize, page: &mut Page| {
+        let steps: u64 = stride.unwrap_or(0) * (phase as u64 + u64::from(unique));
+        if steps == 0 {
+            return "$$rank".to_string();
+        }
+        let variable = ["$create_of", "$stat_of", "$read_of", "$remove_of"][phase];
+        if phases[phase] && (has_files || PHASES[phase] != READ) {
+            page.line(&format!("{variable} = ($$rank + {steps}) % $$size;"));
+        }
+        variable.to_string()
+    };
+    std::array::from_fn(|phase| {
+        let rank = rank_of(phase, page);
+        if unique { format!("rank-{rank}/") } else { format!("shared/{rank}-") }
+    })
 }
 
 /// `-W`: the limit of the phase that creates files, the only one that mdtest stops.
@@ -108,6 +126,7 @@ fn start(command: &Command<'_>, given: &Options<'_>, [creates, _, _, removes]: [
     };
     Start {
         ranks: command.ranks,
+        launcher: command.launcher.clone(),
         folder: first.and_then(folder),
         options: if creates { reps } else { format!("{reps} --prepare") },
         after,
@@ -137,7 +156,7 @@ fn items(page: &mut Page, given: &Options<'_>) {
 
 impl Items<'_> {
     /// Creation, stat, read, removal, each in a label of its own.
-    fn phases(&self, page: &mut Page, phases: [bool; 4], own: &str, others: &str) {
+    fn phases(&self, page: &mut Page, phases: [bool; 4], seen: &str, gone: &str) {
         let Items { word, make, read, remove, limit, .. } = self;
         let [creates, stats, reads, removes] = phases;
         // Later phases go as far as the first one came.
@@ -163,8 +182,8 @@ impl Items<'_> {
             }
         };
         phase(creates, "create", make);
-        phase(stats, "stat", &format!("stat(\"{others}{word}-$i\")"));
+        phase(stats, "stat", &format!("stat(\"{seen}{word}-$i\")"));
         phase(reads && read.is_some(), "read", read.as_deref().unwrap_or(""));
-        phase(removes, "remove", &format!("{remove}(\"{own}{word}-$i\")"));
+        phase(removes, "remove", &format!("{remove}(\"{gone}{word}-$i\")"));
     }
 }

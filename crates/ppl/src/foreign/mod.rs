@@ -17,6 +17,7 @@ mod dd;
 mod elbencho;
 mod fio;
 mod ior;
+mod launcher;
 pub(crate) mod loops;
 mod marks;
 mod mdtest;

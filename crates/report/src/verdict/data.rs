@@ -245,11 +245,12 @@ pub(super) fn null_engine(run: &Run) -> Option<Mark> {
     )
 }
 
-/// A run that writes nothing with `verify=true` reads what earlier ones wrote: zeros in it are their holes,
-/// or what was lost of them. What a run that does write left out may be its own holes.
+/// Zeros where the reading rank wrote nothing are holes, or what was lost of other ranks or of earlier runs:
+/// each rank knows its own writes only. A rank that is alone and writes tells its holes from what is lost.
 pub(super) fn unknown_zeros(run: &Run) -> Option<Mark> {
     let mut verified = run.run.evidence.labels.iter().filter_map(|label| label.verified.as_ref());
-    if verified.any(|data| data.filled_bytes > 0) {
+    let writes = verified.any(|data| data.filled_bytes > 0);
+    if writes && run.run.ranks == 1 {
         return None;
     }
     let say = |label: &LabelEvidence| {
@@ -260,8 +261,28 @@ pub(super) fn unknown_zeros(run: &Run) -> Option<Mark> {
     let seen = named(run, say)?;
     counts(
         "unknown-zeros",
-        format!("{seen} read with verify=true were zeros: no data of any run{}", zeros_at(run)),
-        "files of earlier runs that were written without holes have lost data; holes of others look the same",
+        match writes {
+            false => {
+                format!(
+                    "{seen} read with verify=true were zeros: no data of any run{}",
+                    zeros_at(run)
+                )
+            }
+            true => format!(
+                "{seen} read with verify=true were zeros where the reading rank wrote nothing{}",
+                zeros_at(run)
+            ),
+        },
+        match writes {
+            false => {
+                "files of earlier runs that were written without holes have lost data; holes of others look \
+                 the same"
+            }
+            true => {
+                "what other ranks wrote there is lost; holes look the same: read it on the rank that wrote it, \
+                 which tells them apart, or write files without holes"
+            }
+        },
     )
 }
 

@@ -289,10 +289,23 @@ const CASES: &[(&str, &str, Change, Change)] = &[
         "unknown-zeros",
         "in label \"stress\" 1 MiB of 1 MiB",
         |run| label(run).verified = Some(read_zeros(1 << 20)),
-        // They may be holes of what the run itself has written.
+        // A rank that is alone knows the holes of what it has written.
         |run| {
             let wrote = VerifiedData { filled_bytes: 4096, ..VerifiedData::default() };
+            run.run.ranks = 1;
             run.run.evidence.labels[0].verified = Some(wrote);
+        },
+    ),
+    (
+        "unknown-zeros",
+        "in label \"stress\" 4 KiB of 1 MiB read with verify=true were zeros where the reading rank wrote nothing",
+        |run| {
+            run.run.ranks = 2;
+            label(run).verified = Some(VerifiedData { filled_bytes: 4096, ..read_zeros(4096) });
+        },
+        |run| {
+            run.run.ranks = 2;
+            label(run).verified = Some(VerifiedData { filled_bytes: 4096, ..read_zeros(0) });
         },
     ),
     (

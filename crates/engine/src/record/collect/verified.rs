@@ -33,13 +33,16 @@ pub(super) fn sentence(labels: &[LabelEvidence], rank_ns: u64) -> Option<String>
     }
     if all.zero_bytes > 0 {
         let bytes = format_bytes(all.zero_bytes);
-        parts.push(format!("{bytes} were zeros where the reading rank knows of no write"));
+        parts.push(format!(
+            "{bytes} were zeros where the reading rank knows of no write (holes, or data of others that is lost)"
+        ));
     }
     let counts = [all.lost, all.stale, all.torn, all.foreign, all.corrupted];
     let wrong = Kind::ALL.iter().zip(counts).filter(|(_, count)| *count > 0);
     let wrong: Vec<String> = wrong.map(|(kind, count)| format!("{count} {kind}")).collect();
     parts.push(match (wrong.is_empty(), all.checked_bytes) {
         (true, 0) => "nothing was read to be checked".to_string(),
+        (true, _) if all.zero_bytes > 0 => "no other byte was wrong".to_string(),
         (true, _) => "nothing was wrong".to_string(),
         (false, _) => format!("WRONG PLACES: {}", wrong.join(", ")),
     });
@@ -65,6 +68,15 @@ mod tests {
             ..LabelEvidence::default()
         };
         assert_eq!(sentence(&[LabelEvidence::default()], 1), None);
+        let zeros =
+            VerifiedData { checked_bytes: 8192, zero_bytes: 4096, ..VerifiedData::default() };
+        assert_eq!(
+            sentence(&[label(zeros)], 1).as_deref(),
+            Some(
+                "verify=true: 8 KiB checked, 4 KiB were zeros where the reading rank knows of no write \
+                 (holes, or data of others that is lost), no other byte was wrong"
+            )
+        );
         let wrote = VerifiedData { filled_bytes: 4096, fill_ns: 2048, ..VerifiedData::default() };
         let read = VerifiedData {
             checked_bytes: 8192,
@@ -77,8 +89,8 @@ mod tests {
             sentence(&[label(wrote), label(read)], 20_480).as_deref(),
             Some(
                 "verify=true: 4 KiB filled (0.5 ns/B), 8 KiB checked, 10 % of the ranks' time, in no \
-                 operation, 1 KiB were zeros where the reading rank knows of no write, WRONG PLACES: \
-                 2 lost, 1 corrupted"
+                 operation, 1 KiB were zeros where the reading rank knows of no write (holes, or data of \
+                 others that is lost), WRONG PLACES: 2 lost, 1 corrupted"
             )
         );
     }

@@ -47,7 +47,7 @@ pub struct Job {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_RANKS))]
     ranks_per_node: u32,
 
-    /// Time limit: 20m, 1h30m, 00:20:00
+    /// Time limit: 20m, 1h30m, 00:20:00, 1-00:00:00 (a day)
     #[arg(long, value_name = "TIME", value_parser = limit)]
     time: SignedDuration,
 
@@ -141,6 +141,7 @@ impl Job {
         if let Some(dir) = &self.dir {
             words.extend(["--dir".into(), shown(dir)?]);
         }
+        self.options.iter().try_for_each(|word| is_of_run(word))?;
         words.extend(self.options.iter().cloned());
         let run = takes(&words)?;
         if self.resume && !run.sweep.is_asked_for() {
@@ -173,6 +174,18 @@ impl Job {
     }
 }
 
+/// The script gives the run its folder for results itself.
+fn is_of_run(word: &str) -> Result<()> {
+    let name = word.split('=').next().unwrap_or(word);
+    match name {
+        "--out" | "--resume" => {
+            Err(Error::input(format!("{name}: the script gives the run its folder for results"))
+                .help(format!("give {name} to job: in front of --")))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// `parabench run` with these words and `--out`.
 fn takes(words: &[String]) -> Result<Run> {
     let first = ["parabench", "run", "--out", "results"].map(String::from);
@@ -199,8 +212,17 @@ fn shown(path: &Path) -> Result<String> {
 
 /// From a minute to a year, in whole seconds.
 fn limit(text: &str) -> std::result::Result<SignedDuration, String> {
-    let parsed: Option<SignedDuration> = text.parse().ok();
+    let parsed = text.parse().ok().or_else(|| days(text));
     parsed
         .filter(|time| (60..=366 * 86_400).contains(&time.as_secs()) && time.subsec_nanos() == 0)
         .ok_or_else(|| "expected a time from a minute on, such as 20m, 1h30m or 00:20:00".into())
+}
+
+/// Slurm's `D-HH`, `D-HH:MM` and `D-HH:MM:SS`.
+fn days(text: &str) -> Option<SignedDuration> {
+    let (days, clock) = text.split_once('-')?;
+    let parts: Vec<u32> = clock.split(':').map(|part| part.parse().ok()).collect::<Option<_>>()?;
+    let seconds = parts.iter().zip([3600, 60, 1]).map(|(part, unit)| i64::from(*part) * unit);
+    let days = i64::from(days.parse::<u32>().ok()?) * 86_400;
+    (parts.len() <= 3).then(|| SignedDuration::from_secs(days + seconds.sum::<i64>()))
 }

@@ -89,6 +89,8 @@ impl Scheduler {
             Scheduler::Pbs => vec![
                 format!("#PBS -N {name}"),
                 format!("#PBS -l select={nodes}:ncpus={ranks_per_node}:mpiprocs={ranks_per_node}"),
+                // Otherwise two parts of the job may share a node.
+                "#PBS -l place=scatter".into(),
                 format!("#PBS -l walltime={}", ask.clock()),
                 "#PBS -j oe".into(),
                 "# At the limit the ranks get SIGTERM, and SIGKILL after the site's kill_delay."

@@ -19,8 +19,10 @@ impl Script<'_> {
     pub(super) fn text(&self) -> String {
         let mut lines = vec![self.head()];
         lines.extend(self.job.scheduler.directives(&self.request()));
+        lines.push(String::new());
+        lines.extend(self.modules());
         lines.push(format!("\nset -eu\ncd \"{}\"\n", self.job.scheduler.submitted_in()));
-        lines.extend(self.mpi());
+        lines.extend(self.shim());
         lines.push(String::new());
         lines.extend(self.run());
         lines.join("\n") + "\n"
@@ -50,27 +52,32 @@ impl Script<'_> {
         )
     }
 
-    /// The site's MPI, and the library that connects Parabench to it.
-    fn mpi(&self) -> Vec<String> {
+    /// The site's MPI. Shell code of sites is not made for `set -eu`, and a shell that is no login shell may
+    /// not have it.
+    fn modules(&self) -> Vec<String> {
         let mut lines = vec!["# The MPI of the site: module avail".to_string()];
         match self.job.modules.is_empty() {
-            true => lines.push("# module load mpi".into()),
+            true => lines.push("# module load mpi || exit 1".into()),
             false => {
-                lines.extend(
-                    self.job.modules.iter().map(|name| format!("module load {}", quoted(name))),
-                );
+                lines.push("type module > /dev/null 2>&1 || . /etc/profile".into());
+                let names = self.job.modules.iter();
+                lines.extend(names.map(|name| format!("module load {} || exit 1", quoted(name))));
             }
         }
+        lines
+    }
+
+    /// The library that connects Parabench to the MPI.
+    fn shim(&self) -> Vec<String> {
         let mpicc = quoted(&self.job.mpicc);
-        lines.extend([
-            "\n# The library between Parabench and this MPI, compiled by the first job. Remove the file".into(),
+        vec![
+            "# The library between Parabench and this MPI, compiled by the first job. Remove the file".into(),
             "# when the MPI is another one.".into(),
             "export PARABENCH_MPI_SHIM=\"$PWD/parabench-mpi.so\"".into(),
             "if [ ! -e \"$PARABENCH_MPI_SHIM\" ]; then".into(),
             format!("    parabench mpi build --mpicc {mpicc} -o \"$PARABENCH_MPI_SHIM\""),
             "fi".into(),
-        ]);
-        lines
+        ]
     }
 
     fn run(&self) -> Vec<String> {

@@ -1,7 +1,8 @@
 //! Jobs on several machines: whether those who read a file had it in the page cache of their machine.
 //!
-//! Programs shift readers by `$$nodes`, so that each reads what another machine wrote. Who wrote what is
-//! not followed: the page cache of the reading machine is what such a shift is to get around.
+//! Programs shift readers from one node to the next (`@sequential`, IOR's `-C`), so that each reads what
+//! another machine wrote. Who wrote what is not followed: the page cache of the reading machine is what
+//! such a shift is to get around.
 
 use model::run::LabelEvidence;
 use model::units::format_bytes;
@@ -18,7 +19,7 @@ pub fn sentence(machines: usize, labels: &[LabelEvidence]) -> Option<String> {
     (machines > 1 && looked > 0).then(|| {
         let is_held = cached as f64 >= HELD_SHARE * looked as f64;
         let came = match is_held {
-            true => "most reads measured main memory; if readers were shifted by $$nodes, it did not help",
+            true => "most reads measured main memory; if readers were shifted to another node, it did not help",
             false => "most of what was read came from other machines, or from storage",
         };
         format!(

@@ -6,12 +6,16 @@
 
 use super::super::page::Page;
 
+/// The check of what was written goes so many nodes on, whatever `-Q` says.
+const CHECKED_NODES_ON: u32 = 2;
+
 /// What IOR is asked for.
 pub(super) struct Job {
     pub(super) mpi: bool,
     pub(super) collective: bool,
     pub(super) own_files: bool,
-    pub(super) reorder: bool,
+    /// So many nodes on is the reader (`-C`, `-Q`).
+    pub(super) reorder: Option<u32>,
     /// Ranks meet after the open and before the close.
     pub(super) barriers: bool,
     pub(super) fsync: bool,
@@ -76,16 +80,31 @@ impl Job {
         if self.counts() {
             page.line(&format!("$count = {};", self.written()));
         }
-        if reads && self.reorder {
-            page.line("$other = ($$rank + 1) % $$size;");
+        if reads && self.reorder.is_some() {
+            shift(page);
         }
         if self.check_written {
+            self.turns_to(page, Pass::Check);
             self.pass(page, Pass::Check);
         }
         if self.read {
+            self.turns_to(page, Pass::Read);
             let unchecked = self.check_written && !self.check_read;
             let options = if unchecked { vec!["verify=false"] } else { Vec::new() };
             within(page, &options, |page| self.pass(page, Pass::Read));
+        }
+    }
+
+    /// Whose bytes a pass reads with `-C`. IOR checks what was written two nodes away.
+    fn turns_to(&self, page: &mut Page, pass: Pass) {
+        let nodes = match pass {
+            Pass::Check => self.reorder.map(|_| CHECKED_NODES_ON),
+            _ => self.reorder,
+        };
+        match nodes {
+            None => {}
+            Some(1) => page.line("$other = ($$rank + $shift) % $$size;"),
+            Some(nodes) => page.line(&format!("$other = ($$rank + {nodes} * $shift) % $$size;")),
         }
     }
 
@@ -97,7 +116,7 @@ impl Job {
     /// How many transfers there are to read. Without wear-out, ranks differ in what they wrote.
     fn written(&self) -> &'static str {
         let level = self.stonewall.as_ref().is_some_and(|stonewall| stonewall.wear_out);
-        if self.reorder && !level { "gmin($written)" } else { "$written" }
+        if self.reorder.is_some() && !level { "gmin($written)" } else { "$written" }
     }
 
     /// The bytes that are read are examined.
@@ -128,9 +147,9 @@ impl Job {
         options
     }
 
-    /// Goes over everything. With `-C` a rank reads what its neighbour wrote.
+    /// Goes over everything. With `-C` a rank reads what a rank of another node wrote.
     fn pass(&self, page: &mut Page, pass: Pass) {
-        let rank = if !pass.writes() && self.reorder { "$other" } else { "$$rank" };
+        let rank = if !pass.writes() && self.reorder.is_some() { "$other" } else { "$$rank" };
         let meet = if self.barriers { "barrier;" } else { "" };
         page.line(&format!("{} {{", pass.label()));
         page.line(&self.open(rank, pass.writes()));
@@ -196,6 +215,18 @@ impl Job {
         let all = if self.mpi && self.collective { ", \"all\"" } else { "" };
         format!("{call}($h, $transfer, $at + {within} * $transfer{all});")
     }
+}
+
+/// The distance of ranks from one node to the next: as many ranks as the first node has where they
+/// fill node after node, and 1 where they go round. The first rank outside of rank 0's node has that
+/// number in both cases. On one node there is none, and ranks read what they wrote.
+fn shift(page: &mut Page) {
+    page.comment(
+        "-C: from one node to the next; on one node ranks read what they wrote, as in IOR",
+    );
+    page.line("$shift = $$size;");
+    page.line("if ($$node > 0) $shift = $$rank;");
+    page.line("$shift = gmin($shift);");
 }
 
 /// What `body` adds, in `with (options)` if there are any.
