@@ -78,7 +78,7 @@ fn programs_in_documents_do_what_their_fence_says() {
 const STRACE: &str = "17 openat(AT_FDCWD, \"f\", O_RDONLY) = 3\n17 read(3, \"\", 10) = 0\n";
 
 /// An application that a reader has.
-const APP: &str = "#!/bin/sh\nread word < app.strace\n";
+const APP: &str = "#!/bin/sh\nread word < app.strace\nread word < data/here\n";
 
 /// Commands of a document run one after the other in one folder, in which the document's
 /// programs lie under the name that its commands use. Storage that the reader has is a folder.
@@ -90,7 +90,8 @@ fn commands_in_documents_run() {
         let of_this = |block: &Block| block.place.starts_with(&format!("{name}:"));
         let all: Vec<Block> = blocks().into_iter().filter(of_this).collect();
         let program = all.iter().find(|block| block.kind == "ppl").map_or("", |block| &block.text);
-        let mut scene = Scene::new().file("mnt/storage/here", "").file("mnt/fs/here", "");
+        let mut scene =
+            Scene::new().file("mnt/storage/here", "").file("mnt/fs/here", "").file("data/here", "a word\n");
         let darshan = root().join("crates/trace/tests/real/dxt-simple.darshan");
         let darshan = fs::read(darshan).expect("a log");
         scene = scene.file("app.strace", STRACE).file("app.darshan", darshan).file("app", APP);
@@ -103,7 +104,12 @@ fn commands_in_documents_run() {
         }
         for block in all.iter().filter(|block| block.kind == "console") {
             for line in block.text.lines().filter_map(|line| line.strip_prefix("$ parabench ")) {
-                let command = line.split('#').next().unwrap().replace("/mnt/", "mnt/");
+                let command = line
+                    .split('#')
+                    .next()
+                    .unwrap()
+                    .replace("/mnt/", "mnt/")
+                    .replace("/data", "data");
                 let file = command.split_whitespace().find(|word| word.ends_with(".ppl"));
                 if let Some(file) = file.filter(|file| !scene.path(file).exists()) {
                     scene = scene.file(file, program);

@@ -178,7 +178,7 @@ fn a_run_is_compared_with_its_original() {
         .word("--fidelity-gate")
         .word("missing <= 0")
         .run();
-    call.exits(3).out_has("gate fails: missing <= 0: 6 of");
+    call.exits(3).out_has("gate fails: missing <= 0: 6 operations missing");
     scene.parabench("fidelity a b").exits(0).out_has("6 missing");
     let json = scene.parabench(&format!("{run} --format json")).exits(0);
     crate::schema::run_object(&json);

@@ -464,10 +464,10 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The other side of a signal. Others than rank 0 and those beside the rank are named.
+    /// The other side of a signal: each of some ranks, or one.
     fn partner(&mut self, number: &Spread) -> Linear {
         let rank = self.linear(number);
-        if rank.constant() != Some(0) && !rank.shown(&self.plain(), false).contains("$$rank") {
+        if rank.constant().is_none() && !rank.shown(&self.plain(), false).contains("$$rank") {
             self.fixed.exactly("a signal names ranks");
         }
         rank
