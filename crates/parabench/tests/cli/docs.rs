@@ -90,8 +90,10 @@ fn commands_in_documents_run() {
         let of_this = |block: &Block| block.place.starts_with(&format!("{name}:"));
         let all: Vec<Block> = blocks().into_iter().filter(of_this).collect();
         let program = all.iter().find(|block| block.kind == "ppl").map_or("", |block| &block.text);
-        let mut scene =
-            Scene::new().file("mnt/storage/here", "").file("mnt/fs/here", "").file("data/here", "a word\n");
+        let mut scene = Scene::new()
+            .file("mnt/storage/here", "")
+            .file("mnt/fs/here", "")
+            .file("data/here", "a word\n");
         let darshan = root().join("crates/trace/tests/real/dxt-simple.darshan");
         let darshan = fs::read(darshan).expect("a log");
         scene = scene.file("app.strace", STRACE).file("app.darshan", darshan).file("app", APP);
