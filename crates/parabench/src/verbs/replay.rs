@@ -100,7 +100,7 @@ impl Replay {
         words.extend(["-n".into(), ranks.to_string().into()]);
         words.extend(self.options.iter().cloned());
         match Options::try_parse_from(words) {
-            Ok(options) => options.run.execute(),
+            Ok(options) => options.run.execute_here(),
             Err(error) if error.use_stderr() => {
                 let text = error.to_string();
                 let message = text.trim_start_matches("error: ").lines().next().unwrap_or_default();

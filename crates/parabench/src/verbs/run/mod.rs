@@ -107,6 +107,17 @@ impl Run {
         }
     }
 
+    /// Runs the program with ranks of this machine, also in a process of an MPI job in which the others do
+    /// nothing.
+    pub fn execute_here(self) -> Result<Exit> {
+        if launcher::job().is_none() {
+            return self.execute();
+        }
+        limits::check_memory()
+            .map_err(|why| Error::input(why).help("raise the limit in this shell"))?;
+        self.resolved(None).alone(None)
+    }
+
     /// One process simulates all ranks.
     pub fn is_simulated(&self) -> bool {
         self.execution.backend.is_simulated()
