@@ -1,4 +1,4 @@
-/* MPI-IO, where the program has an MPI. Whose it is does not matter: handles are integers in one MPI and
+/* MPI-IO, and where ranks wait for each other, where the program has an MPI. Whose it is does not matter: handles are integers in one MPI and
  * pointers in another, but all of them, and what points to a status, go through registers or places of
  * eight bytes as they are. A file is a pointer in all. What depends on an MPI is asked of that MPI: sizes
  * of types, counts of a status.
@@ -272,3 +272,50 @@ SPLIT(MPI_File_write_all_begin)
 SPLIT(MPI_File_write_ordered_begin)
 SPLIT_AT(MPI_File_read_at_all_begin)
 SPLIT_AT(MPI_File_write_at_all_begin)
+
+/* Where every member of a communicator waits for every other one: barriers, and calls that give each one
+ * something of all the others. Calls that wait for some alone (MPI_Bcast, MPI_Reduce) are no barriers. */
+static uint64_t members_of(handle communicator) {
+    static int (*ask)(handle, int *);
+    int members = 0;
+    if (!ask) *(void **)&ask = next_mpi("PMPI_Comm_size", NULL);
+    return ask(communicator, &members) == 0 && members > 0 ? (uint64_t)members : 0;
+}
+
+/* Ends a call of all members that gave each other so many elements. */
+static void met(uint64_t start, int error, int64_t elements, handle communicator) {
+    if (!error && elements > 0 && is_outermost()) {
+        uint64_t members = members_of(communicator);
+        if (members > 1) pb_on(PB_mpi_barrier, start, 0, -1, members, -1);
+    }
+    depth--;
+}
+
+#define MEETING(name, plain, elements, given, ...)                                               \
+    PB_API int name(__VA_ARGS__, handle members) {                                               \
+        MPI_NEXT(name, __VA_ARGS__, handle);                                                     \
+        uint64_t start = begin();                                                                \
+        int error = next given;                                                                  \
+        met(start, error, elements, members);                                                    \
+        return error;                                                                            \
+    }
+#define REDUCING(name, number) \
+    BOTH(MEETING, name, count, (from, to, count, type, how, members), const void *from, void *to, number count, handle type, handle how)
+#define SHARING(name, number) \
+    BOTH(MEETING, name, count, (from, own, sent, to, count, type, members), const void *from, number own, handle sent, void *to, number count, handle type)
+
+#define BARRIER(name, plain, ...)                                                                \
+    PB_API int name(handle members) {                                                            \
+        MPI_NEXT(name, handle);                                                                  \
+        uint64_t start = begin();                                                                \
+        int error = next(members);                                                               \
+        met(start, error, 1, members);                                                           \
+        return error;                                                                            \
+    }
+BOTH(BARRIER, MPI_Barrier, )
+REDUCING(MPI_Allreduce, int)
+REDUCING(MPI_Allreduce_c, long long)
+SHARING(MPI_Allgather, int)
+SHARING(MPI_Allgather_c, long long)
+SHARING(MPI_Alltoall, int)
+SHARING(MPI_Alltoall_c, long long)

@@ -233,6 +233,8 @@ pub enum Call<'a> {
     Begin { parent: u64, shares: Shares, is_new: bool },
     /// A descriptor stands for what is shown.
     Shown { fd: Fd<'a> },
+    /// So many ranks of MPI wait until all of them are there.
+    Meet { members: u64 },
     /// Executes a program.
     Execute { name: Name<'a> },
     /// The thread is over.

@@ -22,6 +22,9 @@ pub struct Trace {
     /// What the log tells of files as they were found, beside what operations show.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub found: Vec<TraceFound>,
+    /// Where all ranks of an MPI job waited for each other, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub barriers: Vec<TraceBarrier>,
     /// Bytes over time of logs that do not tell single transfers: Darshan's module HEATMAP.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moved: Vec<TraceMoved>,
@@ -40,6 +43,17 @@ pub struct TraceFound {
     /// It is a symbolic link that was there before: the path that it leads to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
+}
+
+/// A place where all ranks of an MPI job waited for each other; by rank, on the clock of the events.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TraceBarrier {
+    /// When each rank came.
+    pub came_ns: Vec<u64>,
+    /// When it went on.
+    pub left_ns: Vec<u64>,
+    /// What it had waited before, since its last operation or barrier, as far as the log tells.
+    pub waited_us: Vec<u64>,
 }
 
 /// How a file lies on storage.

@@ -55,6 +55,7 @@ pub fn read(folder: &Path) -> Result<(Run, Log)> {
     if let Some(trace) = &run.run.trace {
         log.take_found(&trace.found);
         log.processes = processes::of(&trace.threads);
+        log.barriers.clone_from(&trace.barriers);
     }
     log.complete();
     Ok((run, log))

@@ -96,6 +96,7 @@ pub fn store_import(folder: &Folder, origin: Origin, imported: Imported) -> Resu
         threads: told.threads,
         layouts: told.layouts,
         found: told.found,
+        barriers: told.barriers,
         moved: told.moved,
         gaps: told.gaps,
     });

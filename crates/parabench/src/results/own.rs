@@ -61,6 +61,7 @@ pub fn import_own(logs: &[PathBuf], which: &Which) -> Result<(Origin, Imported)>
     told.hosts = reader.hosts().clone();
     (told.threads, told.gaps) = (trace.threads, trace.gaps);
     (told.layouts, told.found, told.moved) = (trace.layouts, trace.found, trace.moved);
+    told.barriers = trace.barriers;
     told.ranks = told.ranks.max(run.run.ranks);
     let own = TraceLog { name: title(logs), lines: reader.event_count() };
     let logs_read = if trace.logs.is_empty() { vec![own] } else { trace.logs };

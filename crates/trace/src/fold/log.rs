@@ -12,7 +12,7 @@ use model::event::{Details, Event, FLAG_AT_POSITION, FLAG_FROM_POSITION, FLAG_UN
 use model::op::ParamKind;
 use model::open_flags;
 use model::pattern::Run;
-use model::run::{EventExtents, TraceFound};
+use model::run::{EventExtents, TraceBarrier, TraceFound};
 use std::collections::{HashMap, HashSet};
 
 /// Access mode of open(2) for writing only.
@@ -92,6 +92,9 @@ pub struct Log {
     pub processes: Vec<Process>,
     /// Open files that several ranks append to.
     pub contended: HashSet<u32>,
+    /// Where all ranks of an MPI job waited for each other, as it was recorded; ranks that follow are no
+    /// ranks of it.
+    pub barriers: Vec<TraceBarrier>,
     /// It was imported: open files are told by number, positions by a flag.
     pub imported: bool,
 }

@@ -53,6 +53,8 @@ pub enum Shape {
     /// A call of MPI-IO: the calls of POSIX below it are recorded, too.
     Mpi(Op),
     MpiOther,
+    /// All members of a communicator wait for each other: how many stands where others have bytes.
+    Meeting,
 }
 
 use Shape::*;
@@ -160,6 +162,7 @@ pub const KINDS: &[(&str, Shape)] = &[
     ("mpi_delete", Mpi(Op::Pdelete)),
     ("mpi_other", MpiOther),
     ("unshare", Unshare),
+    ("mpi_barrier", Meeting),
 ];
 
 const AT_REMOVEDIR: u32 = 0x200;
@@ -217,6 +220,7 @@ pub fn call<'a>(shape: Shape, slot: &Slot, text: &'a [u8], text2: &'a [u8]) -> C
             Call::Named { op: Op::Chmod, at, bytes: slot.bytes }
         }
         EnterHandle => Call::Enter { at: At { dir: fd, name: Name::default() } },
+        Meeting => Call::Meet { members: slot.bytes },
         Unshare => Call::Unshare { shares: shares(slot.flags) },
         Without => Call::WithoutOperation,
         _ => on_name(shape, slot, At { dir: fd, name: name(text) }, text2),

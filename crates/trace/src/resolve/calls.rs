@@ -26,6 +26,7 @@ impl Resolver<'_> {
             Call::Spawn { shares } => self.spawn(thread, r, shares),
             Call::Close { fd } if r.is_begin => self.begin_close(thread, fd, r),
             Call::Exit => self.exit(thread),
+            Call::Meet { members } => self.meet(thread, r, members),
             Call::Introduce(told) => self.introduce(thread, &told),
             Call::Shown { fd } => drop(self.meaning(thread, fd)),
             Call::Whole { .. } => self.whole(thread, r),

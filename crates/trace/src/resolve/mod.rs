@@ -7,6 +7,7 @@
 //!
 //! What a log does not tell is counted, not invented ([`Gaps`]).
 
+mod barriers;
 mod calls;
 mod copies;
 mod found;
@@ -20,12 +21,13 @@ use crate::gaps::{Gap, Gaps};
 use crate::names::{Names, Node, ROOT, START, text_of_link};
 use crate::record::{At, CWD, Call, ERRNO_UNKNOWN, Fd, Name, Record};
 use crate::strace::unescape;
+use barriers::Barriers;
 use found::Found;
 use labels::Labels;
 use model::Op;
 use model::event::{Details, Event, FLAG_EXPECTED, FLAG_FAILED, NO_ID};
 use model::op::{Class, ParamKind};
-use model::run::{Row, TraceFound, TraceGap, TraceLayout, TraceMoved, TraceThread};
+use model::run::{Row, TraceBarrier, TraceFound, TraceGap, TraceLayout, TraceMoved, TraceThread};
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use table::{Instance, NO_FILE, Slot, Tables};
@@ -59,6 +61,7 @@ pub struct Resolver<'s> {
     calls: Words,
     labels: Labels,
     found: Found,
+    barriers: Barriers,
     log: u32,
     /// Time of the first record.
     origin_ns: Option<u64>,
@@ -115,6 +118,8 @@ pub struct Told {
     pub layouts: Vec<TraceLayout>,
     /// What is told of files as they were found, beside events.
     pub found: Vec<TraceFound>,
+    /// Where all ranks of an MPI job waited for each other.
+    pub barriers: Vec<TraceBarrier>,
     /// Bytes over time, without the calls that moved them.
     pub moved: Vec<TraceMoved>,
     /// What the recorder added to a call, nanoseconds; 0: not known.
@@ -190,6 +195,7 @@ impl<'s> Resolver<'s> {
             calls: Words::default(),
             labels: Labels::default(),
             found: Found::default(),
+            barriers: Barriers::default(),
             log: 0,
             origin_ns: None,
             last_end_ns: 0,
@@ -217,7 +223,8 @@ impl<'s> Resolver<'s> {
             return self.gaps.add(Gap::Restarted);
         }
         self.threads.at_mut(thread).waited_ns += record.waited_ns;
-        let (events, is_call) = (self.events, !matches!(record.call, Call::Introduce(_)));
+        let is_call = !matches!(record.call, Call::Introduce(_) | Call::Meet { .. });
+        let events = self.events;
         self.call(thread, record);
         // A long call that is left out waits: for a lock, a pipe, a time, files elsewhere.
         let waited_ns =
@@ -242,6 +249,8 @@ impl<'s> Resolver<'s> {
         }
         let (found, left_out) = self.found.told(&paths);
         self.gaps.add_many(Gap::Unfound, left_out);
+        let (barriers, lost) = self.barriers.told(self.threads.job());
+        self.gaps.add_many(Gap::Unmet, lost);
         let started = self.origin_ns.filter(|ns| *ns >= DATES_FROM_NS);
         Told {
             root,
@@ -258,6 +267,7 @@ impl<'s> Resolver<'s> {
             rows: Vec::new(),
             layouts: Vec::new(),
             found,
+            barriers,
             moved: Vec::new(),
             call_ns: 0,
         }

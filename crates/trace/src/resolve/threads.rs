@@ -109,6 +109,8 @@ pub struct Threads {
     are_ranks: bool,
     /// Ranks of threads that have none yet, by the machine and the number of the thread.
     reserved: HashMap<(u32, u64), u32, FxBuildHasher>,
+    /// Ranks of the MPI job; 0: there is none.
+    job: u32,
     groups: HashSet<u32, FxBuildHasher>,
     /// Calls that make threads and have not returned.
     pub(super) spawning: Vec<super::spawn::Spawning>,
@@ -174,8 +176,21 @@ impl Threads {
         ranks.sort_unstable();
         if (0..).zip(&ranks).all(|(rank, found)| rank == *found) {
             self.ranks = ranks.len() as u32;
+            self.job = self.ranks;
             self.reserved = of.into_iter().collect();
         }
+    }
+
+    /// Ranks of the MPI job; 0: there is none.
+    pub fn job(&self) -> u32 {
+        self.job
+    }
+
+    /// The rank that a thread has in the MPI job.
+    pub fn rank_in_job(&mut self, place: u32) -> Option<u32> {
+        let number = (self.group, self.at(place).number);
+        let known = self.at(place).rank.is_some() || self.reserved.contains_key(&number);
+        known.then(|| self.rank(place)).filter(|rank| *rank < self.job)
     }
 
     /// Machines of ranks, as far as the log tells.
