@@ -450,7 +450,7 @@ ops! {
         "print \"rank\", $$rank;";
     Sleep "sleep" [] (req("duration", K::Duration)) false
         Control NO_PARTS Nothing "-"
-        "Sleep for a duration; a bare integer means microseconds. Right after an operation or a pause it counts from the end of that, like `compute`. --agile skips it."
+        "Sleep for a duration; a bare integer means microseconds. It spins for the last 20 us, as the kernel wakes later than asked for. Right after an operation or a pause it counts from the end of that, like `compute`. --agile skips it."
         "sleep(10ms);";
     Compute "compute" [] (req("duration", K::Duration)) false
         Control NO_PARTS Nothing "-"
