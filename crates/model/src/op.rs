@@ -494,6 +494,12 @@ impl Op {
         (Op::Pfopen as u8..=Op::Pfseek as u8).contains(&(self as u8))
     }
 
+    /// It reads one open file and writes another one: a handle of each.
+    #[inline(always)]
+    pub fn is_between_files(self) -> bool {
+        matches!(self, Op::Fcopy | Op::Freflink)
+    }
+
     /// All members have to execute it, whatever its arguments are. (`pfwrite` and `pfread` are
     /// collective or not by their pattern's level or by the word "all" or "ordered".)
     pub fn is_collective(self) -> bool {

@@ -247,7 +247,9 @@ impl<B: Backend> Runner<B> {
             Step::Map(..) | Step::Unmap(..) => self.on_file(step),
             Step::MapWrite(..) | Step::Msync(..) => self.on_file(step),
             Step::Ftruncate(..) | Step::Fallocate(..) | Step::Fadvise(..) => self.on_file(step),
-            Step::CopyRange(..) | Step::Clone(..) | Step::CloneRange(..) | Step::Pwritev(..) => self.on_file(step),
+            Step::CopyRange(..) | Step::Clone(..) | Step::CloneRange(..) | Step::Pwritev(..) => {
+                self.on_file(step)
+            }
             // Back-ends differ in what they look at first, and programs never get here.
             Step::LinkFile(slot, _) if self.slots[*slot].is_none() => -Reply::from(libc::EBADF),
             Step::Flock(..) | Step::LinkFile(..) | Step::SyncfsOf(..) => self.on_file(step),
