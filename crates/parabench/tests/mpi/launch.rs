@@ -170,7 +170,7 @@ fn a_rank_that_cannot_start_ends_the_job() {
     for mpi in testing::all() {
         let scene = Scene::new().file("x.ppl", WRITES);
         let second =
-            "ulimit -v 60000 && MPI_LOCALRANKID=0 OMPI_COMM_WORLD_LOCAL_RANK=0 exec \"$@\"";
+            "ulimit -v 100000 && MPI_LOCALRANKID=0 OMPI_COMM_WORLD_LOCAL_RANK=0 exec \"$@\"";
         let launch = mpi.launch(1, PARABENCH).args(["run", "x.ppl", ":", "-n", "1", "sh", "-c"]);
         let launch = launch.args([second, "sh", PARABENCH, "run", "x.ppl"]);
         scene.command(launch.command).run().exits(2).err_has("ulimit -v");

@@ -4,6 +4,7 @@
 //! A place where all ranks meet satisfies every dependence that crosses it, so as few meetings as
 //! possible are chosen, where ranks come to another label or to their longest pause.
 
+use super::ends::Met;
 use super::events::Events;
 use super::log::{Log, Logged, takes_handle};
 use super::merged::{Merged, Place};
@@ -254,6 +255,8 @@ struct Touched {
     readers: Vec<Place>,
     /// Who has cut it or written its end last.
     resized: Option<Place>,
+    /// Who has met its end.
+    met: Met,
 }
 
 impl Touched {
@@ -361,7 +364,7 @@ impl Dependences {
         touched.scattered.clear();
         touched.cut.clear();
         touched.readers.clear();
-        touched.resized = None;
+        (touched.resized, touched.met) = (None, Met::default());
         before.into_iter().for_each(|from| self.edge(from, place));
         self.use_parents(path, place);
     }
@@ -414,6 +417,7 @@ impl Dependences {
                 if is_cut {
                     put(&mut touched.readers, place);
                 }
+                touched.met.read(event, place, end);
                 overlapping(&touched.written, start, end)
                     .chain(touched.resized.filter(|_| event.done_bytes < event.requested_bytes))
                     .chain(touched.scattered.iter().copied())
@@ -429,7 +433,8 @@ impl Dependences {
                 }
                 // Once for each rank is enough.
                 let is_new = is_read && touched.after_cut.insert(place.0);
-                if is_new { touched.cut.clone() } else { Vec::new() }
+                let cut = if is_new { &touched.cut[..] } else { &[] };
+                cut.iter().copied().chain(touched.met.before(end)).collect()
             }
             Op::Write => {
                 if is_read && end > start {
@@ -440,7 +445,7 @@ impl Dependences {
             Op::Append => {
                 let last = touched.resized.replace(place);
                 wrote(&mut touched.written, start, end.max(start + 1), place);
-                last.into_iter().collect()
+                last.into_iter().chain(touched.met.before(end)).collect()
             }
             _ if cuts(op, flags) => touched.is_cut(place),
             Op::Fallocate | Op::Pfpreallocate => {
