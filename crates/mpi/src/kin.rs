@@ -28,7 +28,8 @@ pub fn ranks_here() -> Vec<u32> {
     let (own, start) = (program(process::id()), daemon(process::id(), job.launcher));
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let all = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    let is_kin = |process: &u32| program(*process) == own && daemon(*process, job.launcher) == start;
+    let is_kin =
+        |process: &u32| program(*process) == own && daemon(*process, job.launcher) == start;
     let mut ranks: Vec<u32> =
         all.filter(is_kin).filter_map(|process| rank(job.launcher, &variables(process))).collect();
     ranks.sort_unstable();

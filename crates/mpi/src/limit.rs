@@ -21,7 +21,8 @@ impl Limit {
     /// After so many seconds this process executes its program again, with these words. One at a time.
     pub fn start(limit_s: u32, words: &[&str]) -> Limit {
         let words = words.iter().filter_map(|word| CString::new(*word).ok());
-        let mut words: Vec<*const c_char> = words.map(|word| word.into_raw().cast_const()).collect();
+        let mut words: Vec<*const c_char> =
+            words.map(|word| word.into_raw().cast_const()).collect();
         words.push(null());
         // A handler may read them whenever it likes, so they stay: some bytes, once per process.
         WORDS.store(Box::leak(words.into_boxed_slice()).as_mut_ptr(), Ordering::Release);

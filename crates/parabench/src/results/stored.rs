@@ -233,10 +233,12 @@ impl Stored {
     /// Brings what is in the memory of this machine to the run's folder, where it waits for that of others, and
     /// stores what was added to the run since it was read.
     fn gather(&mut self) -> Result<()> {
-        let failed = |what: &str, error: io::Error| Error::failed(format!("cannot {what}: {error}"));
+        let failed =
+            |what: &str, error: io::Error| Error::failed(format!("cannot {what}: {error}"));
         let copy = self.found.copy(&self.folder);
         copy.map_err(|error| failed("copy what the ranks had measured", error))?;
-        let mut run = store::read(&self.folder).map_err(|error| Error::failed(error.to_string()))?;
+        let mut run =
+            store::read(&self.folder).map_err(|error| Error::failed(error.to_string()))?;
         let [notes, errors] = self.known;
         let header = &self.run.run;
         let told = |error: &RankError| format!("rank {}: {}", error.rank, error.message);

@@ -108,7 +108,9 @@ fn a_rank_that_is_wrapped_joins_the_job() {
         let script = format!("sh {}", script.display());
         for line in ["check x.ppl", "run x.ppl --quiet"] {
             let text = format!("{PARABENCH} {line}");
-            for wrapper in ["timeout 100", &script, "timeout 100 nice -n 1 env A=B", "timeout 9 sh -c"] {
+            for wrapper in
+                ["timeout 100", &script, "timeout 100 nice -n 1 env A=B", "timeout 9 sh -c"]
+            {
                 let wrapped: Vec<&str> = match wrapper.ends_with("-c") {
                     true => wrapper.split(' ').chain([&*text]).collect(),
                     false => wrapper.split(' ').chain(text.split(' ')).collect(),

@@ -88,9 +88,8 @@ const STAYS: &str = "setsid sleep 600 > /dev/null 2>&1 < /dev/null & echo $! > n
 fn killed_and_settled_here(mpi: &Mpi, line: &str) -> (Scene, String) {
     let scene = Scene::new().file("x.ppl", WAITS).file("mounts", STAYS);
     let running = on_two(mpi, &scene, line).start();
-    running.until("all ranks at work", || {
-        (0..4).all(|rank| running.said(&format!("[{rank}] ready")))
-    });
+    running
+        .until("all ranks at work", || (0..4).all(|rank| running.said(&format!("[{rank}] ready"))));
     let ranks: Vec<i32> = (0..4).map(|rank| crate::death::process(&scene, rank)).collect();
     running.signal(KILL);
     ranks.iter().for_each(|rank| crate::scene::kill(*rank, KILL));
@@ -129,7 +128,10 @@ fn on_node_b(scene: &Scene, node: &str, words: &[&str]) -> Done {
 #[test]
 fn a_killed_job_is_settled_on_all_its_machines_one_after_the_other() {
     let Some(mpi) = mpich() else { return };
-    for line in ["run x.ppl --format json --events --out r", "run x.ppl --format json --events --reps 2 --out r"] {
+    for line in [
+        "run x.ppl --format json --events --out r",
+        "run x.ppl --format json --events --reps 2 --out r",
+    ] {
         let (scene, node) = killed_and_settled_here(&mpi, line);
         assert_eq!(written(&scene), 2 * 3, "{line}");
         on_node_b(&scene, &node, &[PARABENCH, "report", "r", "--settle"]).exits(0);

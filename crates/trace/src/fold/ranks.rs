@@ -84,7 +84,8 @@ impl Value {
         let fits = |value: &Value| values.iter().all(|(rank, v)| value.at(*rank, size) == *v);
         let affine = Value::affine((first_rank, first), values[1]);
         let shifted = || (1..i64::from(size)).find_map(|shift| Value::shifted(values, shift));
-        let grids = || (2..i64::from(size)).filter_map(|width| Value::grid(values, width));
+        // Fewer rows than two would fit what follows no rule.
+        let grids = || (2..=i64::from(size) / 2).filter_map(|width| Value::grid(values, width));
         affine
             .filter(|value| fits(value))
             .or_else(|| shifted().filter(|_| values.len() == size as usize).filter(|v| fits(v)))

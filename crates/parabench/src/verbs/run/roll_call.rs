@@ -111,7 +111,9 @@ pub fn roll_call() -> std::result::Result<(), Exit> {
     // A terminal is none that a launcher gives, and one process waits for nobody.
     let is_alone = launcher::job().is_none_or(|job| job.ranks == Some(1)) || console::is_watched();
     let found = if is_alone { None } else { mpi::locate::find().ok() };
-    let Some((world, agreed)) = found.and_then(|found| meet(found.shim).ok()) else { return Ok(()) };
+    let Some((world, agreed)) = found.and_then(|found| meet(found.shim).ok()) else {
+        return Ok(());
+    };
     let told = agreed.and_then(|agreed| agreed).map_err(|error| {
         if world.rank == 0 {
             console::error(&error);
