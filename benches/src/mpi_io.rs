@@ -17,7 +17,7 @@ const CALLS: usize = 2_000;
 /// The same calls in C and as a program.
 struct Case {
     name: &'static str,
-    /// What `at.c` does: "w" or "r", with "c" behind it to count the bytes that were moved.
+    /// What `at.c` does: "w" or "r", with "c" behind it to count the bytes that were moved and to time each call.
     kind: &'static str,
     program: &'static str,
 }
@@ -46,12 +46,12 @@ pfclose($h);
     Case { name: "loop of pfwrite, 4 KiB, against a C loop", kind: "w", program: WRITES },
     Case { name: "loop of pfread, 4 KiB, against a C loop", kind: "r", program: READS },
     Case {
-        name: "loop of pfwrite, 4 KiB, against a C loop that counts bytes too",
+        name: "loop of pfwrite, 4 KiB, against a C loop that counts bytes and times each call",
         kind: "wc",
         program: WRITES,
     },
     Case {
-        name: "loop of pfread, 4 KiB, against a C loop that counts bytes too",
+        name: "loop of pfread, 4 KiB, against a C loop that counts bytes and times each call",
         kind: "rc",
         program: READS,
     },

@@ -130,6 +130,9 @@ calls! {
         "copy_file_range", [&from.0, &[from.1], &to.0, &[to.1], len, &Text("0")];
     /// ioctl(to, FICLONE, from)
     Clone { from: Fd, to: Fd } => Metadata, Names::None, 0, "ioctl", [to, &Text("FICLONE"), from];
+    /// ioctl(to.0, FICLONERANGE) of `len` bytes, 0: to the end, of `from`: files and offsets.
+    CloneRange { from: (Fd, u64), to: (Fd, u64), len: u64 } => Metadata, Names::None, 0,
+        "ioctl", [&to.0, &Text("FICLONERANGE"), &from.0, &[from.1], len, &[to.1]];
     /// preadv(fd, bufs, offset); the bytes.
     Preadv { fd: Fd, bufs: &'a mut [IoSliceMut<'a>], offset: u64 } => Data, Names::None,
         bufs.iter().map(|buf| buf.len() as Reply).sum(), "preadv", [fd, bufs, offset];

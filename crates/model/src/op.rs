@@ -256,6 +256,10 @@ ops! {
         Write NO_PARTS Backend "data"
         "Copy n bytes of an open file to another one with copy_file_range until n bytes are there or the file ends; an early end counts as short. The kernel copies or shares the data. Files are named by handles of fopen; copy is for names."
         "fcopy($h, $copy, 64k);";
+    Freflink "freflink" [] (req("from", K::Handle), req("to", K::Handle), opt("n", K::Size, "all"), opt("from_off", K::Offset, "0"), opt("to_off", K::Offset, "0")) false
+        Metadata NO_PARTS Backend "the call"
+        "Let an open file share all data of another one (ioctl FICLONE), or n bytes of it (FICLONERANGE; n = 0: all from from_off on); it moves no bytes and no position. File systems want offsets and n in whole blocks, but for the end of a file. Files are named by handles of fopen; reflink is for names."
+        "freflink($h, $copy);";
     Fseek "fseek" [] (req("handle", K::Handle), req("off", K::Offset), opt("whence", K::Whence, "SEEK_SET")) false
         Metadata NO_PARTS Backend "the call"
         "Set the current position of a handle: SEEK_SET counts from the start of the file, SEEK_CUR from the current position and SEEK_END from the end of the file; with these two off may be negative."
@@ -450,7 +454,7 @@ ops! {
         "print \"rank\", $$rank;";
     Sleep "sleep" [] (req("duration", K::Duration)) false
         Control NO_PARTS Nothing "-"
-        "Sleep for a duration; a bare integer means microseconds. Right after an operation or a pause it counts from the end of that, like `compute`. --agile skips it."
+        "Sleep for a duration; a bare integer means microseconds. It spins for the last 20 us, as the kernel wakes later than asked for. Right after an operation or a pause it counts from the end of that, like `compute`. --agile skips it."
         "sleep(10ms);";
     Compute "compute" [] (req("duration", K::Duration)) false
         Control NO_PARTS Nothing "-"
@@ -490,6 +494,12 @@ impl Op {
         (Op::Pfopen as u8..=Op::Pfseek as u8).contains(&(self as u8))
     }
 
+    /// It reads one open file and writes another one: a handle of each.
+    #[inline(always)]
+    pub fn is_between_files(self) -> bool {
+        matches!(self, Op::Fcopy | Op::Freflink)
+    }
+
     /// All members have to execute it, whatever its arguments are. (`pfwrite` and `pfread` are
     /// collective or not by their pattern's level or by the word "all" or "ordered".)
     pub fn is_collective(self) -> bool {
@@ -504,6 +514,8 @@ impl Op {
         match self {
             // EINVAL: ioctl_ficlone(2).
             Reflink => &["EOPNOTSUPP", "ENOTTY", "EINVAL", "ENOSYS"],
+            // EINVAL would also be that of places that are no whole blocks.
+            Freflink => &["EOPNOTSUPP", "ENOTTY", "ENOSYS"],
             Copy | Fcopy | Fallocate | Fadvise | Rename | Tmpfile | Syncfs | Flock => {
                 &["EOPNOTSUPP", "ENOSYS"]
             }

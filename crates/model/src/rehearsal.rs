@@ -10,6 +10,7 @@ use crate::limits::POOL_BYTES;
 use crate::op::{Class, Op};
 use crate::plan::Pc;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// Operations of one kind that a rank executes.
@@ -115,6 +116,9 @@ pub struct Rehearsal {
     /// What must be there before, directories before what is in them. Names of iterations that were
     /// multiplied out are missing.
     pub expected: Vec<Expected>,
+    /// What was measured: paths of labels, each with the names of the operations in it and with "" for
+    /// itself; operations in no label with "".
+    pub measured: BTreeSet<(String, String)>,
 }
 
 /// A kind of doubtful place.

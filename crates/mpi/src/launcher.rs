@@ -23,6 +23,11 @@ impl Launcher {
             Launcher::Slurm => "srun",
         }
     }
+
+    /// The variable tells a process its rank.
+    pub(crate) fn names_rank(self, variable: &str) -> bool {
+        FIGURES.iter().any(|figures| figures.0 == self && figures.1 == variable)
+    }
 }
 
 /// What a launcher has told a process before MPI is initialised.
@@ -106,28 +111,6 @@ fn told_in(variable: &impl Fn(&str) -> Option<String>) -> Option<Job> {
 
 fn is_connected(job: Job, variable: &impl Fn(&str) -> Option<String>) -> bool {
     job.launcher == Launcher::Slurm || CONNECTIONS.iter().any(|name| variable(name).is_some())
-}
-
-/// The launcher itself started this process: it is the whole of its rank, and no command of a script that is
-/// the rank, which would have the launcher's variables, too.
-pub fn started_this() -> bool {
-    let Some(job) = job() else { return false };
-    // SAFETY: no arguments, cannot fail.
-    let parent = unsafe { libc::getppid() };
-    // What belongs to somebody else cannot be read: a daemon.
-    let variables = std::fs::read(format!("/proc/{parent}/environ")).unwrap_or_default();
-    !names_rank(job.launcher, &variables)
-}
-
-/// Variables as in /proc/PID/environ hold the rank that a launcher gives.
-fn names_rank(launcher: Launcher, variables: &[u8]) -> bool {
-    let is_rank = |variable: &[u8]| {
-        let mut own = FIGURES.iter().filter(|figures| figures.0 == launcher);
-        own.any(|figures| {
-            variable.strip_prefix(figures.1.as_bytes()).is_some_and(|rest| rest.starts_with(b"="))
-        })
-    };
-    variables.split(|byte| *byte == 0).any(is_rank)
 }
 
 /// Asks the launcher to end the job, of which this process cannot become a part: the others would
@@ -226,14 +209,6 @@ mod tests {
         assert!(is_one(Launcher::OpenMpi, &[("OMPI_COMM_WORLD_LOCAL_SIZE", "4")]));
         assert!(is_one(Launcher::Slurm, &[("SLURM_STEP_NUM_NODES", "1")]));
         assert!(!is_one(Launcher::Slurm, &[("SLURM_STEP_NUM_NODES", "4")]));
-    }
-
-    #[test]
-    fn a_script_has_the_rank_that_a_launcher_has_not() {
-        let script = b"PATH=/bin\0PMI_RANK=1\0PMI_SIZE=2\0";
-        assert!(names_rank(Launcher::Pmi, script) && !names_rank(Launcher::OpenMpi, script));
-        assert!(!names_rank(Launcher::Pmi, b"PATH=/bin\0PMI_RANKS=1\0"));
-        assert!(!names_rank(Launcher::Pmi, b""));
     }
 
     #[test]

@@ -44,7 +44,7 @@ mod rehearse;
 pub mod results;
 mod verbs;
 
-use mpi::launcher;
+use mpi::{kin, launcher};
 
 /// Runs the subcommand that this process was started with. What is to be said has been printed.
 pub fn run() -> exit::Exit {
@@ -56,8 +56,8 @@ pub fn run() -> exit::Exit {
     // Commands that need no MPI a script of the processes may well call before a run.
     let is_left_out = match &parsed {
         Ok(verb) if verb.is_for_all_ranks() => verb.is_run_without_mpi(),
-        Ok(_) => launcher::started_this(),
-        Err(refused) => refused.exit() != exit::Exit::Success || launcher::started_this(),
+        Ok(_) => kin::is_whole_rank(),
+        Err(refused) => refused.exit() != exit::Exit::Success || kin::is_whole_rank(),
     };
     if is_left_out && let Err(exit) = verbs::run::roll_call() {
         return exit;

@@ -2,12 +2,14 @@
 #include "record.h"
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/signalfd.h>
@@ -281,6 +283,28 @@ COPY(splice)
     }
 SENDFILE(sendfile, off_t)
 SENDFILE(sendfile64, off64_t)
+
+/* Of all others nothing is told: they are no operations on files, and terminals ask often. */
+static int controlled_file(uint64_t start, int done, int fd, unsigned long request, void *given) {
+    struct file_clone_range whole = {.src_fd = (int)(intptr_t)given};
+    const struct file_clone_range *range = request == FICLONE ? &whole : given;
+    /* What cannot be read the kernel has refused. */
+    if (range && (done == 0 || request == FICLONE || errno != EFAULT))
+        copied(PB_ioctl_clone, start, done, (int)range->src_fd, (int64_t)range->src_offset, fd,
+               (int64_t)range->dest_offset, range->src_length);
+    return done;
+}
+
+PB_API int ioctl(int fd, unsigned long request, ...) {
+    PB_NEXT(int, ioctl, int, unsigned long, ...);
+    va_list rest;
+    va_start(rest, request);
+    void *given = va_arg(rest, void *);
+    va_end(rest);
+    if (request != FICLONE && request != FICLONERANGE) return next(fd, request, given);
+    uint64_t start = pb_start();
+    return controlled_file(start, next(fd, request, given), fd, request, given);
+}
 
 /* Allocators map memory before other functions can be looked for. */
 #define MMAP(name, type)                                                                       \

@@ -21,7 +21,7 @@
     K(fcntl_setfd) K(fcntl_setfl) K(no_file) \
     K(read) K(pread64) K(readv) K(preadv) K(preadv2) \
     K(write) K(pwrite64) K(writev) K(pwritev) K(pwritev2) \
-    K(copy_file_range) K(sendfile) K(splice) \
+    K(copy_file_range) K(sendfile) K(splice) K(ioctl_clone) \
     K(lseek) K(getdents64) K(fstat) K(stat) K(lstat) K(newfstatat) K(statx) \
     K(ftruncate) K(truncate) K(fallocate) K(fallocate_other) \
     K(fsync) K(fdatasync) K(syncfs) K(sync) K(fadvise64) K(sync_file_range) K(msync) K(mmap) \

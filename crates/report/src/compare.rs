@@ -28,7 +28,7 @@ use model::histogram::Histogram;
 use model::units::Measure;
 use quantities::{Key, Quantity, Samples};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Fewest repetitions of a claim.
 pub const LEAST: usize = 5;
@@ -61,6 +61,38 @@ pub enum Design {
     Samples,
     /// Executions of A and B in randomised blocks: compared block by block.
     Blocks,
+}
+
+impl Design {
+    /// Name of the test that p is of.
+    pub fn test(self) -> &'static str {
+        match self {
+            Design::Samples => "Mann-Whitney rank sum",
+            Design::Blocks => "Wilcoxon signed rank",
+        }
+    }
+
+    /// The smallest p there is with so many repetitions of either side, or blocks: that of a complete
+    /// separation.
+    pub fn least_p(self, n: usize) -> f64 {
+        match self {
+            Design::Samples => inference::separated(n, n),
+            Design::Blocks => inference::same_signs(n),
+        }
+    }
+
+    /// Repetitions of either side, or blocks, from which on a complete separation passes the first step
+    /// of Holm's procedure with so many rows.
+    pub fn least_n(self, rows: usize) -> usize {
+        let passes = |n: &usize| self.least_p(*n) * (rows as f64) < SIGNIFICANCE;
+        (LEAST..).find(passes).unwrap_or(LEAST)
+    }
+}
+
+/// Labels and operations of two programs, by point of a sweep: how many rows their comparison has. "" is
+/// no label, or no operation: the label itself.
+pub fn row_count(a: &BTreeSet<(String, String)>, b: &BTreeSet<(String, String)>) -> usize {
+    quantities::count(a, b)
 }
 
 /// Runs that are taken together as repetitions of one thing.
@@ -144,6 +176,8 @@ pub struct Comparison {
     pub new: String,
     /// How the figures of both sides belong together.
     pub design: Design,
+    /// The test that every p is of.
+    pub test: &'static str,
     /// Smallest difference worth a claim, as a share.
     pub min_effect: f64,
     /// p below which a row differs, after Holm's procedure: the intervals are those of 1 - `level`.
@@ -173,6 +207,8 @@ pub struct Unmatched {
     pub op: String,
     /// Point of the sweep.
     pub cell: u32,
+    /// The same in words; "" if nothing varies.
+    pub point: String,
 }
 
 /// Compares B (`new`) with A (`base`), repetition by repetition.
@@ -211,13 +247,15 @@ fn contrasted(base: &Side, new: &Side, design: Design, options: &Options) -> Com
         .filter_map(|quantity| tested(quantity, (&a, base), (&b, new), design, &mut memo))
         .collect();
     let level = judge(&mut tested, options, &new.name, design, &mut memo);
-    let mut unmatched = lacking("A", &a, &b);
-    unmatched.extend(lacking("B", &b, &a));
+    let point = |cell: u32| sides::point(&base.runs, cell);
+    let mut unmatched = lacking("A", &a, &b, point);
+    unmatched.extend(lacking("B", &b, &a, point));
     Comparison {
         version: 1,
         base: base.name.clone(),
         new: new.name.clone(),
         design,
+        test: design.test(),
         min_effect: options.min_effect,
         level,
         differences: Vec::new(),
@@ -229,13 +267,19 @@ fn contrasted(base: &Side, new: &Side, design: Design, options: &Options) -> Com
     }
 }
 
-fn lacking(side: &'static str, ours: &Samples, theirs: &Samples) -> Vec<Unmatched> {
+fn lacking(
+    side: &'static str,
+    ours: &Samples,
+    theirs: &Samples,
+    point: impl Fn(u32) -> String,
+) -> Vec<Unmatched> {
     let missing = ours.keys().filter(|key| !theirs.knows(key));
     let unmatched = |(label, op, cell): &Key| Unmatched {
         side,
         label: label.clone(),
         op: op.clone(),
         cell: *cell,
+        point: point(*cell),
     };
     missing.map(unmatched).collect()
 }
@@ -314,20 +358,11 @@ fn histogram(side: &Side, (label, op, cell): &Key) -> Histogram {
     sum
 }
 
-/// Repetitions of either side from which on a complete separation passes Holm's first step.
-fn least_n(design: Design, rows: usize) -> usize {
-    let p = |n: usize| match design {
-        Design::Samples => inference::separated(n, n),
-        Design::Blocks => inference::same_signs(n),
-    };
-    (LEAST..).find(|n| p(*n) * (rows as f64) < SIGNIFICANCE).unwrap_or(LEAST)
-}
-
 /// Corrects for the number of rows, claims what can be claimed, and says it. Gives the level of
 /// the intervals.
 fn judge(all: &mut [Tested], options: &Options, new: &str, design: Design, memo: &mut Memo) -> f64 {
     let rows = all.len();
-    let least_n = least_n(design, rows);
+    let least_n = design.least_n(rows);
     let p: Vec<f64> = all.iter().filter_map(|tested| tested.row.p).collect();
     let level = holm_level(&p, SIGNIFICANCE);
     let mut corrected = holm(&p).into_iter();

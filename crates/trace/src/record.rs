@@ -184,6 +184,8 @@ pub enum Call<'a> {
     Send { from: Fd<'a>, from_offset: Option<u64>, to: Fd<'a>, to_offset: Option<u64>, bytes: u64 },
     /// Copies bytes between files, or lets them share the bytes (copy_file_range).
     Copy { from: Fd<'a>, from_offset: Option<u64>, to: Fd<'a>, to_offset: Option<u64>, bytes: u64 },
+    /// Lets a file share bytes of another one; `bytes` 0: all to its end (FICLONE, FICLONERANGE).
+    Clone { from: Fd<'a>, from_offset: u64, to: Fd<'a>, to_offset: u64, bytes: u64 },
     /// Sets the position; the result is the new one.
     Seek { fd: Fd<'a> },
     /// Reads entries of a directory; the result 0 is its end.

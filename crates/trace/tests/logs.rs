@@ -93,7 +93,7 @@ fn line(traced: &Traced, told: &Told) -> String {
         }
     };
     add(event.path != NO_ID, if event.path == NO_ID { String::new() } else { path(event.path) });
-    let copies = event.op == Op::Fcopy as u8;
+    let copies = Op::from_u8(event.op).is_some_and(Op::is_between_files);
     if event.path2 != NO_ID {
         add(true, format!("{} {}", if copies { "<-" } else { "->" }, path(event.path2)));
     }

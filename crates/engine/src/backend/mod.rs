@@ -129,6 +129,8 @@ pub enum Act<'a> {
 pub struct Over<'a> {
     /// The operation.
     pub op: Op,
+    /// Id of the innermost label around it.
+    pub label: u32,
     /// The statement.
     pub site: Pc,
     /// The path, of two the second one, or that of the file; empty without one.

@@ -313,6 +313,15 @@ fn issue(call: Call<'_>, at: impl Fn(&CStr) -> *const libc::c_char) -> Reply {
                 libc::copy_file_range(from.0.0, start, to.0.0, end, len, 0) as i64
             }
             Call::Clone { from, to } => i64::from(libc::ioctl(to.0, libc::FICLONE, from.0)),
+            Call::CloneRange { from, to, len } => {
+                let range = libc::file_clone_range {
+                    src_fd: from.0.0.into(),
+                    src_offset: from.1,
+                    src_length: len,
+                    dest_offset: to.1,
+                };
+                i64::from(libc::ioctl(to.0.0, libc::FICLONERANGE, &raw const range))
+            }
             Call::Preadv { fd, bufs, offset } => {
                 libc::preadv(fd.0, bufs.as_mut_ptr().cast(), count(bufs.len()), off(offset)) as i64
             }

@@ -5,6 +5,7 @@
 //! fcopy    copy_file_range ... [, fsync]
 //!          between file systems that refuse that: pread, pwrite ... in its place, as cp(1) does
 //! reflink  open, open, ioctl FICLONE, close, close
+//! freflink ioctl FICLONE, or FICLONERANGE of a part
 //! ```
 
 use super::eval::Env;
@@ -82,13 +83,8 @@ pub(super) fn between<B: Backend>(
     let (site, args) = (step.site, step.args);
     let mut number = |at: usize| env.optional_size(site, args[at]);
     let (len, from_bytes, to_bytes) = (number(2)?, number(3)?, number(4)?);
-    let [(source, from), (target, to)] = [file_of(step, 0, env, io)?, file_of(step, 1, env, io)?];
-    let subject = match (source, target) {
-        (Some(from), Some(to)) => Subject::Handles { from, to },
-        (one, other) => other.or(one).map_or(Subject::Nothing, Subject::Handle),
-    };
-    let (Subject::Handles { from: source, to: target }, Some(from), Some(to)) = (subject, from, to)
-    else {
+    let (subject, files) = two_files(step, env, io)?;
+    let Some([(source, from), (target, to)]) = files else {
         return refused(step, io, libc::EBADF, subject);
     };
     let moves = (from_bytes.is_none(), to_bytes.is_none());
@@ -107,6 +103,53 @@ pub(super) fn between<B: Backend>(
         io.handles.get(*at).position += tally.done_bytes;
     }
     io.conclude(step.op, site, &tally, subject)
+}
+
+/// Executes `freflink`.
+pub(super) fn share<B: Backend>(
+    step: Step<'_>,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
+) -> Result<(), Fault> {
+    let (site, args) = (step.site, step.args);
+    let mut number =
+        |at: usize| Ok(env.optional_size(site, args[at])?.unwrap_or(0)) as Result<u64, Fault>;
+    let (len, from_bytes, to_bytes) = (number(2)?, number(3)?, number(4)?);
+    let (subject, files) = two_files(step, env, io)?;
+    let Some([(_, from), (_, to)]) = files else {
+        return refused(step, io, libc::EBADF, subject);
+    };
+    let mut tally = Tally::EMPTY;
+    (tally.offset_bytes, tally.requested_bytes) = (to_bytes, len);
+    io.copies_from(from_bytes);
+    let clone = match (len, from_bytes, to_bytes) {
+        (0, 0, 0) => Call::Clone { from, to },
+        _ => Call::CloneRange { from: (from, from_bytes), to: (to, to_bytes), len },
+    };
+    call(io, &mut tally, Part::Data, clone);
+    io.conclude(step.op, site, &tally, subject)
+}
+
+/// A handle and the descriptor behind it.
+type Opened = (usize, Fd);
+
+/// What an operation on two open files is about, and both if they are open.
+fn two_files<B: Backend>(
+    step: Step<'_>,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
+) -> Result<(Subject, Option<[Opened; 2]>), Fault> {
+    let [(source, from), (target, to)] = [file_of(step, 0, env, io)?, file_of(step, 1, env, io)?];
+    let subject = match (source, target) {
+        (Some(from), Some(to)) => Subject::Handles { from, to },
+        (one, other) => other.or(one).map_or(Subject::Nothing, Subject::Handle),
+    };
+    let both = |source: usize, target: usize| Some([(source, from?), (target, to?)]);
+    let files = match subject {
+        Subject::Handles { from: source, to: target } => both(source, target),
+        _ => None,
+    };
+    Ok((subject, files))
 }
 
 /// What a copy means for the files that it is between.

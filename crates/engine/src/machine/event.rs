@@ -47,6 +47,7 @@ impl<B: Backend> Io<'_, B> {
         };
         self.backend.rehearse(Act::Over(Over {
             op,
+            label: self.labels.id(),
             site,
             path,
             requested_bytes: tally.requested_bytes,

@@ -45,7 +45,11 @@ fn lackable() -> impl Iterator<Item = (Op, u32)> {
 
 /// The operation whose remark is that of this one, because they are the same call.
 fn said_of(op: Op) -> Op {
-    if op == Op::Fcopy { Op::Copy } else { op }
+    match op {
+        Op::Fcopy => Op::Copy,
+        Op::Freflink => Op::Reflink,
+        op => op,
+    }
 }
 
 /// From here on a bit for each directory in which one of these was refused: the run directory first,

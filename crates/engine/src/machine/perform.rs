@@ -69,6 +69,7 @@ pub(super) fn perform<B: Backend>(
         }
         Op::Copy | Op::Reflink => copy::run(step, env, io, buffers),
         Op::Fcopy => copy::between(step, env, io, buffers),
+        Op::Freflink => copy::share(step, env, io),
         Op::Setxattr | Op::Getxattr | Op::Listxattr | Op::Removexattr => {
             attributes::run(step, env, io, buffers)
         }

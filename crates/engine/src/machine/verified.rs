@@ -139,7 +139,7 @@ impl<B: Backend> Io<'_, B> {
         verified.run = self.settings.run_mark & 0xfff;
         verified.memory.has_other_names = uses(&[Op::Link, Op::Symlink, Op::Linkat]);
         verified.has_one_name = !verified.memory.has_other_names;
-        let moves_names = &[Op::Rename, Op::Copy, Op::Fcopy, Op::Reflink];
+        let moves_names = &[Op::Rename, Op::Copy, Op::Fcopy, Op::Reflink, Op::Freflink];
         verified.keeps_names = verified.has_one_name && !uses(moves_names);
         self
     }
@@ -427,6 +427,7 @@ impl<B: Backend> Io<'_, B> {
             Op::Copy,
             Op::Fcopy,
             Op::Reflink,
+            Op::Freflink,
         ];
         self.verified.changes += u64::from(CHANGES.contains(&op));
         let failed = errno != 0;
@@ -452,7 +453,7 @@ impl<B: Backend> Io<'_, B> {
             }
             // A directory may have moved.
             Op::Rename => self.verified.memory.forget_all(),
-            Op::Copy | Op::Fcopy | Op::Reflink => {
+            Op::Copy | Op::Fcopy | Op::Reflink | Op::Freflink => {
                 let number = self.number_of(subject);
                 self.verified.memory.forget(number);
             }

@@ -166,7 +166,8 @@ impl Rehearsed {
             | Call::Fallocate { fd, .. }
             | Call::Pwritev { fd, .. }
             | Call::CopyRange { to: (fd, _), .. }
-            | Call::Clone { to: fd, .. } => self.inner.number(fd),
+            | Call::Clone { to: fd, .. }
+            | Call::CloneRange { to: (fd, _), .. } => self.inner.number(fd),
             Call::Open { flags, .. } if flags & libc::O_TRUNC == 0 => None,
             Call::Open { path, .. } | Call::Truncate { path, .. } => {
                 let name = self.name(path.to_bytes());
@@ -325,6 +326,29 @@ fn tidied(path: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(parts.join(&b'/'))
 }
 
+/// The file of which a call copies or shares all that is there.
+fn takes_all(call: &Call<'_>) -> Option<Fd> {
+    match *call {
+        Call::CopyRange { from: (fd, _), rest: true, .. }
+        | Call::Clone { from: fd, .. }
+        | Call::CloneRange { from: (fd, _), len: 0, .. } => Some(fd),
+        _ => None,
+    }
+}
+
+/// The file of which a call copies or shares bytes, and where they end.
+fn reads_up_to(call: &Call<'_>) -> Option<(Fd, u64)> {
+    match *call {
+        Call::CopyRange { from: (fd, offset), len, .. } => {
+            Some((fd, offset.saturating_add(len as u64)))
+        }
+        Call::CloneRange { from: (fd, offset), len: len @ 1.., .. } => {
+            Some((fd, offset.saturating_add(len)))
+        }
+        _ => None,
+    }
+}
+
 /// Names that a call makes or removes, if it succeeds.
 #[derive(Clone, Copy)]
 enum MadeNames<'a> {
@@ -399,14 +423,11 @@ impl Backend for Rehearsed {
         if !self.stage.call() {
             return -Reply::from(libc::EIO);
         }
-        if let Call::CopyRange { from: (fd, _), rest: true, .. } = call
-            && self.inner.is_found(fd)
-        {
+        if let Some(fd) = takes_all(&call).filter(|fd| self.inner.is_found(*fd)) {
             return self.reads_all(fd);
         }
-        if let Call::CopyRange { from: (fd, offset), len, .. } = call {
+        if let Some((fd, end)) = reads_up_to(&call) {
             let number = self.inner.number(fd);
-            let end = offset.saturating_add(len as u64);
             self.stage.state.borrow_mut().expects.read(number, end);
         }
         if let Call::Seek { fd, end: true, .. } = call

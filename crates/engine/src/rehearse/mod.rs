@@ -18,6 +18,7 @@
 //! | `sum` | bytes and names by directory |
 //! | `doubts` | what cannot be meant |
 //! | `expects` | what must be there before |
+//! | `measured` | of what there will be figures |
 //! | `waits` | waits that never end |
 //!
 //! A rehearsal takes at most [`STEPS`] steps (statements and iterations) and two more for each
@@ -29,6 +30,7 @@ mod backend;
 mod doubts;
 mod expects;
 mod loops;
+mod measured;
 mod names;
 mod part;
 mod stage;
@@ -156,6 +158,7 @@ fn perform(
         about,
         doubts,
         expected: state.expects.all(plan),
+        measured: measured::of(&outcome.records, &state.ranks),
     })
 }
 

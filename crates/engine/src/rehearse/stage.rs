@@ -9,7 +9,7 @@ use crate::backend::{MemFs, Over};
 use crate::clock::Virtual;
 use model::Op;
 use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 /// Calls that a step makes on the average before the rehearsal gives up.
@@ -60,6 +60,8 @@ pub(super) struct Tally {
     pub(super) ops: [(u64, u64); Op::COUNT],
     /// Operations whose figures are estimates.
     pub(super) about: [bool; Op::COUNT],
+    /// Labels and operations that came to an end in them.
+    pub(super) measured: BTreeSet<(u32, u8)>,
     pub(super) files: u64,
     pub(super) directories: u64,
     /// What it has added to the files, and most of it at any time.
@@ -91,6 +93,7 @@ impl Default for Tally {
         Tally {
             ops: [(0, 0); Op::COUNT],
             about: [false; Op::COUNT],
+            measured: BTreeSet::new(),
             files: 0,
             directories: 0,
             net: Sum::default(),
@@ -325,6 +328,9 @@ impl State {
         tally.ops[at].0 += 1;
         tally.ops[at].1 = tally.ops[at].1.saturating_add(over.done_bytes);
         tally.about[at] |= about;
+        if over.errno == 0 {
+            tally.measured.insert((over.label, over.op as u8));
+        }
         tally.handles = tally.handles.max(tally.open);
         let new = tally.over..tally.log.len();
         tally.over = tally.log.len();

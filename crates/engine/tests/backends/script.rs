@@ -99,6 +99,9 @@ fn step(words: &[&str], directory: &str) -> Step {
         "fallocate" => Step::Fallocate(slot(), known(MODES, words[2]), number(3), number(4)),
         "fadvise" => Step::Fadvise(slot(), number(2), number(3), number(4) as i32),
         "copy" => Step::CopyRange((slot(), number(2)), (slot_at(3), number(4)), number(5) as usize),
+        "clone" if words.len() > 3 => {
+            Step::CloneRange((slot(), number(2)), (slot_at(3), number(4)), number(5))
+        }
         "clone" => Step::Clone(slot(), slot_at(2)),
         "preadv" => {
             let lengths = words[2].split(',').map(|length| length.parse().expect("a length"));

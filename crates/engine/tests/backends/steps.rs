@@ -46,6 +46,8 @@ pub enum Step {
     CopyRange((usize, u64), (usize, u64), usize),
     /// From one slot to another.
     Clone(usize, usize),
+    /// From a slot and offset to a slot and offset, bytes.
+    CloneRange((usize, u64), (usize, u64), u64),
     /// Slot, lengths of the buffers, offset; the bytes in order.
     Preadv(usize, Vec<usize>, u64),
     Pwritev(usize, Vec<Data>, u64),
@@ -245,7 +247,9 @@ impl<B: Backend> Runner<B> {
             Step::Map(..) | Step::Unmap(..) => self.on_file(step),
             Step::MapWrite(..) | Step::Msync(..) => self.on_file(step),
             Step::Ftruncate(..) | Step::Fallocate(..) | Step::Fadvise(..) => self.on_file(step),
-            Step::CopyRange(..) | Step::Clone(..) | Step::Pwritev(..) => self.on_file(step),
+            Step::CopyRange(..) | Step::Clone(..) | Step::CloneRange(..) | Step::Pwritev(..) => {
+                self.on_file(step)
+            }
             // Back-ends differ in what they look at first, and programs never get here.
             Step::LinkFile(slot, _) if self.slots[*slot].is_none() => -Reply::from(libc::EBADF),
             Step::Flock(..) | Step::LinkFile(..) | Step::SyncfsOf(..) => self.on_file(step),
@@ -290,6 +294,10 @@ impl<B: Backend> Runner<B> {
                 Call::CopyRange { from, to, len: *len, rest: false }
             }
             Step::Clone(from, to) => Call::Clone { from: self.fd(*from), to: self.fd(*to) },
+            Step::CloneRange((from, start), (to, at), len) => {
+                let (from, to) = ((self.fd(*from), *start), (self.fd(*to), *at));
+                Call::CloneRange { from, to, len: *len }
+            }
             Step::Pwritev(slot, data, offset) => {
                 slices = data.iter().map(|data| IoSlice::new(&data.0)).collect();
                 Call::Pwritev { fd: self.fd(*slot), bufs: &slices, offset: *offset }

@@ -37,7 +37,7 @@ pub struct Trace {
 pub struct TraceFound {
     /// Its path, as events have it.
     pub path: String,
-    /// Bytes that it had when it was removed.
+    /// Bytes that it had when it was removed or shared as a whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
     /// It is a symbolic link that was there before: the path that it leads to.

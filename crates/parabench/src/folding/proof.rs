@@ -157,7 +157,10 @@ fn ending(plan: &Plan, outcome: &Outcome) -> String {
 /// It moves bytes of a file at a place.
 pub(super) fn moves(event: &Event) -> bool {
     use Op::*;
-    let posix = |op| matches!(op, Fread | Fwrite | Fcopy | Readv | Writev | Read | Write | Append);
+    let posix = |op| {
+        matches!(op, Fread | Fwrite | Readv | Writev | Read | Write | Append)
+            || op.is_between_files()
+    };
     let by_mpi = |op| matches!(op, Pfread | Pfwrite | Pread | Pwrite);
     Op::from_u8(event.op).is_some_and(|op| posix(op) || by_mpi(op))
 }
@@ -178,7 +181,7 @@ pub(super) fn told<'a>(event: &Event, path: impl Fn(u32) -> Cow<'a, [u8]>) -> St
         let (offset, asked, done) = (event.offset_bytes, event.requested_bytes, event.done_bytes);
         text.push_str(&format!(", {done} of {asked} bytes at {offset}"));
     }
-    if event.op == Op::Fcopy as u8 {
+    if Op::from_u8(event.op).is_some_and(Op::is_between_files) {
         text.push_str(&format!(" from {}", event.from_bytes));
     }
     match event.errno {

@@ -6,6 +6,7 @@
 //! /dev/shm/parabench-records-x7Qz2w/plan        what they execute
 //! /dev/shm/parabench-records-x7Qz2w/last-words  why a rank's process ended by itself, if one did
 //! /dev/shm/parabench-records-x7Qz2w/owner       the folder of the run
+//! DIR/parabench-records-x7Qz2w/rank-0           of a job that was killed on several machines: copies, until all are there
 //! ```
 
 use super::{EXECUTIONS, MEMORY, PLAN};
@@ -53,6 +54,10 @@ pub struct Found {
     pub state: State,
     /// The ranks' files.
     pub memory: Option<OwnFolder>,
+    /// Copies of them, and those of ranks on other machines, beside run.json.
+    pub copies: Option<OwnFolder>,
+    /// The path of the ranks' files on each machine.
+    pub recorded: Option<PathBuf>,
     /// Of a sweep: its executions.
     pub executions: Option<OwnFolder>,
     /// Where it lies and what can be done, in a sentence.
@@ -66,13 +71,15 @@ impl Found {
             recording.executions.as_deref().filter(|name| is_made_from(name, EXECUTIONS));
         let executions = executions.and_then(|name| OwnFolder::open(&folder.join(name)).ok());
         let memory = recording.memory.as_deref().map(|path| open_memory(Path::new(path)));
+        let recorded = recording.memory.as_ref().map(PathBuf::from);
+        let copies = recorded.as_deref().and_then(|recorded| copies(folder, recorded));
         let held = match &memory {
             Some(Ok(memory)) => memory.is_held(),
             Some(Err(_)) => Ok(false),
             // Only the folder itself can tell.
             None => OwnFolder::open(folder).and_then(|folder| folder.is_held()),
         };
-        let there = matches!(memory, Some(Ok(_))) || executions.is_some();
+        let there = matches!(memory, Some(Ok(_))) || copies.is_some() || executions.is_some();
         let state = match held {
             Ok(false) if there => State::CutOff,
             Ok(false) => State::OutOfSight,
@@ -83,27 +90,65 @@ impl Found {
         };
         let remark = match state {
             State::UnderWay => "the run is not over: these are figures up to now".into(),
-            _ => remark(folder, recording, &memory),
+            _ => remark(folder, recording, &memory, &copies),
         };
-        Found { state, memory: memory.and_then(Result::ok), executions, remark }
+        Found { state, memory: memory.and_then(Result::ok), copies, recorded, executions, remark }
     }
 
     /// Nothing of it.
     pub fn nothing() -> Found {
-        let (memory, executions) = (None, None);
-        Found { state: State::Finished, memory, executions, remark: String::new() }
+        Found {
+            state: State::Finished,
+            memory: None,
+            copies: None,
+            recorded: None,
+            executions: None,
+            remark: String::new(),
+        }
     }
 
     /// What the ranks on this machine have recorded, and remarks on what cannot be read.
     pub fn records(&self) -> (Vec<RankRecord>, Vec<String>) {
-        let (mut records, mut notes) = (Vec::new(), Vec::new());
-        for file in rank_files(&self.memory) {
+        let (mut records, mut notes) = (Vec::<RankRecord>::new(), Vec::new());
+        for file in rank_files(self.folders()) {
             match read_rank(&file) {
+                // A copy of one that is here.
+                Ok(record) if records.last().is_some_and(|last| last.rank == record.rank) => {}
                 Ok(record) => records.push(record),
                 Err(why) => notes.push(format!("a rank's file cannot be read: {why}")),
             }
         }
         (records, notes)
+    }
+
+    /// Where ranks' files are.
+    fn folders(&self) -> impl Iterator<Item = &OwnFolder> {
+        self.memory.iter().chain(&self.copies)
+    }
+
+    /// Copies what is in memory to `folder`, that of run.json, and says where it is then.
+    pub fn copy(&mut self, folder: &Path) -> io::Result<()> {
+        let Some(memory) = &self.memory else { return Ok(()) };
+        let name = memory.path().file_name().unwrap_or_default();
+        let to = folder.join(name);
+        match fs::create_dir(&to) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+        let copies = OwnFolder::open(&to)?;
+        let others = [PLAN, LAST_WORDS].map(|name| memory.path().join(name));
+        let others = others.into_iter().filter(|file| file.is_file());
+        for file in rank_files([memory]).into_iter().chain(others) {
+            let name = file.file_name().unwrap_or_default();
+            // A copy is whole or not there; what another copying has left is made anew.
+            let part = format!(".{}.tmp", name.to_string_lossy());
+            copies.remove_file(&part)?;
+            let mut copy = fs::File::create_new(to.join(&part))?;
+            io::copy(&mut fs::File::open(&file)?, &mut copy)?;
+            fs::rename(to.join(&part), to.join(name))?;
+        }
+        self.copies = Some(copies);
+        Ok(())
     }
 
     /// What the ranks execute, or why nobody knows.
@@ -119,8 +164,10 @@ impl Found {
     }
 
     fn file(&self, name: &str, size_max: u64) -> Option<Vec<u8>> {
-        let path = self.memory.as_ref()?.path().join(name);
-        let (file, _) = open_regular(&path, "a file of a run", size_max).ok()?;
+        let open = |own: &OwnFolder| {
+            open_regular(&own.path().join(name), "a file of a run", size_max).ok()
+        };
+        let (file, _) = self.folders().find_map(open)?;
         let mut bytes = Vec::new();
         file.take(size_max).read_to_end(&mut bytes).ok().map(|_| bytes)
     }
@@ -136,6 +183,13 @@ fn open_memory(path: &Path) -> io::Result<OwnFolder> {
     }
 }
 
+/// Where copies of the records lie, if there are any: beside run.json, under the name that they had in memory.
+fn copies(folder: &Path, recorded: &Path) -> Option<OwnFolder> {
+    let name = recorded.file_name()?.to_str()?;
+    let copies = is_made_from(name, MEMORY).then(|| OwnFolder::open(&folder.join(name)).ok())?;
+    copies.filter(|copies| copies.path() != recorded && !rank_files([copies]).is_empty())
+}
+
 /// The name is one that [`OwnFolder::fresh`] gives.
 pub(super) fn is_made_from(name: &str, prefix: &str) -> bool {
     name.strip_prefix(prefix)
@@ -143,7 +197,12 @@ pub(super) fn is_made_from(name: &str, prefix: &str) -> bool {
 }
 
 /// Where the records of a run that was cut off are.
-fn remark(folder: &Path, recording: &Recording, memory: &Option<io::Result<OwnFolder>>) -> String {
+fn remark(
+    folder: &Path,
+    recording: &Recording,
+    memory: &Option<io::Result<OwnFolder>>,
+    copies: &Option<OwnFolder>,
+) -> String {
     let (here, host) = (here(), &recording.host);
     let Some(memory) = memory else {
         if *host != here.host {
@@ -156,6 +215,12 @@ fn remark(folder: &Path, recording: &Recording, memory: &Option<io::Result<OwnFo
                 that outlives a process (a tmpfs such as /dev/shm) had room for it"
             .into();
     };
+    if let (Err(_), Some(copies)) = (memory, copies) {
+        let copies = copies.path().display();
+        return format!(
+            "the run was cut off: this is what its ranks had measured; it lies in {copies}"
+        );
+    }
     match memory {
         Ok(memory) => format!(
             "the run was cut off: this is what its ranks had measured; it lies in memory ({}): \

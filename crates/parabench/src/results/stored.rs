@@ -3,13 +3,14 @@
 
 use super::recording::{Found, State};
 use super::sweep::Part;
-use super::{Folder, events, fill, leftover, resume, sweep};
+use super::{Folder, events, fill, leftover, recording, resume, sweep};
 use crate::error::{Error, Result};
 use ::report::store;
 use ::report::views::{self, Views};
 use engine::record::RankRecord;
 use model::Plan;
-use model::run::{EventsInfo, RankError, Run};
+use model::run::{EventsInfo, Node, RankError, Run, spans};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// A stored run.
@@ -25,6 +26,10 @@ pub struct Stored {
     parts: Vec<Part>,
     /// Remarks that hold now and will not for ever.
     passing: Vec<String>,
+    /// Ranks of other machines whose records are not here: until they are, nothing is final.
+    is_partial: bool,
+    /// Notes and errors of ranks when it was read: what a caller adds comes after them.
+    known: [usize; 2],
 }
 
 /// Reads the run in the folder `path`, or whose run.json it is.
@@ -42,16 +47,17 @@ pub fn read(path: &Path) -> Result<Stored> {
     };
     let found = Found::look(&folder, &recording);
     let (mut records, mut parts) = (Vec::new(), Vec::new());
-    match run.run.sweep.is_some() {
-        true => parts = sweep::put_together(&mut run, &found)?,
-        false => records = merge(&mut run, &found),
-    }
+    let absent = match run.run.sweep.is_some() {
+        true => sweep::put_together(&mut run, &found, &mut parts)?,
+        false => merge(&mut run, &found, &mut records),
+    };
     if found.state == State::UnderWay {
         run.run.outcome = "under way".into();
         // It has none yet; what is stored is that of a run that is cut off.
         run.run.exit_code = 0;
     }
     let mut passing = vec![found.remark.clone()];
+    passing.extend(absent.iter().map(|absent| absent.told(&folder, &found)));
     if found.state != State::UnderWay {
         passing.extend(leftover::scratch(&run));
     }
@@ -59,7 +65,13 @@ pub fn read(path: &Path) -> Result<Stored> {
     if found.state == State::CutOff && is_resumable(&run) {
         run.run.evidence.notes.push(resume::advice(&folder));
     }
-    Ok(Stored { run, folder, found, records, parts, passing })
+    let is_partial = !absent.is_empty() && found.state == State::CutOff;
+    let known = known(&run);
+    Ok(Stored { run, folder, found, records, parts, passing, is_partial, known })
+}
+
+fn known(run: &Run) -> [usize; 2] {
+    [run.run.evidence.notes.len(), run.run.rank_errors.len()]
 }
 
 /// Of `run.json` alone the parent is "".
@@ -68,20 +80,26 @@ fn folder_of(path: &Path) -> PathBuf {
     if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.into() }
 }
 
-/// Fills a run that has not ended with what its ranks have recorded.
-pub(super) fn merge(run: &mut Run, found: &Found) -> Vec<RankRecord> {
-    let (records, mut notes) = found.records();
+/// Fills a run that has not ended with what its ranks have recorded. Gives the machines whose records are not
+/// here.
+pub(super) fn merge(run: &mut Run, found: &Found, records: &mut Vec<RankRecord>) -> Vec<Absent> {
+    let mut notes;
+    (*records, notes) = found.records();
     let plan = found.plan().unwrap_or_else(|why| {
         if !records.is_empty() {
             notes.push(format!("where operations stand in the program is unknown: {why}"));
         }
         Plan::default()
     });
-    let missing = (run.run.ranks as usize).saturating_sub(records.len());
+    let is_here = found.memory.is_some() || found.copies.is_some();
+    let absent = if is_here { absent(run, records) } else { Vec::new() };
+    let elsewhere: u32 = absent.iter().map(|absent| absent.ranks.size()).sum();
+    let missing = (run.run.ranks - elsewhere.min(run.run.ranks)) as usize;
+    let missing = missing.saturating_sub(records.len());
     if missing > 0 && found.memory.is_some() {
         notes.push(format!("{missing} of {} ranks left nothing on this machine", run.run.ranks));
     }
-    fill(run, engine::record::collect(&records, &plan));
+    fill(run, engine::record::collect(records, &plan));
     let left = found.last_words();
     let left = left.map(|(rank, message)| RankError { rank, message, ..RankError::default() });
     run.run.rank_errors.extend(left);
@@ -95,7 +113,42 @@ pub(super) fn merge(run: &mut Run, found: &Found) -> Vec<RankRecord> {
     }
     run.run.evidence.notes.extend(notes);
     run.run.evidence.marks = report::verdict::marks(run);
-    records
+    absent
+}
+
+/// A machine of the job whose ranks' records are not here.
+pub(super) struct Absent {
+    host: String,
+    /// Those of its ranks.
+    ranks: Node,
+}
+
+/// Machines are told apart by their names, where these differ; or by what has come from them.
+fn absent(run: &Run, records: &[RankRecord]) -> Vec<Absent> {
+    let nodes = run.run.job.as_ref().map(|job| &job.nodes[..]).unwrap_or_default();
+    let here = recording::here().host;
+    let is_alone = nodes.iter().filter(|node| node.host == here).count() == 1;
+    let others = nodes.iter().filter(|node| !(is_alone && node.host == here) && nodes.len() > 1);
+    let missing = |rank: &u32| records.iter().all(|record| record.rank != *rank);
+    let absent = others.map(|node| {
+        let ranks = (0..run.run.ranks).filter(|rank| node.has(*rank)).filter(missing);
+        let ranks = Node { ranks: spans(ranks), ..Node::default() };
+        Absent { host: node.host.clone(), ranks }
+    });
+    absent.filter(|absent| absent.ranks.size() > 0).collect()
+}
+
+impl Absent {
+    fn told(&self, folder: &Path, found: &Found) -> String {
+        let noun = if self.ranks.size() == 1 { "rank" } else { "ranks" };
+        let (host, folder) = (&self.host, folder.display());
+        let recorded = found.recorded.as_deref().unwrap_or(Path::new("")).display();
+        format!(
+            "the records of {noun} {} are not here: they lie in the memory of {host}; `parabench report {folder} \
+             --settle` there adds them, or here after {host}:{recorded} was copied into {folder}",
+            self.ranks.spans()
+        )
+    }
 }
 
 fn is_resumable(run: &Run) -> bool {
@@ -106,7 +159,8 @@ impl Stored {
     /// A run with nothing besides.
     pub(super) fn of(run: Run, folder: PathBuf, found: Found) -> Stored {
         let (records, parts, passing) = (Vec::new(), Vec::new(), Vec::new());
-        Stored { run, folder, found, records, parts, passing }
+        let (is_partial, known) = (false, known(&run));
+        Stored { run, folder, found, records, parts, passing, is_partial, known }
     }
 
     /// Its pictures. A damaged event table is the input's fault.
@@ -123,13 +177,14 @@ impl Stored {
     }
 
     /// Ends a run that was cut off: stores what its ranks had measured in its folder, like that of
-    /// a run that ended by itself, and frees the memory that it lay in.
-    pub fn settle(&mut self) -> Result<()> {
+    /// a run that ended by itself, and frees the memory that it lay in. False: records of other machines are
+    /// missing; those that are here lie in the run's folder now, and nothing is final.
+    pub fn settle(&mut self) -> Result<bool> {
         let shown = self.folder.display();
         match self.found.state {
             State::Finished => {
                 crate::console::note(&format!("--settle: the run in {shown} has ended already"));
-                Ok(())
+                Ok(true)
             }
             State::UnderWay => {
                 Err(Error::input(format!("--settle: the run in {shown} is not over"))
@@ -139,19 +194,23 @@ impl Stored {
                 "--settle: there is nothing to store: {}",
                 self.found.remark
             ))),
+            State::CutOff if self.is_partial => self.finish(),
             State::CutOff => {
                 if let Some(sweep) = &mut self.run.run.sweep {
                     sweep.rest = None;
                 }
-                self.finish()?;
+                let is_whole = self.finish()?;
                 self.run.run.evidence.notes.extend(leftover::scratch(&self.run));
-                Ok(())
+                Ok(is_whole)
             }
         }
     }
 
     /// The same for a run whose processes are known to be gone, or going. A sweep can be resumed.
-    pub fn finish(&mut self) -> Result<()> {
+    pub fn finish(&mut self) -> Result<bool> {
+        if self.is_partial {
+            return self.gather().map(|()| false);
+        }
         let mut run = self.run.clone();
         run.run.recording = None;
         run.run.outcome = "cut off".into();
@@ -168,13 +227,39 @@ impl Stored {
         if rests {
             self.found.executions = None;
         }
-        self.clear(ranks)
+        self.clear(ranks).map(|()| true)
+    }
+
+    /// Brings what is in the memory of this machine to the run's folder, where it waits for that of others, and
+    /// stores what was added to the run since it was read.
+    fn gather(&mut self) -> Result<()> {
+        let failed =
+            |what: &str, error: io::Error| Error::failed(format!("cannot {what}: {error}"));
+        let copy = self.found.copy(&self.folder);
+        copy.map_err(|error| failed("copy what the ranks had measured", error))?;
+        let mut run =
+            store::read(&self.folder).map_err(|error| Error::failed(error.to_string()))?;
+        let [notes, errors] = self.known;
+        let header = &self.run.run;
+        let told = |error: &RankError| format!("rank {}: {}", error.rank, error.message);
+        let added = header.evidence.notes.iter().skip(notes).cloned();
+        let added: Vec<String> =
+            added.chain(header.rank_errors.iter().skip(errors).map(told)).collect();
+        if !added.is_empty() {
+            run.run.evidence.notes.extend(added);
+            run.run.exit_code = header.exit_code;
+            store::write(&self.folder, &run).map_err(|error| Error::failed(error.to_string()))?;
+        }
+        let memory = self.found.memory.take();
+        let freed = memory.map_or(Ok(()), |memory| leftover::remove(&memory, header.ranks));
+        freed.map_err(|error| failed("free the memory that it lay in", error))
     }
 
     /// Frees what a run that was cut off has left: it is stored, or replaced.
     pub(super) fn clear(&self, ranks: u32) -> Result<()> {
-        let Found { memory, executions, .. } = &self.found;
-        let memory = memory.iter().try_for_each(|memory| leftover::remove(memory, ranks));
+        let Found { memory, copies, executions, .. } = &self.found;
+        let mut folders = memory.iter().chain(copies);
+        let memory = folders.try_for_each(|folder| leftover::remove(folder, ranks));
         let executions = executions.iter().try_for_each(sweep::remove);
         memory.and(executions).map_err(|error| {
             Error::failed(format!("cannot remove what {} had left: {error}", self.folder.display()))

@@ -8,6 +8,7 @@
 //! ```
 
 use super::recording::Found;
+use super::stored::Absent;
 use super::{EXECUTIONS, Folder, Needs, stored};
 use crate::error::{Error, Result};
 use ::report::events::{EVENTS_FILE, EventWriter};
@@ -108,9 +109,14 @@ pub(super) fn names(executions: &Path) -> Vec<PathBuf> {
     names.iter().map(|name| executions.join(name)).collect()
 }
 
-/// Fills a sweep that has not ended with its executions.
-pub(super) fn put_together(run: &mut Run, found: &Found) -> Result<Vec<Part>> {
-    let (mut parts, mut unreadable) = (Vec::new(), 0);
+/// Fills a sweep that has not ended with its executions. Gives the machines whose records of the last one are not
+/// here.
+pub(super) fn put_together(
+    run: &mut Run,
+    found: &Found,
+    parts: &mut Vec<Part>,
+) -> Result<Vec<Absent>> {
+    let (mut absent, mut unreadable) = (Vec::new(), 0);
     for path in found.executions.iter().flat_map(|own| names(own.path())) {
         let mut execution = match store::read(&path) {
             Ok(execution) => execution,
@@ -124,7 +130,8 @@ pub(super) fn put_together(run: &mut Run, found: &Found) -> Result<Vec<Part>> {
         let mut part = Part::of(path, &execution);
         if execution.run.recording.take().is_some() {
             execution.run.sweep = None;
-            let records = stored::merge(&mut execution, found);
+            let mut records = Vec::new();
+            absent = stored::merge(&mut execution, found, &mut records);
             merge::stamp(&mut execution, part.at.0, part.at.1);
             part.sites = execution.run.sites.clone();
             part.records = Some((execution.clone(), records));
@@ -140,7 +147,7 @@ pub(super) fn put_together(run: &mut Run, found: &Found) -> Result<Vec<Part>> {
         let note = format!("{unreadable} executions left nothing that can be read");
         run.run.evidence.notes.push(note);
     }
-    Ok(parts)
+    Ok(absent)
 }
 
 /// One table out of those of the executions, a row group in memory at a time.

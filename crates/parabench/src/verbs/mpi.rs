@@ -42,6 +42,15 @@ pub struct Mpi {
 enum Action {
     Build(Build),
     Info(Info),
+    #[command(hide = true)]
+    Missing(Missing),
+}
+
+/// What a process becomes that has waited for the others of its job for too long
+#[derive(Args)]
+struct Missing {
+    /// How long
+    limit_s: u32,
 }
 
 /// Compile the shim with an mpicc
@@ -87,6 +96,7 @@ impl Mpi {
         match self.action {
             Action::Build(build) => build.execute(),
             Action::Info(info) => info.execute(),
+            Action::Missing(missing) => Ok(run::end_unmet(missing.limit_s)),
         }
     }
 }
@@ -244,8 +254,8 @@ impl Info {
                 exit = exit_for(&error);
                 json!({ "mpi": null, "reason": error.to_string() })
             }
-            Ok((world, found)) => {
-                if let Err(error) = run::agree(&world)? {
+            Ok((world, agreed, found)) => {
+                if let Err(error) = agreed? {
                     // The words are told whatever becomes of MPI.
                     let rank = world.rank;
                     let _ = world.finalize();
@@ -294,10 +304,11 @@ fn exit_for(error: &MpiError) -> Exit {
 /// The shim's place and file.
 type ShimFile = (&'static str, PathBuf);
 
-fn start() -> std::result::Result<(World, ShimFile), MpiError> {
+fn start() -> std::result::Result<(World, Result<Result<()>>, ShimFile), MpiError> {
     let found = locate::find()?;
     let place = (found.place, found.path);
-    Ok((World::init(found.shim)?, place))
+    let (world, agreed) = run::meet(found.shim)?;
+    Ok((world, agreed, place))
 }
 
 fn object(facts: &facts::Facts, (place, path): &ShimFile) -> Value {

@@ -32,7 +32,8 @@ pub struct Report {
     html: Option<PathBuf>,
 
     /// Store a run that was cut off like one that has ended: what its ranks had measured lies in
-    /// memory until then
+    /// memory until then. Of a job on several machines it gathers in DIR what is on this one, with exit
+    /// code 1 as long as records are missing
     #[arg(long)]
     settle: bool,
 
@@ -45,9 +46,7 @@ impl Report {
     /// Prints the run, writes the files.
     pub fn execute(self) -> Result<Exit> {
         let mut stored = results::read(&self.folder)?;
-        if self.settle {
-            stored.settle()?;
-        }
+        let is_whole = !self.settle || stored.settle()?;
         if self.data.is_some() || self.html.is_some() || self.svg.is_some() {
             let views = stored.views()?;
             self.data.iter().try_for_each(|folder| results::store_data(folder, &views))?;
@@ -55,6 +54,6 @@ impl Report {
             self.svg.iter().try_for_each(|folder| pictures::svg(&views, folder))?;
         }
         present::print(&stored.run, self.format)?;
-        Ok(Exit::Success)
+        Ok(if is_whole { Exit::Success } else { Exit::Failed })
     }
 }

@@ -95,7 +95,7 @@ fn gates_hold_for_times_and_the_table_says_what_its_ratios_are() {
     for part in [
         "gate passes: write.p50_ns <= 1.1: write of \"w\": p50_ns of B / A is 1.000 [1.000, 1.000]",
         "B faster: Hodges-Lehmann estimate",
-        "p alone: of the Mann-Whitney test; Holm: corrected for the 1 row tested",
+        "p: of the Mann-Whitney rank sum test over repetitions, two-sided; alone: of the row by itself; Holm: corrected for the 1 row tested",
     ] {
         assert!(words.contains(part), "{part}: {}", done.out);
     }

@@ -77,7 +77,7 @@ fn a_program_that_names_ranks_says_how_many() {
     scene.parabench("fold r -o app.ppl").exits(0).err_has("without loss");
     let folded = scene.text("app.ppl");
     assert!(folded.contains("# Run it: parabench run app.ppl -n 3 --prepare\n"), "{folded}");
-    assert!(folded.contains("\nassert($$size >= 3, "), "{folded}");
+    assert!(folded.contains("\nassert($$size == 3, "), "{folded}");
     scene.parabench("check app.ppl").exits(0).err_has("nothing wrong");
     scene.parabench("run app.ppl -n 3 --prepare").exits(0);
     scene.parabench("run app.ppl -n 2 --prepare").exits(2).err_has("run it with -n 3");

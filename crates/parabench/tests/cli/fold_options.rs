@@ -75,7 +75,7 @@ fn every_phase_can_be_a_file() {
     }
     assert!(!text.contains("time[") && !text.contains("4400"), "{text}");
     for (file, part) in [
-        ("app-load-all.ppl", "4400"),
+        ("app-of-it.ppl", "4400"),
         ("app-create.ppl", "return $file"),
         ("app-check.ppl", "define proc phase_check() {"),
         ("app-read.ppl", "fclose("),
@@ -84,10 +84,10 @@ fn every_phase_can_be_a_file() {
         assert!(text.contains(part) && text.starts_with("# Folded from "), "{part} in\n{text}");
         scene.parabench(&format!("fmt --check {file}")).exits(0);
     }
-    let load = scene.text("app-load-all.ppl");
+    let load = scene.text("app-of-it.ppl");
     let line = load.lines().position(|line| line.contains("write(")).unwrap() + 1;
     let explain = |place: &str| format!("fold r -o app.ppl --split --explain {place}");
-    let done = scene.parabench(&explain(&format!("app-load-all.ppl:{line}"))).exits(0);
+    let done = scene.parabench(&explain(&format!("app-of-it.ppl:{line}"))).exits(0);
     done.out_has("write \"d-0/f-0\", 7000 of 7000 bytes").out_has("rank 1, ");
     let line = text.lines().position(|line| line.contains("mkdir(")).unwrap() + 1;
     for place in [format!("{line}"), format!("app.ppl:{line}")] {
@@ -185,6 +185,52 @@ fn regular_programs_stay_exact() {
     let exact = scene.parabench("fold r").exits(0).out.clone();
     let done = scene.parabench("fold r --approx 5%").exits(0).err_has("without loss");
     assert_eq!(statements(&done.out), statements(&exact));
+}
+
+/// Phases in loops and in labels, phases that come again, and one that leaves several files open.
+const NESTED: &str = "time[\"app\"] {
+         time[\"open 2\"] { $a = fopen(\"a\", \"w+\"); $b = fopen(\"b\", \"w\"); stat(\"a\"); }
+         repeat $i 4 {
+             time[\"write\"] { repeat 5 fwrite($a, 4k); fwrite($b, $i * 100 + 100); }
+             time[\"check\"] { stat(\"a\"); write(\"s-$i\", 10); }
+         }
+         time[\"write\"] fwrite($b, 7);
+         time[\"close\"] { fclose($a); fclose($b); }
+     }
+     time[\"other\"] { create(\"c\"); time[\"deep\"] stat(\"c\"); delete(\"c\"); time[\"check\"] stat(\"b\"); }
+     $numbers = [7, 1, 19, 4, 3, 31, 2, 17, 9, 5, 11, 8];
+     repeat $i 3 {
+         time[\"list\"] repeat $j 4 { $n = $numbers[$i * 4 + $j]; create(\"x-$n\"); write(\"y-$i\", $n); }
+         time[\"sum\"] stat(\"x-7\");
+     }";
+
+#[test]
+fn phases_in_loops_and_labels_are_files_too() {
+    let scene = ran(NESTED, "");
+    scene.parabench("fold r -o app.ppl --split").exits(0).err_has("files, without loss");
+    sound(&scene, "app.ppl");
+    let text = scene.text("app.ppl");
+    let parts = [
+        "$open = phase_open();\n",
+        "$file = $open[0];\n",
+        "$file2 = $open[1];\n",
+        "    phase_write($file, $file2, $i);\n    phase_app_check($i);\n",
+        "phase_write_2($file2);\n",
+        "phase_close($file, $file2);\n",
+        "phase_deep();\n",
+        "phase_other_check();\n",
+    ];
+    for part in parts {
+        assert!(text.contains(part), "{part} in\n{text}");
+    }
+    let files = ["app-open-2", "app-write", "app-app-check", "app-close", "app-other-check"];
+    for file in files {
+        assert!(text.contains(&format!("include \"{file}.ppl\";")), "{file} in\n{text}");
+    }
+    assert!(!text.contains("fwrite(") && text.lines().count() < 60, "{text}");
+    scene.parabench("run app.ppl --backend mem --events --out s").exits(0);
+    let one = |run: &str| statements(&scene.parabench(&format!("fold {run}")).exits(0).out.clone());
+    assert_eq!(one("s"), one("r"));
 }
 
 #[test]

@@ -78,3 +78,45 @@ fn reads_to_the_ends_of_own_files_are_expected_to_be_short() {
         assert!(text.contains("\n        fread($file, 4);"), "{text}");
     }
 }
+
+/// A process appends to a file, another one reads it as far as it goes, again and again, as `tail -f`.
+fn followed() -> String {
+    let mut log = String::new();
+    let mut time = 1000;
+    let mut call = |thread: u32, text: &str| {
+        // The reader looks in even steps, what it finds came at any time.
+        time += if thread == 1 { 1 + time * 7919 % 60 } else { 20 };
+        log += &format!("{thread} {}.{:03} {text} <0.000010>\n", time / 1000, time % 1000);
+    };
+    call(1, "openat(AT_FDCWD, \"/d/log\", O_WRONLY|O_CREAT|O_APPEND, 0644) = 3");
+    call(2, "openat(AT_FDCWD, \"/d/log\", O_RDONLY) = 3");
+    call(2, "read(3, \"\"..., 8192) = 0");
+    let mut unread = 0;
+    for line in 0..60 {
+        let bytes = line * 37 % 211 + 5;
+        unread += bytes;
+        call(1, &format!("write(3, \"\"..., {bytes}) = {bytes}"));
+        if line % 5 == 3 {
+            continue;
+        }
+        for _ in 0..line * 7 % 4 {
+            call(2, "fstat(3, {st_mode=S_IFREG|0644, ...}) = 0");
+        }
+        call(2, &format!("read(3, \"\"..., 8192) = {unread}"));
+        call(2, "read(3, \"\"..., 8192) = 0");
+        unread = 0;
+    }
+    log
+}
+
+#[test]
+fn who_reads_a_file_that_grows_has_met_its_end_before_it_grows() {
+    let scene = Scene::new().file("log", followed());
+    scene.parabench("import log -o r").exits(0);
+    scene.parabench("fold r -o x.ppl").exits(0).err_has("without loss");
+    nothing_is_wrong(&scene, "-n 2", "a file that grows");
+    let text = scene.text("x.ppl");
+    assert!(text.lines().count() < 60, "{text}");
+    let line = "replay r -- --backend mem --fidelity-gate";
+    scene.call(line).word("operations <= 0").run().exits(0);
+}

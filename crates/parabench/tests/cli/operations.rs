@@ -83,7 +83,7 @@ assert(size("named") == 5k);
 "#;
 
 /// Mistakes, each with its error.
-const FAILING: [(&str, &str); 11] = [
+const FAILING: [(&str, &str); 12] = [
     ("copy(\"none\", \"b\");", "ENOENT"),
     ("reflink(\"none\", \"b\");", "ENOENT"),
     ("write(\"a\", 1); copy(\"a\", \"none/b\");", "ENOENT"),
@@ -94,6 +94,10 @@ const FAILING: [(&str, &str); 11] = [
     (
         "write(\"a\", 4k); $h = fopen(\"a\", \"r\"); $o = fopen(\"d/b\", \"w\"); fcopy($h, $o);",
         "1 x fcopy EBADF",
+    ),
+    (
+        "write(\"a\", 4k); $h = fopen(\"a\", \"r\"); $o = fopen(\"d/b\", \"w\"); freflink($h, $o);",
+        "1 x freflink EBADF",
     ),
     (
         "write(\"a\", 4k); $h = fopen(\"a\", \"r\"); $o = fopen(\"b\", \"a\"); fcopy($h, $o);",
@@ -170,8 +174,8 @@ fn attributes_are_kept_with_their_files() {
 
 /// What file systems have: name, how they are made, their size in MiB, what they lack.
 const SYSTEMS: [(&str, &str, u64, &[&str]); 4] = [
-    ("tmpfs", "", 64, &["reflink", "zero", "collapse", "insert"]),
-    ("ext4", "mkfs.ext4 -q -F", 64, &["reflink"]),
+    ("tmpfs", "", 64, &["reflink", "freflink", "zero", "collapse", "insert"]),
+    ("ext4", "mkfs.ext4 -q -F", 64, &["reflink", "freflink"]),
     ("xfs", "mkfs.xfs -q", 300, &[]),
     ("btrfs", "mkfs.btrfs -q", 128, &["collapse", "insert"]),
 ];
@@ -180,6 +184,9 @@ const LACKING: &str = r#"
 write("a", 64k);
 time["reflink"] reflink("a", "b");
 $h = fopen("a", "r+");
+$c = fopen("c", "w");
+time["freflink"] freflink($h, $c);
+fclose($c);
 time["punch"] fallocate($h, 0, 4k, "punch");
 time["zero"] fallocate($h, 0, 4k, "zero");
 time["collapse"] fallocate($h, 0, 4k, "collapse");
@@ -203,8 +210,8 @@ fn what_a_file_system_lacks_is_no_failure() {
         tried += 1;
         let done = scene.parabench("run x.ppl --dir m/d --format json").exits(0);
         let run = run_object(&done);
-        for label in ["reflink", "punch", "zero", "collapse", "insert"] {
-            let op = if label == "reflink" { label } else { "fallocate" };
+        for label in ["reflink", "freflink", "punch", "zero", "collapse", "insert"] {
+            let op = if label.ends_with("reflink") { label } else { "fallocate" };
             let found = row(&run, label, op);
             let expected = u64::from(lacks.contains(&label));
             assert_eq!(
@@ -232,6 +239,11 @@ fn a_rehearsal_follows_copies_and_holes() {
             "needs 3 MiB of storage",
         ),
         ("write(\"a\", 1m); reflink(\"a\", \"b\");", "needs 1 MiB of storage"),
+        (
+            "write(\"a\", 1m); $a = fopen(\"a\", \"r\"); $b = fopen(\"b\", \"w\"); freflink($a, $b); \
+             freflink($a, $b, 64k, 64k, 2m); fwrite($b, 1m, 0);",
+            "needs 2 MiB of storage",
+        ),
         (
             "$h = fopen(\"a\", \"w+\"); fwrite($h, 4m); fallocate($h, 0, 4m, \"punch\"); write(\"b\", 3m);",
             "needs 4 MiB of storage",

@@ -2,6 +2,7 @@
 
 use crate::record::{compiled, operations, recorders};
 use crate::scene::{Scene, skip};
+use crate::tmpfs::Image;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -128,16 +129,115 @@ fn copies_are_recorded_and_replayed_as_copies() {
     assert!(all.windows(2).all(|pair| pair[0] == pair[1]), "{all:#?}");
 }
 
+const CLONES: &str = r#"
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+int main(void) {
+    char name[] = "w/out-0", bytes[3000];
+    struct stat facts;
+    int in = open("w/in", O_RDONLY);
+    fstat(in, &facts);
+    for (int i = 0; i < 4; i++) {
+        name[6] = '0' + i;
+        int out = open(name, O_RDWR | O_CREAT, 0600);
+        ioctl(out, FIONREAD, &facts);
+        ioctl(out, FICLONE, in);
+        for (int part = 0; part < 3; part++) {
+            struct file_clone_range range = {in, part * 4096, 4096, 65536 + part * 8192};
+            ioctl(out, FICLONERANGE, &range);
+        }
+        struct file_clone_range rest = {in, 8192, 0, 131072};
+        ioctl(out, FICLONERANGE, &rest);
+        read(out, bytes, sizeof bytes);
+        pread(out, bytes, sizeof bytes, 131072 + 4096);
+        close(out);
+    }
+    close(in);
+    return 0;
+}
+"#;
+
+/// How large the files are that were there, only what is read of others tells.
+const SHARING: &str = r#"
+$in = fopen("in", "r");
+$out = fopen("out", "w+");
+freflink($in, $out);
+fread($out, 10k, 90k);
+fclose($out);
+reflink("a", "b");
+reflink("b", "c");
+read("c", 900k);
+copy("e", "f");
+"#;
+
+/// What cp does on btrfs and xfs, and parts of files.
+#[test]
+fn shared_files_are_recorded_and_replayed_as_such() {
+    let outer = Scene::new().file("m/mount", "");
+    let (image, place) = (outer.path("image"), outer.path("m"));
+    let Some(_mounted) = Image::of("mkfs.btrfs -q", 128, &image, &place) else { return };
+    let data: Vec<u8> = (0..14_000u32).flat_map(u32::to_le_bytes).collect();
+    let mut all = Vec::new();
+    for via in recorders() {
+        let scene = Scene::on(&place).file("w/in", &data);
+        assert!(compiled(&scene, "app", CLONES, &[]));
+        let mut texts = Vec::new();
+        let mut made = Vec::new();
+        for (command, shared) in [
+            ("cp w/in w/copy", &["freflink($in, $copy2);"][..]),
+            ("./app", &["freflink($in, $out);", "freflink($in, $out, $page, ", "0, 8k, 128k);"]),
+        ] {
+            scene
+                .parabench(&format!("record --via {via} --force --under w -o r -- {command}"))
+                .exits(0);
+            let line = "replay r --force -o app.ppl -- --force --dir d --out b.run --events";
+            let replay = scene.call(line).word("--fidelity-gate").word("operations <= 0").run();
+            replay.exits(0).err_has("without loss");
+            let text = scene.text("app.ppl");
+            assert!(shared.iter().all(|shared| text.contains(shared)), "{via} {text}");
+            texts.push(operations(&scene, "r"));
+            made.push(
+                ["in", "copy", "out-3"].map(|name| fs::read(scene.path("d").join(name)).ok()),
+            );
+            fs::remove_dir_all(scene.path("d")).expect("removed");
+        }
+        assert_eq!((made[0][1].as_ref(), &made[0][2]), (made[0][0].as_ref(), &None));
+        let [Some(before), _, Some(after)] = &made[1] else { panic!("{via}: {made:?}") };
+        assert_eq!((before.len(), after.len()), (data.len(), 131_072 + data.len() - 8192));
+        assert_eq!((&after[..data.len()], &after[131_072..]), (&before[..], &before[8192..]));
+        all.push(texts);
+    }
+    assert!(all.windows(2).all(|pair| pair[0] == pair[1]), "{all:#?}");
+
+    let mut scene = Scene::on(&place).file("x.ppl", SHARING);
+    for (name, bytes) in [("in", 100 << 10), ("a", 1 << 20), ("e", 1 << 18)] {
+        scene = scene.file(&format!("d/{name}"), vec![1; bytes]);
+    }
+    scene.parabench("run x.ppl --dir d --force --events --out r").exits(0);
+    scene.parabench("fold r").exits(0).err_has("without loss");
+}
+
 #[test]
 fn copies_of_files_that_are_left_out_are_reads_or_writes() {
     let log = "openat(AT_FDCWD, \"/usr/a\", O_RDWR) = 3\nopenat(AT_FDCWD, \"/d/b\", O_RDWR) = 4\n\
                copy_file_range(3, NULL, 4, NULL, 1099511627776, 0) = 1000\n\
-               copy_file_range(4, [5], 3, NULL, 20, 0) = 20\n";
+               copy_file_range(4, [5], 3, NULL, 20, 0) = 20\n\
+               fstat(3, {st_mode=S_IFREG|0644, st_size=700, ...}) = 0\nioctl(4, FICLONE, 3) = 0\n\
+               ioctl(3, FICLONERANGE, {src_fd=4, src_offset=0, src_length=600, dest_offset=0}) = 0\n";
     let scene = Scene::new().file("log", log);
     scene.parabench("import log -o r").exits(0);
     let texts = operations(&scene, "r");
     let moved: Vec<&String> = texts.keys().filter(|text| !text.starts_with("fopen")).collect();
-    assert_eq!(moved, ["fread b @5 20 of 20 errno 0", "fwrite b @0 1000 of 1000 errno 0"]);
+    let expected = [
+        "fread b @0 600 of 600 errno 0",
+        "fread b @5 20 of 20 errno 0",
+        "fwrite b @0 1000 of 1000 errno 0",
+        "fwrite b @0 700 of 700 errno 0",
+    ];
+    assert_eq!(moved, expected);
 }
 
 const APPENDS: &str = r#"

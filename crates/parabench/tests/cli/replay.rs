@@ -203,6 +203,19 @@ fn what_cannot_be_repeated_is_told() {
     }
 }
 
+#[test]
+fn shared_files_of_runs_on_mem_fold_to_the_same() {
+    let text = "write(\"in\", 100k); $in = fopen(\"in\", \"r\"); $out = fopen(\"out\", \"w+\"); freflink($in, $out);\n\
+                repeat $i 9 freflink($in, $out, 4k, $i * 8k, 100k + $i * 4k);\n\
+                fread($out, 10k, 90k); reflink(\"out\", \"c\"); read(\"c\", 100k);\n";
+    let scene = Scene::new().file("x.ppl", text);
+    scene.parabench("run x.ppl --backend mem --events --quiet --out a.run").exits(0);
+    let folded = scene.parabench("fold a.run").exits(0).err_has("without loss");
+    folded
+        .out_has("freflink($in, $out);\n")
+        .out_has("repeat $i $count freflink($in, $out, $page, $i * 2 * $page, ");
+}
+
 /// Copies between open files, at positions and offsets.
 const COPIES: &str = "\
 write(\"in\", 100k);

@@ -21,7 +21,7 @@ fn two_directories_are_compared_in_blocks_and_stored_as_one_run() {
     let scene = scene();
     let line = "run x.ppl --dir a --against b --clean --out r";
     let done = scene.parabench(line).exits(0);
-    let done = done.out_has("A: a\nB: b\n").out_has("Wilcoxon signed-rank test over blocks");
+    let done = done.out_has("A: a\nB: b\n").out_has("Wilcoxon signed rank test over blocks");
     let run = scene.json("r/run.json");
     assert_valid(&run);
     let sweep = &run["run"]["sweep"];
@@ -107,6 +107,11 @@ fn what_cannot_be_compared_is_refused_before_anything_runs() {
     refused("--dir a --against a/in").err_has("stand apart");
     refused("--dir a --against b --backend mem").err_has("no directory");
     refused("--dir a --against b --out b/r").err_has("inside the run directory");
+    scene.parabench("run x.ppl --backend mem --out stored --quiet").exits(0);
+    let refused_stored = refused("--dir a --against stored");
+    refused_stored
+        .err_has("--against takes a directory to work in")
+        .err_has("`parabench compare stored NEW`");
     refused("--versus sise=1").err_has("no parameter sise").err_has("nearest is size");
     refused("--versus size=1 --sweep size=2,3").err_has("--sweep varies");
     refused("--versus size=oops").err_has("size=oops");
@@ -118,6 +123,30 @@ fn what_cannot_be_compared_is_refused_before_anything_runs() {
     refused("--dir a --against full");
     assert_eq!(scene.names("full"), ["mine"], "nothing was touched");
     scene.parabench("compare x.ppl").exits(2);
+}
+
+/// What the number of blocks cannot tell is known before the first of them, and so is the number that can.
+#[test]
+fn too_few_blocks_are_said_before_they_are_measured() {
+    let text = "param $n = 1;\ntime[\"a\"] { write(\"f\", 4k); stat(\"f\"); }\ntime[\"b\"] read(\"f\", 4k);\n";
+    let scene = Scene::new().file("x.ppl", text);
+    let few = "6 blocks are too few to claim any difference, whatever is measured: 4 rows";
+    for (line, said) in [("--reps 6", true), ("--reps 6 --quiet", false), ("--reps 8", false)] {
+        let line = format!("run x.ppl --backend mem --versus n=2 {line}");
+        let done = scene.parabench(&line).exits(0);
+        assert_eq!(
+            (done.err.contains(few), done.err.contains("--reps 8")),
+            (said, said),
+            "{line}: {}",
+            done.err
+        );
+        let cannot = done
+            .out
+            .contains("6 blocks cannot claim a difference: 4 rows need at least 8 (--reps 8)");
+        assert_eq!(cannot, said, "{line}: {}", done.out);
+    }
+    let job = "job x.ppl --nodes 1 --ranks-per-node 1 --time 20m --dir d -- --versus n=2 --reps 6";
+    scene.parabench(job).exits(0).err_has(few);
 }
 
 /// An interruption keeps the blocks before, and both directories are left in order.

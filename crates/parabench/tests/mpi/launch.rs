@@ -98,6 +98,53 @@ fn a_rank_that_was_started_with_other_words_ends_the_job_and_is_named() {
     }
 }
 
+/// Commands that only start a rank: it is one all the same, whatever it does.
+#[test]
+fn a_rank_that_is_wrapped_joins_the_job() {
+    for mpi in testing::all() {
+        let scene = Scene::new().file("x.ppl", WRITES);
+        let script = scene.path("wrap");
+        fs::write(&script, "\"$@\"\nexit $?\n").expect("written");
+        let script = format!("sh {}", script.display());
+        for line in ["check x.ppl", "run x.ppl --quiet"] {
+            let text = format!("{PARABENCH} {line}");
+            for wrapper in
+                ["timeout 100", &script, "timeout 100 nice -n 1 env A=B", "timeout 9 sh -c"]
+            {
+                let wrapped: Vec<&str> = match wrapper.ends_with("-c") {
+                    true => wrapper.split(' ').chain([&*text]).collect(),
+                    false => wrapper.split(' ').chain(text.split(' ')).collect(),
+                };
+                let launch = mpi.launch(1, wrapped[0]).args(&wrapped[1..]);
+                let launch = launch.args([":", "-n", "1", PARABENCH]).args(line.split(' '));
+                let launch = launch.env("PARABENCH_MPI_WAIT", "60");
+                let done = scene.command(launch.command).run();
+                assert_eq!(done.code, Some(0), "{wrapper} {line}: {} {}", mpi.name, done.err);
+            }
+        }
+    }
+}
+
+/// A rank that never joins the job: the others say who is there, and end it.
+#[test]
+fn a_job_that_does_not_meet_ends_in_a_limited_time() {
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").expect("a name");
+    for mpi in testing::all() {
+        let scene = Scene::new().file("x.ppl", WRITES);
+        for line in ["check x.ppl", "run x.ppl", "mpi info"] {
+            let launch = mpi.launch(1, "sleep").args(["600", ":", "-n", "2", PARABENCH]);
+            let launch = launch.args(line.split(' ')).env("PARABENCH_MPI_WAIT", "1");
+            let done = scene.command(launch.command).run().exits(2);
+            let told = format!(
+                "{}: the 3 processes of this job have not met within 1 s; on this machine ranks 1, 2 waited",
+                host.trim()
+            );
+            done.err_has(&told).err_has("PARABENCH_MPI_WAIT=SECONDS");
+        }
+        assert_eq!(scene.names("."), ["x.ppl"]);
+    }
+}
+
 #[test]
 fn parabench_starts_mpiexec_itself() {
     for mpi in testing::all() {
@@ -170,7 +217,7 @@ fn a_rank_that_cannot_start_ends_the_job() {
     for mpi in testing::all() {
         let scene = Scene::new().file("x.ppl", WRITES);
         let second =
-            "ulimit -v 60000 && MPI_LOCALRANKID=0 OMPI_COMM_WORLD_LOCAL_RANK=0 exec \"$@\"";
+            "ulimit -v 100000 && MPI_LOCALRANKID=0 OMPI_COMM_WORLD_LOCAL_RANK=0 exec \"$@\"";
         let launch = mpi.launch(1, PARABENCH).args(["run", "x.ppl", ":", "-n", "1", "sh", "-c"]);
         let launch = launch.args([second, "sh", PARABENCH, "run", "x.ppl"]);
         scene.command(launch.command).run().exits(2).err_has("ulimit -v");

@@ -1,7 +1,7 @@
 //! Several machines: the second one is this machine with a name, memory and folders of its own, in
 //! which MPICH's launcher starts ranks as it would through ssh.
 
-use crate::scene::{Call, PARABENCH, Scene, skip};
+use crate::scene::{Call, Done, PARABENCH, Scene, skip};
 use crate::schema::assert_valid;
 use crate::testing::{self, Mpi};
 use serde_json::Value;
@@ -73,6 +73,85 @@ fn figures_of_a_machine_that_does_not_see_the_folder_come_by_messages() {
     found.sort();
     let row = |node, op: &str, count| (Some(node), format!("\"{op}\""), Some(count));
     assert_eq!(found, [row(0, "write", 6), row(1, "stat", 2), row(1, "write", 6)]);
+}
+
+/// Every rank has written three files when it says so, and then waits for long.
+const WAITS: &str = "time[\"work\"] repeat 3 write(\"f-$$rank\", 64k);\nprint \"ready\"; \
+    repeat 6000 { stat(\".\"); sleep(10ms); }";
+
+const KILL: i32 = 9;
+
+/// Keeps the memory of node-b when its ranks are gone.
+const STAYS: &str = "setsid sleep 600 > /dev/null 2>&1 < /dev/null & echo $! > node\n";
+
+/// A killed job on two machines of which only this one was settled, and the process that keeps the other one.
+fn killed_and_settled_here(mpi: &Mpi, line: &str) -> (Scene, String) {
+    let scene = Scene::new().file("x.ppl", WAITS).file("mounts", STAYS);
+    let running = on_two(mpi, &scene, line).start();
+    running
+        .until("all ranks at work", || (0..4).all(|rank| running.said(&format!("[{rank}] ready"))));
+    let ranks: Vec<i32> = (0..4).map(|rank| crate::death::process(&scene, rank)).collect();
+    running.signal(KILL);
+    ranks.iter().for_each(|rank| crate::scene::kill(*rank, KILL));
+    running.finish();
+    let node = scene.text("node").trim().to_string();
+    let since = std::time::Instant::now();
+    while scene.parabench("report r --format json").exits(0).json()["run"]["outcome"] != "cut off" {
+        assert!(since.elapsed() < testing::LIMIT, "the run is never over");
+    }
+    for _ in 0..2 {
+        let done = scene.parabench("report r --settle").exits(1);
+        let done = done.out_has("the records of ranks 2-3 are not here");
+        done.out_has("in the memory of node-b");
+    }
+    let names = scene.names("r");
+    let has = |start| names.iter().any(|name: &String| name.starts_with(start));
+    assert!(has("parabench-records-") && !has("events"), "{names:?}");
+    (scene, node)
+}
+
+fn written(scene: &Scene) -> Value {
+    let run = scene.parabench("report r --format json").exits(0).json();
+    assert_valid(&run);
+    crate::figures::row(&run, "work", "write")["count"].clone()
+}
+
+/// A command in the namespaces of node-b.
+fn on_node_b(scene: &Scene, node: &str, words: &[&str]) -> Done {
+    let mut command = Command::new("nsenter");
+    // Files of the directory that we are in would belong to our mounts.
+    let place = scene.path(".").canonicalize().expect("the scene");
+    command.args(["-t", node, "-m", "-u", "env", "-C"]).arg(place).args(words);
+    scene.command(command).run()
+}
+
+#[test]
+fn a_killed_job_is_settled_on_all_its_machines_one_after_the_other() {
+    let Some(mpi) = mpich() else { return };
+    for line in [
+        "run x.ppl --format json --events --out r",
+        "run x.ppl --format json --events --reps 2 --out r",
+    ] {
+        let (scene, node) = killed_and_settled_here(&mpi, line);
+        assert_eq!(written(&scene), 2 * 3, "{line}");
+        on_node_b(&scene, &node, &[PARABENCH, "report", "r", "--settle"]).exits(0);
+        let events = scene.json("r/run.json")["run"]["events"]["count"].as_u64();
+        assert!(written(&scene) == 4 * 3 && events > Some(4 * 3 + 3), "{line}: {events:?}");
+        assert_eq!(scene.names("r"), ["events.parquet", "run.json"], "{line}");
+        on_node_b(&scene, &node, &["sh", "-c", "ls /dev/shm | grep -c records"]).exits(1);
+        testing::send("KILL", &[node.parse().expect("a process")]);
+    }
+}
+
+#[test]
+fn a_killed_job_is_settled_when_the_records_of_other_machines_have_been_copied() {
+    let Some(mpi) = mpich() else { return };
+    let (scene, node) = killed_and_settled_here(&mpi, "run x.ppl --format json --out r");
+    on_node_b(&scene, &node, &["sh", "-c", "cp -r /dev/shm/parabench-records-* r/"]).exits(0);
+    testing::send("KILL", &[node.parse().expect("a process")]);
+    assert_eq!(written(&scene), 4 * 3);
+    scene.parabench("report r --settle").exits(0);
+    assert_eq!((written(&scene), scene.names("r")), ((4 * 3).into(), vec!["run.json".into()]));
 }
 
 #[test]

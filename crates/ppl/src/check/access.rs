@@ -99,7 +99,7 @@ fn moved(ast: &Ast, stmt: &Stmt) -> impl Iterator<Item = Use> {
     let ways: &[bool] = match op {
         Op::Fread | Op::Readv | Op::Pfread => &[false],
         Op::Fwrite | Op::Writev | Op::Pfwrite | Op::Ftruncate | Op::Fallocate => &[true],
-        Op::Fcopy => &[false, true],
+        Op::Fcopy | Op::Freflink => &[false, true],
         _ => &[],
     };
     let uses = ast.exprs_in(args).zip(ways).filter_map(move |(arg, writes)| {

@@ -99,22 +99,30 @@ impl Samples {
 
 /// Everything that both sides have, each quantity once.
 pub(super) fn shared(a: &Samples, b: &Samples) -> Vec<Quantity> {
-    let labels = Labels::of(a, b);
+    let labels = Labels::of(a.keys().chain(b.keys()));
     let both = |key: &Key, metric: Metric| a.has(key, metric) && b.has(key, metric);
     let first = |key: &Key, metrics: &[Metric]| {
         let metric = metrics.iter().copied().find(|metric| both(key, *metric))?;
         Some(Quantity { key: key.clone(), metric })
     };
     let quantity = |key: &Key| match (key.1.as_str(), labels.ops(key)) {
-        ("", ops) => {
-            let same = ops == 1 || (ops == 0 && labels.inside(key) == 1);
-            if same { None } else { first(key, &[Metric::TimeNs]) }
-        }
+        ("", _) if labels.says_another(key) => None,
+        ("", _) => first(key, &[Metric::TimeNs]),
         (_, 1) if !key.0.is_empty() => first(key, &[Metric::MibS, Metric::OpsS, Metric::MeanNs]),
         // A label around a loop with a limit has the rates of both its parts together.
         _ => first(key, &[Metric::RankMibS, Metric::MeanNs, Metric::MibS, Metric::OpsS]),
     };
     a.keys().filter_map(quantity).collect()
+}
+
+/// Number of quantities of two programs that measure these labels and operations, of which figures are
+/// not known yet. "" is no label, or no operation: the label itself.
+pub(super) fn count(a: &BTreeSet<(String, String)>, b: &BTreeSet<(String, String)>) -> usize {
+    let key = |(label, op): &(String, String)| (label.clone(), op.clone(), 0);
+    let all: Vec<Key> = a.union(b).map(key).collect();
+    let labels = Labels::of(all.iter());
+    let both = a.intersection(b).map(key);
+    both.filter(|key| !labels.says_another(key)).count()
 }
 
 /// What labels hold, on either side.
@@ -124,9 +132,9 @@ struct Labels {
 }
 
 impl Labels {
-    fn of(a: &Samples, b: &Samples) -> Labels {
+    fn of<'a>(keys: impl Iterator<Item = &'a Key>) -> Labels {
         let mut labels = Labels { ops: BTreeMap::new(), inside: BTreeMap::new() };
-        for (label, op, cell) in a.keys().chain(b.keys()) {
+        for (label, op, cell) in keys {
             if !op.is_empty() {
                 labels.ops.entry((label.clone(), *cell)).or_default().insert(op.clone());
             }
@@ -146,6 +154,12 @@ impl Labels {
             (0, _) => 0,
             (ops, inside) => ops + inside,
         }
+    }
+
+    /// The label itself is the only thing inside of it: that has its time.
+    fn says_another(&self, key: &Key) -> bool {
+        let ops = self.ops(key);
+        key.1.is_empty() && (ops == 1 || (ops == 0 && self.inside(key) == 1))
     }
 
     fn inside(&self, key: &Key) -> usize {

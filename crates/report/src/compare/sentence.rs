@@ -20,8 +20,13 @@ pub(super) fn of(row: &Row, rows: usize, new: &str, design: Design, options: &Op
 }
 
 pub(super) fn subject(row: &Row) -> String {
-    let point = if row.point.is_empty() { String::new() } else { format!(" at {}", row.point) };
-    match (row.op.as_str(), row.label.as_str()) {
+    named(&row.label, &row.op, &row.point)
+}
+
+/// `stat of "load" at block=4k`.
+pub(super) fn named(label: &str, op: &str, point: &str) -> String {
+    let point = if point.is_empty() { String::new() } else { format!(" at {point}") };
+    match (op, label) {
         ("", label) => format!("label \"{label}\"{point}"),
         (op, "") => format!("{op}{point}"),
         (op, label) => format!("{op} of \"{label}\"{point}"),
@@ -59,17 +64,28 @@ fn repetitions(design: Design) -> &'static str {
     }
 }
 
-/// `5 repetitions on either side claim nothing: 8 rows need at least 6`.
+/// `5 repetitions on either side cannot claim a difference`.
+fn these_cannot(n: usize, design: Design) -> String {
+    match (n, design) {
+        (1, Design::Samples) => "1 repetition on either side cannot claim a difference".into(),
+        (1, Design::Blocks) => "1 block cannot claim a difference".into(),
+        (n, design) => format!("{n} {} cannot claim a difference", repetitions(design)),
+    }
+}
+
+/// `5 repetitions on either side cannot claim a difference: 8 rows need at least 6 (--reps 6)`.
 pub(super) fn too_few(row: &Row, rows: usize, design: Design) -> String {
     let (a, b, least, word) = (row.base_n, row.new_n, row.least_n, repetitions(design));
-    if a != b {
-        return format!(
-            "{a} and {b} repetitions claim nothing: at least {least} {word} are needed"
-        );
+    let these = match a == b {
+        true => these_cannot(a, design),
+        false => format!("{a} and {b} repetitions cannot claim a difference"),
+    };
+    if a.min(b) >= least {
+        return format!("{these} of {rows} rows: neighbours that resemble each other tell less");
     }
     match rows {
-        1 => format!("{a} {word} claim nothing: at least {least} are needed"),
-        rows => format!("{a} {word} claim nothing: {rows} rows need at least {least}"),
+        1 => format!("{these}: at least {least} {word} are needed (--reps {least})"),
+        rows => format!("{these}: {rows} rows need at least {least} (--reps {least})"),
     }
 }
 

@@ -10,8 +10,7 @@ use crate::text::{escape, flow};
 use model::Run;
 use std::fmt::Write as _;
 
-const COLUMNS: [Column; 12] = [
-    Column::new("label", "", Kind::Label, 0),
+const COLUMNS: [Column; 11] = [
     Column::new("operation", "", Kind::Word, 0),
     Column::new("figure", "", Kind::Word, 0),
     Column::new("n", "A", Kind::Count, 2),
@@ -66,15 +65,14 @@ fn figures(comparison: &Comparison, terminal: Terminal) -> String {
     if comparison.rows.is_empty() {
         out.push_str("Both sides have no row in common.\n");
     } else {
-        let lines = comparison.rows.iter().map(line).collect();
-        let grid = Grid { columns: COLUMNS.to_vec(), lines };
+        let grid = Grid { columns: COLUMNS.to_vec(), lines: lines(&comparison.rows) };
         let _ = writeln!(out, "{}", grid.draw(terminal));
         say(&mut out, legend(comparison));
         out.push('\n');
     }
     sentences(comparison).iter().for_each(|sentence| say(&mut out, escape(sentence)));
     for lacking in &comparison.unmatched {
-        say(&mut out, lacks(lacking));
+        say(&mut out, lacks(lacking, escape));
     }
     out
 }
@@ -116,30 +114,30 @@ fn sentences(comparison: &Comparison) -> Vec<String> {
     reasons.into_iter().map(told).chain(others).collect()
 }
 
-fn lacks(lacking: &Unmatched) -> String {
-    let (op, label) = (escape(&lacking.op), escape(&lacking.label));
-    match lacking.op.as_str() {
-        "" => format!("only {}: label \"{label}\"", lacking.side),
-        _ => format!("only {}: {op} of \"{label}\"", lacking.side),
-    }
+/// `only A: stat of "load" at block=4k`.
+fn lacks(lacking: &Unmatched, safe: fn(&str) -> String) -> String {
+    let Unmatched { side, label, op, point, .. } = lacking;
+    format!("only {side}: {}", safe(&sentence::named(label, op, point)))
 }
 
 /// What the columns are.
 fn legend(comparison: &Comparison) -> String {
     let tested = comparison.rows.iter().filter(|row| row.p.is_some()).count();
     let rows = if tested == 1 { "1 row".into() } else { format!("{tested} rows") };
-    let (estimate, test) = match comparison.design {
-        Design::Samples => ("ratios of B to A", "the Mann-Whitney test"),
-        Design::Blocks => ("ratios within blocks", "the Wilcoxon signed-rank test over blocks"),
+    let (estimate, units) = match comparison.design {
+        Design::Samples => ("ratios of B to A", "repetitions"),
+        Design::Blocks => ("ratios within blocks", "blocks"),
     };
     if tested == 0 {
         return format!("B faster: Hodges-Lehmann estimate of the {estimate}; no row is tested.");
     }
     format!(
         "B faster: Hodges-Lehmann estimate of the {estimate}, with its 95 % interval, the inversion \
-         of the test at {:.2} % per row. p alone: of {test}; Holm: corrected for the {rows} tested, \
-         which a claim is made of.",
-        comparison.level * 100.0
+         of the test at {:.2} % per row. p: of the {} test over {units}, two-sided; alone: of the row \
+         by itself; Holm: corrected for the {rows} tested. A claim needs p (Holm) below {}.",
+        comparison.level * 100.0,
+        comparison.test,
+        super::SIGNIFICANCE
     )
 }
 
@@ -159,18 +157,37 @@ fn medians(row: &Row) -> (String, [String; 2]) {
 }
 
 fn label(row: &Row) -> String {
+    let label = if row.label.is_empty() { "(in no label)" } else { &row.label };
     match row.point.as_str() {
-        "" => row.label.clone(),
-        point => format!("{} ({point})", row.label),
+        "" => label.to_string(),
+        point => format!("{label} ({point})"),
     }
 }
 
+/// The operation; of the label's own time: what it is.
+fn operation(row: &Row) -> &str {
+    if row.op.is_empty() { "(label)" } else { &row.op }
+}
+
+/// Rows in their order, a heading wherever the label or the point of a sweep changes.
+fn lines(rows: &[Row]) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let mut previous = None;
+    for row in rows {
+        let label = label(row);
+        if previous.as_ref() != Some(&label) {
+            lines.push(Line::Heading(escape(&label)));
+        }
+        previous = Some(label);
+        lines.push(line(row));
+    }
+    lines
+}
+
 fn line(row: &Row) -> Line {
-    let op = if row.op.is_empty() { "(label)".to_string() } else { escape(&row.op) };
     let (figure, [base, new]) = medians(row);
     let cells = vec![
-        Cell::Text(escape(&label(row))),
-        Cell::Text(op),
+        Cell::Text(format!("  {}", escape(operation(row)))),
         Cell::Text(figure),
         Cell::Count(row.base_n as u64),
         Cell::Count(row.new_n as u64),
@@ -192,13 +209,22 @@ pub fn json(comparison: &Comparison) -> String {
     model::escape::json(&text).into_owned() + "\n"
 }
 
+/// A probability: a small one is none of 0.
+fn p(p: Option<f64>) -> String {
+    match p {
+        None => String::new(),
+        Some(p) if p < 0.001 => format!("{p:.1e}"),
+        Some(p) => format!("{p:.3}"),
+    }
+}
+
 /// Tables for an issue or a merge request.
 pub fn markdown(comparison: &Comparison) -> String {
     let mut out = format!("### {} against {}\n\n", plain(&comparison.new), plain(&comparison.base));
     out.push_str(
-        "| label | operation | figure | n | A | B | times faster | 95 % interval | p (Holm) | |\n",
+        "| label | operation | figure | n | A | B | times faster | 95 % interval | p alone | p (Holm) | |\n",
     );
-    out.push_str("|---|---|---|---:|---:|---:|---:|---:|---:|---|\n");
+    out.push_str("|---|---|---|---:|---:|---:|---:|---:|---:|---:|---|\n");
     for row in &comparison.rows {
         let number =
             |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.3}"));
@@ -209,17 +235,20 @@ pub fn markdown(comparison: &Comparison) -> String {
         let (figure, [base, new]) = medians(row);
         let _ = writeln!(
             out,
-            "| {} | {} | {figure} | {} / {} | {base} | {new} | {} | {interval} | {} | {} |",
+            "| {} | {} | {figure} | {} / {} | {base} | {new} | {} | {interval} | {} | {} | {} |",
             plain(&label(row)),
-            plain(&row.op),
+            plain(operation(row)),
             row.base_n,
             row.new_n,
             number(row.ratio),
-            number(row.p_holm),
+            p(row.p),
+            p(row.p_holm),
             plain(&row.sentence)
         );
     }
-    out.push('\n');
+    let lacking = comparison.unmatched.iter().map(|lacking| lacks(lacking, plain));
+    let _ = writeln!(out, "\n{}\n", plain(&legend(comparison)));
+    out.extend(lacking.map(|lacking| format!("- {lacking}\n")));
     out.extend(remarks(comparison, plain).iter().map(|remark| format!("- {remark}\n")));
     for gate in &comparison.gates {
         let word = match gate.verdict {

@@ -181,8 +181,7 @@ fn few_repetitions_claim_nothing_and_the_sentence_says_how_many_would() {
     let row = &found.rows[0];
     assert_eq!((row.claim, row.p, row.ci95_low), (Claim::TooFew, None, None));
     assert_eq!(row.ratio.map(f64::round), Some(9.0));
-    let text =
-        "4 and 9 repetitions claim nothing: at least 5 repetitions on either side are needed";
+    let text = "4 and 9 repetitions cannot claim a difference: at least 5 repetitions on either side are needed";
     assert!(row.sentence.contains(text), "{row:?}");
     // Eight rows: 2 / C(10, 5) * 8 is above 0.05, 2 / C(12, 6) * 8 below.
     let rows = |n: usize, factor: f64| -> Vec<Vec<f64>> {
@@ -191,11 +190,11 @@ fn few_repetitions_claim_nothing_and_the_sentence_says_how_many_would() {
     let found = compared(&rows(5, 1.0), &rows(5, 9.0));
     for row in &found.rows {
         assert_eq!((row.claim, row.least_n, row.ci95_low), (Claim::TooFew, 6, None), "{row:?}");
-        let text = "5 repetitions on either side claim nothing: 8 rows need at least 6";
+        let text = "5 repetitions on either side cannot claim a difference: 8 rows need at least 6 (--reps 6)";
         assert!(row.sentence.contains(text), "{row:?}");
     }
     let shown = show::table(&found, crate::table::Terminal { columns: 100, color: false });
-    assert_eq!(shown.matches("claim nothing").count(), 1, "{shown}");
+    assert_eq!(shown.matches("cannot claim").count(), 1, "{shown}");
     let found = compared(&rows(6, 1.0), &rows(6, 9.0));
     assert!(found.rows.iter().all(|row| row.claim == Claim::Faster), "{:?}", found.rows);
 }
@@ -475,7 +474,8 @@ fn a_run_of_blocks_is_split_into_its_sides() {
     let found = within(&run, &Options::default()).unwrap();
     let write = found.rows.iter().find(|row| row.op == "write").unwrap();
     assert_eq!((found.design, write.base_n, write.claim), (Design::Blocks, 6, Claim::TooFew));
-    assert!(write.sentence.contains("6 blocks claim nothing: 3 rows need at least 7"), "{write:?}");
+    let text = "6 blocks cannot claim a difference: 3 rows need at least 7 (--reps 7)";
+    assert!(write.sentence.contains(text), "{write:?}");
     // A block without its A is left out.
     run.run.sweep.as_mut().unwrap().order[1].outcome = "failed".into();
     let found = within(&run, &Options::default()).unwrap();

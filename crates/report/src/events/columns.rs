@@ -183,15 +183,15 @@ columns! {
         shown(Value::Text(op_name));
     "path_id" "Number of the path in this file, the same for the same text; -1 without a path. Some numbers may be of no event."
         shown(Value::Int32(|r| path(r, r.event.path).map_or(-1, |path| path.id)));
-    "path" "Path below the run directory; of symlink the text that the link holds, of fcopy the file that is written. A backslash is written `\\\\`, a byte that is not UTF-8 `\\xHH`."
+    "path" "Path below the run directory; of symlink the text that the link holds, of fcopy and freflink the file that is written. A backslash is written `\\\\`, a byte that is not UTF-8 `\\xHH`."
         shown(Value::OptionalText(|r| path(r, r.event.path).map(|path| path.text.clone())));
     "path2_id" "Number of the second path; -1 without one."
         shown(Value::Int32(|r| path(r, r.event.path2).map_or(-1, |path| path.id)));
-    "path2" "Second path of rename, link, symlink, copy and reflink, of fcopy the file that is read; else null."
+    "path2" "Second path of rename, link, symlink, copy and reflink, of fcopy and freflink the file that is read; else null."
         shown(Value::OptionalText(|r| path(r, r.event.path2).map(|path| path.text.clone())));
     "offset_bytes" "Position in the file, of several extents that of the first, of `fseek` the new one; 0 where the operation has none."
         field!(Int64 offset_bytes: u64);
-    "from_bytes" "Position in the file that copy and fcopy read; 0 elsewhere."
+    "from_bytes" "Position in the file that copy, fcopy and freflink read; 0 elsewhere."
         field!(Int64 from_bytes: u64);
     "pieces" "Extents of the file that were asked for, where they are several or a pattern's; else 0."
         field!(Int32 pieces: u32);
@@ -226,7 +226,7 @@ columns! {
         field!(Int32 flags: u8);
     "instance" "Of an imported run, as all that follows: open instance, from its opening to its last close, over duplicates and processes; -1 for operations on names, and in other runs."
         both(Value::Int32(|r| r.details.instance as i32), |row, value| row.details.instance = value as u32);
-    "instance2" "Open instance that fcopy reads; -1 elsewhere."
+    "instance2" "Open instance that fcopy and freflink read; -1 elsewhere."
         both(Value::Int32(|r| r.details.instance2 as i32), |row, value| row.details.instance2 = value as u32);
     "file_id" "The file: the same under all its names, another one for a new file under an old name; -1 where it is unknown."
         both(Value::Int32(|r| r.details.file as i32), |row, value| row.details.file = value as u32);

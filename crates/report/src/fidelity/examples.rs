@@ -4,6 +4,7 @@ use super::names::Texts;
 use super::stream::{Near, Step};
 use super::tally::{Example, Kind};
 use model::event::NO_ID;
+use model::op::Class;
 use model::{Op, Run, errno};
 use serde::Serialize;
 
@@ -73,8 +74,10 @@ impl Shown<'_> {
     }
 
     fn text(&self, step: &Step) -> String {
-        let mut text = Op::from_u8(step.op).map_or("?", Op::name).to_string();
-        let copies = step.op == Op::Fcopy as u8;
+        let op = Op::from_u8(step.op);
+        let mut text = op.map_or("?", Op::name).to_string();
+        let copies = op.is_some_and(Op::is_between_files);
+        let moves = op.is_some_and(|op| matches!(op.row().class, Class::Read | Class::Write));
         for (sign, name) in [(" ", step.name), (if copies { " from " } else { " to " }, step.name2)]
         {
             if name != NO_ID {
@@ -89,7 +92,9 @@ impl Shown<'_> {
             text.push_str(&format!(" from {}", step.from));
         }
         match step.errno {
-            0 if step.done < step.asked => text.push_str(&format!(": {} moved", step.done)),
+            0 if moves && step.done < step.asked => {
+                text.push_str(&format!(": {} moved", step.done))
+            }
             0 => {}
             number => text.push_str(&format!(": {}", errno::name(number))),
         }

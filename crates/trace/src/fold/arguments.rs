@@ -4,6 +4,7 @@ use super::log::{Log, Logged};
 use super::shape::Arg;
 use super::told::Way;
 use crate::strace::O_DIRECTORY;
+use model::Event;
 use model::Op;
 use model::errno;
 use model::event::{FLAG_AT_POSITION, FLAG_FROM_POSITION, FLAG_KEEPS_SIZE, FLAG_UNPLACED, NO_ID};
@@ -62,6 +63,9 @@ impl Arguments<'_> {
                 }))
             }
             ParamKind::Size if self.op == Op::Copy => {}
+            ParamKind::Size | ParamKind::Offset if self.op == Op::Freflink => {
+                self.shared(param.name)?;
+            }
             ParamKind::Size | ParamKind::Pattern => {
                 self.bytes(event.requested_bytes, Arg::Bytes)?
             }
@@ -105,6 +109,20 @@ impl Arguments<'_> {
         }
         let follows = self.op.row().params.get(self.args.len()).is_some_and(|it| it.name == name);
         self.bytes(bytes, if follows { Arg::Bytes } else { Arg::Keyed(name) })
+    }
+
+    /// What a file shares with another one: nothing is written where that is all of it.
+    fn shared(&mut self, name: &'static str) -> Option<()> {
+        let Event { requested_bytes, from_bytes, offset_bytes, .. } = self.entry.event;
+        if (requested_bytes, from_bytes, offset_bytes) == (0, 0, 0) {
+            return Some(());
+        }
+        let bytes = match name {
+            "n" => requested_bytes,
+            "from_off" => from_bytes,
+            _ => offset_bytes,
+        };
+        self.bytes(bytes, Arg::Bytes)
     }
 
     fn has_offset(&self, required: bool, placed: bool) -> bool {

@@ -20,7 +20,10 @@ pub fn before(log: &Log) -> Vec<Expected> {
     let mut world = World::default();
     world.find_links(log);
     for (_, entry) in Merged::of(log, |entry| entry.event.start_ns) {
-        entry.parts().for_each(|part| world.follow(log, &part));
+        match entry.op() {
+            Some(Op::Freflink) => world.share_open(log, &entry),
+            _ => entry.parts().for_each(|part| world.follow(log, &part)),
+        }
     }
     let mut found = world.found();
     found.retain(|before| !is_whole(&log.directories, &before.path));
@@ -36,6 +39,8 @@ struct Seen {
     size_bytes: u64,
     /// Bytes up to here were written, or cut off.
     written_bytes: u64,
+    /// Those behind are the ones of this file, which nobody knows the size of.
+    shares: Option<usize>,
 }
 
 /// What is known of a name.
@@ -189,7 +194,7 @@ impl World {
             Op::Delete | Op::Pdelete | Op::Rmdir => {
                 let thing = self.was(&path, op == Op::Rmdir);
                 // What was made in the log may have grown by ways that it does not show.
-                let known = log.removed_bytes.get(&event.path);
+                let known = log.sizes.get(&event.path);
                 if let Some(bytes) = known.filter(|_| self.things[thing].was_there) {
                     self.append(thing, *bytes);
                 }
@@ -205,12 +210,15 @@ impl World {
                 let thing = self.was(&path, false);
                 let to = self.real(log.path(event.path2), false);
                 self.parents(&to);
-                match op {
-                    Op::Link => drop(self.names.insert(to, State::Thing(thing))),
-                    _ => {
-                        let copied = self.made(&to, false);
-                        self.things[copied].written_bytes = u64::MAX;
-                    }
+                if op == Op::Link {
+                    self.names.insert(to, State::Thing(thing));
+                    return;
+                }
+                self.read(thing, entry, event.from_bytes + event.done_bytes);
+                let copied = self.made(&to, false);
+                self.things[copied].written_bytes = u64::MAX;
+                if op == Op::Reflink {
+                    self.share(None, thing, copied);
                 }
             }
             Op::Symlink => {
@@ -229,17 +237,7 @@ impl World {
         if event.path == NO_ID || event.errno != 0 {
             return;
         }
-        let thing = match self.open.get(&entry.details.instance) {
-            Some(thing) => *thing,
-            None => {
-                let path = self.real(log.path(event.path), true);
-                self.parents(&path);
-                let writes = matches!(op, Op::Fwrite | Op::Writev | Op::Pfwrite);
-                let thing = if writes { self.made(&path, false) } else { self.was(&path, false) };
-                self.open.insert(entry.details.instance, thing);
-                thing
-            }
-        };
+        let thing = self.of_open(log, op, entry);
         match op {
             Op::Pfread if event.flags & FLAG_UNPLACED != 0 => {}
             Op::Fread | Op::Readv | Op::Pfread => self.read(thing, entry, log.touched(event).1),
@@ -262,6 +260,62 @@ impl World {
         }
     }
 
+    /// The thing that an open file is.
+    fn of_open(&mut self, log: &Log, op: Op, entry: &Logged) -> usize {
+        if let Some(thing) = self.open.get(&entry.details.instance) {
+            return *thing;
+        }
+        let path = self.real(log.path(entry.event.path), true);
+        self.parents(&path);
+        let writes = matches!(op, Op::Fwrite | Op::Writev | Op::Pfwrite);
+        let thing = if writes { self.made(&path, false) } else { self.was(&path, false) };
+        self.open.insert(entry.details.instance, thing);
+        thing
+    }
+
+    /// An open file gets bytes of another one.
+    fn share_open(&mut self, log: &Log, entry: &Logged) {
+        let event = &entry.event;
+        if event.errno != 0 || event.path == NO_ID || event.path2 == NO_ID {
+            return;
+        }
+        let things = entry.parts().map(|part| self.of_open(log, Op::Freflink, &part));
+        let [source, target] = things.collect::<Vec<_>>()[..] else { return };
+        match event.requested_bytes {
+            0 => self.share(log.sizes.get(&event.path2), source, target),
+            bytes => {
+                self.append(source, event.from_bytes + bytes);
+                self.wrote(target, event.offset_bytes + bytes);
+            }
+        }
+    }
+
+    /// A file gets all bytes of another one, which is so long if that is known.
+    fn share(&mut self, known: Option<&u64>, source: usize, target: usize) {
+        if let Some(bytes) = known.filter(|_| self.things[source].was_there) {
+            self.append(source, *bytes);
+            self.things[target].written_bytes = u64::MAX;
+            return;
+        }
+        let source = self.origin(source, u64::MAX);
+        if source != target {
+            let written_bytes = self.things[source].written_bytes;
+            self.things[target].written_bytes = written_bytes;
+            self.things[target].shares = Some(source);
+        }
+    }
+
+    /// The file that bytes up to `end` come from.
+    fn origin(&self, thing: usize, end: u64) -> usize {
+        let mut at = thing;
+        while let Some(next) =
+            self.things[at].shares.filter(|_| end > self.things[at].written_bytes)
+        {
+            at = next;
+        }
+        at
+    }
+
     fn opened(&mut self, entry: &Logged, thing: usize, cuts: bool) {
         if cuts {
             self.things[thing].written_bytes = u64::MAX;
@@ -275,7 +329,8 @@ impl World {
 
     fn read(&mut self, thing: usize, entry: &Logged, end: u64) {
         let event = &entry.event;
-        let thing = &mut self.things[thing];
+        let origin = self.origin(thing, end);
+        let thing = &mut self.things[origin];
         let shows_end = thing.was_there && event.flags & FLAG_SHORT != 0;
         if end > thing.written_bytes && (event.done_bytes > 0 || shows_end) {
             thing.was_there = true;

@@ -2,7 +2,8 @@
 //! `with (expect="short") fread($log, 8k);`. Of other files nobody knows where the end will be.
 
 use super::log::{Log, Logged};
-use super::merged::Merged;
+use super::merged::{Merged, Place};
+use model::Event;
 use model::Op;
 use model::event::NO_ID;
 use model::op::Class;
@@ -31,6 +32,30 @@ impl Ends {
     /// The operation is a read that met the end of one of them.
     pub fn met_by(&self, entry: &Logged) -> bool {
         self.written.contains(&entry.event.path) && is_short(entry)
+    }
+}
+
+/// Who has met the end of a file, the last place of each rank: what makes it longer came after that.
+#[derive(Clone, Debug, Default)]
+pub struct Met {
+    by: Vec<(Place, u64)>,
+}
+
+impl Met {
+    /// A read ended at `end`, short of what it asked for if the file did.
+    pub fn read(&mut self, event: &Event, place: Place, end: u64) {
+        if event.done_bytes >= event.requested_bytes {
+            return;
+        }
+        match self.by.iter_mut().find(|(known, _)| known.0 == place.0) {
+            Some(known) => *known = (place, end),
+            None => self.by.push((place, end)),
+        }
+    }
+
+    /// Who met an end before this one.
+    pub fn before(&self, end: u64) -> impl Iterator<Item = Place> + '_ {
+        self.by.iter().filter(move |(_, met)| *met < end).map(|(place, _)| *place)
     }
 }
 

@@ -366,7 +366,7 @@ impl Kind {
 
 /// It reads at a place of its own.
 fn copies(op: u8) -> bool {
-    matches!(Op::from_u8(op), Some(Op::Copy | Op::Fcopy))
+    matches!(Op::from_u8(op), Some(Op::Copy | Op::Fcopy | Op::Freflink))
 }
 
 /// Small numbers for small differences, whatever their sign.

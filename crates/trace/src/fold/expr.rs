@@ -33,6 +33,15 @@ pub struct Loop {
     cursor: Option<(String, usize)>,
 }
 
+impl Loop {
+    /// Its variables that a text has.
+    pub fn variables_in(&self, text: &str) -> impl Iterator<Item = &str> {
+        let cursor = self.cursor.as_ref().map(|(cursor, _)| cursor.as_str());
+        let all = [Some(self.name.as_str()), cursor].into_iter().flatten();
+        all.filter(|name| !name.is_empty() && holds(text, name))
+    }
+}
+
 /// `$i`, `$j`, ... `$n2`
 pub fn name_of_loop(depth: usize) -> String {
     let letter = char::from(b"ijklm"[depth % 5]);
@@ -156,6 +165,15 @@ pub fn holds(shown: &str, name: &str) -> bool {
         let next = shown.as_bytes().get(at + name.len());
         !next.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
     })
+}
+
+/// It goes on in each iteration of a loop around it where it ended in the one before, with a list whose
+/// values are counted. `depth`: loops in it that are around the element.
+pub fn goes_on(item: &Item, depth: usize) -> bool {
+    let mut lists = item.numbers.iter().filter_map(|number| number.list.as_ref());
+    let inner = depth + usize::from(item.form == Form::Loop);
+    lists.any(|list| list.depth < depth && list.root >= depth)
+        || item.body.iter().any(|item| goes_on(item, inner))
 }
 
 /// How many loops further out a list begins whose values are counted over executions of this loop.

@@ -45,11 +45,15 @@ impl Logged {
         self.event.errno == 0
     }
 
-    /// What it does to each open file: a copy reads one of them and writes the other.
+    /// What it does to each open file: a copy reads one of them and writes the other. So does what lets
+    /// them share bytes, all of them as far as it tells.
     pub fn parts(&self) -> impl Iterator<Item = Logged> + use<> {
         let mut write = *self;
-        let copies = self.op() == Some(Op::Fcopy);
-        let read = copies.then(|| {
+        if self.op() == Some(Op::Freflink) {
+            write.event.requested_bytes = 0;
+            write.event.flags |= FLAG_UNPLACED;
+        }
+        let read = self.op().is_some_and(Op::is_between_files).then(|| {
             (write.event.op, write.event.path2) = (Op::Fwrite as u8, NO_ID);
             (write.event.from_bytes, write.details.instance2) = (0, NO_ID);
             let mut read = write;
@@ -84,8 +88,8 @@ pub struct Log {
     pub processors: Option<u32>,
     /// What recording added to each call, nanoseconds, where it was measured.
     pub recorder_ns: Option<u64>,
-    /// Bytes that files had when they were removed, by name, where a log tells it.
-    pub removed_bytes: HashMap<u32, u64>,
+    /// Bytes that files had when they were removed or shared, by name, where a log tells it.
+    pub sizes: HashMap<u32, u64>,
     /// Symbolic links that were there before, and the names that they lead to.
     pub links: HashMap<u32, u32>,
     /// Who the ranks of an imported log were.
@@ -113,7 +117,7 @@ impl Log {
         for one in found {
             let path = id(&mut self.paths, &one.path);
             if let Some(bytes) = one.size_bytes {
-                self.removed_bytes.insert(path, bytes);
+                self.sizes.insert(path, bytes);
             }
             if let Some(target) = &one.target {
                 let target = id(&mut self.paths, target);
@@ -265,7 +269,7 @@ impl Handles<'_> {
         let mut all: Vec<Open> = Vec::new();
         rank.change(|entry| match entry.op() {
             Some(op) if op.row().gives_handle => self.opens(entry, op),
-            Some(Op::Fcopy) => {
+            Some(op) if op.is_between_files() => {
                 let used = entry.parts().map(|mut part| {
                     part.op().into_iter().for_each(|op| self.uses(&mut part, op, &mut all));
                     part.details.instance

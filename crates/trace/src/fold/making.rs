@@ -1,9 +1,10 @@
 //! The statements of a rank as they are made: labels that are open, variables of open files.
 
 use super::alike::Alike;
+use super::barriers::Coming;
 use super::bursts::joined;
 use super::log::Logged;
-use super::loops::{Folder, Node};
+use super::loops::{Folder, Gap, Node};
 use super::order::Action;
 use model::event::NO_ID;
 use std::collections::HashMap;
@@ -49,6 +50,13 @@ impl Making {
         let near = actions.iter().take_while(|(place, _)| *place <= at + LOCKED);
         let free = near.filter_map(|(_, action)| action.free_ns()).filter(|ns| *ns <= start_ns);
         self.last_ns = free.fold(self.last_ns, u64::max);
+    }
+
+    /// The pause before a barrier of the log.
+    pub fn gap_to(&mut self, coming: Coming) -> Option<Gap> {
+        let ns = coming.came_ns?.saturating_sub(self.last_ns);
+        let waits = std::mem::take(&mut self.begins_late);
+        Some(Gap { waited_ns: coming.waited_ns.min(ns), ..Gap::once(ns, waits) })
     }
 
     pub fn push(&mut self, node: Node) {

@@ -1,7 +1,7 @@
 //! Places where all ranks meet, in trees of statements: they hold what ranks do before apart from what
 //! they do behind.
 
-use super::loops::{Kind, Node};
+use super::loops::{Gap, Kind, Node};
 use super::ranks::{Form, Item};
 
 /// Number of the shape of a meeting.
@@ -46,6 +46,11 @@ pub fn written_out(nodes: &[Node]) -> Vec<Node> {
         }
     }
     all
+}
+
+/// The pauses before the meetings.
+pub fn gaps(nodes: &[Node]) -> impl Iterator<Item = &Gap> {
+    nodes.iter().filter(|node| is_barrier(node)).map(|node| &node.gap)
 }
 
 /// What stands between the meetings.

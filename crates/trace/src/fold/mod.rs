@@ -13,6 +13,7 @@ pub mod anonymise;
 mod appends;
 pub mod approx;
 mod arguments;
+mod barriers;
 pub mod before;
 mod bursts;
 mod ends;
@@ -53,6 +54,7 @@ pub use think::Think;
 pub use write::{Fixed, Included, Uneven};
 
 use approx::Bound;
+use barriers::Barriers;
 use bursts::Bursts;
 use model::rehearsal::Expected;
 use order::Order;
@@ -148,24 +150,36 @@ pub fn fold(log: &Log, options: &Options) -> Folded {
     best
 }
 
-/// Of the programs with barriers and with signals the one that shows where all ranks meet, and of these
-/// the shorter one.
+/// The program with the barriers of the log, where a reader sees all of them; else with those that it needs.
 fn in_best_order(log: &Log, options: &Options) -> Folded {
-    let Some(order) = order::barriers(log) else {
-        let signals = order::signals(log);
-        let (_, folded, bursts) = ordered(log, options, &signals, Bursts::default());
-        return with_bursts(log, options, &signals, folded, bursts);
-    };
-    let many = order.waits() > MEETINGS_FEW;
-    let (hidden, folded, bursts) = ordered(log, options, &order, Bursts::default());
-    if !many && !hidden {
-        return with_bursts(log, options, &order, folded, bursts);
+    let told = Barriers::of(log);
+    match with_barriers(log, options, &told) {
+        (true, _) if told.count() > 0 => with_barriers(log, options, &Barriers::default()).1,
+        (_, folded) => folded,
     }
-    let signals = order::signals(log);
-    let (_, other, others) = ordered(log, options, &signals, Bursts::default());
-    match hidden || other.bytes() < folded.bytes() {
-        true => with_bursts(log, options, &signals, other, others),
-        false => with_bursts(log, options, &order, folded, bursts),
+}
+
+/// Of the programs with more barriers than are told and with signals the one that shows where all ranks
+/// meet, and of these the shorter one; and whether ranks meet in it under a condition.
+fn with_barriers(log: &Log, options: &Options, told: &Barriers) -> (bool, Folded) {
+    let folded = |order: &Order| ordered(log, options, order, Bursts::default());
+    let best = |order: &Order, (hidden, folded, bursts): (bool, Folded, Bursts)| {
+        (hidden, with_bursts(log, options, order, folded, bursts))
+    };
+    let Some(order) = order::barriers(log, told) else {
+        let signals = order::signals(log, told);
+        return best(&signals, folded(&signals));
+    };
+    let many = order.waits() > MEETINGS_FEW + told.count();
+    let meeting = folded(&order);
+    if !many && !meeting.0 {
+        return best(&order, meeting);
+    }
+    let signals = order::signals(log, told);
+    let signalling = folded(&signals);
+    match meeting.0 || signalling.1.bytes() < meeting.1.bytes() {
+        true => best(&signals, signalling),
+        false => best(&order, meeting),
     }
 }
 

@@ -1,5 +1,6 @@
 //! A part of a log: one rank, one phase, or the files at and below one name.
 
+use super::barriers;
 use super::events::Events;
 use super::log::{Log, Logged};
 use super::processes;
@@ -39,6 +40,7 @@ impl Only {
             .collect();
         log.ranks.retain(|rank| !rank.is_empty());
         processes::keep(&mut log.processes, &kept);
+        barriers::keep(&mut log.barriers, &kept);
     }
 
     fn keep_operations(&self, log: &mut Log) {

@@ -4,6 +4,8 @@
 //! A place where all ranks meet satisfies every dependence that crosses it, so as few meetings as
 //! possible are chosen, where ranks come to another label or to their longest pause.
 
+use super::barriers::{Barriers, Coming};
+use super::ends::Met;
 use super::events::Events;
 use super::log::{Log, Logged, takes_handle};
 use super::merged::{Merged, Place};
@@ -17,12 +19,14 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 /// What a rank does between two operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Meets all others. `free_ns`: when the last of them came, in the log.
+    /// Meets all others. `free_ns`: when it goes on, in the log.
     Barrier {
         /// Nanoseconds.
         free_ns: u64,
         /// Ranks come out of different labels.
         apart: bool,
+        /// What the log tells of it, if it is one of the log.
+        told: Option<Coming>,
     },
     /// Tells a rank.
     Signal {
@@ -85,26 +89,57 @@ struct Edge {
 /// meet thousands of times, and each of them has to do with few others.
 const COMINGS_MAX: usize = 1 << 23;
 
-/// Orders the operations of several ranks by meetings of all of them; `None`: there are too many.
-pub fn barriers(log: &Log) -> Option<Order> {
+/// Orders the operations of several ranks by meetings of all of them, beside those that the log tells;
+/// `None`: there are too many.
+pub fn barriers(log: &Log, told: &Barriers) -> Option<Order> {
     if log.ranks.len() < 2 {
         return Some(Order::default());
     }
-    let edges = Dependences::of(log);
+    let rounds = Rounds::of(log, told);
+    let edges = Dependences::of(log, &rounds);
+    let mut meetings = meetings(log, &edges, &rounds)?;
+    // One for a dependence lies before the round that has its number.
+    meetings.sort_by_key(|(round, _)| *round);
+    let mut meetings = meetings.into_iter().peekable();
     let mut actions = vec![Vec::new(); log.ranks.len()];
-    for meeting in meetings(log, &edges)? {
-        let free_ns = (0..).zip(&meeting).filter_map(|(rank, place): (usize, &usize)| {
-            Some(log.ranks[rank].get(place.checked_sub(1)?)?.event.end_ns)
-        });
-        let free_ns = free_ns.max().unwrap_or(0);
-        let labels: Vec<u32> =
-            log.ranks.iter().zip(&meeting).map(|(r, at)| around(r, *at)).collect();
-        let apart = labels.iter().any(|label| *label != labels[0]);
-        for (actions, place) in actions.iter_mut().zip(meeting) {
-            actions.push((place, Action::Barrier { free_ns, apart }));
+    for (round, barrier) in rounds.barriers().zip(told.all()) {
+        while let Some((_, meeting)) = meetings.next_if(|(before, _)| *before <= round) {
+            meet(log, &mut actions, &meeting);
         }
+        meet_as_told(log, &mut actions, barrier);
     }
+    meetings.for_each(|(_, meeting)| meet(log, &mut actions, &meeting));
     Some(Order { actions })
+}
+
+/// What each rank does.
+type Actions = [Vec<(usize, Action)>];
+
+/// Ranks meet, each at its place.
+fn meet(log: &Log, actions: &mut Actions, meeting: &[usize]) {
+    let free_ns = (0..).zip(meeting).filter_map(|(rank, place): (usize, &usize)| {
+        Some(log.ranks[rank].get(place.checked_sub(1)?)?.event.end_ns)
+    });
+    let free_ns = free_ns.max().unwrap_or(0);
+    let apart = are_apart(log, meeting.iter().copied());
+    for (actions, place) in actions.iter_mut().zip(meeting) {
+        actions.push((*place, Action::Barrier { free_ns, apart, told: None }));
+    }
+}
+
+fn meet_as_told(log: &Log, actions: &mut Actions, barrier: &[Coming]) {
+    let apart = are_apart(log, barrier.iter().map(|coming| coming.place));
+    for (actions, coming) in actions.iter_mut().zip(barrier) {
+        let told = Some(*coming);
+        actions.push((coming.place, Action::Barrier { free_ns: coming.left_ns, apart, told }));
+    }
+}
+
+/// Ranks are in different labels at these places.
+fn are_apart(log: &Log, places: impl Iterator<Item = usize>) -> bool {
+    let mut labels = log.ranks.iter().zip(places).map(|(rank, at)| around(rank, at));
+    let first = labels.next();
+    labels.any(|label| Some(label) != first)
 }
 
 /// The label that goes on over a place; none where it ends.
@@ -114,10 +149,12 @@ fn around(rank: &Events, place: usize) -> u32 {
     if before == label(place) { before } else { NO_ID }
 }
 
-/// Orders the operations of several ranks by signals from one to another.
-pub fn signals(log: &Log) -> Order {
+/// Orders the operations of several ranks by signals from one to another, beside the meetings that the log
+/// tells.
+pub fn signals(log: &Log, told: &Barriers) -> Order {
     let mut actions = vec![Vec::new(); log.ranks.len()];
-    for Edge { from, to } in Dependences::of(log) {
+    told.all().iter().for_each(|barrier| meet_as_told(log, &mut actions, barrier));
+    for Edge { from, to } in Dependences::of(log, &Rounds::of(log, told)) {
         let from_entry = log.ranks[from.0 as usize].get(from.1);
         let free_ns = from_entry.map_or(0, |entry| entry.event.end_ns);
         // A signal is given after an operation, so before the next one.
@@ -145,8 +182,9 @@ pub fn signals(log: &Log) -> Order {
     Order { actions }
 }
 
-/// As few meetings as satisfy all edges; each is a place per rank.
-fn meetings(log: &Log, edges: &[Edge]) -> Option<Vec<Vec<usize>>> {
+/// As few meetings as satisfy all edges; each is a place per rank, with the number of the round that it
+/// comes before.
+fn meetings(log: &Log, edges: &[Edge], rounds: &Rounds) -> Option<Vec<(usize, Vec<usize>)>> {
     let start_ns = |(rank, place): Place| {
         log.ranks[rank as usize].get(place).map_or(0, |entry| entry.event.start_ns)
     };
@@ -156,10 +194,9 @@ fn meetings(log: &Log, edges: &[Edge]) -> Option<Vec<Vec<usize>>> {
     // Later edges end later: no rank may have gone further by then.
     let reached =
         |ns: u64| -> Vec<usize> { log.ranks.iter().map(|rank| rank.begun_before(ns)).collect() };
-    let mut all: Vec<Vec<usize>> = Vec::new();
+    let mut all: Vec<(usize, Vec<usize>)> = Vec::new();
     let mut from = vec![0; log.ranks.len()];
     let (mut low, mut high) = (from.clone(), from.clone());
-    let rounds = Rounds::of(log);
     let (mut pending, mut round) = (false, 0);
     for (ns, edge) in sorted {
         let ((p, i), (q, j)) = (edge.from, edge.to);
@@ -172,7 +209,7 @@ fn meetings(log: &Log, edges: &[Edge]) -> Option<Vec<Vec<usize>>> {
         if pending && (i + 1 > high[p] || j < low[q] || own_round != round) {
             let meeting = choose(log, &low, &high);
             from.clone_from(&meeting);
-            all.push(meeting);
+            all.push((round, meeting));
             if all.len() * log.ranks.len() > COMINGS_MAX {
                 return None;
             }
@@ -190,7 +227,7 @@ fn meetings(log: &Log, edges: &[Edge]) -> Option<Vec<Vec<usize>>> {
         pending = true;
     }
     if pending {
-        all.push(choose(log, &low, &high));
+        all.push((round, choose(log, &low, &high)));
     }
     Some(all)
 }
@@ -254,6 +291,8 @@ struct Touched {
     readers: Vec<Place>,
     /// Who has cut it or written its end last.
     resized: Option<Place>,
+    /// Who has met its end.
+    met: Met,
 }
 
 impl Touched {
@@ -285,7 +324,7 @@ struct Dependences {
 }
 
 impl Dependences {
-    fn of(log: &Log) -> Vec<Edge> {
+    fn of(log: &Log, rounds: &Rounds) -> Vec<Edge> {
         let ranks = log.ranks.len();
         let mut all = Dependences {
             read: read(log),
@@ -307,7 +346,6 @@ impl Dependences {
             all.visit(log, place, &entry);
         }
         // Where all come together, nobody has to wait.
-        let rounds = Rounds::of(log);
         all.edges.retain(|edge| !rounds.part(edge.from, edge.to));
         all.edges
     }
@@ -361,7 +399,7 @@ impl Dependences {
         touched.scattered.clear();
         touched.cut.clear();
         touched.readers.clear();
-        touched.resized = None;
+        (touched.resized, touched.met) = (None, Met::default());
         before.into_iter().for_each(|from| self.edge(from, place));
         self.use_parents(path, place);
     }
@@ -414,6 +452,7 @@ impl Dependences {
                 if is_cut {
                     put(&mut touched.readers, place);
                 }
+                touched.met.read(event, place, end);
                 overlapping(&touched.written, start, end)
                     .chain(touched.resized.filter(|_| event.done_bytes < event.requested_bytes))
                     .chain(touched.scattered.iter().copied())
@@ -429,7 +468,8 @@ impl Dependences {
                 }
                 // Once for each rank is enough.
                 let is_new = is_read && touched.after_cut.insert(place.0);
-                if is_new { touched.cut.clone() } else { Vec::new() }
+                let cut = if is_new { &touched.cut[..] } else { &[] };
+                cut.iter().copied().chain(touched.met.before(end)).collect()
             }
             Op::Write => {
                 if is_read && end > start {
@@ -440,7 +480,7 @@ impl Dependences {
             Op::Append => {
                 let last = touched.resized.replace(place);
                 wrote(&mut touched.written, start, end.max(start + 1), place);
-                last.into_iter().collect()
+                last.into_iter().chain(touched.met.before(end)).collect()
             }
             _ if cuts(op, flags) => touched.is_cut(place),
             Op::Fallocate | Op::Pfpreallocate => {

@@ -84,7 +84,8 @@ impl Value {
         let fits = |value: &Value| values.iter().all(|(rank, v)| value.at(*rank, size) == *v);
         let affine = Value::affine((first_rank, first), values[1]);
         let shifted = || (1..i64::from(size)).find_map(|shift| Value::shifted(values, shift));
-        let grids = || (2..i64::from(size)).filter_map(|width| Value::grid(values, width));
+        // Fewer rows than two would fit what follows no rule.
+        let grids = || (2..=i64::from(size) / 2).filter_map(|width| Value::grid(values, width));
         affine
             .filter(|value| fits(value))
             .or_else(|| shifted().filter(|_| values.len() == size as usize).filter(|v| fits(v)))
@@ -305,6 +306,7 @@ fn together(trees: Vec<(u32, &[Node])>, size: u32) -> Vec<Item> {
 /// Trees that meet equally often.
 fn in_turns(trees: &[(u32, &[Node])], size: u32) -> Vec<Item> {
     let mut parts: Vec<_> = trees.iter().map(|(rank, tree)| (*rank, meet::between(tree))).collect();
+    let mut gaps: Vec<_> = trees.iter().map(|(_, tree)| meet::gaps(tree)).collect();
     let mut items = Vec::new();
     loop {
         let next = parts.iter_mut().filter_map(|(rank, parts)| Some((*rank, parts.next()?)));
@@ -314,7 +316,9 @@ fn in_turns(trees: &[(u32, &[Node])], size: u32) -> Vec<Item> {
             return items;
         }
         items.extend(apart(next, size));
-        items.push(Item::leaf(meet::BARRIER));
+        let mut barrier = Item::leaf(meet::BARRIER);
+        gaps.iter_mut().filter_map(Iterator::next).for_each(|gap| barrier.gap.add(gap));
+        items.push(barrier);
     }
 }
 

@@ -143,6 +143,28 @@ pub fn condition(values: &[i64], place: &str) -> Option<String> {
     if values.iter().any(|value| !matches!(value, 0 | 1)) {
         return None;
     }
+    one_side(values, place).or_else(|| within(values, place))
+}
+
+/// Every so many places from one on, or to one: the first or the last that would follow the rule do not.
+fn within(values: &[i64], place: &str) -> Option<String> {
+    let hits: Vec<usize> = (0..values.len()).filter(|at| values[*at] == 1).collect();
+    let [first, .., last] = hits[..] else { return None };
+    let step = hits[1] - first;
+    let is_even = hits.windows(2).all(|pair| pair[1] - pair[0] == step);
+    if step < 2 || hits.len() < WITHIN_MIN || !is_even {
+        return None;
+    }
+    let rule = format!("{} % {step} == {}", grouped(place), first % step);
+    match (first < step, last + step >= values.len()) {
+        (true, false) => Some(format!("{rule} && {place} < {}", last + step)),
+        (false, true) => Some(format!("{rule} && {place} >= {first}")),
+        _ => None,
+    }
+}
+
+/// Places before or after one, one of them, or places of a period.
+fn one_side(values: &[i64], place: &str) -> Option<String> {
     let Regular { values, place } = Regular::of(values.to_vec(), place);
     let place_of = |wanted: i64| {
         let mut found = (0..).zip(&values).filter(|(_, value)| **value == wanted);
@@ -160,6 +182,9 @@ pub fn condition(values: &[i64], place: &str) -> Option<String> {
     };
     Some(format!("{place} {sign} {at}"))
 }
+
+/// Fewest places that tell how far they are apart.
+const WITHIN_MIN: usize = 3;
 
 /// The only growth upwards and the only one downwards from value to value.
 fn two_steps(values: &[i64]) -> Option<(i64, i64)> {
@@ -286,6 +311,9 @@ mod tests {
             (&[0, 0, 1, 1, 1], Some("$i >= 2")),
             (&[1, 1, 1, 0, 0], Some("$i < 3")),
             (&[0, 0, 1, 1, 0, 0, 1, 1], Some("($i / 2) % 2 == 1")),
+            (&[0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 0], Some("$i % 3 == 2 && $i < 11")),
+            (&[0, 0, 0, 1, 0, 1, 0, 1], Some("$i % 2 == 1 && $i >= 3")),
+            (&[0, 0, 0, 1, 0, 1, 0, 1, 0, 0], None),
             (&[0, 1, 1, 0, 1, 0, 0], None),
             (&[1, 1, 1], None),
             (&[1, 0, 2, 2], None),

@@ -311,10 +311,15 @@ impl<'a> Shaper<'a> {
     }
 
     fn act(&mut self, making: &mut Making, action: Action) {
+        let mut gap = Gap::default();
         let (shape, numbers) = match action {
-            Action::Barrier { free_ns, apart } => {
+            Action::Barrier { free_ns, apart, told } => {
                 if apart {
                     making.leave(0, &mut self.alike());
+                }
+                gap = told.and_then(|coming| making.gap_to(coming)).unwrap_or_default();
+                if self.think == Think::Exact && gap.count > 0 {
+                    gap.each.push((making.rank, gap.sum_ns));
                 }
                 making.last_ns = making.last_ns.max(free_ns);
                 (Shape::Barrier, vec![])
@@ -326,7 +331,9 @@ impl<'a> Shaper<'a> {
             }
         };
         let shape = self.shapes.number(shape);
-        making.push(Node::leaf(shape, &numbers, 0));
+        let mut node = Node::leaf(shape, &numbers, 0);
+        node.gap = gap;
+        making.push(node);
     }
 
     fn add(&mut self, making: &mut Making, entry: &Logged, at: usize) {

@@ -19,6 +19,7 @@ use model::errno;
 use model::with::SHORT;
 pub use pauses::Uneven;
 pub use split::Included;
+use split::Phases;
 use std::fmt::Write;
 
 mod calls;
@@ -73,6 +74,8 @@ pub struct Writer<'a> {
     directories: Vec<String>,
     /// More of them were at work at a time than there were processors.
     crowded: bool,
+    /// Phases that became procs in files of their own; `None`: they stay where they are.
+    phases: Option<Phases>,
 }
 
 /// A program with what can be changed in it.
@@ -144,6 +147,7 @@ impl<'a> Writer<'a> {
             among: ranks as usize,
             directories: log.used_directories().map(str::to_string).collect(),
             crowded: shaper.is_crowded(),
+            phases: None,
         }
     }
 
@@ -206,6 +210,11 @@ impl<'a> Writer<'a> {
     }
 
     fn item(&mut self, item: &Item, lines: &mut Lines) {
+        if self.phases.is_some()
+            && let Some(phase) = self.phase(item)
+        {
+            return self.take_phase(item, phase, lines);
+        }
         match &item.form {
             Form::Leaf(shape) => self.leaf(*shape, item, lines),
             Form::Loop => {

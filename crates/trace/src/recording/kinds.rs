@@ -25,6 +25,7 @@ pub enum Shape {
     Write,
     Copy,
     Send,
+    Clone,
     Seek,
     List,
     Attributes,
@@ -93,6 +94,7 @@ pub const KINDS: &[(&str, Shape)] = &[
     ("copy_file_range", Copy),
     ("sendfile", Send),
     ("splice", Send),
+    ("ioctl_clone", Clone),
     ("lseek", Seek),
     ("getdents64", List),
     ("fstat", Attributes),
@@ -206,7 +208,7 @@ pub fn call<'a>(shape: Shape, slot: &Slot, text: &'a [u8], text2: &'a [u8]) -> C
         }
         Read => Call::Read { fd, bytes: slot.bytes, offset: offset(slot.offset) },
         Write => Call::Write { fd, bytes: slot.bytes, offset: offset(slot.offset) },
-        Copy | Send => between(shape, slot, text),
+        Copy | Send | Clone => between(shape, slot, text),
         Seek => Call::Seek { fd },
         List => Call::List { fd },
         Attributes => Call::Attributes { fd, size_bytes: offset(slot.offset) },
@@ -263,6 +265,10 @@ fn between<'a>(shape: Shape, slot: &Slot, text: &[u8]) -> Call<'a> {
     let (to, bytes) = (handle(slot.fd2), slot.bytes);
     match shape {
         Copy => Call::Copy { from, from_offset, to, to_offset, bytes },
+        Clone => {
+            let [from_offset, to_offset] = [from_offset, to_offset].map(Option::unwrap_or_default);
+            Call::Clone { from, from_offset, to, to_offset, bytes }
+        }
         _ => Call::Send { from, from_offset, to, to_offset, bytes },
     }
 }

@@ -8,7 +8,7 @@ use model::run::TraceBarrier;
 use std::collections::{BTreeMap, HashMap};
 
 /// Most times that ranks come to barriers, in all, which are listed.
-const COMINGS_MAX: u64 = 1 << 20;
+const COMINGS_MAX: u64 = 1 << 18;
 
 /// Barriers by rank.
 #[derive(Debug, Default)]

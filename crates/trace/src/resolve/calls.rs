@@ -35,6 +35,7 @@ impl Resolver<'_> {
             _ if r.is_begin || (r.outcome.value.is_none() && ok) => {}
             Call::Read { .. } | Call::Write { .. } => self.transfer(thread, r),
             Call::Copy { .. } | Call::Send { .. } => self.between(thread, r),
+            Call::Clone { .. } => self.clones(thread, r),
             Call::Open { at, flags } => self.open(thread, r, at, flags),
             Call::Close { fd } => self.close(thread, fd, r),
             Call::CloseRange { first, last, at_exec } if ok => {
@@ -542,8 +543,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// A file is removed that had so many bytes.
-    fn found_size(&mut self, path: u32, size_bytes: Option<u64>) {
+    /// A file is removed, or shared as a whole, that had so many bytes.
+    pub(super) fn found_size(&mut self, path: u32, size_bytes: Option<u64>) {
         if let Some(bytes) = size_bytes.filter(|bytes| *bytes > 0)
             && self.is_kept(path)
         {

@@ -3,12 +3,13 @@
 //! ```text
 //! copy_file_range(3, NULL, 4, NULL, 4096, 0) = 4096   ──▶ fcopy
 //! sendfile(4, 3, NULL, 4096) = 4096                   ──▶ fread without time, fwrite
+//! ioctl(4, FICLONE, 3) = 0                            ──▶ freflink
 //! ```
 
 use super::calls::moved;
 use super::{Done, Meaning, Resolver, is_fault};
 use crate::gaps::Gap;
-use crate::record::{Call, Record};
+use crate::record::{Call, Outcome, Record};
 use model::Op;
 use model::event::{FLAG_AT_POSITION, FLAG_FROM_POSITION, FLAG_SHORT, FLAG_UNPLACED, NO_ID};
 
@@ -134,6 +135,75 @@ impl Resolver<'_> {
                 | flag(to_offset.is_none(), FLAG_AT_POSITION)
                 | flag(from_offset.is_none(), FLAG_FROM_POSITION),
             ..Done::on(Op::Fcopy, &target)
+        };
+        self.emit(thread, r, done);
+    }
+
+    /// A file gets bytes of another one, which both share. Where they cannot, programs copy: only errors
+    /// of storage are kept, as of copies.
+    pub(super) fn clones(&mut self, thread: u32, r: &Record<'_>) {
+        let Call::Clone { from, from_offset, to, to_offset, bytes } = r.call else { return };
+        let (from, to) = (self.meaning(thread, from), self.meaning(thread, to));
+        let errno = r.outcome.errno;
+        match (from, to) {
+            (Meaning::Unknown, _) | (_, Meaning::Unknown) => {
+                self.gaps.add_name(Gap::UnknownFiles, r.name);
+            }
+            (Meaning::File(_), Meaning::File(_))
+                if errno != 0 && !is_fault(errno, Op::Freflink) =>
+            {
+                self.gaps.add_name(Gap::FailedCopies, r.name);
+            }
+            (Meaning::File(from), Meaning::File(to)) if self.keeps(from, to) => {
+                self.shared(thread, r, (from, from_offset), (to, to_offset), bytes);
+            }
+            (Meaning::File(from), Meaning::File(to)) => {
+                // Only one of them is kept: as many bytes are read or written.
+                let bytes = self.cloned(from, from_offset, bytes).unwrap_or(0);
+                let outcome = Outcome { value: Some(bytes.cast_signed()), ..r.outcome };
+                let (from_offset, to_offset) = (Some(from_offset), Some(to_offset));
+                let (from, to) = (Meaning::File(from), Meaning::File(to));
+                let record = Record { outcome, ..*r };
+                self.sent(thread, &record, (from, from_offset), (to, to_offset), bytes);
+            }
+            _ => self.gaps.add_name(Gap::NoFiles, r.name),
+        }
+    }
+
+    /// How many bytes a file shares, as far as the log tells.
+    fn cloned(&self, source: u32, from_offset: u64, bytes: u64) -> Option<u64> {
+        let file = self.tables.instances.at(source)?.file;
+        let rest = || Some(self.names.size(file)?.saturating_sub(from_offset));
+        if bytes == 0 { rest() } else { Some(bytes) }
+    }
+
+    /// Neither position is used or moved.
+    fn shared(
+        &mut self,
+        thread: u32,
+        r: &Record<'_>,
+        (from, from_offset): (u32, u64),
+        (to, to_offset): (u32, u64),
+        bytes: u64,
+    ) {
+        let known = |place| self.tables.instances.at(place).copied();
+        let (Some(source), Some(target)) = (known(from), known(to)) else { return };
+        if r.outcome.errno == 0 {
+            match self.cloned(from, from_offset, bytes) {
+                Some(bytes) => self.names.grow(target.file, to_offset.saturating_add(bytes)),
+                None => self.names.set_size(target.file, None),
+            }
+            // No other operation may tell how large it was.
+            let size_bytes = self.names.size(source.file).filter(|_| bytes == 0);
+            self.found_size(source.path, size_bytes);
+        }
+        let done = Done {
+            path2: source.path,
+            instance2: source.number,
+            offset: to_offset,
+            from: from_offset,
+            requested: bytes,
+            ..Done::on(Op::Freflink, &target)
         };
         self.emit(thread, r, done);
     }

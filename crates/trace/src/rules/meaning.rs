@@ -297,6 +297,10 @@ fn on_handle<'a>(op: Op, fd: Fd<'a>, second: Option<Fd<'a>>, v: &Values) -> Call
             let to = second.unwrap_or(fd);
             Call::Copy { from: fd, from_offset: offset, to, to_offset: None, bytes }
         }
+        (Op::Freflink, _) => {
+            let (to, from_offset) = (second.unwrap_or(fd), offset.unwrap_or(0));
+            Call::Clone { from: fd, from_offset, to, to_offset: 0, bytes }
+        }
         (_, Class::Read) => Call::Read { fd, bytes, offset },
         (_, Class::Write) => Call::Write { fd, bytes, offset },
         (Op::Fseek, _) => Call::Seek { fd },
@@ -330,7 +334,7 @@ fn by_name<'a>(op: Op, f: &'a Fields, v: &Values) -> Result<Call<'a>, Complaint>
         Op::Rename => Call::Rename { from: at, to: self::at(second()?), exchange: false },
         Op::Link => Call::Link { from: at, to: self::at(second()?) },
         Op::Symlink => Call::Symlink { target: named(text), at: self::at(second()?) },
-        Op::Copy | Op::Fcopy | Op::Reflink | Op::Linkat => Call::WithoutOperation,
+        Op::Copy | Op::Fcopy | Op::Reflink | Op::Freflink | Op::Linkat => Call::WithoutOperation,
         Op::Chmod => Call::Named { op, at, bytes: MODE_UNKNOWN },
         _ if op.row().class == Class::Metadata && op != Op::Fseek => Call::Named { op, at, bytes },
         _ => Call::Whole { op, path: named(text), offset: v.offset, bytes, flags: v.flags },

@@ -91,6 +91,7 @@ fn rare<'a>(name: &[u8], c: &mut Cursor<'a>) -> Option<Call<'a>> {
         b"fchdir" => Call::Enter { at: At { dir: c.fd()?, name: Name::default() } },
         b"copy_file_range" => copy_both(c)?,
         b"splice" => splice(c)?,
+        b"ioctl" => control(c)?,
         b"sendfile" | b"sendfile64" => sendfile(c)?,
         b"mmap" | b"mmap2" => mmap(c)?,
         b"pipe" | b"pipe2" | b"socketpair" => pair(c),
@@ -100,8 +101,8 @@ fn rare<'a>(name: &[u8], c: &mut Cursor<'a>) -> Option<Call<'a>> {
         | b"pidfd_open" | b"io_uring_setup" | b"bpf" | b"fanotify_init" => {
             Call::NoFile { fds: [None, None] }
         }
-        b"flock" | b"readahead" | b"sync_file_range" | b"fchown" | b"ioctl" | b"tee"
-        | b"vmsplice" | b"msync" => Call::WithoutOperation,
+        b"flock" | b"readahead" | b"sync_file_range" | b"fchown" | b"tee" | b"vmsplice"
+        | b"msync" => Call::WithoutOperation,
         b"io_uring_enter" | b"io_submit" | b"io_getevents" => Call::Opaque,
         _ => return names(name, c),
     })
@@ -292,6 +293,33 @@ fn copy_both<'a>(c: &mut Cursor<'a>) -> Option<Call<'a>> {
     let (from, from_offset) = (first(c)?, offset_at(c));
     let (to, to_offset) = (first(c)?, offset_at(c));
     Some(Call::Copy { from, from_offset, to, to_offset, bytes: c.size()? })
+}
+
+const FICLONE: u64 = 0x4004_9409;
+const FICLONERANGE: u64 = 0x4020_940d;
+
+/// `4, BTRFS_IOC_CLONE or FICLONE, 3`; of a range
+/// `4, BTRFS_IOC_CLONE_RANGE or FICLONERANGE, {src_fd=3, src_offset=0, src_length=0, dest_offset=0}`.
+fn control<'a>(c: &mut Cursor<'a>) -> Option<Call<'a>> {
+    let to = first(c)?;
+    let request = c.word();
+    let is = |name: &[u8], number| {
+        let mut words = request.split(|byte| *byte == b' ');
+        words.any(|word| word == name) || Cursor::new(request).size() == Some(number)
+    };
+    if is(b"FICLONE", FICLONE) {
+        return Some(Call::Clone { from: c.fd()?, from_offset: 0, to, to_offset: 0, bytes: 0 });
+    }
+    if !is(b"FICLONERANGE", FICLONERANGE) {
+        return Some(Call::WithoutOperation);
+    }
+    if !c.take(b"{src_fd=") {
+        return Some(Call::Opaque);
+    }
+    let from = c.fd()?;
+    let mut number = |key| c.field(key);
+    let (from_offset, bytes) = (number(b"src_offset=")?, number(b"src_length=")?);
+    Some(Call::Clone { from, from_offset, to, to_offset: number(b"dest_offset=")?, bytes })
 }
 
 fn splice<'a>(c: &mut Cursor<'a>) -> Option<Call<'a>> {

@@ -70,9 +70,9 @@ impl Content {
         self.size -= end - start;
     }
 
-    /// Its first bytes take no room of their own, until they are written again.
-    pub(super) fn share(&mut self, len: u64) {
-        self.room.remove(0, len);
+    /// A range takes no room of its own, until it is written again.
+    pub(super) fn share(&mut self, start: u64, end: u64) {
+        self.room.remove(start, end);
     }
 
     /// Puts a hole of whole pages in: what begins at `start` moves to its end.

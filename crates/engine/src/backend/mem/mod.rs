@@ -238,7 +238,8 @@ impl Mem {
             }
             Call::Fadvise { fd, .. } => files.sync(fd),
             Call::CopyRange { from, to, len, .. } => files.copy(fs, from, to, len),
-            Call::Clone { from, to } => files.share(fs, from, to),
+            Call::Clone { from, to } => files.share(fs, (from, 0), (to, 0), 0),
+            Call::CloneRange { from, to, len } => files.share(fs, from, to, len),
             Call::Preadv { fd, bufs, offset } => files.preadv(fs, fd, bufs, offset),
             Call::Pwritev { fd, bufs, offset } => files.pwritev(fs, fd, bufs, offset),
             Call::Flock { fd, operation } => files.flock(fs, fd, operation),

@@ -72,16 +72,19 @@ impl Files {
         Ok(len as i64)
     }
 
-    /// A file gets the bytes of another, and shares their room.
-    pub(super) fn share(&mut self, fs: &mut MemFs, from: Fd, to: Fd) -> Done {
+    /// A file gets bytes of another, of length 0 all to its end, and shares their room.
+    pub(super) fn share(
+        &mut self,
+        fs: &mut MemFs,
+        (from, start): (Fd, u64),
+        (to, at): (Fd, u64),
+        len: u64,
+    ) -> Done {
         let (source, target) = self.two_files(fs, from, to)?;
-        if source == target {
-            return Err(libc::EINVAL);
-        }
         fs.nodes.same_tree(source, target)?;
-        let len = fs.size(source) as u64;
-        fs.put_copy(source, 0, target, 0, len)?;
-        fs.nodes.change(target, |content| content.share(len)).map(|()| 0)
+        let len = fs.shared_len((source, start), (target, at), len)?;
+        fs.put_copy(source, start, target, at, len)?;
+        fs.nodes.change(target, |content| content.share(at, at + len)).map(|()| 0)
     }
 
     /// The files of a copy: regular ones, open for reading and for writing.
@@ -136,6 +139,26 @@ impl Files {
 }
 
 impl MemFs {
+    /// Bytes that a file can get from another one: whole blocks, but for those to the end of both.
+    fn shared_len(&self, from: (Ino, u64), to: (Ino, u64), len: u64) -> Result<u64, i32> {
+        let ((source, start), (target, at)) = (from, to);
+        let [there, before] = [source, target].map(|ino| self.size(ino) as u64);
+        let in_blocks = |bytes: u64| bytes.is_multiple_of(PAGE as u64);
+        if !in_blocks(start) || !in_blocks(at) {
+            return Err(libc::EINVAL);
+        }
+        let found = self.nodes.content(source)?.found;
+        let len = if len == 0 { there.saturating_sub(start) } else { len };
+        let ends = [start, at].map(|from| from.checked_add(len).filter(|end| *end <= SIZE_MAX));
+        let [Some(end), Some(ends_at)] = ends else { return Err(libc::EINVAL) };
+        let overlaps = source == target && at < end && start < ends_at;
+        let cut = !in_blocks(len) && (end != there || ends_at < before);
+        if overlaps || start > there || (end > there && !found) || (cut && !found) {
+            return Err(libc::EINVAL);
+        }
+        Ok(len)
+    }
+
     /// Puts `len` bytes of a file into another one, or at another place.
     fn put_copy(&mut self, source: Ino, start: u64, to: Ino, at: u64, len: u64) -> Result<(), i32> {
         if len == 0 {

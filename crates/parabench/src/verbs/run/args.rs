@@ -244,6 +244,11 @@ impl Run {
         self.given_ranks.or(swept).unwrap_or(self.ranks)
     }
 
+    /// Whether its blocks are enough is worth a word: whoever resumes a run cannot choose their number.
+    pub fn says_of_blocks(&self) -> bool {
+        !self.results.quiet && self.sweep.resume.is_none()
+    }
+
     /// The run as it was meant: short forms are turned into what they stand for. `started`:
     /// number of processes in this one's MPI job.
     pub fn resolved(mut self, started: Option<u32>) -> Run {

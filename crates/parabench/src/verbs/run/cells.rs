@@ -9,8 +9,9 @@ use super::args::Run;
 use super::directory::Directory;
 use super::interrupt::Interrupt;
 use super::sweep::versus::{self, Versus};
-use super::sweep::{grid, resume};
+use super::sweep::{enough, grid, resume};
 use super::team::Team;
+use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::program::Text;
@@ -78,6 +79,10 @@ pub fn prepare(
         }
     };
     begin_sweep(args, team, &mut folder, &mut run, &cells, directory)?;
+    let pairs = cells.chunks_exact(2).map(|pair| (&pair[0].rehearsal, &pair[1].rehearsal));
+    if let Some(remark) = enough::remark(&grid, pairs).filter(|_| args.says_of_blocks()) {
+        console::note(&remark);
+    }
     Ok(Prepared { cells, grid, folder, run, earlier, whole: None })
 }
 

@@ -7,6 +7,7 @@ use super::place::Place;
 use crate::compile::Places;
 use crate::error::{Error, Result};
 use crate::prepare::Directories;
+use ::report::store::RUN_FILE;
 use engine::config::{BackendKind, Mounts};
 use engine::confine;
 use engine::directory::{Identity, Survey};
@@ -49,9 +50,9 @@ impl Directory {
         Ok(Directory { run: Some(place), further })
     }
 
-    /// Another run directory with the same further ones.
+    /// The run directory of `--against`, with the same further ones.
     pub fn beside(&self, run: &Run, path: &Path) -> Result<Directory> {
-        let place = Place::open(Some(path), &run.directory)?;
+        let place = Place::open(Some(path), &run.directory).map_err(|error| not_b(error, path))?;
         Ok(Directory { run: Some(place), further: self.further.clone() })
     }
 
@@ -225,6 +226,22 @@ impl Directory {
     pub fn finish(self, quiet: bool) -> bool {
         let finished = self.run.is_none_or(|place| place.finish(quiet));
         self.further.finish(quiet) && finished
+    }
+}
+
+/// A directory of `--against` was refused: in the words of that option. A stored run is compared in another
+/// way.
+fn not_b(error: Error, path: &Path) -> Error {
+    let option = |text: String| text.replace("--dir ", "--against ");
+    let error = Error { message: option(error.message), help: error.help.map(option), ..error };
+    let is_run = path.join(RUN_FILE).is_file() || path.ends_with(RUN_FILE);
+    match is_run {
+        false => error,
+        true => error.help(format!(
+            "this is a stored run, and --against takes a directory to work in: run with --out NEW, then \
+             `parabench compare {} NEW`",
+            path.display()
+        )),
     }
 }
 

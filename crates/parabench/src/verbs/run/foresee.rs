@@ -5,8 +5,8 @@
 use super::args::Run;
 use super::cells;
 use super::directory::{self, Directory};
-use super::sweep::grid;
 use super::sweep::versus::{self, Versus};
+use super::sweep::{enough, grid};
 use super::{further, only, unheeded};
 use crate::compile::{self, Places, Ranks};
 use crate::console;
@@ -15,6 +15,7 @@ use crate::program::{self, Text};
 use crate::rehearse::rehearse;
 use engine::config::BackendKind;
 use model::Plan;
+use model::rehearsal::Rehearsal;
 use model::sweep::Sweep;
 
 impl Run {
@@ -30,16 +31,23 @@ impl Run {
         let grid = cells::described(&run, &versus)?;
         cells::check_names(&run, &text, &directory, &grid)?;
         let foreseen = Foreseen { run: &run, grid: &grid, machines: &machines };
-        let mut first: Vec<Plan> = Vec::new();
+        let (mut first, mut rehearsal): (Vec<Plan>, _) = (Vec::new(), None);
         for cell in 0..grid.cells.len() as u32 {
-            let plan = foreseen.bind(cell, versus.text(cell, &text).clone());
-            let plan = plan.map_err(|error| cells::at(&run, &grid, cell, error))?;
+            let bound = foreseen.bind(cell, versus.text(cell, &text).clone());
+            let (plan, rehearsed) = bound.map_err(|error| cells::at(&run, &grid, cell, error))?;
+            rehearsal = rehearsal.or(rehearsed);
             // What A and B are, if there are such.
             if first.len() < 2 {
                 first.push(plan);
             }
         }
         versus::refuse_equal(&run.sweep, first.iter())?;
+        // All points are taken for what the first of them was found to be.
+        let pairs = rehearsal.iter().map(|rehearsal| (rehearsal, rehearsal));
+        let pairs = pairs.cycle().take(grid.cells.len() / 2);
+        if let Some(remark) = enough::remark(&grid, pairs).filter(|_| run.says_of_blocks()) {
+            console::note(&remark);
+        }
         unheeded::remarks(&run, true).iter().for_each(|remark| console::note(remark));
         Ok(())
     }
@@ -53,8 +61,8 @@ struct Foreseen<'a> {
 }
 
 impl Foreseen<'_> {
-    /// The plan of a point that the run would execute.
-    fn bind(&self, cell: u32, text: Text) -> Result<Plan> {
+    /// The plan of a point that the run would execute; of the first point with its rehearsal.
+    fn bind(&self, cell: u32, text: Text) -> Result<(Plan, Option<Rehearsal>)> {
         let run = self.run;
         let binding = grid::binding(run, &self.grid.dimensions, &self.grid.values_at(cell));
         let part = binding.members.of(self.machines);
@@ -64,11 +72,12 @@ impl Foreseen<'_> {
         let places = Places { directory: inside, ..Places::named(&binding.program)? };
         let name = text.name.clone();
         let mut compiled = compile::compile(text, &binding.program, ranks, places, true);
-        if cell == 0 {
+        let mut rehearse = || {
             let config = run.for_rehearsal(&Directory::unopened());
             let finds_files = run.directory.dir.is_some();
-            rehearse(compiled.plan.as_ref(), &mut compiled.diagnostics, &config, finds_files)?;
-        }
+            rehearse(compiled.plan.as_ref(), &mut compiled.diagnostics, &config, finds_files)
+        };
+        let rehearsal = if cell == 0 { Some(rehearse()?) } else { None };
         if compiled.plan.is_none() || cell == 0 {
             compile::show(&compiled, &name);
         }
@@ -78,6 +87,6 @@ impl Foreseen<'_> {
             further::check_granted(run, &plan)?;
             directory::foresee_confinement(run, &plan)?;
         }
-        Ok(plan)
+        Ok((plan, rehearsal))
     }
 }

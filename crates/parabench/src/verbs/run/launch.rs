@@ -297,7 +297,7 @@ fn salvage(run: &Run, remains: &Remains, end: &End) -> Result<Exit> {
         false => present::print(&left.run, run.results.format),
     };
     let exit = if tidy_up(&job) { exit } else { exit.and(Exit::Failed) };
-    let end = stored.and(shown).map(|()| exit).map_err(Stopped::After);
+    let end = stored.map(drop).and(shown).map(|()| exit).map_err(Stopped::After);
     let end = match Page::left(run, &job.results) {
         Some(page) => page.finish(end),
         None => end,

@@ -39,7 +39,7 @@ mod walk;
 
 pub use args::Run;
 pub use further::{for_mount, not_granted};
-pub use roll_call::{agree, note_needless_ranks, roll_call};
+pub use roll_call::{end_unmet, meet, note_needless_ranks, roll_call};
 
 use crate::args::{ProgramArgs, ResultFormat, Seed};
 use crate::compile::{self, Ranks};
@@ -87,7 +87,7 @@ impl Run {
         if let Err(why) = limits::check_memory() {
             let error = Error::input(why).help("raise the limit in this shell");
             return match job.filter(|_| !simulated) {
-                Some(job) => Ok(team::give_up(job.rank, error)),
+                Some(job) => Ok(team::give_up(job.rank, team::is_first_of_machine(), error)),
                 None => Err(error),
             };
         }

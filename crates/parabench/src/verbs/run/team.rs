@@ -96,14 +96,14 @@ impl Team {
     /// # Errors
     /// It cannot, which is told: [`give_up`].
     pub fn join(rank: u32) -> std::result::Result<(Team, Result<()>), Exit> {
-        Team::try_join().map_err(|error| give_up(rank, error))
+        Team::try_join().map_err(|error| give_up(rank, is_first_of_machine(), error))
     }
 
     fn try_join() -> Result<(Team, Result<()>)> {
         let found = mpi::locate::find().map_err(unusable)?;
-        let world = World::init(found.shim).map_err(unusable)?;
+        let (world, agreed) = roll_call::meet(found.shim).map_err(unusable)?;
         mpi::interrupt::take();
-        let agreed = roll_call::agree(&world)?;
+        let agreed = agreed?;
         let (mut job, mut processes) = (None, Vec::new());
         if agreed.is_ok() {
             job = mpi::job::job(&world).map_err(broken)?;
@@ -246,8 +246,13 @@ impl Team {
         let mut config = config.clone();
         let shelf = Shelf::find(world, &mut config.records)?;
         let config = &config;
-        let ran = mpi::run_rank(world, plan, config, on_progress)
-            .map_err(|error| Error::failed(error.to_string()))?;
+        let ran = match mpi::run_rank(world, plan, config, on_progress) {
+            Ok(ran) => ran,
+            Err(error) => {
+                shelf.clear();
+                return Err(Error::failed(error.to_string()));
+            }
+        };
         self.complete.set(ran.complete);
         let mut merged = match ran.complete {
             true => merge(world, &ran, plan, config)?,
@@ -258,7 +263,10 @@ impl Team {
             false => Ok(None),
         };
         let hidden = hidden.map_err(broken)?;
-        drop(shelf);
+        // Otherwise what it recorded is all that there is.
+        if ran.complete {
+            shelf.clear();
+        }
         let lost = std::mem::take(&mut merged.lost);
         Ok((outcome(ran, config, lost), merged, hidden))
     }
@@ -393,10 +401,9 @@ impl Shelf {
     fn is_hidden(&self) -> bool {
         self.own.is_some()
     }
-}
 
-impl Drop for Shelf {
-    fn drop(&mut self) {
+    /// What it holds has reached rank 0, or is nothing.
+    fn clear(self) {
         let (Some(folder), Some(own)) = (&self.folder, &self.own) else { return };
         // The last rank of the machine removes the folder; for the others it is not empty.
         let _ = folder.remove_file(own).and_then(|()| folder.remove());
@@ -429,16 +436,16 @@ impl Link for Line<'_> {
     }
 }
 
-/// This process cannot join its job, which is told: of each machine once, with its name. The others
-/// wait for it in MPI_Init, so the launcher is asked to end them.
-pub fn give_up(rank: u32, error: Error) -> Exit {
+/// This process cannot join its job, which is told: of each machine once, with its name, by the one that `speaks`
+/// for it. The others wait for it in MPI_Init, so the launcher is asked to end them.
+pub fn give_up(rank: u32, speaks: bool, error: Error) -> Exit {
     let message = format!("{}: {}", host::machine().name, error.message);
     let error = Error { message, ..error };
     // A launcher may end rank 0 as soon as another process is gone: it speaks first.
     if rank > 0 {
         std::thread::sleep(FIRST_WORDS);
     }
-    if rank == 0 || is_first_of_machine() {
+    if rank == 0 || speaks {
         console::error(&error);
     }
     // Those that say nothing, too: they would end the job while others' words are on their way.
@@ -449,7 +456,7 @@ pub fn give_up(rank: u32, error: Error) -> Exit {
 
 /// The launcher says that this is the first process of its machine. Machines differ in what is
 /// installed; the processes of one do not.
-fn is_first_of_machine() -> bool {
+pub fn is_first_of_machine() -> bool {
     const LOCAL_RANKS: [&str; 3] =
         ["OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"];
     LOCAL_RANKS.iter().any(|name| std::env::var(name).is_ok_and(|rank| rank == "0"))

@@ -12,7 +12,8 @@ pub fn name(body: &[Item], shaper: &Shaper<'_>, others: &[Proc]) -> String {
     body.iter().for_each(|item| collect(item, shaper, &mut ops, &mut path));
     let has = |wanted: &[Op]| ops.iter().any(|op| wanted.contains(op));
     let verb = match () {
-        () if has(&[Op::Fwrite, Op::Writev, Op::Write, Op::Append, Op::Copy, Op::Fcopy]) => "write",
+        () if has(&[Op::Fwrite, Op::Writev, Op::Write, Op::Append]) => "write",
+        () if has(&[Op::Copy, Op::Fcopy, Op::Reflink, Op::Freflink]) => "copy",
         () if has(&[Op::Fread, Op::Readv, Op::Read]) => "read",
         () if has(&[Op::Delete, Op::Rmdir]) => "remove",
         () if has(&[Op::Mkdir, Op::Create, Op::Fcreat, Op::Link, Op::Symlink]) => "make",

@@ -5,12 +5,15 @@
 //! app-load.ppl     define proc phase_load() { time["load"] { ... } }
 //! ```
 
-use super::super::expr::holds;
-use super::super::procs::{Handles, stem, text_of};
+use super::super::expr::{constant, goes_on, holds};
+use super::super::names::Part;
+use super::super::procs::{Handles, stem};
 use super::super::ranks::{Form, Item, Ranks};
 use super::super::shape::Shape;
+use super::super::think::Think;
 use super::data::LongLists;
 use super::{Lines, Writer, comment, directory};
+use std::collections::BTreeSet;
 use std::slice;
 
 /// A file that a program includes.
@@ -20,6 +23,47 @@ pub struct Included {
     pub name: String,
     /// Its text.
     pub text: String,
+}
+
+/// Phases that became procs in files of their own.
+pub(super) struct Phases {
+    /// What names of files begin with.
+    name: String,
+    /// What each file is, and its text.
+    files: Vec<(String, Included)>,
+    /// Names of the procs.
+    procs: Vec<String>,
+    /// All of the program, by labels from the outermost to the innermost one.
+    all: BTreeSet<Vec<String>>,
+}
+
+/// The labels of a phase, from the outermost to the innermost one, and its open files.
+pub(super) type Phase = (Vec<String>, Handles);
+
+impl Phases {
+    fn named(name: &str, items: &[Item], writer: &Writer<'_>) -> Phases {
+        let all = items.iter().flat_map(|item| writer.labels(item)).collect();
+        Phases { name: name.into(), files: Vec::new(), procs: Vec::new(), all }
+    }
+
+    /// What a phase is called: by its innermost label, or by all where others have the same.
+    fn shown(&self, label: &[String]) -> String {
+        let alike = self.all.iter().filter(|other| other.last() == label.last()).count();
+        let from = if alike > 1 { 0 } else { label.len().saturating_sub(1) };
+        label[from..].join(" ")
+    }
+
+    fn add(&mut self, label: &str, proc: String, text: &str) {
+        self.procs.push(proc);
+        let file = format!("{}-{}.ppl", self.name, file_stem(label));
+        match self.files.iter_mut().find(|(_, part)| part.name == file) {
+            Some((_, part)) => part.text += &format!("\n{text}\n"),
+            None => {
+                let part = Included { name: file, text: format!("{text}\n") };
+                self.files.push((format!("The phase {label}"), part));
+            }
+        }
+    }
 }
 
 /// A program without its head.
@@ -59,27 +103,9 @@ impl Writer<'_> {
             let body = [procs, self.body(items)].concat();
             return Body { parts: Vec::new(), definitions: self.lists(data), body };
         };
-        let mut phases: Vec<(String, Included)> = Vec::new();
-        let mut names: Vec<String> = Vec::new();
-        let mut body = Lines::new();
-        for item in items {
-            let Some((label, handles)) = self.phase(item) else {
-                self.item(item, &mut body);
-                continue;
-            };
-            let proc = unlike(&format!("phase_{}", stem(label.as_bytes())), &names);
-            let (text, call) = self.as_proc(item, &proc, &handles);
-            names.push(proc);
-            body.push(call);
-            let file = format!("{name}-{}.ppl", file_stem(&label));
-            match phases.iter_mut().find(|(_, part)| part.name == file) {
-                Some((_, part)) => part.text += &format!("\n{text}\n"),
-                None => {
-                    let part = Included { name: file, text: format!("{text}\n") };
-                    phases.push((format!("The phase {label}"), part));
-                }
-            }
-        }
+        self.phases = Some(Phases::named(name, items, self));
+        let body = self.body(items);
+        let mut phases = self.phases.take().map_or(Vec::new(), |phases| phases.files);
         if phases.is_empty() {
             return Body {
                 parts: Vec::new(),
@@ -105,22 +131,71 @@ impl Writer<'_> {
         Body { parts, definitions: Lines::new(), body }
     }
 
-    /// The label of an element that is a phase, and the open files that it takes and gives.
-    fn phase(&self, item: &Item) -> Option<(String, Handles)> {
-        let label = self.label(item)?;
+    /// An element that is one phase, with the open files that it takes and gives.
+    pub(super) fn phase(&self, item: &Item) -> Option<Phase> {
+        let mut labels = self.labels(item).into_iter();
+        let label = labels.next().filter(|_| labels.next().is_none())?;
         let handles = Handles::of(inside(item).0, self.shaper, self.procs)?;
-        (handles.leaves.len() < 2).then_some((label, handles))
+        // What counts from one call to the next is no variable of a proc.
+        let counts = self.think == Think::Exact || goes_on(item, 0);
+        (self.loops.is_empty() || !counts).then_some((label, handles))
     }
 
-    /// The first label in it.
-    fn label(&self, item: &Item) -> Option<String> {
+    /// The labels in it that have operations of their own, from the outermost to the innermost one.
+    fn labels(&self, item: &Item) -> BTreeSet<Vec<String>> {
+        let mut all = item.body.iter().fold(BTreeSet::new(), |mut all, inner| {
+            all.append(&mut self.labels(inner));
+            all
+        });
         if let Form::Block(shape) = item.form
             && let Shape::Label(template) = self.shaper.shapes.all[shape as usize]
         {
-            let text = text_of(&self.shaper.names.templates[template as usize]);
-            return Some(model::escape::line(&String::from_utf8_lossy(&text)));
+            let label = self.label(template, item);
+            if all.is_empty() || item.body.iter().any(|inner| self.works(inner)) {
+                return BTreeSet::from([vec![label]]);
+            }
+            let within = |inner: Vec<String>| [vec![label.clone()], inner].concat();
+            all = all.into_iter().map(within).collect();
         }
-        item.body.iter().find_map(|inner| self.label(inner))
+        all
+    }
+
+    /// There are operations in it that are in no label of it.
+    fn works(&self, item: &Item) -> bool {
+        match item.form {
+            Form::Leaf(shape) => {
+                matches!(self.shaper.shapes.all[shape as usize], Shape::Op(_))
+            }
+            Form::Call(_) => true,
+            Form::Block(_) => false,
+            _ => item.body.iter().any(|inner| self.works(inner)),
+        }
+    }
+
+    /// The text of a label; numbers that differ are `*`.
+    fn label(&self, template: u32, item: &Item) -> String {
+        let mut numbers = item.numbers.iter();
+        let parts = self.shaper.names.templates[template as usize].iter();
+        let text = parts.map(|part| match (part, numbers.as_slice().first()) {
+            (Part::Text(text), _) => String::from_utf8_lossy(text).into_owned(),
+            (Part::Number { width }, number) => {
+                numbers.next();
+                let constant = number.and_then(constant);
+                constant.map_or("*".into(), |number| format!("{number:0width$}"))
+            }
+        });
+        model::escape::line(&text.collect::<String>())
+    }
+
+    /// Puts a phase into its file, and its call into the lines.
+    pub(super) fn take_phase(&mut self, item: &Item, (label, handles): Phase, lines: &mut Lines) {
+        let Some(mut phases) = self.phases.take() else { return };
+        let label = phases.shown(&label);
+        let name = unlike(&format!("phase_{}", stem(label.as_bytes())), &phases.procs);
+        let (text, call) = self.as_proc(item, &name, &handles);
+        lines.push(call);
+        phases.add(&label, name, &text);
+        self.phases = Some(phases);
     }
 
     /// Its definition and its call, which only those ranks make that have its files.
@@ -130,16 +205,29 @@ impl Writer<'_> {
         let (inside, ranks) = inside(item);
         let mut body = self.body(inside);
         self.made = made;
-        let gives = handles.leaves.first().map(|variable| self.file(*variable));
-        body.extend(gives.iter().map(|file| format!("return {file};")));
-        let needs: Vec<String> = handles.needs.iter().map(|file| self.file(*file)).collect();
+        let gives: Vec<String> = handles.leaves.iter().map(|file| self.file(*file)).collect();
+        body.extend(match &gives[..] {
+            [] => None,
+            [file] => Some(format!("return {file};")),
+            files => Some(format!("return [{}];", files.join(", "))),
+        });
+        let body = body.join("\n");
+        let around = self.loops.iter().flat_map(|around| around.variables_in(&body));
+        let needs = handles.needs.iter().map(|file| self.file(*file));
+        let needs: Vec<String> = needs.chain(around.map(str::to_string)).collect();
         let needs = needs.join(", ");
-        let text = format!("define proc {name}({needs}) {{\n{}\n}}", body.join("\n"));
-        let gives = gives.map_or(String::new(), |file| format!("{file} = "));
-        let call = format!("{gives}{name}({needs});");
+        let text = format!("define proc {name}({needs}) {{\n{body}\n}}");
+        let call = match &gives[..] {
+            [] => vec![format!("{name}({needs});")],
+            [file] => vec![format!("{file} = {name}({needs});")],
+            files => {
+                let taken = (0..).zip(files).map(|(at, file)| format!("{file} = $open[{at}];"));
+                [format!("$open = {name}({needs});")].into_iter().chain(taken).collect()
+            }
+        };
         let call = match ranks {
-            Some(ranks) => self.only_there(ranks, vec![call]),
-            None => call,
+            Some(ranks) => self.only_there(ranks, call),
+            None => call.join("\n"),
         };
         (text, call)
     }

@@ -23,7 +23,7 @@ pub struct Sweep {
     pub nodes: Option<RankCounts>,
 
     /// Repetitions of every point of the grid; with --until-ci the largest number (default 100); blocks of a
-    /// comparison (default 10)
+    /// comparison (default 10, with which up to 25 labels and operations can differ; 8 do for 6, 12 for 102)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub reps: Option<u32>,
 

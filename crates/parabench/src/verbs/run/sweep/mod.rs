@@ -2,6 +2,7 @@
 //! whether a sweep goes on as it began. The executing is that of any run.
 
 mod args;
+pub mod enough;
 pub mod grid;
 pub mod remarks;
 pub mod resume;

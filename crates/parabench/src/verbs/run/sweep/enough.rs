@@ -1,0 +1,86 @@
+//! Whether a comparison has blocks enough for any claim, which is known before it starts: the smallest p
+//! that so many blocks can give, corrected for the number of rows, has to be below 0.05.
+//!
+//! ```text
+//! labels and operations of A and B, by point of the sweep ─▶ rows ─▶ fewest blocks ─▶ a note
+//! ```
+
+use model::rehearsal::Rehearsal;
+use model::sweep::Sweep;
+use report::compare::{Design, SIGNIFICANCE, row_count};
+
+/// What to say of the blocks before the first of them; `None`: they can be enough, or A and B are not
+/// compared. `pairs`: the rehearsals of A and B at each point.
+pub fn remark<'a>(
+    grid: &Sweep,
+    pairs: impl Iterator<Item = (&'a Rehearsal, &'a Rehearsal)>,
+) -> Option<String> {
+    grid.pair()?;
+    let (mut rows, mut whole) = (0, true);
+    for (a, b) in pairs {
+        rows += row_count(&a.measured, &b.measured);
+        whole &= a.complete && b.complete;
+    }
+    let (blocks, least) = (grid.reps as usize, Design::Blocks.least_n(rows));
+    (rows > 0 && blocks < least).then(|| told(blocks, rows, whole, least))
+}
+
+fn told(blocks: usize, rows: usize, whole: bool, least: usize) -> String {
+    let (s, verb) = if blocks == 1 { ("", "is") } else { ("s", "are") };
+    let at_least = if whole { "" } else { "at least " };
+    let p = Design::Blocks.least_p(blocks);
+    let (compared, correction) = match rows {
+        1 => ("1 row is compared".to_string(), String::new()),
+        rows => (
+            format!("{rows} rows (labels and operations) are compared"),
+            format!(" times {rows}, for as many rows (Holm)"),
+        ),
+    };
+    format!(
+        "{blocks} block{s} {verb} too few to claim any difference, whatever is measured: {at_least}{compared}, \
+         and the smallest p that {blocks} block{s} can give is {p:.2}{correction}; a claim needs p below \
+         {SIGNIFICANCE}: --reps {least}, or more if not all blocks agree"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::sweep::Dimension;
+
+    fn rehearsal(keys: &[(&str, &str)]) -> Rehearsal {
+        let keys = keys.iter().map(|(label, op)| (label.to_string(), op.to_string()));
+        Rehearsal { measured: keys.collect(), complete: true, ..Rehearsal::default() }
+    }
+
+    fn grid(reps: u32) -> Sweep {
+        let values = vec!["1".to_string(), "2".to_string()];
+        let dimensions = vec![Dimension { values, ..Dimension::default() }];
+        Sweep { dimensions, reps, versus: true, ..Sweep::default() }
+    }
+
+    #[test]
+    fn too_few_blocks_are_noticed_by_the_number_of_rows() {
+        // The label with one operation has one row, that with two has three.
+        let keys = [("w", ""), ("w", "write"), ("m", ""), ("m", "stat"), ("m", "delete")];
+        let (a, b) = (rehearsal(&keys), rehearsal(&keys));
+        for (reps, points, said) in [
+            (8, 1, ""),
+            (7, 1, "4 rows (labels and operations) are compared"),
+            (7, 1, "is 0.02 times 4, for as many rows (Holm)"),
+            (7, 1, "--reps 8"),
+            (8, 2, "8 rows"),
+            (8, 2, "--reps 9"),
+            (1, 1, "1 block is too few"),
+        ] {
+            let pairs = std::iter::repeat_n((&a, &b), points);
+            let remark = remark(&grid(reps), pairs).unwrap_or_default();
+            assert!(remark.contains(said) && said.is_empty() == remark.is_empty(), "{remark}");
+        }
+        let one = rehearsal(&[("w", ""), ("w", "write")]);
+        let told = remark(&grid(5), std::iter::once((&one, &a))).unwrap();
+        assert!(told.contains("1 row is compared, and the smallest p") && told.contains("0.06;"));
+        let plain = Sweep { versus: false, ..grid(1) };
+        assert_eq!(remark(&plain, std::iter::once((&a, &b))), None);
+    }
+}

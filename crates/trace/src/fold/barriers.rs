@@ -1,0 +1,139 @@
+//! Where all ranks of an MPI job waited for each other, as the log tells it: they wait there in the program, too.
+//!
+//! ```text
+//! rank 0:  write  write  |        | read    what ranks wait in a barrier is no pause of theirs
+//! rank 1:  write         |        | read
+//! ```
+
+use super::log::Log;
+use model::run::TraceBarrier;
+
+/// Barriers that part operations, in order.
+#[derive(Clone, Debug, Default)]
+pub struct Barriers {
+    /// By rank, how it comes to each.
+    all: Vec<Vec<Coming>>,
+}
+
+/// A rank comes to a barrier.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Coming {
+    /// Place of the operation before which.
+    pub place: usize,
+    /// When, nanoseconds; `None`: it is no rank of the job, and comes with it.
+    pub came_ns: Option<u64>,
+    /// When it goes on, nanoseconds.
+    pub left_ns: u64,
+    /// What it has waited before, since its last operation, nanoseconds.
+    pub waited_ns: u64,
+}
+
+impl Barriers {
+    /// Those of a log. What comes before all operations or behind them holds nothing apart, and of several
+    /// without operations between them the last one holds apart what all do.
+    pub fn of(log: &Log) -> Barriers {
+        let ranks = log.ranks.len();
+        if ranks < 2 || log.barriers.iter().any(|barrier| barrier.came_ns.len() > ranks) {
+            return Barriers::default();
+        }
+        let mut all: Vec<Vec<Coming>> = Vec::new();
+        for barrier in &log.barriers {
+            let mut next: Vec<Coming> = (0..ranks).map(|rank| coming(log, barrier, rank)).collect();
+            match all.last() {
+                Some(last) if last.iter().zip(&next).all(|(a, b)| a.place == b.place) => {
+                    let waited = |coming: &Coming| {
+                        let in_it = coming.came_ns.map_or(0, |ns| coming.left_ns.saturating_sub(ns));
+                        coming.waited_ns + in_it
+                    };
+                    let before = last.iter().map(waited);
+                    next.iter_mut().zip(before).for_each(|(next, ns)| next.waited_ns += ns);
+                    all.pop();
+                }
+                _ => {}
+            }
+            all.push(next);
+        }
+        let begins = |barrier: &[Coming]| barrier.iter().all(|coming| coming.place == 0);
+        let ends = |barrier: &[Coming]| {
+            barrier.iter().zip(&log.ranks).all(|(coming, rank)| coming.place == rank.len())
+        };
+        all.retain(|barrier| !begins(barrier) && !ends(barrier));
+        Barriers { all }
+    }
+
+    /// By rank, how it comes to each.
+    pub fn all(&self) -> &[Vec<Coming>] {
+        &self.all
+    }
+
+    /// How many they are.
+    pub fn count(&self) -> usize {
+        self.all.len()
+    }
+}
+
+fn coming(log: &Log, barrier: &TraceBarrier, rank: usize) -> Coming {
+    let last_left_ns = barrier.left_ns.iter().copied().max().unwrap_or(0);
+    let came_ns = barrier.came_ns.get(rank).copied();
+    let left_ns = barrier.left_ns.get(rank).copied().unwrap_or(last_left_ns);
+    let waited_ns = barrier.waited_us.get(rank).copied().unwrap_or(0).saturating_mul(1000);
+    Coming { place: log.ranks[rank].begun_before(left_ns), came_ns, left_ns, waited_ns }
+}
+
+/// Leaves out the barriers' ranks that are not among those that are kept, ascending.
+pub fn keep(barriers: &mut Vec<TraceBarrier>, kept: &[u32]) {
+    let of = |all: &[u64]| kept.iter().filter_map(|rank| all.get(*rank as usize).copied()).collect();
+    for barrier in barriers.iter_mut() {
+        barrier.came_ns = of(&barrier.came_ns);
+        barrier.left_ns = of(&barrier.left_ns);
+        barrier.waited_us = of(&barrier.waited_us);
+    }
+    barriers.retain(|barrier| barrier.came_ns.len() > 1);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::events::Events;
+    use super::super::log::Logged;
+    use super::*;
+    use model::Event;
+    use model::event::Details;
+
+    fn log(operations: &[&[u64]], barriers: &[(&[u64], &[u64])]) -> Log {
+        let entry = |start_ns: &u64| Logged {
+            event: Event { start_ns: *start_ns, end_ns: start_ns + 1, ..Event::default() },
+            details: Details::default(),
+        };
+        let ranks = operations.iter().map(|rank| Events::from_iter(rank.iter().map(entry)));
+        let barriers = barriers.iter().map(|(came, left)| TraceBarrier {
+            came_ns: came.to_vec(),
+            left_ns: left.to_vec(),
+            waited_us: vec![0; came.len()],
+        });
+        Log { ranks: ranks.collect(), barriers: barriers.collect(), ..Log::default() }
+    }
+
+    #[test]
+    fn barriers_that_part_operations_are_kept() {
+        let first = (&[5, 6][..], &[8, 8][..]);
+        let (early, late) = ((&[12, 14][..], &[15, 15][..]), (&[16, 19][..], &[20, 20][..]));
+        let last = (&[50, 50][..], &[51, 51][..]);
+        let log = log(&[&[10, 30], &[11, 13, 40], &[25]], &[first, early, late, last]);
+        let all = Barriers::of(&log);
+        let places: Vec<Vec<usize>> =
+            all.all().iter().map(|barrier| barrier.iter().map(|at| at.place).collect()).collect();
+        assert_eq!(places, [[1, 2, 0]]);
+        let coming = all.all()[0][0];
+        assert_eq!((coming.came_ns, coming.left_ns, coming.waited_ns), (Some(16), 20, 3));
+        assert_eq!(all.all()[0][2].came_ns, None, "no rank of the job");
+    }
+
+    #[test]
+    fn ranks_that_are_left_out_come_no_more() {
+        let mut barriers = log(&[], &[(&[1, 2, 3], &[4, 5, 6])]).barriers;
+        keep(&mut barriers, &[0, 2]);
+        assert_eq!((&barriers[0].came_ns[..], &barriers[0].left_ns[..]), (&[1, 3][..], &[4, 6][..]));
+        keep(&mut barriers, &[1]);
+        assert_eq!(barriers, []);
+    }
+}
