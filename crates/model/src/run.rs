@@ -26,8 +26,8 @@ pub use job::{Job, Node, NodeRow, NodeStorage, NodeUse, spans};
 pub use label::{DirectoryEvidence, LabelEvidence};
 pub use share::{ShareRow, Sharer};
 pub use trace::{
-    MovedByRanks, Recorded, Trace, TraceBarrier, TraceFound, TraceGap, TraceLayout, TraceLog, TraceMoved,
-    TraceThread,
+    MovedByRanks, Recorded, Trace, TraceBarrier, TraceFound, TraceGap, TraceLayout, TraceLog,
+    TraceMoved, TraceThread,
 };
 pub use verified::{VerifiedData, ZeroPlace};
 pub use writes::PatternWrites;

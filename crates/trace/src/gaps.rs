@@ -39,6 +39,7 @@ gaps! {
     NoFiles "no-files" "# calls work on pipes, sockets, terminals and other things that are no files";
     Outside "outside" "# calls on files elsewhere were left out (@)";
     OwnDirectory "own-directory" "# calls made, removed, renamed or missed the directory itself and were left out: a run has it";
+    Launcher "launcher" "# calls of the launcher of the MPI job were left out (@)";
     NoOperation "no-operation" "# calls have no operation of Parabench and were left out";
     Opaque "opaque" "# calls hand work to the kernel that the log does not show";
     Mapped "mapped" "# files were mapped into memory (@): what was read and written there is invisible";

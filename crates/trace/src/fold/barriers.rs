@@ -22,8 +22,8 @@ pub struct Coming {
     pub place: usize,
     /// When, nanoseconds; `None`: it is no rank of the job, and comes with it.
     pub came_ns: Option<u64>,
-    /// When it goes on, nanoseconds.
-    pub left_ns: u64,
+    /// When all were there, nanoseconds: what it takes then is a pause.
+    pub free_ns: u64,
     /// What it has waited before, since its last operation, nanoseconds.
     pub waited_ns: u64,
 }
@@ -42,7 +42,8 @@ impl Barriers {
             match all.last() {
                 Some(last) if last.iter().zip(&next).all(|(a, b)| a.place == b.place) => {
                     let waited = |coming: &Coming| {
-                        let in_it = coming.came_ns.map_or(0, |ns| coming.left_ns.saturating_sub(ns));
+                        let in_it =
+                            coming.came_ns.map_or(0, |ns| coming.free_ns.saturating_sub(ns));
                         coming.waited_ns + in_it
                     };
                     let before = last.iter().map(waited);
@@ -73,16 +74,19 @@ impl Barriers {
 }
 
 fn coming(log: &Log, barrier: &TraceBarrier, rank: usize) -> Coming {
-    let last_left_ns = barrier.left_ns.iter().copied().max().unwrap_or(0);
+    let last = |all: &[u64]| all.iter().copied().max().unwrap_or(0);
     let came_ns = barrier.came_ns.get(rank).copied();
-    let left_ns = barrier.left_ns.get(rank).copied().unwrap_or(last_left_ns);
+    let left_ns = barrier.left_ns.get(rank).copied().unwrap_or_else(|| last(&barrier.left_ns));
+    // Clocks of machines differ: nobody went on before.
+    let free_ns = last(&barrier.came_ns).min(left_ns);
     let waited_ns = barrier.waited_us.get(rank).copied().unwrap_or(0).saturating_mul(1000);
-    Coming { place: log.ranks[rank].begun_before(left_ns), came_ns, left_ns, waited_ns }
+    Coming { place: log.ranks[rank].begun_before(left_ns), came_ns, free_ns, waited_ns }
 }
 
 /// Leaves out the barriers' ranks that are not among those that are kept, ascending.
 pub fn keep(barriers: &mut Vec<TraceBarrier>, kept: &[u32]) {
-    let of = |all: &[u64]| kept.iter().filter_map(|rank| all.get(*rank as usize).copied()).collect();
+    let of =
+        |all: &[u64]| kept.iter().filter_map(|rank| all.get(*rank as usize).copied()).collect();
     for barrier in barriers.iter_mut() {
         barrier.came_ns = of(&barrier.came_ns);
         barrier.left_ns = of(&barrier.left_ns);
@@ -124,7 +128,7 @@ mod tests {
             all.all().iter().map(|barrier| barrier.iter().map(|at| at.place).collect()).collect();
         assert_eq!(places, [[1, 2, 0]]);
         let coming = all.all()[0][0];
-        assert_eq!((coming.came_ns, coming.left_ns, coming.waited_ns), (Some(16), 20, 3));
+        assert_eq!((coming.came_ns, coming.free_ns, coming.waited_ns), (Some(16), 19, 2));
         assert_eq!(all.all()[0][2].came_ns, None, "no rank of the job");
     }
 
@@ -132,7 +136,10 @@ mod tests {
     fn ranks_that_are_left_out_come_no_more() {
         let mut barriers = log(&[], &[(&[1, 2, 3], &[4, 5, 6])]).barriers;
         keep(&mut barriers, &[0, 2]);
-        assert_eq!((&barriers[0].came_ns[..], &barriers[0].left_ns[..]), (&[1, 3][..], &[4, 6][..]));
+        assert_eq!(
+            (&barriers[0].came_ns[..], &barriers[0].left_ns[..]),
+            (&[1, 3][..], &[4, 6][..])
+        );
         keep(&mut barriers, &[1]);
         assert_eq!(barriers, []);
     }

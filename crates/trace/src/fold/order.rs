@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 /// What a rank does between two operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Meets all others. `free_ns`: when it goes on, in the log.
+    /// Meets all others. `free_ns`: when the last of them came, in the log.
     Barrier {
         /// Nanoseconds.
         free_ns: u64,
@@ -45,6 +45,11 @@ pub enum Action {
 }
 
 impl Action {
+    /// All ranks meet in the same label.
+    pub fn is_within_label(&self) -> bool {
+        matches!(self, Action::Barrier { apart: false, .. })
+    }
+
     /// When nobody has to wait here any longer, in the log, nanoseconds.
     pub fn free_ns(&self) -> Option<u64> {
         match self {
@@ -131,7 +136,7 @@ fn meet_as_told(log: &Log, actions: &mut Actions, barrier: &[Coming]) {
     let apart = are_apart(log, barrier.iter().map(|coming| coming.place));
     for (actions, coming) in actions.iter_mut().zip(barrier) {
         let told = Some(*coming);
-        actions.push((coming.place, Action::Barrier { free_ns: coming.left_ns, apart, told }));
+        actions.push((coming.place, Action::Barrier { free_ns: coming.free_ns, apart, told }));
     }
 }
 
@@ -142,11 +147,15 @@ fn are_apart(log: &Log, places: impl Iterator<Item = usize>) -> bool {
     labels.any(|label| Some(label) != first)
 }
 
-/// The label that goes on over a place; none where it ends.
+/// The label that goes on over a place, or begins or ends with the rank's operations there; none where another
+/// one begins.
 fn around(rank: &Events, place: usize) -> u32 {
-    let label = |at: usize| rank.get(at).map_or(NO_ID, |entry| entry.event.label);
-    let before = place.checked_sub(1).map_or(NO_ID, label);
-    if before == label(place) { before } else { NO_ID }
+    let label = |at: usize| Some(rank.get(at)?.event.label);
+    let before = place.checked_sub(1).and_then(label);
+    match (before, label(place)) {
+        (Some(before), Some(after)) if before != after => NO_ID,
+        (before, after) => before.or(after).unwrap_or(NO_ID),
+    }
 }
 
 /// Orders the operations of several ranks by signals from one to another, beside the meetings that the log

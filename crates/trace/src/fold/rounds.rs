@@ -38,7 +38,9 @@ impl Rounds {
         let kinds = |rank: &[Point]| rank.iter().map(|point| point.in_it).collect::<Vec<_>>();
         match ranks.windows(2).all(|pair| kinds(&pair[0]) == kinds(&pair[1])) {
             true => Rounds { ranks },
-            false => Rounds { ranks: (0..log.ranks.len()).map(|rank| before(rank).collect()).collect() },
+            false => {
+                Rounds { ranks: (0..log.ranks.len()).map(|rank| before(rank).collect()).collect() }
+            }
         }
     }
 

@@ -276,6 +276,9 @@ impl<'a> Shaper<'a> {
                 self.leave_for(&mut making, entry.event.label);
             }
             for (_, action) in now {
+                if at == 0 && action.is_within_label() {
+                    self.enter(&mut making, entry.event.label);
+                }
                 self.act(&mut making, *action);
             }
             actions = later;
@@ -284,7 +287,9 @@ impl<'a> Shaper<'a> {
             self.add(&mut making, &entry, at);
         }
         for (_, action) in actions {
-            making.leave(0, &mut self.alike());
+            if !action.is_within_label() {
+                making.leave(0, &mut self.alike());
+            }
             self.act(&mut making, *action);
         }
         making.leave(0, &mut self.alike());

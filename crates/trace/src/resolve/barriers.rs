@@ -89,8 +89,11 @@ mod tests {
 
     #[test]
     fn what_all_ranks_came_to_as_often_is_one_barrier() {
-        let coming = |came_ns: u64, left_ns: u64, machine: u32| {
-            Coming { came_ns, left_ns, waited_us: 0, machine }
+        let coming = |came_ns: u64, left_ns: u64, machine: u32| Coming {
+            came_ns,
+            left_ns,
+            waited_us: 0,
+            machine,
         };
         let told = |ranks: &[&[Coming]], job: u32| {
             let mut barriers = Barriers::default();

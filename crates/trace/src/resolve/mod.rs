@@ -512,6 +512,9 @@ impl<'s> Resolver<'s> {
         if !kept && !kept2 {
             return self.gaps.add_bytes(Gap::Outside, done.done);
         }
+        if self.threads.is_launcher(thread) {
+            return self.gaps.add_bytes(Gap::Launcher, done.done);
+        }
         let errno = record.outcome.errno;
         if self.is_about_root(&done, errno) {
             return self.gaps.add(Gap::OwnDirectory);

@@ -92,6 +92,20 @@ impl Thread {
     }
 }
 
+/// Programs that start the ranks of MPI jobs, and their helpers, without what stands behind a dot (`mpiexec.hydra`).
+const LAUNCHERS: [&[u8]; 10] = [
+    b"mpiexec",
+    b"mpirun",
+    b"orterun",
+    b"prterun",
+    b"prun",
+    b"orted",
+    b"prted",
+    b"srun",
+    b"slurmstepd",
+    b"hydra_pmi_proxy",
+];
+
 /// A thread, by its machine and its number there, and its rank.
 pub type Ranked = ((u32, u64), u32);
 
@@ -184,6 +198,14 @@ impl Threads {
     /// Ranks of the MPI job; 0: there is none.
     pub fn job(&self) -> u32 {
         self.job
+    }
+
+    /// The thread is one of what starts the ranks of an MPI job, and none of them.
+    pub fn is_launcher(&mut self, place: u32) -> bool {
+        let name = self.at(place).command.rsplit(|byte| *byte == b'/').next();
+        let name = name.and_then(|name| name.split(|byte| *byte == b'.').next());
+        let starts = self.job > 0 && name.is_some_and(|name| LAUNCHERS.contains(&name));
+        starts && self.rank_in_job(place).is_none()
     }
 
     /// The rank that a thread has in the MPI job.
