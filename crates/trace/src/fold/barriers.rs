@@ -6,7 +6,9 @@
 //! ```
 
 use super::log::Log;
+use super::meet::TOLD;
 use model::run::TraceBarrier;
+use std::collections::HashMap;
 
 /// Barriers that part operations, in order.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +22,8 @@ pub struct Barriers {
 pub struct Coming {
     /// Place of the operation before which.
     pub place: usize,
+    /// Number of the shape of barriers behind which the ranks begin with the same.
+    pub kind: u32,
     /// When, nanoseconds; `None`: it is no rank of the job, and comes with it.
     pub came_ns: Option<u64>,
     /// When all were there, nanoseconds: what it takes then is a pause.
@@ -29,8 +33,8 @@ pub struct Coming {
 }
 
 impl Barriers {
-    /// Those of a log. What comes before all operations or behind them holds nothing apart, and of several
-    /// without operations between them the last one holds apart what all do.
+    /// Those of a log. What comes behind all operations holds nothing apart, and of several without operations
+    /// between them the last one holds apart what all do.
     pub fn of(log: &Log) -> Barriers {
         let ranks = log.ranks.len();
         if ranks < 2 || log.barriers.iter().any(|barrier| barrier.came_ns.len() > ranks) {
@@ -54,12 +58,30 @@ impl Barriers {
             }
             all.push(next);
         }
-        let begins = |barrier: &[Coming]| barrier.iter().all(|coming| coming.place == 0);
         let ends = |barrier: &[Coming]| {
             barrier.iter().zip(&log.ranks).all(|(coming, rank)| coming.place == rank.len())
         };
-        all.retain(|barrier| !begins(barrier) && !ends(barrier));
-        Barriers { all }
+        all.retain(|barrier| !ends(barrier));
+        let begins = |barrier: &Vec<Coming>| barrier.iter().all(|coming| coming.place == 0);
+        if all.iter().all(begins) {
+            all.clear();
+        }
+        let mut barriers = Barriers { all };
+        barriers.tell_kinds(log);
+        barriers
+    }
+
+    fn tell_kinds(&mut self, log: &Log) {
+        let mut kinds: HashMap<Vec<Option<u8>>, u32> = HashMap::new();
+        for at in 0..self.all.len() {
+            let next = self.all.get(at + 1);
+            let end = |rank: usize| next.map_or(log.ranks[rank].len(), |next| next[rank].place);
+            let own = self.all[at].iter().enumerate();
+            let does = own.map(|(rank, coming)| first(log, rank, coming.place, end(rank)));
+            let number = TOLD.start + kinds.len() as u32;
+            let kind = *kinds.entry(does.collect()).or_insert(number.min(TOLD.end - 1));
+            self.all[at].iter_mut().for_each(|coming| coming.kind = kind);
+        }
     }
 
     /// By rank, how it comes to each.
@@ -73,6 +95,11 @@ impl Barriers {
     }
 }
 
+/// What a rank does first from one place on, if it does anything before another one.
+fn first(log: &Log, rank: usize, from: usize, to: usize) -> Option<u8> {
+    log.ranks[rank].get(from).filter(|_| from < to).map(|entry| entry.event.op)
+}
+
 fn coming(log: &Log, barrier: &TraceBarrier, rank: usize) -> Coming {
     let last = |all: &[u64]| all.iter().copied().max().unwrap_or(0);
     let came_ns = barrier.came_ns.get(rank).copied();
@@ -80,7 +107,7 @@ fn coming(log: &Log, barrier: &TraceBarrier, rank: usize) -> Coming {
     // Clocks of machines differ: nobody went on before.
     let free_ns = last(&barrier.came_ns).min(left_ns);
     let waited_ns = barrier.waited_us.get(rank).copied().unwrap_or(0).saturating_mul(1000);
-    Coming { place: log.ranks[rank].begun_before(left_ns), came_ns, free_ns, waited_ns }
+    Coming { place: log.ranks[rank].begun_before(left_ns), kind: 0, came_ns, free_ns, waited_ns }
 }
 
 /// Leaves out the barriers' ranks that are not among those that are kept, ascending.
@@ -126,10 +153,10 @@ mod tests {
         let all = Barriers::of(&log);
         let places: Vec<Vec<usize>> =
             all.all().iter().map(|barrier| barrier.iter().map(|at| at.place).collect()).collect();
-        assert_eq!(places, [[1, 2, 0]]);
-        let coming = all.all()[0][0];
+        assert_eq!(places, [[0, 0, 0], [1, 2, 0]]);
+        let coming = all.all()[1][0];
         assert_eq!((coming.came_ns, coming.free_ns, coming.waited_ns), (Some(16), 19, 2));
-        assert_eq!(all.all()[0][2].came_ns, None, "no rank of the job");
+        assert_eq!(all.all()[1][2].came_ns, None, "no rank of the job");
     }
 
     #[test]

@@ -54,7 +54,9 @@ impl Making {
 
     /// The pause before a barrier of the log.
     pub fn gap_to(&mut self, coming: Coming) -> Option<Gap> {
-        let ns = coming.came_ns?.saturating_sub(self.last_ns);
+        // What comes before the first operation is the start of the process.
+        let is_start = coming.place == 0 && self.last_ns == 0;
+        let ns = coming.came_ns.filter(|_| !is_start)?.saturating_sub(self.last_ns);
         let waits = std::mem::take(&mut self.begins_late);
         Some(Gap { waited_ns: coming.waited_ns.min(ns), ..Gap::once(ns, waits) })
     }

@@ -7,9 +7,18 @@ use super::ranks::{Form, Item};
 /// Number of the shape of a meeting.
 pub const BARRIER: u32 = 0;
 
+/// Numbers of the shapes of meetings that the log tells, by kind: ranks that have nothing to do between two of
+/// different kinds come to both as the others do, and not to one of them twice.
+pub const TOLD: std::ops::Range<u32> = 3..19;
+
+/// All ranks meet where this shape is.
+fn is_meeting(shape: u32) -> bool {
+    shape == BARRIER || TOLD.contains(&shape)
+}
+
 /// All ranks meet here.
 pub fn is_barrier(node: &Node) -> bool {
-    node.kind == Kind::Leaf && node.shape == BARRIER
+    node.kind == Kind::Leaf && is_meeting(node.shape)
 }
 
 /// All ranks meet in it.
@@ -19,7 +28,7 @@ pub fn is_in(node: &Node) -> bool {
 
 /// All ranks meet where the text says that only some come: true, but hard to see.
 pub fn is_hidden(items: &[Item]) -> bool {
-    let meets = |item: &Item| item.form == Form::Leaf(BARRIER);
+    let meets = |item: &Item| matches!(item.form, Form::Leaf(shape) if is_meeting(shape));
     let hides = |item: &Item| matches!(item.form, Form::Only(_)) && any(&item.body, &meets);
     any(items, &hides)
 }

@@ -15,7 +15,7 @@ use super::ends::Ends;
 use super::log::{Log, Logged, O_RDWR, O_WRONLY, needs_writing, takes_handle};
 use super::loops::{Gap, Node};
 use super::making::{Level, Making};
-use super::meet::BARRIER;
+use super::meet::{BARRIER, TOLD};
 use super::names::{Names, Part};
 use super::order::{Action, Order};
 use super::patterns::Patterns;
@@ -38,6 +38,8 @@ pub enum Shape {
     Label(u32),
     /// All ranks meet.
     Barrier,
+    /// The same, as the log tells it: its kind.
+    Told(u32),
     /// A long pause before a burst.
     Pause,
     /// The same, before all iterations of the loop around it but the first.
@@ -212,6 +214,7 @@ impl<'a> Shaper<'a> {
         debug_assert_eq!(barrier, BARRIER);
         let (pause, between) = (shapes.number(Shape::Pause), shapes.number(Shape::Between));
         debug_assert_eq!((pause, between), (PAUSE, BETWEEN));
+        TOLD.for_each(|number| debug_assert_eq!(shapes.number(Shape::Told(number)), number));
         let patterns = Patterns::of(log, &mut shapes);
         let known = (0..).zip(&names.of).take(log.paths.len());
         let known = known.map(|(id, name)| (name.clone(), id)).collect();
@@ -327,7 +330,7 @@ impl<'a> Shaper<'a> {
                     gap.each.push((making.rank, gap.sum_ns));
                 }
                 making.last_ns = making.last_ns.max(free_ns);
-                (Shape::Barrier, vec![])
+                (told.map_or(Shape::Barrier, |coming| Shape::Told(coming.kind)), vec![])
             }
             Action::Signal { to } => (Shape::Signal, vec![i64::from(to)]),
             Action::Wait { from, count, free_ns } => {

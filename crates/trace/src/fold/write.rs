@@ -284,7 +284,7 @@ impl<'a> Writer<'a> {
         }
         self.pause(&item.gap, lines);
         match shape {
-            Shape::Barrier => lines.push("barrier;".into()),
+            Shape::Barrier | Shape::Told(_) => lines.push("barrier;".into()),
             Shape::Start => {
                 let start_us = self.linear(&item.numbers[0]);
                 lines.extend(match start_us.constant() {
