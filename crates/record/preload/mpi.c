@@ -1,6 +1,6 @@
-/* MPI-IO, and where ranks wait for each other, where the program has an MPI. Whose it is does not matter: handles are integers in one MPI and
- * pointers in another, but all of them, and what points to a status, go through registers or places of
- * eight bytes as they are. A file is a pointer in all. What depends on an MPI is asked of that MPI: sizes
+/* MPI-IO, and where ranks wait for each other, where the program has an MPI. Whose it is does not matter:
+ * handles are integers in one MPI and pointers in another, but all of them, and what points to a status, go
+ * through registers or places of eight bytes as they are. A file is a pointer in all. What depends on an MPI is asked of that MPI: sizes
  * of types, counts of a status.
  *
  * Each function is wrapped under both of its names, MPI_* and PMPI_*: the Fortran bindings of MPICH call the

@@ -73,7 +73,7 @@ gaps! {
     Dropped "dropped" "# calls found no room and were not recorded";
     Running "running" "# processes were still at work when recording ended: what they did behind that is missing";
     PartMet "barriers-of-some" "# barriers of some ranks of the job were left out: what they waited there counts as pauses";
-    Unmet "lost-barriers" "# times that a rank came to a barrier were left out: others did not come, as far as the log tells, or there are more than 262,144";
+    Unmet "lost-barriers" "# arrivals of ranks at barriers were left out: not all others came, or 262,144 are listed";
     Partial "partial" "# files may have more transfers than the recorder could keep";
 }
 

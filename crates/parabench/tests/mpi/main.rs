@@ -17,6 +17,7 @@ mod schema;
 #[path = "../../../mpi/testing/mod.rs"]
 mod testing;
 
+mod barriers;
 mod clusters;
 mod death;
 mod fold;

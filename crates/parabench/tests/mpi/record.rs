@@ -53,7 +53,7 @@ fn writes(scene: &Scene) -> Vec<String> {
 }
 
 /// Makes `app` of a source text.
-fn compile(scene: &Scene, compiler: impl AsRef<OsStr>, source: &str) {
+pub fn compile(scene: &Scene, compiler: impl AsRef<OsStr>, source: &str) {
     let compiled = Command::new(compiler)
         .args(["-o", "app", source])
         .current_dir(scene.path("."))
