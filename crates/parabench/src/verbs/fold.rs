@@ -18,6 +18,9 @@ use trace::fold::{self, Events, Folded, Included, Log, Only, Options, Think, Une
 /// What folded programs begin with; others are not replaced.
 pub(super) const HEAD: &str = "# Folded from ";
 
+/// Characters of a command in the head: whole scripts stand in `sh -c`.
+const NAME_MAX: usize = 80;
+
 /// Make a short program that does what a run did
 ///
 /// The run needs events: `run --events --out DIR`, or `import`. The program is executed on files in
@@ -354,6 +357,7 @@ fn head(run: &Run, log: &Log) -> Vec<String> {
         ranks => format!("{ranks} ranks"),
     };
     let name = model::escape::line(&header.program.name);
+    let name = model::words::shortened(&name, NAME_MAX);
     let when = match header.started.as_str() {
         "" => String::new(),
         started => format!(" of {started}"),

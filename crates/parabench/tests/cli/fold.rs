@@ -89,6 +89,16 @@ fn a_program_that_names_ranks_says_how_many() {
 }
 
 #[test]
+fn of_a_long_command_the_head_has_the_beginning() {
+    let scene = Scene::new();
+    let script = format!(": {}; echo a > f", "word ".repeat(100));
+    scene.call("record --under . -o r -- sh -c").word(&script).run().exits(0);
+    let folded = scene.parabench("fold r").exits(0);
+    let longest = folded.out.lines().map(|line| line.chars().count()).max();
+    assert!(longest < Some(200) && folded.out.contains("word word"), "{}", folded.out);
+}
+
+#[test]
 fn every_program_is_folded_or_named_with_a_reason() {
     let folded = FOLDED.iter().map(|row| row.0).chain(ONCE.iter().map(|row| row.0));
     let named: Vec<&str> = folded.chain(NOT.iter().map(|row| row.0)).collect();
