@@ -56,8 +56,8 @@ impl Clock {
         matches!(self, Clock::Real(_))
     }
 
-    /// Lets time pass without using the processor until shortly before its end ([`LATE_NS`]); returns
-    /// early when a signal arrives.
+    /// Lets time pass without using the processor until 20 us before its end; returns early when a signal
+    /// arrives.
     pub fn sleep(&self, ns: u64) {
         match self {
             Clock::Real(clock) => doze(clock, ns),
