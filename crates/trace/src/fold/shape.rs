@@ -214,7 +214,8 @@ impl<'a> Shaper<'a> {
         debug_assert_eq!(barrier, BARRIER);
         let (pause, between) = (shapes.number(Shape::Pause), shapes.number(Shape::Between));
         debug_assert_eq!((pause, between), (PAUSE, BETWEEN));
-        TOLD.for_each(|number| debug_assert_eq!(shapes.number(Shape::Told(number)), number));
+        let told: Vec<u32> = TOLD.map(|number| shapes.number(Shape::Told(number))).collect();
+        debug_assert!(TOLD.eq(told));
         let patterns = Patterns::of(log, &mut shapes);
         let known = (0..).zip(&names.of).take(log.paths.len());
         let known = known.map(|(id, name)| (name.clone(), id)).collect();
