@@ -208,7 +208,7 @@ impl Differences {
 /// A run without all of its events, or an event table that cannot be read.
 pub fn compare(originals: &[Recorded<'_>], replays: &[Recorded<'_>]) -> Result<Fidelity, Refused> {
     let (ours, theirs) = (executions(originals)?, executions(replays)?);
-    let mut found = Bench::of(originals, replays)?.measure(&ours, &theirs)?;
+    let mut found = Bench::default().measure(&ours, &theirs)?;
     if let Some(empty) = found.originals.iter().find(|original| original.operations == 0) {
         return Err(Refused {
             message: format!(
@@ -223,7 +223,7 @@ pub fn compare(originals: &[Recorded<'_>], replays: &[Recorded<'_>]) -> Result<F
     let all = || originals.iter().chain(replays);
     let chance = appends(found.replays.iter().map(|replay| replay.appends).max());
     let notes = [cut_off, dropped, untold].iter().flat_map(|say| all().filter_map(say));
-    found.notes = notes.chain(chance).collect();
+    found.notes.extend(notes.chain(chance));
     found.verdict = verdict::sentence(&found);
     Ok(found)
 }
@@ -386,43 +386,49 @@ fn untold(recorded: &Recorded<'_>) -> Option<String> {
 }
 
 /// What comparisons of one report share.
+#[derive(Default)]
 struct Bench {
     texts: Rc<RefCell<Texts>>,
+    /// Of the two executions that are being compared, as are the directories that are taken off.
     names: Renaming,
-    sides: [Side; 2],
+    prefixes: [Vec<u8>; 2],
 }
 
-/// Two executions that are compared, each with its side (0: original).
-type Compared<'p, 'a> = [(usize, &'p Part<'a>); 2];
+/// Two executions that are compared; the first is of an original.
+type Compared<'p, 'a> = [&'p Part<'a>; 2];
 
 impl Bench {
-    fn of(originals: &[Recorded<'_>], replays: &[Recorded<'_>]) -> Result<Bench, Refused> {
-        let mut sides = [Side::default(), Side::default()];
-        originals.iter().try_for_each(|recorded| sides[0].add(recorded.folder))?;
-        replays.iter().try_for_each(|recorded| sides[1].add(recorded.folder))?;
-        let mut texts = Texts::default();
-        let [ours, theirs] = &mut sides;
-        let names = Renaming::of(ours, theirs, &mut texts);
-        Ok(Bench { texts: Rc::new(RefCell::new(texts)), names, sides })
+    /// The operations of one of the two.
+    fn steps(&self, pair: Compared<'_, '_>, which: usize) -> Result<Steps, StoreError> {
+        let part = pair[which];
+        let execution = (part.cell, part.repetition);
+        let Recorded { folder, run, .. } = part.recorded;
+        steps(folder, run, execution, &self.prefixes[which], &self.texts)
     }
 
-    fn steps(&self, (side, part): (usize, &Part<'_>)) -> Result<Steps, StoreError> {
-        let recorded = &part.recorded;
-        let which = (part.cell, part.repetition);
-        steps(recorded.folder, recorded.run, which, &self.sides[side].prefix, &self.texts)
+    /// Pairs the names of two runs. Other runs have no part in it: what is compared beside them changes nothing.
+    fn name(&mut self, pair: Compared<'_, '_>) -> Result<(), StoreError> {
+        let mut sides = [Side::default(), Side::default()];
+        for (side, part) in sides.iter_mut().zip(pair) {
+            side.add(part.recorded.folder)?;
+        }
+        let [ours, theirs] = &mut sides;
+        self.names = Renaming::of(ours, theirs, &mut self.texts.borrow_mut());
+        self.prefixes = sides.map(|side| side.prefix);
+        Ok(())
     }
 
     fn compare(&mut self, pair: Compared<'_, '_>) -> Result<Tally, StoreError> {
-        let shared = match pair[0].1.recorded.run.run.trace {
-            Some(_) => Shared::of(self.steps(pair[0])?)?,
+        self.name(pair)?;
+        let shared = match pair[0].recorded.run.run.trace {
+            Some(_) => Shared::of(self.steps(pair, 0)?)?,
             None => Shared::default(),
         };
         let [adopted, appends] = [(); 2].map(|()| Rc::new(Cell::new(0)));
-        let ours = shared.compared(self.steps(pair[0])?, &appends);
+        let ours = shared.compared(self.steps(pair, 0)?, &appends);
         let theirs = self.replayed(pair, &shared, &adopted)?;
         let theirs = shared.compared(theirs, &Rc::default());
         let mut tally = Tally::default();
-        self.names.forget();
         let (mut ours, mut theirs) = (Ahead::of(ours), Ahead::of(theirs));
         align::compare(&mut ours, &mut theirs, &mut self.names, &mut tally)?;
         (tally.adopted, tally.appends) = (adopted.get(), appends.get());
@@ -436,17 +442,17 @@ impl Bench {
         shared: &Shared,
         adopted: &Rc<Cell<u64>>,
     ) -> Result<Steps, StoreError> {
-        let steps = self.steps(pair[1])?;
-        if pair[1].1.recorded.run.run.trace.is_some() {
-            let numbers = ranks::matched(self.steps(pair[0])?, steps, &self.names)?;
-            let steps = self.steps(pair[1])?;
+        let steps = self.steps(pair, 1)?;
+        if pair[1].recorded.run.run.trace.is_some() {
+            let numbers = ranks::matched(self.steps(pair, 0)?, steps, &self.names)?;
+            let steps = self.steps(pair, 1)?;
             return match numbers {
                 Some(numbers) => ranks::renumbered(steps, &numbers),
                 None => Ok(steps),
             };
         }
         let shared = shared.clone();
-        Ok(match may_adopt(pair[0].1.recorded.run) {
+        Ok(match may_adopt(pair[0].recorded.run) {
             true => own(steps, |step| is_adopted(step, NO_ID), adopted),
             // Without labels opens tell by their names.
             false => own(steps, move |step| shared.borrows(step), adopted),
@@ -454,8 +460,8 @@ impl Bench {
     }
 
     fn execution(&self, pair: Compared<'_, '_>, tally: &Tally) -> Execution {
-        let part = pair[1].1;
-        let runs = pair.map(|(_, part)| part.recorded.run);
+        let part = pair[1];
+        let runs = pair.map(|part| part.recorded.run);
         let firsts = examples::shown(&tally.examples, &self.texts.borrow(), runs);
         Execution {
             name: part.name.clone(),
@@ -478,7 +484,7 @@ impl Bench {
         let mut found = Fidelity::empty();
         let mut profiles: [Vec<Profile>; 2] = Default::default();
         for theirs in replays {
-            let pair = [(0, original), (1, theirs)];
+            let pair = [original, theirs];
             let mut tally = self.compare(pair)?;
             found.replays.push(self.execution(pair, &tally));
             if found.originals.is_empty() {
@@ -488,13 +494,11 @@ impl Bench {
             profiles[1].push(std::mem::take(&mut tally.profiles[1]));
         }
         for ours in &originals[1..] {
-            let pair = [(0, original), (0, ours)];
-            let names = std::mem::take(&mut self.names);
-            let tally = Bench::among_originals(&mut self, pair)?;
+            let pair = [original, ours];
+            let tally = self.compare(pair)?;
             found.originals.push(self.execution(pair, &tally));
-            self.names = names;
             // Its phases are those of the operations that replay it.
-            let mut tally = self.compare([(0, ours), (1, replay)])?;
+            let mut tally = self.compare([ours, replay])?;
             profiles[0].push(std::mem::take(&mut tally.profiles[0]));
         }
         for (profiles, parts) in profiles.iter_mut().zip([originals, replays]) {
@@ -504,22 +508,14 @@ impl Bench {
         }
         let texts = self.texts.borrow();
         found.scopes = figures::scopes(&profiles[0], &profiles[1], &texts);
+        let uneven = figures::uneven(&profiles[1], &texts);
+        found.notes.extend(uneven.into_iter().map(|phase| {
+            format!("the phase \"{phase}\" is not in all of the replays: its times are not compared")
+        }));
         let labels = profiles.iter().flatten().flat_map(|one| one.phases.keys());
         found.texts = labels.map(|label| (*label, texts.shown(*label))).collect();
         found.pictured = profiles.map(|side| side.into_iter().next().unwrap_or_default());
         Ok(found)
-    }
-
-    /// Compares two originals, of which every name stands for itself.
-    fn among_originals(&mut self, pair: Compared<'_, '_>) -> Result<Tally, StoreError> {
-        let mut again = [Side::default(), Side::default()];
-        for (side, (_, part)) in again.iter_mut().zip(pair) {
-            side.add(part.recorded.folder)?;
-            side.strip(&self.sides[0].prefix);
-        }
-        let [ours, theirs] = &mut again;
-        self.names = Renaming::shared(ours, theirs, &mut self.texts.borrow_mut());
-        self.compare(pair)
     }
 }
 

@@ -104,10 +104,25 @@ fn leave_out(scope: &mut Scope) {
     });
 }
 
-/// Labels by the time at which the original enters them; none if nothing has a label.
+/// Some replays have this phase, and others do not: what it took has no median.
+fn is_uneven(label: u32, replays: &[Profile]) -> bool {
+    let having = replays.iter().filter(|one| one.phases.contains_key(&label)).count();
+    having > 0 && having < replays.len()
+}
+
+/// Phases that only some of the replays have, by name.
+pub(super) fn uneven(replays: &[Profile], texts: &Texts) -> Vec<String> {
+    let labels: BTreeSet<u32> = replays.iter().flat_map(|one| one.phases.keys().copied()).collect();
+    let uneven = labels.into_iter().filter(|label| is_uneven(*label, replays));
+    uneven.map(|label| texts.shown(label)).filter(|name| !name.is_empty()).collect()
+}
+
+/// Labels by the time at which the original enters them, of those that all replays have or none; none if
+/// nothing has a label.
 fn phases(originals: &[Profile], replays: &[Profile], texts: &Texts) -> Vec<u32> {
     let first: Vec<&Profile> = originals.iter().chain(replays).collect();
-    let labels: BTreeSet<u32> = first.iter().flat_map(|one| one.phases.keys().copied()).collect();
+    let labels = first.iter().flat_map(|one| one.phases.keys().copied());
+    let labels: BTreeSet<u32> = labels.filter(|label| !is_uneven(*label, replays)).collect();
     let start = |label: &u32| {
         let times = first.iter().filter_map(|one| Some(one.phases.get(label)?.times.span().0));
         times.map(|start| start as i128).next().unwrap_or(i128::MAX)

@@ -63,11 +63,6 @@ impl Side {
         Ok(())
     }
 
-    /// Takes a directory off all names.
-    pub fn strip(&mut self, prefix: &[u8]) {
-        self.prefix = prefix.to_vec();
-    }
-
     /// The deepest directory that all names are below.
     fn common(&self) -> Vec<u8> {
         let mut names = self.names.iter();
@@ -121,11 +116,6 @@ impl Renaming {
         if below <= plain {
             (original.prefix, replay.prefix) = (Vec::new(), Vec::new());
         }
-        Renaming::shared(original, replay, texts)
-    }
-
-    /// Of two sides whose prefixes are known.
-    pub fn shared(original: &Side, replay: &Side, texts: &mut Texts) -> Renaming {
         let (ours, theirs) = (original.without_prefix(), replay.without_prefix());
         let shared = ours.intersection(&theirs).map(|name| texts.id(name)).collect();
         Renaming { shared, ..Renaming::default() }
@@ -197,12 +187,6 @@ impl Renaming {
     /// The first of them.
     pub fn first_renamed(&self) -> Option<(u32, u32)> {
         self.first
-    }
-
-    /// Forgets all pairs: another run is compared.
-    pub fn forget(&mut self) {
-        (self.to, self.from) = (HashMap::new(), HashMap::new());
-        self.first = None;
     }
 }
 

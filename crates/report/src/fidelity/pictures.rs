@@ -38,10 +38,28 @@ pub fn html(found: &Fidelity) -> String {
     let body = element("section")
         .with(element("p").text(&found.verdict))
         .with(element("pre").preformatted(text.trim_end()))
+        .with(element("p").text(&pictured(found)))
         .with(figures(&pictures.views, &pictures.absent));
     let mut all = Markup::from(element("h1").text("Fidelity"));
     all.push(body);
     page("Fidelity – Parabench", all)
+}
+
+/// Which of several executions the pictures show, "" if there are no others.
+fn pictured(found: &Fidelity) -> String {
+    let first = |all: &[super::Execution]| match all {
+        [] => String::new(),
+        [one] => one.name.clone(),
+        [first, ..] => format!("{}, the first of {}", first.name, all.len()),
+    };
+    match found.originals.len() + found.replays.len() {
+        0..=2 => String::new(),
+        _ => format!(
+            "The figures above are medians. Pictures over time show single executions: {} (original) and {} (replay).",
+            first(&found.originals),
+            first(&found.replays)
+        ),
+    }
 }
 
 fn views(found: &Fidelity) -> Views {

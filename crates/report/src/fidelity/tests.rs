@@ -361,12 +361,16 @@ proptest! {
     }
 }
 
-/// A stored run of these events.
+/// A stored run of these events, of one label and one file.
 fn stored(dir: &Path, ranks: &[Vec<Event>]) -> Run {
+    stored_as(dir, ranks, "work", "data")
+}
+
+fn stored_as(dir: &Path, ranks: &[Vec<Event>], label: &str, file: &str) -> Run {
     let mut writer = crate::events::EventWriter::create(dir, &[]).unwrap();
     for (rank, events) in (0..).zip(ranks) {
         let origin = crate::events::Origin { rank, host: "h", cell: 0, repetition: 0 };
-        writer.rank(&origin, &["work"], &[b"data".as_slice()], events.iter()).unwrap();
+        writer.rank(&origin, &[label], &[file.as_bytes()], events.iter()).unwrap();
     }
     let info: EventsInfo = writer.finish().unwrap();
     Run {
@@ -412,7 +416,7 @@ fn stored_runs_are_compared_and_said_in_a_sentence() {
     let mut found = compare(&all[..2], &all[2..]).unwrap();
     assert_eq!(
         found.verdict,
-        "c differs from a in 1 of 100 operations (1 missing); it took 98.04 µs instead of 104.0 µs (-5.7 %; beyond the 4.8 % that 2 originals vary by)"
+        "c differs from a in 1 of 100 operations (1 missing); it took 98.04 µs instead of 104.0 µs (medians) (-5.7 %; beyond the 4.8 % that 2 originals vary by)"
     );
     assert_eq!(found.originals[1].differences.as_ref().unwrap().operations, 0);
     let gates = ["elapsed <= 6%", "elapsed <= 5%", "operations <= 0", "operations <= 1%"];
@@ -422,6 +426,33 @@ fn stored_runs_are_compared_and_said_in_a_sentence() {
     for part in ["class=\"picture wide\"", "Both time lines", "operations under way"] {
         assert!(html(&found).contains(part), "{part}");
     }
+}
+
+/// What is compared beside a replay changes nothing in what it differs in, and a phase that only some
+/// replays have passes no gate.
+#[test]
+fn replays_are_compared_each_for_itself() {
+    let dirs: Vec<_> = (0..3).map(|_| tempfile::tempdir().unwrap()).collect();
+    let names = [("work", "data"), ("work", "data"), ("other", "renamed")];
+    let runs: Vec<Run> = names
+        .iter()
+        .zip(&dirs)
+        .map(|((label, file), dir)| stored_as(dir.path(), &[writes(100, 10)], label, file))
+        .collect();
+    let all: Vec<Recorded<'_>> = ["a", "b", "c"]
+        .iter()
+        .zip(dirs.iter().zip(&runs))
+        .map(|(name, (dir, run))| Recorded { name, folder: dir.path(), run })
+        .collect();
+    let mut found = compare(&all[..1], &all[1..]).unwrap();
+    let differ = found.replays.iter().map(|one| one.differences.as_ref().unwrap().operations);
+    assert_eq!(differ.collect::<Vec<_>>(), [0, 0], "a file of another name stands for it");
+    let phases = found.scopes.iter().filter_map(|scope| scope.phase.as_deref());
+    assert_eq!(phases.count(), 0, "neither phase is in both replays");
+    assert!(found.notes.iter().any(|note| note.contains("\"other\" is not in all")));
+    found.judge(&[Gate::parse("other: elapsed <= 500%").unwrap()]);
+    assert_eq!(found.gates[0].verdict.words(), "fails");
+    assert!(html(&found).contains("b, the first of 2 (replay)"));
 }
 
 #[test]

@@ -62,7 +62,9 @@ fn elapsed(found: &Fidelity) -> String {
     let Some(figure) = figure else { return "how long the original took is unknown".into() };
     let [ours, theirs] = [figure.original, figure.replay].map(Option::unwrap_or_default);
     let time = |ns: f64| Measure::Time.format(ns, 4);
-    let took = format!("it took {} instead of {}", time(theirs), time(ours));
+    let several = found.originals.len() + found.replays.len() > 2;
+    let medians = if several { " (medians)" } else { "" };
+    let took = format!("it took {} instead of {}{medians}", time(theirs), time(ours));
     let Some(error) = figure.error_percent else { return took };
     let spread = figure.spread_percent.map_or_else(
         || "how far the original varies by itself is unknown".to_string(),
