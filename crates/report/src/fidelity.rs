@@ -510,7 +510,9 @@ impl Bench {
         found.scopes = figures::scopes(&profiles[0], &profiles[1], &texts);
         let uneven = figures::uneven(&profiles[1], &texts);
         found.notes.extend(uneven.into_iter().map(|phase| {
-            format!("the phase \"{phase}\" is not in all of the replays: its times are not compared")
+            format!(
+                "the phase \"{phase}\" is not in all of the replays: its times are not compared"
+            )
         }));
         let labels = profiles.iter().flatten().flat_map(|one| one.phases.keys());
         found.texts = labels.map(|label| (*label, texts.shown(*label))).collect();

@@ -86,6 +86,8 @@ pub enum Act<'a> {
         /// What it makes is there already.
         existing: bool,
     },
+    /// The next call asks whether a name is there, and nobody looks at the answer: it has to be.
+    Relies,
     /// Equal pieces of an open file are accessed, with as many calls as that takes.
     Pieces {
         /// The file.

@@ -10,12 +10,12 @@ use super::tally::{Subject, Tally};
 use super::task::{Bytes, Data, Whole};
 use super::words::{self, chosen};
 use super::{attributes, clearing, control, copy, files, lock, mpi_io, now, vector};
-use crate::backend::Backend;
+use crate::backend::{Act, Backend};
 use crate::buffer::Buffers;
 use crate::call::{Call, Fd};
 use crate::comm::Comm;
 use model::Op;
-use model::plan::{Function, Operand, Pc, Slot};
+use model::plan::{Function, NO_SLOT, Operand, Pc, Slot};
 use model::value::{Eval, EvalError};
 use std::ffi::CStr;
 
@@ -47,7 +47,12 @@ pub(super) fn perform<B: Backend>(
     match step.op {
         Op::Stat => on_name(step, env, io, |path| Call::Stat { path }),
         Op::Lstat => on_name(step, env, io, |path| Call::Lstat { path }),
-        Op::Lookup => on_name(step, env, io, |path| Call::Access { path }),
+        Op::Lookup => {
+            if B::REHEARSES && step.dst == NO_SLOT {
+                io.backend.rehearse(Act::Relies);
+            }
+            on_name(step, env, io, |path| Call::Access { path })
+        }
         Op::Mkdir => on_path(step, env, io, |path| Call::Mkdir { path }),
         Op::Rmdir => on_path(step, env, io, |path| Call::Rmdir { path }),
         Op::Readlink => on_name(step, env, io, |path| Call::Readlink { path }),

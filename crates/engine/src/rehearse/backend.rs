@@ -24,6 +24,8 @@ pub(super) struct Rehearsed {
     expects_missing: bool,
     /// What it makes may be there already.
     expects_existing: bool,
+    /// The next call that asks for a name needs it.
+    relies: bool,
 }
 
 impl Rehearsed {
@@ -38,6 +40,7 @@ impl Rehearsed {
             mpi_files: Vec::new(),
             expects_missing: false,
             expects_existing: false,
+            relies: false,
         }
     }
 
@@ -63,7 +66,8 @@ impl Rehearsed {
         match call.names() {
             Names::None => {}
             Names::One { path, .. } if matches!(call, Call::Access { .. }) => {
-                self.set_up_name(path, false, directory);
+                let relies = std::mem::take(&mut self.relies);
+                self.set_up_name(path, relies, directory);
                 self.asked(path);
             }
             Names::One { path, .. } | Names::Link { path, .. } => {
@@ -82,8 +86,8 @@ impl Rehearsed {
         }
     }
 
-    /// Who asks whether a file is there does not rely on it: it is not, unless the program made or
-    /// used it. Files from before can make the answer another one.
+    /// Who asks whether a file is there, and looks at the answer, does not rely on it: it is not, unless the
+    /// program made or used it. Files from before can make the answer another one.
     fn asked(&mut self, path: &CStr) {
         let name = self.name(path.to_bytes()).into_owned();
         let missing = self.stage.fs.borrow().number(&name) == Err(libc::ENOENT);
@@ -386,6 +390,10 @@ impl Backend for Rehearsed {
             }
             Act::Expecting { missing, existing } => {
                 (self.expects_missing, self.expects_existing) = (missing, existing);
+                0
+            }
+            Act::Relies => {
+                self.relies = true;
                 0
             }
             Act::Pieces { fd, run, write } => self.pieces(Some(fd), &run, write),

@@ -112,6 +112,7 @@ impl Fold {
         let line = self.explain.clone().map(|line| self.in_part(line));
         let log = Rc::new(log);
         let (folded, proof) = proved(&log, options);
+        let folded = marked(folded, &proof, self.approx);
         if let Some(line) = line {
             explain::explain(&log, &run, &folded, &line)?;
             return Ok(Exit::Success);
@@ -127,8 +128,7 @@ impl Fold {
             None => console::print_program(&folded.text)?,
         }
         say(&folded, &proof, self.approx);
-        let is_good = self.approx.map_or(proof.is_lossless(), |bound| proof.is_within(bound));
-        Ok(if is_good { Exit::Success } else { Exit::Failed })
+        Ok(if is_good(&proof, self.approx) { Exit::Success } else { Exit::Failed })
     }
 
     /// The map takes the place of an older one only, and of that if asked, and not of the program.
@@ -213,6 +213,25 @@ fn proved(log: &Rc<Log>, options: Options) -> (Rc<Folded>, folding::Proof) {
     })
 }
 
+/// The program does what was asked for: the same as the run, or nearly.
+fn is_good(proof: &folding::Proof, approx: Option<f64>) -> bool {
+    approx.map_or(proof.is_lossless(), |bound| proof.is_within(bound))
+}
+
+/// The program, with a line in its head if it does not do what the run did: who gets the file has not seen
+/// what was said when it was made.
+fn marked(folded: Rc<Folded>, proof: &folding::Proof, approx: Option<f64>) -> Rc<Folded> {
+    if is_good(proof, approx) {
+        return folded;
+    }
+    let mut folded = Rc::unwrap_or_clone(folded);
+    let (differ, whole) = (differing(proof), counted(proof.operations));
+    let line = format!("# Not the same as the run, which has {whole}: {differ}.\n");
+    let head = folded.text.find('\n').map_or(0, |end| end + 1);
+    folded.text.insert_str(head, &line);
+    Rc::new(folded)
+}
+
 /// Writes the lists that stand beside a program. Those of the one whose place it takes are no longer
 /// read by any.
 pub(super) fn write_lists(out: &Path, data: Option<&Included>, force: bool) -> Result<()> {
@@ -252,7 +271,9 @@ pub(super) fn translated(
     let options = Options { think, head, name, data, ..Options::default() };
     let folded = fold::fold(&log, &options);
     let (log, folded) = (Rc::new(log), Rc::new(folded));
-    say(&folded, &folding::prove(&log, &folded, None), None);
+    let proof = folding::prove(&log, &folded, None);
+    let folded = marked(folded, &proof, None);
+    say(&folded, &proof, None);
     let ranks = log.ranks.len() as u32;
     let Folded { text, data, .. } = Rc::unwrap_or_clone(folded);
     Ok(Translated { text, data: data.map(|(data, _)| data), ranks })
@@ -285,6 +306,12 @@ fn file_name(out: Option<&Path>) -> Option<String> {
 /// `1 operation`, `2 operations`
 fn counted(count: u64) -> String {
     format!("{count} operation{}", if count == 1 { "" } else { "s" })
+}
+
+/// `1 operation differs`, `2 operations differ`
+fn differing(proof: &folding::Proof) -> String {
+    let differences = proof.tally.differences();
+    format!("{} {}", counted(differences), if differences == 1 { "differs" } else { "differ" })
 }
 
 /// `typical`, `exact`, `none`, `drawn`, `scale=0.5`
@@ -415,9 +442,7 @@ fn say(folded: &Folded, proof: &folding::Proof, approx: Option<f64>) {
         console::note(&format!("{what}; within {} % differ {kinds}{adopted}", percent(bound)));
         proof.tally.lines().iter().for_each(|line| console::note(line));
     } else {
-        let differences = proof.tally.differences();
-        let verb = if differences == 1 { "differs" } else { "differ" };
-        let mut text = format!("{what}; {} {verb}", counted(differences));
+        let mut text = format!("{what}; {}", differing(proof));
         if let Some(first) = &proof.first {
             text.push_str(&format!(
                 "; the first: rank {}, operation {}: {} in the run, {} of the program",

@@ -290,6 +290,11 @@ fn a_program_that_differs_is_not_called_lossless() {
     let scene = Scene::new().file("app.strace", log);
     scene.parabench("import app.strace -o r --all").exits(0);
     scene.parabench("fold r -o x.ppl").exits(1).err_has("1 operation differs").err_has("EIO");
+    assert!(
+        scene.text("x.ppl").contains(
+            "\n# Not the same as the run, which has 2 operations: 1 operation differs.\n"
+        )
+    );
 }
 
 #[test]

@@ -76,6 +76,22 @@ fn a_file_that_is_too_short_is_said_to_be_that_and_verified_data_is_not_offered(
     assert!(!run.err.contains("--prepare"), "{}", run.err);
 }
 
+/// Who takes the answer asks; who does not relies on it.
+#[test]
+fn names_that_are_looked_up_are_made_unless_the_answer_is_taken() {
+    let text = "lookup(\"a\"); $there = lookup(\"b\"); if ($there) read(\"b\");";
+    let scene = Scene::new().file("x.ppl", text);
+    scene
+        .parabench("prepare x.ppl --dir d --dry-run")
+        .exits(0)
+        .out_has("a: file, 0 B\nmissing: 0 directories and 1 file,");
+    scene
+        .parabench("run x.ppl --prepare")
+        .exits(1)
+        .out_has("1 x lookup ENOENT")
+        .out_has("rank 0, b,");
+}
+
 #[test]
 fn names_that_are_expected_to_be_missing_are_not_made() {
     let scene = Scene::new().file(
