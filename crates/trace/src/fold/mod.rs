@@ -16,6 +16,7 @@ mod arguments;
 mod barriers;
 pub mod before;
 mod bursts;
+mod cubes;
 mod ends;
 pub mod events;
 pub mod expr;

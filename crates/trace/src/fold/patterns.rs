@@ -8,11 +8,13 @@
 //! The first pattern that a rank uses is the first one that the others use, and so on. Extents are
 //! folded as operations are.
 
+use super::cubes;
 use super::lists;
 use super::log::{Log, Logged};
 use super::loops::{Folder, Node};
 use super::ranks::{Item, unify};
 use super::shape::{Interner, Shape};
+use model::pattern::Multipartition;
 use model::run::EventExtents;
 use std::collections::HashMap;
 
@@ -43,8 +45,23 @@ struct Pattern {
     level: Option<u8>,
     /// All ranks move the same.
     same: bool,
-    /// The extents of all ranks.
-    body: Vec<Item>,
+    /// What the extents are.
+    extents: Extents,
+}
+
+/// The extents of all ranks.
+#[derive(Debug)]
+pub enum Extents {
+    /// The cells of a cube, for any number of ranks that has some.
+    Cube(Multipartition),
+    /// Statements of a generator.
+    Body(Vec<Item>),
+}
+
+impl Default for Extents {
+    fn default() -> Extents {
+        Extents::Body(Vec::new())
+    }
 }
 
 impl Patterns {
@@ -71,7 +88,7 @@ impl Patterns {
         }
         patterns.all.truncate(PATTERNS_MAX);
         for pattern in &mut patterns.all {
-            pattern.body = pattern.body(log, shapes);
+            pattern.extents = pattern.extents(log, shapes);
             let first = pattern.entries[0].1;
             pattern.same = pattern.entries.iter().all(|(_, entry)| *entry == first)
                 && pattern.entries.len() == log.ranks.len();
@@ -94,8 +111,8 @@ impl Patterns {
     }
 
     /// Their levels and extents, over all ranks.
-    pub fn bodies(&self) -> impl Iterator<Item = (Option<u8>, &[Item])> {
-        self.all.iter().map(|pattern| (pattern.level, &pattern.body[..]))
+    pub fn levels(&self) -> impl Iterator<Item = (Option<u8>, &Extents)> {
+        self.all.iter().map(|pattern| (pattern.level, &pattern.extents))
     }
 
     /// Their names, and which entries of the run's table they are, by rank.
@@ -106,6 +123,16 @@ impl Patterns {
 }
 
 impl Pattern {
+    fn extents(&self, log: &Log, shapes: &mut Interner<Shape>) -> Extents {
+        let of_rank = |(_, entry): &(u32, u32)| &log.extents[*entry as usize - 1];
+        let all_ranks = self.entries.iter().map(|(rank, _)| *rank).eq(0..log.ranks.len() as u32);
+        let members: Vec<&EventExtents> = self.entries.iter().map(of_rank).collect();
+        match cubes::cube(&members).filter(|_| all_ranks) {
+            Some(cube) => Extents::Cube(cube),
+            None => Extents::Body(self.body(log, shapes)),
+        }
+    }
+
     fn body(&self, log: &Log, shapes: &mut Interner<Shape>) -> Vec<Item> {
         let mut trees = vec![Vec::new(); log.ranks.len()];
         for (rank, entry) in &self.entries {

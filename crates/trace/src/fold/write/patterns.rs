@@ -1,7 +1,8 @@
 //! Definitions of patterns, as text.
 
+use super::super::cubes;
 use super::super::expr::listed;
-use super::super::patterns::name;
+use super::super::patterns::{Extents, name};
 use super::super::ranks::{Item, Spread};
 use super::data::{LongLists, definition};
 use super::{Lines, Writer};
@@ -10,17 +11,19 @@ impl Writer<'_> {
     /// `define pattern "extents" { repeat $i 3 extent($i * 16k + $$grank * 4k, 4k); }`
     pub(super) fn patterns(&mut self, data: &mut Option<LongLists>) -> Lines {
         let shaper = self.shaper;
-        let bodies = (0..).zip(shaper.patterns.bodies());
-        bodies.map(|(number, (level, body))| self.pattern(number, level, body, data)).collect()
+        let all = (0..).zip(shaper.patterns.levels());
+        all.map(|(number, (level, extents))| {
+            let level = level.map_or(String::new(), |level| format!("level {level} "));
+            let what = match extents {
+                Extents::Cube(cube) => format!("= {};", cubes::written(cube)),
+                Extents::Body(body) => self.generator(number, body, data),
+            };
+            format!("define pattern \"{}\" {level}{what}", name(number))
+        })
+        .collect()
     }
 
-    fn pattern(
-        &mut self,
-        number: u32,
-        level: Option<u8>,
-        body: &[Item],
-        data: &mut Option<LongLists>,
-    ) -> String {
+    fn generator(&mut self, number: u32, body: &[Item], data: &mut Option<LongLists>) -> String {
         // A pattern reads no lists of the program: it has its own.
         let tables = std::mem::take(&mut self.tables);
         let mut lines = self.body(body);
@@ -33,8 +36,7 @@ impl Writer<'_> {
         // All ranks use it, as the group that the program begins with.
         let text = lines.join("\n").replace("$$rank", "$$grank").replace("$$size", "$$gsize");
         let text = text.replace("master", "if ($$grank == 0)");
-        let level = level.map_or(String::new(), |level| format!("level {level} "));
-        format!("define pattern \"{}\" {level}{{\n{text}\n}}", name(number))
+        format!("{{\n{text}\n}}")
     }
 
     /// `extent($i * 16k, 4k);`
