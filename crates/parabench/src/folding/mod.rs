@@ -13,4 +13,5 @@ pub use asked::{Asked, Line, Stands, stands};
 pub use compare::OF_LINE_MAX;
 pub use proof::{Difference, Proof, prove, shown};
 pub use read::read;
+pub use sites::untold_options;
 pub use stretch::{for_ranks, scaled};

@@ -1,11 +1,12 @@
 //! What the program of a run says at places that events refer to.
 
 use model::Op;
+use model::op::ParamKind;
 use model::plan::Span;
 use model::run::{ProgramFile, Run};
 use ppl::ast::{Ast, Expr, ExprId, List, Stmt};
 use ppl::source::{FileId, NoIncludes, Sources};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use trace::fold::log::flags_of_text;
 use trace::fold::told::{Told, Way, flags_of_mpi_mode};
 
@@ -31,6 +32,29 @@ pub fn told(run: &Run) -> HashMap<u32, Told> {
     });
     sites.collect()
 }
+
+/// Options of `with` in the program that its folded one lacks, because events do not tell them.
+pub fn untold_options(run: &Run) -> BTreeSet<String> {
+    let mut all = BTreeSet::new();
+    for file in &run.run.program.files {
+        let mut sources = Sources::default();
+        let (root, _) = sources.add(&file.name, file.text.clone().into_bytes());
+        let (ast, _) = ppl::parse(&mut sources, root, &mut NoIncludes);
+        let options = ast.stmts.iter().filter_map(|stmt| match stmt {
+            Stmt::With(options, _) => Some(ast.exprs_in(*options)),
+            _ => None,
+        });
+        all.extend(options.flatten().filter_map(|option| match ast.expr(option) {
+            Expr::Named(name, _) => Some(ast.names.text(name).to_string()),
+            _ => None,
+        }));
+    }
+    all.retain(|name| !TOLD_OPTIONS.contains(&name.as_str()));
+    all
+}
+
+/// Options of `with` that operations or the text of the program tell.
+const TOLD_OPTIONS: [&str; 3] = ["comm", "dir", "expect"];
 
 /// A file of the program.
 struct Text<'a> {
@@ -76,7 +100,14 @@ impl Text<'_> {
     fn told(&self, op: Op, args: List, levels: &HashMap<String, u8>) -> Told {
         let texts: Vec<&str> = self.ast.exprs_in(args).filter_map(|id| self.text(id)).collect();
         let second = || self.ast.exprs_in(args).nth(1).and_then(|id| self.text(id));
-        let mut told = Told::default();
+        let mut told = Told { arguments: self.ast.exprs_in(args).count(), ..Told::default() };
+        let words = op.row().params.iter().filter_map(|param| match param.kind {
+            ParamKind::Word(words) => Some(words),
+            _ => None,
+        });
+        for (told, words) in told.words.iter_mut().zip(words) {
+            *told = words.iter().copied().find(|word| texts.contains(word));
+        }
         match op {
             Op::Fopen => told.flags = second().and_then(flags_of_text),
             Op::Pfopen => told.flags = second().and_then(flags_of_mpi_mode),

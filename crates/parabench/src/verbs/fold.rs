@@ -108,7 +108,9 @@ impl Fold {
         let name = file_name(self.out.as_deref());
         let (split, data) = (self.split_name(), self.data_name());
         let (think, approx, steady) = (self.think, self.approx, false);
-        let options = Options { think, head, name, split, data, approx, steady, late: false };
+        let ranks = self.ranks;
+        let options =
+            Options { think, head, name, split, data, approx, steady, late: false, ranks };
         let line = self.explain.clone().map(|line| self.in_part(line));
         let log = Rc::new(log);
         let (folded, proof) = proved(&log, options);
@@ -403,8 +405,13 @@ fn head(run: &Run, log: &Log) -> Vec<String> {
             "Pauses count from start to start, with the time that the operations took.".into()
         }));
     }
+    let untold: Vec<String> = folding::untold_options(run).into_iter().collect();
+    head.extend((!untold.is_empty()).then(|| {
+        let untold = untold.join(", ");
+        format!("Without these options of the program, which events do not tell: {untold}.")
+    }));
     let by_chance = log.ranks.iter().flatten().filter(|entry| log.lies_anywhere(entry)).count();
-    head.extend((by_chance > 0).then(|| {
+    head.extend((by_chance > 0 && log.ranks.len() > 1).then(|| {
         format!("Several ranks append to the same files: where these {by_chance} writes lie is left to chance.")
     }));
     head.extend(log.tells_transfers_of_mpi_io().then(|| {

@@ -88,6 +88,47 @@ fn a_program_that_names_ranks_says_how_many() {
     assert!(!folded.out.contains("assert"), "{}", folded.out);
 }
 
+/// Words and parts of files are those of the program whose run is folded: events do not hold them.
+#[test]
+fn words_of_the_program_are_kept() {
+    let lines = [
+        "flock($f, \"exclusive\", \"try\");",
+        "flock($f, \"unlock\");",
+        "fallocate($f, 4k, 16k, \"punch\");",
+        "fadvise($f, 0, 0, \"dontneed\");",
+        "copy(\"a\", \"b\", 16k, 32k, 8k);",
+        "copy(\"a\", \"c\", 20k);",
+        "copy(\"a\", \"d\");",
+    ];
+    let program = format!(
+        "write(\"a\", 64k); write(\"b\", 1k); $f = fopen(\"a\", \"r+\"); {}",
+        lines.join(" ")
+    );
+    let scene = ran(&program, "-n 1");
+    let text = folded(&scene, "r").replace("$file", "$f");
+    for line in lines {
+        assert!(text.contains(line), "{line}:\n{text}");
+    }
+    let said = scene.parabench("fold r").exits(0).err.clone();
+    assert!(!said.contains("words"), "{said}");
+}
+
+/// Events do not tell how an operation was made, only what it did: who measures with the program is told.
+#[test]
+fn options_that_events_do_not_hold_are_named() {
+    let program = "with (direct=true, expect=\"ENOENT\") { write(\"a\", 64k); stat(\"b\"); }
+         with (transfer=4k, direct=true) read(\"a\");";
+    let text = folded(&ran(program, "-n 1"), "r");
+    assert!(
+        text.contains(
+            "# Without these options of the program, which events do not tell: direct, transfer.\n"
+        ),
+        "{text}"
+    );
+    let text = folded(&ran("with (expect=\"ENOENT\") stat(\"b\");", "-n 1"), "r");
+    assert!(!text.contains("options"), "{text}");
+}
+
 #[test]
 fn of_a_long_command_the_head_has_the_beginning() {
     let scene = Scene::new();

@@ -61,8 +61,7 @@ impl Alike<'_> {
                 Arg::Named | Arg::Bytes | Arg::Keyed(_) | Arg::Further | Arg::List => {
                     numbers.extend(left.next());
                 }
-                Arg::Handle(_) | Arg::Flags(_) | Arg::Pattern(_) | Arg::Mode(_) | Arg::Fixed(_) => {
-                }
+                Arg::Handle(_) | Arg::Flags(_) | Arg::Pattern(_) | Arg::Mode(_) | Arg::Word(_) => {}
             }
         }
         let shape = self.shapes.number(Shape::Op(nameless(&statement)));
@@ -97,7 +96,7 @@ pub fn kinds(shape: &Shape, names: &Names) -> Vec<NumberKind> {
             Arg::Named => (1, NumberKind::Name),
             Arg::Bytes | Arg::Keyed(_) | Arg::List => (1, NumberKind::Bytes),
             Arg::Further => (1, NumberKind::Count),
-            Arg::Handle(_) | Arg::Flags(_) | Arg::Pattern(_) | Arg::Mode(_) | Arg::Fixed(_) => {
+            Arg::Handle(_) | Arg::Flags(_) | Arg::Pattern(_) | Arg::Mode(_) | Arg::Word(_) => {
                 (0, NumberKind::Count)
             }
         };

@@ -2,7 +2,7 @@
 
 use super::log::{Log, Logged};
 use super::shape::Arg;
-use super::told::Way;
+use super::told::Told;
 use crate::strace::O_DIRECTORY;
 use model::Event;
 use model::Op;
@@ -40,8 +40,8 @@ pub struct Arguments<'a> {
     pub entry: &'a Logged,
     /// Which.
     pub op: Op,
-    /// Who moves its bytes by MPI-IO.
-    pub way: Way,
+    /// What the program's text tells of it.
+    pub told: Told,
     /// What its name stands for is a directory, as far as the run tells.
     pub is_directory: bool,
     /// Numbers so far.
@@ -62,7 +62,7 @@ impl Arguments<'_> {
                     flags => flags,
                 }))
             }
-            ParamKind::Size if self.op == Op::Copy => {}
+            ParamKind::Size | ParamKind::Offset if self.op == Op::Copy => self.part(param.name)?,
             ParamKind::Size | ParamKind::Offset if self.op == Op::Freflink => {
                 self.shared(param.name)?;
             }
@@ -77,20 +77,20 @@ impl Arguments<'_> {
             ParamKind::Offset if self.op == Op::Fallocate => {
                 self.bytes(event.offset_bytes, Arg::Bytes)?;
             }
-            ParamKind::Collective => self.args.extend(self.way.shown().map(Arg::Fixed)),
-            ParamKind::Word(_) if event.flags & FLAG_KEEPS_SIZE != 0 => {
-                self.args.push(Arg::Fixed("\"keep\""));
+            ParamKind::Collective => self.args.extend(self.told.way.shown().map(Arg::Word)),
+            ParamKind::Word(_) if self.word(param).is_some() => {
+                self.args.extend(self.word(param).map(Arg::Word));
             }
             _ if default.is_some() => {}
             ParamKind::Mode => return Some(self.mode()),
             // Those that were set have one name, those that were not there another.
             ParamKind::Attribute if errno::name(event.errno) == "ENODATA" => {
-                return self.guess("\"user.absent\"");
+                return self.guess(Arg::Word("user.absent"));
             }
-            ParamKind::Attribute => return self.guess("\"user.name\""),
+            ParamKind::Attribute => return self.guess(Arg::Word("user.name")),
             ParamKind::Word(words) => match words.first() {
-                Some(&"shared") => return self.guess("\"exclusive\""),
-                _ => return self.guess("\"normal\""),
+                Some(&"shared") => return self.guess(Arg::Word("exclusive")),
+                _ => return self.guess(Arg::Word("normal")),
             },
             _ => return None,
         }
@@ -109,6 +109,23 @@ impl Arguments<'_> {
         }
         let follows = self.op.row().params.get(self.args.len()).is_some_and(|it| it.name == name);
         self.bytes(bytes, if follows { Arg::Bytes } else { Arg::Keyed(name) })
+    }
+
+    /// The part of a file that is copied, as far as the program names one.
+    fn part(&mut self, name: &'static str) -> Option<()> {
+        let Event { requested_bytes, from_bytes, offset_bytes, .. } = self.entry.event;
+        match name {
+            _ if self.args.len() >= self.told.arguments => Some(()),
+            "n" => self.bytes(requested_bytes, Arg::Bytes),
+            "from_off" => self.bytes(from_bytes, Arg::Bytes),
+            _ => self.bytes(offset_bytes, Arg::Bytes),
+        }
+    }
+
+    /// The word of a parameter, as far as it is known.
+    fn word(&self, param: &Param) -> Option<&'static str> {
+        let keeps = (self.entry.event.flags & FLAG_KEEPS_SIZE != 0).then_some("keep");
+        self.told.word(self.op, param).or(keeps)
     }
 
     /// What a file shares with another one: nothing is written where that is all of it.
@@ -152,8 +169,8 @@ impl Arguments<'_> {
         told.is_none()
     }
 
-    fn guess(&mut self, text: &'static str) -> Option<bool> {
-        self.args.push(Arg::Fixed(text));
+    fn guess(&mut self, arg: Arg) -> Option<bool> {
+        self.args.push(arg);
         Some(true)
     }
 }

@@ -57,6 +57,7 @@ pub use write::{Fixed, Included, Uneven};
 use approx::Bound;
 use barriers::Barriers;
 use bursts::Bursts;
+use model::Op;
 use model::rehearsal::Expected;
 use order::Order;
 use shape::Shaper;
@@ -79,6 +80,8 @@ pub struct Options {
     pub name: Option<String>,
     /// Every phase is a file of its own; what their names begin with.
     pub split: Option<String>,
+    /// For how many ranks it is; `None`: those of the log.
+    pub ranks: Option<u32>,
     /// The file beside the program that long lists stand in; `None`: they stand in the program.
     pub data: Option<String>,
 }
@@ -217,11 +220,16 @@ fn with_bursts(
 }
 
 /// "Run it: parabench run app.ppl -n 4 --prepare".
-fn how_to_run(options: &Options, ranks: usize, expects: bool) -> String {
+fn how_to_run(options: &Options, log: &Log, expects: bool) -> String {
     let name = options.name.as_deref().unwrap_or("FILE");
-    let ranks = if ranks > 1 { format!(" -n {ranks}") } else { String::new() };
+    let ranks = match options.ranks.map_or(log.ranks.len(), |ranks| ranks as usize) {
+        1 => String::new(),
+        ranks => format!(" -n {ranks}"),
+    };
+    let mut all = log.ranks.iter().flatten();
+    let mpi = if all.any(|entry| entry.op().is_some_and(Op::is_mpi_io)) { " --mpi" } else { "" };
     let prepare = if expects { " --prepare" } else { "" };
-    format!("Run it: parabench run {name}{ranks}{prepare}")
+    format!("Run it: parabench run {name}{ranks}{mpi}{prepare}")
 }
 
 /// The program, whether ranks meet in it under a condition, and which long pauses could be kept that
@@ -269,7 +277,7 @@ fn ordered(log: &Log, options: &Options, order: &Order, bursts: Bursts) -> (bool
         head.push(format!("Ranks began up to {apart} apart, which is left out as chance."));
     }
     let before = before(log);
-    head.push(how_to_run(options, log.ranks.len(), !before.is_empty()));
+    head.push(how_to_run(options, log, !before.is_empty()));
     let write::Written { text, mut parts, data, params, fixed, uneven, mixed_places } =
         writer.program(&items, &head, files);
     let (text, _) = ppl::format(&text);

@@ -10,6 +10,7 @@
 use super::alike::{Alike, NumberKind, kinds};
 use super::approx::{Bound, Near};
 use super::arguments::{self, Arguments};
+use super::before::before;
 use super::bursts::{BETWEEN, Bursts, PAUSE, Pauses, joined};
 use super::ends::Ends;
 use super::log::{Log, Logged, O_RDWR, O_WRONLY, needs_writing, takes_handle};
@@ -26,6 +27,7 @@ use model::Op;
 use model::errno;
 use model::event::{FLAG_AT_POSITION, FLAG_FROM_POSITION, NO_ID};
 use model::op::{ParamKind, Part as OpPart};
+use model::rehearsal::Thing;
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
@@ -98,8 +100,8 @@ pub enum Arg {
     Pattern(u32),
     /// Permissions of a file.
     Mode(u16),
-    /// Text as it is.
-    Fixed(&'static str),
+    /// A word in quotes.
+    Word(&'static str),
 }
 
 /// Gives equal things the same number.
@@ -142,12 +144,13 @@ struct Instance {
 }
 
 impl Instance {
-    /// Flags for a rank that opens it once more.
-    fn adopting(self) -> u32 {
+    /// Flags for a rank that opens it once more. `there`: the file holds data from before.
+    fn adopting(self, there: bool) -> u32 {
+        let makes = if there { 0 } else { O_CREAT };
         match (self.flags, self.reads, self.writes) {
             (Some(flags), ..) => flags & !(O_CREAT | O_EXCL | O_TRUNC),
-            (None, true, true) => O_RDWR | O_CREAT,
-            (None, false, true) => O_WRONLY | O_CREAT,
+            (None, true, true) => O_RDWR | makes,
+            (None, false, true) => O_WRONLY | makes,
             _ => 0,
         }
     }
@@ -166,6 +169,8 @@ pub struct Shaper<'a> {
     /// Names of which a label consists, outermost first, by label.
     labels: Vec<Vec<u32>>,
     instances: HashMap<u32, Instance>,
+    /// Names of files that hold data from before, if the log does not tell how some were opened.
+    filled: HashSet<u32>,
     /// Operations on whole files that begin elsewhere than at 0, with the names' templates.
     placed: HashSet<(u8, u32)>,
     /// Names of directories.
@@ -209,6 +214,10 @@ impl<'a> Shaper<'a> {
         let template = |path: u32| names.of.get(path as usize).map_or(NO_ID, |name| name.0);
         let placed = placed.map(|entry| (entry.event.op, template(entry.event.path))).collect();
         let (instances, directories) = (instances(log), arguments::directories(log));
+        let filled = match instances.values().any(|instance| instance.flags.is_none()) {
+            true => filled(log),
+            false => HashSet::new(),
+        };
         let mut shapes = Interner::default();
         let barrier = shapes.number(Shape::Barrier);
         debug_assert_eq!(barrier, BARRIER);
@@ -229,6 +238,7 @@ impl<'a> Shaper<'a> {
             known,
             labels,
             instances,
+            filled,
             placed,
             directories,
             lifetimes,
@@ -425,7 +435,8 @@ impl<'a> Shaper<'a> {
     /// The rank opens a file that it has not opened in the log, outside of every label.
     fn adopt(&mut self, making: &mut Making, entry: &Logged) {
         making.leave(0, &mut self.alike());
-        let flags = self.instances.get(&entry.details.instance).map_or(0, |i| i.adopting());
+        let there = self.filled.contains(&entry.event.path);
+        let flags = self.instances.get(&entry.details.instance).map_or(0, |i| i.adopting(there));
         let Some((template, numbers)) = self.name(entry.event.path) else { return };
         let variable = making.take(entry.details.instance);
         // Nobody knows who else would open a file of MPI now.
@@ -458,9 +469,9 @@ impl<'a> Shaper<'a> {
         entry: &Logged,
     ) -> Option<(Statement, Vec<i64>)> {
         let told = self.log.told(entry);
-        let (way, numbers, args) = (told.way, Vec::new(), Vec::new());
+        let (numbers, args) = (Vec::new(), Vec::new());
         let is_directory = self.directories.contains(&entry.event.path);
-        let mut making_args = Arguments { entry, op, way, is_directory, numbers, args };
+        let mut making_args = Arguments { entry, op, told, is_directory, numbers, args };
         let mut paths = [entry.event.path, entry.event.path2].into_iter();
         let closes = matches!(op, Op::Fclose | Op::Pfclose);
         let alone = op == Op::Syncfs && entry.details.instance == NO_ID;
@@ -561,6 +572,14 @@ fn instances(log: &Log) -> HashMap<u32, Instance> {
         }
     }
     all
+}
+
+fn filled(log: &Log) -> HashSet<u32> {
+    let ids: HashMap<&[u8], u32> = log.paths.iter().map(Vec::as_slice).zip(0..).collect();
+    let has_data =
+        |thing: &Thing| matches!(thing, Thing::File { size_bytes, .. } if *size_bytes > 0);
+    let before = before(log).into_iter().filter(|expected| has_data(&expected.what));
+    before.filter_map(|expected| ids.get(&expected.path[..]).copied()).collect()
 }
 
 /// Text of a template with these numbers in it.

@@ -16,14 +16,14 @@ const TOGETHER: f64 = 0.01;
 const TOGETHER_NS: u64 = 1_000_000;
 /// And siblings within this one, which a process takes to start: which of them is first is chance.
 const SIBLINGS_NS: u64 = 10 * TOGETHER_NS;
+/// And ranks of Parabench, which leave a barrier together, within this one: more ranks than processors wait for
+/// their turns.
+const OWN_NS: u64 = 50 * TOGETHER_NS;
 
 /// How far apart ranks began that are to begin together, if longer than usual, nanoseconds: those whose
-/// processes were all started by one that is no rank, such as `mpirun`, and which are at work side by side.
+/// processes were all started by one that is no rank, such as `mpirun`, or by Parabench, and which are at work
+/// side by side.
 pub fn chance_ns(log: &Log) -> Option<u64> {
-    let mut own = log.processes.iter().filter(|process| !process.ranks.is_empty());
-    let parent = own.next()?.parent?;
-    let mut all = log.processes.iter().filter(|process| !process.ranks.is_empty());
-    let alike = all.all(|process| process.parent == Some(parent) && process.ranks.len() == 1);
     let span = |rank: &Events| {
         let last_ns = rank.iter().map(|entry| entry.event.end_ns).max()?;
         Some((rank.first()?.event.start_ns, last_ns))
@@ -32,8 +32,21 @@ pub fn chance_ns(log: &Log) -> Option<u64> {
     let (firsts, lasts) = (spans.iter().map(|span| span.0), spans.iter().map(|span| span.1));
     let (first, latest) = (firsts.clone().min()?, firsts.max()?);
     let apart_ns = latest - first;
-    let chance = alike && apart_ns <= SIBLINGS_NS && lasts.min()? > latest;
+    let within_ns = match log.imported {
+        true if are_siblings(log) => SIBLINGS_NS,
+        true => 0,
+        false => OWN_NS,
+    };
+    let chance = apart_ns <= within_ns && lasts.min()? > latest;
     (chance && apart_ns > TOGETHER_NS).then_some(apart_ns)
+}
+
+/// One process that is no rank has started those of all ranks.
+fn are_siblings(log: &Log) -> bool {
+    let mut own = log.processes.iter().filter(|process| !process.ranks.is_empty());
+    let Some(Some(parent)) = own.next().map(|first| first.parent) else { return false };
+    let mut all = log.processes.iter().filter(|process| !process.ranks.is_empty());
+    all.all(|process| process.parent == Some(parent) && process.ranks.len() == 1)
 }
 
 /// By rank: when it begins after the first one, microseconds. Empty if all begin together.
@@ -164,7 +177,7 @@ mod tests {
             (vec![rank(0, 1), rank(80, 100)], Think::None, vec![]),
             (vec![], Think::Typical, vec![]),
         ] {
-            let log = Log { ranks, ..Log::default() };
+            let log = Log { ranks, imported: true, ..Log::default() };
             assert_eq!(starts(&log, think), expected);
         }
     }
@@ -192,9 +205,13 @@ mod tests {
             (child, [(0, 40), (4, 40)], vec![0, 4_000]),
         ] {
             let ranks = spans.map(|(start, end)| rank(start, end)).to_vec();
-            let log = Log { ranks, processes, ..Log::default() };
+            let log = Log { ranks, processes, imported: true, ..Log::default() };
             assert_eq!(starts(&log, Think::Typical), expected, "{spans:?}");
             assert_eq!(chance_ns(&log).is_some(), expected.is_empty());
+        }
+        for (start_ms, expected) in [(14, vec![]), (60, vec![0, 60_000])] {
+            let log = Log { ranks: vec![rank(0, 90), rank(start_ms, 90)], ..Log::default() };
+            assert_eq!(starts(&log, Think::Typical), expected, "ranks of Parabench, {start_ms}");
         }
     }
 

@@ -3,6 +3,7 @@
 use super::log::{Log, Logged, O_RDWR, O_WRONLY};
 use crate::strace::{O_APPEND, O_CREAT, O_EXCL};
 use model::Op;
+use model::op::{Param, ParamKind};
 
 /// What is told of the operations of a place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,6 +16,10 @@ pub struct Told {
     pub level: Option<u8>,
     /// Each rank is alone in it: `with (comm="self")`.
     pub alone: bool,
+    /// Its words, by parameter that takes one: `flock($h, "shared", "try")`.
+    pub words: [Option<&'static str>; 2],
+    /// Number of its arguments.
+    pub arguments: usize,
 }
 
 /// Who moves a number of bytes by MPI-IO, and where.
@@ -42,14 +47,24 @@ impl Way {
         }
     }
 
-    /// The word, in quotes.
+    /// The word.
     pub fn shown(self) -> Option<&'static str> {
         match self {
             Way::Independent => None,
-            Way::All => Some("\"all\""),
-            Way::Shared => Some("\"shared\""),
-            Way::Ordered => Some("\"ordered\""),
+            Way::All => Some("all"),
+            Way::Shared => Some("shared"),
+            Way::Ordered => Some("ordered"),
         }
+    }
+}
+
+impl Told {
+    /// The word of a parameter that takes one of some.
+    pub fn word(&self, op: Op, param: &Param) -> Option<&'static str> {
+        let mut takes_words =
+            op.row().params.iter().filter(|it| matches!(it.kind, ParamKind::Word(_)));
+        let at = takes_words.position(|it| it.name == param.name)?;
+        self.words.get(at).copied().flatten()
     }
 }
 

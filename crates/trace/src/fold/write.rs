@@ -348,7 +348,7 @@ impl<'a> Writer<'a> {
                 Arg::Pattern(number) => format!("\"{}\"", super::patterns::name(*number)),
                 Arg::List => format!("[{}]", self.bytes(statement.op, numbers.next())),
                 Arg::Mode(mode) => format!("0o{mode:03o}"),
-                Arg::Fixed(text) => (*text).to_string(),
+                Arg::Word(word) => format!("\"{word}\""),
             });
         }
         let mut text = String::new();
