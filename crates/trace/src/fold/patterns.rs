@@ -8,13 +8,13 @@
 //! The first pattern that a rank uses is the first one that the others use, and so on. Extents are
 //! folded as operations are.
 
-use super::cubes;
+use super::kinds;
 use super::lists;
 use super::log::{Log, Logged};
 use super::loops::{Folder, Node};
 use super::ranks::{Item, unify};
 use super::shape::{Interner, Shape};
-use model::pattern::Multipartition;
+use model::pattern::Geometry;
 use model::run::EventExtents;
 use std::collections::HashMap;
 
@@ -52,8 +52,8 @@ struct Pattern {
 /// The extents of all ranks.
 #[derive(Debug)]
 pub enum Extents {
-    /// The cells of a cube, for any number of ranks that has some.
-    Cube(Multipartition),
+    /// Those of a kind, for other numbers of ranks, too.
+    Kind(Geometry),
     /// Statements of a generator.
     Body(Vec<Item>),
 }
@@ -127,8 +127,8 @@ impl Pattern {
         let of_rank = |(_, entry): &(u32, u32)| &log.extents[*entry as usize - 1];
         let all_ranks = self.entries.iter().map(|(rank, _)| *rank).eq(0..log.ranks.len() as u32);
         let members: Vec<&EventExtents> = self.entries.iter().map(of_rank).collect();
-        match cubes::cube(&members).filter(|_| all_ranks) {
-            Some(cube) => Extents::Cube(cube),
+        match kinds::kind(&members).filter(|_| all_ranks) {
+            Some(kind) => Extents::Kind(kind),
             None => Extents::Body(self.body(log, shapes)),
         }
     }

@@ -10,10 +10,11 @@
 //! alike names. While it is new it learns; once 16 operations brought nothing new, a new word begins
 //! the next phase. So does another program, and a pause that is long beside all before it: barriers and
 //! computing show as pauses. A phase that falls back to the words of the one before it while it is new was
-//! a part of that one. Phases are named after what they moved, so that those that do the same are one label.
+//! a part of that one. Barriers of a recorded MPI job end the phases of its ranks, too. Phases are named after what they moved, so that those that do the same are one label.
 
 mod names;
 mod patterns;
+mod steps;
 
 use crate::resolve::Told;
 use crate::sort::{Cut, Sorted};
@@ -23,6 +24,7 @@ use model::op::Class;
 use names::Names;
 use patterns::Patterns;
 use std::io;
+use steps::{Step, Steps};
 
 /// Operations without a new word after which a phase has learnt its vocabulary.
 const SETTLED: u32 = 16;
@@ -75,7 +77,7 @@ pub fn label(mut events: Sorted, told: &mut Told) -> io::Result<Sorted> {
     if told.has_sites {
         return Ok(events);
     }
-    let mut finder = Finder::new(&told.paths);
+    let mut finder = Finder::new(&told.paths, Steps::of(&told.barriers));
     while events.advance()? {
         let traced = events.current();
         finder.add(traced.rank, &traced.event, &traced.details);
@@ -88,9 +90,11 @@ pub fn label(mut events: Sorted, told: &mut Told) -> io::Result<Sorted> {
 /// Finds the phases of events that come rank by rank, in order of start.
 struct Finder {
     patterns: Patterns,
-    names: Names,
-    /// The first events of phases that are over; their labels are names until the end.
+    /// The first events of phases that are over; they get their labels at the end.
     cuts: Vec<Cut>,
+    over: Vec<(Option<Step>, Phase)>,
+    steps: Steps,
+    step: Option<Step>,
     rank: u64,
     /// Where the phase began.
     seq: u64,
@@ -100,11 +104,13 @@ struct Finder {
 }
 
 impl Finder {
-    fn new(paths: &[Vec<u8>]) -> Finder {
+    fn new(paths: &[Vec<u8>], steps: Steps) -> Finder {
         Finder {
             patterns: Patterns::of(paths),
-            names: Names::default(),
             cuts: Vec::new(),
+            over: Vec::new(),
+            steps,
+            step: None,
             rank: u64::MAX,
             seq: 0,
             phase: Phase::default(),
@@ -114,9 +120,11 @@ impl Finder {
 
     fn add(&mut self, rank: u64, event: &Event, details: &Details) {
         let pause_ns = event.start_ns.saturating_sub(self.phase.last_end_ns);
-        let is_other = rank != self.rank || event.label != self.phase.program;
+        let step = self.steps.at(rank, event.start_ns);
+        let is_other = rank != self.rank || event.label != self.phase.program || step != self.step;
         if is_other || self.phase.ends_by(pause_ns) {
             self.begin(rank, event, None);
+            self.step = step;
         } else if self.phase.count > 0 {
             self.phase.longest_pause_ns = self.phase.longest_pause_ns.max(pause_ns);
         }
@@ -155,6 +163,7 @@ impl Finder {
     /// The phase was a part of the one before it.
     fn join(&mut self) {
         let (Some(mut whole), Some(cut)) = (self.before.take(), self.cuts.pop()) else { return };
+        self.over.pop();
         let part = std::mem::take(&mut self.phase);
         for word in part.words {
             whole.put(word);
@@ -166,17 +175,23 @@ impl Finder {
 
     fn end(&mut self) {
         if self.phase.count > 0 {
-            let label = self.names.of(&self.phase, &self.patterns);
-            self.cuts.push(Cut { rank: self.rank, seq: self.seq, label });
+            self.cuts.push(Cut { rank: self.rank, seq: self.seq, label: NO_ID });
+            self.over.push((self.step, self.phase.clone()));
         }
     }
 
     /// Where labels begin. New ones are appended to `labels`.
     fn finish(mut self, labels: &mut Vec<Vec<u8>>) -> Vec<Cut> {
         self.end();
+        let mut names = Names::default();
+        let united = steps::united(&self.over);
+        for (cut, (step, phase)) in self.cuts.iter_mut().zip(&self.over) {
+            let whole = step.and_then(|(number, _)| united.get(&number));
+            cut.label = names.of(whole.unwrap_or(phase), &self.patterns);
+        }
         let parted = self.cuts.windows(2).filter(|pair| pair[0].rank == pair[1].rank);
         let parted = parted.map(|pair| (pair[0].label, pair[1].label));
-        let label_of = self.names.labels(&self.patterns, parted, labels);
+        let label_of = names.labels(&self.patterns, parted, labels);
         self.cuts.iter_mut().for_each(|cut| cut.label = label_of[cut.label as usize]);
         self.cuts.dedup_by(|next, cut| (next.rank, next.label) == (cut.rank, cut.label));
         self.cuts

@@ -163,3 +163,37 @@ fn ranks_and_programs_part_phases_and_call_sites_stand_for_them() {
     );
     assert_eq!(shown(true), expected(&[(0, "cp"), (0, ""), (1, "cp"), (1, "")]));
 }
+
+/// Ranks of a job do one thing each between two barriers; names of both tell what.
+#[test]
+fn what_ranks_do_between_barriers_is_one_phase() {
+    use model::run::TraceBarrier;
+    let mut told = Told {
+        labels: vec![b"app".to_vec()],
+        paths: vec![b"out.0".to_vec(), b"out.1".to_vec()],
+        barriers: vec![TraceBarrier {
+            came_ns: vec![500; 2],
+            left_ns: vec![1000; 2],
+            waited_us: vec![0; 2],
+        }],
+        ..Told::default()
+    };
+    let mut sorter = Sorter::default();
+    for (rank, op, path, start_ns) in [
+        (0, Op::Fwrite, 0, 10),
+        (0, Op::Fread, 1, 1010),
+        (1, Op::Fwrite, 1, 20),
+        (1, Op::Fread, 0, 1020),
+        (1, Op::Fread, 1, 1030),
+    ] {
+        let (op, end_ns) = (op as u8, start_ns + 1);
+        let event = Event { start_ns, end_ns, path, op, done_bytes: 9, ..Event::default() };
+        sorter.event(rank, &event, &Details::default());
+    }
+    let sorted = sorter.finish().expect("sorted");
+    let events = label(sorted, &mut told).expect("labelled");
+    let labels = events.map(|event| event.expect("an event").event.label as usize);
+    let labels: Vec<&[u8]> = labels.map(|label| &told.labels[label][..]).collect();
+    let (write, read) = (&b"app/write out.*"[..], &b"app/read out.*"[..]);
+    assert_eq!(labels, [write, read, write, read, read]);
+}

@@ -1,7 +1,7 @@
 //! Definitions of patterns, as text.
 
-use super::super::cubes;
 use super::super::expr::listed;
+use super::super::kinds;
 use super::super::patterns::{Extents, name};
 use super::super::ranks::{Item, Spread};
 use super::data::{LongLists, definition};
@@ -15,7 +15,7 @@ impl Writer<'_> {
         all.map(|(number, (level, extents))| {
             let level = level.map_or(String::new(), |level| format!("level {level} "));
             let what = match extents {
-                Extents::Cube(cube) => format!("= {};", cubes::written(cube)),
+                Extents::Kind(kind) => format!("= {};", kinds::written(kind)),
                 Extents::Body(body) => self.generator(number, body, data),
             };
             format!("define pattern \"{}\" {level}{what}", name(number))
