@@ -45,7 +45,7 @@ fn statements_of_mpi_io_become_statements_of_mpi_io() {
         scene.parabench("check r.ppl").exits(0);
         let text = scene.text("r.ppl");
         for part in [
-            "define pattern \"extents\" level 3 {",
+            "define pattern \"extents\" level 3 = strided(block=64k, count=8);",
             "pfopen(\"data\", \"rwc\")",
             ", \"all\");",
             ", \"ordered\");",

@@ -15,6 +15,8 @@ use std::collections::HashMap;
 pub struct Barriers {
     /// By rank, how it comes to each.
     all: Vec<Vec<Coming>>,
+    /// The log has several labels: what ranks do between two barriers is an occurrence of one.
+    pub end_labels: bool,
 }
 
 /// A rank comes to a barrier.
@@ -66,7 +68,8 @@ impl Barriers {
         if all.iter().all(begins) {
             all.clear();
         }
-        let mut barriers = Barriers { all };
+        let end_labels = !all.is_empty() && has_several_labels(log);
+        let mut barriers = Barriers { all, end_labels };
         barriers.tell_kinds(log);
         barriers
     }
@@ -93,6 +96,12 @@ impl Barriers {
     pub fn count(&self) -> usize {
         self.all.len()
     }
+}
+
+fn has_several_labels(log: &Log) -> bool {
+    let mut labels = log.ranks.iter().flatten().map(|entry| entry.event.label);
+    let first = labels.next();
+    labels.any(|label| Some(label) != first)
 }
 
 /// What a rank does first from one place on, if it does anything before another one.

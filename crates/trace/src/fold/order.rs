@@ -109,7 +109,7 @@ pub fn barriers(log: &Log, told: &Barriers) -> Option<Order> {
         while let Some((_, meeting)) = meetings.next_if(|(before, _)| *before <= round) {
             meet(log, &mut actions, &meeting);
         }
-        meet_as_told(log, &mut actions, barrier);
+        meet_as_told(log, &mut actions, told, barrier);
     }
     meetings.for_each(|(_, meeting)| meet(log, &mut actions, &meeting));
     Some(Order { actions })
@@ -130,8 +130,8 @@ fn meet(log: &Log, actions: &mut Actions, meeting: &[usize]) {
     }
 }
 
-fn meet_as_told(log: &Log, actions: &mut Actions, barrier: &[Coming]) {
-    let apart = are_apart(log, barrier.iter().map(|coming| coming.place));
+fn meet_as_told(log: &Log, actions: &mut Actions, told: &Barriers, barrier: &[Coming]) {
+    let apart = told.end_labels || are_apart(log, barrier.iter().map(|coming| coming.place));
     for (actions, coming) in actions.iter_mut().zip(barrier) {
         let told = Some(*coming);
         actions.push((coming.place, Action::Barrier { free_ns: coming.free_ns, apart, told }));
@@ -160,7 +160,7 @@ fn around(rank: &Events, place: usize) -> u32 {
 /// tells.
 pub fn signals(log: &Log, told: &Barriers) -> Order {
     let mut actions = vec![Vec::new(); log.ranks.len()];
-    told.all().iter().for_each(|barrier| meet_as_told(log, &mut actions, barrier));
+    told.all().iter().for_each(|barrier| meet_as_told(log, &mut actions, told, barrier));
     for Edge { from, to } in Dependences::of(log, &Rounds::of(log, told)) {
         let from_entry = log.ranks[from.0 as usize].get(from.1);
         let free_ns = from_entry.map_or(0, |entry| entry.event.end_ns);
