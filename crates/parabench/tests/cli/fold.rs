@@ -88,6 +88,21 @@ fn a_program_that_names_ranks_says_how_many() {
     assert!(!folded.out.contains("assert"), "{}", folded.out);
 }
 
+/// Who hands over in each iteration of a loop in a label does so in all of them, the first and the last too.
+#[test]
+fn hand_overs_at_the_ends_of_labels_stay_in_their_loops() {
+    let program = "if ($$rank % 2 == 0) {
+            time[\"produce\"] repeat $i 20 { write(\"q-$$rank-$i\", 64k); signal(\"made\", to=$$rank + 1); }
+        } else {
+            $r = $$rank - 1;
+            time[\"consume\"] repeat $i 20 { wait(\"made\"); read(\"q-$r-$i\", 64k); delete(\"q-$r-$i\"); }
+        }";
+    let scene = ran(program, "-n 4");
+    let text = folded(&scene, "r");
+    assert!(text.contains("param $count = 20;"), "{text}");
+    assert_eq!(text.matches("write(").count() + text.matches("read(").count(), 2, "{text}");
+}
+
 /// Words and parts of files are those of the program whose run is folded: events do not hold them.
 #[test]
 fn words_of_the_program_are_kept() {

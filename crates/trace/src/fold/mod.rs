@@ -19,6 +19,7 @@ mod bursts;
 mod ends;
 pub mod events;
 pub mod expr;
+mod instances;
 mod joined;
 mod kinds;
 mod lists;

@@ -52,6 +52,11 @@ impl Action {
         matches!(self, Action::Barrier { apart: false, .. })
     }
 
+    /// It tells another rank.
+    pub fn is_signal(&self) -> bool {
+        matches!(self, Action::Signal { .. })
+    }
+
     /// When nobody has to wait here any longer, in the log, nanoseconds.
     pub fn free_ns(&self) -> Option<u64> {
         match self {

@@ -10,10 +10,10 @@
 use super::alike::{Alike, NumberKind, kinds};
 use super::approx::{Bound, Near};
 use super::arguments::{self, Arguments};
-use super::before::before;
 use super::bursts::{BETWEEN, Bursts, PAUSE, Pauses, joined};
 use super::ends::Ends;
-use super::log::{Log, Logged, O_RDWR, O_WRONLY, needs_writing, takes_handle};
+use super::instances::{self, Instance};
+use super::log::{Log, Logged, takes_handle};
 use super::loops::{Gap, Node};
 use super::making::{Level, Making};
 use super::meet::{BARRIER, TOLD};
@@ -22,12 +22,11 @@ use super::order::{Action, Order};
 use super::patterns::Patterns;
 use super::starts::Lifetimes;
 use super::think::Think;
-use crate::strace::{O_APPEND, O_CREAT, O_EXCL, O_TRUNC};
+use crate::strace::O_APPEND;
 use model::Op;
 use model::errno;
 use model::event::{FLAG_AT_POSITION, FLAG_FROM_POSITION, NO_ID};
 use model::op::{ParamKind, Part as OpPart};
-use model::rehearsal::Thing;
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
@@ -131,31 +130,6 @@ impl<T: Clone + Eq + Hash> Interner<T> {
     }
 }
 
-/// What is known of an open file over all ranks.
-#[derive(Clone, Copy, Debug, Default)]
-struct Instance {
-    /// Flags it was opened with; `None`: before the log began.
-    flags: Option<u32>,
-    reads: bool,
-    writes: bool,
-    rank: Option<u32>,
-    /// Several ranks use it.
-    shared: bool,
-}
-
-impl Instance {
-    /// Flags for a rank that opens it once more. `there`: the file holds data from before.
-    fn adopting(self, there: bool) -> u32 {
-        let makes = if there { 0 } else { O_CREAT };
-        match (self.flags, self.reads, self.writes) {
-            (Some(flags), ..) => flags & !(O_CREAT | O_EXCL | O_TRUNC),
-            (None, true, true) => O_RDWR | makes,
-            (None, false, true) => O_WRONLY | makes,
-            _ => 0,
-        }
-    }
-}
-
 /// Makes statements of the operations of all ranks.
 #[derive(Debug)]
 pub struct Shaper<'a> {
@@ -213,9 +187,9 @@ impl<'a> Shaper<'a> {
         });
         let template = |path: u32| names.of.get(path as usize).map_or(NO_ID, |name| name.0);
         let placed = placed.map(|entry| (entry.event.op, template(entry.event.path))).collect();
-        let (instances, directories) = (instances(log), arguments::directories(log));
+        let (instances, directories) = (instances::instances(log), arguments::directories(log));
         let filled = match instances.values().any(|instance| instance.flags.is_none()) {
-            true => filled(log),
+            true => instances::filled(log),
             false => HashSet::new(),
         };
         let mut shapes = Interner::default();
@@ -287,10 +261,15 @@ impl<'a> Shaper<'a> {
             let here = actions.iter().take_while(|(place, _)| *place <= at).count();
             let (now, later) = actions.split_at(here);
             if !now.is_empty() && entry.event.label != last {
+                // Who is told is told in the label of what was done.
+                let signals = now.iter().filter(|(_, action)| action.is_signal());
+                signals.for_each(|(_, action)| self.act(&mut making, *action));
                 self.leave_for(&mut making, entry.event.label);
             }
-            for (_, action) in now {
-                if at == 0 && action.is_within_label() {
+            let told = entry.event.label != last;
+            for (_, action) in now.iter().filter(|(_, action)| !(told && action.is_signal())) {
+                let within = at == 0 && action.is_within_label();
+                if within || told && self.waits_again(rank, at, *action, later) {
                     self.enter(&mut making, entry.event.label);
                 }
                 self.act(&mut making, *action);
@@ -301,7 +280,7 @@ impl<'a> Shaper<'a> {
             self.add(&mut making, &entry, at);
         }
         for (_, action) in actions {
-            if !action.is_within_label() {
+            if !action.is_within_label() && !action.is_signal() {
                 making.leave(0, &mut self.alike());
             }
             self.act(&mut making, *action);
@@ -313,6 +292,18 @@ impl<'a> Shaper<'a> {
             nodes.iter_mut().for_each(Node::list_wild);
         }
         (nodes, making.adopted)
+    }
+
+    /// The rank waits for the same one once more in the label that begins with the operation at a place: the
+    /// first wait belongs to it, too.
+    fn waits_again(&self, rank: u32, at: usize, action: Action, later: &[(usize, Action)]) -> bool {
+        let Action::Wait { from, .. } = action else { return false };
+        let label =
+            |place: usize| self.log.ranks[rank as usize].get(place).map(|entry| entry.event.label);
+        let again = later
+            .iter()
+            .find(|(_, it)| matches!(it, Action::Wait { from: other, .. } if *other == from));
+        again.is_some_and(|(place, _)| label(*place) == label(at) && label(place - 1) == label(at))
     }
 
     fn alike(&mut self) -> Alike<'_> {
@@ -552,36 +543,6 @@ impl<'a> Shaper<'a> {
 }
 
 /// What is known of all open files.
-fn instances(log: &Log) -> HashMap<u32, Instance> {
-    let mut all: HashMap<u32, Instance> = HashMap::new();
-    for (rank, entries) in (0..).zip(&log.ranks) {
-        let parts = entries.iter().flat_map(|entry| entry.parts());
-        for entry in parts.filter(|entry| entry.details.instance != NO_ID) {
-            let Some(op) = entry.op() else { continue };
-            let instance = all.entry(entry.details.instance).or_default();
-            if op.row().gives_handle {
-                let flags = entry.details.open_flags;
-                instance.flags = Some(if flags == NO_ID { 0 } else { flags });
-            } else if !takes_handle(op) {
-                continue;
-            }
-            instance.shared |= instance.rank.is_some_and(|other| other != rank);
-            instance.rank = Some(rank);
-            instance.reads |= matches!(op, Op::Fread | Op::Readv | Op::Pfread);
-            instance.writes |= needs_writing(op);
-        }
-    }
-    all
-}
-
-fn filled(log: &Log) -> HashSet<u32> {
-    let ids: HashMap<&[u8], u32> = log.paths.iter().map(Vec::as_slice).zip(0..).collect();
-    let has_data =
-        |thing: &Thing| matches!(thing, Thing::File { size_bytes, .. } if *size_bytes > 0);
-    let before = before(log).into_iter().filter(|expected| has_data(&expected.what));
-    before.filter_map(|expected| ids.get(&expected.path[..]).copied()).collect()
-}
-
 /// Text of a template with these numbers in it.
 pub fn render(template: &[Part], numbers: &[i64]) -> Vec<u8> {
     let mut numbers = numbers.iter();
