@@ -187,7 +187,10 @@ impl<'a> Source<'a> {
             note += &format!(" {dropped} operations are missing for lack of memory.");
         }
         if events.failed > 0 {
-            note += &format!(" Without {}.", counted(events.failed, "operation that failed"));
+            note += &format!(
+                " Without {}.",
+                counted(events.failed, "operation that failed or met an expected error")
+            );
         }
         let of = |row: &&Row| (row.cell, row.repetition) == events.execution.pair();
         let mut labels = run.rows.iter().filter(of).map(|row| &row.label);

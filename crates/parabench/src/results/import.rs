@@ -67,11 +67,14 @@ pub fn store_import(folder: &Folder, origin: Origin, imported: Imported) -> Resu
     let mut summary = Summary::default();
     let names =
         Names { labels: &told.labels, paths: &told.paths, calls: &told.calls, hosts: &told.hosts };
-    let mut counts = vec![0; told.paths.len()];
+    let [mut counts, mut writes] = [(); 2].map(|()| vec![0; told.paths.len()]);
     let rows = events.map(|event| {
         event.map(|traced| {
             if let Some(count) = counts.get_mut(named(&traced.event) as usize) {
                 *count += 1;
+            }
+            if let Some(count) = writes.get_mut(named(&traced.event) as usize) {
+                *count += u64::from(is_write(&traced.event));
             }
             summary.add(traced.rank as u32, &traced.event);
             (traced.rank as u32, traced.event, traced.details)
@@ -100,6 +103,8 @@ pub fn store_import(folder: &Folder, origin: Origin, imported: Imported) -> Resu
         moved: told.moved,
         gaps: told.gaps,
     });
+    // Libraries are read, often: what was written is the application's own.
+    let counts = if writes.iter().any(|count| *count > 0) { writes } else { counts };
     let paths = told.paths.iter().map(Vec::as_slice).zip(counts).collect::<Vec<_>>();
     let here = std::env::current_dir().unwrap_or_default();
     header.evidence.notes.extend(mostly::note(&lossy(&told.root), &here.to_string_lossy(), &paths));
@@ -111,6 +116,10 @@ pub fn store_import(folder: &Folder, origin: Origin, imported: Imported) -> Resu
     let run = Run { version: VERSION, rows, run: header, ..Run::default() };
     store::write(folder.path(), &run).map_err(failed)?;
     Ok(run)
+}
+
+fn is_write(event: &Event) -> bool {
+    Op::from_u8(event.op).is_some_and(|op| op.row().class == Class::Write)
 }
 
 /// The path that an event has to do with: what a symbolic link holds is none.

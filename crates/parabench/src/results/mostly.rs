@@ -1,15 +1,15 @@
-//! Which directory most operations of a recording lie below, where the run holds others, too: settings and
+//! Which directory most writes of a recording (of one that writes nothing: most operations) lie below, where the run holds others, too: settings and
 //! caches of the user, libraries of interpreters.
 
 use std::collections::BTreeMap;
 
 /// What the note begins with.
 pub const MOSTLY: &str = "most of it is below ";
-/// Most: so many of a hundred operations.
+/// Most: so many of a hundred.
 const PERCENT: u64 = 60;
 
-/// A note, if the run reaches above `here` and one directory has most operations. `counts`: how many each
-/// path below `root` has.
+/// A note, if the run reaches above `here` and one directory has most of them. `counts`: how many each
+/// path below `root` has, or 0.
 pub fn note(root: &str, here: &str, counts: &[(&[u8], u64)]) -> Option<String> {
     let below = here.strip_prefix(root.trim_end_matches('/'))?;
     if below.trim_matches('/').is_empty() || !(below.starts_with('/') || root == "/") {
@@ -22,10 +22,13 @@ pub fn note(root: &str, here: &str, counts: &[(&[u8], u64)]) -> Option<String> {
             *directories.entry(&path[..at]).or_default() += count;
         }
     }
-    let most =
-        |count: u64| count < total && count.saturating_mul(100) >= total.saturating_mul(PERCENT);
-    let found =
-        directories.iter().filter(|(_, count)| most(**count)).max_by_key(|(path, _)| path.len());
+    let most = |count: u64| count.saturating_mul(100) >= total.saturating_mul(PERCENT);
+    let is_below = |path: &[u8], above: &[u8]| {
+        path.strip_prefix(above).is_some_and(|rest| rest.starts_with(b"/"))
+    };
+    let leaves_some = |above: &[u8]| counts.iter().any(|(path, _)| !is_below(path, above));
+    let found = directories.iter().filter(|(path, count)| most(**count) && leaves_some(path));
+    let found = found.max_by_key(|(path, _)| path.len());
     let path = format!("{}/{}", root.trim_end_matches('/'), String::from_utf8_lossy(found?.0));
     Some(format!("{MOSTLY}{path}: --under {path} keeps only that"))
 }
@@ -47,6 +50,8 @@ mod tests {
         assert_eq!(note("/home/u", "/home/user", counts), None);
         assert_eq!(note("/home/u", "/home/u/work", &[(b"a/f", 50), (b"b/f", 50)]), None);
         assert_eq!(note("/home/u", "/home/u/work", &[(b"f", 50)]), None);
+        let written = note("/", "/app", &[(b"app/out/f", 50), (b"lib/m.py", 0)]).expect("a note");
+        assert!(written.contains("below /app/out:"), "{written}");
         assert!(
             note("/", "/data", &[(b"data/f", 9), (b"tmp/f", 1)])
                 .expect("a note")

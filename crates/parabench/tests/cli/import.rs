@@ -53,6 +53,35 @@ fn a_log_becomes_a_run_that_all_verbs_read() {
     scene.parabench("compare r s").exits(0);
 }
 
+/// Libraries are read, often; what the application writes is what it is about.
+#[test]
+fn the_directory_that_is_advised_is_the_one_with_the_writes() {
+    let scene = Scene::new();
+    let own = scene.path("app").display().to_string();
+    let mut log = String::new();
+    for at in 0..20 {
+        let name =
+            if at < 2 { format!("{own}/out/part-{at}") } else { format!("{own}/lib/m{at}.py") };
+        let (flags, call) =
+            if at < 2 { ("O_WRONLY|O_CREAT", "write") } else { ("O_RDONLY", "read") };
+        let time = |step: u32| format!("17 1795253061.{:06}", 1000 * at + 100 * step);
+        log += &format!(
+            "{} openat(AT_FDCWD</>, \"{name}\", {flags}, 0644) = 3<{name}> <0.000010>\n",
+            time(0)
+        );
+        log += &format!("{} {call}(3<{name}>, \"\"..., 512) = 512 <0.000010>\n", time(1));
+        log += &format!("{} close(3<{name}>) = 0 <0.000010>\n", time(2));
+    }
+    let scene = scene.file("app.strace", log).file("app/work/x", "");
+    let done = scene
+        .call("import ../../app.strace --all -o r")
+        .inside(scene.path("app/work"))
+        .run()
+        .exits(0);
+    let note = format!("most of it is below {own}/out: ");
+    assert!(format!("{}{}", done.out, done.err).contains(&note), "{}{}", done.out, done.err);
+}
+
 #[test]
 fn the_event_table_tells_what_the_log_told() {
     let scene = imported(Scene::new().file("app.strace", LOG), "import app.strace -o r");
