@@ -18,9 +18,9 @@ code,pre,.source{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu 
 .kicker{font-size:12px;letter-spacing:.06em;text-transform:uppercase;color:var(--muted);margin-bottom:6px}
 .command{margin-top:10px}
 .command code{display:block;font-size:13px;background:var(--soft);padding:8px 12px;border-radius:4px;overflow-wrap:anywhere}
-.keys{display:grid;grid-template-columns:repeat(auto-fit,minmax(118px,1fr));gap:18px 24px;margin-top:26px}
+.keys{display:grid;grid-template-columns:repeat(auto-fit,minmax(134px,1fr));gap:18px 16px;margin-top:26px}
 .keys dt{font-size:12px;color:var(--muted)}
-.keys dd{font-size:21px;line-height:1.3;font-weight:600;font-variant-numeric:tabular-nums}
+.keys dd{font-size:19px;line-height:1.3;font-weight:600;font-variant-numeric:tabular-nums}
 .facts{display:grid;grid-template-columns:minmax(90px,max-content) 1fr;gap:3px 20px;font-size:14px;margin-top:24px}
 .facts dt{color:var(--muted)}
 .bad{color:var(--bad)}
@@ -73,12 +73,15 @@ figcaption{color:var(--muted);font-size:14px;margin-top:2px;overflow-wrap:anywhe
 details{margin-top:8px;font-size:13px}
 summary{cursor:pointer;color:var(--muted)}
 details .scroll{max-height:320px;overflow:auto;margin-top:6px}
+@media screen and (max-width:1280px){
+ th,td{padding-left:11px}
+}
 @media (max-width:640px){
  main{padding:24px 16px 40px}
  h1{font-size:24px}
  h2{margin-top:40px}
- .keys{grid-template-columns:repeat(auto-fit,minmax(96px,1fr));gap:14px 16px}
- .keys dd{font-size:18px}
+ .keys{grid-template-columns:repeat(auto-fit,minmax(116px,1fr));gap:14px 12px}
+ .keys dd{font-size:17px}
  .facts{grid-template-columns:1fr;gap:0}
  .facts dd{margin-bottom:6px}
  .source td.bar,.source th.bar{min-width:44px}
