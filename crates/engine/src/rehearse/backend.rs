@@ -70,7 +70,20 @@ impl Rehearsed {
                 self.set_up_name(path, relies, directory);
                 self.asked(path);
             }
+            Names::One { path, .. } if matches!(call, Call::Readlink { .. }) => {
+                let name = self.name(path.to_bytes()).into_owned();
+                let has = |it: &Rehearsed| it.stage.state.borrow().expects.has(&name);
+                let known = has(self);
+                self.set_up_name(path, true, false);
+                if !known && has(self) {
+                    self.stage.state.borrow_mut().expects.is_link(&name);
+                }
+            }
             Names::One { path, .. } | Names::Link { path, .. } => {
+                if !matches!(call, Call::Lstat { .. } | Call::Unlink { .. }) {
+                    let name = self.name(path.to_bytes());
+                    self.stage.state.borrow_mut().expects.is_followed(&name);
+                }
                 // Who makes a name and takes EEXIST does not rely on it either.
                 self.set_up_name(path, !makes, directory || makes_directory);
                 if matches!(call, Call::Stat { .. } | Call::Lstat { .. }) {

@@ -13,7 +13,12 @@ pub(super) struct Expects {
     reads: HashMap<u32, (u64, bool)>,
     /// Directories that the program makes if they are not there.
     optional: HashSet<Vec<u8>>,
+    /// Names of which only the text of a symbolic link is read.
+    links: HashSet<Vec<u8>>,
 }
+
+/// What a symbolic link holds of which nothing more is known.
+const TARGET: &[u8] = b"target";
 
 impl Expects {
     /// A name is used that nobody made. `number`: that of the file that was put there.
@@ -30,6 +35,18 @@ impl Expects {
         }
         let known = self.names.entry(name.into()).or_insert((directory, number));
         known.0 |= directory;
+    }
+
+    /// The text of a symbolic link is read, and nobody has used the name otherwise.
+    pub(super) fn is_link(&mut self, name: &[u8]) {
+        self.links.insert(name.into());
+    }
+
+    /// A name is used by a call that follows symbolic links.
+    pub(super) fn is_followed(&mut self, name: &[u8]) {
+        if !self.links.is_empty() {
+            self.links.remove(name);
+        }
     }
 
     /// The program makes a directory, and takes it that it is there already.
@@ -81,7 +98,10 @@ impl Expects {
         };
         let entry = |(path, what): (&Vec<u8>, &(bool, Option<u32>))| Expected {
             path: plan.named(path).into_owned(),
-            what: thing(*what),
+            what: match self.links.contains(path) {
+                true => Thing::Link(TARGET.to_vec()),
+                false => thing(*what),
+            },
         };
         self.names.iter().map(entry).collect()
     }

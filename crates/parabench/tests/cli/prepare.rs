@@ -76,6 +76,17 @@ fn a_file_that_is_too_short_is_said_to_be_that_and_verified_data_is_not_offered(
     assert!(!run.err.contains("--prepare"), "{}", run.err);
 }
 
+/// What is read as a link, and not otherwise, is one.
+#[test]
+fn links_of_which_the_text_is_read_are_made() {
+    let text =
+        "readlink(\"a\"); lstat(\"a\"); with (expect=\"EINVAL\") readlink(\"b\"); stat(\"b\");";
+    let scene = Scene::new().file("x.ppl", text);
+    let listed = scene.parabench("prepare x.ppl --dir d --dry-run").exits(0);
+    listed.out_has("a: link to target\nb: file, 0 B\n");
+    scene.parabench("run x.ppl --prepare").exits(0);
+}
+
 /// Who takes the answer asks; who does not relies on it.
 #[test]
 fn names_that_are_looked_up_are_made_unless_the_answer_is_taken() {
