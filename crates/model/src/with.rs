@@ -197,7 +197,7 @@ options! {
         off &[""], takers Takers::Io, seeming &[],
         help "put the operations that may fail inside",
         doc "Errors that count as expected instead of failed. `short`: operations that the end of a file cuts short \
-             count as whole ones.";
+             count as whole ones, and nothing asks whether there is more: a short read is one call.";
     Rate rate = "a number of operations per second, such as 1000/s" Accepts::Rate,
         off &["0", "0.0"], takers Takers::Io, seeming &[],
         help "put the operations that are to be due inside",

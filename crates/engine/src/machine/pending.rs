@@ -438,8 +438,8 @@ impl<B: Backend> Io<'_, B> {
         };
         let is_again = matches!(errno, libc::EINTR | libc::EAGAIN);
         let partial = (reply as u64) < asked;
-        let at_end =
-            slot.work == Work::Read && partial && (reply == 0 || slot.mode.direct.is_some());
+        let takes_part = slot.mode.direct.is_some() || self.options.active().expects_short;
+        let at_end = slot.work == Work::Read && partial && (reply == 0 || takes_part);
         let goes_on = is_again || errno == 0 && slot.done_bytes < slot.len && !at_end;
         if !goes_on {
             return self.over(number, errno, end_ns);

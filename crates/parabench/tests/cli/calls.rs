@@ -111,6 +111,18 @@ fn transfers_are_one_call_each() {
     );
 }
 
+/// Who expects the end of the file does not ask whether there is more, as read(2) does not.
+#[test]
+fn reads_that_are_expected_to_be_short_are_one_call() {
+    let open = "write(\"a\", 1k); $h = fopen(\"a\", \"r\");";
+    let calls = |reads: i64| [("openat", 2), ("pwrite64", 1), ("pread64", reads), ("close", 2)];
+    assert_calls(&format!("{open} repeat 5 fread($h, 4k, 0); fclose($h);"), &calls(10));
+    let expected = format!("{open} with (expect=\"short\") repeat 5 fread($h, 4k, 0); fclose($h);");
+    assert_calls(&expected, &calls(5));
+    let queued = "with (expect=\"short\", depth=4) repeat 5 fread($h, 4k, 0);";
+    assert_calls(&format!("{open} {queued} fclose($h);"), &calls(5));
+}
+
 #[test]
 fn compound_operations_are_their_parts() {
     assert_calls(

@@ -205,8 +205,9 @@ impl Task<'_> {
     fn read<B: Backend>(&mut self, io: &mut Io<'_, B>, asked: usize, shot: Shot) {
         let Some(moved) = self.moved(io, shot) else { return };
         // With O_DIRECT a partial transfer ends at the end of the file, which is no place to go
-        // on from.
-        let ended = moved == 0 || self.direct.is_some() && moved < asked as u64;
+        // on from; and who expects the end does not ask for it once more.
+        let takes_part = self.direct.is_some() || io.options.active().expects_short;
+        let ended = moved == 0 || takes_part && moved < asked as u64;
         if self.done_bytes < self.len && !ended {
             return self.go_on(io);
         }
