@@ -467,9 +467,10 @@ fn say(folded: &Folded, proof: &folding::Proof, approx: Option<f64>) {
     if let Some(changes) = folded.changes.shown() {
         console::note(&format!("to make it shorter {changes}"));
     }
-    if folded.left_out > 0 {
-        let verb = if folded.left_out == 1 { "has" } else { "have" };
-        console::warning(&format!("{} {verb} no statement", counted(folded.left_out)));
+    let left_out: usize = folded.left_out.iter().map(Vec::len).sum();
+    if left_out > 0 {
+        let verb = if left_out == 1 { "has" } else { "have" };
+        console::warning(&format!("{} {verb} no statement", counted(left_out as u64)));
     }
     if folded.guessed > 0 {
         let (what, text) = (counted(folded.guessed), "modes or words that the run does not tell");

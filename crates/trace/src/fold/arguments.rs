@@ -8,6 +8,7 @@ use model::Event;
 use model::Op;
 use model::errno;
 use model::event::{FLAG_AT_POSITION, FLAG_FROM_POSITION, FLAG_KEEPS_SIZE, FLAG_UNPLACED, NO_ID};
+use model::event::{RENAME_EXCHANGE, RENAME_NOREPLACE};
 use model::op::{Param, ParamKind};
 use std::collections::{HashMap, HashSet};
 
@@ -32,6 +33,15 @@ pub fn directories(log: &Log) -> HashSet<u32> {
         }
     }
     found
+}
+
+/// How a name takes the place of another one, unless it replaces it.
+fn rename_word(flags: u64) -> Option<&'static str> {
+    match flags {
+        RENAME_NOREPLACE => Some("\"noreplace\""),
+        RENAME_EXCHANGE => Some("\"exchange\""),
+        _ => None,
+    }
 }
 
 /// The arguments of one statement.
@@ -80,6 +90,9 @@ impl Arguments<'_> {
             ParamKind::Collective => self.args.extend(self.way.shown().map(Arg::Fixed)),
             ParamKind::Word(_) if event.flags & FLAG_KEEPS_SIZE != 0 => {
                 self.args.push(Arg::Fixed("\"keep\""));
+            }
+            ParamKind::Word(_) if self.op == Op::Rename => {
+                self.args.extend(rename_word(event.requested_bytes).map(Arg::Fixed));
             }
             _ if default.is_some() => {}
             ParamKind::Mode => return Some(self.mode()),

@@ -24,7 +24,7 @@ use super::think::Think;
 use crate::strace::{O_APPEND, O_CREAT, O_EXCL, O_TRUNC};
 use model::Op;
 use model::errno;
-use model::event::{FLAG_AT_POSITION, FLAG_FROM_POSITION, NO_ID};
+use model::event::{Event, FLAG_AT_POSITION, FLAG_FROM_POSITION, FLAG_UNPLACED, NO_ID};
 use model::op::{ParamKind, Part as OpPart};
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
@@ -139,9 +139,41 @@ struct Instance {
     rank: Option<u32>,
     /// Several ranks use it.
     shared: bool,
+    /// Where the one of the program would be: what is appended does not move it.
+    position: u64,
+    /// Some transfer at the position took place elsewhere.
+    strays: bool,
 }
 
 impl Instance {
+    fn appends(self) -> bool {
+        self.flags.is_some_and(|flags| flags & O_APPEND != 0)
+    }
+
+    /// What it writes goes to the end; where it reads behind that, nobody may know.
+    fn puts_at_end(self, entry: &Logged) -> bool {
+        let reads = matches!(entry.op(), Some(Op::Fread | Op::Readv));
+        self.appends() && (!reads || entry.event.flags & FLAG_UNPLACED != 0)
+    }
+
+    /// Follows the position.
+    fn moves(&mut self, op: Op, event: &Event) {
+        let is_here = match op {
+            Op::Fseek => false,
+            Op::Fread | Op::Readv if self.appends() && event.flags & FLAG_UNPLACED != 0 => return,
+            Op::Fwrite | Op::Writev if self.appends() => return,
+            Op::Fread | Op::Readv | Op::Fwrite | Op::Writev => {
+                event.flags & FLAG_AT_POSITION != 0
+            }
+            _ => return,
+        };
+        if event.errno != 0 || !(is_here || op == Op::Fseek) {
+            return;
+        }
+        self.strays |= is_here && event.offset_bytes != self.position;
+        self.position = event.offset_bytes.saturating_add(event.done_bytes);
+    }
+
     /// Flags for a rank that opens it once more.
     fn adopting(self) -> u32 {
         match (self.flags, self.reads, self.writes) {
@@ -183,8 +215,8 @@ pub struct Shaper<'a> {
     think: Think,
     /// What numbers become that are near others.
     near: Option<Near>,
-    /// Operations that have no statement.
-    pub left_out: u64,
+    /// By rank: places of operations that have no statement.
+    pub left_out: Vec<Vec<usize>>,
     /// Operations whose modes or words the run does not tell.
     pub guessed: u64,
 }
@@ -221,7 +253,7 @@ impl<'a> Shaper<'a> {
         let known = known.map(|(id, name)| (name.clone(), id)).collect();
         let lifetimes = Lifetimes::of(log);
         let near = bound.map(|bound| Near::of(log, &names, bound.share));
-        let (left_out, guessed) = (0, 0);
+        let (left_out, guessed) = (vec![Vec::new(); log.ranks.len()], 0);
         Shaper {
             log,
             names,
@@ -348,7 +380,12 @@ impl<'a> Shaper<'a> {
     fn add(&mut self, making: &mut Making, entry: &Logged, at: usize) {
         // That something failed nobody knows how cannot be expected, nor made to happen.
         let is_known = entry.is_ok() || errno::is_known(entry.event.errno);
-        let Some(op) = entry.op().filter(|_| is_known) else { return self.left_out += 1 };
+        let Some(op) = entry.op().filter(|_| is_known) else {
+            return self.leave_out(making, at);
+        };
+        if self.succeeds_here(op, entry) {
+            return self.leave_out(making, at);
+        }
         let meets_end = self.ends.met_by(entry);
         let entry = &mut self.told(entry);
         if let Some(near) = &self.near {
@@ -361,7 +398,7 @@ impl<'a> Shaper<'a> {
             }
         }
         let Some((statement, numbers)) = self.statement(making, op, entry) else {
-            return self.left_out += 1;
+            return self.leave_out(making, at);
         };
         self.enter(making, entry.event.label);
         let shape = self.shapes.number(Shape::Op(statement));
@@ -392,6 +429,18 @@ impl<'a> Shaper<'a> {
         making.operations += 1;
     }
 
+    fn leave_out(&mut self, making: &Making, at: usize) {
+        self.left_out[making.rank as usize].push(at);
+    }
+
+    /// It failed in the log and changed nothing, and its statement would change something: where lseek(2)
+    /// was to go no log tells, and `delete` removes directories, too, which unlink(2) does not.
+    fn succeeds_here(&self, op: Op, entry: &Logged) -> bool {
+        let is_lseek = op == Op::Fseek && !entry.is_ok();
+        let is_unlink = op == Op::Delete && errno::name(entry.event.errno) == "EISDIR";
+        self.log.imported && (is_lseek || is_unlink)
+    }
+
     /// Numbers that follow no rule break no loops.
     fn mark_wild(&self, node: &mut Node, rank: u32, at: usize) {
         let Some(near) = &self.near else { return };
@@ -412,10 +461,8 @@ impl<'a> Shaper<'a> {
         let mut entry = *entry;
         let (own, other) = (entry.details.instance, entry.details.instance2);
         for (instance, flag) in [(own, FLAG_AT_POSITION), (other, FLAG_FROM_POSITION)] {
-            let instance = self.instances.get(&instance);
-            let appends = instance.is_some_and(|i| i.flags.is_some_and(|f| f & O_APPEND != 0));
-            // Of one that was open before, nobody knows where it would begin.
-            if instance.is_some_and(|i| i.shared || i.flags.is_none()) && !appends {
+            let Some(instance) = self.instances.get(&instance) else { continue };
+            if (instance.shared || instance.strays) && !instance.puts_at_end(&entry) {
                 entry.event.flags &= !flag;
             }
         }
@@ -554,6 +601,7 @@ fn instances(log: &Log) -> HashMap<u32, Instance> {
             } else if !takes_handle(op) {
                 continue;
             }
+            instance.moves(op, &entry.event);
             instance.shared |= instance.rank.is_some_and(|other| other != rank);
             instance.rank = Some(rank);
             instance.reads |= matches!(op, Op::Fread | Op::Readv | Op::Pfread);
