@@ -33,7 +33,9 @@ pub fn read(folder: &Path) -> Result<(Run, Log)> {
     let ranks = run.run.ranks as usize;
     if ranks > RANKS_MAX {
         let message = format!("{shown} has {ranks} ranks: at most {RANKS_MAX} can be folded");
-        return Err(Error::input(message).help("run.json may be damaged: record or import it again"));
+        return Err(
+            Error::input(message).help("run.json may be damaged: record or import it again")
+        );
     }
     let mut log = Log {
         ranks: vec![Events::default(); ranks],

@@ -81,6 +81,9 @@ impl Gate {
                     format!("expected a share of the original, as in {word} <= 5%"),
                 );
             }
+            (Some(_), _) if phase.as_deref() == Some("") => {
+                return error(0, format!("expected a label before the colon, or {word} alone"));
+            }
             (Some(name), _) => Subject::Figure { name, phase },
             (None, Some(_)) if phase.is_some() => {
                 return error(0, format!("{word} counts all operations: leave the label out"));

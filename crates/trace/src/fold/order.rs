@@ -235,8 +235,8 @@ struct Dependences {
     parents: HashMap<u32, Vec<u32>>,
     /// Ranks that opened files, by open instance.
     openers: HashMap<u32, u32>,
-    /// How far rank q has seen rank p already: the last place, plus 1.
-    seen: Vec<Vec<usize>>,
+    /// How far rank q has seen rank p already: the last place, plus 1; as far as it has seen any.
+    seen: Vec<Vec<u32>>,
     /// Operations of ranks so far.
     visited: Vec<usize>,
     /// What comes before an operation because of the processes that they are of.
@@ -253,7 +253,7 @@ impl Dependences {
             by_path: HashMap::new(),
             parents: parents(log),
             openers: openers(log),
-            seen: vec![vec![0; ranks]; ranks],
+            seen: vec![Vec::new(); ranks],
             visited: vec![0; ranks],
             processes: processes::order(log),
             edges: Vec::new(),
@@ -418,16 +418,22 @@ impl Dependences {
         self.edge(from, to);
         if self.visited[from.0 as usize] == from.1 + 1 {
             let known = self.seen[from.0 as usize].clone();
-            let own = self.seen[to.0 as usize].iter_mut();
-            own.zip(known).for_each(|(own, known)| *own = known.max(*own));
+            let own = &mut self.seen[to.0 as usize];
+            own.resize(own.len().max(known.len()), 0);
+            own.iter_mut().zip(known).for_each(|(own, known)| *own = known.max(*own));
         }
     }
 
     /// Notes a dependence that those noted before do not imply.
     fn edge(&mut self, from: Place, to: Place) {
-        let seen = &mut self.seen[to.0 as usize][from.0 as usize];
-        if from.0 != to.0 && from.1 >= *seen {
-            *seen = from.1 + 1;
+        if from.0 == to.0 {
+            return;
+        }
+        let seen = &mut self.seen[to.0 as usize];
+        let rank = from.0 as usize;
+        if seen.get(rank).is_none_or(|seen| from.1 >= *seen as usize) {
+            seen.resize(seen.len().max(rank + 1), 0);
+            seen[rank] = u32::try_from(from.1 + 1).unwrap_or(u32::MAX);
             self.edges.push(Edge { from, to });
         }
     }

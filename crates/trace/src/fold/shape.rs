@@ -162,9 +162,7 @@ impl Instance {
             Op::Fseek => false,
             Op::Fread | Op::Readv if self.appends() && event.flags & FLAG_UNPLACED != 0 => return,
             Op::Fwrite | Op::Writev if self.appends() => return,
-            Op::Fread | Op::Readv | Op::Fwrite | Op::Writev => {
-                event.flags & FLAG_AT_POSITION != 0
-            }
+            Op::Fread | Op::Readv | Op::Fwrite | Op::Writev => event.flags & FLAG_AT_POSITION != 0,
             _ => return,
         };
         if event.errno != 0 || !(is_here || op == Op::Fseek) {

@@ -250,7 +250,11 @@ fn on_name<'a>(shape: Shape, slot: &Slot, at: At<'a>, text2: &'a [u8]) -> Call<'
         Remove => Call::Remove { at, directory: slot.flags & AT_REMOVEDIR != 0, size_bytes },
         RemoveDirectory => Call::Remove { at, directory: true, size_bytes: None },
         MakeDirectory => Call::MakeDirectory { at },
-        Rename => Call::Rename { from: at, to, flags: u64::from(slot.flags) & (RENAME_NOREPLACE | RENAME_EXCHANGE) },
+        Rename => Call::Rename {
+            from: at,
+            to,
+            flags: u64::from(slot.flags) & (RENAME_NOREPLACE | RENAME_EXCHANGE),
+        },
         Link => Call::Link { from: at, to },
         Symlink => Call::Symlink { target: at.name, at: to },
         Enter => Call::Enter { at },

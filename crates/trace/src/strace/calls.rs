@@ -5,8 +5,8 @@
 use super::cursor::Cursor;
 use super::flags::{
     AT_REMOVEDIR, AT_SYMLINK_NOFOLLOW, CLONE_FILES, CLONE_FS, CLONE_THREAD, CLOSE_RANGE_CLOEXEC,
-    DUP_CLOEXEC, FD_CLOEXEC, MAP_ANONYMOUS, O_CREAT, O_TRUNC, RENAME_EXCHANGE, RENAME_NOREPLACE, has, is,
-    names as named_in, open_flags,
+    DUP_CLOEXEC, FD_CLOEXEC, MAP_ANONYMOUS, O_CREAT, O_TRUNC, RENAME_EXCHANGE, RENAME_NOREPLACE,
+    has, is, names as named_in, open_flags,
 };
 use crate::record::{At, Call, Fd, Name, Shares};
 use model::Op;
@@ -223,10 +223,8 @@ fn changed<'a>(at: At<'a>, c: &mut Cursor<'a>) -> Call<'a> {
 
 /// `RENAME_NOREPLACE`, as the kernel takes them; others have no operation.
 fn rename_flags(word: &[u8]) -> u64 {
-    let all = [
-        (RENAME_NOREPLACE, event::RENAME_NOREPLACE),
-        (RENAME_EXCHANGE, event::RENAME_EXCHANGE),
-    ];
+    let all =
+        [(RENAME_NOREPLACE, event::RENAME_NOREPLACE), (RENAME_EXCHANGE, event::RENAME_EXCHANGE)];
     all.into_iter().filter(|(flag, _)| has(word, *flag)).map(|(_, bit)| bit).sum()
 }
 

@@ -1,13 +1,15 @@
 //! Where ranks meet so that what depends on each other comes in order: at as few places as possible.
 
+use super::super::events::Events;
 use super::super::log::{Log, Logged};
 use super::super::merged::Place;
 use super::super::rounds::Rounds;
 use super::Edge;
 
-/// Most times that a rank comes to a meeting, in all: thousands of processes one after another would
-/// meet thousands of times, and each of them has to do with few others.
-const COMINGS_MAX: usize = 1 << 23;
+/// Most times that a rank comes to a meeting, in all, and more of them for each operation: thousands of
+/// processes one after another would meet thousands of times, and each of them has to do with few others.
+const COMINGS_MAX: usize = 1 << 19;
+const COMINGS_EACH: usize = 8;
 
 /// As few meetings as satisfy all edges; each is a place per rank, with the number of the round that it
 /// comes before.
@@ -29,6 +31,8 @@ pub(super) fn chosen(
     let mut from = vec![0; log.ranks.len()];
     let (mut low, mut high) = (from.clone(), from.clone());
     let (mut pending, mut round) = (false, 0);
+    let operations: usize = log.ranks.iter().map(Events::len).sum();
+    let comings_max = COMINGS_MAX + operations.saturating_mul(COMINGS_EACH);
     for (ns, edge) in sorted {
         let ((p, i), (q, j)) = (edge.from, edge.to);
         let (p, q) = (p as usize, q as usize);
@@ -41,7 +45,7 @@ pub(super) fn chosen(
             let meeting = choose(log, &low, &high);
             from.clone_from(&meeting);
             all.push((round, meeting));
-            if all.len() * log.ranks.len() > COMINGS_MAX {
+            if all.len() * log.ranks.len() > comings_max {
                 return None;
             }
             (low, pending) = (from.clone(), false);
