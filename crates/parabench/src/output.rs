@@ -92,9 +92,10 @@ pub struct New<'a> {
 impl New<'_> {
     fn cannot(&self, error: &std::io::Error) -> Error {
         // What says more than the error names a file that nobody knows.
-        let error = error.raw_os_error().map_or(error.to_string(), |number| {
-            std::io::Error::from_raw_os_error(number).to_string()
-        });
+        let error = match error.raw_os_error() {
+            Some(_) => error.to_string(),
+            None => error.kind().to_string(),
+        };
         let (option, file) = (self.option, self.file.display());
         Error::failed(format!("{option} {file}: cannot write: {error}"))
             .help(format!("choose another name with {option}"))
@@ -145,4 +146,26 @@ pub fn make_folder(folder: &Path, option: &str) -> Result<()> {
         Error::input(format!("{option} {}: cannot make the folder: {error}", folder.display()))
             .help(format!("choose another folder with {option}"))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_belong_together_are_written_together() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let new = |name: &str| New {
+            file: folder.path().join(name),
+            option: "-o",
+            start: ANYTHING,
+            bytes: b"new",
+        };
+        // The other name of so long a one is too long.
+        let error = write_all(&[new("a"), new(&"b".repeat(250))]).expect_err("refused");
+        assert!(error.message.ends_with("cannot write: invalid filename"), "{}", error.message);
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
+        write_all(&[new("a"), new("b")]).expect("written");
+        assert_eq!(fs::read(folder.path().join("b")).expect("a file"), b"new");
+    }
 }

@@ -54,7 +54,8 @@ pub fn explain(
         // A call that has not ended here ends later, if it became an operation.
         if more > 0 && (events.is_empty() || gap.code != "cut-calls") {
             // Its sentence speaks of all lines that were read.
-            let _ = writeln!(says, "counted up to this line: {}; {more} of them here", gap.says);
+            let until = if more < gap.count { " up to this line" } else { "" };
+            let _ = writeln!(says, "counted{until}: {}, {more} of them here", gap.says);
         }
     }
     if events.is_empty() {

@@ -25,7 +25,7 @@ pub struct Writes {
 }
 
 /// Operations that are tried of a changed program; of a longer run so many times its own.
-const OPERATIONS_MAX: u64 = 50_000_000;
+const OPERATIONS_MAX: u64 = 20_000_000;
 const TIMES_MAX: u64 = 4;
 
 /// Executes a program on files in memory.
@@ -170,6 +170,21 @@ mod tests {
             assert_eq!(file.add(span, rank), other, "{span:?}");
         }
         assert_eq!(file.0.get(&20), Some(&(0, 0)), "{file:?}");
+    }
+
+    #[test]
+    fn no_more_operations_are_tried_than_asked_for() {
+        let folded = |text: &str| {
+            let mut folded = Folded::default();
+            folded.text.push_str(text);
+            folded
+        };
+        let count = |text: &str, most| writes(&folded(text), 1, most).map(|found| found.operations);
+        let text = "repeat $i 300 write(\"f-$i\", 1);";
+        assert_eq!(count(text, 300), Ok(300));
+        assert!(count(text, 299).is_err_and(|why| why.contains("more than 299 operations")));
+        let endless = "repeat 1t write(\"f\", 1);";
+        assert!(count(endless, 1000).is_err_and(|why| why.contains("more than 1000 operations")));
     }
 
     #[test]

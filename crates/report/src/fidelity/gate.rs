@@ -176,6 +176,7 @@ mod tests {
             ("speed <= 5%", 0, "elapsed io think"),
             ("p: speed <= 5%", 3, "operations missing"),
             ("p: order <= 5", 0, "leave the label out"),
+            (" : elapsed <= 5%", 0, "a label before the colon"),
             ("", 0, "expected <="),
         ] {
             let error = Gate::parse(text).unwrap_err();

@@ -7,12 +7,14 @@
 //! Variables of open files are chosen as the kernel chooses descriptors, the lowest that is free, so
 //! that iterations of a loop use the same ones.
 
+mod instances;
+
 use super::alike::{Alike, NumberKind, kinds};
 use super::approx::{Bound, Near};
 use super::arguments::{self, Arguments};
 use super::bursts::{BETWEEN, Bursts, PAUSE, Pauses, joined};
 use super::ends::Ends;
-use super::log::{Log, Logged, O_RDWR, O_WRONLY, needs_writing, takes_handle};
+use super::log::{Log, Logged, takes_handle};
 use super::loops::{Gap, Node};
 use super::making::{Level, Making};
 use super::meet::{BARRIER, TOLD};
@@ -21,10 +23,10 @@ use super::order::{Action, Order};
 use super::patterns::Patterns;
 use super::starts::Lifetimes;
 use super::think::Think;
-use crate::strace::{O_APPEND, O_CREAT, O_EXCL, O_TRUNC};
+use instances::{Instance, instances};
 use model::Op;
 use model::errno;
-use model::event::{Event, FLAG_AT_POSITION, FLAG_FROM_POSITION, FLAG_UNPLACED, NO_ID};
+use model::event::{FLAG_AT_POSITION, FLAG_FROM_POSITION, NO_ID};
 use model::op::{ParamKind, Part as OpPart};
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
@@ -126,60 +128,6 @@ impl<T: Clone + Eq + Hash> Interner<T> {
         self.all.push(thing.clone());
         self.numbers.insert(thing, number);
         number
-    }
-}
-
-/// What is known of an open file over all ranks.
-#[derive(Clone, Copy, Debug, Default)]
-struct Instance {
-    /// Flags it was opened with; `None`: before the log began.
-    flags: Option<u32>,
-    reads: bool,
-    writes: bool,
-    rank: Option<u32>,
-    /// Several ranks use it.
-    shared: bool,
-    /// Where the one of the program would be: what is appended does not move it.
-    position: u64,
-    /// Some transfer at the position took place elsewhere.
-    strays: bool,
-}
-
-impl Instance {
-    fn appends(self) -> bool {
-        self.flags.is_some_and(|flags| flags & O_APPEND != 0)
-    }
-
-    /// What it writes goes to the end; where it reads behind that, nobody may know.
-    fn puts_at_end(self, entry: &Logged) -> bool {
-        let reads = matches!(entry.op(), Some(Op::Fread | Op::Readv));
-        self.appends() && (!reads || entry.event.flags & FLAG_UNPLACED != 0)
-    }
-
-    /// Follows the position.
-    fn moves(&mut self, op: Op, event: &Event) {
-        let is_here = match op {
-            Op::Fseek => false,
-            Op::Fread | Op::Readv if self.appends() && event.flags & FLAG_UNPLACED != 0 => return,
-            Op::Fwrite | Op::Writev if self.appends() => return,
-            Op::Fread | Op::Readv | Op::Fwrite | Op::Writev => event.flags & FLAG_AT_POSITION != 0,
-            _ => return,
-        };
-        if event.errno != 0 || !(is_here || op == Op::Fseek) {
-            return;
-        }
-        self.strays |= is_here && event.offset_bytes != self.position;
-        self.position = event.offset_bytes.saturating_add(event.done_bytes);
-    }
-
-    /// Flags for a rank that opens it once more.
-    fn adopting(self) -> u32 {
-        match (self.flags, self.reads, self.writes) {
-            (Some(flags), ..) => flags & !(O_CREAT | O_EXCL | O_TRUNC),
-            (None, true, true) => O_RDWR | O_CREAT,
-            (None, false, true) => O_WRONLY | O_CREAT,
-            _ => 0,
-        }
     }
 }
 
@@ -459,8 +407,8 @@ impl<'a> Shaper<'a> {
         let mut entry = *entry;
         let (own, other) = (entry.details.instance, entry.details.instance2);
         for (instance, flag) in [(own, FLAG_AT_POSITION), (other, FLAG_FROM_POSITION)] {
-            let Some(instance) = self.instances.get(&instance) else { continue };
-            if (instance.shared || instance.strays) && !instance.puts_at_end(&entry) {
+            let instance = self.instances.get(&instance);
+            if instance.is_some_and(|instance| instance.is_elsewhere(&entry)) {
                 entry.event.flags &= !flag;
             }
         }
@@ -583,30 +531,6 @@ impl<'a> Shaper<'a> {
             making.levels.push(Level { label: Some((*part, shape, numbers)), ..Level::default() });
         }
     }
-}
-
-/// What is known of all open files.
-fn instances(log: &Log) -> HashMap<u32, Instance> {
-    let mut all: HashMap<u32, Instance> = HashMap::new();
-    for (rank, entries) in (0..).zip(&log.ranks) {
-        let parts = entries.iter().flat_map(|entry| entry.parts());
-        for entry in parts.filter(|entry| entry.details.instance != NO_ID) {
-            let Some(op) = entry.op() else { continue };
-            let instance = all.entry(entry.details.instance).or_default();
-            if op.row().gives_handle {
-                let flags = entry.details.open_flags;
-                instance.flags = Some(if flags == NO_ID { 0 } else { flags });
-            } else if !takes_handle(op) {
-                continue;
-            }
-            instance.moves(op, &entry.event);
-            instance.shared |= instance.rank.is_some_and(|other| other != rank);
-            instance.rank = Some(rank);
-            instance.reads |= matches!(op, Op::Fread | Op::Readv | Op::Pfread);
-            instance.writes |= needs_writing(op);
-        }
-    }
-    all
 }
 
 /// Text of a template with these numbers in it.
