@@ -218,7 +218,7 @@ fn rules_that_do_not_fit_are_told_with_lines_and_places() {
 
 #[test]
 fn a_line_of_any_log_is_explained() {
-    let scene = Scene::new().file("app.strace", &format!("{LOG}and this?\n"));
+    let scene = Scene::new().file("app.strace", format!("{LOG}and this?\n"));
     for (line, part) in [
         (
             6,
