@@ -10,6 +10,11 @@ pub const NO_ID: u32 = u32::MAX;
 /// `requested_bytes` of a chmod whose mode the log does not tell: no mode is as large.
 pub const MODE_UNKNOWN: u64 = NO_ID as u64;
 
+/// `requested_bytes` of a rename that does not replace what is there, as the flag of renameat2(2).
+pub const RENAME_NOREPLACE: u64 = 1;
+/// The same of one by which two names change places.
+pub const RENAME_EXCHANGE: u64 = 2;
+
 /// The operation failed with an errno that the program did not expect.
 pub const FLAG_FAILED: u8 = 1;
 /// The operation moved fewer bytes than requested because the file ended.
@@ -54,7 +59,7 @@ pub struct Event {
     /// Position in the file that a copy reads, bytes; 0 elsewhere.
     pub from_bytes: u64,
     /// Bytes asked for; for "rest of the file" the bytes moved. Of truncations the size that is set, of
-    /// chmod the mode ([`MODE_UNKNOWN`]).
+    /// chmod the mode ([`MODE_UNKNOWN`]), of rename the `RENAME_` flag.
     pub requested_bytes: u64,
     /// Bytes moved.
     pub done_bytes: u64,

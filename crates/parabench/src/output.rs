@@ -7,7 +7,7 @@ use report::file::AtomicFile;
 use report::store::RUN_FILE;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What a file begins with that a page may take the place of.
 pub const PAGE: &str = "<!doctype html";
@@ -33,13 +33,26 @@ pub fn check(file: &Path, option: &str, start: &str) -> Result<()> {
             refused("the file that is there is none of Parabench")
         }
         Ok(_) => Ok(()),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => match folder_is_there(file) {
+            true => Ok(()),
+            false => refused("there is no such folder"),
+        },
         Err(error) => refused(&error.to_string()),
     }
 }
 
+/// The folder that the file is to be in is there.
+fn folder_is_there(file: &Path) -> bool {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.is_none_or(Path::is_dir)
+}
+
 /// The same for a program: people change programs, so one that is there stays unless `force` asks.
 pub fn check_program(file: &Path, option: &str, start: &str, force: bool) -> Result<()> {
+    if file.as_os_str() == "-" {
+        let message = format!("{option} -: expected a file, found standard output");
+        return Err(Error::input(message).help("`fold` without -o prints the program"));
+    }
     let why = "a program is there, and may have been changed";
     check_kept(file, option, start, force, why)
 }
@@ -64,17 +77,52 @@ fn begins_with(file: &Path, start: &str) -> bool {
     read.is_ok() && (bytes.is_empty() || bytes.eq_ignore_ascii_case(start.as_bytes()))
 }
 
+/// A file that is to be written.
+pub struct New<'a> {
+    /// Its name, and the option that gives it.
+    pub file: PathBuf,
+    /// For messages.
+    pub option: &'a str,
+    /// What an older one begins with.
+    pub start: &'a str,
+    /// What it holds.
+    pub bytes: &'a [u8],
+}
+
+impl New<'_> {
+    fn cannot(&self, error: &std::io::Error) -> Error {
+        // What says more than the error names a file that nobody knows.
+        let error = match error.raw_os_error() {
+            Some(_) => error.to_string(),
+            None => error.kind().to_string(),
+        };
+        let (option, file) = (self.option, self.file.display());
+        Error::failed(format!("{option} {file}: cannot write: {error}"))
+            .help(format!("choose another name with {option}"))
+    }
+
+    /// The file under another name.
+    fn begun(&self) -> Result<AtomicFile> {
+        let begun = AtomicFile::create(&self.file).and_then(|new| {
+            new.handle()?.write_all(self.bytes)?;
+            new.handle()?.sync_all()?;
+            Ok(new)
+        });
+        begun.map_err(|error| self.cannot(&error))
+    }
+}
+
 /// Writes the file, or leaves the older one as it was.
 pub fn write(file: &Path, option: &str, start: &str, bytes: &[u8]) -> Result<()> {
-    check(file, option, start)?;
-    let written = AtomicFile::create(file).and_then(|new| {
-        new.handle()?.write_all(bytes)?;
-        new.commit()
-    });
-    written.map_err(|error| {
-        Error::failed(format!("{option} {}: cannot write: {error}", file.display()))
-            .help(format!("choose another name with {option}"))
-    })
+    write_all(&[New { file: file.to_path_buf(), option, start, bytes }])
+}
+
+/// Writes files that belong together: none of them takes its place before all are written.
+pub fn write_all(files: &[New<'_>]) -> Result<()> {
+    files.iter().try_for_each(|new| check(&new.file, new.option, new.start))?;
+    let begun: Vec<AtomicFile> = files.iter().map(New::begun).collect::<Result<_>>()?;
+    let mut all = begun.into_iter().zip(files);
+    all.try_for_each(|(begun, new)| begun.commit().map_err(|error| new.cannot(&error)))
 }
 
 /// Removes a file of Parabench, if there is one. What is none of ours stays.
@@ -98,4 +146,26 @@ pub fn make_folder(folder: &Path, option: &str) -> Result<()> {
         Error::input(format!("{option} {}: cannot make the folder: {error}", folder.display()))
             .help(format!("choose another folder with {option}"))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_belong_together_are_written_together() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let new = |name: &str| New {
+            file: folder.path().join(name),
+            option: "-o",
+            start: ANYTHING,
+            bytes: b"new",
+        };
+        // The other name of so long a one is too long.
+        let error = write_all(&[new("a"), new(&"b".repeat(250))]).expect_err("refused");
+        assert!(error.message.ends_with("cannot write: invalid filename"), "{}", error.message);
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
+        write_all(&[new("a"), new("b")]).expect("written");
+        assert_eq!(fs::read(folder.path().join("b")).expect("a file"), b"new");
+    }
 }

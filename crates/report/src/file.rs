@@ -1,5 +1,6 @@
 //! Files that are either whole or not there, and what can be wrong with them.
 
+use rustix::fs::{FlockOperation, flock};
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -174,6 +175,8 @@ impl AtomicFile {
             // What the user's mask leaves of it, as for any other file.
             .permissions(fs::Permissions::from_mode(0o666))
             .tempfile_in(folder_of(target))?;
+        // Tells it apart from what a killed process has left; some file systems have no locks.
+        let _ = flock(temporary.as_file(), FlockOperation::NonBlockingLockShared);
         Ok(AtomicFile { temporary, target: target.to_path_buf() })
     }
 

@@ -144,7 +144,7 @@ fn on_name<'a>(called: &Called<'a>) -> Option<Call<'a>> {
         b"unlink" | b"unlinkat" | b"remove" => {
             Call::Remove { at, directory: false, size_bytes: None }
         }
-        b"rename" | b"renameat" => Call::Rename { from: at, to: other, exchange: false },
+        b"rename" | b"renameat" => Call::Rename { from: at, to: other, flags: 0 },
         b"link" | b"linkat" => Call::Link { from: at, to: other },
         b"symlink" | b"symlinkat" => Call::Symlink { target: name(called.file), at: other },
         b"chdir" => Call::Enter { at },

@@ -53,7 +53,9 @@ pub fn explain(
         let more = gap.count - old.map_or(0, |old| old.count);
         // A call that has not ended here ends later, if it became an operation.
         if more > 0 && (events.is_empty() || gap.code != "cut-calls") {
-            let _ = writeln!(says, "counted: {}, {more} of them here", gap.says);
+            // Its sentence speaks of all lines that were read.
+            let until = if more < gap.count { " up to this line" } else { "" };
+            let _ = writeln!(says, "counted{until}: {}, {more} of them here", gap.says);
         }
     }
     if events.is_empty() {

@@ -208,8 +208,8 @@ pub enum Call<'a> {
     Remove { at: At<'a>, directory: bool, size_bytes: Option<u64> },
     /// Makes a directory.
     MakeDirectory { at: At<'a> },
-    /// Gives another name; `exchange`: both swap.
-    Rename { from: At<'a>, to: At<'a>, exchange: bool },
+    /// Gives another name; `flags`: as of renameat2(2).
+    Rename { from: At<'a>, to: At<'a>, flags: u64 },
     /// Gives a second name.
     Link { from: At<'a>, to: At<'a> },
     /// Makes a symbolic link.

@@ -70,6 +70,7 @@ pub(super) fn perform<B: Backend>(
         }
         Op::Rename => {
             let flags = chosen(step, env, 2, words::RENAMES)?.unwrap_or(0);
+            io.names(0, u64::from(flags));
             on_paths(step, env, io, |from, to| Call::Rename { from, to, flags })
         }
         Op::Copy | Op::Reflink => copy::run(step, env, io, buffers),

@@ -10,6 +10,11 @@ use std::rc::Rc;
 pub trait Listen {
     /// A rank has executed an operation. They come in order for each rank, not over ranks.
     fn event(&mut self, rank: u32, event: &Event, paths: &Paths<'_>);
+
+    /// No more is needed: all ranks are interrupted.
+    fn is_enough(&self) -> bool {
+        false
+    }
 }
 
 /// Takes the events of all ranks; they are not kept.

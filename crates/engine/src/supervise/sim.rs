@@ -168,7 +168,8 @@ pub(crate) fn simulate<B: Backend>(
     let mut simulation = Simulation::new(plan, config, &prepared, clock, buffers, make, listener)?;
     while simulation.turn() {
         on_turn(&simulation.world, &|| simulation.sample());
-        if stop::requested() {
+        let is_enough = listener.is_some_and(|listener| listener.0.borrow().is_enough());
+        if stop::requested() || is_enough {
             simulation.world.interrupt();
         }
     }

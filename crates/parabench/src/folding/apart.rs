@@ -19,24 +19,37 @@ pub struct Writes {
     names: HashMap<Vec<u8>, String>,
     /// By place in the program: what two ranks write both, in words.
     shared: BTreeMap<(String, usize), String>,
+    operations: u64,
     /// The first operation that failed and should not, in words.
     failed: Option<String>,
 }
 
+/// Operations that are tried of a changed program; of a longer run so many times its own.
+const OPERATIONS_MAX: u64 = 20_000_000;
+const TIMES_MAX: u64 = 4;
+
 /// Executes a program on files in memory.
 ///
 /// # Errors
-/// It does not come to its end.
-pub fn writes(folded: &Folded, ranks: u32) -> Result<Writes, String> {
+/// It does not come to its end, or makes more than `most` operations.
+pub fn writes(folded: &Folded, ranks: u32, most: u64) -> Result<Writes, String> {
     let plan = Rc::new(compiled(ranks, folded)?);
-    let watch = Watch { plan: Rc::clone(&plan), ..Watch::default() };
+    let watch = Watch { plan: Rc::clone(&plan), most, ..Watch::default() };
     let watch = Rc::new(RefCell::new(watch));
-    execute(&plan, folded, &Listener(Rc::clone(&watch) as Rc<RefCell<dyn Listen>>))?;
+    let ended = execute(&plan, folded, &Listener(Rc::clone(&watch) as Rc<RefCell<dyn Listen>>));
     let writes = std::mem::take(&mut watch.borrow_mut().writes);
-    Ok(writes)
+    match writes.operations > most {
+        true => Err(format!("it makes more than {most} operations, and no more are tried")),
+        false => ended.map(|()| writes),
+    }
 }
 
 impl Writes {
+    /// Operations that are tried of what the program becomes.
+    pub fn most(&self) -> u64 {
+        OPERATIONS_MAX.max(self.operations.saturating_mul(TIMES_MAX))
+    }
+
     /// What happens in this program and not in that of the run, in words.
     pub fn other_than(&self, run: &Writes) -> Option<String> {
         if let Some(failed) = &self.failed {
@@ -65,10 +78,12 @@ struct Watch {
     seen: HashSet<Vec<u8>>,
     files: HashMap<Vec<u8>, Written>,
     writes: Writes,
+    most: u64,
 }
 
 impl Listen for Watch {
     fn event(&mut self, rank: u32, event: &Event, paths: &Paths<'_>) {
+        self.writes.operations += 1;
         if event.flags & FLAG_FAILED != 0 && self.writes.failed.is_none() {
             let path = |id: u32| self.plan.named(paths.path(id).unwrap_or_default());
             self.writes.failed = Some(format!("rank {rank}: {}", told(event, path)));
@@ -100,6 +115,10 @@ impl Listen for Watch {
             let what = format!("ranks {a} and {b} both write {name} at {at}");
             self.writes.shared.entry((file.to_string(), line)).or_insert(what);
         }
+    }
+
+    fn is_enough(&self) -> bool {
+        self.writes.operations > self.most
     }
 }
 
@@ -151,6 +170,21 @@ mod tests {
             assert_eq!(file.add(span, rank), other, "{span:?}");
         }
         assert_eq!(file.0.get(&20), Some(&(0, 0)), "{file:?}");
+    }
+
+    #[test]
+    fn no_more_operations_are_tried_than_asked_for() {
+        let folded = |text: &str| {
+            let mut folded = Folded::default();
+            folded.text.push_str(text);
+            folded
+        };
+        let count = |text: &str, most| writes(&folded(text), 1, most).map(|found| found.operations);
+        let text = "repeat $i 300 write(\"f-$i\", 1);";
+        assert_eq!(count(text, 300), Ok(300));
+        assert!(count(text, 299).is_err_and(|why| why.contains("more than 299 operations")));
+        let endless = "repeat 1t write(\"f\", 1);";
+        assert!(count(endless, 1000).is_err_and(|why| why.contains("more than 1000 operations")));
     }
 
     #[test]

@@ -77,6 +77,13 @@ impl Comparison {
         own.next.pop()
     }
 
+    /// The next operation of a rank in the log has no statement.
+    fn is_left_out(&self, rank: u32) -> bool {
+        let compared = self.ranks[rank as usize].compared;
+        let places = self.folded.left_out.get(rank as usize);
+        places.is_some_and(|places| places.binary_search(&compared).is_ok())
+    }
+
     fn compare<'p>(
         &mut self,
         rank: u32,
@@ -150,6 +157,10 @@ impl Listen for Comparison {
         }
         let plan = Rc::clone(&self.plan);
         let path = |id: u32| plan.named(paths.path(id).unwrap_or_default());
+        while self.is_left_out(rank) {
+            let missing = self.expected(rank);
+            self.compare(rank, missing.as_ref(), None, &path);
+        }
         let expected = self.expected(rank);
         self.compare(rank, expected.as_ref(), Some(event), &path);
     }

@@ -7,7 +7,7 @@ use super::tally::{Kind, Tally};
 use engine::config::{BackendKind, Config};
 use engine::record::{EventsConfig, Listen, Listener};
 use engine::supervise::{Outcome, run_sim_among};
-use model::event::{Event, NO_ID};
+use model::event::{Event, FLAG_UNPLACED, NO_ID};
 use model::pattern::{Extents, MAX_STEPS};
 use model::{Op, Plan, errno};
 use ppl::{Binding, Loader};
@@ -179,7 +179,11 @@ pub(super) fn told<'a>(event: &Event, path: impl Fn(u32) -> Cow<'a, [u8]>) -> St
     }
     if moves(event) {
         let (offset, asked, done) = (event.offset_bytes, event.requested_bytes, event.done_bytes);
-        text.push_str(&format!(", {done} of {asked} bytes at {offset}"));
+        text.push_str(&format!(", {done} of {asked} bytes at "));
+        match event.flags & FLAG_UNPLACED != 0 && event.errno == 0 {
+            true => text.push_str("an unknown place"),
+            false => text.push_str(&offset.to_string()),
+        }
     }
     if Op::from_u8(event.op).is_some_and(Op::is_between_files) {
         text.push_str(&format!(" from {}", event.from_bytes));

@@ -8,6 +8,9 @@ use model::run::Run;
 use std::path::Path;
 use trace::fold::{Events, Log, Logged, processes};
 
+/// Most ranks: each takes memory, whatever it does.
+const RANKS_MAX: usize = 1 << 20;
+
 /// Reads a run and all its events.
 ///
 /// # Errors
@@ -28,6 +31,12 @@ pub fn read(folder: &Path) -> Result<(Run, Log)> {
     let dir = if folder.is_dir() { folder } else { folder.parent().unwrap_or(folder) };
     let mut reader = EventReader::open(dir).map_err(broken)?;
     let ranks = run.run.ranks as usize;
+    if ranks > RANKS_MAX {
+        let message = format!("{shown} has {ranks} ranks: at most {RANKS_MAX} can be folded");
+        return Err(
+            Error::input(message).help("run.json may be damaged: record or import it again")
+        );
+    }
     let mut log = Log {
         ranks: vec![Events::default(); ranks],
         imported: run.run.trace.is_some(),

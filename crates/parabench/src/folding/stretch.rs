@@ -15,7 +15,7 @@ pub fn scaled(mut folded: Folded, factors: &[(String, f64)], ranks: u32) -> Resu
         return Ok(folded);
     }
     let failed = |why| Error::input(format!("--scale: the program fails as it is: {why}"));
-    let before = apart::writes(&folded, ranks).map_err(failed)?;
+    let before = apart::writes(&folded, ranks, u64::MAX).map_err(failed)?;
     for (name, factor) in factors {
         let Some((_, value)) = folded.params.iter().find(|(known, _)| *known == format!("${name}"))
         else {
@@ -31,7 +31,7 @@ pub fn scaled(mut folded: Folded, factors: &[(String, f64)], ranks: u32) -> Resu
         folded.text = with_param(&folded.text, name, (new, *factor));
     }
     let failed = |why| Error::input(format!("--scale: the program fails then: {why}"));
-    match apart::writes(&folded, ranks).map_err(failed)?.other_than(&before) {
+    match apart::writes(&folded, ranks, before.most()).map_err(failed)?.other_than(&before) {
         None => Ok(folded),
         Some(why) => Err(Error::input(format!("--scale: then {why}"))
             .help("change the text by hand, or scale another parameter")),
@@ -90,8 +90,9 @@ pub fn for_ranks(folded: &Folded, ranks: u32, own_ranks: u32) -> Result<()> {
             .help("change the text by hand"));
     }
     let failed = |why| Error::input(format!("--ranks {ranks}: the program fails then: {why}"));
-    let as_recorded = apart::writes(folded, own_ranks).map_err(failed)?;
-    match apart::writes(folded, ranks).map_err(failed)?.other_than(&as_recorded) {
+    let as_recorded = apart::writes(folded, own_ranks, u64::MAX).map_err(failed)?;
+    match apart::writes(folded, ranks, as_recorded.most()).map_err(failed)?.other_than(&as_recorded)
+    {
         None => Ok(()),
         Some(why) => Err(Error::input(format!("--ranks {ranks}: {why}"))
             .help("the run does not show what more ranks would do there; change the text by hand")),

@@ -159,9 +159,11 @@ pub fn difference<'a>(
     let names = log.path(a.path) == &*path(b.path) && (a.path == NO_ID) == (b.path == NO_ID);
     let second = a.path2 == NO_ID || log.path(a.path2) == &*path(b.path2);
     let moved = moves(a) && a.errno == 0;
+    let how = a.op != Op::Rename as u8 || a.requested_bytes == b.requested_bytes;
     let all = [
         (a.op == b.op, Kind::Operation),
         (names && second, Kind::Name),
+        (how, Kind::Operation),
         (a.errno == b.errno, Kind::Result),
         (!moved || a.requested_bytes == b.requested_bytes, Kind::Size),
         (!moved || a.pieces == b.pieces, Kind::Place),

@@ -20,6 +20,7 @@ mod recording;
 mod resume;
 mod stored;
 mod sweep;
+mod unfinished;
 
 pub use data::store_data;
 pub use import::{Origin, store_import, title};
@@ -143,6 +144,7 @@ impl Folder {
         if let Some(name) = entries
             .iter()
             .filter(|name| !is_run_directory(name))
+            .filter(|name| !unfinished::is_left(path, &name.to_string_lossy()))
             .find(|name| *name != RUN_FILE && *name != EVENTS_FILE || replaced.is_none())
             && !force
         {
@@ -171,6 +173,11 @@ impl Folder {
                 .help("choose another folder"));
         }
         Ok(claim)
+    }
+
+    /// Takes away what processes that were killed had begun to write.
+    pub fn remove_unfinished(&self) -> Result<()> {
+        gone(unfinished::remove(&self.path)).map_err(|error| self.failed("empty", &error))
     }
 
     /// Somebody has stored a run in it since it was opened.

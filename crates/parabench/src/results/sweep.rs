@@ -9,7 +9,7 @@
 
 use super::recording::Found;
 use super::stored::Absent;
-use super::{EXECUTIONS, Folder, Needs, stored};
+use super::{EXECUTIONS, Folder, Needs, stored, unfinished};
 use crate::error::{Error, Result};
 use ::report::events::{EVENTS_FILE, EventWriter};
 use ::report::store::RUN_FILE;
@@ -200,15 +200,11 @@ pub(super) fn remove_one(executions: &OwnFolder, path: &Path) -> io::Result<()> 
     executions.remove_folder(&name)
 }
 
-/// Files that a killed process was writing: `.run.json.a7Bc3d.tmp`.
+/// Files that a killed process was writing.
 fn remove_unfinished(own: &OwnFolder) -> io::Result<()> {
     let entries = fs::read_dir(own.path())?.flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    let starts = [RUN_FILE, EVENTS_FILE].map(|name| format!(".{name}."));
-    let is_ours = |name: &String| {
-        name.ends_with(".tmp") && starts.iter().any(|start| name.starts_with(start))
-    };
-    names.filter(is_ours).try_for_each(|name| own.remove_file(&name))
+    names.filter(|name| unfinished::is_name(name)).try_for_each(|name| own.remove_file(&name))
 }
 
 fn failed(error: StoreError) -> Error {

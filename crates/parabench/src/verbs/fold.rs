@@ -6,6 +6,7 @@ use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::folding::Line;
+use crate::output::New;
 use crate::{folding, output};
 use clap::Args;
 use model::run::Run;
@@ -120,16 +121,27 @@ impl Fold {
             return Ok(Exit::Success);
         }
         let own_ranks = log.ranks.len() as u32;
-        let folded = folding::scaled(Rc::unwrap_or_clone(folded), &self.scale, own_ranks)?;
+        let mut folded = folding::scaled(Rc::unwrap_or_clone(folded), &self.scale, own_ranks)?;
+        let scaled = self.scaled();
+        if !scaled.is_empty() {
+            add_to_head(&mut folded, &format!("Not the same as the run, but scaled: {scaled}."));
+        }
         self.ranks.map_or(Ok(()), |ranks| folding::for_ranks(&folded, ranks, own_ranks))?;
-        if let Some((map, words)) = words {
-            output::write(map, "--anonymise", MAP_HEAD, anonymise::map(&words).as_bytes())?;
-        }
+        let map = words.map(|(map, words)| (map, anonymise::map(&words)));
+        let map = map.as_ref().map(|(map, text)| New {
+            file: map.to_path_buf(),
+            option: "--anonymise",
+            start: MAP_HEAD,
+            bytes: text.as_bytes(),
+        });
         match &self.out {
-            Some(out) => self.write(out, &folded)?,
-            None => console::print_program(&folded.text)?,
+            Some(out) => self.write(out, &folded, map)?,
+            None => {
+                output::write_all(map.as_slice())?;
+                console::print_program(&folded.text)?;
+            }
         }
-        say(&folded, &proof, self.approx);
+        say(&folded, &proof, self.approx, &scaled);
         Ok(if is_good(&proof, self.approx) { Exit::Success } else { Exit::Failed })
     }
 
@@ -157,6 +169,12 @@ impl Fold {
         output::check_kept(map, "--anonymise", MAP_HEAD, self.force, why)
     }
 
+    /// `record=2, count=0.5`
+    fn scaled(&self) -> String {
+        let all = self.scale.iter().map(|(name, factor)| format!("{name}={factor}"));
+        model::escape::line(&all.collect::<Vec<_>>().join(", "))
+    }
+
     /// What names of files begin with that hold a phase: `app` of `app.ppl`.
     fn split_name(&self) -> Option<String> {
         let out = self.out.as_ref().filter(|_| self.split)?;
@@ -177,22 +195,21 @@ impl Fold {
         line
     }
 
-    /// Writes the program and what stands beside it, once all of it may be written.
-    fn write(&self, out: &Path, folded: &Folded) -> Result<()> {
-        let beside = |part: &Included| out.with_file_name(&part.name);
-        for part in &folded.parts {
-            output::check_program(&beside(part), "--split", HEAD, self.force)?;
+    /// Writes the program and what stands beside it, and a map, once all of it may be written.
+    fn write(&self, out: &Path, folded: &Folded, map: Option<New<'_>>) -> Result<()> {
+        let parts = folded.parts.iter().map(|part| beside(out, part, "--split"));
+        let parts: Vec<New<'_>> = parts.chain(map).collect();
+        for part in parts.iter().filter(|part| part.option == "--split") {
+            output::check_program(&part.file, part.option, HEAD, self.force)?;
         }
-        write_lists(out, folded.data.as_ref().map(|(data, _)| data), self.force)?;
-        for part in &folded.parts {
-            output::write(&beside(part), "--split", HEAD, part.text.as_bytes())?;
-        }
+        let data = folded.data.as_ref().map(|(data, _)| data);
+        write_program(out, &folded.text, data, parts, self.force)?;
         if self.split && folded.parts.is_empty() {
             console::note(
                 "no statement of the program stands for a phase alone, so it is one file",
             );
         }
-        output::write(out, "-o", HEAD, folded.text.as_bytes())
+        Ok(())
     }
 }
 
@@ -228,23 +245,43 @@ fn marked(folded: Rc<Folded>, proof: &folding::Proof, approx: Option<f64>) -> Rc
     }
     let mut folded = Rc::unwrap_or_clone(folded);
     let (differ, whole) = (differing(proof), counted(proof.operations));
-    let line = format!("# Not the same as the run, which has {whole}: {differ}.\n");
-    let head = folded.text.find('\n').map_or(0, |end| end + 1);
-    folded.text.insert_str(head, &line);
+    add_to_head(&mut folded, &format!("Not the same as the run, which has {whole}: {differ}."));
     Rc::new(folded)
 }
 
-/// Writes the lists that stand beside a program. Those of the one whose place it takes are no longer
-/// read by any.
-pub(super) fn write_lists(out: &Path, data: Option<&Included>, force: bool) -> Result<()> {
-    let place = out.with_file_name(data_name(out));
+/// Adds a line to the comment at the head, behind the first.
+fn add_to_head(folded: &mut Folded, line: &str) {
+    let head = folded.text.find('\n').map_or(0, |end| end + 1);
+    folded.text.insert_str(head, &format!("# {line}\n"));
+}
+
+/// A file that stands beside a program.
+fn beside<'a>(out: &Path, part: &'a Included, option: &'a str) -> New<'a> {
+    let (file, bytes) = (out.with_file_name(&part.name), part.text.as_bytes());
+    New { file, option, start: HEAD, bytes }
+}
+
+/// Writes a program, its lists and what else belongs to it. Lists of the one whose place it takes are no
+/// longer read by any.
+pub(super) fn write_program<'a>(
+    out: &Path,
+    text: &'a str,
+    data: Option<&'a Included>,
+    mut others: Vec<New<'a>>,
+    force: bool,
+) -> Result<()> {
+    let lists = out.with_file_name(data_name(out));
+    if let Some(data) = data {
+        output::check_program(&lists, "-o", HEAD, force)?;
+        others.push(New { file: lists.clone(), ..beside(out, data, "-o") });
+    }
+    // It comes last: who finds it finds what it reads.
+    let (file, bytes) = (out.to_path_buf(), text.as_bytes());
+    others.push(New { file, option: "-o", start: HEAD, bytes });
+    output::write_all(&others)?;
     match data {
-        Some(data) => {
-            output::check_program(&place, "-o", HEAD, force)?;
-            output::write(&place, "-o", HEAD, data.text.as_bytes())
-        }
-        None if force => output::remove(&place, "-o", HEAD),
-        None => Ok(()),
+        None if force => output::remove(&lists, "-o", HEAD),
+        _ => Ok(()),
     }
 }
 
@@ -275,7 +312,7 @@ pub(super) fn translated(
     let (log, folded) = (Rc::new(log), Rc::new(folded));
     let proof = folding::prove(&log, &folded, None);
     let folded = marked(folded, &proof, None);
-    say(&folded, &proof, None);
+    say(&folded, &proof, None, "");
     let ranks = log.ranks.len() as u32;
     let Folded { text, data, .. } = Rc::unwrap_or_clone(folded);
     Ok(Translated { text, data: data.map(|(data, _)| data), ranks })
@@ -420,8 +457,8 @@ fn head(run: &Run, log: &Log) -> Vec<String> {
     head
 }
 
-/// What came of it, on standard error.
-fn say(folded: &Folded, proof: &folding::Proof, approx: Option<f64>) {
+/// What came of it, on standard error. `scaled`: what was done with it then.
+fn say(folded: &Folded, proof: &folding::Proof, approx: Option<f64>, scaled: &str) {
     let lines = folded.lines();
     let files = match folded.parts.len() {
         0 => String::new(),
@@ -441,6 +478,10 @@ fn say(folded: &Folded, proof: &folding::Proof, approx: Option<f64>) {
         0 => String::new(),
         1 => "; one more open gives a rank what another one had opened".into(),
         adopted => format!("; {adopted} more opens give ranks what others had opened"),
+    };
+    let adopted = match scaled {
+        "" => adopted,
+        scaled => format!("{adopted}, then scaled: {scaled}"),
     };
     if proof.is_lossless() {
         console::note(&format!("{what}, without loss{adopted}"));
@@ -474,9 +515,10 @@ fn say(folded: &Folded, proof: &folding::Proof, approx: Option<f64>) {
     if let Some(changes) = folded.changes.shown() {
         console::note(&format!("to make it shorter {changes}"));
     }
-    if folded.left_out > 0 {
-        let verb = if folded.left_out == 1 { "has" } else { "have" };
-        console::warning(&format!("{} {verb} no statement", counted(folded.left_out)));
+    let left_out: usize = folded.left_out.iter().map(Vec::len).sum();
+    if left_out > 0 {
+        let verb = if left_out == 1 { "has" } else { "have" };
+        console::warning(&format!("{} {verb} no statement", counted(left_out as u64)));
     }
     if folded.guessed > 0 {
         let (what, text) = (counted(folded.guessed), "modes or words that the run does not tell");

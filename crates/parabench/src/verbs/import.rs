@@ -100,6 +100,7 @@ impl Import {
     fn import(&self, options: &Options, rules: Option<&Rules>) -> Result<Exit> {
         let out = self.out.as_deref().ok_or_else(|| Error::input("-o DIR is missing"))?;
         let folder = results::Folder::open(out, None, self.force)?;
+        folder.remove_unfinished()?;
         let is_own = || self.logs.iter().any(|log| results::is_own(log));
         let left = || super::record::left(&self.logs, &options.which);
         let left = if rules.is_none() && options.format.is_none() { left() } else { None };

@@ -4,7 +4,7 @@ use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::output;
-use crate::verbs::fold::{HEAD, think, translated, write_lists};
+use crate::verbs::fold::{HEAD, think, translated, write_program};
 use crate::verbs::run::Run;
 use crate::verbs::temporary;
 use clap::{Args, Parser};
@@ -62,6 +62,9 @@ impl Replay {
             output::check_program(out, "-o", HEAD, self.force)?;
         }
         let name = self.out.clone().unwrap_or_else(|| self.name().into());
+        if let Err(error) = self.options(&name, 1) {
+            return refused(&error);
+        }
         let folded = translated(&self.folder, self.think, &name, self.out.as_deref())?;
         let own = match self.out {
             Some(_) => None,
@@ -78,9 +81,8 @@ impl Replay {
             }
         };
         let mut files = vec![self.name()];
-        write_lists(&file, folded.data.as_ref(), self.force)?;
+        write_program(&file, &folded.text, folded.data.as_ref(), Vec::new(), self.force)?;
         files.extend(folded.data.map(|data| data.name));
-        output::write(&file, "-o", HEAD, folded.text.as_bytes())?;
         let end = self.run(&file, folded.ranks);
         if let Some(own) = &own {
             temporary::remove(own, &files.iter().map(String::as_str).collect::<Vec<_>>());
@@ -94,23 +96,31 @@ impl Replay {
         format!("{}.ppl", stem.filter(|stem| !stem.is_empty()).unwrap_or_else(|| "replay".into()))
     }
 
-    fn run(&self, program: &Path, ranks: u32) -> Result<Exit> {
+    /// The options of the run of a program.
+    fn options(&self, program: &Path, ranks: u32) -> std::result::Result<Options, clap::Error> {
         let mut words: Vec<OsString> = vec![program.into()];
         words.extend(["--prepare".into(), "--against-trace".into(), (&self.folder).into()]);
         words.extend(["-n".into(), ranks.to_string().into()]);
         words.extend(self.options.iter().cloned());
-        match Options::try_parse_from(words) {
+        Options::try_parse_from(words)
+    }
+
+    fn run(&self, program: &Path, ranks: u32) -> Result<Exit> {
+        match self.options(program, ranks) {
             Ok(options) => options.run.execute_here(),
-            Err(error) if error.use_stderr() => {
-                let text = error.to_string();
-                let message = text.trim_start_matches("error: ").lines().next().unwrap_or_default();
-                Err(Error::input(format!("options of the run: {message}"))
-                    .help("parabench help run lists them"))
-            }
-            Err(error) => {
-                console::print_made(&error.to_string())?;
-                Ok(Exit::Success)
-            }
+            Err(error) => refused(&error),
         }
     }
+}
+
+/// The options are none, or ask for help.
+fn refused(error: &clap::Error) -> Result<Exit> {
+    let text = error.to_string();
+    if !error.use_stderr() {
+        console::print_made(&text)?;
+        return Ok(Exit::Success);
+    }
+    let message = text.trim_start_matches("error: ").lines().next().unwrap_or_default();
+    Err(Error::input(format!("options of the run: {message}"))
+        .help("parabench help run lists them"))
 }

@@ -321,6 +321,19 @@ fn what_cannot_be_folded_is_said() {
     scene.parabench("fold nosuch").exits(2);
     scene.parabench("fold r --think often").exits(2).err_has("scale=0.5");
     scene.parabench("fold r --explain 99").exits(2).err_has("lines");
+    for line in ["fold r -o no/x.ppl", "fold r --anonymise no/map", "replay r -o no/x.ppl"] {
+        let done = scene.parabench(line).exits(2).err_has("there is no such folder");
+        assert!(!done.err.contains(".tmp"), "{}", done.err);
+    }
+    for verb in ["fold", "replay"] {
+        scene.parabench(&format!("{verb} r -o -")).exits(2).err_has("found standard output");
+    }
+    let run = scene.text("r/run.json");
+    let many = run.replacen("\"params\":[],\"ranks\":1,", "\"params\":[],\"ranks\":2147483648,", 1);
+    assert_ne!(run, many, "{run}");
+    let scene = scene.file("r/run.json", &many);
+    scene.parabench("fold r").exits(2).err_has("has 2147483648 ranks: at most");
+    let scene = scene.file("r/run.json", &run);
     let scene = scene.file("mine.ppl", "write(\"b\", 1);\n");
     scene.parabench("fold r -o mine.ppl").exits(2).err_has("-o");
     assert_eq!(scene.text("mine.ppl"), "write(\"b\", 1);\n");

@@ -381,7 +381,8 @@ fn programs_are_stretched_where_they_allow_it() {
         "{wide}"
     );
     assert!(wide.contains(", 2 times that of the run"), "{wide}");
-    assert_eq!(plain.lines().count(), wide.lines().count());
+    // The head says so.
+    assert_eq!(plain.lines().count() + 1, wide.lines().count());
     // Parts of ranks that would be written by others, too.
     let parts = "repeat $i 20 { $f = fopen(\"log\", \"O_RDWR|O_CREAT\");
              fwrite($f, 4k, $i * 4k + $$rank * 80k); fclose($f); }";
@@ -390,6 +391,9 @@ fn programs_are_stretched_where_they_allow_it() {
     refused.err_has("both write log at").err_has("those of the run are apart");
     let apart = ran("repeat $i 20 write(\"log-$$rank\", 4k, $i * 4k);", "-n 3");
     apart.parabench("fold r --scale count=4").exits(0);
+    let said = apart.parabench("fold r --scale count=2 -o y.ppl").exits(0);
+    said.err_has("without loss, then scaled: count=2");
+    assert!(apart.text("y.ppl").contains("\n# Not the same as the run, but scaled: count=2.\n"));
     scene.parabench("fold r --scale sizes=2").exits(2).err_has("count, size");
     scene.parabench("fold r --scale size").exits(2).err_has("size=4");
     let half = scene.parabench("fold r --scale count=0.5").exits(0);

@@ -82,6 +82,16 @@ fn the_directory_that_is_advised_is_the_one_with_the_writes() {
     assert!(format!("{}{}", done.out, done.err).contains(&note), "{}{}", done.out, done.err);
 }
 
+/// What an import that was killed has left is taken away; what is of others is in the way.
+#[test]
+fn the_rest_of_a_killed_import_is_no_other_thing() {
+    let scene = Scene::new().file("app.strace", LOG).file("r/.events.parquet.a7Bc3d.tmp", "half");
+    let scene = imported(scene, "import app.strace -o r");
+    assert_eq!(scene.names("r"), ["events.parquet", "run.json"]);
+    let scene = scene.file("s/.events.csv.a7Bc3d.tmp", "mine");
+    scene.parabench("import app.strace -o s").exits(2).err_has("holds other things");
+}
+
 #[test]
 fn the_event_table_tells_what_the_log_told() {
     let scene = imported(Scene::new().file("app.strace", LOG), "import app.strace -o r");
@@ -237,7 +247,7 @@ fn rules_that_do_not_fit_are_told_with_lines_and_places() {
 
 #[test]
 fn a_line_of_any_log_is_explained() {
-    let scene = Scene::new().file("app.strace", LOG);
+    let scene = Scene::new().file("app.strace", format!("{LOG}and this?\n"));
     for (line, part) in [
         (
             6,
@@ -245,6 +255,7 @@ fn a_line_of_any_log_is_explained() {
         ),
         (8, "counted: 1 call has no operation of Parabench and was left out: flock 1"),
         (10, "counted: 1 line is in no form that is known, 1 of them here\nno operation\n"),
+        (12, "counted up to this line: 2 lines are in no form that is known, 1 of them here\n"),
     ] {
         let done = scene.parabench(&format!("import app.strace --explain-line {line}"));
         done.exits(0).out_has(part);

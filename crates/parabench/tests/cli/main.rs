@@ -30,6 +30,7 @@ mod file_programs;
 mod fmt;
 mod fold;
 mod fold_kinds;
+mod fold_logs;
 mod fold_options;
 mod folded;
 mod foreign;

@@ -196,11 +196,15 @@ fn what_cannot_be_repeated_is_told() {
     for (line, words) in [
         ("replay none", "none has no events"),
         ("replay nowhere", "nowhere"),
-        ("replay a.run -- --nonsense", "options of the run: unexpected argument '--nonsense'"),
+        (
+            "replay a.run -o no.ppl -- --nonsense",
+            "options of the run: unexpected argument '--nonsense'",
+        ),
         ("replay a.run -o x.ppl", "none of Parabench"),
     ] {
         scene.parabench(line).exits(2).err_has(words);
     }
+    assert!(!scene.path("no.ppl").exists());
 }
 
 #[test]

@@ -198,7 +198,7 @@ columns! {
     "extents_id" "Which extents: a place in `run.events.extents` of run.json; -1 without."
         // As in an event: from 1, 0 for none.
         both(Value::Int32(extents), |row, value| row.event.extents = (value as u32).wrapping_add(1));
-    "requested_bytes" "Bytes asked for, or the size that is set; for \"rest of the file\" the bytes moved; of chmod the mode, 4294967295 where it is unknown."
+    "requested_bytes" "Bytes asked for, or the size that is set; for \"rest of the file\" the bytes moved; of chmod the mode, 4294967295 where it is unknown; of rename 1: \"noreplace\", 2: \"exchange\"."
         field!(Int64 requested_bytes: u64);
     "done_bytes" "Bytes moved."
         field!(Int64 done_bytes: u64);

@@ -81,6 +81,9 @@ impl Gate {
                     format!("expected a share of the original, as in {word} <= 5%"),
                 );
             }
+            (Some(_), _) if phase.as_deref() == Some("") => {
+                return error(0, format!("expected a label before the colon, or {word} alone"));
+            }
             (Some(name), _) => Subject::Figure { name, phase },
             (None, Some(_)) if phase.is_some() => {
                 return error(0, format!("{word} counts all operations: leave the label out"));
@@ -173,6 +176,7 @@ mod tests {
             ("speed <= 5%", 0, "elapsed io think"),
             ("p: speed <= 5%", 3, "operations missing"),
             ("p: order <= 5", 0, "leave the label out"),
+            (" : elapsed <= 5%", 0, "a label before the colon"),
             ("", 0, "expected <="),
         ] {
             let error = Gate::parse(text).unwrap_err();

@@ -21,7 +21,7 @@ pub(super) struct Step {
     pub seq: u64,
     pub op: u8,
     pub errno: u16,
-    /// Nobody knows which bytes of the file it moved.
+    /// Nobody knows which bytes of the file it moved, or it moved none because it failed.
     pub unplaced: bool,
     /// Numbers of texts; [`NO_ID`] for none.
     pub label: u32,
@@ -83,7 +83,8 @@ pub(super) fn steps(
                 seq: event.seq,
                 op: event.op,
                 errno: event.errno,
-                unplaced: event.flags & FLAG_UNPLACED != 0,
+                // One that failed has moved nothing anywhere.
+                unplaced: event.flags & FLAG_UNPLACED != 0 || event.errno != 0,
                 label: text(&labels, event.label),
                 name: text(&paths, event.path),
                 name2: text(&paths, event.path2),

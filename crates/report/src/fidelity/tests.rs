@@ -455,6 +455,25 @@ fn replays_are_compared_each_for_itself() {
     assert!(html(&found).contains("b, the first of 2 (replay)"));
 }
 
+/// What failed has moved nothing, so nobody asks where.
+#[test]
+fn places_of_transfers_that_failed_are_not_compared() {
+    let dirs: Vec<_> = (0..3).map(|_| tempfile::tempdir().unwrap()).collect();
+    let failed = |offset_bytes: u64, errno: u16| {
+        let mut all = writes(3, 10);
+        (all[1].errno, all[1].done_bytes, all[1].offset_bytes) = (errno, 0, offset_bytes);
+        [all]
+    };
+    let all = [failed(100, 9), failed(0, 9), failed(0, 5)];
+    let runs: Vec<Run> = all.iter().zip(&dirs).map(|(all, dir)| stored(dir.path(), all)).collect();
+    let all = runs.iter().zip(&dirs);
+    let all = all.map(|(run, dir)| Recorded { name: "r", folder: dir.path(), run });
+    let all: Vec<Recorded<'_>> = all.collect();
+    let found = compare(&all[..1], &all[1..]).unwrap();
+    let differ = found.replays.iter().map(|one| one.differences.as_ref().unwrap().operations);
+    assert_eq!(differ.collect::<Vec<_>>(), [0, 1]);
+}
+
 #[test]
 fn runs_without_all_events_are_refused() {
     let dir = tempfile::tempdir().unwrap();

@@ -31,6 +31,8 @@ pub fn map(words: &BTreeMap<Vec<u8>, String>) -> String {
 const OWN: [&str; 6] = ["and", "files", "list", "open", "other", "read"];
 /// Shortest word of hexadecimal digits that looks like a hash.
 const HEX_DIGITS: usize = 8;
+/// Fewest numbers of an address or a date.
+const ADDRESS_NUMBERS: usize = 3;
 /// Longest number that stays.
 const NUMBER_DIGITS: usize = 5;
 
@@ -83,6 +85,11 @@ impl Words {
     fn part(&mut self, part: &[u8]) -> Vec<u8> {
         if looks_like_hash(part) {
             return self.word(part).into_bytes();
+        }
+        if let Some((before, rest)) = beside_address(part) {
+            let address = &part[before.len()..part.len() - rest.len()];
+            let before = self.part(before);
+            return [before, self.word(address).into_bytes(), self.part(rest)].concat();
         }
         let is_word = |byte: u8| byte.is_ascii_digit() || is_letter(byte);
         let mut new = Vec::new();
@@ -139,6 +146,24 @@ fn lower(word: &[u8]) -> String {
 pub(super) fn looks_like_hash(part: &[u8]) -> bool {
     let mixed = runs(part).filter(|run| run[0].is_ascii_alphanumeric()).count();
     runs(part).any(|run| run[0].is_ascii_digit() && run.len() > NUMBER_DIGITS) || mixed > 6
+}
+
+/// What stands around three or more numbers that are one, because they are too long for counters:
+/// `192.168.1.77`, `2026-11-23`, `555-12-3456`.
+fn beside_address(part: &[u8]) -> Option<(&[u8], &[u8])> {
+    let is_in = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-');
+    let mut at = 0;
+    for run in part.chunk_by(|a, b| is_in(a) == is_in(b)) {
+        let digits = |byte: &&u8| byte.is_ascii_digit();
+        let numbers = run.split(|byte| !byte.is_ascii_digit()).filter(|number| !number.is_empty());
+        if numbers.count() >= ADDRESS_NUMBERS && run.iter().filter(digits).count() > NUMBER_DIGITS {
+            let first = run.iter().position(u8::is_ascii_digit)?;
+            let last = run.iter().rposition(u8::is_ascii_digit)?;
+            return Some((&part[..at + first], &part[at + last + 1..]));
+        }
+        at += run.len();
+    }
+    None
 }
 
 /// A word of letters and digits that nobody counts by: a digit stands before a letter (`7b`, `9tzLmM`), or
@@ -202,6 +227,17 @@ mod tests {
             log.paths.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect();
         assert_eq!(paths, ["a/c.d5", "e/g", "i_j_k", "l10-m3.n2"]);
         assert_eq!(log.labels, ["write files", "read *.n and delete l", "o3"]);
+    }
+
+    #[test]
+    fn addresses_and_dates_are_no_counters() {
+        let names = ["192.168.1.77", "log.2026-11-23.txt", "id-555-12-3456", "c/0.12.3", "a-1-2-3"];
+        let paths = names.iter().map(|name| name.as_bytes().to_vec()).collect();
+        let mut log = Log { paths, ..Log::default() };
+        anonymise(&mut log);
+        let paths: Vec<String> =
+            log.paths.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect();
+        assert_eq!(paths, ["b", "d.e.f", "g-h", "i/0.12.3", "j-1-2-3"]);
     }
 
     #[test]

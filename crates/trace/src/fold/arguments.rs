@@ -8,6 +8,7 @@ use model::Event;
 use model::Op;
 use model::errno;
 use model::event::{FLAG_AT_POSITION, FLAG_FROM_POSITION, FLAG_KEEPS_SIZE, FLAG_UNPLACED, NO_ID};
+use model::event::{RENAME_EXCHANGE, RENAME_NOREPLACE};
 use model::op::{Param, ParamKind};
 use std::collections::{HashMap, HashSet};
 
@@ -32,6 +33,15 @@ pub fn directories(log: &Log) -> HashSet<u32> {
         }
     }
     found
+}
+
+/// How a name takes the place of another one, unless it replaces it.
+fn rename_word(flags: u64) -> Option<&'static str> {
+    match flags {
+        RENAME_NOREPLACE => Some("noreplace"),
+        RENAME_EXCHANGE => Some("exchange"),
+        _ => None,
+    }
 }
 
 /// The arguments of one statement.
@@ -124,8 +134,12 @@ impl Arguments<'_> {
 
     /// The word of a parameter, as far as it is known.
     fn word(&self, param: &Param) -> Option<&'static str> {
-        let keeps = (self.entry.event.flags & FLAG_KEEPS_SIZE != 0).then_some("keep");
-        self.told.word(self.op, param).or(keeps)
+        let event = &self.entry.event;
+        let of_log = match self.op {
+            Op::Rename => rename_word(event.requested_bytes),
+            _ => (event.flags & FLAG_KEEPS_SIZE != 0).then_some("keep"),
+        };
+        self.told.word(self.op, param).or(of_log)
     }
 
     /// What a file shares with another one: nothing is written where that is all of it.

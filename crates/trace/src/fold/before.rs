@@ -11,7 +11,9 @@ use crate::names::{target_of_link, text_of_link};
 use crate::strace::{O_APPEND, O_CREAT, O_EXCL, O_TRUNC};
 use model::Op;
 use model::directory::is_whole;
-use model::event::{FLAG_SHORT, FLAG_UNPLACED, NO_ID};
+use model::event::{
+    FLAG_AT_POSITION, FLAG_KEEPS_SIZE, FLAG_SHORT, FLAG_UNPLACED, NO_ID, RENAME_EXCHANGE,
+};
 use model::rehearsal::{Expected, Thing};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -48,6 +50,14 @@ struct Seen {
 enum State {
     Absent,
     Thing(usize),
+}
+
+/// What had a name, or one below it.
+struct Named {
+    /// By the rest of the name.
+    states: Vec<(Vec<u8>, State)>,
+    /// What it led to, if it was a link.
+    link: Option<Vec<u8>>,
 }
 
 #[derive(Default)]
@@ -94,7 +104,15 @@ impl World {
         let path = self.real(log.path(name), follows(op));
         match event.errno {
             0 => {}
-            ENOENT => return self.missing(&path),
+            ENOENT => {
+                self.missing(&path);
+                let to = self.real(log.path(event.path2), false);
+                // Of two names the other one can be missing, or what it is to be in.
+                if event.path2 == NO_ID || self.is_in_known(&to) {
+                    self.names.entry(path).or_insert(State::Absent);
+                }
+                return;
+            }
             // It is there, and no link.
             EINVAL if op == Op::Readlink => {
                 self.parents(&path);
@@ -184,7 +202,13 @@ impl World {
             }
             Op::Pread => {
                 let thing = self.was(&path, false);
-                self.read(thing, entry, log.touched(event).1);
+                if let Some(end) = self.end(log, entry) {
+                    self.read(thing, entry, end);
+                }
+            }
+            Op::Truncate => {
+                let thing = self.was(&path, false);
+                self.things[thing].written_bytes = u64::MAX;
             }
             Op::Mkdir => {
                 let thing = self.put(&path, true);
@@ -204,7 +228,10 @@ impl World {
             Op::Rename => {
                 self.was(&path, false);
                 let to = self.real(log.path(event.path2), false);
-                self.rename(&path, &to);
+                match event.requested_bytes {
+                    RENAME_EXCHANGE => self.exchange(&path, &to),
+                    _ => self.rename(&path, &to),
+                }
             }
             Op::Link | Op::Copy | Op::Reflink => {
                 let thing = self.was(&path, false);
@@ -239,24 +266,46 @@ impl World {
         }
         let thing = self.of_open(log, op, entry);
         match op {
-            Op::Pfread if event.flags & FLAG_UNPLACED != 0 => {}
-            Op::Fread | Op::Readv | Op::Pfread => self.read(thing, entry, log.touched(event).1),
+            Op::Fread | Op::Readv | Op::Pfread => {
+                if let Some(end) = self.end(log, entry) {
+                    self.read(thing, entry, end);
+                }
+            }
             Op::Fwrite | Op::Writev | Op::Pfwrite => {
                 let appends = self.appending.contains(&entry.details.instance);
                 if appends && event.flags & FLAG_UNPLACED == 0 {
                     self.append(thing, event.offset_bytes);
                 }
-                self.wrote(thing, log.touched(event).1);
+                let end = self.end(log, entry);
+                self.wrote(thing, end.unwrap_or(u64::MAX));
             }
             Op::Linkat => {
                 let path = self.real(log.path(event.path), false);
                 self.parents(&path);
                 self.names.insert(path, State::Thing(thing));
             }
+            Op::Fallocate if event.flags & FLAG_KEEPS_SIZE == 0 => {
+                self.wrote(thing, event.offset_bytes.saturating_add(event.requested_bytes));
+            }
             Op::Ftruncate | Op::Pfsetsize | Op::Pfpreallocate => {
                 self.things[thing].written_bytes = u64::MAX;
             }
             _ => {}
+        }
+    }
+
+    /// One past the last byte that an operation touched; relative to where its open file was at first, if
+    /// nobody knows where that is. `None`: it can be anywhere.
+    fn end(&self, log: &Log, entry: &Logged) -> Option<u64> {
+        let event = &entry.event;
+        let is_mpi = entry.op().is_some_and(Op::is_mpi_io);
+        let goes_on = event.flags & FLAG_AT_POSITION != 0
+            && !is_mpi
+            && !self.appending.contains(&entry.details.instance);
+        match event.flags & FLAG_UNPLACED != 0 {
+            true if goes_on => Some(event.offset_bytes.saturating_add(event.done_bytes)),
+            true => None,
+            false => Some(log.touched(event).1),
         }
     }
 
@@ -410,24 +459,51 @@ impl World {
         }
     }
 
+    /// The directory that the name is in is there.
+    fn is_in_known(&self, path: &[u8]) -> bool {
+        let parent = above(path).last().map(|parent| self.names.get(parent));
+        parent.is_none_or(|known| matches!(known, Some(State::Thing(_))))
+    }
+
     fn rename(&mut self, from: &[u8], to: &[u8]) {
         self.parents(to);
-        let below: Vec<u8> = [from, b"/"].concat();
-        let inner: Vec<(Vec<u8>, State)> = self
-            .names
-            .range(below.clone()..)
-            .take_while(|(name, _)| name.starts_with(&below))
-            .map(|(name, state)| (name.clone(), *state))
+        if self.names.get(from) == self.names.get(to) {
+            // Two names of one file stay.
+            return;
+        }
+        let inner = self.take(from);
+        self.put_all(to, inner);
+    }
+
+    fn exchange(&mut self, from: &[u8], to: &[u8]) {
+        self.parents(to);
+        self.was(to, false);
+        let (one, other) = (self.take(from), self.take(to));
+        self.put_all(to, one);
+        self.put_all(from, other);
+    }
+
+    /// A name and those below it are no longer there: what they were, by the rest of the name.
+    fn take(&mut self, name: &[u8]) -> Named {
+        let below: Vec<u8> = [name, b"/"].concat();
+        let inner = self.names.range_mut(below.clone()..);
+        let inner = inner.take_while(|(inner, _)| inner.starts_with(&below));
+        let mut states: Vec<(Vec<u8>, State)> = inner
+            .map(|(inner, state)| {
+                (inner[name.len()..].to_vec(), std::mem::replace(state, State::Absent))
+            })
             .collect();
-        for (name, state) in inner {
-            self.names.insert(name.clone(), State::Absent);
-            self.names.insert([to, &name[from.len()..]].concat(), state);
+        let own = self.names.insert(name.to_vec(), State::Absent);
+        states.extend(own.map(|state| (Vec::new(), state)));
+        Named { states, link: self.links.remove(name) }
+    }
+
+    fn put_all(&mut self, name: &[u8], taken: Named) {
+        for (rest, state) in taken.states {
+            self.names.insert([name, &rest].concat(), state);
         }
-        if let Some(target) = self.links.remove(from) {
-            self.links.insert(to.to_vec(), target);
-        }
-        if let Some(state) = self.names.insert(from.to_vec(), State::Absent) {
-            self.names.insert(to.to_vec(), state);
+        if let Some(target) = taken.link {
+            self.links.insert(name.to_vec(), target);
         }
     }
 
@@ -457,92 +533,4 @@ fn follows(op: Op) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::fold::Events;
-    use model::Event;
-    use model::run::TraceFound;
-
-    /// Operations on paths by number, and errors.
-    fn log(paths: &[&str], operations: &[(Op, u32, u16)], found: &[TraceFound]) -> Log {
-        let mut events = Events::default();
-        for (at, (op, path, errno)) in (0..).zip(operations) {
-            let event = Event {
-                start_ns: at,
-                end_ns: at,
-                path: *path,
-                path2: NO_ID,
-                op: *op as u8,
-                errno: *errno,
-                ..Event::default()
-            };
-            events.push(&Logged { event, ..Logged::default() });
-        }
-        let paths = paths.iter().map(|path| path.as_bytes().to_vec()).collect();
-        let mut log = Log { paths, ranks: vec![events], imported: true, ..Log::default() };
-        log.take_found(found);
-        log
-    }
-
-    fn link(path: &str, target: &str) -> TraceFound {
-        TraceFound { path: path.into(), target: Some(target.into()), ..TraceFound::default() }
-    }
-
-    fn shown(log: &Log) -> Vec<String> {
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let one = |one: &Expected| match &one.what {
-            Thing::Directory => format!("{}/", text(&one.path)),
-            Thing::File { size_bytes, .. } => format!("{} {size_bytes}", text(&one.path)),
-            Thing::Link(target) => format!("{} -> {}", text(&one.path), text(target)),
-        };
-        before(log).iter().map(one).collect()
-    }
-
-    #[test]
-    fn names_through_links_are_those_of_what_they_lead_to() {
-        let found = [
-            link("a/l", "b"),
-            link("a/l/deep", "e"),
-            link("top", "."),
-            link("round", "round/x"),
-            link("f", "g"),
-        ];
-        let operations = [
-            (Op::Stat, 0, 0),
-            (Op::Readlink, 1, 0),
-            (Op::Lstat, 2, 0),
-            (Op::Stat, 3, 0),
-            (Op::Delete, 4, 0),
-            (Op::Stat, 4, 2),
-            (Op::Mkdir, 5, 17),
-        ];
-        let log = log(&["a/l/c", "a/l", "top/d", "round", "f", "a/l/deep/h"], &operations, &found);
-        let expected = [
-            "a/",
-            "a/l -> ../b",
-            "b/",
-            "b/c 0",
-            "b/deep -> ../e",
-            "d 0",
-            "e/h/",
-            "f -> g",
-            "round -> round/x",
-            "top -> .",
-        ];
-        let mut all = shown(&log);
-        all.retain(|one| !one.starts_with("round/"));
-        assert_eq!(all, expected);
-    }
-
-    #[test]
-    fn a_file_that_is_only_removed_was_as_long_as_the_log_tells() {
-        let size = |path: &str, bytes| TraceFound {
-            path: path.into(),
-            size_bytes: Some(bytes),
-            ..TraceFound::default()
-        };
-        let operations = [(Op::Delete, 0, 0), (Op::Write, 1, 0), (Op::Delete, 1, 0)];
-        let log = log(&["old", "new"], &operations, &[size("old", 5000), size("new", 7)]);
-        assert_eq!(shown(&log), ["old 5000"]);
-    }
-}
+mod tests;

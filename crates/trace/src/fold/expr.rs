@@ -8,6 +8,7 @@ use super::bursts::BETWEEN;
 use super::ranks::{Form, Item, Listed, Spread, Value};
 use super::regular::{Regular, Written, grouped, ungrouped};
 use super::tables::Tables;
+use model::escape::is_harmful;
 use std::collections::BTreeMap;
 
 /// Lengths of lists that are looked for in others.
@@ -446,7 +447,7 @@ pub fn quoted(bytes: &[u8]) -> String {
                 '"' | '\\' | '$' => text.extend(['\\', c]),
                 '\n' => text.push_str("\\n"),
                 '\t' => text.push_str("\\t"),
-                c if c.is_control() => {
+                c if is_harmful(c) => {
                     let mut buffer = [0; 4];
                     let bytes = c.encode_utf8(&mut buffer).bytes();
                     bytes.for_each(|byte| text.push_str(&format!("\\x{byte:02x}")));

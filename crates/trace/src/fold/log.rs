@@ -3,6 +3,7 @@
 
 use super::appends;
 use super::events::Events;
+use super::positions;
 use super::processes::Process;
 use super::told::Told;
 use crate::strace::{self, O_APPEND, O_CREAT, O_TRUNC};
@@ -172,6 +173,7 @@ impl Log {
         if self.imported {
             self.name_instances();
             self.guess_flags();
+            positions::follow(self);
         } else {
             let mut next = 0;
             for rank in &mut self.ranks {

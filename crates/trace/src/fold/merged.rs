@@ -13,6 +13,8 @@ pub struct Merged<'a> {
     ranks: Vec<Iter<'a>>,
     next: BinaryHeap<Reverse<Next>>,
     when: fn(&Logged) -> u64,
+    /// The last one that was given has waited already.
+    has_waited: bool,
 }
 
 /// An operation that comes next on its rank, or whose time is later than its start.
@@ -26,9 +28,20 @@ impl<'a> Merged<'a> {
     /// Those of a log. `when`: the time of an operation, its start or later.
     pub fn of(log: &'a Log, when: fn(&Logged) -> u64) -> Merged<'a> {
         let ranks = log.ranks.iter().map(|rank| rank.iter()).collect();
-        let mut merged = Merged { ranks, next: BinaryHeap::new(), when };
+        let mut merged = Merged { ranks, next: BinaryHeap::new(), when, has_waited: false };
         (0..log.ranks.len() as u32).for_each(|rank| merged.fetch(rank, 0));
         merged
+    }
+
+    /// The operation that was just given comes again at its end; false: it has waited already.
+    pub fn postpone(&mut self, (rank, at): Place, entry: &Logged) -> bool {
+        let end_ns = entry.event.end_ns;
+        if self.has_waited || end_ns <= entry.event.start_ns {
+            return false;
+        }
+        let key = (end_ns, rank, at);
+        self.next.push(Reverse(Next { key, entry: *entry, waits: true }));
+        true
     }
 
     fn fetch(&mut self, rank: u32, at: usize) {
@@ -54,6 +67,7 @@ impl Iterator for Merged<'_> {
                     continue;
                 }
             }
+            self.has_waited = waits;
             return Some(((rank, at), entry));
         }
     }

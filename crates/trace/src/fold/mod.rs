@@ -19,7 +19,6 @@ mod bursts;
 mod ends;
 pub mod events;
 pub mod expr;
-mod instances;
 mod joined;
 mod kinds;
 mod lists;
@@ -33,6 +32,7 @@ pub mod only;
 pub mod order;
 pub mod params;
 mod patterns;
+mod positions;
 pub mod processes;
 mod procs;
 mod ragged;
@@ -101,8 +101,8 @@ pub struct Folded {
     /// By rank: which of its operations are not in the log, because they open what another rank had
     /// opened; numbers from 0 in the rank's order.
     pub adopted: Vec<Vec<u64>>,
-    /// Operations that have no statement.
-    pub left_out: u64,
+    /// By rank: places of operations that have no statement, ascending.
+    pub left_out: Vec<Vec<usize>>,
     /// Operations of which the run does not tell a mode or a word.
     pub guessed: u64,
     /// What is not as in the log, because that makes the text shorter.

@@ -5,6 +5,7 @@
 //! possible are chosen, where ranks come to another label or to their longest pause.
 
 mod meetings;
+mod there;
 
 use super::barriers::{Barriers, Coming};
 use super::ends::Met;
@@ -17,6 +18,8 @@ use crate::strace::{O_CREAT, O_EXCL, O_TRUNC};
 use model::Op;
 use model::event::{Event, FLAG_UNPLACED, NO_ID};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::rc::Rc;
+use there::{Parents, There};
 
 /// What a rank does between two operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -237,11 +240,12 @@ struct Dependences {
     /// Files that somebody cuts.
     cut: HashSet<u32>,
     by_path: HashMap<u32, Touched>,
-    parents: HashMap<u32, Vec<u32>>,
+    parents: Rc<Parents>,
+    there: There,
     /// Ranks that opened files, by open instance.
     openers: HashMap<u32, u32>,
-    /// How far rank q has seen rank p already: the last place, plus 1.
-    seen: Vec<Vec<usize>>,
+    /// How far rank q has seen rank p already: the last place, plus 1; as far as it has seen any.
+    seen: Vec<Vec<u32>>,
     /// Operations of ranks so far.
     visited: Vec<usize>,
     /// What comes before an operation because of the processes that they are of.
@@ -252,13 +256,15 @@ struct Dependences {
 impl Dependences {
     fn of(log: &Log, rounds: &Rounds) -> Vec<Edge> {
         let ranks = log.ranks.len();
+        let parents = Rc::new(parents(log));
         let mut all = Dependences {
             read: read(log),
             cut: cut(log),
             by_path: HashMap::new(),
-            parents: parents(log),
+            there: There::new(&parents),
+            parents,
             openers: openers(log),
-            seen: vec![vec![0; ranks]; ranks],
+            seen: vec![Vec::new(); ranks],
             visited: vec![0; ranks],
             processes: processes::order(log),
             edges: Vec::new(),
@@ -268,8 +274,13 @@ impl Dependences {
             EEXIST => event.end_ns,
             _ => event.start_ns,
         };
-        for (place, entry) in Merged::of(log, when) {
+        let mut merged = Merged::of(log, when);
+        while let Some((place, entry)) = merged.next() {
+            if all.there.contradicts(&entry) && merged.postpone(place, &entry) {
+                continue;
+            }
             all.visit(log, place, &entry);
+            all.there.learn(&entry);
         }
         // Where all come together, nobody has to wait.
         all.edges.retain(|edge| !rounds.part(edge.from, edge.to));
@@ -280,7 +291,8 @@ impl Dependences {
         for from in self.processes.remove(&place).unwrap_or_default() {
             self.begins_after(from, place);
         }
-        self.visited[place.0 as usize] = place.1 + 1;
+        let visited = &mut self.visited[place.0 as usize];
+        *visited = (*visited).max(place.1 + 1);
         entry.parts().for_each(|part| self.touch(log, place, &part));
     }
 
@@ -354,17 +366,20 @@ impl Dependences {
 
     /// The name is missing: after who removed it, before who makes it.
     fn miss(&mut self, path: u32, place: Place) {
-        let touched = self.by_path.entry(path).or_default();
-        put(&mut touched.missed, place);
-        if let Some(from) = touched.changed {
-            self.edge(from, place);
+        let missing_above = self.there.missing_above(path);
+        for path in std::iter::once(path).chain(missing_above) {
+            let touched = self.by_path.entry(path).or_default();
+            put(&mut touched.missed, place);
+            if let Some(from) = touched.changed {
+                self.edge(from, place);
+            }
         }
     }
 
     fn use_parents(&mut self, path: u32, place: Place) {
-        let parents = std::mem::take(self.parents.entry(path).or_default());
-        parents.iter().for_each(|parent| self.use_one(*parent, place));
-        self.parents.insert(path, parents);
+        let parents = Rc::clone(&self.parents);
+        let own = parents.get(&path).into_iter().flatten();
+        own.for_each(|parent| self.use_one(*parent, place));
     }
 
     /// Bytes of a file: who reads comes after who wrote, who writes after who cut it, who appends after
@@ -423,16 +438,22 @@ impl Dependences {
         self.edge(from, to);
         if self.visited[from.0 as usize] == from.1 + 1 {
             let known = self.seen[from.0 as usize].clone();
-            let own = self.seen[to.0 as usize].iter_mut();
-            own.zip(known).for_each(|(own, known)| *own = known.max(*own));
+            let own = &mut self.seen[to.0 as usize];
+            own.resize(own.len().max(known.len()), 0);
+            own.iter_mut().zip(known).for_each(|(own, known)| *own = known.max(*own));
         }
     }
 
     /// Notes a dependence that those noted before do not imply.
     fn edge(&mut self, from: Place, to: Place) {
-        let seen = &mut self.seen[to.0 as usize][from.0 as usize];
-        if from.0 != to.0 && from.1 >= *seen {
-            *seen = from.1 + 1;
+        if from.0 == to.0 {
+            return;
+        }
+        let seen = &mut self.seen[to.0 as usize];
+        let rank = from.0 as usize;
+        if seen.get(rank).is_none_or(|seen| from.1 >= *seen as usize) {
+            seen.resize(seen.len().max(rank + 1), 0);
+            seen[rank] = u32::try_from(from.1 + 1).unwrap_or(u32::MAX);
             self.edges.push(Edge { from, to });
         }
     }
@@ -537,8 +558,7 @@ fn openers(log: &Log) -> HashMap<u32, u32> {
     openers
 }
 
-/// Directories above each name, as far as they are names of the log.
-fn parents(log: &Log) -> HashMap<u32, Vec<u32>> {
+fn parents(log: &Log) -> Parents {
     let numbers: HashMap<&[u8], u32> =
         (0..).zip(&log.paths).map(|(id, path)| (path.as_slice(), id)).collect();
     let above = |path: &[u8]| -> Vec<u32> {

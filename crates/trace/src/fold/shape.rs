@@ -7,12 +7,13 @@
 //! Variables of open files are chosen as the kernel chooses descriptors, the lowest that is free, so
 //! that iterations of a loop use the same ones.
 
+mod instances;
+
 use super::alike::{Alike, NumberKind, kinds};
 use super::approx::{Bound, Near};
 use super::arguments::{self, Arguments};
 use super::bursts::{BETWEEN, Bursts, PAUSE, Pauses, joined};
 use super::ends::Ends;
-use super::instances::{self, Instance};
 use super::log::{Log, Logged, takes_handle};
 use super::loops::{Gap, Node};
 use super::making::{Level, Making};
@@ -22,7 +23,7 @@ use super::order::{Action, Order};
 use super::patterns::Patterns;
 use super::starts::Lifetimes;
 use super::think::Think;
-use crate::strace::O_APPEND;
+use instances::{Instance, filled, instances};
 use model::Op;
 use model::errno;
 use model::event::{FLAG_AT_POSITION, FLAG_FROM_POSITION, NO_ID};
@@ -162,8 +163,8 @@ pub struct Shaper<'a> {
     think: Think,
     /// What numbers become that are near others.
     near: Option<Near>,
-    /// Operations that have no statement.
-    pub left_out: u64,
+    /// By rank: places of operations that have no statement.
+    pub left_out: Vec<Vec<usize>>,
     /// Operations whose modes or words the run does not tell.
     pub guessed: u64,
 }
@@ -187,9 +188,9 @@ impl<'a> Shaper<'a> {
         });
         let template = |path: u32| names.of.get(path as usize).map_or(NO_ID, |name| name.0);
         let placed = placed.map(|entry| (entry.event.op, template(entry.event.path))).collect();
-        let (instances, directories) = (instances::instances(log), arguments::directories(log));
-        let filled = match instances.values().any(|instance| instance.flags.is_none()) {
-            true => instances::filled(log),
+        let (instances, directories) = (instances(log), arguments::directories(log));
+        let filled = match instances.values().any(|instance| instance.is_untold()) {
+            true => filled(log),
             false => HashSet::new(),
         };
         let mut shapes = Interner::default();
@@ -204,7 +205,7 @@ impl<'a> Shaper<'a> {
         let known = known.map(|(id, name)| (name.clone(), id)).collect();
         let lifetimes = Lifetimes::of(log);
         let near = bound.map(|bound| Near::of(log, &names, bound.share));
-        let (left_out, guessed) = (0, 0);
+        let (left_out, guessed) = (vec![Vec::new(); log.ranks.len()], 0);
         Shaper {
             log,
             names,
@@ -349,7 +350,12 @@ impl<'a> Shaper<'a> {
     fn add(&mut self, making: &mut Making, entry: &Logged, at: usize) {
         // That something failed nobody knows how cannot be expected, nor made to happen.
         let is_known = entry.is_ok() || errno::is_known(entry.event.errno);
-        let Some(op) = entry.op().filter(|_| is_known) else { return self.left_out += 1 };
+        let Some(op) = entry.op().filter(|_| is_known) else {
+            return self.leave_out(making, at);
+        };
+        if self.succeeds_here(op, entry) {
+            return self.leave_out(making, at);
+        }
         let meets_end = self.ends.met_by(entry);
         let entry = &mut self.told(entry);
         if let Some(near) = &self.near {
@@ -362,7 +368,7 @@ impl<'a> Shaper<'a> {
             }
         }
         let Some((statement, numbers)) = self.statement(making, op, entry) else {
-            return self.left_out += 1;
+            return self.leave_out(making, at);
         };
         self.enter(making, entry.event.label);
         let shape = self.shapes.number(Shape::Op(statement));
@@ -393,6 +399,18 @@ impl<'a> Shaper<'a> {
         making.operations += 1;
     }
 
+    fn leave_out(&mut self, making: &Making, at: usize) {
+        self.left_out[making.rank as usize].push(at);
+    }
+
+    /// It failed in the log and changed nothing, and its statement would change something: where lseek(2)
+    /// was to go no log tells, and `delete` removes directories, too, which unlink(2) does not.
+    fn succeeds_here(&self, op: Op, entry: &Logged) -> bool {
+        let is_lseek = op == Op::Fseek && !entry.is_ok();
+        let is_unlink = op == Op::Delete && errno::name(entry.event.errno) == "EISDIR";
+        self.log.imported && (is_lseek || is_unlink)
+    }
+
     /// Numbers that follow no rule break no loops.
     fn mark_wild(&self, node: &mut Node, rank: u32, at: usize) {
         let Some(near) = &self.near else { return };
@@ -414,9 +432,7 @@ impl<'a> Shaper<'a> {
         let (own, other) = (entry.details.instance, entry.details.instance2);
         for (instance, flag) in [(own, FLAG_AT_POSITION), (other, FLAG_FROM_POSITION)] {
             let instance = self.instances.get(&instance);
-            let appends = instance.is_some_and(|i| i.flags.is_some_and(|f| f & O_APPEND != 0));
-            // Of one that was open before, nobody knows where it would begin.
-            if instance.is_some_and(|i| i.shared || i.flags.is_none()) && !appends {
+            if instance.is_some_and(|instance| instance.is_elsewhere(&entry)) {
                 entry.event.flags &= !flag;
             }
         }
@@ -542,7 +558,6 @@ impl<'a> Shaper<'a> {
     }
 }
 
-/// What is known of all open files.
 /// Text of a template with these numbers in it.
 pub fn render(template: &[Part], numbers: &[i64]) -> Vec<u8> {
     let mut numbers = numbers.iter();

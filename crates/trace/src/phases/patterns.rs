@@ -8,6 +8,8 @@ use rustc_hash::FxBuildHasher;
 const PATTERNS_MAX: usize = 1 << 16;
 /// Shortest run of hexadecimal digits that is a hash.
 const HASH_MIN: usize = 8;
+/// Letters and digits that the C library makes up for a temporary file.
+const MADE_UP: usize = 6;
 /// Characters of a pattern.
 const CHARS_MAX: usize = 40;
 /// The pattern of files in no other.
@@ -99,12 +101,34 @@ fn put_word(word: &str, text: &mut String) {
         text.push('*');
         return;
     }
+    if let Some(before) = before_made_up(word) {
+        text.push_str(before);
+        text.push('*');
+        return;
+    }
     for run in word.as_bytes().chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit()) {
         match run[0].is_ascii_digit() {
             true => text.push('*'),
             false => text.extend(run.iter().map(|byte| char::from(*byte))),
         }
     }
+}
+
+/// What stands before letters and digits that `mkstemp` made up: `tmp` of `tmpgoY4jt`, `cc` of the compiler's
+/// `ccyKQT9g`. Elsewhere all kinds of them come, and a digit stands before a letter.
+fn before_made_up(word: &str) -> Option<&str> {
+    let (before, tail) = word.split_at(word.len().checked_sub(MADE_UP)?);
+    let tail = tail.as_bytes();
+    let has = |is: fn(&u8) -> bool| tail.iter().any(is);
+    let mut pairs = tail.windows(2);
+    let counts = !pairs.any(|pair| pair[0].is_ascii_digit() && pair[1].is_ascii_alphabetic());
+    let is_temporary = before == "cc" || before.ends_with("tmp");
+    let is_made_up = match is_temporary {
+        true => !counts || tail[1..].iter().any(u8::is_ascii_uppercase),
+        false => !counts && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase),
+    };
+    let is_word = before.bytes().all(|byte| byte.is_ascii_lowercase());
+    is_made_up.then_some(if is_word { before } else { "" })
 }
 
 #[cfg(test)]
@@ -120,6 +144,16 @@ mod tests {
             ("x.3c9a77e0b1d2.tmp", "x.*.tmp"),
             ("feedface", "feedface"),
             ("core.1234", "core.*"),
+            ("tmpgoY4jt", "tmp*"),
+            ("mpich_shar_tmppuaLJp", "mpich_shar_tmp*"),
+            ("ccyKQT9g.s", "cc*.s"),
+            ("ccdQqu4j.res", "cc*.res"),
+            ("sorta8XkQ2", "sort*"),
+            ("x.Tf0aB2cD3e", "x.*"),
+            ("tmpbuffer", "tmpbuffer"),
+            ("tmpBuffer2", "tmpBuffer*"),
+            ("parseXML.c", "parseXML.c"),
+            ("FileSystem2", "FileSystem*"),
             (".h5", ".h*"),
             ("part-00001-of-00512.h5", "part-*-of-*.h5"),
             ("", "files"),

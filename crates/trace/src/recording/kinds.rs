@@ -3,6 +3,7 @@
 use super::file::Slot;
 use crate::record::{At, Call, Fd, Name, Shares};
 use model::Op;
+use model::event::{RENAME_EXCHANGE, RENAME_NOREPLACE};
 
 /// How the fields of a slot are understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,7 +169,6 @@ pub const KINDS: &[(&str, Shape)] = &[
 ];
 
 const AT_REMOVEDIR: u32 = 0x200;
-const RENAME_EXCHANGE: u32 = 2;
 const CLOSE_RANGE_CLOEXEC: u32 = 4;
 const CLONE_FS: u32 = 0x200;
 const CLONE_FILES: u32 = 0x400;
@@ -250,7 +250,11 @@ fn on_name<'a>(shape: Shape, slot: &Slot, at: At<'a>, text2: &'a [u8]) -> Call<'
         Remove => Call::Remove { at, directory: slot.flags & AT_REMOVEDIR != 0, size_bytes },
         RemoveDirectory => Call::Remove { at, directory: true, size_bytes: None },
         MakeDirectory => Call::MakeDirectory { at },
-        Rename => Call::Rename { from: at, to, exchange: slot.flags & RENAME_EXCHANGE != 0 },
+        Rename => Call::Rename {
+            from: at,
+            to,
+            flags: u64::from(slot.flags) & (RENAME_NOREPLACE | RENAME_EXCHANGE),
+        },
         Link => Call::Link { from: at, to },
         Symlink => Call::Symlink { target: at.name, at: to },
         Enter => Call::Enter { at },

@@ -10,6 +10,7 @@ use crate::strace::{CHANGEABLE, O_APPEND, O_CLOEXEC, O_CREAT, O_EXCL, O_TMPFILE,
 use model::Op;
 use model::event::{
     FLAG_AT_POSITION, FLAG_KEEPS_SIZE, FLAG_SHORT, FLAG_UNPLACED, MODE_UNKNOWN, NO_ID,
+    RENAME_EXCHANGE,
 };
 use model::op::Class;
 
@@ -74,7 +75,7 @@ impl Resolver<'_> {
             | Call::ReadLink { at, .. }
             | Call::Remove { at, .. }
             | Call::MakeDirectory { at } => self.on_name(thread, at, r),
-            Call::Rename { from, to, exchange } => self.rename(thread, r, (from, to), exchange),
+            Call::Rename { from, to, flags } => self.rename(thread, r, (from, to), flags),
             Call::Link { from, to } => self.link(thread, r, from, to),
             Call::Symlink { target, at } => self.symlink(thread, r, target, at),
             _ => {}
@@ -475,15 +476,15 @@ impl Resolver<'_> {
         self.emit(thread, r, done);
     }
 
-    fn rename(&mut self, thread: u32, r: &Record<'_>, (from, to): (At<'_>, At<'_>), swap: bool) {
+    fn rename(&mut self, thread: u32, r: &Record<'_>, (from, to): (At<'_>, At<'_>), flags: u64) {
         let Some(from) = self.node(thread, &from) else { return };
         let Some(to) = self.node(thread, &to) else { return };
         let (path, path2) = (self.names.path(from), self.names.path(to));
-        let mut done = Done { path2, ..Done::named(Op::Rename, path) };
+        let mut done = Done { path2, requested: flags, ..Done::named(Op::Rename, path) };
         if r.outcome.errno == 0 {
             done.file = self.names.file(from);
             self.found.makes(path2);
-            if !self.names.rename(from, to, swap) {
+            if !self.names.rename(from, to, flags & RENAME_EXCHANGE != 0) {
                 self.gaps.add(Gap::Impossible);
             }
         }

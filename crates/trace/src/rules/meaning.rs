@@ -331,7 +331,7 @@ fn by_name<'a>(op: Op, f: &'a Fields, v: &Values) -> Result<Call<'a>, Complaint>
         Op::Delete | Op::Pdelete => Call::Remove { at, directory: false, size_bytes: None },
         Op::Rmdir => Call::Remove { at, directory: true, size_bytes: None },
         Op::Mkdir => Call::MakeDirectory { at },
-        Op::Rename => Call::Rename { from: at, to: self::at(second()?), exchange: false },
+        Op::Rename => Call::Rename { from: at, to: self::at(second()?), flags: 0 },
         Op::Link => Call::Link { from: at, to: self::at(second()?) },
         Op::Symlink => Call::Symlink { target: named(text), at: self::at(second()?) },
         Op::Copy | Op::Fcopy | Op::Reflink | Op::Freflink | Op::Linkat => Call::WithoutOperation,

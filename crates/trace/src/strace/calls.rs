@@ -5,12 +5,12 @@
 use super::cursor::Cursor;
 use super::flags::{
     AT_REMOVEDIR, AT_SYMLINK_NOFOLLOW, CLONE_FILES, CLONE_FS, CLONE_THREAD, CLOSE_RANGE_CLOEXEC,
-    DUP_CLOEXEC, FD_CLOEXEC, MAP_ANONYMOUS, O_CREAT, O_TRUNC, RENAME_EXCHANGE, has, is,
-    names as named_in, open_flags,
+    DUP_CLOEXEC, FD_CLOEXEC, MAP_ANONYMOUS, O_CREAT, O_TRUNC, RENAME_EXCHANGE, RENAME_NOREPLACE,
+    has, is, names as named_in, open_flags,
 };
 use crate::record::{At, Call, Fd, Name, Shares};
 use model::Op;
-use model::event::MODE_UNKNOWN;
+use model::event::{self, MODE_UNKNOWN};
 
 /// What `name` with these arguments does. The cursor stands behind the opening bracket; it need not
 /// be at its end afterwards. `None`: the arguments are not those of such a call.
@@ -142,10 +142,10 @@ fn names<'a>(name: &[u8], c: &mut Cursor<'a>) -> Option<Call<'a>> {
         }
         b"mkdir" => Call::MakeDirectory { at: here(c)? },
         b"mkdirat" => Call::MakeDirectory { at: there(c)? },
-        b"rename" => Call::Rename { from: here(c)?, to: here(c)?, exchange: false },
+        b"rename" => Call::Rename { from: here(c)?, to: here(c)?, flags: 0 },
         b"renameat" | b"renameat2" => {
             let (from, to) = (there(c)?, there(c)?);
-            Call::Rename { from, to, exchange: has(c.word(), RENAME_EXCHANGE) }
+            Call::Rename { from, to, flags: rename_flags(c.word()) }
         }
         b"link" => Call::Link { from: here(c)?, to: here(c)? },
         b"linkat" => Call::Link { from: there(c)?, to: there(c)? },
@@ -219,6 +219,13 @@ fn changed<'a>(at: At<'a>, c: &mut Cursor<'a>) -> Call<'a> {
     // Some programs hand over the kind of the file, too, which the kernel does not look at.
     let mode = mode.and_then(|mode| Some(u64::from_str_radix(mode, 8).ok()? & 0o7777));
     Call::Named { op: Op::Chmod, at, bytes: mode.unwrap_or(MODE_UNKNOWN) }
+}
+
+/// `RENAME_NOREPLACE`, as the kernel takes them; others have no operation.
+fn rename_flags(word: &[u8]) -> u64 {
+    let all =
+        [(RENAME_NOREPLACE, event::RENAME_NOREPLACE), (RENAME_EXCHANGE, event::RENAME_EXCHANGE)];
+    all.into_iter().filter(|(flag, _)| has(word, *flag)).map(|(_, bit)| bit).sum()
 }
 
 fn removed(at: At<'_>, directory: bool) -> Call<'_> {

@@ -101,6 +101,8 @@ impl Flag {
 pub const AT_REMOVEDIR: Flag = Flag::new(b"AT_REMOVEDIR", 0x200);
 /// A link itself is meant.
 pub const AT_SYMLINK_NOFOLLOW: Flag = Flag::new(b"AT_SYMLINK_NOFOLLOW", 0x100);
+/// renameat2(2) replaces nothing.
+pub const RENAME_NOREPLACE: Flag = Flag::new(b"RENAME_NOREPLACE", 1);
 /// renameat2(2) exchanges both names.
 pub const RENAME_EXCHANGE: Flag = Flag::new(b"RENAME_EXCHANGE", 2);
 /// close_range(2) closes at exec only.

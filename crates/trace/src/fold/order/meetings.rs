@@ -1,13 +1,15 @@
 //! Where ranks meet so that what depends on each other comes in order: at as few places as possible.
 
+use super::super::events::Events;
 use super::super::log::{Log, Logged};
 use super::super::merged::Place;
 use super::super::rounds::Rounds;
 use super::Edge;
 
-/// Most times that a rank comes to a meeting, in all: thousands of processes one after another would
-/// meet thousands of times, and each of them has to do with few others.
-const COMINGS_MAX: usize = 1 << 23;
+/// Most times that a rank comes to a meeting, in all, and more of them for each operation: thousands of
+/// processes one after another would meet thousands of times, and each of them has to do with few others.
+const COMINGS_MAX: usize = 1 << 19;
+const COMINGS_EACH: usize = 8;
 
 /// As few meetings as satisfy all edges; each is a place per rank, with the number of the round that it
 /// comes before.
@@ -29,6 +31,8 @@ pub(super) fn chosen(
     let mut from = vec![0; log.ranks.len()];
     let (mut low, mut high) = (from.clone(), from.clone());
     let (mut pending, mut round) = (false, 0);
+    let operations: usize = log.ranks.iter().map(Events::len).sum();
+    let comings_max = COMINGS_MAX + operations.saturating_mul(COMINGS_EACH);
     for (ns, edge) in sorted {
         let ((p, i), (q, j)) = (edge.from, edge.to);
         let (p, q) = (p as usize, q as usize);
@@ -41,7 +45,7 @@ pub(super) fn chosen(
             let meeting = choose(log, &low, &high);
             from.clone_from(&meeting);
             all.push((round, meeting));
-            if all.len() * log.ranks.len() > COMINGS_MAX {
+            if all.len() * log.ranks.len() > comings_max {
                 return None;
             }
             (low, pending) = (from.clone(), false);
@@ -98,3 +102,39 @@ fn choose(log: &Log, low: &[usize], high: &[usize]) -> Vec<usize> {
 
 /// Operations that are looked at for a good place to meet.
 const REACH: usize = 1 << 14;
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::barriers::Barriers;
+    use super::super::barriers;
+    use super::*;
+    use model::Op;
+    use model::event::NO_ID;
+
+    /// Each rank reads what the one before it wrote, then does `more` operations of its own.
+    fn chain(ranks: u32, more: u64) -> Log {
+        let entry = |op: Op, path: u32, start_ns: u64| {
+            let mut entry = Logged::default();
+            (entry.event.op, entry.event.path, entry.event.path2) = (op as u8, path, NO_ID);
+            (entry.event.start_ns, entry.event.end_ns) = (start_ns, start_ns + 1);
+            (entry.event.requested_bytes, entry.event.done_bytes) = (8, 8);
+            entry
+        };
+        let rank = |rank: u32| {
+            let at = u64::from(rank) * 10_000;
+            let own = (0..more).map(|more| entry(Op::Stat, ranks + rank, at + 20 + more));
+            let read = rank.checked_sub(1).map(|before| entry(Op::Read, before, at));
+            read.into_iter().chain([entry(Op::Write, rank, at + 10)]).chain(own).collect()
+        };
+        let paths = (0..2 * ranks).map(|path| path.to_string().into_bytes()).collect();
+        Log { paths, ranks: (0..ranks).map(rank).collect(), ..Log::default() }
+    }
+
+    #[test]
+    fn ranks_that_do_little_do_not_meet_thousands_of_times() {
+        let meets = |log: &Log| barriers(log, &Barriers::default()).is_some();
+        assert!(meets(&chain(40, 0)));
+        assert!(!meets(&chain(800, 0)));
+        assert!(meets(&chain(800, 100)));
+    }
+}

@@ -3,7 +3,7 @@
 use super::{Arg, Doing, Gives, Operation, World, named, word};
 use crate::files::parent;
 use model::Op;
-use model::event::NO_ID;
+use model::event::{NO_ID, RENAME_EXCHANGE, RENAME_NOREPLACE};
 
 impl World {
     pub(super) fn attributes(
@@ -154,7 +154,12 @@ impl World {
         if doing.name == "renameat2" {
             args.push(word(if swap { "RENAME_EXCHANGE" } else { "RENAME_NOREPLACE" }));
         }
-        let plain = Operation { path2: to.clone(), ..named(&from) };
+        let requested = match doing.name == "renameat2" {
+            true if swap => RENAME_EXCHANGE,
+            true => RENAME_NOREPLACE,
+            false => 0,
+        };
+        let plain = Operation { path2: to.clone(), requested, ..named(&from) };
         if let Some((error, errno)) = doing.error() {
             self.made(doing, args, Gives::Error(error));
             return self.operation(doing, Op::Rename, Operation { errno, ..plain });
