@@ -38,7 +38,7 @@ pub fn html(found: &Fidelity) -> String {
     let body = element("section")
         .with(element("p").text(&found.verdict))
         .with(element("pre").preformatted(text.trim_end()))
-        .with(element("p").text(&pictured(found)))
+        .with(element("p").text(pictured(found)))
         .with(figures(&pictures.views, &pictures.absent));
     let mut all = Markup::from(element("h1").text("Fidelity"));
     all.push(body);

@@ -11,6 +11,10 @@ use model::units::{Measure, format_ns};
 const UNTIL: &str = PARTS[0];
 const WEAR_OUT: &str = PARTS[1];
 
+/// Why no member had anything left to do.
+const EITHER: &str =
+    "the count ended before the limit, or all members had done as much when it came";
+
 /// A sentence for each operation of each such loop.
 pub(super) fn sentences(run: &Run) -> Vec<String> {
     let whole = limited::of(run);
@@ -39,7 +43,7 @@ fn of_loop(run: &Run, whole: &[Limited], limited: &LabelRow) -> Vec<String> {
         (&row.label, row.cell, row.repetition) == (&worn, limited.cell, limited.repetition)
     };
     if !run.rows.iter().any(wears) {
-        let said = |row| Some((row, without_wear_out(row, outer, limited.busy_ns)?));
+        let said = |row| Some((row, without_wear_out(run, row, outer, limited.busy_ns)?));
         return rows.filter_map(said).map(with_whole).collect();
     }
     let said = |row| Some((row, sentence(row, rest(run, row, &worn), outer, both_ns)?));
@@ -67,17 +71,33 @@ fn over_all(run: &Run, whole: &[Limited], row: &Row, outer: &str) -> Option<Stri
 }
 
 /// Nothing was left to do when the loop was over: the limit need not have come.
-fn without_wear_out(row: &Row, outer: &str, took_ns: u64) -> Option<String> {
+fn without_wear_out(run: &Run, row: &Row, outer: &str, took_ns: u64) -> Option<String> {
     let rate = match (row.mib_s, row.ops_s) {
         (Some(mib_s), _) => Measure::ByteRate.format(mib_s, 3),
         (None, ops_s) => Measure::OpRate.format(ops_s?, 3),
     };
     Some(format!(
-        "{}: {rate} in {}: the count ended before the limit, or all members had done as much when it came; there \
-         was no wear-out.",
+        "{}: {rate} in {}: {}; there was no wear-out.",
         place(row, outer),
-        format_ns(took_ns as f64)
+        format_ns(took_ns as f64),
+        why_nothing_was_left(run, row)
     ))
+}
+
+/// As far as the places in the program tell: loops with the same operation may have ended in either
+/// way, and a place of a sweep is that of all executions.
+fn why_nothing_was_left(run: &Run, row: &Row) -> &'static str {
+    let timed = run.run.sites.iter().filter(|site| site.op == row.op).map(|site| site.timed);
+    let timed: Vec<bool> = timed.collect();
+    if timed.is_empty() {
+        EITHER
+    } else if !timed.contains(&true) {
+        "the count ended before the limit"
+    } else if !timed.contains(&false) && run.run.sweep.is_none() {
+        "all members had done as much when the limit came"
+    } else {
+        EITHER
+    }
 }
 
 /// `w, write`: the label around the loop and the operation.
