@@ -28,6 +28,7 @@ pub use mostly::MOSTLY;
 pub use own::{import_own, is_own};
 pub use resume::{Begun, Earlier, Unfinished, advice as resume_advice};
 pub use stored::{Stored, read};
+pub use sweep::place;
 
 use crate::error::{Error, Result};
 use ::report::StoreError;

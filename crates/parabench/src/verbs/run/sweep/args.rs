@@ -94,9 +94,10 @@ impl Sweep {
         ] {
             if let Some(wanted) = wanted.filter(|wanted| *wanted > there) {
                 let message = format!("{option}: {wanted} {what}, but the MPI job has {there}");
-                return Err(
-                    Error::input(message).help("start a job with more, or sweep over fewer")
-                );
+                return Err(Error::input(message).help(match self.resume.is_some() {
+                    true => "resume the sweep in a job as large as the one that began it",
+                    false => "start a job with more, or sweep over fewer",
+                }));
             }
         }
         Ok(())

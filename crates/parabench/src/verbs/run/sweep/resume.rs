@@ -10,6 +10,7 @@ use super::super::Bound;
 use super::super::args::{AS_STORED, Run};
 use super::super::command_line;
 use super::super::directory::Directory;
+use super::super::page::Page;
 use crate::args::{self, ResultFormat, Seed, Verb};
 use crate::console;
 use crate::error::{Error, Result};
@@ -19,12 +20,16 @@ use crate::program::{STDIN, Text};
 use crate::results::{Begun, Unfinished};
 use engine::host;
 use model::run::{Header, Node, Param, ProgramFile};
-use model::sweep::{Rest, Resumed, Sweep};
+use model::sweep::{Cell, Rest, Resumed, Sweep};
+use mpi::launcher;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Differences that one message names.
 const DIFFERENCES_MAX: usize = 5;
+
+/// What may be given beside `--resume` alone: how ranks are started, and what is printed and written.
+const HEEDED: [&str; 6] = ["--resume", "--mpi", "--launcher", "--format", "--html", "--quiet"];
 
 /// What a command line with or without `--resume` asks for.
 pub enum Asked {
@@ -59,7 +64,8 @@ pub fn asked(given: &Run) -> Result<Asked> {
         Begun::Rest(unfinished) => unfinished,
         Begun::Whole(run) if given.program.program.as_os_str() == AS_STORED => {
             refuse_others(given)?;
-            return print(given, &run).map(Asked::Nothing);
+            let exit = print(given, &run)?;
+            return Page::of_stored(given, &folder).map(|()| Asked::Nothing(exit));
         }
         // Its cells are bound first: then [`check`] sees all that differs.
         Begun::Whole(run) => return again(given.clone(), &run, folder),
@@ -84,6 +90,12 @@ fn again(mut run: Run, began: &model::Run, folder: PathBuf) -> Result<Asked> {
         false => Err(Error::input("--resume: the command line asks for no sweep")
             .help("give the options of the sweep again, or --resume DIR alone")),
     }
+}
+
+/// Ranks of the MPI job that began the sweep in a folder.
+pub fn ranks_of_job(folder: &Path) -> Option<u32> {
+    let job = ::report::store::read(folder).ok()?.run.job?;
+    Some(job.nodes.iter().map(Node::size).sum())
 }
 
 /// Prints a sweep of which nothing is missing.
@@ -161,6 +173,8 @@ fn as_stored(given: &Run, unfinished: &Unfinished) -> Result<Run> {
     let Ok(Some(mut run)) = parsed else {
         return Err(again("--resume: the command line of the sweep is not stored as text".into()));
     };
+    let html = given.results.html.as_deref().map(std::path::absolute).transpose();
+    let html = html.map_err(|error| again(format!("--html: {error}")))?;
     std::env::set_current_dir(&folder).map_err(|error| {
         again(format!(
             "--resume: the sweep was started in {folder}, which cannot be entered: {error}"
@@ -172,42 +186,50 @@ fn as_stored(given: &Run, unfinished: &Unfinished) -> Result<Run> {
     run.origin = Some(Origin { command, folder, stdin });
     run.results.format = given.results.format;
     run.results.quiet |= given.results.quiet;
-    run.results.html = given.results.html.clone().or(run.results.html);
+    run.results.events_are_settled = run.results.html.is_none();
+    run.results.html = html.or(run.results.html);
     run.job = given.job.clone();
     Ok(run)
 }
 
-/// Without a program, nothing that decides what is executed may be given.
+/// Without a program, nothing may be given that the sweep knows: it would not be heeded.
 fn refuse_others(given: &Run) -> Result<()> {
-    let bare = args::parse_again(&["parabench", "run", "--resume", "x"].map(String::from));
-    let Ok(Verb::Run(bare)) = bare else { return Ok(()) };
-    let sweep = super::Sweep { resume: bare.sweep.resume.clone(), ..given.sweep.clone() };
-    let program = &given.program;
-    let is_bare = sweep == bare.sweep
-        && program.seed == bare.program.seed
-        && (program.params.is_empty() && program.groups.is_empty() && program.mounts.is_empty())
-        && options(given) == options(&bare);
-    match is_bare {
-        true => Ok(()),
-        false => Err(Error::input("--resume without a program takes all options from the sweep")
-            .help(
-                "leave the others out, or give the whole command line again, with --resume in \
-                   place of --out",
-            )),
+    // The number of ranks of a job is compared with that of its launcher.
+    let is_ranks_of_job = |name: &str| {
+        name == "--ranks"
+            && (given.job.mpi || given.job.launcher.is_some() || launcher::job().is_some())
+    };
+    let is_heeded = |name: &&String| HEEDED.contains(&name.as_str()) || is_ranks_of_job(name);
+    let others: Vec<&str> =
+        given.given.iter().filter(|name| !is_heeded(name)).map(String::as_str).collect();
+    if others.is_empty() {
+        return Ok(());
     }
+    let message = format!(
+        "--resume without a program takes all options from the sweep: {} cannot be given",
+        others.join(" ")
+    );
+    Err(Error::input(message).help(
+        "leave it out, or give the whole command line again, with --resume in place of --out",
+    ))
 }
 
 /// What resuming this sweep will need.
-pub fn rest(run: &Run, cells: &[Bound], directory: &Directory) -> Rest {
-    let directories = directory.all();
-    let paths = || directories.iter().map(|(_, path)| path.as_os_str().as_bytes());
-    let plan = |bound: &Bound| format!("{:016x}", bound.plan.fingerprint(paths()));
+pub fn rest(run: &Run) -> Rest {
     let (command, folder) = match &run.origin {
         Some(origin) => (origin.command.clone(), origin.folder.clone()),
         None => (command_line::own(), here()),
     };
-    let plans = cells.iter().map(plan).collect();
-    Rest { executions: String::new(), command, folder, options: options(run), plans }
+    Rest { executions: String::new(), command, folder, options: options(run) }
+}
+
+/// Says in a sweep what is executed at each of its cells.
+pub fn name_plans(sweep: &mut Sweep, cells: &[Bound], directory: &Directory) {
+    let directories = directory.all();
+    let paths = || directories.iter().map(|(_, path)| path.as_os_str().as_bytes());
+    for (cell, bound) in sweep.cells.iter_mut().zip(cells) {
+        cell.plan = format!("{:016x}", bound.plan.fingerprint(paths()));
+    }
 }
 
 /// The current directory, if it is text.
@@ -261,9 +283,10 @@ pub fn check(began: &Header, now: &Header) -> Result<()> {
         found.push(format!("{more} more differences"));
     }
     let message = format!("--resume: this is not the sweep that began: {}", found.join("; "));
-    let undo = match library(began) == library(now) {
-        true => "undo the difference",
-        false => {
+    let undo = match (&began.job, &now.job) {
+        (None, Some(_)) => "start it without mpiexec or srun",
+        _ if library(began) == library(now) => "undo the difference",
+        _ => {
             "start it with the mpiexec of the MPI that it began with, and the shim of that one \
              (PARABENCH_MPI_SHIM=FILE; parabench mpi info tells which is used)"
         }
@@ -284,12 +307,9 @@ fn differences(began: &Header, now: &Header) -> Vec<String> {
     compare("--backend", began.backend.clone(), now.backend.clone());
     compare("--seed", began.seed.to_string(), now.seed.to_string());
     let same_start = began.job.is_some() == now.job.is_some();
-    match &began.job {
-        Some(_) if !same_start => {
-            let job = format!("an MPI job of {} ranks", began.ranks);
-            compare("it", job, "started without a launcher (mpiexec or srun)".into());
-        }
-        _ => compare("the MPI job", job(began), job(now)),
+    match same_start {
+        true => compare("the MPI job", job(began), job(now)),
+        false => compare("it", start(began), start(now)),
     }
     if began.job.is_some() && now.job.is_some() {
         compare("the MPI library", library(began), library(now));
@@ -312,12 +332,13 @@ fn differences(began: &Header, now: &Header) -> Vec<String> {
             }
         }
     }
-    let (a, b) = (a.rest.clone().unwrap_or_default(), b.rest.clone().unwrap_or_default());
-    for (name, a, b) in pairs(&a.options, &b.options) {
+    let options = |sweep: &Sweep| sweep.rest.clone().unwrap_or_default().options;
+    for (name, a, b) in pairs(&options(a), &options(b)) {
         compare(&name, a, b);
     }
     found.extend(changed_files(&began.program.files, &now.program.files));
-    if found.is_empty() && a.plans != b.plans {
+    let other_plan = |(a, b): (&Cell, &Cell)| !a.plan.is_empty() && a.plan != b.plan;
+    if found.is_empty() && a.cells.iter().zip(&b.cells).any(other_plan) {
         found.push(
             "the program has become another one although its text is the same: look at the \
              environment variables that it reads, and at the groups"
@@ -331,6 +352,16 @@ fn shown(value: &str) -> &str {
     if value.is_empty() { "not given" } else { value }
 }
 
+/// How the ranks were started.
+fn start(header: &Header) -> String {
+    let ranks = header.ranks;
+    let plural = if ranks == 1 { "" } else { "s" };
+    match &header.job {
+        Some(_) => format!("an MPI job of {ranks} rank{plural}"),
+        None => "started without a launcher (mpiexec or srun)".into(),
+    }
+}
+
 /// Machines and ranks of an MPI job: hosts may change, their number not.
 fn job(header: &Header) -> String {
     let ranks = |node: &Node| node.spans();
@@ -338,7 +369,8 @@ fn job(header: &Header) -> String {
         None => "none".into(),
         Some(job) => {
             let all: Vec<String> = job.nodes.iter().map(ranks).collect();
-            format!("ranks {} on {} nodes", all.join(" | "), job.nodes.len())
+            let plural = if job.nodes.len() == 1 { "" } else { "s" };
+            format!("ranks {} on {} node{plural}", all.join(" | "), job.nodes.len())
         }
     }
 }
@@ -365,7 +397,7 @@ fn percent(share: Option<f64>) -> String {
 
 /// The number of ranks at each cell.
 fn ranks(sweep: &Sweep) -> Vec<Param> {
-    let one = |cell: &model::sweep::Cell| Param {
+    let one = |cell: &Cell| Param {
         name: match sweep.dimensions.is_empty() {
             true => "the number of ranks".into(),
             false => format!("the number of ranks at {}", sweep.describe(cell.cell)),
@@ -444,18 +476,59 @@ pub fn note(run: &mut Header, began: &Header, executions: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::args::{Cli, called};
+    use clap::CommandFactory;
+    use clap::error::ErrorKind;
+
+    /// Words after the name of an option until one is a value of it.
+    fn with_value(option: &str) -> std::result::Result<Run, ErrorKind> {
+        let values = ["", "1", "x=1", "1%", "1s", "json", "continue", "mem", "elapsed <= 5%"];
+        let mut why = ErrorKind::InvalidValue;
+        for value in values {
+            let words = ["parabench", "run", "--resume", "r", option, value];
+            let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+            match args::read(&words.iter().map(Into::into).collect::<Vec<_>>()) {
+                Ok(Verb::Run(run)) => return Ok(*run),
+                Ok(_) => {}
+                Err(error) => why = error.kind(),
+            }
+            if matches!(why, ErrorKind::ArgumentConflict | ErrorKind::MissingRequiredArgument) {
+                break;
+            }
+        }
+        Err(why)
+    }
+
+    /// Every option that there is, also one that is added later.
+    #[test]
+    fn a_resumed_sweep_takes_no_option_that_it_does_not_heed() {
+        let command = Cli::command();
+        let run = command.find_subcommand("run").expect("a subcommand");
+        let names: Vec<String> =
+            run.get_arguments().filter(|a| !a.is_positional()).map(called).collect();
+        assert!(names.len() > 40, "{names:?}");
+        for name in names.iter().filter(|name| *name != "--help" && *name != "--resume") {
+            match with_value(name) {
+                Ok(run) => {
+                    assert_eq!(run.given.iter().filter(|one| *one == name).count(), 1, "{name}");
+                    let refused = refuse_others(&run);
+                    assert_eq!(refused.is_ok(), HEEDED.contains(&&**name), "{name}: {refused:?}");
+                }
+                // What clap refuses beside --resume, or alone.
+                Err(ErrorKind::ArgumentConflict | ErrorKind::MissingRequiredArgument) => {}
+                Err(other) => panic!("{name}: {other}: no value of it is known here"),
+            }
+        }
+        let params = args::parse_again(&["parabench", "run", "--resume", "r"].map(String::from));
+        assert!(matches!(params, Ok(Verb::Run(run)) if refuse_others(&run).is_ok()));
+    }
     use model::run::Job;
-    use model::sweep::Cell;
 
     fn header(change: impl Fn(&mut Header, &mut Sweep)) -> Header {
         let param = |name: &str, value: &str| Param { name: name.into(), value: value.into() };
-        let rest = Rest {
-            options: vec![param("--dir", "/d")],
-            plans: vec!["1".into()],
-            ..Rest::default()
-        };
-        let mut sweep =
-            Sweep { reps: 3, cells: vec![Cell::default()], rest: Some(rest), ..Sweep::default() };
+        let rest = Rest { options: vec![param("--dir", "/d")], ..Rest::default() };
+        let cell = Cell { plan: "1".into(), ..Cell::default() };
+        let mut sweep = Sweep { reps: 3, cells: vec![cell], rest: Some(rest), ..Sweep::default() };
         let file = |name: &str, text: &str| ProgramFile { name: name.into(), text: text.into() };
         let mut header = Header { seed: 1, params: vec![param("n", "5")], ..Header::default() };
         header.program.files = vec![file("x.ppl", "a;\nb;\n")];
@@ -500,7 +573,7 @@ mod tests {
         let said = "the MPI library was MPICH 4.0.2, now it is Open MPI v4.1.4";
         assert!(why.message.ends_with(said), "{}", why.message);
         assert!(why.help.is_some_and(|help| help.contains("PARABENCH_MPI_SHIM")));
-        let other = header(|_, s| s.rest.as_mut().expect("a rest").plans = vec!["2".into()]);
+        let other = header(|_, s| s.cells[0].plan = "2".into());
         let why = check(&same, &other).unwrap_err().message;
         assert!(why.contains("environment variables"), "{why}");
     }
