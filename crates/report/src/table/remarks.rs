@@ -343,7 +343,8 @@ pub fn failures(run: &Run, terminal: Terminal) -> String {
         }
     }
     let listed = kinds.iter().take(LISTED);
-    let mut lines: Vec<String> = listed.map(|kind| flow(&kind.told(), terminal.columns)).collect();
+    let told = |kind: &FailureKind<'_>| flow(&kind.told(run), terminal.columns);
+    let mut lines: Vec<String> = listed.map(told).collect();
     if kinds.len() > LISTED {
         lines.push(format!("and {} more kinds of failures", kinds.len() - LISTED));
     }
@@ -394,7 +395,7 @@ impl<'r> FailureKind<'r> {
     }
 
     /// `...; also in f-1, f-2, f-3, f-4 and others`
-    fn told(&self) -> String {
+    fn told(&self, run: &Run) -> String {
         let more = if self.files.len() >= FILES_NAMED { " and others" } else { "" };
         let files: Vec<String> =
             self.files.iter().take(FILES_NAMED - 1).map(|file| escape(file).to_string()).collect();
@@ -402,7 +403,7 @@ impl<'r> FailureKind<'r> {
             true => String::new(),
             false => format!("; also in {}{more}", files.join(", ")),
         };
-        format!("{}{}{also}", failure(self.first, self.count), self.of_other_ranks())
+        format!("{}{}{also}", failure(run, self.first, self.count), self.of_other_ranks())
     }
 }
 
@@ -414,14 +415,18 @@ fn reason(failure: &Failure) -> &str {
     if message.is_empty() { errno::text(failure.errno) } else { message }
 }
 
-/// `12 x write ENOSPC at p.ppl:9:27 (No space left on device), first: rank 0, f-0, offset 512`
-fn failure(first: &Failure, count: u64) -> String {
+/// `12 x write ENOSPC at p.ppl:9:27 (No space left on device), first: rank 0, f-0, offset 512`; of a sweep
+/// `..., first: n=2, repetition 1, rank 0, ...`
+fn failure(run: &Run, first: &Failure, count: u64) -> String {
+    let sweep = run.run.sweep.as_ref();
+    let at = sweep.map(|sweep| sweep.describe_execution(first.cell, first.repetition) + ", ");
+    let at = at.map_or(String::new(), |at| escape(&at).to_string());
     let (name, text) = (errno::name(first.errno), reason(first));
     let (op, place) = (escape(&first.op), escape(&first.place));
     let (text, rank, offset) = (escape(text), first.rank, first.offset_bytes);
     let path = if first.path.is_empty() { "(no name)".into() } else { escape(&first.path) };
     format!(
-        "{count} x {op} {name} at {place} ({text}), first: rank {rank}, {path}, offset {offset}"
+        "{count} x {op} {name} at {place} ({text}), first: {at}rank {rank}, {path}, offset {offset}"
     )
 }
 
@@ -444,14 +449,14 @@ pub fn rank_errors(run: &Run, terminal: Terminal) -> String {
         let at = if place.is_empty() { "" } else { " at " };
         let all: BTreeSet<u32> = kind.iter().map(|error| error.rank).collect();
         let ranks = ranks(&all.into_iter().collect::<Vec<_>>());
-        let text = format!("{}{ranks} ended{at}{place}: {message}", executions(run, kind));
+        let text = format!("{}{ranks} ended{at}{place}: {message}", of_sweep(run, kind));
         paint_lines(&flow(&escape(&text), terminal.columns), Paint::Bad, terminal)
     });
     lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Of a sweep, in which execution: `at n=2, repetition 1: `, `in 3 executions, first at ...: `.
-fn executions(run: &Run, errors: &[&RankError]) -> String {
+fn of_sweep(run: &Run, errors: &[&RankError]) -> String {
     let Some(sweep) = &run.run.sweep else { return String::new() };
     let all: HashSet<(u32, u32)> =
         errors.iter().map(|error| (error.cell, error.repetition)).collect();

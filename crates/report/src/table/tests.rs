@@ -4,7 +4,7 @@ use super::*;
 use crate::tests::sample;
 use crate::text::width;
 use expect_test::expect;
-use model::run::Failure;
+use model::run::{Failure, RankError};
 use proptest::prelude::*;
 
 fn plain(run: &Run, columns: usize) -> String {
@@ -414,6 +414,34 @@ fn what_is_no_number_is_a_dash() {
     run.run.evidence.page_cache_share = Some(f64::NAN);
     let text = plain(&run, 100);
     assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
+}
+
+#[test]
+fn failures_of_a_sweep_say_in_which_execution_they_were() {
+    let mut run = sample::sweep(2, 3);
+    let error = |cell, repetition, rank, message: &str| RankError {
+        rank,
+        cell,
+        repetition,
+        place: "x.ppl:1:69".into(),
+        message: message.into(),
+    };
+    run.run.rank_errors = vec![
+        error(1, 2, 3, "one"),
+        error(0, 1, 2, "two"),
+        error(1, 0, 2, "two"),
+        error(1, 0, 0, "two"),
+    ];
+    let failure = Failure { op: "write".into(), cell: 1, repetition: 2, ..Failure::default() };
+    run.run.failures = vec![failure];
+    let text = plain(&run, 400);
+    for said in [
+        "at block=64k, repetition 2: rank 3 ended at x.ppl:1:69: one",
+        "in 2 executions, first at block=4k, repetition 1: ranks 0, 2 ended at x.ppl:1:69: two",
+        "first: block=64k, repetition 2, rank 0, ",
+    ] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
 }
 
 proptest! {

@@ -573,6 +573,18 @@ mod tests {
         let said = "the MPI library was MPICH 4.0.2, now it is Open MPI v4.1.4";
         assert!(why.message.ends_with(said), "{}", why.message);
         assert!(why.help.is_some_and(|help| help.contains("PARABENCH_MPI_SHIM")));
+        let began = header(|h, _| h.ranks = 1);
+        let now = header(|h, _| (h.ranks, h.job) = (2, Some(Job::default())));
+        let why = check(&began, &now).unwrap_err();
+        let said =
+            "it was started without a launcher (mpiexec or srun), now it is an MPI job of 2 ranks";
+        assert!(why.message.ends_with(said), "{}", why.message);
+        assert!(why.help.is_some_and(|help| help.contains("start it without mpiexec")));
+        let job =
+            Job { nodes: vec![Node { ranks: vec![[0, 3]], ..Node::default() }], ..Job::default() };
+        let other = header(|h, _| (h.ranks, h.job) = (2, Some(job.clone())));
+        let why = check(&other, &now).unwrap_err().message;
+        assert!(why.contains("the MPI job was ranks 0-3 on 1 node, now"), "{why}");
         let other = header(|_, s| s.cells[0].plan = "2".into());
         let why = check(&same, &other).unwrap_err().message;
         assert!(why.contains("environment variables"), "{why}");
