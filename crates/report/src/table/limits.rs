@@ -80,23 +80,22 @@ fn without_wear_out(run: &Run, row: &Row, outer: &str, took_ns: u64) -> Option<S
         "{}: {rate} in {}: {}; there was no wear-out.",
         place(row, outer),
         format_ns(took_ns as f64),
-        why_nothing_was_left(run, row)
+        why_nothing_was_left(run, row, outer)
     ))
 }
 
-/// As far as the places in the program tell: loops with the same operation may have ended in either
-/// way, and a place of a sweep is that of all executions.
-fn why_nothing_was_left(run: &Run, row: &Row) -> &'static str {
-    let timed = run.run.sites.iter().filter(|site| site.op == row.op).map(|site| site.timed);
-    let timed: Vec<bool> = timed.collect();
-    if timed.is_empty() {
-        EITHER
-    } else if !timed.contains(&true) {
-        "the count ended before the limit"
-    } else if !timed.contains(&false) && run.run.sweep.is_none() {
-        "all members had done as much when the limit came"
-    } else {
-        EITHER
+/// Whether the limit ended the loop stands in the evidence of the label around it; unless that is in a
+/// loop with a limit of its own.
+fn why_nothing_was_left(run: &Run, row: &Row, outer: &str) -> &'static str {
+    let label = outer.trim_end_matches('/');
+    let known = run.run.evidence.labels.iter().find(|known| {
+        (&*known.label, known.cell, known.repetition) == (label, row.cell, row.repetition)
+    });
+    let is_in_another = run.run.sites.iter().any(|site| site.op == row.op && site.timed);
+    match known.map(|known| known.timed) {
+        Some(false) => "the count ended before the limit",
+        Some(true) if !is_in_another => "all members had done as much when the limit came",
+        _ => EITHER,
     }
 }
 

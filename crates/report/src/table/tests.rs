@@ -4,7 +4,7 @@ use super::*;
 use crate::tests::sample;
 use crate::text::width;
 use expect_test::expect;
-use model::run::{Failure, RankError};
+use model::run::{Failure, LabelEvidence, RankError};
 use proptest::prelude::*;
 
 fn plain(run: &Run, columns: usize) -> String {
@@ -269,6 +269,16 @@ fn a_loop_with_wear_out_has_both_rates() {
         "{text}"
     );
     assert!(!text.contains("up to the limit;"), "{text}");
+    // The evidence tells whether the limit ended the loop.
+    for (timed, why) in [
+        (false, "in 2 s: the count ended before the limit; there was no wear-out"),
+        (true, "in 2 s: all members had done as much when the limit came; there was no wear-out"),
+    ] {
+        let label = "w".into();
+        let evidence = LabelEvidence { label, timed, ..LabelEvidence::default() };
+        run.run.evidence.labels = vec![evidence];
+        assert!(plain(&run, 400).contains(why), "{}", plain(&run, 400));
+    }
     run.rows.push(row("w/wear-out", 100 << 20, 33.3));
     let text = plain(&run, 100);
     let both = "w, write: 200 MiB/s up to the limit; 100 MiB/s with the wear-out, 5 s in all.";

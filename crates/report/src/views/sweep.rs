@@ -336,6 +336,10 @@ mod tests {
         ] {
             assert_eq!(pictures(&noisy(spread)).unwrap()[0].title, title);
         }
+        let mut over_nodes = noisy(10.0);
+        over_nodes.run.sweep.as_mut().unwrap().dimensions[0].kind = DimensionKind::Nodes;
+        let title = &pictures(&over_nodes).unwrap()[0].title;
+        assert_eq!(title, "No number of nodes is surely the fastest for w: fwrite");
         let mut few = noisy(0.1);
         few.rows.retain(|row| row.repetition < 4);
         let view = &pictures(&few).unwrap()[0];

@@ -153,6 +153,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_job_that_is_too_small_is_told_what_can_be_done() {
+        let mut sweep = Sweep { nodes: Some(RankCounts(vec![1, 4])), ..Sweep::default() };
+        let help = |sweep: &Sweep| sweep.fits(6, 3).unwrap_err().help.unwrap_or_default();
+        assert_eq!(help(&sweep), "start a job with more, or sweep over fewer");
+        sweep.resume = Some("r".into());
+        assert!(help(&sweep).starts_with("resume the sweep in a job as large as"));
+        assert_eq!(sweep.fits(6, 4), Ok(()));
+    }
+
+    #[test]
     fn options_are_read_or_explained() {
         let block = dimension("block=1..4*2").unwrap();
         assert_eq!((block.name.as_str(), block.values.len()), ("block", 3));
