@@ -419,6 +419,22 @@ fn what_was_finished_stays_also_if_a_resumed_sweep_is_interrupted() {
     assert_eq!(essence(&whole(&scene)), uninterrupted());
 }
 
+/// The next execution cannot be stored: what there is is no finished sweep, and it goes on later.
+#[test]
+fn a_sweep_that_an_error_has_ended_says_so_and_goes_on() {
+    let scene = scene();
+    let call = standing(&scene, &format!("{LINE} stop=5 --out r"));
+    let next = format!("r/{}/000005", executions(&scene));
+    fs::create_dir(scene.path(&next)).expect("made");
+    fs::write(scene.path("d/go"), "").expect("written");
+    call.finish().exits(1).err_has("cannot store another execution");
+    let run = scene.parabench("report r --format json").json();
+    assert_eq!((&run["run"]["outcome"], &run["run"]["exit_code"]), (&json!("cut off"), &json!(1)));
+    assert_eq!(run["run"]["sweep"]["order"].as_array().map(Vec::len), Some(5));
+    scene.parabench("run --resume r").exits(0).out_has("resumed after 5 executions");
+    assert_eq!(essence(&whole(&scene)), uninterrupted());
+}
+
 /// Killed while it wrote the results.
 #[test]
 fn files_that_a_killed_sweep_was_writing_go() {

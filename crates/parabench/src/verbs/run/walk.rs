@@ -64,6 +64,8 @@ struct Walk<'a> {
     /// A's and B's directory have been used.
     used: [bool; 2],
     interrupted: bool,
+    /// An error ended it before its last execution.
+    cut_off: bool,
 }
 
 /// Checks, executes, prints, stores and tidies up. `team`: the MPI job in which this is rank 0.
@@ -133,6 +135,7 @@ impl<'a> Walk<'a> {
             // What was there before may have been left by a killed execution.
             used: [first > 0; 2],
             interrupted: false,
+            cut_off: false,
         }
     }
 
@@ -143,7 +146,8 @@ impl<'a> Walk<'a> {
             Err(error) if self.recorded == 0 => return Err(self.give_up(error)),
             done => done,
         };
-        if done.is_ok() && !self.interrupted {
+        self.cut_off = done.is_err();
+        if !self.cut_off && !self.interrupted {
             self.run.run.sweep.iter_mut().for_each(|sweep| sweep.rest = None);
         }
         let quiet = self.args.results.quiet;
@@ -430,7 +434,12 @@ impl<'a> Walk<'a> {
         let header = &mut self.run.run;
         header.evidence.notes.extend(notes);
         let outcome = header.sweep.as_ref().map_or("finished", merge::outcome);
-        header.outcome = if self.interrupted { "interrupted".into() } else { outcome.into() };
-        header.exit_code = self.exit.code();
+        header.outcome = match (self.interrupted, self.cut_off) {
+            (true, _) => "interrupted".into(),
+            (false, true) => "cut off".into(),
+            (false, false) => outcome.into(),
+        };
+        let failed = if self.cut_off { Exit::Failed } else { Exit::Success };
+        header.exit_code = self.exit.and(failed).code();
     }
 }
