@@ -255,6 +255,10 @@ pub struct Header {
     pub sites: Vec<Site>,
     /// Event table, if one was kept.
     pub events: Option<EventsInfo>,
+    /// Of a run without MPI: batch system and number of the job that it ran in, "slurm 4711"; "" outside
+    /// of one. Of an MPI job [`Job::batch`] tells it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub batch: String,
     /// The grid, if the program was executed more than once.
     #[serde(default)]
     pub sweep: Option<Sweep>,

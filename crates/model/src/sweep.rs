@@ -10,7 +10,7 @@
 //!
 //! Rows, times, failures and events of a run tell their cell and repetition.
 
-use crate::run::{Host, Param};
+use crate::run::{Host, Node, Param};
 use serde::{Deserialize, Serialize};
 
 /// The grid of a sweep, and what was executed of it.
@@ -42,6 +42,19 @@ pub struct Sweep {
     /// When the sweep was resumed, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resumed: Vec<Resumed>,
+    /// Machines that executions ran on before the sweep was resumed on others: those of the header
+    /// are the last ones. Empty: all ran on them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub machines: Vec<Machines>,
+}
+
+/// Where some executions of a sweep ran.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Machines {
+    /// The machine of rank 0.
+    pub host: Host,
+    /// The machines of the MPI job that took part, with their ranks as they were numbered then.
+    pub nodes: Vec<Node>,
 }
 
 /// What resuming a sweep needs. Stored before the first execution. Which executions are missing, and
@@ -56,8 +69,6 @@ pub struct Rest {
     pub folder: String,
     /// Options that decide what is executed: names and values.
     pub options: Vec<Param>,
-    /// By cell: a number that changes with the plan, in hexadecimal digits.
-    pub plans: Vec<String>,
 }
 
 /// A sweep was resumed.
@@ -108,6 +119,9 @@ pub struct Cell {
     pub params: Vec<Param>,
     /// Number of ranks.
     pub ranks: u32,
+    /// A number that changes with the plan, in hexadecimal digits; "" if the sweep is not stored.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub plan: String,
     /// Where it ran, if that is not where the header says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<Host>,
@@ -125,6 +139,27 @@ pub struct Execution {
     pub outcome: String,
     /// From its first barrier to the end of its last rank, nanoseconds.
     pub duration_wall_ns: u64,
+    /// Where it ran, if not on the machines of the header: a place in [`Sweep::machines`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machines: Option<u32>,
+}
+
+impl Machines {
+    /// The same machines, with the same ranks.
+    pub fn is_like(&self, other: &Machines) -> bool {
+        let nodes = |of: &Machines| -> Vec<(String, Vec<[u32; 2]>)> {
+            of.nodes.iter().map(|node| (node.host.clone(), node.ranks.clone())).collect()
+        };
+        self.host.name == other.host.name && nodes(self) == nodes(other)
+    }
+
+    /// Their names.
+    pub fn hosts(&self) -> Vec<&str> {
+        match self.nodes.is_empty() {
+            true => vec![&self.host.name],
+            false => self.nodes.iter().map(|node| &*node.host).collect(),
+        }
+    }
 }
 
 impl Sweep {
@@ -156,6 +191,23 @@ impl Sweep {
         let pairs: Vec<String> =
             pairs.map(|(dimension, value)| format!("{}={value}", dimension.name)).collect();
         if pairs.is_empty() { "all".into() } else { pairs.join(", ") }
+    }
+
+    /// An execution in words: `block=4k, repetition 3`.
+    pub fn describe_execution(&self, cell: u32, repetition: u32) -> String {
+        match self.dimensions.is_empty() {
+            true => format!("repetition {repetition}"),
+            false => format!("{}, repetition {repetition}", self.describe(cell)),
+        }
+    }
+
+    /// Where an execution ran; `None`: on the machines of the header.
+    pub fn machines_of(&self, cell: u32, repetition: u32) -> Option<&Machines> {
+        if self.machines.is_empty() {
+            return None;
+        }
+        let is_it = |one: &&Execution| (one.cell, one.repetition) == (cell, repetition);
+        self.machines.get(self.order.iter().find(is_it)?.machines? as usize)
     }
 }
 

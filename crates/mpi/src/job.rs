@@ -76,7 +76,7 @@ fn named(world: &World, nodes: Vec<Node>) -> Job {
         mpi: world.library(),
         standard: format!("{major}.{minor}"),
         launcher: launcher::job().map_or("", |job| job.launcher.name()).into(),
-        batch: batch(|name| std::env::var(name).ok()),
+        batch: batch(),
         settings: settings(std::env::vars_os()),
         nodes,
     }
@@ -94,8 +94,12 @@ fn settings(variables: impl Iterator<Item = (OsString, OsString)>) -> Vec<String
     told
 }
 
-/// The batch system and its number for the job.
-fn batch(variable: impl Fn(&str) -> Option<String>) -> String {
+/// The batch system and its number for the job that this process runs in, `slurm 4711`; "" outside of one.
+pub fn batch() -> String {
+    batch_of(|name| std::env::var(name).ok())
+}
+
+fn batch_of(variable: impl Fn(&str) -> Option<String>) -> String {
     let told = BATCH.iter().find_map(|(system, name)| Some((system, variable(name)?)));
     told.map_or(String::new(), |(system, number)| format!("{system} {number}"))
 }
@@ -107,7 +111,9 @@ mod tests {
     #[test]
     fn the_batch_system_tells_its_number() {
         let of = |set: &[(&str, &str)]| {
-            batch(|name| set.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).into()))
+            batch_of(|name| {
+                set.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).into())
+            })
         };
         assert_eq!(of(&[("SLURM_JOB_ID", "4711"), ("JOB_ID", "1")]), "slurm 4711");
         assert_eq!(of(&[("PBS_JOBID", "12.server")]), "pbs 12.server");

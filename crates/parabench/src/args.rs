@@ -7,7 +7,8 @@ use crate::exit::Exit;
 use crate::mistyped;
 use crate::verbs;
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use model::directory::{DIRECTORIES_MAX, is_name};
 use model::escape;
 use std::ffi::OsString;
@@ -128,7 +129,7 @@ impl Refused {
 /// Reads the command line.
 pub fn parse(words: Vec<OsString>) -> std::result::Result<Verb, Refused> {
     let words = with_amounts(words);
-    Cli::try_parse_from(&words).map(|cli| cli.verb).map_err(|error| {
+    read(&words).map_err(|error| {
         let error = harmless(&words).unwrap_or(error);
         Refused { words, error }
     })
@@ -137,7 +138,40 @@ pub fn parse(words: Vec<OsString>) -> std::result::Result<Verb, Refused> {
 /// Reads a command line that was read before.
 pub fn parse_again(words: &[String]) -> std::result::Result<Verb, String> {
     let words = with_amounts(words.iter().map(OsString::from).collect());
-    Cli::try_parse_from(words).map(|cli| cli.verb).map_err(|error| error.to_string())
+    read(&words).map_err(|error| error.to_string())
+}
+
+pub fn read(words: &[OsString]) -> std::result::Result<Verb, clap::Error> {
+    let mut command = Cli::command();
+    let mut matches = command.try_get_matches_from_mut(words)?;
+    let given = given(&command, &matches);
+    let cli = Cli::from_arg_matches_mut(&mut matches).map_err(|e| e.format(&mut command))?;
+    Ok(match cli.verb {
+        Verb::Run(run) => Verb::Run(Box::new(verbs::run::Run { given, ..*run })),
+        verb => verb,
+    })
+}
+
+/// What was typed of a subcommand's options, as it is called: `--reps`, `-e`, `NAME=VALUE`.
+fn given(command: &clap::Command, matches: &ArgMatches) -> Vec<String> {
+    let Some((name, own)) = matches.subcommand() else { return Vec::new() };
+    let options = command.find_subcommand(name).into_iter().flat_map(clap::Command::get_arguments);
+    let is_given = |option: &&Arg| {
+        let source = own.try_contains_id(option.get_id().as_str()).ok();
+        source.and_then(|_| own.value_source(option.get_id().as_str()))
+            == Some(ValueSource::CommandLine)
+    };
+    options.filter(is_given).map(called).collect()
+}
+
+/// `--ranks`, `-e`, `NAME=VALUE`.
+pub fn called(option: &Arg) -> String {
+    let names = option.get_value_names().unwrap_or_default();
+    match (option.get_long(), option.get_short()) {
+        (Some(long), _) => format!("--{long}"),
+        (None, Some(short)) => format!("-{short}"),
+        (None, None) => names.first().map_or(String::new(), ToString::to_string),
+    }
 }
 
 /// The first word is what should have been a subcommand: `parabench mpi nosuch` has one.

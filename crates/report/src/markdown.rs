@@ -156,6 +156,8 @@ fn title(run: &Run) -> String {
         plain(&header.backend),
         plain(&file_systems(&header.host)),
         header.job.as_ref().map_or(plain(&header.host.name), |job| plain(&remarks::job(job))),
+        remarks::elsewhere(run).map_or(String::new(), |text| plain(&text)),
+        plain(&header.batch),
         remarks::duration(run).unwrap_or_default(),
         plain(&header.started),
         if header.trace.is_none() { format!("seed {}", header.seed) } else { String::new() },
@@ -190,7 +192,10 @@ fn evidence(run: &Run, out: &mut String) {
     }
     for error in &run.run.rank_errors {
         let [place, message] = [&error.place, &error.message].map(|text| plain(text));
-        let _ = writeln!(out, "- rank {} ended {place}: {message}", error.rank);
+        let sweep = run.run.sweep.as_ref();
+        let at = sweep.map(|sweep| sweep.describe_execution(error.cell, error.repetition));
+        let at = at.map_or(String::new(), |at| format!("at {}: ", plain(&at)));
+        let _ = writeln!(out, "- {at}rank {} ended {place}: {message}", error.rank);
     }
     for failure in &run.run.failures {
         let texts = [&failure.op, &failure.place, &failure.path, &failure.message];
@@ -269,10 +274,7 @@ mod tests {
         let text = render(&on_machines());
         check(&text);
         let head = text.lines().nth(2).expect("a head");
-        assert!(
-            head.contains("MPICH 5.0.2, mpiexec, 2 nodes: n1 (ranks 0), n2 (ranks 1)"),
-            "{head}"
-        );
+        assert!(head.contains("MPICH 5.0.2, mpiexec, 2 nodes: n1 (rank 0), n2 (rank 1)"), "{head}");
         let slow = text.lines().find(|line| line.starts_with("| w: write")).expect("a line");
         assert!(slow.ends_with("| n2 |"), "{slow}");
     }

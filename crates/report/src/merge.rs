@@ -3,8 +3,8 @@
 //! Figures are never added up over executions: every row keeps its cell and repetition. What has
 //! no place for them is joined: places in the text, evidence, remarks.
 
-use model::run::{Contention, Evidence, Mark, Noted, Param, Run, Site};
-use model::sweep::{Execution, Sweep};
+use model::run::{Contention, Evidence, Header, Host, Job, Mark, Noted, Param, Run, Site};
+use model::sweep::{Execution, Machines, Sweep};
 use std::collections::HashMap;
 
 /// Failed operations that a sweep tells in full; rows count them all.
@@ -77,6 +77,7 @@ pub fn stamp(run: &mut Run, cell: u32, repetition: u32) {
         repetition,
         outcome: header.outcome.clone(),
         duration_wall_ns: header.duration_wall_ns,
+        machines: None,
     };
     header.sweep = Some(Sweep { order: vec![execution], ..Sweep::default() });
 }
@@ -86,6 +87,7 @@ pub fn add(run: &mut Run, execution: Run) -> HashMap<u32, u32> {
     let header = execution.run;
     let order = header.sweep.map(|sweep| sweep.order).unwrap_or_default();
     let place = order.first().map(|at| (at.cell, at.repetition)).unwrap_or_default();
+    let elsewhere = elsewhere(&run.run, place.0, (&header.host, header.job.as_ref()));
     run.rows.extend(execution.rows);
     run.labels.extend(execution.labels);
     run.times.extend(execution.times);
@@ -105,17 +107,33 @@ pub fn add(run: &mut Run, execution: Run) -> HashMap<u32, u32> {
     let numbers = add_sites(&mut whole.sites, header.sites);
     let Some(sweep) = &mut whole.sweep else { return numbers };
     let cell = sweep.describe(place.0);
-    let name = match sweep.dimensions.is_empty() {
-        true => format!("repetition {}", place.1),
-        false => format!("{cell}, repetition {}", place.1),
-    };
+    let name = sweep.describe_execution(place.0, place.1);
     // Of a comparison each side shows its marks.
     let side = if sweep.versus { format!("first at {cell}, ") } else { String::new() };
-    sweep.order.extend(order);
+    let machines = elsewhere.map(|machines| number(&mut sweep.machines, machines));
+    sweep.order.extend(order.into_iter().map(|one| Execution { machines, ..one }));
     let executions = sweep.order.len();
     add_notes(&mut whole.evidence, &header.evidence.notes, &name, executions);
     add_evidence(&mut whole.evidence, header.evidence, &name, &side);
     numbers
+}
+
+/// The machines of an execution, if they are not those on which the header says that its cell ran.
+fn elsewhere(whole: &Header, cell: u32, own: (&Host, Option<&Job>)) -> Option<Machines> {
+    let nodes = own.1.map_or_else(Vec::new, |job| job.nodes.clone());
+    let own = Machines { host: own.0.clone(), nodes };
+    let here = Machines { host: whole.host.clone(), nodes: whole.nodes_at(cell) };
+    (!own.is_like(&here)).then_some(own)
+}
+
+/// The place of machines in a list of different ones.
+fn number(known: &mut Vec<Machines>, machines: Machines) -> u32 {
+    let at = known.iter().position(|one| one.is_like(&machines));
+    let at = at.unwrap_or_else(|| {
+        known.push(machines);
+        known.len() - 1
+    });
+    at as u32
 }
 
 /// One entry per operation and place in the text: plans of different cells number them differently.
@@ -270,7 +288,7 @@ pub fn outcome(sweep: &Sweep) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::run::{Header, Row};
+    use model::run::{Node, Row};
     use model::sweep::Cell;
 
     fn execution(cell: u32, repetition: u32, site: u32) -> Run {
@@ -332,6 +350,37 @@ mod tests {
         assert_eq!(evidence.notes, [note]);
         add(&mut run, execution(0, 2, 4));
         assert_eq!(run.run.evidence.storage_read_bytes, None, "one could not tell");
+    }
+
+    /// Three of four executions ran before the sweep was resumed on other machines.
+    #[test]
+    fn executions_before_a_sweep_was_resumed_elsewhere_keep_their_machines() {
+        let job = |hosts: [&str; 2]| {
+            let node = |(rank, host): (u32, &str)| Node {
+                host: host.into(),
+                ranks: vec![[rank, rank]],
+                ..Node::default()
+            };
+            Some(Job { nodes: (0..).zip(hosts).map(node).collect(), ..Job::default() })
+        };
+        let host = |name: &str| Host { name: name.into(), ..Host::default() };
+        let sweep = Sweep { cells: vec![Cell { ranks: 2, ..Cell::default() }], ..Sweep::default() };
+        let mut run = Run::default();
+        (run.run.host, run.run.job, run.run.sweep) = (host("c"), job(["c", "d"]), Some(sweep));
+        for (repetition, hosts) in
+            [["a", "b"], ["c", "d"], ["a", "b"], ["c", "b"]].iter().enumerate()
+        {
+            let mut one = execution(0, repetition as u32, 0);
+            (one.run.host, one.run.job) = (host(hosts[0]), job(*hosts));
+            add(&mut run, one);
+        }
+        let sweep = run.run.sweep.as_ref().expect("it is one");
+        let machines: Vec<Option<u32>> = sweep.order.iter().map(|one| one.machines).collect();
+        assert_eq!(machines, [Some(0), None, Some(0), Some(1)]);
+        let hosts: Vec<Vec<&str>> = sweep.machines.iter().map(Machines::hosts).collect();
+        assert_eq!(hosts, [["a", "b"], ["c", "b"]]);
+        let of = |repetition| run.run.nodes_of(0, repetition)[1].host.clone();
+        assert_eq!([of(0), of(1), of(2), of(3)], ["b", "d", "b", "b"]);
     }
 
     #[test]

@@ -9,7 +9,7 @@
 
 use crate::table::remarks::storage_of;
 use crate::text::escape;
-use model::run::{Host, Job, Run, Storage};
+use model::run::{Host, Job, NodeUse, Run, Storage};
 
 /// Machines of a list that are named; the others are counted.
 const NAMED: usize = 4;
@@ -36,26 +36,30 @@ pub fn kernels(job: &Job) -> Option<String> {
 pub fn unlike_storage(run: &Run) -> Vec<Unlike> {
     let mut all = Vec::new();
     for used in &run.run.node_use {
-        let nodes = run.run.nodes_at(used.cell);
+        let nodes = run.run.nodes_of(used.cell, used.repetition);
         let Some(node) = nodes.get(used.node as usize) else { continue };
         for own in &used.storage {
-            let known = below(host_at(run, used.cell), &own.name);
-            all.push(((own.name.as_str(), known, &own.storage), node.host.clone()));
+            let first = first_machine(run, used);
+            let known = below(first, &own.name);
+            all.push(((own.name.as_str(), &*first.name, known, &own.storage), node.host.clone()));
         }
     }
-    let told = |((name, known, own), hosts): &((&str, &Storage, &Storage), Vec<String>)| {
+    type Group<'g> = ((&'g str, &'g str, &'g Storage, &'g Storage), Vec<String>);
+    let told = |((name, first, known, own), hosts): &Group<'_>| {
         let directory = if name.is_empty() { "run directory".into() } else { escape(name) };
-        let difference = difference(known, own, &list(hosts), &escape(&run.run.host.name));
+        let difference = difference(known, own, &list(hosts), &escape(first));
         let other_type = known.file_system != own.file_system;
         Unlike { other_type, text: format!("{directory}: {difference}") }
     };
     grouped(all.into_iter()).iter().map(told).collect()
 }
 
-/// The machine of rank 0 at a cell of a sweep.
-fn host_at(run: &Run, cell: u32) -> &Host {
-    let cells = run.run.sweep.iter().flat_map(|sweep| sweep.cells.get(cell as usize));
-    cells.filter_map(|cell| cell.host.as_ref()).next().unwrap_or(&run.run.host)
+/// The machine of rank 0 in an execution.
+fn first_machine<'r>(run: &'r Run, used: &NodeUse) -> &'r Host {
+    let Some(sweep) = &run.run.sweep else { return &run.run.host };
+    let elsewhere = sweep.machines_of(used.cell, used.repetition).map(|machines| &machines.host);
+    let of_cell = || sweep.cells.get(used.cell as usize)?.host.as_ref();
+    elsewhere.or_else(of_cell).unwrap_or(&run.run.host)
 }
 
 /// What the first machine has below a directory.
@@ -108,7 +112,7 @@ fn list(hosts: &[impl AsRef<str>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::run::{Directory, Header, Node, NodeStorage, NodeUse};
+    use model::run::{Directory, Header, Node, NodeStorage};
 
     fn storage(file_system: &str, device: &str, mount_options: &str) -> Storage {
         Storage {

@@ -200,7 +200,7 @@ fn nodes(run: &Run, out: &mut String) {
 }
 
 fn of_node(run: &Run, row: &NodeRow) -> Labels<'static> {
-    let nodes = run.run.nodes_at(row.cell);
+    let nodes = run.run.nodes_of(row.cell, row.repetition);
     let host = nodes.get(row.node as usize).map_or(String::new(), |node| node.host.clone());
     let mut labels = vec![
         ("node", row.node.to_string()),

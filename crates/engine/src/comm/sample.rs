@@ -26,11 +26,15 @@ pub struct Sample {
     pub waiting: u32,
     /// What those of each machine have done: its number, and the sums. Empty without MPI.
     pub nodes: Vec<(u32, Standing)>,
+    /// Machines that have told nothing yet: `all` is without them.
+    pub silent: u32,
 }
 
 /// What some ranks have done so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Standing {
+    /// When it was, nanoseconds since the start; of several the latest. 0: as the sample says.
+    pub at_ns: u64,
     /// Operations.
     pub operations: u64,
     /// Bytes that they have moved, if that is known.
@@ -76,6 +80,7 @@ impl Standing {
             (one, other) => one.or_else(|| other.clone()),
         };
         Standing {
+            at_ns: self.at_ns.max(other.at_ns),
             operations: self.operations.saturating_add(other.operations),
             bytes: self.bytes.zip(other.bytes).map(|(one, other)| one.saturating_add(other)),
             label,
@@ -91,13 +96,14 @@ mod tests {
     #[test]
     fn standings_add_up() {
         let of = |label: &str, ranks, rank, done| Standing {
+            at_ns: u64::from(rank),
             operations: 10,
             bytes: Some(100),
             label: Some((label.into(), ranks)),
             slowest: Some(Slowest { rank, done, all: 20 }),
         };
         let sum = of("write", 2, 0, 4).and(&of("write", 3, 7, 3));
-        assert_eq!((sum.operations, sum.bytes), (20, Some(200)));
+        assert_eq!((sum.at_ns, sum.operations, sum.bytes), (7, 20, Some(200)));
         assert_eq!(sum.label, Some(("write".into(), 5)));
         assert_eq!(sum.slowest, Some(Slowest { rank: 7, done: 3, all: 20 }));
         let sum = sum.and(&Standing { bytes: None, ..of("read", 6, 9, 3) });

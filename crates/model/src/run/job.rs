@@ -187,6 +187,13 @@ impl Header {
         job.part(&members).nodes
     }
 
+    /// The machines that took part in an execution, as [`NodeRow::node`] counts them: those of
+    /// [`Header::nodes_at`], or others if the sweep was resumed elsewhere.
+    pub fn nodes_of(&self, cell: u32, repetition: u32) -> Vec<Node> {
+        let elsewhere = self.sweep.as_ref().and_then(|sweep| sweep.machines_of(cell, repetition));
+        elsewhere.map_or_else(|| self.nodes_at(cell), |machines| machines.nodes.clone())
+    }
+
     /// Processors that the ranks may use on all machines together; 0 if that is not known.
     pub fn cpus(&self) -> u32 {
         let Host { cpus, .. } = self.host;

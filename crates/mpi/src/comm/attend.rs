@@ -7,7 +7,7 @@ use crate::error::MpiError;
 use crate::interrupt;
 use crate::patience::Patience;
 use engine::clock::monotonic_raw_ns;
-use engine::comm::{Progress, Sample};
+use engine::comm::{Progress, Sample, Standing};
 
 /// A running rank looks for messages this often.
 const LOOK_NS: u64 = 5_000_000;
@@ -167,10 +167,10 @@ impl Comm<'_> {
         if !lookout.is_due(began_ns) {
             return Ok(());
         }
-        let standing = lookout.look();
+        let at_ns = began_ns.saturating_sub(self.pace.started_ns);
+        let standing = Standing { at_ns, ..lookout.look() };
         self.deliver(0, Message::Progress(standing))?;
         if let Some(coordinator) = &self.coordinator {
-            let at_ns = began_ns.saturating_sub(self.pace.started_ns);
             let sample = coordinator.progress(&self.world.machines);
             self.show(&Progress::At(Sample { at_ns, ..sample }));
         }

@@ -13,7 +13,7 @@
 use super::message::{Doing, Message, Status};
 use engine::comm::{Activity, End, Joint, Sample, Standing, blame};
 use model::RankSet;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Messages and the ranks they are for.
 pub(super) type Letters = Vec<(u32, Message)>;
@@ -258,7 +258,9 @@ impl Coordinator {
         let node = |(first, standing): (&u32, &Standing)| {
             Some((*machines.get(*first as usize)?, standing.clone()))
         };
+        let all_machines: BTreeSet<&u32> = machines.iter().collect();
         Sample {
+            silent: all_machines.len().saturating_sub(self.standings.len()) as u32,
             at_ns: 0,
             all: standings.fold(first, |sum, standing| sum.and(&standing)),
             running: (self.ranks.len() - self.ended) as u32,
@@ -487,8 +489,9 @@ mod tests {
         let mut world = world(4);
         let mut out = Vec::new();
         let done = |operations| Standing { operations, ..Standing::default() };
-        for (from, operations) in [(2, 6), (0, 5), (2, 7)] {
+        for (from, operations, silent) in [(2, 6, 1), (0, 5, 0), (2, 7, 0)] {
             world.take(from, Message::Progress(done(operations)), &mut out);
+            assert_eq!(world.progress(&[0, 0, 1, 1]).silent, silent);
         }
         let nodes = vec![(0, done(5)), (1, done(7))];
         let all = Sample { all: done(12), running: 4, nodes, ..Sample::default() };

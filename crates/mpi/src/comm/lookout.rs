@@ -42,7 +42,10 @@ impl Lookout {
         let records = config.records.clone();
         let period_ns = period_ns(period, world.nodes);
         let path = Box::new(move |rank| records.path(rank));
-        Some(Lookout { crew, path, period_ns, next_ns: now_ns + period_ns, began_cpu_ns: 0 })
+        // Rank 0 waits for the first words of the others, which look at the same time.
+        let later_ns = if world.rank == 0 && world.nodes > 1 { period_ns / 10 } else { 0 };
+        let next_ns = now_ns.saturating_add(period_ns).saturating_add(later_ns);
+        Some(Lookout { crew, path, period_ns, next_ns, began_cpu_ns: 0 })
     }
 
     pub(super) fn is_due(&self, now_ns: u64) -> bool {

@@ -136,9 +136,15 @@ mod tests {
         let slowest = slowest.prop_map(|(rank, done, all)| Slowest { rank, done, all });
         let label = prop::collection::vec(any::<u8>(), 0..1000).prop_map(|path| shown(&path));
         let label = prop::option::of((label, any::<u32>()));
-        let sums = any::<(u64, Option<u64>)>();
+        let sums = any::<(u64, u64, Option<u64>)>();
         (sums, label, prop::option::of(slowest)).prop_map(
-            |((operations, bytes), label, slowest)| Standing { operations, bytes, label, slowest },
+            |((at_ns, operations, bytes), label, slowest)| Standing {
+                at_ns,
+                operations,
+                bytes,
+                label,
+                slowest,
+            },
         )
     }
 

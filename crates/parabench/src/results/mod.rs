@@ -29,6 +29,7 @@ pub use mostly::MOSTLY;
 pub use own::{import_own, is_own};
 pub use resume::{Begun, Earlier, Unfinished, advice as resume_advice};
 pub use stored::{Stored, read};
+pub use sweep::place;
 
 use crate::error::{Error, Result};
 use ::report::StoreError;
@@ -41,6 +42,7 @@ use model::Plan;
 use model::run::{Evidence, Recording, Run, VERSION};
 use mpi::leaving::LAST_WORDS;
 use rustix::fs::Access;
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -369,14 +371,18 @@ impl Folder {
     }
 
     fn join_events(&self, run: &mut Run, files: Vec<PathBuf>) -> Result<()> {
-        let missing = (run.run.ranks as usize).saturating_sub(files.len());
+        let names: HashSet<_> = files.iter().filter_map(|file| file.file_name()).collect();
+        let missing = (run.run.ranks as usize).saturating_sub(names.len());
         if missing > 0 {
             run.run.evidence.notes.push(format!(
                 "the events of {missing} ranks are not stored: they did not reach rank 0"
             ));
         }
         // What cannot be read was said when it was merged.
-        let mut records = files.iter().filter_map(|file| recording::read_rank(file).ok());
+        let records = files.iter().filter_map(|file| recording::read_rank(file).ok());
+        // A rank that has sent its file to rank 0 may not have removed it yet.
+        let mut last = None;
+        let mut records = records.filter(|record| last.replace(record.rank) != Some(record.rank));
         events::write(&self.path, run, &mut records)
     }
 

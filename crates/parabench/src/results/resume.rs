@@ -8,6 +8,7 @@
 use super::recording::{Found, State, is_made_from};
 use super::stored::Stored;
 use super::{EXECUTIONS, Folder, leftover, sweep};
+use crate::console;
 use crate::error::{Error, Result};
 use ::report::events::{EVENTS_FILE, EventReader};
 use ::report::store;
@@ -90,15 +91,15 @@ fn stored(path: &Path, wrong: &dyn Fn(&str) -> Error) -> Result<(Run, Option<Res
 
 /// A sweep without a rest is whole, or was put together while executions were missing.
 fn whole(path: &Path, run: Run, wrong: &dyn Fn(&str) -> Error) -> Result<Begun> {
+    // What a kill in the last moment has left.
+    leftover::remove_executions(path);
+    sweep::remove_unfinished_in(path);
     match run.run.outcome.as_str() {
         "cut off" | "interrupted" => {
             Err(wrong("the sweep has ended, and its executions are not kept one by one any more")
                 .help("start it again with another --out; `parabench report` prints what there is"))
         }
-        _ => {
-            leftover::remove_executions(path);
-            Ok(Begun::Whole(Box::new(run)))
-        }
+        _ => Ok(Begun::Whole(Box::new(run))),
     }
 }
 
@@ -131,9 +132,13 @@ impl Unfinished {
     pub fn take(self) -> Result<(Folder, Earlier)> {
         let Unfinished { run, folder, found, executions } = self;
         let (mut there, mut next) = (Vec::new(), 0);
+        let mut places = sweep::Places::of(&run);
         for path in sweep::names(executions.path()) {
             match ended(&path) {
-                Some(execution) => there.push(execution),
+                Some(execution) => match places.take(&path, &execution) {
+                    Ok(()) => there.push(execution),
+                    Err(why) => console::note(&why),
+                },
                 None => sweep::remove_one(&executions, &path).map_err(|error| {
                     Error::failed(format!("cannot remove {}: {error}", path.display()))
                         .help("it is no execution that this sweep has made: move it elsewhere")
@@ -141,6 +146,7 @@ impl Unfinished {
             }
             next = next.max(number(&path) + 1);
         }
+        sweep::remove_unfinished_in(&folder);
         let found = Found { executions: None, ..found };
         let mut resumed = Folder::at(folder.clone());
         resumed.executions = Some(executions);
@@ -157,9 +163,9 @@ fn number(path: &Path) -> usize {
 /// An execution that has ended by itself and is whole.
 fn ended(path: &Path) -> Option<Run> {
     let run = store::read(path).ok()?;
-    let executions = &run.run.sweep.as_ref()?.order;
     let by_itself = |outcome: &str| outcome == "finished" || outcome == "failed";
-    let ended = run.run.recording.is_none() && by_itself(&run.run.outcome) && executions.len() == 1;
+    sweep::place(&run)?;
+    let ended = run.run.recording.is_none() && by_itself(&run.run.outcome);
     let has_events = run.run.events.is_none() || is_readable(&path.join(EVENTS_FILE));
     (ended && has_events).then_some(run)
 }

@@ -17,7 +17,7 @@ use ::report::{StoreError, merge, store};
 use engine::own_folder::OwnFolder;
 use engine::record::RankRecord;
 use model::run::{EventExtents, EventsInfo, Run, Site};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -69,7 +69,7 @@ impl Folder {
         run.run.recording = None;
         let is_whole = run.run.sweep.as_ref().is_none_or(|sweep| sweep.rest.is_none());
         if run.run.events.is_some() {
-            join_events(&self.path, run, &self.parts()?)?;
+            join_events(&self.path, run, &self.parts(run)?)?;
         }
         store::write(&self.path, run).map_err(failed)?;
         let removed = self.executions.as_ref().filter(|_| is_whole).map_or(Ok(()), remove);
@@ -77,19 +77,68 @@ impl Folder {
         self.clear(run.run.ranks)
     }
 
-    /// Its executions, all of which are finished.
-    fn parts(&self) -> Result<Vec<Part>> {
-        let part =
-            |path: PathBuf| store::read(&path).map(|run| Part::of(path, &run)).map_err(failed);
-        self.executions.iter().flat_map(|own| names(own.path())).map(part).collect()
+    /// Those of its executions that `run` consists of, all of which are finished.
+    fn parts(&self, run: &Run) -> Result<Vec<Part>> {
+        let order = run.run.sweep.iter().flat_map(|sweep| &sweep.order);
+        let mut wanted: HashSet<(u32, u32)> =
+            order.map(|execution| (execution.cell, execution.repetition)).collect();
+        let mut parts = Vec::new();
+        for path in self.executions.iter().flat_map(|own| names(own.path())) {
+            let execution = store::read(&path).map_err(failed)?;
+            if place(&execution).is_some_and(|at| wanted.remove(&at)) {
+                parts.push(Part::of(path, &execution));
+            }
+        }
+        Ok(parts)
+    }
+}
+
+/// Where an execution stands in the grid.
+pub fn place(execution: &Run) -> Option<(u32, u32)> {
+    match &execution.run.sweep.as_ref()?.order[..] {
+        [one] => Some((one.cell, one.repetition)),
+        _ => None,
+    }
+}
+
+/// Which folders belong to a sweep: the first of each place of its grid.
+pub(super) struct Places {
+    cells: usize,
+    reps: u32,
+    taken: HashMap<(u32, u32), PathBuf>,
+}
+
+impl Places {
+    pub fn of(whole: &Run) -> Places {
+        let sweep = whole.run.sweep.as_ref();
+        let (cells, reps) = sweep.map_or((0, 0), |sweep| (sweep.cells.len(), sweep.reps));
+        Places { cells, reps, taken: HashMap::new() }
+    }
+
+    /// Takes the place of an execution.
+    ///
+    /// # Errors
+    /// It has none, or another folder has it; in words.
+    pub fn take(&mut self, path: &Path, execution: &Run) -> std::result::Result<(), String> {
+        let shown = path.display();
+        let at = place(execution)
+            .filter(|(cell, repetition)| (*cell as usize) < self.cells && *repetition < self.reps);
+        let Some(at) = at else {
+            return Err(format!("{shown} is left out: it is no execution of this sweep"));
+        };
+        if let Some(first) = self.taken.get(&at) {
+            let first = first.file_name().unwrap_or_default().to_string_lossy();
+            return Err(format!("{shown} is left out: {first} holds the same execution"));
+        }
+        self.taken.insert(at, path.into());
+        Ok(())
     }
 }
 
 impl Part {
     fn of(folder: PathBuf, run: &Run) -> Part {
-        let order = run.run.sweep.as_ref().map(|sweep| &sweep.order[..]).unwrap_or_default();
         Part {
-            at: order.first().map(|at| (at.cell, at.repetition)).unwrap_or_default(),
+            at: place(run).unwrap_or_default(),
             sites: run.run.sites.clone(),
             left_out: run.run.events.as_ref().map_or(0, |events| events.left_out),
             extents: run.run.events.as_ref().map_or_else(Vec::new, |info| info.extents.clone()),
@@ -117,6 +166,7 @@ pub(super) fn put_together(
     parts: &mut Vec<Part>,
 ) -> Result<Vec<Absent>> {
     let (mut absent, mut unreadable) = (Vec::new(), 0);
+    let (mut places, mut left_out) = (Places::of(run), Vec::new());
     for path in found.executions.iter().flat_map(|own| names(own.path())) {
         let mut execution = match store::read(&path) {
             Ok(execution) => execution,
@@ -127,6 +177,10 @@ pub(super) fn put_together(
                 continue;
             }
         };
+        if let Err(why) = places.take(&path, &execution) {
+            left_out.push(why);
+            continue;
+        }
         let mut part = Part::of(path, &execution);
         if execution.run.recording.take().is_some() {
             execution.run.sweep = None;
@@ -143,6 +197,7 @@ pub(super) fn put_together(
         merge::add(run, execution);
         parts.push(part);
     }
+    run.run.evidence.notes.extend(left_out);
     if unreadable > 0 {
         let note = format!("{unreadable} executions left nothing that can be read");
         run.run.evidence.notes.push(note);
@@ -200,7 +255,13 @@ pub(super) fn remove_one(executions: &OwnFolder, path: &Path) -> io::Result<()> 
     executions.remove_folder(&name)
 }
 
-/// Files that a killed process was writing.
+/// Removes files that a killed process was writing into the folder of a sweep that nobody else is at
+/// work on. What cannot be removed stays where it is.
+pub(super) fn remove_unfinished_in(folder: &Path) {
+    let _ = OwnFolder::open(folder).and_then(|own| remove_unfinished(&own));
+}
+
+/// Files that a killed process was writing: `.run.json.a7Bc3d.tmp`.
 fn remove_unfinished(own: &OwnFolder) -> io::Result<()> {
     let entries = fs::read_dir(own.path())?.flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());

@@ -31,7 +31,11 @@ fn a_sweep_tells_execution_and_point() {
     let program = "param $block = 4k;\ntime[\"w\"] { write(\"f\", $block); sleep 1500ms; }\n";
     let scene = Scene::new().file("x.ppl", program);
     let (told, _) = at_terminal(&scene, "run x.ppl --sweep block=4k,64k");
-    for part in ["execution 1 of 2, block=", "execution 2 of 2, block=", "s left: 1 s, in w, "] {
+    for part in [
+        "0 of 2 executions over, now block=",
+        "1 of 2 executions over, now block=",
+        "s left: 1 s, in w, ",
+    ] {
         assert!(told.contains(part), "{part}: {told}");
     }
 }

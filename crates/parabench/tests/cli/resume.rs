@@ -321,3 +321,183 @@ fn equal_times_are_narrow_after_ten_repetitions_also_when_resumed() {
     let all: Vec<u64> = (0..repetitions.len() as u64).collect();
     assert!(repetitions.len() >= 10 && repetitions == all, "{repetitions:?}");
 }
+
+fn executions(scene: &Scene) -> String {
+    let names = scene.names("r");
+    names.into_iter().find(|name| name.starts_with("executions-")).expect("the executions")
+}
+
+fn copy(scene: &Scene, from: &str, to: &str) {
+    let mut copy = std::process::Command::new("cp");
+    let copy = copy.arg("-a").arg(scene.path(from)).arg(scene.path(to));
+    assert!(copy.status().is_ok_and(|done| done.success()));
+}
+
+/// Sets a value in the run.json of an execution.
+fn change(scene: &Scene, one: &str, set: impl Fn(&mut Value)) {
+    let path = scene.path(&format!("{one}/run.json"));
+    let mut run: Value =
+        serde_json::from_str(&scene.text(&format!("{one}/run.json"))).expect("JSON");
+    set(&mut run);
+    fs::write(path, run.to_string()).expect("written");
+}
+
+/// What is read as rows is what is read as events: every execution once, and no other.
+#[test]
+fn a_folder_that_is_there_twice_or_of_another_sweep_is_left_out() {
+    let scene = scene();
+    killed(&scene);
+    let folder = executions(&scene);
+    copy(&scene, &format!("r/{folder}/000000"), &format!("r/{folder}/000077"));
+    copy(&scene, &format!("r/{folder}/000001"), &format!("r/{folder}/000078"));
+    change(&scene, &format!("r/{folder}/000078"), |run| {
+        run["run"]["sweep"]["order"][0]["cell"] = json!(40);
+    });
+    let said =
+        ["000077 is left out: 000000 holds the same", "000078 is left out: it is no execution"];
+    let cut_off = scene.parabench("report r --format json").exits(0).json();
+    let order = |run: &Value| run["run"]["sweep"]["order"].as_array().map(Vec::len);
+    assert_eq!(order(&cut_off), Some(5));
+    let notes = cut_off["run"]["evidence"]["notes"].to_string();
+    assert!(said.iter().all(|said| notes.contains(said)), "{notes}");
+    let done = scene.parabench("run --resume r").exits(0).out_has("resumed after 4 executions");
+    said.iter().fold(done, |done, said| done.err_has(said));
+    assert_eq!(essence(&whole(&scene)), uninterrupted());
+}
+
+/// The figures of what is there say now that ten repetitions are enough; thirteen were finished.
+#[test]
+fn what_was_finished_stays_also_of_a_point_that_may_rest() {
+    let text = "param $stop = 0;\nappend(\"log\", 1);\ntime[\"w\"] write(\"f\", 4k);\n\
+                if (size(\"log\") == $stop) while (!exists(\"go\")) sleep(1ms);\n";
+    let scene = Scene::new().file("x.ppl", text);
+    let line = "run x.ppl stop=14 --dir d --until-ci 0.01% --reps 30 --events --out r";
+    let call = scene.call(line).start();
+    let log = || fs::metadata(scene.path("d/log")).map_or(0, |log| log.len());
+    call.until("the fourteenth execution", || log() == 14);
+    kill(call.pid(), 9);
+    call.finish();
+    fs::write(scene.path("d/go"), "").expect("written");
+    let folder = executions(&scene);
+    for number in 0..13 {
+        change(&scene, &format!("r/{folder}/{number:06}"), |run| {
+            let labels = run["labels"].as_array_mut().expect("labels");
+            labels.iter_mut().for_each(|label| label["busy_ns"] = json!(1000));
+        });
+    }
+    scene.parabench("run --resume r").exits(0).out_has("resumed after 13 executions");
+    let run = whole(&scene);
+    let order = run["run"]["sweep"]["order"].as_array().expect("an order").iter();
+    let repetitions: Vec<u64> = order.filter_map(|e| e["repetition"].as_u64()).collect();
+    assert_eq!(repetitions, (0..13).collect::<Vec<u64>>());
+    assert_eq!(run["run"]["events"]["count"], 26);
+    assert_eq!(log(), 14, "nothing was executed");
+}
+
+/// An execution in the middle is made again and interrupted: those after it are there all the same.
+#[test]
+fn what_was_finished_stays_also_if_a_resumed_sweep_is_interrupted() {
+    let scene = scene();
+    killed(&scene);
+    fs::remove_file(scene.path("d/go")).expect("removed");
+    let folder = executions(&scene);
+    fs::remove_file(scene.path(&format!("r/{folder}/000001/run.json"))).expect("removed");
+    // The log has five bytes again when it is made.
+    fs::write(scene.path("d/log"), "1234").expect("written");
+    let call = standing(&scene, "run --resume r");
+    call.signal(2);
+    let done = call.finish().exits(130);
+    done.out_has("interrupted after 3 of at most 9").out_has("resumed after 3 executions");
+    let run = scene.parabench("report r --format json").exits(0).json();
+    let order = run["run"]["sweep"]["order"].as_array().expect("an order");
+    assert_eq!(order.len(), 4, "three that were finished, and the one that was cut off");
+    let rows = run["rows"].as_array().expect("rows").iter();
+    let written = rows.filter(|row| row["op"] == "write").count();
+    assert_eq!(written, 4);
+    fs::write(scene.path("d/go"), "").expect("written");
+    scene.parabench("run --resume r").exits(0).out_has("resumed after 3 executions, ");
+    assert_eq!(essence(&whole(&scene)), uninterrupted());
+}
+
+/// The next execution cannot be stored: what there is is no finished sweep, and it goes on later.
+#[test]
+fn a_sweep_that_an_error_has_ended_says_so_and_goes_on() {
+    let scene = scene();
+    let call = standing(&scene, &format!("{LINE} stop=5 --out r"));
+    let next = format!("r/{}/000005", executions(&scene));
+    fs::create_dir(scene.path(&next)).expect("made");
+    fs::write(scene.path("d/go"), "").expect("written");
+    call.finish().exits(1).err_has("cannot store another execution");
+    let run = scene.parabench("report r --format json").json();
+    assert_eq!((&run["run"]["outcome"], &run["run"]["exit_code"]), (&json!("cut off"), &json!(1)));
+    assert_eq!(run["run"]["sweep"]["order"].as_array().map(Vec::len), Some(5));
+    scene.parabench("run --resume r").exits(0).out_has("resumed after 5 executions");
+    assert_eq!(essence(&whole(&scene)), uninterrupted());
+}
+
+/// Killed while it wrote the results.
+#[test]
+fn files_that_a_killed_sweep_was_writing_go() {
+    let scene = scene();
+    killed(&scene);
+    let unfinished = ["r/.run.json.a7Bc3d.tmp", "r/.events.parquet.a7Bc3d.tmp"];
+    let write = || unfinished.map(|name| fs::write(scene.path(name), "{").expect("written"));
+    write();
+    scene.parabench("run --resume r").exits(0);
+    whole(&scene);
+    write();
+    scene.parabench("run --resume r").exits(0).err_has("nothing is missing");
+    whole(&scene);
+}
+
+/// The plan tells what no option and no text does.
+#[test]
+fn a_whole_sweep_is_not_that_of_other_groups_or_another_environment() {
+    let text = "define groups {\"a\":D, \"b\":D};\n\
+                group \"a\" write(\"f-$$rank-$$env(NAME_OF_FILE)\", 4k);\n";
+    let scene = Scene::new().file("x.ppl", text);
+    let line = "run x.ppl --dir d --reps 2 -n 3 -g a:1 --out r";
+    let with = |line: &str, name: &str| scene.call(line).env("NAME_OF_FILE", name).run();
+    with(line, "x").exits(0);
+    let again = line.replace("--out", "--resume");
+    with(&again, "x").exits(0).err_has("nothing is missing");
+    let other = "nothing is missing of the sweep, and this is another one";
+    with(&again.replace("a:1", "a:2"), "x").exits(2).err_has(other).err_has("groups");
+    with(&again, "y").exits(2).err_has(other).err_has("environment variables");
+}
+
+/// Nothing of it would be heeded; the last two are.
+#[test]
+fn a_sweep_is_not_resumed_with_options_that_it_does_not_take() {
+    let scene = scene();
+    killed(&scene);
+    let before = scene.text("r/run.json");
+    for options in ["--dry-run", "--backend mem", "-n 3", "--keep", "--agile", "-e", "n=4"] {
+        let done = scene.parabench(&format!("run --resume r {options}"));
+        let option = match options.split(' ').next() {
+            Some("-n") => "--ranks",
+            Some("n=4") => "",
+            first => first.unwrap_or_default(),
+        };
+        done.exits(2).err_has(option);
+        assert_eq!(scene.text("r/run.json"), before, "{options}");
+    }
+    fs::create_dir(scene.path("elsewhere")).expect("made");
+    let call = scene.call("run --resume ../r --html page.html --format json");
+    call.inside(scene.path("elsewhere")).run().exits(0).json();
+    assert_eq!(scene.names("elsewhere"), ["page.html"]);
+    assert_eq!(essence(&whole(&scene)), uninterrupted());
+    scene.parabench("run --resume r --html again.html -s").exits(0);
+    assert!(scene.text("again.html").contains("<html"));
+}
+
+/// As an MPI job tells it.
+#[test]
+fn a_run_without_mpi_tells_its_batch_job() {
+    let scene = scene();
+    let call = scene.call("run x.ppl --format json --out r").env("SLURM_JOB_ID", "4711");
+    let run = call.run().exits(0).json();
+    assert_valid(&run);
+    assert_eq!(run["run"]["batch"], "slurm 4711");
+    scene.parabench("report r").exits(0).out_has("slurm 4711");
+}

@@ -1,8 +1,10 @@
 //! Several machines: the second one is this machine with a name, memory and folders of its own, in
-//! which MPICH's launcher starts ranks as it would through ssh.
+//! which MPICH's launcher starts ranks as it would through ssh. `SECOND` gives it another name.
 
-use crate::scene::{Call, Done, PARABENCH, Scene, skip};
+use crate::death::process;
+use crate::scene::{Call, Done, PARABENCH, Scene, kill, skip};
 use crate::schema::assert_valid;
+use crate::sweeps;
 use crate::testing::{self, Mpi};
 use serde_json::Value;
 use std::fs;
@@ -13,7 +15,7 @@ use std::process::Command;
 const SSH: &str = "#!/bin/sh\n\
     while [ \"${1#-}\" != \"$1\" ]; do shift; done\n\
     shift\n\
-    exec unshare -m -u sh -c \"hostname node-b; mount -t tmpfs none /dev/shm; \
+    exec unshare -m -u sh -c \"hostname ${SECOND:-node-b}; mount -t tmpfs none /dev/shm; \
     mount -t tmpfs none /run; mount -t tmpfs none $PLACE/hidden; cd $PLACE; test ! -f mounts || . ./mounts; $*\"\n";
 
 const PROGRAM: &str = "param $n = 3;\ntime[\"work\"] repeat $n write(\"f-$$rank\", 64k);\n\
@@ -42,6 +44,41 @@ fn mpich() -> Option<Mpi> {
         skip("a second host needs namespaces: run the tests as root");
     }
     testing::all().into_iter().find(|mpi| may && mpi.name == "mpich")
+}
+
+/// Killed in the fifth of nine executions, and resumed where the second machine is another one.
+#[test]
+fn executions_keep_their_machines_when_a_sweep_is_resumed_on_others() {
+    let Some(mpi) = mpich() else { return };
+    let scene = sweeps::scene();
+    let line = format!("run x.ppl {} --dir d stop=5 --out r", sweeps::GRID);
+    let running = on_two(&mpi, &scene, &line).start();
+    sweeps::until_the_fifth(&running, &scene, 4);
+    kill(process(&scene, 1), 9);
+    running.finish();
+    sweeps::running_no_more(&scene);
+    fs::write(scene.path("d/go"), "").expect("written");
+    let done = on_two(&mpi, &scene, "run --resume r").env("SECOND", "node-c").run().exits(0);
+    let run = scene.json("r/run.json");
+    assert_valid(&run);
+    let host = run["run"]["host"]["name"].as_str().expect("a name");
+    done.out_has("node-c (ranks 2-3)").out_has(&format!("4 of 9 executions ran on {host}, node-b"));
+    let sweep = &run["run"]["sweep"];
+    let machines = sweep["machines"].as_array().expect("machines");
+    assert_eq!(machines.len(), 1);
+    assert_eq!(machines[0]["nodes"][1]["host"], "node-b");
+    assert_eq!(run["run"]["job"]["nodes"][1]["host"], "node-c");
+    let order = sweep["order"].as_array().expect("an order").iter();
+    let elsewhere: Vec<Option<u64>> = order.map(|one| one["machines"].as_u64()).collect();
+    assert_eq!(elsewhere, [[Some(0); 4].as_slice(), &[None; 5]].concat());
+    let lines = scene.parabench("report r --format prometheus").exits(0).out;
+    let rates = lines.lines().filter(|line| line.starts_with("parabench_node_bandwidth"));
+    let of = |host: &str| rates.clone().filter(|line| line.contains(host)).count();
+    assert_eq!([of("node-b"), of("node-c")], [4, 5], "{lines}");
+    let table = scene.parabench("report r").exits(0).out;
+    let rows = table.lines().filter(|line| line.trim_start().starts_with("work: write"));
+    let nodes: Vec<&str> = rows.filter_map(|row| row.split_whitespace().nth(2)).collect();
+    assert!(nodes.contains(&"3"), "a point had three machines: {table}");
 }
 
 #[test]
@@ -90,9 +127,9 @@ fn killed_and_settled_here(mpi: &Mpi, line: &str) -> (Scene, String) {
     let running = on_two(mpi, &scene, line).start();
     running
         .until("all ranks at work", || (0..4).all(|rank| running.said(&format!("[{rank}] ready"))));
-    let ranks: Vec<i32> = (0..4).map(|rank| crate::death::process(&scene, rank)).collect();
+    let ranks: Vec<i32> = (0..4).map(|rank| process(&scene, rank)).collect();
     running.signal(KILL);
-    ranks.iter().for_each(|rank| crate::scene::kill(*rank, KILL));
+    ranks.iter().for_each(|rank| kill(*rank, KILL));
     running.finish();
     let node = scene.text("node").trim().to_string();
     let since = std::time::Instant::now();

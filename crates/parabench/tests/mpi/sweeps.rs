@@ -119,7 +119,7 @@ pub fn until_the_fifth(running: &Running, scene: &Scene, ranks: u32) {
     });
 }
 
-fn running_no_more(scene: &Scene) {
+pub fn running_no_more(scene: &Scene) {
     let since = Instant::now();
     let outcome = || {
         let run = scene.parabench("report r --format json").exits(0).json();
@@ -174,7 +174,12 @@ fn a_sweep_whose_job_was_lost_is_resumed_by_another_job() {
                 .run()
                 .exits(2)
                 .err_has("the MPI job was ranks 0-2");
-            let done = under(&mpi, 3, &scene, "run --resume r").run().exits(0);
+            let resumed = match what {
+                "mpiexec" => under(&mpi, 3, &scene, "run --resume r"),
+                // The sweep knows of how many ranks it is.
+                _ => with(&mpi, &scene, "run --resume r --mpi"),
+            };
+            let done = resumed.run().exits(0);
             assert!(done.out.contains("resumed after 4 executions"), "{at}: {}", done.out);
             assert_eq!(stored(&scene), same, "{at}");
         }

@@ -83,7 +83,7 @@ impl Scope {
             one_of_many,
             time: TimeBins::over(start_ns, end_ns, columns(table, &groups)),
             bands: Bands::over(ranks, MAX_BANDS),
-            nodes: Nodes::of(&run.run.nodes_at(execution.cell), MAX_BANDS),
+            nodes: Nodes::of(&run.run.nodes_of(execution.cell, execution.repetition), MAX_BANDS),
             offset_end_bytes: last_bytes.saturating_add(longest_bytes),
             paths,
             files: None,

@@ -180,7 +180,7 @@ fn surroundings(run: &Run) -> Facts {
         ("communicator", run.run.comm.clone()),
         ("version of Parabench", run.run.parabench.clone()),
         ("seed", run.run.seed.to_string()),
-        ("host", job.as_ref().map_or(host.name.clone(), hosts)),
+        ("host", hosts(run)),
         ("kernel", host.kernel.clone()),
         ("processor", host.cpu.clone()),
         ("processors", run.run.cpus().to_string()),
@@ -215,8 +215,8 @@ fn span(numbers: impl Iterator<Item = u32> + Clone) -> String {
 }
 
 /// The machines: their names, or of many a digest of them.
-fn hosts(job: &Job) -> String {
-    let names: Vec<&str> = job.nodes.iter().map(|node| &*node.host).collect();
+fn hosts(run: &Run) -> String {
+    let names = remarks::all_hosts(run);
     if names.len() > 8 { digest(&names.join("\n")) } else { names.join(", ") }
 }
 

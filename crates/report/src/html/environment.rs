@@ -47,6 +47,8 @@ pub fn environment(run: &Run) -> Markup {
         ("back-end", header.backend.clone()),
         ("communicator", header.comm.clone()),
         ("MPI job", header.job.as_ref().map_or(String::new(), remarks::job)),
+        ("batch job", header.batch.clone()),
+        ("elsewhere", remarks::elsewhere(run).unwrap_or_default()),
         ("kernels", header.job.as_ref().and_then(kernels).unwrap_or_default()),
         ("unlike mounts", unlike.collect::<Vec<_>>().join("; ")),
         ("confinement", evidence.confinement.clone()),

@@ -11,6 +11,10 @@ use model::units::{Measure, format_ns};
 const UNTIL: &str = PARTS[0];
 const WEAR_OUT: &str = PARTS[1];
 
+/// Why no member had anything left to do.
+const EITHER: &str =
+    "the count ended before the limit, or all members had done as much when it came";
+
 /// A sentence for each operation of each such loop.
 pub(super) fn sentences(run: &Run) -> Vec<String> {
     let whole = limited::of(run);
@@ -39,7 +43,7 @@ fn of_loop(run: &Run, whole: &[Limited], limited: &LabelRow) -> Vec<String> {
         (&row.label, row.cell, row.repetition) == (&worn, limited.cell, limited.repetition)
     };
     if !run.rows.iter().any(wears) {
-        let said = |row| Some((row, without_wear_out(row, outer, limited.busy_ns)?));
+        let said = |row| Some((row, without_wear_out(run, row, outer, limited.busy_ns)?));
         return rows.filter_map(said).map(with_whole).collect();
     }
     let said = |row| Some((row, sentence(row, rest(run, row, &worn), outer, both_ns)?));
@@ -67,17 +71,32 @@ fn over_all(run: &Run, whole: &[Limited], row: &Row, outer: &str) -> Option<Stri
 }
 
 /// Nothing was left to do when the loop was over: the limit need not have come.
-fn without_wear_out(row: &Row, outer: &str, took_ns: u64) -> Option<String> {
+fn without_wear_out(run: &Run, row: &Row, outer: &str, took_ns: u64) -> Option<String> {
     let rate = match (row.mib_s, row.ops_s) {
         (Some(mib_s), _) => Measure::ByteRate.format(mib_s, 3),
         (None, ops_s) => Measure::OpRate.format(ops_s?, 3),
     };
     Some(format!(
-        "{}: {rate} in {}: the count ended before the limit, or all members had done as much when it came; there \
-         was no wear-out.",
+        "{}: {rate} in {}: {}; there was no wear-out.",
         place(row, outer),
-        format_ns(took_ns as f64)
+        format_ns(took_ns as f64),
+        why_nothing_was_left(run, row, outer)
     ))
+}
+
+/// Whether the limit ended the loop stands in the evidence of the label around it; unless that is in a
+/// loop with a limit of its own.
+fn why_nothing_was_left(run: &Run, row: &Row, outer: &str) -> &'static str {
+    let label = outer.trim_end_matches('/');
+    let known = run.run.evidence.labels.iter().find(|known| {
+        (&*known.label, known.cell, known.repetition) == (label, row.cell, row.repetition)
+    });
+    let is_in_another = run.run.sites.iter().any(|site| site.op == row.op && site.timed);
+    match known.map(|known| known.timed) {
+        Some(false) => "the count ended before the limit",
+        Some(true) if !is_in_another => "all members had done as much when the limit came",
+        _ => EITHER,
+    }
 }
 
 /// `w, write`: the label around the loop and the operation.

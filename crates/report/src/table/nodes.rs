@@ -7,6 +7,7 @@ use crate::stats::median;
 use crate::text::{escape, flow};
 use model::run::{Job, Node, NodeRow, NodeUse, Run};
 use model::units::{Measure, format_bytes};
+use std::collections::{BTreeSet, HashMap};
 
 const BYTES: Kind = Kind::Quantity(Measure::ByteRate);
 const OPERATIONS: Kind = Kind::Quantity(Measure::OpRate);
@@ -28,6 +29,9 @@ const LEGEND: &str =
     "Over nodes: the rate of each, by the time in which its ranks were in the label.";
 const MEDIANS: &str = "Over nodes: the rate of each, by the time in which its ranks were in the label; \
                        the median of its executions at a point.";
+
+const PARTLY: &str =
+    "(3 of 5): the slowest node took part in so many of the executions at its point.";
 
 /// Lines of a sweep's table; run.json has all of them.
 const LINES: usize = 60;
@@ -59,11 +63,17 @@ pub fn sheet(run: &Run) -> Option<Sheet> {
     let moves_bytes = header.node_rows.iter().any(|row| row.bytes > 0);
     grid.retain(|at| !BYTE_RATES.contains(&at) || moves_bytes);
     let legend = if header.sweep.is_some() { MEDIANS } else { LEGEND };
+    let partly = header.sweep.as_ref().filter(|sweep| !sweep.machines.is_empty());
+    let partly = partly.map(|_| PARTLY.to_string());
     let more = (left_out > 0).then(|| format!("{left_out} more lines: node_rows in run.json."));
     // Of many executions nobody reads what each found.
     let uses = header.node_use.iter().filter(|_| header.sweep.is_none());
     let told = uses.filter_map(|entry| used(entry, job)).take(NODES);
-    let notes = std::iter::once(legend.to_string()).chain(more).chain(kernels(job)).chain(told);
+    let notes = std::iter::once(legend.to_string())
+        .chain(partly)
+        .chain(more)
+        .chain(kernels(job))
+        .chain(told);
     Some(Sheet { name: "nodes", grid, notes: notes.collect() })
 }
 
@@ -76,11 +86,10 @@ fn lines(run: &Run) -> (Vec<Line>, usize) {
     cells_there.sort_unstable();
     cells_there.dedup();
     for cell in cells_there {
-        let nodes = header.nodes_at(cell);
-        if header.sweep.is_some() && nodes.len() < 2 {
+        if header.sweep.is_some() && header.nodes_at(cell).len() < 2 {
             continue;
         }
-        let rows: Vec<&NodeRow> = header.node_rows.iter().filter(|row| row.cell == cell).collect();
+        let rows = named(run, cell);
         let groups = groups(&rows);
         let point = header.sweep.as_ref().filter(|sweep| !sweep.dimensions.is_empty());
         if lines.len() + groups.len() > LINES && header.sweep.is_some() && !lines.is_empty() {
@@ -88,9 +97,7 @@ fn lines(run: &Run) -> (Vec<Line>, usize) {
             continue;
         }
         lines.extend(point.map(|sweep| Line::Heading(escape(&sweep.describe(cell)).to_string())));
-        lines.extend(
-            groups.iter().map(|group| Line::Cells { cells: cells(group, &nodes), bad: false }),
-        );
+        lines.extend(groups.iter().map(|group| Line::Cells { cells: cells(group), bad: false }));
     }
     (lines, left_out)
 }
@@ -108,22 +115,49 @@ fn used(used: &NodeUse, job: &Job) -> Option<String> {
     (!parts.is_empty()).then(|| format!("{}: {}", escape(host), parts.join(", ")))
 }
 
+/// A row with its machine: the name, and which one of that name, for a machine may stand for several.
+struct Named<'r> {
+    row: &'r NodeRow,
+    machine: (String, usize),
+}
+
+/// The rows of a cell. Executions before a sweep was resumed elsewhere have other machines.
+fn named(run: &Run, cell: u32) -> Vec<Named<'_>> {
+    let mut of_execution: HashMap<u32, Vec<Node>> = HashMap::new();
+    let rows = run.run.node_rows.iter().filter(|row| row.cell == cell);
+    rows.map(|row| {
+        let nodes = of_execution
+            .entry(row.repetition)
+            .or_insert_with(|| run.run.nodes_of(cell, row.repetition));
+        Named { row, machine: machine(nodes, row.node) }
+    })
+    .collect()
+}
+
+fn machine(nodes: &[Node], node: u32) -> (String, usize) {
+    let Some(own) = nodes.get(node as usize) else { return (String::new(), node as usize) };
+    let before = nodes[..node as usize].iter().filter(|other| other.host == own.host);
+    (own.host.clone(), before.count())
+}
+
 /// Rows of the same label and operation, in order of their first appearance.
-fn groups<'r>(rows: &[&'r NodeRow]) -> Vec<Vec<&'r NodeRow>> {
-    let mut groups: Vec<Vec<&NodeRow>> = Vec::new();
-    for row in rows {
-        let same =
-            |group: &&mut Vec<&NodeRow>| group[0].op == row.op && group[0].label == row.label;
+fn groups<'r, 'n>(rows: &'n [Named<'r>]) -> Vec<Vec<&'n Named<'r>>> {
+    let mut groups: Vec<Vec<&Named<'_>>> = Vec::new();
+    for named in rows {
+        let same = |group: &&mut Vec<&Named<'_>>| {
+            let first = group[0].row;
+            first.op == named.row.op && first.label == named.row.label
+        };
         match groups.iter_mut().find(same) {
-            Some(group) => group.push(row),
-            None => groups.push(vec![row]),
+            Some(group) => group.push(named),
+            None => groups.push(vec![named]),
         }
     }
     groups
 }
 
-fn cells(group: &[&NodeRow], nodes: &[Node]) -> Vec<Cell> {
-    let first = group[0];
+fn cells(group: &[&Named<'_>]) -> Vec<Cell> {
+    let first = group[0].row;
     let name = match first.label.as_str() {
         "" => first.op.clone(),
         label => format!("{label}: {}", first.op),
@@ -131,27 +165,39 @@ fn cells(group: &[&NodeRow], nodes: &[Node]) -> Vec<Cell> {
     let (bytes, operations) = (rates(group, |row| row.mib_s), rates(group, |row| row.ops_s));
     let by = if bytes.is_empty() { &operations } else { &bytes };
     let slowest = by.iter().min_by(|a, b| a.1.total_cmp(&b.1));
-    let host = slowest.and_then(|(node, _)| nodes.get(*node as usize));
-    let mut there: Vec<u32> = group.iter().map(|row| row.node).collect();
-    there.sort_unstable();
-    there.dedup();
+    let there: BTreeSet<&(String, usize)> = group.iter().map(|named| &named.machine).collect();
     let mut cells = vec![Cell::Text(escape(&name).to_string()), Cell::Count(there.len() as u64)];
     cells.extend(band(&bytes));
     cells.extend(band(&operations));
-    cells.push(host.map_or(Cell::None, |node| Cell::Text(escape(&node.host).to_string())));
+    cells.push(slowest.map_or(Cell::None, |(machine, _)| Cell::Text(shown(group, machine))));
     cells
 }
 
+/// "cn07", "cn07 (3 of 5)" if it took part in so many of the executions only.
+fn shown(group: &[&Named<'_>], machine: &(String, usize)) -> String {
+    let all: BTreeSet<u32> = group.iter().map(|named| named.row.repetition).collect();
+    let own = group.iter().filter(|named| named.machine == *machine);
+    let own: BTreeSet<u32> = own.map(|named| named.row.repetition).collect();
+    let host = escape(&machine.0);
+    match own.len() == all.len() {
+        true => host.to_string(),
+        false => format!("{host} ({} of {})", own.len(), all.len()),
+    }
+}
+
+type Rated<'n> = (&'n (String, usize), f64);
+
 /// The rate of each machine: the median of its executions.
-fn rates(group: &[&NodeRow], rate: fn(&NodeRow) -> Option<f64>) -> Vec<(u32, f64)> {
-    let mut by_node: Vec<(u32, Vec<f64>)> = Vec::new();
-    for (node, rate) in group.iter().filter_map(|row| Some((row.node, rate(row)?))) {
-        match by_node.iter_mut().find(|(known, _)| *known == node) {
+fn rates<'n>(group: &[&'n Named<'_>], rate: fn(&NodeRow) -> Option<f64>) -> Vec<Rated<'n>> {
+    let mut by_machine: Vec<(&(String, usize), Vec<f64>)> = Vec::new();
+    for (machine, rate) in group.iter().filter_map(|one| Some((&one.machine, rate(one.row)?))) {
+        match by_machine.iter_mut().find(|(known, _)| *known == machine) {
             Some((_, all)) => all.push(rate),
-            None => by_node.push((node, vec![rate])),
+            None => by_machine.push((machine, vec![rate])),
         }
     }
-    by_node.into_iter().filter_map(|(node, all)| Some((node, median(&sorted(all))?))).collect()
+    let median = |(machine, all)| Some((machine, median(&sorted(all))?));
+    by_machine.into_iter().filter_map(median).collect()
 }
 
 fn sorted(mut rates: Vec<f64>) -> Vec<f64> {
@@ -160,7 +206,7 @@ fn sorted(mut rates: Vec<f64>) -> Vec<f64> {
 }
 
 /// Smallest, median, largest.
-fn band(rates: &[(u32, f64)]) -> [Cell; 3] {
+fn band(rates: &[Rated<'_>]) -> [Cell; 3] {
     let rates = sorted(rates.iter().map(|(_, rate)| *rate).collect());
     let (Some(least), Some(median), Some(most)) = (rates.first(), median(&rates), rates.last())
     else {
@@ -173,7 +219,7 @@ fn band(rates: &[(u32, f64)]) -> [Cell; 3] {
 mod tests {
     use super::*;
     use model::run::Header;
-    use model::sweep::{Cell, Dimension, Sweep};
+    use model::sweep::{Cell, Dimension, Execution, Machines, Sweep};
 
     #[test]
     fn machines_stand_side_by_side_and_the_slowest_is_named() {
@@ -255,6 +301,26 @@ mod tests {
         assert!(text.contains("n=1\n") && text.contains("n=2\n"), "{text}");
         assert!(of(&text, 0).starts_with("work: write 2 30 MiB/s 55 MiB/s 80 MiB/s"), "{text}");
         assert!(of(&text, 0).ends_with(" b") && of(&text, 1).ends_with(" a"), "{text}");
+        // At the second point the first two executions ran before the sweep was resumed on c and d.
+        let before = run.clone();
+        let sweep = run.run.sweep.as_mut().expect("it is one");
+        sweep.machines =
+            vec![Machines { nodes: vec![node("c", 0), node("d", 1)], ..Machines::default() }];
+        sweep.order = (0..2)
+            .map(|repetition| Execution {
+                cell: 1,
+                repetition,
+                machines: Some(0),
+                ..Execution::default()
+            })
+            .collect();
+        let text = render(&run, Terminal::default());
+        assert!(of(&text, 0).ends_with(" b"), "{text}");
+        // c had 5 and 6, d 9 and 1; a had 7 and b 9, once.
+        let line = of(&text, 1);
+        assert!(line.starts_with("work: write 4 5 MiB/s 6.250 MiB/s 9 MiB/s"), "{text}");
+        assert!(line.ends_with(" d (2 of 3)") && text.contains("took part in"), "{text}");
+        run = before;
         // Many points: the lines are bounded, and it says so.
         let rows = run.run.node_rows.clone();
         if let Some(sweep) = &mut run.run.sweep {

@@ -4,8 +4,9 @@ use super::{Paint, Terminal, paint_lines};
 use crate::text::{at_least, escape, flow, percent, wrap};
 use model::errno;
 use model::run::{Evidence, Failure, Host, Job, Node, RankError, Run, Storage, Trace};
+use model::sweep::{Execution, Machines};
 use model::units::{format_ns, significant};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Labels whose cost of data is told; the rest is counted.
 const LABELS_SHOWN: usize = 3;
@@ -129,6 +130,8 @@ pub fn facts(run: &Run) -> Vec<String> {
         format!("confinement: {}", escape(&evidence.confinement)),
     ]);
     facts.extend(run.run.job.as_ref().map(job));
+    facts.extend(Some(run.run.batch.clone()).filter(|batch| !batch.is_empty()));
+    facts.extend(elsewhere(run));
     let rank_time_ns = run.run.duration_wall_ns as f64 * f64::from(run.run.ranks);
     // The meter also counts the start and end of a rank, tens of microseconds.
     if evidence.cpu_ns > 0 && run.run.duration_wall_ns >= 10_000_000 {
@@ -146,7 +149,10 @@ pub fn job(job: &Job) -> String {
     let told = [&job.mpi, &job.launcher, &job.batch].into_iter().filter(|text| !text.is_empty());
     let mut facts: Vec<String> = told.map(|text| escape(text)).collect();
     let shown = job.nodes.iter().take(NODES_SHOWN);
-    let node = |node: &Node| format!("{} (ranks {})", escape(&node.host), node.spans());
+    let node = |node: &Node| {
+        let plural = if node.size() == 1 { "" } else { "s" };
+        format!("{} (rank{plural} {})", escape(&node.host), node.spans())
+    };
     let mut nodes: Vec<String> = shown.map(node).collect();
     if job.nodes.len() > NODES_SHOWN {
         nodes.push(format!("and {} more", job.nodes.len() - NODES_SHOWN));
@@ -157,6 +163,36 @@ pub fn job(job: &Job) -> String {
     });
     facts.extend(binding(job));
     facts.join(", ")
+}
+
+/// Executions of a sweep that ran before it was resumed on other machines:
+/// `5 of 27 executions ran on a, b`.
+pub fn elsewhere(run: &Run) -> Option<String> {
+    let sweep = run.run.sweep.as_ref()?;
+    let mut groups: Vec<(Vec<&str>, usize)> = Vec::new();
+    let of = |execution: &Execution| sweep.machines.get(execution.machines? as usize);
+    for machines in sweep.order.iter().filter_map(of) {
+        let hosts = machines.hosts();
+        match groups.iter_mut().find(|(known, _)| *known == hosts) {
+            Some((_, count)) => *count += 1,
+            None => groups.push((hosts, 1)),
+        }
+    }
+    let told = groups.iter().map(|(hosts, count)| {
+        let noun = if sweep.order.len() == 1 { "execution" } else { "executions" };
+        format!("{count} of {} {noun} ran on {}", sweep.order.len(), few(hosts))
+    });
+    (!groups.is_empty()).then(|| told.collect::<Vec<_>>().join(", "))
+}
+
+/// `node1, node2 and 3 more`
+fn few(hosts: &[&str]) -> String {
+    let shown: Vec<String> =
+        hosts.iter().take(NODES_SHOWN).map(|host| escape(host).to_string()).collect();
+    match hosts.len().saturating_sub(NODES_SHOWN) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
 }
 
 /// Which processors the ranks may use: once, or where machines differ of each.
@@ -170,17 +206,22 @@ fn binding(job: &Job) -> Option<String> {
     Some(told.collect::<Vec<_>>().join("; "))
 }
 
-/// The machine, or the machines of a job: `node1`, `node1, node2, node3`.
+/// The machine, or all machines of a job or of a sweep that was resumed on others: `node1`,
+/// `node1, node2, node3`.
 pub fn hosts(run: &Run) -> String {
-    let nodes = run.run.job.iter().flat_map(|job| &job.nodes);
-    let mut hosts: Vec<String> = nodes.map(|node| node.host.clone()).collect();
-    if hosts.len() < 2 {
-        return run.run.host.name.clone();
-    }
-    let more = hosts.len().saturating_sub(NODES_SHOWN);
-    hosts.truncate(NODES_SHOWN);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{}{more}", hosts.join(", "))
+    few(&all_hosts(run))
+}
+
+/// All machines that took part, each once.
+pub fn all_hosts(run: &Run) -> Vec<&str> {
+    let before = run.run.sweep.iter().flat_map(|sweep| &sweep.machines).flat_map(Machines::hosts);
+    let nodes = run.run.job.as_ref().map_or(&[][..], |job| &job.nodes);
+    let own: Vec<&str> = match nodes {
+        [] => vec![&run.run.host.name],
+        nodes => nodes.iter().map(|node| &*node.host).collect(),
+    };
+    let mut seen = HashSet::new();
+    before.chain(own).filter(|host| seen.insert(*host)).collect()
 }
 
 /// The same of imported logs: others measured.
@@ -302,7 +343,8 @@ pub fn failures(run: &Run, terminal: Terminal) -> String {
         }
     }
     let listed = kinds.iter().take(LISTED);
-    let mut lines: Vec<String> = listed.map(|kind| flow(&kind.told(), terminal.columns)).collect();
+    let told = |kind: &FailureKind<'_>| flow(&kind.told(run), terminal.columns);
+    let mut lines: Vec<String> = listed.map(told).collect();
     if kinds.len() > LISTED {
         lines.push(format!("and {} more kinds of failures", kinds.len() - LISTED));
     }
@@ -353,7 +395,7 @@ impl<'r> FailureKind<'r> {
     }
 
     /// `...; also in f-1, f-2, f-3, f-4 and others`
-    fn told(&self) -> String {
+    fn told(&self, run: &Run) -> String {
         let more = if self.files.len() >= FILES_NAMED { " and others" } else { "" };
         let files: Vec<String> =
             self.files.iter().take(FILES_NAMED - 1).map(|file| escape(file).to_string()).collect();
@@ -361,7 +403,7 @@ impl<'r> FailureKind<'r> {
             true => String::new(),
             false => format!("; also in {}{more}", files.join(", ")),
         };
-        format!("{}{}{also}", failure(self.first, self.count), self.of_other_ranks())
+        format!("{}{}{also}", failure(run, self.first, self.count), self.of_other_ranks())
     }
 }
 
@@ -373,37 +415,56 @@ fn reason(failure: &Failure) -> &str {
     if message.is_empty() { errno::text(failure.errno) } else { message }
 }
 
-/// `12 x write ENOSPC at p.ppl:9:27 (No space left on device), first: rank 0, f-0, offset 512`
-fn failure(first: &Failure, count: u64) -> String {
+/// `12 x write ENOSPC at p.ppl:9:27 (No space left on device), first: rank 0, f-0, offset 512`; of a sweep
+/// `..., first: n=2, repetition 1, rank 0, ...`
+fn failure(run: &Run, first: &Failure, count: u64) -> String {
+    let sweep = run.run.sweep.as_ref();
+    let at = sweep.map(|sweep| sweep.describe_execution(first.cell, first.repetition) + ", ");
+    let at = at.map_or(String::new(), |at| escape(&at).to_string());
     let (name, text) = (errno::name(first.errno), reason(first));
     let (op, place) = (escape(&first.op), escape(&first.place));
     let (text, rank, offset) = (escape(text), first.rank, first.offset_bytes);
     let path = if first.path.is_empty() { "(no name)".into() } else { escape(&first.path) };
     format!(
-        "{count} x {op} {name} at {place} ({text}), first: rank {rank}, {path}, offset {offset}"
+        "{count} x {op} {name} at {place} ({text}), first: {at}rank {rank}, {path}, offset {offset}"
     )
 }
 
 /// Ranks that did not finish, those with the same reason together.
 pub fn rank_errors(run: &Run, terminal: Terminal) -> String {
-    let mut kinds: Vec<(&RankError, Vec<u32>)> = Vec::new();
+    let mut kinds: Vec<Vec<&RankError>> = Vec::new();
     for error in &run.run.rank_errors {
-        let same = |kind: &&mut (&RankError, Vec<u32>)| {
-            (&kind.0.place, &kind.0.message) == (&error.place, &error.message)
+        let same = |kind: &&mut Vec<&RankError>| {
+            (&kind[0].place, &kind[0].message) == (&error.place, &error.message)
         };
         match kinds.iter_mut().find(same) {
-            Some(kind) => kind.1.push(error.rank),
-            None => kinds.push((error, vec![error.rank])),
+            Some(kind) => kind.push(error),
+            None => kinds.push(vec![error]),
         }
     }
     // A process that was ended from outside has no place: others ended because of it.
-    kinds.sort_by_key(|(error, _)| !error.place.is_empty());
-    let lines = kinds.iter().map(|(error, ranks)| {
-        let at = if error.place.is_empty() { "" } else { " at " };
-        let text = format!("{} ended{at}{}: {}", self::ranks(ranks), error.place, error.message);
+    kinds.sort_by_key(|kind| !kind[0].place.is_empty());
+    let lines = kinds.iter().map(|kind| {
+        let RankError { place, message, .. } = kind[0];
+        let at = if place.is_empty() { "" } else { " at " };
+        let all: BTreeSet<u32> = kind.iter().map(|error| error.rank).collect();
+        let ranks = ranks(&all.into_iter().collect::<Vec<_>>());
+        let text = format!("{}{ranks} ended{at}{place}: {message}", of_sweep(run, kind));
         paint_lines(&flow(&escape(&text), terminal.columns), Paint::Bad, terminal)
     });
     lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Of a sweep, in which execution: `at n=2, repetition 1: `, `in 3 executions, first at ...: `.
+fn of_sweep(run: &Run, errors: &[&RankError]) -> String {
+    let Some(sweep) = &run.run.sweep else { return String::new() };
+    let all: HashSet<(u32, u32)> =
+        errors.iter().map(|error| (error.cell, error.repetition)).collect();
+    let first = sweep.describe_execution(errors[0].cell, errors[0].repetition);
+    match all.len() {
+        1 => format!("at {first}: "),
+        count => format!("in {count} executions, first at {first}: "),
+    }
 }
 
 /// `rank 3`, `ranks 0-63, 70`.

@@ -4,7 +4,7 @@ use super::*;
 use crate::tests::sample;
 use crate::text::width;
 use expect_test::expect;
-use model::run::Failure;
+use model::run::{Failure, LabelEvidence, RankError};
 use proptest::prelude::*;
 
 fn plain(run: &Run, columns: usize) -> String {
@@ -269,6 +269,16 @@ fn a_loop_with_wear_out_has_both_rates() {
         "{text}"
     );
     assert!(!text.contains("up to the limit;"), "{text}");
+    // The evidence tells whether the limit ended the loop.
+    for (timed, why) in [
+        (false, "in 2 s: the count ended before the limit; there was no wear-out"),
+        (true, "in 2 s: all members had done as much when the limit came; there was no wear-out"),
+    ] {
+        let label = "w".into();
+        let evidence = LabelEvidence { label, timed, ..LabelEvidence::default() };
+        run.run.evidence.labels = vec![evidence];
+        assert!(plain(&run, 400).contains(why), "{}", plain(&run, 400));
+    }
     run.rows.push(row("w/wear-out", 100 << 20, 33.3));
     let text = plain(&run, 100);
     let both = "w, write: 200 MiB/s up to the limit; 100 MiB/s with the wear-out, 5 s in all.";
@@ -414,6 +424,34 @@ fn what_is_no_number_is_a_dash() {
     run.run.evidence.page_cache_share = Some(f64::NAN);
     let text = plain(&run, 100);
     assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
+}
+
+#[test]
+fn failures_of_a_sweep_say_in_which_execution_they_were() {
+    let mut run = sample::sweep(2, 3);
+    let error = |cell, repetition, rank, message: &str| RankError {
+        rank,
+        cell,
+        repetition,
+        place: "x.ppl:1:69".into(),
+        message: message.into(),
+    };
+    run.run.rank_errors = vec![
+        error(1, 2, 3, "one"),
+        error(0, 1, 2, "two"),
+        error(1, 0, 2, "two"),
+        error(1, 0, 0, "two"),
+    ];
+    let failure = Failure { op: "write".into(), cell: 1, repetition: 2, ..Failure::default() };
+    run.run.failures = vec![failure];
+    let text = plain(&run, 400);
+    for said in [
+        "at block=64k, repetition 2: rank 3 ended at x.ppl:1:69: one",
+        "in 2 executions, first at block=4k, repetition 1: ranks 0, 2 ended at x.ppl:1:69: two",
+        "first: block=64k, repetition 2, rank 0, ",
+    ] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
 }
 
 proptest! {

@@ -342,7 +342,7 @@ pub fn sweep(cells: u32, reps: u32) -> Run {
     };
     for (cell, value) in (0..cells).zip(&values) {
         let params = vec![Param { name: "block".into(), value: value.clone() }];
-        grid.cells.push(Cell { cell, params, ranks: 2, host: None });
+        grid.cells.push(Cell { cell, params, ranks: 2, ..Cell::default() });
     }
     for (repetition, cell) in
         (0..reps).flat_map(|rep| (0..cells).rev().map(move |cell| (rep, cell)))
@@ -357,7 +357,13 @@ pub fn sweep(cells: u32, reps: u32) -> Run {
         let label = time("io", 0, 1_200, 1_200 + time_ns, 1);
         run.times.push(TimeRow { cell, repetition, ..label });
         let outcome = "finished".to_string();
-        grid.order.push(Execution { cell, repetition, outcome, duration_wall_ns: time_ns });
+        grid.order.push(Execution {
+            cell,
+            repetition,
+            outcome,
+            duration_wall_ns: time_ns,
+            machines: None,
+        });
     }
     run.run.sweep = Some(grid);
     with_labels(run)

@@ -166,6 +166,15 @@ fn over(
     View { name: format!("{word}-over-{}", file_name(&dimension.name)), title, summary, chart }
 }
 
+/// What one value of a dimension is called.
+fn singular(dimension: &Dimension) -> String {
+    match dimension.kind {
+        DimensionKind::Ranks => "number of ranks".into(),
+        DimensionKind::Nodes => "number of nodes".into(),
+        _ => dimension.name.clone(),
+    }
+}
+
 /// What the line with the highest figure tells of a dimension: as much as its intervals carry.
 fn claim(line: &Line<'_>, dimension: &Dimension, metric: Metric) -> (String, String) {
     let Some((number, best, separated)) = line.best() else {
@@ -180,7 +189,7 @@ fn claim(line: &Line<'_>, dimension: &Dimension, metric: Metric) -> (String, Str
     let title = match separated {
         _ if line.figures.len() == 1 => format!("{name} was measured with {at} alone"),
         Some(true) => format!("{name} was fastest with {at}"),
-        Some(false) => format!("Which {} is fastest for {name} cannot be told", dimension.name),
+        Some(false) => format!("No {} is surely the fastest for {name}", singular(dimension)),
         None if line.figures.iter().all(|(_, figure)| figure.n == 1) => {
             format!("{name} was fastest in one execution with {at}")
         }
@@ -282,7 +291,13 @@ mod tests {
         let mut run = Run::default();
         for (cell, repetition) in (0..cells).flat_map(|cell| (0..reps).map(move |r| (cell, r))) {
             let outcome = "finished".to_string();
-            sweep.order.push(Execution { cell, repetition, outcome, duration_wall_ns: 1 });
+            sweep.order.push(Execution {
+                cell,
+                repetition,
+                outcome,
+                duration_wall_ns: 1,
+                machines: None,
+            });
             run.rows.push(Row {
                 label: "w".into(),
                 op: "fwrite".into(),
@@ -317,10 +332,14 @@ mod tests {
     fn a_value_is_the_best_only_if_no_interval_of_another_reaches_its_own() {
         for (spread, title) in [
             (0.1, "w: fwrite was fastest with block 64k"),
-            (10.0, "Which block is fastest for w: fwrite cannot be told"),
+            (10.0, "No block is surely the fastest for w: fwrite"),
         ] {
             assert_eq!(pictures(&noisy(spread)).unwrap()[0].title, title);
         }
+        let mut over_nodes = noisy(10.0);
+        over_nodes.run.sweep.as_mut().unwrap().dimensions[0].kind = DimensionKind::Nodes;
+        let title = &pictures(&over_nodes).unwrap()[0].title;
+        assert_eq!(title, "No number of nodes is surely the fastest for w: fwrite");
         let mut few = noisy(0.1);
         few.rows.retain(|row| row.repetition < 4);
         let view = &pictures(&few).unwrap()[0];

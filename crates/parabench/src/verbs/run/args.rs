@@ -71,6 +71,10 @@ pub struct Run {
     #[command(flatten)]
     pub released: Released,
 
+    /// The options that were typed, by their long names: `--reps`.
+    #[arg(skip)]
+    pub given: Vec<String>,
+
     /// Of a sweep that is resumed: where this command line comes from.
     #[arg(skip)]
     pub origin: Option<super::sweep::resume::Origin>,
@@ -156,6 +160,10 @@ pub struct Results {
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 
+    /// A page is wanted of a sweep that goes on: whether events are kept was settled when it began.
+    #[arg(skip)]
+    pub events_are_settled: bool,
+
     /// Keep every operation as an event, in memory up to so many bytes per node (max=BYTES; default:
     /// half of what is free, at most 8 GiB), or a random sample (sample=1/100, or both with a comma);
     /// stored with --out
@@ -238,10 +246,11 @@ fn backends() -> impl TypedValueParser<Value = BackendKind> {
 }
 
 impl Run {
-    /// Ranks of a job that this run starts: those of the largest point.
+    /// Ranks of a job that this run starts: those of the sweep that goes on, or of the largest point.
     pub fn started_ranks(&self) -> u32 {
+        let begun = || super::sweep::resume::ranks_of_job(self.sweep.resume.as_deref()?);
         let swept = self.sweep.ranks.iter().flat_map(|ranks| &ranks.0).copied().max();
-        self.given_ranks.or(swept).unwrap_or(self.ranks)
+        self.given_ranks.or_else(begun).or(swept).unwrap_or(self.ranks)
     }
 
     /// Whether its blocks are enough is worth a word: whoever resumes a run cannot choose their number.

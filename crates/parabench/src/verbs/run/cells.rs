@@ -102,7 +102,11 @@ fn open_folder(
     cells: &[Bound],
     directory: &Directory,
 ) -> Result<Opened> {
-    let rest = || resume::rest(args, cells, directory);
+    let is_kept = args.results.out.is_some();
+    if let Some(sweep) = run.run.sweep.as_mut().filter(|_| is_kept) {
+        resume::name_plans(sweep, cells, directory);
+    }
+    let rest = || resume::rest(args);
     let Some(path) = &args.sweep.resume else {
         let folder = args.folder(directory, team.is_some())?;
         if let (Some(true), Some(sweep)) = (folder.as_ref().map(Folder::stays), &mut run.run.sweep)

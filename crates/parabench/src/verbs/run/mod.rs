@@ -319,6 +319,7 @@ impl Run {
         notes.extend(unheeded::remarks(self, team.is_some()));
         let mut run = header::provisional(self, &plan, &name, directory);
         run.run.job = team.and_then(Team::job).map(|job| job.part(&part));
+        run.run.batch = if team.is_some() { String::new() } else { mpi::job::batch() };
         run.run.evidence.confinement = confinement.name.into();
         run.run.evidence.notes = notes;
         run.run.evidence.options_without_effect = unused;

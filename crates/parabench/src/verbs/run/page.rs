@@ -36,8 +36,17 @@ impl Page {
         run.results.out_goes |= temporary.is_some();
         let folder = temporary.as_ref().map(|own| own.path().to_path_buf());
         let folder = absolute(run.results.out.get_or_insert_with(|| folder.unwrap_or_default()));
-        run.results.events.get_or_insert_with(KeptEvents::default);
+        if !run.results.events_are_settled {
+            run.results.events.get_or_insert_with(KeptEvents::default);
+        }
         Ok(Some(Page { file, folder, temporary }))
+    }
+
+    /// Writes the page of a run that is stored already, if one is wanted.
+    pub fn of_stored(run: &Run, folder: &Path) -> Result<()> {
+        let Some(file) = run.results.html.clone() else { return Ok(()) };
+        check(&file)?;
+        Page { file, folder: folder.into(), temporary: None }.write()
     }
 
     /// The page of a job that was cut off: its rank 0 prepared it, and has left its run in `folder`.

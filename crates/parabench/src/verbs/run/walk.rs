@@ -28,7 +28,7 @@ use crate::exit::Exit;
 use crate::prepare;
 use crate::present;
 use crate::program::Text;
-use crate::results::{EventSource, Folder};
+use crate::results::{self, EventSource, Folder};
 use engine::config::Config;
 use model::sweep::Sweep;
 use report::{merge, schedule};
@@ -64,12 +64,8 @@ struct Walk<'a> {
     /// A's and B's directory have been used.
     used: [bool; 2],
     interrupted: bool,
-}
-
-/// Where an execution stands in the grid.
-fn place(run: &model::Run) -> Option<(u32, u32)> {
-    let execution = run.run.sweep.as_ref()?.order.first()?;
-    Some((execution.cell, execution.repetition))
+    /// An error ended it before its last execution.
+    cut_off: bool,
 }
 
 /// Checks, executes, prints, stores and tidies up. `team`: the MPI job in which this is rank 0.
@@ -121,7 +117,7 @@ impl<'a> Walk<'a> {
             earlier: earlier
                 .executions
                 .into_iter()
-                .filter_map(|run| Some((place(&run)?, run)))
+                .filter_map(|run| Some((results::place(&run)?, run)))
                 .collect(),
             first,
             args,
@@ -139,15 +135,19 @@ impl<'a> Walk<'a> {
             // What was there before may have been left by a killed execution.
             used: [first > 0; 2],
             interrupted: false,
+            cut_off: false,
         }
     }
 
     fn go(mut self, interrupt: &Interrupt) -> std::result::Result<Exit, Stopped> {
-        let done = match self.all_blocks(interrupt) {
+        let done = self.all_blocks(interrupt);
+        self.take_what_is_there();
+        let done = match done {
             Err(error) if self.recorded == 0 => return Err(self.give_up(error)),
             done => done,
         };
-        if done.is_ok() && !self.interrupted {
+        self.cut_off = done.is_err();
+        if !self.cut_off && !self.interrupted {
             self.run.run.sweep.iter_mut().for_each(|sweep| sweep.rest = None);
         }
         let quiet = self.args.results.quiet;
@@ -215,7 +215,12 @@ impl<'a> Walk<'a> {
     ) -> Result<()> {
         let repetition = block.checked_sub(self.grid.warm_up);
         for cell in self.order(u64::from(block)) {
-            if !active[cell as usize] || self.is_there(cell, repetition) {
+            // Also of a cell that may rest: what is there stays.
+            if self.is_there(cell, repetition) {
+                bar.is_there();
+                continue;
+            }
+            if !active[cell as usize] {
                 bar.skip();
                 continue;
             }
@@ -245,6 +250,18 @@ impl<'a> Walk<'a> {
         self.recorded += 1;
         merge::add(&mut self.run, run);
         true
+    }
+
+    /// Executions before this process that come after one at which it was stopped.
+    fn take_what_is_there(&mut self) {
+        for repetition in 0..self.grid.reps {
+            if self.earlier.is_empty() {
+                return;
+            }
+            for cell in self.order(u64::from(self.grid.warm_up + repetition)) {
+                self.is_there(cell, Some(repetition));
+            }
+        }
     }
 
     /// The cells in the order of a block.
@@ -417,7 +434,12 @@ impl<'a> Walk<'a> {
         let header = &mut self.run.run;
         header.evidence.notes.extend(notes);
         let outcome = header.sweep.as_ref().map_or("finished", merge::outcome);
-        header.outcome = if self.interrupted { "interrupted".into() } else { outcome.into() };
-        header.exit_code = self.exit.code();
+        header.outcome = match (self.interrupted, self.cut_off) {
+            (true, _) => "interrupted".into(),
+            (false, true) => "cut off".into(),
+            (false, false) => outcome.into(),
+        };
+        let failed = if self.cut_off { Exit::Failed } else { Exit::Success };
+        header.exit_code = self.exit.and(failed).code();
     }
 }

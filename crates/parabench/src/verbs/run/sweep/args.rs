@@ -94,9 +94,10 @@ impl Sweep {
         ] {
             if let Some(wanted) = wanted.filter(|wanted| *wanted > there) {
                 let message = format!("{option}: {wanted} {what}, but the MPI job has {there}");
-                return Err(
-                    Error::input(message).help("start a job with more, or sweep over fewer")
-                );
+                return Err(Error::input(message).help(match self.resume.is_some() {
+                    true => "resume the sweep in a job as large as the one that began it",
+                    false => "start a job with more, or sweep over fewer",
+                }));
             }
         }
         Ok(())
@@ -150,6 +151,16 @@ fn share(text: &str) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_job_that_is_too_small_is_told_what_can_be_done() {
+        let mut sweep = Sweep { nodes: Some(RankCounts(vec![1, 4])), ..Sweep::default() };
+        let help = |sweep: &Sweep| sweep.fits(6, 3).unwrap_err().help.unwrap_or_default();
+        assert_eq!(help(&sweep), "start a job with more, or sweep over fewer");
+        sweep.resume = Some("r".into());
+        assert!(help(&sweep).starts_with("resume the sweep in a job as large as"));
+        assert_eq!(sweep.fits(6, 4), Ok(()));
+    }
 
     #[test]
     fn options_are_read_or_explained() {

@@ -4,7 +4,7 @@ use super::super::args::Run;
 use crate::results;
 use model::errno;
 use model::run::Failure;
-use model::sweep::{Resumed, Sweep};
+use model::sweep::{Execution, Resumed, Sweep};
 use report::schedule;
 
 /// Sentences; `run`: all executions, put together.
@@ -14,7 +14,9 @@ pub fn of(args: &Run, run: &model::Run, interrupted: bool) -> Vec<String> {
     notes.extend(stopped_optionally(run, sweep));
     notes.extend(leftovers(args, run, sweep));
     if interrupted {
-        let (done, all) = (sweep.order.len(), sweep.cells.len() as u64 * u64::from(sweep.reps));
+        let is_over = |one: &&Execution| one.outcome != "interrupted";
+        let done = sweep.order.iter().filter(is_over).count();
+        let all = sweep.cells.len() as u64 * u64::from(sweep.reps);
         notes.push(format!("interrupted after {done} of at most {all} executions"));
     }
     if let (Some(_), Some(out), false) = (&sweep.rest, &args.results.out, args.results.out_goes) {

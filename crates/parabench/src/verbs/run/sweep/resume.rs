@@ -6,10 +6,13 @@
 //! parabench run x.ppl --sweep block=4k,8k --resume DIR     the same again, in place of --out
 //! ```
 
+mod differences;
+
 use super::super::Bound;
 use super::super::args::{AS_STORED, Run};
 use super::super::command_line;
 use super::super::directory::Directory;
+use super::super::page::Page;
 use crate::args::{self, ResultFormat, Seed, Verb};
 use crate::console;
 use crate::error::{Error, Result};
@@ -17,14 +20,16 @@ use crate::exit::Exit;
 use crate::present;
 use crate::program::{STDIN, Text};
 use crate::results::{Begun, Unfinished};
+pub use differences::check;
 use engine::host;
-use model::run::{Header, Node, Param, ProgramFile};
+use model::run::{Header, Node, Param};
 use model::sweep::{Rest, Resumed, Sweep};
+use mpi::launcher;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Differences that one message names.
-const DIFFERENCES_MAX: usize = 5;
+/// What may be given beside `--resume` alone: how ranks are started, and what is printed and written.
+const HEEDED: [&str; 6] = ["--resume", "--mpi", "--launcher", "--format", "--html", "--quiet"];
 
 /// What a command line with or without `--resume` asks for.
 pub enum Asked {
@@ -59,7 +64,8 @@ pub fn asked(given: &Run) -> Result<Asked> {
         Begun::Rest(unfinished) => unfinished,
         Begun::Whole(run) if given.program.program.as_os_str() == AS_STORED => {
             refuse_others(given)?;
-            return print(given, &run).map(Asked::Nothing);
+            let exit = print(given, &run)?;
+            return Page::of_stored(given, &folder).map(|()| Asked::Nothing(exit));
         }
         // Its cells are bound first: then [`check`] sees all that differs.
         Begun::Whole(run) => return again(given.clone(), &run, folder),
@@ -84,6 +90,12 @@ fn again(mut run: Run, began: &model::Run, folder: PathBuf) -> Result<Asked> {
         false => Err(Error::input("--resume: the command line asks for no sweep")
             .help("give the options of the sweep again, or --resume DIR alone")),
     }
+}
+
+/// Ranks of the MPI job that began the sweep in a folder.
+pub fn ranks_of_job(folder: &Path) -> Option<u32> {
+    let job = ::report::store::read(folder).ok()?.run.job?;
+    Some(job.nodes.iter().map(Node::size).sum())
 }
 
 /// Prints a sweep of which nothing is missing.
@@ -161,6 +173,8 @@ fn as_stored(given: &Run, unfinished: &Unfinished) -> Result<Run> {
     let Ok(Some(mut run)) = parsed else {
         return Err(again("--resume: the command line of the sweep is not stored as text".into()));
     };
+    let html = given.results.html.as_deref().map(std::path::absolute).transpose();
+    let html = html.map_err(|error| again(format!("--html: {error}")))?;
     std::env::set_current_dir(&folder).map_err(|error| {
         again(format!(
             "--resume: the sweep was started in {folder}, which cannot be entered: {error}"
@@ -172,42 +186,50 @@ fn as_stored(given: &Run, unfinished: &Unfinished) -> Result<Run> {
     run.origin = Some(Origin { command, folder, stdin });
     run.results.format = given.results.format;
     run.results.quiet |= given.results.quiet;
-    run.results.html = given.results.html.clone().or(run.results.html);
+    run.results.events_are_settled = run.results.html.is_none();
+    run.results.html = html.or(run.results.html);
     run.job = given.job.clone();
     Ok(run)
 }
 
-/// Without a program, nothing that decides what is executed may be given.
+/// Without a program, nothing may be given that the sweep knows: it would not be heeded.
 fn refuse_others(given: &Run) -> Result<()> {
-    let bare = args::parse_again(&["parabench", "run", "--resume", "x"].map(String::from));
-    let Ok(Verb::Run(bare)) = bare else { return Ok(()) };
-    let sweep = super::Sweep { resume: bare.sweep.resume.clone(), ..given.sweep.clone() };
-    let program = &given.program;
-    let is_bare = sweep == bare.sweep
-        && program.seed == bare.program.seed
-        && (program.params.is_empty() && program.groups.is_empty() && program.mounts.is_empty())
-        && options(given) == options(&bare);
-    match is_bare {
-        true => Ok(()),
-        false => Err(Error::input("--resume without a program takes all options from the sweep")
-            .help(
-                "leave the others out, or give the whole command line again, with --resume in \
-                   place of --out",
-            )),
+    // The number of ranks of a job is compared with that of its launcher.
+    let is_ranks_of_job = |name: &str| {
+        name == "--ranks"
+            && (given.job.mpi || given.job.launcher.is_some() || launcher::job().is_some())
+    };
+    let is_heeded = |name: &&String| HEEDED.contains(&name.as_str()) || is_ranks_of_job(name);
+    let others: Vec<&str> =
+        given.given.iter().filter(|name| !is_heeded(name)).map(String::as_str).collect();
+    if others.is_empty() {
+        return Ok(());
     }
+    let message = format!(
+        "--resume without a program takes all options from the sweep: {} cannot be given",
+        others.join(" ")
+    );
+    Err(Error::input(message).help(
+        "leave it out, or give the whole command line again, with --resume in place of --out",
+    ))
 }
 
 /// What resuming this sweep will need.
-pub fn rest(run: &Run, cells: &[Bound], directory: &Directory) -> Rest {
-    let directories = directory.all();
-    let paths = || directories.iter().map(|(_, path)| path.as_os_str().as_bytes());
-    let plan = |bound: &Bound| format!("{:016x}", bound.plan.fingerprint(paths()));
+pub fn rest(run: &Run) -> Rest {
     let (command, folder) = match &run.origin {
         Some(origin) => (origin.command.clone(), origin.folder.clone()),
         None => (command_line::own(), here()),
     };
-    let plans = cells.iter().map(plan).collect();
-    Rest { executions: String::new(), command, folder, options: options(run), plans }
+    Rest { executions: String::new(), command, folder, options: options(run) }
+}
+
+/// Says in a sweep what is executed at each of its cells.
+pub fn name_plans(sweep: &mut Sweep, cells: &[Bound], directory: &Directory) {
+    let directories = directory.all();
+    let paths = || directories.iter().map(|(_, path)| path.as_os_str().as_bytes());
+    for (cell, bound) in sweep.cells.iter_mut().zip(cells) {
+        cell.plan = format!("{:016x}", bound.plan.fingerprint(paths()));
+    }
 }
 
 /// The current directory, if it is text.
@@ -249,185 +271,6 @@ fn options(run: &Run) -> Vec<Param> {
     all.chain(mounts).map(|(name, value)| Param { name, value }).collect()
 }
 
-/// Refuses to go on with what is not the sweep that began.
-pub fn check(began: &Header, now: &Header) -> Result<()> {
-    let mut found = differences(began, now);
-    if found.is_empty() {
-        return Ok(());
-    }
-    let more = found.len().saturating_sub(DIFFERENCES_MAX);
-    found.truncate(DIFFERENCES_MAX);
-    if more > 0 {
-        found.push(format!("{more} more differences"));
-    }
-    let message = format!("--resume: this is not the sweep that began: {}", found.join("; "));
-    let undo = match library(began) == library(now) {
-        true => "undo the difference",
-        false => {
-            "start it with the mpiexec of the MPI that it began with, and the shim of that one \
-             (PARABENCH_MPI_SHIM=FILE; parabench mpi info tells which is used)"
-        }
-    };
-    Err(Error::input(message)
-        .help(format!("{undo}, or start another sweep with a new folder and --out")))
-}
-
-/// Everything that differs, in words.
-fn differences(began: &Header, now: &Header) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
-    let mut compare = |name: &str, began: String, now: String| {
-        if began != now {
-            found.push(format!("{name} was {}, now it is {}", shown(&began), shown(&now)));
-        }
-    };
-    compare("the version of Parabench", began.parabench.clone(), now.parabench.clone());
-    compare("--backend", began.backend.clone(), now.backend.clone());
-    compare("--seed", began.seed.to_string(), now.seed.to_string());
-    let same_start = began.job.is_some() == now.job.is_some();
-    match &began.job {
-        Some(_) if !same_start => {
-            let job = format!("an MPI job of {} ranks", began.ranks);
-            compare("it", job, "started without a launcher (mpiexec or srun)".into());
-        }
-        _ => compare("the MPI job", job(began), job(now)),
-    }
-    if began.job.is_some() && now.job.is_some() {
-        compare("the MPI library", library(began), library(now));
-    }
-    let (none, other) = (Sweep::default(), Sweep::default());
-    let (a, b) = (began.sweep.as_ref().unwrap_or(&none), now.sweep.as_ref().unwrap_or(&other));
-    compare("the grid", grid(a), grid(b));
-    compare("--reps", a.reps.to_string(), b.reps.to_string());
-    compare("--warm-up", a.warm_up.to_string(), b.warm_up.to_string());
-    compare("--settle", seconds(a.settle_ns), seconds(b.settle_ns));
-    compare("--until-ci", percent(a.until_ci), percent(b.until_ci));
-    // Of another grid every point differs.
-    if grid(a) == grid(b) {
-        for (name, a, b) in pairs(&parameters(began, a), &parameters(now, b)) {
-            compare(&format!("parameter {name}"), a, b);
-        }
-        for (name, a, b) in pairs(&ranks(a), &ranks(b)) {
-            if same_start {
-                compare(&name, a, b);
-            }
-        }
-    }
-    let (a, b) = (a.rest.clone().unwrap_or_default(), b.rest.clone().unwrap_or_default());
-    for (name, a, b) in pairs(&a.options, &b.options) {
-        compare(&name, a, b);
-    }
-    found.extend(changed_files(&began.program.files, &now.program.files));
-    if found.is_empty() && a.plans != b.plans {
-        found.push(
-            "the program has become another one although its text is the same: look at the \
-             environment variables that it reads, and at the groups"
-                .into(),
-        );
-    }
-    found
-}
-
-fn shown(value: &str) -> &str {
-    if value.is_empty() { "not given" } else { value }
-}
-
-/// Machines and ranks of an MPI job: hosts may change, their number not.
-fn job(header: &Header) -> String {
-    let ranks = |node: &Node| node.spans();
-    match &header.job {
-        None => "none".into(),
-        Some(job) => {
-            let all: Vec<String> = job.nodes.iter().map(ranks).collect();
-            format!("ranks {} on {} nodes", all.join(" | "), job.nodes.len())
-        }
-    }
-}
-
-/// The rates of a sweep are those of one MPI library, name and version.
-fn library(header: &Header) -> String {
-    header.job.as_ref().map_or(String::new(), |job| job.mpi.clone())
-}
-
-fn grid(sweep: &Sweep) -> String {
-    let one = |dimension: &model::sweep::Dimension| {
-        format!("{}={}", dimension.name, dimension.values.join(","))
-    };
-    sweep.dimensions.iter().map(one).collect::<Vec<_>>().join(" ")
-}
-
-fn seconds(ns: u64) -> String {
-    format!("{} s", ns as f64 / 1e9)
-}
-
-fn percent(share: Option<f64>) -> String {
-    share.map_or(String::new(), |share| format!("{}%", share * 100.0))
-}
-
-/// The number of ranks at each cell.
-fn ranks(sweep: &Sweep) -> Vec<Param> {
-    let one = |cell: &model::sweep::Cell| Param {
-        name: match sweep.dimensions.is_empty() {
-            true => "the number of ranks".into(),
-            false => format!("the number of ranks at {}", sweep.describe(cell.cell)),
-        },
-        value: cell.ranks.to_string(),
-    };
-    sweep.cells.iter().map(one).collect()
-}
-
-/// Those that all cells share, and those of each cell one after the other.
-fn parameters(header: &Header, sweep: &Sweep) -> Vec<Param> {
-    let mut all = header.params.clone();
-    for cell in &sweep.cells {
-        let at = sweep.describe(cell.cell);
-        let named =
-            |param: &Param| Param { name: format!("{} at {at}", param.name), ..param.clone() };
-        all.extend(cell.params.iter().map(named));
-    }
-    all
-}
-
-/// Values of equal names beside each other; "" where there is none.
-fn pairs(a: &[Param], b: &[Param]) -> Vec<(String, String, String)> {
-    let value = |of: &[Param], name: &str| {
-        of.iter().find(|param| param.name == name).map(|param| param.value.clone())
-    };
-    let added = b.iter().filter(|param| value(a, &param.name).is_none());
-    let names = a.iter().chain(added).map(|param| param.name.clone());
-    let both = |name: String| {
-        let (a, b) = (value(a, &name), value(b, &name));
-        (name, a.unwrap_or_default(), b.unwrap_or_default())
-    };
-    names.map(both).collect()
-}
-
-/// Files of the program by their order: the same program may have another name.
-fn changed_files(began: &[ProgramFile], now: &[ProgramFile]) -> Option<String> {
-    if began.len() != now.len() {
-        return Some(format!("the program had {} files, now it has {}", began.len(), now.len()));
-    }
-    let (a, b) = began.iter().zip(now).find(|(a, b)| a.text != b.text)?;
-    let lines = || a.text.lines().zip(b.text.lines());
-    Some(match lines().position(|(a, b)| a != b) {
-        Some(at) => {
-            let (was, is) = lines().nth(at).unwrap_or_default();
-            format!(
-                "{} has changed, first in line {}: it was `{}`, now it is `{}`",
-                b.name,
-                at + 1,
-                was.trim(),
-                is.trim()
-            )
-        }
-        None => format!(
-            "{} has changed: it had {} lines, now it has {}",
-            b.name,
-            a.text.lines().count(),
-            b.text.lines().count()
-        ),
-    })
-}
-
 /// Says in a run that is about to go on that it did.
 pub fn note(run: &mut Header, began: &Header, executions: usize) {
     run.started.clone_from(&began.started);
@@ -444,64 +287,50 @@ pub fn note(run: &mut Header, began: &Header, executions: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::run::Job;
-    use model::sweep::Cell;
+    use crate::args::{Cli, called};
+    use clap::CommandFactory;
+    use clap::error::ErrorKind;
 
-    fn header(change: impl Fn(&mut Header, &mut Sweep)) -> Header {
-        let param = |name: &str, value: &str| Param { name: name.into(), value: value.into() };
-        let rest = Rest {
-            options: vec![param("--dir", "/d")],
-            plans: vec!["1".into()],
-            ..Rest::default()
-        };
-        let mut sweep =
-            Sweep { reps: 3, cells: vec![Cell::default()], rest: Some(rest), ..Sweep::default() };
-        let file = |name: &str, text: &str| ProgramFile { name: name.into(), text: text.into() };
-        let mut header = Header { seed: 1, params: vec![param("n", "5")], ..Header::default() };
-        header.program.files = vec![file("x.ppl", "a;\nb;\n")];
-        change(&mut header, &mut sweep);
-        Header { sweep: Some(sweep), ..header }
+    /// Words after the name of an option until one is a value of it.
+    fn with_value(option: &str) -> std::result::Result<Run, ErrorKind> {
+        let values = ["", "1", "x=1", "1%", "1s", "json", "continue", "mem", "elapsed <= 5%"];
+        let mut why = ErrorKind::InvalidValue;
+        for value in values {
+            let words = ["parabench", "run", "--resume", "r", option, value];
+            let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+            match args::read(&words.iter().map(Into::into).collect::<Vec<_>>()) {
+                Ok(Verb::Run(run)) => return Ok(*run),
+                Ok(_) => {}
+                Err(error) => why = error.kind(),
+            }
+            if matches!(why, ErrorKind::ArgumentConflict | ErrorKind::MissingRequiredArgument) {
+                break;
+            }
+        }
+        Err(why)
     }
 
+    /// Every option that there is, also one that is added later.
     #[test]
-    fn every_difference_is_said() {
-        let same = header(|_, _| ());
-        assert_eq!(check(&same, &header(|_, _| ())), Ok(()));
-        type Change = fn(&mut Header, &mut Sweep);
-        let cases: [(Change, &str); 8] = [
-            (|h, _| h.seed = 2, "--seed was 1, now it is 2"),
-            (|h, _| h.params[0].value = "6".into(), "parameter n was 5, now it is 6"),
-            (|h, _| h.params.clear(), "parameter n was 5, now it is not given"),
-            (|_, s| s.reps = 4, "--reps was 3, now it is 4"),
-            (|_, s| s.settle_ns = 5e8 as u64, "--settle was 0 s, now it is 0.5 s"),
-            (
-                |h, _| h.program.files[0].text = "a;\nc;\n".into(),
-                "x.ppl has changed, first in line 2: it was `b;`, now it is `c;`",
-            ),
-            (
-                |h, _| h.program.files[0].text.push_str("c;\n"),
-                "x.ppl has changed: it had 2 lines, now it has 3",
-            ),
-            (
-                |_, s| s.rest.as_mut().expect("a rest").options.clear(),
-                "--dir was /d, now it is not given",
-            ),
-        ];
-        for (change, said) in cases {
-            let why = check(&same, &header(change)).unwrap_err();
-            assert!(why.message.ends_with(said), "{said}: {}", why.message);
-            assert!(why.help.is_some_and(|help| help.contains("--out")));
+    fn a_resumed_sweep_takes_no_option_that_it_does_not_heed() {
+        let command = Cli::command();
+        let run = command.find_subcommand("run").expect("a subcommand");
+        let names: Vec<String> =
+            run.get_arguments().filter(|a| !a.is_positional()).map(called).collect();
+        assert!(names.len() > 40, "{names:?}");
+        for name in names.iter().filter(|name| *name != "--help" && *name != "--resume") {
+            match with_value(name) {
+                Ok(run) => {
+                    assert_eq!(run.given.iter().filter(|one| *one == name).count(), 1, "{name}");
+                    let refused = refuse_others(&run);
+                    assert_eq!(refused.is_ok(), HEEDED.contains(&&**name), "{name}: {refused:?}");
+                }
+                // What clap refuses beside --resume, or alone.
+                Err(ErrorKind::ArgumentConflict | ErrorKind::MissingRequiredArgument) => {}
+                Err(other) => panic!("{name}: {other}: no value of it is known here"),
+            }
         }
-        let under = |mpi: &str| {
-            let job = Job { mpi: mpi.into(), ..Job::default() };
-            header(|h, _| h.job = Some(job.clone()))
-        };
-        let why = check(&under("MPICH 4.0.2"), &under("Open MPI v4.1.4")).unwrap_err();
-        let said = "the MPI library was MPICH 4.0.2, now it is Open MPI v4.1.4";
-        assert!(why.message.ends_with(said), "{}", why.message);
-        assert!(why.help.is_some_and(|help| help.contains("PARABENCH_MPI_SHIM")));
-        let other = header(|_, s| s.rest.as_mut().expect("a rest").plans = vec!["2".into()]);
-        let why = check(&same, &other).unwrap_err().message;
-        assert!(why.contains("environment variables"), "{why}");
+        let params = args::parse_again(&["parabench", "run", "--resume", "r"].map(String::from));
+        assert!(matches!(params, Ok(Verb::Run(run)) if refuse_others(&run).is_ok()));
     }
 }
