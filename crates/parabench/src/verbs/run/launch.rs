@@ -7,6 +7,7 @@ use super::command_line;
 use super::page::Page;
 use super::relay::Relay;
 use super::remains::{Job, Remains, VARIABLE};
+use super::unseen::{self, Before};
 use crate::args::ResultFormat;
 use crate::console;
 use crate::error::{Error, Result};
@@ -32,21 +33,39 @@ const PERIOD: Duration = Duration::from_millis(10);
 const LOOKS: u32 = 300;
 /// How often what a stopped job has printed is waited for: 1 s.
 const LAST_LOOKS: u32 = 100;
+/// How often a run whose launcher has ended is read until it is over: 3 s.
+const ENDS: u32 = 30;
+/// Between two of these.
+const END_PERIOD: Duration = Duration::from_millis(100);
+/// The outcome of a run that is not over.
+const UNDER_WAY: &str = "under way";
 /// Lines of the launcher that are kept to find out why it ended.
 const LINES: usize = 200;
 
 /// Starts the job and waits for it.
 pub fn launch(run: &Run) -> Result<Exit> {
+    // From here on: a job of which somebody asks to end before it starts ends, too.
+    let signals = signals(run)?;
+    let before = Before::look(run);
     let folder = tempdir()?;
     let remains = Remains::at(folder.path());
     remains.keep_command(&command_line::own());
     let mut command = command(run)?;
     command.env(VARIABLE, remains.path());
-    let end = supervise(command, run, &remains)?;
-    match remains.ended() {
-        Some(exit) => Ok(exit),
-        None => salvage(run, &remains, &end),
+    let end = supervise(command, run, &remains, signals)?;
+    match (remains.ended(), remains.job()?) {
+        (Some(exit), _) => Ok(exit),
+        (None, Some(job)) => salvage(run, &job, &end),
+        (None, None) => unseen::end(&before, &end.seen()),
     }
+}
+
+/// What is passed on to the job.
+fn signals(run: &Run) -> Result<Signals> {
+    let usual = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
+    let before_limit = (!run.execution.wait).then_some(SIGUSR1);
+    Signals::new(usual.iter().chain(&before_limit))
+        .map_err(|error| Error::failed(format!("cannot take signals: {error}")))
 }
 
 /// A folder of our own that goes with us.
@@ -128,6 +147,17 @@ struct End {
     first: Option<usize>,
 }
 
+impl End {
+    fn seen(&self) -> unseen::Launcher {
+        unseen::Launcher {
+            told: told(self),
+            code: self.status.code(),
+            interrupted: self.signals > 0,
+            advice: advice(&self.lines),
+        }
+    }
+}
+
 /// Looks after the ranks' processes as soon as rank 0 has told them.
 #[derive(Default)]
 struct Lookout {
@@ -160,16 +190,17 @@ impl Lookout {
 }
 
 /// Waits for the launcher and passes on what we are told.
-fn supervise(mut command: Command, run: &Run, remains: &Remains) -> Result<End> {
+fn supervise(
+    mut command: Command,
+    run: &Run,
+    remains: &Remains,
+    mut signals: Signals,
+) -> Result<End> {
     let name = command.get_program().to_string_lossy().into_owned();
     let stdin =
         if run.program.program.as_os_str() == "-" { Stdio::inherit() } else { Stdio::null() };
     command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
     let relay = Relay::new(&mut command, run.results.quiet);
-    let usual = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
-    let before_limit = (!run.execution.wait).then_some(SIGUSR1);
-    let mut signals = Signals::new(usual.iter().chain(&before_limit))
-        .map_err(|error| Error::failed(format!("cannot take signals: {error}")))?;
     let mut launched = Launched::start(command).map_err(|error| {
         Error::input(format!("cannot start the launcher {name}: {error}"))
             .help("name another one: --launcher \"srun -n {ranks}\"")
@@ -206,6 +237,8 @@ fn supervise(mut command: Command, run: &Run, remains: &Remains) -> Result<End> 
         std::thread::sleep(PERIOD);
     }
     relay.clear();
+    // One that ended the launcher before we had passed it on.
+    passed += signals.pending().count() as u32;
     let lines = lines.lock().map(|lines| lines.clone()).unwrap_or_default();
     Ok(End { status, lines, signals: passed, first: lookout.first() })
 }
@@ -269,22 +302,14 @@ fn is_launchers(line: &str) -> bool {
 
 /// The job ended without rank 0's last word: merges what the ranks left, prints it with the
 /// reason, and tidies up.
-fn salvage(run: &Run, remains: &Remains, end: &End) -> Result<Exit> {
-    let Some(job) = remains.job()? else {
-        if end.status.code() == Some(i32::from(Exit::Input.code())) {
-            // The ranks have said what is wrong.
-            return Ok(Exit::Input);
-        }
-        return Err(Error::failed(format!("the ranks never started: the launcher {}", told(end)))
-            .help(advice(&end.lines)));
-    };
-    let mut left = results::read(&job.results)?;
+fn salvage(run: &Run, job: &Job, end: &End) -> Result<Exit> {
+    let mut left = when_over(&job.results)?;
     let header = &mut left.run.run;
     // A rank that could say that it ended knows better than the launcher.
     let knows = |error: &RankError| error.message == mpi::leaving::CALLED_EXIT;
     let killed = match header.rank_errors.iter().any(knows) {
         true => None,
-        false => reason(end, &job),
+        false => reason(end, job),
     };
     header.evidence.notes.push(format!("the job was cut off: its launcher {}", told(end)));
     header.rank_errors.extend(killed);
@@ -292,17 +317,34 @@ fn salvage(run: &Run, remains: &Remains, end: &End) -> Result<Exit> {
     let exit = if end.signals > 0 { Exit::Interrupted } else { Exit::Failed };
     header.exit_code = exit.code();
     let stored = left.finish();
+    let exit = if tidy_up(job) { exit } else { exit.and(Exit::Failed) };
+    if let Ok(false) = stored {
+        // Where the records lie has changed, and what is to be removed.
+        left = results::read(&job.results)?;
+    }
     let shown = match run.results.quiet && run.results.format == ResultFormat::Table {
         true => Ok(()),
         false => present::print(&left.run, run.results.format),
     };
-    let exit = if tidy_up(&job) { exit } else { exit.and(Exit::Failed) };
     let end = stored.map(drop).and(shown).map(|()| exit).map_err(Stopped::After);
     let end = match Page::left(run, &job.results) {
         Some(page) => page.finish(end),
         None => end,
     };
     end.map_err(Stopped::into_error)
+}
+
+/// The run of a job whose launcher has ended. Its ranks may take a little longer.
+fn when_over(results: &Path) -> Result<results::Stored> {
+    let mut left = results::read(results)?;
+    for _ in 0..ENDS {
+        if left.run.run.outcome != UNDER_WAY {
+            break;
+        }
+        std::thread::sleep(END_PERIOD);
+        left = results::read(results)?;
+    }
+    Ok(left)
 }
 
 /// What to do about a launcher that has started nothing, from what it says.

@@ -7,6 +7,7 @@
 //! Ranks are forked, simulated, or the processes of an MPI job ([`team`]); the way is the same, that
 //! of a sweep ([`walk`]) of one cell or many ([`cells`]). [`launch`] only starts such a job.
 
+mod agree;
 mod args;
 mod cells;
 mod command;
@@ -33,7 +34,9 @@ mod roll_call;
 mod shift;
 mod sweep;
 mod team;
+mod trouble;
 mod unheeded;
+mod unseen;
 mod verdict;
 mod walk;
 
@@ -87,7 +90,7 @@ impl Run {
         if let Err(why) = limits::check_memory() {
             let error = Error::input(why).help("raise the limit in this shell");
             return match job.filter(|_| !simulated) {
-                Some(job) => Ok(team::give_up(job.rank, team::is_first_of_machine(), error)),
+                Some(job) => Ok(trouble::give_up(job.rank, trouble::is_first_of_machine(), error)),
                 None => Err(error),
             };
         }
