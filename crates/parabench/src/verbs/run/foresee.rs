@@ -81,6 +81,11 @@ impl Foreseen<'_> {
         if compiled.plan.is_none() || cell == 0 {
             compile::show(&compiled, &name);
         }
+        if let Some(failure) = rehearsal.as_ref().and_then(|rehearsal| rehearsal.failure.as_ref()) {
+            console::warning(&format!(
+                "rehearsed with the ranks of the job, the program fails: {failure}"
+            ));
+        }
         let plan = compile::plan(compiled, &name)?;
         only::check(&run.execution.only, &plan)?;
         if run.execution.backend == BackendKind::Posix {

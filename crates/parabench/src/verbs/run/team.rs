@@ -216,7 +216,8 @@ impl Team {
         }
         // Communicators of parts go with MPI.
         self.parts.take();
-        Rc::into_inner(self.world).map_or(Ok(()), World::finalize).map_err(broken)
+        let end = |world: World| world.leave(exit.code());
+        Rc::into_inner(self.world).map_or(Ok(()), end).map_err(broken)
     }
 
     fn tell(&self, message: &Message) -> Result<()> {

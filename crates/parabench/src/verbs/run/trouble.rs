@@ -15,11 +15,14 @@ use crate::exit::Exit;
 use engine::host;
 use mpi::{kin, launcher};
 use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
 /// How long the others leave it to rank 0 to say why there is no MPI.
 const FIRST_WORDS: Duration = Duration::from_secs(1);
+
+/// How often one that is not the first of its machine looks whether that one has the same trouble.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// What a process has said reaches the launcher's terminal in this time; when the job ends, no more.
 const FORWARDED: Duration = Duration::from_millis(300);
@@ -33,10 +36,13 @@ pub fn give_up(rank: u32, speaks: bool, error: Error) -> Exit {
     // Held until the process ends.
     let own = take(kin, speaks);
     // A launcher may end rank 0 as soon as another process is gone: it speaks first.
-    if rank > 0 {
-        std::thread::sleep(FIRST_WORDS);
+    let looks = if rank > 0 { FIRST_WORDS.as_millis() / LOOK.as_millis() } else { 0 };
+    let mut first_speaks = false;
+    for _ in 0..looks {
+        first_speaks |= is_taken(kin, true);
+        std::thread::sleep(LOOK);
     }
-    if speaks || (own.is_some() && !is_taken(kin, true)) {
+    if speaks || (own.is_some() && !first_speaks) {
         console::error(&error);
     }
     // Those that say nothing, too: they would end the job while others' words are on their way.
@@ -52,12 +58,13 @@ fn name(kin: u32, speaks: bool) -> Option<SocketAddr> {
 }
 
 /// `None`: another process has it.
-fn take(kin: u32, speaks: bool) -> Option<UnixListener> {
-    UnixListener::bind_addr(&name(kin, speaks)?).ok()
+fn take(kin: u32, speaks: bool) -> Option<UnixDatagram> {
+    UnixDatagram::bind_addr(&name(kin, speaks)?).ok()
 }
 
 fn is_taken(kin: u32, speaks: bool) -> bool {
-    name(kin, speaks).is_some_and(|name| UnixStream::connect_addr(&name).is_ok())
+    let connect = |name| UnixDatagram::unbound().and_then(|own| own.connect_addr(&name));
+    name(kin, speaks).is_some_and(|name| connect(name).is_ok())
 }
 
 /// The launcher says that this is the first process of its machine. Machines differ in what is
