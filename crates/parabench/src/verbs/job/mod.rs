@@ -113,24 +113,9 @@ impl Job {
 
     /// What the script could not hold, or commands in it would take for an option.
     fn check_words(&self) -> Result<()> {
-        let is_empty = self.out.as_os_str().is_empty();
-        let (out, mpicc) = (shown(&self.out)?, &self.mpicc);
-        for (option, word) in
-            self.modules.iter().map(|name| ("--module", name)).chain([("--mpicc", mpicc)])
-        {
-            if word.is_empty() || word.starts_with('-') {
-                return Err(Error::input(format!(
-                    "{option}={word}: expected a name, found {}",
-                    match word.is_empty() {
-                        true => "nothing",
-                        false => "what a command takes for an option",
-                    }
-                )));
-            }
-        }
-        if is_empty {
-            return Err(Error::input("--out=: expected a folder, found nothing"));
-        }
+        let out = shown(&self.out)?;
+        is_name("--mpicc", &self.mpicc)?;
+        self.modules.iter().try_for_each(|name| is_name("--module", name))?;
         let script = self.script.as_deref().map(shown).transpose()?;
         let own = [&self.mpicc, &out].into_iter().chain(&self.modules).chain(&script);
         own.chain(&self.options).try_for_each(|word| is_of_one_line(word))
@@ -214,6 +199,16 @@ fn is_of_run(word: &str) -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// A command of the script must not take it for an option.
+fn is_name(option: &str, word: &str) -> Result<()> {
+    let found = match word {
+        "" => "nothing",
+        _ if word.starts_with('-') => "what a command takes for an option",
+        _ => return Ok(()),
+    };
+    Err(Error::input(format!("{option}={word}: expected a name, found {found}")))
 }
 
 /// Batch systems read scripts line by line: a word must not begin one.
