@@ -243,7 +243,7 @@ fn words_that_commands_take_for_options_are_refused_or_paths() {
 fn a_program_that_fails_with_the_ranks_of_the_job_is_told() {
     let scene = Scene::new()
         .file("size.ppl", "assert($$size == 3);\nwrite(\"f-$$rank\", 4k);\n")
-        .file("nodes.ppl", "assert($$nodes == 2);\nwrite(\"f-$$rank\", 4k);\n");
+        .file("nodes.ppl", "assert($$nodes == 2);\nassert($$node * 2 + $$noderank == $$rank);\n");
     let job = |name: &str, nodes: u32| {
         scene
             .parabench(&format!("job {name} --nodes {nodes} --ranks-per-node 2 --time 20m"))
@@ -256,4 +256,8 @@ fn a_program_that_fails_with_the_ranks_of_the_job_is_told() {
     job("nodes.ppl", 2).err_is("");
     job("nodes.ppl", 3).err_has("nodes.ppl:1:1: assertion failed");
     scene.parabench("plan size.ppl -n 2").exits(0).out_has(fails).out_has("fails in its rehearsal");
+    let plan = |nodes| scene.parabench(&format!("plan nodes.ppl -n 4 --nodes {nodes}"));
+    assert!(!plan(2).exits(0).out.contains("fails in its rehearsal"));
+    plan(1).exits(0).out_has("nodes.ppl:1:1: assertion failed");
+    plan(5).exits(2).err_has("--nodes 5: there are 4 ranks");
 }

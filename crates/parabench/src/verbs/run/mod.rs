@@ -298,8 +298,8 @@ impl Run {
         let part = binding.members.of(all);
         let machines: Vec<u32> = part.iter().map(|rank| all[*rank as usize]).collect();
         let count = if team.is_some() { machines.len() as u32 } else { binding.ranks };
+        let config = self.for_rehearsal(directory, machines.clone());
         let ranks = Ranks { count, assumed: false, machines };
-        let config = self.for_rehearsal(directory);
         // The null back-end takes them without MPI.
         let mpi = team.is_some() || self.execution.backend == BackendKind::Null;
         let places = directory.places(self)?;
@@ -355,10 +355,10 @@ impl Run {
         Ok(Vec::new())
     }
 
-    /// How the program is rehearsed.
-    fn for_rehearsal(&self, directory: &Directory) -> Config {
+    /// How the program is rehearsed. `machines`: of each rank.
+    fn for_rehearsal(&self, directory: &Directory, machines: Vec<u32>) -> Config {
         let directory = directory.path().map(Into::into).unwrap_or_default();
-        Config { directory, settings: self.settings(), ..Config::default() }
+        Config { directory, settings: self.settings(), machines, ..Config::default() }
     }
 
     /// Files that the program has not made may be there; the null back-end finds all.
@@ -424,6 +424,7 @@ impl Run {
             directories: directory.further().identities(),
             confined: confinement.confined,
             events: self.results.events.map(|kept| events(rehearsal, kept, nodes)),
+            machines: Vec::new(),
             forecasts: rehearsal.forecasts(),
             records: folder.map_or(Records::Memory, Folder::records),
             wait_for_signal: self.execution.wait,

@@ -133,12 +133,12 @@ mod tests {
         fs::write(folder.path().join(store::RUN_FILE), "{}").unwrap();
         let (folder, stored) = (Some(folder.path().into()), which(folder.path()));
         let before = Before { folder, stored };
-        let end = |code, interrupted| super::end(&before, &launcher(code, interrupted));
-        assert_eq!(end(2, false), Ok(Exit::Input));
-        assert_eq!(end(0, false), Ok(Exit::Success));
-        let error = end(15, true).unwrap_err();
+        let ended = |code, interrupted| end(&before, &launcher(code, interrupted));
+        assert_eq!(ended(2, false), Ok(Exit::Input));
+        assert_eq!(ended(0, false), Ok(Exit::Success));
+        let error = ended(15, true).unwrap_err();
         assert!(error.exit == Exit::Interrupted && error.message.contains("interrupted"));
-        assert_eq!(end(2, true).unwrap_err().exit, Exit::Interrupted, "Hydra's signal number");
-        assert!(end(255, false).unwrap_err().message.contains("no rank was seen to start"));
+        assert_eq!(ended(2, true).unwrap_err().exit, Exit::Interrupted, "Hydra's signal number");
+        assert!(ended(255, false).unwrap_err().message.contains("no rank was seen to start"));
     }
 }
