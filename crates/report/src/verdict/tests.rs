@@ -588,7 +588,7 @@ fn all_crowded_machines_are_named_or_counted() {
         let mut run = listing1();
         run.run.comm = "mpi".into();
         run.run.evidence.crowded = true;
-        run.run.job = Some(model::run::Job { nodes, ..Default::default() });
+        run.run.job = Some(Job { nodes, ..Default::default() });
         let mark = marks(&run).into_iter().find(|mark| mark.code == "crowded").expect("a mark");
         assert!(mark.seen.starts_with(expected), "{}", mark.seen);
     }

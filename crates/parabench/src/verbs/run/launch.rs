@@ -141,6 +141,8 @@ struct End {
     status: ExitStatus,
     /// The last lines it wrote on standard error.
     lines: Vec<String>,
+    /// Ranks have written something.
+    by_ranks: bool,
     /// Signals that we passed on.
     signals: u32,
     /// The rank whose process was seen to end before all others.
@@ -153,6 +155,7 @@ impl End {
             told: told(self),
             code: self.status.code(),
             interrupted: self.signals > 0,
+            heard_ranks: self.by_ranks,
             advice: advice(&self.lines),
         }
     }
@@ -205,11 +208,11 @@ fn supervise(
         Error::input(format!("cannot start the launcher {name}: {error}"))
             .help("name another one: --launcher \"srun -n {ranks}\"")
     })?;
-    let lines = Arc::new(Mutex::new(Vec::new()));
+    let said = Arc::new(Mutex::new(Said::default()));
     let child = &mut launched.child;
     let readers = [
-        child.stdout.take().map(|stream| pass_through(stream, Stream::Out, &lines, &relay)),
-        child.stderr.take().map(|stream| pass_through(stream, Stream::Err, &lines, &relay)),
+        child.stdout.take().map(|stream| pass_through(stream, Stream::Out, &said, &relay)),
+        child.stderr.take().map(|stream| pass_through(stream, Stream::Err, &said, &relay)),
     ];
     let (mut passed, mut lookout) = (0, Lookout::default());
     let status = loop {
@@ -239,8 +242,18 @@ fn supervise(
     relay.clear();
     // One that ended the launcher before we had passed it on.
     passed += signals.pending().count() as u32;
-    let lines = lines.lock().map(|lines| lines.clone()).unwrap_or_default();
-    Ok(End { status, lines, signals: passed, first: lookout.first() })
+    let Said { lines, by_ranks } =
+        said.lock().map(|mut said| std::mem::take(&mut *said)).unwrap_or_default();
+    Ok(End { status, lines, by_ranks, signals: passed, first: lookout.first() })
+}
+
+/// What came from the job.
+#[derive(Default)]
+struct Said {
+    /// The last lines of the launcher, and what ranks wrote on standard error.
+    lines: Vec<String>,
+    /// Ranks have written something.
+    by_ranks: bool,
 }
 
 /// Where lines of the ranks go.
@@ -256,10 +269,10 @@ enum Stream {
 fn pass_through(
     from: impl Read + Send + 'static,
     stream: Stream,
-    lines: &Arc<Mutex<Vec<String>>>,
+    said: &Arc<Mutex<Said>>,
     relay: &Relay,
 ) -> std::thread::JoinHandle<()> {
-    let (lines, relay) = (Arc::clone(lines), relay.clone());
+    let (said, relay) = (Arc::clone(said), relay.clone());
     std::thread::spawn(move || {
         let mut from = BufReader::new(from);
         let mut line = Vec::new();
@@ -274,17 +287,22 @@ fn pass_through(
                 _ => std::io::stderr().write_all(&line),
             });
             line.clear();
-            if stream == Stream::Out && !is_launchers(&text) {
-                continue;
-            }
-            if let Ok(mut lines) = lines.lock() {
-                lines.push(text);
-                let extra = lines.len().saturating_sub(LINES);
-                lines.drain(..extra);
+            let is_of_ranks = stream == Stream::Out && !is_launchers(&text);
+            let Ok(mut said) = said.lock() else { continue };
+            said.by_ranks |= is_of_ranks && !text.is_empty() || is_ours(&text);
+            if !is_of_ranks {
+                said.lines.push(text);
+                let extra = said.lines.len().saturating_sub(LINES);
+                said.lines.drain(..extra);
             }
         }
         let _ = std::io::stdout().flush();
     })
+}
+
+/// A line that this program begins so, on standard error too.
+fn is_ours(line: &str) -> bool {
+    ["error: ", "warning: ", "note: ", "rank "].iter().any(|start| line.starts_with(start))
 }
 
 /// MPICH tells on standard output how a job ended.
@@ -444,7 +462,8 @@ mod tests {
 
     fn end(lines: &[&str]) -> End {
         let lines = lines.iter().map(|line| line.to_string()).collect();
-        End { status: ExitStatus::from_raw(9), lines, signals: 0, first: None }
+        let status = ExitStatus::from_raw(9);
+        End { status, lines, by_ranks: false, signals: 0, first: None }
     }
 
     #[test]

@@ -46,6 +46,8 @@ pub(super) struct Launcher {
     pub(super) code: Option<i32>,
     /// Somebody wanted the job to end.
     pub(super) interrupted: bool,
+    /// Ranks have printed something.
+    pub(super) heard_ranks: bool,
     /// What to do where no rank has started.
     pub(super) advice: &'static str,
 }
@@ -64,11 +66,24 @@ pub(super) fn end(before: &Before, launcher: &Launcher) -> Result<Exit> {
         None if launcher.code == Some(0) => Ok(Exit::Success),
         // The ranks have said what is wrong.
         None if of_input => Ok(Exit::Input),
+        // Rank 0 has ended the job in order and printed why, or it has not.
+        None if launcher.heard_ranks => match launcher.code.map(u8::try_from) {
+            Some(Ok(code @ (1 | 3 | 130))) => Ok(Exit::from_code(code)),
+            _ => Err(lost(launcher)),
+        },
         None => {
             let message = format!("no rank was seen to start: the launcher {}", launcher.told);
             Err(Error::failed(message).help(launcher.advice))
         }
     }
+}
+
+/// The ranks were at work, and nobody knows where.
+fn lost(launcher: &Launcher) -> Error {
+    let message = format!("the job was cut off: the launcher {}", launcher.told);
+    Error::failed(message).help(
+        "what the ranks measured on machines other than this one is kept with --out DIR, a folder that all see",
+    )
 }
 
 /// The ranks were at work, and what they recorded is in the memory of their machines.
@@ -99,7 +114,8 @@ mod tests {
 
     fn launcher(code: i32, interrupted: bool) -> Launcher {
         let told = format!("ended with exit code {code}");
-        Launcher { told, code: Some(code), interrupted, advice: "try hostname" }
+        let advice = "try hostname";
+        Launcher { told, code: Some(code), interrupted, heard_ranks: false, advice }
     }
 
     /// A job whose rank 0 has stored this.
@@ -140,5 +156,8 @@ mod tests {
         assert!(error.exit == Exit::Interrupted && error.message.contains("interrupted"));
         assert_eq!(ended(2, true).unwrap_err().exit, Exit::Interrupted, "Hydra's signal number");
         assert!(ended(255, false).unwrap_err().message.contains("no rank was seen to start"));
+        let heard = |code| end(&before, &Launcher { heard_ranks: true, ..launcher(code, false) });
+        assert_eq!(heard(1), Ok(Exit::Failed), "it has said why");
+        assert!(heard(255).unwrap_err().message.starts_with("the job was cut off"));
     }
 }
