@@ -100,6 +100,8 @@ pub struct Config {
     pub watch: Option<Duration>,
     /// What the program may do.
     pub settings: Settings,
+    /// Of a rehearsal: the machine of each rank; empty: all share one.
+    pub machines: Vec<u32>,
     /// What ranks have ready before they start, as a rehearsal tells.
     pub forecasts: Vec<(Range<u32>, Forecast)>,
 }

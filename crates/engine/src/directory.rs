@@ -21,7 +21,7 @@ mod opened;
 mod remove;
 mod survey;
 
-pub use opened::{Identity, Inside, enter, open_same};
+pub use opened::{Identity, Inside, enter, find_same, open_same};
 pub use remove::Removal;
 pub use survey::Survey;
 

@@ -37,16 +37,26 @@ impl fmt::Display for MpiError {
                 for Looked { place, path, reason } in tried {
                     write!(f, "\n  {place} ({}): {reason}", path.display())?;
                 }
-                f.write_str("\nCompile one with: parabench mpi build [--mpicc MPICC] [-o FILE]")
+                match tried.iter().find_map(|looked| library_missing(&looked.reason)) {
+                    Some(library) => write!(
+                        f,
+                        "\nInstall the MPI library here, too, or copy it to the path that it has on the \
+                         others: the shim is there, {library} is not"
+                    ),
+                    None => f.write_str(
+                        "\nCompile one with: parabench mpi build [--mpicc MPICC] [-o FILE]",
+                    ),
+                }
             }
             MpiError::Compile(command, output) => {
                 write!(f, "`{command}` could not compile the MPI shim:\n{}", output.trim_end())
             }
             MpiError::Mismatch { library, job } => {
                 let (launcher, ranks) = (job.launcher.name(), job.ranks.unwrap_or(0));
+                let noun = if ranks == 1 { "process" } else { "processes" };
                 write!(
                     f,
-                    "{launcher} started {ranks} processes, but in the MPI of the shim ({library}) \
+                    "{launcher} started {ranks} {noun}, but in the MPI of the shim ({library}) \
                      each of them would be alone\n{}",
                     remedy(job.launcher)
                 )
@@ -56,6 +66,12 @@ impl fmt::Display for MpiError {
             }
         }
     }
+}
+
+/// The library that a shim was compiled for, from what the linker says: "NAME: cannot open shared object file: ..."
+fn library_missing(reason: &str) -> Option<&str> {
+    let name = reason.split_once(": cannot open shared object file")?.0;
+    Some(name.rsplit([' ', '/']).next().unwrap_or(name))
 }
 
 /// Slurm speaks one of several protocols, and not by itself the one of every MPI; other launchers
@@ -79,6 +95,18 @@ impl std::error::Error for MpiError {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_library_that_is_missing_is_no_shim_that_is() {
+        let told = |reason: &str| {
+            let looked = Looked { place: "beside", path: "/x.so".into(), reason: reason.into() };
+            MpiError::NoShim(vec![looked]).to_string()
+        };
+        let linker = "libmpi_abi.so.1: cannot open shared object file: No such file or directory";
+        assert!(told(linker).contains("the shim is there, libmpi_abi.so.1 is not"));
+        assert!(!told(linker).contains("mpi build"));
+        assert!(told("there is no such file").contains("parabench mpi build"));
+    }
 
     #[test]
     fn each_launcher_has_its_remedy() {

@@ -37,6 +37,11 @@ pub fn ranks_here() -> Vec<u32> {
     ranks
 }
 
+/// The launcher's process on this machine, which has started all ranks here.
+pub fn launcher_process() -> Option<u32> {
+    daemon(process::id(), launcher::job()?.launcher)
+}
+
 /// The processes above this one that have its rank, too.
 fn above(process: u32, launcher: Launcher) -> impl Iterator<Item = u32> {
     let parents = std::iter::successors(parent(process), |process| parent(*process));

@@ -113,6 +113,20 @@ fn is_connected(job: Job, variable: &impl Fn(&str) -> Option<String>) -> bool {
     job.launcher == Launcher::Slurm || CONNECTIONS.iter().any(|name| variable(name).is_some())
 }
 
+/// Open MPI can reach this launcher, by the names of the environment's variables: by PMIx; or by the PMI-2 of
+/// srun, for which some builds of Open MPI 4 are made. Without, it ends the process with a page of text.
+pub(crate) fn serves_open_mpi(
+    launcher: Launcher,
+    mut variables: impl Iterator<Item = String>,
+) -> bool {
+    variables.any(|name| {
+        let by_pmix = ["PMIX_RANK", "PMIX_NAMESPACE", "PMIX_SERVER_URI"];
+        by_pmix.iter().any(|start| name.starts_with(start))
+            || name.starts_with("OMPI_COMM_WORLD_")
+            || (launcher == Launcher::Slurm && name == "PMI_FD")
+    })
+}
+
 /// Asks the launcher to end the job, of which this process cannot become a part: the others would
 /// wait for it in `MPI_Init`. mpiexec of MPICH hears it by PMI-1 (`cmd=abort`, MPICH's wire protocol);
 /// other launchers end a job when a process of it fails.
@@ -148,11 +162,13 @@ fn inherited_in(variable: impl Fn(&str) -> Option<String>) -> Vec<String> {
     set.collect()
 }
 
-/// Variables, the launcher they tell, most telling first. Slurm sets PMI variables
+/// Variables, the launcher they tell, most telling first. Hydra starts its proxies by srun within an
+/// allocation, whose ranks then have Slurm's variables of the proxy. Slurm sets PMI variables
 /// too, and its allocation variables stand in every job script: only
 /// `SLURM_STEP_ID` together with `SLURM_PROCID` means "started by srun".
 const SIGNS: &[(&[&str], Launcher)] = &[
     (&["OMPI_COMM_WORLD_SIZE"], Launcher::OpenMpi),
+    (&["MPI_LOCALRANKID", "PMI_RANK", "PMI_SIZE"], Launcher::Pmi),
     (&["SLURM_STEP_ID", "SLURM_PROCID", "SLURM_NTASKS"], Launcher::Slurm),
     (&["PMI_RANK", "PMI_SIZE"], Launcher::Pmi),
     (&["PMIX_RANK", "PMIX_NAMESPACE"], Launcher::Pmi),
@@ -212,6 +228,19 @@ mod tests {
     }
 
     #[test]
+    fn open_mpi_needs_a_server_of_pmix() {
+        for (launcher, name, serves) in [
+            (Launcher::Slurm, "SLURM_PROCID", false),
+            (Launcher::Slurm, "PMIX_SERVER_URI2", true),
+            (Launcher::Slurm, "PMI_FD", true),
+            (Launcher::Pmi, "PMI_FD", false),
+            (Launcher::Pmi, "PMIX_NAMESPACE", true),
+        ] {
+            assert_eq!(serves_open_mpi(launcher, [name.to_string()].into_iter()), serves, "{name}");
+        }
+    }
+
+    #[test]
     fn variables_without_a_launcher_are_named() {
         let inherited = |set: &[(&str, &str)]| {
             inherited_in(|name| {
@@ -231,6 +260,17 @@ mod tests {
             (
                 vec!["SLURM_STEP_ID", "SLURM_PROCID", "SLURM_NTASKS", "PMI_RANK", "PMI_SIZE"],
                 Some(Launcher::Slurm),
+            ),
+            (
+                vec![
+                    "SLURM_STEP_ID",
+                    "SLURM_PROCID",
+                    "SLURM_NTASKS",
+                    "MPI_LOCALRANKID",
+                    "PMI_RANK",
+                    "PMI_SIZE",
+                ],
+                Some(Launcher::Pmi),
             ),
             (vec!["SLURM_PROCID", "SLURM_NTASKS"], None),
             (vec![], None),

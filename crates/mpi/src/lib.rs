@@ -14,6 +14,7 @@
 
 pub mod clock;
 pub mod comm;
+mod ending;
 pub mod error;
 pub mod facts;
 pub mod file;

@@ -5,6 +5,9 @@ use crate::source::SHIM_VERSION;
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 use object::{Object, ObjectSegment, ObjectSymbol};
 use std::ffi::{c_char, c_int, c_longlong, c_void};
+use std::fs::FileType;
+use std::io::ErrorKind;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 /// Why a place without a file does not do.
@@ -109,8 +112,11 @@ functions! {
 impl Shim {
     /// Opens a compiled shim; the reason if it cannot be used.
     pub fn open(path: &Path) -> Result<Shim, String> {
-        if !path.is_file() {
-            return Err(MISSING.into());
+        match std::fs::metadata(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Err(MISSING.into()),
+            Err(error) => return Err(error.to_string()),
+            Ok(facts) if !facts.is_file() => return Err(not_a_file(facts.file_type()).into()),
+            Ok(_) => {}
         }
         let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
         if !is_shim(&bytes) {
@@ -182,6 +188,17 @@ impl Shim {
         // SAFETY: two valid pointers.
         unsafe { (self.standard)(&mut version, &mut subversion) };
         (version, subversion)
+    }
+}
+
+/// What it is instead of a file.
+fn not_a_file(kind: FileType) -> &'static str {
+    if kind.is_dir() {
+        "it is a directory, not a file"
+    } else if kind.is_fifo() {
+        "it is a FIFO, not a file"
+    } else {
+        "it is a device or a socket, not a file"
     }
 }
 

@@ -4,6 +4,7 @@
 //! Calls are collective where they say so: all ranks of the communicator make them, in the
 //! same order.
 
+use crate::ending;
 use crate::error::MpiError;
 use crate::launcher::{self, Launcher};
 use crate::patience::{Crowd, Patience};
@@ -488,6 +489,17 @@ impl World {
         if is_own { self.free(self.node_comm) } else { Ok(()) }
     }
 
+    /// Ends MPI like [`World::finalize`], after which the process ends with `code`; on all ranks, everything else is
+    /// done. A library that does not come back ends the process.
+    pub fn leave(self, code: u8) -> Result<(), MpiError> {
+        if ending::may_hang(&self.library(), self.nodes) {
+            // Nobody's words may be cut off.
+            self.barrier(self.all)?;
+            ending::limit(&self, code);
+        }
+        self.finalize()
+    }
+
     /// Ends MPI. Collective; nothing of MPI may be used afterwards, parts included.
     pub fn finalize(self) -> Result<(), MpiError> {
         self.release_node()?;
@@ -501,13 +513,15 @@ impl World {
     }
 }
 
-/// Open MPI's launcher starts no ranks of MPICH's family.
+/// Open MPI's launcher starts no ranks of MPICH's family, and Open MPI finds no launcher without PMIx.
 fn expect_kin(shim: &Shim) -> Result<(), MpiError> {
-    let Some(job) = launcher::job().filter(|job| job.launcher == Launcher::OpenMpi) else {
-        return Ok(());
-    };
+    let Some(job) = launcher::job() else { return Ok(()) };
     let library = shim.library_name();
-    let stranger = ["MPICH", "MVAPICH", "Intel"].iter().any(|family| library.contains(family));
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let stranger = match job.launcher {
+        Launcher::OpenMpi => ["MPICH", "MVAPICH", "Intel"].iter().any(|one| library.contains(one)),
+        _ => library.starts_with("Open MPI") && !launcher::serves_open_mpi(job.launcher, names),
+    };
     if stranger { Err(MpiError::Mismatch { library, job }) } else { Ok(()) }
 }
 

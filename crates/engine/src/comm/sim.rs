@@ -2,7 +2,7 @@
 
 use super::region::lock_of;
 use super::world::World;
-use super::{Check, Claim, Comm, End, Given, Joint, Members, Numbers, Poll, values};
+use super::{Check, Claim, Comm, End, Given, Joint, Members, NodePlace, Numbers, Poll, values};
 use model::plan::{Function, Pc};
 use model::{RankSet, Value};
 use std::rc::Rc;
@@ -25,12 +25,19 @@ pub struct Sim {
     rank: u32,
     reason: String,
     observer: Option<Box<dyn Observer>>,
+    place: NodePlace,
 }
 
 impl Sim {
     /// The end of one rank.
     pub fn new(world: Rc<World>, rank: u32) -> Sim {
-        Sim { world, rank, reason: String::new(), observer: None }
+        let place = NodePlace { node: 0, node_rank: rank };
+        Sim { world, rank, reason: String::new(), observer: None, place }
+    }
+
+    /// The same rank on another machine.
+    pub fn at(self, place: NodePlace) -> Sim {
+        Sim { place, ..self }
     }
 
     /// The same rank under the eyes of `observer`.
@@ -64,6 +71,10 @@ impl Sim {
 }
 
 impl Comm for Sim {
+    fn place(&self) -> NodePlace {
+        self.place
+    }
+
     fn name(&self) -> &'static str {
         "sim"
     }

@@ -131,11 +131,17 @@ pub fn enter(path: &Path, identity: Option<&Identity>, far: bool) -> Result<Insi
 /// Why it cannot be opened, as a sentence.
 pub fn open_same(path: &Path, identity: &Identity, far: bool) -> Result<File, String> {
     let failed = |why: &dyn std::fmt::Display| format!("cannot enter {}: {why}", path.display());
-    let opened = follow_no_link(path).map_err(|error| failed(&error))?;
-    match is_same(&opened, identity, far).map_err(|error| failed(&error))? {
-        true => Ok(opened),
-        false => Err(failed(&"another directory has its name by now")),
-    }
+    let found = find_same(path, identity, far).map_err(|error| failed(&error))?;
+    found.ok_or_else(|| failed(&"another directory has its name by now"))
+}
+
+/// The directory at an absolute path if it is that one; `None`: it is another one. `far`: as for [`enter`].
+///
+/// # Errors
+/// The system's, when it is opened or asked for its numbers.
+pub fn find_same(path: &Path, identity: &Identity, far: bool) -> io::Result<Option<File>> {
+    let opened = follow_no_link(path)?;
+    Ok(is_same(&opened, identity, far)?.then_some(opened))
 }
 
 /// Opens a directory whose path no symbolic link may have entered.

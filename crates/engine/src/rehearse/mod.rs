@@ -41,7 +41,7 @@ mod waits;
 use crate::backend::MemFs;
 use crate::buffer::Buffers;
 use crate::clock::Virtual;
-use crate::comm::{Comm, Sample, Sim, World};
+use crate::comm::{Comm, NodePlace, Sample, Sim, World};
 use crate::config::{BackendKind, Config};
 use crate::supervise::{StartError, simulate};
 use backend::Rehearsed;
@@ -50,6 +50,7 @@ use model::rehearsal::{Expected, OpFigures, RankFigures, Rehearsal};
 use model::{Op, Plan};
 use part::Part;
 use stage::{Stage, Tally};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -115,9 +116,11 @@ fn perform(
     }
     let stage = Rc::new(stage);
     let backend = |rank, clock| Rehearsed::new(&stage, rank, clock, &root);
+    let places = places(&config.machines);
     let part = |sim: Sim| {
         let part = Part::new(&stage, sim.rank());
-        sim.observed(Box::new(part))
+        let place = places.get(sim.rank() as usize).copied().unwrap_or(sim.place());
+        sim.observed(Box::new(part)).at(place)
     };
     let buffers = Buffers::unfilled();
     let mut on_turn = |world: &World, _: &dyn Fn() -> Sample| {
@@ -160,6 +163,17 @@ fn perform(
         expected: state.expects.all(plan),
         measured: measured::of(&outcome.records, &state.ranks),
     })
+}
+
+/// Where each rank runs, if there are several machines.
+fn places(machines: &[u32]) -> Vec<NodePlace> {
+    let mut ranks: HashMap<u32, u32> = HashMap::new();
+    let place = |node: &u32| {
+        let next = ranks.entry(*node).or_default();
+        *next += 1;
+        NodePlace { node: *node, node_rank: *next - 1 }
+    };
+    machines.iter().map(place).collect()
 }
 
 /// Nothing is known of so many ranks.

@@ -76,8 +76,17 @@ impl Outcome {
     /// Why not all ranks came to the end of the program, in one sentence: a deadlock, or the first
     /// error.
     pub fn ending(&self, plan: &Plan) -> String {
-        let errors = self.records.iter().flat_map(|record| &record.errors);
-        let first = errors.map(|(_, message)| message.clone()).next();
+        let errors = self.records.iter().flat_map(|record| {
+            record.errors.iter().map(move |(site, message)| (record.rank, *site, message))
+        });
+        let told = |(rank, site, message): (u32, Option<u32>, &String)| {
+            let place = site.and_then(|site| plan.locate_site(site));
+            let place = place.map_or(String::new(), |(file, line, column)| {
+                format!(" at {file}:{line}:{column}")
+            });
+            format!("rank {rank} ends{place}: {message}")
+        };
+        let first = errors.map(told).next();
         let message = self.deadlock_message(plan).or(first);
         message.unwrap_or_else(|| "a rank did not come to its end".into())
     }

@@ -65,7 +65,7 @@ pub fn read(path: &Path) -> Result<Stored> {
     if found.state == State::CutOff && is_resumable(&run) {
         run.run.evidence.notes.push(resume::advice(&folder));
     }
-    let is_partial = !absent.is_empty() && found.state == State::CutOff;
+    let is_partial = !absent.is_empty();
     let known = known(&run);
     Ok(Stored { run, folder, found, records, parts, passing, is_partial, known })
 }

@@ -47,6 +47,10 @@ impl Report {
     pub fn execute(self) -> Result<Exit> {
         let mut stored = results::read(&self.folder)?;
         let is_whole = !self.settle || stored.settle()?;
+        if !is_whole {
+            // Where the records lie has changed.
+            stored = results::read(&self.folder)?;
+        }
         if self.data.is_some() || self.html.is_some() || self.svg.is_some() {
             let views = stored.views()?;
             self.data.iter().try_for_each(|folder| results::store_data(folder, &views))?;

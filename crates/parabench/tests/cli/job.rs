@@ -206,15 +206,58 @@ fn what_would_fail_after_hours_in_a_queue_is_refused_now() {
     assert_eq!(scene.text("x.ppl"), PROGRAM);
 }
 
+/// A batch system reads what begins with its mark wherever it stands.
 #[test]
-fn names_with_newlines_stay_in_their_words() {
-    let scene = Scene::new().file("a\nb.ppl", PROGRAM);
-    let done = scene
-        .call("job --nodes 1 --ranks-per-node 2 --time 20m")
-        .word("a\nb.ppl")
-        .run()
-        .exits(0)
-        .out_has("# Parabench: a\\nb.ppl with 2 ranks: 1 x 2")
-        .out_has("--job-name=a_b\n");
-    assert!(done.out.contains("run 'a\nb.ppl' --out"), "{}", done.out);
+fn words_with_newlines_do_not_come_into_a_script() {
+    let scene = Scene::new().file("a\n#SBATCH -N 9\n.ppl", PROGRAM).file("x.ppl", PROGRAM);
+    let job = "job --nodes 1 --ranks-per-node 2 --time 20m";
+    let named = scene.call(job).word("a\n#SBATCH -N 9\n.ppl").run();
+    named.exits(2).err_has("a\\n#SBATCH -N 9\\n.ppl: expected no line ends").out_is("");
+    for word in ["--out=a\nb", "--module=a\nb", "--mpicc=a\nb", "--dir=a\nb", "--script=a\nb"] {
+        let done = scene.call(job).word("x.ppl").word(word).run();
+        done.exits(2).err_has("expected no line ends").out_is("");
+    }
+}
+
+#[test]
+fn words_that_commands_take_for_options_are_refused_or_paths() {
+    let job = "job x.ppl --nodes 1 --ranks-per-node 2 --time 20m";
+    for (words, expected) in [
+        ("--module=-rf", "--module=-rf: expected a name"),
+        ("--module=", "--module=: expected a name"),
+        ("--mpicc=-x", "--mpicc=-x: expected a name"),
+        ("-- --reps 2 --", "found a second --"),
+    ] {
+        scene().parabench(&format!("{job} {words}")).exits(2).err_has(expected).out_is("");
+    }
+    for (words, expected) in [
+        ("--out=-x", "out=./-x-\""),
+        ("--out=results/", "out=results-\""),
+        ("--dir=-d", "run x.ppl --dir ./-d --out"),
+    ] {
+        scene().parabench(&format!("{job} {words}")).exits(0).out_has(expected);
+    }
+}
+
+#[test]
+fn a_program_that_fails_with_the_ranks_of_the_job_is_told() {
+    let scene = Scene::new()
+        .file("size.ppl", "assert($$size == 3);\nwrite(\"f-$$rank\", 4k);\n")
+        .file("nodes.ppl", "assert($$nodes == 2);\nassert($$node * 2 + $$noderank == $$rank);\n");
+    let job = |name: &str, nodes: u32| {
+        scene
+            .parabench(&format!("job {name} --nodes {nodes} --ranks-per-node 2 --time 20m"))
+            .exits(0)
+    };
+    let fails = "rank 0 ends at size.ppl:1:1: assertion failed";
+    job("size.ppl", 1)
+        .err_has("warning: rehearsed with the ranks of the job, the program fails")
+        .err_has(fails);
+    job("nodes.ppl", 2).err_is("");
+    job("nodes.ppl", 3).err_has("nodes.ppl:1:1: assertion failed");
+    scene.parabench("plan size.ppl -n 2").exits(0).out_has(fails).out_has("fails in its rehearsal");
+    let plan = |nodes| scene.parabench(&format!("plan nodes.ppl -n 4 --nodes {nodes}"));
+    assert!(!plan(2).exits(0).out.contains("fails in its rehearsal"));
+    plan(1).exits(0).out_has("nodes.ppl:1:1: assertion failed");
+    plan(5).exits(2).err_has("--nodes 5: there are 4 ranks");
 }

@@ -176,7 +176,10 @@ fn what_cannot_be_prepared_is_told() {
         .file("fails.ppl", "$l = [1]; repeat $i 2 { stat(\"f\"); $x = $l[$i]; }");
     fs::create_dir_all(scene.path("t/a")).unwrap();
     for (line, words) in [
-        ("prepare fails.ppl --dir d", "there it fails: index 1 is outside a list of 1"),
+        (
+            "prepare fails.ppl --dir d",
+            "there it fails: rank 0 ends at fails.ppl:1:41: index 1 is outside a list of 1",
+        ),
         ("prepare huge.ppl --dir d", "are free"),
         ("prepare twice.ppl --dir t --force", "a: a file is expected, something else is there"),
         ("prepare x.ppl --dir nowhere/d", "nowhere"),

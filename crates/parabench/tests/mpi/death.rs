@@ -109,6 +109,42 @@ fn a_parent_names_the_killed_rank_prints_what_is_left_and_tidies_up() {
     }
 }
 
+/// As from a login node: nothing of what rank 0 leaves is seen where the launcher was started.
+#[test]
+fn a_job_out_of_sight_is_none_that_never_started() {
+    for mpi in testing::all() {
+        let scene = Scene::new().file("x.ppl", WAITS);
+        let launcher = format!("{} -n {{ranks}} env -u PARABENCH_JOB", mpi.mpiexec.display());
+        let line = |scene: &Scene, out: &str| {
+            let line = format!("run x.ppl --format json --out {out} -n 3 --launcher");
+            with(&mpi, scene, &line).word(&launcher).start()
+        };
+        let running = line(&scene, "r");
+        until_ready(&running, 3);
+        kill(process(&scene, 1), KILL);
+        let done = running.finish().exits(1).err_has("the ranks were at work");
+        done.err_has("`parabench report 'r' --settle` on each of them");
+        let running = line(&scene, "s");
+        until_ready(&running, 3);
+        running.signal(TERM);
+        running.finish().exits(130);
+    }
+}
+
+/// Nothing is there yet that could be stored.
+#[test]
+fn an_interrupt_before_the_ranks_are_up_is_told() {
+    // Hydra ends with the number of the signal, as if the input were wrong.
+    for (signal, end) in [(INT, "exit 2"), (TERM, "exit 15"), (INT, "kill -9 $$")] {
+        let script = format!("trap '{end}' {signal}; : > up; while :; do sleep 0.01; done\n");
+        let scene = Scene::new().file("x.ppl", WAITS).file("launcher", &script);
+        let running = scene.call("run -n 2 x.ppl --launcher").word("sh launcher").start();
+        running.until("the launcher is up", || scene.names(".").contains(&"up".into()));
+        running.signal(signal);
+        running.finish().exits(130).err_has("interrupted");
+    }
+}
+
 #[test]
 fn an_interrupt_keeps_what_was_measured() {
     for mpi in testing::all() {

@@ -211,6 +211,25 @@ fn a_host_without_the_shim_ends_the_job_and_is_named() {
     }
 }
 
+/// The first process of the machine finds it, and has nothing to say.
+#[test]
+fn ranks_that_alone_have_no_shim_say_so_once() {
+    for mpi in testing::all() {
+        let scene = Scene::new().file("x.ppl", WRITES);
+        let launch = mpi.launch(1, PARABENCH).args(["run", "x.ppl", ":", "-n", "3", "env"]);
+        let launch = launch.args(["PARABENCH_MPI_SHIM=/no/such/shim", PARABENCH, "run", "x.ppl"]);
+        let done = scene.command(launch.command).run().exits(2);
+        assert_eq!(
+            done.err.matches("parabench mpi build").count(),
+            1,
+            "{}: {}",
+            mpi.name,
+            done.err
+        );
+        done.err_has("error: rank ").err_has("/no/such/shim");
+    }
+}
+
 /// The second rank may not have the memory that it needs to start.
 #[test]
 fn a_rank_that_cannot_start_ends_the_job() {

@@ -23,6 +23,14 @@ const PROGRAM: &str = "param $n = 3;\ntime[\"work\"] repeat $n write(\"f-$$rank\
 
 /// Ranks 0 and 1 here, 2 and 3 on node-b, which sees nothing of the folder `hidden`.
 fn on_two(mpi: &Mpi, scene: &Scene, line: &str) -> Call {
+    let launch = mpi.command(&mpi.mpiexec).args(over_two(scene)).args([PARABENCH]);
+    let place = scene.path(".").canonicalize().expect("the scene");
+    let call = scene.command(launch.args(line.split_whitespace()).command);
+    call.env("PLACE", place.to_str().expect("text"))
+}
+
+/// What mpiexec is told for that.
+fn over_two(scene: &Scene) -> Vec<String> {
     let place = scene.path(".").canonicalize().expect("the scene");
     let ssh = place.join("ssh");
     fs::write(&ssh, SSH).expect("written");
@@ -30,10 +38,10 @@ fn on_two(mpi: &Mpi, scene: &Scene, line: &str) -> Call {
     fs::create_dir_all(place.join("hidden")).expect("made");
     let name = fs::read_to_string("/proc/sys/kernel/hostname").expect("a name");
     let hosts = format!("{},127.0.0.2", name.trim());
-    let launch = mpi.command(&mpi.mpiexec).args(["-launcher", "ssh", "-launcher-exec"]);
-    let launch = launch.args([ssh.to_str().expect("text"), "-hosts", &hosts, "-ppn", "2"]);
-    let launch = launch.args(["-n", "4", PARABENCH]).args(line.split_whitespace());
-    scene.command(launch.command).env("PLACE", place.to_str().expect("text"))
+    let ssh = ssh.to_str().expect("text");
+    let words =
+        ["-launcher", "ssh", "-launcher-exec", ssh, "-hosts", &hosts, "-ppn", "2", "-n", "4"];
+    words.map(String::from).into()
 }
 
 /// MPICH, if this user may have namespaces.
@@ -189,6 +197,43 @@ fn a_killed_job_is_settled_when_the_records_of_other_machines_have_been_copied()
     assert_eq!(written(&scene), 4 * 3);
     scene.parabench("report r --settle").exits(0);
     assert_eq!((written(&scene), scene.names("r")), ((4 * 3).into(), vec!["run.json".into()]));
+}
+
+/// Whoever started the job has half of it, and says so however soon it looks.
+#[test]
+fn what_a_parent_shows_of_a_killed_job_names_the_ranks_of_other_machines() {
+    let Some(mpi) = mpich() else { return };
+    let scene = Scene::new().file("x.ppl", WAITS);
+    let launcher = [mpi.mpiexec.display().to_string(), over_two(&scene).join(" ")].join(" ");
+    let place = scene.path(".").canonicalize().expect("the scene");
+    let call =
+        crate::with(&mpi, &scene, "run x.ppl -n 4 --format json --out r --launcher").word(launcher);
+    let running = call.env("PLACE", place.to_str().expect("text")).start();
+    running
+        .until("all ranks at work", || (0..4).all(|rank| running.said(&format!("[{rank}] ready"))));
+    crate::scene::kill(crate::death::process(&scene, 3), KILL);
+    let done = running.finish().exits(1).out_has("the records of ranks 2-3 are not here");
+    assert!(!done.out.contains("it lies in memory"), "it lies in r: {}", done.out);
+    assert!(!done.out.contains("scratch directory"), "it is gone: {}", done.out);
+    let names = scene.names("r");
+    assert!(names.iter().any(|name| name.starts_with("parabench-records-")), "open: {names:?}");
+    assert!(!scene.names(".").iter().any(|name| name.starts_with("parabench-scratch")));
+}
+
+#[test]
+fn a_directory_of_the_same_name_is_another_one() {
+    let Some(mpi) = mpich() else { return };
+    let scene = Scene::new().file("x.ppl", PROGRAM);
+    // A run of node-b alone has left its marker there.
+    let mounts =
+        format!("mkdir hidden/d; env -i {PARABENCH} run x.ppl -n 1 --quiet --dir hidden/d\n");
+    let scene = scene.file("mounts", &mounts);
+    let done = on_two(&mpi, &scene, "run x.ppl --dir hidden/d").run().exits(2);
+    done.err_has("it is another directory (tmpfs) on node-b");
+    let mounts = "mount --bind shared shared; mount -o remount,bind,ro shared\n";
+    let scene = scene.file("mounts", mounts).file("shared/.parabench", "");
+    let done = on_two(&mpi, &scene, "run x.ppl --dir shared").run().exits(2);
+    done.err_has("rank 2 cannot write to the run directory").err_has("on node-b");
 }
 
 #[test]

@@ -44,8 +44,19 @@ fn command(run: &Run) -> Option<String> {
         Some(trace) => traced(trace)?,
         None => executed(),
     };
-    let words: Vec<String> = words.into_iter().map(safe_word).collect();
-    (!words.is_empty()).then(|| words.join(" "))
+    let (before, words) = match words.iter().position(|word| *word == "parabench") {
+        Some(at) if at > 0 => (as_ranks(run), &words[at..]),
+        _ => (String::new(), &words[..]),
+    };
+    let words: Vec<String> = words.iter().copied().map(safe_word).collect();
+    (!words.is_empty()).then(|| before + &words.join(" "))
+}
+
+/// How the launcher was called, which started the ranks, nobody has told them.
+fn as_ranks(run: &Run) -> String {
+    let hosts = run.run.job.as_ref().map_or(1, |job| job.nodes.len());
+    let on = if hosts > 1 { format!(" on {hosts} hosts") } else { String::new() };
+    format!("as ranks of an MPI job of {} ranks{on}: ", run.run.ranks)
 }
 
 /// The command that imports such logs or records such a run again; none where it is unknown: rules

@@ -179,6 +179,19 @@ fn a_run_without_its_command_shows_none() {
     assert!(!page_of(&run).contains("class=\"command\""));
 }
 
+/// Options of the launcher, such as hosts, are unknown: a command without them would do something else.
+#[test]
+fn a_run_under_a_launcher_shows_the_words_of_its_ranks_alone() {
+    use model::run::{Job, Node};
+    let mut run = sample::listing1();
+    run.run.command = ["mpiexec", "-n", "6", "parabench", "run", "x.ppl"].map(String::from).into();
+    run.run.ranks = 6;
+    let shown = "<code>as ranks of an MPI job of 6 ranks: parabench run x.ppl</code>";
+    assert!(page_of(&run).contains(shown), "{}", page_of(&run));
+    run.run.job = Some(Job { nodes: vec![Node::default(); 3], ..Job::default() });
+    assert!(page_of(&run).contains("6 ranks on 3 hosts: parabench run"));
+}
+
 #[test]
 fn imported_and_recorded_runs_show_the_command_that_made_them() {
     use model::run::{Recorded, Trace, TraceLog};

@@ -3,7 +3,7 @@
 use super::{counts, is_virtual, rank_time_ns, reads_by_mpi, remark};
 use crate::table::arrivals;
 use crate::text::percent;
-use model::run::{ArrivalRow, Balance, LabelEvidence, Mark, Row, Run};
+use model::run::{ArrivalRow, Balance, LabelEvidence, Mark, Node, Row, Run};
 use model::units::format_ns;
 
 /// From this share of busy processors on, the client is the limit.
@@ -70,17 +70,19 @@ pub(super) fn rate_not_reached(run: &Run) -> Option<Mark> {
     )
 }
 
+/// Hosts that are named.
+const HOSTS: usize = 4;
+
 /// More ranks than processors take turns, and their times hold the turns of others.
 pub(super) fn crowded(run: &Run) -> Option<Mark> {
     let (ranks, cpus) = (run.run.ranks, run.run.host.cpus);
     let seen = if run.run.comm == "local" && cpus > 0 && ranks > cpus {
         format!("{ranks} ranks share {cpus} processors")
     } else if run.run.evidence.crowded {
-        let full = run.run.job.iter().flat_map(|job| &job.nodes);
-        match full.filter(|node| node.size() > node.cpus).max_by_key(|node| node.size()) {
-            Some(node) => {
-                format!("on {} {} ranks share {} processors", node.host, node.size(), node.cpus)
-            }
+        let nodes = run.run.job.iter().flat_map(|job| &job.nodes);
+        let full: Vec<&Node> = nodes.filter(|node| node.size() > node.cpus).collect();
+        match full.iter().max_by_key(|node| node.size()) {
+            Some(fullest) => crowds(fullest, &full),
             None => "on a machine there were more ranks than processors they may use".to_string(),
         }
     } else {
@@ -91,6 +93,25 @@ pub(super) fn crowded(run: &Run) -> Option<Mark> {
         format!("{seen}: times include waiting for them"),
         "use at most one rank for each processor where times of single operations matter",
     )
+}
+
+/// The machines that are as full as the fullest, and how many others there are.
+fn crowds(fullest: &Node, full: &[&Node]) -> String {
+    let is_like = |node: &&&Node| (node.size(), node.cpus) == (fullest.size(), fullest.cpus);
+    let hosts: Vec<&str> = full.iter().filter(is_like).map(|node| &*node.host).collect();
+    let named = hosts[..hosts.len().min(HOSTS)].join(", ");
+    let more = match hosts.len().saturating_sub(HOSTS) {
+        0 => String::new(),
+        more => format!(" and {more} more hosts"),
+    };
+    let each = if hosts.len() > 1 { "each of " } else { "" };
+    let others = match full.len() - hosts.len() {
+        0 => String::new(),
+        1 => "; 1 other host has too many ranks, too".into(),
+        others => format!("; {others} other hosts have too many ranks, too"),
+    };
+    let (ranks, cpus) = (fullest.size(), fullest.cpus);
+    format!("on {each}{named}{more} {ranks} ranks share {cpus} processors{others}")
 }
 
 /// How far a row is from equal work: bytes where ranks moved different amounts, else time.

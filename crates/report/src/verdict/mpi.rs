@@ -103,18 +103,18 @@ fn is_told_not_to_sieve(run: &Run) -> bool {
 
 pub(super) fn hang(run: &Run) -> Option<Mark> {
     let job = run.run.job.as_ref()?;
-    let by_pmi2 = setting(job, "SLURM_MPI_TYPE").is_none_or(|kind| kind == "pmi2");
+    let by_pmix = setting(job, "SLURM_MPI_TYPE").is_some_and(|kind| kind.starts_with("pmix"));
     let hangs = matches!(library(job), Library::Mpich([4, 0, _]));
-    if !hangs || !by_pmi2 || job.launcher != "srun" || job.nodes.len() < 2 {
+    if !hangs || by_pmix || job.nodes.len() < 2 {
         return None;
     }
     remark(
         "mpi-hang",
         format!(
-            "{} by srun --mpi=pmi2 on several hosts may hang in MPI_Finalize; results are stored before",
+            "{} on several hosts may hang in MPI_Finalize; results are stored before, and the job ends 10 s later",
             job.mpi
         ),
-        "start it by its own mpiexec within the allocation (docs/mpi-io.md)",
+        "use another MPI, such as MPICH 4.1 or Open MPI (docs/mpi-io.md)",
     )
 }
 

@@ -564,3 +564,32 @@ fn with_fast(file_system: &str) -> Run {
     seen.fetched_bytes = Some(1 << 20);
     run
 }
+
+#[test]
+fn all_crowded_machines_are_named_or_counted() {
+    let node = |number: u32, ranks: u32, cpus| Node {
+        host: format!("n{number}"),
+        cpus,
+        ranks: vec![[10 * number, 10 * number + ranks - 1]],
+        ..Node::default()
+    };
+    for (nodes, expected) in [
+        (vec![node(1, 3, 2)], "on n1 3 ranks share 2 processors:"),
+        (vec![node(1, 3, 2), node(2, 3, 4), node(3, 3, 2)], "on each of n1, n3 3 ranks share 2"),
+        (
+            (1..8).map(|n| node(n, 3, 2)).collect(),
+            "on each of n1, n2, n3, n4 and 3 more hosts 3 ranks",
+        ),
+        (
+            vec![node(1, 4, 2), node(2, 3, 2)],
+            "on n1 4 ranks share 2 processors; 1 other host has too many ranks, too:",
+        ),
+    ] {
+        let mut run = listing1();
+        run.run.comm = "mpi".into();
+        run.run.evidence.crowded = true;
+        run.run.job = Some(Job { nodes, ..Default::default() });
+        let mark = marks(&run).into_iter().find(|mark| mark.code == "crowded").expect("a mark");
+        assert!(mark.seen.starts_with(expected), "{}", mark.seen);
+    }
+}

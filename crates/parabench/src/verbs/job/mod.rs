@@ -14,6 +14,7 @@ use crate::output;
 use crate::verbs::run::Run;
 use clap::Args;
 use jiff::SignedDuration;
+use model::escape;
 use scheduler::Scheduler;
 use script::Script;
 use std::path::{Path, PathBuf};
@@ -91,6 +92,7 @@ impl Job {
             output::check(file, "-o", HEAD)?;
         }
         let ranks = self.ranks()?;
+        self.check_words()?;
         let options = self.run_options()?;
         let warning = self.scheduler.warning(self.time);
         warning.into_iter().for_each(console::warning);
@@ -107,6 +109,16 @@ impl Job {
             }
         }
         Ok(Exit::Success)
+    }
+
+    /// What the script could not hold, or commands in it would take for an option.
+    fn check_words(&self) -> Result<()> {
+        let out = shown(&self.out)?;
+        is_name("--mpicc", &self.mpicc)?;
+        self.modules.iter().try_for_each(|name| is_name("--module", name))?;
+        let script = self.script.as_deref().map(shown).transpose()?;
+        let own = [&self.mpicc, &out].into_iter().chain(&self.modules).chain(&script);
+        own.chain(&self.options).try_for_each(|word| is_of_one_line(word))
     }
 
     fn ranks(&self) -> Result<u32> {
@@ -143,6 +155,7 @@ impl Job {
         }
         self.options.iter().try_for_each(|word| is_of_run(word))?;
         words.extend(self.options.iter().cloned());
+        words.iter().try_for_each(|word| is_of_one_line(word))?;
         let run = takes(&words)?;
         if self.resume && !run.sweep.is_asked_for() {
             return Err(Error::input("--resume: the job's run is no sweep")
@@ -178,6 +191,8 @@ impl Job {
 fn is_of_run(word: &str) -> Result<()> {
     let name = word.split('=').next().unwrap_or(word);
     match name {
+        "--" => Err(Error::input("--: expected options of parabench run, found a second --")
+            .help("leave it out: what follows the first one are options and parameters")),
         "--out" | "--resume" => {
             Err(Error::input(format!("{name}: the script gives the run its folder for results"))
                 .help(format!("give {name} to job: in front of --")))
@@ -186,10 +201,33 @@ fn is_of_run(word: &str) -> Result<()> {
     }
 }
 
-/// `parabench run` with these words and `--out`.
+/// A command of the script must not take it for an option.
+fn is_name(option: &str, word: &str) -> Result<()> {
+    let found = match word {
+        "" => "nothing",
+        _ if word.starts_with('-') => "what a command takes for an option",
+        _ => return Ok(()),
+    };
+    Err(Error::input(format!("{option}={word}: expected a name, found {found}")))
+}
+
+/// Batch systems read scripts line by line: a word must not begin one.
+fn is_of_one_line(word: &str) -> Result<()> {
+    match word.chars().any(char::is_control) {
+        true => Err(Error::input(format!(
+            "{}: expected no line ends and control characters in words of a script",
+            escape::line(word)
+        ))
+        .help("give files and folders other names; let the program read long texts from a file")),
+        false => Ok(()),
+    }
+}
+
+/// `parabench run` with these words and `--out`, in the order of the script.
 fn takes(words: &[String]) -> Result<Run> {
-    let first = ["parabench", "run", "--out", "results"].map(String::from);
-    match args::parse_again(&[&first, words].concat()) {
+    let first = ["parabench", "run"].map(String::from);
+    let last = ["--out", "results"].map(String::from);
+    match args::parse_again(&[&first, words, &last].concat()) {
         Ok(Verb::Run(run)) => Ok(*run),
         Ok(_) => Err(Error::input("expected options of parabench run after --")),
         Err(error) => {
@@ -204,8 +242,10 @@ fn takes(words: &[String]) -> Result<Run> {
 }
 
 fn shown(path: &Path) -> Result<String> {
-    let text = path.to_str().map(str::to_string);
-    text.ok_or_else(|| {
+    // A name that begins like an option is none where its folder stands before it.
+    let is_option = |text: &str| text.starts_with('-') && text != "-";
+    let named = |text: &str| if is_option(text) { format!("./{text}") } else { text.into() };
+    path.to_str().map(named).ok_or_else(|| {
         Error::input(format!("{}: expected a path in UTF-8 for a script", path.display()))
     })
 }

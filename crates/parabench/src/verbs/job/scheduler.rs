@@ -93,6 +93,10 @@ impl Scheduler {
                 "#PBS -l place=scatter".into(),
                 format!("#PBS -l walltime={}", ask.clock()),
                 "#PBS -j oe".into(),
+                // qsub passes no variables on by itself.
+                "# PATH of the shell that submits it, in which parabench is, and its other variables."
+                    .into(),
+                "#PBS -V".into(),
                 "# At the limit the ranks get SIGTERM, and SIGKILL after the site's kill_delay."
                     .into(),
             ],
@@ -168,10 +172,10 @@ impl Scheduler {
     pub(super) fn remark(self) -> &'static str {
         match self {
             Scheduler::Slurm => {
-                "If every rank says that it is alone: srun --mpi=pmix, or another of srun --mpi=list."
+                "If MPI cannot reach srun (\"each of them would be alone\"): srun --mpi=pmix, or another of srun --mpi=list."
             }
             Scheduler::Flux => {
-                "If every rank says that it is alone: flux run -o pmi=pmix, or what the site documents."
+                "If MPI cannot reach flux: flux run -o pmi=pmix, or what the site documents."
             }
             Scheduler::Pbs | Scheduler::Lsf => "The mpiexec has to be the one of the module.",
         }

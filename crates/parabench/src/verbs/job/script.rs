@@ -80,10 +80,20 @@ impl Script<'_> {
         ]
     }
 
+    /// The folder for the results, which the number of the job may follow.
+    fn out(&self) -> String {
+        let out = self.job.out.display().to_string();
+        let folder = if out.starts_with('-') { format!("./{out}") } else { out };
+        match folder.trim_end_matches('/') {
+            "" => folder,
+            trimmed => trimmed.into(),
+        }
+    }
+
     fn run(&self) -> Vec<String> {
         let scheduler = self.job.scheduler;
         let words: Vec<Cow<'_, str>> = self.options.iter().map(|word| quoted(word)).collect();
-        let out = self.job.out.display().to_string();
+        let out = self.out();
         let launcher = scheduler.launcher(&self.request());
         let mut lines = vec![
             "# The directory of the run is one that all nodes see: --dir D, or a new one here."

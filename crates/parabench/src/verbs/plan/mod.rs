@@ -29,6 +29,11 @@ pub struct Plan {
           value_parser = clap::value_parser!(u32).range(1..=MAX_RANKS))]
     ranks: u32,
 
+    /// Number of machines, on which the ranks are one after the other
+    #[arg(long, default_value_t = 1, value_name = "N",
+          value_parser = clap::value_parser!(u32).range(1..=MAX_RANKS))]
+    nodes: u32,
+
     /// Show the first N system calls of a rank
     #[arg(long, value_name = "N")]
     ops: Option<usize>,
@@ -53,13 +58,21 @@ impl Plan {
             ))
             .help("choose another --rank, or more ranks with -n"));
         }
+        if self.nodes > self.ranks {
+            let message = format!("--nodes {}: there are {} ranks", self.nodes, self.ranks);
+            return Err(
+                Error::input(message).help("a machine has a rank or more: more ranks with -n")
+            );
+        }
         let text = program::read(&self.program.program)?;
         let name = text.name.clone();
-        let ranks = Ranks { count: self.ranks, assumed: false, machines: Vec::new() };
+        let machines = self.machines();
+        let config = Config { machines: machines.clone(), ..Config::default() };
+        let ranks = Ranks { count: self.ranks, assumed: false, machines };
         let places = Places::named(&self.program)?;
         let mut compiled = compile::compile(text, &self.program, ranks, places, true);
         let (plan, found) = (compiled.plan.as_ref(), &mut compiled.diagnostics);
-        let rehearsal = rehearse(plan, found, &Config::default(), true)?;
+        let rehearsal = rehearse(plan, found, &config, true)?;
         compile::show(&compiled, &name);
         let plan = compile::plan(compiled, &name)?;
         let calls = match self.ops {
@@ -72,6 +85,16 @@ impl Plan {
         };
         console::print(&shown)?;
         Ok(Exit::Success)
+    }
+
+    /// The machine of each rank, as launchers fill them.
+    fn machines(&self) -> Vec<u32> {
+        match self.nodes {
+            1 => Vec::new(),
+            nodes => (0..u64::from(self.ranks))
+                .map(|rank| (rank * u64::from(nodes) / u64::from(self.ranks)) as u32)
+                .collect(),
+        }
     }
 
     /// The first calls, found by executing the plan on files in memory.

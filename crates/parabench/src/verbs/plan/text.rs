@@ -21,8 +21,7 @@ use std::ops::Range;
 const SHOWN: usize = 8;
 
 /// Said where the figures are not those of the whole program.
-const ENDED: &str =
-    "\nthe rehearsal ended before the program did: these are the figures up to there\n";
+const UP_TO_THERE: &str = "these are the figures up to there";
 
 /// Said where figures depend on time.
 const TIMED: &str = "\nhow often loops with a time limit iterate depends on the speed of the storage: these \
@@ -46,7 +45,12 @@ pub fn render(plan: &Plan, rehearsal: &Rehearsal, calls: Option<&Calls>) -> Stri
         section(&mut out, &format!("all {} ranks", plan.ranks), &all, plan);
     }
     if !rehearsal.complete {
-        out.push_str(ENDED);
+        let _ = match &rehearsal.failure {
+            Some(why) => {
+                writeln!(out, "\nthe program fails in its rehearsal, {why}: {UP_TO_THERE}")
+            }
+            None => writeln!(out, "\nthe rehearsal ended before the program did: {UP_TO_THERE}"),
+        };
     }
     if rehearsal.timed {
         out.push_str(TIMED);

@@ -67,19 +67,24 @@ impl Foreseen<'_> {
         let binding = grid::binding(run, &self.grid.dimensions, &self.grid.values_at(cell));
         let part = binding.members.of(self.machines);
         let machines: Vec<u32> = part.iter().map(|rank| self.machines[*rank as usize]).collect();
+        let config = run.for_rehearsal(&Directory::unopened(), machines.clone());
         let ranks = Ranks { count: machines.len() as u32, assumed: false, machines };
         let inside = run.directory.dir.as_ref().and_then(|dir| dir.to_str()).map(str::to_string);
         let places = Places { directory: inside, ..Places::named(&binding.program)? };
         let name = text.name.clone();
         let mut compiled = compile::compile(text, &binding.program, ranks, places, true);
         let mut rehearse = || {
-            let config = run.for_rehearsal(&Directory::unopened());
             let finds_files = run.directory.dir.is_some();
             rehearse(compiled.plan.as_ref(), &mut compiled.diagnostics, &config, finds_files)
         };
         let rehearsal = if cell == 0 { Some(rehearse()?) } else { None };
         if compiled.plan.is_none() || cell == 0 {
             compile::show(&compiled, &name);
+        }
+        if let Some(failure) = rehearsal.as_ref().and_then(|rehearsal| rehearsal.failure.as_ref()) {
+            console::warning(&format!(
+                "rehearsed with the ranks of the job, the program fails: {failure}"
+            ));
         }
         let plan = compile::plan(compiled, &name)?;
         only::check(&run.execution.only, &plan)?;

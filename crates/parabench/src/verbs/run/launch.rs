@@ -7,6 +7,7 @@ use super::command_line;
 use super::page::Page;
 use super::relay::Relay;
 use super::remains::{Job, Remains, VARIABLE};
+use super::unseen::{self, Before};
 use crate::args::ResultFormat;
 use crate::console;
 use crate::error::{Error, Result};
@@ -32,21 +33,39 @@ const PERIOD: Duration = Duration::from_millis(10);
 const LOOKS: u32 = 300;
 /// How often what a stopped job has printed is waited for: 1 s.
 const LAST_LOOKS: u32 = 100;
+/// How often a run whose launcher has ended is read until it is over: 3 s.
+const ENDS: u32 = 30;
+/// Between two of these.
+const END_PERIOD: Duration = Duration::from_millis(100);
+/// The outcome of a run that is not over.
+const UNDER_WAY: &str = "under way";
 /// Lines of the launcher that are kept to find out why it ended.
 const LINES: usize = 200;
 
 /// Starts the job and waits for it.
 pub fn launch(run: &Run) -> Result<Exit> {
+    // From here on: a job of which somebody asks to end before it starts ends, too.
+    let signals = signals(run)?;
+    let before = Before::look(run);
     let folder = tempdir()?;
     let remains = Remains::at(folder.path());
     remains.keep_command(&command_line::own());
     let mut command = command(run)?;
     command.env(VARIABLE, remains.path());
-    let end = supervise(command, run, &remains)?;
-    match remains.ended() {
-        Some(exit) => Ok(exit),
-        None => salvage(run, &remains, &end),
+    let end = supervise(command, run, &remains, signals)?;
+    match (remains.ended(), remains.job()?) {
+        (Some(exit), _) => Ok(exit),
+        (None, Some(job)) => salvage(run, &job, &end),
+        (None, None) => unseen::end(&before, &end.seen()),
     }
+}
+
+/// What is passed on to the job.
+fn signals(run: &Run) -> Result<Signals> {
+    let usual = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
+    let before_limit = (!run.execution.wait).then_some(SIGUSR1);
+    Signals::new(usual.iter().chain(&before_limit))
+        .map_err(|error| Error::failed(format!("cannot take signals: {error}")))
 }
 
 /// A folder of our own that goes with us.
@@ -122,10 +141,24 @@ struct End {
     status: ExitStatus,
     /// The last lines it wrote on standard error.
     lines: Vec<String>,
+    /// Ranks have written something.
+    by_ranks: bool,
     /// Signals that we passed on.
     signals: u32,
     /// The rank whose process was seen to end before all others.
     first: Option<usize>,
+}
+
+impl End {
+    fn seen(&self) -> unseen::Launcher {
+        unseen::Launcher {
+            told: told(self),
+            code: self.status.code(),
+            interrupted: self.signals > 0,
+            heard_ranks: self.by_ranks,
+            advice: advice(&self.lines),
+        }
+    }
 }
 
 /// Looks after the ranks' processes as soon as rank 0 has told them.
@@ -160,25 +193,26 @@ impl Lookout {
 }
 
 /// Waits for the launcher and passes on what we are told.
-fn supervise(mut command: Command, run: &Run, remains: &Remains) -> Result<End> {
+fn supervise(
+    mut command: Command,
+    run: &Run,
+    remains: &Remains,
+    mut signals: Signals,
+) -> Result<End> {
     let name = command.get_program().to_string_lossy().into_owned();
     let stdin =
         if run.program.program.as_os_str() == "-" { Stdio::inherit() } else { Stdio::null() };
     command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
     let relay = Relay::new(&mut command, run.results.quiet);
-    let usual = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
-    let before_limit = (!run.execution.wait).then_some(SIGUSR1);
-    let mut signals = Signals::new(usual.iter().chain(&before_limit))
-        .map_err(|error| Error::failed(format!("cannot take signals: {error}")))?;
     let mut launched = Launched::start(command).map_err(|error| {
         Error::input(format!("cannot start the launcher {name}: {error}"))
             .help("name another one: --launcher \"srun -n {ranks}\"")
     })?;
-    let lines = Arc::new(Mutex::new(Vec::new()));
+    let said = Arc::new(Mutex::new(Said::default()));
     let child = &mut launched.child;
     let readers = [
-        child.stdout.take().map(|stream| pass_through(stream, Stream::Out, &lines, &relay)),
-        child.stderr.take().map(|stream| pass_through(stream, Stream::Err, &lines, &relay)),
+        child.stdout.take().map(|stream| pass_through(stream, Stream::Out, &said, &relay)),
+        child.stderr.take().map(|stream| pass_through(stream, Stream::Err, &said, &relay)),
     ];
     let (mut passed, mut lookout) = (0, Lookout::default());
     let status = loop {
@@ -206,8 +240,20 @@ fn supervise(mut command: Command, run: &Run, remains: &Remains) -> Result<End> 
         std::thread::sleep(PERIOD);
     }
     relay.clear();
-    let lines = lines.lock().map(|lines| lines.clone()).unwrap_or_default();
-    Ok(End { status, lines, signals: passed, first: lookout.first() })
+    // One that ended the launcher before we had passed it on.
+    passed += signals.pending().count() as u32;
+    let Said { lines, by_ranks } =
+        said.lock().map(|mut said| std::mem::take(&mut *said)).unwrap_or_default();
+    Ok(End { status, lines, by_ranks, signals: passed, first: lookout.first() })
+}
+
+/// What came from the job.
+#[derive(Default)]
+struct Said {
+    /// The last lines of the launcher, and what ranks wrote on standard error.
+    lines: Vec<String>,
+    /// Ranks have written something.
+    by_ranks: bool,
 }
 
 /// Where lines of the ranks go.
@@ -223,10 +269,10 @@ enum Stream {
 fn pass_through(
     from: impl Read + Send + 'static,
     stream: Stream,
-    lines: &Arc<Mutex<Vec<String>>>,
+    said: &Arc<Mutex<Said>>,
     relay: &Relay,
 ) -> std::thread::JoinHandle<()> {
-    let (lines, relay) = (Arc::clone(lines), relay.clone());
+    let (said, relay) = (Arc::clone(said), relay.clone());
     std::thread::spawn(move || {
         let mut from = BufReader::new(from);
         let mut line = Vec::new();
@@ -241,17 +287,22 @@ fn pass_through(
                 _ => std::io::stderr().write_all(&line),
             });
             line.clear();
-            if stream == Stream::Out && !is_launchers(&text) {
-                continue;
-            }
-            if let Ok(mut lines) = lines.lock() {
-                lines.push(text);
-                let extra = lines.len().saturating_sub(LINES);
-                lines.drain(..extra);
+            let is_of_ranks = stream == Stream::Out && !is_launchers(&text);
+            let Ok(mut said) = said.lock() else { continue };
+            said.by_ranks |= is_of_ranks && !text.is_empty() || is_ours(&text);
+            if !is_of_ranks {
+                said.lines.push(text);
+                let extra = said.lines.len().saturating_sub(LINES);
+                said.lines.drain(..extra);
             }
         }
         let _ = std::io::stdout().flush();
     })
+}
+
+/// A line that this program begins so, on standard error too.
+fn is_ours(line: &str) -> bool {
+    ["error: ", "warning: ", "note: ", "rank "].iter().any(|start| line.starts_with(start))
 }
 
 /// MPICH tells on standard output how a job ended.
@@ -269,22 +320,14 @@ fn is_launchers(line: &str) -> bool {
 
 /// The job ended without rank 0's last word: merges what the ranks left, prints it with the
 /// reason, and tidies up.
-fn salvage(run: &Run, remains: &Remains, end: &End) -> Result<Exit> {
-    let Some(job) = remains.job()? else {
-        if end.status.code() == Some(i32::from(Exit::Input.code())) {
-            // The ranks have said what is wrong.
-            return Ok(Exit::Input);
-        }
-        return Err(Error::failed(format!("the ranks never started: the launcher {}", told(end)))
-            .help(advice(&end.lines)));
-    };
-    let mut left = results::read(&job.results)?;
+fn salvage(run: &Run, job: &Job, end: &End) -> Result<Exit> {
+    let mut left = when_over(&job.results)?;
     let header = &mut left.run.run;
     // A rank that could say that it ended knows better than the launcher.
     let knows = |error: &RankError| error.message == mpi::leaving::CALLED_EXIT;
     let killed = match header.rank_errors.iter().any(knows) {
         true => None,
-        false => reason(end, &job),
+        false => reason(end, job),
     };
     header.evidence.notes.push(format!("the job was cut off: its launcher {}", told(end)));
     header.rank_errors.extend(killed);
@@ -292,17 +335,34 @@ fn salvage(run: &Run, remains: &Remains, end: &End) -> Result<Exit> {
     let exit = if end.signals > 0 { Exit::Interrupted } else { Exit::Failed };
     header.exit_code = exit.code();
     let stored = left.finish();
+    let exit = if tidy_up(job) { exit } else { exit.and(Exit::Failed) };
+    if let Ok(false) = stored {
+        // Where the records lie has changed, and what is to be removed.
+        left = results::read(&job.results)?;
+    }
     let shown = match run.results.quiet && run.results.format == ResultFormat::Table {
         true => Ok(()),
         false => present::print(&left.run, run.results.format),
     };
-    let exit = if tidy_up(&job) { exit } else { exit.and(Exit::Failed) };
     let end = stored.map(drop).and(shown).map(|()| exit).map_err(Stopped::After);
     let end = match Page::left(run, &job.results) {
         Some(page) => page.finish(end),
         None => end,
     };
     end.map_err(Stopped::into_error)
+}
+
+/// The run of a job whose launcher has ended. Its ranks may take a little longer.
+fn when_over(results: &Path) -> Result<results::Stored> {
+    let mut left = results::read(results)?;
+    for _ in 0..ENDS {
+        if left.run.run.outcome != UNDER_WAY {
+            break;
+        }
+        std::thread::sleep(END_PERIOD);
+        left = results::read(results)?;
+    }
+    Ok(left)
 }
 
 /// What to do about a launcher that has started nothing, from what it says.
@@ -402,7 +462,8 @@ mod tests {
 
     fn end(lines: &[&str]) -> End {
         let lines = lines.iter().map(|line| line.to_string()).collect();
-        End { status: ExitStatus::from_raw(9), lines, signals: 0, first: None }
+        let status = ExitStatus::from_raw(9);
+        End { status, lines, by_ranks: false, signals: 0, first: None }
     }
 
     #[test]

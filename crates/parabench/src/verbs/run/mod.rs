@@ -7,6 +7,7 @@
 //! Ranks are forked, simulated, or the processes of an MPI job ([`team`]); the way is the same, that
 //! of a sweep ([`walk`]) of one cell or many ([`cells`]). [`launch`] only starts such a job.
 
+mod agree;
 mod args;
 mod cells;
 mod command;
@@ -33,7 +34,9 @@ mod roll_call;
 mod shift;
 mod sweep;
 mod team;
+mod trouble;
 mod unheeded;
+mod unseen;
 mod verdict;
 mod walk;
 
@@ -87,7 +90,7 @@ impl Run {
         if let Err(why) = limits::check_memory() {
             let error = Error::input(why).help("raise the limit in this shell");
             return match job.filter(|_| !simulated) {
-                Some(job) => Ok(team::give_up(job.rank, team::is_first_of_machine(), error)),
+                Some(job) => Ok(trouble::give_up(job.rank, trouble::is_first_of_machine(), error)),
                 None => Err(error),
             };
         }
@@ -295,8 +298,8 @@ impl Run {
         let part = binding.members.of(all);
         let machines: Vec<u32> = part.iter().map(|rank| all[*rank as usize]).collect();
         let count = if team.is_some() { machines.len() as u32 } else { binding.ranks };
+        let config = self.for_rehearsal(directory, machines.clone());
         let ranks = Ranks { count, assumed: false, machines };
-        let config = self.for_rehearsal(directory);
         // The null back-end takes them without MPI.
         let mpi = team.is_some() || self.execution.backend == BackendKind::Null;
         let places = directory.places(self)?;
@@ -353,10 +356,10 @@ impl Run {
         Ok(Vec::new())
     }
 
-    /// How the program is rehearsed.
-    fn for_rehearsal(&self, directory: &Directory) -> Config {
+    /// How the program is rehearsed. `machines`: of each rank.
+    fn for_rehearsal(&self, directory: &Directory, machines: Vec<u32>) -> Config {
         let directory = directory.path().map(Into::into).unwrap_or_default();
-        Config { directory, settings: self.settings(), ..Config::default() }
+        Config { directory, settings: self.settings(), machines, ..Config::default() }
     }
 
     /// Files that the program has not made may be there; the null back-end finds all.
@@ -422,6 +425,7 @@ impl Run {
             directories: directory.further().identities(),
             confined: confinement.confined,
             events: self.results.events.map(|kept| events(rehearsal, kept, nodes)),
+            machines: Vec::new(),
             forecasts: rehearsal.forecasts(),
             records: folder.map_or(Records::Memory, Folder::records),
             wait_for_signal: self.execution.wait,

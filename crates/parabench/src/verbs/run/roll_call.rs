@@ -12,7 +12,8 @@
 //! time is over ([`mpi::limit`]).
 
 use super::command::Command;
-use super::team::{broken, give_up, of_all};
+use super::team::{broken, of_all};
+use super::trouble::give_up;
 use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;

@@ -10,22 +10,21 @@
 //! Every process hears of every end, also of one before the start, and all leave with the
 //! same exit code: nobody waits for somebody who has gone.
 
+use super::agree;
 use super::gather::gather;
 use super::members::Members;
 use super::nodes::{self, Nodes};
 use super::roll_call;
-use crate::console;
+use super::trouble::{give_up, is_first_of_machine};
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use engine::comm::Progress;
-use engine::config::{BackendKind, Config, Records};
-use engine::host;
+use engine::config::{Config, Records};
 use engine::own_folder::OwnFolder;
 use engine::record::{Collected, Link, RankRecord, collect, collect_over, read_path};
 use engine::supervise::Outcome;
 use model::Plan;
 use model::run::Job;
-use mpi::launcher;
 use mpi::world::Reduce;
 use mpi::{RankOutcome, World};
 use serde::{Deserialize, Serialize};
@@ -66,12 +65,6 @@ pub struct Led {
     /// The folder with records of other machines.
     pub hidden: Option<OwnFolder>,
 }
-
-/// How long the others leave it to rank 0 to say why there is no MPI.
-const FIRST_WORDS: Duration = Duration::from_secs(1);
-
-/// What a process has said reaches the launcher's terminal in this time; when the job ends, no more.
-const FORWARDED: Duration = Duration::from_millis(300);
 
 /// How long the others leave rank 0 to store what is left, when some of them are gone.
 const LAST_WORDS: Duration = Duration::from_secs(20);
@@ -223,7 +216,8 @@ impl Team {
         }
         // Communicators of parts go with MPI.
         self.parts.take();
-        Rc::into_inner(self.world).map_or(Ok(()), World::finalize).map_err(broken)
+        let end = |world: World| world.leave(exit.code());
+        Rc::into_inner(self.world).map_or(Ok(()), end).map_err(broken)
     }
 
     fn tell(&self, message: &Message) -> Result<()> {
@@ -241,8 +235,8 @@ impl Team {
         results: Option<&Path>,
         on_progress: &mut dyn FnMut(&Progress),
     ) -> Result<(Outcome, Merged, Option<OwnFolder>)> {
-        let plan = agree_on_plan(world, plan)?;
-        agree_on_directories(world, config, self.job())?;
+        let plan = agree::on_plan(world, plan)?;
+        agree::on_directories(world, config)?;
         let mut config = config.clone();
         let shelf = Shelf::find(world, &mut config.records)?;
         let config = &config;
@@ -293,53 +287,6 @@ fn merge_files(world: &World, config: &Config, plan: &Plan) -> Option<Collected>
     let paths = (0..world.size).filter_map(|rank| config.records.path(rank));
     let records: Vec<RankRecord> = paths.filter_map(|path| read_path(&path).ok()).collect();
     Some(collect(&records, plan))
-}
-
-/// All ranks have the plan of rank 0, or none starts.
-fn agree_on_plan<'p>(world: &World, plan: Option<&'p Plan>) -> Result<&'p Plan> {
-    let own = if plan.is_some() { i64::MAX } else { i64::from(world.rank) };
-    match (world.reduce(world.all, [own], Reduce::Min).map_err(broken)?[0], plan) {
-        (i64::MAX, Some(plan)) => Ok(plan),
-        (rank, _) => {
-            Err(Error::input(format!("rank {rank} cannot read the plan that rank 0 has made"))
-                .help("start the same version of parabench on all machines"))
-        }
-    }
-}
-
-/// All ranks see the directories that rank 0 has marked, or none starts.
-fn agree_on_directories(world: &World, config: &Config, job: Option<&Job>) -> Result<()> {
-    let run = std::iter::once((&*config.directory, "--dir"));
-    let further = config.directories.iter().map(|(path, _)| (&**path, "--mount"));
-    run.chain(further).try_for_each(|(path, option)| agree_on(world, config, job, (path, option)))
-}
-
-/// `job`: known to rank 0, which says what is wrong.
-fn agree_on(
-    world: &World,
-    config: &Config,
-    job: Option<&Job>,
-    (path, option): (&Path, &str),
-) -> Result<()> {
-    let marker = path.join(engine::backend::MARKER);
-    let misses = config.backend == BackendKind::Posix && !marker.is_file();
-    let own = if misses { i64::from(world.rank) } else { i64::MAX };
-    let first = world.reduce(world.all, [own], Reduce::Min).map_err(broken)?[0];
-    if first == i64::MAX {
-        return Ok(());
-    }
-    let mut missing = vec![0; world.nodes as usize];
-    missing[world.node as usize] = i64::from(misses);
-    world.reduce_all(world.all, &mut missing, Reduce::Max).map_err(broken)?;
-    let nodes = job.map(|job| &job.nodes[..]).unwrap_or_default().iter().zip(&missing);
-    let hosts: Vec<&str> =
-        nodes.filter(|(_, misses)| **misses > 0).map(|(node, _)| &*node.host).collect();
-    let path = path.display();
-    Err(Error::input(format!(
-        "rank {first} does not see the run directory {path} that rank 0 uses: it is missing on {}",
-        hosts.join(", ")
-    ))
-    .help(format!("choose a directory that all machines share with {option}")))
 }
 
 /// A number of each rank, by rank.
@@ -434,32 +381,6 @@ impl Link for Line<'_> {
         self.0.broadcast(&mut bytes).map_err(|error| error.to_string())?;
         Ok(bytes)
     }
-}
-
-/// This process cannot join its job, which is told: of each machine once, with its name, by the one that `speaks`
-/// for it. The others wait for it in MPI_Init, so the launcher is asked to end them.
-pub fn give_up(rank: u32, speaks: bool, error: Error) -> Exit {
-    let message = format!("{}: {}", host::machine().name, error.message);
-    let error = Error { message, ..error };
-    // A launcher may end rank 0 as soon as another process is gone: it speaks first.
-    if rank > 0 {
-        std::thread::sleep(FIRST_WORDS);
-    }
-    if rank == 0 || speaks {
-        console::error(&error);
-    }
-    // Those that say nothing, too: they would end the job while others' words are on their way.
-    std::thread::sleep(FORWARDED);
-    launcher::end_job(error.exit.code());
-    error.exit
-}
-
-/// The launcher says that this is the first process of its machine. Machines differ in what is
-/// installed; the processes of one do not.
-pub fn is_first_of_machine() -> bool {
-    const LOCAL_RANKS: [&str; 3] =
-        ["OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"];
-    LOCAL_RANKS.iter().any(|name| std::env::var(name).is_ok_and(|rank| rank == "0"))
 }
 
 /// MPI cannot be used at all.

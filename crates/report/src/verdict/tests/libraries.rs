@@ -50,6 +50,8 @@ fn what_libraries_do_to_files_is_marked() {
     let job = hangs.run.job.as_mut().unwrap();
     (job.launcher, job.nodes) = ("srun".into(), vec![Node::default(); 2]);
     assert!(codes(&hangs).contains(&"mpi-hang".to_string()));
+    hangs.run.job.as_mut().unwrap().launcher = "mpiexec".into();
+    assert!(codes(&hangs).contains(&"mpi-hang".to_string()));
     hangs.run.job.as_mut().unwrap().settings = vec!["SLURM_MPI_TYPE=pmix".into()];
     assert!(!codes(&hangs).contains(&"mpi-hang".to_string()));
 }

@@ -1,0 +1,155 @@
+//! What all ranks of an MPI job have to have alike before they start: the plan, the directories. If one has
+//! not, none starts, and rank 0 says on which machines what is wrong.
+
+use super::team::broken;
+use crate::error::{Error, Result};
+use engine::backend::MARKER;
+use engine::config::{BackendKind, Config};
+use engine::directory::{Identity, find_same};
+use engine::host;
+use model::Plan;
+use mpi::World;
+use mpi::world::Reduce;
+use rustix::fs::Access;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+/// Between the name of a machine and what is wrong there.
+const PARTING: char = '\n';
+/// Machines that are named in a sentence.
+const NAMED: usize = 8;
+/// The way a fault begins that is none of sight.
+const UNWRITABLE: &str = "it cannot be written";
+
+/// All ranks have the plan of rank 0, or none starts.
+pub(super) fn on_plan<'p>(world: &World, plan: Option<&'p Plan>) -> Result<&'p Plan> {
+    let own = if plan.is_some() { i64::MAX } else { i64::from(world.rank) };
+    match (world.reduce(world.all, [own], Reduce::Min).map_err(broken)?[0], plan) {
+        (i64::MAX, Some(plan)) => Ok(plan),
+        (rank, _) => {
+            Err(Error::input(format!("rank {rank} cannot read the plan that rank 0 has made"))
+                .help("start the same version of parabench on all machines"))
+        }
+    }
+}
+
+/// All ranks see the directories that rank 0 has marked, or none starts.
+pub(super) fn on_directories(world: &World, config: &Config) -> Result<()> {
+    if config.backend != BackendKind::Posix {
+        return Ok(());
+    }
+    let run = std::iter::once((&*config.directory, config.identity.as_ref(), "--dir"));
+    let further = config.directories.iter();
+    let further = further.map(|(path, identity)| (&**path, Some(identity), "--mount"));
+    run.chain(further).try_for_each(|(path, identity, option)| {
+        let fault = fault(path, identity, world.nodes > 1);
+        on_directory(world, path, option, fault)
+    })
+}
+
+/// `own`: what is wrong with it, seen from this rank.
+fn on_directory(world: &World, path: &Path, option: &str, own: Option<String>) -> Result<()> {
+    let mut firsts = vec![i64::MAX; world.nodes as usize];
+    if own.is_some() {
+        firsts[world.node as usize] = world.rank.into();
+    }
+    world.reduce_all(world.all, &mut firsts, Reduce::Min).map_err(broken)?;
+    let ranks = firsts.iter().filter(|rank| **rank < i64::MAX).map(|rank| *rank as u32);
+    let Some(first) = ranks.clone().min() else { return Ok(()) };
+    let own = format!("{}{PARTING}{}", host::machine().name, own.unwrap_or_default());
+    let mut told = Vec::new();
+    for rank in ranks {
+        match (world.rank, rank) {
+            (0, 0) => told.push(own.clone()),
+            (0, _) => {
+                let bytes = world.receive(rank).map_err(broken)?;
+                told.push(String::from_utf8_lossy(&bytes).into_owned());
+            }
+            (this, _) if this == rank => world.send(0, own.as_bytes()).map_err(broken)?,
+            _ => {}
+        }
+    }
+    let path = path.display();
+    let cannot = match told.iter().all(|one| one.contains(UNWRITABLE)) {
+        true => "cannot write to",
+        false => "does not see",
+    };
+    let faults = faults(&told);
+    Err(Error::input(format!(
+        "rank {first} {cannot} the run directory {path} that rank 0 uses: {faults}"
+    ))
+    .help(format!("choose a directory that all machines share with {option}")))
+}
+
+/// What is wrong with the directory here; `None`: nothing.
+fn fault(path: &Path, identity: Option<&Identity>, far: bool) -> Option<String> {
+    let found = match identity {
+        Some(identity) => find_same(path, identity, far).map(|found| found.is_some()),
+        None => path.join(MARKER).metadata().map(|facts| facts.is_file()),
+    };
+    match found {
+        Ok(true) => {
+            let access = rustix::fs::access(path, Access::WRITE_OK | Access::EXEC_OK);
+            access.err().map(|errno| format!("{UNWRITABLE} ({})", io::Error::from(errno)))
+        }
+        Ok(false) => {
+            let file_system = host::storage(path).file_system;
+            Some(format!("it is another directory ({file_system})"))
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => Some("it is missing".into()),
+        Err(error) => Some(format!("it cannot be entered ({error})")),
+    }
+}
+
+/// "it is missing on a, b; it is another directory (tmpfs) on c"
+fn faults(told: &[String]) -> String {
+    let mut all: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (host, fault) in told.iter().filter_map(|one| one.split_once(PARTING)) {
+        match all.iter_mut().find(|(known, _)| *known == fault) {
+            Some((_, hosts)) => hosts.push(host),
+            None => all.push((fault, vec![host])),
+        }
+    }
+    let all: Vec<String> =
+        all.iter().map(|(fault, hosts)| format!("{fault} on {}", list(hosts))).collect();
+    all.join("; ")
+}
+
+/// The first of them, and how many more there are.
+pub(super) fn list(hosts: &[&str]) -> String {
+    let named = hosts[..hosts.len().min(NAMED)].join(", ");
+    match hosts.len().saturating_sub(NAMED) {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn machines_with_the_same_fault_are_named_together() {
+        let told = ["a\nit is missing", "b\nit is another directory (tmpfs)", "c\nit is missing"];
+        let expected = "it is missing on a, c; it is another directory (tmpfs) on b";
+        assert_eq!(faults(&told.map(String::from)), expected);
+        assert_eq!(list(&["n"; 10]), "n, n, n, n, n, n, n, n and 2 more");
+    }
+
+    #[test]
+    fn another_directory_is_none_that_is_missing() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().canonicalize().unwrap();
+        let fault = |path: &Path, marker: &str| {
+            let identity = Identity { marker: marker.into(), ..Identity::default() };
+            fault(path, Some(&identity), true)
+        };
+        assert_eq!(fault(&path.join("none"), "x").as_deref(), Some("it is missing"));
+        let other = fault(&path, "x").unwrap();
+        assert!(other.starts_with("it is another directory ("), "{other}");
+        let text = r#"{"tool":"parabench","version":"0","created":"","forced":false,"id":"x"}"#;
+        std::fs::write(path.join(MARKER), text).unwrap();
+        assert_eq!(fault(&path, "x"), None);
+        assert_eq!(fault(&path, "y"), Some(other), "the marker is that of another run");
+    }
+}
