@@ -15,6 +15,15 @@ pub const RENAME_NOREPLACE: u64 = 1;
 /// The same of one by which two names change places.
 pub const RENAME_EXCHANGE: u64 = 2;
 
+/// How a rename deals with what is there, as a word of the language; `None`: it replaces that.
+pub fn rename_word(requested_bytes: u64) -> Option<&'static str> {
+    match requested_bytes {
+        RENAME_NOREPLACE => Some("noreplace"),
+        RENAME_EXCHANGE => Some("exchange"),
+        _ => None,
+    }
+}
+
 /// The operation failed with an errno that the program did not expect.
 pub const FLAG_FAILED: u8 = 1;
 /// The operation moved fewer bytes than requested because the file ended.

@@ -13,7 +13,7 @@ use crate::rules::Rules;
 use crate::sort::Traced;
 use crate::table;
 use crate::{Imported, Which};
-use model::event::NO_ID;
+use model::event::{NO_ID, rename_word};
 use model::{Op, errno, escape, units};
 use std::fmt::Write;
 use std::io::{self, BufRead, BufReader, Read};
@@ -170,7 +170,10 @@ fn shown_event(traced: &Traced, told: &Told) -> String {
         let name = if told.root.is_empty() { name.to_vec() } else { [root, b"/", name].concat() };
         let _ = write!(text, " {}", escape::line(&String::from_utf8_lossy(&name)));
     }
-    if event.requested_bytes > 0 || event.offset_bytes > 0 {
+    if event.op == Op::Rename as u8 {
+        let how = rename_word(event.requested_bytes);
+        text.extend(how.map(|how| format!(", \"{how}\"")));
+    } else if event.requested_bytes > 0 || event.offset_bytes > 0 {
         let (offset, done, asked) = (event.offset_bytes, event.done_bytes, event.requested_bytes);
         let _ = write!(text, ", offset {offset}, {done} of {asked} bytes");
     }

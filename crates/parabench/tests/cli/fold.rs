@@ -19,7 +19,7 @@ pub fn folded(scene: &Scene, run: &str) -> String {
 }
 
 /// The text without its comment; files of lists are called after their programs.
-fn statements(text: &str) -> String {
+pub fn statements(text: &str) -> String {
     let lines = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
     lines.map(|line| line.replace("list(\"s.data\"", "list(\"r.data\"") + "\n").collect()
 }
@@ -65,94 +65,6 @@ const NOT: [(&str, &str); 2] = [
     ("programs/staging", "it uses directories that only the command line grants"),
     ("examples/applications/tasks", "ranks that race for a lock have no order but that of time"),
 ];
-
-/// Ranks that are named one by one: the program says for how many it is, and how it is run.
-#[test]
-fn a_program_that_names_ranks_says_how_many() {
-    let text = "$n = [1k, 5k, 70k]; $h = [3, 1, 2];\n\
-        repeat $i $h[$$rank] write(\"f-$$rank-$i\", $n[$$rank]);\nbarrier;\n\
-        read(\"f-\" + ($$rank + 1) % 3 + \"-0\", $n[($$rank + 1) % 3]);\nread(\"old\", 1k);\n";
-    let scene = Scene::new().file("x.ppl", text);
-    scene.parabench("run x.ppl -n 3 --prepare --events --quiet --out r").exits(0);
-    scene.parabench("fold r -o app.ppl").exits(0).err_has("without loss");
-    let folded = scene.text("app.ppl");
-    assert!(folded.contains("# Run it: parabench run app.ppl -n 3 --prepare\n"), "{folded}");
-    assert!(folded.contains("\nassert($$size == 3, "), "{folded}");
-    scene.parabench("check app.ppl").exits(0).err_has("nothing wrong");
-    scene.parabench("run app.ppl -n 3 --prepare").exits(0);
-    scene.parabench("run app.ppl -n 2 --prepare").exits(2).err_has("run it with -n 3");
-    let one = Scene::new().file("x.ppl", "write(\"a\", 1k);\n");
-    one.parabench("run x.ppl --events --quiet --out r").exits(0);
-    let folded = one.parabench("fold r").exits(0);
-    let folded = folded.out_has("# Run it: parabench run FILE\n");
-    assert!(!folded.out.contains("assert"), "{}", folded.out);
-}
-
-/// Who hands over in each iteration of a loop in a label does so in all of them, the first and the last too.
-#[test]
-fn hand_overs_at_the_ends_of_labels_stay_in_their_loops() {
-    let program = "if ($$rank % 2 == 0) {
-            time[\"produce\"] repeat $i 20 { write(\"q-$$rank-$i\", 64k); signal(\"made\", to=$$rank + 1); }
-        } else {
-            $r = $$rank - 1;
-            time[\"consume\"] repeat $i 20 { wait(\"made\"); read(\"q-$r-$i\", 64k); delete(\"q-$r-$i\"); }
-        }";
-    let scene = ran(program, "-n 4");
-    let text = folded(&scene, "r");
-    assert!(text.contains("param $count = 20;"), "{text}");
-    assert_eq!(text.matches("write(").count() + text.matches("read(").count(), 2, "{text}");
-}
-
-/// Words and parts of files are those of the program whose run is folded: events do not hold them.
-#[test]
-fn words_of_the_program_are_kept() {
-    let lines = [
-        "flock($f, \"exclusive\", \"try\");",
-        "flock($f, \"unlock\");",
-        "fallocate($f, 4k, 16k, \"punch\");",
-        "fadvise($f, 0, 0, \"dontneed\");",
-        "copy(\"a\", \"b\", 16k, 32k, 8k);",
-        "copy(\"a\", \"c\", 20k);",
-        "copy(\"a\", \"d\");",
-    ];
-    let program = format!(
-        "write(\"a\", 64k); write(\"b\", 1k); $f = fopen(\"a\", \"r+\"); {}",
-        lines.join(" ")
-    );
-    let scene = ran(&program, "-n 1");
-    let text = folded(&scene, "r").replace("$file", "$f");
-    for line in lines {
-        assert!(text.contains(line), "{line}:\n{text}");
-    }
-    let said = scene.parabench("fold r").exits(0).err.clone();
-    assert!(!said.contains("words"), "{said}");
-}
-
-/// Events do not tell how an operation was made, only what it did: who measures with the program is told.
-#[test]
-fn options_that_events_do_not_hold_are_named() {
-    let program = "with (direct=true, expect=\"ENOENT\") { write(\"a\", 64k); stat(\"b\"); }
-         with (transfer=4k, direct=true) read(\"a\");";
-    let text = folded(&ran(program, "-n 1"), "r");
-    assert!(
-        text.contains(
-            "# Without these options of the program, which events do not tell: direct, transfer.\n"
-        ),
-        "{text}"
-    );
-    let text = folded(&ran("with (expect=\"ENOENT\") stat(\"b\");", "-n 1"), "r");
-    assert!(!text.contains("options"), "{text}");
-}
-
-#[test]
-fn of_a_long_command_the_head_has_the_beginning() {
-    let scene = Scene::new();
-    let script = format!(": {}; echo a > f", "word ".repeat(100));
-    scene.call("record --under . -o r -- sh -c").word(&script).run().exits(0);
-    let folded = scene.parabench("fold r").exits(0);
-    let longest = folded.out.lines().map(|line| line.chars().count()).max();
-    assert!(longest < Some(200) && folded.out.contains("word word"), "{}", folded.out);
-}
 
 #[test]
 fn every_program_is_folded_or_named_with_a_reason() {
@@ -376,91 +288,6 @@ fn irregular_numbers_stand_in_lists() {
         assert!(text.contains(part), "{part} in\n{text}");
     }
     assert!(text.lines().count() <= 30, "{text}");
-}
-
-/// Operations that follow no rule, of two phases.
-const IRREGULAR: &str = "$f = fopen(\"secret-data\", \"w\");
-    time[\"first\"] repeat $i 300 fwrite($f, rand(1, 9000), perm($i, 300) * 16k);
-    time[\"second\"] repeat $i 200 with (expect=\"ENOENT\") stat(\"secret-\" + [\"x\", \"y\", \"z\"][rand(0, 2)] + \"q\");
-    fclose($f);";
-
-#[test]
-fn long_lists_stand_beside_the_program() {
-    let scene = ran(IRREGULAR, "-n 2");
-    let done = scene.parabench("fold r -o app.ppl").exits(0);
-    done.err_has("lists in app.data, without loss");
-    let (text, data) = (scene.text("app.ppl"), scene.text("app.data"));
-    assert!(text.lines().count() < 30 && text.contains(" = list(\"app.data\", \"sizes"), "{text}");
-    assert!(data.starts_with("# Folded from x.ppl") && data.contains("\n[sizes"), "{data}");
-    for line in [
-        "check app.ppl",
-        "fmt --check app.ppl",
-        "plan app.ppl -n 2",
-        "prepare app.ppl -n 2 --dir d --dry-run",
-    ] {
-        scene.parabench(line).exits(0);
-    }
-    // In the run of the replay they are part of the program; it folds to the same.
-    let run = "run app.ppl -n 2 --backend mem --events --out s";
-    scene.parabench(run).exits(0);
-    scene.parabench("fidelity r s").exits(0).out_has("does what r did");
-    scene.parabench("run app.ppl -n 2 --against-trace r --dir again").exits(0);
-    scene.parabench("fold s -o app.ppl --force").exits(0);
-    assert_eq!(
-        (statements(&scene.text("app.ppl")), statements(&scene.text("app.data"))),
-        (statements(&text), statements(&data))
-    );
-    // Who prints the program has all of it.
-    let printed = scene.parabench("fold r").exits(0);
-    assert!(
-        printed.out.contains("$sizes = [") && !printed.out.contains("list("),
-        "{}",
-        printed.out
-    );
-    let scene = scene.file("printed.ppl", &printed.out);
-    scene.parabench("run printed.ppl -n 2 --backend mem").exits(0);
-}
-
-#[test]
-fn files_of_lists_are_treated_like_the_program() {
-    let scene = ran(IRREGULAR, "");
-    scene.parabench("fold r -o app.ppl").exits(0);
-    let line = |text: &str, words: &str| {
-        text.lines().position(|line| line.contains(words)).map(|at| at + 1)
-    };
-    let reads = line(&scene.text("app.ppl"), "fwrite(").expect("a line");
-    for line in
-        [format!("fold r --explain {reads}"), format!("fold r -o app.ppl --explain {reads}")]
-    {
-        scene.parabench(&line).exits(0).out_has("fwrite \"secret-data\"").out_has("and 280 more");
-    }
-    let explained = scene.parabench("fold r -o app.ppl --explain app.data:9").exits(0);
-    explained.out_has(&format!("line {reads}: "));
-    scene.parabench("fold r -o app.ppl --explain app.data:99999").exits(2).err_has("app.data has");
-    // Somebody may have changed them.
-    std::fs::remove_file(scene.path("app.ppl")).expect("it is there");
-    scene.parabench("fold r -o app.ppl").exits(2).err_has("app.data").err_has("--force");
-    scene.parabench("replay r -o app.ppl").exits(2).err_has("app.data").err_has("--force");
-    let mine = scene.file("app.data", "1\n").file("regular.ppl", "repeat $i 9 write(\"a-$i\", 1);");
-    mine.parabench("fold r -o app.ppl --force").exits(2).err_has("none of Parabench");
-    // Phases share the file; an anonymous one has none of the names.
-    mine.parabench("fold r -o b.ppl --split").exits(0).err_has("lists in b.data, without loss");
-    mine.parabench("run b.ppl --backend mem").exits(0);
-    mine.parabench("fold r -o c.ppl --anonymise words").exits(0).err_has("without loss");
-    for file in ["c.ppl", "c.data"] {
-        let text = mine.text(file);
-        assert!(!text.contains("secret") && !text.contains("x.ppl"), "{text}");
-    }
-    // A program without lists leaves none behind, and what is none of Parabench stays.
-    assert!(mine.names(".").contains(&"b.data".to_string()));
-    mine.parabench("run regular.ppl --backend mem --events --out t").exits(0);
-    mine.parabench("fold t -o b.ppl --force").exits(0);
-    mine.parabench("fold t -o app.ppl --force").exits(0);
-    let left = mine.names(".");
-    assert!(!left.contains(&"b.data".to_string()) && mine.text("app.data") == "1\n", "{left:?}");
-    let before = mine.names(".");
-    mine.parabench("replay r").exits(0).out_has("r.ppl does what r did");
-    assert_eq!(mine.names("."), before, "nothing is left");
 }
 
 /// Names of attributes stand in no event: what was not there is another one than what was set.

@@ -19,6 +19,9 @@ what is this?
 17 1795253061.001200 close(4</data/a>) = 0 <0.000010>
 "#;
 
+const EXCHANGE: &str = "17 1795253061.001300 renameat2(AT_FDCWD</data>, \"a\", AT_FDCWD</data>, \"b\", \
+                        RENAME_EXCHANGE) = 0 <0.000010>\n";
+
 fn imported(scene: Scene, call: &str) -> Scene {
     scene.parabench(call).exits(0);
     scene
@@ -247,7 +250,7 @@ fn rules_that_do_not_fit_are_told_with_lines_and_places() {
 
 #[test]
 fn a_line_of_any_log_is_explained() {
-    let scene = Scene::new().file("app.strace", format!("{LOG}and this?\n"));
+    let scene = Scene::new().file("app.strace", format!("{LOG}and this?\n{EXCHANGE}"));
     for (line, part) in [
         (
             6,
@@ -255,6 +258,7 @@ fn a_line_of_any_log_is_explained() {
         ),
         (8, "counted: 1 call has no operation of Parabench and was left out: flock 1"),
         (10, "counted: 1 line is in no form that is known, 1 of them here\nno operation\n"),
+        (13, "becomes rename /data/a /data/b, \"exchange\", "),
         (12, "counted up to this line: 2 lines are in no form that is known, 1 of them here\n"),
     ] {
         let done = scene.parabench(&format!("import app.strace --explain-line {line}"));

@@ -211,7 +211,7 @@ fn what_a_parent_shows_of_a_killed_job_names_the_ranks_of_other_machines() {
     let running = call.env("PLACE", place.to_str().expect("text")).start();
     running
         .until("all ranks at work", || (0..4).all(|rank| running.said(&format!("[{rank}] ready"))));
-    crate::scene::kill(crate::death::process(&scene, 3), KILL);
+    kill(process(&scene, 3), KILL);
     let done = running.finish().exits(1).out_has("the records of ranks 2-3 are not here");
     assert!(!done.out.contains("it lies in memory"), "it lies in r: {}", done.out);
     assert!(!done.out.contains("scratch directory"), "it is gone: {}", done.out);

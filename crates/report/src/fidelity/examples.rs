@@ -3,7 +3,7 @@
 use super::names::Texts;
 use super::stream::{Near, Step};
 use super::tally::{Example, Kind};
-use model::event::NO_ID;
+use model::event::{NO_ID, rename_word};
 use model::op::Class;
 use model::{Op, Run, errno};
 use serde::Serialize;
@@ -86,6 +86,9 @@ impl Shown<'_> {
         }
         match (step.asked, step.offset) {
             (0, 0) => {}
+            (how, _) if op == Some(Op::Rename) => {
+                text.extend(rename_word(how).map(|how| format!(", \"{how}\"")));
+            }
             (asked, offset) => text.push_str(&format!(", {asked} bytes at {offset}")),
         }
         if copies {

@@ -7,8 +7,9 @@ use crate::strace::O_DIRECTORY;
 use model::Event;
 use model::Op;
 use model::errno;
-use model::event::{FLAG_AT_POSITION, FLAG_FROM_POSITION, FLAG_KEEPS_SIZE, FLAG_UNPLACED, NO_ID};
-use model::event::{RENAME_EXCHANGE, RENAME_NOREPLACE};
+use model::event::{
+    FLAG_AT_POSITION, FLAG_FROM_POSITION, FLAG_KEEPS_SIZE, FLAG_UNPLACED, NO_ID, rename_word,
+};
 use model::op::{Param, ParamKind};
 use std::collections::{HashMap, HashSet};
 
@@ -33,15 +34,6 @@ pub fn directories(log: &Log) -> HashSet<u32> {
         }
     }
     found
-}
-
-/// How a name takes the place of another one, unless it replaces it.
-fn rename_word(flags: u64) -> Option<&'static str> {
-    match flags {
-        RENAME_NOREPLACE => Some("noreplace"),
-        RENAME_EXCHANGE => Some("exchange"),
-        _ => None,
-    }
 }
 
 /// The arguments of one statement.
