@@ -379,6 +379,12 @@ fn stored_as(dir: &Path, ranks: &[Vec<Event>], label: &str, file: &str) -> Run {
     }
 }
 
+/// Runs that are called a, b, c, in these folders.
+fn named<'a>(dirs: &'a [tempfile::TempDir], runs: &'a [Run]) -> Vec<Recorded<'a>> {
+    let stored = ["a", "b", "c"].iter().zip(dirs.iter().zip(runs));
+    stored.map(|(name, (dir, run))| Recorded { name, folder: dir.path(), run }).collect()
+}
+
 fn writes(count: u64, stretch: u64) -> Vec<Event> {
     let event = |seq: u64| Event {
         seq,
@@ -403,11 +409,7 @@ fn stored_runs_are_compared_and_said_in_a_sentence() {
         .zip(&dirs)
         .map(|((count, stretch), dir)| stored(dir.path(), &[writes(*count, *stretch)]))
         .collect();
-    let all: Vec<Recorded<'_>> = ["a", "b", "c"]
-        .iter()
-        .zip(dirs.iter().zip(&runs))
-        .map(|(name, (dir, run))| Recorded { name, folder: dir.path(), run })
-        .collect();
+    let all = named(&dirs, &runs);
     let found = compare(&all[..1], &all[1..2]).unwrap();
     assert_eq!(
         found.verdict,
@@ -439,11 +441,7 @@ fn replays_are_compared_each_for_itself() {
         .zip(&dirs)
         .map(|((label, file), dir)| stored_as(dir.path(), &[writes(100, 10)], label, file))
         .collect();
-    let all: Vec<Recorded<'_>> = ["a", "b", "c"]
-        .iter()
-        .zip(dirs.iter().zip(&runs))
-        .map(|(name, (dir, run))| Recorded { name, folder: dir.path(), run })
-        .collect();
+    let all = named(&dirs, &runs);
     let mut found = compare(&all[..1], &all[1..]).unwrap();
     let differ = found.replays.iter().map(|one| one.differences.as_ref().unwrap().operations);
     assert_eq!(differ.collect::<Vec<_>>(), [0, 0], "a file of another name stands for it");
