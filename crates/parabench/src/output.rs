@@ -33,18 +33,18 @@ pub fn check(file: &Path, option: &str, start: &str) -> Result<()> {
             refused("the file that is there is none of Parabench")
         }
         Ok(_) => Ok(()),
-        Err(error) if error.kind() == ErrorKind::NotFound => match folder_is_there(file) {
-            true => Ok(()),
-            false => refused("there is no such folder"),
+        Err(error) if error.kind() == ErrorKind::NotFound => match missing_folder(file) {
+            None => Ok(()),
+            Some(folder) => refused(&format!("there is no folder {}", folder.display())),
         },
         Err(error) => refused(&error.to_string()),
     }
 }
 
-/// The folder that the file is to be in is there.
-fn folder_is_there(file: &Path) -> bool {
+/// The folder that the file is to be in, if it is not there.
+fn missing_folder(file: &Path) -> Option<&Path> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-    folder.is_none_or(Path::is_dir)
+    folder.filter(|folder| !folder.is_dir())
 }
 
 /// The same for a program: people change programs, so one that is there stays unless `force` asks.

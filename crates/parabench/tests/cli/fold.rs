@@ -234,7 +234,7 @@ fn what_cannot_be_folded_is_said() {
     scene.parabench("fold r --think often").exits(2).err_has("scale=0.5");
     scene.parabench("fold r --explain 99").exits(2).err_has("lines");
     for line in ["fold r -o no/x.ppl", "fold r --anonymise no/map", "replay r -o no/x.ppl"] {
-        let done = scene.parabench(line).exits(2).err_has("there is no such folder");
+        let done = scene.parabench(line).exits(2).err_has("there is no folder ");
         assert!(!done.err.contains(".tmp"), "{}", done.err);
     }
     for verb in ["fold", "replay"] {

@@ -26,7 +26,7 @@ impl Page {
     /// Sees to it that the run stores what the page needs; `None` if no page is wanted.
     pub fn prepare(run: &mut Run) -> Result<Option<Page>> {
         let Some(file) = run.results.html.clone() else { return Ok(None) };
-        check(&file)?;
+        output::check(&file, "--html", PAGE)?;
         // Under MPI the rank that writes the page has gone to the run directory by then.
         let file = absolute(&file);
         let temporary = match &run.results.out {
@@ -45,7 +45,7 @@ impl Page {
     /// Writes the page of a run that is stored already, if one is wanted.
     pub fn of_stored(run: &Run, folder: &Path) -> Result<()> {
         let Some(file) = run.results.html.clone() else { return Ok(()) };
-        check(&file)?;
+        output::check(&file, "--html", PAGE)?;
         Page { file, folder: folder.into(), temporary: None }.write()
     }
 
@@ -77,19 +77,6 @@ impl Page {
         let mut stored = results::read(&self.folder)?;
         let views = stored.views()?;
         pictures::html(&stored.run, &views, &self.file)
-    }
-}
-
-/// The file can be written as far as one can see before the run.
-fn check(file: &Path) -> Result<()> {
-    output::check(file, "--html", PAGE)?;
-    match folder_of(file) {
-        folder if folder.is_dir() => Ok(()),
-        folder => {
-            let (shown, folder) = (file.display(), folder.display());
-            Err(Error::input(format!("--html {shown}: there is no folder {folder}"))
-                .help("choose another file with --html"))
-        }
     }
 }
 
