@@ -203,7 +203,7 @@ fn two_gib_are_two_calls() {
 #[test]
 fn a_failed_program_closes_its_files() {
     let text = "$a = fopen(\"a\", \"w\"); $b = fcreat(\"b\"); $c = fopen(\"c\", \"w\"); fclose($c);\n\
-                lookup(\"mark-of-the-start\");\nassert(false);\nlookup(\"mark-of-the-end\");\n";
+                $s = lookup(\"mark-of-the-start\");\nassert(false);\n$e = lookup(\"mark-of-the-end\");\n";
     let scene = Scene::new().file("x.ppl", text);
     if Command::new("strace").arg("-V").output().is_err() {
         println!("SKIPPED: strace is not installed");
