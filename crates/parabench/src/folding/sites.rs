@@ -13,13 +13,8 @@ use trace::fold::told::{Told, Way, flags_of_mpi_mode};
 /// What is told of operations that open, and of those of MPI-IO, by site.
 pub fn told(run: &Run) -> HashMap<u32, Told> {
     let mut by_place = HashMap::new();
-    // Files of data have no sites, and are no programs.
-    let with_sites: HashSet<&str> = run.run.sites.iter().map(|site| site.file.as_str()).collect();
-    let is_read = |file: &&ProgramFile| with_sites.contains(file.name.as_str());
-    for file in run.run.program.files.iter().filter(is_read) {
-        let mut sources = Sources::default();
-        let (root, _) = sources.add(&file.name, file.text.clone().into_bytes());
-        let (ast, _) = ppl::parse(&mut sources, root, &mut NoIncludes);
+    for file in programs(run) {
+        let (sources, root, ast) = parsed(file);
         let text = Text { ast: &ast, sources: &sources, root };
         by_place.extend(text.all().into_iter().map(|(place, told)| {
             let (_, line, column) = sources.locate(place);
@@ -33,13 +28,11 @@ pub fn told(run: &Run) -> HashMap<u32, Told> {
     sites.collect()
 }
 
-/// Options of `with` in the program that its folded one lacks, because events do not tell them.
+/// Options of `with` in the program that its folded one lacks where events do not tell them.
 pub fn untold_options(run: &Run) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
-    for file in &run.run.program.files {
-        let mut sources = Sources::default();
-        let (root, _) = sources.add(&file.name, file.text.clone().into_bytes());
-        let (ast, _) = ppl::parse(&mut sources, root, &mut NoIncludes);
+    for file in programs(run) {
+        let (_, _, ast) = parsed(file);
         let options = ast.stmts.iter().filter_map(|stmt| match stmt {
             Stmt::With(options, _) => Some(ast.exprs_in(*options)),
             _ => None,
@@ -55,6 +48,19 @@ pub fn untold_options(run: &Run) -> BTreeSet<String> {
 
 /// Options of `with` that operations or the text of the program tell.
 const TOLD_OPTIONS: [&str; 3] = ["comm", "dir", "expect"];
+
+/// Files of the program; those of data have no sites.
+fn programs(run: &Run) -> impl Iterator<Item = &ProgramFile> {
+    let with_sites: HashSet<&str> = run.run.sites.iter().map(|site| site.file.as_str()).collect();
+    run.run.program.files.iter().filter(move |file| with_sites.contains(file.name.as_str()))
+}
+
+fn parsed(file: &ProgramFile) -> (Sources, FileId, Ast) {
+    let mut sources = Sources::default();
+    let (root, _) = sources.add(&file.name, file.text.clone().into_bytes());
+    let (ast, _) = ppl::parse(&mut sources, root, &mut NoIncludes);
+    (sources, root, ast)
+}
 
 /// A file of the program.
 struct Text<'a> {

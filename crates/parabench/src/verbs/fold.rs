@@ -445,7 +445,7 @@ fn head(run: &Run, log: &Log) -> Vec<String> {
     let untold: Vec<String> = folding::untold_options(run).into_iter().collect();
     head.extend((!untold.is_empty()).then(|| {
         let untold = untold.join(", ");
-        format!("Without these options of the program, which events do not tell: {untold}.")
+        format!("Without these options of the program, where events do not tell them: {untold}.")
     }));
     let by_chance = log.ranks.iter().flatten().filter(|entry| log.lies_anywhere(entry)).count();
     head.extend((by_chance > 0 && log.ranks.len() > 1).then(|| {

@@ -74,7 +74,7 @@ fn options_that_events_do_not_hold_are_named() {
     let text = folded(&ran(program, "-n 1"), "r");
     assert!(
         text.contains(
-            "# Without these options of the program, which events do not tell: direct, transfer.\n"
+            "# Without these options of the program, where events do not tell them: direct, transfer.\n"
         ),
         "{text}"
     );
