@@ -1,7 +1,7 @@
 //! `with (rate=...)` from the command line: the figures are in every view, and a rate that was not reached
 //! is named.
 
-use crate::run::row;
+use crate::figures::row;
 use crate::scene::Scene;
 use crate::schema::run_object;
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! Files of data beside the program: values to draw, times, bytes to write; and random data that compresses
 //! and repeats as asked.
 
-use crate::run::row;
+use crate::figures::row;
 use crate::scene::{PARABENCH, Scene};
 use crate::schema::run_object;
 use std::collections::BTreeSet;

@@ -1,6 +1,6 @@
 //! `with (engine=...)`: other ways to move bytes do the same to files, on every back-end.
 
-use crate::run::row;
+use crate::figures::row;
 use crate::scene::{Scene, skip};
 use crate::schema::run_object;
 use crate::tmpfs::Tmpfs;

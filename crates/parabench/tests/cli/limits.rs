@@ -1,7 +1,7 @@
 //! `repeat ... until` and `mix`: how often things are done. In virtual time, so that the limit
 //! falls where it is put.
 
-use crate::run::row;
+use crate::figures::row;
 use crate::scene::Scene;
 use crate::schema::run_object;
 use serde_json::Value;

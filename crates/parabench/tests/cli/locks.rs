@@ -1,6 +1,6 @@
 //! flock between ranks: they exclude each other, wait for each other, and are released.
 
-use crate::run::row;
+use crate::figures::row;
 use crate::scene::{Scene, kill};
 use crate::schema::run_object;
 

@@ -1,24 +1,28 @@
 //! The command line from outside: every test starts the binary.
 //!
-//! One file per subcommand, then what goes across them. [`scene`] has the words
-//! that the tests are written in.
+//! One file per subcommand or topic. [`scene`] has the words that the tests are written in. Tests that
+//! need root say so and pass where they cannot run.
 
-mod browser;
-mod cache_control;
+#![allow(clippy::print_stdout, reason = "tests that cannot run here say so")]
+
+mod essence;
+mod figures;
+mod made_up;
 mod scene;
 mod schema;
-mod shares;
 mod tmpfs;
 
 mod application_programs;
 mod applications;
 mod arrivals;
+mod browser;
+mod cache_control;
 mod calls;
 mod check;
 mod compare;
 mod completions;
-mod crash;
 mod data_files;
+mod death;
 mod docs;
 mod doubts;
 mod engines;
@@ -41,6 +45,7 @@ mod hostile;
 mod html;
 mod import;
 mod job;
+mod leave;
 mod limits;
 mod locks;
 mod marks;
@@ -49,6 +54,7 @@ mod operations;
 mod ops;
 mod pattern;
 mod plan;
+mod plan_calls;
 mod prepare;
 mod programs;
 mod progress;
@@ -61,7 +67,9 @@ mod replay;
 mod results;
 mod resume;
 mod run;
+mod same;
 mod sentences;
+mod shares;
 mod statistics;
 mod storage;
 mod sweep;

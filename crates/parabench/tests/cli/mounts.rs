@@ -1,6 +1,6 @@
 //! Several directories: `--mount NAME=DIR`, `with (dir="NAME")`, `NAME:path`.
 
-use crate::run::row;
+use crate::figures::row;
 use crate::scene::Scene;
 use crate::schema::run_object;
 use crate::tmpfs::Tmpfs;

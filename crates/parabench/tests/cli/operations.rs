@@ -1,7 +1,7 @@
 //! Operations beyond those of POSIX's oldest calls: the same on every back-end, and told apart from
 //! failures where a file system has none of them.
 
-use crate::run::row;
+use crate::figures::row;
 use crate::scene::Scene;
 use crate::schema::run_object;
 use crate::tmpfs::{Image, Tmpfs};

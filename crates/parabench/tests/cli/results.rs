@@ -1,7 +1,7 @@
 //! What is measured is neither lost nor counted twice, whenever the process is killed; reading
 //! ends and changes nothing; and nothing of others is removed or replaced.
 
-use crate::run::row;
+use crate::figures::row;
 use crate::scene::{PARABENCH, Scene, kill, skip};
 use crate::schema::run_object;
 use crate::tmpfs::Tmpfs;

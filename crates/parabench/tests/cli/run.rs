@@ -1,19 +1,12 @@
 //! `parabench run`: options, one by one.
 
+use crate::figures::row;
 use crate::scene::Scene;
 use crate::schema::run_object;
 use serde_json::{Value, json};
 
 const PAIR: &str = "time[\"write\"] repeat $i 10 write(\"f-$$rank-$i\", 4k);\n\
                     time[\"read\"] repeat $i 10 read(\"f-$$rank-$i\");\n";
-
-/// The row of a label and operation.
-#[track_caller]
-pub fn row<'a>(run: &'a Value, label: &str, op: &str) -> &'a Value {
-    let rows = run["rows"].as_array().expect("rows");
-    let found = rows.iter().find(|row| row["label"] == label && row["op"] == op);
-    found.unwrap_or_else(|| panic!("no row ({label}, {op}) in {:#}", run["rows"]))
-}
 
 #[test]
 fn without_a_directory_a_scratch_one_is_used_and_removed() {

@@ -1,7 +1,7 @@
 //! `with (verify=true)`: every way to move bytes, runs one after the other, and what is said of wrong
 //! bytes.
 
-use crate::run::row;
+use crate::figures::row;
 use crate::scene::Scene;
 use crate::schema::run_object;
 use serde_json::{Value, json};

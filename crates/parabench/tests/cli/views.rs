@@ -3,7 +3,7 @@
 //!
 //! The expectations lie in `tests/golden/views`; `UPDATE_GOLDEN=1` rewrites them.
 
-use crate::run::row;
+use crate::figures::row;
 use crate::scene::{Scene, kill, root};
 use serde_json::Value;
 use std::fs;

@@ -1,12 +1,12 @@
 //! Ranks under MPI, proved from outside: every test starts the binary under each of the
 //! MPIs that `make setup` brings, with a time limit.
 
-#[path = "../traps/essence.rs"]
+#[path = "../cli/essence.rs"]
 mod essence;
-#[path = "../traps/figures.rs"]
-#[allow(dead_code, reason = "the words of tests/traps; not all are needed here")]
+#[path = "../cli/figures.rs"]
+#[allow(dead_code, reason = "the words of tests/cli; not all are needed here")]
 mod figures;
-#[path = "../traps/made_up.rs"]
+#[path = "../cli/made_up.rs"]
 mod made_up;
 #[path = "../cli/scene.rs"]
 #[allow(dead_code, reason = "the words of tests/cli; not all are needed here")]
