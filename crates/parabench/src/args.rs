@@ -310,8 +310,6 @@ pub enum ResultFormat {
     Csv,
     /// Tables for an issue or a wiki
     Markdown,
-    /// Metrics in the text exposition format
-    Prometheus,
     /// The statistics of a sweep, RFC 4180
     CsvStatistics,
 }

@@ -24,9 +24,6 @@ pub fn print(run: &Run, format: ResultFormat) -> Result<()> {
         ResultFormat::Markdown => {
             console::write_with(|mut out| ::report::markdown::write(run, &mut out))
         }
-        ResultFormat::Prometheus => {
-            console::write_with(|mut out| ::report::prometheus::write(run, &mut out))
-        }
         ResultFormat::CsvStatistics => {
             console::write_with(|mut out| ::report::csv::statistics(run, &mut out))
         }

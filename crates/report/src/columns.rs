@@ -1,12 +1,12 @@
 //! The columns of the records that a report prints: one row each. CSV, Markdown, the table of the
-//! terminal, Prometheus and the tests of the JSON schema read them; nobody else lists columns.
+//! terminal and the tests of the JSON schema read them; nobody else lists columns.
 //!
 //! ```text
-//! name and type (JSON, CSV, schema) · figure · heading (tables for people) · series (Prometheus)
+//! name and type (JSON, CSV, schema) · figure · heading (tables for people)
 //! ```
 
-/// A table of columns: field of the record, type in JSON, what it holds; then what tables for people
-/// and Prometheus have of it, as [`Column::shown`], [`Column::shown_if`] and [`Column::series`] take it.
+/// A table of columns: field of the record, type in JSON, description; then its heading in tables for people,
+/// as [`Column::shown`] and [`Column::shown_if`] take it.
 macro_rules! columns {
     ($(#[$about:meta])* $table:ident: $record:ty {
         $( $field:ident $of:ident $doc:literal $( $medium:ident($($how:tt)*) )*; )*
@@ -29,7 +29,7 @@ mod times;
 
 use crate::statistics::Metric;
 use crate::table::grid;
-pub use rows::{OPERATIONS, ROWS, SECONDS};
+pub use rows::ROWS;
 pub use statistics::STATISTICS;
 pub use times::TIMES;
 
@@ -46,8 +46,6 @@ pub struct Column<R: 'static> {
     pub get: for<'r> fn(&'r R) -> Value<'r>,
     /// How tables for people show it; `None`: not as a column of its own.
     pub shown: Option<Shown<R>>,
-    /// What Prometheus gets of it.
-    pub series: Option<Series>,
 }
 
 /// The type of a column.
@@ -112,17 +110,6 @@ pub enum Media {
     Markdown,
 }
 
-/// A series of Prometheus.
-#[derive(Clone, Copy, Debug)]
-pub struct Series {
-    /// The metric it belongs to.
-    pub metric: &'static str,
-    /// The label that tells it from others of the metric, and its value.
-    pub label: Option<(&'static str, &'static str)>,
-    /// The figure is divided by this: Prometheus wants seconds and bytes.
-    pub divisor: f64,
-}
-
 impl<R> Column<R> {
     /// A column that no table for people shows.
     pub const fn new(
@@ -131,7 +118,7 @@ impl<R> Column<R> {
         get: for<'r> fn(&'r R) -> Value<'r>,
         doc: &'static str,
     ) -> Column<R> {
-        Column { name, doc, of, get, shown: None, series: None }
+        Column { name, doc, of, get, shown: None }
     }
 
     /// Shown to people under this heading.
@@ -148,17 +135,6 @@ impl<R> Column<R> {
         if_any: fn(&R) -> bool,
     ) -> Column<R> {
         self.shown = Some(Shown { heading, media, if_any: Some(if_any) });
-        self
-    }
-
-    /// A series of a metric of Prometheus.
-    pub const fn series(
-        mut self,
-        metric: &'static str,
-        label: Option<(&'static str, &'static str)>,
-        divisor: f64,
-    ) -> Column<R> {
-        self.series = Some(Series { metric, label, divisor });
         self
     }
 }

@@ -35,7 +35,6 @@ pub mod markup;
 pub mod merge;
 pub mod once;
 pub mod ops;
-pub mod prometheus;
 pub mod schedule;
 pub mod statistics;
 pub mod stats;

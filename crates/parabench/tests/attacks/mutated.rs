@@ -64,10 +64,7 @@ fn case(mut dice: Dice, scene: &Path) -> Result<(), String> {
         1 => "report odd --svg log/svg --data log/data".into(),
         2 => "compare odd one".into(),
         3 => "compare one odd --format json".into(),
-        _ => format!(
-            "report odd --format {}",
-            dice.one(&["table", "json", "csv", "markdown", "prometheus"])
-        ),
+        _ => format!("report odd --format {}", dice.one(&["table", "json", "csv", "markdown"])),
     };
     let before = Outside::of(scene, &["log", "tmp"]);
     // A claim of gigabytes is refused, not believed.

@@ -61,7 +61,7 @@ fn what_a_run_prints_is_harmless_in_every_format() {
     let scene = Scene::new().file("x.ppl", PROGRAM);
     for evil in EVIL {
         let param = OsString::from(format!("p={evil}"));
-        for format in ["table", "json", "csv", "markdown", "prometheus"] {
+        for format in ["table", "json", "csv", "markdown"] {
             let line = format!("run x.ppl --format {format}");
             for stream in said(&scene, &words(&line, &[&param])) {
                 assert_harmless(&stream, &(evil, format));
@@ -255,7 +255,7 @@ fn without_ours(text: &str) -> String {
 fn bytes_that_are_not_utf8_do_not_reach_a_terminal() {
     let text = "$b = \"\\xff\\x9b31m\\x1b]0;x\\x07\"; print $b; time[\"$b\"] stat(\"no $b\"); assert(1 == 2, \"$b\");";
     let scene = Scene::new().file("x.ppl", text);
-    for format in ["table", "json", "markdown", "prometheus"] {
+    for format in ["table", "json", "markdown"] {
         for stream in said(&scene, &words(&format!("run x.ppl --format {format}"), &[])) {
             assert_harmless(&stream, &format);
         }

@@ -258,8 +258,6 @@ fn the_run_tells_what_lies_below_each_directory() {
     make.parabench("report one --html page.html").exits(0);
     assert!(make.text("page.html").contains("further directories"));
     make.parabench("report one --format markdown").exits(0).out_has(", small: tmpfs · ");
-    let metrics = make.parabench("report one --format prometheus").exits(0);
-    metrics.out_has("parabench_directory_info{directory=\"small\",file_system=\"tmpfs\"");
     // Another directory of that name is a difference between two runs.
     make.parabench("run make.ppl --dir d --mount small=other").exits(0);
     make.parabench("run x.ppl --dir d --mount small=other --out two").exits(0);

@@ -51,7 +51,7 @@ fn json_is_the_object_alone_and_prints_go_elsewhere() {
 fn a_stored_run_prints_in_every_format_what_it_printed_at_first() {
     let scene =
         Scene::new().file("x.ppl", "time[\"a|b\"] repeat 3 write(\"f\", 4k); read(\"none\");");
-    for format in ["markdown", "prometheus", "csv", "json"] {
+    for format in ["markdown", "csv", "json"] {
         let line = format!("run x.ppl --out results --force --format {format}");
         let fresh = scene.parabench(&line).exits(1);
         let stored = scene.parabench(&format!("report results --format {format}")).exits(0);

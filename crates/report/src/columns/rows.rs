@@ -10,18 +10,6 @@ const BYTES: Kind = Kind::Quantity(Measure::Bytes);
 const BYTE_RATE: Kind = Kind::Quantity(Measure::ByteRate);
 const OP_RATE: Kind = Kind::Quantity(Measure::OpRate);
 
-/// Metric of operations by outcome; those that were done have no column.
-pub const OPERATIONS: &str = "parabench_operations_total";
-/// Metric of times; sum and count of the summary have no column.
-pub const SECONDS: &str = "parabench_operation_seconds";
-const SHORT: &str = "parabench_short_operations_total";
-const BANDWIDTH: &str = "parabench_bandwidth_bytes_per_second";
-const OP_RATES: &str = "parabench_operations_per_second";
-/// Nanoseconds in a second.
-const NS: f64 = 1e9;
-/// MiB/s in a byte per second.
-const MIB: f64 = 1.0 / (1u64 << 20) as f64;
-
 fn is_in_sweep(row: &Row) -> bool {
     row.cell > 0 || row.repetition > 0
 }
@@ -40,50 +28,36 @@ columns! {
         count Whole "Executions, failed ones included."
             shown(Media::All, Heading::new("count", "", Kind::Count, 0));
         failed Whole "Executions that failed with an error the program did not expect."
-            shown_if(Media::All, Heading::new("failed", "", Kind::Count, 0), |row| row.failed > 0)
-            series(OPERATIONS, Some(("outcome", "failed")), 1.0);
+            shown_if(Media::All, Heading::new("failed", "", Kind::Count, 0), |row| row.failed > 0);
         short Whole "Executions that moved fewer bytes than asked because the file ended."
-            shown_if(Media::All, Heading::new("short", "", Kind::Count, 0), |row| row.short > 0)
-            series(SHORT, None, 1.0);
+            shown_if(Media::All, Heading::new("short", "", Kind::Count, 0), |row| row.short > 0);
         expected Whole "Executions that failed with an error the program expects."
-            shown_if(Media::All, Heading::new("expected", "", Kind::Count, 0), |row| row.expected > 0)
-            series(OPERATIONS, Some(("outcome", "expected")), 1.0);
+            shown_if(Media::All, Heading::new("expected", "", Kind::Count, 0), |row| row.expected > 0);
         bytes Whole "Bytes moved."
-            shown(Media::All, Heading::new("bytes", "", BYTES, 5))
-            series("parabench_bytes_total", None, 1.0);
+            shown(Media::All, Heading::new("bytes", "", BYTES, 5));
         min_ns MaybeWhole "Shortest time of those that did not fail, nanoseconds; null without any."
-            shown(Media::All, Heading::new("min", "", TIME, 6))
-            series(SECONDS, Some(("quantile", "0")), NS);
+            shown(Media::All, Heading::new("min", "", TIME, 6));
         mean_ns MaybePositive "Mean time, nanoseconds."
             shown(Media::All, Heading::new("avg", "", TIME, 9));
         p50_ns MaybeWhole "Median, nanoseconds, within 1 %."
-            shown(Media::All, Heading::new("p50", "", TIME, 7))
-            series(SECONDS, Some(("quantile", "0.5")), NS);
+            shown(Media::All, Heading::new("p50", "", TIME, 7));
         p90_ns MaybeWhole "90th percentile, nanoseconds, within 1 %; null with fewer than 10 times."
-            shown(Media::All, Heading::new("p90", "", TIME, 2))
-            series(SECONDS, Some(("quantile", "0.9")), NS);
+            shown(Media::All, Heading::new("p90", "", TIME, 2));
         p99_ns MaybeWhole "99th percentile, nanoseconds, within 1 %; null with fewer than 100 times."
-            shown(Media::All, Heading::new("p99", "", TIME, 8))
-            series(SECONDS, Some(("quantile", "0.99")), NS);
+            shown(Media::All, Heading::new("p99", "", TIME, 8));
         p999_ns MaybeWhole "99.9th percentile, nanoseconds, within 1 %; null with fewer than 1,000 times."
-            shown(Media::All, Heading::new("p99.9", "", TIME, 1))
-            series(SECONDS, Some(("quantile", "0.999")), NS);
+            shown(Media::All, Heading::new("p99.9", "", TIME, 1));
         max_ns MaybeWhole "Longest time, nanoseconds."
-            shown(Media::All, Heading::new("max", "", TIME, 0))
-            series(SECONDS, Some(("quantile", "1")), NS);
+            shown(Media::All, Heading::new("max", "", TIME, 0));
         rank_mib_s MaybePositive "Mean over ranks of bytes / time in which that rank had such an operation under \
                                   way, MiB/s; null without bytes."
-            shown(Media::Terminal, Heading::new("bytes/s", "1 rank", BYTE_RATE, 4))
-            series(BANDWIDTH, Some(("of", "rank")), MIB);
+            shown(Media::Terminal, Heading::new("bytes/s", "1 rank", BYTE_RATE, 4));
         mib_s MaybePositive "All bytes / busy_ns of the label, MiB/s; null without bytes. In no label: \
                              from the operation's first start to its last end over ranks."
-            shown(Media::All, Heading::new("bytes/s", "all", BYTE_RATE, 0))
-            series(BANDWIDTH, Some(("of", "all")), MIB);
+            shown(Media::All, Heading::new("bytes/s", "all", BYTE_RATE, 0));
         rank_ops_s MaybePositive "As rank_mib_s, of operations that did not fail, 1/s; null for parts."
-            shown(Media::Terminal, Heading::new("ops/s", "1 rank", OP_RATE, 3))
-            series(OP_RATES, Some(("of", "rank")), 1.0);
+            shown(Media::Terminal, Heading::new("ops/s", "1 rank", OP_RATE, 3));
         ops_s MaybePositive "As mib_s, of operations that did not fail, 1/s; null for parts."
-            shown(Media::All, Heading::new("ops/s", "all", OP_RATE, 0))
-            series(OP_RATES, Some(("of", "all")), 1.0);
+            shown(Media::All, Heading::new("ops/s", "all", OP_RATE, 0));
     }
 }
