@@ -29,7 +29,13 @@ impl Backend for Scripted {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { keeps_data: false, keeps_names: true, direct: false, mpi_files: false }
+        Capabilities {
+            keeps_data: false,
+            keeps_names: true,
+            direct: false,
+            mpi_files: false,
+            accounts: false,
+        }
     }
 
     fn issue(&mut self, call: Call<'_>) -> Reply {

@@ -50,6 +50,10 @@ pub struct Capabilities {
     pub direct: bool,
     /// It executes calls on MPI files.
     pub mpi_files: bool,
+    /// It keeps its own account of what a program does, as a rehearsal: it gets every operation that
+    /// has ended ([`Backend::concluded`]), and bytes in bulk ([`Backend::move_bulk`]) in place of the
+    /// calls that move them. The recorder counts nothing then.
+    pub accounts: bool,
 }
 
 /// Where the bytes of an open file are.
@@ -74,59 +78,44 @@ pub struct Extents {
     pub encoded_bytes: u64,
 }
 
-/// What a rehearsal is told besides calls, and does in place of many.
-#[derive(Debug)]
-pub enum Act<'a> {
-    /// The program makes calls of so many bytes.
-    Buffer(u64),
-    /// From here on the program expects these, or does not.
-    Expecting {
-        /// Names are missing.
-        missing: bool,
-        /// What it makes is there already.
-        existing: bool,
-    },
-    /// The next call asks whether a name is there, and nobody looks at the answer: it has to be.
-    Relies,
-    /// Equal pieces of an open file are accessed, with as many calls as that takes.
-    Pieces {
-        /// The file.
-        fd: Fd,
-        /// The pieces.
-        run: Run,
-        /// They are written.
-        write: bool,
-    },
-    /// An open file is read to its end.
-    Rest {
-        /// The file.
-        fd: Fd,
-        /// Where reading begins, bytes.
-        offset: u64,
-    },
-    /// Equal pieces of an MPI file are accessed.
-    MpiPieces {
-        /// The file.
-        file: MpiFile,
-        /// The pieces.
-        run: Run,
-        /// They are written.
-        write: bool,
-    },
-    /// So many bytes at the shared pointer of an MPI file are accessed.
-    MpiShared {
-        /// The file.
-        file: MpiFile,
-        /// Bytes.
-        bytes: u64,
-        /// They are written.
-        write: bool,
-    },
-    /// An operation is over.
-    Over(Over<'a>),
+/// Equal extents of an open file that an operation moves, with as many calls as that takes.
+#[derive(Clone, Copy, Debug)]
+pub struct Bulk {
+    /// The file.
+    pub file: BulkFile,
+    /// The extents. At a shared pointer the offset means nothing.
+    pub run: Run,
+    /// They are written.
+    pub write: bool,
+    /// The file is read to its end.
+    pub rest: bool,
+    /// Memory that the calls under way at one time need, bytes.
+    pub buffer_bytes: u64,
 }
 
-/// An operation that is over.
+/// The file of a [`Bulk`].
+#[derive(Clone, Copy, Debug)]
+pub enum BulkFile {
+    /// An open file.
+    Posix(Fd),
+    /// An MPI file.
+    Mpi(MpiFile),
+    /// An MPI file at its shared pointer.
+    MpiShared(MpiFile),
+}
+
+/// The options in force that a back-end around another one has to know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InForce {
+    /// What is written describes itself, and what is read is checked.
+    pub verify: bool,
+    /// The program expects names to be missing (`ENOENT`).
+    pub expects_missing: bool,
+    /// The program expects names that it makes to be there already (`EEXIST`).
+    pub expects_existing: bool,
+}
+
+/// An operation that has ended.
 #[derive(Clone, Copy, Debug)]
 pub struct Over<'a> {
     /// The operation.
@@ -149,15 +138,6 @@ pub struct Over<'a> {
 
 /// A place where files live.
 pub trait Backend {
-    /// It takes part in a rehearsal: no data is moved, and it is told of every [`Act`]. A constant,
-    /// so that nothing of it is left in the loops of other back-ends.
-    const REHEARSES: bool = false;
-
-    /// See [`Act`]; the bytes moved.
-    fn rehearse(&mut self, _act: Act<'_>) -> Reply {
-        0
-    }
-
     /// Its name in the run: "posix", "null", "mem".
     fn name(&self) -> &'static str;
 
@@ -272,6 +252,21 @@ pub trait Backend {
     fn explanation(&self) -> Option<&str> {
         None
     }
+
+    /// Other options are in force from here on. Never timed.
+    fn set_options(&mut self, _options: &InForce) {}
+
+    /// The program uses no result of the next [`Call::Access`]: the name has to be there. Never timed.
+    fn needs_name(&mut self) {}
+
+    /// Moves extents without data; the bytes moved, or minus the errno. Only of a back-end that
+    /// accounts ([`Capabilities::accounts`]).
+    fn move_bulk(&mut self, _bulk: &Bulk) -> Reply {
+        -Reply::from(libc::ENOSYS)
+    }
+
+    /// An operation has ended. Only of a back-end that accounts ([`Capabilities::accounts`]).
+    fn concluded(&mut self, _over: &Over<'_>) {}
 }
 
 /// The queue of a back-end is that of the one in a field of it.

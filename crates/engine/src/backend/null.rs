@@ -15,7 +15,13 @@ impl Backend for Null {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { keeps_data: false, keeps_names: false, direct: false, mpi_files: true }
+        Capabilities {
+            keeps_data: false,
+            keeps_names: false,
+            direct: false,
+            mpi_files: true,
+            accounts: false,
+        }
     }
 
     #[inline(always)]

@@ -170,7 +170,13 @@ impl Backend for Posix {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { keeps_data: true, keeps_names: true, direct: true, mpi_files: false }
+        Capabilities {
+            keeps_data: true,
+            keeps_names: true,
+            direct: true,
+            mpi_files: false,
+            accounts: false,
+        }
     }
 
     fn look(&self, fd: Fd) -> Option<Look> {

@@ -210,8 +210,8 @@ fn copy<B: Backend>(
     range: Range,
 ) {
     let Range { from_bytes, to_bytes, len, call_bytes } = range;
-    // A rehearsal makes one call, because there could be millions.
-    let most = match B::REHEARSES {
+    // Without data one call does, where there could be millions.
+    let most = match io.accounts {
         true => 1 << 62,
         false => io.options.active().transfer.unwrap_or(call_bytes),
     };

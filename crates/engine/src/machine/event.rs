@@ -5,7 +5,7 @@ use super::arrivals::NOT_DUE;
 use super::io::Io;
 use super::shares::counted;
 use super::tally::{Subject, Tally};
-use crate::backend::{Act, Backend, Over};
+use crate::backend::{Backend, Over};
 use crate::call::Fd;
 use crate::record::Timing;
 use model::event::{FLAG_DUE, FLAG_EXPECTED, FLAG_FAILED, FLAG_SHORT, FLAG_UNPLACED, NO_ID};
@@ -29,23 +29,15 @@ pub(super) struct Touched {
 }
 
 impl<B: Backend> Io<'_, B> {
-    /// Tells a rehearsal that an operation is over.
-    #[inline(never)]
-    pub(super) fn rehearsed(
-        &mut self,
-        op: Op,
-        site: Pc,
-        tally: &Tally,
-        subject: Subject,
-        expected: bool,
-    ) {
+    /// An operation has ended, for the account of the back-end.
+    fn account(&mut self, op: Op, site: Pc, tally: &Tally, subject: Subject, expected: bool) {
         let path = match subject {
             Subject::Nothing => &b""[..],
             Subject::Path => self.paths[0].bytes(),
             Subject::Paths => self.paths[1].bytes(),
             Subject::Handle(at) | Subject::Handles { to: at, .. } => &self.handles.get(at).path,
         };
-        self.backend.rehearse(Act::Over(Over {
+        self.backend.concluded(&Over {
             op,
             label: self.labels.id(),
             site,
@@ -54,7 +46,7 @@ impl<B: Backend> Io<'_, B> {
             done_bytes: tally.done_bytes,
             short: tally.short,
             errno: if expected { 0 } else { tally.errno },
-        }));
+        });
     }
 
     /// A simple operation that succeeded, to who wants to know.
@@ -62,6 +54,9 @@ impl<B: Backend> Io<'_, B> {
     pub(super) fn tell_simple(&mut self, op: Op, site: Pc, timing: Timing, subject: Subject) {
         if self.verified.on {
             self.verified_changes(op, 0, subject);
+        }
+        if self.accounts {
+            self.account(op, site, &Tally::EMPTY, subject, false);
         }
         match self.keeps_events {
             true => self.simple_event(op, site, timing, subject),
@@ -81,6 +76,9 @@ impl<B: Backend> Io<'_, B> {
     ) {
         if self.verified.on {
             self.verified_changes(op, tally.errno, subject);
+        }
+        if self.accounts {
+            self.account(op, site, tally, subject, expected);
         }
         match self.keeps_events {
             true => self.event(op, site, tally, subject, expected),

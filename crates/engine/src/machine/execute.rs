@@ -11,7 +11,7 @@ use super::perform::{Step, perform, size_of};
 use super::prepare::Prepared;
 use super::random;
 use super::sharing::Claimed;
-use crate::backend::{Act, Backend};
+use crate::backend::{Backend, InForce};
 use crate::buffer::Buffers;
 use crate::comm::{Check, Comm, Numbers};
 use model::evaluate::{self, Frame};
@@ -97,7 +97,7 @@ pub(super) fn execute<B: Backend>(
                 if let Some(pause) = check(comm) {
                     return Ok(pause);
                 }
-                if B::REHEARSES {
+                if io.accounts {
                     ahead(code, plan, env, io, comm);
                 }
                 evaluate::next(env, pc, code)?
@@ -427,12 +427,11 @@ fn options_changed<B: Backend>(env: &mut Env<'_>, io: &mut Io<'_, B>) -> Result<
     io.start_verifying();
     let active = io.options.active();
     env.begin_in(active.directory, &mut io.paths);
-    if B::REHEARSES {
-        io.backend.rehearse(Act::Expecting {
-            missing: active.expects(libc::ENOENT),
-            existing: active.expects(libc::EEXIST),
-        });
-    }
+    io.backend.set_options(&InForce {
+        verify: active.verify,
+        expects_missing: active.expects(libc::ENOENT),
+        expects_existing: active.expects(libc::EEXIST),
+    });
     Ok(())
 }
 

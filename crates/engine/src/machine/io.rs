@@ -68,7 +68,9 @@ pub(super) struct Io<'c, B> {
     pub(super) several: bool,
     pub(super) settings: &'c Settings,
     pub(super) keeps_events: bool,
-    /// Somebody wants to be told of every operation: events, verified data.
+    /// The back-end keeps its own account of operations; the recorder counts none.
+    pub(super) accounts: bool,
+    /// Somebody wants to know every operation: events, verified data, the back-end.
     pub(super) watched: bool,
     /// Where the running operation moves its bytes, for its event.
     pub(super) touched: Touched,
@@ -83,9 +85,10 @@ impl<'c, B: Backend> Io<'c, B> {
         recorder: Recorder,
         settings: &'c Settings,
     ) -> Self {
+        let accounts = backend.capabilities().accounts;
         Io {
             traffic: Traffic::start(&backend),
-            fillings: Fillings::new(clock.passes_by_itself() && !B::REHEARSES),
+            fillings: Fillings::new(clock.passes_by_itself()),
             several: false,
             backend,
             clock,
@@ -108,7 +111,8 @@ impl<'c, B: Backend> Io<'c, B> {
             ended_ns: 0,
             settings,
             keeps_events: recorder.keeps_events(),
-            watched: recorder.keeps_events(),
+            watched: recorder.keeps_events() || accounts,
+            accounts,
             verified: Verified::default(),
             touched: Touched::default(),
             named: (0, 0),
@@ -167,9 +171,6 @@ impl<'c, B: Backend> Io<'c, B> {
         if self.watched {
             self.tell_simple(op, site, timing, subject);
         }
-        if B::REHEARSES {
-            self.rehearsed(op, site, &Tally::EMPTY, subject, false);
-        }
         self.outcome = Outcome::default();
         self.operations += 1;
         Ok(())
@@ -178,7 +179,7 @@ impl<'c, B: Backend> Io<'c, B> {
     /// Nobody asks for more of an operation than its figures.
     #[inline(always)]
     pub(super) fn counts_at_once(&self) -> bool {
-        !self.keeps_events && !B::REHEARSES && self.arrivals.due_ns == NOT_DUE
+        !self.keeps_events && !self.accounts && self.arrivals.due_ns == NOT_DUE
     }
 
     /// So many times the clock went backward during the operation.
@@ -258,9 +259,6 @@ impl<'c, B: Backend> Io<'c, B> {
         if self.watched {
             self.tell(op, site, tally, subject, false);
         }
-        if B::REHEARSES {
-            self.rehearsed(op, site, tally, subject, false);
-        }
         self.outcome = Outcome { bytes: tally.done_bytes, errno: 0 };
         self.operations += 1;
         Ok(())
@@ -281,8 +279,8 @@ impl<'c, B: Backend> Io<'c, B> {
         }
     }
 
-    /// Counts an operation that did not fail. Not in a rehearsal, which asks for what is done, and not
-    /// how long it takes: histograms of many ranks take most of its time and memory.
+    /// Counts an operation that did not fail. Not where the back-end keeps an account: histograms
+    /// of many ranks would take most of the time and memory of a rehearsal.
     #[inline(always)]
     fn count_done(
         &mut self,
@@ -292,7 +290,7 @@ impl<'c, B: Backend> Io<'c, B> {
         bytes: u64,
         short: bool,
     ) -> Option<StatId> {
-        if B::REHEARSES {
+        if self.accounts {
             return None;
         }
         let stat = self.labels.stat(&mut self.recorder, op);
@@ -337,9 +335,6 @@ impl<'c, B: Backend> Io<'c, B> {
         }
         if self.watched {
             self.tell(op, site, &tally, subject, expected);
-        }
-        if B::REHEARSES {
-            self.rehearsed(op, site, &tally, subject, expected);
         }
         self.operations += 1;
         if tally.errno != 0 && !expected {

@@ -129,7 +129,7 @@ pub(super) fn transfer<B: Backend>(
     let Transfer { at, fd, mode, bytes: Bytes { data, offset_bytes, len }, .. } = transfer;
     let call_bytes = call_bytes(io, data);
     let work = if data.writes() { Work::Write } else { Work::Read };
-    if B::REHEARSES || !can_wait(io, &transfer, call_bytes) || !make_room(io, len)? {
+    if !can_wait(io, &transfer, call_bytes) || !make_room(io, len)? {
         return by_calls(step, transfer, io, buffers);
     }
     if work == Work::Write && io.handles.get(at).syncing {
@@ -220,7 +220,7 @@ pub(super) fn sync<B: Backend>(
 
 /// fsync can wait in the queue: a queue of `iopoll` takes transfers alone.
 pub(super) fn takes_syncs<B: Backend>(io: &Io<'_, B>) -> bool {
-    !B::REHEARSES && io.pending.settings.is_some_and(|settings| !settings.iopoll)
+    io.pending.settings.is_some_and(|settings| !settings.iopoll)
 }
 
 /// The place and end of an operation are known before it starts, and it is transfers alone.
@@ -258,7 +258,7 @@ fn by_calls<B: Backend>(
     io: &mut Io<'_, B>,
     buffers: &mut Buffers,
 ) -> Result<(), Fault> {
-    if !B::REHEARSES {
+    if io.pending.is_open() {
         io.finish_file(transfer.at)?;
         io.notes |= note::UNQUEUED;
     }
@@ -273,7 +273,7 @@ impl<B: Backend> Io<'_, B> {
     pub(super) fn open_queue(&mut self) -> Result<(), Fault> {
         let Engine::Uring { or_posix } = self.options.active().engine else { return Ok(()) };
         let settings = self.options.queue();
-        if B::REHEARSES || self.pending.settings == Some(settings) {
+        if self.accounts || self.pending.settings == Some(settings) {
             return Ok(());
         }
         self.pending = Pending::default();

@@ -10,7 +10,7 @@ use super::tally::{Subject, Tally};
 use super::task::{Bytes, Data, Whole};
 use super::words::{self, chosen};
 use super::{attributes, clearing, control, copy, files, lock, mpi_io, now, vector};
-use crate::backend::{Act, Backend};
+use crate::backend::Backend;
 use crate::buffer::Buffers;
 use crate::call::{Call, Fd};
 use crate::comm::Comm;
@@ -48,8 +48,8 @@ pub(super) fn perform<B: Backend>(
         Op::Stat => on_name(step, env, io, |path| Call::Stat { path }),
         Op::Lstat => on_name(step, env, io, |path| Call::Lstat { path }),
         Op::Lookup => {
-            if B::REHEARSES && step.dst == NO_SLOT {
-                io.backend.rehearse(Act::Relies);
+            if step.dst == NO_SLOT {
+                io.backend.needs_name();
             }
             on_name(step, env, io, |path| Call::Access { path })
         }

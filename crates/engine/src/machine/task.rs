@@ -122,7 +122,7 @@ impl Bytes {
             // Where an append went.
             Data::Append if io.keeps_events => false,
             Data::Write | Data::Append | Data::Read => {
-                self.len <= call_bytes(io, self.data) && !B::REHEARSES && !io.verified.on
+                self.len <= call_bytes(io, self.data) && !io.accounts && !io.verified.on
             }
             Data::ReadRest | Data::List => false,
         }

@@ -10,7 +10,7 @@ use super::options::Fsync;
 use super::perform::Step;
 use super::tally::{Shot, Subject, Tally};
 use super::task::STOPPED;
-use crate::backend::{Act, Backend};
+use crate::backend::Backend;
 use crate::buffer::{Buffers, MAX_CALL_BYTES};
 use crate::call::{Call, Fd, Reply};
 use crate::stop;
@@ -41,9 +41,6 @@ pub(super) fn run<B: Backend>(
     }
     if io.options.active().is_null() {
         return move_nothing(step, io, tally, at, offset.is_none());
-    }
-    if B::REHEARSES {
-        io.backend.rehearse(Act::Buffer(all));
     }
     let placed =
         if io.verified.on { io.place_vector((step.op, at, fd), &mut tally, buffers) } else { None };

@@ -4,7 +4,7 @@
 use super::names::What;
 use super::stage::Stage;
 use crate::backend::mem::Planted;
-use crate::backend::{Act, Backend, Capabilities, Cost, Mem};
+use crate::backend::{Backend, Bulk, BulkFile, Capabilities, Cost, InForce, Mem, Over};
 use crate::call::{Call, Fd, FileCall, MpiFile, MpiMode, Names, Reply};
 use crate::clock::Virtual;
 use model::pattern::Run;
@@ -236,6 +236,11 @@ impl Rehearsed {
         0
     }
 
+    fn buffers(&self, bytes: u64) {
+        let tally = &mut self.stage.state.borrow_mut().ranks[self.rank as usize];
+        tally.buffer_bytes = tally.buffer_bytes.max(bytes);
+    }
+
     fn opened(&self, change: i64) {
         self.stage.state.borrow_mut().ranks[self.rank as usize].open += change;
     }
@@ -392,44 +397,35 @@ impl<'a> MadeNames<'a> {
 }
 
 impl Backend for Rehearsed {
-    const REHEARSES: bool = true;
+    fn set_options(&mut self, options: &InForce) {
+        self.expects_missing = options.expects_missing;
+        self.expects_existing = options.expects_existing;
+    }
 
-    fn rehearse(&mut self, act: Act<'_>) -> Reply {
-        match act {
-            Act::Buffer(bytes) => {
-                let tally = &mut self.stage.state.borrow_mut().ranks[self.rank as usize];
-                tally.buffer_bytes = tally.buffer_bytes.max(bytes);
-                0
-            }
-            Act::Expecting { missing, existing } => {
-                (self.expects_missing, self.expects_existing) = (missing, existing);
-                0
-            }
-            Act::Relies => {
-                self.relies = true;
-                0
-            }
-            Act::Pieces { fd, run, write } => self.pieces(Some(fd), &run, write),
+    fn needs_name(&mut self) {
+        self.relies = true;
+    }
+
+    fn move_bulk(&mut self, bulk: &Bulk) -> Reply {
+        self.buffers(bulk.buffer_bytes);
+        match bulk.file {
             // How much there is nobody knows.
-            Act::Rest { fd, .. } if self.inner.is_found(fd) => self.reads_all(fd),
-            Act::Rest { fd, offset } => {
-                let run = Run::single(offset, u64::MAX - offset);
-                self.pieces(Some(fd), &run, false)
-            }
-            Act::MpiPieces { file, run, write } => self.pieces(self.file(file), &run, write),
-            Act::MpiShared { file, bytes, write } => match self.pointer(file, bytes) {
+            BulkFile::Posix(fd) if bulk.rest && self.inner.is_found(fd) => self.reads_all(fd),
+            BulkFile::Posix(fd) => self.pieces(Some(fd), &bulk.run, bulk.write),
+            BulkFile::Mpi(file) => self.pieces(self.file(file), &bulk.run, bulk.write),
+            BulkFile::MpiShared(file) => match self.pointer(file, bulk.run.length_bytes) {
                 Some(at) => {
-                    let run = Run::single(at, bytes);
-                    self.pieces(self.file(file), &run, write)
+                    let run = Run::single(at, bulk.run.length_bytes);
+                    self.pieces(self.file(file), &run, bulk.write)
                 }
                 None => -Reply::from(libc::EBADF),
             },
-            Act::Over(over) => {
-                let name = self.name(over.path);
-                self.stage.state.borrow_mut().over(self.rank, &name, &over);
-                0
-            }
         }
+    }
+
+    fn concluded(&mut self, over: &Over<'_>) {
+        let name = self.name(over.path);
+        self.stage.state.borrow_mut().over(self.rank, &name, over);
     }
 
     fn name(&self) -> &'static str {
@@ -437,7 +433,7 @@ impl Backend for Rehearsed {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { mpi_files: true, ..self.inner.capabilities() }
+        Capabilities { mpi_files: true, accounts: true, ..self.inner.capabilities() }
     }
 
     fn issue(&mut self, call: Call<'_>) -> Reply {
@@ -446,6 +442,15 @@ impl Backend for Rehearsed {
         }
         if let Some(fd) = takes_all(&call).filter(|fd| self.inner.is_found(*fd)) {
             return self.reads_all(fd);
+        }
+        match &call {
+            Call::Preadv { bufs, .. } => {
+                self.buffers(bufs.iter().map(|buf| buf.len() as u64).sum())
+            }
+            Call::Pwritev { bufs, .. } => {
+                self.buffers(bufs.iter().map(|buf| buf.len() as u64).sum())
+            }
+            _ => {}
         }
         if let Some((fd, end)) = reads_up_to(&call) {
             let number = self.inner.number(fd);
@@ -493,7 +498,7 @@ impl Backend for Rehearsed {
             | FileCall::SetAtomic { .. }
             | FileCall::SetView { .. }
             | FileCall::MakeView { .. } => 0,
-            // Bytes are moved by [`Act`]s.
+            // Bytes are moved in bulk.
             FileCall::Transfer { .. } => -Reply::from(libc::ENOSYS),
         }
     }

@@ -282,7 +282,13 @@ impl Backend for Mem {
 
     fn capabilities(&self) -> Capabilities {
         let keeps_data = self.fs.borrow().keeps_data;
-        Capabilities { keeps_data, keeps_names: true, direct: false, mpi_files: false }
+        Capabilities {
+            keeps_data,
+            keeps_names: true,
+            direct: false,
+            mpi_files: false,
+            accounts: false,
+        }
     }
 
     fn position(&mut self, fd: Fd) -> Option<u64> {

@@ -10,7 +10,7 @@ use super::end::{self, Asked};
 use super::plan::{Facts, Used};
 use super::verified::Accessed;
 use super::window::{Calls, Filling, run};
-use crate::backend::{Act, Backend};
+use crate::backend::{Backend, Bulk, BulkFile};
 use crate::buffer::{Buffers, Content, WIDE_BYTES};
 use crate::call::{At, FileCall, MpiFile};
 use crate::comm::Members;
@@ -91,8 +91,8 @@ pub(super) fn move_bytes<B: Backend>(
         Word::Shared | Word::Ordered => At::Shared { ordered: together },
         _ => At::Offset { offset: 0, collective: together },
     };
-    if B::REHEARSES {
-        rehearse(io, job, asked, call_bytes.saturating_mul(depth.into()), tally);
+    if io.accounts {
+        move_without_calls(io, job, asked, call_bytes.saturating_mul(depth.into()), tally);
     }
     let end_bytes = end_bytes(io, job, asked, depth);
     let calls = Calls { rounds: Some(rounds), depth, end_bytes, ..job.calls(at, call_bytes) };
@@ -106,7 +106,7 @@ pub(super) fn move_bytes<B: Backend>(
         Some(shot) => {
             tally.done_bytes = io.add_explained(tally, Part::Data, shot).max(0) as u64;
         }
-        None if B::REHEARSES => {}
+        None if io.accounts => {}
         None => run(io, buffers, &calls, split(whole, call_bytes), tally),
     }
     if io.verified.on {
@@ -171,7 +171,7 @@ pub(super) fn move_pattern<B: Backend>(
     if io.keeps_events {
         (io.touched.extents, io.touched.pieces) = io.patterns.recorded(used, &mut io.recorder);
     }
-    if B::REHEARSES {
+    if io.accounts {
         let active = io.options.active();
         let (longest, depth) = match used.is_whole() {
             true => (facts.bytes, 1),
@@ -179,7 +179,7 @@ pub(super) fn move_pattern<B: Backend>(
         };
         let call_bytes = active.transfer.unwrap_or(u64::MAX).min(longest);
         let buffer_bytes = call_bytes.saturating_mul(depth.into());
-        rehearse(io, job, Asked::Runs(used.runs()), buffer_bytes, tally);
+        move_without_calls(io, job, Asked::Runs(used.runs()), buffer_bytes, tally);
     } else if io.verified.on {
         let accessed = accessed(io, job, Asked::Runs(used.runs()));
         io.start_verified_access(buffers, accessed, used.extents());
@@ -207,8 +207,8 @@ fn by_level<B: Backend>(
     }
 }
 
-/// The bytes as a rehearsal moves them: all members' calls at once, without views.
-fn rehearse<B: Backend>(
+/// Moves the bytes in bulk, without views.
+fn move_without_calls<B: Backend>(
     io: &mut Io<'_, B>,
     job: &Job<'_>,
     asked: Asked<'_>,
@@ -216,20 +216,18 @@ fn rehearse<B: Backend>(
     tally: &mut Tally,
 ) {
     let (file, write) = (job.file, job.write);
-    io.backend.rehearse(Act::Buffer(buffer_bytes));
     let start_ns = io.clock.now();
-    let mut moved = |act: Act<'_>| match io.backend.rehearse(act) {
-        reply if reply < 0 => tally.fail(-reply as i32),
-        moved => tally.done_bytes += moved as u64,
+    let mut moved = |file: BulkFile, run: Run| {
+        let bulk = Bulk { file, run, write, rest: false, buffer_bytes };
+        match io.backend.move_bulk(&bulk) {
+            reply if reply < 0 => tally.fail(-reply as i32),
+            moved => tally.done_bytes += moved as u64,
+        }
     };
     match asked {
-        Asked::Runs(runs) => {
-            runs.iter().for_each(|run| moved(Act::MpiPieces { file, run: *run, write }));
-        }
-        Asked::From(offset, len) => {
-            moved(Act::MpiPieces { file, run: Run::single(offset, len), write });
-        }
-        Asked::Anywhere(bytes) => moved(Act::MpiShared { file, bytes, write }),
+        Asked::Runs(runs) => runs.iter().for_each(|run| moved(BulkFile::Mpi(file), *run)),
+        Asked::From(offset, len) => moved(BulkFile::Mpi(file), Run::single(offset, len)),
+        Asked::Anywhere(len) => moved(BulkFile::MpiShared(file), Run::single(0, len)),
     }
     tally.add_time(Part::Data, Shot { start_ns, end_ns: io.clock.now(), reply: 0 });
 }

@@ -33,7 +33,7 @@ impl Bytes {
             && !(write && active.fsync == Fsync::Op)
             && active.transfer.is_none_or(|most| self.len <= most && active.depth == 1)
             && !io.verified.on
-            && !B::REHEARSES
+            && !io.accounts
             && !stop::requested()
     }
 }

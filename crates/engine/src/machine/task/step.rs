@@ -6,7 +6,7 @@ use super::super::note;
 use super::super::tally::{Shot, Subject};
 use super::{Data, More, STOPPED, Stage, Task, Want, Way, want};
 use crate::backend::direct::Alignment;
-use crate::backend::{Act, Backend};
+use crate::backend::{Backend, Bulk, BulkFile};
 use crate::call::{Fd, Reply};
 use crate::stop;
 use model::Part;
@@ -133,42 +133,39 @@ impl Task<'_> {
             self.tally.fail(libc::EINVAL);
             return self.data_over(io);
         }
-        if B::REHEARSES {
-            return self.rehearse_extent(io);
+        if io.accounts {
+            return self.move_extent(io);
         }
         self.stage = Stage::Data;
     }
 
-    /// The bytes are not moved: a rehearsal counts them at once.
+    /// No byte is moved, and without calls they count at once.
     fn begin_nothing<B: Backend>(&mut self, io: &mut Io<'_, B>) {
         self.stage = Stage::Data;
-        if B::REHEARSES {
+        if io.accounts {
             self.tally.done_bytes += if self.data == Data::ReadRest { 0 } else { self.len };
             self.data_over(io);
         }
     }
 
-    /// The bytes as a rehearsal moves them: at once, because the calls can be millions.
-    fn rehearse_extent<B: Backend>(&mut self, io: &mut Io<'_, B>) {
-        let run = Run::single(self.offset_bytes, self.len);
-        match self.data {
-            Data::ReadRest => {
-                let act = Act::Rest { fd: self.fd, offset: self.offset_bytes };
-                self.rehearse(io, self.call_bytes, act);
-            }
-            _ => {
-                let act = Act::Pieces { fd: self.fd, run, write: self.data.writes() };
-                self.rehearse(io, self.len, act);
-                self.tally.short = self.tally.errno == 0 && self.tally.done_bytes < self.len;
-            }
-        }
+    /// The bytes without calls, which can be millions.
+    fn move_extent<B: Backend>(&mut self, io: &mut Io<'_, B>) {
+        let rest = self.data == Data::ReadRest;
+        let len = if rest { u64::MAX - self.offset_bytes } else { self.len };
+        self.move_run(io, Run::single(self.offset_bytes, len));
+        self.tally.short = !rest && self.tally.errno == 0 && self.tally.done_bytes < self.len;
         self.data_over(io);
     }
 
-    /// A transfer of a rehearsal, with buffers for calls of at most `longest_bytes`.
-    fn rehearse<B: Backend>(&mut self, io: &mut Io<'_, B>, longest_bytes: u64, act: Act<'_>) {
-        io.backend.rehearse(Act::Buffer(self.call_bytes.min(longest_bytes)));
-        match io.backend.rehearse(act) {
+    fn move_run<B: Backend>(&mut self, io: &mut Io<'_, B>, run: Run) {
+        let reply = io.backend.move_bulk(&Bulk {
+            file: BulkFile::Posix(self.fd),
+            run,
+            write: self.data.writes(),
+            rest: self.data == Data::ReadRest,
+            buffer_bytes: self.call_bytes.min(run.length_bytes),
+        });
+        match reply {
             reply if reply < 0 => self.tally.fail(-reply as i32),
             moved => self.tally.done_bytes += moved as u64,
         }
@@ -248,8 +245,8 @@ impl Task<'_> {
     }
 
     fn next_piece<B: Backend>(&mut self, io: &mut Io<'_, B>) {
-        if B::REHEARSES {
-            self.rehearse_pieces(io);
+        if io.accounts {
+            self.move_runs(io);
         } else if stop::requested() {
             self.tally.fail(STOPPED);
         } else if let Some(next) = self.more.as_mut().and_then(More::next) {
@@ -260,16 +257,15 @@ impl Task<'_> {
         self.data_over(io);
     }
 
-    /// All pieces as a rehearsal accesses them: equal ones at once.
-    fn rehearse_pieces<B: Backend>(&mut self, io: &mut Io<'_, B>) {
+    /// All pieces without calls: equal ones at once.
+    fn move_runs<B: Backend>(&mut self, io: &mut Io<'_, B>) {
         self.tally.requested_bytes = self.more.as_ref().map_or(0, |more| more.bytes);
         if self.way == Way::Nothing {
             self.tally.done_bytes = self.tally.requested_bytes;
             return;
         }
         while let Some(run) = self.more.as_mut().and_then(More::next_run) {
-            let act = Act::Pieces { fd: self.fd, run, write: self.data.writes() };
-            self.rehearse(io, run.length_bytes, act);
+            self.move_run(io, run);
             if self.tally.errno != 0 {
                 break;
             }
