@@ -20,6 +20,7 @@ pub mod histogram;
 pub mod internal;
 pub mod iteration;
 pub mod limits;
+pub mod links;
 pub mod list;
 pub mod op;
 pub mod open_flags;

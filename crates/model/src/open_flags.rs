@@ -22,6 +22,50 @@ macro_rules! texts {
 /// The names as texts.
 pub const NAMES: &[&str] = open_flag_names!(texts);
 
+/// Access modes and flags of open(2) on x86-64 Linux, as logs and events have them.
+pub const LINUX: &[(&str, u32)] = &[
+    ("O_RDONLY", 0),
+    ("O_WRONLY", O_WRONLY),
+    ("O_RDWR", O_RDWR),
+    ("O_CREAT", O_CREAT),
+    ("O_EXCL", O_EXCL),
+    ("O_NOCTTY", 0o400),
+    ("O_TRUNC", O_TRUNC),
+    ("O_APPEND", O_APPEND),
+    ("O_NONBLOCK", 0o4000),
+    ("O_NDELAY", 0o4000),
+    ("O_DSYNC", 0o10000),
+    ("O_DIRECT", 0o40000),
+    ("O_LARGEFILE", 0),
+    ("O_DIRECTORY", O_DIRECTORY),
+    ("O_NOFOLLOW", 0o400000),
+    ("O_NOATIME", 0o1000000),
+    ("O_CLOEXEC", O_CLOEXEC),
+    ("O_SYNC", 0o4010000),
+    ("O_RSYNC", 0o4010000),
+    ("O_PATH", 0o10000000),
+    ("O_TMPFILE", O_TMPFILE),
+];
+
+/// Access mode for writing only.
+pub const O_WRONLY: u32 = 1;
+/// Access mode for reading and writing.
+pub const O_RDWR: u32 = 2;
+/// Creates a missing file.
+pub const O_CREAT: u32 = 0o100;
+/// Fails if the file exists.
+pub const O_EXCL: u32 = 0o200;
+/// Empties the file.
+pub const O_TRUNC: u32 = 0o1000;
+/// Fails unless the name is a directory.
+pub const O_DIRECTORY: u32 = 0o200000;
+/// Writes at the end of the file.
+pub const O_APPEND: u32 = 0o2000;
+/// Closes the file at exec.
+pub const O_CLOEXEC: u32 = 0o2000000;
+/// Creates a file without a name.
+pub const O_TMPFILE: u32 = 0o20200000;
+
 /// The mode of C that a text is, without "b".
 pub fn mode(text: &str) -> Option<&'static str> {
     let text = text.trim();
@@ -33,6 +77,46 @@ pub fn mode(text: &str) -> Option<&'static str> {
 pub fn names(text: &str) -> impl Iterator<Item = &str> {
     text.split(['|', ',', ' ', '\t']).filter(|word| !word.is_empty())
 }
+
+/// Numbers of names of open(2) joined by `|`, `,` or blanks; `None` if a name is unknown.
+pub fn flags_of_names(text: &str) -> Option<u32> {
+    let mut flags = None;
+    for word in names(text) {
+        let (_, flag) = LINUX.iter().find(|(name, _)| *name == word)?;
+        flags = Some(flags.unwrap_or(0) | flag);
+    }
+    flags
+}
+
+/// Text for these flags as programs have it: a mode of C where one means the same, else names.
+pub fn text_of_flags(flags: u32) -> String {
+    // Of no use to a program without threads that executes nothing.
+    let flags = flags & !O_CLOEXEC;
+    let modes = [
+        ("r", 0),
+        ("r+", 2),
+        ("w", 1 | O_CREAT | O_TRUNC),
+        ("w+", 2 | O_CREAT | O_TRUNC),
+        ("a", 1 | O_CREAT | O_APPEND),
+        ("a+", 2 | O_CREAT | O_APPEND),
+    ];
+    if let Some((mode, _)) = modes.iter().find(|(_, mode)| *mode == flags) {
+        return (*mode).to_string();
+    }
+    let access = ["O_RDONLY", "O_WRONLY", "O_RDWR", "O_RDWR"][(flags & 3) as usize];
+    let mut text = access.to_string();
+    let mut left = flags & !3;
+    // Flags that hold others first.
+    for (name, flag) in LINUX.iter().rev().filter(|(_, flag)| flag & 3 == 0 && *flag != 0) {
+        if left & flag == *flag && *name != "O_RSYNC" && *name != "O_NDELAY" {
+            left &= !flag;
+            text.push('|');
+            text.push_str(name);
+        }
+    }
+    text
+}
+
 /// What an open file allows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Access {
@@ -69,6 +153,23 @@ impl Access {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn flags_are_written_as_programs_have_them() {
+        for (flags, text) in [
+            (0, "r"),
+            (O_CLOEXEC | 2, "r+"),
+            (1 | O_CREAT | O_TRUNC, "w"),
+            (1 | O_CREAT, "O_WRONLY|O_CREAT"),
+            (2 | O_CREAT | O_EXCL | 0o4010000, "O_RDWR|O_SYNC|O_EXCL|O_CREAT"),
+            (O_TMPFILE | 2, "O_RDWR|O_TMPFILE"),
+        ] {
+            assert_eq!(text_of_flags(flags), text);
+            if text.starts_with("O_") {
+                assert_eq!(flags_of_names(text), Some(flags & !O_CLOEXEC));
+            }
+        }
+    }
 
     #[test]
     fn flags_tell_what_they_allow() {

@@ -14,7 +14,6 @@ use model::rehearsal::{Expected, Thing};
 use model::units::format_bytes;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
-use trace::fold;
 
 /// Size of files that are read to their end, wherever it is, if nothing else is said.
 pub const WHOLE_BYTES: u64 = 1 << 20;

@@ -15,10 +15,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("engine", &["model"]),
     ("report", &["model"]),
     ("mpi", &["engine", "model"]),
-    ("trace", &["ppl", "model"]),
+    ("trace", &["model"]),
+    ("fold", &["ppl", "model"]),
     ("record", &[]),
     ("studio", &["ppl", "report", "model"]),
-    ("parabench", &["model", "ppl", "engine", "report", "mpi", "trace", "record", "studio"]),
+    (
+        "parabench",
+        &["model", "ppl", "engine", "report", "mpi", "trace", "fold", "record", "studio"],
+    ),
     ("benches", &["model", "ppl", "engine", "report", "trace", "parabench"]),
 ];
 

@@ -8,9 +8,9 @@
 use crate::gaps::{Gap, Gaps};
 use crate::named::{ByName, ByNumber, Who, at, flags_of_mode, name, number, opening};
 use crate::record::{Call, ERRNO_UNKNOWN, Fd, Outcome};
-use crate::strace::{O_CREAT, O_TRUNC};
 use model::Op;
 use model::event::MODE_UNKNOWN;
+use model::open_flags::{O_CREAT, O_TRUNC};
 
 const SEEK_SET: i64 = 0;
 

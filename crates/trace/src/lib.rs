@@ -16,7 +16,6 @@ pub mod dftracer;
 pub mod elbencho;
 pub mod explain;
 pub mod fio;
-pub mod fold;
 pub mod format;
 pub mod gaps;
 pub mod import;

@@ -8,8 +8,8 @@
 //! The resolver then follows them as it does those of strace. Processes are told apart.
 
 use crate::record::{At, CWD, Call, FLAGS_UNKNOWN, Fd, Name};
-use crate::strace::{O_APPEND, O_CREAT, O_TRUNC};
 use hashbrown::HashMap;
+use model::open_flags::{O_APPEND, O_CREAT, O_TRUNC};
 use rustc_hash::FxBuildHasher;
 
 /// Files that are open at once; the resolver follows as many.

@@ -5,12 +5,12 @@
 
 use super::proof::{compiled, execute, moves, told};
 use engine::record::{Listen, Listener, Paths};
+use fold::Folded;
 use model::event::FLAG_FAILED;
 use model::{Event, Op, Plan};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
-use trace::fold::Folded;
 
 /// What a program writes and names on a number of ranks.
 #[derive(Debug, Default)]

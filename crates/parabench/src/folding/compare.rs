@@ -4,11 +4,11 @@ use super::asked::{self, Asked};
 use super::proof::{Difference, Proof, told};
 use super::tally::{Kind, difference};
 use engine::record::{Listen, Paths};
+use fold::{Folded, Log, Logged};
 use model::event::FLAG_UNPLACED;
 use model::{Event, Plan};
 use std::borrow::Cow;
 use std::rc::Rc;
-use trace::fold::{Folded, Log, Logged};
 
 /// Operations of the log that are unpacked at a time.
 const UNPACKED: usize = 1024;

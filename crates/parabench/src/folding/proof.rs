@@ -7,6 +7,7 @@ use super::tally::{Kind, Tally};
 use engine::config::{BackendKind, Config};
 use engine::record::{EventsConfig, Listen, Listener};
 use engine::supervise::{Outcome, run_sim_among};
+use fold::{Folded, Included, Log};
 use model::event::{Event, FLAG_UNPLACED, NO_ID};
 use model::pattern::{Extents, MAX_STEPS};
 use model::{Op, Plan, errno};
@@ -15,7 +16,6 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::rc::Rc;
-use trace::fold::{Folded, Included, Log};
 
 /// How far a program does what its log shows.
 #[derive(Clone, Debug, Default)]

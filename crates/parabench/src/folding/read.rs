@@ -4,9 +4,9 @@ use super::sites;
 use crate::error::{Error, Result};
 use crate::results;
 use ::report::events::EventReader;
+use fold::{Events, Log, Logged, processes};
 use model::run::Run;
 use std::path::Path;
-use trace::fold::{Events, Log, Logged, processes};
 
 /// Most ranks: each takes memory, whatever it does.
 const RANKS_MAX: usize = 1 << 20;

@@ -1,5 +1,7 @@
 //! What the program of a run says at places that events refer to.
 
+use fold::log::flags_of_text;
+use fold::told::{Told, Way, flags_of_mpi_mode};
 use model::Op;
 use model::op::ParamKind;
 use model::plan::Span;
@@ -7,8 +9,6 @@ use model::run::{ProgramFile, Run};
 use ppl::ast::{Ast, Expr, ExprId, List, Stmt};
 use ppl::source::{FileId, NoIncludes, Sources};
 use std::collections::{BTreeSet, HashMap, HashSet};
-use trace::fold::log::flags_of_text;
-use trace::fold::told::{Told, Way, flags_of_mpi_mode};
 
 /// What is told of operations that open, and of those of MPI-IO, by site.
 pub fn told(run: &Run) -> HashMap<u32, Told> {

@@ -2,8 +2,8 @@
 
 use super::apart;
 use crate::error::{Error, Result};
+use fold::Folded;
 use model::units::parse_integer_text;
-use trace::fold::Folded;
 
 /// Multiplies parameters; what a size is a factor of follows.
 ///
@@ -69,7 +69,7 @@ fn with_param(text: &str, name: &str, (value, factor): (i64, f64)) -> String {
     let line = |line: &str| match line.strip_prefix(&start).and_then(|rest| rest.split_once(';')) {
         Some((old, rest)) if parse_integer_text(old.as_bytes()).is_some() => {
             let rest = if rest.contains("///") { format!("{rest},") } else { " ///".into() };
-            let value = trace::fold::expr::bytes(value);
+            let value = fold::expr::bytes(value);
             format!("{start}{value};{rest} {factor} times that of the run\n")
         }
         _ => format!("{line}\n"),

@@ -153,7 +153,7 @@ fn is_placed(event: &Event) -> bool {
 
 /// What differs first, if anything. `a`, of the run, and `b` have names of their own.
 pub fn difference<'a>(
-    (a, log): (&Event, &trace::fold::Log),
+    (a, log): (&Event, &fold::Log),
     (b, path): (&Event, &impl Fn(u32) -> Cow<'a, [u8]>),
 ) -> Option<Kind> {
     let names = log.path(a.path) == &*path(b.path) && (a.path == NO_ID) == (b.path == NO_ID);
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_place_that_the_run_does_not_tell_is_no_difference() {
-        let log = trace::fold::Log::default();
+        let log = fold::Log::default();
         let write = |offset_bytes: u64, flags: u8| Event {
             op: Op::Fwrite as u8,
             path: NO_ID,

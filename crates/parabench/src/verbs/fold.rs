@@ -9,12 +9,12 @@ use crate::folding::Line;
 use crate::output::New;
 use crate::{folding, output};
 use clap::Args;
+use fold::anonymise::{self, MAP_HEAD};
+use fold::{self, Events, Folded, Included, Log, Only, Options, Think, Uneven};
 use model::run::Run;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use trace::fold::anonymise::{self, MAP_HEAD};
-use trace::fold::{self, Events, Folded, Included, Log, Only, Options, Think, Uneven};
 
 /// What folded programs begin with; others are not replaced.
 pub(super) const HEAD: &str = "# Folded from ";

@@ -9,9 +9,9 @@ use crate::verbs::run::Run;
 use crate::verbs::temporary;
 use clap::{Args, Parser};
 use engine::own_folder::OwnFolder;
+use fold::Think;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use trace::fold::Think;
 
 /// Repeat what a run did, and tell how faithful the repetition was
 ///

@@ -6,13 +6,14 @@ use super::{Done, ENOENT, Meaning, Resolver, hash, without_device};
 use crate::gaps::Gap;
 use crate::names::{Node, ROOT, START};
 use crate::record::{At, Call, FLAGS_UNKNOWN, Fd, Name, Record};
-use crate::strace::{CHANGEABLE, O_APPEND, O_CLOEXEC, O_CREAT, O_EXCL, O_TMPFILE, O_TRUNC};
+use crate::strace::CHANGEABLE;
 use model::Op;
 use model::event::{
     FLAG_AT_POSITION, FLAG_KEEPS_SIZE, FLAG_SHORT, FLAG_UNPLACED, MODE_UNKNOWN, NO_ID,
     RENAME_EXCHANGE,
 };
 use model::op::Class;
+use model::open_flags::{O_APPEND, O_CLOEXEC, O_CREAT, O_EXCL, O_TMPFILE, O_TRUNC};
 
 /// Bytes that a call says it has moved.
 pub(super) fn moved(r: &Record<'_>) -> u64 {

@@ -18,7 +18,7 @@ mod table;
 mod threads;
 
 use crate::gaps::{Gap, Gaps};
-use crate::names::{Names, Node, ROOT, START, text_of_link};
+use crate::names::{Names, Node, ROOT, START};
 use crate::record::{At, CWD, Call, ERRNO_UNKNOWN, Fd, Name, Record};
 use crate::strace::unescape;
 use barriers::Barriers;
@@ -26,6 +26,7 @@ use found::Found;
 use labels::Labels;
 use model::Op;
 use model::event::{Details, Event, FLAG_EXPECTED, FLAG_FAILED, NO_ID};
+use model::links::text_of_link;
 use model::op::{Class, ParamKind};
 use model::run::{Row, TraceBarrier, TraceFound, TraceGap, TraceLayout, TraceMoved, TraceThread};
 use std::collections::BTreeMap;

@@ -3,9 +3,9 @@
 //! Threads share a table, forked processes begin with a copy. A copy is made when one of the two
 //! changes it. An instance counts the tables that refer to it and ends with the last one.
 
-use crate::strace::O_TMPFILE;
 use hashbrown::HashMap;
 use model::event::NO_ID;
+use model::open_flags::O_TMPFILE;
 use rustc_hash::FxBuildHasher;
 use std::rc::Rc;
 

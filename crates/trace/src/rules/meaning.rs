@@ -165,10 +165,10 @@ impl Meaning {
         head: &Head,
         values: &Values,
     ) -> Result<Record<'a>, Complaint> {
-        let created = strace::O_CREAT | strace::O_TRUNC | 1;
+        let created = open_flags::O_CREAT | open_flags::O_TRUNC | 1;
         let flags = match verb {
             Verb::Op(Op::Fcreat) => values.flags.or(Some(created)),
-            Verb::Op(Op::Tmpfile) => Some(values.flags.unwrap_or(2) | strace::O_TMPFILE),
+            Verb::Op(Op::Tmpfile) => Some(values.flags.unwrap_or(2) | open_flags::O_TMPFILE),
             _ => values.flags,
         };
         let text = f.get(Field::Path).ok_or_else(|| Complaint::missing(verb, "path"))?;
@@ -375,14 +375,14 @@ fn signed(text: &[u8]) -> Option<i64> {
 /// A mode of C, names of open(2), or a number.
 fn flags_of(text: &[u8]) -> Option<u32> {
     let text = std::str::from_utf8(text).ok()?.trim();
-    let create = strace::O_CREAT;
+    let create = open_flags::O_CREAT;
     let mode = open_flags::mode(text).map(|mode| match mode {
         "r" => 0,
-        "w" => 1 | create | strace::O_TRUNC,
-        "a" => 1 | create | strace::O_APPEND,
+        "w" => 1 | create | open_flags::O_TRUNC,
+        "a" => 1 | create | open_flags::O_APPEND,
         "r+" => 2,
-        "w+" => 2 | create | strace::O_TRUNC,
-        _ => 2 | create | strace::O_APPEND,
+        "w+" => 2 | create | open_flags::O_TRUNC,
+        _ => 2 | create | open_flags::O_APPEND,
     });
     let number = || match text.strip_prefix("0x") {
         Some(hex) => u32::from_str_radix(hex, 16).ok(),

@@ -5,12 +5,13 @@
 use super::cursor::Cursor;
 use super::flags::{
     AT_REMOVEDIR, AT_SYMLINK_NOFOLLOW, CLONE_FILES, CLONE_FS, CLONE_THREAD, CLOSE_RANGE_CLOEXEC,
-    DUP_CLOEXEC, FD_CLOEXEC, MAP_ANONYMOUS, O_CREAT, O_TRUNC, RENAME_EXCHANGE, RENAME_NOREPLACE,
-    has, is, names as named_in, open_flags,
+    DUP_CLOEXEC, FD_CLOEXEC, MAP_ANONYMOUS, RENAME_EXCHANGE, RENAME_NOREPLACE, has, is,
+    names as named_in, open_flags,
 };
 use crate::record::{At, Call, Fd, Name, Shares};
 use model::Op;
 use model::event::{self, MODE_UNKNOWN};
+use model::open_flags::{O_CREAT, O_TRUNC};
 
 /// What `name` with these arguments does. The cursor stands behind the opening bracket; it need not
 /// be at its end afterwards. `None`: the arguments are not those of such a call.

@@ -1,44 +1,7 @@
 //! Names of flags as strace prints them.
 
-/// Access modes and flags of open(2) on x86-64 Linux.
-const OPEN: &[(&[u8], u32)] = &[
-    (b"O_RDONLY", 0),
-    (b"O_WRONLY", 1),
-    (b"O_RDWR", 2),
-    (b"O_CREAT", 0o100),
-    (b"O_EXCL", 0o200),
-    (b"O_NOCTTY", 0o400),
-    (b"O_TRUNC", 0o1000),
-    (b"O_APPEND", 0o2000),
-    (b"O_NONBLOCK", 0o4000),
-    (b"O_NDELAY", 0o4000),
-    (b"O_DSYNC", 0o10000),
-    (b"O_DIRECT", 0o40000),
-    (b"O_LARGEFILE", 0),
-    (b"O_DIRECTORY", O_DIRECTORY),
-    (b"O_NOFOLLOW", 0o400000),
-    (b"O_NOATIME", 0o1000000),
-    (b"O_CLOEXEC", O_CLOEXEC),
-    (b"O_SYNC", 0o4010000),
-    (b"O_RSYNC", 0o4010000),
-    (b"O_PATH", 0o10000000),
-    (b"O_TMPFILE", O_TMPFILE),
-];
+use model::open_flags::{LINUX, O_CLOEXEC};
 
-/// The file is made if it is missing.
-pub const O_CREAT: u32 = 0o100;
-/// It must be missing.
-pub const O_EXCL: u32 = 0o200;
-/// It becomes empty.
-pub const O_TRUNC: u32 = 0o1000;
-/// It must be a directory.
-pub const O_DIRECTORY: u32 = 0o200000;
-/// Writes go to its end.
-pub const O_APPEND: u32 = 0o2000;
-/// Closed by exec.
-pub const O_CLOEXEC: u32 = 0o2000000;
-/// A file without a name.
-pub const O_TMPFILE: u32 = 0o20200000;
 /// Flags that F_SETFL can change: O_APPEND, O_NONBLOCK, O_DIRECT, O_NOATIME.
 pub const CHANGEABLE: u32 = 0o2000 | 0o4000 | 0o40000 | 0o1000000;
 
@@ -49,39 +12,10 @@ pub fn open_flags(text: &[u8]) -> u32 {
 }
 
 fn open_flag(word: &[u8]) -> u32 {
-    match OPEN.iter().find(|(name, _)| *name == word) {
+    match LINUX.iter().find(|(name, _)| name.as_bytes() == word) {
         Some((_, flag)) => *flag,
         None => super::cursor::Cursor::new(word).number().unwrap_or(0) as u32,
     }
-}
-
-/// Text for these flags as programs have it: a mode of C where one means the same, else names.
-pub fn open_flag_text(flags: u32) -> String {
-    // Of no use to a program without threads that executes nothing.
-    let flags = flags & !O_CLOEXEC;
-    let modes = [
-        ("r", 0),
-        ("r+", 2),
-        ("w", 1 | O_CREAT | O_TRUNC),
-        ("w+", 2 | O_CREAT | O_TRUNC),
-        ("a", 1 | O_CREAT | O_APPEND),
-        ("a+", 2 | O_CREAT | O_APPEND),
-    ];
-    if let Some((mode, _)) = modes.iter().find(|(_, mode)| *mode == flags) {
-        return (*mode).to_string();
-    }
-    let access = ["O_RDONLY", "O_WRONLY", "O_RDWR", "O_RDWR"][(flags & 3) as usize];
-    let mut text = access.to_string();
-    let mut left = flags & !3;
-    // Flags that hold others first.
-    for (name, flag) in OPEN.iter().rev().filter(|(_, flag)| flag & 3 == 0 && *flag != 0) {
-        if left & flag == *flag && *name != b"O_RSYNC" && *name != b"O_NDELAY" {
-            left &= !flag;
-            text.push('|');
-            text.push_str(&String::from_utf8_lossy(name));
-        }
-    }
-    text
 }
 
 /// A flag as strace shows it: by name, by number (`-X raw`), or both (`-X verbose`).
@@ -143,23 +77,7 @@ pub fn is(text: &[u8], name: &[u8], value: i64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn flags_are_written_as_programs_have_them() {
-        for (flags, text) in [
-            (0, "r"),
-            (O_CLOEXEC | 2, "r+"),
-            (1 | O_CREAT | O_TRUNC, "w"),
-            (1 | O_CREAT, "O_WRONLY|O_CREAT"),
-            (2 | O_CREAT | O_EXCL | 0o4010000, "O_RDWR|O_SYNC|O_EXCL|O_CREAT"),
-            (O_TMPFILE | 2, "O_RDWR|O_TMPFILE"),
-        ] {
-            assert_eq!(open_flag_text(flags), text);
-            if text.starts_with("O_") {
-                assert_eq!(open_flags(text.as_bytes()), flags & !O_CLOEXEC);
-            }
-        }
-    }
+    use model::open_flags::O_CREAT;
 
     #[test]
     fn flags_are_numbers_of_linux() {

@@ -30,10 +30,7 @@ use std::io;
 use who::Who;
 
 pub use cursor::unescape;
-pub use flags::{
-    CHANGEABLE, O_APPEND, O_CLOEXEC, O_CREAT, O_DIRECTORY, O_EXCL, O_TMPFILE, O_TRUNC,
-    open_flag_text, open_flags,
-};
+pub use flags::{CHANGEABLE, open_flags};
 
 const UNFINISHED: &[u8] = b"<unfinished ...>";
 /// Of exec in a thread, with -ff: the rest stands in the log of the process.

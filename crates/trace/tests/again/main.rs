@@ -73,7 +73,7 @@ fn read(imported: Imported) -> Vec<Operation> {
             label: program(told.labels.get(event.label as usize)),
             path: match event.op == model::Op::Symlink as u8 {
                 // What links hold is a text, which leads from there.
-                true => path_of(&trace::names::target_of_link(
+                true => path_of(&model::links::target_of_link(
                     &told.paths[event.path2 as usize],
                     &told.paths[event.path as usize],
                 )),

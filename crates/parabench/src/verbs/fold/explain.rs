@@ -3,9 +3,9 @@
 use crate::console;
 use crate::error::{Error, Result};
 use crate::folding::{self, Asked, Line, Proof, Stands};
+use fold::{Folded, Log};
 use model::run::Run;
 use std::rc::Rc;
-use trace::fold::{Folded, Log};
 
 /// Shows them; of a value the lines that use it.
 ///

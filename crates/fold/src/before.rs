@@ -7,13 +7,13 @@
 
 use super::log::{Log, Logged};
 use super::merged::Merged;
-use crate::names::{target_of_link, text_of_link};
-use crate::strace::{O_APPEND, O_CREAT, O_EXCL, O_TRUNC};
 use model::Op;
 use model::directory::is_whole;
 use model::event::{
     FLAG_AT_POSITION, FLAG_KEEPS_SIZE, FLAG_SHORT, FLAG_UNPLACED, NO_ID, RENAME_EXCHANGE,
 };
+use model::links::{target_of_link, text_of_link};
+use model::open_flags::{O_APPEND, O_CREAT, O_EXCL, O_TRUNC};
 use model::rehearsal::{Expected, Thing};
 use std::collections::{BTreeMap, HashMap, HashSet};
 

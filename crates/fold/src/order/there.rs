@@ -7,9 +7,9 @@
 
 use super::super::log::{Logged, takes_handle};
 use super::{EEXIST, ENOENT, Effect, effect};
-use crate::strace::{O_CREAT, O_EXCL};
 use model::Op;
 use model::event::{NO_ID, RENAME_EXCHANGE};
+use model::open_flags::{O_CREAT, O_EXCL};
 use std::collections::HashMap;
 use std::rc::Rc;
 

@@ -3,9 +3,9 @@
 
 use super::log::{Log, Logged};
 use super::merged::Merged;
-use crate::strace::O_APPEND;
 use model::Op;
 use model::event::{FLAG_AT_POSITION, FLAG_UNPLACED, NO_ID};
+use model::open_flags::O_APPEND;
 use std::collections::{HashMap, VecDeque};
 
 /// Gives such transfers places relative to the first one. They stay marked as those that nobody knows.

@@ -1,7 +1,7 @@
 //! What small logs show of what was there.
 
 use super::*;
-use crate::fold::Events;
+use crate::Events;
 use model::Event;
 use model::run::TraceFound;
 

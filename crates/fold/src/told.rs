@@ -1,9 +1,9 @@
 //! What the text of a program tells of its operations, and events do not.
 
-use super::log::{Log, Logged, O_RDWR, O_WRONLY};
-use crate::strace::{O_APPEND, O_CREAT, O_EXCL};
+use super::log::{Log, Logged};
 use model::Op;
 use model::op::{Param, ParamKind};
+use model::open_flags::{O_APPEND, O_CREAT, O_EXCL, O_RDWR, O_WRONLY};
 
 /// What is told of the operations of a place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -8,6 +8,8 @@
 //! Each stage is a function from data to data. The text is not proved here: who folds executes it on
 //! files in memory and compares.
 
+#![warn(clippy::disallowed_methods)]
+
 mod alike;
 pub mod anonymise;
 mod appends;

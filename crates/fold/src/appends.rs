@@ -1,9 +1,9 @@
 //! Files that several ranks append to: which of them comes first is not the same twice.
 
 use super::log::{Log, Logged};
-use crate::strace::O_APPEND;
 use model::Op;
 use model::event::NO_ID;
+use model::open_flags::O_APPEND;
 use std::collections::{HashMap, HashSet};
 
 /// Open files with `O_APPEND` whose file other ranks write, too.

@@ -1,10 +1,10 @@
 //! Open files, as all ranks use them.
 
 use super::super::before::before;
-use super::super::log::{Log, Logged, O_RDWR, O_WRONLY, needs_writing, takes_handle};
-use crate::strace::{O_APPEND, O_CREAT, O_EXCL, O_TRUNC};
+use super::super::log::{Log, Logged, needs_writing, takes_handle};
 use model::Op;
 use model::event::{Event, FLAG_AT_POSITION, FLAG_UNPLACED, NO_ID};
+use model::open_flags::{O_APPEND, O_CREAT, O_EXCL, O_RDWR, O_TRUNC, O_WRONLY};
 use model::rehearsal::Thing;
 use std::collections::{HashMap, HashSet};
 

@@ -6,20 +6,15 @@ use super::events::Events;
 use super::positions;
 use super::processes::Process;
 use super::told::Told;
-use crate::strace::{self, O_APPEND, O_CREAT, O_TRUNC};
 use model::Op;
 use model::directory::prefixed;
 use model::event::{Details, Event, FLAG_AT_POSITION, FLAG_FROM_POSITION, FLAG_UNPLACED, NO_ID};
 use model::op::ParamKind;
 use model::open_flags;
+use model::open_flags::{O_APPEND, O_CREAT, O_RDWR, O_TRUNC, O_WRONLY};
 use model::pattern::Run;
 use model::run::{EventExtents, TraceBarrier, TraceFound};
 use std::collections::{HashMap, HashSet};
-
-/// Access mode of open(2) for writing only.
-pub const O_WRONLY: u32 = 1;
-/// Access mode of open(2) for reading and writing.
-pub const O_RDWR: u32 = 2;
 
 /// One operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -369,9 +364,7 @@ pub fn flags_of_text(text: &str) -> Option<u32> {
         };
         return Some(access | more);
     }
-    let known = open_flags::names(text).all(|name| open_flags::NAMES.contains(&name));
-    let names: Vec<&str> = open_flags::names(text).collect();
-    (known && !names.is_empty()).then(|| strace::open_flags(names.join("|").as_bytes()))
+    open_flags::flags_of_names(text)
 }
 
 /// The first parameter is an open file.

@@ -10,12 +10,12 @@ use super::shape::{Arg, Shape, Shaper, Statement};
 use super::tables::{Role, Tables};
 use super::think::{Places, Recorder, Think, duration};
 use super::told::mpi_mode;
-use crate::strace::open_flag_text;
 use data::LongLists;
 pub use fixed::Fixed;
 use fixed::{has_lists_by_rank, is_chance};
 use model::Op;
 use model::errno;
+use model::open_flags::text_of_flags;
 use model::with::SHORT;
 pub use pauses::Uneven;
 pub use split::Included;
@@ -331,7 +331,7 @@ impl<'a> Writer<'a> {
                 Arg::Flags(flags) if statement.op == Op::Pfopen => {
                     format!("\"{}\"", mpi_mode(*flags))
                 }
-                Arg::Flags(flags) => format!("\"{}\"", open_flag_text(*flags)),
+                Arg::Flags(flags) => format!("\"{}\"", text_of_flags(*flags)),
                 Arg::Bytes => {
                     self.tables.hold(role);
                     role = Role::Offsets;

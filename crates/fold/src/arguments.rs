@@ -3,7 +3,6 @@
 use super::log::{Log, Logged};
 use super::shape::Arg;
 use super::told::Told;
-use crate::strace::O_DIRECTORY;
 use model::Event;
 use model::Op;
 use model::errno;
@@ -11,6 +10,7 @@ use model::event::{
     FLAG_AT_POSITION, FLAG_FROM_POSITION, FLAG_KEEPS_SIZE, FLAG_UNPLACED, NO_ID, rename_word,
 };
 use model::op::{Param, ParamKind};
+use model::open_flags::O_DIRECTORY;
 use std::collections::{HashMap, HashSet};
 
 /// Names that are those of directories, as far as the run tells.
