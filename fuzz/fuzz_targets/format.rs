@@ -1,6 +1,9 @@
 //! Any text: formatting twice is formatting once, and the program stays the same.
 #![no_main]
 
+#[path = "../../crates/ppl/tests/dump/mod.rs"]
+mod dump;
+
 use libfuzzer_sys::fuzz_target;
 use ppl::source::{NoIncludes, Sources};
 
@@ -8,7 +11,7 @@ fn tree(text: &str) -> String {
     let mut sources = Sources::default();
     let (root, _) = sources.add("main", text.as_bytes().to_vec());
     let (ast, _) = ppl::parse(&mut sources, root, &mut NoIncludes);
-    ppl::dump::dump(&ast, &sources)
+    dump::dump(&ast, &sources)
 }
 
 fuzz_target!(|text: &str| {

@@ -1,6 +1,9 @@
 //! Any bytes: the parser neither panics nor gives places outside of the text.
 #![no_main]
 
+#[path = "../../crates/ppl/tests/dump/mod.rs"]
+mod dump;
+
 use libfuzzer_sys::fuzz_target;
 use ppl::source::{Loader, Sources, Span};
 
@@ -36,5 +39,5 @@ fuzz_target!(|bytes: &[u8]| {
         diagnostic.related.iter().for_each(|(span, _)| inside(*span));
         diagnostic.fix.iter().for_each(|(span, _)| inside(*span));
     }
-    ppl::dump::dump(&ast, &sources);
+    dump::dump(&ast, &sources);
 });

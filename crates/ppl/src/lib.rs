@@ -16,7 +16,6 @@ pub mod binding;
 mod check;
 mod compile;
 pub mod diag;
-pub mod dump;
 pub mod facts;
 mod foreign;
 pub mod format;

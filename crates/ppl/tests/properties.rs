@@ -1,6 +1,8 @@
 //! Properties of lexer, parser and formatter that hold for every text.
 
-use ppl::dump::dump;
+mod dump;
+
+use dump::dump;
 use ppl::source::{NoIncludes, Sources};
 use ppl::{Binding, Diagnostic, compile, format, parse};
 use proptest::prelude::*;

@@ -16,6 +16,8 @@
 //! `//@ param n=3`, `//@ group g:2`, `//@ env NAME=value` bind the program (default: 4 ranks that
 //! nobody asked for). Mistakes in these are expected at their line: `//~^ E0311` below it.
 
+mod dump;
+
 use ppl::source::{Loader, Sources, Span};
 use ppl::{Binding, Diagnostic, parse};
 use std::collections::HashMap;
@@ -260,7 +262,7 @@ fn examples_parse_and_survive_formatting() {
             let mut sources = Sources::default();
             let (root, _) = sources.add(MAIN, text.as_bytes().to_vec());
             let (ast, _) = parse(&mut sources, root, &mut Files("", &HashMap::new()));
-            ppl::dump::dump(&ast, &sources)
+            dump::dump(&ast, &sources)
         };
         assert_eq!(tree(&text), tree(&formatted), "{}", path.display());
         assert_eq!(ppl::format(&formatted).0, formatted, "{}", path.display());

@@ -1,7 +1,6 @@
 //! `mdtest -n 1000 -d /mnt/dir -u -i 3 -F` in PPL.
 
-use super::command::Command;
-use super::options::Options;
+use super::command::{Command, Options};
 use super::page::{After, Page, Start, bytes, folder};
 
 /// Options with values.
@@ -30,7 +29,7 @@ struct Items<'a> {
     syncs: bool,
 }
 
-pub(super) fn translate(command: &Command<'_>) -> Option<String> {
+pub(super) fn translate(command: &Command<'_>) -> String {
     let given = Options::read(&command.words, VALUES);
     // Without a phase all of them are meant.
     let all = !PHASES.iter().any(|name| given.has(name));
@@ -83,7 +82,7 @@ pub(super) fn translate(command: &Command<'_>) -> Option<String> {
     if has_files {
         files.phases(&mut page, phases, &seen, &gone);
     }
-    Some(page.finish())
+    page.finish()
 }
 
 /// Where the names of each phase begin. With `-N` a phase works on the items of the rank that is so many
@@ -126,7 +125,6 @@ fn start(command: &Command<'_>, given: &Options<'_>, [creates, _, _, removes]: [
     };
     Start {
         ranks: command.ranks,
-        launcher: command.launcher.clone(),
         folder: first.and_then(folder),
         options: if creates { reps } else { format!("{reps} --prepare") },
         after,

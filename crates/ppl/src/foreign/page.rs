@@ -10,8 +10,6 @@ const ROOT: &str = "/";
 pub(super) struct Start {
     /// Ranks that the text asks for.
     pub(super) ranks: Option<u64>,
-    /// What starts them, if that decides where they are.
-    pub(super) launcher: Option<String>,
     /// Calls of MPI-IO are made, which need MPI.
     pub(super) mpi: bool,
     /// The folder of its files.
@@ -36,11 +34,10 @@ pub(super) enum After {
 impl Start {
     /// The command line. A directory that is named keeps its files, one that is not is removed.
     fn command(&self) -> String {
-        let run = match (&self.launcher, self.mpi, self.ranks) {
-            (Some(launcher), ..) => format!("{launcher} parabench run x.ppl"),
-            (None, true, ranks) => format!("mpiexec -n {} parabench run x.ppl", ranks.unwrap_or(1)),
-            (None, false, Some(ranks)) => format!("parabench run x.ppl -n {ranks}"),
-            (None, false, None) => "parabench run x.ppl".to_string(),
+        let run = match (self.mpi, self.ranks) {
+            (true, ranks) => format!("mpiexec -n {} parabench run x.ppl", ranks.unwrap_or(1)),
+            (false, Some(ranks)) => format!("parabench run x.ppl -n {ranks}"),
+            (false, None) => "parabench run x.ppl".to_string(),
         };
         let folder = match self.folder.as_deref() {
             Some(ROOT) => " --dir /parabench".to_string(),
@@ -194,7 +191,6 @@ mod tests {
     fn the_command_line_runs_as_it_is() {
         let start = |mpi: bool, folder: Option<&str>, after| Start {
             ranks: mpi.then_some(4),
-            launcher: None,
             mpi,
             folder: folder.map(String::from),
             options: " --reps 3".to_string(),

@@ -4,7 +4,7 @@
 use super::{Bad, Parse, Parser};
 use crate::ast::{Expr, ExprId, Stmt, StmtId};
 use crate::diag::{Code, Diagnostic};
-use crate::foreign::{loops, words};
+use crate::foreign::words;
 use crate::token::{Kind, Token};
 use model::Op;
 use model::plan::Span;
@@ -37,11 +37,7 @@ impl Parser<'_, '_, '_> {
     pub(super) fn foreign_word(&mut self, token: Token, help: &str) -> Parse<()> {
         let message = format!("PPL has no `{}`", self.slice(token));
         let diagnostic = Diagnostic::new(Code::UnknownWord, token.span(), message);
-        let line = self.lex.from(token).lines().next().unwrap_or("");
-        let bad = self.error(match loops::repeat(line) {
-            Some(head) => diagnostic.help(format!("write {head} {{...}}")),
-            None => diagnostic.help(help),
-        });
+        let bad = self.error(diagnostic.help(help));
         match self.tok.kind {
             Kind::LParen => self.skip_parens(),
             _ if self.slice(token) == "for" => self.skip_to_body(),

@@ -328,6 +328,3 @@ impl<'c, 'a, 't> Parser<'c, 'a, 't> {
         list
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,11 +1,11 @@
 //! One job of fio: its options as facts, and the statements that do the same.
 
-use super::Settings;
-use super::data::Data;
-use super::places::Places;
-use super::sizes::Sizes;
-use crate::foreign::options::size;
+use super::values::{Data, Places, Sizes};
+use crate::foreign::command::size;
 use crate::foreign::page::{Page, bytes, place};
+
+/// Options of a section: names and values.
+pub(super) type Settings = Vec<(String, String)>;
 
 /// Options that change nothing of what is measured, or are read apart.
 const KNOWN: &[&str] = &[

@@ -1,19 +1,21 @@
-//! What programs parse to, in the form of [`crate::dump`].
+//! What programs parse to, in the form of [`dump`].
 
-use super::{MAX_ERRORS, MAX_HEIGHT};
-use crate::ast::Ast;
-use crate::diag::{Code, Diagnostic};
-use crate::dump::dump;
-use crate::source::{Loader, NoIncludes, Sources};
+mod dump;
 
-pub(crate) fn parsed(text: &str) -> (Ast, Vec<Diagnostic>, String) {
+use dump::dump;
+use ppl::ast::Ast;
+use ppl::diag::{Code, Diagnostic};
+use ppl::parse::{MAX_ERRORS, MAX_HEIGHT};
+use ppl::source::{Loader, NoIncludes, Sources};
+
+fn parsed(text: &str) -> (Ast, Vec<Diagnostic>, String) {
     parsed_with(text, &mut NoIncludes)
 }
 
 fn parsed_with(text: &str, loader: &mut dyn Loader) -> (Ast, Vec<Diagnostic>, String) {
     let mut sources = Sources::default();
     let (root, _) = sources.add("test.ppl", text.as_bytes().to_vec());
-    let (ast, diagnostics) = super::parse(&mut sources, root, loader);
+    let (ast, diagnostics) = ppl::parse(&mut sources, root, loader);
     let shown = dump(&ast, &sources);
     (ast, diagnostics, shown)
 }

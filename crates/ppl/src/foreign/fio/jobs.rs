@@ -12,23 +12,15 @@
 //!
 //! Clones of a job (`numjobs`) are ranks. Jobs that fio executes at the same time are groups.
 
-mod data;
-mod job;
-mod places;
-mod sizes;
-
-use super::command::Command;
-use super::page::{Page, Start};
-use job::Job;
-
-/// Options of a section: names and values.
-type Settings = Vec<(String, String)>;
+use super::job::{Job, Settings};
+use crate::foreign::command::Command;
+use crate::foreign::page::{Page, Start};
 
 /// More jobs than this are not translated.
 const MAX_JOBS: usize = 20;
 
 /// Translates a job file.
-pub(super) fn job_file(text: &str) -> Option<String> {
+pub(crate) fn translate_file(text: &str) -> Option<String> {
     let mut global = Settings::new();
     let mut sections: Vec<(String, Settings)> = Vec::new();
     let mut in_global = true;
@@ -57,7 +49,7 @@ pub(super) fn job_file(text: &str) -> Option<String> {
 }
 
 /// Translates `fio --name=a --rw=read ...`; options before the first `--name` hold for all jobs.
-pub(super) fn command_line(command: &Command<'_>) -> Option<String> {
+pub(crate) fn translate_command(command: &Command<'_>) -> Option<String> {
     let mut global = Settings::new();
     let mut sections: Vec<(String, Settings)> = Vec::new();
     let mut words = command.words.iter().copied().peekable();

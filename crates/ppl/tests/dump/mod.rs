@@ -1,10 +1,10 @@
-//! A syntax tree as one line per statement, for tests and for looking at it:
+//! A syntax tree as one line per statement:
 //! `(repeat $i $num (write "$env/f-$i" 1024))`. Places and comments do not show,
 //! so two programs with the same dump mean the same.
 
-use crate::ast::{Ast, Expr, ExprId, GroupSize, GroupTag, List, Stmt, StmtId};
-use crate::source::Sources;
 use model::plan::{BinaryOp, LabelKind, UnaryOp};
+use ppl::ast::{Ast, Expr, ExprId, GroupSize, GroupTag, List, Stmt, StmtId};
+use ppl::source::Sources;
 use std::fmt::Write;
 
 /// The whole program.
@@ -29,7 +29,7 @@ impl Dump<'_> {
         let _ = write!(self.out, "{text}");
     }
 
-    fn name(&mut self, prefix: &str, name: crate::ast::Name) {
+    fn name(&mut self, prefix: &str, name: ppl::ast::Name) {
         let text = self.ast.names.text(name);
         self.add(format_args!("{prefix}{text}"));
     }

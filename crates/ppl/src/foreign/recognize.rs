@@ -1,0 +1,378 @@
+//! Recognizes texts that are no PPL, and offers a translation or a hint.
+
+use super::command::{self, Command};
+use super::{fio, ior, mdtest};
+use crate::binding::Binding;
+use crate::diag::{Code, Diagnostic, has_errors};
+use crate::resolve::resolve;
+use crate::source::{NoIncludes, Sources};
+use crate::word::{Word, classify};
+use crate::{lower, parse};
+use model::plan::Span;
+use std::ops::Range;
+
+/// Bytes of a text that are examined.
+const MAX_BYTES: usize = 1 << 20;
+
+/// Lines that are examined: a pasted text shows at its start what it is.
+const MAX_LINES: usize = 400;
+
+/// Longer lines are no mark of anything, bytes.
+const MAX_LINE_BYTES: usize = 1000;
+
+/// Ranks for which a translation is compiled before it is offered.
+const RANKS: u32 = 4;
+
+/// A language or tool that is only recognized.
+struct Language {
+    /// With an article.
+    name: &'static str,
+    /// One line: what to do instead.
+    hint: &'static str,
+    /// One of these at the start of a line is enough.
+    certain: &'static [&'static str],
+    /// Two of these anywhere in the lines are enough.
+    marks: &'static [&'static str],
+}
+
+const WRITE_CALLS: &str = "write its I/O calls alone, without memory and types: write(\"file-$$rank\", 4k); \
+                           docs/language.md has a table of calls";
+const WRITE_COMMANDS: &str = "write the calls it makes: $h = fopen(\"file-$$rank\", \"w+\"); \
+                              repeat $i 100 fwrite($h, 4k, $i * 4k);";
+
+/// The table. The first language that fits is taken.
+const LANGUAGES: &[Language] = &[
+    Language {
+        name: "an strace log",
+        hint: "`parabench import LOG -o DIR` makes a run of it",
+        certain: &["execve(\"", "+++ exited with"],
+        marks: &["(AT_FDCWD, ", ") = -1 E", ") = ", "<unfinished ...>", "st_mode=S_IF"],
+    },
+    Language {
+        name: "a JSON text",
+        hint: "programs are text: write(\"file-$$rank\", 4k); `parabench report DIR` shows stored results",
+        certain: &["{\"", "[{\""],
+        marks: &["\": ", "\","],
+    },
+    Language {
+        name: "a Python program",
+        hint: WRITE_CALLS,
+        certain: &["#!/usr/bin/env python", "#!/usr/bin/python", "if __name__", "with open("],
+        marks: &[
+            "import ",
+            "def ",
+            "class ",
+            " in range(",
+            " = open(\"",
+            " = open('",
+            "print(f\"",
+            ".read(",
+            ".write(",
+            "os.open(",
+            "os.fsync(",
+            ".close()",
+        ],
+    },
+    Language {
+        name: "a shell script",
+        hint: WRITE_COMMANDS,
+        certain: &["#!/bin/", "#!/usr/bin/env bash", "#SBATCH ", "#PBS ", "module load "],
+        marks: &[
+            "; do",
+            "; then",
+            "done",
+            "export ",
+            "set -",
+            "mkdir -p ",
+            "rm -",
+            "cd /",
+            "echo \"",
+        ],
+    },
+    Language {
+        name: "a C program",
+        hint: WRITE_CALLS,
+        certain: &["using namespace ", "FILE *", "std::"],
+        marks: &[
+            "#include ",
+            "#define ",
+            "int main(",
+            "int fd",
+            "char ",
+            "static ",
+            "struct ",
+            "ssize_t ",
+            "off_t ",
+            " = open(\"",
+            "write(fd, ",
+            "read(fd, ",
+            "close(fd)",
+            "sizeof(",
+            "malloc(",
+            "perror(",
+            "return 0;",
+            "MPI_File_",
+            "MPI_INFO_NULL",
+            "MPI_STATUS_IGNORE",
+            "MPI_Init(",
+        ],
+    },
+    Language {
+        name: "an IOR script",
+        hint: "give its settings as a command line, ior -a POSIX -b 1g -t 4m -F -o file: that is shown in PPL",
+        certain: &["IOR START", "ior start"],
+        marks: &[],
+    },
+    Language {
+        name: "a Rust program",
+        hint: WRITE_CALLS,
+        certain: &["use std::", "let mut "],
+        marks: &["fn main()", "File::create(", "File::open(", ".unwrap()"],
+    },
+    Language {
+        name: "a dd command line",
+        hint: WRITE_COMMANDS,
+        certain: &["dd if=", "dd of="],
+        marks: &[],
+    },
+    Language {
+        name: "an elbencho command line",
+        hint: WRITE_COMMANDS,
+        certain: &["elbencho -"],
+        marks: &[],
+    },
+];
+
+/// What a text is.
+enum Found<'t> {
+    FioJob,
+    Command(Command<'t>),
+    Other(&'static Language),
+}
+
+/// Reports a text with mistakes that is not meant to be PPL; `base`: its first position.
+#[cold]
+pub(crate) fn diagnose(text: &str, base: u32) -> Option<Diagnostic> {
+    let text = start_of(text);
+    let shown = logical_lines(text);
+    let (found, line) = recognize(&shown)?;
+    let span = Span { start: base + line.start as u32, end: base + line.end as u32 };
+    let (name, program, hint) = match found {
+        Found::FioJob => ("a fio job file", fio::translate_file(text), WRITE_COMMANDS),
+        Found::Command(command) => (command.tool.title, translate(&command), WRITE_COMMANDS),
+        Found::Other(language) => (language.name, None, language.hint),
+    };
+    let help = match program.and_then(|program| compiled(&program)) {
+        Some(program) => format!("in PPL:\n{}", program.trim_end()),
+        None => hint.into(),
+    };
+    let message = format!("this is {name}, not a PPL program");
+    Some(Diagnostic::new(Code::Foreign, span, message).help(help))
+}
+
+fn translate(command: &Command<'_>) -> Option<String> {
+    match command.tool.name {
+        "fio" => fio::translate_command(command),
+        "ior" => Some(ior::translate(command)),
+        _ => Some(mdtest::translate(command)),
+    }
+}
+
+/// The first [`MAX_BYTES`], whole characters.
+fn start_of(text: &str) -> &str {
+    let end = (0..=MAX_BYTES.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
+    &text[..end.unwrap_or(0)]
+}
+
+/// The program in the common style, if it compiles.
+fn compiled(program: &str) -> Option<String> {
+    let mut sources = Sources::default();
+    let (root, found) = sources.add("translation", program.as_bytes().to_vec());
+    let (ast, mistakes) = parse::parse_plain(&mut sources, root, &mut NoIncludes);
+    if has_errors(&found) || has_errors(&mistakes) {
+        return None;
+    }
+    let (facts, twice) = resolve(&ast, &sources);
+    let (_, mistakes) = lower::lower(&ast, &facts, &sources, &Binding::new(RANKS));
+    (!has_errors(&twice) && !has_errors(&mistakes)).then(|| crate::format(program).0)
+}
+
+/// What a text is, if it is no PPL, and its first telling line.
+fn recognize(text: &str) -> Option<(Found<'_>, Range<usize>)> {
+    let fits = |line: &&str| line.len() <= MAX_LINE_BYTES;
+    let lines: Vec<&str> = text.lines().take(MAX_LINES).map(str::trim).filter(fits).collect();
+    if lines.iter().any(|line| is_ppl(line)) {
+        return None;
+    }
+    let operates = lines.iter().any(|line| is_operation(line));
+    let job = (!operates).then(|| find_fio_job(&lines)).flatten();
+    let command =
+        || lines.iter().enumerate().find_map(|(at, line)| Some((command::find(line)?, at)));
+    let language = || {
+        // Calls of C look like operations.
+        let mut all = LANGUAGES.iter().filter(|row| !operates || row.name == "a C program");
+        all.find_map(|row| Some((Found::Other(row), row.find(&lines)?)))
+    };
+    let (found, at) = match (job, operates) {
+        (Some(at), _) => (Found::FioJob, at),
+        (None, true) => language()?,
+        (None, false) => match command() {
+            Some((command, at)) => (Found::Command(command), at),
+            None => language()?,
+        },
+    };
+    let start = lines[at].as_ptr() as usize - text.as_ptr() as usize;
+    Some((found, start..start + lines[at].len()))
+}
+
+impl Language {
+    /// The first line with a mark, if the marks are enough.
+    fn find(&self, lines: &[&str]) -> Option<usize> {
+        let certain = |line: &&str| self.certain.iter().any(|start| line.starts_with(start));
+        if let Some(at) = lines.iter().position(|line| certain(&line)) {
+            return Some(at);
+        }
+        let holds = |line: &str, mark: &str| {
+            let is_code = mark.starts_with('#') || !line.starts_with('#');
+            is_code && line.contains(mark)
+        };
+        let hit = |mark: &&str| lines.iter().position(|line| holds(line, mark));
+        let hits: Vec<usize> = self.marks.iter().filter_map(hit).collect();
+        hits.iter().min().copied().filter(|_| hits.len() >= 2)
+    }
+}
+
+/// The first section or setting of a job file of fio, if it has two different ones.
+fn find_fio_job(lines: &[&str]) -> Option<usize> {
+    const SETTINGS: &[&[&str]] = &[
+        &["rw", "readwrite"],
+        &["bs", "blocksize", "bsrange", "bssplit"],
+        &["ioengine", "iodepth"],
+        &["numjobs", "nrfiles", "filename", "directory"],
+        &["runtime", "size", "filesize", "direct"],
+    ];
+    let section = lines.iter().position(|line| is_section(line));
+    let setting = |names: &&[&str]| lines.iter().position(|line| is_setting(line, names));
+    let hits: Vec<usize> = section.into_iter().chain(SETTINGS.iter().filter_map(setting)).collect();
+    hits.iter().min().copied().filter(|_| hits.len() >= 2)
+}
+
+/// `[randread]`
+fn is_section(line: &str) -> bool {
+    let inner = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    inner.is_some_and(|name| {
+        name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && name.chars().all(|c| is_name(c) || matches!(c, '-' | '.' | ' ' | '/' | ':'))
+    })
+}
+
+/// `bs=4k` with one of these names, and nothing of PPL at its end.
+fn is_setting(line: &str, names: &[&str]) -> bool {
+    let Some((name, value)) = line.split_once('=') else { return false };
+    names.contains(&name.trim()) && !value.is_empty() && !value.ends_with([';', ',', ')', '{', '('])
+}
+
+/// A line that only PPL has: then it is PPL with mistakes.
+fn is_ppl(line: &str) -> bool {
+    const HOLDS: &[&str] = &["$$rank", "$$grank", "$$size", "$$gsize"];
+    const BEGINS: &[&str] = &[
+        "repeat ", "time[", "ctime[", "param $", "define ", "with (", "master ", "barrier;",
+        "group \"", "split ($",
+    ];
+    HOLDS.iter().any(|part| line.contains(part))
+        || BEGINS.iter().any(|start| line.starts_with(start))
+        || is_assignment(line)
+}
+
+/// `stat("a");`
+fn is_operation(line: &str) -> bool {
+    let word = line.split(|c| !is_name(c)).next().unwrap_or("");
+    line.ends_with(';') && line[word.len()..].starts_with('(') && classify(word).0 != Word::Other
+}
+
+/// `$name = ...`, which no shell has.
+fn is_assignment(line: &str) -> bool {
+    let name = line.strip_prefix('$').map(|rest| rest.trim_start_matches(is_name));
+    name.is_some_and(|rest| rest.trim_start().starts_with('='))
+}
+
+fn is_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
+/// The text without line ends after a backslash, and with blanks in place of `/* comments */`, which
+/// can show anything. Positions stay.
+fn logical_lines(text: &str) -> String {
+    let mut shown = text.replace("\\\r\n", "   ").replace("\\\n", "  ");
+    let mut from = 0;
+    while let Some(start) = text[from..].find("/*").map(|at| from + at) {
+        let Some(end) = text[start + 2..].find("*/").map(|at| start + 2 + at + 2) else { break };
+        let blank = |c: char| if c == '\n' { "\n".to_string() } else { " ".repeat(c.len_utf8()) };
+        let blanks: String = text[start..end].chars().map(blank).collect();
+        shown.replace_range(start..end, &blanks);
+        from = end;
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(text: &str) -> Option<&'static str> {
+        recognize(&logical_lines(text)).map(|(found, _)| match found {
+            Found::FioJob => "a fio job file",
+            Found::Command(command) => command.tool.title,
+            Found::Other(language) => language.name,
+        })
+    }
+
+    #[test]
+    fn a_few_lines_show_the_language() {
+        for (text, expected) in [
+            ("[global]\nbs=4k\n", "a fio job file"),
+            ("rw = randread\nbs = 4k\n", "a fio job file"),
+            ("  [job 1]\n  rw=read\n", "a fio job file"),
+            ("ior -a POSIX -b 1m\n", "an IOR command line"),
+            ("$ mpirun -np 4 ./ior -a POSIX -b 1m", "an IOR command line"),
+            ("#!/bin/sh\nior -a POSIX -b 1m", "an IOR command line"),
+            ("fio --name=a --rw=read", "a fio command line"),
+            ("mdtest -n 100 -d /mnt", "an mdtest command line"),
+            ("dd if=/dev/zero of=x bs=1M count=3", "a dd command line"),
+            ("elbencho -w -s 1g /mnt/f", "an elbencho command line"),
+            ("IOR START\n  api=POSIX\nRUN\nIOR STOP\n", "an IOR script"),
+            ("let mut f = File::create(\"a\").unwrap();\n", "a Rust program"),
+            ("MPI_File_open(MPI_COMM_SELF, \"f\", 1, MPI_INFO_NULL, &fh);\n", "a C program"),
+            ("#include <fcntl.h>\nint main(void) {", "a C program"),
+            ("int fd = open(\"f\", O_RDWR);\nclose(fd);", "a C program"),
+            ("import os\nwith open('f') as f:\n", "a Python program"),
+            ("f = open('x')\nf.read(10)\n", "a Python program"),
+            ("#!/bin/bash\nls\n", "a shell script"),
+            ("for i in 1 2; do\n ls\ndone\n", "a shell script"),
+            ("{\n \"a\": 1,\n \"b\": \"x\",\n}", "a JSON text"),
+            ("openat(AT_FDCWD, \"f\", O_RDONLY) = 3\n", "an strace log"),
+        ] {
+            assert_eq!(name(text), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn programs_with_mistakes_are_programs() {
+        for text in [
+            "$x = 1;\nint main(\nreturn 0;\n",
+            "repeat 3 {\nint fd = open(\"f\", O_RDWR);\nclose(fd);\n",
+            "write(\"f-$$rank\", 4k)\n[global]\nbs=4k\n",
+            "write(\"a\", 1)\nread(\"a\")\n",
+            "int i = 0;\nfor (i = 0; i < 10; i = i + 1) { sync; }\n",
+            "bs=4k;\nsize=1g;\n",
+            "# ior -a POSIX -b 1m\nwrit(\"a\", 1);",
+            "// ior -a POSIX -b 1m\nwrit(\"a\", 1);",
+            "/* as in\n   ior -a POSIX -b 1m\n*/\nwrit(\"a\", 1)",
+            "dd if=a of=b\nstat(\"a\");\n",
+            "mkdir(\"d\"",
+            "",
+        ] {
+            assert_eq!(name(text), None, "{text}");
+        }
+    }
+}
