@@ -16,6 +16,7 @@ pub mod backend;
 pub mod buffer;
 pub mod call;
 pub mod clock;
+pub mod collect;
 pub mod comm;
 pub mod config;
 pub mod confine;
@@ -28,9 +29,15 @@ pub mod memory;
 pub mod own_folder;
 pub mod preflight;
 pub mod prepare;
-pub mod record;
+pub mod recorder;
 pub mod rehearse;
 pub mod rng;
 pub mod stop;
 pub mod supervise;
 pub mod verify;
+
+/// The former name of both modules.
+pub mod record {
+    pub use crate::collect::*;
+    pub use crate::recorder::*;
+}

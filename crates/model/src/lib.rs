@@ -22,6 +22,7 @@ pub mod iteration;
 pub mod limits;
 pub mod links;
 pub mod list;
+pub mod merge;
 pub mod op;
 pub mod open_flags;
 pub mod pattern;

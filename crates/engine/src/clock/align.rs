@@ -11,6 +11,8 @@
 //! such comparisons, before and after the program, give offset and drift; between them
 //! the offset is taken as linear in time.
 
+use serde::{Deserialize, Serialize};
+
 /// One exchange with the reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exchange {
@@ -23,7 +25,7 @@ pub struct Exchange {
 }
 
 /// How far a clock is ahead of the reference at one time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offset {
     /// Own clock at that time.
     pub at_ns: u64,
@@ -46,7 +48,7 @@ pub fn offset(exchanges: &[Exchange]) -> Option<Offset> {
 }
 
 /// How the clock of one rank relates to rank 0's during a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Alignment {
     /// Before the program.
     pub start: Offset,

@@ -85,7 +85,7 @@ impl Arrivals {
         self.begun += 1;
         let figures = Arrived {
             executions: 1,
-            process: rate.process,
+            process: rate.process as u64,
             asked_milli: (rate.own_ops_s * 1e3).round() as u64,
             ..Arrived::default()
         };

@@ -14,7 +14,7 @@ use super::fault::Fault;
 use super::io::Io;
 use crate::backend::Backend;
 use crate::comm::{Claim, Comm, Given, MAX_NUMBERS, Members, Poll};
-use crate::record::Shared;
+use crate::record::ClaimedWork;
 use model::Value;
 use model::plan::{Function, Pc, SetId};
 
@@ -249,7 +249,7 @@ impl Sharing {
         open.record(
             io,
             open.done[2],
-            Shared {
+            ClaimedWork {
                 executions: 1,
                 members: members.ranks.len() as u64,
                 steady_milli_indices: steady[0],
@@ -258,7 +258,7 @@ impl Sharing {
                 idle_ns,
                 whole_ns: group_ns,
                 steady_ns: group_ns.saturating_sub(tail_ns),
-                ..Shared::default()
+                ..ClaimedWork::default()
             },
         );
     }
@@ -267,7 +267,7 @@ impl Sharing {
     pub(super) fn cut_off<B: Backend>(&mut self, io: &mut Io<'_, B>) {
         for mut open in std::mem::take(&mut self.open) {
             open.done[2] = Done::now(io, open.done[2].indices);
-            open.record(io, open.done[2], Shared::default());
+            open.record(io, open.done[2], ClaimedWork::default());
         }
     }
 }
@@ -275,7 +275,7 @@ impl Sharing {
 impl Open {
     /// Takes the extent of indices with this number.
     fn extend<B: Backend>(&mut self, number: u64, io: &mut Io<'_, B>) {
-        self.record(io, Done::now(io, self.done[2].indices), Shared::default());
+        self.record(io, Done::now(io, self.done[2].indices), ClaimedWork::default());
         self.claims += 1;
         self.next = number * self.by;
         self.end = self.next.saturating_add(self.by).min(self.count);
@@ -306,14 +306,14 @@ impl Open {
     }
 
     /// Records what was done since the last time.
-    fn record<B: Backend>(&mut self, io: &mut Io<'_, B>, done: Done, figures: Shared) {
+    fn record<B: Backend>(&mut self, io: &mut Io<'_, B>, done: Done, figures: ClaimedWork) {
         let (before, claims) = std::mem::replace(&mut self.kept, (done, self.claims));
-        let is_new = (before, claims) != self.kept || figures != Shared::default();
+        let is_new = (before, claims) != self.kept || figures != ClaimedWork::default();
         if is_new && io.labels.is_selected() {
-            io.recorder.shared(
+            io.recorder.claimed(
                 io.labels.id(),
                 self.site,
-                &Shared {
+                &ClaimedWork {
                     indices: done.indices - before.indices,
                     claims: self.claims - claims,
                     operations: done.operations - before.operations,

@@ -1,5 +1,6 @@
 //! Extents, and runs of equal extents at equal distances.
 
+use bytemuck::{Pod, Zeroable};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -20,7 +21,10 @@ impl Extent {
 }
 
 /// Equal extents at equal distances: extent i is at `offset + i * stride`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Pod, Zeroable,
+)]
+#[repr(C)]
 pub struct Run {
     /// First byte of the first extent.
     pub offset_bytes: u64,

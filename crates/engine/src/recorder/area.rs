@@ -1,0 +1,440 @@
+//! The memory of one rank's record: grows, never moves while a file backs it.
+//!
+//! A file is mapped once at the largest size it may get and then grown below the
+//! mapping with fallocate, so that full memory is an answer and never SIGBUS.
+
+use super::layout::*;
+use bytemuck::Pod;
+use std::fs::File;
+use std::io;
+use std::marker::PhantomData;
+use std::mem::offset_of;
+use std::num::NonZeroU32;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::path::PathBuf;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Words that events leave to statistics when memory is full.
+const RESERVE_WORDS: usize = (512 << 10) / 8;
+/// Of these, words that only the last blocks of a rank may take: why it ended, and what it used.
+const LAST_WORDS: usize = (16 << 10) / 8;
+/// A file grows by an eighth, within these bounds (words): a rank between two operations waits for it.
+const STEP_WORDS: std::ops::RangeInclusive<usize> = (64 << 10) / 8..=(16 << 20) / 8;
+/// Address space for everything but events.
+const STATISTICS_BYTES: u64 = 4 << 30;
+const PAGE_WORDS: usize = 4096 / 8;
+const HEAP_START_WORDS: usize = 128;
+
+/// Where a rank's area lies.
+#[derive(Debug)]
+pub enum Medium {
+    /// A file in memory (tmpfs) that outlives the rank; it must not be there yet.
+    File(PathBuf),
+    /// Memory behind a descriptor ([`memory_file`]) that the parent made before it forked.
+    Memory(OwnedFd),
+    /// Private memory of this process: simulated ranks and tests.
+    Heap,
+}
+
+/// An empty file in memory for [`Medium::Memory`]: made before the fork, read after the
+/// rank has ended.
+pub fn memory_file() -> io::Result<File> {
+    // SAFETY: the name is a C string; the call has no other conditions.
+    let fd = unsafe {
+        libc::memfd_create(c"parabench-rank".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING)
+    };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor is fresh and nobody else owns it.
+    Ok(unsafe { File::from_raw_fd(fd) })
+}
+
+/// The place of a `T` in an area.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct At<T> {
+    word: NonZeroU32,
+    of: PhantomData<T>,
+}
+
+impl<T> At<T> {
+    fn new(word: usize) -> Option<At<T>> {
+        let word = NonZeroU32::new(u32::try_from(word).ok()?)?;
+        Some(At { word, of: PhantomData })
+    }
+
+    /// Word number: earlier blocks appeared earlier.
+    #[inline(always)]
+    pub(super) fn word(self) -> usize {
+        self.word.get() as usize
+    }
+
+    /// The place of something else this number of bytes behind the start.
+    pub(super) fn behind<U>(self, bytes: usize) -> At<U> {
+        At { word: self.word.saturating_add((bytes / 8) as u32), of: PhantomData }
+    }
+
+    /// The `i`-th of several in a row that begin here.
+    #[inline(always)]
+    pub(super) fn nth(self, i: u64) -> At<T> {
+        self.behind(i as usize * size_of::<T>())
+    }
+}
+
+/// Words in a file mapping or on the heap.
+#[derive(Debug)]
+pub(super) struct Area {
+    base: NonNull<u64>,
+    capacity: usize,
+    used: usize,
+    backing: Backing,
+}
+
+#[derive(Debug)]
+enum Backing {
+    Heap,
+    Mapped { file: File, reserved: usize },
+}
+
+impl Area {
+    /// An area with an empty header. `events_bytes`: what the events may take at most.
+    pub(super) fn create(medium: Medium, events_bytes: u64) -> io::Result<Area> {
+        let mut area = match medium {
+            Medium::Heap => Area::on_heap(),
+            Medium::Memory(fd) => Area::mapped(File::from(fd), events_bytes)?,
+            Medium::File(path) => {
+                let mut options = File::options();
+                options.read(true).write(true).create_new(true);
+                Area::mapped(options.open(path)?, events_bytes)?
+            }
+        };
+        area.grow(HEADER_WORDS + area.reserve())?;
+        area.publish(offset_of!(Header, used) / 8, HEADER_WORDS as u64);
+        Ok(area)
+    }
+
+    fn on_heap() -> Area {
+        Area { base: NonNull::dangling(), capacity: 0, used: HEADER_WORDS, backing: Backing::Heap }
+    }
+
+    /// Maps more than the file has; takes less when the address space is limited.
+    fn mapped(file: File, events_bytes: u64) -> io::Result<Area> {
+        let mut bytes = STATISTICS_BYTES.saturating_add(events_bytes).min(32 << 30) as usize;
+        loop {
+            match map_shared(&file, bytes) {
+                Ok(base) => {
+                    let backing = Backing::Mapped { file, reserved: bytes / 8 };
+                    return Ok(Area { base, capacity: 0, used: HEADER_WORDS, backing });
+                }
+                Err(error) if bytes <= 64 << 20 => return Err(error),
+                Err(_) => bytes /= 2,
+            }
+        }
+    }
+
+    fn reserve(&self) -> usize {
+        if matches!(self.backing, Backing::Heap) { 0 } else { RESERVE_WORDS }
+    }
+
+    /// All words that exist.
+    #[inline(always)]
+    pub(super) fn words(&mut self) -> &mut [u64] {
+        // SAFETY: `base` points at `capacity` words that live as long as the area and
+        // that nothing else in this process refers to.
+        unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr(), self.capacity) }
+    }
+
+    /// All words that exist, to look at.
+    #[inline(always)]
+    pub(super) fn read(&self) -> &[u64] {
+        // SAFETY: as for `words`.
+        unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.capacity) }
+    }
+
+    /// The header.
+    #[inline(always)]
+    pub(super) fn header(&mut self) -> &mut Header {
+        self.struct_at(0)
+    }
+
+    /// What is at a place.
+    #[inline(always)]
+    pub(super) fn get<T: Pod>(&mut self, at: At<T>) -> &mut T {
+        self.struct_at(at.word())
+    }
+
+    #[inline(always)]
+    fn struct_at<T: Pod>(&mut self, word: usize) -> &mut T {
+        let words = &mut self.words()[word..word + words_of::<T>()];
+        &mut bytemuck::cast_slice_mut(words)[0]
+    }
+
+    /// Sets a word after everything that was written before it.
+    #[inline(always)]
+    pub(super) fn publish(&mut self, word: usize, value: u64) {
+        let word = &mut self.words()[word];
+        // SAFETY: the word is valid and aligned, and borrowed for this call alone.
+        unsafe { AtomicU64::from_ptr(word) }.store(value, Ordering::Release);
+    }
+
+    /// Appends a block, and gives its place. `None` when there is no room even in the reserve.
+    pub(super) fn append<T: Pod>(&mut self, kind: Kind, own: &T) -> Option<At<T>> {
+        self.append_with(kind, own, 0, |_| ())
+    }
+
+    /// Appends a block that ends with a text.
+    pub(super) fn append_text<T: Pod>(
+        &mut self,
+        kind: Kind,
+        own: &T,
+        text: &[u8],
+    ) -> Option<At<T>> {
+        self.append_with(kind, own, words_for(text.len()), |tail| put_text(tail, text))
+    }
+
+    /// Appends a message.
+    pub(super) fn append_message(&mut self, message: &Message) {
+        let Ok(bytes) = postcard::to_stdvec(message) else { return };
+        let kept = if message.is_about_the_end() { 0 } else { LAST_WORDS };
+        let tail = |tail: &mut [u64]| put_text(tail, &bytes);
+        self.append_block(
+            Kind::Message,
+            &(bytes.len() as u64),
+            (words_for(bytes.len()), kept),
+            tail,
+        );
+    }
+
+    /// Appends a block whose tail `fill` completes.
+    pub(super) fn append_with<T: Pod>(
+        &mut self,
+        kind: Kind,
+        own: &T,
+        tail_words: usize,
+        fill: impl FnOnce(&mut [u64]),
+    ) -> Option<At<T>> {
+        self.append_block(kind, own, (tail_words, LAST_WORDS), fill)
+    }
+
+    /// `kept_words`: words of the reserve that the block may not take.
+    fn append_block<T: Pod>(
+        &mut self,
+        kind: Kind,
+        own: &T,
+        (tail_words, kept_words): (usize, usize),
+        fill: impl FnOnce(&mut [u64]),
+    ) -> Option<At<T>> {
+        let payload_words = words_of::<T>() + tail_words;
+        self.make_room(1 + payload_words);
+        let kept_words = kept_words.min(self.reserve());
+        let at = At::new(self.used + 1)?;
+        if self.used + 1 + payload_words + kept_words > self.capacity {
+            self.header().lost += 1;
+            return None;
+        }
+        let end = self.used + 1 + payload_words;
+        let from = self.used;
+        let block = &mut self.words()[from..end];
+        block[0] = block_head(kind, payload_words);
+        *bytemuck::cast_slice_mut(&mut block[1..1 + words_of::<T>()]).first_mut()? = *own;
+        fill(&mut block[1 + words_of::<T>()..]);
+        self.used = end;
+        self.publish(offset_of!(Header, used) / 8, end as u64);
+        let sequence = self.header().sequence + 1;
+        self.publish(offset_of!(Header, sequence) / 8, sequence);
+        Some(at)
+    }
+
+    /// There is room for this number of words beside the reserve.
+    #[inline]
+    pub(super) fn has_room(&self, words: usize) -> bool {
+        self.used + words + self.reserve() <= self.capacity
+    }
+
+    /// Makes room for this number of words beside the reserve; false if that fails.
+    pub(super) fn make_room(&mut self, words: usize) -> bool {
+        let wanted = self.used + words + self.reserve();
+        // Places are 32-bit word numbers.
+        self.has_room(words) || (wanted <= u32::MAX as usize && self.grow(wanted).is_ok())
+    }
+
+    /// It is private memory: nothing outlives the process.
+    pub(super) fn is_heap(&self) -> bool {
+        matches!(self.backing, Backing::Heap)
+    }
+
+    /// Words in use.
+    pub(super) fn used(&self) -> usize {
+        self.used
+    }
+
+    #[cold]
+    fn grow(&mut self, wanted: usize) -> io::Result<()> {
+        let Backing::Mapped { file, reserved } = &self.backing else {
+            return self.grow_heap(wanted);
+        };
+        let step = (self.capacity / 8).clamp(*STEP_WORDS.start(), *STEP_WORDS.end());
+        let round = |words: usize| words.next_multiple_of(PAGE_WORDS).min(*reserved);
+        if wanted > *reserved {
+            return Err(io::Error::from_raw_os_error(libc::EFBIG));
+        }
+        let mut words = round(wanted.max(self.capacity + step));
+        if extend(file, self.capacity, words).is_err() {
+            words = round(wanted);
+            extend(file, self.capacity, words)?;
+        }
+        populate(self.base, self.capacity, words);
+        self.capacity = words;
+        Ok(())
+    }
+
+    fn grow_heap(&mut self, wanted: usize) -> io::Result<()> {
+        let target = wanted.max(2 * self.capacity).max(HEAP_START_WORDS);
+        let mut words = self.take_heap();
+        let grown = words.try_reserve_exact(target - words.len());
+        if grown.is_ok() {
+            words.resize(target, 0);
+        }
+        let words = words.into_boxed_slice();
+        self.capacity = words.len();
+        // SAFETY: the pointer of a box is never null.
+        self.base = unsafe { NonNull::new_unchecked(Box::into_raw(words).cast()) };
+        grown.map_err(|_| io::Error::from_raw_os_error(libc::ENOMEM))
+    }
+
+    /// The heap's words as a vector; the area is empty afterwards.
+    fn take_heap(&mut self) -> Vec<u64> {
+        let capacity = std::mem::take(&mut self.capacity);
+        let base = std::mem::replace(&mut self.base, NonNull::dangling());
+        let words = std::ptr::slice_from_raw_parts_mut(base.as_ptr(), capacity);
+        // SAFETY: `base` and `capacity` describe a box (`grow_heap`) or an empty slice, and the area has
+        // just given them up.
+        unsafe { Box::from_raw(words) }.into_vec()
+    }
+
+    /// The words in use of a heap area.
+    pub(super) fn into_words(mut self) -> Option<Vec<u64>> {
+        if !self.is_heap() {
+            return None;
+        }
+        let mut words = self.take_heap();
+        words.truncate(self.used);
+        Some(words)
+    }
+}
+
+impl Drop for Area {
+    fn drop(&mut self) {
+        match self.backing {
+            Backing::Heap => drop(self.take_heap()),
+            Backing::Mapped { reserved, .. } => {
+                // SAFETY: the mapping was made with this length and nothing refers to it.
+                unsafe { libc::munmap(self.base.as_ptr().cast(), reserved * 8) };
+            }
+        }
+    }
+}
+
+fn map_shared(file: &File, bytes: usize) -> io::Result<NonNull<u64>> {
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_SHARED | libc::MAP_NORESERVE;
+    // SAFETY: a fresh mapping at an address of the kernel's choice; words beyond the
+    // end of the file are never touched (`capacity`).
+    let base =
+        unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, flags, file.as_raw_fd(), 0) };
+    if base == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    NonNull::new(base.cast()).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))
+}
+
+/// Allocates the file's words `from..to`: a tmpfs or a limit that is full answers here, and no page
+/// that is touched later can be missing.
+fn extend(file: &File, from: usize, to: usize) -> io::Result<()> {
+    let (start, len) = ((from * 8) as libc::off_t, ((to - from) * 8) as libc::off_t);
+    // SAFETY: the descriptor is open; no memory is involved.
+    match unsafe { libc::fallocate(file.as_raw_fd(), 0, start, len) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Takes the page faults now, not between two operations. Only an optimisation:
+/// kernels before 5.14 refuse.
+fn populate(base: NonNull<u64>, from: usize, to: usize) {
+    const MADV_POPULATE_WRITE: i32 = 23;
+    let from = from / PAGE_WORDS * PAGE_WORDS;
+    // SAFETY: `from..to` lies inside the mapping and is backed by the file.
+    unsafe {
+        libc::madvise(base.as_ptr().add(from).cast(), (to - from) * 8, MADV_POPULATE_WRITE);
+    }
+}
+
+/// Words that stay in place.
+#[derive(Debug)]
+pub(super) enum Source {
+    Memory(Vec<u64>),
+    Mapped(Mapping),
+}
+
+impl Source {
+    /// Copies bytes; a last incomplete word is left out.
+    pub(super) fn copy(bytes: &[u8]) -> Source {
+        let word = |chunk: &[u8]| u64::from_ne_bytes(chunk.try_into().expect("chunks of 8"));
+        Source::Memory(bytes.chunks_exact(8).map(word).collect())
+    }
+
+    /// Maps a file, so that a large event table needs no memory of its own.
+    pub(super) fn map(file: &File) -> io::Result<Source> {
+        let len = (file.metadata()?.len() / 8) as usize;
+        if len == 0 {
+            return Ok(Source::Memory(Vec::new()));
+        }
+        let (protection, flags) = (libc::PROT_READ, libc::MAP_SHARED);
+        // SAFETY: a fresh read-only mapping at an address of the kernel's choice.
+        let base = unsafe {
+            libc::mmap(std::ptr::null_mut(), len * 8, protection, flags, file.as_raw_fd(), 0)
+        };
+        match NonNull::new(base.cast::<u64>()) {
+            Some(base) if base.as_ptr().cast::<libc::c_void>() != libc::MAP_FAILED => {
+                Ok(Source::Mapped(Mapping { base, len }))
+            }
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    pub(super) fn words(&self) -> &[u64] {
+        match self {
+            Source::Memory(words) => words,
+            Source::Mapped(mapping) => mapping.words(),
+        }
+    }
+}
+
+/// A read-only mapping.
+#[derive(Debug)]
+pub(super) struct Mapping {
+    base: NonNull<u64>,
+    len: usize,
+}
+
+// SAFETY: the mapping is read only and owned by this value alone.
+unsafe impl Send for Mapping {}
+// SAFETY: as above.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    fn words(&self) -> &[u64] {
+        // SAFETY: the mapping holds `len` words and lives as long as `self`; the rank that
+        // wrote the file has ended, nobody changes or shortens it.
+        unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.len) }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was made with this length and nothing refers to it.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.len * 8) };
+    }
+}

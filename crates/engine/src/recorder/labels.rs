@@ -1,0 +1,277 @@
+//! Label paths and their occurrences: the first and the last are kept one by one, of the others their times
+//! and when they were.
+
+use super::area::{Area, At};
+use super::index::{HASH_START, Index, hash_on, spread};
+use super::layout::*;
+use super::times::{HistogramId, Histograms};
+use bytemuck::Zeroable;
+use model::event::NO_ID;
+use model::plan::LabelKind;
+
+/// Label 0: [`MORE_LABEL`].
+const MORE: u32 = 0;
+
+#[derive(Debug, Default)]
+pub(super) struct Labels {
+    hot: Vec<Hot>,
+    index: Index,
+}
+
+#[derive(Debug)]
+struct Hot {
+    at: At<Label>,
+    kind: LabelKind,
+    path_bytes: u32,
+    hash: u64,
+    /// Slots of the early occurrences from the first of these indices up to the second; the latest block.
+    early: Option<(At<Slot>, u64, u64)>,
+    /// The first slot of the ring, and the index of the first occurrence that it ever held.
+    ring: Option<(At<Slot>, u64)>,
+    /// Times of the occurrences that were given up.
+    more: Option<HistogramId>,
+    /// When those were executed.
+    busy: Option<At<Busy>>,
+}
+
+impl Labels {
+    /// Makes label [`MORE`]; `None` when there is no room.
+    pub(super) fn create(area: &mut Area) -> Option<Labels> {
+        let mut labels = Labels::default();
+        labels.add(area, NO_ID, MORE_LABEL, HASH_START, LabelKind::Wall)?;
+        Some(labels)
+    }
+
+    /// The label `text` inside `parent` ([`NO_ID`]: inside none).
+    pub(super) fn label(
+        &mut self,
+        area: &mut Area,
+        parent: u32,
+        text: &[u8],
+        kind: LabelKind,
+    ) -> u32 {
+        if parent == MORE {
+            return beyond(area);
+        }
+        let outer = self.hot.get(parent as usize);
+        let hash = match outer {
+            Some(outer) => hash_on(hash_on(outer.hash, b"/"), text),
+            None => hash_on(HASH_START, text),
+        };
+        let outer = outer.map(|outer| outer.path(area));
+        let key = spread(hash ^ kind as u64);
+        let found = self.index.find(key, |id| {
+            let label = &self.hot[id as usize];
+            label.kind == kind && is_joined(label.path(area), outer, text)
+        });
+        found.unwrap_or_else(|| self.add_indexed(area, parent, text, hash, kind))
+    }
+
+    #[cold]
+    fn add_indexed(
+        &mut self,
+        area: &mut Area,
+        parent: u32,
+        text: &[u8],
+        hash: u64,
+        kind: LabelKind,
+    ) -> u32 {
+        let room = self.hot.len() <= MAX_LABELS;
+        let added = if room { self.add(area, parent, text, hash, kind) } else { None };
+        let Some(id) = added else { return beyond(area) };
+        self.index.insert(spread(hash ^ kind as u64), id);
+        id
+    }
+
+    fn add(
+        &mut self,
+        area: &mut Area,
+        parent: u32,
+        text: &[u8],
+        hash: u64,
+        kind: LabelKind,
+    ) -> Option<u32> {
+        let path = match self.hot.get(parent as usize) {
+            Some(outer) => [outer.path(area), b"/", text].concat(),
+            None => text.to_vec(),
+        };
+        if path.len() > MAX_LABEL_BYTES {
+            return None;
+        }
+        let path_bytes = path.len() as u32;
+        let label = Label { kind: kind as u32, path_bytes, count: 0, entered: 0 };
+        let at = area.append_text(Kind::Label, &label, &path)?;
+        let (early, ring, more, busy) = (None, None, None, None);
+        self.hot.push(Hot { at, kind, path_bytes, hash, early, ring, more, busy });
+        Some((self.hot.len() - 1) as u32)
+    }
+
+    /// An occurrence has begun.
+    pub(super) fn entered(&self, area: &mut Area, label: u32, start_ns: u64) {
+        if let Some(hot) = self.hot.get(label as usize) {
+            area.get(hot.at).entered = start_ns.saturating_add(1);
+        }
+    }
+
+    /// Keeps an occurrence, or gives up the oldest that is not among the first.
+    pub(super) fn occurrence(
+        &mut self,
+        area: &mut Area,
+        histograms: &mut Histograms,
+        label: u32,
+        times: Slot,
+    ) {
+        let Some(hot) = self.hot.get_mut(label as usize) else { return };
+        let index = area.get(hot.at).count;
+        if let Some(slot) = hot.slot(area, label, index) {
+            *area.get(slot) = times;
+        }
+        area.publish(hot.at.word() + std::mem::offset_of!(Label, count) / 8, index + 1);
+        area.get(hot.at).entered = 0;
+        if index >= KEPT_FIRST + KEPT_LAST {
+            hot.give_up(area, histograms, label, index - KEPT_LAST);
+        }
+    }
+}
+
+/// Counts an execution of a label that has no path of its own.
+fn beyond(area: &mut Area) -> u32 {
+    area.header().labels_beyond_limit += 1;
+    MORE
+}
+
+fn is_joined(path: &[u8], outer: Option<&[u8]>, text: &[u8]) -> bool {
+    match outer {
+        None => path == text,
+        Some(outer) => path
+            .strip_prefix(outer)
+            .and_then(|rest| rest.strip_prefix(b"/"))
+            .is_some_and(|rest| rest == text),
+    }
+}
+
+impl Hot {
+    fn path<'a>(&self, area: &'a Area) -> &'a [u8] {
+        let path = &area.read()[self.at.word() + words_of::<Label>()..];
+        &as_bytes(path)[..self.path_bytes as usize]
+    }
+
+    /// Where occurrence `index` goes; `None` when there is no room.
+    fn slot(&mut self, area: &mut Area, label: u32, index: u64) -> Option<At<Slot>> {
+        if index < KEPT_FIRST {
+            let (at, first, _) = match self.early {
+                Some(early) if index < early.2 => early,
+                _ => self.add_early(area, label, index)?,
+            };
+            return Some(at.nth(index - first));
+        }
+        if self.ring.is_none() {
+            let at = add_slots(area, label, index, RING_SLOTS)?;
+            self.ring = Some((at, index));
+        }
+        self.ring_slot(index)
+    }
+
+    /// The slot of an occurrence that the ring has held; `None`: it never did.
+    fn ring_slot(&self, index: u64) -> Option<At<Slot>> {
+        let (at, _) = self.ring.filter(|(_, first)| index >= *first)?;
+        Some(at.nth((index - KEPT_FIRST) % RING_SLOTS))
+    }
+
+    /// Room for as many early occurrences again as there are.
+    #[cold]
+    fn add_early(
+        &mut self,
+        area: &mut Area,
+        label: u32,
+        index: u64,
+    ) -> Option<(At<Slot>, u64, u64)> {
+        let room = index.max(4).min(KEPT_FIRST - index);
+        self.early = Some((add_slots(area, label, index, room)?, index, index + room));
+        self.early
+    }
+
+    /// Moves an occurrence of the ring to the summary.
+    fn give_up(&mut self, area: &mut Area, histograms: &mut Histograms, label: u32, index: u64) {
+        let Some(slot) = self.ring_slot(index) else { return };
+        let Slot { start_ns, end_ns, own_ns } = *area.get(slot);
+        let ns = match self.kind {
+            LabelKind::Wall => end_ns.saturating_sub(start_ns),
+            LabelKind::Calls => own_ns,
+        };
+        let Some(more) = self.more.or_else(|| self.add_more(area, histograms, label)) else {
+            return;
+        };
+        histograms.count(area, more, ns);
+        if let Some(busy) = self.busy {
+            area.get(busy).add(start_ns, end_ns);
+        }
+    }
+
+    #[cold]
+    fn add_more(
+        &mut self,
+        area: &mut Area,
+        histograms: &mut Histograms,
+        label: u32,
+    ) -> Option<HistogramId> {
+        self.more = histograms.append(area, Owner { id: label, which: Owner::MORE });
+        self.more?;
+        let busy = Busy { label: u64::from(label), ..Busy::zeroed() };
+        self.busy = area.append(Kind::Busy, &busy);
+        self.more
+    }
+}
+
+fn add_slots(area: &mut Area, label: u32, first: u64, slots: u64) -> Option<At<Slot>> {
+    let own = Occurrences { label: u64::from(label), first };
+    let words = slots as usize * words_of::<Slot>();
+    let at = area.append_with(Kind::Occurrences, &own, words, |_| ())?;
+    Some(at.behind(size_of::<Occurrences>()))
+}
+
+impl Busy {
+    /// Adds an occurrence. They come in order of their ends.
+    fn add(&mut self, start_ns: u64, end_ns: u64) {
+        self.sum_ns = self.sum_ns.saturating_add(end_ns.saturating_sub(start_ns));
+        let (mut start_ns, mut at) = (start_ns, self.count as usize);
+        // Occurrences of `(more)` can lie inside one another, so one may cover several.
+        while at > 0 && reaches(self.intervals[at - 1], start_ns, self.gap_ns) {
+            start_ns = start_ns.min(self.intervals[at - 1][0]);
+            at -= 1;
+        }
+        self.intervals[at] = [start_ns, end_ns];
+        self.count = at as u64 + 1;
+        if at + 1 == BUSY_INTERVALS {
+            self.thin_out();
+        }
+    }
+
+    /// Closes the shorter half of the gaps.
+    #[cold]
+    fn thin_out(&mut self) {
+        let mut gaps = [0; BUSY_INTERVALS - 1];
+        for (gap_ns, pair) in gaps.iter_mut().zip(self.intervals.windows(2)) {
+            *gap_ns = pair[1][0].saturating_sub(pair[0][1]);
+        }
+        let middle = *gaps.select_nth_unstable(BUSY_INTERVALS / 2).1;
+        self.gap_ns = middle.saturating_add(1);
+        let (mut last, mut sum) = (0, self.intervals[0]);
+        for at in 1..BUSY_INTERVALS {
+            let next = self.intervals[at];
+            if reaches(sum, next[0], self.gap_ns) {
+                sum[1] = sum[1].max(next[1]);
+            } else {
+                self.intervals[last] = sum;
+                (last, sum) = (last + 1, next);
+            }
+        }
+        self.intervals[last] = sum;
+        self.count = last as u64 + 1;
+    }
+}
+
+/// An interval reaches a later start, if need be over a gap that is closed.
+fn reaches([_, end_ns]: [u64; 2], start_ns: u64, gap_ns: u64) -> bool {
+    start_ns <= end_ns || start_ns - end_ns < gap_ns
+}
