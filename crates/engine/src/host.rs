@@ -1,4 +1,4 @@
-//! The machine and the storage below the run directory, as the run's header tells them.
+//! The machine and the storage below the run directory, for the run's header.
 
 mod device;
 pub(crate) mod groups;
@@ -17,7 +17,7 @@ use std::fs;
 use std::mem::MaybeUninit;
 use std::path::Path;
 
-/// What can be found out; what cannot is left empty.
+/// The machine and its storage; unknown facts are left empty.
 pub fn host(directory: &Path) -> Host {
     let (path, storage) = (directory.to_string_lossy().into_owned(), storage(directory));
     Host { directory: path, storage, ..machine() }
@@ -29,7 +29,7 @@ pub fn further(name: &str, directory: &Path, scratch: bool) -> Directory {
     Directory { name: name.into(), directory: path, scratch, storage }
 }
 
-/// What lies below a directory.
+/// The storage below a directory.
 pub fn storage(directory: &Path) -> Storage {
     let mount = mount_of(directory).unwrap_or_default();
     Storage {

@@ -43,8 +43,8 @@ impl OwnFolder {
         OwnFolder::open(Path::new(std::ffi::OsStr::from_bytes(&name)))
     }
 
-    /// Makes a fresh folder in memory: in a tmpfs with room for so many bytes that is not the
-    /// one `measured` lies in. `None`: there is no such.
+    /// Makes a fresh folder in memory: in a tmpfs with `needed_bytes` free, other than the
+    /// one that `measured` is in. `None` if there is none.
     pub fn in_memory(
         needed_bytes: u64,
         measured: Option<&Path>,
@@ -121,7 +121,7 @@ impl OwnFolder {
 
     /// Holds it until this value and its copies in forked processes are gone. Several may.
     pub fn hold(&self) -> io::Result<()> {
-        // A read lock needs no right to write, and no file to stand on.
+        // A read lock needs no right to write.
         lock(self.fd(), libc::F_OFD_SETLK, libc::F_RDLCK).map(drop)
     }
 
@@ -193,7 +193,7 @@ fn lock(fd: RawFd, command: i32, kind: i32) -> io::Result<libc::flock> {
     }
 }
 
-/// A tmpfs with so many bytes free.
+/// Whether a place is a tmpfs with this number of bytes free.
 fn is_memory_with_room(place: &Path, needed_bytes: u64) -> bool {
     let Ok(path) = CString::new(place.as_os_str().as_bytes()) else { return false };
     let mut facts = std::mem::MaybeUninit::<libc::statfs>::uninit();

@@ -78,6 +78,6 @@ fn the_hot_path_allocates_nothing() {
     (2000..20_000).for_each(|k| io(&mut recorder, k));
     assert_eq!(ALLOCATIONS.get() - before, 0);
     let record = recorder.into_record().expect("a sound record");
-    assert_eq!(record.event_count() + record.dropped_events, 20_000);
+    assert_eq!(record.event_count() + record.header.dropped_events, 20_000);
     assert!(ALLOCATIONS.get() > before, "the counter works");
 }

@@ -11,10 +11,10 @@
 use super::monotonic::read_ns;
 use super::{Real, Source, monotonic_raw_ns};
 
-/// A moment is the best of so many readings.
+/// Readings for one moment, of which the best counts.
 const TRIES: usize = 32;
-/// A drift is told if it is known to so many parts per billion: where the readings at both ends are
-/// exact to 100 ns together, after 10 ms.
+/// A drift is reported if it is known to this accuracy (parts per billion): after 10 ms where the readings at
+/// both ends are exact to 100 ns in sum.
 const EXACT_PPB: i128 = 10_000;
 /// Shorter sleeps are the noise of reading two clocks one after the other.
 const SHORTEST_SLEEP_NS: u64 = 1_000_000;
@@ -24,7 +24,7 @@ const SHORTEST_SLEEP_NS: u64 = 1_000_000;
 struct Moment {
     own_ns: u64,
     raw_ns: u64,
-    /// `own_ns` and `raw_ns` are at most so far apart.
+    /// Largest distance between the readings `own_ns` and `raw_ns`.
     width_ns: u64,
     /// Time that the machine has slept since it was started.
     slept_ns: u64,
@@ -37,7 +37,7 @@ pub struct Check {
     start: Moment,
 }
 
-/// What was seen.
+/// Drift and sleep of the observed time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Checked {
     /// How much faster the clock ran than the kernel's raw clock, parts per billion; `None` where it
@@ -53,7 +53,7 @@ impl Check {
         Check { clock, start: moment(&clock) }
     }
 
-    /// What was seen until now.
+    /// Drift and sleep until now.
     pub fn seen(&self) -> Checked {
         let seen = between(&self.start, &moment(&self.clock));
         let is_raw = matches!(self.clock, Real::Monotonic(clock) if clock.source() == Source::Raw);

@@ -3,10 +3,10 @@
 //! `CLOCK_MONOTONIC_RAW` is not slewed by NTP, but a real system call on kernels whose vDSO lacks it;
 //! there `CLOCK_MONOTONIC` is taken, which NTP makes run faster or slower by up to 500 ppm.
 
-/// The raw clock may cost so many times as much as the other one before that is preferred.
+/// The other clock is preferred if the raw one costs more than this multiple of it.
 const DEARER: f64 = 3.0;
 
-/// Which clock of the kernel.
+/// A clock of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// `CLOCK_MONOTONIC_RAW`

@@ -57,7 +57,7 @@ pub(super) struct BusyTime {
 }
 
 impl Busy {
-    /// Of one rank. `cut_off`: an occurrence that did not end.
+    /// The union of one rank. `cut_off`: an occurrence that did not end.
     pub(super) fn of(label: &LabelRecord, cut_off: Option<Interval>) -> Busy {
         let mut union: Vec<Interval> = intervals(label).chain(cut_off).collect();
         union.sort_unstable();
@@ -65,7 +65,7 @@ impl Busy {
         let done_ns = kept.map(length).fold(label.busy.sum_ns, u64::saturating_add);
         let inside_ns = done_ns.saturating_add(cut_off.map_or(0, length));
         let unknown = is_unknown(label);
-        // Occurrences of one path on one rank follow each other; those of `(more)` may not.
+        // Occurrences of one path on one rank follow each other; occurrences of `(more)` may not.
         let is_exact = label.path != MORE_LABEL;
         Busy {
             union: joined(union, 0),

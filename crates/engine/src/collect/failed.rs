@@ -1,4 +1,4 @@
-//! What went wrong: failed operations, why ranks ended early, damaged records. The entries of the lowest ranks
+//! Failures: failed operations, why ranks ended early, damaged records. The entries of the lowest ranks
 //! are kept.
 
 use super::result::{Collected, Places};
@@ -16,7 +16,7 @@ use std::collections::HashMap;
 const MAX_KEPT: usize = 4096;
 
 merged! {
-    /// What went wrong on some ranks.
+    /// Failures on some ranks.
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
     pub(super) struct Failed {
         operations: Kept<Operation, MAX_KEPT> => sum,
@@ -25,7 +25,7 @@ merged! {
     }
 }
 
-/// A failed operation, and how many failures at its place it stands for.
+/// A failed operation. The last one kept at a place counts for all that were not kept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Operation {
     failure: FailureRecord,

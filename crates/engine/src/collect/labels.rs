@@ -56,7 +56,7 @@ merged! {
 }
 
 merged! {
-    /// What some ranks had of one `share`.
+    /// The parts of some ranks in one `share`.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     struct ClaimSums {
         ranks: u32 => sum,
@@ -69,7 +69,7 @@ merged! {
 }
 
 merged! {
-    /// What became of one `with (rate=...)` on some ranks. Rates are integers, so that the order of merging
+    /// One `with (rate=...)` over some ranks. Rates are integers, so that the order of merging
     /// does not matter.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     struct ArrivalSums {

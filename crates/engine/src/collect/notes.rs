@@ -147,7 +147,7 @@ fn kept((kept, looked): (u64, u64), files: &str) -> String {
     format!(", and of {files} ({looked} in all) {kept} stayed in the page cache{why}")
 }
 
-/// Of labels whose reads were all direct: what they read, and what was fetched from storage meanwhile.
+/// Bytes that labels with direct reads only have read, and bytes fetched from storage meanwhile.
 fn direct(labels: &[LabelEvidence]) -> Option<String> {
     let is_direct = |label: &&LabelEvidence| {
         label.read_bytes > 0 && label.direct_read_bytes == label.read_bytes

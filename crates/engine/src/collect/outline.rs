@@ -1,5 +1,5 @@
-//! What all ranks must know before each can merge its record: which labels there are, and how often one rank
-//! entered each at most.
+//! All ranks must know this before each can merge its record: the labels, and the largest number of entries
+//! into each on one rank.
 
 use crate::recorder::RankRecord;
 use crate::recorder::layout::{MAX_LABELS, MORE_LABEL};
@@ -21,9 +21,9 @@ merged! {
     /// Largest number of occurrences on one rank.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     pub(super) struct Counts {
-        /// Of `time`.
+        /// Executions of `time`.
         wall: u64 => max,
-        /// Of `ctime`.
+        /// Executions of `ctime`.
         calls: u64 => max,
     }
 }

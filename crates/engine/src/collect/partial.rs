@@ -51,7 +51,7 @@ pub fn collect_over(
 }
 
 impl Partial {
-    /// What a rank measured. `outline`: that of all ranks of the run.
+    /// The figures of one rank. `outline`: of all ranks of the run.
     pub fn of_rank(record: &RankRecord, outline: &Outline) -> Partial {
         let sites = record.sites.iter().map(|site| (site.site, [site.count, site.busy_ns]));
         let mut partial = Partial {

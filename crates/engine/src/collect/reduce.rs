@@ -17,7 +17,7 @@ pub trait Link {
     /// Sends bytes to another rank, which receives them.
     fn send(&mut self, to: u32, bytes: &[u8]) -> Result<(), String>;
 
-    /// What another rank sends.
+    /// The next bytes that another rank sends.
     fn receive(&mut self, from: u32) -> Result<Vec<u8>, String>;
 
     /// Rank 0's bytes on every rank. All ranks call it.

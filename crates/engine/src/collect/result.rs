@@ -7,7 +7,7 @@ use model::run::{
 };
 use std::collections::BTreeMap;
 
-/// What the ranks of a run measured, merged.
+/// The merged figures of all ranks of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Collected {
     /// Summary, in order of first appearance on rank 0, then on the others.

@@ -48,7 +48,7 @@ fn follow(folder: &Path, found: &mut Vec<Device>) {
     }
     let file = PathBuf::from(&device.file);
     found.push(device);
-    // A partition's queue and slaves are those of the whole device.
+    // A partition has the queue and slaves of the whole device.
     let whole = match folder.join("partition").exists() {
         true => folder.parent().unwrap_or(folder),
         false => folder,
@@ -63,7 +63,7 @@ fn follow(folder: &Path, found: &mut Vec<Device>) {
     }
 }
 
-/// What the file behind a loop device lies on.
+/// Follows the file behind a loop device to its devices.
 fn below_file(file: &Path, found: &mut Vec<Device>) {
     let Some(mount) = mount_of(file) else { return };
     if IN_MEMORY.contains(&mount.file_system.as_str()) {

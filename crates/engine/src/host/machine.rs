@@ -1,4 +1,4 @@
-//! Who else wanted the processors of this machine while ranks ran: load, pressure stall
+//! Contention for the CPUs of this machine while ranks ran: load, pressure stall
 //! information, time stolen by a hypervisor, limits of control groups.
 
 use super::groups;
@@ -14,7 +14,7 @@ pub struct MachineMeter {
     network: Option<[u64; 2]>,
 }
 
-/// What the kernel counts.
+/// Counters of the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Counters {
     load: Option<f64>,
@@ -32,7 +32,7 @@ impl MachineMeter {
         MachineMeter { start: now(), network: network() }
     }
 
-    /// What has happened since the start; what only the ranks know is left empty.
+    /// Contention since the start; figures that only the ranks know are left empty.
     pub fn used(&self) -> Contention {
         let (start, end) = (self.start, now());
         let since = |end: Option<u64>, start: Option<u64>| Some(end?.saturating_sub(start?));

@@ -19,12 +19,12 @@ pub struct Mount {
     pub file_system: String,
     /// Device, server or another source.
     pub source: String,
-    /// Options of the mount, then those of the file system that are not among them.
+    /// Options of the mount, then further ones of the file system.
     pub options: String,
 }
 
 /// The mount that an existing path lies on: the longest mount point above it, the
-/// latest of those mounted on the same point.
+/// latest mount on the same point.
 pub fn mount_of(path: &Path) -> Option<Mount> {
     let path = path.canonicalize().ok()?;
     find(&fs::read("/proc/self/mountinfo").ok()?, &path)

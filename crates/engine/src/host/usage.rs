@@ -1,11 +1,11 @@
-//! What a rank used: bytes by layer from /proc/self/io (proc(5)), processor time, and how long
-//! it waited for a processor.
+//! Resources that a rank used: bytes by layer from /proc/self/io (proc(5)), CPU time, and how long
+//! it waited for a CPU.
 
 use std::fs::File;
 use std::mem::MaybeUninit;
 use std::os::unix::fs::FileExt;
 
-/// Use since a meter was started. `None` where the kernel does not tell.
+/// Use since a meter was started. `None` where the kernel does not report it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Bytes fetched from storage (`read_bytes`).
@@ -16,7 +16,7 @@ pub struct Usage {
     pub call_read_bytes: Option<u64>,
     /// Bytes that write calls took (`wchar`).
     pub call_write_bytes: Option<u64>,
-    /// Processor time, user and system.
+    /// CPU time, user and system.
     pub cpu_ns: u64,
     /// Time in which it could have run, but had no processor (/proc/self/schedstat).
     pub waited_ns: Option<u64>,
@@ -75,7 +75,7 @@ impl UsageMeter {
     }
 }
 
-/// What a file of /proc says now; of none: what "" says.
+/// Reads a file of /proc; without one, reads "".
 fn with_text<T>(file: Option<&File>, read: impl FnOnce(&str) -> T) -> T {
     let mut buf = [0u8; 1024];
     let length = file.and_then(|file| file.read_at(&mut buf, 0).ok()).unwrap_or(0);

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Words that events leave to statistics when memory is full.
 const RESERVE_WORDS: usize = (512 << 10) / 8;
-/// Of these, words that only the last blocks of a rank may take: why it ended, and what it used.
+/// Part of the reserve that only messages about the end of a rank may take.
 const LAST_WORDS: usize = (16 << 10) / 8;
 /// A file grows by an eighth, within these bounds (words): a rank between two operations waits for it.
 const STEP_WORDS: std::ops::RangeInclusive<usize> = (64 << 10) / 8..=(16 << 20) / 8;
@@ -158,7 +158,7 @@ impl Area {
         self.struct_at(0)
     }
 
-    /// What is at a place.
+    /// The struct at a place.
     #[inline(always)]
     pub(super) fn get<T: Pod>(&mut self, at: At<T>) -> &mut T {
         self.struct_at(at.word())
@@ -371,11 +371,17 @@ fn populate(base: NonNull<u64>, from: usize, to: usize) {
     }
 }
 
-/// Words that stay in place.
+/// The words of an area that is read; they stay in place.
 #[derive(Debug)]
 pub(super) enum Source {
     Memory(Vec<u64>),
     Mapped(Mapping),
+}
+
+impl Default for Source {
+    fn default() -> Source {
+        Source::Memory(Vec::new())
+    }
 }
 
 impl Source {

@@ -8,11 +8,11 @@ use model::merged;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// What is counted of a label. Bytes, unless it says otherwise.
+/// A counter of a label. Bytes, unless it says otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Count {
-    /// Written through the page cache, and not made stable within the same occurrence.
+    /// Written through the page cache, and not fsynced within the same occurrence.
     Unstable,
     /// Read with O_DIRECT.
     DirectRead,
@@ -21,26 +21,26 @@ pub enum Count {
     Fetched,
     /// Files opened for reading; a number.
     Opened,
-    /// Sizes of the files among them that were looked at and are read through the page cache.
+    /// Sizes of the sampled files among them that are read through the page cache.
     Looked,
-    /// What the page cache held of those.
+    /// Bytes of those files in the page cache.
     Cached,
-    /// Sizes of the files whose extents were looked at.
+    /// Sizes of the files whose extents were sampled.
     Mapped,
-    /// What of those lies in holes or in extents that were never written.
+    /// Bytes of those files in holes or in extents that were never written.
     Holes,
-    /// What of those is stored in another form: compressed, encrypted.
+    /// Bytes of those files stored in another form: compressed, encrypted.
     Encoded,
     /// Names that were looked up; a number.
     Names,
-    /// Of those, the ones that were looked for in the name cache before; a number.
+    /// Looked-up names that were searched in the name cache before; a number.
     LookedNames,
-    /// Of those, the ones that were in it; a number.
+    /// Looked-up names found there; a number.
     CachedNames,
     /// Calls that were handed over to a queue in which others may be under way; a number, as what
     /// follows.
     Queued,
-    /// Of those, the ones that had ended when the call returned that handed them over.
+    /// Calls that had ended when the call returned that handed them over.
     AtOnce,
     /// How often something was handed over.
     HandedOver,
@@ -52,19 +52,19 @@ pub enum Count {
     Checked,
     /// The time that took, nanoseconds.
     CheckNs,
-    /// Of the checked bytes, zeros where the rank knows of no write.
+    /// Checked bytes that were zeros where the rank knows of no write.
     Zeros,
     /// Places of those; a number.
     ZeroPlaces,
     /// Wrong places of [`crate::verify::Kind::Lost`]; a number, as what follows.
     Lost,
-    /// Of [`crate::verify::Kind::Stale`].
+    /// Wrong places of [`crate::verify::Kind::Stale`].
     Stale,
-    /// Of [`crate::verify::Kind::Torn`].
+    /// Wrong places of [`crate::verify::Kind::Torn`].
     Torn,
-    /// Of [`crate::verify::Kind::Foreign`].
+    /// Wrong places of [`crate::verify::Kind::Foreign`].
     Foreign,
-    /// Of [`crate::verify::Kind::Corrupted`].
+    /// Wrong places of [`crate::verify::Kind::Corrupted`].
     Corrupted,
     /// Written and read in the directory; counted where there are several.
     Written,
@@ -72,11 +72,11 @@ pub enum Count {
     Read,
     /// Operations of `engine="null"`; a number.
     Nulled,
-    /// Of those, bytes that count as written, and as read.
+    /// Bytes of those operations that count as written, and as read.
     NullWritten,
     /// See [`Count::NullWritten`].
     NullRead,
-    /// Bytes that were filled without being verified: a sample, each counted as often as it stands for others.
+    /// Bytes that were filled without being verified: a sample, each weighted by the bytes it represents.
     MadeSample,
     /// The time that took, nanoseconds.
     MadeSampleNs,
@@ -86,13 +86,13 @@ pub enum Count {
     DropsRefused,
     /// Sizes of open files after that.
     DropLooked,
-    /// What of those stayed in the page cache.
+    /// Bytes of those files that stayed in the page cache.
     DropKept,
-    /// How often files were said to be needed no more; a number.
+    /// How often `fadvise` "dontneed" was called; a number.
     Advised,
-    /// Sizes of those that were looked at then.
+    /// Sizes of the files sampled then.
     AdviceLooked,
-    /// What of those stayed in the page cache.
+    /// Bytes of those files that stayed in the page cache.
     AdviceKept,
     /// Loops that their time limit ended, and times the label was entered inside of a loop with a limit; a number.
     Timed,
@@ -104,8 +104,8 @@ impl Count {
 }
 
 merged! {
-    /// What one rank had of the executions of a `share` inside one label. Groups that claim work apart from
-    /// each other do so at the same time: of them the longest counts.
+    /// The part of one rank in the executions of a `share` inside one label. Separate groups claim work at the
+    /// same time: over ranks the longest time counts.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable, Serialize, Deserialize)]
     #[repr(C)]
     pub struct ClaimedWork {
@@ -167,8 +167,7 @@ impl Process {
 }
 
 merged! {
-    /// What became of a schedule of arrivals on one rank: the executions of one `with (rate=...)` inside one
-    /// label.
+    /// How a rank kept to its schedule of arrivals: the executions of one `with (rate=...)` inside one label.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable, Serialize, Deserialize)]
     #[repr(C)]
     pub struct Arrived {

@@ -30,7 +30,7 @@ pub struct EventsConfig {
     /// Events that the rehearsal knows of, for which memory is made ready before the start:
     /// touching fresh memory takes longer than keeping the event. 0 if nothing is known.
     pub expected: u64,
-    /// Keep one of so many events, chosen at random; 0 and 1 keep all.
+    /// Keep one event of this number, chosen at random; 0 and 1 keep all.
     pub sample_every: u64,
 }
 
@@ -80,7 +80,7 @@ impl Paths<'_> {
 #[derive(Debug)]
 pub(super) struct Events {
     left_bytes: u64,
-    /// One of this number of events is kept, at least 1.
+    /// One event of this number is kept; at least 1.
     sample_every: u64,
     rank: u32,
     /// The block that is being filled: its count, and the number of events that it has room for.

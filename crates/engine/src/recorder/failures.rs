@@ -23,7 +23,7 @@ pub(super) struct Failed<'a> {
     pub(super) path: &'a [u8],
     pub(super) offset_bytes: u64,
     pub(super) errno: u16,
-    /// What the back-end says besides; mostly nothing.
+    /// More from the back-end; mostly nothing.
     pub(super) detail: &'a str,
 }
 

@@ -44,7 +44,7 @@ pub const MAX_FAILURES_PER_SITE: u64 = 10;
 pub const MAX_FAILING_SITES: usize = 4096;
 
 /// The first words of an area.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
 pub struct Header {
     /// [`MAGIC`].
@@ -183,7 +183,7 @@ pub struct Stat {
     pub overlap_ns: u64,
 }
 
-/// What times belong to.
+/// The stat or label that times belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Owner {
@@ -210,7 +210,7 @@ impl Owner {
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct Times {
-    /// What they belong to.
+    /// Stat or label.
     pub owner: Owner,
     /// Their exact figures.
     pub summary: Summary,
@@ -220,7 +220,7 @@ pub struct Times {
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct Chunk {
-    /// What was counted.
+    /// Stat or label.
     pub owner: Owner,
     /// Number of the octave: buckets from `SUB_BUCKETS` times it on.
     pub number: u64,
@@ -274,7 +274,7 @@ pub struct Busy {
 pub struct Sites {
     /// Number of the first one.
     pub first: u64,
-    /// What was counted at each.
+    /// Counters of each.
     pub sites: [SiteCount; SITES_PER_BLOCK],
 }
 
@@ -298,7 +298,7 @@ pub struct FailureCount {
     pub count: u64,
 }
 
-/// What figures belong to that are counted by label and place.
+/// The label and place that figures belong to.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct Key {
@@ -323,14 +323,14 @@ pub struct Zeros {
     pub end: u64,
 }
 
-/// What is written once and rarely.
+/// Facts that are written once, and rarely.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Message {
     /// One failed operation.
     Failure(FailureRecord),
     /// Why the rank did not finish: site and text.
     RankError(Option<u32>, String),
-    /// What the rank used.
+    /// Resources the rank used.
     Usage(Usage),
     /// How the rank's clock relates to rank 0's. The last one holds.
     Clock(Alignment),
@@ -358,7 +358,7 @@ pub struct FailureRecord {
     pub offset_bytes: u64,
     /// Linux errno.
     pub errno: u16,
-    /// What the back-end said besides: class and text of an MPI error.
+    /// More from the back-end: class and text of an MPI error.
     pub detail: String,
 }
 
@@ -377,7 +377,7 @@ pub enum State {
     Interrupted = 3,
 }
 
-/// What a rank used, measured by itself at its end.
+/// Resources a rank used, measured by itself at its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// Clock at the start of the program.

@@ -1,4 +1,4 @@
-//! What one rank measures, from the execute loop into a memory area, and read back.
+//! The record of one rank: from the execute loop into a memory area, and read back.
 //!
 //! ```text
 //! machine ──▶ Recorder ──▶ area (file, memfd or heap) ──▶ RankRecord ──▶ crate::collect
@@ -29,7 +29,7 @@ mod times;
 pub use area::{Medium, memory_file};
 pub use counters::{Arrived, ClaimedWork, Count, Process, TrafficId};
 pub use events::{EventsConfig, Listen, Listener, Paths};
-pub use layout::{FailureRecord, State, Usage};
+pub use layout::{FailureRecord, Header, State, Usage};
 pub use live::{Live, Seen};
 pub use rank::{Meta, Recorder, Spot};
 pub use read::{

@@ -26,7 +26,7 @@ const READY_WORDS: usize = (256 << 10) / 8;
 /// Longest text of an MPI file that is kept, bytes; a longer one loses its end.
 const MAX_MPI_TEXT_BYTES: usize = 8192;
 
-/// What a recorder must know beforehand.
+/// Facts a recorder needs at the start.
 #[derive(Clone, Copy, Debug)]
 pub struct Meta {
     /// World rank.
@@ -84,7 +84,7 @@ impl Recorder {
         })
     }
 
-    /// Gives events to somebody instead of keeping them.
+    /// Gives events to a listener instead of keeping them.
     pub fn listen(&mut self, listener: Listener) {
         if let Some(events) = &mut self.events {
             events.listen(listener);
@@ -97,7 +97,7 @@ impl Recorder {
         self.labels.label(&mut self.area, parent, text, kind)
     }
 
-    /// The innermost label that this rank is inside of ([`NO_ID`]: none), for those who look at it.
+    /// The innermost label that this rank is inside of ([`NO_ID`]: none), for readers of the area.
     pub fn inside(&mut self, label: u32) {
         self.area.header().inside = u64::from(label.wrapping_add(1));
     }
@@ -117,7 +117,7 @@ impl Recorder {
         self.labels.occurrence(&mut self.area, &mut self.stats.histograms, label, times);
     }
 
-    /// Between two readings of the clock time went backward, so many times.
+    /// This number of times the second of two clock readings was below the first.
     #[cold]
     pub fn clock_went_backward(&mut self, times: u64) {
         let count = &mut self.area.header().clock_backward;
@@ -191,8 +191,7 @@ impl Recorder {
         }
     }
 
-    /// So much of the time of operations that were counted is counted twice, because they were under way
-    /// together.
+    /// This part of the time of operations is counted twice, because they were under way at the same time.
     #[inline]
     pub fn overlapped(&mut self, stat: StatId, ns: u64) {
         self.stats.overlapped(&mut self.area, stat, ns);
@@ -238,12 +237,12 @@ impl Recorder {
         }
     }
 
-    /// What the rank had of an execution of the `share` at `site` inside a label ([`NO_ID`]: of none).
+    /// Adds the rank's part in an execution of the `share` at `site` inside a label ([`NO_ID`]: of none).
     pub fn claimed(&mut self, label: u32, site: u32, figures: &ClaimedWork) {
         self.counters.claimed(&mut self.area, (label, site), figures);
     }
 
-    /// What became of an execution of the `with (rate=...)` at `site` inside a label ([`NO_ID`]: of none).
+    /// Adds an execution of the `with (rate=...)` at `site` inside a label ([`NO_ID`]: of none).
     pub fn arrived(&mut self, label: u32, site: u32, figures: &Arrived) {
         self.counters.arrived(&mut self.area, (label, site), figures);
     }
@@ -337,7 +336,7 @@ impl Recorder {
         8 * self.area.used()
     }
 
-    /// What was recorded.
+    /// Ends recording and reads the area.
     pub fn into_record(mut self) -> Result<RankRecord, String> {
         if let Some(events) = &mut self.events {
             events.hand_over(&mut self.area);

@@ -22,15 +22,17 @@ use std::path::Path;
 const MAX_COUNT: u64 = 1 << 46;
 
 /// Everything one rank has recorded.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct RankRecord {
     /// World rank.
     pub rank: u32,
     /// Number of ranks in the world.
     pub ranks: u32,
+    /// Counters of the whole rank.
+    pub header: Header,
     /// How it ended.
     pub state: State,
-    /// What it used; `None` if it was cut off.
+    /// Resources it used; `None` if it was cut off.
     pub usage: Option<Usage>,
     /// How its clock relates to rank 0's, if that was measured. All times here are on
     /// rank 0's clock.
@@ -59,18 +61,6 @@ pub struct RankRecord {
     pub failure_counts: Vec<(u32, u64)>,
     /// Site and message of what ended the rank.
     pub errors: Vec<(Option<u32>, String)>,
-    /// Events that were not kept.
-    pub dropped_events: u64,
-    /// Events left out because the sample did not choose them.
-    pub left_out_events: u64,
-    /// Time spent on making room for events.
-    pub event_overhead_ns: u64,
-    /// Executions of labels that went to `(more)`.
-    pub labels_beyond_limit: u64,
-    /// Operations and figures lost because the area could not grow.
-    pub lost: u64,
-    /// How often the second of two clock readings was below the first.
-    pub clock_backward: u64,
     /// Why the rest of the area could not be read.
     pub damage: Option<String>,
     /// First word and bytes of each path name.
@@ -85,7 +75,7 @@ pub struct RankRecord {
 pub struct LabelRecord {
     /// `outer/inner`; bytes, usually UTF-8.
     pub path: Vec<u8>,
-    /// What it measures.
+    /// `time` or `ctime`.
     pub kind: LabelKind,
     /// Word number of its block: earlier blocks appeared earlier.
     pub position: u32,
@@ -134,7 +124,7 @@ pub struct StatRecord {
     pub op: Op,
     /// Word number of its block: earlier blocks appeared earlier.
     pub position: u32,
-    /// What the rank measured.
+    /// Counts, bytes and times of the rank.
     pub figures: RankFigures,
 }
 
@@ -158,7 +148,7 @@ pub struct Placed<T> {
     pub place: u32,
     /// Word number of its block: earlier blocks appeared earlier.
     pub position: u32,
-    /// What the rank measured.
+    /// Sums over the executions.
     pub figures: T,
 }
 
@@ -201,49 +191,23 @@ impl RankRecord {
         let words = source.words();
         let (header, _) = split_off(words).ok_or("not a rank file: it is too short")?;
         check_header(header)?;
-        let mut record = RankRecord::empty(header);
-        record.damage = record.parse(header, words).err();
+        let mut record = RankRecord {
+            rank: header.rank,
+            ranks: header.ranks,
+            header: *header,
+            state: bytemuck::checked::try_cast(header.state).unwrap_or_default(),
+            ..RankRecord::default()
+        };
+        record.damage = record.parse(words).err();
         record.settle();
         record.align();
         record.source = source;
         Ok(record)
     }
 
-    fn empty(header: &Header) -> RankRecord {
-        RankRecord {
-            rank: header.rank,
-            ranks: header.ranks,
-            state: bytemuck::checked::try_cast(header.state).unwrap_or_default(),
-            usage: None,
-            clock: None,
-            mpi_files: Vec::new(),
-            labels: Vec::new(),
-            extents: Vec::new(),
-            stats: Vec::new(),
-            traffic: Vec::new(),
-            claimed: Vec::new(),
-            arrivals: Vec::new(),
-            zeros: Vec::new(),
-            sites: Vec::new(),
-            failures: Vec::new(),
-            failure_counts: Vec::new(),
-            errors: Vec::new(),
-            dropped_events: header.dropped_events,
-            left_out_events: header.left_out_events,
-            event_overhead_ns: header.event_overhead_ns,
-            labels_beyond_limit: header.labels_beyond_limit,
-            lost: header.lost,
-            clock_backward: header.clock_backward,
-            damage: None,
-            paths: Vec::new(),
-            event_blocks: Vec::new(),
-            source: Source::Memory(Vec::new()),
-        }
-    }
-
     /// Reads all blocks; an error tells where and why it stopped.
-    fn parse(&mut self, header: &Header, words: &[u64]) -> Result<(), String> {
-        let used = usize::try_from(header.used).unwrap_or(usize::MAX);
+    fn parse(&mut self, words: &[u64]) -> Result<(), String> {
+        let used = usize::try_from(self.header.used).unwrap_or(usize::MAX);
         let end = used.min(words.len());
         let (mut at, mut blocks) = (HEADER_WORDS, 0);
         while at < end {
@@ -256,7 +220,7 @@ impl RankRecord {
             at += 1 + len as usize;
             blocks += 1;
         }
-        match header.sequence {
+        match self.header.sequence {
             _ if used > words.len() => Err("the rank file is cut off".into()),
             sequence if sequence == blocks || sequence + 1 == blocks => Ok(()),
             sequence => Err(format!("the rank file has {blocks} blocks instead of {sequence}")),
@@ -444,7 +408,8 @@ impl RankRecord {
         }
         if !self.stats.is_empty() {
             let overflow = self.stats.remove(0);
-            self.lost = self.lost.saturating_add(overflow.figures.executions());
+            let lost = &mut self.header.lost;
+            *lost = lost.saturating_add(overflow.figures.executions());
         }
     }
 

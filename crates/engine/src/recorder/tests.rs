@@ -42,7 +42,7 @@ fn what_is_recorded_is_read_back() {
 
     let record = recorder.into_record().expect("a sound record");
     assert_eq!((record.rank, record.ranks, record.state), (3, 5, State::Failed));
-    assert_eq!((record.damage.as_deref(), record.lost), (None, 0));
+    assert_eq!((record.damage.as_deref(), record.header.lost), (None, 0));
     assert_eq!(record.usage, Some(usage));
     let labels: Vec<_> = record.labels.iter().map(|l| (&l.path[..], l.kind, l.count)).collect();
     assert_eq!(

@@ -18,7 +18,7 @@ pub fn write<R: Borrow<RankRecord>>(
     let mut left_out = 0;
     for record in records {
         let record: &RankRecord = record.borrow();
-        left_out += record.left_out_events;
+        left_out += record.header.left_out_events;
         let labels: Vec<&[u8]> = record.labels.iter().map(|label| &label.path[..]).collect();
         let paths: Vec<_> = record.paths().map(|path| run.run.host.named(path)).collect();
         let origin =

@@ -107,7 +107,7 @@ pub(super) fn merge(run: &mut Run, found: &Found, records: &mut Vec<RankRecord>)
         run.run.events = Some(EventsInfo {
             count: records.iter().map(RankRecord::event_count).sum(),
             dropped: run.run.evidence.dropped_events,
-            left_out: records.iter().map(|record| record.left_out_events).sum(),
+            left_out: records.iter().map(|record| record.header.left_out_events).sum(),
             ..asked.clone()
         });
     }

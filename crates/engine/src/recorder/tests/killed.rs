@@ -198,5 +198,5 @@ fn a_copy_at_any_moment_can_be_read() {
     assert_eq!(record.state, State::Running);
     let (operations, occurrences, events) = totals(&record);
     assert_eq!((operations, occurrences), (CALLS / 3, CALLS / 3));
-    assert_eq!(events + record.dropped_events, CALLS / 3);
+    assert_eq!(events + record.header.dropped_events, CALLS / 3);
 }

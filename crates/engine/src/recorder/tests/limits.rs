@@ -50,7 +50,7 @@ fn labels_past_the_limit_go_to_more() {
     recorder.done(stat, 0, at(5, 1), 0, false);
     let record = recorder.into_record().unwrap();
     assert_eq!(record.labels.len(), 4097);
-    assert_eq!(record.labels_beyond_limit, 905);
+    assert_eq!(record.header.labels_beyond_limit, 905);
     let collected = collect(&[record], &Plan::default());
     assert_eq!(collected.rows[0].label, "(more)");
     assert_eq!(collected.evidence.labels_beyond_limit, 905);
@@ -89,7 +89,7 @@ fn events_stop_at_their_limit_and_are_counted() {
     assert!(recorder.used_bytes() - before <= 100_000);
     let record = recorder.into_record().unwrap();
     assert!(record.event_count() > 650);
-    assert_eq!(record.event_count() + record.dropped_events, 2000);
+    assert_eq!(record.event_count() + record.header.dropped_events, 2000);
     assert!(record.events().map(|event| event.seq).eq(0..record.event_count()));
     assert_eq!(record.paths().len(), 10);
     assert_eq!(record.path(9), Some(&b"file-9"[..]));
@@ -105,7 +105,7 @@ fn room_for_expected_events_leaves_room_for_their_paths() {
     (0..700).for_each(|seq| recorder.event(&Event { seq, ..Event::default() }));
     let record = recorder.into_record().unwrap();
     assert!(record.event_count() >= 600, "{}", record.event_count());
-    assert_eq!(record.event_count() + record.dropped_events, 700);
+    assert_eq!(record.event_count() + record.header.dropped_events, 700);
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn without_an_event_table_nothing_is_kept_and_nothing_dropped() {
     assert_eq!(recorder.path(b"a"), NO_ID);
     recorder.event(&Event::default());
     let record = recorder.into_record().unwrap();
-    assert_eq!((record.event_count(), record.dropped_events), (0, 0));
+    assert_eq!((record.event_count(), record.header.dropped_events), (0, 0));
 }
 
 /// A sealed memory file grows no more, as a file on a full disk.
@@ -136,15 +136,15 @@ fn a_full_disk_is_no_reason_to_crash() {
     seal(&file);
     (0..10_000).for_each(|seq| recorder.event(&Event { seq, ..Event::default() }));
     let kept = read_file(&file).unwrap();
-    assert!(kept.dropped_events > 0 && kept.lost == 0);
-    assert_eq!(kept.event_count() + kept.dropped_events, 10_000);
+    assert!(kept.header.dropped_events > 0 && kept.header.lost == 0);
+    assert_eq!(kept.event_count() + kept.header.dropped_events, 10_000);
 
     // The reserve still holds statistics.
     let label = recorder.label(NO_ID, b"l", LabelKind::Wall);
     let stat = recorder.stat(label, Op::Write);
     (0..500).for_each(|k| recorder.done(stat, 3, at(k, 1 << (k % 40)), 1, false));
     let kept = read_file(&file).unwrap();
-    assert_eq!((kept.stats[0].figures.done.count, kept.lost), (500, 0));
+    assert_eq!((kept.stats[0].figures.done.count, kept.header.lost), (500, 0));
 
     // Past the reserve nothing new is kept, and what is there stays.
     for k in 0..20_000u32 {
@@ -159,7 +159,7 @@ fn a_full_disk_is_no_reason_to_crash() {
     let kept = read_file(&file).unwrap();
     assert_eq!((kept.damage.as_deref(), kept.state), (None, State::Finished));
     assert_eq!((kept.stats[0].figures.done.count, kept.stats[0].figures.bytes), (500, 500));
-    assert!(kept.lost > 0);
+    assert!(kept.header.lost > 0);
     let notes = collect(&[kept], &Plan::default()).evidence.notes;
     assert!(notes[0].contains("disk is full"), "{notes:?}");
 }
