@@ -1,11 +1,11 @@
 //! Processes of their own, started by this binary from itself.
 //!
 //! ```text
-//! benches worker data RANK|metadata RANK [confine]    raw loops in the current directory
-//! benches worker compile FILE                         the language
-//! benches worker pictures DIR                         all pictures of a stored run
-//! benches worker recorded preads|opens                a loop that is recorded
-//! benches worker peak COMMAND...                      memory of a command and its children
+//! benches worker data RANK|metadata RANK    raw loops in the current directory
+//! benches worker compile FILE               the language
+//! benches worker pictures DIR               all pictures of a stored run
+//! benches worker recorded preads|opens      a loop that is recorded
+//! benches worker peak COMMAND...            memory of a command and its children
 //! ```
 //!
 //! Raw loops say "ready", wait for a line, and print `start_ns end_ns label`.
@@ -14,7 +14,6 @@ use crate::{Result, language, pictures, raw, record};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::time::{ClockId, clock_gettime};
 use std::io::{BufRead, Write};
-use std::os::fd::AsFd;
 use std::process::Command;
 
 /// CLOCK_MONOTONIC: the same for all processes.
@@ -26,13 +25,7 @@ pub fn now_ns() -> u64 {
 /// What the words after `worker` ask for.
 pub fn work(words: &[String]) -> Result<()> {
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [loops @ ("data" | "metadata"), rank, ref rest @ ..] => {
-            if rest == ["confine"] {
-                let here = std::fs::File::open(".")?;
-                engine::confine::confine(&[here.as_fd()])?;
-            }
-            raw_loops(loops, rank)
-        }
+        [loops @ ("data" | "metadata"), rank] => raw_loops(loops, rank),
         ["compile", file] => language::compile_once(file),
         ["pictures", folder] => pictures::make_once(folder),
         ["recorded", work] => record::calls(work),

@@ -42,13 +42,20 @@ backends! {
     Mem "mem" simulated true "Files in memory, simulated ranks and time: the same result every time";
 }
 
-/// What file systems mounted below the run directory are to a confined rank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Mounts {
-    /// Outside.
-    Refused,
-    /// Parts of the directory (`--force`).
-    Accepted,
+/// What keeps a program inside the directories (posix only).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Confinement {
+    /// The lexical rule looks at every name. Enough where only this user can write and no symbolic link
+    /// leads up.
+    #[default]
+    Checked,
+    /// Every name is also resolved beneath the directories.
+    Beneath {
+        /// File systems mounted below them belong to them (`--force`).
+        across_mounts: bool,
+    },
+    /// Nothing: the program is trusted.
+    Trusted,
 }
 
 /// Where ranks keep what they measure while they run.
@@ -84,10 +91,8 @@ pub struct Config {
     pub identity: Option<Identity>,
     /// Further directories of the program: absolute path, and which one it has to be (posix only).
     pub directories: Vec<(PathBuf, Identity)>,
-    /// Confine ranks to the directories (posix only): every path is resolved beneath it, and
-    /// Landlock forbids the rest. For plans that are not proved to stay inside, and for
-    /// directories whose links may lead out. `None`: they are trusted.
-    pub confined: Option<Mounts>,
+    /// What keeps the program inside the directories.
+    pub confinement: Confinement,
     /// Keep an event table.
     pub events: Option<EventsConfig>,
     /// Where ranks keep what they measure.

@@ -19,7 +19,6 @@ pub mod clock;
 pub mod collect;
 pub mod comm;
 pub mod config;
-pub mod confine;
 mod dents;
 pub mod directory;
 pub mod host;

@@ -7,7 +7,7 @@
 //!
 //! Not here: the directory that programs run in (`directory`).
 
-use crate::backend::beneath::errno;
+use crate::backend::resolve::errno;
 use std::ffi::CString;
 use std::fs::{self, File};
 use std::io;

@@ -225,7 +225,7 @@ fn writable(directory: &Path) -> Result<(), i32> {
     // SAFETY: the path is NUL-terminated.
     match unsafe { libc::access(path.as_ptr(), libc::W_OK | libc::X_OK) } {
         0 => Ok(()),
-        _ => Err(crate::backend::beneath::errno()),
+        _ => Err(crate::backend::resolve::errno()),
     }
 }
 

@@ -1,8 +1,8 @@
 //! One behaviour suite over the back-ends, and mem against the kernel.
 //!
-//! The scripts in `backends/*.txt` run on posix and guarded (in a temporary directory) and on
-//! mem. Random sequences of calls must give the same on mem as on posix, and, with
-//! paths that leave, as on guarded. `PROPTEST_CASES=n` runs n new ones.
+//! The scripts in `backends/*.txt` run on posix and beneath (in a temporary directory) and on
+//! mem. Random sequences of calls must give the same on mem as on the kernel, and, with
+//! paths that leave, as beneath. `PROPTEST_CASES=n` runs n new ones.
 #![allow(unsafe_code)]
 // What a file system lacks is said on standard error, as the test harness says it.
 #![allow(clippy::print_stderr)]
@@ -16,7 +16,7 @@ mod script;
 #[path = "backends/steps.rs"]
 mod steps;
 
-use engine::backend::{Backend, Capabilities, Cost, Guarded, Mem, MemFs, Null, Posix};
+use engine::backend::{Backend, Beneath, Capabilities, Cost, Mem, MemFs, Null, Posix};
 use engine::call::{Call, Fd, Lent, Memory, QueueSettings, Queued, Reply, Submitted, Tag, Target};
 use engine::clock::Virtual;
 use place::{Place, in_directory, mem, own_current_directory};
@@ -26,6 +26,15 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use steps::{Outcome, Runner, Step};
+
+fn beneath() -> Beneath {
+    Beneath::new(Posix::new().expect("posix")).expect("openat2")
+}
+
+/// Without the lexical rule: the kernel alone.
+fn kernel() -> Posix {
+    Posix::new().expect("posix").trusting()
+}
 
 fn run_script<B: Backend>(place: Place, backend: B, directory: &str, title: &str, text: &str) {
     let mut runner = Runner::new(backend);
@@ -46,8 +55,8 @@ fn run_everywhere(title: &str, text: &str) {
         run_script(Place::Posix, posix, dir.to_str().expect("UTF-8"), title, text);
     });
     in_directory(|dir| {
-        let guarded = Guarded::new().expect("guarded");
-        run_script(Place::Guarded, guarded, dir.to_str().expect("UTF-8"), title, text);
+        let beneath = beneath();
+        run_script(Place::Beneath, beneath, dir.to_str().expect("UTF-8"), title, text);
     });
     in_directory(|dir| {
         if let Some(queue) = ByQueue::open(Posix::new().expect("posix")) {
@@ -55,8 +64,8 @@ fn run_everywhere(title: &str, text: &str) {
         }
     });
     in_directory(|dir| {
-        if let Some(queue) = ByQueue::open(Guarded::new().expect("guarded")) {
-            run_script(Place::Guarded, queue, dir.to_str().expect("UTF-8"), title, text);
+        if let Some(queue) = ByQueue::open(beneath()) {
+            run_script(Place::Beneath, queue, dir.to_str().expect("UTF-8"), title, text);
         }
     });
     run_script(Place::Mem, mem("/run/dir"), "/run/dir", title, text);
@@ -128,7 +137,7 @@ fn outcomes<B: Backend>(backend: B, steps: &[Step]) -> Vec<Outcome> {
 
 #[test]
 fn mem_does_what_the_kernel_does() {
-    compare(false, |steps| outcomes(Posix::new().expect("posix"), steps));
+    compare(false, |steps| outcomes(kernel(), steps));
 }
 
 #[test]
@@ -136,15 +145,13 @@ fn io_uring_does_what_the_calls_do() {
     own_current_directory();
     let there = in_directory(|_| ByQueue::open(Posix::new().expect("posix")).is_some());
     if there {
-        compare(false, |steps| {
-            outcomes(ByQueue::open(Posix::new().expect("posix")).expect("as before"), steps)
-        });
+        compare(false, |steps| outcomes(ByQueue::open(kernel()).expect("as before"), steps));
     }
 }
 
 #[test]
-fn mem_refuses_what_guarded_refuses() {
-    compare(true, |steps| outcomes(Guarded::new().expect("guarded"), steps));
+fn mem_refuses_what_is_refused_beneath() {
+    compare(true, |steps| outcomes(beneath(), steps));
 }
 
 #[test]
@@ -330,7 +337,7 @@ fn queued_transfers_move_what_calls_move() {
         }
     });
     in_directory(|_| queue(Posix::new().expect("posix")));
-    in_directory(|_| queue(Guarded::new().expect("guarded")));
+    in_directory(|_| queue(beneath()));
     queue(Mem::new(MemFs::shared("/run", true), Virtual::start(), Cost::default()));
 }
 
@@ -394,7 +401,7 @@ fn nothing_outside_changes_through_links_that_leave() {
         symlink("/proc/self/cwd/../out", "magic").expect("symlink");
         fs::write("mine", "x").expect("write");
         let before = facts(&victim);
-        let mut runner = Runner::new(Guarded::new().expect("guarded"));
+        let mut runner = Runner::new(beneath());
         for path in ["file", "way/victim", "magic/victim", "../out/victim"] {
             let path = CString::new(path).expect("no NUL inside");
             for step in [

@@ -51,8 +51,7 @@ pub fn prefixed(path: &[u8]) -> Option<(&[u8], &[u8])> {
 
 /// The first component is `..`: the path leaves the directory that it starts in.
 pub fn starts_above(path: &[u8]) -> bool {
-    let mut parts = path.split(|byte| *byte == b'/').filter(|part| !part.is_empty());
-    parts.find(|part| *part != b".") == Some(b"..")
+    components(path).next() == Some(b"..")
 }
 
 /// A symbolic link that holds this text leads to something beneath the directory that holds the link, wherever
@@ -61,6 +60,26 @@ pub fn leads_down(target: &[u8]) -> bool {
     !target.starts_with(b"/")
         && !target.iter().any(|byte| matches!(byte, 0 | b'\\'))
         && !target.split(|byte| *byte == b'/').any(|part| part == b"..")
+}
+
+/// A symbolic link at `path` that holds `target` leads out of the directory that both are relative to,
+/// counting components only. How deep an absolute path lies is not known: `..` may lead out of it. An
+/// absolute target is not judged here.
+pub fn link_leaves(target: &[u8], path: &[u8]) -> bool {
+    let is_absolute = |text: &[u8]| text.first() == Some(&b'/');
+    if is_absolute(target) || is_absolute(path) {
+        return !is_absolute(target) && components(target).any(|part| part == b"..");
+    }
+    let mut depth = components(path).count() as i64 - 1;
+    components(target).any(|part| {
+        depth += if part == b".." { -1 } else { 1 };
+        depth < 0
+    })
+}
+
+/// The names in a path, without empty ones and `.`.
+pub fn components(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    path.split(|byte| *byte == b'/').filter(|part| !part.is_empty() && *part != b".")
 }
 
 /// What of an absolute path comes after that of a directory in which it lies: nothing, or text that
@@ -197,6 +216,21 @@ mod tests {
             ("a\0", false),
         ] {
             assert_eq!(leads_down(target.as_bytes()), down, "{target:?}");
+        }
+    }
+
+    #[test]
+    fn links_leave_where_they_go_up_too_far() {
+        for (target, path, leaves) in [
+            ("a", "b", false),
+            ("../a", "d/b", false),
+            ("../a", "b", true),
+            ("../../a", "d/b", true),
+            ("x/../../../a", "d/b", true),
+            ("..", "d/./b", false),
+            ("..", "d/e/b", false),
+        ] {
+            assert_eq!(link_leaves(target.as_bytes(), path.as_bytes()), leaves, "{target} {path}");
         }
     }
 

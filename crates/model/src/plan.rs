@@ -485,15 +485,6 @@ pub struct Sample {
     pub bytes: Arc<Vec<u8>>,
 }
 
-/// A path that lowering could not prove to stay inside the run directory.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Unproved {
-    /// The instruction.
-    pub site: Pc,
-    /// Why, in words that complete "this path may leave the directory: ...".
-    pub reason: String,
-}
-
 /// Code and everything it refers to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
@@ -541,8 +532,6 @@ pub struct Plan {
     pub directories: Vec<Directory>,
     /// Files from which data is taken (`with (data="file:NAME")`).
     pub samples: Vec<Sample>,
-    /// Paths without proof; empty: the program may run unconfined.
-    pub unproved: Vec<Unproved>,
     /// The program text, then files beside it that hold lists.
     pub files: Vec<SourceFile>,
 }

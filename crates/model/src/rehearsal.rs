@@ -116,9 +116,20 @@ pub struct Rehearsal {
     /// What must be there before, directories before what is in them. Names of iterations that were
     /// multiplied out are missing.
     pub expected: Vec<Expected>,
+    /// The first statement whose names the lexical rule of confinement does not cover.
+    pub exception: Option<Exception>,
     /// What was measured: paths of labels, each with the names of the operations in it and with "" for
     /// itself; operations in no label with "".
     pub measured: BTreeSet<(String, String)>,
+}
+
+/// A statement that the lexical rule of confinement does not cover.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exception {
+    /// The instruction.
+    pub site: Pc,
+    /// Why, in words that complete "the program ...".
+    pub reason: &'static str,
 }
 
 /// A kind of doubtful place.

@@ -451,7 +451,8 @@ pub struct Evidence {
     /// How others competed with the ranks for processors; absent in virtual time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contention: Option<Contention>,
-    /// "proved", "landlock" or "none".
+    /// "checked": every name is checked by its text. "confined": it is also resolved beneath its directory.
+    /// "none": the program was trusted.
     pub confinement: String,
     /// Events that were not kept.
     pub dropped_events: u64,

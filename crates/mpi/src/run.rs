@@ -14,12 +14,12 @@ use crate::interrupt;
 use crate::leaving::Running;
 use crate::patience::Patience;
 use crate::world::{Reduce, World};
-use engine::backend::{Null, Posix};
+use engine::backend::{Beneath, Null, Posix};
 use engine::clock::Real;
 use engine::clock::align::{Alignment, Offset};
 use engine::clock::check::{Check, Checked};
 use engine::comm::{Activity, End, Progress};
-use engine::config::{BackendKind, Config};
+use engine::config::{BackendKind, Config, Confinement};
 use engine::directory::Inside;
 use engine::host::MachineMeter;
 use engine::machine::{Prepared, note};
@@ -65,11 +65,12 @@ pub struct RankOutcome {
 enum Storage {
     Null,
     Posix(Posix, Inside),
+    Beneath(Beneath, Inside),
 }
 
 /// Runs a plan that was made for as many ranks as there are. All ranks call it with the same
-/// plan; every rank ends, whatever happens to another one. `config.confined` must be
-/// `None`, and `config.directory` is entered. `on_progress` is called on rank 0 now and then, between two
+/// plan; every rank ends, whatever happens to another one. `config.directory` is entered.
+/// `on_progress` is called on rank 0 now and then, between two
 /// statements, and once before the start if that waits for SIGUSR1. May be called
 /// again for the next plan. Collective.
 ///
@@ -132,9 +133,6 @@ fn set_up<'a>(
         let (made, found) = (plan.ranks, world.size);
         return Err(format!("the plan was made for {made} ranks, and MPI started {found}"));
     }
-    if config.confined.is_some() {
-        return Err("Landlock cannot be used under MPI: it takes shared memory away".into());
-    }
     let medium = match config.records.path(world.rank) {
         Some(path) => Medium::File(path),
         None => Medium::Memory(memory_file().map_err(|error| error.to_string())?.into()),
@@ -152,7 +150,16 @@ fn storage(world: &World, config: &Config) -> Result<Storage, String> {
             let far = world.nodes > 1;
             let inside = enter(config, far)?;
             let posix = Posix::known_as(&config.directory).map_err(cannot_open)?;
-            Ok(Storage::Posix(posix.with_directories(open_directories(config, far)?), inside))
+            let posix = posix.with_directories(open_directories(config, far)?);
+            Ok(match config.confinement {
+                Confinement::Checked => Storage::Posix(posix, inside),
+                Confinement::Trusted => Storage::Posix(posix.trusting(), inside),
+                Confinement::Beneath { across_mounts } => {
+                    let beneath = Beneath::new(posix).map_err(cannot_open)?;
+                    let beneath = if across_mounts { beneath.across_mounts() } else { beneath };
+                    Storage::Beneath(beneath, inside)
+                }
+            })
         }
     }
 }
@@ -207,6 +214,9 @@ fn run<'a>(
     match storage {
         Storage::Null => rank.run(Null, comm, clock),
         Storage::Posix(backend, _inside) => {
+            rank.run(Files::new(backend, world, groups, roots), comm, clock)
+        }
+        Storage::Beneath(backend, _inside) => {
             rank.run(Files::new(backend, world, groups, roots), comm, clock)
         }
     }

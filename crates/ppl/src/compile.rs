@@ -48,7 +48,6 @@ pub fn compile(name: &str, text: Vec<u8>, loader: &mut dyn Loader, binding: &Bin
     diagnostics.extend(found);
     let mut plan = None;
     if !diag::has_errors(&diagnostics) {
-        check::proof::prove(&mut made, &binding.roots());
         std::mem::take(&mut made.files).into_iter().for_each(|data| sources.keep(data));
         made.files = sources.files().to_vec();
         let found = check::directories::check(&made);

@@ -62,9 +62,6 @@ fn head(plan: &Plan, out: &mut String) {
             pattern.name, pattern.geometry, pattern.level
         );
     }
-    for unproved in &plan.unproved {
-        let _ = writeln!(out, "; unproved at {}: {}", unproved.site, unproved.reason);
-    }
 }
 
 /// What splits make of the sets of ranks that come to them; not more than a page can show.

@@ -1,366 +1,355 @@
-//! Resolving a path so that it cannot leave a directory.
+//! The system calls of [`Posix`] for what the lexical rule does not cover ([`super::lexical`]): links
+//! that lead up, and directories in which others can make links.
 //!
-//! The kernel does it (openat2 with `RESOLVE_BENEATH`, Linux 5.6). It refuses
-//! absolute symbolic links even when they lead back inside; for those alone the
-//! path is walked here first, and the result opened without following any link,
-//! so that a change made by another process in between is refused, not followed.
+//! Every path is resolved beneath its directory first; the call itself works on what was
+//! found: a parent directory and a name, which is not followed, or an open descriptor. Both
+//! lie inside the time: an application pays for the walk to the name too. It pays once, so times
+//! here are somewhat longer (two system calls), except for `open`, which resolves and opens in one.
 //!
-//! Nor does it cross into another mounted file system, unless that is allowed.
-//!
-//! The errno for every path that leaves is `EXDEV`, as the kernel gives it.
+//! A link that leaves its directory gives `EXDEV` when it is followed, and when a program makes it.
 
-use rustix::fs::{AtFlags, Mode, OFlags, Statx, StatxFlags, statx};
-use std::collections::VecDeque;
+use super::direct::Alignment;
+use super::lexical::{check, check_link};
+use super::posix::{FdPath, chmod, link_file, reply, size_of_file};
+use super::resolve::{Root, errno, split};
+use super::{Backend, Capabilities, Look, Posix, check_path, refuses_flags};
+use crate::call::{Call, Fd, Names, Queued, Reply, Submitted, Tag};
 use std::ffi::{CStr, CString};
-use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
-use std::os::unix::ffi::OsStringExt;
+use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 
-/// The kernel's limit of links followed in one path.
-const LINKS_MAX: usize = 40;
-/// How often a resolution is repeated that a concurrent rename disturbed.
-const TRIES: usize = 128;
-
-/// The directory that paths must not leave.
+/// Files of the operating system, reached only beneath the granted directories.
 #[derive(Debug)]
-pub struct Root {
-    directory: OwnedFd,
-    /// Its absolute path.
-    path: Vec<u8>,
-    /// `RESOLVE_NO_XDEV`, or 0: what is mounted below belongs to it.
-    mounts: u64,
+pub struct Beneath {
+    posix: Posix,
+    /// The run directory and further ones.
+    roots: Vec<Root>,
+    targets: [Target; 2],
 }
 
-impl Root {
-    /// The current directory. Fails with `ENOSYS` where the kernel has no openat2.
-    pub fn current() -> io::Result<Root> {
-        Root::of(std::env::current_dir()?.into_os_string().into_vec(), File::open(".")?)
+/// One path of the call.
+#[derive(Debug)]
+struct Target {
+    /// Number of the root in which it lies.
+    root: usize,
+    /// Relative to the root, or why the kernel refuses it: an errno.
+    path: Result<CString, i32>,
+    /// The path of its parent directory; `None`: the root.
+    parent: Option<CString>,
+    /// Its last name.
+    name: CString,
+    /// The parent directory, or the file itself. Kept until the next call, so that no time holds
+    /// its closing.
+    held: Option<OwnedFd>,
+}
+
+impl Default for Target {
+    fn default() -> Target {
+        let name = CString::default();
+        Target { root: 0, path: Err(libc::EINVAL), parent: None, name, held: None }
+    }
+}
+
+impl Target {
+    /// Takes a path apart that is relative to a root.
+    fn new(root: usize, path: &[u8]) -> Target {
+        let c = |text: &[u8]| CString::new(text).map_err(|_| libc::EINVAL);
+        let (parent, name) = split(path);
+        let parent = if parent == b"." { None } else { c(parent).ok() };
+        Target { root, path: c(path), parent, name: c(name).unwrap_or_default(), held: None }
+    }
+}
+
+impl Beneath {
+    /// Resolves names beneath the directories of a back-end.
+    ///
+    /// # Errors
+    /// `ENOSYS` on Linux before 5.6.
+    pub fn new(posix: Posix) -> io::Result<Beneath> {
+        Ok(Beneath { roots: posix.roots()?, posix, targets: Default::default() })
     }
 
-    /// An open directory that is known by this absolute path.
-    pub(super) fn of(path: Vec<u8>, directory: File) -> io::Result<Root> {
-        let root = Root { directory: directory.into(), path, mounts: libc::RESOLVE_NO_XDEV };
-        root.open(c".", libc::O_PATH, 0).map_err(io::Error::from_raw_os_error)?;
-        Ok(root)
+    /// File systems mounted below the directories belong to them.
+    pub fn across_mounts(mut self) -> Beneath {
+        self.roots.iter_mut().for_each(Root::cross_mounts);
+        self
     }
 
-    /// File systems mounted below belong to the directory.
-    pub fn cross_mounts(&mut self) {
-        self.mounts = 0;
-    }
-
-    /// The directory itself.
-    pub fn fd(&self) -> BorrowedFd<'_> {
-        self.directory.as_fd()
-    }
-
-    /// The path relative to the root: relative ones are as they are, absolute ones
-    /// lose the root's own path. `EXDEV` for other absolute ones.
-    pub fn relative<'a>(&self, path: &'a [u8]) -> Result<&'a [u8], i32> {
-        if path.first() != Some(&b'/') {
-            return Ok(path);
-        }
-        let inside = path.strip_prefix(self.path.as_slice()).ok_or(libc::EXDEV)?;
-        if !inside.is_empty() && inside[0] != b'/' && self.path != b"/" {
-            return Err(libc::EXDEV);
-        }
-        let start = inside.iter().position(|byte| *byte != b'/');
-        Ok(start.map_or(b".", |start| &inside[start..]))
-    }
-
-    /// Opens a relative path.
-    pub fn open(&self, path: &CStr, flags: i32, mode: u32) -> Result<OwnedFd, i32> {
-        const BENEATH: u64 = libc::RESOLVE_BENEATH | libc::RESOLVE_NO_MAGICLINKS;
-        match openat2(self.fd(), path, flags, mode, BENEATH | self.mounts) {
-            Err(libc::EXDEV) => self.open_walked(path, flags, mode),
-            opened => opened,
-        }
-    }
-
-    #[cold]
-    fn open_walked(&self, path: &CStr, flags: i32, mode: u32) -> Result<OwnedFd, i32> {
-        let exclusive = flags & libc::O_CREAT != 0 && flags & libc::O_EXCL != 0;
-        let slash = path.to_bytes().ends_with(b"/");
-        let follow_last = !exclusive && (slash || flags & libc::O_NOFOLLOW == 0);
-        let walked = self.walk(path.to_bytes(), follow_last)?;
-        let walked = CString::new(walked).map_err(|_| libc::EINVAL)?;
-        let resolve = libc::RESOLVE_BENEATH | libc::RESOLVE_NO_SYMLINKS | self.mounts;
-        match openat2(self.fd(), &walked, flags, mode, resolve) {
-            // Somebody put a link where there was none.
-            Err(libc::ELOOP) if follow_last => Err(libc::EXDEV),
-            opened => opened,
+    fn target(&self, path: &CStr) -> Target {
+        let located = self.posix.locate(path.to_bytes()).ok_or(libc::EXDEV);
+        match check_path(path.to_bytes()).and(located) {
+            Ok((root, path)) => Target::new(root, relative(path)),
+            Err(errno) => Target { path: Err(errno), ..Target::default() },
         }
     }
 
-    /// The path below the root without links and dots. The last name may be missing.
-    /// A slash at the end says that it must be a directory, as it does in the kernel.
-    pub fn walk(&self, path: &[u8], follow_last: bool) -> Result<Vec<u8>, i32> {
-        let mut done: Vec<Vec<u8>> = Vec::new();
-        let mut todo: VecDeque<Vec<u8>> = components(self.relative(path)?).collect();
-        let mut links = 0;
-        let mut directory = wants_directory(path);
-        // Before a dot, the last name is not the last.
-        let follow_last = follow_last || (directory && !path.ends_with(b"/"));
-        while let Some(name) = todo.pop_front() {
-            if name == b".." {
-                self.check_directory(&done.join(&b'/'))?;
-                done.pop();
-                continue;
+    /// Where a path of the call lies.
+    fn root(&self, at: usize) -> &Root {
+        &self.roots[self.targets[at].root]
+    }
+
+    /// The parent directory of a path and the name in it.
+    fn entry(&mut self, at: usize) -> Result<Entry, i32> {
+        let target = &mut self.targets[at];
+        target.path.as_deref().map_err(|errno| *errno)?;
+        let root = &self.roots[target.root];
+        if let Some(parent) = &target.parent {
+            target.held = Some(root.open(parent, libc::O_PATH | libc::O_DIRECTORY, 0)?);
+        }
+        let root = root.fd().as_raw_fd();
+        let parent = target.held.as_ref().map_or(root, AsRawFd::as_raw_fd);
+        Ok((parent, target.name.as_ptr()))
+    }
+
+    /// `readlink` and `link` follow a last name that slashes come after.
+    fn followed_entry(&mut self) -> Result<Entry, i32> {
+        let path = self.targets[0].path.as_deref().map_err(|errno| *errno)?;
+        if path.to_bytes().ends_with(b"/") {
+            self.root(0).open(path, libc::O_PATH, 0)?;
+        }
+        self.entry(0)
+    }
+
+    /// Opens the file itself.
+    fn open(&self, flags: i32, mode: u32) -> Result<OwnedFd, i32> {
+        let path = self.targets[0].path.as_deref().map_err(|errno| *errno)?;
+        self.root(0).open(path, flags, mode)
+    }
+
+    /// The file itself, open for a call on it.
+    fn file(&mut self, flags: i32) -> Result<i32, i32> {
+        let file = self.open(flags, 0)?;
+        Ok(self.targets[0].held.insert(file).as_raw_fd())
+    }
+
+    /// Executes a call on what its prepared paths lead to.
+    fn execute(&mut self, call: Call<'_>) -> Result<Reply, i32> {
+        let (nothing, empty) = (c"".as_ptr(), libc::AT_EMPTY_PATH);
+        // SAFETY: names are NUL-terminated and owned by the targets, descriptors are held by them,
+        // structures are filled by the call.
+        let returned = unsafe {
+            match call {
+                Call::Open { flags, mode, .. } => self.open(flags, mode)?.into_raw_fd(),
+                Call::Unlink { .. } => {
+                    let (parent, name) = self.entry(0)?;
+                    libc::unlinkat(parent, name, 0)
+                }
+                Call::Rmdir { .. } => {
+                    let (parent, name) = self.entry(0)?;
+                    libc::unlinkat(parent, name, libc::AT_REMOVEDIR)
+                }
+                Call::Mkdir { .. } => {
+                    let (parent, name) = self.entry(0)?;
+                    libc::mkdirat(parent, name, 0o777)
+                }
+                Call::Symlink { target, .. } => {
+                    let (parent, name) = self.entry(0)?;
+                    libc::symlinkat(target.as_ptr(), parent, name)
+                }
+                Call::Rename { flags, .. } => {
+                    let ((from, old), (to, new)) = (self.entry(0)?, self.entry(1)?);
+                    libc::syscall(libc::SYS_renameat2, from, old, to, new, flags) as i32
+                }
+                Call::LinkFile { fd, .. } => {
+                    let (parent, name) = self.entry(0)?;
+                    return Ok(link_file(fd, parent, name));
+                }
+                Call::Link { .. } => {
+                    let (from, old) = self.followed_entry()?;
+                    // The kernel looks at all of `from` before it looks at `to`.
+                    check_exists((from, old))?;
+                    let (to, new) = self.entry(1)?;
+                    libc::linkat(from, old, to, new, 0)
+                }
+                Call::Readlink { .. } => return Ok(readlink(self.followed_entry()?)),
+                Call::Stat { .. } => {
+                    let fd = self.file(libc::O_PATH)?;
+                    return Ok(size_of_file(|stat| libc::fstatat(fd, nothing, stat, empty)));
+                }
+                Call::Lstat { .. } => {
+                    let (parent, name) = self.followed_entry()?;
+                    let itself = libc::AT_SYMLINK_NOFOLLOW;
+                    return Ok(size_of_file(|stat| libc::fstatat(parent, name, stat, itself)));
+                }
+                Call::Access { .. } => {
+                    let fd = self.file(libc::O_PATH)?;
+                    libc::syscall(libc::SYS_faccessat2, fd, nothing, libc::F_OK, empty) as i32
+                }
+                Call::Chmod { mode, .. } => return Ok(chmod(self.file(libc::O_PATH)?, mode)),
+                Call::Utime { .. } => {
+                    libc::utimensat(self.file(libc::O_PATH)?, nothing, std::ptr::null(), empty)
+                }
+                Call::Statfs { .. } => {
+                    let mut facts = std::mem::MaybeUninit::<libc::statfs>::uninit();
+                    libc::fstatfs(self.file(libc::O_PATH)?, facts.as_mut_ptr())
+                }
+                Call::Truncate { size, .. } => {
+                    // Not waiting for the reader of a FIFO.
+                    let fd = self.file(libc::O_WRONLY | libc::O_NONBLOCK)?;
+                    libc::ftruncate(fd, size as libc::off_t)
+                }
+                // These have no form for descriptors of O_PATH: they get what the path leads to by
+                // its name in /proc.
+                call @ (Call::Setxattr { .. }
+                | Call::Getxattr { .. }
+                | Call::Listxattr { .. }
+                | Call::Removexattr { .. }) => {
+                    let file = FdPath::new(Fd(self.file(libc::O_PATH)?));
+                    return Ok(self.posix.issue_on(call, file.as_ptr()));
+                }
+                // These use no name to reach a file.
+                call @ (Call::Close { .. }
+                | Call::Pread { .. }
+                | Call::Pwrite { .. }
+                | Call::Append { .. }
+                | Call::Seek { .. }
+                | Call::Fsync { .. }
+                | Call::Fdatasync { .. }
+                | Call::Map { .. }
+                | Call::Unmap { .. }
+                | Call::MapRead { .. }
+                | Call::MapWrite { .. }
+                | Call::Nothing { .. }
+                | Call::Msync { .. }
+                | Call::Ftruncate { .. }
+                | Call::Fallocate { .. }
+                | Call::Fadvise { .. }
+                | Call::CopyRange { .. }
+                | Call::Clone { .. }
+                | Call::CloneRange { .. }
+                | Call::Preadv { .. }
+                | Call::Pwritev { .. }
+                | Call::Flock { .. }
+                | Call::Fstat { .. }
+                | Call::Getdents { .. }
+                | Call::Syncfs { .. }
+                | Call::SyncDirectory { .. }
+                | Call::DropCaches {}) => {
+                    // Should one have a name all the same, the kernel is given none: EFAULT.
+                    return Ok(self.posix.issue_on(call, std::ptr::null()));
+                }
             }
-            done.push(name);
-            if todo.is_empty() && !follow_last {
-                break;
-            }
-            let Some(target) = self.link_target(&done.join(&b'/'), todo.is_empty())? else {
-                continue;
-            };
-            directory |= todo.is_empty() && wants_directory(&target);
-            links += 1;
-            if links > LINKS_MAX {
-                return Err(libc::ELOOP);
-            }
-            done.pop();
-            if target.first() == Some(&b'/') {
-                done.clear();
-            }
-            let names: Vec<_> = components(self.relative(&target)?).collect();
-            names.into_iter().rev().for_each(|name| todo.push_front(name));
-        }
-        if done.is_empty() {
-            return Ok(b".".to_vec());
-        }
-        if directory {
-            done.push(Vec::new());
-        }
-        Ok(done.join(&b'/'))
-    }
-
-    /// Only a directory has a `..`, and the root's leaves.
-    fn check_directory(&self, walked: &[u8]) -> Result<(), i32> {
-        if walked.is_empty() {
-            return Err(libc::EXDEV);
-        }
-        let path = CString::new(walked).map_err(|_| libc::EINVAL)?;
-        let resolve = libc::RESOLVE_BENEATH | libc::RESOLVE_NO_SYMLINKS;
-        openat2(self.fd(), &path, libc::O_PATH | libc::O_DIRECTORY, 0, resolve).map(drop)
-    }
-
-    /// What the link at a relative path holds; `None` if there is something else,
-    /// or, when it `may_miss`, nothing.
-    fn link_target(&self, path: &[u8], may_miss: bool) -> Result<Option<Vec<u8>>, i32> {
-        let path = CString::new(path).map_err(|_| libc::EINVAL)?;
-        match readlinkat(self.fd(), &path) {
-            Ok(target) => Ok(Some(target)),
-            Err(libc::EINVAL) => Ok(None),
-            Err(libc::ENOENT) if may_miss => Ok(None),
-            Err(errno) => Err(errno),
-        }
-    }
-
-    /// `EXDEV` if a link at `path` that holds `target` would lead outside. By the
-    /// names alone: what it passes need not exist yet, and is checked again on use.
-    pub fn check_target(&self, target: &[u8], path: &[u8]) -> Result<(), i32> {
-        let mut depth = if target.first() == Some(&b'/') {
-            0
-        } else {
-            let (parent, _) = split(self.relative(path)?);
-            let parent = self.walk(parent, true)?;
-            components(&parent).count()
         };
-        for name in components(self.relative(target)?) {
-            depth = match name.as_slice() {
-                b".." => depth.checked_sub(1).ok_or(libc::EXDEV)?,
-                _ => depth + 1,
-            };
+        Ok(reply(returned))
+    }
+}
+
+/// A directory that is held open, and a name in it.
+type Entry = (i32, *const libc::c_char);
+
+fn check_exists((parent, name): Entry) -> Result<(), i32> {
+    // SAFETY: the name is NUL-terminated, the descriptor is held.
+    let done = unsafe { libc::faccessat(parent, name, libc::F_OK, libc::AT_SYMLINK_NOFOLLOW) };
+    if done == 0 { Ok(()) } else { Err(errno()) }
+}
+
+fn readlink((parent, name): Entry) -> Reply {
+    let mut held = [0u8; libc::PATH_MAX as usize];
+    let room = held.len();
+    // SAFETY: the buffer is as long as said, the name is NUL-terminated.
+    reply(unsafe { libc::readlinkat(parent, name, held.as_mut_ptr().cast(), room) as i64 })
+}
+
+impl Backend for Beneath {
+    fn name(&self) -> &'static str {
+        self.posix.name()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.posix.capabilities()
+    }
+
+    /// Takes the paths apart; what the file system is asked for them belongs to the call.
+    fn prepare(&mut self, call: &Call<'_>) -> Result<(), i32> {
+        check(call, |path| self.posix.locate(path))?;
+        check_link(call, |path| self.posix.locate(path))?;
+        if is_refused_early(call) {
+            return Err(libc::EINVAL);
+        }
+        match call.names() {
+            Names::None => {}
+            Names::One { path, .. } => self.targets[0] = self.target(path),
+            Names::Two { from, to } => {
+                self.targets = [from, to].map(|path| self.target(path));
+            }
+            Names::Link { target, path } => {
+                check_path(target.to_bytes())?;
+                self.targets[0] = self.target(path);
+            }
         }
         Ok(())
     }
-}
 
-/// The names of a path, without empty ones and `.`.
-fn components(path: &[u8]) -> impl Iterator<Item = Vec<u8>> + '_ {
-    path.split(|byte| *byte == b'/')
-        .filter(|name| !name.is_empty() && name != b".")
-        .map(<[u8]>::to_vec)
-}
-
-/// It ends with a slash, `.` or `..`.
-fn wants_directory(path: &[u8]) -> bool {
-    let last = path.rsplit(|byte| *byte == b'/').next();
-    matches!(last, Some(b"" | b"." | b".."))
-}
-
-/// Parent (`.` if there is none) and last name with the slashes that follow it.
-pub(crate) fn split(path: &[u8]) -> (&[u8], &[u8]) {
-    let end = path.iter().rposition(|byte| *byte != b'/').map_or(0, |at| at + 1);
-    match path[..end].iter().rposition(|byte| *byte == b'/') {
-        Some(0) => (b"/", &path[1..]),
-        Some(at) => (&path[..at], &path[at + 1..]),
-        None => (b".", path),
+    fn look(&self, fd: Fd) -> Option<Look> {
+        self.posix.look(fd)
     }
-}
 
-/// The flags that openat ignores with `O_PATH` and openat2 refuses.
-const NOT_WITH_PATH: i32 = !(libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC);
-
-/// openat2 with the mode only where the kernel wants one; repeats disturbed resolutions.
-pub(crate) fn openat2(
-    directory: BorrowedFd<'_>,
-    path: &CStr,
-    flags: i32,
-    mode: u32,
-    resolve: u64,
-) -> Result<OwnedFd, i32> {
-    let flags = if flags & libc::O_PATH != 0 { flags & !NOT_WITH_PATH } else { flags };
-    // SAFETY: a structure of integers, for which zero is a value.
-    let mut how: libc::open_how = unsafe { std::mem::zeroed() };
-    how.flags = u64::from((flags | libc::O_CLOEXEC) as u32);
-    how.mode = if flags & libc::O_CREAT != 0 { u64::from(mode & 0o7777) } else { 0 };
-    how.resolve = resolve;
-    for _ in 0..TRIES {
-        // SAFETY: path and structure are borrowed for the call; the size is the structure's.
-        let opened = unsafe {
-            libc::syscall(
-                libc::SYS_openat2,
-                directory.as_raw_fd(),
-                path.as_ptr(),
-                &raw const how,
-                size_of::<libc::open_how>(),
-            )
-        };
-        if opened >= 0 {
-            // SAFETY: the kernel has just given this descriptor to us alone.
-            return Ok(unsafe { OwnedFd::from_raw_fd(opened as i32) });
-        }
-        match errno() {
-            libc::EAGAIN => continue,
-            // An old kernel, or a filter of calls (seccomp) that does not know this one.
-            libc::ENOSYS | libc::EPERM if resolve & libc::RESOLVE_NO_SYMLINKS != 0 => {
-                return open_by_name(directory, path, flags, mode, resolve);
-            }
-            other => return Err(other),
-        }
+    fn fetched_bytes(&self) -> Option<u64> {
+        self.posix.fetched_bytes()
     }
-    Err(libc::EAGAIN)
-}
 
-/// openat2 that follows no link, without openat2: one name after the other.
-#[cold]
-fn open_by_name(
-    directory: BorrowedFd<'_>,
-    path: &CStr,
-    flags: i32,
-    mode: u32,
-    resolve: u64,
-) -> Result<OwnedFd, i32> {
-    let names: Vec<Vec<u8>> = components(path.to_bytes()).collect();
-    let (last, above) = match names.split_last() {
-        Some((last, above)) => (last.as_slice(), above),
-        None => (&b"."[..], &[][..]),
-    };
-    let above = above.iter().map(|name| (name.as_slice(), OFlags::PATH));
-    let last = (last, OFlags::from_bits_retain(flags as u32));
-    let mut held = directory.try_clone_to_owned().map_err(|_| errno())?;
-    for (name, flags) in above.chain([last]) {
-        if name == b".." {
-            return Err(libc::EXDEV);
-        }
-        let safely = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let below = rustix::fs::openat(&held, name, safely, Mode::from_raw_mode(mode & 0o7777))
-            .map_err(|errno| errno.raw_os_error())?;
-        let facts = |fd: &OwnedFd| statx(fd, c"", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID);
-        let (here, before) = match (facts(&below), facts(&held)) {
-            (Ok(here), Ok(before)) => (here, before),
-            _ => return Err(libc::EXDEV),
-        };
-        // `O_PATH` opens links too.
-        if u32::from(here.stx_mode) & libc::S_IFMT == libc::S_IFLNK {
-            return Err(libc::ELOOP);
-        }
-        let mount = |facts: &Statx| (facts.stx_mnt_id, facts.stx_dev_major, facts.stx_dev_minor);
-        if resolve & libc::RESOLVE_NO_XDEV != 0 && mount(&here) != mount(&before) {
-            return Err(libc::EXDEV);
-        }
-        held = below;
+    fn alignment(&self, fd: Fd) -> Alignment {
+        self.posix.alignment(fd)
     }
-    Ok(held)
+
+    fn position(&mut self, fd: Fd) -> Option<u64> {
+        self.posix.position(fd)
+    }
+
+    fn issue(&mut self, call: Call<'_>) -> Reply {
+        self.execute(call).unwrap_or_else(|errno| -Reply::from(errno))
+    }
+
+    fn submit(&mut self, tag: Tag, call: Queued) -> Submitted {
+        self.posix.submit(tag, call)
+    }
+
+    fn reap(&mut self) -> Option<(Tag, Reply)> {
+        self.posix.reap()
+    }
+
+    crate::queue_of!(posix);
 }
 
-/// readlinkat; what the link holds.
-pub(crate) fn readlinkat(directory: BorrowedFd<'_>, path: &CStr) -> Result<Vec<u8>, i32> {
-    let mut target = vec![0u8; libc::PATH_MAX as usize];
-    let room = target.len();
-    // SAFETY: the buffer is as long as said, the path is NUL-terminated.
-    let length = unsafe {
-        libc::readlinkat(directory.as_raw_fd(), path.as_ptr(), target.as_mut_ptr().cast(), room)
-    };
-    let length = usize::try_from(length).map_err(|_| errno())?;
-    target.truncate(length);
-    Ok(target)
+/// A path that comes after that of its directory, without the slashes before it; `.` for the directory.
+fn relative(path: &[u8]) -> &[u8] {
+    let start = path.iter().position(|byte| *byte != b'/');
+    start.map_or(b".", |start| &path[start..])
 }
 
-/// The errno of the last call on this thread.
-pub(crate) fn errno() -> i32 {
-    io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
+/// What the kernel refuses with `EINVAL` before it looks at the path.
+fn is_refused_early(call: &Call<'_>) -> bool {
+    match call {
+        Call::Open { flags, .. } => refuses_flags(*flags),
+        Call::Truncate { size, .. } => *size > i64::MAX as u64,
+        _ => false,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// An application pays for the walk to a name too, so it belongs between the clock readings.
     #[test]
-    fn paths_split_at_the_last_name() {
-        for (path, parent, name) in [
-            ("a", ".", "a"),
-            ("a/", ".", "a/"),
-            ("a/b", "a", "b"),
-            ("a//b//", "a/", "b//"),
-            ("/a", "/", "a"),
-            ("", ".", ""),
-        ] {
-            let got = split(path.as_bytes());
-            assert_eq!(got, (parent.as_bytes(), name.as_bytes()), "{path}");
-        }
-    }
-
-    /// The way without openat2 says the same as openat2.
-    #[test]
-    fn names_are_opened_one_by_one_where_openat2_is_missing() {
-        let place = tempfile::tempdir().expect("a temporary directory");
-        std::fs::create_dir_all(place.path().join("a/b")).expect("mkdir");
-        std::fs::write(place.path().join("a/file"), "").expect("write");
-        std::os::unix::fs::symlink("a", place.path().join("link")).expect("symlink");
-        let root = File::open(place.path()).expect("it opens");
-        let resolve = libc::RESOLVE_BENEATH | libc::RESOLVE_NO_SYMLINKS | libc::RESOLVE_NO_XDEV;
-        for flags in [libc::O_RDONLY, libc::O_PATH] {
-            for path in [c".", c"a", c"a/b/", c"./a//file", c"link", c"link/b", c"..", c"a/x"] {
-                let with = openat2(root.as_fd(), path, flags, 0, resolve).map(drop);
-                let without = open_by_name(root.as_fd(), path, flags, 0, resolve).map(drop);
-                assert_eq!(with, without, "{path:?}");
+    fn the_walk_to_a_name_is_part_of_the_call() {
+        let mut beneath = Beneath::new(Posix::new().expect("posix")).expect("openat2 is there");
+        for path in [c"src/missing/name", c"missing"] {
+            let calls = [
+                Call::Stat { path },
+                Call::Lstat { path },
+                Call::Open { path, flags: libc::O_RDONLY, mode: 0 },
+                Call::Unlink { path },
+                Call::Chmod { path, mode: 0 },
+                Call::Rename { from: path, to: path, flags: 0 },
+                Call::Removexattr { path, name: c"user.a" },
+                Call::Link { from: path, to: path },
+            ];
+            for call in calls {
+                assert_eq!(beneath.prepare(&call), Ok(()), "{call:?}");
+                let text = format!("{call:?}");
+                assert_eq!(beneath.issue(call), -Reply::from(libc::ENOENT), "{text}");
             }
-        }
-        let proc = open_by_name(File::open("/").unwrap().as_fd(), c"proc/self", 0, 0, resolve);
-        assert_eq!(proc.map(drop), Err(libc::EXDEV), "another file system");
-    }
-
-    #[test]
-    fn absolute_paths_lose_the_root() {
-        let root = Root {
-            directory: File::open("/").expect("/ opens").into(),
-            path: b"/run/dir".to_vec(),
-            mounts: 0,
-        };
-        for (path, expected) in [
-            ("x/y", Ok("x/y")),
-            ("/run/dir/x", Ok("x")),
-            ("/run/dir//x/", Ok("x/")),
-            ("/run/dir", Ok(".")),
-            ("/run/dir/", Ok(".")),
-            ("/run/dirx", Err(libc::EXDEV)),
-            ("/etc", Err(libc::EXDEV)),
-        ] {
-            assert_eq!(root.relative(path.as_bytes()), expected.map(str::as_bytes), "{path}");
         }
     }
 }

@@ -49,7 +49,7 @@ pub(super) fn catch() -> Result<(), i32> {
         libc::sigaction(libc::SIGBUS, &raw const action, before.as_mut_ptr())
     };
     if done != 0 {
-        return Err(super::beneath::errno());
+        return Err(super::resolve::errno());
     }
     // SAFETY: zeroed, and filled by the call.
     BEFORE.get_or_init(|| Before(unsafe { before.assume_init() }));

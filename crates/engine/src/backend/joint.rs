@@ -288,6 +288,10 @@ impl Backend for Joint {
         Capabilities { mpi_files: true, ..self.inner.capabilities() }
     }
 
+    fn prepare(&mut self, call: &Call<'_>) -> Result<(), i32> {
+        self.inner.prepare(call)
+    }
+
     fn position(&mut self, fd: Fd) -> Option<u64> {
         self.inner.position(fd)
     }

@@ -180,7 +180,7 @@ impl Map {
         let base =
             unsafe { libc::mmap(ptr::null_mut(), window as usize, protection, flags, fd.0, 0) };
         if base == libc::MAP_FAILED {
-            return Err(super::beneath::errno());
+            return Err(super::resolve::errno());
         }
         self.release();
         (self.base, self.window_bytes) = (base.cast(), window);
@@ -227,7 +227,7 @@ impl Map {
         // SAFETY: one byte of a buffer that is borrowed for the call.
         let done = unsafe { libc::pwrite(fd.0, last.as_ptr().cast(), 1, end as libc::off_t - 1) };
         if done < 0 {
-            return Err(super::beneath::errno());
+            return Err(super::resolve::errno());
         }
         self.size_bytes = end;
         if end > self.window_bytes { self.widen(fd, end) } else { Ok(()) }

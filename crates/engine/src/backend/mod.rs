@@ -1,31 +1,30 @@
 //! Storage back-ends: the smallest interface that holds them all (after fio's
 //! queue/getevents). One behaviour suite tests them: `tests/backends.rs`.
 
-pub mod beneath;
+mod beneath;
 mod bus;
 mod cachestat;
 pub mod direct;
 mod extents;
-pub mod guarded;
 mod joint;
+pub(crate) mod lexical;
 mod mapped;
 pub mod mem;
 mod names;
 pub mod null;
 pub mod posix;
+pub mod resolve;
 mod ring;
 mod roots;
 
-pub use guarded::Guarded;
+pub use beneath::Beneath;
 pub(crate) use joint::{Joint, Shared};
 pub use mem::{Corruption, Corruptions, Cost, Faults, Injected, InjectedError, Mem, MemFs};
 pub use null::Null;
 pub use posix::Posix;
 pub use roots::Held;
 
-use crate::call::{
-    Call, Fd, FileCall, MpiFile, Names, QueueSettings, Queued, Reply, Submitted, Tag,
-};
+use crate::call::{Call, Fd, FileCall, MpiFile, QueueSettings, Queued, Reply, Submitted, Tag};
 use crate::comm::Members;
 use direct::Alignment;
 use model::Op;
@@ -144,14 +143,12 @@ pub trait Backend {
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
 
-    /// What the call needs and must not be timed (resolving a path that is not
-    /// proved to stay inside the directory). Called before the first clock reading
-    /// of every call; an error (errno) replaces the call.
-    ///
-    /// Every back-end refuses calls that would change the marker, with `EPERM`.
+    /// What the call needs and must not be timed: the lexical rule, which looks at every name
+    /// ([`lexical`]). Called before the first clock reading of every call; an error (errno) replaces
+    /// the call.
     #[inline(always)]
     fn prepare(&mut self, call: &Call<'_>) -> Result<(), i32> {
-        protect_marker(call)
+        lexical::check(call, |path| Some((0, path)))
     }
 
     /// Where the bytes of an open file are; `None` where that cannot be told. Never timed.
@@ -187,8 +184,15 @@ pub trait Backend {
 
     /// [`Backend::prepare`] for a call on MPI files. Members of a collective call agree here
     /// on what has to be the same for all of them.
-    fn prepare_file(&mut self, _call: &FileCall<'_>) -> Result<(), i32> {
-        Ok(())
+    fn prepare_file(&mut self, call: &FileCall<'_>) -> Result<(), i32> {
+        match call {
+            FileCall::Open { path, mode, .. } => {
+                let flags = if mode.write { libc::O_RDWR } else { libc::O_RDONLY };
+                self.prepare(&Call::Open { path, flags, mode: 0 })
+            }
+            FileCall::Delete { path } => self.prepare(&Call::Unlink { path }),
+            _ => Ok(()),
+        }
     }
 
     /// [`Backend::issue`] for a call on MPI files; `ENOSYS` where there are none.
@@ -299,32 +303,6 @@ macro_rules! queue_of {
     };
 }
 
-/// `EPERM` for calls that would make, change, rename or remove a name [`MARKER`].
-///
-/// Looks at the end of the path only: a nanosecond, outside every timed window.
-#[inline(always)]
-pub fn protect_marker(call: &Call<'_>) -> Result<(), i32> {
-    let touched = match call.names() {
-        Names::None => false,
-        Names::One { path, changes } => changes && names_marker(path),
-        // A link to the marker would be a second name for it.
-        Names::Two { from: one, to: other } | Names::Link { target: one, path: other } => {
-            names_marker(one) || names_marker(other)
-        }
-    };
-    if touched { Err(libc::EPERM) } else { Ok(()) }
-}
-
-#[inline(always)]
-fn names_marker(path: &CStr) -> bool {
-    let bytes = path.to_bytes();
-    bytes.ends_with(MARKER.as_bytes())
-        && matches!(
-            bytes.len().checked_sub(MARKER.len() + 1).map(|at| bytes[at]),
-            None | Some(b'/')
-        )
-}
-
 /// Flags that contradict each other, which the kernel refuses with `EINVAL` before it looks at any
 /// name (open(2); O_CREAT with O_DIRECTORY since Linux 6.4).
 pub(crate) fn refuses_flags(flags: i32) -> bool {
@@ -341,27 +319,5 @@ pub(crate) fn check_path(path: &[u8]) -> Result<(), i32> {
         0 => Err(libc::ENOENT),
         length if length >= libc::PATH_MAX as usize => Err(libc::ENAMETOOLONG),
         _ => Ok(()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_marker_s_name_is_reserved() {
-        for (path, reserved) in [
-            (c".parabench", true),
-            (c"./.parabench", true),
-            (c"sub/.parabench", true),
-            (c"x.parabench", false),
-            (c".parabench2", false),
-            (c"", false),
-        ] {
-            let refused = protect_marker(&Call::Unlink { path }) == Err(libc::EPERM);
-            assert_eq!(refused, reserved, "{path:?}");
-        }
-        let read = Call::Open { path: c".parabench", flags: libc::O_RDONLY, mode: 0 };
-        assert_eq!(protect_marker(&read), Ok(()));
     }
 }

@@ -10,7 +10,7 @@ pub(super) unsafe fn is_cached(directory: i32, path: *const libc::c_char) -> Opt
     // SAFETY: zeros are a value of this structure of integers.
     let mut how: libc::open_how = unsafe { std::mem::zeroed() };
     how.flags = (libc::O_PATH | libc::O_CLOEXEC) as u64;
-    how.resolve = libc::RESOLVE_CACHED;
+    how.resolve = libc::RESOLVE_CACHED | libc::RESOLVE_BENEATH;
     let (at, size) = (directory, size_of::<libc::open_how>());
     // SAFETY: the caller's path, and a structure of the size that is given.
     let fd = unsafe { libc::syscall(libc::SYS_openat2, at, path, &raw const how, size) };

@@ -3,20 +3,21 @@
 //! Relative paths resolve in the current directory: the rank has changed into the
 //! run directory. Absolute paths that begin with its path do so too, because another directory
 //! may have got that path since; those in a further directory of the program resolve there
-//! (`roots`). Paths are trusted (proved to stay inside, or `--no-confine`);
-//! [`super::Guarded`] is for the others.
+//! (`roots`). Which names a program may use is the lexical rule's business ([`super::lexical`]); what
+//! it does not cover needs [`super::Beneath`], or is refused here.
 //!
 //! `EINTR` is returned like every other errno; the caller decides. (On Linux only
 //! calls that wait can give it: `open` of a FIFO, transfers on network file
 //! systems mounted with `intr`, `fallocate` and `close`. After `EINTR` from `close` the
 //! descriptor is gone: it must not be closed again.)
 
-use super::beneath::Root;
 use super::direct::{self, Alignment};
+use super::lexical::{self, Located, protect_marker};
 use super::mapped::Maps;
+use super::resolve::Root;
 use super::ring::Ring;
 use super::roots::{Held, Roots};
-use super::{Backend, Capabilities, Look, cachestat, extents, names, protect_marker};
+use super::{Backend, Capabilities, Look, cachestat, extents, names};
 use crate::call::{Call, Fd, Names, QueueSettings, Queued, Reply, Submitted, Tag};
 use crate::dents;
 use std::ffi::CStr;
@@ -31,6 +32,8 @@ use std::path::Path;
 #[derive(Debug)]
 pub struct Posix {
     roots: Roots,
+    /// The program is trusted with all names but the marker's.
+    trusted: bool,
     /// The paths of the call lie in two directories.
     spans: bool,
     drop_caches: Result<File, i32>,
@@ -42,7 +45,7 @@ pub struct Posix {
 
 impl Posix {
     /// Takes the current directory as run directory. Call it after changing into
-    /// the directory and before confinement: it opens the directory (for syncfs)
+    /// the directory: it opens the directory (for syncfs)
     /// and /proc/sys/vm/drop_caches (whose errno is kept and given by `DropCaches`).
     pub fn new() -> io::Result<Posix> {
         let drop_caches = OpenOptions::new()
@@ -52,7 +55,15 @@ impl Posix {
         let path = std::env::current_dir()?.into_os_string().into_vec();
         let counts_fetched = Path::new("/proc/self/io").exists();
         let (roots, maps) = (Roots::of(path, File::open(".")?), Maps::default());
-        Ok(Posix { roots, spans: false, drop_caches, counts_fetched, maps, ring: None })
+        Ok(Posix {
+            roots,
+            trusted: false,
+            spans: false,
+            drop_caches,
+            counts_fetched,
+            maps,
+            ring: None,
+        })
     }
 
     /// [`Posix::new`] for a current directory that the program knows by this path.
@@ -67,14 +78,28 @@ impl Posix {
         self
     }
 
-    /// For resolving beneath the directories.
-    pub(super) fn beneath(&self) -> io::Result<Vec<Root>> {
+    /// The same for a program that is trusted: names may lead anywhere.
+    pub fn trusting(self) -> Posix {
+        Posix { trusted: true, ..self }
+    }
+
+    /// The directories, for resolving beneath them.
+    pub(super) fn roots(&self) -> io::Result<Vec<Root>> {
         self.roots.beneath()
     }
 
-    /// The directory that a path lies in, by its number.
-    pub(super) fn root_of(&self, path: &CStr) -> usize {
-        self.roots.find(path)
+    /// The directory that a path lies in; `None`: an absolute path that lies in none.
+    pub(super) fn locate<'a>(&self, path: &'a [u8]) -> Option<Located<'a>> {
+        self.roots.locate(path)
+    }
+
+    #[inline(always)]
+    fn check(&self, call: &Call<'_>) -> Result<(), i32> {
+        if self.trusted {
+            return protect_marker(call);
+        }
+        lexical::check(call, |path| self.roots.locate(path))?;
+        if lexical::exception(call).is_some() { Err(libc::EXDEV) } else { Ok(()) }
     }
 
     /// Makes the directory of a call's paths the current one of this process. Of two it is that of
@@ -193,7 +218,7 @@ impl Backend for Posix {
 
     #[inline(always)]
     fn prepare(&mut self, call: &Call<'_>) -> Result<(), i32> {
-        protect_marker(call)?;
+        self.check(call)?;
         if self.roots.is_one() { Ok(()) } else { self.enter(call.names()) }
     }
 
@@ -411,6 +436,21 @@ pub(super) unsafe fn link_file(fd: Fd, parent: i32, path: *const libc::c_char) -
     let (here, follow) = (libc::AT_FDCWD, libc::AT_SYMLINK_FOLLOW);
     // SAFETY: both paths are NUL-terminated.
     reply(unsafe { libc::linkat(here, file.as_ptr(), parent, path, follow) })
+}
+
+/// fchmodat2 (Linux 6.6), or chmod by way of /proc before.
+pub(crate) fn chmod(fd: i32, mode: u32) -> Reply {
+    /// The same on every architecture; newer than the libc crate's tables.
+    const SYS_FCHMODAT2: libc::c_long = 452;
+    let nothing = c"".as_ptr();
+    // SAFETY: the path is a constant, the descriptor is held.
+    let done =
+        reply(unsafe { libc::syscall(SYS_FCHMODAT2, fd, nothing, mode, libc::AT_EMPTY_PATH) });
+    if done != -Reply::from(libc::ENOSYS) {
+        return done;
+    }
+    // SAFETY: the path is NUL-terminated.
+    reply(unsafe { libc::chmod(FdPath::new(Fd(fd)).as_ptr(), mode) })
 }
 
 /// `/proc/self/fd/N`, which leads to an open file.

@@ -3,7 +3,7 @@
 //!
 //! Files are opened by others, with all that confinement asks for: the ring is given descriptors only.
 
-use super::beneath::errno;
+use super::resolve::errno;
 use crate::call::{Fd, QueueSettings, Queued, Reply, Tag, Target};
 use io_uring::{IoUring, opcode, types};
 use std::ops::Range;

@@ -5,11 +5,13 @@
 //! /burst/f     in /burst, as f
 //! ```
 //!
-//! A path that begins with none of theirs counts as the run directory's: proved paths do not occur.
+//! An absolute path that lies in none of them is refused, or counts as the run directory's where the
+//! program is trusted.
 //! System calls resolve relative paths in the current directory of the process; [`Roots::enter`]
 //! makes that the one where a path lies, between operations.
 
-use crate::backend::beneath::Root;
+use super::lexical::Located;
+use super::resolve::{Root, errno};
 use model::directory::below;
 use std::ffi::CStr;
 use std::fs::File;
@@ -49,7 +51,7 @@ impl Roots {
 
     /// Roots for resolving beneath.
     pub(super) fn beneath(&self) -> io::Result<Vec<Root>> {
-        self.all.iter().map(|(path, file)| Root::of(path.clone(), file.try_clone()?)).collect()
+        self.all.iter().map(|(path, file)| Root::new(path.clone(), file.try_clone()?)).collect()
     }
 
     /// There is the run directory only.
@@ -58,14 +60,19 @@ impl Roots {
         self.all.len() == 1
     }
 
-    /// The number of the directory that a path lies in.
-    pub(super) fn find(&self, path: &CStr) -> usize {
-        let path = path.to_bytes();
+    /// The directory that a path lies in, by its number, and what comes after that one's own path; `None`:
+    /// it is absolute and lies in none.
+    pub(super) fn locate<'a>(&self, path: &'a [u8]) -> Option<Located<'a>> {
         if path.first() != Some(&b'/') {
-            return 0;
+            return Some((0, path));
         }
-        let found = self.all.iter().position(|(root, _)| below(path, root).is_some());
-        found.unwrap_or(0)
+        let mut roots = self.all.iter().enumerate();
+        roots.find_map(|(at, (root, _))| Some((at, below(path, root)?)))
+    }
+
+    /// The number of the directory that a path lies in, or counts as lying in.
+    pub(super) fn find(&self, path: &CStr) -> usize {
+        self.locate(path.to_bytes()).map_or(0, |(root, _)| root)
     }
 
     /// The descriptor of a directory.
@@ -78,7 +85,7 @@ impl Roots {
         if self.here != root {
             // SAFETY: a descriptor that is held.
             if unsafe { libc::fchdir(self.fd(root)) } != 0 {
-                return Err(super::beneath::errno());
+                return Err(errno());
             }
             self.here = root;
         }
@@ -89,9 +96,7 @@ impl Roots {
     #[cold]
     pub(super) fn relative(&self, path: &CStr) -> *const libc::c_char {
         let bytes = path.to_bytes();
-        let Some(inside) = self.all.iter().find_map(|(root, _)| below(bytes, root)) else {
-            return path.as_ptr();
-        };
+        let Some((_, inside)) = self.locate(bytes) else { return path.as_ptr() };
         let slashes = inside.iter().take_while(|byte| **byte == b'/').count();
         match inside.len() - slashes {
             0 => c".".as_ptr(),

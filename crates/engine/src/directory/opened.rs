@@ -3,7 +3,7 @@
 
 use super::marker;
 use super::{DirectoryError, wrong};
-use crate::backend::beneath::openat2;
+use crate::backend::resolve::openat2;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, statat, unlinkat};
 use rustix::process;
 use serde::{Deserialize, Serialize};

@@ -8,8 +8,8 @@
 use super::marker::Marker;
 use super::opened::Opened;
 use crate::backend::MARKER;
-use crate::backend::beneath::{errno, openat2};
-use crate::backend::guarded::chmod;
+use crate::backend::posix::chmod;
+use crate::backend::resolve::{errno, openat2};
 use crate::dents;
 use std::collections::HashSet;
 use std::ffi::{CStr, CString, OsStr};

@@ -10,7 +10,7 @@
 use super::marker;
 use super::opened::Opened;
 use crate::backend::MARKER;
-use crate::backend::beneath::{openat2, readlinkat};
+use crate::backend::resolve::{openat2, readlinkat};
 use crate::dents;
 use model::directory::leads_down;
 use rustix::fs::{AtFlags, StatxFlags, fgetxattr_query, statx};

@@ -4,10 +4,11 @@
 use super::names::What;
 use super::stage::Stage;
 use crate::backend::mem::Planted;
-use crate::backend::{Backend, Bulk, BulkFile, Capabilities, Cost, InForce, Mem, Over};
+use crate::backend::{Backend, Bulk, BulkFile, Capabilities, Cost, InForce, Mem, Over, lexical};
 use crate::call::{Call, Fd, FileCall, MpiFile, MpiMode, Names, Reply};
 use crate::clock::Virtual;
 use model::pattern::Run;
+use model::rehearsal::Exception;
 use std::borrow::Cow;
 use std::ffi::CStr;
 use std::rc::Rc;
@@ -26,6 +27,8 @@ pub(super) struct Rehearsed {
     expects_existing: bool,
     /// The next call that asks for a name needs it.
     relies: bool,
+    /// Why the lexical rule does not cover a call of the operation under way.
+    exception: Option<&'static str>,
 }
 
 impl Rehearsed {
@@ -41,6 +44,7 @@ impl Rehearsed {
             expects_missing: false,
             expects_existing: false,
             relies: false,
+            exception: None,
         }
     }
 
@@ -425,7 +429,17 @@ impl Backend for Rehearsed {
 
     fn concluded(&mut self, over: &Over<'_>) {
         let name = self.name(over.path);
-        self.stage.state.borrow_mut().over(self.rank, &name, over);
+        let state = &mut *self.stage.state.borrow_mut();
+        state.over(self.rank, &name, over);
+        if let Some(reason) = self.exception.take() {
+            state.exception.get_or_insert(Exception { site: over.site, reason });
+        }
+    }
+
+    fn prepare(&mut self, call: &Call<'_>) -> Result<(), i32> {
+        self.inner.prepare(call)?;
+        self.exception = self.exception.or(lexical::exception(call));
+        Ok(())
     }
 
     fn name(&self) -> &'static str {

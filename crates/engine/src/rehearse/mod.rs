@@ -161,6 +161,7 @@ fn perform(
         about,
         doubts,
         expected: state.expects.all(plan),
+        exception: state.exception,
         measured: measured::of(&outcome.records, &state.ranks),
     })
 }

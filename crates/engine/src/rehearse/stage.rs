@@ -8,6 +8,7 @@ use super::together::Together;
 use crate::backend::{MemFs, Over};
 use crate::clock::Virtual;
 use model::Op;
+use model::rehearsal::Exception;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
@@ -51,6 +52,8 @@ pub(super) struct State {
     pub(super) pointers: HashMap<u32, (u64, u32)>,
     pub(super) doubts: Doubts,
     pub(super) expects: Expects,
+    /// The first statement that the lexical rule of confinement does not cover.
+    pub(super) exception: Option<Exception>,
 }
 
 /// What one rank has done.

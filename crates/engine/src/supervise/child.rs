@@ -2,11 +2,10 @@
 
 use super::rank::{Rank, enter, open_directories};
 use super::signals::Signals;
-use crate::backend::{Backend, Guarded, Null, Posix};
+use crate::backend::{Backend, Beneath, Null, Posix};
 use crate::clock::Real;
 use crate::comm::{Comm, End, Local, Region, Solo};
-use crate::config::{BackendKind, Config, Mounts};
-use crate::confine::confine;
+use crate::config::{BackendKind, Config, Confinement};
 use crate::machine::Prepared;
 use crate::record::Medium;
 use model::Plan;
@@ -61,23 +60,16 @@ fn start(context: &Context<'_>, number: u32, medium: Medium) -> Result<(), Strin
             let held = open_directories(context.config, false)?;
             let posix = Posix::known_as(&context.config.directory).map_err(|e| cannot_open(&e))?;
             let posix = posix.with_directories(held);
-            match context.config.confined {
-                None => ready.run_on(posix),
-                Some(mounts) => ready.run_on(confined(posix, mounts)?),
+            match context.config.confinement {
+                Confinement::Checked => ready.run_on(posix),
+                Confinement::Trusted => ready.run_on(posix.trusting()),
+                Confinement::Beneath { across_mounts } => {
+                    let beneath = Beneath::new(posix).map_err(|e| cannot_open(&e))?;
+                    ready.run_on(if across_mounts { beneath.across_mounts() } else { beneath })
+                }
             }
         }
     }
-}
-
-/// Paths are resolved beneath the directories, and Landlock forbids the rest.
-fn confined(posix: Posix, mounts: Mounts) -> Result<Guarded, String> {
-    let guarded = Guarded::of(posix).map_err(|error| cannot_open(&error))?;
-    // The current directory is what was entered, whatever has its name now; so are those held.
-    confine(&guarded.directories()).map_err(|error| error.to_string())?;
-    Ok(match mounts {
-        Mounts::Refused => guarded,
-        Mounts::Accepted => guarded.across_mounts(),
-    })
 }
 
 fn cannot_open(error: &std::io::Error) -> String {

@@ -9,17 +9,17 @@ use tempfile::TempDir;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     Posix,
-    Guarded,
+    Beneath,
     Mem,
 }
 
 impl Place {
-    pub const ALL: [Place; 3] = [Place::Posix, Place::Guarded, Place::Mem];
+    pub const ALL: [Place; 3] = [Place::Posix, Place::Beneath, Place::Mem];
 
     pub fn name(self) -> &'static str {
         match self {
             Place::Posix => "posix",
-            Place::Guarded => "guarded",
+            Place::Beneath => "beneath",
             Place::Mem => "mem",
         }
     }

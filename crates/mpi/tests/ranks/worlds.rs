@@ -5,7 +5,6 @@ use crate::testing::{CASE, LIMIT, Mpi, PLACE};
 use crate::{Case, Stage};
 use engine::clock::{Real, best};
 use engine::comm::End;
-use engine::config::{Config, Mounts};
 use engine::supervise::StartError;
 use model::plan::*;
 use model::{Op, Value};
@@ -163,10 +162,6 @@ fn a_plan_for_others(place: &Stage<'_>) {
     let plan = Build::plan(5, |b| b.barrier());
     let error = run_rank(place.world, &plan, &place.config, &mut |_| {}).expect_err("5 ranks");
     assert!(error.to_string().contains("made for 5 ranks, and MPI started 2"), "{error}");
-    let landlocked = Config { confined: Some(Mounts::Refused), ..place.config.clone() };
-    let plan = Build::plan(2, |b| b.barrier());
-    let error = run_rank(place.world, &plan, &landlocked, &mut |_| {}).expect_err("Landlock");
-    assert!(error.to_string().contains("Landlock"), "{error}");
 }
 
 /// The shim of one MPI under the launcher of another one: a clear message, not n worlds of one.

@@ -1,5 +1,6 @@
-//! Why programs are proved that make links which lead down: on a real file system, no name without
-//! `..` leaves a directory whose links all lead down, whatever is moved, exchanged and linked in it.
+//! Why the lexical rule is enough for programs that make links which lead down: on a real file system, no
+//! name without `..` leaves a directory whose links all lead down, whatever is moved, exchanged and linked
+//! in it.
 
 use crate::random::{Dice, cases};
 use model::directory::leads_down;

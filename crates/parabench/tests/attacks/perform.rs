@@ -92,8 +92,6 @@ fn has(need: &str) -> bool {
         "root" => rustix::process::geteuid().is_root(),
         // Mounts of its own, which end with the command.
         "mount" => works("unshare", &["-m", "mount", "-t", "tmpfs", "none", "/mnt"]),
-        "landlock" => fs::read_to_string("/sys/kernel/security/lsm")
-            .map_or(true, |list| list.contains("landlock")),
         program => works("sh", &["-c", &format!("command -v {program}")]),
     }
 }

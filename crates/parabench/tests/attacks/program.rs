@@ -18,20 +18,20 @@ const TARGETS: [&str; 9] = [
     "../../outside/victim",
     "l/../outside",
 ];
-/// Those of which a program is proved all the same: wherever such a link is, it leads down.
+/// Those that lead down wherever such a link is.
 const DOWN: [&str; 7] = ["a", "b", ".", "l", "a/b", "./l/victim", "b/l/a"];
 
 /// A program of some statements, now and then in a loop, now and then with a path made at run time.
 pub fn program(dice: &mut Dice) -> String {
     let mut text =
         String::from("$far = \"\"; $n = 0; while ($n < 1) { $far = $far + \"a\"; $n = $n + 1; }\n");
-    // What paths are made of decides whether the program can be proved.
-    let is_proved = dice.once_in(2);
+    // Paths that are constant, and some that are computed.
+    let is_constant = dice.once_in(2);
     let way = if dice.once_in(2) { Way::Down } else { Way::Any };
     let times = if dice.once_in(3) { 1 + dice.below(60) } else { 1 };
     let _ = writeln!(text, "repeat $i {times} {{");
     for _ in 0..4 + dice.below(24) {
-        let _ = writeln!(text, "  {}", statement(dice, is_proved, way));
+        let _ = writeln!(text, "  {}", statement(dice, is_constant, way));
     }
     text + "}\n"
 }
@@ -59,10 +59,10 @@ impl Way {
     }
 }
 
-fn statement(dice: &mut Dice, is_proved: bool, way: Way) -> String {
+fn statement(dice: &mut Dice, is_constant: bool, way: Way) -> String {
     let mut path = || {
         let name = dice.one(&NAMES);
-        match is_proved || !name.starts_with("a/") || dice.once_in(2) {
+        match is_constant || !name.starts_with("a/") || dice.once_in(2) {
             true => format!("\"{name}\""),
             false => format!("\"$far{}\"", &name[1..]),
         }

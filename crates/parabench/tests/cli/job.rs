@@ -173,6 +173,7 @@ fn what_would_fail_after_hours_in_a_queue_is_refused_now() {
     ];
     let scene = scene()
         .file("bad.ppl", "write(\"../f\", 4k);\n")
+        .file("mpi.ppl", "$h = pfopen(\"f\", \"crw\"); pfwrite($h, 10); pfclose($h);\n")
         .file("name.ppl", "param $f = \"a\"; time[\"w\"] with (dir=\"fast\") write($f, 4k);\n");
     for (line, part) in wrong {
         scene.parabench(line).exits(2).err_has(part).out_is("");
@@ -183,7 +184,7 @@ fn what_would_fail_after_hours_in_a_queue_is_refused_now() {
         ("x.ppl", "--sweep nosuch=1,2", "--sweep nosuch=1,..: the program has no parameter nosuch"),
         ("x.ppl", "--sweep n=4,x", "at n=x: "),
         ("x.ppl", "nosuch=4", "no parameter nosuch"),
-        ("x.ppl", "--confine", "the program has to be confined (--confine asks for it)"),
+        ("mpi.ppl", "--confine", "the program has to be confined (--confine was given)"),
         ("name.ppl", "--only nosuch", "--only nosuch: the program has no label of this name"),
         ("name.ppl", "--dir d", "the program uses the directory fast, which is not granted"),
         ("x.ppl", "--mpi", "the script starts the ranks"),
@@ -202,7 +203,7 @@ fn what_would_fail_after_hours_in_a_queue_is_refused_now() {
     for options in right {
         scene.parabench(&format!("job x.ppl {first} -- {options}")).exits(0).err_is("");
     }
-    assert_eq!(scene.names("."), ["bad.ppl", "name.ppl", "x.ppl"]);
+    assert_eq!(scene.names("."), ["bad.ppl", "mpi.ppl", "name.ppl", "x.ppl"]);
     assert_eq!(scene.text("x.ppl"), PROGRAM);
 }
 

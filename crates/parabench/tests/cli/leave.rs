@@ -156,7 +156,7 @@ fn no_operation_changes_anything_outside_through_any_path() {
         let run = run_object(&scene_run.exits(1));
         programs += 1;
         assert_eq!(outside(&scene), before, "{path}");
-        assert_eq!(run["run"]["evidence"]["confinement"], "landlock", "{path}");
+        assert_eq!(run["run"]["evidence"]["confinement"], "confined", "{path}");
         for ((label, op), [count, failed, ..]) in counts(&run) {
             let left = if label == "own" { 1 } else { 0 };
             assert_eq!(count, failed + left, "{op} on {path}: {:#}", run["run"]["failures"]);

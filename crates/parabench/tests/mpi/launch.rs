@@ -26,7 +26,7 @@ fn processes_of_mpiexec_are_the_ranks_and_rank_0_speaks_for_all() {
         assert_eq!(scene.names("."), ["x.ppl"], "the scratch directory is gone");
         let run = run_object(&under(&mpi, 2, &scene, "run x.ppl -s --format json -n 2").run());
         assert_eq!((&run["run"]["comm"], &run["run"]["ranks"]), (&"mpi".into(), &2.into()));
-        assert_eq!(run["run"]["evidence"]["confinement"], "proved");
+        assert_eq!(run["run"]["evidence"]["confinement"], "checked");
     }
 }
 
@@ -260,19 +260,45 @@ fn a_launcher_without_slots_is_told_how_to_allow_them() {
     }
 }
 
+/// A program whose names leave: computed, through a link that leads up, and of MPI files.
+const LEAVES: &str = "$p = \"x\"; $n = 0; while ($n < 1) { $p = \"../outside/victim\"; $n = $n + 1; }\n\
+    with (expect=\"EXDEV\") { write($p, 1); delete($p); rename($p, \"v\"); chmod($p, 0); }\n";
+
 #[test]
-fn programs_that_may_leave_need_trust_under_mpi() {
-    let text = "$p = \"a\"; if ($$rank >= 0) { $p = $$env(HOME); } stat($p);";
+fn names_do_not_leave_under_mpi() {
+    let up = "mkdir(\"a-$$rank\"); symlink(\"../own-$$rank\", \"a-$$rank/l\"); \
+              write(\"a-$$rank/l\", 4k); rename(\"a-$$rank/l\", \"l-$$rank\");\n\
+              with (expect=\"EXDEV\") { write(\"l-$$rank\", 1); delete(\"l-$$rank/x\"); }\n";
+    let files = "$h = pfopen($p, \"crw\"); if ($$rank == 0) stat(\".\");\n";
     for mpi in testing::all() {
-        let scene = Scene::new().file(
-            "x.ppl",
-            "define param \"p\" $p \"f\"\nrepeat $k 1 { $p = $p + \"x\"; write($p + $$rank, 1); }",
-        );
-        let confined = under(&mpi, 2, &scene, "run x.ppl --confine").run();
-        confined.exits(2).err_has("MPI").err_has("--no-confine");
-        let scene = Scene::new().file("x.ppl", text);
-        let done = under(&mpi, 2, &scene, "run x.ppl").run();
-        assert!(done.code == Some(2), "under {}: {}", mpi.name, done.err);
+        for (text, name, code) in [
+            (LEAVES.to_string(), "checked", 0),
+            (format!("{LEAVES}{up}"), "confined", 0),
+            (format!("{LEAVES}{files}"), "checked", 1),
+        ] {
+            let scene = Scene::new().file("x.ppl", &text).file("outside/victim", "precious");
+            let done = under(&mpi, 2, &scene, "run x.ppl --dir d --format json").run().exits(code);
+            let run = run_object(&done);
+            assert_eq!(run["run"]["evidence"]["confinement"], name, "under {}", mpi.name);
+            assert_eq!(scene.text("outside/victim"), "precious");
+            assert_eq!(scene.names("outside"), ["victim"]);
+        }
+    }
+}
+
+/// MPI libraries open files by name: nobody can do that for them beneath a directory.
+#[test]
+fn mpi_io_of_confined_programs_is_refused() {
+    let text = "$h = pfopen(\"f\", \"crw\"); pfwrite($h, 4k); pfclose($h);\n";
+    let up = format!("mkdir(\"a-$$rank\"); symlink(\"../f\", \"a-$$rank/l\");\n{text}");
+    let scene = || Scene::new().file("x.ppl", text).file("up.ppl", &up);
+    for mpi in testing::all() {
+        let done = under(&mpi, 2, &scene(), "run x.ppl --confine").run().exits(2);
+        done.err_has("MPI libraries open the files of MPI-IO themselves").err_has("--no-confine");
+        let done = under(&mpi, 2, &scene(), "run up.ppl").run().exits(2);
+        done.err_has("leads up (up.ppl:1:23)");
+        under(&mpi, 2, &scene(), "run x.ppl").run().exits(0);
+        under(&mpi, 2, &scene(), "run up.ppl --no-confine").run().exits(0);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Ranks under MPI, proved from outside: every test starts the binary under each of the
+//! Ranks under MPI, tested from outside: every test starts the binary under each of the
 //! MPIs that `make setup` brings, with a time limit.
 
 #[path = "../cli/essence.rs"]

@@ -7,24 +7,35 @@
 //!
 //! Only constant beginnings are looked at: what is computed is found when it runs.
 
-use super::proof::paths_of;
 use crate::diag::{Code, Diagnostic};
+use model::Value;
 use model::directory::{prefixed, starts_above};
-use model::plan::{Operand, Piece, Plan, Source, Span};
-use model::{Op, Value};
+use model::op::ParamKind;
+use model::plan::{Instr, Operand, Piece, Plan, Source, Span};
 
 /// Looks through all paths of a plan.
 pub(crate) fn check(plan: &Plan) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for (instr, span) in plan.code.iter().zip(&plan.spans) {
-        let mut paths = paths_of(plan, instr);
-        // A symbolic link holds text, which names no directory.
-        if matches!(instr, model::plan::Instr::Op { op: Op::Symlink, .. }) {
-            paths[0] = None;
-        }
-        found.extend(paths.into_iter().flatten().filter_map(|path| judge(plan, path, *span)));
+        let paths = paths(plan, instr).into_iter().flatten();
+        found.extend(paths.filter_map(|path| judge(plan, path, *span)));
     }
     found
+}
+
+/// The operands of an instruction that are paths. The text that a symbolic link holds is none: it
+/// names no directory.
+fn paths(plan: &Plan, instr: &Instr) -> [Option<Operand>; 2] {
+    match instr {
+        Instr::Op { op, args, .. } => [0, 1].map(|at| {
+            let param = op.row().params.get(at).filter(|param| param.kind == ParamKind::Path);
+            param.and_then(|_| plan.args.get(*args as usize + at).copied())
+        }),
+        Instr::Function { function, args, .. } if function.row().takes_path() => {
+            [plan.args.get(args.start as usize).copied(), None]
+        }
+        _ => [None, None],
+    }
 }
 
 fn judge(plan: &Plan, path: Operand, span: Span) -> Option<Diagnostic> {

@@ -10,7 +10,7 @@
 //! the definitions (parameters, groups, procs, patterns), which hold everywhere. The
 //! code of procs is made last, behind the main program. Errors do not stop the
 //! pass: what has no meaning gets the value [`value::Ev::BAD`], about which
-//! nothing more is said. Not here: what needs the finished plan ([`crate::check::proof`]).
+//! nothing more is said. Not here: checks of the finished plan ([`crate::check::directories`]).
 
 mod argument;
 mod assign;

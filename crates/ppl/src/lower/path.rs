@@ -7,6 +7,7 @@ use crate::check::path::{self, Problem};
 use crate::diag::{Code, Diagnostic};
 use crate::text;
 use model::Value;
+use model::directory::link_leaves;
 use model::op::ParamKind;
 use model::plan::{Operand, Piece, Source, Span, Template};
 use model::types::Types;
@@ -154,7 +155,7 @@ impl Lower<'_> {
     pub(super) fn check_symlink(&mut self, operands: &[Operand], span: Span) {
         let text = |operand: Operand| self.plan.literal(operand).map(<[u8]>::to_vec);
         let (Some(target), Some(name)) = (text(operands[0]), text(operands[1])) else { return };
-        if path::link_leaves(&target, &name) && self.is_alive() {
+        if link_leaves(&target, &name) && self.is_alive() {
             let shown = String::from_utf8_lossy(&target).into_owned();
             let message = format!("expected a target inside the run directory, found \"{shown}\"");
             let help = "a link's target is relative to the directory that holds the link";

@@ -53,7 +53,7 @@ fn listing_1_at_160_columns() {
         stress      2  1.200 µs  1.250 s  1.250 s  1.250 s        1
         start: of the first rank; end: of the last; busy: from start to end; longest: of the slowest rank.
 
-        clock tsc, 17.5 ns per reading · page cache served 100 % of the bytes read · failed 0 · short 0 · seed 42 · confinement: proved · processor 79.4 % per rank
+        clock tsc, 17.5 ns per reading · page cache served 100 % of the bytes read · failed 0 · short 0 · seed 42 · confinement: checked · processor 79.4 % per rank
         note: the ranks were started by hand
 
         verdict cached-reads: 100 % of the bytes read came from the page cache: read rates are those of main memory
@@ -92,7 +92,7 @@ fn listing_1_at_100_columns() {
         start: of the first rank; end: of the last; busy: from start to end; longest: of the slowest rank.
 
         clock tsc, 17.5 ns per reading · page cache served 100 % of the bytes read · failed 0 · short 0
-          seed 42 · confinement: proved · processor 79.4 % per rank
+          seed 42 · confinement: checked · processor 79.4 % per rank
         note: the ranks were started by hand
 
         verdict cached-reads: 100 % of the bytes read came from the page cache: read rates are those of main
@@ -133,7 +133,7 @@ fn listing_1_at_80_columns() {
           the slowest rank.
 
         clock tsc, 17.5 ns per reading · page cache served 100 % of the bytes read
-          failed 0 · short 0 · seed 42 · confinement: proved · processor 79.4 % per rank
+          failed 0 · short 0 · seed 42 · confinement: checked · processor 79.4 % per rank
         note: the ranks were started by hand
 
         verdict cached-reads: 100 % of the bytes read came from the page cache: read
@@ -179,7 +179,7 @@ fn an_aborted_run_at_100_columns() {
           those kept, longest is over all.
 
         clock tsc, 17.5 ns per reading · page cache share cannot be told · failed 13 · short 3 · seed 42
-          confinement: proved · processor 79.4 % per rank · 7 events not kept
+          confinement: checked · processor 79.4 % per rank · 7 events not kept
         note: the ranks were started by hand
 
         verdict cached-reads: 100 % of the bytes read came from the page cache: read rates are those of main
@@ -231,7 +231,7 @@ fn an_aborted_run_at_80_columns() {
           and median are over those kept, longest is over all.
 
         clock tsc, 17.5 ns per reading · page cache share cannot be told · failed 13
-          short 3 · seed 42 · confinement: proved · processor 79.4 % per rank
+          short 3 · seed 42 · confinement: checked · processor 79.4 % per rank
           7 events not kept
         note: the ranks were started by hand
 

@@ -233,7 +233,7 @@ fn header() -> Header {
             storage_write_bytes: Some(81_920_000),
             page_cache_share: Some(1.0),
             cpu_ns: 2_000_000_000,
-            confinement: "proved".into(),
+            confinement: "checked".into(),
             marks: vec![Mark {
                 code: "cached-reads".into(),
                 counts: true,

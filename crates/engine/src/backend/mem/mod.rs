@@ -6,7 +6,7 @@
 //!
 //! Names, links, sizes and errnos are those a superuser sees on ext4 or tmpfs.
 //! Not here: permissions (root ignores them), times, full disks, and `O_DIRECT` (accepted without
-//! effect). What lies above the root is refused with `EXDEV`, as by [`super::Guarded`].
+//! effect). What lies above the root is refused with `EXDEV`, as by [`super::Beneath`].
 
 mod attributes;
 mod content;
@@ -29,7 +29,7 @@ pub use faults::{Faults, Injected, InjectedError};
 pub use node::Used;
 pub(crate) use rehearsal::Planted;
 
-use super::{Backend, Capabilities};
+use super::{Backend, Capabilities, lexical};
 use crate::call::{Call, Fd, Memory, Queued, Reply, Submitted, Tag, Target, Work};
 use crate::clock::Virtual;
 use faults::Fault;
@@ -289,6 +289,13 @@ impl Backend for Mem {
             mpi_files: false,
             accounts: false,
         }
+    }
+
+    /// Links that lead up are made as by [`super::Beneath`], whatever the program runs on later.
+    fn prepare(&mut self, call: &Call<'_>) -> Result<(), i32> {
+        let fs = self.fs.borrow();
+        lexical::check(call, |path| fs.locate(path))?;
+        lexical::check_link(call, |path| fs.locate(path))
     }
 
     fn position(&mut self, fd: Fd) -> Option<u64> {

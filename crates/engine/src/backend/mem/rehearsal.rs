@@ -4,6 +4,7 @@ use super::content::{Content, SIZE_MAX};
 use super::node::{Kind, Used};
 use super::walk::Follow;
 use super::{Mem, MemFs};
+use crate::backend::lexical;
 use crate::call::Fd;
 use model::directory::below;
 use model::pattern::Run;
@@ -75,7 +76,10 @@ impl MemFs {
 impl MemFs {
     /// Puts a symbolic link where nothing is, unless it leaves the directory.
     pub(crate) fn plant_link(&mut self, path: &[u8], target: &[u8]) -> Result<(), i32> {
-        self.symlink(target, path).map(drop)
+        match lexical::stays(target, path, |path| self.locate(path)) {
+            true => self.symlink(target, path).map(drop),
+            false => Err(libc::EXDEV),
+        }
     }
 
     /// What was put there as a file, because nothing told what it is, is a directory; `false`: it has

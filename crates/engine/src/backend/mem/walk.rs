@@ -1,11 +1,12 @@
 //! From a path to a node, as path_resolution(7) describes it.
 //!
 //! The current directory is the root, nothing lies above it: paths that leave
-//! give `EXDEV`, as [`crate::backend::Guarded`] does.
+//! give `EXDEV`, as [`crate::backend::Beneath`] does.
 
 use super::MemFs;
 use super::node::{Ino, Kind, ROOT};
 use crate::backend::check_path;
+use crate::backend::lexical::Located;
 use model::directory::below;
 
 const NAME_MAX: usize = 255;
@@ -147,29 +148,6 @@ impl MemFs {
         }
     }
 
-    /// `EXDEV` if a link in `dir` that holds `target` would lead outside, by its names alone.
-    pub(super) fn check_target(&self, target: &[u8], mut dir: Ino) -> Result<(), i32> {
-        let mut depth = 0u32;
-        let mut names = target;
-        if target.first() == Some(&b'/') {
-            let (root, rest) = self.below_root(target)?;
-            self.nodes.same_tree(root, dir)?;
-            (dir, names) = (root, rest);
-        }
-        while !self.nodes.is_root(dir) {
-            dir = self.nodes.parent(dir);
-            depth += 1;
-        }
-        for name in names.split(|byte| *byte == b'/') {
-            depth = match name {
-                b"" | b"." => depth,
-                b".." => depth.checked_sub(1).ok_or(libc::EXDEV)?,
-                _ => depth + 1,
-            };
-        }
-        Ok(())
-    }
-
     fn above(&self, dir: Ino) -> Result<Ino, i32> {
         if self.nodes.is_root(dir) { Err(libc::EXDEV) } else { Ok(self.nodes.parent(dir)) }
     }
@@ -182,6 +160,18 @@ impl MemFs {
         Ok(names.get(name).copied())
     }
 
+    /// The directory that a path lies in, by its number (0: the run directory), and what comes after that
+    /// one's own path; `None`: it is absolute and lies in none.
+    pub(super) fn locate<'a>(&self, path: &'a [u8]) -> Option<Located<'a>> {
+        if path.first() != Some(&b'/') {
+            return Some((0, path));
+        }
+        let further = self.roots.iter().map(|(root, _)| &root[..]).enumerate();
+        let mut further = further.map(|(at, root)| (at + 1, root));
+        let found = further.find_map(|(at, root)| Some((at, below(path, root)?)));
+        found.or_else(|| Some((0, below(path, &self.path)?)))
+    }
+
     /// The root in which an absolute path lies, and the path without the root's own.
     fn below_root<'a>(&self, path: &'a [u8]) -> Result<(Ino, &'a [u8]), i32> {
         for (root, ino) in &self.roots {
@@ -189,11 +179,7 @@ impl MemFs {
                 return Ok((*ino, rest));
             }
         }
-        let inside = path.strip_prefix(self.path.as_slice()).ok_or(libc::EXDEV)?;
-        if !inside.is_empty() && inside[0] != b'/' {
-            return Err(libc::EXDEV);
-        }
-        Ok((ROOT, inside))
+        below(path, &self.path).map(|rest| (ROOT, rest)).ok_or(libc::EXDEV)
     }
 }
 

@@ -127,11 +127,11 @@ pub struct DirectoryArgs {
     #[arg(short = 'c', long, conflicts_with = "keep")]
     pub clean: bool,
 
-    /// Confine the ranks to the directory even if the program is proved to stay there
+    /// Resolve every name beneath the directory, even if no link in it leads up
     #[arg(long)]
     pub confine: bool,
 
-    /// Run a program that is not proved to stay in its directory without confining it
+    /// Trust the program: its names and links may lead anywhere
     #[arg(long, conflicts_with = "confine")]
     pub no_confine: bool,
 

@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::program::Text;
 use crate::results::{Begun, Earlier, Folder};
+use engine::config::Confinement;
 use model::sweep::{Cell, Dimension, DimensionKind, Sweep};
 use report::merge;
 use report::schedule::LEAST_UNTIL_CI;
@@ -183,13 +184,13 @@ fn begin_sweep(
 
 /// Points share the directory: if one may leave links there, all are confined.
 fn confine_alike(cells: &mut [Bound]) {
-    let is_confined = |one: &&Bound| one.confinement.confined.is_some();
-    let Some(first) = cells.iter().find(is_confined) else { return };
-    let confinement = first.confinement.clone();
-    for one in cells.iter_mut().filter(|one| one.confinement.confined.is_none()) {
-        one.confinement.confined = confinement.confined;
-        one.run.run.evidence.confinement = confinement.name.into();
-        one.run.run.evidence.notes.extend(confinement.notes.iter().cloned());
+    let is_confined = |one: &Bound| matches!(one.confined.by, Confinement::Beneath { .. });
+    let Some(first) = cells.iter().find(|one| is_confined(one)) else { return };
+    let confined = first.confined.clone();
+    for one in cells.iter_mut().filter(|one| !is_confined(one)) {
+        one.confined.by = confined.by;
+        one.run.run.evidence.confinement = confined.name().into();
+        one.run.run.evidence.notes.extend(confined.notes.iter().cloned());
     }
 }
 

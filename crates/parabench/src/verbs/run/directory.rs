@@ -8,12 +8,13 @@ use crate::compile::Places;
 use crate::error::{Error, Result};
 use crate::prepare::Directories;
 use ::report::store::RUN_FILE;
-use engine::config::{BackendKind, Mounts};
-use engine::confine;
+use engine::backend::resolve;
+use engine::config::{BackendKind, Confinement};
 use engine::directory::{Identity, Survey};
 use engine::preflight::{self, Findings, Room};
 use model::Plan;
 use model::directory::leads_down;
+use model::plan::Instr;
 use model::rehearsal::{Expected, Peak, Rehearsal, Thing};
 use std::path::{Path, PathBuf};
 
@@ -23,15 +24,24 @@ pub struct Directory {
     further: Furthers,
 }
 
-/// What keeps a program inside its directories.
-#[derive(Clone, Debug, Default)]
-pub struct Confinement {
-    /// As the evidence calls it: "proved", "landlock" or "none".
-    pub name: &'static str,
+/// What keeps a program inside its directories, and why.
+#[derive(Clone, Debug)]
+pub struct Confined {
     /// For the ranks.
-    pub confined: Option<Mounts>,
+    pub by: Confinement,
     /// Why, in sentences.
     pub notes: Vec<String>,
+}
+
+impl Confined {
+    /// As the evidence calls it.
+    pub fn name(&self) -> &'static str {
+        match self.by {
+            Confinement::Checked => "checked",
+            Confinement::Beneath { .. } => "confined",
+            Confinement::Trusted => "none",
+        }
+    }
 }
 
 impl Directory {
@@ -96,20 +106,18 @@ impl Directory {
         self.run.iter().map(removed).chain(further).flatten().collect()
     }
 
-    /// Proof first; where it fails, every path is resolved beneath the directory, and the kernel
-    /// forbids the rest.
-    /// `expected`: what is made before the program starts.
-    /// `mpi`: MPI's ranks share memory, which the kernel forbids to confined processes.
-    pub fn confinement(
+    /// The lexical rule, where it is enough; else every path is also resolved beneath its directory.
+    /// `expected`: what is made before the program starts. `mpi`: the ranks are those of MPI.
+    pub fn confined(
         &self,
         run: &Run,
         plan: &Plan,
+        rehearsal: &Rehearsal,
         expected: &[Expected],
         mpi: bool,
-    ) -> Result<Confinement> {
+    ) -> Result<Confined> {
         let Some(place) = &self.run else {
-            let name = if plan.unproved.is_empty() { "proved" } else { "none" };
-            return Ok(Confinement { name, ..Confinement::default() });
+            return Ok(Confined { by: Confinement::Checked, notes: Vec::new() });
         };
         let (mut doubts, mut notes) = (Vec::new(), Vec::new());
         let mut look = |survey: &Survey, name: &str| -> Result<()> {
@@ -122,33 +130,30 @@ impl Directory {
             .further
             .each(|one| look(one.place.survey(), &format!(" (directory {})", one.name)));
         further.into_iter().collect::<Result<()>>()?;
-        doubts.extend(linked(expected));
-        doubts.extend(unproved(plan));
-        if doubts.is_empty() && !run.directory.confine {
-            return Ok(Confinement { name: "proved", confined: None, notes });
-        }
+        doubts.extend(links_that_lead_up(expected));
+        doubts.extend(exception(plan, rehearsal));
         if run.directory.no_confine {
             let although = doubts.iter().map(|doubt| format!("not confined, although {doubt}"));
             notes.extend(although);
-            return Ok(Confinement { name: "none", confined: None, notes });
+            return Ok(Confined { by: Confinement::Trusted, notes });
         }
-        let because = doubts.first().map_or(ASKED_FOR, String::as_str);
+        doubts.extend(run.directory.confine.then(|| REQUESTED.to_string()));
+        let Some(because) = doubts.first() else {
+            return Ok(Confined { by: Confinement::Checked, notes });
+        };
         if mpi {
-            return Err(not_under_mpi(because));
+            refuse_mpi_files(plan, because)?;
         }
-        confine::check_support().map_err(|error| {
-            Error::input(format!("the program has to be confined ({because}), but {error}"))
-        })?;
-        notes.extend(doubts.iter().map(|doubt| format!("confined by Landlock because {doubt}")));
+        resolve::check_support(place.path()).map_err(|_| not_supported(because))?;
+        notes.extend(doubts.iter().map(|doubt| format!("confined because {doubt}")));
         notes.push(
-            "confined calls on names are two system calls, of which the first finds the directory \
-             of the name: their times hold both, and are longer than an application's"
+            "calls on names are two system calls when confined: the first one finds the directory of \
+             the name. Their times include both and are longer than those of an application"
                 .into(),
         );
         let holds = |one: &Further| one.place.holds_mounts();
-        let holds_mounts = place.holds_mounts() || self.further.each(holds).contains(&true);
-        let mounts = if holds_mounts { Mounts::Accepted } else { Mounts::Refused };
-        Ok(Confinement { name: "landlock", confined: Some(mounts), notes })
+        let across_mounts = place.holds_mounts() || self.further.each(holds).contains(&true);
+        Ok(Confined { by: Confinement::Beneath { across_mounts }, notes })
     }
 
     /// Files from before may lie in them.
@@ -246,21 +251,40 @@ fn not_b(error: Error, path: &Path) -> Error {
 }
 
 /// Why a program is confined that need not be.
-const ASKED_FOR: &str = "--confine asks for it";
+const REQUESTED: &str = "--confine was given";
 
-/// Refuses what MPI's ranks would have to be confined for, as far as the program and the options tell.
-pub fn foresee_confinement(run: &Run, plan: &Plan) -> Result<()> {
-    let doubt = unproved(plan).filter(|_| !run.directory.no_confine);
-    match doubt.or_else(|| run.directory.confine.then(|| ASKED_FOR.to_string())) {
-        Some(because) => Err(not_under_mpi(&because)),
+/// Refuses MPI-IO in a run that has to be confined, as far as the program and the options show.
+pub fn foresee_confinement(run: &Run, plan: &Plan, rehearsal: Option<&Rehearsal>) -> Result<()> {
+    let doubt = rehearsal.and_then(|rehearsal| exception(plan, rehearsal));
+    let doubt = doubt.filter(|_| !run.directory.no_confine);
+    match doubt.or_else(|| run.directory.confine.then(|| REQUESTED.to_string())) {
+        Some(because) => refuse_mpi_files(plan, &because),
         None => Ok(()),
     }
 }
 
-fn not_under_mpi(because: &str) -> Error {
-    let message = format!("the program has to be confined ({because}), which MPI does not survive");
-    Error::input(message)
-        .help("run it without MPI, or, if you trust the program, with --no-confine")
+/// MPI libraries open files by their names, which nobody can resolve beneath a directory for them.
+fn refuse_mpi_files(plan: &Plan, because: &str) -> Result<()> {
+    let is_mpi_io = |instr: &Instr| matches!(instr, Instr::Op { op, .. } if op.is_mpi_io());
+    if !plan.code.iter().any(is_mpi_io) {
+        return Ok(());
+    }
+    let message = format!(
+        "the program has to be confined ({because}), but MPI libraries open the files of MPI-IO themselves"
+    );
+    Err(Error::input(message)
+        .help("use a directory without such links, or, if you trust the program, --no-confine"))
+}
+
+fn not_supported(because: &str) -> Error {
+    let message = format!(
+        "the program has to be confined ({because}), but this kernel, or a filter of its calls \
+         (seccomp), cannot resolve paths beneath a directory: expected openat2 (Linux 5.6)"
+    );
+    Error::input(message).help(
+        "use a directory without links that lead up, which only you can write to, or, if you trust \
+         the program, --no-confine",
+    )
 }
 
 /// What leads out of a directory whatever a program is confined by, or who else uses it.
@@ -279,22 +303,18 @@ fn way_out(survey: &Survey, run: &Run) -> Result<Option<String>> {
 }
 
 /// Links that are made before the program starts and do not lead down.
-fn linked(expected: &[Expected]) -> Option<String> {
+fn links_that_lead_up(expected: &[Expected]) -> Option<String> {
     let leads_up = |one: &&Expected| matches!(&one.what, Thing::Link(to) if !leads_down(to));
     let name = model::escape::bytes(&expected.iter().find(leads_up)?.path);
-    Some(format!("--prepare makes symbolic links that lead upwards or are absolute, first {name}"))
+    Some(format!("--prepare makes symbolic links that lead up or are absolute, first {name}"))
 }
 
-/// The first path without proof, and how many there are.
-fn unproved(plan: &Plan) -> Option<String> {
-    let first = plan.unproved.first()?;
-    let place = match plan.locate_site(first.site) {
-        Some((file, line, column)) => format!(" at {file}:{line}:{column}"),
+/// What the program does that the lexical rule does not cover.
+fn exception(plan: &Plan, rehearsal: &Rehearsal) -> Option<String> {
+    let exception = rehearsal.exception?;
+    let place = match plan.locate_site(exception.site) {
+        Some((file, line, column)) => format!(" ({file}:{line}:{column})"),
         None => String::new(),
     };
-    let more = match plan.unproved.len() {
-        1 => String::new(),
-        n => format!(" (and {} more paths)", n - 1),
-    };
-    Some(format!("the path{place} may leave the directory: {}{more}", first.reason))
+    Some(format!("the program {}{place}", exception.reason))
 }

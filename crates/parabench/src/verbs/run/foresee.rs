@@ -90,7 +90,7 @@ impl Foreseen<'_> {
         only::check(&run.execution.only, &plan)?;
         if run.execution.backend == BackendKind::Posix {
             further::check_granted(run, &plan)?;
-            directory::foresee_confinement(run, &plan)?;
+            directory::foresee_confinement(run, &plan, rehearsal.as_ref())?;
         }
         Ok((plan, rehearsal))
     }

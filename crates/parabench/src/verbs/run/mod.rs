@@ -56,7 +56,7 @@ use crate::program::{self, Text};
 use crate::rehearse::rehearse;
 use crate::results::{self, Folder, Needs};
 use args::KeptEvents;
-use directory::Directory;
+use directory::{Confined, Directory};
 use engine::config::{BackendKind, Config, Records};
 use engine::limits;
 use engine::machine::Settings;
@@ -316,17 +316,17 @@ impl Run {
         let plan = compile::plan(compiled, &name)?;
         only::check(&self.execution.only, &plan)?;
         let expected = self.expected(&plan, &rehearsal, directory, &config, warnings)?;
-        let confinement = directory.confinement(self, &plan, &expected, team.is_some())?;
-        let mut notes = confinement.notes.clone();
+        let confined = directory.confined(self, &plan, &rehearsal, &expected, team.is_some())?;
+        let mut notes = confined.notes.clone();
         notes.extend(directory.preflight(self, &plan, &rehearsal)?);
         notes.extend(unheeded::remarks(self, team.is_some()));
         let mut run = header::provisional(self, &plan, &name, directory);
         run.run.job = team.and_then(Team::job).map(|job| job.part(&part));
         run.run.batch = if team.is_some() { String::new() } else { mpi::job::batch() };
-        run.run.evidence.confinement = confinement.name.into();
+        run.run.evidence.confinement = confined.name().into();
         run.run.evidence.notes = notes;
         run.run.evidence.options_without_effect = unused;
-        Ok(Bound { plan, members: binding.members, rehearsal, confinement, expected, run })
+        Ok(Bound { plan, members: binding.members, rehearsal, confined, expected, run })
     }
 
     /// What is to be made before each execution: with `--prepare`. Else what is missing is told.
@@ -413,7 +413,7 @@ impl Run {
         &self,
         rehearsal: &Rehearsal,
         directory: &Directory,
-        confinement: &directory::Confinement,
+        confined: &Confined,
         folder: Option<&Folder>,
         nodes: u32,
     ) -> Config {
@@ -423,7 +423,7 @@ impl Run {
             execution: 0,
             identity: directory.identity(),
             directories: directory.further().identities(),
-            confined: confinement.confined,
+            confinement: confined.by,
             events: self.results.events.map(|kept| events(rehearsal, kept, nodes)),
             machines: Vec::new(),
             forecasts: rehearsal.forecasts(),
@@ -520,7 +520,7 @@ struct Bound {
     plan: Plan,
     members: Members,
     rehearsal: Rehearsal,
-    confinement: directory::Confinement,
+    confined: Confined,
     /// What is made before each execution.
     expected: Vec<Expected>,
     /// Its run as far as it is known before.

@@ -384,8 +384,7 @@ impl<'a> Walk<'a> {
         let bound = &self.cells[cell as usize];
         let directory = self.versus.directory(cell, &self.directory);
         let nodes = self.team.map_or(1, Team::nodes);
-        let config =
-            self.args.config(&bound.rehearsal, directory, &bound.confinement, folder, nodes);
+        let config = self.args.config(&bound.rehearsal, directory, &bound.confined, folder, nodes);
         Config {
             wait_for_signal: config.wait_for_signal && self.started == 0,
             execution: (self.first + self.started) as u32,

@@ -1,0 +1,204 @@
+//! The lexical rule of confinement: which names a program may use, by their text alone.
+//!
+//! | name | accepted |
+//! |---|---|
+//! | a path | relative, or below a directory that was granted; no component `..` |
+//! | what a symbolic link holds | relative, no component `..`: it leads down |
+//! | the marker `.parabench` | to be read only |
+//!
+//! A link that leads down leads to something beneath the directory that holds it, wherever link or
+//! directory are moved, and so do chains of such links. So in a directory that only this user can
+//! write to and that holds no other links, every accepted name stays inside, whatever the program
+//! computes, links or renames. The rule needs no help of the kernel and no system call.
+//!
+//! What it cannot cover ([`exception`]) needs [`super::Beneath`], which accepts links that lead up as
+//! long as they stay inside by their text ([`check_link`]), and resolves names beneath the directory.
+//!
+//! All of it runs in [`super::Backend::prepare`], outside of the time of an operation.
+
+use super::MARKER;
+use crate::call::{Call, Names};
+use model::directory::{leads_down, link_leaves};
+use std::ffi::CStr;
+
+/// A granted directory, by its number, and a path relative to it.
+pub(crate) type Located<'a> = (usize, &'a [u8]);
+
+/// `EXDEV` for names that may leave the directories, `EPERM` for calls that change the marker. `locate`
+/// finds the directory of an absolute path; `None`: it lies in none.
+#[inline(always)]
+pub(super) fn check<'a>(
+    call: &Call<'a>,
+    locate: impl Fn(&'a [u8]) -> Option<Located<'a>>,
+) -> Result<(), i32> {
+    match call.names() {
+        Names::None => Ok(()),
+        Names::One { path, .. } | Names::Link { path, .. } => check_path(path, &locate),
+        Names::Two { from, to } => check_path(from, &locate).and_then(|()| check_path(to, &locate)),
+    }?;
+    protect_marker(call)
+}
+
+#[inline(always)]
+fn check_path<'a>(
+    path: &'a CStr,
+    locate: &impl Fn(&'a [u8]) -> Option<Located<'a>>,
+) -> Result<(), i32> {
+    let bytes = path.to_bytes();
+    let is_outside = bytes.first() == Some(&b'/') && locate(bytes).is_none();
+    if is_outside || goes_up(bytes) { Err(libc::EXDEV) } else { Ok(()) }
+}
+
+/// A component of the path is `..`. Linear in the bytes of the path.
+#[inline(always)]
+fn goes_up(path: &[u8]) -> bool {
+    // Without a branch per byte: hardly any path has two dots in a row.
+    let dots = path.windows(2).fold(false, |found, pair| found | (pair == b".."));
+    dots && path.split(|byte| *byte == b'/').any(|part| part == b"..")
+}
+
+/// Why the rule does not cover a call, in words that complete "because the program ..."; `None`: it
+/// does.
+#[inline(always)]
+pub(crate) fn exception(call: &Call<'_>) -> Option<&'static str> {
+    match call {
+        Call::Symlink { target, .. } if !leads_down(target.to_bytes()) => {
+            Some("makes a symbolic link that is absolute or leads up")
+        }
+        Call::Chmod { mode, .. } if mode & 0o022 != 0 => {
+            Some("lets other users write, who may put links there")
+        }
+        _ => None,
+    }
+}
+
+/// `EXDEV` for a symbolic link that leaves its directory by its text. What it passes need not exist
+/// yet; where it leads is resolved when it is used.
+pub(super) fn check_link<'a>(
+    call: &Call<'a>,
+    locate: impl Fn(&'a [u8]) -> Option<Located<'a>>,
+) -> Result<(), i32> {
+    let Names::Link { target, path } = call.names() else { return Ok(()) };
+    match stays(target.to_bytes(), path.to_bytes(), locate) {
+        true => Ok(()),
+        false => Err(libc::EXDEV),
+    }
+}
+
+/// A symbolic link at `path` that holds `target` leads to a name in the same granted directory.
+pub(crate) fn stays<'a>(
+    target: &'a [u8],
+    path: &'a [u8],
+    locate: impl Fn(&'a [u8]) -> Option<Located<'a>>,
+) -> bool {
+    let Some((directory, path)) = locate(path) else { return false };
+    if target.first() == Some(&b'/') {
+        return !goes_up(target) && locate(target).is_some_and(|(other, _)| other == directory);
+    }
+    let below = path.iter().position(|byte| *byte != b'/').unwrap_or(path.len());
+    !link_leaves(target, &path[below..])
+}
+
+/// `EPERM` for calls that would make, change, rename or remove a name [`MARKER`].
+#[inline(always)]
+pub(super) fn protect_marker(call: &Call<'_>) -> Result<(), i32> {
+    let touched = match call.names() {
+        Names::None => false,
+        Names::One { path, changes } => changes && names_marker(path),
+        // A link to the marker would be a second name for it.
+        Names::Two { from: one, to: other } | Names::Link { target: one, path: other } => {
+            names_marker(one) || names_marker(other)
+        }
+    };
+    if touched { Err(libc::EPERM) } else { Ok(()) }
+}
+
+#[inline(always)]
+fn names_marker(path: &CStr) -> bool {
+    let before = path.to_bytes().strip_suffix(MARKER.as_bytes());
+    before.is_some_and(|before| matches!(before.last(), None | Some(b'/')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The run directory is `/run/dir`, a further one `/burst`.
+    fn locate(path: &[u8]) -> Option<Located<'_>> {
+        let below = |root: &[u8]| model::directory::below(path, root);
+        match path.first() {
+            Some(b'/') => {
+                below(b"/run/dir").map(|rest| (0, rest)).or(below(b"/burst").map(|rest| (1, rest)))
+            }
+            _ => Some((0, path)),
+        }
+    }
+
+    #[test]
+    fn paths_stay_inside_by_their_text() {
+        for (path, accepted) in [
+            (c"a/b", true),
+            (c"a..b/..c/...", true),
+            (c"", true),
+            (c"/run/dir/a", true),
+            (c"/burst", true),
+            (c"..", false),
+            (c"a/..", false),
+            (c"a/../b", false),
+            (c"/run/dir/../a", false),
+            (c"/run/dirx", false),
+            (c"/etc/passwd", false),
+            (c"//run/dir", false),
+        ] {
+            let expected = if accepted { Ok(()) } else { Err(libc::EXDEV) };
+            assert_eq!(check(&Call::Stat { path }, locate), expected, "{path:?}");
+            let call = Call::Rename { from: c"a", to: path, flags: 0 };
+            assert_eq!(check(&call, locate), expected, "to {path:?}");
+        }
+    }
+
+    #[test]
+    fn links_that_lead_up_are_exceptions_and_must_not_leave() {
+        for (target, path, covered, stays) in [
+            (c"a", c"d/l", true, true),
+            (c"../a", c"d/l", false, true),
+            (c"../a", c"l", false, false),
+            (c"../a", c"/run/dir/d/l", false, true),
+            (c"../a", c"/run/dir/l", false, false),
+            (c"/run/dir/a", c"l", false, true),
+            (c"/run/dir/../a", c"l", false, false),
+            (c"/burst/a", c"l", false, false),
+            (c"/burst/a", c"/burst/l", false, true),
+            (c"/etc", c"l", false, false),
+        ] {
+            let call = Call::Symlink { target, path };
+            assert_eq!(exception(&call).is_none(), covered, "{target:?}");
+            assert_eq!(check_link(&call, locate).is_ok(), stays, "{target:?} at {path:?}");
+        }
+        for (mode, covered) in [(0o755, true), (0o775, false), (0o757, false), (0o700, true)] {
+            let call = Call::Chmod { path: c"d", mode };
+            assert_eq!(exception(&call).is_none(), covered, "{mode:o}");
+        }
+    }
+
+    #[test]
+    fn only_the_name_of_the_marker_is_reserved() {
+        for (path, reserved) in [
+            (c".parabench", true),
+            (c"./.parabench", true),
+            (c"sub/.parabench", true),
+            (c"x.parabench", false),
+            (c".parabench2", false),
+            (c"", false),
+        ] {
+            let refused = check(&Call::Unlink { path }, locate) == Err(libc::EPERM);
+            assert_eq!(refused, reserved, "{path:?}");
+        }
+        let read = Call::Open { path: c".parabench", flags: libc::O_RDONLY, mode: 0 };
+        assert_eq!(check(&read, locate), Ok(()));
+        for target in [c".parabench", c"./.parabench"] {
+            let call = Call::Symlink { target, path: c"l" };
+            assert_eq!(check(&call, locate), Err(libc::EPERM));
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! Resolving a path so that it cannot leave a directory.
+//!
+//! The kernel does it (openat2 with `RESOLVE_BENEATH`, Linux 5.6). It refuses
+//! absolute symbolic links even when they lead back inside; for those alone the
+//! path is walked here first, and the result opened without following any link,
+//! so that a change made by another process in between is refused, not followed.
+//!
+//! Nor does it cross into another mounted file system, unless that is allowed.
+//!
+//! The errno for every path that leaves is `EXDEV`, as the kernel gives it.
+
+use model::directory::{below, components};
+use rustix::fs::{AtFlags, Mode, OFlags, Statx, StatxFlags, statx};
+use std::collections::VecDeque;
+use std::ffi::{CStr, CString};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::path::Path;
+
+/// The kernel's limit of links followed in one path.
+const LINKS_MAX: usize = 40;
+/// How often a resolution is repeated that a concurrent rename disturbed.
+const TRIES: usize = 128;
+
+/// The directory that paths must not leave.
+#[derive(Debug)]
+pub(super) struct Root {
+    directory: OwnedFd,
+    /// Its absolute path.
+    path: Vec<u8>,
+    /// `RESOLVE_NO_XDEV`, or 0: what is mounted below belongs to it.
+    mounts: u64,
+}
+
+impl Root {
+    /// An open directory that programs know by this absolute path. Fails with `ENOSYS` where the
+    /// kernel has no openat2.
+    pub(super) fn new(path: Vec<u8>, directory: File) -> io::Result<Root> {
+        let root = Root { directory: directory.into(), path, mounts: libc::RESOLVE_NO_XDEV };
+        root.open(c".", libc::O_PATH, 0).map_err(io::Error::from_raw_os_error)?;
+        Ok(root)
+    }
+
+    /// File systems mounted below belong to the directory.
+    pub(super) fn cross_mounts(&mut self) {
+        self.mounts = 0;
+    }
+
+    /// The directory itself.
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+        self.directory.as_fd()
+    }
+
+    /// Opens a relative path.
+    pub(super) fn open(&self, path: &CStr, flags: i32, mode: u32) -> Result<OwnedFd, i32> {
+        const BENEATH: u64 = libc::RESOLVE_BENEATH | libc::RESOLVE_NO_MAGICLINKS;
+        match openat2(self.fd(), path, flags, mode, BENEATH | self.mounts) {
+            Err(libc::EXDEV) => self.open_walked(path, flags, mode),
+            opened => opened,
+        }
+    }
+
+    #[cold]
+    fn open_walked(&self, path: &CStr, flags: i32, mode: u32) -> Result<OwnedFd, i32> {
+        let exclusive = flags & libc::O_CREAT != 0 && flags & libc::O_EXCL != 0;
+        let slash = path.to_bytes().ends_with(b"/");
+        let follow_last = !exclusive && (slash || flags & libc::O_NOFOLLOW == 0);
+        let walked = self.walk(path.to_bytes(), follow_last)?;
+        let walked = CString::new(walked).map_err(|_| libc::EINVAL)?;
+        let resolve = libc::RESOLVE_BENEATH | libc::RESOLVE_NO_SYMLINKS | self.mounts;
+        match openat2(self.fd(), &walked, flags, mode, resolve) {
+            // Somebody put a link where there was none.
+            Err(libc::ELOOP) if follow_last => Err(libc::EXDEV),
+            opened => opened,
+        }
+    }
+
+    /// The path below the root without links and dots. The last name may be missing.
+    /// A slash at the end says that it must be a directory, as it does in the kernel.
+    fn walk(&self, path: &[u8], follow_last: bool) -> Result<Vec<u8>, i32> {
+        let mut done: Vec<Vec<u8>> = Vec::new();
+        let mut todo: VecDeque<Vec<u8>> = components(path).map(<[u8]>::to_vec).collect();
+        let mut links = 0;
+        let mut directory = wants_directory(path);
+        // Before a dot, the last name is not the last.
+        let follow_last = follow_last || (directory && !path.ends_with(b"/"));
+        while let Some(name) = todo.pop_front() {
+            if name == b".." {
+                self.check_directory(&done.join(&b'/'))?;
+                done.pop();
+                continue;
+            }
+            done.push(name);
+            if todo.is_empty() && !follow_last {
+                break;
+            }
+            let Some(target) = self.link_target(&done.join(&b'/'), todo.is_empty())? else {
+                continue;
+            };
+            directory |= todo.is_empty() && wants_directory(&target);
+            links += 1;
+            if links > LINKS_MAX {
+                return Err(libc::ELOOP);
+            }
+            done.pop();
+            let mut names = &target[..];
+            if target.first() == Some(&b'/') {
+                done.clear();
+                names = below(&target, &self.path).ok_or(libc::EXDEV)?;
+            }
+            let names: Vec<_> = components(names).map(<[u8]>::to_vec).collect();
+            names.into_iter().rev().for_each(|name| todo.push_front(name));
+        }
+        if done.is_empty() {
+            return Ok(b".".to_vec());
+        }
+        if directory {
+            done.push(Vec::new());
+        }
+        Ok(done.join(&b'/'))
+    }
+
+    /// Only a directory has a `..`, and the root's leaves.
+    fn check_directory(&self, walked: &[u8]) -> Result<(), i32> {
+        if walked.is_empty() {
+            return Err(libc::EXDEV);
+        }
+        let path = CString::new(walked).map_err(|_| libc::EINVAL)?;
+        let resolve = libc::RESOLVE_BENEATH | libc::RESOLVE_NO_SYMLINKS;
+        openat2(self.fd(), &path, libc::O_PATH | libc::O_DIRECTORY, 0, resolve).map(drop)
+    }
+
+    /// What the link at a relative path holds; `None` if there is something else,
+    /// or, when it `may_miss`, nothing.
+    fn link_target(&self, path: &[u8], may_miss: bool) -> Result<Option<Vec<u8>>, i32> {
+        let path = CString::new(path).map_err(|_| libc::EINVAL)?;
+        match readlinkat(self.fd(), &path) {
+            Ok(target) => Ok(Some(target)),
+            Err(libc::EINVAL) => Ok(None),
+            Err(libc::ENOENT) if may_miss => Ok(None),
+            Err(errno) => Err(errno),
+        }
+    }
+}
+
+/// Whether paths can be resolved beneath a directory here: the kernel has openat2.
+///
+/// # Errors
+/// The system's, when it is tried.
+pub fn check_support(directory: &Path) -> io::Result<()> {
+    Root::new(Vec::new(), File::open(directory)?).map(drop)
+}
+
+/// It ends with a slash, `.` or `..`.
+fn wants_directory(path: &[u8]) -> bool {
+    let last = path.rsplit(|byte| *byte == b'/').next();
+    matches!(last, Some(b"" | b"." | b".."))
+}
+
+/// Parent (`.` if there is none) and last name with the slashes that follow it.
+pub(super) fn split(path: &[u8]) -> (&[u8], &[u8]) {
+    let end = path.iter().rposition(|byte| *byte != b'/').map_or(0, |at| at + 1);
+    match path[..end].iter().rposition(|byte| *byte == b'/') {
+        Some(0) => (b"/", &path[1..]),
+        Some(at) => (&path[..at], &path[at + 1..]),
+        None => (b".", path),
+    }
+}
+
+/// The flags that openat ignores with `O_PATH` and openat2 refuses.
+const NOT_WITH_PATH: i32 = !(libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC);
+
+/// openat2 with the mode only where the kernel wants one; repeats disturbed resolutions.
+pub(crate) fn openat2(
+    directory: BorrowedFd<'_>,
+    path: &CStr,
+    flags: i32,
+    mode: u32,
+    resolve: u64,
+) -> Result<OwnedFd, i32> {
+    let flags = if flags & libc::O_PATH != 0 { flags & !NOT_WITH_PATH } else { flags };
+    // SAFETY: a structure of integers, for which zero is a value.
+    let mut how: libc::open_how = unsafe { std::mem::zeroed() };
+    how.flags = u64::from((flags | libc::O_CLOEXEC) as u32);
+    how.mode = if flags & libc::O_CREAT != 0 { u64::from(mode & 0o7777) } else { 0 };
+    how.resolve = resolve;
+    for _ in 0..TRIES {
+        // SAFETY: path and structure are borrowed for the call; the size is the structure's.
+        let opened = unsafe {
+            libc::syscall(
+                libc::SYS_openat2,
+                directory.as_raw_fd(),
+                path.as_ptr(),
+                &raw const how,
+                size_of::<libc::open_how>(),
+            )
+        };
+        if opened >= 0 {
+            // SAFETY: the kernel has just given this descriptor to us alone.
+            return Ok(unsafe { OwnedFd::from_raw_fd(opened as i32) });
+        }
+        match errno() {
+            libc::EAGAIN => continue,
+            // An old kernel, or a filter of calls (seccomp) that does not know this one.
+            libc::ENOSYS | libc::EPERM if resolve & libc::RESOLVE_NO_SYMLINKS != 0 => {
+                return open_by_name(directory, path, flags, mode, resolve);
+            }
+            other => return Err(other),
+        }
+    }
+    Err(libc::EAGAIN)
+}
+
+/// openat2 that follows no link, without openat2: one name after the other.
+#[cold]
+fn open_by_name(
+    directory: BorrowedFd<'_>,
+    path: &CStr,
+    flags: i32,
+    mode: u32,
+    resolve: u64,
+) -> Result<OwnedFd, i32> {
+    let names: Vec<&[u8]> = components(path.to_bytes()).collect();
+    let (last, above) = match names.split_last() {
+        Some((last, above)) => (*last, above),
+        None => (&b"."[..], &[][..]),
+    };
+    let above = above.iter().map(|name| (*name, OFlags::PATH));
+    let last = (last, OFlags::from_bits_retain(flags as u32));
+    let mut held = directory.try_clone_to_owned().map_err(|_| errno())?;
+    for (name, flags) in above.chain([last]) {
+        if name == b".." {
+            return Err(libc::EXDEV);
+        }
+        let safely = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let below = rustix::fs::openat(&held, name, safely, Mode::from_raw_mode(mode & 0o7777))
+            .map_err(|errno| errno.raw_os_error())?;
+        let facts = |fd: &OwnedFd| statx(fd, c"", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID);
+        let (here, before) = match (facts(&below), facts(&held)) {
+            (Ok(here), Ok(before)) => (here, before),
+            _ => return Err(libc::EXDEV),
+        };
+        // `O_PATH` opens links too.
+        if u32::from(here.stx_mode) & libc::S_IFMT == libc::S_IFLNK {
+            return Err(libc::ELOOP);
+        }
+        let mount = |facts: &Statx| (facts.stx_mnt_id, facts.stx_dev_major, facts.stx_dev_minor);
+        if resolve & libc::RESOLVE_NO_XDEV != 0 && mount(&here) != mount(&before) {
+            return Err(libc::EXDEV);
+        }
+        held = below;
+    }
+    Ok(held)
+}
+
+/// readlinkat; what the link holds.
+pub(crate) fn readlinkat(directory: BorrowedFd<'_>, path: &CStr) -> Result<Vec<u8>, i32> {
+    let mut target = vec![0u8; libc::PATH_MAX as usize];
+    let room = target.len();
+    // SAFETY: the buffer is as long as said, the path is NUL-terminated.
+    let length = unsafe {
+        libc::readlinkat(directory.as_raw_fd(), path.as_ptr(), target.as_mut_ptr().cast(), room)
+    };
+    let length = usize::try_from(length).map_err(|_| errno())?;
+    target.truncate(length);
+    Ok(target)
+}
+
+/// The errno of the last call on this thread.
+pub(crate) fn errno() -> i32 {
+    io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_split_at_the_last_name() {
+        for (path, parent, name) in [
+            ("a", ".", "a"),
+            ("a/", ".", "a/"),
+            ("a/b", "a", "b"),
+            ("a//b//", "a/", "b//"),
+            ("/a", "/", "a"),
+            ("", ".", ""),
+        ] {
+            let got = split(path.as_bytes());
+            assert_eq!(got, (parent.as_bytes(), name.as_bytes()), "{path}");
+        }
+    }
+
+    /// The way without openat2 says the same as openat2.
+    #[test]
+    fn names_are_opened_one_by_one_where_openat2_is_missing() {
+        let place = tempfile::tempdir().expect("a temporary directory");
+        std::fs::create_dir_all(place.path().join("a/b")).expect("mkdir");
+        std::fs::write(place.path().join("a/file"), "").expect("write");
+        std::os::unix::fs::symlink("a", place.path().join("link")).expect("symlink");
+        let root = File::open(place.path()).expect("it opens");
+        let resolve = libc::RESOLVE_BENEATH | libc::RESOLVE_NO_SYMLINKS | libc::RESOLVE_NO_XDEV;
+        for flags in [libc::O_RDONLY, libc::O_PATH] {
+            for path in [c".", c"a", c"a/b/", c"./a//file", c"link", c"link/b", c"..", c"a/x"] {
+                let with = openat2(root.as_fd(), path, flags, 0, resolve).map(drop);
+                let without = open_by_name(root.as_fd(), path, flags, 0, resolve).map(drop);
+                assert_eq!(with, without, "{path:?}");
+            }
+        }
+        let proc = open_by_name(File::open("/").unwrap().as_fd(), c"proc/self", 0, 0, resolve);
+        assert_eq!(proc.map(drop), Err(libc::EXDEV), "another file system");
+    }
+}
