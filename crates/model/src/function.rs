@@ -11,7 +11,7 @@
 mod calc;
 pub mod draw;
 
-use crate::plan::BinaryOp;
+use crate::operator::BinaryOp;
 use crate::types::Types;
 use crate::value::{Eval, EvalError, Value};
 use calc::{

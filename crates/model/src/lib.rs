@@ -25,6 +25,8 @@ pub mod list;
 pub mod merge;
 pub mod op;
 pub mod open_flags;
+pub mod operand;
+pub mod operator;
 pub mod pattern;
 pub mod permutation;
 pub mod plan;

@@ -9,11 +9,15 @@
 //! A copy shares the elements until one of the two is changed. Every list knows how heavy and how deep
 //! it is, so that its limits cost nothing when it grows.
 
-use crate::limits::{MAX_LIST_DEPTH, MAX_LIST_WEIGHT};
 use crate::value::{self, Eval, EvalError, Value};
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
+
+/// Most that a list holds with all lists in it: one for each value, and the bytes of its texts.
+pub const MAX_LIST_WEIGHT: usize = 1 << 20;
+/// Lists in lists.
+pub const MAX_LIST_DEPTH: usize = 32;
 
 /// A list of values.
 #[derive(Clone)]

@@ -1,7 +1,7 @@
 //! Static types: the set of types a value can have, as far as the text tells.
 
 use crate::Value;
-use crate::plan::{BinaryOp, UnaryOp};
+use crate::operator::{BinaryOp, UnaryOp};
 use crate::value::{self, Outcome};
 use std::sync::LazyLock;
 

@@ -5,10 +5,13 @@
 //! language.md sections 2 and 3.
 
 use crate::list::List;
-use crate::plan::{BinaryOp, UnaryOp};
+use crate::operator::{BinaryOp, UnaryOp};
 use crate::words::shortened;
 use std::borrow::Cow;
 use std::fmt;
+
+/// Longest text that an expression makes, in bytes; file names end at 4,096.
+pub const MAX_TEXT_BYTES: usize = 1 << 20;
 
 /// A value. Strings are bytes: file names are.
 #[derive(Clone, Debug, Default)]
@@ -371,7 +374,9 @@ fn binary_slow(op: BinaryOp, a: &Value, b: &Value) -> Eval<Value> {
         (Value::List(a), Value::List(b)) if is_equality(op) => {
             Ok(Value::Bool(are_equal(a, b) == (op == B::Eq)))
         }
-        (Value::List(a), Value::List(b)) if op == B::Add => crate::limits::list([&**a, b].concat()),
+        (Value::List(a), Value::List(b)) if op == B::Add => {
+            List::new([&**a, b].concat()).map(Value::List)
+        }
         (Value::Duration(x), Value::Duration(y)) => durations(op, *x, *y, a, b),
         (Value::Duration(_), _) | (_, Value::Duration(_)) => scale_duration(op, a, b),
         (Value::Float(_), _) | (_, Value::Float(_)) => floats(op, a, b),
@@ -434,7 +439,7 @@ fn is_comparison(op: BinaryOp) -> bool {
 fn strings(op: BinaryOp, a: &[u8], b: &[u8]) -> Eval<Value> {
     match op {
         BinaryOp::Add if holds_number(a) && holds_number(b) => Err(two_numbers(a, b)),
-        BinaryOp::Add => crate::limits::joined(a, b),
+        BinaryOp::Add => join_texts(a, b),
         op if is_comparison(op) => compare(op, Some(a.cmp(b))),
         op => numeric_strings(op, &Value::str(a), &Value::str(b)),
     }
@@ -452,7 +457,7 @@ fn numeric_strings(op: BinaryOp, a: &Value, b: &Value) -> Eval<Value> {
 
 fn text_and_other(op: BinaryOp, text: &[u8], other: &Value, a: &Value, b: &Value) -> Eval<Value> {
     match (op, other) {
-        (BinaryOp::Add, Value::Int(_)) => crate::limits::joined(text, &rendered(other)),
+        (BinaryOp::Add, Value::Int(_)) => join_texts(text, &rendered(other)),
         (BinaryOp::Eq, Value::Int(_)) => Ok(Value::Bool(false)),
         (BinaryOp::Ne, Value::Int(_)) => Ok(Value::Bool(true)),
         _ => Err(mismatch(op, a, b)),
@@ -461,7 +466,7 @@ fn text_and_other(op: BinaryOp, text: &[u8], other: &Value, a: &Value, b: &Value
 
 fn other_and_text(op: BinaryOp, other: &Value, text: &[u8], a: &Value, b: &Value) -> Eval<Value> {
     match (op, other) {
-        (BinaryOp::Add, Value::Int(_)) => crate::limits::joined(&rendered(other), text),
+        (BinaryOp::Add, Value::Int(_)) => join_texts(&rendered(other), text),
         (BinaryOp::Eq, Value::Int(_)) => Ok(Value::Bool(false)),
         (BinaryOp::Ne, Value::Int(_)) => Ok(Value::Bool(true)),
         _ => Err(mismatch(op, a, b)),
@@ -527,6 +532,26 @@ fn scale_duration(op: BinaryOp, a: &Value, b: &Value) -> Eval<Value> {
     }
 }
 
+/// A text of `len` bytes may be made.
+///
+/// # Errors
+/// It is longer than [`MAX_TEXT_BYTES`].
+#[inline(always)]
+pub fn check_text(len: usize) -> Eval<()> {
+    if len > MAX_TEXT_BYTES { Err(too_long(len)) } else { Ok(()) }
+}
+
+#[cold]
+fn too_long(len: usize) -> EvalError {
+    EvalError::Range("expected a text of at most 1 MiB", format!("{len} bytes"))
+}
+
+/// Two texts in a row.
+fn join_texts(a: &[u8], b: &[u8]) -> Eval<Value> {
+    check_text(a.len().saturating_add(b.len()))?;
+    Ok(Value::Str([a, b].concat()))
+}
+
 /// The element of a list.
 #[inline]
 pub fn index<'l>(list: &'l Value, at: &Value) -> Eval<&'l Value> {
@@ -558,29 +583,6 @@ pub(crate) fn no_list(value: &Value) -> EvalError {
     match value {
         Value::Unset => EvalError::Unset,
         other => EvalError::Type("a list", other.describe()),
-    }
-}
-
-impl BinaryOp {
-    /// The operator as it is written.
-    pub fn symbol(self) -> &'static str {
-        use BinaryOp as B;
-        match self {
-            B::Or => "||",
-            B::And => "&&",
-            B::Eq => "==",
-            B::Ne => "!=",
-            B::Lt => "<",
-            B::Le => "<=",
-            B::Gt => ">",
-            B::Ge => ">=",
-            B::Add => "+",
-            B::Sub => "-",
-            B::Rem => "%",
-            B::Mul => "*",
-            B::Div => "/",
-            B::Pow => "^",
-        }
     }
 }
 

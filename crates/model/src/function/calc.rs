@@ -2,8 +2,8 @@
 
 use crate::errno;
 use crate::limits;
+use crate::operator::BinaryOp;
 use crate::permutation::{mix, perm};
-use crate::plan::BinaryOp;
 use crate::value::{self, Eval, EvalError, Outcome, Value};
 
 /// The smallest (`wins` is `<`) or largest (`>`) number.
