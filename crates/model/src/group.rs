@@ -12,7 +12,6 @@
 
 use crate::plan::Group;
 use std::fmt;
-use std::ops::Range;
 
 /// The letter behind a group's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -170,15 +169,6 @@ fn in_ranks(size: Size, ranks: u32) -> u64 {
         Size::Ranks(n) => n,
         // A float that is too large or no number becomes the nearest integer.
         Size::Percent(percent) => (f64::from(ranks) * percent / 100.0 + 1e-9) as u64,
-    }
-}
-
-/// Ranks in words: "ranks 0 to 3".
-pub fn ranks_in_words(ranks: &Range<u32>) -> String {
-    match ranks.len() {
-        0 => "no rank".into(),
-        1 => format!("rank {}", ranks.start),
-        _ => format!("ranks {} to {}", ranks.start, ranks.end - 1),
     }
 }
 

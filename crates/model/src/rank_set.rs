@@ -241,18 +241,12 @@ impl fmt::Display for RankSet {
             _ => format!("{} to {}", range.start, range.end - 1),
         };
         let mut ranges = self.ranges();
-        let mut shown: Vec<String> = ranges.by_ref().take(SHOWN).map(part).collect();
+        let shown = ranges.by_ref().take(SHOWN).map(part).collect();
         let more: usize = ranges.map(|range| range.len()).sum();
-        match (self.len(), more) {
-            (0, _) => return f.write_str("no rank"),
-            (1, _) => return write!(f, "rank {}", shown[0]),
-            (_, 0) => {}
-            (_, more) => shown.push(format!("{more} more")),
-        }
-        let last = shown.pop().unwrap_or_default();
-        match shown.is_empty() {
-            true => write!(f, "ranks {last}"),
-            false => write!(f, "ranks {} and {last}", shown.join(", ")),
+        match self.len() {
+            0 => f.write_str("no rank"),
+            1 => write!(f, "rank {}", self.ranges().map(part).collect::<String>()),
+            _ => write!(f, "ranks {}", crate::words::list_and_more(shown, more as u64)),
         }
     }
 }

@@ -14,7 +14,7 @@ use model::plan::{
     Args, Instr, LabelKind, LoopCode, NO_SLOT, Operand, Options, Pc, Piece, Plan, SetId, Slot,
     Source, UnaryOp,
 };
-use model::{Op, Value};
+use model::{Op, Value, words};
 use std::fmt::Write;
 
 /// Columns before `-> target` and before `; line`.
@@ -41,8 +41,7 @@ pub fn listing(plan: &Plan) -> String {
 /// What the plan is bound to.
 fn head(plan: &Plan, out: &mut String) {
     // Writing to a string cannot fail.
-    let ranks = if plan.ranks == 1 { "rank" } else { "ranks" };
-    let _ = writeln!(out, "; {} {ranks}, seed {}", plan.ranks, plan.seed);
+    let _ = writeln!(out, "; {}, seed {}", words::count(plan.ranks, "rank"), plan.seed);
     for (name, value) in &plan.params {
         let _ = writeln!(out, "; param {name} = {}", quoted_value(value));
     }

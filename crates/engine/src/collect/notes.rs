@@ -4,6 +4,7 @@
 use crate::verify::Kind;
 use model::run::{CacheControl, LabelEvidence, MpiFileFacts, VerifiedData};
 use model::units::{format_bytes, significant};
+use model::words::times;
 use std::collections::BTreeMap;
 
 /// Figures that did not fit into the ranks' files.
@@ -103,10 +104,6 @@ pub(super) fn cache_control(labels: &[LabelEvidence]) -> impl Iterator<Item = St
         advice_kept_bytes: sum.advice_kept_bytes.saturating_add(one.advice_kept_bytes),
     });
     [refused(&all), dropped(&all), advised(&all), direct(labels)].into_iter().flatten()
-}
-
-fn times(count: u64) -> String {
-    if count == 1 { "once".into() } else { format!("{count} times") }
 }
 
 fn refused(all: &CacheControl) -> Option<String> {

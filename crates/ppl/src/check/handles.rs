@@ -9,7 +9,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::facts::Facts;
 use crate::lower::notes::{Call, Notes, Opens};
 use crate::source::Sources;
-use model::group::ranks_in_words;
+use model::RankSet;
 
 /// Variables that hold nothing but files opened by the same ranks: do all of these call?
 pub(crate) fn check(notes: &Notes, facts: &Facts, sources: &Sources) -> Vec<Diagnostic> {
@@ -26,8 +26,8 @@ fn not_all_call(call: &Call, opens: &Opens, name: &str) -> Diagnostic {
     let message = format!(
         "expected {} to be called by all that opened ${name} ({}), found {}",
         call.op,
-        ranks_in_words(&opens.ranks),
-        ranks_in_words(&call.ranks)
+        RankSet::from(opens.ranks.clone()),
+        RankSet::from(call.ranks.clone())
     );
     Diagnostic::new(Code::HandleGroup, call.span, message)
         .related(opens.span, "it is opened here")

@@ -153,9 +153,8 @@ impl Lower<'_> {
         if self.binding.ranks_assumed && !asked_for_none {
             return;
         }
-        let ranks = self.plan.ranks;
-        let plural = if ranks == 1 { "" } else { "s" };
-        let message = format!("group \"{}\" on {ranks} rank{plural}: {remark}", group.def.name);
+        let ranks = model::words::count(self.plan.ranks, "rank");
+        let message = format!("group \"{}\" on {ranks}: {remark}", group.def.name);
         self.reports.push(Diagnostic::new(Code::EmptyGroup, group.span, message));
     }
 }

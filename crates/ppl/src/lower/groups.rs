@@ -7,7 +7,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::facts::Kind;
 use crate::suggest::nearest;
 use crate::text;
-use model::group::ranks_in_words;
+use model::RankSet;
 use model::plan::{Group, GroupId, Instr, Span};
 use std::ops::Range;
 
@@ -141,7 +141,7 @@ impl Lower<'_> {
         let name = &group.name;
         let message = format!(
             "expected only members of \"{name}\" at its barrier, found others: it has {}",
-            ranks_in_words(&group.members)
+            RankSet::from(group.members.clone())
         );
         let help = format!("put it into group \"{name}\" {{ ... }}");
         self.reports.push(Diagnostic::new(Code::Misplaced, span, message).help(help));
