@@ -9,9 +9,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Some(at) = bytes.windows(4).position(|part| part == b"\n--\n") else { return };
     let Ok(text) = std::str::from_utf8(&bytes[..at]) else { return };
     let Ok(rules) = Rules::read(text, "rules") else { return };
-    let log = || input::decompressed(Box::new(Cursor::new(bytes[at + 4..].to_vec())));
-    let (Ok(log), Ok(again)) = (log(), log()) else { return };
-    drop(rules.check(vec![("log".into(), again)]));
+    let Ok(log) = input::decompressed(Box::new(Cursor::new(bytes[at + 4..].to_vec()))) else { return };
     if let Ok(imported) = rules.import(vec![("log".into(), log)], Which::Data) {
         imported.events.for_each(|traced| drop(traced.expect("no disk")));
     }

@@ -1,4 +1,4 @@
-//! Tables of Parquet: those of Recorder, and others by a mapping of their columns.
+//! Tables of Parquet: those of Recorder are imported, others are refused with their columns.
 
 use model::Op;
 use parquet::basic::Compression;
@@ -86,19 +86,6 @@ fn shown(imported: Imported) -> Vec<String> {
     imported.events.map(|event| line(event.expect("an event"))).collect()
 }
 
-const RULES: &str = r#"
-[columns]
-operation = "op"
-path = "file"
-offset = "pos"
-size = "bytes"
-start = "begin"
-elapsed = "duration"
-error = "why"
-[units]
-elapsed = "us"
-"#;
-
 const SCHEMA: &str = "message log {
     REQUIRED INT64 begin (TIMESTAMP(MICROS,true));
     REQUIRED INT32 duration;
@@ -123,58 +110,6 @@ fn columns() -> Vec<Column<'static>> {
         Column::Text(&["/d/a", "/d/b c", "/d/old", "/d/a"]),
         Column::Text(&["-", "-", "ENOENT", "-"]),
     ]
-}
-
-const AS_CSV: &str = "begin,duration,op,pos,bytes,unasked,file,why
-1795253061000000us,90,write,0,65536,x,/d/a,
-1795253061000100us,200,read,8192,4096,,/d/b c,
-1795253061000350us,7,unlink,0,0,y,/d/old,ENOENT
-1795253061000400us,5,dance,0,0,z,/d/a,
-";
-
-fn mapped(log: (&str, Vec<u8>)) -> Imported {
-    let rules = Rules::read(RULES, "rules.toml").expect("rules");
-    rules.import(inputs(vec![log]), Which::All).expect("events")
-}
-
-#[test]
-fn columns_of_parquet_are_those_of_csv_in_every_compression() {
-    let csv = mapped(("log.csv", AS_CSV.into()));
-    let gaps = csv.told.gaps.clone();
-    let expected = shown(csv);
-    assert_eq!(
-        expected,
-        [
-            "0 fwrite a @0 65536 0+90us",
-            "0 fread b c @8192 4096 100+200us",
-            "0 delete old @0 0 350+7us failed",
-        ]
-    );
-    for compression in [
-        Compression::UNCOMPRESSED,
-        Compression::SNAPPY,
-        Compression::GZIP(Default::default()),
-        Compression::LZ4_RAW,
-        Compression::ZSTD(Default::default()),
-    ] {
-        let parquet = mapped(("log.parquet", table(SCHEMA, &columns(), compression)));
-        let said = |gap: &model::run::TraceGap| (gap.code.clone(), gap.count);
-        assert_eq!(
-            parquet.told.gaps.iter().map(said).collect::<Vec<_>>(),
-            gaps.iter().map(said).collect::<Vec<_>>()
-        );
-        assert_eq!(shown(parquet), expected, "{compression:?}");
-    }
-}
-
-#[test]
-fn a_column_that_is_missing_is_named_beside_those_there_are() {
-    let rules = Rules::read(&RULES.replace("\"pos\"", "\"place\""), "rules.toml").expect("rules");
-    let log = table(SCHEMA, &columns(), Compression::SNAPPY);
-    let error = rules.import(inputs(vec![("log.parquet", log)]), Which::All).err().expect("one");
-    assert!(error.message.contains("no column \"place\", but begin, duration, op"), "{error}");
-    let csv = rules.import(inputs(vec![("log.csv", AS_CSV.into())]), Which::All).err();
-    assert!(csv.expect("one").message.contains("no column \"place\", but begin, duration, op"));
 }
 
 /// As recorder2parquet declares its columns: numbers are repeated, with one value in each row.
@@ -251,15 +186,25 @@ fn a_table_of_somebody_else_is_refused_with_its_columns() {
 }
 
 #[test]
+fn rules_refuse_tables() {
+    let rules = Rules::read("[[rule]]\nmatch = '(?<path>.*)'\n", "rules.toml").expect("rules");
+    let log = table(SCHEMA, &columns(), Compression::SNAPPY);
+    let error = rules.import(inputs(vec![("x.parquet", log)]), Which::All).err().expect("one");
+    assert!(error.message.contains("rules read text: make it CSV"), "{}", error.message);
+}
+
+#[test]
 fn damaged_tables_are_errors() {
-    let whole = table(SCHEMA, &columns(), Compression::SNAPPY);
-    let rules = Rules::read(RULES, "rules.toml").expect("rules");
-    let read = |bytes: Vec<u8>| match rules.import(inputs(vec![("x", bytes)]), Which::All) {
-        Ok(imported) => shown(imported).len() <= 3,
-        // Of a table that can be read no row may mean anything.
-        Err(error) => ["cannot read x", "x is empty", "no line of x"]
-            .iter()
-            .any(|said| error.message.starts_with(said)),
+    let whole = recorder(0, &["open", "close"], &[&["/d/f", "66", "420"], &["/d/f"]]);
+    let options = Options { format: Some(trace::Format::Recorder), which: Which::All };
+    let read = |bytes: Vec<u8>| {
+        match trace::import::from_inputs(inputs(vec![("x", bytes)]), &options) {
+            Ok(imported) => shown(imported).len() <= 2,
+            // No row of a table that can be read need mean anything.
+            Err(error) => ["cannot read x", "x is empty", "no line of x"]
+                .iter()
+                .any(|start| error.message.starts_with(start)),
+        }
     };
     for end in 4..whole.len() {
         assert!(read(whole[..end].to_vec()), "cut at {end}");

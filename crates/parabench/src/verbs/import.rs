@@ -24,7 +24,6 @@ Examples:
   strace -f -ttt -T -y -s 0 -o app.strace ./app
   parabench import app.strace -o app.run
   parabench report app.run --html app.html
-  parabench import --check server.toml server.log
   parabench import --rules server.toml server.log -o server.run")]
 pub struct Import {
     /// Logs; `-` for standard input
@@ -32,8 +31,7 @@ pub struct Import {
     logs: Vec<PathBuf>,
 
     /// Store the run in this folder
-    #[arg(short = 'o', long = "out", value_name = "DIR",
-          required_unless_present_any = ["check", "explain"])]
+    #[arg(short = 'o', long = "out", value_name = "DIR", required_unless_present = "explain")]
     out: Option<PathBuf>,
 
     /// Format of the logs, instead of the one they show
@@ -41,16 +39,11 @@ pub struct Import {
           value_parser = PossibleValuesParser::new(Format::ALL.iter().map(|format| format.name())))]
     format: Option<String>,
 
-    /// Read the logs by this file of rules: regular expressions for their lines (docs/traces.md)
+    /// Read the logs by this file of rules: regular expressions for their lines (docs/rules.md)
     #[arg(long, value_name = "FILE", conflicts_with = "format")]
     rules: Option<PathBuf>,
 
-    /// Count which of these rules takes how many lines, show the first that none takes, and import
-    /// nothing. Exit code 1 if some line makes no operation
-    #[arg(long, value_name = "RULES", conflicts_with_all = ["rules", "format", "explain", "out"])]
-    check: Option<PathBuf>,
-
-    /// Tell what takes line N of the log and what becomes of it, and import nothing
+    /// Explain what line N of the log becomes, and import nothing
     #[arg(long = "explain-line", id = "explain", value_name = "N", conflicts_with = "out",
           value_parser = clap::value_parser!(u64).range(1..))]
     explain: Option<u64>,
@@ -74,14 +67,8 @@ pub struct Import {
 }
 
 impl Import {
-    /// Imports, stores and prints; or tells how rules fit.
+    /// Imports, stores and prints; or explains a line.
     pub fn execute(self) -> Result<Exit> {
-        if let Some(rules) = &self.check {
-            let fit = read_rules(rules)?.check(trace::import::open(&self.logs).map_err(shown)?);
-            let fit = fit.map_err(shown)?;
-            console::print(&fit.text())?;
-            return Ok(if fit.is_whole() { Exit::Success } else { Exit::Failed });
-        }
         let rules = self.rules.as_deref().map(read_rules).transpose()?;
         let format = self.format.as_deref().and_then(Format::find);
         let options = Options { format, which: self.which() };

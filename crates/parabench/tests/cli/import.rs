@@ -178,27 +178,24 @@ fn what_is_no_log_is_refused_in_a_sentence() {
 
 /// A block of docs/traces.md by its fence.
 fn block(fence: &str) -> String {
-    let page = std::fs::read_to_string(root().join("docs/traces.md")).unwrap();
+    let page = std::fs::read_to_string(root().join("docs/rules.md")).unwrap();
     let (_, rest) = page.split_once(&format!("```{fence}\n")).expect("a block");
     rest.split_once("```").unwrap().0.to_owned()
 }
 
-/// The worked example of docs/traces.md: its commands print what stands below them.
+/// The first example of docs/rules.md: its commands print what stands below them.
 #[test]
 fn the_example_of_rules_does_what_its_page_shows() {
     let scene = Scene::new()
         .file("server.log", block("text server.log"))
         .file("server.toml", block("toml server.toml"));
-    let page = std::fs::read_to_string(root().join("docs/traces.md")).unwrap();
-    let (_, shown) = page.split_once("$ parabench import --check").unwrap();
-    let shown = format!("import --check{}", shown.split_once("```").unwrap().0);
-    let commands: Vec<&str> = shown.split("$ parabench ").collect();
-    assert_eq!(commands.len(), 3);
-    for command in &commands[..2] {
-        let (command, printed) = command.split_once('\n').unwrap();
-        scene.parabench(command).exits(0).out_is(printed);
-    }
-    let done = scene.parabench(&format!("{} --format json", commands[2].trim()));
+    let page = std::fs::read_to_string(root().join("docs/rules.md")).unwrap();
+    let (_, shown) = page.split_once("```console\n$ parabench ").unwrap();
+    let commands: Vec<&str> = shown.split_once("```").unwrap().0.split("$ parabench ").collect();
+    assert_eq!(commands.len(), 2);
+    let (command, printed) = commands[0].split_once('\n').unwrap();
+    scene.parabench(command).exits(0).out_is(printed);
+    let done = scene.parabench(&format!("{} --format json", commands[1].trim()));
     let run = schema::run_object(&done);
     assert_eq!(
         (&run["run"]["trace"]["format"], &run["run"]["ranks"]),
@@ -221,22 +218,58 @@ fn the_example_of_rules_does_what_its_page_shows() {
     assert_eq!(rows, expected);
 }
 
+/// The other examples: every line becomes what it says.
+#[test]
+fn every_example_of_rules_is_read_whole() {
+    for (name, log, rows) in [
+        ("table", "table.csv", vec![("write", 65536), ("read", 4096), ("delete", 0)]),
+        ("app", "app.log", vec![("write", 1 << 30), ("delete", 0)]),
+    ] {
+        let scene = Scene::new()
+            .file(log, block(&format!("text {log}")))
+            .file(&format!("{name}.toml"), block(&format!("toml {name}.toml")));
+        let line = format!("import --rules {name}.toml {log} -o r --format json");
+        let run = schema::run_object(&scene.parabench(&line));
+        let gaps = run["run"]["trace"]["gaps"].as_array().unwrap();
+        assert!(
+            gaps.iter().all(|gap| gap["code"] != "unparsed-lines" && gap["code"] != "unfit-lines")
+        );
+        let mut found: Vec<(String, u64)> = run["rows"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|row| {
+                let op = row["op"].as_str().unwrap();
+                (op.trim_start_matches('f').to_string(), row["bytes"].as_u64().unwrap())
+            })
+            .collect();
+        let mut rows: Vec<(String, u64)> =
+            rows.iter().map(|(op, n)| (op.to_string(), *n)).collect();
+        found.sort();
+        rows.sort();
+        assert_eq!(found, rows, "{name}");
+    }
+}
+
 #[test]
 fn rules_that_do_not_fit_are_told_with_lines_and_places() {
     let log = "op=read path=/d/a n=10\nwhat is this?\nop=read path=/d/a n=ten\n\x1b[1m\n";
     let rules = "[[rule]]\nmatch = '^op=(?<operation>\\w+) path=(?<path>\\S+) n=(?<size>\\S+)'\n";
     let scene = Scene::new().file("a.log", log).file("a.toml", rules).file("b.toml", "rule = 1\n");
-    scene
-        .parabench("import --check a.toml a.log")
-        .exits(1)
-        .out_has("           2  rule 1 (line 1)\n")
-        .out_has("           2  no rule\n")
-        .out_has("No rule takes:\n  a.log:2: what is this?\n  a.log:4: \\x1b[1m\n")
-        .out_has("  a.log:3: size \"ten\" is not a number of bytes: op=read path=/d/a n=ten\n");
+    let done = scene.parabench("import --rules a.toml a.log -o a.run --format json").exits(0);
+    let run = schema::run_object(&done);
+    let examples = |code: &str| {
+        let gaps = run["run"]["trace"]["gaps"].as_array().unwrap();
+        gaps.iter().find(|gap| gap["code"] == code).unwrap()["examples"].to_string()
+    };
+    let unparsed = examples("unparsed-lines");
+    assert!(unparsed.contains("a.log:2: what is this?") && unparsed.contains("a.log:4: "));
+    let unfit = examples("unfit-lines");
+    assert!(unfit.contains("a.log:3: size \\\"ten\\\" is not a number of bytes"), "{unfit}");
     scene
         .parabench("import --rules b.toml a.log -o r")
         .exits(2)
-        .err_has("b.toml:1:8: expected [[rule]], with two brackets, found 1");
+        .err_has("b.toml:1:8: invalid type: integer `1`, expected a sequence");
     scene
         .parabench("import --rules c.toml a.log -o r")
         .exits(2)

@@ -77,8 +77,8 @@ pub fn open(file: &File, name: &str) -> io::Result<(Table, bool)> {
     let mut first = Table::open(file, name, COLUMNS)?;
     if let Some(missing) = (0..NEEDED).find(|column| !first.has(*column)) {
         return Err(io::Error::other(format!(
-            "this table of Parquet has no column {}, so it is none of Recorder's: name its columns in a file \
-             of rules, --rules FILE. It has {}",
+            "this Parquet table has no column {}, so Recorder did not write it: make it CSV and read it \
+             with --rules FILE. It has {}",
             COLUMNS[missing],
             crate::table::columns(file)?.join(", ")
         )));

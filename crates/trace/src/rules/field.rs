@@ -1,8 +1,8 @@
-//! What a line or row may tell, and the fields of the one that is read.
+//! The fields that a line can hold, and the fields of the current line.
 
 macro_rules! fields {
     ($( $name:ident $word:literal $says:literal; )*) => {
-        /// Something that a line tells.
+        /// Something that a line holds.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Field { $(
             #[doc = $says]
@@ -27,7 +27,6 @@ fields! {
     Path "path" "the file; of rename, link and symlink what there is already";
     Path2 "path2" "the new name of rename, link and symlink";
     Handle "handle" "descriptor: a number, or any text that stands for what is open";
-    Handle2 "handle2" "second descriptor of dup and copy";
     Offset "offset" "position in the file; without it the one that the descriptor has";
     Size "size" "bytes asked for";
     Done "done" "bytes moved";
@@ -68,21 +67,16 @@ impl Fields {
         self.spans = [(0, 0); FIELDS.len()];
     }
 
-    /// What the line tells; `None`: nothing, or an empty text.
+    /// The text of a field; `None` if it is absent or empty.
     pub fn get(&self, field: Field) -> Option<&[u8]> {
         let (start, end) = self.spans[field as usize];
         (start < end).then(|| &self.text[start..end])
     }
 
-    /// Sets a field.
+    /// Sets a field; an empty text leaves it unset.
     pub fn set(&mut self, field: Field, text: &[u8]) {
-        self.set_parts(field, std::iter::once(text));
-    }
-
-    /// Sets a field to several texts one after the other.
-    pub fn set_parts<'t>(&mut self, field: Field, parts: impl Iterator<Item = &'t [u8]>) {
         let start = self.text.len();
-        parts.for_each(|part| self.text.extend_from_slice(part));
+        self.text.extend_from_slice(text);
         self.spans[field as usize] = (start, self.text.len());
     }
 

@@ -1,43 +1,186 @@
-//! Text of a rules file -> [`Rules`], or what is wrong with it and where.
+//! The text of a rules file -> [`Rules`], or what is wrong with it and where.
 //!
 //! ```text
-//! [units]           # of times and sizes
-//! [words.operation] # what words of the log mean
-//! [[rule]]          # match = '...', fields as named groups or as keys
+//! time = "%H:%M:%S%.f"
+//! [[rule]]
+//! match = '^(?<start>\S+) (?<operation>READ|WRITE) (?<path>\S+)'
 //! ```
 
-use super::field::{FIELDS, Field};
-use super::units::Times;
-use super::verb::Verb;
-use super::{Part, Rule, Rules, Shared};
-use crate::import::Error;
-use hashbrown::HashMap;
+use super::field::{Field, Fields};
+use super::meaning::{find_operation, operation_names};
+use super::scan::Ruled;
+use super::units::{SECOND_NS, Times};
+use crate::format::Format;
+use crate::import::{self, Error, Imported, Scanner};
+use crate::input::Input;
+use crate::resolve::Which;
 use model::escape;
-use model::units::{duration_factor, size_factor};
-use regex::bytes::{Regex, RegexBuilder};
+use regex::bytes::{CaptureLocations, Regex, RegexBuilder};
+use serde::Deserialize;
+use std::fmt::{Display, Write};
+use std::io;
 use std::ops::Range;
+use std::path::PathBuf;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
 
-const SECOND_NS: u64 = 1_000_000_000;
-/// What compiled expressions of one rule may take, bytes.
+/// Memory limit for the compiled expression of one rule, bytes.
 const REGEX_MAX: usize = 1 << 22;
 
-type Result<T> = std::result::Result<T, Error>;
-type Entry<'t> = (&'t str, Range<usize>, &'t Spanned<DeValue<'t>>);
+/// How the lines of a log are read.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    /// Unit or pattern of `start` and `end`.
+    pub(super) times: Times,
+    /// Unit of `elapsed` without a suffix, nanoseconds.
+    pub(super) elapsed_unit_ns: u64,
+    /// Some rule has ranks: a line without one is an error.
+    pub(super) has_ranks: bool,
+    pub(super) rules: Vec<Rule>,
+}
 
-/// The text that is read, to name places in it.
+/// How lines of one form are read.
+#[derive(Clone, Debug)]
+pub(super) struct Rule {
+    /// Its line in the rules file, from 1.
+    line: usize,
+    pub(super) regex: Regex,
+    /// Groups of the expression and their fields.
+    groups: Vec<(usize, Field)>,
+    /// Operation of lines that do not name one.
+    operation: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileText {
+    time: Option<Spanned<String>>,
+    #[serde(default)]
+    rule: Vec<Spanned<RuleText>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RuleText {
+    #[serde(rename = "match")]
+    expression: Spanned<String>,
+    operation: Option<Spanned<String>>,
+}
+
+impl Rules {
+    /// Reads rules; `name` is the name of their file, for messages.
+    ///
+    /// # Errors
+    /// The first mistake, with its place.
+    pub fn read(text: &str, name: &str) -> Result<Rules, Error> {
+        let source = Source { text, name };
+        let file: FileText = toml::from_str(text).map_err(|error| {
+            let help = "docs/rules.md shows rules files";
+            source.error(error.span().unwrap_or(0..0), error.message(), help)
+        })?;
+        let times =
+            file.time.as_ref().map_or(Ok(Times::Numbers(SECOND_NS)), |t| source.times(t))?;
+        if file.rule.is_empty() {
+            let help = "[[rule]] begins one, match = '...' says which lines it reads";
+            return Err(source.error(0..0, "expected rules, found none", help));
+        }
+        let elapsed_unit_ns = match times {
+            Times::Numbers(unit_ns) => unit_ns,
+            Times::Pattern(_) => SECOND_NS,
+        };
+        let rules: Vec<Rule> =
+            file.rule.iter().map(|r| source.rule(r)).collect::<Result<_, _>>()?;
+        let has_ranks = rules.iter().any(|rule| rule.reads(Field::Rank));
+        Ok(Rules { times, elapsed_unit_ns, has_ranks, rules })
+    }
+
+    /// Imports logs that are open.
+    ///
+    /// # Errors
+    /// As for [`import::import`].
+    pub fn import(&self, inputs: Vec<(PathBuf, Input)>, which: Which) -> Result<Imported, Error> {
+        let logs = import::logs_with(inputs, |input, name| -> io::Result<Box<dyn Scanner + '_>> {
+            if crate::table::is_one(&input.beginning) {
+                return Err(io::Error::other(
+                    "it is a Parquet table; rules read text: make it CSV",
+                ));
+            }
+            Ok(Box::new(Ruled::new(self, input, name)))
+        })?;
+        import::from_logs(logs, Format::Rules, which)
+    }
+
+    /// The rule that takes a line, and the fields it finds, as text for `--explain-line`.
+    pub fn describe(&self, line: &[u8]) -> String {
+        let mut fields = Fields::default();
+        let Some(number) = self.take(line, &mut self.locations(), &mut fields) else {
+            return "no rule takes it\n".into();
+        };
+        let rule = &self.rules[number];
+        let skips = if rule.skips() { ", which skips it" } else { "" };
+        let mut text = format!("taken by rule {} (line {}){skips}\n", number + 1, rule.line);
+        for (field, value) in fields.all() {
+            let value = String::from_utf8_lossy(value);
+            let _ = writeln!(text, "  {:<10} {}", field.name(), escape::line(&value));
+        }
+        text
+    }
+
+    /// Memory for the groups of each rule, so that none is allocated per line.
+    pub(super) fn locations(&self) -> Vec<CaptureLocations> {
+        self.rules.iter().map(|rule| rule.regex.capture_locations()).collect()
+    }
+
+    /// Fills `fields` by the first rule that matches, and returns the number of that rule.
+    pub(super) fn take(
+        &self,
+        line: &[u8],
+        locations: &mut [CaptureLocations],
+        fields: &mut Fields,
+    ) -> Option<usize> {
+        fields.clear();
+        for (number, (rule, locations)) in self.rules.iter().zip(locations).enumerate() {
+            if rule.regex.captures_read(locations, line).is_some() {
+                rule.fill(line, locations, fields);
+                return Some(number);
+            }
+        }
+        None
+    }
+}
+
+impl Rule {
+    /// Lines of a rule without an operation are left out.
+    pub(super) fn skips(&self) -> bool {
+        self.operation.is_none() && !self.reads(Field::Operation)
+    }
+
+    fn reads(&self, field: Field) -> bool {
+        self.groups.iter().any(|(_, group)| *group == field)
+    }
+
+    fn fill(&self, line: &[u8], locations: &CaptureLocations, fields: &mut Fields) {
+        if let Some(operation) = &self.operation {
+            fields.set(Field::Operation, operation.as_bytes());
+        }
+        for (number, field) in &self.groups {
+            if let Some((start, end)) = locations.get(*number) {
+                fields.set(*field, &line[start..end]);
+            }
+        }
+    }
+}
+
+/// The text of a rules file, to name places in it.
 struct Source<'t> {
     text: &'t str,
     name: &'t str,
 }
 
 impl Source<'_> {
-    fn error(&self, span: &Range<usize>, message: impl std::fmt::Display, help: &str) -> Error {
+    fn error(&self, span: Range<usize>, message: impl Display, help: &str) -> Error {
         let before = &self.text[..span.start.min(self.text.len())];
-        let line = before.matches('\n').count() + 1;
         let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
-        let message = format!("{}:{line}:{column}: {message}", self.name);
+        let message = format!("{}:{}:{column}: {message}", self.name, self.line(&span));
         Error { message: escape::line(&message), help: help.into() }
     }
 
@@ -45,367 +188,46 @@ impl Source<'_> {
         self.text[..span.start.min(self.text.len())].matches('\n').count() + 1
     }
 
-    /// Expected one thing, found another.
-    fn expected<T>(&self, value: &Spanned<DeValue<'_>>, what: &str) -> Result<T> {
-        let found = shown(value.get_ref());
-        Err(self.error(&value.span(), format!("expected {what}, found {found}"), ""))
+    fn times(&self, time: &Spanned<String>) -> Result<Times, Error> {
+        let text = time.get_ref();
+        let unknown = |expected| format!("expected {expected}, found {text:?}");
+        Times::named(text).map_err(|expected| self.error(time.span(), unknown(expected), ""))
     }
-}
 
-fn shown(value: &DeValue<'_>) -> String {
-    match value {
-        DeValue::String(text) => format!("{:?}", model::words::shortened(text, 60)),
-        DeValue::Integer(number) => number.to_string(),
-        other => format!("a {}", other.type_str()),
-    }
-}
-
-/// Entries of a table in the order of the file.
-fn entries<'t>(table: &'t DeTable<'t>) -> Vec<Entry<'t>> {
-    let entry = |(key, value): (&'t Spanned<_>, _)| -> Entry<'t> {
-        let text: &std::borrow::Cow<'t, str> = key.get_ref();
-        (text.as_ref(), key.span(), value)
-    };
-    let mut all: Vec<Entry<'t>> = table.iter().map(entry).collect();
-    all.sort_by_key(|(_, span, _)| span.start);
-    all
-}
-
-/// Reads rules; `name` is that of their file.
-pub fn read(text: &str, name: &str) -> Result<Rules> {
-    let source = Source { text, name };
-    let table = DeTable::parse(text).map_err(|error| {
-        let span = error.span().unwrap_or(0..0);
-        source.error(&span, error.message(), "rules files are TOML: docs/traces.md has an example")
-    })?;
-    let mut rules = empty();
-    let mut found = None;
-    for (key, span, value) in entries(table.get_ref()) {
-        match key {
-            "units" => source.units(value, &mut rules)?,
-            "words" => source.words(value, &mut rules)?,
-            "set" => source.set(value, &mut rules)?,
-            "descriptors" => rules.shared = source.shared(value)?,
-            "rule" => found = Some(value),
-            "columns" => source.columns(value, &mut rules)?,
-            _ => {
-                let message = format!(
-                    "expected rule, columns, units, words, set or descriptors, found {key}"
-                );
-                return Err(source.error(&span, message, "docs/traces.md says what they hold"));
-            }
+    fn rule(&self, rule: &Spanned<RuleText>) -> Result<Rule, Error> {
+        let RuleText { expression, operation } = rule.get_ref();
+        if let Some(word) = operation
+            && find_operation(word.get_ref().as_bytes()).is_none()
+        {
+            let message = format!("expected an operation, found {:?}", word.get_ref());
+            return Err(self.error(word.span(), message, &operation_names()));
         }
-    }
-    if rules.columns.is_some() && found.is_none() {
-        return Ok(rules);
-    }
-    if let (Some(list), Some(_)) = (found, &rules.columns) {
-        let help = "[[rule]] is for lines of text, [columns] for tables: a file for each";
-        return Err(source.error(&list.span(), "expected rules or columns, found both", help));
-    }
-    let Some(list) = found else {
-        let message = "expected rules, found none";
-        return Err(source.error(
-            &(0..0),
-            message,
-            "[[rule]] begins one, match = '...' says for which lines",
-        ));
-    };
-    source.rules(list, &mut rules)?;
-    Ok(rules)
-}
-
-fn empty() -> Rules {
-    Rules {
-        start: Times::Numbers(SECOND_NS),
-        end: Times::Numbers(SECOND_NS),
-        elapsed: SECOND_NS,
-        offset: 1,
-        size: 1,
-        done: 1,
-        shared: Shared::default(),
-        has_ranks: false,
-        words: vec![HashMap::default(); FIELDS.len()],
-        set: Vec::new(),
-        lines: Vec::new(),
-        columns: None,
-    }
-}
-
-impl<'t> Source<'t> {
-    fn table(&self, value: &'t Spanned<DeValue<'t>>, what: &str) -> Result<Vec<Entry<'t>>> {
-        match value.get_ref() {
-            DeValue::Table(table) => Ok(entries(table)),
-            _ => self.expected(value, what),
-        }
+        let regex = self.regex(expression)?;
+        let names = regex.capture_names().enumerate();
+        let named = names.filter_map(|(number, name)| Some((number, name?)));
+        let groups: Result<_, _> =
+            named.map(|(number, name)| Ok((number, self.field(name, expression)?))).collect();
+        let operation = operation.as_ref().map(|word| word.get_ref().clone());
+        Ok(Rule { line: self.line(&rule.span()), groups: groups?, regex, operation })
     }
 
-    fn text(&self, value: &'t Spanned<DeValue<'t>>, what: &str) -> Result<&'t str> {
-        value.get_ref().as_str().map_or_else(|| self.expected(value, what), Ok)
-    }
-
-    fn field(&self, key: &str, span: &Range<usize>) -> Result<Field> {
+    fn field(&self, group: &str, expression: &Spanned<String>) -> Result<Field, Error> {
         let unknown = || {
-            let message = format!("expected the name of a field, found {key}");
-            self.error(span, message, &format!("fields: {}", Field::names()))
+            let help = format!("fields: {}; (?:...) groups without a field", Field::names());
+            self.error(expression.span(), format!("group {group} is no field"), &help)
         };
-        Field::find(key).ok_or_else(unknown)
+        Field::find(group).ok_or_else(unknown)
     }
 
-    fn units(&self, value: &'t Spanned<DeValue<'t>>, rules: &mut Rules) -> Result<()> {
-        for (key, span, value) in self.table(value, "a table of units")? {
-            match self.field(key, &span)? {
-                Field::Start => rules.start = self.times(value)?,
-                Field::End => rules.end = self.times(value)?,
-                Field::Elapsed => {
-                    let text = self.text(value, "a unit of time")?;
-                    let factor = duration_factor(text);
-                    let Some(factor) = factor else {
-                        return self.expected(value, "s, ms, us, ns, min or h");
-                    };
-                    rules.elapsed = factor as u64;
-                }
-                Field::Offset => rules.offset = self.bytes(value)?,
-                Field::Size => rules.size = self.bytes(value)?,
-                Field::Done => rules.done = self.bytes(value)?,
-                _ => {
-                    let message = format!("{key} has no unit");
-                    let help = "units: start, end, elapsed, offset, size, done";
-                    return Err(self.error(&span, message, help));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn times(&self, value: &'t Spanned<DeValue<'t>>) -> Result<Times> {
-        let text = self.text(value, "a unit of time or a pattern")?;
-        Times::named(text).or_else(|expected| self.expected(value, &expected))
-    }
-
-    /// `"KiB"`, or a number of bytes such as 512.
-    fn bytes(&self, value: &'t Spanned<DeValue<'t>>) -> Result<u64> {
-        let factor = match value.get_ref() {
-            DeValue::String(text) if *text == "B" => Some(1),
-            DeValue::String(text) => size_factor(text).map(|factor| factor as u64),
-            DeValue::Integer(number) => {
-                number.as_str().parse().ok().filter(|n| number.radix() == 10 && *n > 0)
-            }
-            _ => None,
-        };
-        factor.map_or_else(
-            || self.expected(value, "B, KiB, MiB, kB, MB, ... or a number of bytes"),
-            Ok,
-        )
-    }
-
-    fn words(&self, value: &'t Spanned<DeValue<'t>>, rules: &mut Rules) -> Result<()> {
-        for (key, span, value) in self.table(value, "tables such as [words.operation]")? {
-            let field = self.field(key, &span)?;
-            for (word, _, value) in self.table(value, "a table of words")? {
-                let meaning = self.text(value, "what the word means, as a text")?;
-                if field == Field::Operation {
-                    self.verb(value, meaning)?;
-                }
-                rules.words[field as usize].insert(word.into(), meaning.into());
-            }
-        }
-        Ok(())
-    }
-
-    fn columns(&self, value: &'t Spanned<DeValue<'t>>, rules: &mut Rules) -> Result<()> {
-        let mut columns = Vec::new();
-        for (key, span, value) in self.table(value, "a table of fields and their columns")? {
-            let field = self.field(key, &span)?;
-            rules.has_ranks |= field == Field::Rank;
-            columns.push((field, self.text(value, "the name of a column")?.into()));
-        }
-        rules.columns = Some(columns);
-        Ok(())
-    }
-
-    fn set(&self, value: &'t Spanned<DeValue<'t>>, rules: &mut Rules) -> Result<()> {
-        for (key, span, value) in self.table(value, "a table of fields")? {
-            let field = self.field(key, &span)?;
-            let text = self.text(value, "a text")?;
-            rules.has_ranks |= field == Field::Rank;
-            rules.set.push((field, text.into()));
-        }
-        Ok(())
-    }
-
-    fn shared(&self, value: &'t Spanned<DeValue<'t>>) -> Result<Shared> {
-        match value.get_ref().as_str() {
-            Some("process") => Ok(Shared::Process),
-            Some("thread") => Ok(Shared::Thread),
-            Some("job") => Ok(Shared::Job),
-            _ => self.expected(value, "\"process\", \"thread\" or \"job\""),
-        }
-    }
-
-    fn verb(&self, value: &Spanned<DeValue<'_>>, word: &str) -> Result<Verb> {
-        let unknown = || {
-            let message = format!("expected the name of an operation, found {word:?}");
-            self.error(&value.span(), message, &Verb::help())
-        };
-        Verb::find(word.as_bytes()).ok_or_else(unknown)
-    }
-
-    fn rules(&self, value: &'t Spanned<DeValue<'t>>, rules: &mut Rules) -> Result<()> {
-        let DeValue::Array(list) = value.get_ref() else {
-            return self.expected(value, "[[rule]], with two brackets");
-        };
-        for (number, value) in list.iter().enumerate() {
-            let rule = self.rule(number + 1, value, rules)?;
-            rules.has_ranks |= rule.sets(Field::Rank);
-            rules.lines.push(rule);
-        }
-        Ok(())
-    }
-
-    fn rule(&self, number: usize, value: &'t Spanned<DeValue<'t>>, rules: &Rules) -> Result<Rule> {
-        let all = self.table(value, "a table [[rule]]")?;
-        let Some((_, _, expression)) = all.iter().find(|(key, ..)| *key == "match") else {
-            let help = "match = '...' says for which lines it is";
-            return Err(self.error(&value.span(), "expected match in the rule, found none", help));
-        };
-        let mut rule = Rule {
-            name: format!("rule {number}"),
-            place: self.line(&value.span()),
-            regex: self.regex(expression)?,
-            groups: Vec::new(),
-            made: Vec::new(),
-            skips: false,
-        };
-        for (key, span, value) in &all {
-            match *key {
-                "match" => {}
-                "name" => rule.name = self.text(value, "a name")?.into(),
-                "skip" => match value.get_ref() {
-                    DeValue::Boolean(skips) => rule.skips = *skips,
-                    _ => return self.expected(value, "true or false"),
-                },
-                _ => {
-                    let made = self.made(self.field(key, span)?, value, &rule.regex, rules)?;
-                    rule.made.push(made);
-                }
-            }
-        }
-        self.groups(&mut rule, expression)?;
-        let named = rules.set.iter().any(|(field, _)| *field == Field::Operation);
-        if !rule.skips && !named && !rule.sets(Field::Operation) {
-            let help = "operation = \"fread\" says it, or a group (?<operation>...); skip = true leaves the lines out";
-            return Err(self.error(&value.span(), format!("{} has no operation", rule.name), help));
-        }
-        Ok(rule)
-    }
-
-    fn regex(&self, value: &'t Spanned<DeValue<'t>>) -> Result<Regex> {
-        let text = self.text(value, "a regular expression in ' '")?;
-        // Lines are bytes: what is no UTF-8 matches, too.
-        let built = RegexBuilder::new(text).unicode(false).size_limit(REGEX_MAX).build();
-        built.map_err(|error| {
+    fn regex(&self, expression: &Spanned<String>) -> Result<Regex, Error> {
+        // Lines are bytes: invalid UTF-8 matches, too.
+        let mut builder = RegexBuilder::new(expression.get_ref());
+        builder.unicode(false).size_limit(REGEX_MAX).build().map_err(|error| {
             let text = error.to_string();
             let last = text.lines().last().unwrap_or_default();
             let why = last.strip_prefix("error: ").unwrap_or(last);
-            let message = format!("expected a regular expression, found one that is none: {why}");
-            self.error(&value.span(), message, "docs.rs/regex has its syntax")
+            let message = format!("this is no regular expression: {why}");
+            self.error(expression.span(), message, "docs.rs/regex has the syntax")
         })
     }
-
-    /// A field that is a text with `$group` in it.
-    fn made(
-        &self,
-        field: Field,
-        value: &'t Spanned<DeValue<'t>>,
-        regex: &Regex,
-        rules: &Rules,
-    ) -> Result<(Field, Vec<Part>)> {
-        let text = self.text(value, "a text")?;
-        let group = |name: &str| regex.capture_names().position(|known| known == Some(name));
-        let parts = parts(text, group).map_err(|name| {
-            let message = format!("expected the name of a group behind $, found {name:?}");
-            let names: Vec<&str> = regex.capture_names().flatten().collect();
-            self.error(
-                &value.span(),
-                message,
-                &format!("groups of the rule: {}; $$ is a dollar sign", names.join(", ")),
-            )
-        })?;
-        if let (Field::Operation, [Part::Text(word)]) = (field, &parts[..])
-            && !rules.words[field as usize].contains_key(word)
-        {
-            self.verb(value, text)?;
-        }
-        Ok((field, parts))
-    }
-
-    /// Named groups are fields, or parts of fields that the rule makes.
-    fn groups(&self, rule: &mut Rule, expression: &Spanned<DeValue<'_>>) -> Result<()> {
-        for (number, name) in rule.regex.capture_names().enumerate() {
-            let Some(name) = name else { continue };
-            let is_used = rule.made.iter().any(|(_, parts)| parts.contains(&Part::Group(number)));
-            let field = field_of(name);
-            match field {
-                Some(field) if !rule.made.iter().any(|(made, _)| *made == field) => {
-                    rule.groups.push((number, field));
-                }
-                _ if is_used || rule.skips || field.is_some() => {}
-                _ => {
-                    let message =
-                        format!("group {name} is no field, and no text of the rule has ${name}");
-                    let help = format!("fields: {}", Field::names());
-                    return Err(self.error(&expression.span(), message, &help));
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Rule {
-    fn sets(&self, field: Field) -> bool {
-        self.groups.iter().any(|(_, group)| *group == field)
-            || self.made.iter().any(|(made, _)| *made == field)
-    }
-}
-
-/// The field of a group: `start`, or `start_2` in another branch of the expression.
-fn field_of(group: &str) -> Option<Field> {
-    let of_branch = || {
-        let (stem, number) = group.rsplit_once('_')?;
-        number.bytes().all(|byte| byte.is_ascii_digit()).then(|| Field::find(stem))?
-    };
-    Field::find(group).or_else(of_branch)
-}
-
-/// `/data/$vol/${block}.blk` as parts; `Err`: a name of no group.
-fn parts(
-    text: &str,
-    group: impl Fn(&str) -> Option<usize>,
-) -> std::result::Result<Vec<Part>, &str> {
-    let mut parts = Vec::new();
-    let mut rest = text;
-    let push = |parts: &mut Vec<Part>, text: &str| match parts.last_mut() {
-        Some(Part::Text(last)) => last.extend_from_slice(text.as_bytes()),
-        _ if text.is_empty() => {}
-        _ => parts.push(Part::Text(text.into())),
-    };
-    while let Some((before, after)) = rest.split_once('$') {
-        push(&mut parts, before);
-        if let Some(after) = after.strip_prefix('$') {
-            push(&mut parts, "$");
-            rest = after;
-            continue;
-        }
-        let braced = after.strip_prefix('{').and_then(|inside| inside.split_once('}'));
-        let (name, after) = braced.unwrap_or_else(|| {
-            let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-            after.split_at(after.find(|c| !is_name(c)).unwrap_or(after.len()))
-        });
-        parts.push(Part::Group(group(name).ok_or(name)?));
-        rest = after;
-    }
-    push(&mut parts, rest);
-    Ok(parts)
 }

@@ -1,35 +1,72 @@
 //! Fields of a line -> the record of a call.
 
-use super::Rules;
 use super::field::{Field, Fields};
-use super::units::{Clock, bytes};
-use super::verb::Verb;
+use super::file::Rules;
+use super::units::{Clock, bytes, duration_ns};
 use super::who::{Handles, Thread, Threads};
 use crate::record::{At, CWD, Call, FLAGS_UNKNOWN, Fd, Introduction, Name, Outcome, Record};
 use crate::strace;
 use model::event::MODE_UNKNOWN;
-use model::op::{Class, ParamKind};
+use model::op::{Class, OPS, ParamKind};
 use model::{Op, errno, open_flags};
 use std::borrow::Cow;
 
-/// EIO: a failure of which nothing else is told.
+/// EIO: a failure whose reason the log does not name.
 const UNKNOWN_FAILURE: u16 = 5;
-const DESCRIPTORS_MAX: i64 = i32::MAX as i64;
+
+/// Words of POSIX with another name in Parabench, whose `read` and `write` also open and close.
+const POSIX: &[(&str, Op)] = &[
+    ("open", Op::Fopen),
+    ("creat", Op::Fcreat),
+    ("close", Op::Fclose),
+    ("read", Op::Fread),
+    ("pread", Op::Fread),
+    ("readv", Op::Fread),
+    ("preadv", Op::Fread),
+    ("write", Op::Fwrite),
+    ("pwrite", Op::Fwrite),
+    ("writev", Op::Fwrite),
+    ("pwritev", Op::Fwrite),
+    ("lseek", Op::Fseek),
+    ("seek", Op::Fseek),
+    ("access", Op::Lookup),
+    ("getdents", Op::Readdir),
+];
+
+/// Finds an operation by its name in POSIX or Parabench, in upper or lower case.
+pub fn find_operation(word: &[u8]) -> Option<Op> {
+    let word = std::str::from_utf8(word).ok()?;
+    let posix = POSIX.iter().find(|(name, _)| name.eq_ignore_ascii_case(word));
+    let ours = || Op::find(word).filter(|op| op.row().class != Class::Control);
+    posix.map(|(_, op)| *op).or_else(ours)
+}
+
+/// All names of operations, for messages.
+pub fn operation_names() -> String {
+    let posix: Vec<&str> = POSIX.iter().map(|(name, _)| *name).collect();
+    let is_ours = |name: &&str| find_operation(name.as_bytes()).is_some() && !posix.contains(name);
+    let ours: Vec<&str> = OPS.iter().map(|row| row.name).filter(is_ours).collect();
+    format!("operations: {}; {}", posix.join(" "), ours.join(" "))
+}
+
+/// The name under which the resolver counts it.
+fn counted_name(op: Op) -> &'static [u8] {
+    if op == Op::Fcreat { b"creat" } else { op.name().as_bytes() }
+}
 
 /// Why a line that a rule takes makes no operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Complaint(pub Cow<'static, str>);
 
 impl Complaint {
-    /// The text of a field is not what it should be.
-    pub fn of(field: Field, text: &[u8], expected: &str) -> Complaint {
+    /// The text of a field is not of the expected form.
+    pub fn unexpected(field: Field, text: &[u8], expected: &str) -> Complaint {
         let text = String::from_utf8_lossy(&text[..text.len().min(60)]);
         Complaint(format!("{} \"{text}\" is not {expected}", field.name()).into())
     }
 
-    fn missing(verb: Verb, what: &str) -> Complaint {
-        let name = String::from_utf8_lossy(verb.name());
-        Complaint(format!("{name} without {what}").into())
+    fn missing(op: Op, what: &str) -> Complaint {
+        Complaint(format!("{} without {what}", op.name()).into())
     }
 }
 
@@ -64,9 +101,9 @@ impl Meaning {
         let (start_ns, elapsed_ns, has_time) = self.span(rules, fields)?;
         self.last_ns = start_ns;
         if rules.has_ranks && fields.get(Field::Rank).is_none() {
-            return Err(Complaint("no rank, which other rules tell".into()));
+            return Err(Complaint("no rank, unlike lines of other rules".into()));
         }
-        let (thread, is_new) = self.threads.of(fields, rules.shared)?;
+        let (thread, is_new) = self.threads.find_or_begin(fields)?;
         Ok(Head { thread, is_new, start_ns, elapsed_ns, has_time })
     }
 
@@ -76,21 +113,19 @@ impl Meaning {
         rules: &Rules,
         fields: &Fields,
     ) -> Result<(u64, Option<u64>, bool), Complaint> {
-        let time = |field: Field, clock: &mut Clock, times: &super::units::Times| {
+        let time = |field: Field, clock: &mut Clock| {
             let Some(text) = fields.get(field) else { return Ok(None) };
-            let moment = times.read(text.trim_ascii());
-            let wrong = || Complaint::of(field, text, &times.expected());
-            moment.map(|moment| Some(clock.ns(moment))).ok_or_else(wrong)
+            let wrong = || Complaint::unexpected(field, text, &rules.times.expected());
+            let moment = rules.times.read(text.trim_ascii()).ok_or_else(wrong)?;
+            Ok(Some(clock.ns(moment)))
         };
-        let start = time(Field::Start, &mut self.starts, &rules.start)?;
-        let end = time(Field::End, &mut self.ends, &rules.end)?;
-        let elapsed = match fields.get(Field::Elapsed) {
-            None => None,
-            Some(text) => {
-                let read = super::units::duration_ns(text, rules.elapsed);
-                Some(read.ok_or_else(|| Complaint::of(Field::Elapsed, text, "a duration"))?)
-            }
-        };
+        let start = time(Field::Start, &mut self.starts)?;
+        let end = time(Field::End, &mut self.ends)?;
+        let elapsed = fields.get(Field::Elapsed).map(|text| {
+            let wrong = || Complaint::unexpected(Field::Elapsed, text, "a duration");
+            duration_ns(text, rules.elapsed_unit_ns).ok_or_else(wrong)
+        });
+        let elapsed = elapsed.transpose()?;
         Ok(match (start, end, elapsed) {
             (Some(start), _, Some(elapsed)) => (start, Some(elapsed), true),
             (Some(start), Some(end), None) => (start, Some(end.saturating_sub(start)), true),
@@ -113,12 +148,12 @@ impl Meaning {
         let ranks = rules.has_ranks.then_some(0);
         let (host, command) = (get(Field::Host), get(Field::Program));
         let (process, shares) = (Some(head.thread.process), Some(head.thread.shares));
-        let told = Introduction { host, command, ranks, process, shares };
+        let introduction = Introduction { host, command, ranks, process, shares };
         bare(
             line,
             head,
             b"",
-            Call::Introduce(told),
+            Call::Introduce(introduction),
             Outcome { value: Some(0), ..Outcome::default() },
         )
     }
@@ -126,30 +161,27 @@ impl Meaning {
     /// The record of the call.
     pub fn record<'a>(
         &mut self,
-        rules: &Rules,
         f: &'a Fields,
         line: u64,
         head: &Head,
     ) -> Result<Record<'a>, Complaint> {
         let word = f.get(Field::Operation).ok_or(Complaint("no operation".into()))?;
-        let verb = Verb::find(word);
-        let verb = verb.ok_or_else(|| Complaint::of(Field::Operation, word, "an operation"))?;
-        let values = Values::of(rules, f)?;
-        let handle = f.get(Field::Handle).map(|text| self.fd(head.thread, text));
-        let second = f.get(Field::Handle2).map(|text| self.fd(head.thread, text));
-        let call = match (verb, handle) {
-            (Verb::Op(Op::Fopen | Op::Fcreat | Op::Tmpfile), _) => {
-                return self.open(verb, f, line, head, &values);
+        let op = find_operation(word)
+            .ok_or_else(|| Complaint::unexpected(Field::Operation, word, "an operation"))?;
+        let values = Values::read(f)?;
+        if matches!(op, Op::Fopen | Op::Fcreat | Op::Tmpfile) {
+            return self.open(op, f, line, head, &values);
+        }
+        let call = match f.get(Field::Handle) {
+            Some(text) if !prefers_name(op, f) => {
+                on_handle(op, self.fd(head.thread, text), &values)
             }
-            (Verb::Op(op), Some(fd)) if !prefers_name(op, f) => on_handle(op, fd, second, &values),
-            (Verb::Op(op), _) => by_name(op, f, &values)?,
-            (verb, fd) => apart(verb, fd, second, f, &values)?,
+            _ => by_name(op, f, &values)?,
         };
-        if let (Verb::Op(Op::Fclose), Some(text)) = (verb, f.get(Field::Handle)) {
+        if let (Op::Fclose, Some(text)) = (op, f.get(Field::Handle)) {
             self.handles.close(head.thread, text);
         }
-        let value = if verb == Verb::Dup { second.map(|fd| fd.number) } else { values.value(verb) };
-        Ok(bare(line, head, verb.name(), call, values.outcome(value)))
+        Ok(bare(line, head, counted_name(op), call, values.outcome(values.value(op))))
     }
 
     fn fd<'a>(&mut self, thread: Thread, text: &[u8]) -> Fd<'a> {
@@ -159,27 +191,26 @@ impl Meaning {
     /// Opening gives a descriptor, or is an operation on a name where the log has none.
     fn open<'a>(
         &mut self,
-        verb: Verb,
+        op: Op,
         f: &'a Fields,
         line: u64,
         head: &Head,
         values: &Values,
     ) -> Result<Record<'a>, Complaint> {
         let created = open_flags::O_CREAT | open_flags::O_TRUNC | 1;
-        let flags = match verb {
-            Verb::Op(Op::Fcreat) => values.flags.or(Some(created)),
-            Verb::Op(Op::Tmpfile) => Some(values.flags.unwrap_or(2) | open_flags::O_TMPFILE),
+        let flags = match op {
+            Op::Fcreat => values.flags.or(Some(created)),
+            Op::Tmpfile => Some(values.flags.unwrap_or(2) | open_flags::O_TMPFILE),
             _ => values.flags,
         };
-        let text = f.get(Field::Path).ok_or_else(|| Complaint::missing(verb, "path"))?;
+        let text = f.get(Field::Path).ok_or_else(|| Complaint::missing(op, "path"))?;
         let given = f.get(Field::Handle).or(f.get(Field::Result));
-        let (name, offset, bytes) = (verb.name(), None, 0);
+        let (name, offset, bytes) = (counted_name(op), None, 0);
         let Some(handle) = given.filter(|_| values.errno == 0) else {
             if values.errno != 0 {
                 let call = Call::Open { at: at(text), flags: flags.unwrap_or(FLAGS_UNKNOWN) };
                 return Ok(bare(line, head, name, call, values.outcome(Some(-1))));
             }
-            let Verb::Op(op) = verb else { return Err(Complaint::missing(verb, "handle")) };
             let call = Call::Whole { op, path: named(text), offset, bytes, flags };
             return Ok(bare(line, head, name, call, values.outcome(Some(0))));
         };
@@ -221,24 +252,27 @@ struct Values {
 }
 
 impl Values {
-    fn of(rules: &Rules, f: &Fields) -> Result<Values, Complaint> {
-        let number = |field: Field, unit: u64| {
+    fn read(f: &Fields) -> Result<Values, Complaint> {
+        let number = |field: Field| {
             let Some(text) = f.get(field) else { return Ok(None) };
-            let read = bytes(text, unit);
-            read.map(Some).ok_or_else(|| Complaint::of(field, text, "a number of bytes"))
+            let wrong = || Complaint::unexpected(field, text, "a number of bytes");
+            bytes(text).map(Some).ok_or_else(wrong)
         };
         let result = f.get(Field::Result).and_then(signed);
-        let flags = match f.get(Field::Flags) {
-            None => None,
-            Some(text) => {
-                let read = flags_of(text);
-                Some(read.ok_or_else(|| Complaint::of(Field::Flags, text, "flags of opening"))?)
-            }
-        };
+        let flags =
+            match f.get(Field::Flags) {
+                None => None,
+                Some(text) => {
+                    let read = read_flags(text);
+                    Some(read.ok_or_else(|| {
+                        Complaint::unexpected(Field::Flags, text, "flags of opening")
+                    })?)
+                }
+            };
         let errno = match (f.get(Field::Error), result) {
             (Some(text), _) => {
-                let wrong = || Complaint::of(Field::Error, text, "an error of Linux");
-                errno_of(text).ok_or_else(wrong)?
+                let wrong = || Complaint::unexpected(Field::Error, text, "an error of Linux");
+                read_errno(text).ok_or_else(wrong)?
             }
             (None, Some(-1)) => UNKNOWN_FAILURE,
             (None, Some(result)) if result < 0 => {
@@ -246,8 +280,8 @@ impl Values {
             }
             _ => 0,
         };
-        let offset = number(Field::Offset, rules.offset)?;
-        let (size, done) = (number(Field::Size, rules.size)?, number(Field::Done, rules.done)?);
+        let (offset, size, done) =
+            (number(Field::Offset)?, number(Field::Size)?, number(Field::Done)?);
         Ok(Values { offset, size, done, result, flags, errno })
     }
 
@@ -257,13 +291,12 @@ impl Values {
         self.done.or(result).or(self.size).unwrap_or(0)
     }
 
-    fn asked(&self) -> u64 {
+    fn requested(&self) -> u64 {
         self.size.unwrap_or_else(|| self.moved())
     }
 
     /// What the call gave back.
-    fn value(&self, verb: Verb) -> Option<i64> {
-        let Verb::Op(op) = verb else { return Some(0) };
+    fn value(&self, op: Op) -> Option<i64> {
         let value = match (op, op.row().class) {
             (Op::Fseek, _) => self.offset.or(self.result.and_then(|at| u64::try_from(at).ok()))?,
             // The end of the directory: one line is the whole scan.
@@ -289,18 +322,11 @@ fn prefers_name(op: Op, f: &Fields) -> bool {
 }
 
 /// On something open.
-fn on_handle<'a>(op: Op, fd: Fd<'a>, second: Option<Fd<'a>>, v: &Values) -> Call<'a> {
-    let (offset, bytes) = (v.offset, v.asked());
+fn on_handle<'a>(op: Op, fd: Fd<'a>, v: &Values) -> Call<'a> {
+    let (offset, bytes) = (v.offset, v.requested());
     match (op, op.row().class) {
         (Op::Fclose, _) => Call::Close { fd },
-        (Op::Copy | Op::Fcopy, _) => {
-            let to = second.unwrap_or(fd);
-            Call::Copy { from: fd, from_offset: offset, to, to_offset: None, bytes }
-        }
-        (Op::Freflink, _) => {
-            let (to, from_offset) = (second.unwrap_or(fd), offset.unwrap_or(0));
-            Call::Clone { from: fd, from_offset, to, to_offset: 0, bytes }
-        }
+        (Op::Copy | Op::Fcopy | Op::Reflink | Op::Freflink, _) => Call::WithoutOperation,
         (_, Class::Read) => Call::Read { fd, bytes, offset },
         (_, Class::Write) => Call::Write { fd, bytes, offset },
         (Op::Fseek, _) => Call::Seek { fd },
@@ -320,10 +346,10 @@ fn by_name<'a>(op: Op, f: &'a Fields, v: &Values) -> Result<Call<'a>, Complaint>
     if op == Op::Sync {
         return Ok(Call::SyncAll);
     }
-    let missing = |what| Complaint::missing(Verb::Op(op), what);
+    let missing = |what| Complaint::missing(op, what);
     let text = f.get(Field::Path).ok_or_else(|| missing("handle and path"))?;
     let second = || f.get(Field::Path2).ok_or_else(|| missing("path2"));
-    let (at, bytes) = (at(text), v.asked());
+    let (at, bytes) = (at(text), v.requested());
     let call = match op {
         Op::Stat | Op::Lstat => {
             Call::NameAttributes { at, size_bytes: v.size, itself: op == Op::Lstat }
@@ -342,38 +368,13 @@ fn by_name<'a>(op: Op, f: &'a Fields, v: &Values) -> Result<Call<'a>, Complaint>
     Ok(call)
 }
 
-/// What is no operation of Parabench.
-fn apart<'a>(
-    verb: Verb,
-    fd: Option<Fd<'a>>,
-    second: Option<Fd<'a>>,
-    f: &'a Fields,
-    v: &Values,
-) -> Result<Call<'a>, Complaint> {
-    let handle = fd.ok_or_else(|| Complaint::missing(verb, "handle"));
-    Ok(match verb {
-        Verb::Dup => {
-            let over = second.ok_or_else(|| Complaint::missing(verb, "handle2"))?;
-            let over = Some(over.number).filter(|over| *over <= DESCRIPTORS_MAX);
-            Call::Dup { fd: handle?, over, at_exec: false }
-        }
-        Verb::Chdir => {
-            let text = f.get(Field::Path).ok_or_else(|| Complaint::missing(verb, "path"))?;
-            Call::Enter { at: at(text) }
-        }
-        Verb::Mmap => Call::Map { fd: handle?, bytes: v.asked() },
-        Verb::Exit => Call::Exit,
-        Verb::Op(_) | Verb::None => Call::WithoutOperation,
-    })
-}
-
 /// `-12`, `12`.
 fn signed(text: &[u8]) -> Option<i64> {
     std::str::from_utf8(text).ok()?.trim().parse().ok()
 }
 
 /// A mode of C, names of open(2), or a number.
-fn flags_of(text: &[u8]) -> Option<u32> {
+fn read_flags(text: &[u8]) -> Option<u32> {
     let text = std::str::from_utf8(text).ok()?.trim();
     let create = open_flags::O_CREAT;
     let mode = open_flags::mode(text).map(|mode| match mode {
@@ -397,7 +398,7 @@ fn flags_of(text: &[u8]) -> Option<u32> {
 }
 
 /// A name such as ENOENT, its number with or without a sign, or its text.
-fn errno_of(text: &[u8]) -> Option<u16> {
+fn read_errno(text: &[u8]) -> Option<u16> {
     let text = std::str::from_utf8(text).ok()?.trim();
     let number =
         text.parse::<i64>().ok().and_then(|number| u16::try_from(number.unsigned_abs()).ok());
@@ -408,6 +409,21 @@ fn errno_of(text: &[u8]) -> Option<u16> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn operations_are_words_of_posix_or_ours() {
+        for (word, op) in [
+            ("READ", Some(Op::Fread)),
+            ("fread", Some(Op::Fread)),
+            ("unlink", Some(Op::Delete)),
+            ("append", Some(Op::Append)),
+            ("sleep", None),
+            ("raed", None),
+        ] {
+            assert_eq!(find_operation(word.as_bytes()), op, "{word}");
+        }
+        assert!(operation_names().contains(" lseek ") && operation_names().contains(" fsync"));
+    }
 
     #[test]
     fn flags_and_errors_are_read_in_every_form() {
@@ -421,7 +437,7 @@ mod tests {
             ("0", Some(0)),
             ("O_RDWR|O_WRONG", None),
         ] {
-            assert_eq!(flags_of(text.as_bytes()), flags, "{text}");
+            assert_eq!(read_flags(text.as_bytes()), flags, "{text}");
         }
         for (text, errno) in [
             ("ENOENT", Some(2)),
@@ -430,7 +446,7 @@ mod tests {
             ("0", Some(0)),
             ("broken", None),
         ] {
-            assert_eq!(errno_of(text.as_bytes()), errno, "{text}");
+            assert_eq!(read_errno(text.as_bytes()), errno, "{text}");
         }
     }
 }

@@ -1,17 +1,20 @@
-//! Fields of lines -> records, with those that say who a thread is before its first.
+//! The lines of one log -> records, each thread introduced before its first one.
 
 use super::field::Fields;
+use super::file::Rules;
 use super::meaning::{Complaint, Head, Meaning};
-use super::{Rows, Rules, Taken};
 use crate::gaps::{Gap, Gaps};
 use crate::import::Scanner;
+use crate::input::Input;
+use crate::lines::Lines;
 use crate::record::Record;
+use regex::bytes::CaptureLocations;
 use std::io;
 
-/// What [`Scanner::record`] gives next.
+/// What [`Scanner::record`] returns next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
-    /// The line is done.
+    /// Nothing: the next line is read first.
     Read,
     /// Who the thread is; then the call.
     Introduce,
@@ -22,73 +25,67 @@ enum Step {
 /// Reads one log by rules.
 pub struct Ruled<'r> {
     rules: &'r Rules,
-    rows: Box<dyn Rows + 'r>,
+    locations: Vec<CaptureLocations>,
+    lines: Lines,
     name: String,
     fields: Fields,
     meaning: Meaning,
     head: Head,
     step: Step,
     last_ns: u64,
-    /// Lines that each rule took.
-    pub taken: Vec<u64>,
 }
 
 impl<'r> Ruled<'r> {
-    /// Reads `rows` of the log called `name`.
-    pub fn new(rules: &'r Rules, rows: Box<dyn Rows + 'r>, name: &str) -> Ruled<'r> {
+    /// Reads the log `input`; messages call it `name`.
+    pub fn new(rules: &'r Rules, input: Input, name: &str) -> Ruled<'r> {
         Ruled {
             rules,
-            rows,
+            locations: rules.locations(),
+            lines: Lines::new(input.bytes, name),
             name: name.into(),
             fields: Fields::default(),
             meaning: Meaning::default(),
             head: Head::default(),
             step: Step::Read,
             last_ns: 0,
-            taken: vec![0; rules.lines.len()],
         }
     }
 
-    /// True if the line holds something for the resolver.
-    fn understand(&mut self, taken: Taken, gaps: &mut Gaps) -> bool {
-        let (line, text) = (self.rows.number(), self.rows.shown());
-        if self.rows.is_cut() {
-            gaps.add_line(Gap::LongLines, &self.name, line, text);
+    /// Reads the fields of the current line. False if the line makes no record.
+    fn understand(&mut self, gaps: &mut Gaps) -> bool {
+        let (number, line) = (self.lines.number(), self.lines.line());
+        if self.lines.is_cut() {
+            gaps.add_line(Gap::LongLines, &self.name, number, line);
         }
-        match taken {
-            Taken::ByNone => {
-                gaps.add_line(Gap::Unparsed, &self.name, line, text);
-                return false;
-            }
-            Taken::Row => {}
-            Taken::Skipped(rule) => {
-                self.taken[rule] += 1;
-                gaps.add(Gap::SkippedLines);
-                return false;
-            }
-            Taken::By(rule) => self.taken.get_mut(rule).into_iter().for_each(|count| *count += 1),
+        match self.rules.take(line, &mut self.locations, &mut self.fields) {
+            None => gaps.add_line(Gap::Unparsed, &self.name, number, line),
+            Some(rule) if self.rules.rules[rule].skips() => gaps.add(Gap::SkippedLines),
+            Some(_) => match self.meaning.head(self.rules, &self.fields) {
+                Err(complaint) => complain(&self.name, &self.lines, &complaint, gaps),
+                Ok(head) => {
+                    self.begin(head, gaps);
+                    return true;
+                }
+            },
         }
-        match self.meaning.head(self.rules, &self.fields) {
-            Ok(head) => self.head = head,
-            Err(complaint) => {
-                complain(&self.name, &*self.rows, &complaint, gaps);
-                return false;
-            }
-        }
-        if !self.head.has_time {
+        false
+    }
+
+    fn begin(&mut self, head: Head, gaps: &mut Gaps) {
+        self.head = head;
+        if !head.has_time {
             gaps.add(Gap::NoTimes);
         }
-        if self.head.start_ns < self.last_ns {
+        if head.start_ns < self.last_ns {
             gaps.add(Gap::Backwards);
         }
-        self.last_ns = self.head.start_ns;
-        true
+        self.last_ns = head.start_ns;
     }
 }
 
-fn complain(name: &str, rows: &dyn Rows, why: &Complaint, gaps: &mut Gaps) {
-    let text = [why.0.as_bytes(), b": ", rows.shown()].concat();
-    gaps.add_line(Gap::UnfitLines, name, rows.number(), &text);
+fn complain(name: &str, lines: &Lines, why: &Complaint, gaps: &mut Gaps) {
+    let text = [why.0.as_bytes(), b": ", lines.line()].concat();
+    gaps.add_line(Gap::UnfitLines, name, lines.number(), &text);
 }
 
 impl Scanner for Ruled<'_> {
@@ -98,8 +95,8 @@ impl Scanner for Ruled<'_> {
             return Ok(Some(self.head.start_ns));
         }
         self.step = Step::Read;
-        while let Some(taken) = self.rows.next(&mut self.fields)? {
-            if self.understand(taken, gaps) {
+        while self.lines.advance()? {
+            if self.understand(gaps) {
                 self.step = if self.head.is_new { Step::Introduce } else { Step::Call };
                 return Ok(Some(self.head.start_ns));
             }
@@ -108,20 +105,20 @@ impl Scanner for Ruled<'_> {
     }
 
     fn record(&mut self, gaps: &mut Gaps) -> Option<Record<'_>> {
-        let line = self.rows.number();
+        let line = self.lines.number();
         if self.step == Step::Introduce {
             return Some(self.meaning.introduction(self.rules, &self.fields, line, &self.head));
         }
-        match self.meaning.record(self.rules, &self.fields, line, &self.head) {
+        match self.meaning.record(&self.fields, line, &self.head) {
             Ok(record) => Some(record),
             Err(complaint) => {
-                complain(&self.name, &*self.rows, &complaint, gaps);
+                complain(&self.name, &self.lines, &complaint, gaps);
                 None
             }
         }
     }
 
     fn count(&self) -> u64 {
-        self.rows.number()
+        self.lines.number()
     }
 }

@@ -10,7 +10,8 @@ use jiff::tz::TimeZone;
 use model::units::{duration_factor, size_factor};
 
 const DAY_NS: u64 = 86_400_000_000_000;
-const SECOND_NS: u64 = 1_000_000_000;
+/// Nanoseconds of a second.
+pub const SECOND_NS: u64 = 1_000_000_000;
 /// Digits of a number that are kept exact.
 const DIGITS_MAX: usize = 24;
 
@@ -112,7 +113,7 @@ impl Clock {
     }
 }
 
-/// Nanoseconds of a number; a unit behind it counts more than `unit`.
+/// Reads a duration in nanoseconds. A unit in the text wins over `unit`.
 pub fn duration_ns(text: &[u8], unit: u64) -> Option<u64> {
     let (number, suffix) = split(text)?;
     let unit = match suffix {
@@ -125,16 +126,15 @@ pub fn duration_ns(text: &[u8], unit: u64) -> Option<u64> {
     scaled(number, unit)
 }
 
-/// Bytes of a number; a unit behind it counts more than `unit`.
-pub fn bytes(text: &[u8], unit: u64) -> Option<u64> {
+/// Reads a number of bytes, with or without a unit: `4096`, `4KiB`, `0x1000`.
+pub fn bytes(text: &[u8]) -> Option<u64> {
     if let Some(hex) = text.strip_prefix(b"0x") {
         let hex = std::str::from_utf8(hex).ok().filter(|hex| !hex.starts_with('+'))?;
-        return u64::from_str_radix(hex, 16).ok()?.checked_mul(unit);
+        return u64::from_str_radix(hex, 16).ok();
     }
     let (number, suffix) = split(text)?;
     let unit = match suffix {
-        "" => unit,
-        "B" | "bytes" => 1,
+        "" | "B" | "bytes" => 1,
         suffix => size_factor(suffix)? as u64,
     };
     scaled(number, unit)
@@ -190,17 +190,17 @@ mod tests {
         ] {
             assert_eq!(duration_ns(text.as_bytes(), unit), ns, "{text}");
         }
-        for (text, unit, size) in [
-            ("4KiB", 1, Some(4096)),
-            ("8", 512, Some(4096)),
-            ("0x10", 1, Some(16)),
-            ("1.5k", 1, Some(1536)),
-            ("10 B", 512, Some(10)),
-            ("18446744073709551616", 1, None),
-            ("", 1, None),
-            ("0x+1", 1, None),
+        for (text, size) in [
+            ("4KiB", Some(4096)),
+            ("8", Some(8)),
+            ("0x10", Some(16)),
+            ("1.5k", Some(1536)),
+            ("10 B", Some(10)),
+            ("18446744073709551616", None),
+            ("", None),
+            ("0x+1", None),
         ] {
-            assert_eq!(bytes(text.as_bytes(), unit), size, "{text}");
+            assert_eq!(bytes(text.as_bytes()), size, "{text}");
         }
     }
 

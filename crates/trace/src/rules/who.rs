@@ -1,6 +1,5 @@
 //! Names of processes, threads and descriptors in a log -> numbers.
 
-use super::Shared;
 use super::field::{Field, Fields};
 use super::meaning::Complaint;
 use hashbrown::HashMap;
@@ -8,7 +7,7 @@ use hashbrown::hash_map::EntryRef;
 use rustc_hash::{FxBuildHasher, FxHasher};
 use std::hash::Hasher;
 
-/// Largest rank that is believed.
+/// Largest rank that is accepted.
 const RANK_MAX: u64 = 1 << 24;
 /// Numbers of threads whose names are no numbers of their own begin here.
 const NAMED_FROM: u64 = 1 << 32;
@@ -42,7 +41,7 @@ pub struct Threads {
 
 impl Threads {
     /// The thread of a line, and whether it must be introduced: it is new, or executes another program.
-    pub fn of(&mut self, fields: &Fields, shared: Shared) -> Result<(Thread, bool), Complaint> {
+    pub fn find_or_begin(&mut self, fields: &Fields) -> Result<(Thread, bool), Complaint> {
         let program = hash(fields.get(Field::Program).unwrap_or_default());
         let mut key = std::mem::take(&mut self.key);
         join(&mut key, fields, &[Field::Host, Field::Process, Field::Thread, Field::Rank]);
@@ -53,7 +52,7 @@ impl Threads {
                 thread.program = if changed { program } else { thread.program };
                 Ok((*thread, changed))
             }
-            None => self.begin(fields, shared).map(|thread| {
+            None => self.begin(fields).map(|thread| {
                 let thread = Thread { program, ..thread };
                 self.known.insert(key.as_slice().into(), thread);
                 (thread, true)
@@ -63,11 +62,11 @@ impl Threads {
         found
     }
 
-    fn begin(&mut self, fields: &Fields, shared: Shared) -> Result<Thread, Complaint> {
+    fn begin(&mut self, fields: &Fields) -> Result<Thread, Complaint> {
         let number = match fields.get(Field::Rank) {
             Some(rank) => {
                 let known = decimal(rank).filter(|rank| *rank <= RANK_MAX);
-                known.ok_or_else(|| Complaint::of(Field::Rank, rank, "a rank"))?
+                known.ok_or_else(|| Complaint::unexpected(Field::Rank, rank, "a rank"))?
             }
             None => {
                 let name = fields.get(Field::Thread).or(fields.get(Field::Process));
@@ -80,11 +79,7 @@ impl Threads {
             Some(Some(process)) => process,
             _ => *self.processes.entry(key.as_slice().into()).or_insert(number),
         };
-        let shares = match shared {
-            Shared::Thread => number,
-            Shared::Process => *self.scopes.entry(key.into_boxed_slice()).or_insert(number),
-            Shared::Job => *self.scopes.entry(Box::default()).or_insert(number),
-        };
+        let shares = *self.scopes.entry(key.into_boxed_slice()).or_insert(number);
         Ok(Thread { number, process, shares, program: 0 })
     }
 
@@ -178,7 +173,7 @@ mod tests {
         let mut threads = Threads::default();
         let mut of = |process: &str, thread: &str| {
             let fields = fields(&[(Field::Process, process), (Field::Thread, thread)]);
-            let (found, is_new) = threads.of(&fields, Shared::Process).unwrap();
+            let (found, is_new) = threads.find_or_begin(&fields).unwrap();
             (found.number, found.process, found.shares, is_new)
         };
         assert_eq!(of("10", "1"), (1, 10, 1, true));
@@ -189,15 +184,15 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_changes_is_told() {
+    fn a_changed_program_is_introduced() {
         let mut threads = Threads::default();
         let mut of = |program: &str| {
             let fields = fields(&[(Field::Rank, "7"), (Field::Program, program)]);
-            threads.of(&fields, Shared::Process).unwrap().1
+            threads.find_or_begin(&fields).unwrap().1
         };
         assert_eq!(["a", "a", "b", "", "b"].map(&mut of), [true, false, true, false, false]);
         let rank = fields(&[(Field::Rank, "99999999999")]);
-        assert!(threads.of(&rank, Shared::Job).is_err());
+        assert!(threads.find_or_begin(&rank).is_err());
     }
 
     #[test]
