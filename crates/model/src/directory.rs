@@ -16,7 +16,7 @@ pub const DIRECTORIES_MAX: usize = 7;
 /// A directory that a program uses besides the run directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Directory {
-    /// What programs call it.
+    /// Name in programs.
     pub name: String,
     /// Its absolute path; `/NAME` while nobody has granted it, which holds for files in memory.
     pub path: String,
@@ -82,8 +82,7 @@ pub fn components(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     path.split(|byte| *byte == b'/').filter(|part| !part.is_empty() && *part != b".")
 }
 
-/// What of an absolute path comes after that of a directory in which it lies: nothing, or text that
-/// begins with a slash.
+/// The rest of an absolute path behind a directory that it is in: empty, or text that begins with a slash.
 pub fn below<'a>(path: &'a [u8], directory: &[u8]) -> Option<&'a [u8]> {
     let trailing = directory.iter().rev().take_while(|byte| **byte == b'/').count();
     let rest = path.strip_prefix(&directory[..directory.len() - trailing])?;

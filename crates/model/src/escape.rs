@@ -2,7 +2,7 @@
 //! moves a cursor, ends a line, colours, reorders or starts a formula.
 //!
 //! ```text
-//! "a\x1b[31m"     line()   a\x1b[31m          escapes like those of PPL
+//! "a\x1b[31m"     line()   a\x1b[31m          escapes as in PPL
 //!                 json()   "a\u001b[31m"       the value comes back from every reader
 //!                 cell()   'a\x1b[31m         the value comes back from value()
 //! "=1+1"          cell()   '=1+1
@@ -115,7 +115,7 @@ pub fn value(cell: &str) -> String {
     out
 }
 
-/// The character that the letters after a backslash stand for, and what follows them.
+/// The character that an escape after a backslash means, and the text behind the escape.
 fn unescaped(part: &str) -> (char, &str) {
     let number = |digits: &str| u32::from_str_radix(digits, 16).ok().and_then(char::from_u32);
     let (letter, rest) = part.split_at(part.chars().next().map_or(0, char::len_utf8));

@@ -5,9 +5,9 @@
 //! 4  jumpif  t0 > 10  -> 7       ┘ here; operations, labels, groups and procs are not
 //! ```
 //!
-//! Ranks (crate `engine`) and generators of patterns execute plans with it; operators and functions are
-//! those that constant folding calls ([`crate::value`], [`crate::function`]). Who executes says with
-//! [`Frame`] where values are. The execute loop inlines [`step`] and [`next`], so that nothing here allocates unless a
+//! Ranks (crate `engine`) and generators of patterns execute plans with it; constant
+//! folding calls the same operators and functions ([`crate::value`], [`crate::function`]). A [`Frame`] gives
+//! access to the values. The execute loop inlines [`step`] and [`next`], so that nothing here allocates unless a
 //! value has to be made.
 
 use crate::iteration;
@@ -22,8 +22,8 @@ pub trait Frame<'p> {
     /// The plan.
     fn plan(&self) -> &'p Plan;
 
-    /// Makes an operand ready to be looked at: templates are rendered. There are two places, 0 and
-    /// 1, so that an operator can look at both of its operands.
+    /// Prepares an operand for reading: templates are rendered. There are two places, 0 and
+    /// 1, so that an operator can read both of its operands.
     fn ready(&mut self, site: Pc, operand: Operand, place: usize) -> Eval<()>;
 
     /// The value of a ready operand; [`Value::Unset`] where there is none.
@@ -179,7 +179,7 @@ fn iterate<'p>(frame: &mut impl Frame<'p>, code: &LoopCode, now: i64) -> Pc {
     code.body
 }
 
-/// Instructions that stand in few hot loops.
+/// Instructions that few hot loops have.
 #[inline(never)]
 fn seldom<'p>(frame: &mut impl Frame<'p>, pc: Pc, instr: &Instr) -> Eval<Option<Pc>> {
     let (dst, result) = match *instr {

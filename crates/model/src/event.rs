@@ -93,12 +93,12 @@ pub struct Event {
     pub thread: u32,
     /// Pieces of the file that were asked for, where they are several or a pattern's; else 0.
     pub pieces: u32,
-    /// Which ones: the number of an entry in the rank's table of extents, from 1; 0: none. The first
-    /// piece of the entry is where `offset_bytes` says, the others are as far from it as there.
+    /// Number of an entry in the rank's table of extents, from 1; 0: none. The first extent of the entry is at
+    /// `offset_bytes`, the others keep their distances from it.
     pub extents: u32,
 }
 
-/// What only a log tells of an operation beside its [`Event`]. A record of fixed width, too: imports
+/// Facts of an operation that only logs have, beside its [`Event`]. A record of fixed width, too: imports
 /// sort them on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
@@ -120,7 +120,7 @@ pub struct Details {
     pub open_flags: u32,
     /// Name of the call in the log, in the import's table; [`NO_ID`] for none.
     pub call: u32,
-    /// What its thread waited between its last operation and this one, as far as the log tells,
+    /// Pause of its thread between its last operation and this one, as far as the log shows it,
     /// microseconds.
     pub waited_us: u64,
 }

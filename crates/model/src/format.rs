@@ -1,4 +1,4 @@
-//! How a number stands in a text.
+//! The format of a number in a text.
 //!
 //! ```text
 //! "step-${i:06}"   step-000042      "${i:x}"   2a      "${i:04x}"   002a
@@ -16,12 +16,12 @@ const MAX_WIDTH: u8 = 64;
 pub struct Format {
     /// Characters at least, sign included: zeros are put before the digits.
     pub width: u8,
-    /// Digits are those of base 16, without a prefix.
+    /// Base 16, without a prefix.
     pub hexadecimal: bool,
 }
 
 impl Format {
-    /// What stands behind the colon: `06`, `x`, `02x`.
+    /// Reads the text behind the colon: `06`, `x`, `02x`.
     pub fn parse(text: &str) -> Option<Format> {
         let (width, hexadecimal) = match text.strip_suffix('x') {
             Some(width) => (width, true),

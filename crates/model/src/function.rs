@@ -20,7 +20,7 @@ use calc::{
 };
 use serde::{Deserialize, Serialize};
 
-/// What a parameter of a function accepts.
+/// Types that a parameter of a function accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accepts {
     /// An integer, a float, a duration, or a string that holds one of the first two.
@@ -38,7 +38,7 @@ pub enum Accepts {
     Sequence,
     /// A list.
     List,
-    /// What became of an operation, or a file handle.
+    /// The outcome of an operation, or a file handle.
     Result,
     /// A text that is known before the run.
     Text,
@@ -48,7 +48,7 @@ pub enum Accepts {
     Pattern,
     /// The name of a signal.
     Signal,
-    /// What can be a condition.
+    /// Any type that can be a condition.
     Condition,
 }
 
@@ -128,7 +128,7 @@ pub enum Calc {
     Read,
 }
 
-/// What is drawn from the rank's stream of random numbers.
+/// Distributions of numbers from the rank's random stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Draw {
     /// Every integer between two is equally likely.
@@ -143,7 +143,7 @@ pub enum Draw {
     Empirical,
 }
 
-/// What a rank asks the back-end, the patterns or the other ranks for.
+/// Facts that a rank gets from the back-end, the patterns or the other ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
     /// The size of a file; not timed.
@@ -173,11 +173,11 @@ pub struct FunctionRow {
     pub params: &'static [Accepts],
     /// How often the last of them is given.
     pub last: Last,
-    /// What it gives.
+    /// Type of the result.
     pub gives: Gives,
     /// Where the result comes from.
     pub calc: Calc,
-    /// What it gives, for the manual.
+    /// Description of the result, for the manual.
     pub doc: &'static str,
 }
 
@@ -269,7 +269,7 @@ impl FunctionRow {
         FUNCTIONS.iter().find(|row| row.name.eq_ignore_ascii_case(name))
     }
 
-    /// It takes so many arguments.
+    /// Whether it takes this number of arguments.
     pub fn takes(&self, count: usize) -> bool {
         match self.last {
             Last::Once => count == self.params.len(),
@@ -278,12 +278,12 @@ impl FunctionRow {
         }
     }
 
-    /// What the argument at a place has to be.
+    /// Types of the argument at a place.
     pub fn accepts(&self, at: usize) -> Accepts {
         self.params[at.min(self.params.len() - 1)]
     }
 
-    /// What it can give for arguments of these types.
+    /// Types of the result for arguments of these types.
     pub fn result(&self, args: impl IntoIterator<Item = Types>) -> Types {
         let numbers = || args.into_iter().fold(Types::NONE, |types, arg| types.or(arg.number()));
         let drawn = |types: Types, number: Types| {

@@ -46,7 +46,7 @@ pub struct GroupDef {
     pub size: Option<Size>,
 }
 
-/// What is remarkable about a group's members.
+/// A remark on a group's members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remark {
     /// There are fewer ranks than asked for.
@@ -145,7 +145,7 @@ fn sizes(defs: &[GroupDef], ranks: u32) -> Vec<u64> {
     sizes
 }
 
-/// What an unsized D group gets of the ranks behind the S groups.
+/// The part of an unsized D group in the ranks behind the S groups.
 fn share(
     defs: &[GroupDef],
     index: usize,

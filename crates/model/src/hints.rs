@@ -34,7 +34,7 @@ const SHOWN: usize = 60;
 /// The hints of a text, in order; empty parts between semicolons are left out.
 ///
 /// # Errors
-/// What is wrong, as half a sentence that completes "these hints cannot be used: ...".
+/// The problem, as the rest of a sentence "these hints cannot be used: ...".
 pub fn parse(text: &str) -> Result<Vec<(&str, &str)>, String> {
     let parts = || text.split(';').map(str::trim).filter(|part| !part.is_empty());
     match parts().count() {

@@ -36,7 +36,7 @@ pub fn bucket_low(bucket: usize) -> u64 {
     ((bucket & (SUB_BUCKETS - 1)) as u64 + SUB_BUCKETS as u64) << shift
 }
 
-/// The value that stands for a bucket: its midpoint, rounded down.
+/// The value that represents a bucket: its midpoint, rounded down.
 pub fn bucket_mid(bucket: usize) -> u64 {
     let shift = (bucket >> SUB_BITS).saturating_sub(1);
     bucket_low(bucket) + ((1u64 << shift) - 1) / 2

@@ -52,7 +52,7 @@ pub struct InternalRow {
     pub sameness: Sameness,
     /// A generator of a pattern, which gives the same whenever it is asked, can read it.
     pub in_patterns: bool,
-    /// What it is, for the manual.
+    /// Description for the manual.
     pub doc: &'static str,
 }
 

@@ -81,7 +81,7 @@ impl List {
         })
     }
 
-    /// What changes if a value comes so many levels below this list for what weighed `removed`.
+    /// The change of weight and depth when a value replaces one of weight `removed`, `below` levels below this list.
     fn change(&self, removed: usize, below: usize, value: &Value) -> Eval<Change> {
         let (added, depth) = (weight(value), below + 1 + depth(value));
         let weight = self.0.weight.saturating_sub(removed).saturating_add(added);
@@ -104,7 +104,7 @@ impl List {
     }
 }
 
-/// What one value more or another one means for a list that holds it.
+/// The change of weight and depth of a list around a value that is added or replaced.
 #[derive(Clone, Copy)]
 struct Change {
     removed: usize,

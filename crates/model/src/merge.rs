@@ -1,4 +1,4 @@
-//! Figures of some ranks added to those of others: one rule for each field, written once, beside the
+//! Figures of some ranks added to figures of others: one rule for each field, written once, beside the
 //! field ([`merged!`](crate::merged)).
 //!
 //! Merging is associative and commutative, so any order and any tree over the ranks gives the same.
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-/// Figures that can be added to those of other ranks.
+/// Figures of some ranks, to which figures of other ranks can be added.
 pub trait Merge {
     /// Adds the figures of other ranks. No rank may be in both.
     fn merge_from(&mut self, other: Self);

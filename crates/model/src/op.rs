@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What a parameter of an operation accepts.
+/// Values that a parameter of an operation accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParamKind {
     /// A path below the run directory; interpolated.
@@ -67,7 +67,7 @@ pub const SEEKS: [&str; 3] = ["SEEK_SET", "SEEK_CUR", "SEEK_END"];
 pub struct Param {
     /// Name as the manual shows it.
     pub name: &'static str,
-    /// What it accepts.
+    /// Accepted values.
     pub kind: ParamKind,
     /// `None`: required. `Some(text)`: may be left out; the text tells what then holds.
     pub default: Option<&'static str>,
@@ -75,7 +75,7 @@ pub struct Param {
     pub named: bool,
 }
 
-/// What kind of call an operation is: the classes that are never mixed in a rate.
+/// Classes of operations, which are never mixed in a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
     /// Names, attributes, directories.
@@ -129,7 +129,7 @@ impl Part {
     }
 }
 
-/// Who can execute an operation.
+/// The back-end that an operation needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
     /// Not I/O; executed by the rank itself.
@@ -157,11 +157,11 @@ pub struct OpRow {
     pub class: Class,
     /// Parts timed apart; empty for a simple operation.
     pub parts: &'static [Part],
-    /// Who can execute it.
+    /// The back-end it needs.
     pub needs: Needs,
-    /// What its own time covers, in one line.
+    /// The calls that its own time covers, in one line.
     pub time: &'static str,
-    /// What it does, in one or two sentences.
+    /// Description, one or two sentences.
     pub doc: &'static str,
     /// A statement that uses it.
     pub example: &'static str,
@@ -179,9 +179,9 @@ const fn named(name: &'static str, kind: ParamKind, default: &'static str) -> Pa
     Param { name, kind, default: Some(default), named: true }
 }
 
-/// What fallocate does with a range, besides allocating it.
+/// Ways of fallocate with a range, besides allocating it.
 const RANGES: ParamKind = K::Word(&["keep", "punch", "zero", "collapse", "insert"]);
-/// What rename does with a name that exists, besides replacing it.
+/// Ways of rename with a name that exists, besides replacing it.
 const RENAMES: ParamKind = K::Word(&["exchange", "noreplace"]);
 /// Operations of flock.
 const LOCKS: ParamKind = K::Word(&["shared", "exclusive", "unlock"]);
@@ -508,7 +508,7 @@ impl Op {
     }
 
     /// Errors by which a file system says that it has no such operation. They are counted apart from
-    /// failures; those of other operations are failures like any other.
+    /// failures; the same errors of other operations count as failures.
     pub fn lacking_errors(self) -> &'static [&'static str] {
         use Op::*;
         match self {

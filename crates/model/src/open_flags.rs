@@ -117,7 +117,7 @@ pub fn text_of_flags(flags: u32) -> String {
     text
 }
 
-/// What an open file allows.
+/// Access that an open file allows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Access {
     /// Reading.

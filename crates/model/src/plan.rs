@@ -54,7 +54,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// The place of what does not stand in the text but on the command line.
+    /// The place of anything that comes from the command line, not from the text.
     pub const COMMAND_LINE: Span = Span { start: u32::MAX, end: u32::MAX };
 }
 
@@ -187,7 +187,7 @@ pub struct Template {
     pub end: u32,
 }
 
-/// What a label measures.
+/// The time that a label measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LabelKind {
     /// `time`: wall clock of the body on this rank.
@@ -201,7 +201,7 @@ pub enum LabelKind {
 pub struct Label {
     /// Its text, rendered on entry.
     pub text: Operand,
-    /// What it measures.
+    /// The time it measures.
     pub kind: LabelKind,
     /// `time["l", sync]`: barriers before and after, outside the interval.
     pub sync: bool,
@@ -241,7 +241,7 @@ pub struct MemberSet {
     pub members: RankSet,
     /// For every group: the set that is active after `GroupEnter` from here; the world where none can be.
     pub enter: Vec<SetId>,
-    /// What splits make of it, by split and case.
+    /// Its classes under splits, by split and case.
     pub splits: Vec<Classes>,
 }
 
@@ -256,12 +256,12 @@ impl MemberSet {
     }
 }
 
-/// What a split makes of a set of ranks, for some values of the loop variables in it.
+/// The classes into which a split divides a set of ranks, for some values of the loop variables in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Classes {
     /// Index into [`Plan::splits`].
     pub split: u32,
-    /// Which values its loop variables have: [`Split::case`].
+    /// The values of its loop variables: [`Split::case`].
     pub case: u32,
     /// Values in ascending order, and the ranks that have each.
     pub classes: Vec<(i64, SetId)>,
@@ -308,7 +308,7 @@ pub struct Input {
     pub slot: Slot,
     /// Its first value.
     pub from: i64,
-    /// What is added for the next, not 0.
+    /// Step to the next value, not 0.
     pub step: i64,
     /// Number of values.
     pub count: u32,
@@ -344,7 +344,7 @@ pub struct Proc {
 pub struct Pattern {
     /// Its name; operations have it as a constant.
     pub name: String,
-    /// Which bytes.
+    /// Extents of the members.
     pub geometry: Geometry,
     /// Level of parallelism, 0 to 3: bit 0 collective, bit 1 all pieces in one call.
     pub level: u8,
@@ -368,7 +368,7 @@ pub struct SourceFile {
 pub struct Sample {
     /// Its name in the program.
     pub name: String,
-    /// What it holds, at least one byte; shared by the ranks of a process.
+    /// Content, at least one byte; shared by the ranks of a process.
     pub bytes: Arc<Vec<u8>>,
 }
 

@@ -53,7 +53,7 @@ pub struct Run {
 /// One row of the summary. Sums over rows without `part_of` count everything once.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// Label path, `outer/inner`; "" for what stands in no label.
+    /// Label path, `outer/inner`; "" for operations in no label.
     pub label: String,
     /// Operation, or `operation.part`.
     pub op: String,
@@ -132,9 +132,9 @@ pub struct Mark {
     pub code: String,
     /// A figure means something else than it seems to: exit code 3 with `--strict`. Else a remark.
     pub counts: bool,
-    /// What was seen, with the numbers, one sentence.
+    /// The observation with its numbers, one sentence.
     pub seen: String,
-    /// What to change in the program or the run.
+    /// The change to make in the program or the run.
     pub advice: String,
     /// Executions of a sweep that it was seen in, `seen` being of the first; null without a sweep.
     #[serde(default)]
@@ -142,7 +142,7 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// What was seen, and in how many executions.
+    /// The observation, and the number of executions that have it.
     pub fn seen_in_executions(&self) -> String {
         match self.executions {
             None | Some(1) => self.seen.clone(),
@@ -235,17 +235,17 @@ pub struct Header {
     /// The MPI job; absent without MPI.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<Job>,
-    /// What supports or contradicts the figures.
+    /// Facts that support or contradict the figures.
     pub evidence: Evidence,
     /// Labels whose occurrences were not all kept: path, occurrences, sum of times and histogram of those not kept.
     pub times_more: Vec<TimesMore>,
     /// Work that went to whichever rank asked first (`share`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shares: Vec<ShareRow>,
-    /// What each machine of a job on several did.
+    /// Rows of each machine, in a job on several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub node_rows: Vec<NodeRow>,
-    /// What was seen on each of them meanwhile.
+    /// Load and network of each machine meanwhile.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub node_use: Vec<NodeUse>,
     /// Operations that were due at times of a schedule (`with (rate=...)`).
@@ -255,8 +255,8 @@ pub struct Header {
     pub sites: Vec<Site>,
     /// Event table, if one was kept.
     pub events: Option<EventsInfo>,
-    /// Of a run without MPI: batch system and number of the job that it ran in, "slurm 4711"; "" outside
-    /// of one. Of an MPI job [`Job::batch`] tells it.
+    /// Batch system and number of the job that a run without MPI ran in, "slurm 4711"; "" outside
+    /// of one. MPI jobs have it in [`Job::batch`].
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub batch: String,
     /// The grid, if the program was executed more than once.
@@ -265,7 +265,7 @@ pub struct Header {
     /// Where the run is recorded as long as it has not ended; `None`: it has, and this is all of it.
     #[serde(default)]
     pub recording: Option<Recording>,
-    /// Of an imported log: what it was, and what it does not tell.
+    /// An imported log, and its gaps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<Trace>,
 }
@@ -301,7 +301,7 @@ pub struct Recording {
     /// Folder in memory with what each rank has measured so far; `None`: nothing outlives the
     /// process that supervises the ranks.
     pub memory: Option<String>,
-    /// Of a sweep: folder beside run.json with the executions that have begun.
+    /// Folder of a sweep beside run.json, with the executions that have begun.
     pub executions: Option<String>,
 }
 
@@ -343,7 +343,7 @@ pub struct RankError {
     pub rank: u32,
     /// `file:line:column`, or "" if the place is not known.
     pub place: String,
-    /// What happened.
+    /// The error.
     pub message: String,
 }
 
@@ -389,12 +389,12 @@ pub struct Site {
     pub count: u64,
     /// Sum of their own times.
     pub busy_ns: u64,
-    /// It stands in a loop that was ended by its time limit (`until`): how often it was executed depends on time.
+    /// It is in a loop that its time limit (`until`) ended: the number of executions depends on time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub timed: bool,
 }
 
-/// What supports or contradicts the figures.
+/// Facts that support or contradict the figures.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// Clock: "tsc", "monotonic_raw", "monotonic" or "virtual".
@@ -425,12 +425,12 @@ pub struct Evidence {
     pub storage_read_bytes: Option<u64>,
     /// Bytes the ranks caused to be sent to storage (`write_bytes`); null where it is unknown.
     pub storage_write_bytes: Option<u64>,
-    /// Of the bytes that were not read with O_DIRECT, the share that came from the page cache at
-    /// least, 0 to 1: what the ranks fetched besides data (directories, pages of the program) counts
+    /// Smallest share of the bytes read without O_DIRECT that came from the page cache,
+    /// 0 to 1: what the ranks fetched besides data (directories, pages of the program) counts
     /// against it. Null where it is unknown.
     pub page_cache_share: Option<f64>,
-    /// Of the files that were looked at when a rank opened them for reading, the share of bytes that
-    /// the page cache held already (cachestat(2), a sample); null where it is unknown.
+    /// Share of bytes that the page cache held already of sampled files when a rank opened them for reading
+    /// (cachestat(2), a sample); null where it is unknown.
     #[serde(default)]
     pub cached_at_open_share: Option<f64>,
     /// Where the bytes of each label came from and went to; labels without any are missing.
@@ -463,7 +463,7 @@ pub struct Evidence {
     /// Options of `with` that nothing takes, as the checker says it: `file:line:column: sentence`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options_without_effect: Vec<String>,
-    /// What the evidence says against the figures.
+    /// Doubts that the evidence raises about the figures.
     #[serde(default)]
     pub marks: Vec<Mark>,
     /// MPI files as they were opened: the first 64 of each member 0 with different names or hints.
@@ -486,7 +486,7 @@ pub struct Noted {
     pub place: usize,
     /// As the first of the executions made it.
     pub text: String,
-    /// Which that was.
+    /// Name of the first one.
     pub first: String,
     /// How many made it.
     pub executions: usize,
@@ -520,7 +520,7 @@ pub struct Contention {
     pub pressure_memory_ns: Option<u64>,
     /// Time in which the machine's processors had work, summed over them.
     pub busy_ns: Option<u64>,
-    /// What the hypervisor took of it ("steal").
+    /// CPU time taken by the hypervisor ("steal").
     pub stolen_ns: Option<u64>,
     /// Time in which the limit of a control group kept its tasks from running.
     pub throttled_ns: Option<u64>,
@@ -540,7 +540,7 @@ pub struct MpiFileFacts {
     pub effective_hints: String,
     /// File system type; "" where it is unknown.
     pub file_system: String,
-    /// What `lfs getstripe` says, in one line; "" where there is no Lustre.
+    /// Output of `lfs getstripe` in one line; "" where there is no Lustre.
     pub layout: String,
 }
 
@@ -570,7 +570,7 @@ pub struct EventsInfo {
     pub count: u64,
     /// Events for which there was no memory.
     pub dropped: u64,
-    /// One of so many events was kept, chosen at random; 1: all.
+    /// One event of this number was kept, chosen at random; 1: all.
     pub sample_every: u64,
     /// Events left out by choice: those that `sample_every` did not choose. Operations are
     /// `count + dropped + left_out`.
@@ -579,7 +579,7 @@ pub struct EventsInfo {
     pub extents: Vec<EventExtents>,
 }
 
-/// Pieces of a file that one operation moved: those of a pattern for one rank.
+/// Extents of a file that one operation moved: the part of one rank in a pattern.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct EventExtents {
     /// Number of pieces.

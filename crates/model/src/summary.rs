@@ -33,8 +33,8 @@ pub struct RankFigures {
     pub short: u64,
     /// Bytes moved.
     pub bytes: u64,
-    /// Of the sum of times, what is not time of this rank in such operations: counted more than once,
-    /// because they were under way together, or from when they were due to their start.
+    /// The part of the sum of times that is no time of this rank in such operations: counted more than once
+    /// because they were under way at the same time, or from when they were due to their start.
     pub overlap_ns: u64,
     /// Earliest start of those that did not fail; `u64::MAX` without any.
     pub first_ns: u64,
@@ -97,7 +97,7 @@ merged! {
 }
 
 impl Figures {
-    /// What one rank measured.
+    /// The figures of one rank.
     pub fn of_rank(rank: u32, stat: &RankFigures) -> Figures {
         let busy_ns = stat.done.sum.saturating_sub(stat.overlap_ns);
         let parts = stat.parts.iter().flat_map(|parts| parts.iter()).zip(Part::ALL);
@@ -131,7 +131,7 @@ impl Figures {
         self.last_ns.saturating_sub(self.first_ns)
     }
 
-    /// The row of the operation, then those of its service times and of each part that was executed. None if its
+    /// The row of the operation, then rows of its service times and of each part that was executed. None if its
     /// ranks were killed in the first execution. `busy_ns`: how long the label was executed.
     pub fn rows(self, label: &str, op: Op, busy_ns: u64, rows: &mut Vec<Row>) {
         if self.whole.times.count + self.failed + self.expected == 0 {
@@ -281,7 +281,7 @@ impl RankFigures {
         }
     }
 
-    /// Adds an execution. A part that took no time cannot be told from one that was not executed.
+    /// Adds an execution. A part that took no time counts as not executed.
     fn add(&mut self, event: &Event) {
         for (part, ns) in Part::ALL.iter().zip(event.parts_ns).filter(|(_, ns)| *ns > 0) {
             if let Some(parts) = &mut self.parts {

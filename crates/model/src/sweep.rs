@@ -16,11 +16,11 @@ use serde::{Deserialize, Serialize};
 /// The grid of a sweep, and what was executed of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sweep {
-    /// What varies. Empty if the program was only repeated.
+    /// Varied dimensions. Empty if the program was only repeated.
     pub dimensions: Vec<Dimension>,
     /// Every combination of values, the last dimension fastest; `cells[i].cell` is `i`.
     pub cells: Vec<Cell>,
-    /// What was executed, in this order. Warm-up is not in it.
+    /// Executions in order, without warm-up.
     pub order: Vec<Execution>,
     /// Repetitions of each cell that were asked for: the largest number with `until_ci`.
     pub reps: u32,
@@ -42,8 +42,8 @@ pub struct Sweep {
     /// When the sweep was resumed, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resumed: Vec<Resumed>,
-    /// Machines that executions ran on before the sweep was resumed on others: those of the header
-    /// are the last ones. Empty: all ran on them.
+    /// Machines that executions ran on before the sweep was resumed on others; the header has the last ones.
+    /// Empty: all ran on them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub machines: Vec<Machines>,
 }
@@ -57,7 +57,7 @@ pub struct Machines {
     pub nodes: Vec<Node>,
 }
 
-/// What resuming a sweep needs. Stored before the first execution. Which executions are missing, and
+/// Facts for resuming a sweep. Stored before the first execution. Which executions are missing, and
 /// their order, follows from the seed, the cells and the repetitions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rest {
@@ -85,7 +85,7 @@ pub struct Resumed {
 /// One thing that varies.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Dimension {
-    /// What it is.
+    /// Parameter, option of the command line, or program.
     pub kind: DimensionKind,
     /// The parameter's name, "ranks", "nodes", "program" or "directory".
     pub name: String,
@@ -93,7 +93,7 @@ pub struct Dimension {
     pub values: Vec<String>,
 }
 
-/// What a dimension varies.
+/// Kinds of dimensions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DimensionKind {
@@ -115,7 +115,7 @@ pub enum DimensionKind {
 pub struct Cell {
     /// Its number.
     pub cell: u32,
-    /// Parameters that are not the same in all cells; the others stand in the header.
+    /// Parameters that are not the same in all cells; the others are in the header.
     pub params: Vec<Param>,
     /// Number of ranks.
     pub ranks: u32,

@@ -31,15 +31,15 @@ impl Types {
     pub const MPI: Types = Types(64);
     /// A list.
     pub const LIST: Types = Types(128);
-    /// What became of an operation.
+    /// Outcomes of operations.
     pub const OUTCOME: Types = Types(256);
     /// All of them.
     pub const ANY: Types = Types(511);
-    /// What can stand where an integer is wanted.
+    /// Types that are accepted as integers.
     pub const AS_INT: Types = Types(1 | 16 | 256);
-    /// What can be a condition.
+    /// Types that can be a condition.
     pub const CONDITION: Types = Types(1 | 4 | 32 | 64 | 256);
-    /// What arithmetic can give.
+    /// Types that arithmetic can give.
     pub const NUMBER: Types = Types(1 | 2 | 8);
 
     const EACH: [(Types, &'static str); COUNT] = [
@@ -59,7 +59,7 @@ impl Types {
         Types(self.0 | other.0)
     }
 
-    /// The types that stand in both sets.
+    /// The types in both sets.
     pub fn and(self, other: Types) -> Types {
         Types(self.0 & other.0)
     }
@@ -79,7 +79,7 @@ impl Types {
         self.0 & other.0 != 0
     }
 
-    /// What is left of values taken as numbers ([`value::number`]).
+    /// Types of values taken as numbers ([`value::number`]).
     pub fn number(self) -> Types {
         let text = if self.may(Types::STR) { Types::INT.or(Types::FLOAT) } else { Types::NONE };
         let bytes = if self.may(Types::OUTCOME) { Types::INT } else { Types::NONE };
@@ -93,7 +93,7 @@ impl Types {
         names.join(" or ")
     }
 
-    /// The type of a value; handles count as those of POSIX.
+    /// The type of a value; handles count as POSIX handles.
     pub fn of(value: &Value) -> Types {
         match value {
             Value::Unset => Types::NONE,
@@ -109,7 +109,7 @@ impl Types {
     }
 }
 
-/// What an operator with one operand gives; none: it cannot be applied.
+/// Types of the result of an operator with one operand; none: it cannot be applied.
 pub fn unary(op: UnaryOp, a: Types) -> Types {
     match op {
         UnaryOp::Not if a.may(Types::CONDITION) => Types::BOOL,
@@ -118,7 +118,7 @@ pub fn unary(op: UnaryOp, a: Types) -> Types {
     }
 }
 
-/// What an operator with two operands gives; none: it cannot join these types.
+/// Types of the result of an operator with two operands; none: it cannot join these types.
 pub fn binary(op: BinaryOp, a: Types, b: Types) -> Types {
     if a == Types::INT && b == Types::INT {
         return of_integers(op);
@@ -137,7 +137,7 @@ fn of_integers(op: BinaryOp) -> Types {
     }
 }
 
-/// What operators give, by operator and the bit numbers of the two types.
+/// Results of operators, by operator and the bit numbers of the two types.
 static PAIRS: LazyLock<Vec<[[Types; COUNT]; COUNT]>> = LazyLock::new(|| {
     let row = |op, a| Types::EACH.map(|(b, _)| pair(op, a, b));
     OPERATORS.iter().map(|op| Types::EACH.map(|(a, _)| row(*op, a))).collect()

@@ -105,7 +105,7 @@ pub fn significant(value: f64) -> String {
     }
 }
 
-/// What a figure measures, which decides its units.
+/// Quantities, which decide the unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     /// Nanoseconds.
@@ -159,7 +159,7 @@ impl Measure {
     }
 }
 
-/// A number with so many significant digits, or all of its integer.
+/// A number with `digits` significant digits, or all digits of its integer.
 pub fn with_digits(value: f64, digits: u32) -> String {
     let value = rounded(value, digits);
     format!("{value:.*}", decimals(value, digits))

@@ -31,14 +31,13 @@ pub enum Value {
     Str(Vec<u8>),
     /// Number of an open file in the rank's table, and the error of its open; 0: it is open.
     Handle(u64, u16),
-    /// What became of an operation.
+    /// The outcome of an operation.
     Outcome(Outcome),
     /// A list.
     List(List),
 }
 
-/// What became of an operation: a condition that holds if it succeeded, an integer that is the
-/// bytes it moved.
+/// The outcome of an operation: as a condition, whether it succeeded; as an integer, the bytes it moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Bytes moved, also by one that failed later.

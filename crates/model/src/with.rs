@@ -24,7 +24,7 @@ pub const RATE_MAX: f64 = 1e9;
 /// becomes due.
 pub const RANK_RATE_MAX: f64 = 1e7;
 
-/// What an option accepts.
+/// Values that an option accepts.
 #[derive(Clone, Debug)]
 pub enum Accepts {
     /// A condition.
@@ -71,17 +71,17 @@ pub struct OptionRow {
     pub name: &'static str,
     /// Name and values as a message says what was expected: `depth=a number from 1 to 65536`.
     pub form: &'static str,
-    /// What it accepts.
+    /// Accepted values.
     pub accepts: Accepts,
     /// Values that ask for nothing, as text.
     pub off: &'static [&'static str],
-    /// Who takes it.
+    /// Operations that take it.
     pub takers: Takers,
     /// Operations that look as if they took it.
     pub seeming: &'static [Op],
-    /// What to do where nothing takes it.
+    /// Advice where nothing takes it.
     pub help: &'static str,
-    /// What it does, for the manual.
+    /// Description for the manual.
     pub doc: &'static str,
 }
 
@@ -319,7 +319,7 @@ fn are_times(times: &[Value]) -> bool {
 /// Among the names in the value of `expect`: operations may be short.
 pub const SHORT: &str = "short";
 
-/// A name that may stand in the value of `expect`.
+/// A name that the value of `expect` may have.
 pub fn may_be_expected(name: &str) -> bool {
     name == SHORT || errno::number(name).is_some()
 }
@@ -365,7 +365,7 @@ impl OptionRow {
     }
 }
 
-/// What is in force of the options that can contradict each other; `None`: it is not known yet.
+/// The options in force that can contradict each other; `None`: it is not known yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InForce {
     /// Files are opened with O_DIRECT.

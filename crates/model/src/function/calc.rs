@@ -1,4 +1,4 @@
-//! What the functions give that depend on their arguments alone.
+//! The functions that depend on their arguments alone.
 
 use crate::errno;
 use crate::limits;

@@ -13,7 +13,7 @@ use crate::value::{Outcome, Value};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// What every plan begins with.
+/// The first bytes of every plan.
 const MAGIC: &[u8] = b"parabench plan ";
 /// The only version that reads what this one writes.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -28,7 +28,7 @@ impl Plan {
     }
 
     /// A number that changes when the plan does, wherever the directories `paths` lie: of equal
-    /// length, such as those of fresh names beside each other, they count as the same.
+    /// length, such as fresh names beside each other, they count as the same.
     pub fn fingerprint<'a>(&self, paths: impl IntoIterator<Item = &'a [u8]>) -> u64 {
         let mut bytes = self.to_bytes();
         // The checksum in the head knows the paths.
@@ -108,7 +108,7 @@ enum Word {
     Str(Vec<u8>),
     Handle(u64, u16),
     Outcome(u64, u16),
-    /// So many values follow.
+    /// This number of values follows.
     List(u32),
 }
 

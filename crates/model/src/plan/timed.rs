@@ -1,9 +1,9 @@
-//! What a time limit decides over: which instructions stand in loops that one ended.
+//! Instructions whose number of executions depends on a time limit.
 
 use super::{Instr, Pc, Plan};
 
 impl Plan {
-    /// For each instruction: it stands in a loop `until` a time limit that is `counted`, also in a proc that is
+    /// For each instruction: it is in a loop `until` a time limit that is `counted`, also in a proc that is
     /// called there. `counted` is asked with the instruction of the limit. The loops of `level` are none: there
     /// all members come to the same number of iterations.
     pub fn timed(&self, counted: impl Fn(Pc) -> bool) -> Vec<bool> {

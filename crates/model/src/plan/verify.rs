@@ -120,7 +120,7 @@ impl Plan {
         }
     }
 
-    /// The same for so many slots side by side.
+    /// The same for `count` slots side by side.
     fn slot_locals(&self, slot: Slot, count: u32) -> Result<u32, String> {
         let first = slot.0 & !Slot::LOCAL;
         if slot.0 & Slot::LOCAL != 0 {

@@ -1,4 +1,4 @@
-//! What became of a `with (rate=...)`: operations that are due at times of a schedule.
+//! Results of `with (rate=...)`: operations that are due at times of a schedule.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ const REACHED: f64 = 0.99;
 /// One `with (rate=...)` inside one label, over all its executions and ranks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ArrivalRow {
-    /// Label path it stands in; "" for none.
+    /// Label path it is in; "" for none.
     pub label: String,
     /// Parameter point of a sweep; 0 without one.
     pub cell: u32,

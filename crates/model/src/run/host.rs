@@ -13,7 +13,7 @@ pub struct Host {
     pub kernel: String,
     /// Processor model.
     pub cpu: String,
-    /// Processors that the ranks of this machine may use; under MPI, those of rank 0.
+    /// CPUs that the ranks of this machine may use; under MPI, that rank 0 may use.
     pub cpus: u32,
     /// Main memory, bytes.
     pub memory_bytes: u64,
@@ -30,7 +30,7 @@ pub struct Host {
 /// A directory besides the run directory, and the storage below it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Directory {
-    /// What the program calls it.
+    /// Name in the program.
     pub name: String,
     /// Its path.
     pub directory: String,

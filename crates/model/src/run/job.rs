@@ -11,7 +11,7 @@ pub struct Job {
     pub mpi: String,
     /// Version of the MPI standard that it implements, "3.1".
     pub standard: String,
-    /// What started the ranks: "mpiexec of Open MPI", "mpiexec", "srun"; "" if that is not known.
+    /// The launcher of the ranks: "mpiexec of Open MPI", "mpiexec", "srun"; "" if it is not known.
     pub launcher: String,
     /// Batch system and the job's number in it, "slurm 4711"; "" outside of one.
     pub batch: String,
@@ -46,10 +46,10 @@ pub struct Node {
     pub ranks: Vec<[u32; 2]>,
 }
 
-/// What the ranks of one machine did of a row, in a job on several.
+/// The part of one machine in a row, in a job on several.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NodeRow {
-    /// Which machine: its place in [`Job::nodes`]; in a sweep, among those that took part.
+    /// The machine: its place in [`Job::nodes`]; in a sweep, among the machines that took part.
     pub node: u32,
     /// Label path.
     pub label: String,
@@ -71,10 +71,10 @@ pub struct NodeRow {
     pub ops_s: Option<f64>,
 }
 
-/// What was seen on a machine of a job on several while its ranks ran.
+/// Load, network and storage of a machine while its ranks ran, in a job on several.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NodeUse {
-    /// Which machine, as in [`NodeRow::node`].
+    /// The machine, as in [`NodeRow::node`].
     pub node: u32,
     /// Parameter point of a sweep; 0 without one.
     pub cell: u32,
@@ -95,10 +95,10 @@ pub struct NodeUse {
     pub storage: Vec<NodeStorage>,
 }
 
-/// What a machine has below a directory of the run.
+/// The storage of a machine below a directory of the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeStorage {
-    /// What the program calls the directory; "": the run directory.
+    /// Name of the directory in the program; "": the run directory.
     pub name: String,
     /// The storage below it.
     #[serde(flatten)]
@@ -187,7 +187,7 @@ impl Header {
         job.part(&members).nodes
     }
 
-    /// The machines that took part in an execution, as [`NodeRow::node`] counts them: those of
+    /// The machines that took part in an execution, as [`NodeRow::node`] counts them: as in
     /// [`Header::nodes_at`], or others if the sweep was resumed elsewhere.
     pub fn nodes_of(&self, cell: u32, repetition: u32) -> Vec<Node> {
         let elsewhere = self.sweep.as_ref().and_then(|sweep| sweep.machines_of(cell, repetition));

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Where the bytes of a label came from and went to, over all ranks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabelEvidence {
-    /// Label path; "" for what stands in no label.
+    /// Label path; "" for operations in no label.
     pub label: String,
     /// Parameter point of a sweep; 0 without one.
     pub cell: u32,
@@ -14,12 +14,12 @@ pub struct LabelEvidence {
     pub repetition: u32,
     /// Bytes written.
     pub written_bytes: u64,
-    /// Of those, bytes that went through the page cache and that nothing made stable before the
-    /// occurrence of the label ended in which they were written.
+    /// Bytes of those that went through the page cache and were not fsynced before the end of the
+    /// occurrence of the label in which they were written.
     pub unstable_bytes: u64,
     /// Bytes read.
     pub read_bytes: u64,
-    /// Of those, bytes read with O_DIRECT.
+    /// Bytes of those read with O_DIRECT.
     pub direct_read_bytes: u64,
     /// Bytes that the ranks fetched from storage while the label read, at most: labels shorter
     /// than a millisecond share what was fetched. Null where it is unknown.
@@ -27,23 +27,23 @@ pub struct LabelEvidence {
     /// Sizes of the files that were looked at (a sample) when they were opened to be read through
     /// the page cache.
     pub looked_bytes: u64,
-    /// What the page cache held of those.
+    /// Bytes of those files in the page cache.
     pub cached_bytes: u64,
     /// Sizes of the files whose extents were looked at (a sample).
     pub mapped_bytes: u64,
-    /// What of those lies in holes, or in extents that were never written.
+    /// Bytes of those files in holes, or in extents that were never written.
     pub hole_bytes: u64,
-    /// What of those is stored in another form: compressed, encrypted.
+    /// Bytes of those files stored in another form: compressed, encrypted.
     pub encoded_bytes: u64,
     /// Names looked up by stat, lookup and readlink that were looked for in the name cache of the
     /// machine before (a sample).
     pub looked_names: u64,
-    /// Of those, the names that were in it.
+    /// Names found there.
     pub cached_names: u64,
     /// Calls that were handed over to io_uring where several may be under way (`depth` above 1).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub queued_calls: u64,
-    /// Of those, the ones that had ended when the system call returned that handed them over.
+    /// Calls that had ended when the system call returned that handed them over.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub queued_at_once: u64,
     /// How often calls were handed over.
@@ -56,13 +56,13 @@ pub struct LabelEvidence {
     /// sample, nanoseconds. Absent: not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fill_ns: Option<u64>,
-    /// What emptying the page cache came to.
+    /// Results of emptying the page cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_control: Option<CacheControl>,
-    /// What `verify=true` filled and checked.
+    /// Data that `verify=true` filled and checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<VerifiedData>,
-    /// The time limit of a loop (`until`) ended that loop in it, or it stands in a loop that has one.
+    /// The time limit of a loop (`until`) ended that loop in it, or it is in a loop that has one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub timed: bool,
     /// The same by directory, where the run has several.
@@ -70,7 +70,7 @@ pub struct LabelEvidence {
     pub directories: Vec<DirectoryEvidence>,
 }
 
-/// What of a label's evidence belongs to one of several directories.
+/// The part of a label's evidence that belongs to one of several directories.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DirectoryEvidence {
     /// Its name; "" is the run directory.

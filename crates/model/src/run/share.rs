@@ -1,4 +1,4 @@
-//! What became of a `share`: work that goes to whichever rank asks first.
+//! Results of `share`: work that goes to the rank that claims it first.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// has nothing left* is the one in which all of them work; rates of it are the steady ones.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ShareRow {
-    /// Label path it stands in; "" for none.
+    /// Label path it is in; "" for none.
     pub label: String,
     /// Parameter point of a sweep; 0 without one.
     pub cell: u32,
@@ -44,7 +44,7 @@ pub struct ShareRow {
     pub fewest: Sharer,
     /// The rank with the most.
     pub most: Sharer,
-    /// What each rank had, in order of ranks; of the first 64.
+    /// The part of each rank, in order of ranks; of the first 64.
     pub sharers: Vec<Sharer>,
 }
 

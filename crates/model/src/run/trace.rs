@@ -1,4 +1,4 @@
-//! What a run of imported logs says beside what it measured.
+//! Facts of a run of imported logs, besides its figures.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ pub struct Trace {
     pub logs: Vec<TraceLog>,
     /// Directory that the paths of events are below; "" where the log names none.
     pub root: String,
-    /// What `parabench record` executed; absent for logs that others recorded.
+    /// The command that `parabench record` executed; absent for logs from elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded: Option<Recorded>,
     /// Processes and threads that did I/O or started others that did, by rank.
@@ -19,7 +19,7 @@ pub struct Trace {
     /// How files lie on storage, as far as the log tells: Darshan's module LUSTRE.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub layouts: Vec<TraceLayout>,
-    /// What the log tells of files as they were found, beside what operations show.
+    /// Facts of the log about files as they were found, besides its operations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub found: Vec<TraceFound>,
     /// Where all ranks of an MPI job waited for each other, in order.
@@ -28,11 +28,11 @@ pub struct Trace {
     /// Bytes over time of logs that do not tell single transfers: Darshan's module HEATMAP.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moved: Vec<TraceMoved>,
-    /// What the logs do not tell, or what was left out of them.
+    /// Gaps: facts that the logs lack, or that were left out.
     pub gaps: Vec<TraceGap>,
 }
 
-/// What a log tells of a file beside its operations.
+/// Facts of a log about a file, besides its operations.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceFound {
     /// Its path, as events have it.
@@ -52,7 +52,7 @@ pub struct TraceBarrier {
     pub came_ns: Vec<u64>,
     /// When it went on.
     pub left_ns: Vec<u64>,
-    /// What it had waited before, since its last operation or barrier, as far as the log tells.
+    /// Its pause before, since its last operation or barrier, as far as the log shows it.
     pub waited_us: Vec<u64>,
 }
 
@@ -99,14 +99,14 @@ pub struct Recorded {
     /// Options that decide what is kept, as they were given: `--under`, `DIR`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
-    /// Who recorded it: "strace 6.1 --seccomp-bpf".
+    /// The recording program: "strace 6.1 --seccomp-bpf".
     pub by: String,
     /// Its exit code; 128 and the number of the signal that ended it.
     pub exit_code: u32,
     /// Processors that it could use; 0: not known.
     #[serde(default)]
     pub cpus: u32,
-    /// What recording added to a call, nanoseconds; 0: not known.
+    /// Cost of recording for each call, nanoseconds; 0: not known.
     #[serde(default)]
     pub call_ns: u32,
 }
@@ -120,7 +120,7 @@ pub struct TraceLog {
     pub lines: u64,
 }
 
-/// Who a rank of an imported run was.
+/// The process behind a rank of an imported run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceThread {
     /// Rank in this run; null for one that did no I/O that was kept.
