@@ -4,6 +4,7 @@
 //! shorter gaps are closed: then the time is an upper bound, and says so.
 
 use crate::recorder::LabelRecord;
+use crate::recorder::labels::{Interval, join_intervals, nth_gap};
 use crate::recorder::layout::MORE_LABEL;
 use model::merge::Merge;
 use serde::{Deserialize, Serialize};
@@ -11,15 +12,12 @@ use serde::{Deserialize, Serialize};
 /// Intervals of a label in one result.
 const MAX_INTERVALS: usize = 1 << 14;
 
-/// Start and end, nanoseconds.
-pub(super) type Interval = (u64, u64);
-
 /// When a rank executed a label.
 fn intervals(label: &LabelRecord) -> impl Iterator<Item = Interval> + '_ {
-    let kept = label.kept.iter().map(|kept| (kept.start_ns, kept.end_ns));
+    let kept = label.kept.iter().map(|kept| [kept.start_ns, kept.end_ns]);
     let unknown = is_unknown(label).then(|| hull_of_kept(label)).flatten();
     let all = kept.chain(label.busy.intervals.iter().copied()).chain(unknown);
-    all.filter(|(start, end)| start <= end)
+    all.filter(|[start, end]| start <= end)
 }
 
 /// Nothing says when the occurrences were executed that are not kept: the record was full. One that
@@ -29,7 +27,7 @@ fn is_unknown(label: &LabelRecord) -> bool {
 }
 
 fn hull_of_kept(label: &LabelRecord) -> Option<Interval> {
-    Some((label.kept.first()?.start_ns, label.kept.last()?.end_ns))
+    Some([label.kept.first()?.start_ns, label.kept.last()?.end_ns])
 }
 
 /// The union over some ranks.
@@ -61,7 +59,7 @@ impl Busy {
     pub(super) fn of(label: &LabelRecord, cut_off: Option<Interval>) -> Busy {
         let mut union: Vec<Interval> = intervals(label).chain(cut_off).collect();
         union.sort_unstable();
-        let kept = label.kept.iter().map(|kept| (kept.start_ns, kept.end_ns));
+        let kept = label.kept.iter().map(|kept| [kept.start_ns, kept.end_ns]);
         let done_ns = kept.map(length).fold(label.busy.sum_ns, u64::saturating_add);
         let inside_ns = done_ns.saturating_add(cut_off.map_or(0, length));
         let unknown = is_unknown(label);
@@ -80,7 +78,7 @@ impl Busy {
     /// Where no rank executed the label more than once, its time is that from the first start to
     /// the last end. `None`: nobody executed it.
     pub(super) fn finish(&self, complete: u64) -> Option<BusyTime> {
-        let hull = (self.union.first()?.0, self.union.last()?.1);
+        let hull = [self.union.first()?[0], self.union.last()?[1]];
         if complete + u64::from(self.cut_off) <= 1 {
             return Some(BusyTime { busy_ns: length(hull), is_bound: false, hull });
         }
@@ -105,30 +103,23 @@ impl Merge for Busy {
     }
 }
 
-fn length((start_ns, end_ns): Interval) -> u64 {
+fn length([start_ns, end_ns]: Interval) -> u64 {
     end_ns.saturating_sub(start_ns)
 }
 
-/// Joins intervals that touch or overlap, or leave a gap shorter than `gap_ns`.
 fn joined(mut sorted: Vec<Interval>, gap_ns: u64) -> Vec<Interval> {
-    sorted.dedup_by(|later, kept| {
-        let joins = later.0 <= kept.1 || later.0 - kept.1 < gap_ns;
-        if joins {
-            kept.1 = kept.1.max(later.1);
-        }
-        joins
-    });
+    let joined = join_intervals(&mut sorted, gap_ns);
+    sorted.truncate(joined);
     sorted
 }
 
 /// Closes the shorter gaps of too many intervals.
 fn thinned_out(union: Vec<Interval>) -> Vec<Interval> {
-    let Some(surplus) = union.len().checked_sub(MAX_INTERVALS).filter(|surplus| *surplus > 0)
-    else {
+    if union.len() <= MAX_INTERVALS {
         return union;
-    };
-    let mut gaps: Vec<u64> = union.windows(2).map(|pair| pair[1].0 - pair[0].1).collect();
-    let longest_closed = *gaps.select_nth_unstable(surplus - 1).1;
+    }
+    let (surplus, mut gaps) = (union.len() - MAX_INTERVALS, vec![0; union.len() - 1]);
+    let longest_closed = nth_gap(&union, surplus - 1, &mut gaps);
     joined(union, longest_closed.saturating_add(1))
 }
 

@@ -1,6 +1,6 @@
 //! One label path over some ranks: its operations, occurrences, busy time, traffic, claimed work and arrivals.
 
-use super::busy::{Busy, Interval};
+use super::busy::Busy;
 use super::evidence::Traffic;
 use super::result::{Collected, Places};
 use super::times::LabelTimes;
@@ -132,7 +132,7 @@ impl Label {
         &mut self,
         rank: u32,
         label: &LabelRecord,
-        cut_off: Option<Interval>,
+        cut_off: Option<[u64; 2]>,
         max_count: u64,
     ) {
         let times = LabelTimes::of_rank(rank, label, max_count);
@@ -189,8 +189,8 @@ impl Label {
         collected.labels.extend(busy.map(|busy| LabelRow {
             label: path.into(),
             occurrences,
-            first_start_ns: busy.hull.0,
-            last_end_ns: busy.hull.1,
+            first_start_ns: busy.hull[0],
+            last_end_ns: busy.hull[1],
             busy_ns: busy.busy_ns,
             busy_is_bound: busy.is_bound,
             ..LabelRow::default()

@@ -99,7 +99,7 @@ impl Partial {
         let (end_ns, mut beyond) = (record.end_ns(), 0);
         for (id, label) in (0..).zip(&record.labels) {
             // An occurrence that the rank did not leave lasts to its end.
-            let cut_off = label.entered_ns.map(|start_ns| (start_ns, end_ns.max(start_ns)));
+            let cut_off = label.entered_ns.map(|start_ns| [start_ns, end_ns.max(start_ns)]);
             if label.count == 0 && cut_off.is_none() {
                 continue;
             }

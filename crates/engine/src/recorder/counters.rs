@@ -201,7 +201,7 @@ pub(super) type Traffic = [u64; Count::COUNT];
 
 /// Where a label's traffic is counted; stays valid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TrafficId(Option<At<Traffic>>);
+pub struct TrafficId(pub(super) Option<At<Traffic>>);
 
 impl TrafficId {
     /// There was no room, or nobody has requested it yet.
@@ -216,43 +216,31 @@ impl TrafficId {
     }
 }
 
-/// Counters of one rank by label and place.
-#[derive(Debug, Default)]
-pub(super) struct Counters {
-    traffic: HashMap<(u32, u32), At<Traffic>>,
-    claimed: HashMap<(u32, u32), At<ClaimedWork>>,
-    arrivals: HashMap<(u32, u32), At<Arrived>>,
+/// Places of figures by label and second number.
+pub(super) type Keyed<T> = HashMap<(u32, u32), At<T>>;
+
+impl ClaimedWork {
+    /// Adds a later execution on the same rank.
+    pub(super) fn add_later(&mut self, later: &ClaimedWork) {
+        add_words(self, later);
+    }
 }
 
-impl Counters {
-    /// The counters of a label in a directory.
-    pub(super) fn traffic(&mut self, area: &mut Area, label: u32, directory: u32) -> TrafficId {
-        TrafficId(find(&mut self.traffic, area, Kind::Traffic, (label, directory)))
-    }
-
-    /// Adds an execution of a `share`.
-    pub(super) fn claimed(&mut self, area: &mut Area, key: (u32, u32), more: &ClaimedWork) {
-        if let Some(at) = find(&mut self.claimed, area, Kind::ClaimedWork, key) {
-            add_words(area.get(at), more);
-        }
-    }
-
-    /// Adds an execution of a `with (rate=...)`, whose rate holds.
-    pub(super) fn arrived(&mut self, area: &mut Area, key: (u32, u32), later: &Arrived) {
-        let Some(at) = find(&mut self.arrivals, area, Kind::Arrivals, key) else { return };
-        let figures = area.get(at);
-        let before = *figures;
-        add_words(figures, later);
-        (figures.process, figures.asked_milli) = (later.process, later.asked_milli);
-        figures.latest_ns = before.latest_ns.max(later.latest_ns);
-        figures.backlog_max = before.backlog_max.max(later.backlog_max);
-        figures.backlog_end = before.backlog_end.max(later.backlog_end);
+impl Arrived {
+    /// Adds a later execution on the same rank, whose rate holds.
+    pub(super) fn add_later(&mut self, later: &Arrived) {
+        let before = *self;
+        add_words(self, later);
+        (self.process, self.asked_milli) = (later.process, later.asked_milli);
+        self.latest_ns = before.latest_ns.max(later.latest_ns);
+        self.backlog_max = before.backlog_max.max(later.backlog_max);
+        self.backlog_end = before.backlog_end.max(later.backlog_end);
     }
 }
 
 /// The figures of a label and place, made when they are needed first.
-fn find<T: Pod>(
-    known: &mut HashMap<(u32, u32), At<T>>,
+pub(super) fn find<T: Pod>(
+    known: &mut Keyed<T>,
     area: &mut Area,
     kind: Kind,
     (label, place): (u32, u32),

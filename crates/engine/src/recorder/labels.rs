@@ -251,27 +251,39 @@ impl Busy {
     #[cold]
     fn thin_out(&mut self) {
         let mut gaps = [0; BUSY_INTERVALS - 1];
-        for (gap_ns, pair) in gaps.iter_mut().zip(self.intervals.windows(2)) {
-            *gap_ns = pair[1][0].saturating_sub(pair[0][1]);
-        }
-        let middle = *gaps.select_nth_unstable(BUSY_INTERVALS / 2).1;
-        self.gap_ns = middle.saturating_add(1);
-        let (mut last, mut sum) = (0, self.intervals[0]);
-        for at in 1..BUSY_INTERVALS {
-            let next = self.intervals[at];
-            if reaches(sum, next[0], self.gap_ns) {
-                sum[1] = sum[1].max(next[1]);
-            } else {
-                self.intervals[last] = sum;
-                (last, sum) = (last + 1, next);
-            }
-        }
-        self.intervals[last] = sum;
-        self.count = last as u64 + 1;
+        self.gap_ns = nth_gap(&self.intervals, BUSY_INTERVALS / 2, &mut gaps).saturating_add(1);
+        self.count = join_intervals(&mut self.intervals, self.gap_ns) as u64;
     }
 }
 
+/// Start and end, nanoseconds.
+pub(crate) type Interval = [u64; 2];
+
 /// An interval reaches a later start, if need be over a gap that is closed.
-fn reaches([_, end_ns]: [u64; 2], start_ns: u64, gap_ns: u64) -> bool {
+fn reaches([_, end_ns]: Interval, start_ns: u64, gap_ns: u64) -> bool {
     start_ns <= end_ns || start_ns - end_ns < gap_ns
+}
+
+/// Joins sorted intervals that touch or overlap, or leave a gap shorter than `gap_ns`; their new number.
+pub(crate) fn join_intervals(intervals: &mut [Interval], gap_ns: u64) -> usize {
+    let mut last = 0;
+    for at in 1..intervals.len() {
+        let next = intervals[at];
+        let joined = &mut intervals[last];
+        if reaches(*joined, next[0], gap_ns) {
+            joined[1] = joined[1].max(next[1]);
+        } else {
+            last += 1;
+            intervals[last] = next;
+        }
+    }
+    intervals.len().min(last + 1)
+}
+
+/// The `n`-th shortest gap between intervals, from 0. `gaps`: room for all gaps.
+pub(crate) fn nth_gap(intervals: &[Interval], n: usize, gaps: &mut [u64]) -> u64 {
+    for (gap_ns, pair) in gaps.iter_mut().zip(intervals.windows(2)) {
+        *gap_ns = pair[1][0].saturating_sub(pair[0][1]);
+    }
+    *gaps.select_nth_unstable(n).1
 }

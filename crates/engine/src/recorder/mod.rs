@@ -17,7 +17,7 @@ mod counters;
 mod events;
 mod failures;
 mod index;
-mod labels;
+pub(crate) mod labels;
 pub(crate) mod layout;
 mod live;
 mod read;

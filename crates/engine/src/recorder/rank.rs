@@ -4,7 +4,7 @@
 //! operation or a site has been seen; the area grows between operations.
 
 use super::area::{Area, At, Medium};
-use super::counters::{Arrived, ClaimedWork, Count, Counters, TrafficId};
+use super::counters::{Arrived, ClaimedWork, Count, Keyed, Traffic, TrafficId, find};
 use super::events::{Events, EventsConfig, Listener};
 use super::failures::{Failed, Failures, ZeroRanges, rank_error};
 use super::labels::Labels;
@@ -47,7 +47,9 @@ pub struct Recorder {
     labels: Labels,
     places: Places,
     failures: Failures,
-    counters: Counters,
+    traffic: Keyed<Traffic>,
+    claimed: Keyed<ClaimedWork>,
+    arrivals: Keyed<Arrived>,
     zeros: ZeroRanges,
     events: Option<Events>,
 }
@@ -77,7 +79,9 @@ impl Recorder {
             labels: Labels::create(&mut area).ok_or_else(full)?,
             places: Places::new(meta.sites),
             failures: Failures::default(),
-            counters: Counters::default(),
+            traffic: Keyed::default(),
+            claimed: Keyed::default(),
+            arrivals: Keyed::default(),
             zeros: ZeroRanges::default(),
             events,
             area,
@@ -218,7 +222,7 @@ impl Recorder {
     /// Where the traffic of a label ([`NO_ID`]: of none) in a directory is counted; 0 is the run
     /// directory. Stays valid; keep it.
     pub fn traffic(&mut self, label: u32, directory: u32) -> TrafficId {
-        self.counters.traffic(&mut self.area, label, directory)
+        TrafficId(find(&mut self.traffic, &mut self.area, Kind::Traffic, (label, directory)))
     }
 
     /// Counts traffic, and gives the count so far.
@@ -239,12 +243,18 @@ impl Recorder {
 
     /// Adds the rank's part in an execution of the `share` at `site` inside a label ([`NO_ID`]: of none).
     pub fn claimed(&mut self, label: u32, site: u32, figures: &ClaimedWork) {
-        self.counters.claimed(&mut self.area, (label, site), figures);
+        let key = (label, site);
+        if let Some(at) = find(&mut self.claimed, &mut self.area, Kind::ClaimedWork, key) {
+            self.area.get(at).add_later(figures);
+        }
     }
 
     /// Adds an execution of the `with (rate=...)` at `site` inside a label ([`NO_ID`]: of none).
     pub fn arrived(&mut self, label: u32, site: u32, figures: &Arrived) {
-        self.counters.arrived(&mut self.area, (label, site), figures);
+        let key = (label, site);
+        if let Some(at) = find(&mut self.arrivals, &mut self.area, Kind::Arrivals, key) {
+            self.area.get(at).add_later(figures);
+        }
     }
 
     /// Verified reads found zeros in a file, inside a label ([`NO_ID`]: in none); false: they go on from where

@@ -95,7 +95,7 @@ pub struct LabelRecord {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BusyRecord {
     /// Start and end of intervals that cover them, ascending unless the file is damaged.
-    pub intervals: Vec<(u64, u64)>,
+    pub intervals: Vec<[u64; 2]>,
     /// Gaps between occurrences shorter than this were closed; 0: none.
     pub gap_ns: u64,
     /// Sum of their wall times.
@@ -364,11 +364,8 @@ impl RankRecord {
 
     fn add_busy(&mut self, busy: &Busy) -> Option<()> {
         let intervals = busy.intervals.get(..usize::try_from(busy.count).ok()?)?;
-        self.label_mut(busy.label)?.busy = BusyRecord {
-            intervals: intervals.iter().map(|&[start, end]| (start, end)).collect(),
-            gap_ns: busy.gap_ns,
-            sum_ns: busy.sum_ns,
-        };
+        self.label_mut(busy.label)?.busy =
+            BusyRecord { intervals: intervals.to_vec(), gap_ns: busy.gap_ns, sum_ns: busy.sum_ns };
         Some(())
     }
 
@@ -425,9 +422,7 @@ impl RankRecord {
             for kept in &mut label.kept {
                 [&mut kept.start_ns, &mut kept.end_ns].into_iter().for_each(align);
             }
-            for (start_ns, end_ns) in &mut label.busy.intervals {
-                [start_ns, end_ns].into_iter().for_each(align);
-            }
+            label.busy.intervals.iter_mut().flatten().for_each(align);
             label.entered_ns.iter_mut().for_each(align);
         }
         if let Some(usage) = &mut self.usage {
