@@ -2,6 +2,7 @@
 //! control of the page cache worked.
 
 use crate::verify::Kind;
+use model::merge::merge_all;
 use model::run::{CacheControl, LabelEvidence, MpiFileFacts, VerifiedData};
 use model::units::{format_bytes, significant};
 use model::words::times;
@@ -93,91 +94,59 @@ fn amount(bytes: u64, ns: u64, what: &str) -> Option<String> {
 
 /// A sentence for each that was used: `dropcaches`, `fadvise` and `direct=true`.
 pub(super) fn cache_control(labels: &[LabelEvidence]) -> impl Iterator<Item = String> {
-    let told = labels.iter().filter_map(|label| label.cache_control);
-    let all = told.fold(CacheControl::default(), |sum, one| CacheControl {
-        drops: sum.drops.saturating_add(one.drops),
-        drops_refused: sum.drops_refused.saturating_add(one.drops_refused),
-        drop_looked_bytes: sum.drop_looked_bytes.saturating_add(one.drop_looked_bytes),
-        drop_kept_bytes: sum.drop_kept_bytes.saturating_add(one.drop_kept_bytes),
-        advised: sum.advised.saturating_add(one.advised),
-        advice_looked_bytes: sum.advice_looked_bytes.saturating_add(one.advice_looked_bytes),
-        advice_kept_bytes: sum.advice_kept_bytes.saturating_add(one.advice_kept_bytes),
-    });
-    [refused(&all), dropped(&all), advised(&all), direct(labels)].into_iter().flatten()
-}
-
-fn refused(all: &CacheControl) -> Option<String> {
-    (all.drops_refused > 0).then(|| {
+    let all: CacheControl = merge_all(labels.iter().filter_map(|label| label.cache_control));
+    let refused = (all.drops_refused > 0).then(|| {
         let times = times(all.drops_refused);
-        format!("dropcaches: DID NOT HAPPEN ({times} refused): the page cache kept what it held")
-    })
+        format!("dropcaches: DID NOT HAPPEN ({times} refused): the page cache kept its content")
+    });
+    let dropped = dropped("dropcaches", all.drops, all.drop_kept_bytes, all.drop_looked_bytes);
+    let advice = (all.advised, all.advice_kept_bytes, all.advice_looked_bytes);
+    let advised = self::dropped("fadvise \"dontneed\"", advice.0, advice.1, advice.2);
+    [refused, dropped, advised, direct(labels)].into_iter().flatten()
 }
 
-fn dropped(all: &CacheControl) -> Option<String> {
-    (all.drops > 0).then(|| {
-        let files = "the files open then, each once for every rank that had it open";
-        let kept = kept((all.drop_kept_bytes, all.drop_looked_bytes), files);
-        format!("dropcaches: done {}{kept}", times(all.drops))
-    })
-}
-
-fn advised(all: &CacheControl) -> Option<String> {
-    (all.advised > 0).then(|| {
-        let kept = kept((all.advice_kept_bytes, all.advice_looked_bytes), "the files looked at");
-        format!("fadvise \"dontneed\": done {}{kept}", times(all.advised))
-    })
-}
-
-/// `, and of the files looked at (64 MiB) 4 MiB stayed in the page cache: ...`
-fn kept((kept, looked): (u64, u64), files: &str) -> String {
-    if looked == 0 {
-        return ", and nobody can tell what stayed in the page cache".into();
-    }
-    let why = match kept {
-        0 => "",
-        _ => {
-            ": what is not written to storage yet stays, so fsync it before; so does what is mapped, and \
-             what a file system has in main memory alone (tmpfs)"
-        }
+/// `kept` bytes of the sampled files stayed in the page cache, of `looked`; 0 if the kernel does not report it.
+fn dropped(what: &str, count: u64, kept: u64, looked: u64) -> Option<String> {
+    let (kept_text, looked_text) = (format_bytes(kept), format_bytes(looked));
+    let left = match (looked, kept) {
+        (0, _) => "how much stayed in the page cache is unknown".into(),
+        (_, 0) => format!("nothing of the sampled files ({looked_text}) is left in the page cache"),
+        _ => format!(
+            "{kept_text} of the sampled files ({looked_text}) stayed in the page cache. Dirty pages, mapped \
+             pages and tmpfs cannot be dropped; call fsync first"
+        ),
     };
-    let (kept, looked) = (format_bytes(kept), format_bytes(looked));
-    format!(", and of {files} ({looked} in all) {kept} stayed in the page cache{why}")
+    (count > 0).then(|| format!("{what}: done {}, and {left}", times(count)))
 }
 
-/// Bytes that labels with direct reads only have read, and bytes fetched from storage meanwhile.
+/// Labels with direct reads only: bytes read, and bytes fetched from storage meanwhile.
 fn direct(labels: &[LabelEvidence]) -> Option<String> {
     let is_direct = |label: &&LabelEvidence| {
         label.read_bytes > 0 && label.direct_read_bytes == label.read_bytes
     };
-    let told = labels.iter().filter(is_direct);
-    let told = told.filter_map(|label| {
-        let of_holes = [label.hole_bytes, label.mapped_bytes];
-        Some([label.read_bytes, label.fetched_bytes?, of_holes[0].min(of_holes[1]), of_holes[1]])
+    let figures = labels.iter().filter(is_direct).filter_map(|label| {
+        let holes = label.hole_bytes.min(label.mapped_bytes);
+        Some(vec![label.read_bytes, label.fetched_bytes?, holes, label.mapped_bytes])
     });
-    let add =
-        |sum: [u64; 4], one: [u64; 4]| std::array::from_fn(|at| sum[at].saturating_add(one[at]));
-    let [read, fetched, holes, mapped] = told.fold([0; 4], add);
-    (read > 0).then(|| {
-        // Nothing is fetched of what was never written.
-        let empty = if mapped == 0 { 0.0 } else { holes as f64 / mapped as f64 };
-        let (of_holes, of_files) = (format_bytes(holes), format_bytes(mapped));
-        let data = read as f64 * (1.0 - empty);
-        let least = if empty > 0.0 { read - read / 8 } else { read / 2 };
-        let came = match fetched >= least {
-            true => "they came from storage".to_string(),
-            false if empty > 0.0 && fetched as f64 >= data / 2.0 => format!(
-                "of the files looked at ({of_files}) {of_holes} are holes, of which no storage is asked; \
-                 the rest came from storage"
-            ),
-            false if empty > 0.0 => format!(
-                "of the files looked at ({of_files}) {of_holes} are holes, of which no storage is asked; \
-                 the rest came from main memory nevertheless"
-            ),
-            false => "the rest came from main memory nevertheless".to_string(),
-        };
-        let (read, fetched) = (format_bytes(read), format_bytes(fetched.min(read)));
-        format!("direct=true: {read} were read so and {fetched} fetched from storage: {came}")
-    })
+    let [read, fetched, holes, mapped] = merge_all(figures).try_into().ok()?;
+    // Nothing is fetched of holes.
+    let empty = if mapped == 0 { 0.0 } else { holes as f64 / mapped as f64 };
+    let least = if empty > 0.0 { read - read / 8 } else { read / 2 };
+    let source = match fetched as f64 >= read as f64 * (1.0 - empty) / 2.0 {
+        true => "storage",
+        false => "memory nevertheless",
+    };
+    let (of_holes, of_files) = (format_bytes(holes), format_bytes(mapped));
+    let came = match fetched >= least {
+        true => "all came from storage".to_string(),
+        false if empty > 0.0 => format!(
+            "{of_holes} of the sampled files ({of_files}) are holes, which need no storage; the rest came \
+             from {source}"
+        ),
+        false => "the rest came from memory nevertheless".to_string(),
+    };
+    let (read, fetched) = (format_bytes(read), format_bytes(fetched.min(read)));
+    Some(format!("direct=true: {read} read, {fetched} fetched from storage: {came}"))
 }
 
 #[cfg(test)]
@@ -264,18 +233,16 @@ mod tests {
         assert_eq!(
             said(control),
             [
-                "dropcaches: DID NOT HAPPEN (2 times refused): the page cache kept what it held",
-                "dropcaches: done once, and of the files open then, each once for every rank that had it open \
-                 (4 KiB in all) 0 B stayed in the page cache",
-                "fadvise \"dontneed\": done 3 times, and of the files looked at (8 KiB in all) 4 KiB stayed \
-                 in the page cache: what is not written to storage yet stays, so fsync it before; so does \
-                 what is mapped, and what a file system has in main memory alone (tmpfs)",
+                "dropcaches: DID NOT HAPPEN (2 times refused): the page cache kept its content",
+                "dropcaches: done once, and nothing of the sampled files (4 KiB) is left in the page cache",
+                "fadvise \"dontneed\": done 3 times, and 4 KiB of the sampled files (8 KiB) stayed in the page \
+                 cache. Dirty pages, mapped pages and tmpfs cannot be dropped; call fsync first",
             ]
         );
         let unknown = said(CacheControl { drops: 1, ..CacheControl::default() });
         assert_eq!(
             unknown,
-            ["dropcaches: done once, and nobody can tell what stayed in the page cache"]
+            ["dropcaches: done once, and how much stayed in the page cache is unknown"]
         );
     }
 
@@ -292,11 +259,11 @@ mod tests {
         for (fetched, expected) in [
             (
                 2048,
-                "(16 KiB) 12 KiB are holes, of which no storage is asked; the rest came from storage",
+                "12 KiB of the sampled files (16 KiB) are holes, which need no storage; the rest came from storage",
             ),
-            (4096, "asked; the rest came from storage"),
-            (512, "asked; the rest came from main memory nevertheless"),
-            (8192, "fetched from storage: they came from storage"),
+            (4096, "need no storage; the rest came from storage"),
+            (512, "need no storage; the rest came from memory nevertheless"),
+            (8192, "fetched from storage: all came from storage"),
         ] {
             let said: Vec<String> = cache_control(&[label(fetched)]).collect();
             assert!(said.len() == 1 && said[0].ends_with(expected), "{said:?}");
@@ -312,18 +279,8 @@ mod tests {
             ..LabelEvidence::default()
         };
         for (read, direct, fetched, expected) in [
-            (
-                8192,
-                8192,
-                Some(8192),
-                Some("8 KiB were read so and 8 KiB fetched from storage: they came"),
-            ),
-            (
-                8192,
-                8192,
-                Some(0),
-                Some("8 KiB were read so and 0 B fetched from storage: the rest came"),
-            ),
+            (8192, 8192, Some(8192), Some("8 KiB read, 8 KiB fetched from storage: all came")),
+            (8192, 8192, Some(0), Some("8 KiB read, 0 B fetched from storage: the rest came")),
             (8192, 4096, Some(8192), None),
             (8192, 8192, None, None),
             (0, 0, Some(0), None),

@@ -93,7 +93,7 @@ pub(super) struct Area {
 
 #[derive(Debug)]
 enum Backing {
-    Heap,
+    Heap(Vec<u64>),
     Mapped { file: File, reserved: usize },
 }
 
@@ -115,7 +115,8 @@ impl Area {
     }
 
     fn on_heap() -> Area {
-        Area { base: NonNull::dangling(), capacity: 0, used: HEADER_WORDS, backing: Backing::Heap }
+        let (base, backing) = (NonNull::dangling(), Backing::Heap(Vec::new()));
+        Area { base, capacity: 0, used: HEADER_WORDS, backing }
     }
 
     /// Maps more than the file has; takes less when the address space is limited.
@@ -134,7 +135,7 @@ impl Area {
     }
 
     fn reserve(&self) -> usize {
-        if matches!(self.backing, Backing::Heap) { 0 } else { RESERVE_WORDS }
+        if self.is_heap() { 0 } else { RESERVE_WORDS }
     }
 
     /// All words that exist.
@@ -261,7 +262,7 @@ impl Area {
 
     /// It is private memory: nothing outlives the process.
     pub(super) fn is_heap(&self) -> bool {
-        matches!(self.backing, Backing::Heap)
+        matches!(self.backing, Backing::Heap(_))
     }
 
     /// Words in use.
@@ -271,8 +272,16 @@ impl Area {
 
     #[cold]
     fn grow(&mut self, wanted: usize) -> io::Result<()> {
-        let Backing::Mapped { file, reserved } = &self.backing else {
-            return self.grow_heap(wanted);
+        let (file, reserved) = match &mut self.backing {
+            Backing::Mapped { file, reserved } => (file, reserved),
+            Backing::Heap(words) => {
+                let target = wanted.max(2 * self.capacity).max(HEAP_START_WORDS);
+                words.try_reserve_exact(target - words.len()).map_err(io::Error::other)?;
+                words.resize(target, 0);
+                (self.base, self.capacity) =
+                    (NonNull::from(words.as_mut_slice()).cast(), words.len());
+                return Ok(());
+            }
         };
         let step = (self.capacity / 8).clamp(*STEP_WORDS.start(), *STEP_WORDS.end());
         let round = |words: usize| words.next_multiple_of(PAGE_WORDS).min(*reserved);
@@ -289,36 +298,11 @@ impl Area {
         Ok(())
     }
 
-    fn grow_heap(&mut self, wanted: usize) -> io::Result<()> {
-        let target = wanted.max(2 * self.capacity).max(HEAP_START_WORDS);
-        let mut words = self.take_heap();
-        let grown = words.try_reserve_exact(target - words.len());
-        if grown.is_ok() {
-            words.resize(target, 0);
-        }
-        let words = words.into_boxed_slice();
-        self.capacity = words.len();
-        // SAFETY: the pointer of a box is never null.
-        self.base = unsafe { NonNull::new_unchecked(Box::into_raw(words).cast()) };
-        grown.map_err(|_| io::Error::from_raw_os_error(libc::ENOMEM))
-    }
-
-    /// The heap's words as a vector; the area is empty afterwards.
-    fn take_heap(&mut self) -> Vec<u64> {
-        let capacity = std::mem::take(&mut self.capacity);
-        let base = std::mem::replace(&mut self.base, NonNull::dangling());
-        let words = std::ptr::slice_from_raw_parts_mut(base.as_ptr(), capacity);
-        // SAFETY: `base` and `capacity` describe a box (`grow_heap`) or an empty slice, and the area has
-        // just given them up.
-        unsafe { Box::from_raw(words) }.into_vec()
-    }
-
     /// The words in use of a heap area.
-    pub(super) fn into_words(mut self) -> Option<Vec<u64>> {
-        if !self.is_heap() {
-            return None;
-        }
-        let mut words = self.take_heap();
+    pub(super) fn take_words(&mut self) -> Option<Vec<u64>> {
+        let Backing::Heap(words) = &mut self.backing else { return None };
+        let mut words = std::mem::take(words);
+        self.capacity = 0;
         words.truncate(self.used);
         Some(words)
     }
@@ -326,12 +310,9 @@ impl Area {
 
 impl Drop for Area {
     fn drop(&mut self) {
-        match self.backing {
-            Backing::Heap => drop(self.take_heap()),
-            Backing::Mapped { reserved, .. } => {
-                // SAFETY: the mapping was made with this length and nothing refers to it.
-                unsafe { libc::munmap(self.base.as_ptr().cast(), reserved * 8) };
-            }
+        if let Backing::Mapped { reserved, .. } = self.backing {
+            // SAFETY: the mapping was made with this length and nothing refers to it.
+            unsafe { libc::munmap(self.base.as_ptr().cast(), reserved * 8) };
         }
     }
 }

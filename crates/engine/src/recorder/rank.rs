@@ -351,11 +351,10 @@ impl Recorder {
         if let Some(events) = &mut self.events {
             events.hand_over(&mut self.area);
         }
-        if self.area.is_heap() {
-            let words = self.area.into_words().unwrap_or_default();
-            return RankRecord::from_words(words);
+        match self.area.take_words() {
+            Some(words) => RankRecord::from_words(words),
+            None => read(self.used_area()),
         }
-        read(self.used_area())
     }
 
     /// The area as a reader would find it now.
