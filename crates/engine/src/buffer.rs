@@ -6,7 +6,7 @@
 //! | random | pseudo-random: each call takes another part of the rank's pool, and every 4 KiB of it get a stamp, so that no two blocks of a run are equal |
 //! | shaped | the same, but blocks compress or repeat as often as was asked for |
 //! | zero | zeros |
-//! | marked | says where it belongs and who wrote it: `verify=true` |
+//! | marked | zeros, for which a back-end puts data that describes itself: `verify=true` |
 //! | sample | what a file beside the program holds, at each place of a file the byte at that place |
 //! | offset | pseudo-random by seed and position in the file: any two writers of a range write the same |
 
@@ -23,11 +23,10 @@ mod wide;
 pub use area::Area;
 pub use content::{Content, Ratio, Shape};
 pub use fill::{fill_offset, fill_sample};
+pub(crate) use mapping::Mapping;
 pub use slots::Slots;
 
 use crate::rng::mix;
-use crate::verify::Mark;
-use mapping::Mapping;
 use model::plan::Sample;
 use pool::Pool;
 use repeated::Repeated;
@@ -76,7 +75,6 @@ pub struct Buffers {
     wide_zero: Repeated,
     target: Mapping,
     gathered: Gathered,
-    mark: Mark,
     samples: Vec<Arc<Vec<u8>>>,
     wrote: Wrote,
 }
@@ -112,7 +110,6 @@ impl Buffers {
             wide_zero: Repeated::default(),
             target: Mapping::default(),
             gathered: Gathered::Offset,
-            mark: Mark::default(),
             samples: Vec::new(),
             wrote: Wrote::default(),
         }
@@ -134,11 +131,6 @@ impl Buffers {
     pub fn prepare(&mut self, random_bytes: usize, target_bytes: usize) -> io::Result<()> {
         self.random.grow(random_bytes)?;
         self.target(target_bytes).map(|target| target.fill(1))
-    }
-
-    /// What [`Content::Marked`] says from now on.
-    pub fn mark(&mut self, mark: Mark) {
-        self.mark = mark;
     }
 
     /// `len` bytes to write at `offset_bytes` of a file (0 where that is not known). Call it once
@@ -163,12 +155,6 @@ impl Buffers {
         offset_bytes: u64,
     ) -> io::Result<&[u8]> {
         match content {
-            Content::Marked if self.filled => {
-                self.offset.grow(len, true)?;
-                let bytes = &mut self.offset.bytes_mut()[..len];
-                self.mark.fill(bytes, offset_bytes);
-                Ok(bytes)
-            }
             Content::Offset if self.filled => {
                 self.wrote.by_offset = true;
                 self.offset.grow(len, true)?;
@@ -187,7 +173,7 @@ impl Buffers {
                 Ok(self.pool(content, len)?.take(len, offset_bytes))
             }
             _ => {
-                self.wrote.zeros |= self.filled;
+                self.wrote.zeros |= self.filled && content == Content::Zero;
                 self.zero.grow(len, self.filled)?;
                 Ok(&self.zero.bytes()[..len])
             }
@@ -277,13 +263,12 @@ impl Buffers {
             }
             _ => self.offset.grow(len, self.filled)?,
         }
-        if self.filled {
+        if self.filled && content != Content::Marked {
             self.wrote.by_offset |= matches!(content, Content::Offset | Content::Sample(_));
             let mut rest = &mut self.offset.bytes_mut()[..len];
             for (offset_bytes, piece_len) in places {
                 let (piece, after) = rest.split_at_mut(piece_len.min(rest.len()));
                 match content {
-                    Content::Marked => self.mark.fill(piece, offset_bytes),
                     Content::Sample(number) => {
                         fill_sample(piece, offset_bytes, &self.samples[number as usize]);
                     }

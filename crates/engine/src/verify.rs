@@ -5,14 +5,17 @@
 //! | `mark` | which bytes belong to a place, a writer and a generation, and back |
 //! | `memory` | what this rank wrote where |
 //! | `examine` | what is wrong with bytes that were read |
+//! | `backend` | the back-end around another one that fills, follows and checks |
 //!
-//! What the rank itself wrote is expected exactly. Of other ranks and runs any data is right that says
-//! it belongs where it lies. Who fills and checks, and when: `machine::verified`.
+//! What the rank itself wrote is expected exactly. Data of other ranks and runs is right if it says that
+//! it belongs where it lies.
 
+pub mod backend;
 pub mod examine;
 pub mod mark;
 pub mod memory;
 
+pub use backend::{Checked, Verified, ZeroPlace, verifies};
 pub use examine::{Examiner, Findings, Kind};
 pub use mark::{Mark, file_number};
 pub use memory::{Memory, State};

@@ -208,7 +208,10 @@ fn submit(
 ) -> Submitted {
     // SAFETY: the callers keep the memory until all transfers have ended.
     let memory = unsafe { Lent::new(memory) };
-    backend.submit(Tag(tag), Queued { target: Target::File(fd), offset, memory })
+    backend.submit(
+        Tag(tag),
+        Queued { target: Target::File(fd), offset, asked_bytes: memory.parts().1 as u64, memory },
+    )
 }
 
 /// Waits for what was submitted: replies by tag.
@@ -282,7 +285,10 @@ impl<B: Backend> ByQueue<B> {
     fn queued(&mut self, target: Target, offset: u64, memory: Memory<'_>) -> Reply {
         // SAFETY: the memory stays until the only call under way has ended.
         let memory = unsafe { Lent::new(memory) };
-        match self.0.submit(Tag(7), Queued { target, offset, memory }) {
+        match self
+            .0
+            .submit(Tag(7), Queued { target, offset, asked_bytes: memory.parts().1 as u64, memory })
+        {
             Submitted::Done(reply) => reply,
             Submitted::UnderWay => {
                 let (tag, reply) = self.0.reap().expect("it is under way");

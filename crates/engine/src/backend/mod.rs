@@ -26,6 +26,7 @@ pub use roots::Held;
 
 use crate::call::{Call, Fd, FileCall, MpiFile, QueueSettings, Queued, Reply, Submitted, Tag};
 use crate::comm::Members;
+use crate::verify::Checked;
 use direct::Alignment;
 use model::Op;
 use model::pattern::Run;
@@ -200,6 +201,9 @@ pub trait Backend {
         -Reply::from(libc::ENOSYS)
     }
 
+    /// [`Backend::prepare`] for a transfer that is about to be submitted. Never timed.
+    fn prepare_queued(&mut self, _tag: Tag, _call: &mut Queued) {}
+
     /// Takes a transfer whose end is not waited for; as many as the caller wants are under way. A
     /// back-end without a queue executes it.
     fn submit(&mut self, _tag: Tag, call: Queued) -> Submitted {
@@ -259,6 +263,12 @@ pub trait Backend {
 
     /// Other options are in force from here on. Never timed.
     fn set_options(&mut self, _options: &InForce) {}
+
+    /// What was filled and checked since this was asked last (`verify=true`). Never timed.
+    #[inline(always)]
+    fn take_checked(&mut self) -> Option<Checked> {
+        None
+    }
 
     /// The program uses no result of the next [`Call::Access`]: the name has to be there. Never timed.
     fn needs_name(&mut self) {}

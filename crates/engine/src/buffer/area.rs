@@ -44,12 +44,6 @@ impl Area {
         Ok(())
     }
 
-    /// What lies in a slot that is not lent.
-    pub fn bytes(&self, slot: u32, len: usize) -> &[u8] {
-        let start = slot as usize * self.slot_bytes;
-        &self.mapping.bytes()[start..start + len]
-    }
-
     /// Lends bytes of a slot, from `from` on.
     ///
     /// # Safety

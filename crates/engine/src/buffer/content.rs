@@ -14,7 +14,7 @@ pub enum Content {
     Offset,
     /// `data="file:NAME"`: what the sample with this number has at that place.
     Sample(u32),
-    /// `verify=true`: what [`super::Buffers::mark`] says.
+    /// `verify=true`: [`crate::verify::Verified`] fills it.
     Marked,
 }
 

@@ -12,7 +12,7 @@ const DOUBLING_BYTES: usize = 64 << 20;
 
 /// Page-aligned memory of this process; empty at first.
 #[derive(Debug)]
-pub(super) struct Mapping {
+pub(crate) struct Mapping {
     base: NonNull<u8>,
     len: usize,
 }
@@ -24,19 +24,19 @@ impl Default for Mapping {
 }
 
 impl Mapping {
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 
     #[inline(always)]
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         // SAFETY: `len` bytes are mapped at `base`, zero or written, and owned by `self`;
         // an empty slice may dangle.
         unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.len) }
     }
 
     #[inline(always)]
-    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: as for `bytes`.
         unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr(), self.len) }
     }
@@ -44,7 +44,7 @@ impl Mapping {
     /// Makes it at least `len` bytes long; what is new is zero. `resident`: with memory
     /// behind it, so that no page fault falls into a measurement.
     #[cold]
-    pub(super) fn grow(&mut self, len: usize, resident: bool) -> io::Result<()> {
+    pub(crate) fn grow(&mut self, len: usize, resident: bool) -> io::Result<()> {
         if len <= self.len {
             return Ok(());
         }

@@ -2,8 +2,7 @@
 
 use super::stamp::{BLOCK_BYTES, Position, Stamps};
 use super::{Buffers, Content, fill_offset, fill_sample};
-use crate::call::{Lent, Memory, Reply, Tag};
-use crate::verify::Mark;
+use crate::call::{Lent, Memory, Tag};
 use model::pattern::Extent;
 use std::collections::VecDeque;
 use std::io;
@@ -21,8 +20,6 @@ pub struct Slots<'b> {
     /// The one that was lent last.
     last: Option<u32>,
     fill: Fill<'b>,
-    /// What each slot was lent for.
-    pieces: Vec<Extent>,
 }
 
 /// What the slots are for.
@@ -35,8 +32,8 @@ enum Fill<'b> {
     ByOffset(u64),
     /// Writes of bytes of a sample.
     Sample(Arc<Vec<u8>>),
-    /// Writes of bytes that say so.
-    Marked(Mark),
+    /// Writes of bytes that somebody else fills.
+    Marked,
     /// Writes of random bytes.
     Stamped(&'b mut Stamps),
 }
@@ -67,8 +64,7 @@ impl Buffers {
                 (self.target(all)?.as_mut_ptr(), depth, Fill::Sample(sample))
             }
             Some(Content::Marked) if self.filled => {
-                let mark = self.mark;
-                (self.target(all)?.as_mut_ptr(), depth, Fill::Marked(mark))
+                (self.target(all)?.as_mut_ptr(), depth, Fill::Marked)
             }
             Some(content @ (Content::Random | Content::Shaped(_))) if self.filled => {
                 let (bytes, stamps) = self.pool_of(content).all(all)?;
@@ -80,16 +76,7 @@ impl Buffers {
                 (bytes.as_ptr().cast_mut(), depth, Fill::Same)
             }
         };
-        Ok(Slots {
-            base,
-            slot_bytes,
-            count,
-            used: 0,
-            free: VecDeque::new(),
-            last: None,
-            fill,
-            pieces: Vec::new(),
-        })
+        Ok(Slots { base, slot_bytes, count, used: 0, free: VecDeque::new(), last: None, fill })
     }
 }
 
@@ -106,29 +93,12 @@ impl Slots<'_> {
         let starts_over = self.last.is_some_and(|last| slot <= last);
         self.last = Some(slot);
         let len = (piece.length_bytes as usize).min(self.slot_bytes);
-        if slot as usize == self.pieces.len() {
-            self.pieces.push(piece);
-        }
-        self.pieces[slot as usize] = piece;
         Some((Tag(slot), self.lend_slot(slot, starts_over, len, piece.offset_bytes)))
     }
 
     /// Their transfers write.
     pub fn fills(&self) -> bool {
         !matches!(self.fill, Fill::Reads(_))
-    }
-
-    /// What the transfer in a slot has read, and from where; `None`: it has written, or failed.
-    pub fn read(&self, slot: Tag, reply: Reply) -> Option<(&[u8], u64)> {
-        let piece =
-            self.pieces.get(slot.0 as usize).filter(|_| matches!(self.fill, Fill::Reads(_)))?;
-        let len = usize::try_from(reply).ok()?.min(self.slot_bytes);
-        // SAFETY: as for lending; the transfer in this slot has ended, and nobody writes it before it
-        // is lent again, which borrows `self` alone.
-        let bytes = unsafe {
-            std::slice::from_raw_parts(self.base.add(slot.0 as usize * self.slot_bytes), len)
-        };
-        Some((bytes, piece.offset_bytes))
     }
 
     /// The transfer in a slot has ended.
@@ -150,7 +120,7 @@ impl Slots<'_> {
                 Fill::Reads(_) => {
                     return Lent::new(Memory::Read(std::slice::from_raw_parts_mut(address, len)));
                 }
-                Fill::Same => {}
+                Fill::Same | Fill::Marked => {}
                 Fill::ByOffset(seed) => {
                     let bytes = std::slice::from_raw_parts_mut(address, len);
                     fill_offset(bytes, offset_bytes, *seed);
@@ -158,10 +128,6 @@ impl Slots<'_> {
                 Fill::Sample(sample) => {
                     let bytes = std::slice::from_raw_parts_mut(address, len);
                     fill_sample(bytes, offset_bytes, sample);
-                }
-                Fill::Marked(mark) => {
-                    let bytes = std::slice::from_raw_parts_mut(address, len);
-                    mark.fill(bytes, offset_bytes);
                 }
                 Fill::Stamped(stamps) => {
                     if starts_over {

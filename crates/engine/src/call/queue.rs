@@ -48,6 +48,8 @@ pub struct Queued {
     pub offset: u64,
     /// From or to where.
     pub memory: Lent,
+    /// Bytes of the transfer before it was cut at the end of the file.
+    pub asked_bytes: u64,
 }
 
 /// What became of a transfer that was given to a queue.
@@ -103,6 +105,17 @@ impl Lent {
     /// Address, size in bytes, and whether it is written to the file.
     pub fn parts(&self) -> (*mut u8, usize, bool) {
         (self.address, self.len, self.write)
+    }
+
+    /// The same memory once more, for a look at it when the transfer has ended.
+    pub(crate) fn again(&self) -> Lent {
+        Lent { address: self.address, len: self.len, write: self.write }
+    }
+
+    /// Fills memory that is about to be written to the file.
+    pub(crate) fn fill(&mut self, fill: impl FnOnce(&mut [u8])) {
+        // SAFETY: the memory is lent to this transfer alone, which is not under way yet.
+        fill(unsafe { std::slice::from_raw_parts_mut(self.address, self.len) });
     }
 
     /// The memory itself.

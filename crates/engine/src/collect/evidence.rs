@@ -298,11 +298,9 @@ impl Traffic {
             zero_bytes: self.of(Count::Zeros),
             zero_places: self.of(Count::ZeroPlaces),
             zeros: Vec::new(),
-            lost: self.of(Count::Lost),
-            stale: self.of(Count::Stale),
-            torn: self.of(Count::Torn),
-            foreign: self.of(Count::Foreign),
-            corrupted: self.of(Count::Corrupted),
+            wrong_zeros: self.of(Count::WrongZeros),
+            wrong_older: self.of(Count::WrongOlder),
+            wrong_other: self.of(Count::WrongOther),
         };
         (data != VerifiedData::default()).then_some(data)
     }

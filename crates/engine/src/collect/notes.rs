@@ -52,11 +52,9 @@ pub(super) fn verified_data(labels: &[LabelEvidence], rank_ns: u64) -> Option<St
         zero_bytes: sum.zero_bytes.saturating_add(one.zero_bytes),
         zero_places: sum.zero_places + one.zero_places,
         zeros: Vec::new(),
-        lost: sum.lost + one.lost,
-        stale: sum.stale + one.stale,
-        torn: sum.torn + one.torn,
-        foreign: sum.foreign + one.foreign,
-        corrupted: sum.corrupted + one.corrupted,
+        wrong_zeros: sum.wrong_zeros + one.wrong_zeros,
+        wrong_older: sum.wrong_older + one.wrong_older,
+        wrong_other: sum.wrong_other + one.wrong_other,
     });
     let mut parts = Vec::new();
     parts.extend(amount(all.filled_bytes, all.fill_ns, "filled"));
@@ -72,9 +70,9 @@ pub(super) fn verified_data(labels: &[LabelEvidence], rank_ns: u64) -> Option<St
             "{bytes} were zeros where the reading rank knows of no write (holes, or data of others that is lost)"
         ));
     }
-    let counts = [all.lost, all.stale, all.torn, all.foreign, all.corrupted];
+    let counts = [all.wrong_zeros, all.wrong_older, all.wrong_other];
     let wrong = Kind::ALL.iter().zip(counts).filter(|(_, count)| *count > 0);
-    let wrong: Vec<String> = wrong.map(|(kind, count)| format!("{count} {kind}")).collect();
+    let wrong: Vec<String> = wrong.map(|(kind, count)| format!("{count} {}", kind.name())).collect();
     parts.push(match (wrong.is_empty(), all.checked_bytes) {
         (true, 0) => "nothing was read to be checked".to_string(),
         (true, _) if all.zero_bytes > 0 => "no other byte was wrong".to_string(),
@@ -199,8 +197,8 @@ mod tests {
         let read = VerifiedData {
             checked_bytes: 8192,
             zero_bytes: 1024,
-            lost: 2,
-            corrupted: 1,
+            wrong_zeros: 2,
+            wrong_other: 1,
             ..VerifiedData::default()
         };
         assert_eq!(
@@ -208,7 +206,7 @@ mod tests {
             Some(
                 "verify=true: 4 KiB filled (0.5 ns/B), 8 KiB checked, 10 % of the ranks' time, in no \
                  operation, 1 KiB were zeros where the reading rank knows of no write (holes, or data of \
-                 others that is lost), WRONG PLACES: 2 lost, 1 corrupted"
+                 others that is lost), WRONG PLACES: 2 zeros, 1 other"
             )
         );
     }

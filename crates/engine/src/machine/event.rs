@@ -52,9 +52,6 @@ impl<B: Backend> Io<'_, B> {
     /// A simple operation that succeeded, to who wants to know.
     #[inline(never)]
     pub(super) fn tell_simple(&mut self, op: Op, site: Pc, timing: Timing, subject: Subject) {
-        if self.verified.on {
-            self.verified_changes(op, 0, subject);
-        }
         if self.accounts {
             self.account(op, site, &Tally::EMPTY, subject, false);
         }
@@ -74,9 +71,6 @@ impl<B: Backend> Io<'_, B> {
         subject: Subject,
         expected: bool,
     ) {
-        if self.verified.on {
-            self.verified_changes(op, tally.errno, subject);
-        }
         if self.accounts {
             self.account(op, site, tally, subject, expected);
         }

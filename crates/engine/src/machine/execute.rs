@@ -424,7 +424,6 @@ impl Numbers for Counted<'_> {
 /// Other options are in force: those that work on more than the next operation are told here.
 fn options_changed<B: Backend>(env: &mut Env<'_>, io: &mut Io<'_, B>) -> Result<(), Fault> {
     io.open_queue()?;
-    io.start_verifying();
     let active = io.options.active();
     env.begin_in(active.directory, &mut io.paths);
     io.backend.set_options(&InForce {

@@ -111,9 +111,6 @@ pub(super) fn open<B: Backend>(
         }
         None => refused_direct(io, flags, -shot.reply as i32),
     }
-    if io.verified.on && flags & libc::O_TRUNC != 0 {
-        io.verified_truncated(opened.reply);
-    }
     let path_id = io.recorder.path(io.paths[0].bytes());
     let handle = io.handles.add(fd, mode, io.paths[0].bytes(), path_id);
     if step.dst != NO_SLOT {

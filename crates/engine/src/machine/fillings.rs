@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Reading the clock twice costs more than the stamps of a block, so small fillings are not all measured.
-//! Verified data is measured always; of files of MPI here, of others where it is marked.
+//! Verified data has counts of its own.
 
 use super::io::Io;
 use super::place::RUN;
@@ -21,8 +21,6 @@ const FIRST: u64 = 16;
 const EVERY: u64 = 64;
 /// ... unless they fill so many bytes.
 const LARGE_BYTES: u64 = 64 << 10;
-/// The weight of verified data, which has counts of its own.
-const VERIFIED: u64 = 0;
 
 /// Which fillings are measured.
 #[derive(Debug)]
@@ -75,15 +73,6 @@ impl<B: Backend> Io<'_, B> {
         is_measured.then(|| Watch { start_ns: self.clock.now(), weight })
     }
 
-    /// The same where verified data is not counted otherwise.
-    #[inline(always)]
-    pub(super) fn watch_any_filling(&mut self, bytes: u64) -> Option<Watch> {
-        match self.clock_if_verified() {
-            Some(start_ns) => Some(Watch { start_ns, weight: VERIFIED }),
-            None => self.watch_filling(bytes),
-        }
-    }
-
     /// They were filled.
     #[inline(always)]
     pub(super) fn filled(&mut self, watch: Option<Watch>, bytes: u64) {
@@ -94,9 +83,6 @@ impl<B: Backend> Io<'_, B> {
 
     #[cold]
     fn count_filling(&mut self, Watch { start_ns, weight }: Watch, bytes: u64) {
-        if weight == VERIFIED {
-            return self.filled_since(Some(start_ns), bytes);
-        }
         let ns = self.clock.now().saturating_sub(start_ns);
         let block = self.labels.traffic(&mut self.recorder, RUN);
         for (count, more) in [(Count::MadeSample, bytes), (Count::MadeSampleNs, ns)] {

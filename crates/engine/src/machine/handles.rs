@@ -84,13 +84,6 @@ impl Mode {
     }
 }
 
-impl Handle {
-    /// Tells it from others that had or will have its place in the table.
-    pub(super) fn generation(&self) -> u64 {
-        self.generation.into()
-    }
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Free,

@@ -13,16 +13,19 @@ use super::tally::{Shot, Subject, Tally};
 use super::task;
 use super::text::PathText;
 use super::traffic::Traffic;
-use super::verified::Verified;
 use super::{Settings, fault::Fault, lock, note};
 use crate::backend::Backend;
 use crate::call::{Call, Reply};
 use crate::clock::Clock;
-use crate::record::{Recorder, Spot, StatId, Timing};
+use crate::record::{Count, Recorder, StatId, Timing};
 use crate::stop;
+use crate::verify::{Checked, Findings, ZeroPlace};
 use model::plan::Pc;
 use model::value::Outcome;
 use model::{Op, Part, Plan, Value, errno};
+
+/// Error of a read of wrong bytes, as file systems with checksums report it.
+const WRONG: i32 = libc::EBADMSG;
 
 /// Everything an operation touches but values.
 pub(super) struct Io<'c, B> {
@@ -63,14 +66,13 @@ pub(super) struct Io<'c, B> {
     pub(super) ended_ns: u64,
     pub(super) traffic: Traffic,
     pub(super) fillings: Fillings,
-    pub(super) verified: Verified,
     /// There are further directories.
     pub(super) several: bool,
     pub(super) settings: &'c Settings,
     pub(super) keeps_events: bool,
     /// The back-end keeps its own account of operations; the recorder counts none.
     pub(super) accounts: bool,
-    /// Somebody wants to know every operation: events, verified data, the back-end.
+    /// Somebody wants to know every operation: events, the back-end.
     pub(super) watched: bool,
     /// Where the running operation moves its bytes, for its event.
     pub(super) touched: Touched,
@@ -113,7 +115,6 @@ impl<'c, B: Backend> Io<'c, B> {
             keeps_events: recorder.keeps_events(),
             watched: recorder.keeps_events() || accounts,
             accounts,
-            verified: Verified::default(),
             touched: Touched::default(),
             named: (0, 0),
             recorder,
@@ -176,57 +177,12 @@ impl<'c, B: Backend> Io<'c, B> {
         Ok(())
     }
 
-    /// Nobody asks for more of an operation than its figures.
-    #[inline(always)]
-    pub(super) fn counts_at_once(&self) -> bool {
-        !self.keeps_events && !self.accounts && self.arrivals.due_ns == NOT_DUE
-    }
-
     /// So many times the clock went backward during the operation.
     #[inline(always)]
     fn note_backward(&mut self, calls: u32) {
         if calls > 0 {
             self.recorder.clock_went_backward(calls.into());
         }
-    }
-
-    /// Where a statement is counted now.
-    #[inline(always)]
-    pub(super) fn spot(&mut self, op: Op, site: Pc) -> Spot {
-        let stat = self.labels.stat(&mut self.recorder, op);
-        self.recorder.spot(stat, site)
-    }
-
-    /// Open, at most one call that moves data, and close have followed each other at once and
-    /// not failed: the same as [`Io::conclude`] with their tally.
-    #[inline(always)]
-    pub(super) fn settle_file(
-        &mut self,
-        spot: &Spot,
-        (open, data, close): (Shot, Option<Shot>, Shot),
-    ) {
-        let mut backward = 0;
-        let mut took_ns = |shot: Shot| shot.took(&mut backward).0;
-        let parts = [
-            (Part::Open, Some(took_ns(open))),
-            (Part::Data, data.map(&mut took_ns)),
-            (Part::Close, Some(took_ns(close))),
-        ];
-        // Where the whole went backward, so did a part of it, which is counted.
-        let whole = Shot { start_ns: open.start_ns, ..close };
-        let (busy_ns, end_ns) = whole.took(&mut 0);
-        self.note_backward(backward);
-        let bytes = data.map_or(0, |data| data.reply as u64);
-        if data.is_some() {
-            self.wrote(self.paths[0].place, bytes, true);
-        }
-        let timing = Timing { start_ns: open.start_ns, end_ns, busy_ns };
-        self.recorder.done_in_parts(spot, timing, bytes, parts);
-        self.labels.own_ns += busy_ns;
-        self.ended_ns = end_ns;
-        self.outcome = Outcome { bytes, errno: 0 };
-        self.moved_bytes += bytes;
-        self.operations += 1;
     }
 
     #[cold]
@@ -245,6 +201,55 @@ impl<'c, B: Backend> Io<'c, B> {
     /// An operation is over: counts it.
     #[inline(always)]
     pub(super) fn conclude(
+        &mut self,
+        op: Op,
+        site: Pc,
+        tally: &Tally,
+        subject: Subject,
+    ) -> Result<(), Fault> {
+        if let Some(checked) = self.backend.take_checked() {
+            let tally = self.count_checked(checked, *tally);
+            return self.conclude_examined(op, site, &tally, subject);
+        }
+        self.conclude_examined(op, site, tally, subject)
+    }
+
+    /// Counts what was filled and checked; an operation that has read wrong bytes has failed.
+    #[cold]
+    fn count_checked(&mut self, checked: Checked, mut tally: Tally) -> Tally {
+        let label = self.labels.id();
+        let mut zero_places = checked.findings.zero_places;
+        for ZeroPlace { file, path, range } in checked.zeros {
+            let is_new = self.recorder.zeros(label, (file, &path), range);
+            zero_places -= u64::from(!is_new);
+        }
+        let Findings { checked_bytes, zero_bytes, counts, .. } = checked.findings;
+        let [zeros, older, other] = counts;
+        let block = self.labels.traffic(&mut self.recorder, RUN);
+        for (count, more) in [
+            (Count::Filled, checked.filled_bytes),
+            (Count::FillNs, checked.fill_ns),
+            (Count::Checked, checked_bytes),
+            (Count::CheckNs, checked.check_ns),
+            (Count::Zeros, zero_bytes),
+            (Count::ZeroPlaces, zero_places),
+            (Count::WrongZeros, zeros),
+            (Count::WrongOlder, older),
+            (Count::WrongOther, other),
+        ] {
+            self.recorder.count(block, count, more);
+        }
+        if let Some(text) = checked.findings.text()
+            && tally.errno == 0
+        {
+            tally.fail(WRONG);
+            self.detail = Some(text);
+        }
+        tally
+    }
+
+    #[inline(always)]
+    fn conclude_examined(
         &mut self,
         op: Op,
         site: Pc,

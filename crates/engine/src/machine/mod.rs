@@ -15,7 +15,6 @@
 //!   │    ├─ pending            operations that are under way together
 //!   │    └─ shares             pieces of patterns
 //!   ├─ mpi_io                  statements of MPI-IO become calls on MPI files
-//!   ├─ verified                fills and checks what verify=true asks for
 //!   ├─ traffic                 what becomes stable, what is fetched, what caches hold
 //!   ├─ io, tally, event        what calls come to; counting
 //!   └─ explain                 why it ended, in words
@@ -60,7 +59,6 @@ mod task;
 mod text;
 mod traffic;
 mod vector;
-mod verified;
 mod words;
 
 pub use prepare::Prepared;
@@ -143,9 +141,7 @@ impl<'p, B: Backend> Machine<'p, B> {
             prepared,
             position: Position::default(),
             env: Env::new(prepared, comm.rank(), comm.place(), clock.clone()),
-            io: Io::new(backend, clock, recorder, settings)
-                .verified(prepared, comm.rank())
-                .among(prepared.plan),
+            io: Io::new(backend, clock, recorder, settings).among(prepared.plan),
             scratch: Scratch::default(),
         }
     }
@@ -208,12 +204,6 @@ impl<'p, B: Backend> Machine<'p, B> {
         self.io.last_label_ended();
         self.io.recorder.finish(state, &usage(end_ns));
         (self.io.recorder, self.io.notes)
-    }
-
-    /// Verified data is told from that of other executions of the run.
-    pub fn of_execution(mut self, execution: u32) -> Self {
-        self.io.verified.add_to_run(execution);
-        self
     }
 
     /// Operations executed so far.

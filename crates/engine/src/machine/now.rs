@@ -10,7 +10,7 @@ use super::io::Io;
 use super::perform::{FILE_MODE, Step};
 use super::place::RUN;
 use super::tally::{Shot, Subject, Tally};
-use super::task::{Bytes, Data, Task, Transfer, Want, Whole};
+use super::task::{Bytes, Task, Transfer, Want};
 use super::text::PathText;
 use crate::backend::Backend;
 use crate::buffer::Buffers;
@@ -65,14 +65,6 @@ pub(super) fn timed<B: Backend>(backend: &mut B, clock: &Clock, call: impl Reque
     let reply = call.issue(backend);
     let end_ns = clock.now();
     Shot { start_ns, end_ns, reply }
-}
-
-/// Executes a call right after another one, whose end is its start: nothing stands between the
-/// readings here either. Only for calls without a path, which need no preparation.
-#[inline(always)]
-fn timed_next<B: Backend>(backend: &mut B, clock: &Clock, last: Shot, call: Call<'_>) -> Shot {
-    let reply = backend.issue(call);
-    Shot { start_ns: last.end_ns, end_ns: clock.now(), reply }
 }
 
 /// An operation of one call on its paths.
@@ -153,7 +145,7 @@ pub(super) fn run_transfer<B: Backend>(
         Some(shot) if shot.reply == transfer.bytes.len as Reply => {
             moved_at_once(step, transfer, io, shot)
         }
-        first => run_made(step, Task::transfer(io, transfer), io, buffers, [first, None, None]),
+        first => run_made(step, Task::transfer(io, transfer), io, buffers, first),
     }
 }
 
@@ -180,59 +172,6 @@ fn moved_at_once<B: Backend>(
     io.conclude(step.op, step.site, &tally, Subject::Handle(at))
 }
 
-/// An operation on a file as a whole.
-#[inline(always)]
-pub(super) fn run_whole<B: Backend>(
-    step: Step<'_>,
-    whole: Whole,
-    io: &mut Io<'_, B>,
-    buffers: &mut Buffers,
-) -> Result<(), Fault> {
-    let plain = whole.is_plain(io);
-    let Bytes { data, offset_bytes, len } = whole.bytes;
-    let source = match data {
-        Data::Write | Data::Append if plain => io.source(buffers, len as usize, offset_bytes).ok(),
-        _ => plain.then_some(&[][..]),
-    };
-    let flags = whole.open_flags(io);
-    let open = shot(io, |paths| open(paths, flags));
-    let (data, close) = match source {
-        Some(buf) if open.reply >= 0 => at_once(io, whole.bytes, buf, open),
-        _ => (None, None),
-    };
-    match close {
-        Some(close) if close.reply >= 0 && io.counts_at_once() => {
-            let spot = io.spot(step.op, step.site);
-            io.settle_file(&spot, (open, data, close));
-            Ok(())
-        }
-        _ => run_made(step, Task::whole(io, whole), io, buffers, [Some(open), data, close]),
-    }
-}
-
-/// The call that moves the data, and the close, if all was moved.
-#[inline(always)]
-fn at_once<B: Backend>(
-    io: &mut Io<'_, B>,
-    bytes: Bytes,
-    buf: &[u8],
-    open: Shot,
-) -> (Option<Shot>, Option<Shot>) {
-    let (backend, clock, fd) = (&mut io.backend, &io.clock, Fd(open.reply as i32));
-    let data = match bytes.data {
-        Data::Write => {
-            let call = Call::Pwrite { fd, buf, offset: bytes.offset_bytes };
-            Some(timed_next(backend, clock, open, call))
-        }
-        Data::Append => Some(timed_next(backend, clock, open, Call::Append { fd, buf })),
-        Data::Nothing | Data::Read | Data::ReadRest | Data::List => None,
-    };
-    if data.is_some_and(|data| data.reply != buf.len() as Reply) {
-        return (data, None);
-    }
-    (data, Some(timed_next(backend, clock, data.unwrap_or(open), Call::Close { fd })))
-}
-
 /// Runs a task.
 pub(super) fn run<B: Backend>(
     step: Step<'_>,
@@ -240,30 +179,25 @@ pub(super) fn run<B: Backend>(
     io: &mut Io<'_, B>,
     buffers: &mut Buffers,
 ) -> Result<(), Fault> {
-    run_made(step, task, io, buffers, [None; 3])
+    run_made(step, task, io, buffers, None)
 }
 
-/// Makes the calls that are left after those that were made already, and counts all.
+/// Makes the calls that are left after the one that was made already, and counts all.
 #[inline(never)]
 fn run_made<B: Backend>(
     step: Step<'_>,
     mut task: Task<'_>,
     io: &mut Io<'_, B>,
     buffers: &mut Buffers,
-    made: [Option<Shot>; 3],
+    mut made: Option<Shot>,
 ) -> Result<(), Fault> {
-    let mut made = made.into_iter().flatten();
     while let Some(want) = task.next(io) {
-        let shot = match made.next() {
+        let shot = match made.take() {
             Some(shot) => Ok(shot),
-            None if io.verified.on => io.issue_verified(want, &task, buffers),
             None => issue(want, task.fd, io, buffers),
         };
         match shot {
             Ok(shot) => {
-                if io.verified.on {
-                    io.verify(want, shot, &mut task, buffers);
-                }
                 task.take(io, want, shot);
                 if want == Want::List && step.dst != NO_SLOT && shot.reply > 0 {
                     take_names(io, buffers);

@@ -24,7 +24,6 @@ use super::perform::Step;
 use super::place::RUN;
 use super::tally::{Shot, Subject, Tally};
 use super::task::{Bytes, Data, STOPPED, Transfer, call_bytes};
-use super::verified::Ahead;
 use crate::backend::Backend;
 use crate::buffer::{Area, Buffers};
 use crate::call::{Fd, QueueSettings, Queued, Reply, Submitted, Tag, Target};
@@ -83,7 +82,6 @@ struct Slot {
     batch: u64,
     /// Its statement waits for it.
     awaited: bool,
-    ahead: Ahead,
     /// When it was due.
     due_ns: u64,
 }
@@ -149,12 +147,9 @@ pub(super) fn transfer<B: Backend>(
         start_ns: u64::MAX,
         batch: 0,
         awaited: step.dst != NO_SLOT,
-        ahead: Ahead::NONE,
         due_ns: io.arrivals.due_ns,
     };
     let number = io.take_slot()?;
-    let slot = Slot { ahead: ahead(io, &slot, buffers), ..slot };
-    let filling_ns = io.clock_if_verified();
     let content = io.options.active().data;
     let whole = (len as usize, offset_bytes);
     let watch = if work == Work::Write { io.watch_filling(len) } else { None };
@@ -163,29 +158,12 @@ pub(super) fn transfer<B: Backend>(
         return by_calls(step, transfer, io, buffers);
     }
     if work == Work::Write {
-        io.filled_since(filling_ns, len);
         io.filled(watch, len);
     }
     if transfer.moves_position {
         io.handles.get(at).position += len;
     }
     io.start(number, slot)
-}
-
-/// What is needed to verify an operation at its end.
-#[inline(always)]
-fn ahead<B: Backend>(io: &mut Io<'_, B>, slot: &Slot, buffers: &mut Buffers) -> Ahead {
-    if io.verified.on { ahead_of(io, slot, buffers) } else { Ahead::NONE }
-}
-
-#[cold]
-fn ahead_of<B: Backend>(io: &mut Io<'_, B>, slot: &Slot, buffers: &mut Buffers) -> Ahead {
-    let range = slot.offset_bytes..slot.offset_bytes.saturating_add(slot.len);
-    let mut slots = std::mem::take(&mut io.pending.slots);
-    let others = slots.iter_mut().map(|slot| &mut slot.ahead);
-    let ahead = io.verify_ahead(buffers, (slot.at, slot.work == Work::Write), range, others);
-    io.pending.slots = slots;
-    ahead
 }
 
 /// fsync or fdatasync of a file, after what was written to it.
@@ -212,7 +190,6 @@ pub(super) fn sync<B: Backend>(
         start_ns: u64::MAX,
         batch: 0,
         awaited: step.dst != NO_SLOT,
-        ahead: Ahead::NONE,
         due_ns: io.arrivals.due_ns,
     };
     io.start(number, slot)
@@ -347,7 +324,9 @@ impl<B: Backend> Io<'_, B> {
             Work::Sync { data } => Target::Sync { fd: slot.fd, data },
             Work::Read | Work::Write => Target::File(slot.fd),
         };
-        let call = Queued { target, offset: slot.offset_bytes + slot.done_bytes, memory };
+        let (offset, asked_bytes) = (slot.offset_bytes + slot.done_bytes, len as u64);
+        let mut call = Queued { target, offset, memory, asked_bytes };
+        self.backend.prepare_queued(Tag(number), &mut call);
         let start_ns = self.clock.now();
         match self.backend.submit(Tag(number), call) {
             Submitted::UnderWay => {
@@ -468,9 +447,6 @@ impl<B: Backend> Io<'_, B> {
             Work::Sync { .. } if errno == 0 => self.made_stable(slot.at),
             _ => {}
         }
-        if self.verified.on {
-            self.verify_over(number, &slot, &mut tally);
-        }
         let running = std::mem::replace(&mut self.arrivals.due_ns, slot.due_ns);
         let concluded = self.conclude(slot.op, slot.site, &tally, Subject::Handle(slot.at));
         self.arrivals.due_ns = running;
@@ -479,24 +455,6 @@ impl<B: Backend> Io<'_, B> {
             self.pending.outcome = Some(self.outcome);
         }
         concluded
-    }
-
-    #[cold]
-    fn verify_over(&mut self, number: u32, slot: &Slot, tally: &mut Tally) {
-        self.pending.slots[number as usize].ahead = Ahead::NONE;
-        match slot.work {
-            Work::Write => self.verify_written(slot.ahead, slot.done_bytes, tally.errno),
-            Work::Read => {
-                let writing =
-                    self.pending.slots.iter().any(|other| other.ahead.writes_to(slot.ahead));
-                // Nobody lends memory meanwhile.
-                let area = std::mem::take(&mut self.pending.area);
-                let found = (area.bytes(number, slot.done_bytes as usize), slot.offset_bytes);
-                self.verify_read((slot.ahead, writing, slot.at), found, tally);
-                self.pending.area = area;
-            }
-            Work::Sync { .. } => {}
-        }
     }
 
     /// Of an operation's time, what others of its kind were under way in and that is counted already.
@@ -531,7 +489,6 @@ impl Pending {
             start_ns: 0,
             batch: 0,
             awaited: false,
-            ahead: Ahead::NONE,
             due_ns: NOT_DUE,
         };
         self.settings = Some(settings);

@@ -7,7 +7,7 @@ use super::fault::Fault;
 use super::io::Io;
 use super::prepare::Prepared;
 use super::tally::{Subject, Tally};
-use super::task::{Bytes, Data, Whole};
+use super::task::{Bytes, Data, Task, Whole};
 use super::words::{self, chosen};
 use super::{attributes, clearing, control, copy, files, lock, mpi_io, now, vector};
 use crate::backend::Backend;
@@ -126,7 +126,6 @@ pub(super) fn perform<B: Backend>(
             let size = env.size(site, args[2])?;
             let mode = chosen(step, env, 3, words::RANGES)?.unwrap_or(0);
             io.names(offset, size);
-            io.verified.mode = mode;
             on_handle(step, env, io, |fd| Call::Fallocate { fd, mode, offset, size })
         }
         Op::Fadvise => {
@@ -188,7 +187,8 @@ fn on_file<B: Backend>(
 ) -> Result<(), Fault> {
     env.path(step.site, step.args[0], &mut io.paths[0])?;
     let bytes = Bytes { data, offset_bytes, len };
-    now::run_whole(step, Whole { flags, bytes }, io, buffers)
+    let task = Task::whole(io, Whole { flags, bytes });
+    now::run(step, task, io, buffers)
 }
 
 /// One call on the first path.

@@ -21,10 +21,9 @@ impl<'p> Prepared<'p> {
         Prepared { plan, flags: constant_flags(plan), timed }
     }
 
-    /// It has one of these operations.
-    pub(super) fn uses(&self, ops: &[Op]) -> bool {
-        let is_one = |instr: &Instr| matches!(instr, Instr::Op { op, .. } if ops.contains(op));
-        self.plan.code.iter().any(is_one)
+    /// The plan.
+    pub fn plan(&self) -> &'p Plan {
+        self.plan
     }
 
     /// The open flags that a constant stands for.

@@ -4,7 +4,6 @@
 //! The time is what the calls that start and that wait take.
 
 use super::io::Io;
-use super::mpi_io::Filling;
 use super::tally::{Shot, Tally};
 use crate::backend::Backend;
 use crate::buffer::Slots;
@@ -12,13 +11,13 @@ use crate::call::{Queued, Reply, Submitted, Tag, Target};
 use model::Part;
 use model::pattern::Extent;
 
-/// Makes the transfers that `next` gives, up to `depth` at a time.
+/// Makes the transfers that `next` gives, each with its length before it was cut, up to `depth` at a time.
 pub(super) fn run<B: Backend>(
     io: &mut Io<'_, B>,
     mut slots: Slots<'_>,
     (target, depth): (Target, u32),
     tally: &mut Tally,
-    mut next: impl FnMut(&mut Tally) -> Option<Extent>,
+    mut next: impl FnMut(&mut Tally) -> Option<(Extent, u64)>,
 ) {
     let mut under_way = 0;
     loop {
@@ -26,14 +25,15 @@ pub(super) fn run<B: Backend>(
             reap(io, &mut slots, tally);
             under_way -= 1;
         }
-        let Some(piece) = next(tally) else { break };
-        let watch = if slots.fills() { io.watch_any_filling(piece.length_bytes) } else { None };
+        let Some((piece, asked_bytes)) = next(tally) else { break };
+        let watch = if slots.fills() { io.watch_filling(piece.length_bytes) } else { None };
         let Some((tag, memory)) = slots.lend(piece) else { break };
         io.filled(watch, piece.length_bytes);
-        let call = Queued { target, offset: piece.offset_bytes, memory };
+        let mut call = Queued { target, offset: piece.offset_bytes, memory, asked_bytes };
+        io.backend.prepare_queued(tag, &mut call);
         match submit(io, tag, call, tally) {
             Submitted::UnderWay => under_way += 1,
-            Submitted::Done(reply) => transfer_over(io, &mut slots, (tag, reply), tally),
+            Submitted::Done(_) => slots.give_back(tag),
         }
     }
     for _ in 0..under_way {
@@ -61,24 +61,9 @@ fn reap<B: Backend>(io: &mut Io<'_, B>, slots: &mut Slots<'_>, tally: &mut Tally
     // A back-end that has lost a transfer: its memory is not used again.
     let reply = ended.map_or(-Reply::from(libc::EIO), |ended| ended.1);
     count(io, tally, Shot { start_ns, end_ns, reply });
-    if let Some(end) = ended {
-        transfer_over(io, slots, end, tally);
+    if let Some((tag, _)) = ended {
+        slots.give_back(tag);
     }
-}
-
-/// A transfer has ended: what it has read is examined, and its slot is free.
-fn transfer_over<B: Backend>(
-    io: &mut Io<'_, B>,
-    slots: &mut Slots<'_>,
-    (tag, reply): (Tag, Reply),
-    tally: &mut Tally,
-) {
-    if io.verified.on
-        && let Some((bytes, offset)) = slots.read(tag, reply)
-    {
-        io.verify_bytes(Filling::ByOffset, offset, bytes, tally);
-    }
-    slots.give_back(tag);
 }
 
 fn count<B: Backend>(io: &mut Io<'_, B>, tally: &mut Tally, shot: Shot) {

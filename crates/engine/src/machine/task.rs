@@ -122,7 +122,7 @@ impl Bytes {
             // Where an append went.
             Data::Append if io.keeps_events => false,
             Data::Write | Data::Append | Data::Read => {
-                self.len <= call_bytes(io, self.data) && !io.accounts && !io.verified.on
+                self.len <= call_bytes(io, self.data) && !io.accounts
             }
             Data::ReadRest | Data::List => false,
         }
@@ -154,27 +154,9 @@ pub(super) struct Whole {
 }
 
 impl Whole {
-    /// One call moves the data, and nothing has to be asked between the calls.
-    #[inline(always)]
-    pub(super) fn is_plain<B: Backend>(self, io: &Io<'_, B>) -> bool {
-        let options = io.options.active();
-        match self.bytes.data {
-            Data::Nothing => !io.verified.on,
-            // Evidence of the page cache is taken between open and read.
-            Data::Read | Data::ReadRest | Data::List => false,
-            Data::Write | Data::Append => {
-                let simple = !options.direct && options.fsync == Fsync::None;
-                let simple = simple && self.way(io) == Way::Calls;
-                simple && self.bytes.is_one_call(io)
-            }
-        }
-    }
-}
-
-impl Whole {
     /// How the file is opened.
     #[inline(always)]
-    pub(super) fn open_flags<B>(self, io: &Io<'_, B>) -> i32 {
+    fn open_flags<B>(self, io: &Io<'_, B>) -> i32 {
         map_flags(self.flags, self.way(io) == Way::Mapping)
     }
 
@@ -315,7 +297,7 @@ pub(super) fn call_bytes<B>(io: &Io<'_, B>, data: Data) -> u64 {
 
 impl<'r> Task<'r> {
     pub(super) fn whole<B>(io: &Io<'_, B>, whole: Whole) -> Task<'r> {
-        let Whole { flags, bytes } = whole;
+        let (flags, bytes) = (whole.open_flags(io), whole.bytes);
         let task = Task::new(io, Stage::Open, bytes);
         let sync = bytes.data.writes() && syncs(io, |fsync| fsync != Fsync::None);
         Task { flags, way: whole.way(io), sync, closes: true, ..task }

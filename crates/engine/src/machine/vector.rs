@@ -42,17 +42,12 @@ pub(super) fn run<B: Backend>(
     if io.options.active().is_null() {
         return move_nothing(step, io, tally, at, offset.is_none());
     }
-    let placed =
-        if io.verified.on { io.place_vector((step.op, at, fd), &mut tally, buffers) } else { None };
     let moved = match step.op {
         Op::Writev => write(io, &mut tally, fd, buffers),
         _ => read(io, &mut tally, fd, buffers),
     };
     if moved.is_err() {
         tally.fail(libc::ENOMEM);
-    }
-    if io.verified.on {
-        io.verify_vector((step.op, at), placed, &mut tally, buffers);
     }
     moved_all(step, io, &mut tally, (at, fd));
     if offset.is_none() {

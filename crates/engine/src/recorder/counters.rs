@@ -56,16 +56,12 @@ pub enum Count {
     Zeros,
     /// Places of those; a number.
     ZeroPlaces,
-    /// Wrong places of [`crate::verify::Kind::Lost`]; a number, as what follows.
-    Lost,
-    /// Wrong places of [`crate::verify::Kind::Stale`].
-    Stale,
-    /// Wrong places of [`crate::verify::Kind::Torn`].
-    Torn,
-    /// Wrong places of [`crate::verify::Kind::Foreign`].
-    Foreign,
-    /// Wrong places of [`crate::verify::Kind::Corrupted`].
-    Corrupted,
+    /// Wrong places with zeros ([`crate::verify::Kind`]); a number, as the next two.
+    WrongZeros,
+    /// Wrong places with older data.
+    WrongOlder,
+    /// Wrong places with other data.
+    WrongOther,
     /// Written and read in the directory; counted where there are several.
     Written,
     /// See [`Count::Written`].
@@ -100,7 +96,7 @@ pub enum Count {
 
 impl Count {
     /// Number of counts.
-    pub const COUNT: usize = 41;
+    pub const COUNT: usize = 39;
 }
 
 merged! {

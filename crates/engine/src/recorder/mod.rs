@@ -31,7 +31,7 @@ pub use counters::{Arrived, ClaimedWork, Count, Process, TrafficId};
 pub use events::{EventsConfig, Listen, Listener, Paths};
 pub use layout::{FailureRecord, Header, State, Usage};
 pub use live::{Live, Seen};
-pub use rank::{Meta, Recorder, Spot};
+pub use rank::{Meta, Recorder};
 pub use read::{
     BusyRecord, LabelRecord, Occurrence, Placed, RankRecord, SiteRecord, StatRecord, ZerosRecord,
     read, read_file, read_path,

@@ -54,13 +54,6 @@ pub struct Recorder {
     events: Option<Events>,
 }
 
-/// Where a statement inside a label is counted. Stays valid.
-#[derive(Clone, Copy, Debug)]
-pub struct Spot {
-    hot: Hot,
-    site: Option<At<SiteCount>>,
-}
-
 impl Recorder {
     /// A recorder whose area says "running". An error is the file system's or the kernel's.
     pub fn create(medium: Medium, meta: &Meta) -> io::Result<Recorder> {
@@ -166,33 +159,6 @@ impl Recorder {
     pub fn part(&mut self, stat: StatId, part: Part, ns: u64) {
         let hot = self.stats.hot(stat);
         self.stats.part(&mut self.area, hot, part, ns);
-    }
-
-    /// Where a statement inside a label is counted, for many executions.
-    #[inline(always)]
-    pub fn spot(&mut self, stat: StatId, site: u32) -> Spot {
-        Spot { hot: self.stats.hot(stat), site: self.places.find(&mut self.area, site) }
-    }
-
-    /// A compound operation was executed once; its parts did not fail either. `None`: a part
-    /// that was not executed.
-    #[inline(always)]
-    pub fn done_in_parts(
-        &mut self,
-        spot: &Spot,
-        time: Timing,
-        bytes: u64,
-        parts: [(Part, Option<u64>); 3],
-    ) {
-        for (part, ns) in parts {
-            if let Some(ns) = ns {
-                self.stats.part(&mut self.area, spot.hot, part, ns);
-            }
-        }
-        self.stats.done(&mut self.area, spot.hot, time, bytes, false);
-        if let Some(at) = spot.site {
-            count_site(&mut self.area, at, time.busy_ns);
-        }
     }
 
     /// This part of the time of operations is counted twice, because they were under way at the same time.

@@ -7,13 +7,14 @@
 
 use crate::backend::{Backend, Held};
 use crate::buffer::Buffers;
-use crate::clock::{Real, align::Alignment};
+use crate::clock::{Clock, Real, align::Alignment};
 use crate::comm::{Comm, End};
 use crate::config::{BackendKind, Config};
 use crate::directory::{self, Identity, Inside};
 use crate::host::UsageMeter;
 use crate::machine::{Machine, Prepared, Stop};
 use crate::record::{EventsConfig, Medium, Meta, Recorder, State, Usage};
+use crate::verify::{Verified, verifies};
 use model::Plan;
 use std::path::PathBuf;
 
@@ -68,15 +69,25 @@ impl<'a> Rank<'a> {
         self.recorder.clock(clock);
     }
 
-    /// Executes the program to its end. The loop is compiled for every back-end.
-    pub fn run<B: Backend>(mut self, backend: B, comm: &mut dyn Comm, clock: Real) -> Ran {
+    /// Executes the program to its end. The loop is compiled for every back-end, and once for those that
+    /// verify data.
+    pub fn run<B: Backend>(self, backend: B, comm: &mut dyn Comm, clock: Real) -> Ran {
+        let plan = self.prepared.plan();
+        if !verifies(plan) || !backend.capabilities().keeps_data {
+            return self.execute(backend, comm, clock);
+        }
+        let run = self.config.settings.run_mark.wrapping_add(self.config.execution as u16);
+        let verified = Verified::around(backend, plan, (comm.rank(), run), Clock::from(clock));
+        self.execute(verified, comm, clock)
+    }
+
+    fn execute<B: Backend>(mut self, backend: B, comm: &mut dyn Comm, clock: Real) -> Ran {
         // What was done to get ready is none of the program's.
         self.meter.restart();
         let start_ns = clock.now();
         let settings = &self.config.settings;
         let mut machine =
-            Machine::new(self.prepared, settings, backend, &*comm, clock, self.recorder)
-                .of_execution(self.config.execution);
+            Machine::new(self.prepared, settings, backend, &*comm, clock, self.recorder);
         let stop = machine.run(comm, &mut self.buffers);
         let meter = self.meter;
         let usage = |end_ns| usage(&meter, start_ns, end_ns);

@@ -10,6 +10,7 @@ use crate::comm::{Activity, End, Progress, Sample, Sim, Standing, World};
 use crate::config::{BackendKind, Config};
 use crate::machine::{Machine, Prepared, Stop};
 use crate::record::{Listener, Medium, Meta, RankRecord, Recorder, Usage};
+use crate::verify::Verified;
 use crate::{limits, stop};
 use model::directory::absolute;
 use model::rehearsal::{Expected, Thing};
@@ -59,7 +60,8 @@ pub fn run_sim_with_faults(
             Some(faults) => mem.with_faults(faults),
             None => mem,
         };
-        Joint::new(mem, clock, &shared)
+        let joint = Joint::new(mem, clock.clone(), &shared);
+        Verified::around(joint, plan, (rank, config.settings.run_mark), clock.into())
     };
     let buffers = Buffers::new(plan.seed, 0).with_samples(&plan.samples);
     simulate(plan, config, Virtual::start(), buffers, (backend, alone), &mut |_, _| (), None)

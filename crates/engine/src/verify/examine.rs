@@ -2,64 +2,67 @@
 //!
 //! | kind | found |
 //! |---|---|
-//! | lost | zeros, or the end of the file, where this rank wrote |
-//! | stale | an older generation, or a block of an earlier run, where this rank wrote |
-//! | torn | lost or stale in a part of a block of 4 KiB whose other part is right |
-//! | foreign | data that belongs to another place or file |
-//! | corrupted | anything else |
+//! | zeros | zeros, or the end of the file, where this rank wrote |
+//! | older | an older generation, or data of an earlier run, where this rank wrote |
+//! | other | anything else |
+//!
+//! Any 16 bytes at a multiple of 16 name their writer ([`super::mark`]). Bytes that no whole pair of
+//! words names are compared with the data of the writers beside them. Fewer than [`NAMED_BYTES`] wrong
+//! bytes may be a short write of another rank, and are wrong only where no other rank can have written.
 
-mod strangers;
-mod unit;
-
-use super::mark::{Mark, UNIT_BYTES, is_of, pairs};
+use super::mark::{Keys, Mark, UNIT_BYTES, is_of, pairs, unit_bytes};
 use super::memory::{Memory, State};
 use std::fmt;
 use std::ops::Range;
-use strangers::Origin;
-use unit::Standing;
 
-/// Blocks in which a part of a write can be missing.
-const BLOCK_BYTES: u64 = 4096;
 const UNIT: u64 = UNIT_BYTES as u64;
+/// Bytes of a pair of words, which names its writer.
+const PAIR_BYTES: usize = 16;
 /// Places with zeros that are kept of one operation.
 const ZEROS_KEPT: usize = 10;
+/// Writers that can share a unit.
+const WRITERS: usize = 32;
+/// Wrong bytes closer to each other than this are one place.
+const GAP_BYTES: usize = 8;
+/// Zeros beside each other that are a hole wherever they lie.
+const HOLE_BYTES: usize = 8;
+/// As many bytes of short writes, one after the other, need not hold a whole pair.
+const NAMED_BYTES: usize = 48;
+/// Fewer bytes than this are wrong even where another rank may have written them: one inverted bit must
+/// be found.
+const SHORT_BYTES: usize = 4;
 
 /// What can be wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Zeros, or nothing.
-    Lost,
+    /// Zeros, or the end of the file.
+    Zeros,
     /// Older data.
-    Stale,
-    /// A part of a block.
-    Torn,
-    /// Data of another place.
-    Foreign,
+    Older,
     /// Anything else.
-    Corrupted,
+    Other,
 }
 
 impl Kind {
-    /// All of them, in the order of [`Findings::counts`].
-    pub const ALL: [Kind; 5] =
-        [Kind::Lost, Kind::Stale, Kind::Torn, Kind::Foreign, Kind::Corrupted];
+    /// All kinds, in the order of [`Findings::counts`].
+    pub const ALL: [Kind; 3] = [Kind::Zeros, Kind::Older, Kind::Other];
 
     /// Its name in reports.
     pub fn name(self) -> &'static str {
-        ["lost", "stale", "torn", "foreign", "corrupted"][self as usize]
+        ["zeros", "older", "other"][self as usize]
     }
 }
 
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        f.write_str(["zeros", "older data", "other data"][*self as usize])
     }
 }
 
-/// Who reads which file.
+/// The reader of a file, and what it knows.
 #[derive(Clone, Copy, Debug)]
 pub struct Examiner<'m> {
-    /// What the rank remembers.
+    /// What the rank remembers of its own writes.
     pub memory: &'m Memory,
     /// The file.
     pub number: u64,
@@ -69,7 +72,7 @@ pub struct Examiner<'m> {
     pub run: u16,
     /// Ranks of the run.
     pub ranks: u32,
-    /// Files keep their names while the program runs, so that data of another name is foreign.
+    /// Files keep their names while the program runs, so that data of another name is wrong.
     pub keeps_names: bool,
     /// No write to the file is under way: what the rank remembers is what must be there.
     pub exact: bool,
@@ -80,56 +83,76 @@ pub struct Examiner<'m> {
 pub struct Findings {
     /// Bytes that were checked.
     pub checked_bytes: u64,
-    /// Of those, zeros where the rank knows of no write.
+    /// Checked bytes that are zero where the rank knows of no write.
     pub zero_bytes: u64,
-    /// Places of those: neighbouring ones are one.
+    /// Places of those zeros: neighbouring ones are one.
     pub zero_places: u64,
-    /// The first of them.
+    /// The first of these places.
     pub zeros: Vec<Range<u64>>,
     /// Where the last of them ends.
     zeros_end: Option<u64>,
     /// Wrong places by [`Kind`].
     pub counts: [u64; Kind::ALL.len()],
-    /// The first of them, in words.
+    /// The first wrong place, in words.
     pub first: Option<String>,
 }
 
-/// A place that is wrong.
-#[derive(Clone, Debug)]
-struct Wrong {
-    kind: Kind,
-    range: Range<u64>,
-    /// What the rank wrote there, and in which range.
+/// Data that belongs to the place where it lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    Right,
+    Older,
+}
+
+/// A writer whose data may be in a unit.
+struct Writer {
+    mark: Mark,
+    standing: Standing,
+    bytes: [u8; UNIT_BYTES],
+}
+
+/// A part of a unit that was read.
+struct Piece<'a> {
+    bytes: &'a [u8],
+    /// Its place in the unit.
+    skip: usize,
+    unit: u64,
     state: Option<State>,
-    part: Range<u64>,
-    /// What was found, and what should have been.
-    found: String,
-    /// Of foreign data.
-    origin: Option<Origin>,
 }
 
 impl Findings {
-    /// Nothing is wrong.
+    /// No byte is wrong.
     pub fn is_good(&self) -> bool {
         self.first.is_none()
     }
 
-    /// `2 places are wrong (1 lost, 1 stale); the first: ...`
+    /// `verify: 2 places are wrong (1 zeros, 1 older), the first: zeros at offset 512 (1024 bytes)`
     pub fn text(&self) -> Option<String> {
         let first = self.first.as_ref()?;
         let kinds = Kind::ALL.iter().zip(self.counts).filter(|(_, count)| *count > 0);
-        let kinds: Vec<String> = kinds.map(|(kind, count)| format!("{count} {kind}")).collect();
-        let places: u64 = self.counts.iter().sum();
-        Some(match places {
+        let kinds: Vec<String> =
+            kinds.map(|(kind, count)| format!("{count} {}", kind.name())).collect();
+        Some(match self.counts.iter().sum::<u64>() {
             1 => format!("verify: {first}"),
-            _ => format!(
-                "verify: {places} places are wrong ({}), the first: {first}",
-                kinds.join(", ")
-            ),
+            places => {
+                let kinds = kinds.join(", ");
+                format!("verify: {places} places are wrong ({kinds}), the first: {first}")
+            }
         })
     }
 
-    /// Zeros where nobody is known to have written.
+    /// Adds the findings of another part of the same operation.
+    pub fn add(&mut self, other: Findings) {
+        self.checked_bytes += other.checked_bytes;
+        self.zero_bytes += other.zero_bytes;
+        self.zero_places += other.zero_places;
+        let room = ZEROS_KEPT.saturating_sub(self.zeros.len());
+        self.zeros.extend(other.zeros.into_iter().take(room));
+        self.counts.iter_mut().zip(other.counts).for_each(|(sum, more)| *sum += more);
+        self.first = self.first.take().or(other.first);
+    }
+
+    /// Zeros where the rank knows of no write.
     fn add_zeros(&mut self, range: Range<u64>) {
         self.zero_bytes += range.end - range.start;
         let goes_on = self.zeros_end.replace(range.end) == Some(range.start);
@@ -146,15 +169,13 @@ impl Findings {
         }
     }
 
-    /// Adds those of another part of the same operation.
-    pub fn add(&mut self, other: Findings) {
-        self.checked_bytes += other.checked_bytes;
-        self.zero_bytes += other.zero_bytes;
-        self.zero_places += other.zero_places;
-        let room = ZEROS_KEPT.saturating_sub(self.zeros.len());
-        self.zeros.extend(other.zeros.into_iter().take(room));
-        self.counts.iter_mut().zip(other.counts).for_each(|(sum, more)| *sum += more);
-        self.first = self.first.take().or(other.first);
+    fn add_wrong(&mut self, wrong: &[(Kind, Range<u64>)]) {
+        for (kind, _) in wrong {
+            self.counts[*kind as usize] += 1;
+        }
+        self.first = wrong.first().map(|(kind, Range { start, end })| {
+            format!("{kind} at offset {start} ({})", in_words(end - start))
+        });
     }
 }
 
@@ -162,10 +183,10 @@ impl Examiner<'_> {
     /// Examines what was read at an offset.
     pub fn examine(&self, bytes: &[u8], offset: u64) -> Findings {
         let mut findings = Findings::default();
-        let mut wrong: Vec<Wrong> = Vec::new();
         if self.memory.may_be_plain(self.number, self.exact) {
             return findings;
         }
+        let mut wrong: Vec<(Kind, Range<u64>)> = Vec::new();
         let end = offset + bytes.len() as u64;
         let parts = match self.exact {
             true => self.memory.parts(self.number, offset..end),
@@ -179,24 +200,20 @@ impl Examiner<'_> {
             let mut at = part.start;
             while at < part.end {
                 let next = (at - at % UNIT + UNIT).min(part.end);
-                let piece = &bytes[(at - offset) as usize..(next - offset) as usize];
-                if !self.is_right(piece, at, state) {
-                    self.look(&mut findings, &mut wrong, (bytes, offset), (at..next, &part, state));
+                let bytes_at = (at - offset) as usize..(next - offset) as usize;
+                let (unit, skip) = (at / UNIT, (at % UNIT) as usize);
+                let piece = Piece { bytes: &bytes[bytes_at], skip, unit, state };
+                if !self.is_right(&piece) {
+                    self.look(&piece, (bytes, offset), &mut findings, &mut wrong);
                 }
                 at = next;
             }
         }
-        for one in &mut wrong {
-            if self.is_torn(one, bytes, offset) {
-                one.kind = Kind::Torn;
-            }
-            findings.counts[one.kind as usize] += 1;
-        }
-        findings.first = wrong.first().map(|one| self.words(one));
+        findings.add_wrong(&wrong);
         findings
     }
 
-    /// A read has met the end of the file: something is lost if the rank wrote there.
+    /// A read has met the end of the file: data is missing if the rank wrote there.
     pub fn examine_end(&self, range: Range<u64>) -> Findings {
         let mut findings = Findings::default();
         if !self.exact || range.is_empty() {
@@ -204,71 +221,211 @@ impl Examiner<'_> {
         }
         let parts = self.memory.parts(self.number, range);
         let lost = parts.into_iter().find(|(_, state)| matches!(state, Some(State::Written(_))));
-        if let Some((part, state)) = lost {
-            findings.counts[Kind::Lost as usize] = 1;
-            let found = "the end of the file".to_string();
-            let (kind, range, origin) = (Kind::Lost, part.clone(), None);
-            findings.first = Some(self.words(&Wrong { kind, range, state, part, found, origin }));
+        if let Some((part, _)) = lost {
+            findings.counts[Kind::Zeros as usize] = 1;
+            let bytes = in_words(part.end - part.start);
+            let text = format!("the file ends before offset {} ({bytes} missing)", part.start);
+            findings.first = Some(text);
         }
         findings
     }
 
     /// The common cases at once.
     #[inline(always)]
-    fn is_right(&self, piece: &[u8], at: u64, state: Option<State>) -> bool {
-        let (unit, skip) = (at / UNIT, (at % UNIT) as usize);
-        if let Some(State::Written(generation)) = state {
-            return is_of(piece, skip, self.own(generation).keys(unit));
+    fn is_right(&self, piece: &Piece<'_>) -> bool {
+        if let Some(State::Written(generation)) = piece.state {
+            return is_of(piece.bytes, piece.skip, self.own(generation).keys(piece.unit));
         }
-        let Some((_, keys)) = pairs(piece, skip).next() else { return false };
-        self.standing(keys, unit, state).is_some_and(|(_, standing)| standing == Standing::Right)
-            && is_of(piece, skip, keys)
+        let Some((_, keys)) = pairs(piece.bytes, piece.skip).next() else { return false };
+        self.standing(keys, piece.unit, piece.state)
+            .is_some_and(|(_, standing)| standing == Standing::Right)
+            && is_of(piece.bytes, piece.skip, keys)
     }
 
     fn own(&self, generation: u32) -> Mark {
         Mark { file: self.number as u32, writer: self.writer, run: self.run, generation }
     }
 
-    /// A part of the block is there, in the same generation.
-    fn is_torn(&self, wrong: &Wrong, bytes: &[u8], offset: u64) -> bool {
-        let Some(State::Written(generation)) = wrong.state else { return false };
-        if !matches!(wrong.kind, Kind::Lost | Kind::Stale) {
-            return false;
+    /// The writer that a pair of words names, if its data belongs to this unit of this file.
+    fn standing(&self, keys: Keys, unit: u64, state: Option<State>) -> Option<(Mark, Standing)> {
+        let (mark, _) = Mark::of_keys(keys);
+        let is_here = mark.generation > 0
+            && mark.keys(unit) == keys
+            && (mark.file == self.number as u32 || !self.keeps_names);
+        let of_run = mark.run == self.run;
+        if !is_here || of_run && mark.writer >= self.ranks {
+            return None;
         }
-        let blocks = [wrong.range.start, wrong.range.end - 1].map(|at| at - at % BLOCK_BYTES);
-        blocks.into_iter().any(|block| {
-            let start = block.max(wrong.part.start).max(offset);
-            let end = offset + bytes.len() as u64;
-            let end = (block + BLOCK_BYTES).min(wrong.part.end).min(end);
-            let mut expected = vec![0; (end - start) as usize];
-            self.own(generation).fill(&mut expected, start);
-            let found = &bytes[(start - offset) as usize..(end - offset) as usize];
-            let words = expected.chunks_exact(8).zip(found.chunks_exact(8)).zip(0..);
-            words.into_iter().any(|((expected, found), number)| {
-                let at = start + 8 * number;
-                !(at..at + 8).any(|byte| wrong.range.contains(&byte)) && expected == found
-            })
-        })
+        let own = of_run && mark.writer == self.writer;
+        let standing = match state {
+            Some(State::Written(generation)) if own && mark.generation > generation => return None,
+            Some(State::Written(generation)) if own && mark.generation == generation => {
+                Standing::Right
+            }
+            Some(State::Written(_)) if own || !of_run => Standing::Older,
+            None if own && self.memory.is_complete(self.number) => Standing::Older,
+            _ => Standing::Right,
+        };
+        Some((mark, standing))
     }
 
-    /// `lost at offset 512 (1024 bytes): expected generation 2 of rank 0, found zeros`
-    fn words(&self, wrong: &Wrong) -> String {
-        let expected = match wrong.state {
-            Some(State::Written(generation)) => {
-                format!("generation {generation} of rank {}", self.writer)
+    /// Looks at a unit, or a part of one, byte by byte.
+    #[cold]
+    fn look(
+        &self,
+        piece: &Piece<'_>,
+        read: (&[u8], u64),
+        findings: &mut Findings,
+        wrong: &mut Vec<(Kind, Range<u64>)>,
+    ) {
+        let start = piece.unit * UNIT + piece.skip as u64;
+        let len = piece.bytes.len();
+        let holds_data = matches!(piece.state, Some(State::Written(_)));
+        if !holds_data && piece.bytes.iter().all(|byte| *byte == 0) {
+            findings.add_zeros(start..start + len as u64);
+            return;
+        }
+        let writers = self.writers(piece, read);
+        let mut wrong_bytes = self.wrong_bytes(piece, &writers);
+        let mut zeros = match holds_data {
+            true => Vec::new(),
+            false => take_holes(piece.bytes, &mut wrong_bytes),
+        };
+        for place in places(&wrong_bytes) {
+            let found = &piece.bytes[place.clone()];
+            let in_unit = piece.skip + place.start..piece.skip + place.end;
+            let is_older = || {
+                let mut older = writers.iter().filter(|one| one.standing == Standing::Older);
+                older.any(|one| one.bytes[in_unit.clone()] == *found)
+            };
+            let is_edge = place.start == 0 || place.end == len;
+            let kind = match found.iter().all(|byte| *byte == 0) {
+                true if holds_data => Kind::Zeros,
+                true if is_edge || place.len() >= SHORT_BYTES => {
+                    zeros.push(place);
+                    continue;
+                }
+                _ if self.may_be_of_others(place.len(), piece.state) => continue,
+                _ if is_older() => Kind::Older,
+                _ => Kind::Other,
+            };
+            add_place(wrong, kind, start + place.start as u64..start + place.end as u64);
+        }
+        zeros.sort_unstable_by_key(|place| place.start);
+        for place in zeros {
+            findings.add_zeros(start + place.start as u64..start + place.end as u64);
+        }
+    }
+
+    /// The writers whose data is in the unit and beside it.
+    fn writers(&self, piece: &Piece<'_>, (all, offset): (&[u8], u64)) -> Vec<Writer> {
+        let mut found: Vec<Writer> = Vec::new();
+        let mut add = |mark: Mark, standing: Standing| {
+            if found.len() < WRITERS && found.iter().all(|one| one.mark != mark) {
+                found.push(Writer { mark, standing, bytes: unit_bytes(mark.keys(piece.unit)) });
             }
-            None if wrong.kind == Kind::Stale => "no data of this rank".into(),
-            _ => "data that belongs there".to_string(),
         };
-        let Range { start, end } = wrong.range;
-        let bytes = match end - start {
-            1 => "1 byte".to_string(),
-            bytes => format!("{bytes} bytes"),
-        };
-        format!(
-            "{} at offset {start} ({bytes}): expected {expected}, found {}",
-            wrong.kind, wrong.found
-        )
+        if let Some(State::Written(generation)) = piece.state {
+            add(self.own(generation), Standing::Right);
+        }
+        for (_, keys) in pairs(piece.bytes, piece.skip) {
+            if let Some((mark, standing)) = self.standing(keys, piece.unit, piece.state) {
+                add(mark, standing);
+            }
+        }
+        // A write can begin or end in this unit with too few bytes to name its writer.
+        for unit in [piece.unit.checked_sub(1), Some(piece.unit + 1)].into_iter().flatten() {
+            let Some((bytes, skip)) = part_of_unit(unit, (all, offset)) else { continue };
+            for (_, keys) in pairs(bytes, skip) {
+                if let Some((mark, _)) = self.standing(keys, unit, piece.state)
+                    && let Some((mark, standing)) =
+                        self.standing(mark.keys(piece.unit), piece.unit, piece.state)
+                {
+                    add(mark, standing);
+                }
+            }
+        }
+        found
+    }
+
+    /// Which bytes no writer has written whose data is right there. A pair of zeros, of an older write
+    /// or of another place (two equal pairs are no chance) is wrong as a whole, although single bytes of
+    /// it are right by chance.
+    fn wrong_bytes(&self, piece: &Piece<'_>, writers: &[Writer]) -> Vec<bool> {
+        let right = || writers.iter().filter(|one| one.standing == Standing::Right);
+        let is_wrong =
+            |(at, byte): (usize, &u8)| right().all(|one| one.bytes[piece.skip + at] != *byte);
+        let mut wrong: Vec<bool> = piece.bytes.iter().enumerate().map(is_wrong).collect();
+        let all: Vec<(usize, Keys)> = pairs(piece.bytes, piece.skip).collect();
+        for (number, (place, keys)) in all.iter().enumerate() {
+            let range = place - piece.skip..place - piece.skip + PAIR_BYTES;
+            let beside = [number.checked_sub(1), Some(number + 1)].into_iter().flatten();
+            let mut beside = beside.filter_map(|number| all.get(number));
+            let is_foreign = match self.standing(*keys, piece.unit, piece.state) {
+                Some((_, standing)) => standing == Standing::Older,
+                None => beside.any(|(_, other)| other == keys),
+            };
+            if is_foreign || piece.bytes[range.clone()] == [0; PAIR_BYTES] {
+                wrong[range].fill(true);
+            }
+        }
+        wrong
+    }
+
+    /// Too few bytes to name their writer, where another rank, or a write of which nobody knows how far it
+    /// came, may have put them.
+    fn may_be_of_others(&self, len: usize, state: Option<State>) -> bool {
+        let knows = matches!(state, Some(State::Written(_))) && self.ranks == 1;
+        let vague = state == Some(State::Unsure) || !self.keeps_names;
+        !knows && len < NAMED_BYTES && (vague || len >= SHORT_BYTES)
+    }
+}
+
+fn in_words(bytes: u64) -> String {
+    if bytes == 1 { "1 byte".to_string() } else { format!("{bytes} bytes") }
+}
+
+/// What was read of a unit, and its place in it.
+fn part_of_unit(unit: u64, (all, offset): (&[u8], u64)) -> Option<(&[u8], usize)> {
+    let end = offset + all.len() as u64;
+    let (from, to) = ((unit * UNIT).max(offset), (unit * UNIT + UNIT).min(end));
+    let bytes = (from < to).then(|| &all[(from - offset) as usize..(to - offset) as usize])?;
+    Some((bytes, (from % UNIT) as usize))
+}
+
+/// Takes runs of zeros out of the wrong bytes: no data holds so many by chance.
+fn take_holes(bytes: &[u8], wrong: &mut [bool]) -> Vec<Range<usize>> {
+    let mut start = 0;
+    let runs = bytes.chunk_by(|one, next| (*one == 0) == (*next == 0)).map(|run| {
+        start += run.len();
+        start - run.len()..start
+    });
+    let holes: Vec<Range<usize>> =
+        runs.filter(|run| bytes[run.start] == 0 && run.len() >= HOLE_BYTES).collect();
+    for hole in &holes {
+        wrong[hole.clone()].fill(false);
+    }
+    holes
+}
+
+/// The places of wrong bytes.
+fn places(wrong: &[bool]) -> Vec<Range<usize>> {
+    let mut places: Vec<Range<usize>> = Vec::new();
+    for at in (0..wrong.len()).filter(|at| wrong[*at]) {
+        match places.last_mut().filter(|last| at < last.end + GAP_BYTES) {
+            Some(last) => last.end = at + 1,
+            None => places.push(at..at + 1),
+        }
+    }
+    places
+}
+
+/// Adds a place, or makes the last one longer.
+fn add_place(wrong: &mut Vec<(Kind, Range<u64>)>, kind: Kind, range: Range<u64>) {
+    let gap = GAP_BYTES as u64;
+    match wrong.last_mut().filter(|last| last.0 == kind && range.start < last.1.end + gap) {
+        Some(last) => last.1.end = range.end,
+        None => wrong.push((kind, range)),
     }
 }
 

@@ -51,8 +51,6 @@ pub struct Memory {
     forgotten_floor: u32,
     /// Some of what was written to them does not describe itself.
     forgotten_plain: bool,
-    /// Files that were forgotten because there were too many extents.
-    pub forgotten: u64,
 }
 
 impl File {
@@ -167,7 +165,6 @@ impl Memory {
         let after = file.pieces.len();
         self.pieces = self.pieces + after - before;
         if self.pieces + self.files.len() > REMEMBERED {
-            self.forgotten += 1;
             self.forget(number);
         }
         if self.files.len() > REMEMBERED / 2 {
@@ -192,11 +189,6 @@ impl Memory {
         self.forgotten_plain |= self.files.values().any(|file| file.plain);
         self.files.clear();
         self.pieces = 0;
-    }
-
-    /// The highest generation of a file.
-    pub fn highest(&self, number: u64) -> u32 {
-        self.files.get(&number).map_or(self.forgotten_floor, |file| file.highest)
     }
 
     /// This rank knows all that it wrote to a file.
@@ -305,7 +297,7 @@ mod tests {
             memory.put(1, at * 3..at * 3 + 1, Written(1));
         }
         memory.next_generation(1, 0..1);
-        assert!(memory.forgotten > 0 && !memory.is_complete(1) && memory.is_complete(2));
+        assert!(!memory.is_complete(1) && memory.is_complete(2));
         let range = 0..10;
         let next = memory.next_generation(1, range.clone());
         memory.forget_all();

@@ -35,14 +35,10 @@ pub struct VerifiedData {
     /// The first of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub zeros: Vec<ZeroPlace>,
-    /// Places with zeros, or nothing, where the reading rank wrote.
-    pub lost: u64,
-    /// Places with an older generation.
-    pub stale: u64,
-    /// Places where a part of a block of 4 KiB is lost or stale.
-    pub torn: u64,
-    /// Places with data of another place or file.
-    pub foreign: u64,
-    /// Places with anything else.
-    pub corrupted: u64,
+    /// Wrong places with zeros, or behind the end of the file, where the reading rank wrote.
+    pub wrong_zeros: u64,
+    /// Wrong places with older data.
+    pub wrong_older: u64,
+    /// Wrong places with any other data.
+    pub wrong_other: u64,
 }

@@ -55,7 +55,7 @@ pub(in super::super) fn whole_file<B: Backend>(
     let mode = MpiMode { read: !write, write, create: write, ..MpiMode::default() };
     let mut tally = Tally::EMPTY;
     if let Some(file) = open_file(io, mode, &members, &mut tally) {
-        let mut job = Job { file, members: &members, write, subject: Subject::Path, seen_bytes: 0 };
+        let mut job = Job { file, members: &members, write, seen_bytes: 0 };
         move_pattern(io, buffers, &mut job, &used, false, &mut tally);
         close_file(io, file, stable, &mut tally);
     }
@@ -151,7 +151,7 @@ fn transfer_given<'p, B: Backend>(
     let subject = Subject::Handle(opened.at);
     let mut tally = Tally::EMPTY;
     let seen_bytes = io.handles.get(opened.at).seen_bytes;
-    let mut job = Job { file: opened.file, members: &opened.members, write, subject, seen_bytes };
+    let mut job = Job { file: opened.file, members: &opened.members, write, seen_bytes };
     match what {
         What::Pattern(used) => move_pattern(io, buffers, &mut job, &used, true, &mut tally),
         What::Bytes(bytes, made) => {

@@ -14,7 +14,6 @@
 //! | `moving` | their calls: for each piece, or over all pieces through a view |
 //! | `one` | a number of bytes that one call moves |
 //! | `window` | one after the other, or several at a time |
-//! | `verified` | what `verify=true` fills and checks |
 //! | `end` | what a read can have moved at most |
 
 mod data;
@@ -23,14 +22,11 @@ mod files;
 mod moving;
 mod one;
 mod plan;
-mod verified;
 mod window;
 
 pub(super) use data::{transfer, whole_file};
 pub(super) use files::{close, delete, on_file, open, preallocate, seek, set_size, sync};
 pub(super) use plan::Shared;
-pub(super) use verified::Access;
-pub(super) use window::Filling;
 
 use super::control::Flow;
 use super::eval::Env;

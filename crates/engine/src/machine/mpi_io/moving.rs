@@ -3,12 +3,11 @@
 
 use super::super::io::Io;
 use super::super::now;
-use super::super::tally::{Shot, Subject, Tally};
+use super::super::tally::{Shot, Tally};
 use super::Opened;
 use super::data::{Bytes, Word};
 use super::end::{self, Asked};
 use super::plan::{Facts, Used};
-use super::verified::Accessed;
 use super::window::{Calls, Filling, run};
 use crate::backend::{Backend, Bulk, BulkFile};
 use crate::buffer::{Buffers, Content, WIDE_BYTES};
@@ -22,8 +21,6 @@ pub(super) struct Job<'a> {
     pub(super) file: MpiFile,
     pub(super) members: &'a Members,
     pub(super) write: bool,
-    /// The file, for messages.
-    pub(super) subject: Subject,
     /// A size that the file was seen to have.
     pub(super) seen_bytes: u64,
 }
@@ -97,20 +94,12 @@ pub(super) fn move_bytes<B: Backend>(
     let end_bytes = end_bytes(io, job, asked, depth);
     let calls = Calls { rounds: Some(rounds), depth, end_bytes, ..job.calls(at, call_bytes) };
     let whole = Extent { offset_bytes: from, length_bytes: bytes.len };
-    if io.verified.on {
-        let places = std::iter::once(whole).filter(|_| !shared);
-        let accessed = accessed(io, job, asked);
-        io.start_verified_access(buffers, accessed, places);
-    }
     match made {
         Some(shot) => {
             tally.done_bytes = io.add_explained(tally, Part::Data, shot).max(0) as u64;
         }
         None if io.accounts => {}
         None => run(io, buffers, &calls, split(whole, call_bytes), tally),
-    }
-    if io.verified.on {
-        io.end_verified_access(job.write, tally);
     }
     check_amount(io, job, asked, tally);
     if !shared && bytes.offset.is_none() {
@@ -131,21 +120,6 @@ fn end_bytes<B: Backend>(
     // Asked anew: another rank or handle can have cut the file since, and some library would hang.
     job.seen_bytes = 0;
     end::look(io, job.file, &mut job.seen_bytes, asked).unwrap_or(u64::MAX)
-}
-
-/// What is to be verified. Not timed.
-#[cold]
-fn accessed<B: Backend>(io: &mut Io<'_, B>, job: &mut Job<'_>, asked: Asked<'_>) -> Accessed {
-    let size_bytes = match job.write {
-        true => None,
-        false => {
-            // Asked anew: what was seen before may have been cut since.
-            job.seen_bytes = 0;
-            end::look(io, job.file, &mut job.seen_bytes, asked)
-        }
-    };
-    let end_bytes = size_bytes.unwrap_or(u64::MAX);
-    Accessed { subject: job.subject, write: job.write, end_bytes }
 }
 
 /// A piece in calls of at most so many bytes.
@@ -180,12 +154,6 @@ pub(super) fn move_pattern<B: Backend>(
         let call_bytes = active.transfer.unwrap_or(u64::MAX).min(longest);
         let buffer_bytes = call_bytes.saturating_mul(depth.into());
         move_without_calls(io, job, Asked::Runs(used.runs()), buffer_bytes, tally);
-    } else if io.verified.on {
-        let accessed = accessed(io, job, Asked::Runs(used.runs()));
-        io.start_verified_access(buffers, accessed, used.extents());
-        by_level(io, buffers, job, (used, facts), restore, tally);
-        io.end_verified_access(job.write, tally);
-        io.name_pattern(used, tally);
     } else {
         by_level(io, buffers, job, (used, facts), restore, tally);
     }
@@ -329,13 +297,11 @@ fn view_calls<B: Backend>(
         Content::Zero => false,
     };
     let gathers = job.write && by_place;
-    // What is read lies in the memory of the access too.
-    let gathered = gathers || !job.write;
-    let filling = if gathered { Filling::Gathered } else { Filling::ByOffset };
+    let filling = if gathers { Filling::Gathered } else { Filling::ByOffset };
     if gathers {
         let range = |extent: Extent| (extent.offset_bytes, extent.length_bytes as usize);
         let places = used.extents().map(range);
-        let watch = io.watch_any_filling(facts.bytes);
+        let watch = io.watch_filling(facts.bytes);
         if buffers.gather(active.data, facts.bytes as usize, places).is_err() {
             tally.fail(libc::ENOMEM);
         }

@@ -32,7 +32,6 @@ impl Bytes {
             && self.len > 0
             && !(write && active.fsync == Fsync::Op)
             && active.transfer.is_none_or(|most| self.len <= most && active.depth == 1)
-            && !io.verified.on
             && !io.accounts
             && !stop::requested()
     }

@@ -94,7 +94,7 @@ fn one_by_one<B: Backend>(
     while let Some(piece) = calls.next(&mut pieces, round, tally) {
         round += 1;
         let fills = calls.write && calls.filling == Filling::ByOffset;
-        let watch = if fills { io.watch_any_filling(piece.length_bytes) } else { None };
+        let watch = if fills { io.watch_filling(piece.length_bytes) } else { None };
         let memory = memory(buffers, calls, content, piece);
         io.filled(watch, piece.length_bytes);
         let memory = match memory {
@@ -115,9 +115,6 @@ fn one_by_one<B: Backend>(
         let call = FileCall::Transfer { file: calls.file, at, memory, order, most_bytes };
         let reply = now::part(io, tally, Part::Data, call);
         tally.done_bytes += reply.max(0) as u64;
-        if io.verified.on {
-            io.verify_call(calls, (piece, reply), buffers, tally);
-        }
     }
 }
 
@@ -160,6 +157,7 @@ fn overlapped<B: Backend>(
     queued::run(io, slots, (target, calls.depth), tally, |tally| {
         let piece = calls.next(&mut pieces, round, tally)?;
         round += 1;
-        Some(if calls.write { piece } else { before(calls.end_bytes, piece) })
+        let cut = if calls.write { piece } else { before(calls.end_bytes, piece) };
+        Some((cut, piece.length_bytes))
     });
 }
