@@ -214,10 +214,10 @@ fn wait_until<B: Backend>(
             return Ok(Flow::Next);
         }
         let sleep_ns = left_ns.saturating_sub(spin_ns);
-        match io.pending.is_idle() {
+        match io.queue.is_idle() {
             true if sleep_ns > 0 => io.clock.sleep(sleep_ns),
             true => io.clock.spin(left_ns),
-            false => io.turn_within(sleep_ns)?,
+            false => io.wait_within(sleep_ns)?,
         }
         match comm.check() {
             Check::GoOn => {}

@@ -1,9 +1,9 @@
 //! Extended attributes: a path, and the name of an attribute in the namespace `user.`.
 
+use super::driver;
 use super::eval::Env;
 use super::fault::Fault;
 use super::io::Io;
-use super::now;
 use super::perform::Step;
 use super::tally::{Subject, Tally};
 use crate::backend::Backend;
@@ -48,7 +48,7 @@ pub(super) fn run<B: Backend>(
         tally.fail(libc::ENOMEM);
         return io.conclude(step.op, step.site, &tally, Subject::Path);
     };
-    let shot = now::timed(&mut io.backend, &io.clock, call);
+    let shot = driver::timed(&mut io.backend, &io.clock, call);
     io.settle(step.op, step.site, shot, Subject::Path)
 }
 

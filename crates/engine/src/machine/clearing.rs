@@ -3,10 +3,10 @@
 //! or that somebody has mapped), so some files are looked at afterwards, outside of every reading of the
 //! clock.
 
+use super::driver;
 use super::eval::Env;
 use super::fault::Fault;
 use super::io::Io;
-use super::now;
 use super::perform::{Step, bad_handle, file};
 use super::place::RUN;
 use super::tally::Subject;
@@ -24,7 +24,7 @@ const REFUSED: &str = "the page cache keeps what it has: root may drop it where 
 /// `dropcaches;`
 #[cold]
 pub(super) fn drop_caches<B: Backend>(step: Step<'_>, io: &mut Io<'_, B>) -> Result<(), Fault> {
-    let shot = now::timed(&mut io.backend, &io.clock, Call::DropCaches {});
+    let shot = driver::timed(&mut io.backend, &io.clock, Call::DropCaches {});
     let done = shot.reply >= 0;
     io.count_clearing(if done { Count::Drops } else { Count::DropsRefused }, 1);
     if done {
@@ -52,7 +52,7 @@ pub(super) fn need_no_more<B: Backend>(
     };
     let advice = libc::POSIX_FADV_DONTNEED;
     let call = Call::Fadvise { fd, offset, size, advice };
-    let shot = now::timed(&mut io.backend, &io.clock, call);
+    let shot = driver::timed(&mut io.backend, &io.clock, call);
     if shot.reply >= 0 {
         io.count_clearing(Count::Advised, 1);
         // Of a part of a file nobody says what was kept.

@@ -95,7 +95,7 @@ fn pass<B: Backend>(
     let ns = env.value(step.site, step.args[0])?.as_duration_ns()?;
     let mut now_ns = io.clock.now();
     let since_ns = match io.ended_ns {
-        1.. if io.pending.is_idle() => io.ended_ns.min(now_ns),
+        1.. if io.queue.is_idle() => io.ended_ns.min(now_ns),
         _ => now_ns,
     };
     let end_ns = since_ns.saturating_add(ns);

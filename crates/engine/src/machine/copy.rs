@@ -8,11 +8,11 @@
 //! freflink ioctl FICLONE, or FICLONERANGE of a part
 //! ```
 
+use super::driver;
 use super::eval::Env;
 use super::fault::Fault;
 use super::io::Io;
 use super::note;
-use super::now;
 use super::options::Fsync;
 use super::perform::{FILE_MODE, Step, file_of, refused};
 use super::tally::{Subject, Tally};
@@ -66,9 +66,9 @@ pub(super) fn run<B: Backend>(
         if let Some(to) = open(io, &mut tally, 1, flags[1]) {
             let range = Range { from_bytes, to_bytes, len, call_bytes: CALL_BYTES };
             bring(step.op, (io, buffers), &mut tally, (from, to), range);
-            call(io, &mut tally, Part::Close, Call::Close { fd: to });
+            driver::part(io, &mut tally, Part::Close, Call::Close { fd: to });
         }
-        call(io, &mut tally, Part::Close, Call::Close { fd: from });
+        driver::part(io, &mut tally, Part::Close, Call::Close { fd: from });
     }
     io.conclude(step.op, site, &tally, Subject::Paths)
 }
@@ -126,7 +126,7 @@ pub(super) fn share<B: Backend>(
         (0, 0, 0) => Call::Clone { from, to },
         _ => Call::CloneRange { from: (from, from_bytes), to: (to, to_bytes), len },
     };
-    call(io, &mut tally, Part::Data, clone);
+    driver::part(io, &mut tally, Part::Data, clone);
     io.conclude(step.op, site, &tally, subject)
 }
 
@@ -164,19 +164,15 @@ fn copied<B: Backend>(
     io.wrote_to(target, mode, tally.done_bytes);
     if tally.errno == 0
         && io.options.active().fsync == Fsync::Op
-        && call(io, tally, Part::Sync, Call::Fsync { fd: to }) >= 0
+        && driver::part(io, tally, Part::Sync, Call::Fsync { fd: to }) >= 0
     {
         io.made_stable(target);
     }
 }
 
-fn call<B: Backend>(io: &mut Io<'_, B>, tally: &mut Tally, part: Part, call: Call<'_>) -> Reply {
-    tally.add(part, now::timed(&mut io.backend, &io.clock, call))
-}
-
 fn open<B: Backend>(io: &mut Io<'_, B>, tally: &mut Tally, at: usize, flags: i32) -> Option<Fd> {
     let call = Call::Open { path: io.paths[at].as_c_str(), flags, mode: FILE_MODE };
-    let fd = tally.add(Part::Open, now::timed(&mut io.backend, &io.clock, call));
+    let fd = tally.add(Part::Open, driver::timed(&mut io.backend, &io.clock, call));
     (fd >= 0).then_some(Fd(fd as i32))
 }
 
@@ -189,14 +185,14 @@ fn bring<B: Backend>(
     range: Range,
 ) {
     if op == Op::Reflink {
-        call(io, tally, Part::Data, Call::Clone { from, to });
+        driver::part(io, tally, Part::Data, Call::Clone { from, to });
         return;
     }
     copy((io, buffers), tally, (from, to), range);
     let [read, written] = [0, 1].map(|at| io.paths[at].place);
     io.was_read(read, false, tally.done_bytes);
     if tally.errno == 0 && io.options.active().fsync != Fsync::None {
-        let synced = call(io, tally, Part::Sync, Call::Fsync { fd: to }) >= 0;
+        let synced = driver::part(io, tally, Part::Sync, Call::Fsync { fd: to }) >= 0;
         io.wrote(written, tally.done_bytes, !synced);
     } else {
         io.wrote(written, tally.done_bytes, true);
@@ -221,7 +217,7 @@ fn copy<B: Backend>(
         let (from, to) = ((files.0, from_bytes + done), (files.1, to_bytes + done));
         let len_bytes = (wanted - done).min(most) as usize;
         let copy = Call::CopyRange { from, to, len: len_bytes, rest: len.is_none() };
-        let shot = now::timed(&mut io.backend, &io.clock, copy);
+        let shot = driver::timed(&mut io.backend, &io.clock, copy);
         if shot.reply == -Reply::from(libc::EINTR) && !stop::requested() {
             tally.add_time(Part::Data, shot);
             continue;
@@ -264,7 +260,7 @@ fn through_memory<B: Backend>(
         };
         let (offset, rest) = (from_bytes + done, len.is_none());
         let read = Call::Pread { fd: from, buf: &mut *buf, offset, rest };
-        let read = now::timed(&mut io.backend, &io.clock, read);
+        let read = driver::timed(&mut io.backend, &io.clock, read);
         match tally.add(Part::Data, read) {
             moved @ 1.. => put(io, tally, to, (&buf[..moved as usize], to_bytes + done)),
             _ => return,
@@ -280,7 +276,7 @@ fn put<B: Backend>(io: &mut Io<'_, B>, tally: &mut Tally, fd: Fd, (buf, offset):
     let mut written = 0;
     while written < buf.len() {
         let (buf, offset) = (&buf[written..], offset + written as u64);
-        let shot = now::timed(&mut io.backend, &io.clock, Call::Pwrite { fd, buf, offset });
+        let shot = driver::timed(&mut io.backend, &io.clock, Call::Pwrite { fd, buf, offset });
         match tally.add(Part::Data, shot) {
             moved @ 1.. => written += moved as usize,
             _ => return,

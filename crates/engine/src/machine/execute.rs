@@ -170,7 +170,7 @@ fn operation<B: Backend>(
     buffers: &mut Buffers,
     scratch: &mut Scratch,
 ) -> Result<Flow, Fault> {
-    if !io.pending.is_idle() {
+    if !io.queue.is_idle() {
         io.wait_before(step, env)?;
     }
     if io.labels.is_selected() || !step.op.is_io() {
@@ -241,7 +241,7 @@ fn structure<B: Backend>(
     scratch: &mut Scratch,
 ) -> Result<Result<Pc, Flow>, Fault> {
     let plan = env.plan;
-    if !io.pending.is_idle() {
+    if !io.queue.is_idle() {
         io.wait_before_instr(instr)?;
     }
     if ends_pause(instr) {

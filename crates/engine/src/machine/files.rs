@@ -9,17 +9,16 @@ use super::perform::{Step, bad_handle, file, refused, to_read};
 use super::prepare::Prepared;
 use super::shares::Ready;
 use super::tally::{Shot, Subject, Tally};
-use super::task::{Bytes, Data, More, Task, Transfer, map_flags};
-use super::{flags, note, now, pending};
+use super::task::{Bytes, Data, More, Task, Transfer, alignment, map_flags, refused_direct};
+use super::{driver, flags, note, queue};
 use crate::backend::Backend;
-use crate::backend::direct::Alignment;
-use crate::buffer::Buffers;
+use crate::buffer::{Buffers, MAX_CALL_BYTES};
 use crate::call::{Call, Fd};
 use crate::comm::Comm;
 use model::event::NO_ID;
 use model::plan::{NO_SLOT, Operand, Source};
-use model::value::Eval;
-use model::{Op, Part};
+use model::value::{Eval, EvalError};
+use model::{Op, Part, Value};
 
 /// unlink, and rmdir where that says that the name is a directory (EISDIR on Linux, EPERM in POSIX).
 #[inline(always)]
@@ -29,7 +28,7 @@ pub(super) fn delete<B: Backend>(
     io: &mut Io<'_, B>,
 ) -> Result<(), Fault> {
     env.path(step.site, step.args[0], &mut io.paths[0])?;
-    let shot = now::shot(io, |paths| Call::Unlink { path: paths[0].as_c_str() });
+    let shot = driver::shot(io, |paths| Call::Unlink { path: paths[0].as_c_str() });
     match -shot.reply as i32 {
         libc::EISDIR | libc::EPERM => remove_directory(step, io, shot),
         _ => io.settle(step.op, step.site, shot, Subject::Path),
@@ -44,7 +43,7 @@ fn remove_directory<B: Backend>(
 ) -> Result<(), Fault> {
     let mut tally = Tally::EMPTY;
     tally.add_time(Part::Data, unlinked);
-    let shot = now::shot(io, |paths| Call::Rmdir { path: paths[0].as_c_str() });
+    let shot = driver::shot(io, |paths| Call::Rmdir { path: paths[0].as_c_str() });
     tally.add_time(Part::Data, shot);
     match -shot.reply as i32 {
         0 => {}
@@ -66,7 +65,7 @@ pub(super) fn linkat<B: Backend>(
     if !io.handles.get(at).mode.nameless {
         return refused(step, io, libc::EINVAL, Subject::Path);
     }
-    now::one_on_paths(step, io, Subject::Path, |paths| {
+    driver::one_on_paths(step, io, Subject::Path, |paths| {
         let path = paths[0].as_c_str();
         Call::LinkFile { fd, path }
     })
@@ -99,7 +98,7 @@ pub(super) fn open<B: Backend>(
         mode.mapped = maps(io, mode);
     }
     let flags = map_flags(open_flags(io, flags), mode.mapped);
-    let opened = now::shot(io, |paths| now::open(paths, flags));
+    let opened = driver::shot(io, |paths| driver::open(paths, flags));
     let shot = if mode.mapped { map(io, opened, mode.writable) } else { opened };
     let fd = (shot.reply >= 0).then_some(Fd(shot.reply as i32));
     match fd {
@@ -135,7 +134,7 @@ fn map<B: Backend>(io: &mut Io<'_, B>, open: Shot, write: bool) -> Shot {
         return open;
     }
     let fd = Fd(open.reply as i32);
-    let map = now::timed(&mut io.backend, &io.clock, Call::Map { fd, write });
+    let map = driver::timed(&mut io.backend, &io.clock, Call::Map { fd, write });
     if map.reply < 0 {
         io.backend.issue(Call::Close { fd });
         return Shot { start_ns: open.start_ns, ..map };
@@ -151,8 +150,8 @@ pub(super) fn sync<B: Backend>(
 ) -> Result<(), Fault> {
     let Some((at, fd)) = handle(step, env, io)? else { return Ok(()) };
     let queues = matches!(io.options.active().engine, Engine::Uring { .. });
-    if queues && !io.handles.get(at).mode.mapped && pending::takes_syncs(io) {
-        return pending::sync(step, (at, fd), io);
+    if queues && !io.handles.get(at).mode.mapped && queue::takes_syncs(io) {
+        return queue::sync(step, (at, fd), io);
     }
     if queues {
         io.finish_file(at)?;
@@ -162,7 +161,7 @@ pub(super) fn sync<B: Backend>(
         (false, Op::Fdatasync) => Call::Fdatasync { fd },
         (false, _) => Call::Fsync { fd },
     };
-    now::one(step, io, Subject::Handle(at), call)
+    driver::one(step, io, Subject::Handle(at), call)
 }
 
 /// An open that `--only` leaves out: its handle is one whose open failed.
@@ -188,20 +187,6 @@ fn fopen_flags(step: Step<'_>, prepared: &Prepared<'_>, env: &mut Env<'_>) -> Ev
 #[inline(always)]
 pub(super) fn open_flags<B>(io: &Io<'_, B>, flags: i32) -> i32 {
     if io.options.active().direct { flags | libc::O_DIRECT } else { flags }
-}
-
-/// What an open file with O_DIRECT wants of transfers.
-#[inline(always)]
-pub(super) fn alignment<B: Backend>(io: &Io<'_, B>, fd: Fd, flags: i32) -> Option<Alignment> {
-    (flags & libc::O_DIRECT != 0).then(|| io.backend.alignment(fd))
-}
-
-/// Remarks that an open with O_DIRECT failed as file systems without it fail.
-#[cold]
-pub(super) fn refused_direct<B>(io: &mut Io<'_, B>, flags: i32, errno: i32) {
-    if flags & libc::O_DIRECT != 0 && matches!(errno, libc::EINVAL | libc::EOPNOTSUPP) {
-        io.notes |= note::DIRECT_REFUSED | note::refused_in(io.paths[0].place);
-    }
 }
 
 /// The handle that a transfer goes to: its place in the table and its file. `None`: a bad one, and
@@ -291,8 +276,8 @@ fn moved<B: Backend>(
     buffers: &mut Buffers,
 ) -> Result<(), Fault> {
     match io.options.active().engine {
-        Engine::Uring { .. } => pending::transfer(step, transfer, io, buffers),
-        _ => now::run_transfer(step, transfer, io, buffers),
+        Engine::Uring { .. } => queue::transfer(step, transfer, io, buffers),
+        _ => driver::transfer(step, transfer, io, buffers),
     }
 }
 
@@ -310,7 +295,7 @@ fn pieces<B: Backend>(
         // Everything would go to the end of the file, in no pattern.
         return refused(step, io, libc::EINVAL, Subject::Handle(at));
     }
-    if !io.pending.is_idle() {
+    if !io.queue.is_idle() {
         io.finish_file(at)?;
     }
     if io.keeps_events {
@@ -320,7 +305,46 @@ fn pieces<B: Backend>(
     let more = More { pieces: ready.pieces(), displacement_bytes, bytes: ready.bytes };
     let bytes = Bytes { data, offset_bytes: 0, len: 0 };
     let transfer = Transfer { at, fd, mode, bytes, moves_position: false };
-    now::run(step, Task::transfer(io, transfer).with_pieces(more), io, buffers)
+    driver::run(step, Task::transfer(io, transfer).with_pieces(more), io, buffers)
+}
+
+/// `readv` and `writev`: several buffers in one call, which lie one after the other in the rank's own.
+pub(super) fn vector<B: Backend>(
+    step: Step<'_>,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
+    buffers: &mut Buffers,
+) -> Result<(), Fault> {
+    let offset = env.optional_size(step.site, step.args[2])?;
+    take_sizes(env.value(step.site, step.args[1])?, &mut io.sizes)?;
+    let Some((at, fd)) = handle(step, env, io)? else { return Ok(()) };
+    let (mode, position) = (io.handles.get(at).mode, io.handles.get(at).position);
+    let offset_bytes = offset.unwrap_or(position);
+    let len = io.sizes.iter().fold(0u64, |all, size| all.saturating_add(*size));
+    if io.sizes.len() > driver::BUFFERS_MAX || len > MAX_CALL_BYTES as u64 {
+        let mut tally = Tally { offset_bytes, requested_bytes: len, ..Tally::EMPTY };
+        tally.fail(libc::EINVAL);
+        return io.conclude(step.op, step.site, &tally, Subject::Handle(at));
+    }
+    let data = if step.op == Op::Writev { Data::Write } else { Data::Read };
+    // No call says where the end of the file was.
+    let unplaced = data.writes() && mode.append && !io.options.active().is_null();
+    io.touched.unknown |= unplaced && io.keeps_events;
+    let bytes = Bytes { data, offset_bytes, len };
+    let transfer = Transfer { at, fd, mode, bytes, moves_position: offset.is_none() };
+    driver::run(step, Task::transfer(io, transfer).with_vector(), io, buffers)
+}
+
+/// The sizes in a list.
+fn take_sizes(list: &Value, sizes: &mut Vec<u64>) -> Eval<()> {
+    sizes.clear();
+    let Value::List(items) = list else {
+        return Err(EvalError::Type("a list of numbers of bytes", list.describe()));
+    };
+    for item in items.iter() {
+        sizes.push(item.as_size()?);
+    }
+    Ok(())
 }
 
 pub(super) fn fclose<B: Backend>(
@@ -348,15 +372,15 @@ fn close<B: Backend>(
 ) -> Result<(), Fault> {
     io.handles.remove(at);
     let Some(fd) = fd else { return bad_handle(step, io, Some(at)) };
-    if io.pending.is_open() {
+    if io.queue.is_open() {
         io.backend.leave_file(fd);
     }
     let mode = io.handles.get(at).mode;
     let sync = mode.writable && io.options.active().fsync == Fsync::Close;
     if sync || mode.mapped {
-        return now::run(step, Task::close(io, (at, fd), mode.mapped, sync), io, buffers);
+        return driver::run(step, Task::close(io, (at, fd), mode.mapped, sync), io, buffers);
     }
-    now::one(step, io, Subject::Handle(at), Call::Close { fd })
+    driver::one(step, io, Subject::Handle(at), Call::Close { fd })
 }
 
 /// `fseek($h, off [, whence])`. Only the end of a file is the system's to know: the current position is
@@ -377,7 +401,7 @@ pub(super) fn fseek<B: Backend>(
         Whence::Start | Whence::End => offset,
     };
     let call = Call::Seek { fd, offset, end: from == Whence::End };
-    let shot = now::timed(&mut io.backend, &io.clock, call);
+    let shot = driver::timed(&mut io.backend, &io.clock, call);
     if let Ok(position) = u64::try_from(shot.reply) {
         io.handles.get(at).position = position;
         io.names(position, 0);

@@ -59,17 +59,6 @@ pub(super) struct Mode {
 }
 
 impl Mode {
-    /// Of no file.
-    pub(super) const CLOSED: Mode = Mode {
-        append: false,
-        writable: false,
-        stable: false,
-        nameless: false,
-        mapped: false,
-        direct: None,
-        place: RUN,
-    };
-
     /// The mode that flags of open(2) give, without O_DIRECT.
     pub(super) fn of(flags: i32) -> Mode {
         Mode {

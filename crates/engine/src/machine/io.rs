@@ -7,8 +7,8 @@ use super::handles::Handles;
 use super::labels::Labels;
 use super::mpi_io::Shared;
 use super::options::OptionStack;
-use super::pending::Pending;
 use super::place::RUN;
+use super::queue::Queue;
 use super::tally::{Shot, Subject, Tally};
 use super::task;
 use super::text::PathText;
@@ -56,7 +56,7 @@ pub(super) struct Io<'c, B> {
     /// The lock that the running operation waits for.
     pub(super) wanted_lock: Option<lock::Wanted>,
     /// Operations under way.
-    pub(super) pending: Pending,
+    pub(super) queue: Queue,
     /// Remarks: bits of [`super::note`].
     pub(super) notes: u32,
     /// When operations are due.
@@ -107,7 +107,7 @@ impl<'c, B: Backend> Io<'c, B> {
             sizes: Vec::new(),
             wanted_lock: None,
             names: Vec::new(),
-            pending: Pending::default(),
+            queue: Queue::default(),
             notes: 0,
             arrivals: Arrivals::new(),
             ended_ns: 0,

@@ -8,11 +8,11 @@
 //! ```
 
 use super::control::Flow;
+use super::driver;
 use super::eval::Env;
 use super::fault::Fault;
 use super::files::handle;
 use super::io::Io;
-use super::now;
 use super::perform::Step;
 use super::tally::{Shot, Subject};
 use super::words::{self, chosen};
@@ -51,7 +51,7 @@ pub(super) fn flock<B: Backend>(
             }
         }
         let seen = comm.locks_given_back();
-        let shot = now::timed(&mut io.backend, &io.clock, Call::Flock { fd, operation });
+        let shot = driver::timed(&mut io.backend, &io.clock, Call::Flock { fd, operation });
         let start_ns = io.wanted_lock.map_or(shot.start_ns, |wanted| wanted.start_ns);
         // Taking another kind of lock gives the old one up, even if the new one is refused.
         let held = std::mem::replace(

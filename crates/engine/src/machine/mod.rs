@@ -29,6 +29,7 @@ mod attributes;
 mod clearing;
 mod control;
 mod copy;
+mod driver;
 mod eval;
 mod event;
 mod execute;
@@ -43,13 +44,11 @@ mod labels;
 mod lock;
 mod mpi_io;
 pub mod note;
-mod now;
 mod options;
-mod pending;
 mod perform;
 mod place;
 mod prepare;
-mod queued;
+mod queue;
 mod random;
 mod scope;
 mod shares;
@@ -58,7 +57,6 @@ mod tally;
 mod task;
 mod text;
 mod traffic;
-mod vector;
 mod words;
 
 pub use prepare::Prepared;
@@ -185,7 +183,7 @@ impl<'p, B: Backend> Machine<'p, B> {
         usage: impl FnOnce(u64) -> Usage,
     ) -> (Recorder, u32) {
         // What is under way uses memory of this rank.
-        while !self.io.pending.is_idle() && self.io.turn(1).is_ok() {}
+        while !self.io.queue.is_idle() && self.io.wait_for(1).is_ok() {}
         let end_ns = self.io.clock.now();
         let (end, state) = match stop {
             Stop::Finished => (End::Finished, State::Finished),

@@ -9,7 +9,7 @@ use super::prepare::Prepared;
 use super::tally::{Subject, Tally};
 use super::task::{Bytes, Data, Task, Whole};
 use super::words::{self, chosen};
-use super::{attributes, clearing, control, copy, files, lock, mpi_io, now, vector};
+use super::{attributes, clearing, control, copy, driver, files, lock, mpi_io};
 use crate::backend::Backend;
 use crate::buffer::Buffers;
 use crate::call::{Call, Fd};
@@ -111,7 +111,7 @@ pub(super) fn perform<B: Backend>(
         Op::Fopen | Op::Fcreat | Op::Tmpfile => files::open(step, prepared, env, io),
         Op::Fread => files::fread(step, env, io, buffers),
         Op::Fwrite => files::fwrite(step, env, io, buffers),
-        Op::Readv | Op::Writev => vector::run(step, env, io, buffers),
+        Op::Readv | Op::Writev => files::vector(step, env, io, buffers),
         Op::Fclose => files::fclose(step, env, io, comm, buffers),
         Op::Fseek => files::fseek(step, env, io),
         Op::Fsync | Op::Fdatasync => files::sync(step, env, io),
@@ -188,7 +188,7 @@ fn on_file<B: Backend>(
     env.path(step.site, step.args[0], &mut io.paths[0])?;
     let bytes = Bytes { data, offset_bytes, len };
     let task = Task::whole(io, Whole { flags, bytes });
-    now::run(step, task, io, buffers)
+    driver::run(step, task, io, buffers)
 }
 
 /// One call on the first path.
@@ -200,7 +200,7 @@ fn on_path<B: Backend>(
     call: impl for<'a> FnOnce(&'a CStr) -> Call<'a>,
 ) -> Result<(), Fault> {
     env.path(step.site, step.args[0], &mut io.paths[0])?;
-    now::one_on_paths(step, io, Subject::Path, |paths| call(paths[0].as_c_str()))
+    driver::one_on_paths(step, io, Subject::Path, |paths| call(paths[0].as_c_str()))
 }
 
 /// The same for a name that is only looked up.
@@ -213,7 +213,7 @@ fn on_name<B: Backend>(
 ) -> Result<(), Fault> {
     env.path(step.site, step.args[0], &mut io.paths[0])?;
     io.looks_up_name();
-    now::one_on_paths(step, io, Subject::Path, |paths| call(paths[0].as_c_str()))
+    driver::one_on_paths(step, io, Subject::Path, |paths| call(paths[0].as_c_str()))
 }
 
 /// One call on two paths.
@@ -226,7 +226,7 @@ fn on_paths<B: Backend>(
 ) -> Result<(), Fault> {
     env.path(step.site, step.args[0], &mut io.paths[0])?;
     env.path(step.site, step.args[1], &mut io.paths[1])?;
-    now::one_on_paths(step, io, Subject::Paths, |paths| {
+    driver::one_on_paths(step, io, Subject::Paths, |paths| {
         call(paths[0].as_c_str(), paths[1].as_c_str())
     })
 }
@@ -235,7 +235,7 @@ fn on_paths<B: Backend>(
 fn symlink<B: Backend>(step: Step<'_>, env: &mut Env<'_>, io: &mut Io<'_, B>) -> Result<(), Fault> {
     env.link_target(step.site, step.args[0], &mut io.paths[0])?;
     env.path(step.site, step.args[1], &mut io.paths[1])?;
-    now::one_on_paths(step, io, Subject::Paths, |paths| Call::Symlink {
+    driver::one_on_paths(step, io, Subject::Paths, |paths| Call::Symlink {
         target: paths[0].as_c_str(),
         path: paths[1].as_c_str(),
     })
@@ -251,7 +251,7 @@ fn sync<B: Backend>(step: Step<'_>, env: &mut Env<'_>, io: &mut Io<'_, B>) -> Re
         Ok(())
     })?;
     io.paths[0].place = env.place();
-    now::one_on_paths(step, io, Subject::Path, |paths| Call::SyncDirectory {
+    driver::one_on_paths(step, io, Subject::Path, |paths| Call::SyncDirectory {
         path: paths[0].as_c_str(),
     })?;
     if io.outcome.errno == 0 {
@@ -263,7 +263,7 @@ fn sync<B: Backend>(step: Step<'_>, env: &mut Env<'_>, io: &mut Io<'_, B>) -> Re
 /// One call on no file.
 #[inline(always)]
 fn on_nothing<B: Backend>(step: Step<'_>, io: &mut Io<'_, B>, call: Call<'_>) -> Result<(), Fault> {
-    now::one(step, io, Subject::Nothing, call)
+    driver::one(step, io, Subject::Nothing, call)
 }
 
 /// One call on an open file.
@@ -275,7 +275,7 @@ pub(super) fn on_handle<B: Backend>(
     call: impl FnOnce(Fd) -> Call<'static>,
 ) -> Result<(), Fault> {
     match file(step, env, io)? {
-        (Some(at), Some(fd)) => now::one(step, io, Subject::Handle(at), call(fd)),
+        (Some(at), Some(fd)) => driver::one(step, io, Subject::Handle(at), call(fd)),
         (at, _) => bad_handle(step, io, at),
     }
 }

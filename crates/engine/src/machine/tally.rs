@@ -79,6 +79,16 @@ impl Tally {
         backward: 0,
     };
 
+    /// One call has moved all bytes.
+    #[inline(always)]
+    pub(super) fn of_one_call(shot: Shot, offset_bytes: u64, bytes: u64) -> Tally {
+        let mut tally = Tally::EMPTY;
+        (tally.offset_bytes, tally.requested_bytes, tally.done_bytes) =
+            (offset_bytes, bytes, bytes);
+        tally.add_time(Part::Data, shot);
+        tally
+    }
+
     /// Adds a call; an error stays.
     #[inline(always)]
     pub(super) fn add(&mut self, part: Part, shot: Shot) -> Reply {

@@ -27,7 +27,7 @@ const GAP_BYTES: usize = 8;
 /// Zeros beside each other that are a hole wherever they lie.
 const HOLE_BYTES: usize = 8;
 /// As many bytes of short writes, one after the other, need not hold a whole pair.
-const NAMED_BYTES: usize = 48;
+const NAMED_BYTES: u64 = 48;
 /// Fewer bytes than this are wrong even where another rank may have written them: one inverted bit must
 /// be found.
 const SHORT_BYTES: usize = 4;
@@ -104,6 +104,14 @@ enum Standing {
     Older,
 }
 
+/// A wrong place.
+struct Wrong {
+    kind: Kind,
+    range: Range<u64>,
+    /// Places of so many bytes may be somebody else's.
+    accepted: Range<u64>,
+}
+
 /// A writer whose data may be in a unit.
 struct Writer {
     mark: Mark,
@@ -169,13 +177,14 @@ impl Findings {
         }
     }
 
-    fn add_wrong(&mut self, wrong: &[(Kind, Range<u64>)]) {
-        for (kind, _) in wrong {
-            self.counts[*kind as usize] += 1;
+    fn add_wrong(&mut self, wrong: &[Wrong]) {
+        let len = |one: &Wrong| one.range.end - one.range.start;
+        for one in wrong.iter().filter(|one| !one.accepted.contains(&len(one))) {
+            self.counts[one.kind as usize] += 1;
+            let text =
+                || format!("{} at offset {} ({})", one.kind, one.range.start, in_words(len(one)));
+            self.first.get_or_insert_with(text);
         }
-        self.first = wrong.first().map(|(kind, Range { start, end })| {
-            format!("{kind} at offset {start} ({})", in_words(end - start))
-        });
     }
 }
 
@@ -186,7 +195,7 @@ impl Examiner<'_> {
         if self.memory.may_be_plain(self.number, self.exact) {
             return findings;
         }
-        let mut wrong: Vec<(Kind, Range<u64>)> = Vec::new();
+        let mut wrong: Vec<Wrong> = Vec::new();
         let end = offset + bytes.len() as u64;
         let parts = match self.exact {
             true => self.memory.parts(self.number, offset..end),
@@ -276,7 +285,7 @@ impl Examiner<'_> {
         piece: &Piece<'_>,
         read: (&[u8], u64),
         findings: &mut Findings,
-        wrong: &mut Vec<(Kind, Range<u64>)>,
+        wrong: &mut Vec<Wrong>,
     ) {
         let start = piece.unit * UNIT + piece.skip as u64;
         let len = piece.bytes.len();
@@ -305,11 +314,11 @@ impl Examiner<'_> {
                     zeros.push(place);
                     continue;
                 }
-                _ if self.may_be_of_others(place.len(), piece.state) => continue,
                 _ if is_older() => Kind::Older,
                 _ => Kind::Other,
             };
-            add_place(wrong, kind, start + place.start as u64..start + place.end as u64);
+            let range = start + place.start as u64..start + place.end as u64;
+            add_place(wrong, Wrong { kind, range, accepted: self.accepted(piece.state) });
         }
         zeros.sort_unstable_by_key(|place| place.start);
         for place in zeros {
@@ -372,12 +381,16 @@ impl Examiner<'_> {
         wrong
     }
 
-    /// Too few bytes to name their writer, where another rank, or a write of which nobody knows how far it
-    /// came, may have put them.
-    fn may_be_of_others(&self, len: usize, state: Option<State>) -> bool {
+    /// Numbers of bytes that do not name their writer, where another rank, or a write of which nobody knows
+    /// how far it came, may have put them.
+    fn accepted(&self, state: Option<State>) -> Range<u64> {
         let knows = matches!(state, Some(State::Written(_))) && self.ranks == 1;
         let vague = state == Some(State::Unsure) || !self.keeps_names;
-        !knows && len < NAMED_BYTES && (vague || len >= SHORT_BYTES)
+        match knows {
+            true => 0..0,
+            false if vague => 0..NAMED_BYTES,
+            false => SHORT_BYTES as u64..NAMED_BYTES,
+        }
     }
 }
 
@@ -421,11 +434,13 @@ fn places(wrong: &[bool]) -> Vec<Range<usize>> {
 }
 
 /// Adds a place, or makes the last one longer.
-fn add_place(wrong: &mut Vec<(Kind, Range<u64>)>, kind: Kind, range: Range<u64>) {
+fn add_place(wrong: &mut Vec<Wrong>, one: Wrong) {
     let gap = GAP_BYTES as u64;
-    match wrong.last_mut().filter(|last| last.0 == kind && range.start < last.1.end + gap) {
-        Some(last) => last.1.end = range.end,
-        None => wrong.push((kind, range)),
+    let goes_on =
+        |last: &&mut Wrong| last.kind == one.kind && one.range.start < last.range.end + gap;
+    match wrong.last_mut().filter(goes_on) {
+        Some(last) => last.range.end = one.range.end,
+        None => wrong.push(one),
     }
 }
 

@@ -9,7 +9,7 @@ use super::super::io::Io;
 use super::super::options::Fsync;
 use super::super::perform::Step;
 use super::super::tally::{Subject, Tally};
-use super::super::{note, now};
+use super::super::{driver, note};
 use super::{Opened, bad_file, check_mpi, meet, opened, way};
 use crate::backend::Backend;
 use crate::call::{FileCall, MpiFile, MpiMode};
@@ -81,7 +81,7 @@ pub(super) fn open_file<B: Backend>(
     }
     let path = io.paths[0].as_c_str();
     let call = FileCall::Open { path, mode, members, hints: io.options.hints() };
-    let shot = now::timed(&mut io.backend, &io.clock, call);
+    let shot = driver::timed(&mut io.backend, &io.clock, call);
     let reply = io.add_explained(tally, Part::Open, shot);
     // A file that only some have opened cannot be closed, because closing is collective too.
     if io.any_failed(members, tally, "opening it failed on another member of the group") {
@@ -89,7 +89,7 @@ pub(super) fn open_file<B: Backend>(
     }
     let file = MpiFile(reply as i32);
     if io.options.active().atomic {
-        now::part(io, tally, Part::Open, FileCall::SetAtomic { file });
+        driver::part(io, tally, Part::Open, FileCall::SetAtomic { file });
     }
     if let Some(facts) = io.backend.opened_facts(file, members, io.options.hints()) {
         io.recorder.mpi_file(&facts);
@@ -105,9 +105,9 @@ pub(super) fn close_file<B: Backend>(
     tally: &mut Tally,
 ) {
     if writable && io.options.active().fsync == Fsync::Close {
-        now::part(io, tally, Part::Sync, FileCall::Sync { file });
+        driver::part(io, tally, Part::Sync, FileCall::Sync { file });
     }
-    now::part(io, tally, Part::Close, FileCall::Close { file });
+    driver::part(io, tally, Part::Close, FileCall::Close { file });
 }
 
 /// `pfclose($h)`
@@ -231,7 +231,7 @@ pub(in super::super) fn on_file<B: Backend>(
     let call = call(io.handles.get(opened.at), opened.file, number);
     let makes_stable = matches!(call, FileCall::Sync { .. });
     let mut tally = Tally::EMPTY;
-    if now::part(io, &mut tally, Part::Data, call) >= 0 && makes_stable {
+    if driver::part(io, &mut tally, Part::Data, call) >= 0 && makes_stable {
         io.made_stable(opened.at);
     }
     io.conclude(step.op, step.site, &tally, Subject::Handle(opened.at)).map(|()| Flow::Next)
@@ -251,7 +251,7 @@ pub(in super::super) fn delete<B: Backend>(
     }
     let mut tally = Tally::EMPTY;
     let call = FileCall::Delete { path: io.paths[0].as_c_str() };
-    let shot = now::timed(&mut io.backend, &io.clock, call);
+    let shot = driver::timed(&mut io.backend, &io.clock, call);
     io.add_explained(&mut tally, Part::Data, shot);
     io.conclude(step.op, step.site, &tally, Subject::Path).map(|()| Flow::Next)
 }

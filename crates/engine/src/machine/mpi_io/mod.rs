@@ -10,19 +10,17 @@
 //! |---|---|
 //! | `files` | opening, closing, sizes: one call each |
 //! | `plan` | which bytes a statement means: patterns, members, views |
-//! | `data` | statements that move bytes: what they mean, who has to be there |
+//! | `data` | statements that move bytes: what they mean, which ranks have to be there |
 //! | `moving` | their calls: for each piece, or over all pieces through a view |
-//! | `one` | a number of bytes that one call moves |
-//! | `window` | one after the other, or several at a time |
+//! | `calls` | one after the other, or several at a time |
 //! | `end` | what a read can have moved at most |
 
+mod calls;
 mod data;
 mod end;
 mod files;
 mod moving;
-mod one;
 mod plan;
-mod window;
 
 pub(super) use data::{transfer, whole_file};
 pub(super) use files::{close, delete, on_file, open, preallocate, seek, set_size, sync};

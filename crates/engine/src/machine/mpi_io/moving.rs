@@ -1,14 +1,14 @@
 //! The calls that move the bytes of a statement: one for each piece, or one over all pieces
 //! through a view.
 
+use super::super::driver;
 use super::super::io::Io;
-use super::super::now;
 use super::super::tally::{Shot, Tally};
 use super::Opened;
+use super::calls::{Calls, Filling};
 use super::data::{Bytes, Word};
 use super::end::{self, Asked};
 use super::plan::{Facts, Used};
-use super::window::{Calls, Filling, run};
 use crate::backend::{Backend, Bulk, BulkFile};
 use crate::buffer::{Buffers, Content, WIDE_BYTES};
 use crate::call::{At, FileCall, MpiFile};
@@ -99,7 +99,7 @@ pub(super) fn move_bytes<B: Backend>(
             tally.done_bytes = io.add_explained(tally, Part::Data, shot).max(0) as u64;
         }
         None if io.accounts => {}
-        None => run(io, buffers, &calls, split(whole, call_bytes), tally),
+        None => calls.make(io, buffers, split(whole, call_bytes), tally),
     }
     check_amount(io, job, asked, tally);
     if !shared && bytes.offset.is_none() {
@@ -240,7 +240,7 @@ fn piece_by_piece<B: Backend>(
     let calls = job.calls_at_offsets(io, used.is_collective(), longest_bytes, own_rounds);
     let end_bytes = end_bytes(io, job, Asked::Runs(used.runs()), active.depth);
     let calls = Calls { depth: active.depth, end_bytes, ..calls };
-    run(io, buffers, &calls, pieces(), tally);
+    calls.make(io, buffers, pieces(), tally);
 }
 
 /// Levels 2 and 3: one call over all pieces, which a file view shows one after the other.
@@ -265,7 +265,7 @@ fn through_view<B: Backend>(
         return;
     }
     let file = job.file;
-    now::part(io, tally, Part::View, FileCall::SetView { file, view });
+    driver::part(io, tally, Part::View, FileCall::SetView { file, view });
     if !io.any_failed(job.members, tally, "setting the view failed on another member") {
         view_calls(io, buffers, job, used, facts, tally);
     }
@@ -309,5 +309,5 @@ fn view_calls<B: Backend>(
     }
     let calls = Calls { order, filling, ..calls };
     let whole = Extent { offset_bytes: 0, length_bytes: facts.bytes };
-    run(io, buffers, &calls, split(whole, call_bytes), tally);
+    calls.make(io, buffers, split(whole, call_bytes), tally);
 }

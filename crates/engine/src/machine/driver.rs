@@ -1,9 +1,8 @@
-//! Makes calls now: each is issued when it is wanted, and its reply awaited. Every call of a
-//! statement is made here, but for those that are under way together (`queued`).
+//! Makes the calls of operations one after the other: each is issued between two readings of the clock,
+//! and its reply awaited. Nothing else issues timed calls, but for transfers that are under way together
+//! (`queue`, `mpi_io`).
 //!
-//! Where one call moves the data, and nothing has to be asked in between, open, data and close
-//! follow each other at once: the reading of the clock that ends one starts the next, and all are
-//! counted afterwards. What has then not gone well is told to a task as if it had made the calls.
+//! Most transfers are one call: it is made first, and a task is asked only if it has not moved all bytes.
 
 use super::fault::Fault;
 use super::io::Io;
@@ -19,12 +18,14 @@ use crate::clock::Clock;
 use crate::dents;
 use model::plan::NO_SLOT;
 use model::{Op, Part, Value};
-use std::io;
+use std::io::{self, IoSlice, IoSliceMut};
 
 /// Room for directory entries in one call, as readdir(3) of glibc has.
 const DENTS_BYTES: usize = 32 << 10;
+/// Most buffers of one call (`UIO_MAXIOV`).
+pub(super) const BUFFERS_MAX: usize = 1024;
 
-/// What a back-end executes now: calls, and calls on MPI files.
+/// A call, or a call on an MPI file.
 pub(super) trait Request {
     fn prepare<B: Backend>(&self, backend: &mut B) -> Result<(), i32>;
     fn issue<B: Backend>(self, backend: &mut B) -> Reply;
@@ -112,12 +113,12 @@ pub(super) fn one<B: Backend>(
     io.settle(step.op, step.site, shot, subject)
 }
 
-/// One of the calls on MPI files that an operation consists of.
+/// One of several calls that an operation consists of; of the first error its explanation is kept.
 pub(super) fn part<B: Backend>(
     io: &mut Io<'_, B>,
     tally: &mut Tally,
     part: Part,
-    call: FileCall<'_>,
+    call: impl Request,
 ) -> Reply {
     let shot = timed(&mut io.backend, &io.clock, call);
     io.add_explained(tally, part, shot)
@@ -129,9 +130,9 @@ pub(super) fn open(paths: &[PathText; 2], flags: i32) -> Call<'_> {
     Call::Open { path: paths[0].as_c_str(), flags, mode: FILE_MODE }
 }
 
-/// Moves bytes of an open file: mostly one call.
+/// Moves bytes of an open file.
 #[inline(always)]
-pub(super) fn run_transfer<B: Backend>(
+pub(super) fn transfer<B: Backend>(
     step: Step<'_>,
     transfer: Transfer,
     io: &mut Io<'_, B>,
@@ -145,7 +146,7 @@ pub(super) fn run_transfer<B: Backend>(
         Some(shot) if shot.reply == transfer.bytes.len as Reply => {
             moved_at_once(step, transfer, io, shot)
         }
-        first => run_made(step, Task::transfer(io, transfer), io, buffers, first),
+        first => run_rest(step, Task::transfer(io, transfer), io, buffers, first),
     }
 }
 
@@ -158,9 +159,6 @@ fn moved_at_once<B: Backend>(
     shot: Shot,
 ) -> Result<(), Fault> {
     let Transfer { at, mode, bytes: Bytes { data, offset_bytes, len }, .. } = transfer;
-    let mut tally = Tally::EMPTY;
-    (tally.offset_bytes, tally.requested_bytes, tally.done_bytes) = (offset_bytes, len, len);
-    tally.add_time(Part::Data, shot);
     if transfer.moves_position {
         io.handles.get(at).position += len;
     }
@@ -169,22 +167,23 @@ fn moved_at_once<B: Backend>(
         true => io.wrote_to(at, mode, len),
         false => io.was_read(mode.place, false, len),
     }
+    let tally = Tally::of_one_call(shot, offset_bytes, len);
     io.conclude(step.op, step.site, &tally, Subject::Handle(at))
 }
 
-/// Runs a task.
+/// Makes the calls of a task.
 pub(super) fn run<B: Backend>(
     step: Step<'_>,
     task: Task<'_>,
     io: &mut Io<'_, B>,
     buffers: &mut Buffers,
 ) -> Result<(), Fault> {
-    run_made(step, task, io, buffers, None)
+    run_rest(step, task, io, buffers, None)
 }
 
 /// Makes the calls that are left after the one that was made already, and counts all.
 #[inline(never)]
-fn run_made<B: Backend>(
+fn run_rest<B: Backend>(
     step: Step<'_>,
     mut task: Task<'_>,
     io: &mut Io<'_, B>,
@@ -196,14 +195,13 @@ fn run_made<B: Backend>(
             Some(shot) => Ok(shot),
             None => issue(want, task.fd, io, buffers),
         };
-        match shot {
-            Ok(shot) => {
-                task.take(io, want, shot);
-                if want == Want::List && step.dst != NO_SLOT && shot.reply > 0 {
-                    take_names(io, buffers);
-                }
-            }
-            Err(_) => task.starved(io),
+        let Ok(shot) = shot else {
+            task.starved(io);
+            continue;
+        };
+        task.take(io, want, shot);
+        if want == Want::List && step.dst != NO_SLOT && shot.reply > 0 {
+            take_names(io, buffers);
         }
     }
     let tally = &mut task.tally;
@@ -225,7 +223,7 @@ fn take_names<B: Backend>(io: &mut Io<'_, B>, buffers: &mut Buffers) {
 
 /// Makes a call; an error: there is no memory for it.
 #[inline(always)]
-pub(super) fn issue<B: Backend>(
+fn issue<B: Backend>(
     want: Want,
     fd: Fd,
     io: &mut Io<'_, B>,
@@ -255,6 +253,12 @@ pub(super) fn issue<B: Backend>(
                 true => timed(backend, clock, Call::MapRead { fd, buf, offset, rest }),
             }
         }
+        Want::Vector { offset, done, write: true } => {
+            write_vector(io, buffers, fd, (offset, done))?
+        }
+        Want::Vector { offset, done, write: false } => {
+            read_vector(io, buffers, fd, (offset, done))?
+        }
         Want::Nothing { len, rest } => {
             timed(backend, clock, Call::Nothing { bytes: len as u64, rest })
         }
@@ -262,8 +266,48 @@ pub(super) fn issue<B: Backend>(
             let buf = buffers.target(DENTS_BYTES)?;
             timed(backend, clock, Call::Getdents { fd, buf })
         }
-        Want::Sync { mapped: false } => timed(backend, clock, Call::Fsync { fd }),
-        Want::Sync { mapped: true } => timed(backend, clock, Call::Msync { fd }),
+        Want::Sync { mapped: true, .. } => timed(backend, clock, Call::Msync { fd }),
+        Want::Sync { data: true, .. } => timed(backend, clock, Call::Fdatasync { fd }),
+        Want::Sync { .. } => timed(backend, clock, Call::Fsync { fd }),
         Want::Close => timed(backend, clock, Call::Close { fd }),
     })
+}
+
+/// pwritev of the buffers of `io.sizes`, which lie one after the other, without the bytes that are done.
+#[inline(never)]
+fn write_vector<B: Backend>(
+    io: &mut Io<'_, B>,
+    buffers: &mut Buffers,
+    fd: Fd,
+    (offset, done): (u64, u64),
+) -> io::Result<Shot> {
+    let all = io.sizes.iter().sum::<u64>() as usize;
+    let mut rest = io.source(buffers, all, offset - done)?;
+    let mut bufs = [IoSlice::new(&[]); BUFFERS_MAX];
+    for (slot, size) in bufs.iter_mut().zip(&io.sizes) {
+        let (one, others) = rest.split_at(*size as usize);
+        (*slot, rest) = (IoSlice::new(one), others);
+    }
+    let mut bufs = &mut bufs[..io.sizes.len()];
+    IoSlice::advance_slices(&mut bufs, done as usize);
+    Ok(timed(&mut io.backend, &io.clock, Call::Pwritev { fd, bufs, offset }))
+}
+
+/// The same with preadv.
+#[inline(never)]
+fn read_vector<B: Backend>(
+    io: &mut Io<'_, B>,
+    buffers: &mut Buffers,
+    fd: Fd,
+    (offset, done): (u64, u64),
+) -> io::Result<Shot> {
+    let mut rest = buffers.target(io.sizes.iter().sum::<u64>() as usize)?;
+    let mut bufs: [IoSliceMut<'_>; BUFFERS_MAX] = std::array::from_fn(|_| IoSliceMut::new(&mut []));
+    for (slot, size) in bufs.iter_mut().zip(&io.sizes) {
+        let (one, others) = rest.split_at_mut(*size as usize);
+        (*slot, rest) = (IoSliceMut::new(one), others);
+    }
+    let mut bufs = &mut bufs[..io.sizes.len()];
+    IoSliceMut::advance_slices(&mut bufs, done as usize);
+    Ok(timed(&mut io.backend, &io.clock, Call::Preadv { fd, bufs, offset }))
 }

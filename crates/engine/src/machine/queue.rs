@@ -1,0 +1,571 @@
+//! Operations under way together: `with (engine="uring", depth=N)`. A statement submits its operation
+//! and the program goes on; it is counted when it has ended, in whatever order that is.
+//!
+//! ```text
+//! fread   submit ─┐               N are under way: wait for one of them
+//! fread   submit ─┼─ hand over ──▶ kernel ──▶ ended: count, and go on with what was partial
+//! fread   submit ─┘
+//! fclose  wait for those of its file              label, with, barrier, signal, wait: for all
+//! ```
+//!
+//! Each slot holds a task ([`super::task`]) and has memory of its own. An operation lasts from the
+//! reading before it was handed over to the reading after its end was seen; operations that are handed
+//! over together share the first, those that have ended together the second.
+
+use super::arrivals::NOT_DUE;
+use super::driver;
+use super::eval::Env;
+use super::fault::Fault;
+use super::io::Io;
+use super::note;
+use super::options::{Engine, Fsync};
+use super::perform::{Step, file};
+use super::place::RUN;
+use super::tally::{Shot, Subject, Tally};
+use super::task::{Bytes, Data, STOPPED, Task, Transfer, Want, call_bytes};
+use crate::backend::Backend;
+use crate::buffer::{Area, Buffers};
+use crate::call::{Fd, QueueSettings, Queued, Reply, Submitted, Tag, Target};
+use crate::record::Count;
+use crate::stop;
+use model::plan::{Function, Instr, NO_SLOT, Pc};
+use model::value::Outcome;
+use model::{Op, Part, errno};
+
+/// Without `batch`: so many operations are handed over together. A disk that ended many at once would
+/// have nothing to do while all of their successors are prepared: at depth 32 the rate is a sixth
+/// below that of 4 (a virtual disk of 70,000 reads/s); fewer cost system calls.
+const HANDED_OVER: usize = 4;
+
+/// Of batches whose ends are waited for in the same system call, one of so many is handed over without
+/// waiting: whether the kernel makes calls one by one shows only there.
+const LOOK_EVERY: u64 = 64;
+/// Larger operations are made by calls: each of those under way has memory of its own.
+const LARGEST_BYTES: u64 = 64 << 20;
+
+/// The operations under way on a rank.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    /// The queue that the back-end has open.
+    settings: Option<QueueSettings>,
+    area: Area,
+    slots: Vec<Option<Slot>>,
+    free: Vec<u32>,
+    /// Submitted, and not handed over.
+    fresh: Vec<u32>,
+    under_way: u32,
+    /// How often something was handed over.
+    batch: u64,
+    kinds: Vec<Kind>,
+    /// The outcome of the operation that a statement waits for.
+    outcome: Option<Outcome>,
+}
+
+/// An operation under way.
+#[derive(Debug)]
+struct Slot {
+    op: Op,
+    site: Pc,
+    /// The place of its handle.
+    at: usize,
+    task: Task<'static>,
+    /// The call that is under way.
+    want: Want,
+    /// Where its memory begins, as a place in the file.
+    start_bytes: u64,
+    /// When it was handed over, later when its last call ended; `u64::MAX` before.
+    since_ns: u64,
+    batch: u64,
+    /// Its statement waits for it.
+    awaited: bool,
+    /// When it was due.
+    due_ns: u64,
+}
+
+/// Operations of one kind: since when some are under way that is not counted as busy yet.
+#[derive(Clone, Copy, Debug, Default)]
+struct Kind {
+    under_way: u32,
+    since_ns: u64,
+}
+
+impl Queue {
+    /// No operation is under way.
+    #[inline(always)]
+    pub(super) fn is_idle(&self) -> bool {
+        self.under_way == 0
+    }
+
+    /// The back-end has a queue.
+    pub(super) fn is_open(&self) -> bool {
+        self.settings.is_some()
+    }
+
+    fn depth(&self) -> u32 {
+        self.settings.map_or(1, |settings| settings.depth)
+    }
+
+    fn open(&mut self, settings: QueueSettings) {
+        self.settings = Some(settings);
+        self.slots.resize_with(settings.depth as usize, || None);
+        self.free = (0..settings.depth).rev().collect();
+        self.fresh = Vec::with_capacity(settings.depth as usize);
+        self.kinds = vec![Kind::default(); Op::COUNT];
+    }
+}
+
+/// Moves bytes of an open file: submits the operation, if it is one that can be under way with others.
+pub(super) fn transfer<B: Backend>(
+    step: Step<'_>,
+    transfer: Transfer,
+    io: &mut Io<'_, B>,
+    buffers: &mut Buffers,
+) -> Result<(), Fault> {
+    let Transfer { at, bytes: Bytes { data, offset_bytes, len }, .. } = transfer;
+    if !can_wait(io, &transfer) || !make_room(io, len)? {
+        return by_calls(step, transfer, io, buffers);
+    }
+    if data.writes() && io.handles.get(at).syncing {
+        io.finish_file(at)?;
+    }
+    let number = io.take_slot()?;
+    if data.writes() {
+        let content = io.options.active().data;
+        let watch = io.watch_filling(len);
+        let whole = (len as usize, offset_bytes);
+        if io.queue.area.fill(number, buffers, content, whole).is_err() {
+            io.queue.free.push(number);
+            return by_calls(step, transfer, io, buffers);
+        }
+        io.filled(watch, len);
+    }
+    if transfer.moves_position {
+        io.handles.get(at).position += len;
+    }
+    let task = Task::transfer(io, Transfer { moves_position: false, ..transfer });
+    io.start(number, step, at, task)
+}
+
+/// fsync or fdatasync of a file, after the writes to it.
+pub(super) fn sync<B: Backend>(
+    step: Step<'_>,
+    (at, fd): (usize, Fd),
+    io: &mut Io<'_, B>,
+) -> Result<(), Fault> {
+    io.finish_file(at)?;
+    let number = io.take_slot()?;
+    io.handles.get(at).syncing = true;
+    let task = Task::sync(io, (at, fd), step.op == Op::Fdatasync);
+    io.start(number, step, at, task)
+}
+
+/// fsync can wait in the queue: a queue of `iopoll` takes transfers alone.
+pub(super) fn takes_syncs<B: Backend>(io: &Io<'_, B>) -> bool {
+    io.queue.settings.is_some_and(|settings| !settings.iopoll)
+}
+
+/// The place and end of an operation are known before it starts, and it is transfers alone.
+fn can_wait<B: Backend>(io: &Io<'_, B>, transfer: &Transfer) -> bool {
+    let Bytes { data, offset_bytes, len } = transfer.bytes;
+    let known = matches!(data, Data::Read | Data::Write) && len <= LARGEST_BYTES;
+    let syncs = data.writes() && io.options.active().fsync == Fsync::Op;
+    let call_bytes = call_bytes(io, data);
+    let aligned = transfer.mode.direct.is_none_or(|alignment| {
+        let unit = u64::from(alignment.offset_bytes);
+        let splits = len > call_bytes && !call_bytes.is_multiple_of(unit);
+        offset_bytes.is_multiple_of(unit) && len.is_multiple_of(unit) && !splits
+    });
+    known && !syncs && aligned && !transfer.mode.mapped && io.queue.is_open()
+}
+
+/// Slots have room for an operation of `len` bytes; not if there is no memory.
+#[inline(always)]
+fn make_room<B: Backend>(io: &mut Io<'_, B>, len: u64) -> Result<bool, Fault> {
+    if io.queue.area.has_room(len as usize) { Ok(true) } else { make_more_room(io, len) }
+}
+
+#[cold]
+fn make_more_room<B: Backend>(io: &mut Io<'_, B>, len: u64) -> Result<bool, Fault> {
+    io.finish_all()?;
+    let depth = io.queue.depth();
+    let made = io.queue.area.make_room(depth, len as usize);
+    Ok(made.map(|memory| io.backend.lend_memory(memory)).is_ok())
+}
+
+/// One call after the other, after the operations under way on the file.
+#[cold]
+fn by_calls<B: Backend>(
+    step: Step<'_>,
+    transfer: Transfer,
+    io: &mut Io<'_, B>,
+    buffers: &mut Buffers,
+) -> Result<(), Fault> {
+    if io.queue.is_open() {
+        io.finish_file(transfer.at)?;
+        io.notes |= note::UNQUEUED;
+    }
+    driver::transfer(step, transfer, io, buffers)
+}
+
+impl<B: Backend> Io<'_, B> {
+    /// Opens the queue that the options in force ask for, if it is not open.
+    ///
+    /// # Errors
+    /// There is no such queue here, and nothing else may be used.
+    pub(super) fn open_queue(&mut self) -> Result<(), Fault> {
+        let Engine::Uring { or_posix } = self.options.active().engine else { return Ok(()) };
+        let settings = self.options.queue();
+        if self.accounts || self.queue.settings == Some(settings) {
+            return Ok(());
+        }
+        self.queue = Queue::default();
+        match self.backend.open_queue(&settings) {
+            Ok(()) => self.queue.open(settings),
+            Err(_) if or_posix => {
+                self.options.use_posix();
+                self.notes |= note::NO_QUEUE;
+            }
+            Err(errno) => return Err(Fault::message(no_queue(errno))),
+        }
+        Ok(())
+    }
+
+    /// A slot that is free; waits for one.
+    fn take_slot(&mut self) -> Result<u32, Fault> {
+        loop {
+            match self.queue.free.pop() {
+                Some(number) => return Ok(number),
+                None => self.wait_for(1)?,
+            }
+        }
+    }
+
+    /// Submits an operation in a free slot. Waits for an end if `depth` operations are under way then.
+    fn start(
+        &mut self,
+        number: u32,
+        step: Step<'_>,
+        at: usize,
+        task: Task<'static>,
+    ) -> Result<(), Fault> {
+        self.handles.get(at).under_way += 1;
+        let (awaited, due_ns) = (step.dst != NO_SLOT, self.arrivals.due_ns);
+        self.queue.under_way += 1;
+        let slot = Slot {
+            op: step.op,
+            site: step.site,
+            at,
+            want: Want::Close,
+            start_bytes: task.offset_bytes(),
+            task,
+            since_ns: u64::MAX,
+            batch: 0,
+            awaited,
+            due_ns,
+        };
+        self.queue.slots[number as usize] = Some(slot);
+        self.advance(number)?;
+        if awaited {
+            return self.await_outcome();
+        }
+        let batch = self.options.active().batch;
+        if self.queue.under_way == self.queue.depth() {
+            if batch > 1 && self.queue.batch.is_multiple_of(LOOK_EVERY) {
+                self.wait_for(0)?;
+            }
+            return self.wait_for(batch.clamp(1, self.queue.under_way.max(1)));
+        }
+        // An operation that is due is not kept back until there are more.
+        let at_most = if batch == 0 { HANDED_OVER } else { batch as usize };
+        let is_whole = self.queue.fresh.len() >= at_most;
+        if is_whole || due_ns != NOT_DUE { self.wait_for(0) } else { Ok(()) }
+    }
+
+    fn await_outcome(&mut self) -> Result<(), Fault> {
+        loop {
+            if let Some(outcome) = self.queue.outcome.take() {
+                self.outcome = outcome;
+                return Ok(());
+            }
+            self.wait_for(1)?;
+        }
+    }
+
+    /// Gives the slots to a closure that also needs everything else.
+    fn with_slot<T>(
+        &mut self,
+        number: u32,
+        use_slot: impl FnOnce(&mut Self, &mut Slot) -> T,
+    ) -> Option<T> {
+        let mut slots = std::mem::take(&mut self.queue.slots);
+        let used = slots[number as usize].as_mut().map(|slot| use_slot(self, slot));
+        self.queue.slots = slots;
+        used
+    }
+
+    /// Submits the next call of an operation; counts one that has none.
+    fn advance(&mut self, number: u32) -> Result<(), Fault> {
+        let next = self.with_slot(number, |io, slot| {
+            let (want, fd) = (slot.task.next(io)?, slot.task.fd);
+            slot.want = want;
+            let (target, offset, len) = match want {
+                Want::Write { offset, len, .. } | Want::Read { offset, len, .. } => {
+                    (Target::File(fd), offset, len)
+                }
+                Want::Sync { data, .. } => (Target::Sync { fd, data }, slot.start_bytes, 0),
+                // A task that waits in the queue makes no other calls.
+                _ => return None,
+            };
+            let from = (offset - slot.start_bytes) as usize;
+            Some((target, offset, (from, len, matches!(want, Want::Write { .. }))))
+        });
+        let Some((target, offset, (from, len, write))) = next.flatten() else {
+            return self.finish_slot(number);
+        };
+        // SAFETY: the slot is this operation's until its end, and the area gets room when nothing is
+        // under way.
+        let memory = unsafe { self.queue.area.lend(number, from, len, write) };
+        let mut call = Queued { target, offset, memory, asked_bytes: len as u64 };
+        self.backend.prepare_queued(Tag(number), &mut call);
+        let start_ns = self.clock.now();
+        match self.backend.submit(Tag(number), call) {
+            Submitted::UnderWay => {
+                self.queue.fresh.push(number);
+                Ok(())
+            }
+            Submitted::Done(reply) => {
+                let end_ns = self.clock.now();
+                self.handed_over(number, start_ns);
+                self.ended(number, reply, end_ns)
+            }
+        }
+    }
+
+    /// Hands over what was submitted, waits for so many ends, and counts all that have ended.
+    pub(super) fn wait_for(&mut self, ends: u32) -> Result<(), Fault> {
+        self.enter_queue(ends <= 1, |backend| backend.hand_over(ends))
+    }
+
+    /// The same; waits for one end, but no longer than `ns`.
+    pub(super) fn wait_within(&mut self, ns: u64) -> Result<(), Fault> {
+        self.enter_queue(true, |backend| backend.wait_within(ns))
+    }
+
+    /// `counts`: operations that have ended at its return did so by themselves, not because they were waited
+    /// for.
+    fn enter_queue(
+        &mut self,
+        counts: bool,
+        enter: impl FnOnce(&mut B) -> Reply,
+    ) -> Result<(), Fault> {
+        let start_ns = self.clock.now();
+        let entered = enter(&mut self.backend);
+        let end_ns = self.clock.now();
+        let refused = entered < 0
+            && !matches!(-entered as i32, libc::EINTR | libc::EAGAIN | libc::EBUSY | libc::ETIME);
+        if refused {
+            return Err(Fault::message(broken(-entered as i32)));
+        }
+        self.queue.batch += 1;
+        let handed_over = self.queue.fresh.len();
+        for at in 0..handed_over {
+            self.handed_over(self.queue.fresh[at], start_ns);
+        }
+        self.queue.fresh.clear();
+        let mut first = Ok(());
+        let (batch, mut at_once) = (self.queue.batch, 0);
+        while let Some((tag, reply)) = self.backend.ended() {
+            let slot = &self.queue.slots[tag.0 as usize];
+            at_once += u64::from(slot.as_ref().is_some_and(|slot| slot.batch == batch));
+            first = first.and(self.ended(tag.0, reply, end_ns));
+        }
+        if counts && self.queue.depth() > 1 && handed_over > 0 {
+            self.count_batch(handed_over as u64, at_once);
+        }
+        first
+    }
+
+    fn count_batch(&mut self, calls: u64, at_once: u64) {
+        let block = self.labels.traffic(&mut self.recorder, RUN);
+        for (count, more) in
+            [(Count::Queued, calls), (Count::AtOnce, at_once), (Count::HandedOver, 1)]
+        {
+            self.recorder.count(block, count, more);
+        }
+    }
+
+    /// A call was handed over; the first of its operation starts it.
+    fn handed_over(&mut self, number: u32, start_ns: u64) {
+        let Queue { slots, kinds, batch, .. } = &mut self.queue;
+        let Some(slot) = &mut slots[number as usize] else { return };
+        slot.batch = *batch;
+        if slot.since_ns == u64::MAX {
+            slot.since_ns = start_ns;
+            let kind = &mut kinds[slot.op as usize];
+            if kind.under_way == 0 {
+                kind.since_ns = start_ns;
+            }
+            kind.under_way += 1;
+        }
+    }
+
+    /// A call has ended: the operation goes on, or has ended too.
+    fn ended(&mut self, number: u32, reply: Reply, end_ns: u64) -> Result<(), Fault> {
+        let is_interrupted = matches!(-reply as i32, libc::EINTR | libc::EAGAIN);
+        if is_interrupted && !stop::requested() {
+            return self.advance(number);
+        }
+        self.with_slot(number, |io, slot| {
+            let shot = Shot { start_ns: slot.since_ns, end_ns, reply };
+            slot.since_ns = end_ns;
+            if is_interrupted {
+                slot.task.tally.add_time(Part::Data, shot);
+                slot.task.tally.fail(STOPPED);
+            } else {
+                slot.task.take(io, slot.want, shot);
+            }
+        });
+        if is_interrupted { self.finish_slot(number) } else { self.advance(number) }
+    }
+
+    fn finish_slot(&mut self, number: u32) -> Result<(), Fault> {
+        self.queue.free.push(number);
+        self.queue.under_way -= 1;
+        let Some(slot) = &self.queue.slots[number as usize] else { return Ok(()) };
+        let Slot { op, site, at, want, awaited, due_ns, .. } = *slot;
+        let tally = slot.task.tally;
+        let handle = self.handles.get(at);
+        handle.under_way -= 1;
+        handle.syncing &= !matches!(want, Want::Sync { .. });
+        let running = std::mem::replace(&mut self.arrivals.due_ns, due_ns);
+        let concluded = self.conclude(op, site, &tally, Subject::Handle(at));
+        self.arrivals.due_ns = running;
+        self.count_overlap(op, &tally);
+        if awaited {
+            self.queue.outcome = Some(self.outcome);
+        }
+        concluded
+    }
+
+    /// Counts the part of an operation's time in which others of its kind were under way, and which is
+    /// counted already.
+    fn count_overlap(&mut self, op: Op, tally: &Tally) {
+        let (timing, kind) = (tally.timing, &mut self.queue.kinds[op as usize]);
+        if timing.start_ns == u64::MAX {
+            return;
+        }
+        kind.under_way -= 1;
+        if tally.errno != 0 {
+            return;
+        }
+        let alone_ns = timing.end_ns.saturating_sub(kind.since_ns);
+        kind.since_ns = kind.since_ns.max(timing.end_ns);
+        let overlap_ns = timing.busy_ns.saturating_sub(alone_ns);
+        self.labels.own_ns = self.labels.own_ns.saturating_sub(overlap_ns);
+        let stat = self.labels.stat(&mut self.recorder, op);
+        self.recorder.overlapped(stat, overlap_ns);
+    }
+
+    // Statements that depend on operations under way.
+
+    /// Waits for all operations under way.
+    pub(super) fn finish_all(&mut self) -> Result<(), Fault> {
+        while self.queue.under_way > 0 {
+            self.wait_for(1)?;
+        }
+        Ok(())
+    }
+
+    /// Waits for the operations under way on a file.
+    pub(super) fn finish_file(&mut self, at: usize) -> Result<(), Fault> {
+        while self.handles.get(at).under_way > 0 {
+            self.wait_for(1)?;
+        }
+        Ok(())
+    }
+
+    /// An operation is about to be executed while others are under way.
+    #[cold]
+    pub(super) fn wait_before(&mut self, step: Step<'_>, env: &mut Env<'_>) -> Result<(), Fault> {
+        let queues = matches!(self.options.active().engine, Engine::Uring { .. });
+        match step.op {
+            // They wait by themselves.
+            Op::Fread | Op::Fwrite | Op::Fsync | Op::Fdatasync if queues => Ok(()),
+            // They need not wait.
+            Op::Fopen | Op::Fcreat | Op::Tmpfile => self.hand_over_fresh(),
+            Op::Print | Op::Assert | Op::Sleep | Op::Compute => self.hand_over_fresh(),
+            Op::Fclose
+            | Op::Fread
+            | Op::Fwrite
+            | Op::Fsync
+            | Op::Fdatasync
+            | Op::Readv
+            | Op::Writev
+            | Op::Fseek
+            | Op::Fstat
+            | Op::Ftruncate
+            | Op::Fallocate
+            | Op::Fadvise => match file(step, env, self)? {
+                (Some(at), Some(_)) => self.finish_file(at),
+                _ => Ok(()),
+            },
+            _ => self.finish_all(),
+        }
+    }
+
+    /// Hands over submitted operations, so that they are under way while the program does other things.
+    fn hand_over_fresh(&mut self) -> Result<(), Fault> {
+        if self.queue.fresh.is_empty() { Ok(()) } else { self.wait_for(0) }
+    }
+
+    /// An instruction is about to be executed while operations are under way.
+    #[cold]
+    pub(super) fn wait_before_instr(&mut self, instr: &Instr) -> Result<(), Fault> {
+        let waits = match instr {
+            Instr::LabelEnter { .. } | Instr::LabelLeave => true,
+            Instr::WithEnter { .. } | Instr::WithLeave => true,
+            Instr::Barrier { .. } | Instr::SplitEnter { .. } | Instr::ShareEnd => true,
+            Instr::Function { function, .. } => {
+                let asks = matches!(function, Function::Size | Function::Exists | Function::Tested);
+                asks || function.row().is_collective()
+            }
+            _ => false,
+        };
+        if waits { self.finish_all() } else { Ok(()) }
+    }
+}
+
+/// Why there is no queue, and what to do.
+fn no_queue(number: i32) -> String {
+    let why = match number {
+        libc::ENOSYS => {
+            "this kernel has no io_uring, or a filter of system calls (seccomp) hides it"
+                .to_string()
+        }
+        libc::EPERM | libc::EACCES => {
+            let setting = std::fs::read_to_string("/proc/sys/kernel/io_uring_disabled");
+            let setting = setting.map(|text| format!(" (it is {})", text.trim()));
+            format!(
+                "io_uring is forbidden, by the setting kernel.io_uring_disabled{} or by a filter of system \
+                 calls (seccomp)",
+                setting.unwrap_or_default()
+            )
+        }
+        libc::EINVAL => {
+            "the kernel knows none with these options (depth, sqpoll, iopoll)".to_string()
+        }
+        libc::ENOMEM => "there is not enough memory that may be locked (ulimit -l)".to_string(),
+        _ => errno::text(number as u16).to_string(),
+    };
+    format!(
+        "engine=\"uring\" cannot be used here: {why}: {}; engine=\"uring|posix\" makes single calls \
+         instead where it cannot",
+        errno::name(number as u16)
+    )
+}
+
+/// The kernel does not take calls any more.
+fn broken(number: i32) -> String {
+    let (name, text) = (errno::name(number as u16), errno::text(number as u16));
+    format!("io_uring_enter failed: {name} ({text})")
+}
