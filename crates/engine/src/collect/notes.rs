@@ -72,7 +72,8 @@ pub(super) fn verified_data(labels: &[LabelEvidence], rank_ns: u64) -> Option<St
     }
     let counts = [all.wrong_zeros, all.wrong_older, all.wrong_other];
     let wrong = Kind::ALL.iter().zip(counts).filter(|(_, count)| *count > 0);
-    let wrong: Vec<String> = wrong.map(|(kind, count)| format!("{count} {}", kind.name())).collect();
+    let wrong: Vec<String> =
+        wrong.map(|(kind, count)| format!("{count} {}", kind.name())).collect();
     parts.push(match (wrong.is_empty(), all.checked_bytes) {
         (true, 0) => "nothing was read to be checked".to_string(),
         (true, _) if all.zero_bytes > 0 => "no other byte was wrong".to_string(),

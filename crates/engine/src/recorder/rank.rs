@@ -10,7 +10,7 @@ use super::failures::{Failed, Failures, ZeroRanges, rank_error};
 use super::labels::Labels;
 use super::layout::*;
 use super::read::{RankRecord, read};
-use super::stats::{Hot, Places, StatId, Stats, Timing, count_site};
+use super::stats::{Places, StatId, Stats, Timing};
 use crate::clock::align::Alignment;
 use model::event::NO_ID;
 use model::pattern::Run;
