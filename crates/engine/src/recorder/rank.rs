@@ -3,7 +3,7 @@
 //! Nothing here allocates process memory, formats or locks once a label, an
 //! operation or a site has been seen; the area grows between operations.
 
-use super::area::{Area, At, Medium};
+use super::area::{Area, Medium};
 use super::counters::{Arrived, ClaimedWork, Count, Keyed, Traffic, TrafficId, find};
 use super::events::{Events, EventsConfig, Listener};
 use super::failures::{Failed, Failures, ZeroRanges, rank_error};
