@@ -78,6 +78,9 @@ impl Records {
     }
 }
 
+/// How long MPI ranks wait in vain if the configuration sets no other limit.
+pub const TIMEOUT: Duration = Duration::from_secs(600);
+
 /// How a plan is executed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Config {
@@ -99,10 +102,12 @@ pub struct Config {
     pub records: Records,
     /// Start only when SIGUSR1 arrives: at the supervisor of local ranks, at rank 0 under MPI.
     pub wait_for_signal: bool,
-    /// How often it is looked how far the ranks are, for somebody who wants to see it, at most: by the
-    /// supervisor of local or simulated ranks, by the first rank of each machine under MPI. `None`:
-    /// nobody does.
+    /// Time between two progress reports: by the supervisor of local or simulated ranks, by rank 0 under MPI.
+    /// `None`: no reports.
     pub watch: Option<Duration>,
+    /// Under MPI: ranks that wait are released when all others wait or have ended and nothing has changed for
+    /// this time ([`TIMEOUT`] if `None`). Local ranks need no limit: they see at once that nobody can continue.
+    pub timeout: Option<Duration>,
     /// What the program may do.
     pub settings: Settings,
     /// Of a rehearsal: the machine of each rank; empty: all share one.
@@ -116,5 +121,12 @@ impl Config {
     pub fn forecast(&self, rank: u32) -> Forecast {
         let known = self.forecasts.iter().find(|(ranks, _)| ranks.contains(&rank));
         known.map_or_else(Forecast::default, |(_, forecast)| *forecast)
+    }
+
+    /// Operations that some ranks execute together; `None` if it is unknown of one.
+    pub fn expected_operations(&self, ranks: impl IntoIterator<Item = u32>) -> Option<u64> {
+        let known =
+            |rank| Some(self.forecast(rank).operations).filter(|operations| *operations > 0);
+        ranks.into_iter().try_fold(0, |sum: u64, rank| Some(sum.saturating_add(known(rank)?)))
     }
 }

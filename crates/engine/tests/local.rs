@@ -458,10 +458,9 @@ fn progress_is_told_if_somebody_looks() {
         (told, alive)
     };
     let (samples, _) = told(Some(Duration::from_millis(50)));
-    let inside =
-        |sample: &&Sample| sample.all.label == Some(("l".into(), 2)) && sample.all.operations == 2;
+    let inside = |sample: &&Sample| sample.label == Some("l".into()) && sample.operations == 2;
     let inside = samples.iter().find(inside).expect("it was told at least once");
-    assert_eq!((inside.all.bytes, inside.running, inside.waiting), (Some(8192), 2, 0));
+    assert_eq!((inside.bytes, inside.ranks), (Some(8192), 2));
     assert!(samples.windows(2).all(|pair| pair[0].at_ns < pair[1].at_ns));
     let (samples, alive) = told(None);
     assert_eq!(samples, []);

@@ -23,11 +23,6 @@ impl Launcher {
             Launcher::Slurm => "srun",
         }
     }
-
-    /// The variable tells a process its rank.
-    pub(crate) fn names_rank(self, variable: &str) -> bool {
-        FIGURES.iter().any(|figures| figures.0 == self && figures.1 == variable)
-    }
 }
 
 /// What a launcher has told a process before MPI is initialised.
@@ -127,21 +122,31 @@ pub(crate) fn serves_open_mpi(
     })
 }
 
-/// Asks the launcher to end the job, of which this process cannot become a part: the others would
-/// wait for it in `MPI_Init`. mpiexec of MPICH hears it by PMI-1 (`cmd=abort`, MPICH's wire protocol);
-/// other launchers end a job when a process of it fails.
-pub fn end_job(exit_code: u8) {
-    let is_pmi = job().is_some_and(|job| job.launcher == Launcher::Pmi);
-    let connection = variable("PMI_FD").and_then(|fd| fd.parse().ok()).filter(|_| is_pmi);
-    if let Some(connection) = connection {
-        send(connection, &format!("cmd=abort exitcode={exit_code}\n"));
-    }
+/// The connection to a launcher that speaks PMI-1, MPICH's wire protocol.
+pub(crate) fn pmi_connection() -> Option<i32> {
+    job().filter(|job| job.launcher == Launcher::Pmi)?;
+    variable("PMI_FD")?.parse().ok()
 }
 
-/// Without a launcher at the other end nobody hears it.
-fn send(connection: i32, words: &str) {
-    // SAFETY: the pointer and the length are those of the text.
-    unsafe { libc::send(connection, words.as_ptr().cast(), words.len(), libc::MSG_NOSIGNAL) };
+/// The PMI-1 command that ends a job.
+pub(crate) fn abort_command(exit_code: u8) -> String {
+    format!("cmd=abort exitcode={exit_code}\n")
+}
+
+/// Asks the launcher to end the job, because this process cannot become a rank of it: the others would
+/// wait for it in MPI_Init. Launchers that do not speak PMI-1 end a job when one of its processes fails.
+pub fn end_job(exit_code: u8) {
+    let Some(connection) = pmi_connection() else { return };
+    let command = abort_command(exit_code);
+    // SAFETY: the pointer and the length belong to the text.
+    unsafe { libc::send(connection, command.as_ptr().cast(), command.len(), libc::MSG_NOSIGNAL) };
+}
+
+/// The launcher says that this is the first process of its machine.
+pub fn is_first_of_machine() -> bool {
+    const LOCAL_RANKS: [&str; 3] =
+        ["OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"];
+    LOCAL_RANKS.iter().any(|name| variable(name).is_some_and(|rank| rank == "0"))
 }
 
 /// Variables, as `NAME=VALUE`, that make this process part of a job although nothing tells how to

@@ -14,24 +14,20 @@
 
 pub mod clock;
 pub mod comm;
-mod ending;
+mod deadline;
 pub mod error;
 pub mod facts;
 pub mod file;
 pub mod groups;
 pub mod interrupt;
 pub mod job;
-pub mod kin;
 pub mod launcher;
-pub mod leaving;
-pub mod limit;
 pub mod locate;
 pub mod mpiexec;
 pub mod patience;
 pub mod run;
 pub mod shim;
 pub mod source;
-pub mod watch;
 pub mod world;
 
 pub use comm::Comm;

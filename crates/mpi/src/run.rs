@@ -11,7 +11,6 @@ use crate::error::MpiError;
 use crate::file::Files;
 use crate::groups::Groups;
 use crate::interrupt;
-use crate::leaving::Running;
 use crate::patience::Patience;
 use crate::world::{Reduce, World};
 use engine::backend::{Beneath, Null, Posix};
@@ -83,7 +82,6 @@ pub fn run_rank(
     on_progress: &mut dyn FnMut(&Progress),
 ) -> Result<RankOutcome, StartError> {
     interrupt::take();
-    let _running = Running::start(world, &config.records);
     let prepared = Prepared::new(plan);
     let ready = set_up(world, plan, &prepared, config);
     let (mut rank, storage) = agree_to_start(world, ready)?;
@@ -93,16 +91,13 @@ pub fn run_rank(
     if config.wait_for_signal {
         mpi(hold(world, on_progress))?;
     }
-    let mut comm = mpi(Comm::new(world, &groups))?;
-    if plan.code.iter().any(|instr| matches!(instr, Instr::Share { .. })) {
-        comm = mpi(comm.with_claims())?;
-    }
+    let has_share = plan.code.iter().any(|instr| matches!(instr, Instr::Share { .. }));
+    let mut comm = mpi(Comm::new(world, &groups, config, has_share, on_progress))?;
     let (clock, start) = mpi(clock::shared(world, calibrated))?;
     rank.clock(&Alignment { start, end: None });
     let machine = (world.node_rank == 0).then(MachineMeter::start);
     mpi(world.barrier(world.all))?;
     let check = Check::start(clock);
-    let mut comm = comm.watched(config, on_progress);
     let ran = run(rank, storage, (world, &groups, config), &mut comm, clock);
     let finish = mpi(comm.finish())?;
     let outcome = RankOutcome {

@@ -4,7 +4,7 @@
 //! Calls are collective where they say so: all ranks of the communicator make them, in the
 //! same order.
 
-use crate::ending;
+use crate::deadline::Deadline;
 use crate::error::MpiError;
 use crate::launcher::{self, Launcher};
 use crate::patience::{Crowd, Patience};
@@ -15,6 +15,17 @@ use std::rc::Rc;
 
 /// Transfers longer than an `int` can count are cut into pieces of this size.
 const PIECE_BYTES: usize = 1 << 30;
+/// Seconds in which the processes of a job have to meet in MPI_Init, unless [`WAIT_VARIABLE`] sets another
+/// limit: 256 ranks on two busy CPUs took 84 s.
+const INIT_LIMIT_S: u32 = 300;
+/// More seconds for every rank: launchers start them one after the other.
+const INIT_LIMIT_OF_RANK_S: u32 = 1;
+/// Environment variable with the limit in seconds, for jobs that start more slowly or are to fail sooner.
+const WAIT_VARIABLE: &str = "PARABENCH_MPI_WAIT";
+/// Seconds that MPI_Finalize may take; where it works, it takes less than one.
+const FINALIZE_LIMIT_S: u32 = 10;
+/// Exit code of wrong input.
+const WRONG_INPUT: u8 = 2;
 /// Tag of [`World::send`].
 const BYTES_TAG: c_int = 12;
 
@@ -80,7 +91,8 @@ pub struct World {
 }
 
 impl World {
-    /// Initialises MPI. Collective.
+    /// Initialises MPI. Collective. If some processes of the job do not come within the limit, the others
+    /// say so and end the job.
     ///
     /// # Errors
     /// [`MpiError::Mismatch`] when the launcher has started more ranks than MPI knows of: then
@@ -88,6 +100,7 @@ impl World {
     pub fn init(shim: Shim) -> Result<World, MpiError> {
         // Some libraries end the process when they find another MPI's launcher.
         expect_kin(&shim)?;
+        let _deadline = launcher::job().map(init_deadline);
         let mut thread_level = 0;
         // SAFETY: one valid pointer; called once per process.
         shim.check("MPI_Init_thread", unsafe { (shim.init)(&mut thread_level) })?;
@@ -489,14 +502,21 @@ impl World {
         if is_own { self.free(self.node_comm) } else { Ok(()) }
     }
 
-    /// Ends MPI like [`World::finalize`], after which the process ends with `code`; on all ranks, everything else is
-    /// done. A library that does not come back ends the process.
+    /// Ends MPI like [`World::finalize`], as the last act of a process that ends with `code`. If the library
+    /// hangs, the process ends without it: results are stored by then.
     pub fn leave(self, code: u8) -> Result<(), MpiError> {
-        if ending::may_hang(&self.library(), self.nodes) {
-            // Nobody's words may be cut off.
-            self.barrier(self.all)?;
-            ending::limit(&self, code);
-        }
+        // Everybody has printed what there was to print.
+        self.barrier(self.all)?;
+        let message = match self.rank {
+            0 => {
+                "note: MPI_Finalize hangs, a known problem of MPICH 4.0 on several machines. Results are \
+                  stored, and the job ends without it (docs/clusters.md).\n"
+            }
+            _ => "",
+        };
+        // Ranks that share CPUs are slower.
+        let limit_s = FINALIZE_LIMIT_S + self.size / 10;
+        let _deadline = Deadline::start(limit_s, message, "cmd=finalize\n", code);
         self.finalize()
     }
 
@@ -511,6 +531,24 @@ impl World {
     pub fn library(&self) -> String {
         self.shim.library_name()
     }
+}
+
+/// The first process of each machine speaks a second before the others, which it then ends.
+fn init_deadline(job: launcher::Job) -> Deadline {
+    let ranks = job.ranks.unwrap_or_default();
+    let wanted = std::env::var(WAIT_VARIABLE).ok().and_then(|text| text.parse().ok());
+    let limit_s = wanted
+        .filter(|limit_s| *limit_s > 0)
+        .unwrap_or_else(|| INIT_LIMIT_S.saturating_add(INIT_LIMIT_OF_RANK_S.saturating_mul(ranks)));
+    let message = format!(
+        "error: rank {} on {}: not all processes of this job have started MPI within {limit_s} s\n  help: let \
+         a script call parabench run on all ranks or on none; {WAIT_VARIABLE}=SECONDS sets another limit\n",
+        job.rank,
+        engine::host::machine().name,
+    );
+    let later_s = u32::from(!launcher::is_first_of_machine());
+    let farewell = launcher::abort_command(WRONG_INPUT);
+    Deadline::start(limit_s.saturating_add(later_s), &message, &farewell, WRONG_INPUT)
 }
 
 /// Open MPI's launcher starts no ranks of MPICH's family, and Open MPI finds no launcher without PMIx.

@@ -73,11 +73,6 @@ impl Verb {
         matches!(self, Verb::Run(_) | Verb::Mpi(_) | Verb::Record(_))
     }
 
-    /// A run without MPI: processes of its job that were started with other words would wait for it.
-    pub fn is_run_without_mpi(&self) -> bool {
-        matches!(self, Verb::Run(run) if run.is_simulated())
-    }
-
     /// Runs the subcommand.
     pub fn execute(self) -> Result<Exit> {
         match self {
@@ -369,6 +364,18 @@ pub fn size(text: &str) -> std::result::Result<u64, String> {
     })
 }
 
+/// Nanoseconds of `2s`.
+pub fn duration(text: &str) -> std::result::Result<u64, String> {
+    let digits = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (digits, unit) = text.split_at(digits);
+    let factor = model::units::duration_factor(unit);
+    let number = digits.parse::<f64>().ok().filter(|number| (0.0..1e6).contains(number));
+    match (number, factor) {
+        (Some(number), Some(factor)) => Ok((number * factor as f64).round() as u64),
+        _ => Err(format!("expected a duration such as 2s or 500ms, found {text:?}")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -393,5 +400,7 @@ mod tests {
         assert!(seed("-1").is_err());
         assert_eq!(size("64k"), Ok(65536));
         assert!(size("-1").is_err());
+        assert_eq!(duration("0.5s"), Ok(500_000_000));
+        assert!(duration("5").is_err() && duration("xs").is_err());
     }
 }

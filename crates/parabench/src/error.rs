@@ -33,3 +33,26 @@ impl Error {
 
 /// What a subcommand gives back.
 pub type Result<T> = std::result::Result<T, Error>;
+
+/// How a run stopped at an error.
+pub enum Stopped {
+    /// Nothing was run.
+    Before(Error),
+    /// It was run and reported, and then this went wrong.
+    After(Error),
+}
+
+impl Stopped {
+    /// The error, whenever it happened.
+    pub fn into_error(self) -> Error {
+        match self {
+            Stopped::Before(error) | Stopped::After(error) => error,
+        }
+    }
+}
+
+impl From<Error> for Stopped {
+    fn from(error: Error) -> Stopped {
+        Stopped::Before(error)
+    }
+}

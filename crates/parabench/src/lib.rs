@@ -44,7 +44,11 @@ mod rehearse;
 pub mod results;
 mod verbs;
 
-use mpi::{kin, launcher};
+use mpi::launcher;
+use std::time::Duration;
+
+/// How long other ranks of an MPI job give rank 0 to say what is wrong with their command line.
+const RANK_0_SPEAKS: Duration = Duration::from_secs(3);
 
 /// Runs the subcommand that this process was started with. What is to be said has been printed.
 pub fn run() -> exit::Exit {
@@ -52,31 +56,24 @@ pub fn run() -> exit::Exit {
     // Of the processes of an MPI job the first one speaks for all. A terminal is none that a
     // launcher gives: the job is that of an inherited environment.
     let speaks = launcher::job().is_none_or(|job| job.rank == 0) || console::is_watched();
-    let parsed = args::parse(words);
-    // Commands that need no MPI a script of the processes may well call before a run.
-    let is_left_out = match &parsed {
-        Ok(verb) if verb.is_for_all_ranks() => verb.is_run_without_mpi(),
-        Ok(_) => kin::is_whole_rank(),
-        Err(refused) => refused.exit() != exit::Exit::Success || kin::is_whole_rank(),
-    };
-    if is_left_out && let Err(exit) = verbs::run::roll_call() {
-        return exit;
-    }
-    if is_left_out && speaks && parsed.as_ref().is_ok_and(|verb| !verb.is_for_all_ranks()) {
-        verbs::run::note_needless_ranks();
-    }
-    match parsed {
+    match args::parse(words) {
         Ok(verb) if speaks || verb.is_for_all_ranks() => verb.execute().unwrap_or_else(|error| {
             if speaks {
                 console::error(&error);
             }
             error.exit
         }),
-        // A launcher may end the job, and the first process with it, when another one fails.
-        _ if !speaks => exit::Exit::Success,
         Ok(_) => exit::Exit::Success,
+        Err(help) if help.exit() == exit::Exit::Success && !speaks => help.exit(),
         Err(refused) => {
+            if !speaks {
+                // If all have the same words, rank 0 ends the job meanwhile.
+                std::thread::sleep(RANK_0_SPEAKS);
+            }
             refused.tell();
+            if refused.exit() != exit::Exit::Success {
+                launcher::end_job(refused.exit().code());
+            }
             refused.exit()
         }
     }

@@ -1,10 +1,11 @@
 //! Pictures of a stored run as files: a page, or one SVG each.
 
-use crate::error::Result;
-use crate::output::{self, PAGE, PICTURE};
+use crate::console;
+use crate::error::{Error, Result};
+use crate::output::{self, ANYTHING, PAGE, PICTURE};
 use ::report::html;
 use ::report::svg::{Width, document};
-use ::report::views::Views;
+use ::report::views::{self, Views};
 use model::Run;
 use std::path::Path;
 
@@ -21,4 +22,18 @@ pub fn svg(views: &Views, folder: &Path) -> Result<()> {
         let file = folder.join(format!("{}.svg", view.name));
         output::write(&file, "--svg", PICTURE, text.as_bytes())
     })
+}
+
+/// Writes `folder`/NAME.csv for every picture and says which there are not.
+pub fn write_data(folder: &Path, views: &Views) -> Result<()> {
+    output::make_folder(folder, "--data")?;
+    for view in &views.views {
+        let mut text = Vec::new();
+        views::csv(view, &mut text).map_err(|error| Error::failed(error.to_string()))?;
+        output::write(&folder.join(format!("{}.csv", view.name)), "--data", ANYTHING, &text)?;
+    }
+    for absent in &views.absent {
+        console::note(&format!("no {}.csv: {}", absent.name, absent.reason));
+    }
+    Ok(())
 }

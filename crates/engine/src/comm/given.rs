@@ -1,6 +1,6 @@
 //! Collective functions: what each member gives, in words that every communicator can carry.
 
-use super::Members;
+use super::types::Members;
 use model::Value;
 use model::plan::Function;
 

@@ -4,8 +4,12 @@
 //! others wait for: spinning for some microseconds where every rank has a
 //! processor of its own, sleeping on the generation (futex) otherwise.
 
-use super::region::{BROKEN, INTERRUPT, RELEASE, RankWords, Region, lock_of};
-use super::{Check, Claim, Comm, End, Given, Joint, Members, Poll, futex, signals, values};
+use super::claims::Claim;
+use super::given::{Given, values};
+use super::interface::Comm;
+use super::region::{BROKEN, INTERRUPT, RELEASE, RankWords, Region, lock_of, sleep_on, wake_all};
+use super::signals;
+use super::types::{Check, End, Joint, Members, Poll};
 use model::Value;
 use model::plan::{Function, Pc};
 use std::sync::Arc;
@@ -61,7 +65,7 @@ impl Local {
                 return Poll::Released;
             }
             set.sleepers.fetch_add(1, SeqCst);
-            futex::wait(&set.generation, now);
+            sleep_on(&set.generation, now);
             set.sleepers.fetch_sub(1, SeqCst);
         }
     }
@@ -76,7 +80,7 @@ impl Local {
             if self.words().attention.load(SeqCst) & (INTERRUPT | RELEASE) != 0 {
                 return Poll::Released;
             }
-            futex::wait(&self.words().wake, seen);
+            sleep_on(&self.words().wake, seen);
         }
     }
 
@@ -109,7 +113,7 @@ impl Local {
             set.arrived.store(0, SeqCst);
             set.generation.fetch_add(2, SeqCst);
             if set.sleepers.load(SeqCst) > 0 {
-                futex::wake_all(&set.generation);
+                wake_all(&set.generation);
             }
             Poll::Ready
         } else {
@@ -173,7 +177,7 @@ impl Comm for Local {
         for words in receivers.iter().map(|rank| self.region.rank(rank)) {
             if words.waits_for_signal() {
                 words.wake.fetch_add(1, SeqCst);
-                futex::wake_all(&words.wake);
+                wake_all(&words.wake);
             }
         }
         Ok(())
@@ -239,9 +243,5 @@ impl Comm for Local {
 
     fn leave(&mut self, end: End) {
         self.region.end(self.rank, &end);
-    }
-
-    fn progress(&mut self, operations: u64) {
-        self.words().publish_operations(operations);
     }
 }

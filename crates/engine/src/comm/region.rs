@@ -8,8 +8,9 @@
 //! killed at any instruction leaves nothing half-written. Who waits, where and
 //! for what is published here: the supervisor finds deadlocks by reading it.
 
+use super::given::Given;
 use super::signals::{self, Slot};
-use super::{End, Given, Joint, Sample, futex};
+use super::types::{Activity, End, Joint, blame};
 use crate::clock::Real;
 use model::RankSet;
 use model::function::FUNCTIONS;
@@ -109,7 +110,6 @@ pub(super) struct RankWords {
     pub(super) wake: AtomicU32,
     pub(super) attention: AtomicU32,
     notes: AtomicU32,
-    operations: AtomicU64,
     text_len: AtomicU32,
     text: [AtomicU8; TEXT_BYTES],
 }
@@ -123,17 +123,6 @@ pub(super) struct SetWords {
     pub(super) sleepers: AtomicU32,
     /// What a `share` hands out: [`super::claims`].
     pub(super) claims: AtomicU64,
-}
-
-/// What a rank is doing, for messages.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Activity {
-    /// World rank.
-    pub rank: u32,
-    /// Where it waits.
-    pub site: Pc,
-    /// What it waits for: "a barrier", "the signal \"go\" (2 of 3)".
-    pub what: String,
 }
 
 /// Shared memory of the ranks of one run.
@@ -229,7 +218,7 @@ impl Region {
         let gate = &self.header().gate;
         self.header().ready.fetch_add(1, SeqCst);
         while gate.load(SeqCst) == 0 {
-            futex::wait(gate, 0);
+            sleep_on(gate, 0);
         }
         if gate.load(SeqCst) != GATE_OPEN {
             return None;
@@ -258,7 +247,7 @@ impl Region {
 
     fn move_gate(&self, to: u32) {
         self.header().gate.store(to, SeqCst);
-        futex::wake_all(&self.header().gate);
+        wake_all(&self.header().gate);
     }
 
     /// Asks every rank to stop at its next statement.
@@ -280,14 +269,14 @@ impl Region {
         }
         for words in self.all_ranks() {
             words.wake.fetch_add(1, SeqCst);
-            futex::wake_all(&words.wake);
+            wake_all(&words.wake);
         }
     }
 
     fn break_set(&self, set: SetId) {
         let generation = &self.set(set).generation;
         generation.fetch_or(BROKEN, SeqCst);
-        futex::wake_all(generation);
+        wake_all(generation);
     }
 
     /// A rank has ended: barriers that need it can never be met any more.
@@ -332,22 +321,7 @@ impl Region {
 
     /// The one of some ranks whose end explains best why others need not wait for it.
     pub fn first_ended(&self, ranks: &RankSet) -> Option<(u32, End)> {
-        super::blame(ranks.iter().filter_map(|rank| Some((rank, self.ended(rank)?))))
-    }
-
-    /// What the ranks publish of how far they are.
-    pub fn sample(&self) -> Sample {
-        let mut sum = Sample::default();
-        for words in self.all_ranks() {
-            let phase = words.phase();
-            sum.all.operations += words.operations.load(Relaxed);
-            if phase.has_ended() {
-                continue;
-            }
-            sum.running += 1;
-            sum.waiting += u32::from(phase.waits());
-        }
-        sum
+        blame(ranks.iter().filter_map(|rank| Some((rank, self.ended(rank)?))))
     }
 
     /// Keeps a text of a rank for the supervisor.
@@ -430,7 +404,7 @@ impl Region {
         let waiting = self.all_ranks().iter().filter(|words| words.phase() == Phase::AtLock);
         for words in waiting {
             words.wake.fetch_add(1, SeqCst);
-            futex::wake_all(&words.wake);
+            wake_all(&words.wake);
         }
     }
 
@@ -501,10 +475,6 @@ impl RankWords {
         self.phase.store(Phase::Running as u32, SeqCst);
     }
 
-    pub(super) fn publish_operations(&self, operations: u64) {
-        self.operations.store(operations, Relaxed);
-    }
-
     fn set_text(&self, text: &[u8]) {
         let len = text.len().min(TEXT_BYTES);
         self.text.iter().zip(&text[..len]).for_each(|(word, byte)| word.store(*byte, Relaxed));
@@ -521,6 +491,26 @@ impl RankWords {
 /// What a rank waits for that wants a lock.
 pub(super) fn lock_of(path: &str) -> String {
     format!("a lock of \"{path}\"")
+}
+
+/// Sleeps while `word` holds `seen`; returns early on signals and for no reason.
+pub(super) fn sleep_on(word: &AtomicU32, seen: u32) {
+    // SAFETY: the word outlives the call; without a timeout the other arguments are not read.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            word.as_ptr(),
+            libc::FUTEX_WAIT,
+            seen,
+            std::ptr::null::<libc::timespec>(),
+        );
+    }
+}
+
+/// Wakes everybody who sleeps on `word`.
+pub(super) fn wake_all(word: &AtomicU32) {
+    // SAFETY: the word outlives the call, which only uses its address.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
 }
 
 impl Drop for Region {

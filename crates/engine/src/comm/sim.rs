@@ -1,8 +1,11 @@
 //! One simulated rank's end of a [`World`].
 
+use super::claims::Claim;
+use super::given::{Given, values};
+use super::interface::{Comm, Numbers};
 use super::region::lock_of;
+use super::types::{Check, End, Joint, Members, NodePlace, Poll};
 use super::world::World;
-use super::{Check, Claim, Comm, End, Given, Joint, Members, NodePlace, Numbers, Poll, values};
 use model::plan::{Function, Pc};
 use model::{RankSet, Value};
 use std::rc::Rc;
@@ -195,8 +198,6 @@ impl Comm for Sim {
     fn leave(&mut self, end: End) {
         self.world.leave(self.rank, end);
     }
-
-    fn progress(&mut self, _operations: u64) {}
 
     fn iterated(&mut self, number: u32, left: u64, numbers: &mut dyn Numbers) {
         if let Some(observer) = &mut self.observer {

@@ -1,8 +1,12 @@
 //! A rank alone: nothing to wait for. Its words lie in a [`Region`] all the same,
 //! so that a supervisor can stop it and see how far it is.
 
+use super::claims::Claim;
+use super::given::{Given, values};
+use super::interface::Comm;
 use super::region::{BROKEN, INTERRUPT, Region, lock_of};
-use super::{Check, Claim, Comm, End, Given, Members, Poll, signals, values};
+use super::signals;
+use super::types::{Check, End, Members, Poll};
 use model::Value;
 use model::plan::{Function, Pc};
 use std::collections::HashMap;
@@ -121,9 +125,5 @@ impl Comm for Solo {
 
     fn leave(&mut self, end: End) {
         self.region.end(0, &end);
-    }
-
-    fn progress(&mut self, operations: u64) {
-        self.region.rank(0).publish_operations(operations);
     }
 }

@@ -4,9 +4,12 @@
 //! waits or is ahead of the others by more than [`QUANTUM_NS`]. So the order is a
 //! function of the program alone, and nearly that of a real machine.
 
+use super::claims::Claim;
+use super::given::Given;
 use super::region::lock_of;
+use super::signals;
 use super::times::{Times, given_ns};
-use super::{Activity, Claim, End, Given, Joint, Members, Poll, signals};
+use super::types::{Activity, End, Joint, Members, Poll, blame};
 use crate::clock::Virtual;
 use model::RankSet;
 use model::plan::{MemberSet, Pc, SetId};
@@ -347,7 +350,7 @@ impl World {
 
     pub(super) fn first_ended(&self, ranks: &RankSet) -> Option<(u32, End)> {
         let state = self.state.borrow();
-        super::blame(ranks.iter().filter_map(|rank| match &state.ranks[rank as usize].status {
+        blame(ranks.iter().filter_map(|rank| match &state.ranks[rank as usize].status {
             Status::Ended(end) => Some((rank, end.clone())),
             _ => None,
         }))

@@ -195,7 +195,6 @@ fn operation<B: Backend>(
     if step.dst != NO_SLOT {
         take_outcome(step, env, io)?;
     }
-    comm.progress(io.operations);
     Ok(Flow::Next)
 }
 

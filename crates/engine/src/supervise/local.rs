@@ -1,10 +1,10 @@
 //! Local ranks: forks them, starts them together, watches them, reads what they left.
 
 use super::child::{Context, live};
+use super::outcome::{Outcome, StartError, check_ranks, sets};
 use super::processes::Processes;
 use super::signals::{Signals, Told};
 use super::watch::Watch;
-use super::{Outcome, StartError, check_ranks, sets};
 use crate::clock::check::{Check, Checked};
 use crate::clock::{self, Real};
 use crate::comm::{Activity, End, Progress, Region};
@@ -21,6 +21,8 @@ use std::time::Duration;
 
 /// How often the supervisor looks after ranks that say nothing.
 const PERIOD: Duration = Duration::from_millis(50);
+/// Ranks whose progress is read: reading takes CPU time.
+const RANKS_READ: u32 = 256;
 /// The same while they set themselves up.
 const START_PERIOD: Duration = Duration::from_millis(1);
 
@@ -66,7 +68,7 @@ pub fn run_local(
         memory: Vec::new(),
         deadlock: Vec::new(),
         clock: None,
-        watch: config.watch.map(|period| Watch::new(period, ranks, config)),
+        watch: Watch::new(0..ranks.min(RANKS_READ), config),
         stops: 0,
         machine: None,
     };
@@ -222,7 +224,7 @@ impl Supervisor<'_> {
         let sample = self.clock.and_then(|clock| {
             let (config, memory) = (&self.config, &self.memory);
             let area = |rank: u32| area(config, memory, rank).ok();
-            self.watch.as_mut()?.look(clock.now(), &self.region, area)
+            self.watch.as_mut()?.look(clock.now(), area)
         });
         on_progress(&sample.map_or(Progress::Alive, Progress::At));
     }

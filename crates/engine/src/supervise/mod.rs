@@ -11,7 +11,7 @@
 mod calls;
 mod child;
 mod local;
-mod mpi_calls;
+mod outcome;
 mod processes;
 mod rank;
 mod signals;
@@ -20,140 +20,16 @@ mod watch;
 
 pub use calls::{Calls, list_calls};
 pub use local::run_local;
+pub use outcome::{Outcome, StartError, sets};
 pub use rank::{Ran, Rank, enter, open_directories};
 pub use signals::without_signals;
 pub(crate) use sim::simulate;
 pub use sim::{run_sim, run_sim_among, run_sim_with_faults};
-pub use watch::Crew;
+pub use watch::Watch;
 
-use crate::clock::check::Checked;
-use crate::comm::{Activity, End, Progress};
+use crate::comm::Progress;
 use crate::config::Config;
-use crate::record::RankRecord;
-use model::plan::{Instr, MemberSet};
-use model::run::Contention;
-use model::{Op, Plan};
-use std::fmt;
-use std::io;
-
-/// A run that has ended, whatever way.
-#[derive(Debug)]
-pub struct Outcome {
-    /// Communicator: "solo", "local", "sim", "mpi".
-    pub comm: &'static str,
-    /// Back-end: "posix", "null", "mem".
-    pub backend: &'static str,
-    /// Clock: "tsc", "monotonic_raw", "monotonic", "virtual".
-    pub clock: &'static str,
-    /// Median cost of one reading of the clock, nanoseconds.
-    pub clock_read_ns: f64,
-    /// Largest difference between the clocks of two machines, at the start or at the end.
-    pub clock_skew_ns: u64,
-    /// What the kernel's clocks say about it.
-    pub checked: Checked,
-    /// What was recorded, by rank; a rank whose record cannot be read is missing.
-    pub records: Vec<RankRecord>,
-    /// How every rank ended, by rank.
-    pub ends: Vec<End>,
-    /// Why ranks ended that could not say so themselves: killed, lost, record unreadable.
-    pub errors: Vec<(u32, String)>,
-    /// Who waited for what when nobody could go on; empty without a deadlock.
-    pub deadlock: Vec<Activity>,
-    /// Somebody asked the run to stop.
-    pub interrupted: bool,
-    /// Remarks of ranks: bits of [`crate::machine::note`].
-    pub notes: u32,
-    /// Who else wanted the processors of this machine meanwhile; `None` in virtual time.
-    pub contention: Option<Contention>,
-}
-
-impl Outcome {
-    /// Every rank reached the end of the program.
-    pub fn finished(&self) -> bool {
-        self.ends.iter().all(|end| *end == End::Finished)
-    }
-
-    /// Why not all ranks came to the end of the program, in one sentence: a deadlock, or the first
-    /// error.
-    pub fn ending(&self, plan: &Plan) -> String {
-        let errors = self.records.iter().flat_map(|record| {
-            record.errors.iter().map(move |(site, message)| (record.rank, *site, message))
-        });
-        let told = |(rank, site, message): (u32, Option<u32>, &String)| {
-            let place = site.and_then(|site| plan.locate_site(site));
-            let place = place.map_or(String::new(), |(file, line, column)| {
-                format!(" at {file}:{line}:{column}")
-            });
-            format!("rank {rank} ends{place}: {message}")
-        };
-        let first = errors.map(told).next();
-        let message = self.deadlock_message(plan).or(first);
-        message.unwrap_or_else(|| "a rank did not come to its end".into())
-    }
-
-    /// The deadlock in one sentence: who waits where for what.
-    pub fn deadlock_message(&self, plan: &Plan) -> Option<String> {
-        const SHOWN: usize = 8;
-        if self.deadlock.is_empty() {
-            return None;
-        }
-        let shown = self.deadlock.iter().take(SHOWN).map(|stuck| {
-            let place = plan.locate_site(stuck.site);
-            let place = place.map_or(String::new(), |(file, line, column)| {
-                format!(" at {file}:{line}:{column}")
-            });
-            format!("rank {} waits for {}{place}", stuck.rank, stuck.what)
-        });
-        let mut text = shown.collect::<Vec<_>>().join(", ");
-        if self.deadlock.len() > SHOWN {
-            text.push_str(&format!(", and {} more ranks wait", self.deadlock.len() - SHOWN));
-        }
-        let waits = |stuck: &Activity| {
-            let instr = plan.code.get(stuck.site as usize);
-            matches!(instr, Some(Instr::Op { op: Op::Wait, .. }))
-        };
-        if self.deadlock.iter().any(waits) && plan.sets.len() > 1 {
-            text.push_str("; a signal is for those who wait in the group it is given to");
-        }
-        Some(format!("nobody could go on: {text}"))
-    }
-}
-
-/// Why a run could not start. What was measured before does not exist.
-#[derive(Debug)]
-pub enum StartError {
-    /// A resource of the supervisor.
-    Io {
-        /// What it wanted to do.
-        what: &'static str,
-        /// The system's answer.
-        error: io::Error,
-    },
-    /// A rank could not set itself up.
-    Rank {
-        /// The rank.
-        rank: u32,
-        /// Why.
-        message: String,
-    },
-    /// The configuration is impossible.
-    Config(String),
-    /// Somebody asked to stop before the ranks were there.
-    Interrupted,
-}
-
-impl fmt::Display for StartError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            StartError::Io { what, error } => write!(f, "cannot {what}: {error}"),
-            StartError::Rank { rank, message } => write!(f, "rank {rank} cannot start: {message}"),
-            StartError::Config(message) => f.write_str(message),
-            StartError::Interrupted => f.write_str("interrupted"),
-        }
-    }
-}
-
-impl std::error::Error for StartError {}
+use model::Plan;
 
 /// Runs a plan as its configuration says.
 pub fn run(
@@ -164,20 +40,5 @@ pub fn run(
     match config.backend.is_simulated() {
         true => run_sim(plan, config, on_progress),
         false => run_local(plan, config, on_progress),
-    }
-}
-
-/// The plan's sets; a plan without any has the world.
-pub fn sets(plan: &Plan) -> Vec<MemberSet> {
-    match plan.sets.is_empty() {
-        true => vec![MemberSet { members: (0..plan.ranks).into(), ..MemberSet::default() }],
-        false => plan.sets.clone(),
-    }
-}
-
-fn check_ranks(plan: &Plan) -> Result<u32, StartError> {
-    match plan.ranks {
-        0 => Err(StartError::Config("the plan was made for no ranks: expected at least 1".into())),
-        ranks => Ok(ranks),
     }
 }

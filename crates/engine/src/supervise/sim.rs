@@ -1,12 +1,12 @@
 //! Simulated ranks: all machines in this thread, on files in memory, in virtual time.
 
-use super::{Outcome, StartError, check_ranks, sets};
+use super::outcome::{Outcome, StartError, check_ranks, sets};
 use crate::backend::mem::Planted;
 use crate::backend::{Backend, Cost, Faults, Joint, Mem, MemFs, Null, Shared};
 use crate::buffer::Buffers;
 use crate::clock::check::Checked;
 use crate::clock::{self, Real, Virtual};
-use crate::comm::{Activity, End, Progress, Sample, Sim, Standing, World};
+use crate::comm::{Activity, End, Progress, Sample, Sim, World};
 use crate::config::{BackendKind, Config};
 use crate::machine::{Machine, Prepared, Stop};
 use crate::record::{Listener, Medium, Meta, RankRecord, Recorder, Usage};
@@ -75,7 +75,7 @@ fn run_sim_with(
     listener: Option<&Listener>,
 ) -> Result<Outcome, StartError> {
     let clock = Virtual::start();
-    let mut looks = Looks::new(config);
+    let mut looks = Looks::new(plan, config);
     let mut on_turn = |_: &World, sample: &dyn Fn() -> Sample| looks.turn(sample, on_progress);
     if config.backend == BackendKind::Null {
         let make = (|_, _| Null, alone);
@@ -115,23 +115,26 @@ pub(super) fn alone(sim: Sim) -> Sim {
 /// Looks at a simulation from time to time, by a clock that is not virtual.
 struct Looks {
     clock: Option<Real>,
+    expected: Option<u64>,
     period_ns: u64,
     next_ns: u64,
 }
 
 impl Looks {
-    fn new(config: &Config) -> Looks {
+    fn new(plan: &Plan, config: &Config) -> Looks {
         let period = config.watch.unwrap_or_default();
         let period_ns = period.as_nanos().try_into().unwrap_or(u64::MAX);
         let clock = config.watch.map(|_| clock::best().restarted());
-        Looks { clock, period_ns, next_ns: period_ns }
+        let expected = config.expected_operations(0..plan.ranks);
+        Looks { clock, expected, period_ns, next_ns: period_ns }
     }
 
     fn turn(&mut self, sample: &dyn Fn() -> Sample, on_progress: &mut dyn FnMut(&Progress)) {
         let Some(at_ns) = self.clock.map(|clock| clock.now()) else { return };
         if at_ns >= self.next_ns {
             self.next_ns = at_ns.saturating_add(self.period_ns);
-            on_progress(&Progress::At(Sample { at_ns, ..sample() }));
+            let sample = Sample { at_ns, expected: self.expected, ..sample() };
+            on_progress(&Progress::At(sample));
         }
     }
 }
@@ -254,13 +257,9 @@ impl<'p, B: Backend> Simulation<'p, B> {
     }
 
     fn sample(&self) -> Sample {
-        let at_work = || self.ranks.iter().flatten();
-        let operations = self.operations + at_work().map(|rank| rank.0.operations()).sum::<u64>();
-        Sample {
-            all: Standing { operations, ..Standing::default() },
-            running: at_work().count() as u32,
-            ..Sample::default()
-        }
+        let at_work = self.ranks.iter().flatten();
+        let operations = self.operations + at_work.map(|rank| rank.0.operations()).sum::<u64>();
+        Sample { ranks: self.ranks.len() as u32, operations, ..Sample::default() }
     }
 
     /// Nobody can run: those who are left wait for what cannot come.

@@ -1,86 +1,49 @@
-//! How far ranks of this machine are, for somebody who looks at the run: read from what they keep in
-//! memory anyway, now and then. Nobody looks: nothing is read.
+//! How far the ranks of this machine are, read now and then from the records that they keep in memory
+//! anyway. If nobody wants to see it, nothing is read.
 
-use crate::comm::{Region, Sample, Slowest, Standing};
+use crate::comm::Sample;
 use crate::config::Config;
-use crate::record::{Live, Seen};
+use crate::record::Live;
 use std::fs::File;
-use std::time::Duration;
 
-/// Local ranks whose records are read. With more of them bytes are not told, and labels are those of
-/// the first ones.
-const RANKS: u32 = 256;
-
-/// Ranks whose records are read together.
-pub struct Crew {
-    /// World rank, and the operations that it executes; 0: unknown.
-    ranks: Vec<(u32, u64, Live)>,
-}
-
-impl Crew {
-    /// Of some ranks.
-    pub fn new(ranks: impl IntoIterator<Item = u32>, config: &Config) -> Crew {
-        let of = |rank| (rank, config.forecast(rank).operations, Live::default());
-        Crew { ranks: ranks.into_iter().map(of).collect() }
-    }
-
-    /// How far they are; `area` gives the record of a rank. One that cannot be read counts for nothing,
-    /// and bytes are then unknown.
-    pub fn look(&mut self, area: impl Fn(u32) -> Option<File>) -> Standing {
-        let mut sum = Standing { bytes: Some(0), ..Standing::default() };
-        let mut labels: Vec<(Vec<u8>, u32)> = Vec::new();
-        for (rank, all, live) in &mut self.ranks {
-            let seen = area(*rank).and_then(|area| live.look(&area).ok());
-            let Seen { sums, label, runs } = seen.unwrap_or_default();
-            let own =
-                sums.filter(|_| runs).map(|(done, _)| Slowest { rank: *rank, done, all: *all });
-            sum.slowest = Slowest::of(sum.slowest, own);
-            sum.operations = sum.operations.saturating_add(sums.map_or(0, |sums| sums.0));
-            sum.bytes = sum.bytes.zip(sums).map(|(sum, (_, bytes))| sum.saturating_add(bytes));
-            let Some(label) = label.filter(|_| runs) else { continue };
-            match labels.iter_mut().find(|entry| entry.0 == label) {
-                Some(entry) => entry.1 += 1,
-                None => labels.push((label, 1)),
-            }
-        }
-        // Of equally many the one of the first rank.
-        let most = labels.iter().rev().max_by_key(|entry| entry.1);
-        sum.label = most.map(|(path, ranks)| (String::from_utf8_lossy(path).into(), *ranks));
-        sum
-    }
-}
-
-/// Looks at local ranks once in a period.
-pub(super) struct Watch {
+/// Reads the records of some ranks once in a period.
+pub struct Watch {
     period_ns: u64,
     next_ns: u64,
-    crew: Crew,
-    ranks: u32,
+    expected: Option<u64>,
+    ranks: Vec<(u32, Live)>,
 }
 
 impl Watch {
-    pub(super) fn new(period: Duration, ranks: u32, config: &Config) -> Watch {
-        let period_ns = period.as_nanos().try_into().unwrap_or(u64::MAX);
-        let crew = Crew::new(0..ranks.min(RANKS), config);
-        Watch { period_ns, next_ns: period_ns, crew, ranks }
+    /// `None` if the configuration asks for no progress.
+    pub fn new(ranks: impl IntoIterator<Item = u32>, config: &Config) -> Option<Watch> {
+        let period_ns = config.watch?.as_nanos().try_into().unwrap_or(u64::MAX);
+        let ranks: Vec<(u32, Live)> =
+            ranks.into_iter().map(|rank| (rank, Live::default())).collect();
+        let expected = config.expected_operations(ranks.iter().map(|(rank, _)| *rank));
+        Some(Watch { period_ns, next_ns: period_ns, expected, ranks })
     }
 
-    /// How far the ranks are at `now_ns`, if it is time to look; `area` gives the record of a rank.
-    pub(super) fn look(
-        &mut self,
-        now_ns: u64,
-        region: &Region,
-        area: impl Fn(u32) -> Option<File>,
-    ) -> Option<Sample> {
+    /// How far the ranks are at `now_ns`, if it is time to read; `record` opens the record of a rank. A rank
+    /// whose record cannot be read counts for nothing, and bytes are then unknown.
+    pub fn look(&mut self, now_ns: u64, record: impl Fn(u32) -> Option<File>) -> Option<Sample> {
         if now_ns < self.next_ns {
             return None;
         }
         self.next_ns = now_ns.saturating_add(self.period_ns);
-        let sample = region.sample();
-        let read = self.crew.look(area);
-        let bytes = read.bytes.filter(|_| self.ranks <= RANKS);
-        let slowest = read.slowest.filter(|_| self.ranks <= RANKS);
-        let all = Standing { operations: sample.all.operations, bytes, slowest, ..read };
-        Some(Sample { at_ns: now_ns, all, ..sample })
+        let ranks = self.ranks.len() as u32;
+        let (at_ns, expected) = (now_ns, self.expected);
+        let mut sample = Sample { at_ns, ranks, expected, bytes: Some(0), ..Sample::default() };
+        for (rank, live) in &mut self.ranks {
+            let seen = record(*rank).and_then(|record| live.look(&record).ok());
+            let seen = seen.unwrap_or_default();
+            let (operations, bytes) = seen.sums.unzip();
+            sample.operations = sample.operations.saturating_add(operations.unwrap_or(0));
+            sample.bytes = sample.bytes.zip(bytes).map(|(sum, more)| sum.saturating_add(more));
+            let label = seen.label.filter(|_| seen.runs && sample.label.is_none());
+            sample.label =
+                label.map(|path| String::from_utf8_lossy(&path).into_owned()).or(sample.label);
+        }
+        Some(sample)
     }
 }

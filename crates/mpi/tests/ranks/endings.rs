@@ -3,14 +3,15 @@
 use crate::common::{Build, P, plans};
 use crate::testing::{CASE, LIMIT, Mpi, PLACE, send};
 use crate::{Case, Stage, names, wait_for};
-use engine::comm::{End, Members, Progress, Sample};
+use engine::comm::{End, Members, Progress};
 use engine::config::{Config, Records};
 use engine::record::{State, read_path};
 use model::plan::*;
 use model::{Op, Plan, Value};
-use mpi::comm::{Agreed, Comm};
+use mpi::comm::Comm;
 use mpi::groups::Groups;
 use mpi::run_rank;
+use mpi::world::Agreed;
 use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
@@ -88,7 +89,7 @@ fn a_late_rank(place: &Stage<'_>) {
 
 fn a_deadlock(place: &Stage<'_>) {
     let plan = plans::deadlock();
-    let outcome = place.run_dry(&plan);
+    let outcome = place.run_impatiently(&plan);
     let expected = if place.rank() == 0 { End::Finished } else { End::Released };
     assert_eq!(outcome.end, expected);
     if place.rank() == 0 {
@@ -109,7 +110,7 @@ fn different_barriers(place: &Stage<'_>) {
         b.on_rank(1, |b| b.group(1, |b| b.barrier()));
         b.on_rank(2, |b| b.barrier());
     });
-    let outcome = place.run_dry(&plan);
+    let outcome = place.run_impatiently(&plan);
     assert_eq!((&outcome.end, outcome.complete), (&End::Released, true));
     assert!(error(&outcome).contains("every rank that is left waits"), "{}", error(&outcome));
     if place.rank() == 0 {
@@ -146,17 +147,11 @@ fn progress_is_told(place: &Stage<'_>) {
     let outcome = run_rank(place.world, &plan, &config, &mut note).unwrap();
     assert_eq!(outcome.end, End::Finished);
     assert_eq!(told.is_empty(), place.rank() != 0, "{told:?}");
-    let outside = told.iter().filter(|sample| sample.all.label.is_none());
-    assert_eq!(outside.count() == 0, place.rank() != 0, "{told:?}");
-    // Both ranks, also while rank 0 is inside of the label.
-    let is_inside = |label: &(String, u32)| label.0 == "label" && label.1 <= 2;
-    let inside = |sample: &&Sample| sample.all.label.as_ref().is_some_and(is_inside);
-    let inside: Vec<&Sample> = told.iter().filter(inside).collect();
-    assert_eq!(inside.is_empty(), place.rank() != 0, "{told:?}");
-    for sample in inside {
-        assert!((20..=80).contains(&sample.all.operations), "{told:?}");
-        assert_eq!(sample.nodes, [(0, sample.all.clone())]);
-    }
+    let inside: Vec<_> = told.iter().filter(|one| one.label.as_deref() == Some("label")).collect();
+    let is_first = place.rank() == 0;
+    assert_eq!(told.iter().any(|sample| sample.label.is_none()), is_first, "{told:?}");
+    assert_eq!(inside.is_empty(), !is_first, "{told:?}");
+    assert!(inside.iter().all(|sample| sample.ranks == 2 && sample.operations >= 20), "{told:?}");
     // Nobody looks: nothing is told.
     let config = Config { watch: None, records: Records::Memory, ..config };
     let mut note = |progress: &Progress| assert_eq!(*progress, Progress::Alive);
@@ -217,14 +212,15 @@ fn agreements(place: &Stage<'_>) {
     let set = |members: Range<u32>| MemberSet { members: members.into(), ..MemberSet::default() };
     let sets = [set(0..3), set(1..3), set(2..3)];
     let groups = Groups::new(place.world, &sets).unwrap();
-    let mut comm = Comm::new(place.world, &groups).unwrap();
+    let mut ignore = |_: &Progress| {};
+    let mut comm = Comm::new(place.world, &groups, &place.config, false, &mut ignore).unwrap();
     let rank = place.rank();
     for (set, smallest) in [(0, 10), (1, 11), (2, 12)] {
         let members = Members { set, ranks: sets[set as usize].members.clone() };
         assert_eq!(groups.handle(set).is_some(), members.ranks.contains(rank));
         if members.ranks.contains(rank) {
             let agreed = Agreed { smallest, largest: 12 };
-            assert_eq!(comm.agree(&members, 10 + i64::from(rank), 0), Some(agreed));
+            assert_eq!(comm.compare(&members, 10 + i64::from(rank), 0), Some(agreed));
         }
     }
     engine::comm::Comm::leave(&mut comm, End::Finished);

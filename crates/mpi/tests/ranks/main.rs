@@ -17,6 +17,7 @@ use engine::config::{BackendKind, Config, Records};
 use model::Plan;
 use mpi::{RankOutcome, World, locate, run_rank};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use testing::PLACE;
 
 /// A case of this test.
@@ -64,6 +65,13 @@ impl Stage<'_> {
         self.run_with(plan, &Config { backend: BackendKind::Null, ..self.config.clone() })
     }
 
+    /// The same with a short timeout for ranks that wait in vain.
+    fn run_impatiently(&self, plan: &Plan) -> RankOutcome {
+        let timeout = Some(Duration::from_millis(500));
+        let config = Config { backend: BackendKind::Null, timeout, ..self.config.clone() };
+        self.run_with(plan, &config)
+    }
+
     /// A configuration whose records outlive the ranks.
     fn recorded(&self) -> Config {
         let records = self.directory.join("records");
@@ -88,6 +96,6 @@ fn names(directory: &Path) -> Vec<String> {
 /// Waits until a file exists.
 fn wait_for(path: &Path) {
     while !path.exists() {
-        std::thread::sleep(std::time::Duration::from_millis(2));
+        std::thread::sleep(Duration::from_millis(2));
     }
 }

@@ -1,23 +1,28 @@
 //! An imported log as a stored run.
 
-use super::{Folder, mostly};
+use super::folder::Folder;
 use crate::error::{Error, Result};
-use ::report::events::{EventWriter, Imported as Names};
+use ::report::StoreError;
+use ::report::events::{EventReader, EventWriter, Imported as Names};
 use ::report::once::is_above;
 use ::report::store;
+use model::event::NO_ID;
 use model::op::Class;
 use model::run::{
     EventExtents, Evidence, Header, Host, Program, Recorded, Row, Run, Site, Trace, TraceGap,
-    TraceLayout, VERSION,
+    TraceLayout, TraceLog, VERSION,
 };
 use model::summary::Summary;
 use model::units::format_bytes;
 use model::{Event, Op, escape};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::{fs, iter};
-use trace::{Imported, Told};
+use trace::resolve::Sink;
+use trace::sort::Sorter;
+use trace::{Format, Imported, Told, Which};
 
 /// Where imported logs come from.
 pub struct Origin {
@@ -107,7 +112,11 @@ pub fn store_import(folder: &Folder, origin: Origin, imported: Imported) -> Resu
     let counts = if writes.iter().any(|count| *count > 0) { writes } else { counts };
     let paths = told.paths.iter().map(Vec::as_slice).zip(counts).collect::<Vec<_>>();
     let here = std::env::current_dir().unwrap_or_default();
-    header.evidence.notes.extend(mostly::note(&lossy(&told.root), &here.to_string_lossy(), &paths));
+    header.evidence.notes.extend(describe_main_directory(
+        &lossy(&told.root),
+        &here.to_string_lossy(),
+        &paths,
+    ));
     header.events = Some(info);
     header.sites = origin.sites;
     if !origin.started.is_empty() {
@@ -226,6 +235,117 @@ fn evidence(told: &Told, format: &str, rows: &[Row]) -> Evidence {
     }
 }
 
+/// What the note begins with.
+pub const MOSTLY: &str = "most of it is below ";
+/// Most: so many of a hundred.
+const PERCENT: u64 = 60;
+
+/// A note, if the run reaches above `here` and one directory has most of them. `counts`: how many each
+/// path below `root` has, or 0.
+fn describe_main_directory(root: &str, here: &str, counts: &[(&[u8], u64)]) -> Option<String> {
+    let below = here.strip_prefix(root.trim_end_matches('/'))?;
+    if below.trim_matches('/').is_empty() || !(below.starts_with('/') || root == "/") {
+        return None;
+    }
+    let total: u64 = counts.iter().map(|(_, count)| count).sum();
+    let mut directories: BTreeMap<&[u8], u64> = BTreeMap::new();
+    for (path, count) in counts {
+        for (at, _) in path.iter().enumerate().filter(|(_, byte)| **byte == b'/') {
+            *directories.entry(&path[..at]).or_default() += count;
+        }
+    }
+    let most = |count: u64| count.saturating_mul(100) >= total.saturating_mul(PERCENT);
+    let is_below = |path: &[u8], above: &[u8]| {
+        path.strip_prefix(above).is_some_and(|rest| rest.starts_with(b"/"))
+    };
+    let leaves_some = |above: &[u8]| counts.iter().any(|(path, _)| !is_below(path, above));
+    let found = directories.iter().filter(|(path, count)| most(**count) && leaves_some(path));
+    let found = found.max_by_key(|(path, _)| path.len());
+    let path = format!("{}/{}", root.trim_end_matches('/'), String::from_utf8_lossy(found?.0));
+    Some(format!("{MOSTLY}{path}: --under {path} keeps only that"))
+}
+
+/// The log is a run's folder, or an event table, and no table of other columns.
+pub fn is_own(log: &Path) -> bool {
+    let mut magic = [0; 4];
+    let mut is_table = || {
+        let read = fs::File::open(log).and_then(|mut file| file.read_exact(&mut magic));
+        read.is_ok() && magic == *b"PAR1"
+    };
+    let is_ours = || !matches!(EventReader::open(log), Err(StoreError::Foreign { .. }));
+    log.is_dir() || (log.is_file() && is_table() && is_ours())
+}
+
+/// Reads a run's folder, or its event table alone, which others may have written.
+pub fn import_own(logs: &[PathBuf], which: &Which) -> Result<(Origin, Imported)> {
+    let [log] = logs else {
+        return Err(Error::input("several runs cannot become one: they have clocks of their own")
+            .help("import one run after the other"));
+    };
+    let run = if log.is_dir() { store::read(log).map_err(failed)? } else { Run::default() };
+    let trace = run.run.trace.clone().unwrap_or_default();
+    let mut reader = EventReader::open(log).map_err(failed)?;
+    let mut sorter = Sorter::default();
+    let mut told = Told { root: trace.root.clone().into_bytes(), ..Told::default() };
+    while let Some(row) = reader.next() {
+        let row = row.map_err(failed)?;
+        if (row.cell, row.repetition) != (0, 0) {
+            return Err(Error::input(format!(
+                "{} is a sweep: its executions have clocks of their own",
+                log.display()
+            ))
+            .help("parabench report and compare read sweeps as they are"));
+        }
+        // What a link holds is no name.
+        let is_link = row.event.op == Op::Symlink as u8;
+        let name = if is_link { row.event.path2 } else { row.event.path };
+        if !keeps(which, &told.root, &reader, name) {
+            continue;
+        }
+        told.ranks = told.ranks.max(row.rank.saturating_add(1));
+        told.duration_ns = told.duration_ns.max(row.event.end_ns);
+        sorter.event(row.rank, &row.event, &row.details);
+    }
+    told.paths = reader.paths().to_vec();
+    told.labels = reader.labels().iter().map(|label| label.clone().into_bytes()).collect();
+    told.calls = reader.calls().iter().map(|call| call.clone().into_bytes()).collect();
+    told.hosts = reader.hosts().clone();
+    (told.threads, told.gaps) = (trace.threads, trace.gaps);
+    (told.layouts, told.found, told.moved) = (trace.layouts, trace.found, trace.moved);
+    told.barriers = trace.barriers;
+    told.ranks = told.ranks.max(run.run.ranks);
+    let own = TraceLog { name: title(logs), lines: reader.event_count() };
+    let logs_read = if trace.logs.is_empty() { vec![own] } else { trace.logs };
+    let events = sorter.finish().map_err(|error| Error::failed(error.to_string()))?;
+    let extents = run.run.events.map(|events| events.extents).unwrap_or_default();
+    let format = Some(trace.format).filter(|format| !format.is_empty());
+    let origin = Origin {
+        title: title(logs),
+        recorded: trace.recorded,
+        format: Some(format.unwrap_or_else(|| "parabench".into())),
+        started: run.run.started,
+        sites: run.run.sites,
+        extents,
+    };
+    Ok((origin, Imported { format: Format::Rules, logs: logs_read, told, events }))
+}
+
+/// The event is one on a file that is kept.
+fn keeps(which: &Which, root: &[u8], reader: &EventReader, path: u32) -> bool {
+    if path == NO_ID || *which == Which::All {
+        return true;
+    }
+    let name = reader.paths().get(path as usize).map_or(&b""[..], Vec::as_slice);
+    match root {
+        b"" => which.keeps(name),
+        root => which.keeps(&[root.strip_suffix(b"/").unwrap_or(root), b"/", name].concat()),
+    }
+}
+
+fn failed(error: StoreError) -> Error {
+    Error::input(error.to_string())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -264,5 +384,31 @@ mod tests {
         let before = known.clone();
         known.iter_mut().for_each(forget_times);
         assert_eq!(known, before);
+    }
+
+    #[test]
+    fn a_directory_with_most_operations_is_named_where_others_are_far_away() {
+        let counts: &[(&[u8], u64)] =
+            &[(b"work/app/d/f", 50), (b"work/app/d/g", 45), (b".cache/x", 5)];
+        let found = describe_main_directory("/home/u", "/home/u/work/app", counts).expect("a note");
+        assert_eq!(
+            found,
+            "most of it is below /home/u/work/app/d: --under /home/u/work/app/d keeps only that"
+        );
+        assert_eq!(describe_main_directory("/home/u", "/home/u", counts), None);
+        assert_eq!(describe_main_directory("/home/u", "/home/user", counts), None);
+        assert_eq!(
+            describe_main_directory("/home/u", "/home/u/work", &[(b"a/f", 50), (b"b/f", 50)]),
+            None
+        );
+        assert_eq!(describe_main_directory("/home/u", "/home/u/work", &[(b"f", 50)]), None);
+        let written = describe_main_directory("/", "/app", &[(b"app/out/f", 50), (b"lib/m.py", 0)])
+            .expect("a note");
+        assert!(written.contains("below /app/out:"), "{written}");
+        assert!(
+            describe_main_directory("/", "/data", &[(b"data/f", 9), (b"tmp/f", 1)])
+                .expect("a note")
+                .contains("below /data:")
+        );
     }
 }

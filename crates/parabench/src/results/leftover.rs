@@ -8,15 +8,20 @@
 //! ./parabench-scratch-a1b2c3/               the run directory
 //! ```
 
-use super::{EXECUTIONS, MEMORY, clear_memory, recording, sweep};
+use super::recording::{self, EXECUTIONS, MEMORY, clear_memory};
+use super::sweep;
 use crate::console;
+use ::report::events::EVENTS_FILE;
 use ::report::file::open_regular;
+use ::report::store::RUN_FILE;
 use ::report::{StoreError, store};
 use engine::directory::is_left_over;
 use engine::own_folder::OwnFolder;
 use model::run::Run;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
@@ -31,7 +36,7 @@ const PATH_MAX: u64 = 8192;
 pub fn name_owner(memory: &OwnFolder, results: &Path) -> io::Result<()> {
     let mut text = format!("{} ", fs::metadata(results)?.dev()).into_bytes();
     text.extend(results.as_os_str().as_bytes());
-    fs::File::create_new(memory.path().join(OWNER))?.write_all(&text)
+    File::create_new(memory.path().join(OWNER))?.write_all(&text)
 }
 
 /// Removes a folder whose records are stored, or not wanted.
@@ -137,10 +142,37 @@ fn is_ours(execution: &Path) -> bool {
     matches!(store::read(execution), Ok(_) | Err(StoreError::Missing { .. }))
 }
 
+/// The name of a result until all of it is written: `.run.json.a7Bc3d.tmp`.
+pub(super) fn is_unfinished_name(name: &str) -> bool {
+    let mut starts = [RUN_FILE, EVENTS_FILE].into_iter();
+    name.ends_with(".tmp") && starts.any(|start| name.starts_with(&format!(".{start}.")))
+}
+
+/// Nobody writes it any longer.
+pub(super) fn is_unfinished(folder: &Path, name: &str) -> bool {
+    let place = folder.join(name);
+    let is_file = fs::symlink_metadata(&place).is_ok_and(|facts| facts.is_file());
+    is_unfinished_name(name) && is_file && File::open(&place).is_ok_and(|file| is_free(&file))
+}
+
+/// File systems without locks cannot tell.
+fn is_free(file: &File) -> bool {
+    !matches!(flock(file, FlockOperation::NonBlockingLockExclusive), Err(Errno::WOULDBLOCK))
+}
+
+/// Removes those that are left in a folder.
+pub(super) fn remove_unfinished(folder: &Path) -> io::Result<()> {
+    let names = fs::read_dir(folder)?.flatten();
+    let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut left = names.filter(|name| is_unfinished(folder, name));
+    left.try_for_each(|name| fs::remove_file(folder.join(name)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use model::run::{Header, Recording, Run};
+    use report::file::AtomicFile;
 
     /// A folder as a killed run leaves it, and the run.json that says where the records are.
     fn left(place: &Path, memory: impl Fn(&OwnFolder) -> Option<String>) -> OwnFolder {
@@ -179,5 +211,22 @@ mod tests {
         assert!(foreign.path().exists());
         assert!(away.path().join("rank-0").exists(), "its file system is not mounted");
         assert!(!stored.path().exists() && !removed.path().exists());
+    }
+
+    #[test]
+    fn what_somebody_still_writes_stays() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for name in [".events.parquet.a7Bc3d.tmp", ".mine.a7Bc3d.tmp", "events.parquet"] {
+            fs::write(folder.path().join(name), "half").expect("a file");
+        }
+        let writing = AtomicFile::create(&folder.path().join(RUN_FILE)).expect("a file");
+        remove_unfinished(folder.path()).expect("removed");
+        let names = fs::read_dir(folder.path()).expect("a folder").flatten();
+        let mut names: Vec<String> =
+            names.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        assert_eq!(names.len(), 3, "{names:?}");
+        assert!(names[0] == ".mine.a7Bc3d.tmp" && names[1].starts_with(".run.json."), "{names:?}");
+        drop(writing);
     }
 }

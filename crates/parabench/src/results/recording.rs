@@ -9,13 +9,11 @@
 //! DIR/parabench-records-x7Qz2w/rank-0           of a job that was killed on several machines: copies, until all are there
 //! ```
 
-use super::{EXECUTIONS, MEMORY, PLAN};
 use ::report::file::open_regular;
 use engine::own_folder::OwnFolder;
 use engine::record::{RankRecord, read_file};
 use model::Plan;
 use model::run::Recording;
-use mpi::leaving::LAST_WORDS;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Read};
@@ -23,8 +21,12 @@ use std::path::{Path, PathBuf};
 
 /// Largest plan, bytes; it holds the text of the program.
 const PLAN_MAX: u64 = 1 << 30;
-/// Largest list of last words: a line for each of 100,000 ranks.
-const LAST_WORDS_MAX: u64 = 16 << 20;
+/// Start of the names of folders in memory in which ranks record.
+pub(super) const MEMORY: &str = "parabench-records-";
+/// Start of the names of folders that hold the executions of a sweep.
+pub(super) const EXECUTIONS: &str = "executions-";
+/// File with the plan, beside the ranks' files.
+pub(super) const PLAN: &str = "plan";
 
 /// This machine, as a run names the one that records it.
 pub fn here() -> Recording {
@@ -136,9 +138,8 @@ impl Found {
             _ => {}
         }
         let copies = OwnFolder::open(&to)?;
-        let others = [PLAN, LAST_WORDS].map(|name| memory.path().join(name));
-        let others = others.into_iter().filter(|file| file.is_file());
-        for file in rank_files([memory]).into_iter().chain(others) {
+        let plan = Some(memory.path().join(PLAN)).filter(|file| file.is_file());
+        for file in rank_files([memory]).into_iter().chain(plan) {
             let name = file.file_name().unwrap_or_default();
             // A copy is whole or not there; what another copying has left is made anew.
             let part = format!(".{}.tmp", name.to_string_lossy());
@@ -153,23 +154,14 @@ impl Found {
 
     /// What the ranks execute, or why nobody knows.
     pub fn plan(&self) -> Result<Plan, String> {
-        let bytes = self.file(PLAN, PLAN_MAX).ok_or("the plan cannot be read")?;
-        Plan::from_bytes(&bytes)
-    }
-
-    /// The first rank whose process ended by itself, and why.
-    pub fn last_words(&self) -> Option<(u32, String)> {
-        let words = self.file(LAST_WORDS, LAST_WORDS_MAX)?;
-        mpi::leaving::told(&String::from_utf8_lossy(&words))
-    }
-
-    fn file(&self, name: &str, size_max: u64) -> Option<Vec<u8>> {
         let open = |own: &OwnFolder| {
-            open_regular(&own.path().join(name), "a file of a run", size_max).ok()
+            open_regular(&own.path().join(PLAN), "a file of a run", PLAN_MAX).ok()
         };
-        let (file, _) = self.folders().find_map(open)?;
+        let found = self.folders().find_map(open);
+        let (file, _) = found.ok_or("the plan cannot be read")?;
         let mut bytes = Vec::new();
-        file.take(size_max).read_to_end(&mut bytes).ok().map(|_| bytes)
+        file.take(PLAN_MAX).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+        Plan::from_bytes(&bytes)
     }
 }
 
@@ -261,6 +253,12 @@ pub fn read_rank(path: &Path) -> Result<RankRecord, String> {
     let (file, _) =
         open_regular(path, "what a rank records", u64::MAX).map_err(|error| error.to_string())?;
     read_file(&file).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Removes the files that a run has put into its folder in memory.
+pub(super) fn clear_memory(memory: &OwnFolder, ranks: u32) -> io::Result<()> {
+    (0..ranks).try_for_each(|rank| memory.remove_file(&format!("rank-{rank}")))?;
+    memory.remove_file(PLAN)
 }
 
 #[cfg(test)]

@@ -5,9 +5,10 @@
 //! DIR/executions-k3Rw9a/000007/         an execution: it stays if it has ended and can be read
 //! ```
 
-use super::recording::{Found, State, is_made_from};
+use super::folder::Folder;
+use super::recording::{EXECUTIONS, Found, State, is_made_from};
 use super::stored::Stored;
-use super::{EXECUTIONS, Folder, leftover, sweep};
+use super::{leftover, sweep};
 use crate::console;
 use crate::error::{Error, Result};
 use ::report::events::{EVENTS_FILE, EventReader};

@@ -1,9 +1,10 @@
 //! A stored run as a reader finds it: finished, or put together from what its ranks have recorded
 //! so far. Reading never writes: the same folder gives the same figures every time.
 
+use super::folder::Folder;
 use super::recording::{Found, State};
 use super::sweep::Part;
-use super::{Folder, events, fill, leftover, recording, resume, sweep};
+use super::{leftover, recording, resume, sweep, tables};
 use crate::error::{Error, Result};
 use ::report::store;
 use ::report::views::{self, Views};
@@ -99,10 +100,7 @@ pub(super) fn merge(run: &mut Run, found: &Found, records: &mut Vec<RankRecord>)
     if missing > 0 && found.memory.is_some() {
         notes.push(format!("{missing} of {} ranks left nothing on this machine", run.run.ranks));
     }
-    fill(run, engine::record::collect(records, &plan));
-    let left = found.last_words();
-    let left = left.map(|(rank, message)| RankError { rank, message, ..RankError::default() });
-    run.run.rank_errors.extend(left);
+    tables::fill(run, engine::record::collect(records, &plan));
     if let Some(asked) = &run.run.events {
         run.run.events = Some(EventsInfo {
             count: records.iter().map(RankRecord::event_count).sum(),
@@ -279,7 +277,7 @@ impl Stored {
         if run.run.sweep.is_some() {
             return sweep::join_events(folder, run, &self.parts);
         }
-        events::write(folder, run, &mut self.records.iter())
+        tables::write_events(folder, run, &mut self.records.iter())
     }
 }
 

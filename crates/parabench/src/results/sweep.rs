@@ -7,9 +7,11 @@
 //! DIR/executions-k3Rw9a/000007/events.parquet
 //! ```
 
+use super::folder::{Folder, Needs};
+use super::recording::EXECUTIONS;
 use super::recording::Found;
 use super::stored::Absent;
-use super::{EXECUTIONS, Folder, Needs, stored, unfinished};
+use super::{leftover, stored, tables};
 use crate::error::{Error, Result};
 use ::report::events::{EVENTS_FILE, EventWriter};
 use ::report::store::RUN_FILE;
@@ -218,7 +220,7 @@ pub(super) fn join_events(folder: &Path, run: &mut Run, parts: &[Part]) -> Resul
                 let temporary = tempfile::tempdir_in(folder)
                     .map_err(|error| Error::failed(format!("cannot make a folder: {error}")))?;
                 let mut run = run.clone();
-                super::events::write(temporary.path(), &mut run, &mut records.iter())?;
+                tables::write_events(temporary.path(), &mut run, &mut records.iter())?;
                 let events = run.run.events.unwrap_or_default();
                 left_out += events.left_out;
                 table
@@ -265,7 +267,9 @@ pub(super) fn remove_unfinished_in(folder: &Path) {
 fn remove_unfinished(own: &OwnFolder) -> io::Result<()> {
     let entries = fs::read_dir(own.path())?.flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    names.filter(|name| unfinished::is_name(name)).try_for_each(|name| own.remove_file(&name))
+    names
+        .filter(|name| leftover::is_unfinished_name(name))
+        .try_for_each(|name| own.remove_file(&name))
 }
 
 fn failed(error: StoreError) -> Error {

@@ -42,15 +42,6 @@ pub struct Mpi {
 enum Action {
     Build(Build),
     Info(Info),
-    #[command(hide = true)]
-    Missing(Missing),
-}
-
-/// What a process becomes that has waited for the others of its job for too long
-#[derive(Args)]
-struct Missing {
-    /// How long
-    limit_s: u32,
 }
 
 /// Compile the shim with an mpicc
@@ -96,7 +87,6 @@ impl Mpi {
         match self.action {
             Action::Build(build) => build.execute(),
             Action::Info(info) => info.execute(),
-            Action::Missing(missing) => Ok(run::end_unmet(missing.limit_s)),
         }
     }
 }
@@ -254,12 +244,14 @@ impl Info {
                 exit = exit_for(&error);
                 json!({ "mpi": null, "reason": error.to_string() })
             }
-            Ok((world, agreed, found)) => {
-                if let Err(error) = agreed? {
-                    // The words are told whatever becomes of MPI.
-                    let rank = world.rank;
-                    let _ = world.finalize();
-                    return if rank == 0 { Err(error) } else { Ok(error.exit) };
+            Ok((world, found)) => {
+                if let Err(error) = run::check_words(&world)? {
+                    if world.rank == 0 {
+                        console::error(&error);
+                    }
+                    // The error counts, whatever becomes of MPI.
+                    let _ = world.leave(error.exit.code());
+                    return Ok(error.exit);
                 }
                 let facts = facts::facts(&world, &std::env::temp_dir());
                 let rank = world.rank;
@@ -304,11 +296,10 @@ fn exit_for(error: &MpiError) -> Exit {
 /// The shim's place and file.
 type ShimFile = (&'static str, PathBuf);
 
-fn start() -> std::result::Result<(World, Result<Result<()>>, ShimFile), MpiError> {
+fn start() -> std::result::Result<(World, ShimFile), MpiError> {
     let found = locate::find()?;
     let place = (found.place, found.path);
-    let (world, agreed) = run::meet(found.shim)?;
-    Ok((world, agreed, place))
+    Ok((World::init(found.shim)?, place))
 }
 
 fn object(facts: &facts::Facts, (place, path): &ShimFile) -> Value {

@@ -53,7 +53,7 @@ impl Report {
         }
         if self.data.is_some() || self.html.is_some() || self.svg.is_some() {
             let views = stored.views()?;
-            self.data.iter().try_for_each(|folder| results::store_data(folder, &views))?;
+            self.data.iter().try_for_each(|folder| pictures::write_data(folder, &views))?;
             self.html.iter().try_for_each(|file| pictures::html(&stored.run, &views, file))?;
             self.svg.iter().try_for_each(|folder| pictures::svg(&views, folder))?;
         }

@@ -135,7 +135,7 @@ fn the_scratch_directory_of_a_killed_run_is_named() {
     let done = scene.parabench("report r").exits(0).out_has("has left its scratch directory");
     assert!(told(&done.out), "{}", done.out);
     fs::write(scene.path("x.ppl"), format!("{text};")).expect("written");
-    let done = scene.parabench("run --resume r").exits(2).err_has("x.ppl has changed");
+    let done = scene.parabench("run --resume r").exits(2).err_has("the plan of n=1 was ");
     assert!(told(&done.err), "{}", done.err);
     scene.parabench("report r --settle").exits(0).out_has("has left its scratch directory");
     scene.parabench("report r").exits(0).out_has("has left its scratch directory");

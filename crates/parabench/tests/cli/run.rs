@@ -298,19 +298,8 @@ fn trap_42_an_option_without_effect_is_warned_of_and_marked() {
 }
 
 #[test]
-fn options_of_the_command_line_without_effect_are_remarked() {
+fn options_that_contradict_each_other_are_refused() {
     let scene = Scene::new().file("x.ppl", PAIR);
-    let notes = |line: &str| {
-        let run = run_object(&scene.parabench(&format!("run x.ppl --format json {line}")).exits(0));
-        run["run"]["evidence"]["notes"].to_string()
-    };
-    let dry = notes("--dry-run --dir d --clean --no-preflight");
-    assert!(
-        dry.contains("without effect: --dir, --clean, --no-preflight: only the posix"),
-        "{dry}"
-    );
-    assert!(notes("--force").contains("without effect: --force: neither"));
-    assert!(!notes("--backend mem").contains("without effect"));
     for (line, said) in [
         ("run x.ppl -e --format csv", "--format"),
         ("plan x.ppl --rank 0", "--ops"),

@@ -97,10 +97,10 @@ fn a_parent_names_the_killed_rank_prints_what_is_left_and_tidies_up() {
         assert_eq!(run["run"]["outcome"], "cut off");
         let errors = &run["run"]["rank_errors"];
         let message = errors[0]["message"].as_str().expect("text");
-        // On a busy machine all ranks can be gone before anybody has looked; that is said.
-        let doubtful = message.contains("one of them may have been first");
-        let named = errors[0]["rank"] == 1 || (doubtful && mpi.name != "openmpi");
-        assert!(named, "under {}: {errors}\n{}", mpi.name, done.err);
+        // MPICH may name a process that it killed itself, and says so.
+        let is_doubtful = message.contains("one of them may have been first");
+        let is_named = errors[0]["rank"] == 1 || (is_doubtful && mpi.name != "openmpi");
+        assert!(is_named, "under {}: {errors}\n{}", mpi.name, done.err);
         assert!(message.contains("killed by signal 9"), "{errors}");
         assert_eq!(scene.names("."), ["tmp", "x.ppl"], "under {}", mpi.name);
         let left: Vec<String> =
@@ -111,20 +111,19 @@ fn a_parent_names_the_killed_rank_prints_what_is_left_and_tidies_up() {
 
 /// As from a login node: nothing of what rank 0 leaves is seen where the launcher was started.
 #[test]
-fn a_job_out_of_sight_is_none_that_never_started() {
+fn a_job_out_of_sight_ends_with_its_exit_code() {
     for mpi in testing::all() {
         let scene = Scene::new().file("x.ppl", WAITS);
         let launcher = format!("{} -n {{ranks}} env -u PARABENCH_JOB", mpi.mpiexec.display());
-        let line = |scene: &Scene, out: &str| {
+        let start = |out: &str| {
             let line = format!("run x.ppl --format json --out {out} -n 3 --launcher");
-            with(&mpi, scene, &line).word(&launcher).start()
+            with(&mpi, &scene, &line).word(&launcher).start()
         };
-        let running = line(&scene, "r");
+        let running = start("r");
         until_ready(&running, 3);
         kill(process(&scene, 1), KILL);
-        let done = running.finish().exits(1).err_has("the ranks were at work");
-        done.err_has("`parabench report 'r' --settle` on each of them");
-        let running = line(&scene, "s");
+        running.finish().exits(1).err_has("no rank has reported to this machine");
+        let running = start("s");
         until_ready(&running, 3);
         running.signal(TERM);
         running.finish().exits(130);
@@ -204,7 +203,7 @@ fn a_rank_that_leaves_early_does_not_hold_up_the_others() {
     let text = "stat(\".\"); if ($$rank != 1) { wait(\"of rank 1\"); }";
     for mpi in testing::all() {
         let scene = Scene::new().file("x.ppl", text);
-        let done = under(&mpi, 3, &scene, "run x.ppl --format json").run().exits(1);
+        let done = under(&mpi, 3, &scene, "run x.ppl --format json --timeout 1s").run().exits(1);
         let run = done.json();
         assert_eq!(run["run"]["rank_errors"].as_array().expect("errors").len(), 2, "{run:#}");
         assert_eq!(crate::figures::row(&run, "", "stat")["count"], 3, "under {}", mpi.name);

@@ -69,28 +69,22 @@ fn a_rank_that_was_started_with_other_words_ends_the_job_and_is_named() {
     let host = fs::read_to_string("/proc/sys/kernel/hostname").expect("a name");
     for mpi in testing::all() {
         let scene = Scene::new().file("x.ppl", &*text).file("y.ppl", &*text);
-        for (first, second, told) in [
-            ("run x.ppl n=1", "run x.ppl n=2", "with n=2, rank 0 with n=1"),
-            ("run x.ppl", "run y.ppl", "with y.ppl, rank 0 with x.ppl"),
-            ("run x.ppl --seed 1", "run x.ppl", "without --seed 1, rank 0 with it"),
-            ("run x.ppl", "run x.ppl --dir d", "with --dir d, rank 0 without"),
-            ("run x.ppl", "run x.ppl -n 2", "with -n 2, rank 0 without"),
-            // Words that need no MPI, or have no meaning.
-            ("run x.ppl", "run x.ppl --backend mem", "with --backend mem, rank 0 without"),
-            ("run x.ppl --backend mem", "run x.ppl", "without --backend mem, rank 0 with it"),
-            ("run x.ppl", "run x.ppl --nonsense", "with --nonsense, rank 0 without"),
-            ("run x.ppl --nonsense", "run x.ppl", "without --nonsense, rank 0 with it"),
-            ("run x.ppl", "rnu x.ppl", "with rnu, rank 0 with run"),
-            ("run x.ppl", "mpi info", "with mpi info, rank 0 with run x.ppl"),
-            ("run x.ppl", "check x.ppl", "with check, rank 0 with run"),
-            ("plan x.ppl", "run x.ppl", "with run, rank 0 with plan"),
-            ("run x.ppl", "--version", "with --version, rank 0 with run x.ppl"),
+        for (first, second) in [
+            ("run x.ppl n=1", "run x.ppl n=2"),
+            ("run x.ppl", "run y.ppl"),
+            ("run x.ppl --seed 1", "run x.ppl"),
+            ("run x.ppl", "mpi info"),
         ] {
             let done = unlike(&mpi, &scene, first, second).exits(2);
-            let message = format!("rank 1 on {} was started {told}", host.trim());
+            let message = format!(
+                "rank 1 on {} was started with `{second}`, rank 0 with `{first}`",
+                host.trim()
+            );
             assert_eq!(done.err.matches(&message).count(), 1, "{} {}", mpi.name, done.err);
             assert_eq!(scene.names("."), ["x.ppl", "y.ppl"], "{first} : {second}");
         }
+        // A rank that cannot read its words ends the job.
+        unlike(&mpi, &scene, "run x.ppl", "run x.ppl --nonsense").exits(2).err_has("--nonsense");
         let json = "run x.ppl n=1 --format json";
         let run = unlike(&mpi, &scene, json, "run x.ppl n=2 --format json").exits(2).json();
         assert_eq!(run["run"]["outcome"], "refused", "{}", mpi.name);
@@ -98,49 +92,17 @@ fn a_rank_that_was_started_with_other_words_ends_the_job_and_is_named() {
     }
 }
 
-/// Commands that only start a rank: it is one all the same, whatever it does.
-#[test]
-fn a_rank_that_is_wrapped_joins_the_job() {
-    for mpi in testing::all() {
-        let scene = Scene::new().file("x.ppl", WRITES);
-        let script = scene.path("wrap");
-        fs::write(&script, "\"$@\"\nexit $?\n").expect("written");
-        let script = format!("sh {}", script.display());
-        for line in ["check x.ppl", "run x.ppl --quiet"] {
-            let text = format!("{PARABENCH} {line}");
-            for wrapper in
-                ["timeout 100", &script, "timeout 100 nice -n 1 env A=B", "timeout 9 sh -c"]
-            {
-                let wrapped: Vec<&str> = match wrapper.ends_with("-c") {
-                    true => wrapper.split(' ').chain([&*text]).collect(),
-                    false => wrapper.split(' ').chain(text.split(' ')).collect(),
-                };
-                let launch = mpi.launch(1, wrapped[0]).args(&wrapped[1..]);
-                let launch = launch.args([":", "-n", "1", PARABENCH]).args(line.split(' '));
-                let launch = launch.env("PARABENCH_MPI_WAIT", "60");
-                let done = scene.command(launch.command).run();
-                assert_eq!(done.code, Some(0), "{wrapper} {line}: {} {}", mpi.name, done.err);
-            }
-        }
-    }
-}
-
-/// A rank that never joins the job: the others say who is there, and end it.
+/// A rank that never joins the job: the others say so, and end it.
 #[test]
 fn a_job_that_does_not_meet_ends_in_a_limited_time() {
-    let host = fs::read_to_string("/proc/sys/kernel/hostname").expect("a name");
     for mpi in testing::all() {
         let scene = Scene::new().file("x.ppl", WRITES);
-        for line in ["check x.ppl", "run x.ppl", "mpi info"] {
-            let launch = mpi.launch(1, "sleep").args(["600", ":", "-n", "2", PARABENCH]);
-            let launch = launch.args(line.split(' ')).env("PARABENCH_MPI_WAIT", "1");
-            let done = scene.command(launch.command).run().exits(2);
-            let told = format!(
-                "{}: the 3 processes of this job have not met within 1 s; on this machine ranks 1, 2 waited",
-                host.trim()
-            );
-            done.err_has(&told).err_has("PARABENCH_MPI_WAIT=SECONDS");
-        }
+        let launch =
+            mpi.launch(1, "sleep").args(["600", ":", "-n", "2", PARABENCH, "run", "x.ppl"]);
+        let launch = launch.env("PARABENCH_MPI_WAIT", "1");
+        let done = scene.command(launch.command).run().exits(2);
+        done.err_has("not all processes of this job have started MPI within 1 s")
+            .err_has("PARABENCH_MPI_WAIT=SECONDS");
         assert_eq!(scene.names("."), ["x.ppl"]);
     }
 }
@@ -213,19 +175,12 @@ fn a_host_without_the_shim_ends_the_job_and_is_named() {
 
 /// The first process of the machine finds it, and has nothing to say.
 #[test]
-fn ranks_that_alone_have_no_shim_say_so_once() {
+fn ranks_that_alone_have_no_shim_say_so() {
     for mpi in testing::all() {
         let scene = Scene::new().file("x.ppl", WRITES);
         let launch = mpi.launch(1, PARABENCH).args(["run", "x.ppl", ":", "-n", "3", "env"]);
         let launch = launch.args(["PARABENCH_MPI_SHIM=/no/such/shim", PARABENCH, "run", "x.ppl"]);
         let done = scene.command(launch.command).run().exits(2);
-        assert_eq!(
-            done.err.matches("parabench mpi build").count(),
-            1,
-            "{}: {}",
-            mpi.name,
-            done.err
-        );
         done.err_has("error: rank ").err_has("/no/such/shim");
     }
 }
@@ -308,13 +263,11 @@ fn other_subcommands_speak_once() {
         let scene = Scene::new().file("x.ppl", "writ(1);").file("y.ppl", WRITES);
         let done = briefly(&mpi, 3, &scene, "check x.ppl").exits(2);
         assert_eq!(done.err.matches("E0302").count(), 1, "{}", done.err);
-        assert_eq!(done.err.matches("has started 3 processes").count(), 1, "{}", done.err);
         // A script does as it likes; the run is the only command of it that joins the job.
         fs::write(scene.path("z.ppl"), WRITES).expect("written");
         let script = format!("{PARABENCH} check z.ppl && {PARABENCH} run z.ppl");
         let launch = mpi.launch(2, "sh").args(["-c", &script]);
         let done = scene.command(launch.command).run().exits(0);
-        assert!(!done.err.contains("processes"), "{}", done.err);
         assert_eq!(done.err.matches("nothing wrong").count(), 1, "{}", done.err);
         // It runs what it has folded by itself.
         scene.parabench("run y.ppl -n 2 --events --quiet --out r").exits(0);

@@ -22,7 +22,6 @@ mod clusters;
 mod death;
 mod fold;
 mod launch;
-mod leave;
 mod mounts;
 mod nodes;
 mod options;

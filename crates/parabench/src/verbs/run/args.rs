@@ -218,6 +218,11 @@ pub struct Execution {
     /// Start when SIGUSR1 arrives
     #[arg(short = 'w', long)]
     pub wait: bool,
+
+    /// Under MPI, end ranks that wait for what cannot come: all others wait or have ended, and nothing
+    /// has changed for this time
+    #[arg(long, value_name = "TIME", value_parser = crate::args::duration, default_value = "10min")]
+    pub timeout: u64,
 }
 
 /// Short options of the released Parabench 1.0 that have no long form.

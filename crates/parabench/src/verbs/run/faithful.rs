@@ -3,12 +3,11 @@
 //! The same as `--out D --events` followed by `parabench fidelity DIR D`; without `--out` the run is
 //! stored in a temporary folder until it was compared.
 
-use super::Stopped;
 use super::args::{KeptEvents, Run};
 use super::page::absolute;
 use crate::args::ResultFormat;
 use crate::console;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Stopped};
 use crate::exit::Exit;
 use crate::verbs::fidelity::{Stored, exit, measure, stored, stored_as, terminal};
 use crate::verbs::temporary;

@@ -3,11 +3,11 @@
 //! the machine comes out later.
 
 use super::args::Run;
-use super::cells;
 use super::directory::{self, Directory};
+use super::points;
 use super::sweep::versus::{self, Versus};
 use super::sweep::{enough, grid};
-use super::{further, only, unheeded};
+use super::{further, only};
 use crate::compile::{self, Places, Ranks};
 use crate::console;
 use crate::error::Result;
@@ -28,13 +28,13 @@ impl Run {
         let directory = Directory::unopened();
         let text = program::read(&run.program.program)?;
         let versus = Versus::foresee(&run, &text, &directory)?;
-        let grid = cells::described(&run, &versus)?;
-        cells::check_names(&run, &text, &directory, &grid)?;
+        let grid = points::described(&run, &versus)?;
+        points::check_names(&run, &text, &directory, &grid)?;
         let foreseen = Foreseen { run: &run, grid: &grid, machines: &machines };
         let (mut first, mut rehearsal): (Vec<Plan>, _) = (Vec::new(), None);
         for cell in 0..grid.cells.len() as u32 {
             let bound = foreseen.bind(cell, versus.text(cell, &text).clone());
-            let (plan, rehearsed) = bound.map_err(|error| cells::at(&run, &grid, cell, error))?;
+            let (plan, rehearsed) = bound.map_err(|error| points::at(&run, &grid, cell, error))?;
             rehearsal = rehearsal.or(rehearsed);
             // What A and B are, if there are such.
             if first.len() < 2 {
@@ -48,7 +48,6 @@ impl Run {
         if let Some(remark) = enough::remark(&grid, pairs).filter(|_| run.says_of_blocks()) {
             console::note(&remark);
         }
-        unheeded::remarks(&run, true).iter().for_each(|remark| console::note(remark));
         Ok(())
     }
 }

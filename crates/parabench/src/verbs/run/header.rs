@@ -4,15 +4,26 @@
 use super::args::Run;
 use super::directory::Directory;
 use super::further::Further;
-use super::{command_line, mpi_writes, shift};
+use super::nodes;
+use super::remains::Remains;
 use crate::error::Error;
+use crate::exit::Exit;
+use crate::legacy;
+use crate::results;
+use crate::verbs::pattern;
+use engine::comm::End;
 use engine::host;
 use engine::machine::note;
+use engine::record::Collected;
 use engine::supervise::Outcome;
-use model::Plan;
+use model::plan::Instr;
 use model::run::{
-    Contention, EventsInfo, Evidence, Header, Host, Param, Program, ProgramFile, RankError, VERSION,
+    Contention, EventsInfo, Evidence, Header, Host, Param, PatternWrites, Program, ProgramFile,
+    RankError, VERSION,
 };
+use model::{Op, Plan};
+use mpi::launcher::{self, Launcher};
+use std::collections::HashSet;
 
 /// The run as it is stored while the ranks are at work: should they be cut off, it says so.
 pub fn provisional(args: &Run, plan: &Plan, name: &str, directory: &Directory) -> model::Run {
@@ -76,7 +87,7 @@ pub fn refused(args: &Run, error: &Error) -> model::Run {
 
 fn common(args: &Run) -> Header {
     Header {
-        command: command_line::of(args),
+        command: command(args),
         backend: args.execution.backend.name().into(),
         parabench: env!("CARGO_PKG_VERSION").into(),
         started: host::utc_now(),
@@ -84,8 +95,25 @@ fn common(args: &Run) -> Header {
     }
 }
 
+/// Completes the run of an execution with what its ranks have left, and judges it: marks, outcome, exit code.
+pub fn complete(
+    run: &mut model::Run,
+    outcome: &Outcome,
+    collected: Collected,
+    plan: &Plan,
+    strict: bool,
+) -> Exit {
+    results::fill(run, collected);
+    add_outcome(run, outcome, plan);
+    run.run.evidence.marks = report::verdict::marks(run);
+    let exit = judge(&run.run.evidence, outcome, strict);
+    run.run.exit_code = exit.code();
+    run.run.outcome = describe_outcome(outcome).into();
+    exit
+}
+
 /// Adds what only the end of the ranks tells.
-pub fn complete(run: &mut model::Run, outcome: &Outcome, plan: &Plan) {
+fn add_outcome(run: &mut model::Run, outcome: &Outcome, plan: &Plan) {
     let header = &mut run.run;
     header.comm = outcome.comm.into();
     for (rank, message) in &outcome.errors {
@@ -111,9 +139,9 @@ pub fn complete(run: &mut model::Run, outcome: &Outcome, plan: &Plan) {
         });
     }
     let machines = header.job.as_ref().map_or(1, |job| job.nodes.len());
-    evidence.notes.extend(shift::sentence(machines, &evidence.labels));
+    evidence.notes.extend(nodes::describe_cached_reads(machines, &evidence.labels));
     if outcome.comm == "mpi" {
-        evidence.mpi_writes = mpi_writes::of(plan);
+        evidence.mpi_writes = written_patterns(plan);
     }
     let deadlock = outcome.deadlock_message(plan);
     evidence.notes.extend(deadlock.map(|text| header.host.named_in(&text)));
@@ -138,4 +166,78 @@ fn directories<'a>(host: &'a Host, plan: &'a Plan) -> Vec<note::Named<'a>> {
     let own = note::Named { name: "", file_system: &host.storage.file_system };
     let further = plan.directories.iter().map(|directory| of_name(&directory.name));
     std::iter::once(own).chain(further).collect()
+}
+
+fn judge(evidence: &Evidence, outcome: &Outcome, strict: bool) -> Exit {
+    let contradicted = evidence.marks.iter().any(|mark| mark.counts);
+    let ranks_failed = !outcome.interrupted && (!outcome.finished() || !outcome.errors.is_empty());
+    let operations_failed = evidence.failed > 0 || (strict && evidence.short > 0);
+    let reasons = [
+        (outcome.interrupted, Exit::Interrupted),
+        (ranks_failed || operations_failed, Exit::Failed),
+        (strict && contradicted, Exit::Verdict),
+    ];
+    let holds = reasons.into_iter().filter(|(holds, _)| *holds).map(|(_, exit)| exit);
+    holds.fold(Exit::Success, Exit::and)
+}
+
+fn describe_outcome(outcome: &Outcome) -> &'static str {
+    if outcome.interrupted {
+        "interrupted"
+    } else if outcome.ends.iter().all(|end| *end == End::Finished) {
+        "finished"
+    } else {
+        "failed"
+    }
+}
+
+/// The command line that repeats a run; none if it is not text. Processes do not know how their launcher was
+/// called: the shortest way to start as many stands in front, `mpiexec -n 4 parabench run x.ppl`.
+fn command(run: &Run) -> Vec<String> {
+    if let Some(remains) = Remains::wanted() {
+        return remains.command();
+    }
+    let own = own_command();
+    match launcher::job().filter(|_| !run.is_simulated() && !own.is_empty()) {
+        Some(job) => started(job.launcher, run.ranks).into_iter().chain(own).collect(),
+        None => own,
+    }
+}
+
+/// The command line of this process, with the verb; without the path of Parabench, which is another one
+/// elsewhere.
+pub fn own_command() -> Vec<String> {
+    let mut words = legacy::with_verb(std::env::args_os().collect());
+    if let Some(first) = words.first_mut() {
+        *first = "parabench".into();
+    }
+    let words = words.into_iter().map(|word| word.into_string().ok());
+    words.collect::<Option<_>>().unwrap_or_default()
+}
+
+fn started(launcher: Launcher, ranks: u32) -> [String; 3] {
+    let command = match launcher {
+        Launcher::Slurm => "srun",
+        Launcher::OpenMpi | Launcher::Pmi => "mpiexec",
+    };
+    [command.into(), "-n".into(), ranks.to_string()]
+}
+
+/// The patterns that the program writes by MPI-IO, in the order of the program: libraries fill their holes.
+fn written_patterns(plan: &Plan) -> Vec<PatternWrites> {
+    let name_of = |instr: &Instr| match instr {
+        Instr::Op { op: Op::Pwrite | Op::Pfwrite, args, .. } => {
+            plan.literal(*plan.args.get(*args as usize + 1)?)
+        }
+        _ => None,
+    };
+    let written: HashSet<&[u8]> = plan.code.iter().filter_map(name_of).collect();
+    let is_written = |pattern: &&model::plan::Pattern| written.contains(pattern.name.as_bytes());
+    let patterns = plan.patterns.iter().filter(is_written).map(|pattern| PatternWrites {
+        pattern: pattern.name.clone(),
+        level: pattern.level,
+        kind: pattern.geometry.kind().into(),
+        holes: pattern::has_holes(plan, pattern),
+    });
+    patterns.collect()
 }

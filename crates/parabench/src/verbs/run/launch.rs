@@ -1,23 +1,19 @@
 //! `parabench run --mpi`: starts the launcher with this binary and the same arguments,
 //! passes signals on, and puts in order what a job leaves that was killed.
 
-use super::Stopped;
 use super::args::Run;
-use super::command_line;
+use super::header;
 use super::page::Page;
-use super::relay::Relay;
 use super::remains::{Job, Remains, VARIABLE};
-use super::unseen::{self, Before};
 use crate::args::ResultFormat;
 use crate::console;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Stopped};
 use crate::exit::Exit;
 use crate::present;
 use crate::results;
 use engine::directory::{DirectoryError, Identity, RunDirectory};
 use model::run::RankError;
 use mpi::mpiexec::{self, Launched};
-use mpi::watch::{Ended, Watch};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 use std::ffi::OsString;
@@ -46,17 +42,16 @@ const LINES: usize = 200;
 pub fn launch(run: &Run) -> Result<Exit> {
     // From here on: a job of which somebody asks to end before it starts ends, too.
     let signals = signals(run)?;
-    let before = Before::look(run);
     let folder = tempdir()?;
     let remains = Remains::at(folder.path());
-    remains.keep_command(&command_line::own());
+    remains.keep_command(&header::own_command());
     let mut command = command(run)?;
     command.env(VARIABLE, remains.path());
-    let end = supervise(command, run, &remains, signals)?;
+    let end = supervise(command, run, signals)?;
     match (remains.ended(), remains.job()?) {
         (Some(exit), _) => Ok(exit),
         (None, Some(job)) => salvage(run, &job, &end),
-        (None, None) => unseen::end(&before, &end.seen()),
+        (None, None) => end_without_word(&end),
     }
 }
 
@@ -141,80 +136,44 @@ struct End {
     status: ExitStatus,
     /// The last lines it wrote on standard error.
     lines: Vec<String>,
-    /// Ranks have written something.
-    by_ranks: bool,
     /// Signals that we passed on.
     signals: u32,
-    /// The rank whose process was seen to end before all others.
-    first: Option<usize>,
 }
 
-impl End {
-    fn seen(&self) -> unseen::Launcher {
-        unseen::Launcher {
-            told: told(self),
-            code: self.status.code(),
-            interrupted: self.signals > 0,
-            heard_ranks: self.by_ranks,
-            advice: advice(&self.lines),
+/// Rank 0 has left nothing on this machine: no rank has started, or they ran where the folder for it cannot be
+/// seen, as from a login node. Then the exit code is all that is known.
+fn end_without_word(end: &End) -> Result<Exit> {
+    match end.status.code().map(u8::try_from) {
+        _ if end.signals > 0 => {
+            let message = "interrupted: no rank has reported to this machine";
+            Err(Error { exit: Exit::Interrupted, ..Error::input(message) })
         }
-    }
-}
-
-/// Looks after the ranks' processes as soon as rank 0 has told them.
-#[derive(Default)]
-struct Lookout {
-    watch: Option<Watch>,
-    ended: Option<Ended>,
-}
-
-impl Lookout {
-    /// Waits at most [`PERIOD`].
-    fn wait(&mut self, remains: &Remains) {
-        if self.watch.is_none() {
-            let binary = std::env::current_exe().unwrap_or_default();
-            let job = remains.job().ok().flatten();
-            self.watch = job.map(|job| Watch::new(&job.processes, &binary));
-        }
-        match &self.watch {
-            Some(watch) if self.ended.is_none() && !watch.is_empty() => {
-                self.ended = Some(watch.wait(PERIOD)).filter(|ended| *ended != Ended::Nobody);
-            }
-            _ => std::thread::sleep(PERIOD),
-        }
-    }
-
-    fn first(&self) -> Option<usize> {
-        match self.ended {
-            Some(Ended::First(rank)) => Some(rank),
-            _ => None,
+        Some(Ok(code @ (0 | 2 | 3 | 130))) => Ok(Exit::from_code(code)),
+        _ => {
+            let message =
+                format!("no rank has reported to this machine: the launcher {}", describe(end));
+            Err(Error::failed(message).help(advice(&end.lines)))
         }
     }
 }
 
 /// Waits for the launcher and passes on what we are told.
-fn supervise(
-    mut command: Command,
-    run: &Run,
-    remains: &Remains,
-    mut signals: Signals,
-) -> Result<End> {
+fn supervise(mut command: Command, run: &Run, mut signals: Signals) -> Result<End> {
     let name = command.get_program().to_string_lossy().into_owned();
     let stdin =
         if run.program.program.as_os_str() == "-" { Stdio::inherit() } else { Stdio::null() };
     command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let relay = Relay::new(&mut command, run.results.quiet);
     let mut launched = Launched::start(command).map_err(|error| {
         Error::input(format!("cannot start the launcher {name}: {error}"))
             .help("name another one: --launcher \"srun -n {ranks}\"")
     })?;
-    let said = Arc::new(Mutex::new(Said::default()));
+    let lines = Arc::new(Mutex::new(Vec::new()));
     let child = &mut launched.child;
     let readers = [
-        child.stdout.take().map(|stream| pass_through(stream, Stream::Out, &said, &relay)),
-        child.stderr.take().map(|stream| pass_through(stream, Stream::Err, &said, &relay)),
+        child.stdout.take().map(|stream| pass_through(stream, Stream::Out, &lines)),
+        child.stderr.take().map(|stream| pass_through(stream, Stream::Err, &lines)),
     ];
-    let (mut passed, mut lookout) = (0, Lookout::default());
+    let mut passed = 0;
     let status = loop {
         for signal in signals.pending() {
             // Launchers end at SIGQUIT without a word to their ranks, some at SIGUSR1 too.
@@ -222,10 +181,9 @@ fn supervise(
             launched.signal(if is_passed { signal } else { SIGTERM });
             passed += 1;
         }
-        relay.tick();
         match launched.child.try_wait() {
             Ok(Some(status)) => break status,
-            Ok(None) => lookout.wait(remains),
+            Ok(None) => std::thread::sleep(PERIOD),
             Err(error) => return Err(Error::failed(format!("lost the launcher {name}: {error}"))),
         }
     };
@@ -239,21 +197,10 @@ fn supervise(
         }
         std::thread::sleep(PERIOD);
     }
-    relay.clear();
     // One that ended the launcher before we had passed it on.
     passed += signals.pending().count() as u32;
-    let Said { lines, by_ranks } =
-        said.lock().map(|mut said| std::mem::take(&mut *said)).unwrap_or_default();
-    Ok(End { status, lines, by_ranks, signals: passed, first: lookout.first() })
-}
-
-/// What came from the job.
-#[derive(Default)]
-struct Said {
-    /// The last lines of the launcher, and what ranks wrote on standard error.
-    lines: Vec<String>,
-    /// Ranks have written something.
-    by_ranks: bool,
+    let lines = lines.lock().map(|mut lines| std::mem::take(&mut *lines)).unwrap_or_default();
+    Ok(End { status, lines, signals: passed })
 }
 
 /// Where lines of the ranks go.
@@ -269,40 +216,29 @@ enum Stream {
 fn pass_through(
     from: impl Read + Send + 'static,
     stream: Stream,
-    said: &Arc<Mutex<Said>>,
-    relay: &Relay,
+    lines: &Arc<Mutex<Vec<String>>>,
 ) -> std::thread::JoinHandle<()> {
-    let (said, relay) = (Arc::clone(said), relay.clone());
+    let lines = Arc::clone(lines);
     std::thread::spawn(move || {
         let mut from = BufReader::new(from);
         let mut line = Vec::new();
         while matches!(from.read_until(b'\n', &mut line), Ok(1..)) {
             let text = String::from_utf8_lossy(&line).trim().to_string();
-            if relay.takes(&text) {
-                line.clear();
-                continue;
-            }
-            let _ = relay.beside(|| match stream {
-                Stream::Out if !is_launchers(&text) => std::io::stdout().write_all(&line),
-                _ => std::io::stderr().write_all(&line),
-            });
-            line.clear();
             let is_of_ranks = stream == Stream::Out && !is_launchers(&text);
-            let Ok(mut said) = said.lock() else { continue };
-            said.by_ranks |= is_of_ranks && !text.is_empty() || is_ours(&text);
+            let _ = match is_of_ranks {
+                true => std::io::stdout().write_all(&line),
+                false => std::io::stderr().write_all(&line),
+            };
+            line.clear();
+            let Ok(mut lines) = lines.lock() else { continue };
             if !is_of_ranks {
-                said.lines.push(text);
-                let extra = said.lines.len().saturating_sub(LINES);
-                said.lines.drain(..extra);
+                lines.push(text);
+                let extra = lines.len().saturating_sub(LINES);
+                lines.drain(..extra);
             }
         }
         let _ = std::io::stdout().flush();
     })
-}
-
-/// A line that this program begins so, on standard error too.
-fn is_ours(line: &str) -> bool {
-    ["error: ", "warning: ", "note: ", "rank "].iter().any(|start| line.starts_with(start))
 }
 
 /// MPICH tells on standard output how a job ended.
@@ -323,14 +259,8 @@ fn is_launchers(line: &str) -> bool {
 fn salvage(run: &Run, job: &Job, end: &End) -> Result<Exit> {
     let mut left = when_over(&job.results)?;
     let header = &mut left.run.run;
-    // A rank that could say that it ended knows better than the launcher.
-    let knows = |error: &RankError| error.message == mpi::leaving::CALLED_EXIT;
-    let killed = match header.rank_errors.iter().any(knows) {
-        true => None,
-        false => reason(end, job),
-    };
-    header.evidence.notes.push(format!("the job was cut off: its launcher {}", told(end)));
-    header.rank_errors.extend(killed);
+    header.evidence.notes.push(format!("the job was cut off: its launcher {}", describe(end)));
+    header.rank_errors.extend(reason(end, job));
     header.rank_errors.sort_by_key(|error| error.rank);
     let exit = if end.signals > 0 { Exit::Interrupted } else { Exit::Failed };
     header.exit_code = exit.code();
@@ -380,7 +310,7 @@ fn advice(lines: &[String]) -> &'static str {
     }
 }
 
-fn told(end: &End) -> String {
+fn describe(end: &End) -> String {
     use std::os::unix::process::ExitStatusExt;
     match (end.status.code(), end.status.signal()) {
         (Some(code), _) => format!("ended with exit code {code}"),
@@ -388,17 +318,16 @@ fn told(end: &End) -> String {
     }
 }
 
-/// The rank that was killed and by what, as far as it was seen or the launcher tells.
+/// The rank that was killed and by what, as far as the launcher tells.
 fn reason(end: &End, job: &Job) -> Option<RankError> {
     let open_mpi = end.lines.iter().find_map(|line| open_mpi(line));
-    let (told, signal) = open_mpi.or_else(|| mpich(end, job))?;
-    let rank = end.first.map_or(told, |first| first as u32);
+    let (rank, signal) = open_mpi.or_else(|| mpich(end, job))?;
     // MPICH may name a process that it killed itself.
-    let doubt = match open_mpi.is_none() && end.first.is_none() {
-        true => {
+    let doubt = match open_mpi {
+        Some(_) => "",
+        None => {
             " (so the launcher says; others ended with it, and one of them may have been first)"
         }
-        false => "",
     };
     let message = format!("its process was killed by signal {signal}{doubt}");
     Some(RankError { rank, message, ..RankError::default() })
@@ -463,7 +392,7 @@ mod tests {
     fn end(lines: &[&str]) -> End {
         let lines = lines.iter().map(|line| line.to_string()).collect();
         let status = ExitStatus::from_raw(9);
-        End { status, lines, by_ranks: false, signals: 0, first: None }
+        End { status, lines, signals: 0 }
     }
 
     #[test]
@@ -479,11 +408,9 @@ mod tests {
         assert_eq!(reason(&end(&lines), &job).expect("a reason").rank, 1);
         let doubtful = reason(&end(&lines), &job).expect("a reason").message;
         assert!(doubtful.ends_with("may have been first)"), "{doubtful}");
-        let seen = End { first: Some(0), ..end(&lines) };
-        assert_eq!(reason(&seen, &job).expect("a reason").rank, 0, "what was seen counts");
         assert_eq!(reason(&end(&["=   PID 7 RUNNING AT vm", "=   EXIT CODE: 9"]), &job), None);
         assert_eq!(reason(&end(&[]), &job), None);
-        assert_eq!(told(&end(&[])), "was killed by signal 9");
+        assert_eq!(describe(&end(&[])), "was killed by signal 9");
     }
 
     #[test]

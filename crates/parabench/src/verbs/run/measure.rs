@@ -6,27 +6,15 @@ use super::members::Members;
 use super::nodes::Nodes;
 use super::progress;
 use super::remains::{Job, Remains};
-use super::team::{Led, Team};
+use super::team::{Measured, Team};
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::results::{EventSource, Folder};
 use engine::comm::Progress;
 use engine::config::Config;
-use engine::record::{Collected, collect};
-use engine::supervise::{self, Outcome, StartError};
+use engine::record::collect;
+use engine::supervise::{self, StartError};
 use model::Plan;
-
-/// What the ranks measured.
-pub struct Measured {
-    /// How they ended.
-    pub outcome: Outcome,
-    /// What they recorded, merged.
-    pub collected: Collected,
-    /// Of a job on several machines: what each did.
-    pub nodes: Nodes,
-    /// Where their events are.
-    pub events: EventSource,
-}
 
 /// Nothing was measured: a limit of this machine stands against it, or something failed.
 fn not_started(error: StartError) -> Error {
@@ -85,9 +73,7 @@ impl Execution<'_> {
     fn together(&self, team: &Team, on_progress: &mut dyn FnMut(&Progress)) -> Result<Measured> {
         let leave = |processes: &[i64]| self.leave(processes);
         let results = self.folder.map(Folder::path);
-        let Led { outcome, collected, nodes, hidden } =
-            team.lead(self.members, self.plan, self.config, results, leave, on_progress)?;
-        Ok(Measured { outcome, collected, nodes, events: EventSource::Files(hidden) })
+        team.lead(self.members, self.plan, self.config, results, leave, on_progress)
     }
 
     /// Tells whoever started the job what there is to put in order, should all ranks be killed.

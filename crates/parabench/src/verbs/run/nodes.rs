@@ -1,15 +1,49 @@
-//! What each machine of a job did: its ranks merge what they recorded among themselves, and the first
+//! The machines of a job after an execution: what each of them did, the records of their ranks for the event
+//! table, and whether readers had files in the page cache of their machine.
+//!
+//! What each machine did: its ranks merge what they recorded among themselves, and the first
 //! of them tells rank 0, with its load, network and storage. Rows without parts; all machines do it at the
 //! same time.
 
-use super::team::Line;
 use engine::config::{BackendKind, Config};
 use engine::host;
-use engine::record::collect_over;
+use engine::own_folder::OwnFolder;
+use engine::record::{Link, RankRecord, collect_over};
 use model::Plan;
-use model::run::{NodeRow, NodeStorage, NodeUse, Row};
-use mpi::{RankOutcome, World};
+use model::run::{LabelEvidence, NodeRow, NodeStorage, NodeUse, Row};
+use model::units::format_bytes;
+use mpi::world::Reduce;
+use mpi::{MpiError, RankOutcome, World};
 use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+/// Messages of the merging over MPI.
+pub struct Line<'a>(pub &'a World);
+
+impl Link for Line<'_> {
+    fn rank(&self) -> u32 {
+        self.0.rank
+    }
+
+    fn size(&self) -> u32 {
+        self.0.size
+    }
+
+    fn send(&mut self, to: u32, bytes: &[u8]) -> Result<(), String> {
+        self.0.send(to, bytes).map_err(|error| error.to_string())
+    }
+
+    fn receive(&mut self, from: u32) -> Result<Vec<u8>, String> {
+        self.0.receive(from).map_err(|error| error.to_string())
+    }
+
+    fn broadcast(&mut self, mut bytes: Vec<u8>) -> Result<Vec<u8>, String> {
+        self.0.broadcast(&mut bytes).map_err(|error| error.to_string())?;
+        Ok(bytes)
+    }
+}
 
 /// What is known of the machines of an execution, machine by machine; nothing on one machine.
 #[derive(Default)]
@@ -28,7 +62,7 @@ struct Told {
 }
 
 /// The machines' words, on rank 0. All ranks of the world call it.
-pub fn gather(
+pub fn gather_nodes(
     world: &World,
     ran: &RankOutcome,
     plan: &Plan,
@@ -37,7 +71,7 @@ pub fn gather(
     if world.nodes < 2 {
         return Ok(Nodes::default());
     }
-    let told = |error: mpi::MpiError| error.to_string();
+    let told = |error: MpiError| error.to_string();
     let machine = world.machine().map_err(told)?;
     let Some(merged) = collect_over(ran.record.as_ref().ok(), plan, &mut Line(&machine))? else {
         return Ok(Nodes::default());
@@ -123,6 +157,88 @@ fn of(row: &Row, node: u32) -> NodeRow {
     }
 }
 
+/// Bytes of a record that travel at one time.
+const PIECE_BYTES: usize = 16 << 20;
+
+/// Brings the records that are in no file on rank 0's machine into a folder there, below `results`,
+/// one after the other: no machine may have memory for all. `None`: there are no such. All ranks
+/// call it; `record`: the caller's own; `is_hidden`: it is one of those.
+pub fn gather_records(
+    world: &World,
+    record: Option<&RankRecord>,
+    is_hidden: bool,
+    results: Option<&Path>,
+) -> Result<Option<OwnFolder>, MpiError> {
+    let mut hidden = vec![0; world.size as usize];
+    hidden[world.rank as usize] = i64::from(is_hidden && record.is_some());
+    world.reduce_all(world.all, &mut hidden, Reduce::Sum)?;
+    let is_needed = world.rank == 0 && hidden.contains(&1);
+    // Without it the events are missing, and the run says so.
+    let folder = results.filter(|_| is_needed).and_then(|to| OwnFolder::fresh(to, "records-").ok());
+    let to = folder.as_ref().map(OwnFolder::path);
+    let bytes = record.map_or(&[][..], RankRecord::as_bytes);
+    for (rank, _) in (0..).zip(&hidden).filter(|(_, hidden)| **hidden > 0) {
+        match world.rank {
+            0 if rank == 0 => write(open(to, 0).as_mut(), bytes),
+            0 => receive(world, rank, to)?,
+            own if own == rank => send(world, bytes)?,
+            _ => {}
+        }
+    }
+    Ok(folder)
+}
+
+/// What comes without bytes is the end.
+fn send(world: &World, bytes: &[u8]) -> Result<(), MpiError> {
+    bytes.chunks(PIECE_BYTES).try_for_each(|piece| world.send(0, piece))?;
+    world.send(0, &[])
+}
+
+/// Whatever becomes of the file, all pieces are taken: the other rank waits for that.
+fn receive(world: &World, from: u32, to: Option<&Path>) -> Result<(), MpiError> {
+    let mut file = open(to, from);
+    loop {
+        let piece = world.receive(from)?;
+        if piece.is_empty() {
+            return Ok(());
+        }
+        write(file.as_mut(), &piece);
+    }
+}
+
+fn open(to: Option<&Path>, rank: u32) -> Option<File> {
+    File::create_new(to?.join(format!("rank-{rank}"))).ok()
+}
+
+/// A file that is not whole is read as far as it goes, and its reader says so.
+fn write(file: Option<&mut File>, bytes: &[u8]) {
+    let _ = file.map(|file| file.write_all(bytes));
+}
+
+/// From this share on the reads were those of main memory.
+const HELD_SHARE: f64 = 0.5;
+
+/// Of the files that were looked at when they were opened to be read through the page cache; nothing on
+/// one machine, and where none were.
+pub fn describe_cached_reads(machines: usize, labels: &[LabelEvidence]) -> Option<String> {
+    let sum =
+        |bytes: fn(&LabelEvidence) -> u64| labels.iter().map(bytes).fold(0, u64::saturating_add);
+    let (looked, cached) = (sum(|label| label.looked_bytes), sum(|label| label.cached_bytes));
+    (machines > 1 && looked > 0).then(|| {
+        let is_held = cached as f64 >= HELD_SHARE * looked as f64;
+        let came = match is_held {
+            true => "most reads measured main memory; if readers were shifted to another node, it did not help",
+            false => "most of what was read came from other machines, or from storage",
+        };
+        format!(
+            "page caches of {machines} machines: of the files opened to be read ({} looked at) the reading \
+             machine's held {}: {came}",
+            format_bytes(looked),
+            format_bytes(cached)
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,5 +260,31 @@ mod tests {
         keep_what_differs(&mut uses);
         let left = uses.map(|used| used.storage);
         assert_eq!(left, [vec![], vec![below("fast", "tmpfs")], vec![]]);
+    }
+
+    #[test]
+    fn readers_that_had_the_file_already_are_said() {
+        let label = |looked_bytes, cached_bytes| LabelEvidence {
+            looked_bytes,
+            cached_bytes,
+            ..LabelEvidence::default()
+        };
+        for (machines, labels, expected) in [
+            (1, vec![label(4096, 4096)], None),
+            (2, vec![label(0, 0)], None),
+            (2, vec![], None),
+            (2, vec![label(8192, 0), label(8192, 4096)], Some("(16 KiB looked at)")),
+            (
+                2,
+                vec![label(8192, 0)],
+                Some("held 0 B: most of what was read came from other machines"),
+            ),
+            (3, vec![label(8192, 4096)], Some("held 4 KiB: most reads measured main memory")),
+        ] {
+            let said = describe_cached_reads(machines, &labels);
+            assert_eq!(said.is_some(), expected.is_some(), "{said:?}");
+            let has = |part| said.as_ref().is_some_and(|said| said.contains(part));
+            assert!(expected.is_none_or(has), "{said:?}");
+        }
     }
 }

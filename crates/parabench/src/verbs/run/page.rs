@@ -4,9 +4,8 @@
 //! `--out` the folder lies beside the file until the page is written: `FILE.run-x7Qz2w`. If the run
 //! is killed it stays, for `parabench report`.
 
-use super::Stopped;
 use super::args::{KeptEvents, Run};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Stopped};
 use crate::exit::Exit;
 use crate::output::{self, PAGE};
 use crate::verbs::temporary;

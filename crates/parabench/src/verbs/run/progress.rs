@@ -1,31 +1,19 @@
-//! How far a run is, in one line on standard error if somebody looks at it:
+//! The progress line of a run, on standard error:
 //!
 //! ```text
-//! 12 s, in read, 43 % of 2,000,000 operations, 208,043 ops/s, 812 MiB/s, 3 of 4 ranks at work,
-//! slowest: rank 2 (31 %), nodes 96 (cn07) to 104 (cn02) MiB/s
+//! run 2 of 30 (block=4k) - read - 43 % of 2,000,000 operations - 208,043 ops/s - 812 MiB/s - 12 s - about 16 s left
 //! ```
 //!
-//! The parent of the ranks draws it once in a second, from what they keep in memory anyway, and takes
-//! it away at the end. Under MPI rank 0 writes it, and the `parabench run --mpi` that started the job
-//! draws it ([`relay`](super::relay)). Where nobody draws it, as under mpiexec and in batch jobs, rank 0
-//! adds whole lines to the log, at growing intervals:
-//!
-//! ```text
-//! progress: 30 s, in read, 43 % of 2,000,000 operations, ...
-//! ```
+//! At a terminal the parent of the ranks draws it once in a second, and it is gone at the end. In an MPI job
+//! rank 0 adds it to standard error as whole lines `progress: ...`, at growing intervals.
 //!
 //! What follows the ranks' end has a line at a terminal if it takes longer than a second.
 
-mod line;
-
-use super::relay;
 use crate::console;
-use engine::comm::Progress;
+use engine::comm::{Progress, Sample};
 use engine::supervise::without_signals;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use line::Line;
-use model::rehearsal::Rehearsal;
-use model::run::Job;
+use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use model::units::{format_bytes, significant};
 use mpi::launcher;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
@@ -37,50 +25,37 @@ const PERIOD: Duration = Duration::from_secs(1);
 const LOG_PERIOD: Duration = Duration::from_secs(10);
 /// The longest time between two lines of a log.
 const LOG_LONGEST: Duration = Duration::from_secs(600);
-/// Letters of a label or a point.
-const NAME: usize = 40;
+/// Characters of a label or a point.
+const NAME_CHARS: usize = 40;
+/// Smallest share of the operations from which the remaining time is estimated.
+const LEAST_SHARE: f64 = 0.02;
 
-/// How often somebody wants to see how far the ranks are.
-pub fn watch(quiet: bool) -> Option<Duration> {
-    match To::find(quiet) {
-        To::Nobody => None,
-        To::Terminal | To::Relay => Some(PERIOD),
-        To::Log => Some(LOG_PERIOD),
-    }
-}
-
-/// The line of a run, or of a sweep with what comes before it.
-pub struct Bar {
-    /// Where nothing is drawn, it tells the time all the same.
-    bar: ProgressBar,
-    to: To,
-    lines: Intervals,
-    line: Line,
-    executions: Option<Executions>,
-    /// Names of the machines of a job, in order of their numbers.
-    hosts: Vec<String>,
-}
-
-/// Who shows the line.
+/// Where the line goes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum To {
-    Nobody,
+enum Target {
+    Nowhere,
     Terminal,
-    /// Whoever started the job.
-    Relay,
     /// Standard error of rank 0, which a launcher passes on.
     Log,
 }
 
-impl To {
-    fn find(quiet: bool) -> To {
+impl Target {
+    fn find(quiet: bool) -> Target {
         match quiet {
-            true => To::Nobody,
-            false if console::is_watched() => To::Terminal,
-            false if relay::is_wanted() => To::Relay,
-            false if launcher::job().is_some_and(|job| job.rank == 0) => To::Log,
-            false => To::Nobody,
+            true => Target::Nowhere,
+            false if console::is_watched() => Target::Terminal,
+            false if launcher::job().is_some_and(|job| job.rank == 0) => Target::Log,
+            false => Target::Nowhere,
         }
+    }
+}
+
+/// Time between two looks at the ranks; `None` if nobody sees the line.
+pub fn watch_period(quiet: bool) -> Option<Duration> {
+    match Target::find(quiet) {
+        Target::Nowhere => None,
+        Target::Terminal => Some(PERIOD),
+        Target::Log => Some(LOG_PERIOD),
     }
 }
 
@@ -107,117 +82,178 @@ impl Intervals {
 
 /// Executions of a sweep.
 struct Executions {
-    /// Before this process.
-    earlier: u64,
-    begun: u64,
     all: u64,
+    /// Finished by an earlier process.
+    earlier: u64,
+    /// Begun by this process.
+    begun: u64,
+    /// Parameter point of the current one.
     point: String,
-    /// How long those before this one took.
-    done_in: Duration,
+    /// When the current one began.
+    since: Duration,
+}
+
+/// The line of a run, or of a sweep with the execution in front.
+pub struct Bar {
+    /// Hidden if nothing is drawn; it measures the time all the same.
+    bar: ProgressBar,
+    target: Target,
+    log: Intervals,
+    /// The sample before, for rates.
+    before: Sample,
+    executions: Option<Executions>,
 }
 
 impl Bar {
-    /// Nothing is drawn yet. `executions`: most that there are, of a sweep.
-    pub fn new(executions: Option<u64>, quiet: bool, job: Option<&Job>) -> Bar {
-        let (point, done_in) = (String::new(), Duration::ZERO);
+    /// Draws nothing yet. `executions`: largest number of executions, of a sweep.
+    pub fn new(executions: Option<u64>, quiet: bool) -> Bar {
+        let (point, since) = (String::new(), Duration::ZERO);
         let executions =
-            executions.map(|all| Executions { earlier: 0, begun: 0, all, point, done_in });
-        let nodes = job.map(|job| &job.nodes[..]).unwrap_or_default();
-        let hosts = nodes.iter().map(|node| shortened(&node.host)).collect();
-        let bar = drawn(quiet).unwrap_or_else(ProgressBar::hidden);
-        let (to, lines) = (To::find(quiet), Intervals::new());
-        Bar { bar, to, lines, line: Line::default(), executions, hosts }
-    }
-
-    fn text(&self, text: String) {
-        match self.to {
-            To::Nobody => {}
-            To::Terminal => self.bar.set_message(text),
-            To::Relay => relay::tell(&text),
-            To::Log => console::say(&format!("progress: {text}\n")),
+            executions.map(|all| Executions { all, earlier: 0, begun: 0, point, since });
+        Bar {
+            bar: drawn(quiet).unwrap_or_else(ProgressBar::hidden),
+            target: Target::find(quiet),
+            log: Intervals::new(),
+            before: Sample::default(),
+            executions,
         }
     }
 
     /// An execution begins, of a sweep at a point of the grid.
-    pub fn begin(&mut self, rehearsal: &Rehearsal, point: &str) {
-        self.line = Line::of(rehearsal);
-        if let Some(text) = self.begun(point, self.bar.elapsed()) {
-            self.text(text);
+    pub fn begin(&mut self, point: &str) {
+        self.before = Sample::default();
+        if let Some(line) = self.begin_at(point, self.bar.elapsed()) {
+            self.write(line);
         }
     }
 
-    /// What is said of a sweep before an execution: ranks that end soon are never looked at.
-    fn begun(&mut self, point: &str, elapsed: Duration) -> Option<String> {
+    /// The line between two executions of a sweep: short executions are never looked at.
+    fn begin_at(&mut self, point: &str, now: Duration) -> Option<String> {
         let executions = self.executions.as_mut()?;
         executions.begun += 1;
-        (executions.point, executions.done_in) = (shortened(point), elapsed);
-        let is_due = match self.to {
-            To::Log => self.lines.is_due(elapsed),
-            _ => elapsed >= PERIOD,
+        (executions.point, executions.since) = (shorten(point), now);
+        let is_due = match self.target {
+            Target::Log => self.log.is_due(now),
+            _ => now >= PERIOD,
         };
-        is_due.then(|| executions.text(elapsed))
+        is_due.then(|| self.line(None, now))
     }
 
-    /// An execution of a sweep was over before.
-    pub fn is_there(&mut self) {
+    /// An earlier process has executed one.
+    pub fn count_earlier(&mut self) {
         self.executions.iter_mut().for_each(|executions| executions.earlier += 1);
     }
 
-    /// An execution of a sweep is not needed.
+    /// An execution is not needed.
     pub fn skip(&mut self) {
-        if let Some(executions) = &mut self.executions {
+        self.executions.iter_mut().for_each(|executions| {
             executions.all = executions.all.saturating_sub(1);
-        }
+        });
     }
 
     /// Draws how far the ranks are, or says that they wait to be started.
     pub fn show(&mut self, progress: &Progress) {
-        let sample = match progress {
-            Progress::Held => return say_ready(),
-            Progress::Alive => return,
-            Progress::At(_) if self.to == To::Log && !self.lines.is_due(self.bar.elapsed()) => {
-                return;
+        let now = self.bar.elapsed();
+        match progress {
+            Progress::Held => say_ready(),
+            Progress::Alive => {}
+            Progress::At(_) if self.target == Target::Log && !self.log.is_due(now) => {}
+            Progress::At(sample) => {
+                let line = self.line(Some(sample), now);
+                self.before = sample.clone();
+                self.write(line);
             }
-            Progress::At(sample) => sample,
+        }
+    }
+
+    fn line(&self, sample: Option<&Sample>, now: Duration) -> String {
+        let mut parts: Vec<String> = self.executions.iter().map(Executions::describe).collect();
+        parts.extend(sample.iter().flat_map(|sample| describe(&self.before, sample)));
+        parts.push(describe_seconds(now.as_secs()));
+        let left = match (&self.executions, sample) {
+            (Some(executions), _) => executions.left(now),
+            (None, Some(sample)) => left(sample),
+            (None, None) => None,
         };
-        let line = self.line.next(sample, &self.hosts);
-        let text = match &self.executions {
-            Some(executions) => format!("{}: {line}", executions.text(self.bar.elapsed())),
-            None => line,
-        };
-        self.text(text);
+        parts.extend(left.map(|left| format!("about {} left", describe_seconds(left.as_secs()))));
+        parts.join(" - ")
+    }
+
+    fn write(&self, line: String) {
+        match self.target {
+            Target::Nowhere => {}
+            Target::Terminal => self.bar.set_message(line),
+            Target::Log => console::say(&format!("progress: {line}\n")),
+        }
     }
 
     /// Takes it off the terminal.
     pub fn clear(&self) {
-        if self.to == To::Relay {
-            relay::tell("");
-        }
         self.bar.finish_and_clear();
     }
 }
 
 impl Executions {
-    /// "2 of 30 executions over, now block=4k, about 2 min 10 s left".
-    fn text(&self, elapsed: Duration) -> String {
-        let done = self.begun.saturating_sub(1);
-        let over = self.earlier + done;
-        let mut text = format!("{over} of {} executions over", self.all);
-        if !self.point.is_empty() && self.point != "all" {
-            text += &format!(", now {}", self.point);
+    fn describe(&self) -> String {
+        let (number, all) = (self.earlier + self.begun.max(1), self.all);
+        match self.point.as_str() {
+            "" | "all" => format!("run {number} of {all}"),
+            point => format!("run {number} of {all} ({point})"),
         }
-        if done > 0 {
-            let one = self.done_in.as_secs_f64() / done as f64;
-            let own = elapsed.saturating_sub(self.done_in).as_secs_f64();
-            let left = (one * self.all.saturating_sub(over) as f64 - own).max(0.0);
-            text += &format!(", about {} left", seconds(left as u64));
-        }
-        text
+    }
+
+    /// Remaining time, by the mean of those that this process has finished.
+    fn left(&self, now: Duration) -> Option<Duration> {
+        let finished = self.begun.checked_sub(1).filter(|finished| *finished > 0)?;
+        let remaining = self.all.saturating_sub(self.earlier + finished);
+        let all = self.since.mul_f64(remaining as f64 / finished as f64);
+        Some(all.saturating_sub(now.saturating_sub(self.since)))
     }
 }
 
+/// Label, share and rates since the sample before.
+fn describe(before: &Sample, sample: &Sample) -> Vec<String> {
+    let Sample { operations, .. } = *sample;
+    let mut parts: Vec<String> = sample.label.iter().map(|label| shorten(label)).collect();
+    parts.push(match share(sample) {
+        Some(share) => {
+            let expected = count_operations(sample.expected.unwrap_or(0));
+            format!("{} % of {expected}", (share * 100.0).floor())
+        }
+        None => count_operations(operations),
+    });
+    let passed_s = sample.at_ns.saturating_sub(before.at_ns) as f64 / 1e9;
+    let rate = |then: u64, now: u64| now.saturating_sub(then) as f64 / passed_s.max(1e-9);
+    let rate_ops = rate(before.operations, operations) as u64;
+    parts.push(format!("{} ops/s", HumanCount(rate_ops)));
+    if let Some(bytes) = sample.bytes.filter(|bytes| *bytes > 0) {
+        parts.push(match rate(before.bytes.unwrap_or(0), bytes) / 1_048_576.0 {
+            0.0 => format!("{} so far", format_bytes(bytes)),
+            mib_s => format!("{} MiB/s", significant(mib_s)),
+        });
+    }
+    parts
+}
+
+/// Done operations divided by expected ones; a share above 1 would be a wrong total.
+fn share(sample: &Sample) -> Option<f64> {
+    let expected = sample.expected.filter(|expected| *expected >= sample.operations)?;
+    Some(sample.operations as f64 / expected.max(1) as f64)
+}
+
+fn left(sample: &Sample) -> Option<Duration> {
+    let share = share(sample).filter(|share| (LEAST_SHARE..1.0).contains(share))?;
+    Some(Duration::from_nanos(sample.at_ns).mul_f64(1.0 / share - 1.0))
+}
+
+/// "1 operation", "2,000 operations".
+fn count_operations(operations: u64) -> String {
+    let plural = if operations == 1 { "" } else { "s" };
+    format!("{} operation{plural}", HumanCount(operations))
+}
+
 /// "12 s", "3 min 7 s", "2 h 5 min".
-fn seconds(all: u64) -> String {
+fn describe_seconds(all: u64) -> String {
     match (all / 3600, all / 60 % 60, all % 60) {
         (0, 0, seconds) => format!("{seconds} s"),
         (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
@@ -225,10 +261,10 @@ fn seconds(all: u64) -> String {
     }
 }
 
-/// A name of the program's author: harmless, and short.
-fn shortened(name: &str) -> String {
+/// A name of the program's author, escaped and short.
+fn shorten(name: &str) -> String {
     let name = model::escape::line(name);
-    match name.char_indices().nth(NAME) {
+    match name.char_indices().nth(NAME_CHARS) {
         Some((at, _)) => format!("{}...", &name[..at]),
         None => name.to_string(),
     }
@@ -239,26 +275,29 @@ fn say_ready() {
     console::say(&format!("ready; to start: kill -USR1 {pid}\n"));
 }
 
-/// A line on standard error, if somebody looks there.
-pub fn drawn(quiet: bool) -> Option<ProgressBar> {
+/// A line on standard error, if that is a terminal.
+fn drawn(quiet: bool) -> Option<ProgressBar> {
     if quiet || !console::is_watched() {
         return None;
     }
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-    let style = ProgressStyle::with_template("{msg}");
+    let style = ProgressStyle::with_template("{wide_msg}");
     Some(bar.with_style(style.expect("a constant that is well-formed")))
 }
 
-/// Does `work`, and says what it is if it takes longer than a second. Only while no ranks are at
+/// Does `work`, and names it at a terminal if it takes longer than a second. Only while no ranks are at
 /// work: a thread looks at the time.
 pub fn during<T>(quiet: bool, what: &str, work: impl FnOnce() -> T) -> T {
     let Some(bar) = drawn(quiet) else { return work() };
     thread::scope(|scope| {
-        // Goes with this closure, also if the work panics: then the thread ends.
+        // Dropped with this closure, also if the work panics: then the thread ends.
         let (_over, waits) = channel::<()>();
         let draw = move || {
             while waits.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
-                bar.set_message(format!("{what} ... {}", seconds(bar.elapsed().as_secs())));
+                bar.set_message(format!(
+                    "{what} ... {}",
+                    describe_seconds(bar.elapsed().as_secs())
+                ));
             }
             bar.finish_and_clear();
         };
@@ -272,54 +311,70 @@ pub fn during<T>(quiet: bool, what: &str, work: impl FnOnce() -> T) -> T {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_sweep_tells_execution_point_and_rest() {
-        let (point, done_in) = ("block=4k".into(), Duration::ZERO);
-        let mut executions = Executions { earlier: 0, begun: 1, all: 30, point, done_in };
-        let text = executions.text(Duration::from_secs(5));
-        assert_eq!(text, "0 of 30 executions over, now block=4k");
-        (executions.begun, executions.done_in) = (11, Duration::from_secs(100));
-        for (elapsed_s, left) in [(100, "3 min 20 s"), (104, "3 min 16 s"), (400, "0 s")] {
-            let text = executions.text(Duration::from_secs(elapsed_s));
-            let said = format!("10 of 30 executions over, now block=4k, about {left} left");
-            assert_eq!(text, said);
-        }
-        (executions.earlier, executions.begun) = (15, 6);
-        let text = executions.text(Duration::from_secs(100));
-        assert_eq!(text, "20 of 30 executions over, now block=4k, about 3 min 20 s left");
+    fn seconds(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    fn sample(at_s: u64, operations: u64, expected: Option<u64>, bytes: Option<u64>) -> Sample {
+        let label = Some("read".into());
+        Sample { at_ns: at_s * 1_000_000_000, ranks: 4, operations, expected, bytes, label }
     }
 
     #[test]
-    fn a_log_tells_of_a_sweep_whose_executions_are_short() {
-        let mut bar = Bar { to: To::Log, ..Bar::new(Some(4000), true, None) };
-        let said = (0..20).filter_map(|at| bar.begun("n=1", Duration::from_secs(9 * at)));
-        let said: Vec<String> = said.collect();
-        assert_eq!(said.len(), 4, "{said:?}");
-        assert_eq!(said[0], "2 of 4000 executions over, now n=1, about 9 h 59 min left");
-        assert!(
-            said[1].starts_with("5 of 4000 ") && said[2].starts_with("10 of 4000 "),
-            "{said:?}"
-        );
-    }
-
-    #[test]
-    fn a_log_gets_lines_at_growing_intervals() {
-        let mut lines = Intervals::new();
-        let due = (0..4_000).filter(|now_s| lines.is_due(Duration::from_secs(*now_s)));
+    fn a_line_has_phase_share_rates_and_time_left() {
+        let mut bar = Bar::new(None, true);
+        bar.before = sample(11, 650_000, Some(2_000_000), Some(10 << 20));
+        let now = sample(12, 860_000, Some(2_000_000), Some(822 << 20));
+        let line = bar.line(Some(&now), seconds(12));
         assert_eq!(
-            due.collect::<Vec<u64>>(),
-            [10, 30, 70, 150, 310, 630, 1230, 1830, 2430, 3030, 3630]
+            line,
+            "read - 43 % of 2,000,000 operations - 210,000 ops/s - 812 MiB/s - 12 s - about 15 s left"
         );
+        bar.before = now;
+        let idle = sample(75, 860_000, Some(2_000_000), Some(822 << 20));
+        let line = bar.line(Some(&idle), seconds(75));
+        assert!(line.contains("- 0 ops/s - 822 MiB so far - 1 min 15 s -"), "{line}");
+        // A share above all would be a wrong total.
+        for expected in [None, Some(3)] {
+            let line = Bar::new(None, true).line(Some(&sample(2, 10, expected, None)), seconds(2));
+            assert_eq!(line, "read - 10 operations - 5 ops/s - 2 s");
+        }
     }
 
     #[test]
-    fn names_are_harmless_and_short() {
-        assert_eq!(shortened("a\u{1b}[31mb"), "a\\x1b[31mb");
-        assert_eq!(shortened(&"x".repeat(300)).len(), NAME + 3);
+    fn a_sweep_has_execution_point_and_time_left() {
+        let mut bar = Bar::new(Some(30), true);
+        let line = bar.begin_at("block=4k", seconds(5)).expect("it is time");
+        assert_eq!(line, "run 1 of 30 (block=4k) - 5 s");
+        let executions = bar.executions.as_mut().expect("a sweep");
+        (executions.begun, executions.since) = (11, seconds(100));
+        for (now, left) in [(100, "3 min 20 s"), (104, "3 min 16 s"), (400, "0 s")] {
+            let line = bar.line(None, seconds(now));
+            assert!(line.starts_with("run 11 of 30 (block=4k) - "), "{line}");
+            assert!(line.ends_with(&format!(" - about {left} left")), "{line}");
+        }
+        (0..15).for_each(|_| bar.count_earlier());
+        let executions = bar.executions.as_mut().expect("a sweep");
+        executions.begun = 6;
+        let line = bar.line(None, seconds(100));
+        let expected = "run 21 of 30 (block=4k) - 1 min 40 s - about 3 min 20 s left";
+        assert_eq!(line, expected);
     }
 
     #[test]
-    fn work_is_done_once_whoever_looks() {
-        assert_eq!(during(true, "nothing", || 7), 7);
+    fn a_log_has_lines_at_growing_intervals() {
+        let mut log = Intervals::new();
+        let due = (0..4_000).filter(|now_s| log.is_due(seconds(*now_s)));
+        let expected = [10, 30, 70, 150, 310, 630, 1230, 1830, 2430, 3030, 3630];
+        assert_eq!(due.collect::<Vec<u64>>(), expected);
+        let mut bar = Bar { target: Target::Log, ..Bar::new(Some(4000), true) };
+        let lines = (0..20).filter_map(|at| bar.begin_at("n=1", seconds(9 * at)));
+        assert_eq!(lines.count(), 4);
+    }
+
+    #[test]
+    fn names_are_escaped_and_short() {
+        assert_eq!(shorten("a\u{1b}[31mb"), "a\\x1b[31mb");
+        assert_eq!(shorten(&"x".repeat(300)).len(), NAME_CHARS + 3);
     }
 }

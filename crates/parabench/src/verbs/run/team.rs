@@ -10,28 +10,29 @@
 //! Every process hears of every end, also of one before the start, and all leave with the
 //! same exit code: nobody waits for somebody who has gone.
 
-use super::agree;
-use super::gather::gather;
 use super::members::Members;
-use super::nodes::{self, Nodes};
-use super::roll_call;
-use super::trouble::{give_up, is_first_of_machine};
+use super::nodes::{self, Line, Nodes};
+use super::rank_checks;
+use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
+use crate::results::EventSource;
 use engine::comm::Progress;
 use engine::config::{Config, Records};
+use engine::host;
 use engine::own_folder::OwnFolder;
-use engine::record::{Collected, Link, RankRecord, collect, collect_over, read_path};
+use engine::record::{Collected, RankRecord, collect, collect_over, read_path};
 use engine::supervise::Outcome;
 use model::Plan;
 use model::run::Job;
 use mpi::world::Reduce;
-use mpi::{RankOutcome, World};
+use mpi::{RankOutcome, World, launcher};
 use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::path::Path;
 use std::rc::Rc;
+use std::thread;
 use std::time::Duration;
 
 /// What rank 0 tells the others.
@@ -54,18 +55,22 @@ struct Merged {
     lost: Lost,
 }
 
-/// What rank 0 knows of an execution.
-pub struct Led {
-    /// How it ended.
+/// What the ranks measured.
+pub struct Measured {
+    /// How they ended.
     pub outcome: Outcome,
-    /// What was measured.
+    /// What they recorded, merged.
     pub collected: Collected,
-    /// What each machine did.
+    /// Of a job on several machines: what each did.
     pub nodes: Nodes,
-    /// The folder with records of other machines.
-    pub hidden: Option<OwnFolder>,
+    /// Where their events are.
+    pub events: EventSource,
 }
 
+/// How long the others give the first process of a machine to print why there is no MPI.
+const FIRST_SPEAKS: Duration = Duration::from_secs(3);
+/// A launcher passes on in this time what a process has printed; when the job has ended, it passes on no more.
+const FORWARDED: Duration = Duration::from_millis(300);
 /// How long the others leave rank 0 to store what is left, when some of them are gone.
 const LAST_WORDS: Duration = Duration::from_secs(20);
 
@@ -89,22 +94,22 @@ impl Team {
     /// # Errors
     /// It cannot, which is told: [`give_up`].
     pub fn join(rank: u32) -> std::result::Result<(Team, Result<()>), Exit> {
-        Team::try_join().map_err(|error| give_up(rank, is_first_of_machine(), error))
+        Team::try_join().map_err(|error| give_up(rank, error))
     }
 
     fn try_join() -> Result<(Team, Result<()>)> {
         let found = mpi::locate::find().map_err(unusable)?;
-        let (world, agreed) = roll_call::meet(found.shim).map_err(unusable)?;
+        let world = World::init(found.shim).map_err(unusable)?;
         mpi::interrupt::take();
-        let agreed = agreed?;
+        let same_words = rank_checks::check_words(&world)?;
         let (mut job, mut processes) = (None, Vec::new());
-        if agreed.is_ok() {
+        if same_words.is_ok() {
             job = mpi::job::job(&world).map_err(broken)?;
-            processes = of_all(&world, std::process::id().into()).map_err(broken)?;
+            processes = gather_numbers(&world, std::process::id().into()).map_err(broken)?;
         }
         let (world, parts) = (Rc::new(world), RefCell::default());
         let complete = Cell::new(true);
-        Ok((Team { world, parts, job, processes, complete }, agreed))
+        Ok((Team { world, parts, job, processes, complete }, same_words))
     }
 
     /// This process leads.
@@ -148,7 +153,7 @@ impl Team {
         results: Option<&Path>,
         on_start: impl FnOnce(&[i64]),
         on_progress: &mut dyn FnMut(&Progress),
-    ) -> Result<Led> {
+    ) -> Result<Measured> {
         self.tell(&Message::Task(Box::new(config.clone()), members))?;
         self.world.broadcast(&mut plan.to_bytes()).map_err(broken)?;
         let lost = || Error::failed("what the ranks measured did not reach rank 0");
@@ -157,7 +162,8 @@ impl Team {
         let (outcome, merged, hidden) =
             self.execute(&world, Some(plan), config, results, on_progress)?;
         let Merged { collected, nodes, .. } = merged;
-        Ok(Led { outcome, collected: collected.ok_or_else(lost)?, nodes, hidden })
+        let events = EventSource::Files(hidden);
+        Ok(Measured { outcome, collected: collected.ok_or_else(lost)?, nodes, events })
     }
 
     /// The part of the others: whatever rank 0 says, until it ends.
@@ -175,7 +181,7 @@ impl Team {
                 Err(error) => return Err(Error::failed(format!("rank 0 sent no task: {error}"))),
             }
         }
-        std::thread::sleep(LAST_WORDS);
+        thread::sleep(LAST_WORDS);
         Ok(Exit::Interrupted)
     }
 
@@ -235,8 +241,8 @@ impl Team {
         results: Option<&Path>,
         on_progress: &mut dyn FnMut(&Progress),
     ) -> Result<(Outcome, Merged, Option<OwnFolder>)> {
-        let plan = agree::on_plan(world, plan)?;
-        agree::on_directories(world, config)?;
+        let plan = rank_checks::check_plan(world, plan)?;
+        rank_checks::check_directories(world, config)?;
         let mut config = config.clone();
         let shelf = Shelf::find(world, &mut config.records)?;
         let config = &config;
@@ -253,7 +259,9 @@ impl Team {
             false => Merged { collected: merge_files(world, config, plan), ..Merged::default() },
         };
         let hidden = match ran.complete && config.events.is_some() {
-            true => gather(world, ran.record.as_ref().ok(), shelf.is_hidden(), results),
+            true => {
+                nodes::gather_records(world, ran.record.as_ref().ok(), shelf.is_hidden(), results)
+            }
             false => Ok(None),
         };
         let hidden = hidden.map_err(broken)?;
@@ -266,6 +274,19 @@ impl Team {
     }
 }
 
+/// Prints why this process cannot become a rank of its job and ends the job, which would wait for it in
+/// MPI_Init. The first process of each machine speaks at once; others speak if the job goes on.
+pub fn give_up(rank: u32, error: Error) -> Exit {
+    if rank > 0 && !launcher::is_first_of_machine() {
+        thread::sleep(FIRST_SPEAKS);
+    }
+    let message = format!("rank {rank} on {}: {}", host::machine().name, error.message);
+    console::error(&Error { message, ..error });
+    thread::sleep(FORWARDED);
+    launcher::end_job(error.exit.code());
+    error.exit
+}
+
 /// The figures and the ranks whose figures are lost, on rank 0.
 fn merge(world: &World, ran: &RankOutcome, plan: &Plan, config: &Config) -> Result<Merged> {
     let record = ran.record.as_ref();
@@ -275,7 +296,7 @@ fn merge(world: &World, ran: &RankOutcome, plan: &Plan, config: &Config) -> Resu
     let why = record.err().map_or(String::new(), |why| format!(": {why}"));
     let lost = u32::try_from(first).map(|rank| (rank, format!("what it measured is lost{why}")));
     let collected = collected.map_err(Error::failed)?;
-    let nodes = nodes::gather(world, ran, plan, config).map_err(Error::failed)?;
+    let nodes = nodes::gather_nodes(world, ran, plan, config).map_err(Error::failed)?;
     Ok(Merged { collected, nodes, lost: lost.into_iter().collect() })
 }
 
@@ -290,7 +311,10 @@ fn merge_files(world: &World, config: &Config, plan: &Plan) -> Option<Collected>
 }
 
 /// A number of each rank, by rank.
-pub(super) fn of_all(world: &World, own: i64) -> std::result::Result<Vec<i64>, mpi::MpiError> {
+pub(super) fn gather_numbers(
+    world: &World,
+    own: i64,
+) -> std::result::Result<Vec<i64>, mpi::MpiError> {
     let mut all = vec![0; world.size as usize];
     all[world.rank as usize] = own;
     world.reduce_all(world.all, &mut all, Reduce::Sum)?;
@@ -354,32 +378,6 @@ impl Shelf {
         let (Some(folder), Some(own)) = (&self.folder, &self.own) else { return };
         // The last rank of the machine removes the folder; for the others it is not empty.
         let _ = folder.remove_file(own).and_then(|()| folder.remove());
-    }
-}
-
-/// Messages of the merging over MPI.
-pub(super) struct Line<'a>(pub(super) &'a World);
-
-impl Link for Line<'_> {
-    fn rank(&self) -> u32 {
-        self.0.rank
-    }
-
-    fn size(&self) -> u32 {
-        self.0.size
-    }
-
-    fn send(&mut self, to: u32, bytes: &[u8]) -> std::result::Result<(), String> {
-        self.0.send(to, bytes).map_err(|error| error.to_string())
-    }
-
-    fn receive(&mut self, from: u32) -> std::result::Result<Vec<u8>, String> {
-        self.0.receive(from).map_err(|error| error.to_string())
-    }
-
-    fn broadcast(&mut self, mut bytes: Vec<u8>) -> std::result::Result<Vec<u8>, String> {
-        self.0.broadcast(&mut bytes).map_err(|error| error.to_string())?;
-        Ok(bytes)
     }
 }
 

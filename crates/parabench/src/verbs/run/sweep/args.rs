@@ -1,7 +1,7 @@
 //! The options of a sweep.
 
 use super::values;
-use crate::args::{MAX_RANKS, assignment};
+use crate::args::{MAX_RANKS, assignment, duration};
 use crate::error::Error;
 use clap::Args;
 use std::path::PathBuf;
@@ -128,18 +128,6 @@ fn ranks(text: &str) -> Result<RankCounts, String> {
     values.iter().map(number).collect::<Result<_, _>>().map(RankCounts)
 }
 
-/// Nanoseconds of `2s`.
-fn duration(text: &str) -> Result<u64, String> {
-    let digits = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
-    let (digits, unit) = text.split_at(digits);
-    let factor = model::units::duration_factor(unit);
-    let number = digits.parse::<f64>().ok().filter(|number| (0.0..1e6).contains(number));
-    match (number, factor) {
-        (Some(number), Some(factor)) => Ok((number * factor as f64).round() as u64),
-        _ => Err(format!("expected a duration such as 2s or 500ms, found {text:?}")),
-    }
-}
-
 /// `2%` as 0.02.
 fn share(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').and_then(|number| number.parse::<f64>().ok());
@@ -170,8 +158,6 @@ mod tests {
         assert!(dimension("block=1,,").unwrap_err().ends_with("\n          ^"));
         assert_eq!(ranks("1..8*2"), Ok(RankCounts(vec![1, 2, 4, 8])));
         assert!(ranks("0,1").unwrap_err().contains("from 1 to"));
-        assert_eq!(duration("0.5s"), Ok(500_000_000));
-        assert!(duration("5").is_err() && duration("xs").is_err());
         assert_eq!(share("2%"), Ok(0.02));
         assert!(share("2").is_err() && share("0%").is_err());
     }

@@ -1,8 +1,8 @@
 //! The cells of a sweep: every combination of the dimensions' values.
 
-use super::super::Binding;
 use super::super::args::Run;
 use super::super::members::Members;
+use super::super::point::Binding;
 use crate::error::{Error, Result};
 use model::sweep::{Dimension, DimensionKind};
 

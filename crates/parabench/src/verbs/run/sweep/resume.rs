@@ -6,13 +6,11 @@
 //! parabench run x.ppl --sweep block=4k,8k --resume DIR     the same again, in place of --out
 //! ```
 
-mod differences;
-
-use super::super::Bound;
 use super::super::args::{AS_STORED, Run};
-use super::super::command_line;
 use super::super::directory::Directory;
+use super::super::header;
 use super::super::page::Page;
+use super::super::point::Point;
 use crate::args::{self, ResultFormat, Seed, Verb};
 use crate::console;
 use crate::error::{Error, Result};
@@ -20,11 +18,11 @@ use crate::exit::Exit;
 use crate::present;
 use crate::program::{STDIN, Text};
 use crate::results::{Begun, Unfinished};
-pub use differences::check;
 use engine::host;
 use model::run::{Header, Node, Param};
-use model::sweep::{Rest, Resumed, Sweep};
+use model::sweep::{Cell, Dimension, Rest, Resumed, Sweep};
 use mpi::launcher;
+use std::collections::HashSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -35,7 +33,7 @@ const HEEDED: [&str; 6] = ["--resume", "--mpi", "--launcher", "--format", "--htm
 pub enum Asked {
     /// To execute this.
     Run(Box<Run>),
-    /// Nothing is missing, which was said.
+    /// Nothing is missing: the stored run was printed.
     Nothing(Exit),
 }
 
@@ -107,55 +105,66 @@ pub fn print(given: &Run, run: &model::Run) -> Result<Exit> {
     Ok(Exit::from_code(run.run.exit_code))
 }
 
-/// Refuses a command line that asks for another sweep than the one of which nothing is missing. What
-/// it takes to go on is not stored any more: the options are those of its command line.
-pub fn check_whole(given: &Run, whole: &Header, now: &Header) -> Result<()> {
-    let (mut whole, mut now) = (whole.clone(), now.clone());
-    let stored = stored_options(&whole.command);
-    if let Some(sweep) = &mut now.sweep {
-        let options = stored.as_ref().map_or(Vec::new(), |stored| alike(stored, &options(given)));
-        sweep.rest = Some(Rest { options, ..Rest::default() });
-    }
-    if let Some(sweep) = &mut whole.sweep {
-        let options = stored.unwrap_or_default();
-        sweep.rest = Some(Rest { options, ..Rest::default() });
-    }
-    let reps = |header: &Header| header.sweep.as_ref().map_or(0, |sweep| sweep.reps);
-    check(&whole, &now).map_err(|error| {
-        let what = "nothing is missing of the sweep, and this is another one";
-        let message = error.message.replace("this is not the sweep that began", what);
-        let help = match reps(&now) > reps(&whole) {
-            true => {
-                "its executions are not kept one by one any more, so that none can be added: \
-                     start another sweep with a new folder, --out"
-            }
-            false => {
-                "start another sweep with a new folder, --out; parabench report prints this one"
-            }
-        };
-        Error::input(message).help(help)
-    })
-}
+/// Most differences that one message has.
+const DIFFERENCES_SHOWN: usize = 5;
 
-/// The options of a stored command line; `None`: it cannot be read again.
-fn stored_options(command: &[String]) -> Option<Vec<Param>> {
-    let start = command.iter().position(|word| word == "parabench")?;
-    match args::parse_again(&command[start..]) {
-        Ok(Verb::Run(run)) => Some(options(&run)),
-        _ => None,
-    }
-}
-
-/// The options of now; a path counts as the stored one if it ends alike, because nobody knows below
-/// which directory that was given.
-fn alike(stored: &[Param], now: &[Param]) -> Vec<Param> {
-    let same = |param: &Param| {
-        let there = stored.iter().find(|one| one.name == param.name)?;
-        let name = |value: &str| Path::new(value).file_name().map(|name| name.to_owned());
-        let is_path = param.value.starts_with('/') && there.value.starts_with('/');
-        (is_path && name(&there.value) == name(&param.value)).then(|| there.clone())
+/// Refuses to continue with what is not the sweep that began: another plan, or other options.
+pub fn check(began: &Header, now: &Header) -> Result<()> {
+    let (was, is) = (identity(began), identity(now));
+    let value = |of: &[Param], name: &str| {
+        let found = of.iter().find(|param| param.name == name);
+        found.map_or("not given".to_string(), |param| param.value.clone())
     };
-    now.iter().map(|param| same(param).unwrap_or_else(|| param.clone())).collect()
+    let mut names: Vec<&str> = was.iter().chain(&is).map(|param| &*param.name).collect();
+    let mut seen = HashSet::new();
+    names.retain(|name| seen.insert(*name) && value(&was, name) != value(&is, name));
+    if names.is_empty() {
+        return Ok(());
+    }
+    let describe =
+        |name: &&str| format!("{name} was {}, now it is {}", value(&was, name), value(&is, name));
+    let mut found: Vec<String> = names.iter().take(DIFFERENCES_SHOWN).map(describe).collect();
+    if names.len() > DIFFERENCES_SHOWN {
+        found.push(format!("{} more differences", names.len() - DIFFERENCES_SHOWN));
+    }
+    let message = format!("--resume: this is not the sweep that began: {}", found.join("; "));
+    Err(Error::input(message).help(
+        "undo the difference, or start another sweep with a new folder and --out. A plan depends on the \
+         program, its parameters, the number of ranks and the environment variables that it reads.",
+    ))
+}
+
+/// What decides what is executed: the plan of every cell, and options that are not in a plan. Of a sweep that
+/// is whole, options of its command line are not stored any more.
+fn identity(header: &Header) -> Vec<Param> {
+    let none = Sweep::default();
+    let sweep = header.sweep.as_ref().unwrap_or(&none);
+    let dimension = |one: &Dimension| format!("{}={}", one.name, one.values.join(","));
+    let grid: Vec<String> = sweep.dimensions.iter().map(dimension).collect();
+    let job = header.job.as_ref();
+    let nodes = job.map_or("none".into(), |job| {
+        let ranks: Vec<String> = job.nodes.iter().map(Node::spans).collect();
+        format!("ranks {}", ranks.join(" | "))
+    });
+    let all = [
+        ("the version of Parabench", header.parabench.clone()),
+        ("--backend", header.backend.clone()),
+        ("--seed", header.seed.to_string()),
+        ("the MPI job", nodes),
+        ("the MPI library", job.map_or("none".into(), |job| job.mpi.clone())),
+        ("the grid", grid.join(" ")),
+        ("--reps", sweep.reps.to_string()),
+        ("--warm-up", sweep.warm_up.to_string()),
+        ("--settle", format!("{} s", sweep.settle_ns as f64 / 1e9)),
+        ("--until-ci", sweep.until_ci.map_or("none".into(), |share| format!("{}%", share * 100.0))),
+    ];
+    let all = all.map(|(name, value)| Param { name: name.into(), value });
+    let plan = |cell: &Cell| Param {
+        name: format!("the plan of {}", sweep.describe(cell.cell)),
+        value: cell.plan.clone(),
+    };
+    let options = sweep.rest.iter().flat_map(|rest| rest.options.iter().cloned());
+    all.into_iter().chain(options).chain(sweep.cells.iter().map(plan)).collect()
 }
 
 /// The run that a sweep says it was started as. Its paths are those of another current directory.
@@ -218,13 +227,13 @@ fn refuse_others(given: &Run) -> Result<()> {
 pub fn rest(run: &Run) -> Rest {
     let (command, folder) = match &run.origin {
         Some(origin) => (origin.command.clone(), origin.folder.clone()),
-        None => (command_line::own(), here()),
+        None => (header::own_command(), here()),
     };
     Rest { executions: String::new(), command, folder, options: options(run) }
 }
 
 /// Says in a sweep what is executed at each of its cells.
-pub fn name_plans(sweep: &mut Sweep, cells: &[Bound], directory: &Directory) {
+pub fn name_plans(sweep: &mut Sweep, cells: &[Point], directory: &Directory) {
     let directories = directory.all();
     let paths = || directories.iter().map(|(_, path)| path.as_os_str().as_bytes());
     for (cell, bound) in sweep.cells.iter_mut().zip(cells) {
@@ -290,6 +299,7 @@ mod tests {
     use crate::args::{Cli, called};
     use clap::CommandFactory;
     use clap::error::ErrorKind;
+    use model::run::Job;
 
     /// Words after the name of an option until one is a value of it.
     fn with_value(option: &str) -> std::result::Result<Run, ErrorKind> {
@@ -308,6 +318,37 @@ mod tests {
             }
         }
         Err(why)
+    }
+
+    #[test]
+    fn every_difference_is_named_with_both_values() {
+        type Change = fn(&mut Header, &mut Sweep);
+        let header = |change: Change| {
+            let dir = Param { name: "--dir".into(), value: "/d".into() };
+            let rest = Some(Rest { options: vec![dir], ..Rest::default() });
+            let cells = vec![Cell { plan: "01".into(), ..Cell::default() }];
+            let mut sweep = Sweep { reps: 3, cells, rest, ..Sweep::default() };
+            let mut header = Header { seed: 1, ..Header::default() };
+            change(&mut header, &mut sweep);
+            Header { sweep: Some(sweep), ..header }
+        };
+        let same = header(|_, _| ());
+        assert_eq!(check(&same, &header(|_, _| ())), Ok(()));
+        let cases: [(Change, &str); 6] = [
+            (|h, _| h.seed = 2, "--seed was 1, now it is 2"),
+            (|_, s| s.reps = 4, "--reps was 3, now it is 4"),
+            (|_, s| s.settle_ns = 5e8 as u64, "--settle was 0 s, now it is 0.5 s"),
+            (|_, s| s.cells[0].plan = "02".into(), "the plan of all was 01, now it is 02"),
+            (|_, s| s.rest = None, "--dir was /d, now it is not given"),
+            (
+                |h, _| h.job = Some(Job { mpi: "MPICH 4.0".into(), ..Job::default() }),
+                "the MPI library was none, now it is MPICH 4.0",
+            ),
+        ];
+        for (change, words) in cases {
+            let why = check(&same, &header(change)).unwrap_err();
+            assert!(why.message.contains(words), "{words}: {}", why.message);
+        }
     }
 
     /// Every option that there is, also one that is added later.

@@ -1,16 +1,22 @@
-//! What all ranks of an MPI job have to have alike before they start: the plan, the directories. If one has
-//! not, none starts, and rank 0 says on which machines what is wrong.
+//! What all ranks of an MPI job must have in common before they start: the words of the command line, the plan,
+//! the directories. If one rank differs, none starts, and rank 0 prints which rank and machine.
+//!
+//! ```text
+//! mpiexec -n 1 parabench run x.ppl n=1 : -n 1 parabench run x.ppl n=2
+//! rank 1 on node-b was started with `run x.ppl n=2`, rank 0 with `run x.ppl n=1`
+//! ```
 
-use super::team::broken;
+use super::team::{broken, gather_numbers};
 use crate::error::{Error, Result};
 use engine::backend::MARKER;
 use engine::config::{BackendKind, Config};
 use engine::directory::{Identity, find_same};
 use engine::host;
-use model::Plan;
+use model::{Plan, escape};
 use mpi::World;
 use mpi::world::Reduce;
 use rustix::fs::Access;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
@@ -21,8 +27,35 @@ const NAMED: usize = 8;
 /// The way a fault begins that is none of sight.
 const UNWRITABLE: &str = "it cannot be written";
 
+/// All ranks were started with the words of rank 0, which decide what is executed.
+///
+/// # Errors
+/// MPI fails. The inner error is there on all ranks; only that of rank 0 is to be printed.
+pub fn check_words(world: &World) -> Result<Result<()>> {
+    let words: Vec<String> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let own = escape::line(&words.join(" ")).to_string();
+    let mut hasher = DefaultHasher::new();
+    words.hash(&mut hasher);
+    let hashes = gather_numbers(world, hasher.finish() as i64).map_err(broken)?;
+    let Some(rank) = hashes.iter().position(|hash| *hash != hashes[0]) else { return Ok(Ok(())) };
+    if world.rank == rank as u32 {
+        let message = format!("rank {rank} on {} was started with `{own}`", host::machine().name);
+        world.send(0, message.as_bytes()).map_err(broken)?;
+    }
+    if world.rank > 0 {
+        return Ok(Err(Error::input("the processes were started with different words")));
+    }
+    let other = world.receive(rank as u32).map_err(broken)?;
+    let message = format!("{}, rank 0 with `{own}`", String::from_utf8_lossy(&other));
+    Ok(Err(Error::input(message).help(
+        "start all processes of the job with the same words: in the program, $$rank and $$node distinguish \
+         ranks that do different things",
+    )))
+}
+
 /// All ranks have the plan of rank 0, or none starts.
-pub(super) fn on_plan<'p>(world: &World, plan: Option<&'p Plan>) -> Result<&'p Plan> {
+pub(super) fn check_plan<'p>(world: &World, plan: Option<&'p Plan>) -> Result<&'p Plan> {
     let own = if plan.is_some() { i64::MAX } else { i64::from(world.rank) };
     match (world.reduce(world.all, [own], Reduce::Min).map_err(broken)?[0], plan) {
         (i64::MAX, Some(plan)) => Ok(plan),
@@ -34,7 +67,7 @@ pub(super) fn on_plan<'p>(world: &World, plan: Option<&'p Plan>) -> Result<&'p P
 }
 
 /// All ranks see the directories that rank 0 has marked, or none starts.
-pub(super) fn on_directories(world: &World, config: &Config) -> Result<()> {
+pub(super) fn check_directories(world: &World, config: &Config) -> Result<()> {
     if config.backend != BackendKind::Posix {
         return Ok(());
     }
@@ -43,12 +76,12 @@ pub(super) fn on_directories(world: &World, config: &Config) -> Result<()> {
     let further = further.map(|(path, identity)| (&**path, Some(identity), "--mount"));
     run.chain(further).try_for_each(|(path, identity, option)| {
         let fault = fault(path, identity, world.nodes > 1);
-        on_directory(world, path, option, fault)
+        check_directory(world, path, option, fault)
     })
 }
 
 /// `own`: what is wrong with it, seen from this rank.
-fn on_directory(world: &World, path: &Path, option: &str, own: Option<String>) -> Result<()> {
+fn check_directory(world: &World, path: &Path, option: &str, own: Option<String>) -> Result<()> {
     let mut firsts = vec![i64::MAX; world.nodes as usize];
     if own.is_some() {
         firsts[world.node as usize] = world.rank.into();

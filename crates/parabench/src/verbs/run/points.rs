@@ -4,10 +4,10 @@
 //! All cells are compiled and checked before the first execution, and the plans are kept: what
 //! happens to the program's file meanwhile changes nothing.
 
-use super::Bound;
 use super::args::Run;
 use super::directory::Directory;
 use super::interrupt::Interrupt;
+use super::point::Point;
 use super::sweep::versus::{self, Versus};
 use super::sweep::{enough, grid, resume};
 use super::team::Team;
@@ -25,9 +25,9 @@ use report::schedule::LEAST_UNTIL_CI;
 const REPS_UNTIL_CI: u32 = 100;
 
 /// What can be executed.
-pub struct Prepared {
+pub struct Planned {
     /// By number of cell.
-    pub cells: Vec<Bound>,
+    pub cells: Vec<Point>,
     /// What was asked for; otherwise one cell, once.
     pub grid: Sweep,
     /// Where the run is stored.
@@ -41,18 +41,18 @@ pub struct Prepared {
 }
 
 /// Everything that can refuse a run, before anything of it happens: all cells are bound and checked.
-pub fn prepare(
+pub fn plan_all(
     args: &Run,
     team: Option<&Team>,
     text: &Text,
     directory: &Directory,
     versus: &Versus,
     interrupt: &Interrupt,
-) -> Result<Prepared> {
+) -> Result<Planned> {
     let grid = described(args, versus)?;
     check_names(args, text, directory, &grid)?;
     let bind = |cell| bind(args, team, &grid, cell, (text, directory), versus);
-    let mut cells: Vec<Bound> = Vec::new();
+    let mut cells: Vec<Point> = Vec::new();
     for cell in 0..grid.cells.len() as u32 {
         cells.push(bind(cell)?);
         refuse_interrupted(interrupt)?;
@@ -68,7 +68,7 @@ pub fn prepare(
     if !args.sweep.is_asked_for() {
         let folder = args.folder(directory, team.is_some())?;
         let (run, earlier) = (model::Run::default(), Earlier::default());
-        return Ok(Prepared { cells, grid, folder, run, earlier, whole: None });
+        return Ok(Planned { cells, grid, folder, run, earlier, whole: None });
     }
     let mut run = merge::whole(&cells.iter().map(|bound| &bound.run).collect::<Vec<_>>(), &grid);
     run.run.job = team.and_then(Team::job).cloned();
@@ -76,7 +76,7 @@ pub fn prepare(
         Opened::Folder(opened) => *opened,
         Opened::Whole(whole) => {
             let (folder, earlier, whole) = (None, Earlier::default(), Some(whole));
-            return Ok(Prepared { cells, grid, folder, run, earlier, whole });
+            return Ok(Planned { cells, grid, folder, run, earlier, whole });
         }
     };
     begin_sweep(args, team, &mut folder, &mut run, &cells, directory)?;
@@ -84,7 +84,7 @@ pub fn prepare(
     if let Some(remark) = enough::remark(&grid, pairs).filter(|_| args.says_of_blocks()) {
         console::note(&remark);
     }
-    Ok(Prepared { cells, grid, folder, run, earlier, whole: None })
+    Ok(Planned { cells, grid, folder, run, earlier, whole: None })
 }
 
 /// Where a sweep is stored.
@@ -100,7 +100,7 @@ fn open_folder(
     args: &Run,
     team: Option<&Team>,
     run: &mut model::Run,
-    cells: &[Bound],
+    cells: &[Point],
     directory: &Directory,
 ) -> Result<Opened> {
     let is_kept = args.results.out.is_some();
@@ -120,7 +120,7 @@ fn open_folder(
     let unfinished = match Begun::open(path)? {
         Begun::Rest(unfinished) => unfinished,
         Begun::Whole(whole) => {
-            resume::check_whole(args, &whole.run, &run.run)?;
+            resume::check(&whole.run, &run.run)?;
             return Ok(Opened::Whole(whole));
         }
     };
@@ -146,7 +146,7 @@ fn bind(
     cell: u32,
     a: (&Text, &Directory),
     versus: &Versus,
-) -> Result<Bound> {
+) -> Result<Point> {
     let binding = grid::binding(args, &grid.dimensions, &grid.values_at(cell));
     // Warnings are mostly those of all cells.
     let warnings = cell == 0 || (cell == 1 && versus.text.is_some());
@@ -171,7 +171,7 @@ fn begin_sweep(
     team: Option<&Team>,
     folder: &mut Option<Folder>,
     run: &mut model::Run,
-    cells: &[Bound],
+    cells: &[Point],
     directory: &Directory,
 ) -> Result<()> {
     let nodes = team.map_or(1, Team::nodes);
@@ -183,8 +183,8 @@ fn begin_sweep(
 }
 
 /// Points share the directory: if one may leave links there, all are confined.
-fn confine_alike(cells: &mut [Bound]) {
-    let is_confined = |one: &Bound| matches!(one.confined.by, Confinement::Beneath { .. });
+fn confine_alike(cells: &mut [Point]) {
+    let is_confined = |one: &Point| matches!(one.confined.by, Confinement::Beneath { .. });
     let Some(first) = cells.iter().find(|one| is_confined(one)) else { return };
     let confined = first.confined.clone();
     for one in cells.iter_mut().filter(|one| !is_confined(one)) {

@@ -1,14 +1,14 @@
-//! The event table of a run, from what the ranks recorded.
+//! The tables of a run, from what the ranks recorded.
 
 use crate::error::{Error, Result};
 use ::report::events::{EventWriter, Origin};
 use engine::record::RankRecord;
-use model::run::{EventsInfo, Run};
+use model::run::{EventsInfo, Evidence, Run, VERSION};
 use std::borrow::Borrow;
 use std::path::Path;
 
 /// Writes DIR/events.parquet from records in the order of ranks, and says in the run what is in it.
-pub fn write<R: Borrow<RankRecord>>(
+pub fn write_events<R: Borrow<RankRecord>>(
     folder: &Path,
     run: &mut Run,
     records: &mut dyn Iterator<Item = R>,
@@ -31,4 +31,34 @@ pub fn write<R: Borrow<RankRecord>>(
     let dropped = run.run.evidence.dropped_events;
     run.run.events = Some(EventsInfo { dropped, sample_every, left_out, ..info });
     Ok(())
+}
+
+/// Puts what the ranks measured into a run whose header is there. Evidence that only
+/// the parent has (clock, confinement, notes of its own) stays.
+pub fn fill(run: &mut Run, collected: engine::record::Collected) {
+    run.version = VERSION;
+    run.rows = collected.rows;
+    run.labels = collected.labels;
+    run.times = collected.times;
+    let header = &mut run.run;
+    header.times_more = collected.times_more;
+    header.shares = collected.shares;
+    header.arrivals = collected.arrivals;
+    header.failures = collected.failures;
+    header.rank_errors = collected.rank_errors;
+    header.name_directories();
+    header.sites = collected.sites;
+    header.duration_wall_ns = collected.duration_wall_ns;
+    let own = std::mem::take(&mut header.evidence);
+    let mut notes = own.notes;
+    notes.extend(collected.evidence.notes);
+    header.evidence = Evidence {
+        clock: own.clock,
+        clock_read_ns: own.clock_read_ns,
+        clock_skew_ns: own.clock_skew_ns,
+        confinement: own.confinement,
+        options_without_effect: own.options_without_effect,
+        notes,
+        ..collected.evidence
+    };
 }

@@ -10,24 +10,24 @@
 //! another in every block, in random order. Whatever happens after the ranks have started, what
 //! they measured is printed and stored, and the directory is tidied up.
 
-use super::Stopped;
 use super::args::Run;
-use super::cells::{self, Prepared};
 use super::directory::Directory;
+use super::header;
 use super::interrupt::Interrupt;
-use super::measure::{Execution, Measured};
+use super::measure::Execution;
+use super::only;
+use super::point::Point;
+use super::points::Planned;
 use super::progress::{self, Bar};
+use super::sweep::remarks;
 use super::sweep::versus::Versus;
-use super::sweep::{remarks, resume};
-use super::team::Team;
-use super::{Bound, only};
+use super::team::{Measured, Team};
 use crate::args::ResultFormat;
 use crate::console;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::exit::Exit;
 use crate::prepare;
 use crate::present;
-use crate::program::Text;
 use crate::results::{self, EventSource, Folder};
 use engine::config::Config;
 use model::sweep::Sweep;
@@ -38,13 +38,13 @@ use std::time::Duration;
 /// How soon a pause notices that it is to end.
 const SLICE: Duration = Duration::from_millis(20);
 
-/// A run that nothing stands against any more.
-struct Walk<'a> {
+/// The executions of a run: all cells of a sweep in random order, or one.
+pub struct Executions<'a> {
     args: &'a Run,
     team: Option<&'a Team>,
     directory: Directory,
     versus: Versus,
-    cells: Vec<Bound>,
+    cells: Vec<Point>,
     /// What was asked for; otherwise one cell, once.
     grid: Sweep,
     folder: Option<Folder>,
@@ -68,52 +68,18 @@ struct Walk<'a> {
     cut_off: bool,
 }
 
-/// Checks, executes, prints, stores and tidies up. `team`: the MPI job in which this is rank 0.
-pub fn execute(
-    args: &Run,
-    team: Option<&Team>,
-    text: Text,
-    directory: Directory,
-    interrupt: &Interrupt,
-) -> std::result::Result<Exit, Stopped> {
-    let versus = match Versus::open(args, &text, &directory) {
-        Ok(versus) => versus,
-        Err(error) => {
-            directory.discard();
-            return Err(error.into());
-        }
-    };
-    versus.directory.iter().for_each(|b| interrupt.before_end(b.leftover()));
-    let prepared = cells::prepare(args, team, &text, &directory, &versus, interrupt);
-    drop(text);
-    match prepared {
-        Ok(Prepared { whole: Some(whole), .. }) => {
-            discard(directory, versus);
-            resume::print(args, &whole).map_err(Stopped::After)
-        }
-        Ok(prepared) => Walk::of(args, team, prepared, directory, versus).go(interrupt),
-        Err(error) => {
-            discard(directory, versus);
-            Err(error.into())
-        }
-    }
-}
-
-fn discard(directory: Directory, versus: Versus) {
-    std::iter::once(directory).chain(versus.directory).for_each(Directory::discard);
-}
-
-impl<'a> Walk<'a> {
-    fn of(
+impl<'a> Executions<'a> {
+    /// Nothing is executed yet.
+    pub fn new(
         args: &'a Run,
         team: Option<&'a Team>,
-        prepared: Prepared,
+        planned: Planned,
         directory: Directory,
         versus: Versus,
-    ) -> Walk<'a> {
-        let Prepared { cells, grid, folder, run, earlier, whole: _ } = prepared;
+    ) -> Executions<'a> {
+        let Planned { cells, grid, folder, run, earlier, whole: _ } = planned;
         let first = earlier.next;
-        Walk {
+        Executions {
             earlier: earlier
                 .executions
                 .into_iter()
@@ -139,40 +105,31 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn go(mut self, interrupt: &Interrupt) -> std::result::Result<Exit, Stopped> {
-        let done = self.all_blocks(interrupt);
-        self.take_what_is_there();
-        let done = match done {
-            Err(error) if self.recorded == 0 => return Err(self.give_up(error)),
-            done => done,
-        };
-        self.cut_off = done.is_err();
-        if !self.cut_off && !self.interrupted {
-            self.run.run.sweep.iter_mut().for_each(|sweep| sweep.rest = None);
-        }
-        let quiet = self.args.results.quiet;
-        let stored = progress::during(quiet, "storing the results", || {
-            interrupt.undisturbed(|| self.finish())
-        });
-        let shown = self.show(interrupt);
-        for directory in std::iter::once(self.directory).chain(self.versus.directory) {
-            if !directory.finish(quiet) {
-                self.exit = self.exit.and(Exit::Failed);
-            }
-        }
-        done.and(stored).and(shown).map_err(Stopped::After)?;
-        Ok(self.exit)
+    /// Nothing was measured.
+    pub fn is_empty(&self) -> bool {
+        self.recorded == 0
     }
 
     /// Nothing was measured: nothing stays.
-    fn give_up(self, error: Error) -> Stopped {
-        discard(self.directory, self.versus);
-        let ranks = self.cells.iter().map(|bound| bound.plan.ranks).max().unwrap_or(0);
+    pub fn abandon(self) {
+        std::iter::once(self.directory).chain(self.versus.directory).for_each(Directory::discard);
+        let ranks = self.cells.iter().map(|point| point.plan.ranks).max().unwrap_or(0);
         self.folder.iter().for_each(|folder| folder.abandon(ranks));
-        error.into()
     }
 
-    fn show(&self, interrupt: &Interrupt) -> Result<()> {
+    /// Remarks on the whole, and DIR/run.json. `is_cut_off`: an error ended the executions.
+    pub fn store(&mut self, is_cut_off: bool, interrupt: &Interrupt) -> Result<()> {
+        self.cut_off = is_cut_off;
+        if !self.cut_off && !self.interrupted {
+            self.run.run.sweep.iter_mut().for_each(|sweep| sweep.rest = None);
+        }
+        progress::during(self.args.results.quiet, "storing the results", || {
+            interrupt.undisturbed(|| self.finish())
+        })
+    }
+
+    /// Prints what was measured.
+    pub fn print(&self, interrupt: &Interrupt) -> Result<()> {
         let format = self.args.results.format;
         match self.args.results.quiet && format == ResultFormat::Table {
             true => {
@@ -183,17 +140,27 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Gives the directories back; the exit code of the run.
+    pub fn tidy_up(self) -> Exit {
+        let quiet = self.args.results.quiet;
+        let finish = |directory: Directory| directory.finish(quiet);
+        let all = std::iter::once(self.directory).chain(self.versus.directory);
+        match all.map(finish).fold(true, |tidy, one| tidy & one) {
+            true => self.exit,
+            false => self.exit.and(Exit::Failed),
+        }
+    }
+
     /// The rules of a sweep hold: executions are put together, also a single one.
     fn is_sweep(&self) -> bool {
         self.args.sweep.is_asked_for()
     }
 
     /// Warm-up, then one block of cells after the other.
-    fn all_blocks(&mut self, interrupt: &Interrupt) -> Result<()> {
+    pub fn run_all(&mut self, interrupt: &Interrupt) -> Result<()> {
         let blocks = self.grid.warm_up + self.grid.reps;
         let executions = self.cells.len() as u64 * u64::from(blocks);
-        let job = self.team.and_then(Team::job);
-        let mut bar = Bar::new(self.is_sweep().then_some(executions), self.args.results.quiet, job);
+        let mut bar = Bar::new(self.is_sweep().then_some(executions), self.args.results.quiet);
         let mut active: Vec<bool> = vec![true; self.cells.len()];
         let mut done = Ok(());
         for block in 0..blocks {
@@ -203,6 +170,7 @@ impl<'a> Walk<'a> {
             }
         }
         bar.clear();
+        self.take_what_is_there();
         done
     }
 
@@ -217,7 +185,7 @@ impl<'a> Walk<'a> {
         for cell in self.order(u64::from(block)) {
             // Also of a cell that may rest: what is there stays.
             if self.is_there(cell, repetition) {
-                bar.is_there();
+                bar.count_earlier();
                 continue;
             }
             if !active[cell as usize] {
@@ -230,7 +198,7 @@ impl<'a> Walk<'a> {
             if self.interrupted {
                 return Ok(());
             }
-            bar.begin(&self.cells[cell as usize].rehearsal, &self.grid.describe(cell));
+            bar.begin(&self.grid.describe(cell));
             self.execution(cell, repetition, interrupt, bar)?;
         }
         if let Some(repetition) = repetition {
@@ -331,7 +299,8 @@ impl<'a> Walk<'a> {
         let Measured { outcome, collected, nodes, events } = measured?;
         (run.run.node_rows, run.run.node_use) = (nodes.rows, nodes.uses);
         self.started += 1;
-        let exit = self.args.assess(&mut run, &outcome, collected, &bound.plan);
+        let exit =
+            header::complete(&mut run, &outcome, collected, &bound.plan, self.args.results.strict);
         // Without all processes nothing more can be done together.
         let is_last = self.team.is_some_and(|team| !team.is_complete());
         self.interrupted |= outcome.interrupted || is_last;
@@ -404,7 +373,6 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Remarks on the whole, and DIR/run.json.
     fn finish(&mut self) -> Result<()> {
         let missed: Vec<String> = only::missed(&self.args.execution.only, &self.run).collect();
         self.run.run.evidence.notes.extend(missed);

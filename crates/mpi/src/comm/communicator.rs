@@ -1,0 +1,753 @@
+//! The communicator of one MPI rank, for one run of a program.
+//!
+//! | what | by |
+//! |---|---|
+//! | barrier | a non-blocking reduction over the set's communicator, tested again and again |
+//! | barrier before a collective call inside MPI | the same; the members compare what they are about to call |
+//! | collective function | such a barrier, then a reduction that all have come to |
+//! | claim of a `share` | one-sided additions to a word that lies with one member (`claims`) |
+//! | signal | a message to each member, counted where it arrives |
+//! | release, interrupt | messages from and to rank 0 (`coordinator`) |
+//!
+//! So a rank that waits can be released at any time, and never hangs in MPI. A rank that
+//! runs looks for messages every few milliseconds, between two statements.
+
+use super::claims::Claims;
+use super::coordinator::{Coordinator, Letters};
+use super::message::{Doing, Message, Status, short_name};
+use crate::error::MpiError;
+use crate::groups::Groups;
+use crate::interrupt;
+use crate::patience::Patience;
+use crate::world::{Agreed, Agreement, Handle, Reduce, World};
+use engine::clock::monotonic_raw_ns;
+use engine::comm::{
+    Activity, Check, Claim, End, Given, Joint, Members, NodePlace, Poll, Progress, Together,
+    signal_key, values,
+};
+use engine::config::{Config, TIMEOUT};
+use engine::supervise::Watch;
+use model::Value;
+use model::plan::{Function, Pc};
+use std::collections::HashMap;
+use std::fs::File;
+
+/// A running rank looks for messages this often.
+const LOOK_NS: u64 = 5_000_000;
+/// Statements between two readings of the clock, at most.
+const STRIDE_MAX: u32 = 64;
+/// A rank reports that it waits after so long, plus [`REPORT_RANK_NS`] for every rank of the world:
+/// reports must not load rank 0.
+const REPORT_NS: u64 = 50_000_000;
+const REPORT_RANK_NS: u64 = 100_000;
+/// Time between two looks of the coordinator.
+const ROUND_NS: u64 = 20_000_000;
+/// Tests of messages between two tries to get a lock.
+const LOCK_LOOKS: u32 = 64;
+/// Ranks whose progress rank 0 reads between two statements.
+const RANKS_READ: usize = 16;
+/// After an interrupt, ranks wait so long for each other: the launcher may have killed some.
+const GRACE_NS: u64 = 3_000_000_000;
+
+/// The communicator of one MPI rank.
+pub struct Comm<'w> {
+    world: &'w World,
+    groups: &'w Groups,
+    config: &'w Config,
+    /// Where messages travel, apart from everything else.
+    control: Handle,
+    words: Vec<i64>,
+    letters: Letters,
+    /// Messages sent and taken so far.
+    posted: u64,
+    taken: u64,
+    /// Signals by counter, and the counters of the wait in progress.
+    counts: HashMap<u64, u64>,
+    keys: [u64; 2],
+    status: Status,
+    /// Rank 0 knows of the wait in progress.
+    is_reported: bool,
+    /// The wait in progress can never end; the rank to blame.
+    released: Option<Option<(u32, End)>>,
+    /// A barrier that this rank was released from.
+    abandoned: Option<Agreement>,
+    reason: String,
+    coordinator: Option<Coordinator>,
+    on_progress: &'w mut dyn FnMut(&Progress),
+    watch: Option<Watch>,
+    pace: Pace,
+    /// The wait for a lock that the last try did not end.
+    lock: Option<LockWait>,
+    /// Locks that this rank has given back.
+    gave_back: u64,
+    /// Counters of a plan with a `share`.
+    claims: Option<Claims>,
+}
+
+/// A wait for a lock, over all tries to get it.
+#[derive(Debug)]
+struct LockWait {
+    name: String,
+    site: Pc,
+    /// What [`Comm::gave_back`] was.
+    gave_back: u64,
+    patience: Patience,
+}
+
+/// When a running rank looks for messages.
+#[derive(Debug)]
+struct Pace {
+    until_clock: u32,
+    stride: u32,
+    clock_ns: u64,
+    started_ns: u64,
+    looked_ns: u64,
+    round_ns: u64,
+}
+
+/// What is known after all ranks have ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Finish {
+    /// All ranks have come; otherwise nothing collective can be done any more.
+    pub complete: bool,
+    /// How every rank has ended, by rank; on rank 0 only.
+    pub ends: Vec<End>,
+    /// Who waited for what when nobody could continue; on rank 0 only.
+    pub deadlock: Vec<Activity>,
+}
+
+impl<'w> Comm<'w> {
+    /// A communicator over the sets of a plan; `has_share`: the plan has a `share`. Rank 0 calls `on_progress` now
+    /// and then. Collective over the world.
+    pub fn new(
+        world: &'w World,
+        groups: &'w Groups,
+        config: &'w Config,
+        has_share: bool,
+        on_progress: &'w mut dyn FnMut(&Progress),
+    ) -> Result<Comm<'w>, MpiError> {
+        let sets = groups.sets();
+        let timeout_ns =
+            u64::try_from(config.timeout.unwrap_or(TIMEOUT).as_nanos()).unwrap_or(u64::MAX);
+        let is_first = world.rank == 0;
+        let claims = has_share.then(|| Claims::new(world, sets)).transpose()?;
+        let first_node = world.machines.iter().zip(0..).filter(|(machine, _)| **machine == 0);
+        let ranks_read = first_node.map(|(_, rank)| rank).take(RANKS_READ);
+        Ok(Comm {
+            world,
+            groups,
+            config,
+            control: world.copy(world.all)?,
+            words: vec![0; Message::max_words(sets.len())],
+            letters: Vec::new(),
+            posted: 0,
+            taken: 0,
+            counts: HashMap::new(),
+            keys: [0; 2],
+            status: Status { barriers: vec![0; sets.len()], ..Status::default() },
+            is_reported: false,
+            released: None,
+            abandoned: None,
+            reason: String::new(),
+            coordinator: is_first.then(|| Coordinator::new(world.size, sets, timeout_ns)),
+            on_progress,
+            watch: is_first.then(|| Watch::new(ranks_read, config)).flatten(),
+            pace: Pace::start(),
+            lock: None,
+            gave_back: 0,
+            claims,
+        })
+    }
+
+    /// The smallest and the largest of the members' numbers, once all have given theirs;
+    /// `None`: released. Collective over the members; releasable like a barrier.
+    pub fn compare(&mut self, members: &Members, value: i64, site: Pc) -> Option<Agreed> {
+        self.compare_for(members, value, site, None)
+    }
+
+    fn compare_for(
+        &mut self,
+        members: &Members,
+        value: i64,
+        site: Pc,
+        what: Option<Joint>,
+    ) -> Option<Agreed> {
+        if members.ranks.len() <= 1 {
+            return Some(Agreed { smallest: value, largest: value });
+        }
+        let Some(handle) = self.groups.handle(members.set) else {
+            self.reason = "this rank is not a member of the group".into();
+            return None;
+        };
+        let agreement = match self.world.agree_start(handle, value) {
+            Ok(agreement) => agreement,
+            Err(error) => return self.fail(&error),
+        };
+        self.status.barriers[members.set as usize] += 1;
+        let mut agreed = None;
+        let is_met = self.wait_until(Doing::AtBarrier { set: members.set, site, what }, |comm| {
+            agreed = comm.world.agree_test(&agreement)?;
+            Ok(agreed.is_some())
+        });
+        match is_met {
+            Ok(true) => agreed,
+            Ok(false) => {
+                self.abandoned = Some(agreement);
+                self.explain(Joint::met(what));
+                None
+            }
+            Err(error) => self.fail(&error),
+        }
+    }
+
+    /// A barrier, or the barrier before a call inside MPI, where nobody can be released: there
+    /// all must make the same one.
+    fn come(&mut self, members: &Members, site: Pc, call: Option<Together>) -> Poll {
+        let key = call.map_or(0, Together::key);
+        let what = call.map(|call| call.what);
+        match self.compare_for(members, key, site, what) {
+            Some(agreed) if agreed.smallest == agreed.largest => Poll::Ready,
+            Some(_) => {
+                self.reason = format!(
+                    "{} cannot be met: other members of the group have come to another statement",
+                    Joint::met(what)
+                );
+                Poll::Released
+            }
+            None => Poll::Released,
+        }
+    }
+
+    /// Chooses the counters that [`Comm::count`] adds up: the set's and this rank's own.
+    fn choose_counters(&mut self, members: &Members, name: &[u8]) {
+        self.keys = [None, Some(self.world.rank)].map(|to| signal_key(members.set, name, to));
+    }
+
+    /// What the counters of the wait in progress add up to.
+    fn count(&self) -> u64 {
+        self.keys.iter().map(|key| self.counts.get(key).copied().unwrap_or(0)).sum()
+    }
+
+    /// Forgets messages that have left; lets others take theirs when many have not.
+    fn limit_posted(&mut self) -> Result<(), MpiError> {
+        const MANY: u32 = 4096;
+        if self.posted.is_multiple_of(64) {
+            while self.world.posted()? > MANY && !interrupt::is_told() {
+                self.take_all()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Why the wait could not end.
+    fn explain(&mut self, what: &str) {
+        self.reason = match self.released.take().flatten() {
+            Some((rank, end)) => format!("{what} cannot be met: rank {rank} {}", end.describe()),
+            None => format!("{what} cannot be met: every rank that is left waits"),
+        };
+    }
+
+    fn fail<T>(&mut self, error: &MpiError) -> Option<T> {
+        self.reason = error.to_string();
+        None
+    }
+
+    /// Waits until `done`; false: released or interrupted before.
+    fn wait_until(
+        &mut self,
+        doing: Doing,
+        mut done: impl FnMut(&mut Self) -> Result<bool, MpiError>,
+    ) -> Result<bool, MpiError> {
+        self.end_lock_wait()?;
+        self.released = None;
+        self.status.doing = doing;
+        let mut patience = Patience::new(self.world.crowd);
+        let is_met = self.look_until(&mut patience, &mut done)?;
+        self.end_wait()?;
+        Ok(is_met)
+    }
+
+    /// Looks again and again until `done`; false: released or interrupted before.
+    fn look_until(
+        &mut self,
+        patience: &mut Patience,
+        done: &mut impl FnMut(&mut Self) -> Result<bool, MpiError>,
+    ) -> Result<bool, MpiError> {
+        let mut stays: Option<Patience> = None;
+        loop {
+            if done(self)? {
+                return Ok(true);
+            }
+            if self.released.is_some() || (interrupt::is_told() && self.may_leave(&mut stays)?) {
+                return Ok(false);
+            }
+            if patience.looks().is_multiple_of(8) {
+                self.report_wait(patience)?;
+                self.attend()?;
+            }
+            patience.rest();
+        }
+    }
+
+    /// Reports a wait that lasts for long, and again when the count of a signal has changed.
+    fn report_wait(&mut self, patience: &Patience) -> Result<(), MpiError> {
+        let now = self.count();
+        let has_changed = match &mut self.status.doing {
+            Doing::AtWait { count, .. } => std::mem::replace(count, now) != now,
+            _ => false,
+        };
+        let report_ns = REPORT_NS + REPORT_RANK_NS * u64::from(self.world.size);
+        let is_long = || patience.looks() > 100 && patience.waited_ns() > report_ns;
+        match self.is_reported {
+            true if has_changed => self.report(),
+            false if is_long() => self.report(),
+            _ => Ok(()),
+        }
+    }
+
+    /// The wait is over; rank 0 learns it if it knows of the wait.
+    fn end_wait(&mut self) -> Result<(), MpiError> {
+        self.status.epoch += 1;
+        self.status.doing = Doing::Running;
+        if self.is_reported { self.report() } else { Ok(()) }
+    }
+
+    /// The last try to get a lock was successful, or given up.
+    fn end_lock_wait(&mut self) -> Result<(), MpiError> {
+        if self.lock.take().is_some() { self.end_wait() } else { Ok(()) }
+    }
+
+    /// Waits before the next try to get a lock; false: released or interrupted.
+    fn try_lock_later(&mut self, name: String, site: Pc) -> Result<bool, MpiError> {
+        let gave_back = self.gave_back;
+        let is_same =
+            |wait: &LockWait| (wait.site, wait.gave_back) == (site, gave_back) && wait.name == name;
+        if !self.lock.as_ref().is_some_and(is_same) {
+            self.end_lock_wait()?;
+            self.released = None;
+        }
+        // The next check before a statement ends the wait.
+        self.pace.until_clock = 1;
+        let patience = Patience::new(self.world.crowd);
+        let first = LockWait { name: name.clone(), site, gave_back, patience };
+        let mut wait = self.lock.take().unwrap_or(first);
+        self.status.doing = Doing::AtLock { site, name };
+        let mut looks = 0;
+        let may_try = self.look_until(&mut wait.patience, &mut |_| {
+            looks += 1;
+            Ok(looks > LOCK_LOOKS)
+        })?;
+        let what = format!("the wait for a lock of \"{}\"", wait.name);
+        self.lock = Some(wait);
+        if !may_try {
+            self.explain(&what);
+            self.end_lock_wait()?;
+        }
+        Ok(may_try)
+    }
+
+    /// Whether a rank that was asked to stop may do so while it waits. Not before a call inside MPI:
+    /// the others may have passed the barrier already and call, for ever if it does not. It waits until all have
+    /// come, or until one has ended that never will, or until too long for anybody to be there.
+    #[cold]
+    fn may_leave(&mut self, stays: &mut Option<Patience>) -> Result<bool, MpiError> {
+        if !matches!(self.status.doing, Doing::AtBarrier { what: Some(_), .. }) {
+            return Ok(true);
+        }
+        if stays.is_none() {
+            self.report()?;
+            self.deliver(0, Message::Interrupt)?;
+        }
+        let stays = stays.get_or_insert_with(|| Patience::new(self.world.crowd));
+        Ok(stays.waited_ns() > GRACE_NS)
+    }
+
+    /// Reads messages and does what its time has come for.
+    fn attend(&mut self) -> Result<(), MpiError> {
+        self.take_all()?;
+        if self.coordinator.is_some() {
+            self.coordinate(monotonic_raw_ns())?;
+        }
+        Ok(())
+    }
+
+    /// Rank 0's work beside the program.
+    fn coordinate(&mut self, now_ns: u64) -> Result<(), MpiError> {
+        if now_ns < self.pace.round_ns {
+            return Ok(());
+        }
+        self.pace.round_ns = now_ns + ROUND_NS + REPORT_RANK_NS * u64::from(self.world.size);
+        self.with_coordinator(|coordinator, out| {
+            coordinator.look(now_ns, out);
+            if interrupt::is_told() {
+                coordinator.interrupt(out);
+            }
+        })?;
+        let at_ns = now_ns.saturating_sub(self.pace.started_ns);
+        let records = &self.config.records;
+        let record = |rank| File::open(records.path(rank)?).ok();
+        let sample = self.watch.as_mut().and_then(|watch| watch.look(at_ns, record));
+        (self.on_progress)(&sample.map_or(Progress::Alive, Progress::At));
+        Ok(())
+    }
+
+    fn with_coordinator(
+        &mut self,
+        act: impl FnOnce(&mut Coordinator, &mut Letters),
+    ) -> Result<(), MpiError> {
+        let mut out = std::mem::take(&mut self.letters);
+        if let Some(coordinator) = &mut self.coordinator {
+            act(coordinator, &mut out);
+        }
+        let sent = out.drain(..).try_for_each(|(to, message)| self.deliver(to, message));
+        self.letters = out;
+        sent
+    }
+
+    /// Reports to rank 0 what this rank is doing.
+    fn report(&mut self) -> Result<(), MpiError> {
+        self.is_reported = self.status.doing != Doing::Running;
+        self.deliver(0, Message::Status(self.status.clone()))
+    }
+
+    fn take_all(&mut self) -> Result<(), MpiError> {
+        loop {
+            let mut words = std::mem::take(&mut self.words);
+            let taken = self.world.take(self.control, &mut words);
+            let message = match &taken {
+                Ok(Some((from, count))) => {
+                    Message::decode(&words[..*count]).map(|message| (*from, message))
+                }
+                _ => None,
+            };
+            self.words = words;
+            if taken?.is_none() {
+                return Ok(());
+            }
+            self.taken += 1;
+            if let Some((from, message)) = message {
+                self.read(from, message)?;
+            }
+        }
+    }
+
+    fn read(&mut self, from: u32, message: Message) -> Result<(), MpiError> {
+        match message {
+            Message::Signal { key } => *self.counts.entry(key).or_insert(0) += 1,
+            Message::Release { epoch, blame } if epoch == self.status.epoch => {
+                self.released = Some(blame);
+            }
+            Message::Release { .. } => {}
+            Message::Interrupt => {
+                interrupt::tell();
+                return self.with_coordinator(Coordinator::interrupt);
+            }
+            Message::Status(status) => {
+                let now_ns = monotonic_raw_ns();
+                return self.with_coordinator(|coordinator, out| {
+                    coordinator.receive(from, status, now_ns, out);
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends a message; one to this rank needs no MPI.
+    fn deliver(&mut self, to: u32, message: Message) -> Result<(), MpiError> {
+        if to == self.world.rank {
+            return self.read(to, message);
+        }
+        let mut words = std::mem::take(&mut self.words);
+        let len = words.len();
+        message.encode(&mut words);
+        let posted = self.world.post(self.control, &words, to);
+        words.resize(len, 0);
+        self.words = words;
+        self.posted += 1;
+        posted
+    }
+
+    /// Looks for messages, not more often than every few milliseconds. The number of
+    /// statements between two readings of the clock follows their length.
+    #[cold]
+    fn look(&mut self) -> Result<(), MpiError> {
+        let now_ns = monotonic_raw_ns();
+        self.pace.next_stride(now_ns);
+        self.end_lock_wait()?;
+        if now_ns < self.pace.looked_ns + LOOK_NS {
+            return Ok(());
+        }
+        self.pace.looked_ns = now_ns;
+        self.attend()
+    }
+
+    /// Waits until all ranks have left, and frees what belongs to this run. After an
+    /// interrupt only for some seconds, because a rank may have been killed. Collective.
+    pub fn finish(mut self) -> Result<Finish, MpiError> {
+        let complete = self.wait_for_all()?;
+        if complete {
+            self.take_what_is_under_way()?;
+            self.complete_abandoned()?;
+            self.claims.map_or(Ok(()), |claims| claims.free(self.world))?;
+            self.world.free(self.control)?;
+        }
+        let (ends, deadlock) = match self.coordinator {
+            Some(coordinator) => (coordinator.ends(), coordinator.deadlock),
+            None => (Vec::new(), Vec::new()),
+        };
+        Ok(Finish { complete, ends, deadlock })
+    }
+
+    /// True when all have come.
+    fn wait_for_all(&mut self) -> Result<bool, MpiError> {
+        let here = self.world.agree_start(self.control, 0)?;
+        let mut patience = Patience::idle(self.world.crowd);
+        let mut since_interrupt: Option<Patience> = None;
+        while self.world.agree_test(&here)?.is_none() {
+            self.attend()?;
+            if interrupt::is_told() {
+                let idle = || Patience::idle(self.world.crowd);
+                if since_interrupt.get_or_insert_with(idle).waited_ns() > GRACE_NS {
+                    return Ok(false);
+                }
+            }
+            patience.rest();
+        }
+        Ok(true)
+    }
+
+    /// Until every message that was sent has been taken.
+    fn take_what_is_under_way(&mut self) -> Result<(), MpiError> {
+        loop {
+            self.take_all()?;
+            let open = [self.posted as i64 - self.taken as i64];
+            if self.world.reduce(self.control, open, Reduce::Sum)? == [0] {
+                break;
+            }
+        }
+        while self.world.posted()? > 0 {}
+        Ok(())
+    }
+
+    /// A rank that was released has started a barrier that others never came to: they
+    /// come to it now.
+    fn complete_abandoned(&mut self) -> Result<(), MpiError> {
+        let own = &self.status.barriers;
+        let mut most: Vec<i64> = own.iter().map(|count| i64::from(*count)).collect();
+        self.world.reduce_all(self.control, &mut most, Reduce::Max)?;
+        let mut open: Vec<Agreement> = self.abandoned.take().into_iter().collect();
+        for (set, (started, most)) in own.iter().zip(most).enumerate() {
+            let Some(handle) = self.groups.handle(set as u32) else { continue };
+            for _ in i64::from(*started)..most {
+                open.push(self.world.agree_start(handle, 0)?);
+            }
+        }
+        let mut patience = Patience::new(self.world.crowd);
+        while !open.is_empty() {
+            let mut left = Vec::with_capacity(open.len());
+            for agreement in open {
+                if self.world.agree_test(&agreement)?.is_none() {
+                    left.push(agreement);
+                }
+            }
+            open = left;
+            patience.rest();
+        }
+        Ok(())
+    }
+}
+
+impl Pace {
+    fn start() -> Pace {
+        let now_ns = monotonic_raw_ns();
+        Pace {
+            until_clock: 1,
+            stride: 1,
+            clock_ns: now_ns,
+            started_ns: now_ns,
+            looked_ns: now_ns,
+            round_ns: now_ns,
+        }
+    }
+
+    /// Short statements let more of them pass between two readings, long ones fewer.
+    fn next_stride(&mut self, now_ns: u64) {
+        let passed_ns = now_ns.saturating_sub(self.clock_ns);
+        self.stride = if passed_ns > LOOK_NS {
+            1
+        } else if passed_ns < LOOK_NS / 8 {
+            (2 * self.stride).min(STRIDE_MAX)
+        } else {
+            self.stride
+        };
+        (self.until_clock, self.clock_ns) = (self.stride, now_ns);
+    }
+}
+
+impl engine::comm::Comm for Comm<'_> {
+    fn name(&self) -> &'static str {
+        "mpi"
+    }
+
+    fn rank(&self) -> u32 {
+        self.world.rank
+    }
+
+    fn size(&self) -> u32 {
+        self.world.size
+    }
+
+    fn place(&self) -> NodePlace {
+        NodePlace { node: self.world.node, node_rank: self.world.node_rank }
+    }
+
+    fn barrier(&mut self, members: &Members, site: Pc) -> Poll {
+        self.come(members, site, None)
+    }
+
+    fn meet(&mut self, members: &Members, site: Pc, call: Together) -> Poll {
+        self.come(members, site, Some(call))
+    }
+
+    /// The values of all are the sum of vectors that hold one value each: it is read in the order
+    /// of members everywhere, so that sums of floats are the same on all ranks and without MPI.
+    fn gather(
+        &mut self,
+        members: &Members,
+        site: Pc,
+        (function, given): (Function, Given),
+        all: &mut Vec<Value>,
+    ) -> Result<Poll, String> {
+        let call = Together { what: Joint::Function(function), file: 0, way: 0 };
+        let poll = self.come(members, site, Some(call));
+        if poll != Poll::Ready {
+            return Ok(poll);
+        }
+        let mut words = vec![[0; 2]; members.ranks.len()];
+        let own = members.ranks.position(self.world.rank);
+        words[own.unwrap_or(0) as usize] = given.0;
+        if let Some(handle) = self.groups.handle(members.set).filter(|_| words.len() > 1) {
+            let summed = self.world.reduce_all(handle, words.as_flattened_mut(), Reduce::Sum);
+            summed.map_err(|error| error.to_string())?;
+        }
+        values(function, members, words.into_iter().map(Given), all)?;
+        Ok(Poll::Ready)
+    }
+
+    fn claim(&mut self, members: &Members, claim: Claim) -> Result<Option<u64>, String> {
+        let claims = self.claims.as_mut().ok_or("the communicator was made without counters")?;
+        claims.claim(self.world, members, claim).map(Some).map_err(|error| error.to_string())
+    }
+
+    fn claims_over(&mut self, members: &Members, claim: Claim) -> Result<(), String> {
+        let claims = self.claims.as_mut().ok_or("the communicator was made without counters")?;
+        claims.over(self.world, members, claim).map_err(|error| error.to_string())
+    }
+
+    fn signal(&mut self, members: &Members, name: &[u8], to: Option<u32>) -> Result<(), String> {
+        let key = signal_key(members.set, name, to);
+        let receivers = to.map_or_else(|| members.ranks.clone(), |rank| (rank..rank + 1).into());
+        for rank in receivers.iter() {
+            if rank == self.world.rank {
+                *self.counts.entry(key).or_insert(0) += 1;
+                continue;
+            }
+            self.deliver(rank, Message::Signal { key }).map_err(|error| error.to_string())?;
+        }
+        self.limit_posted().map_err(|error| error.to_string())
+    }
+
+    fn wait(
+        &mut self,
+        members: &Members,
+        name: &[u8],
+        target: u64,
+        site: Pc,
+    ) -> Result<Poll, String> {
+        self.choose_counters(members, name);
+        let count = self.count();
+        if count >= target {
+            return Ok(Poll::Ready);
+        }
+        let doing = Doing::AtWait { site, count, target, name: short_name(name) };
+        let is_met = self.wait_until(doing, |comm| {
+            comm.take_all()?;
+            Ok(comm.count() >= target)
+        });
+        match is_met {
+            Ok(true) => return Ok(Poll::Ready),
+            Ok(false) => {
+                let name = String::from_utf8_lossy(name);
+                self.explain(&format!("the wait for the signal \"{name}\""));
+            }
+            Err(error) => self.reason = error.to_string(),
+        }
+        Ok(Poll::Released)
+    }
+
+    fn locks_given_back(&self) -> u64 {
+        0
+    }
+
+    fn gave_lock_back(&mut self) {
+        self.gave_back += 1;
+    }
+
+    /// Nobody tells the others of locks: a rank tries again after a while, and continues the same wait if the
+    /// try fails.
+    fn wait_for_lock(&mut self, path: &[u8], _seen: u64, site: Pc) -> Poll {
+        match self.try_lock_later(short_name(path), site) {
+            Ok(true) => Poll::Ready,
+            Ok(false) => Poll::Released,
+            Err(error) => {
+                self.reason = error.to_string();
+                Poll::Released
+            }
+        }
+    }
+
+    fn tested(&mut self, members: &Members, name: &[u8], target: u64) -> Result<bool, String> {
+        self.choose_counters(members, name);
+        if self.count() < target {
+            self.take_all().map_err(|error| error.to_string())?;
+        }
+        Ok(self.count() >= target)
+    }
+
+    fn release_reason(&self) -> String {
+        self.reason.clone()
+    }
+
+    fn check(&mut self) -> Check {
+        self.pace.until_clock -= 1;
+        if self.pace.until_clock == 0 {
+            // What goes wrong with messages shows when this rank waits for one.
+            let _ = self.look();
+        }
+        if interrupt::is_told() { Check::Interrupted } else { Check::GoOn }
+    }
+
+    fn leave(&mut self, end: End) {
+        self.status.doing = Doing::Ended(end);
+        // A rank that does not learn it finds out when the run is finished.
+        let _ = self.report();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stride_follows_the_length_of_statements() {
+        let mut pace = Pace::start();
+        let mut now_ns = pace.clock_ns;
+        for _ in 0..10 {
+            now_ns += u64::from(pace.stride) * 600;
+            pace.next_stride(now_ns);
+        }
+        assert_eq!(pace.stride, STRIDE_MAX);
+        pace.next_stride(now_ns + 64 * LOOK_NS);
+        assert_eq!(pace.stride, 1);
+    }
+}

@@ -1,0 +1,455 @@
+//! The folder of `--out`: what is in it while a run is under way, and afterwards.
+//!
+//! ```text
+//! DIR/run.json         the run; as long as it goes on `recording` says where its records lie
+//! DIR/events.parquet   with --events
+//! DIR/executions-*/    of a sweep, as long as executions are missing: those that there are
+//! ```
+//!
+//! Ranks record in memory, so that nothing of it touches the storage that is measured
+//! (`recording`). A run ends with one renaming: a run.json without `recording` is all of it.
+//! Of a run that was killed a reader puts together what its ranks left (`stored`).
+
+use super::recording::{self, MEMORY, PLAN, clear_memory};
+use super::stored::Stored;
+use super::{leftover, sweep, tables};
+use crate::error::{Error, Result};
+use ::report::StoreError;
+use ::report::events::{EVENTS_FILE, EventReader};
+use ::report::store::{self, RUN_FILE};
+use engine::config::Records;
+use engine::own_folder::OwnFolder;
+use engine::record::RankRecord;
+use model::Plan;
+use model::run::{Recording, Run};
+use rustix::fs::Access;
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// A results folder that is ours to fill.
+pub struct Folder {
+    pub(super) path: PathBuf,
+    /// It goes at the end.
+    pub(super) temporary: Option<OwnFolder>,
+    /// Where the ranks record; executions of a sweep share that of the sweep.
+    pub(super) memory: Option<Rc<OwnFolder>>,
+    /// Of a sweep: its executions.
+    pub(super) executions: Option<OwnFolder>,
+    /// It is one of those.
+    pub(super) is_execution: bool,
+    /// Tells that the run is not over where there is no memory to hold.
+    pub(super) held: Option<OwnFolder>,
+    /// The run that was here, as long as nothing has taken its place.
+    pub(super) replaced: Option<Stored>,
+    /// Executions of a sweep were here before: they stay, whatever happens.
+    pub(super) is_resumed: bool,
+}
+
+/// A folder that waits for a run. It goes again if none comes.
+pub struct Claim {
+    path: PathBuf,
+    is_new: bool,
+    held: Option<OwnFolder>,
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        if self.is_new {
+            // One with a run in it stays.
+            let _ = fs::remove_dir(&self.path);
+        }
+        self.held = None;
+    }
+}
+
+/// Where the events of the ranks are at the end.
+pub enum EventSource {
+    /// In memory, or mapped.
+    Records(Vec<RankRecord>),
+    /// In the ranks' files, which are read one after the other: in memory, and those in this
+    /// folder, which goes.
+    Files(Option<OwnFolder>),
+}
+
+/// What ranks need to record.
+#[derive(Clone, Copy, Debug)]
+pub struct Needs<'a> {
+    /// Memory on this machine, bytes.
+    pub bytes: u64,
+    /// The storage that is measured.
+    pub measured: Option<&'a Path>,
+}
+
+impl Folder {
+    /// Accepts a folder that is there, or can be made. Nothing is changed before [`Folder::begin`].
+    pub fn open(path: &Path, run_directory: Option<&Path>, force: bool) -> Result<Folder> {
+        let shown = path.display();
+        let wrong = |why: String| Error::input(format!("--out {shown}{why}"));
+        let entries = match fs::read_dir(path) {
+            Ok(entries) => entries.flatten().map(|entry| entry.file_name()).collect(),
+            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+            Err(error) if error.kind() == ErrorKind::NotADirectory => {
+                return Err(wrong(": expected a folder, found a file".into()));
+            }
+            Err(error) => return Err(wrong(format!(": {error}"))),
+        };
+        Folder::outside(path, run_directory)?;
+        check_names(path)?;
+        let replaced = Folder::stored(path).map_err(|error| {
+            wrong(format!(" holds a run.json that no run replaces: {}", error.message))
+                .help("choose another folder, or move the file")
+        })?;
+        if replaced.as_ref().is_some_and(Stored::is_under_way) {
+            return Err(wrong(" holds a run that is not over".into())
+                .help("choose another folder with --out"));
+        }
+        if replaced.is_some() && !force {
+            return Err(wrong(" holds another run".into())
+                .help("choose another folder, or add --force to replace that run"));
+        }
+        // A scratch directory lies where the command was given, which may be the folder.
+        let is_run_directory = |name: &OsString| {
+            let name = real_path(path).map(|real| real.join(name));
+            run_directory.is_some_and(|own| name.is_ok_and(|name| name == own))
+        };
+        if let Some(name) = entries
+            .iter()
+            .filter(|name| !is_run_directory(name))
+            .filter(|name| !leftover::is_unfinished(path, &name.to_string_lossy()))
+            .find(|name| *name != RUN_FILE && *name != EVENTS_FILE || replaced.is_none())
+            && !force
+        {
+            return Err(wrong(format!(" holds other things, such as {}", name.to_string_lossy()))
+                .help("choose a new or empty folder, or add --force to put the run beside them"));
+        }
+        // A rank leaves the current directory, and under MPI one of them stores the results.
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+        Ok(Folder { replaced, ..Folder::at(path) })
+    }
+
+    /// Makes the folder before what is stored in it is there, and keeps others from doing the same.
+    pub fn claim(&self) -> Result<Claim> {
+        let shown = self.path.display();
+        let is_new = !self.path.exists();
+        fs::create_dir_all(&self.path)
+            .map_err(|error| Error::input(format!("cannot make --out {shown}: {error}")))?;
+        let claim =
+            Claim { path: self.path.clone(), is_new, held: OwnFolder::open(&self.path).ok() };
+        rustix::fs::access(&self.path, Access::WRITE_OK | Access::EXEC_OK)
+            .map_err(|error| Error::input(format!("cannot write to --out {shown}: {error}")))?;
+        // File systems without locks cannot tell.
+        let is_mine = claim.held.as_ref().is_none_or(|held| held.claim().unwrap_or(true));
+        if !is_mine || self.is_taken() {
+            return Err(Error::input(format!("--out {shown} is that of another recording"))
+                .help("choose another folder"));
+        }
+        Ok(claim)
+    }
+
+    /// Takes away what processes that were killed had begun to write.
+    pub fn remove_unfinished(&self) -> Result<()> {
+        gone(leftover::remove_unfinished(&self.path)).map_err(|error| self.failed("empty", &error))
+    }
+
+    /// Somebody has stored a run in it since it was opened.
+    pub fn is_taken(&self) -> bool {
+        self.replaced.is_none() && self.path.join(RUN_FILE).exists()
+    }
+
+    pub(super) fn at(path: PathBuf) -> Folder {
+        Folder {
+            path,
+            temporary: None,
+            memory: None,
+            executions: None,
+            is_execution: false,
+            held: None,
+            replaced: None,
+            is_resumed: false,
+        }
+    }
+
+    /// Refuses a folder inside of a run directory.
+    pub fn outside(path: &Path, run_directory: Option<&Path>) -> Result<()> {
+        let shown = path.display();
+        let real =
+            real_path(path).map_err(|error| Error::input(format!("--out {shown}: {error}")))?;
+        if run_directory.is_some_and(|directory| real.starts_with(directory)) {
+            return Err(Error::input(format!("--out {shown} lies inside the run directory"))
+                .help("results stand apart from what the program makes: choose another folder"));
+        }
+        Ok(())
+    }
+
+    /// A folder that goes at the end: this one, or a new one.
+    pub fn temporary(path: Option<PathBuf>) -> Result<Folder> {
+        let make = || match path {
+            Some(path) => fs::create_dir(&path).and_then(|()| OwnFolder::open(&path)),
+            None => OwnFolder::fresh(&std::env::temp_dir(), "parabench-run-"),
+        };
+        let own = make()
+            .map_err(|error| Error::input(format!("cannot make a temporary folder: {error}")))?;
+        Ok(Folder { temporary: Some(own), ..Folder::at(PathBuf::new()) }.named())
+    }
+
+    fn named(mut self) -> Folder {
+        self.path = self.temporary.as_ref().map_or(PathBuf::new(), |own| own.path().into());
+        self
+    }
+
+    /// It is still there when the run is over.
+    pub fn stays(&self) -> bool {
+        self.temporary.is_none()
+    }
+
+    /// Its absolute path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where the ranks record.
+    pub fn records(&self) -> Records {
+        match &self.memory {
+            Some(memory) => Records::Directory(memory.path().into()),
+            None => Records::Memory,
+        }
+    }
+
+    /// Before the ranks start: what a reader needs should this process be killed.
+    pub fn begin(&mut self, run: &mut Run, plan: &Plan, needs: &Needs<'_>) -> Result<()> {
+        let begun = self
+            .prepare(run, needs)
+            .and_then(|()| self.keep(plan))
+            .and_then(|()| self.announce(run));
+        begun.inspect_err(|_| self.abandon(run.run.ranks))
+    }
+
+    fn keep(&self, plan: &Plan) -> Result<()> {
+        let Some(memory) = &self.memory else { return Ok(()) };
+        let written = write_new(&memory.path().join(PLAN), &plan.to_bytes());
+        written.map_err(|error| self.refused("record beside", &error))
+    }
+
+    /// Finds memory to record in.
+    pub(super) fn prepare(&mut self, run: &mut Run, needs: &Needs<'_>) -> Result<()> {
+        fs::create_dir_all(&self.path).map_err(|error| self.refused("prepare", &error))?;
+        if self.memory.is_none() {
+            self.memory = OwnFolder::in_memory(needs.bytes, needs.measured, MEMORY).map(Rc::new);
+            self.memory.iter().for_each(|memory| leftover::remove_beside(memory));
+        }
+        let held = match &self.memory {
+            Some(memory) => {
+                if is_for_everybody(&self.path) {
+                    // Who may read the run may read it before its end, too.
+                    let _ = memory.share();
+                }
+                memory.hold()
+            }
+            None => {
+                run.run.evidence.notes.push(WITHOUT_MEMORY.into());
+                self.held = OwnFolder::open(&self.path).ok();
+                // File systems without locks cannot tell a run that goes on from one that does not.
+                let _ = self.held.as_ref().map(OwnFolder::hold);
+                Ok(())
+            }
+        };
+        held.map_err(|error| self.refused("record beside", &error))?;
+        match (&self.memory, self.is_execution) {
+            (Some(memory), false) => leftover::name_owner(memory, &self.path)
+                .map_err(|error| self.refused("record beside", &error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Stores the run as one that has not ended. What was here before is replaced by it.
+    pub(super) fn announce(&mut self, run: &mut Run) -> Result<()> {
+        let text = |folder: &OwnFolder| Some(folder.path().to_str()?.to_string());
+        let name = |folder: &OwnFolder| Some(folder.path().file_name()?.to_str()?.to_string());
+        run.run.recording = Some(Recording {
+            memory: self.memory.as_deref().and_then(text),
+            executions: self.executions.as_ref().and_then(name),
+            ..recording::here()
+        });
+        if let Some(rest) = run.run.sweep.as_mut().and_then(|sweep| sweep.rest.as_mut()) {
+            rest.executions = self.executions.as_ref().and_then(name).unwrap_or_default();
+        }
+        let failed = |error: StoreError| match self.is_execution {
+            true => Error::failed(error.to_string()),
+            false => Error::input(error.to_string()),
+        };
+        let Some(replaced) = self.replaced.take() else {
+            return store::write_new(&self.path, run).map_err(failed);
+        };
+        store::write(&self.path, run).map_err(failed)?;
+        gone(fs::remove_file(self.path.join(EVENTS_FILE)))
+            .map_err(|error| self.failed("empty", &error))?;
+        replaced.clear(replaced.run.run.ranks)?;
+        leftover::remove_executions(&self.path);
+        Ok(())
+    }
+
+    /// At the end: the run as it was measured, with its events. The ranks' files go.
+    pub fn finish(&self, run: &mut Run, events: EventSource) -> Result<()> {
+        run.run.recording = None;
+        match (&self.temporary, events) {
+            (None, events) => self.store(run, events).map_err(|error| self.kept(error))?,
+            (Some(_), EventSource::Files(Some(hidden))) => {
+                self.drop_hidden(&hidden, run.run.ranks)?
+            }
+            (Some(_), _) => {}
+        }
+        self.clear(run.run.ranks)
+    }
+
+    fn store(&self, run: &mut Run, events: EventSource) -> Result<()> {
+        if run.run.events.is_some() {
+            self.write_events(run, events)?;
+        }
+        store::write(&self.path, run).map_err(|error| Error::failed(error.to_string()))
+    }
+
+    /// What could not be stored is not lost.
+    fn kept(&self, error: Error) -> Error {
+        let Some(memory) = &self.memory else { return error };
+        let (memory, shown) = (memory.path().display(), self.path.display());
+        error.help(format!(
+            "what was measured is still in memory ({memory}): make room, then \
+             `parabench report {shown} --settle`"
+        ))
+    }
+
+    fn write_events(&self, run: &mut Run, events: EventSource) -> Result<()> {
+        match events {
+            EventSource::Records(mut records) => {
+                records.sort_by_key(|record| record.rank);
+                tables::write_events(&self.path, run, &mut records.into_iter())
+            }
+            EventSource::Files(hidden) => {
+                let folders = self.memory.as_deref().into_iter().chain(&hidden);
+                self.join_events(run, recording::rank_files(folders))?;
+                hidden.map_or(Ok(()), |hidden| self.drop_hidden(&hidden, run.run.ranks))
+            }
+        }
+    }
+
+    /// Removes what other machines have sent.
+    fn drop_hidden(&self, hidden: &OwnFolder, ranks: u32) -> Result<()> {
+        let mut files = (0..ranks).map(|rank| hidden.remove_file(&format!("rank-{rank}")));
+        let removed = files.try_for_each(|removed| removed).and_then(|()| hidden.remove());
+        removed.map_err(|error| self.failed("tidy up", &error))
+    }
+
+    pub(super) fn join_events(&self, run: &mut Run, files: Vec<PathBuf>) -> Result<()> {
+        let names: HashSet<_> = files.iter().filter_map(|file| file.file_name()).collect();
+        let missing = (run.run.ranks as usize).saturating_sub(names.len());
+        if missing > 0 {
+            run.run.evidence.notes.push(format!(
+                "the events of {missing} ranks are not stored: they did not reach rank 0"
+            ));
+        }
+        // What cannot be read was said when it was merged.
+        let records = files.iter().filter_map(|file| recording::read_rank(file).ok());
+        // A rank that has sent its file to rank 0 may not have removed it yet.
+        let mut last = None;
+        let mut records = records.filter(|record| last.replace(record.rank) != Some(record.rank));
+        tables::write_events(&self.path, run, &mut records)
+    }
+
+    /// The ranks never started: what [`Folder::begin`] wrote goes.
+    pub fn abandon(&self, ranks: u32) {
+        let ours = |recording: Recording| {
+            let memory = self.memory.as_deref().and_then(|memory| memory.path().to_str());
+            recording.memory.as_deref() == memory
+        };
+        let stored = store::read(&self.path).ok().and_then(|run| run.run.recording);
+        if !self.is_resumed && self.temporary.is_none() && stored.is_some_and(ours) {
+            // A run.json that cannot be removed tells that nothing was measured.
+            let _ = fs::remove_file(self.path.join(RUN_FILE));
+        }
+        if !self.is_resumed {
+            let _ = self.executions.as_ref().map(sweep::remove);
+        }
+        let _ = self.clear(ranks);
+    }
+
+    /// Removes what ranks have recorded, and a folder that was to go.
+    pub(super) fn clear(&self, ranks: u32) -> Result<()> {
+        let memory = self.memory.as_ref().map_or(Ok(()), |memory| match self.is_execution {
+            true => clear_memory(memory, ranks),
+            false => leftover::remove(memory, ranks),
+        });
+        let temporary = self.temporary.as_ref().map_or(Ok(()), |own| {
+            own.remove_file(RUN_FILE)?;
+            own.remove()
+        });
+        memory.and(temporary).map_err(|error| self.failed("tidy up after", &error))
+    }
+
+    pub(super) fn failed(&self, what: &str, error: &io::Error) -> Error {
+        Error::failed(format!("cannot {what} the results folder {}: {error}", self.path.display()))
+    }
+
+    /// Nothing has run yet: another folder has to be named.
+    pub(super) fn refused(&self, what: &str, error: &io::Error) -> Error {
+        Error::input(self.failed(what, error).message).help("choose another folder with --out")
+    }
+}
+
+const WITHOUT_MEMORY: &str = "what the ranks record would be lost if the process that supervises \
+     them were killed: no tmpfs, such as /dev/shm, has room for it beside what is measured";
+
+/// What others have put under our names is not ours to replace.
+fn check_names(folder: &Path) -> Result<()> {
+    let path = folder.join(EVENTS_FILE);
+    if path.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    match EventReader::open(&path) {
+        Ok(_) | Err(StoreError::Version { .. }) if !path.is_symlink() => Ok(()),
+        _ => Err(Error::input(format!(
+            "--out {}: {EVENTS_FILE} in it is not an event table of Parabench",
+            folder.display()
+        ))
+        .help("choose another folder, or move the file")),
+    }
+}
+
+/// A file that is not there yet.
+fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    use std::io::Write;
+    fs::File::create_new(path)?.write_all(bytes)
+}
+
+/// Every user may list it, and get there.
+fn is_for_everybody(folder: &Path) -> bool {
+    let allows = |path: &Path, bits| {
+        fs::metadata(path).is_ok_and(|facts| facts.permissions().mode() & bits == bits)
+    };
+    allows(folder, 0o5) && folder.ancestors().all(|above| allows(above, 0o1))
+}
+
+fn gone(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+/// A path without symbolic links; its last part need not exist.
+pub fn real_path(path: &Path) -> io::Result<PathBuf> {
+    let path = std::path::absolute(path)?;
+    match path.canonicalize() {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            match (path.parent(), path.file_name()) {
+                (Some(parent), Some(name)) => Ok(real_path(parent)?.join(name)),
+                _ => Err(error),
+            }
+        }
+        other => other,
+    }
+}
