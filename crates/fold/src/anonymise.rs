@@ -12,7 +12,7 @@ use model::directory::prefixed;
 use model::{Op, escape};
 use std::collections::{BTreeMap, HashSet};
 
-/// What a map of words begins with.
+/// First line of a map of words.
 pub const MAP_HEAD: &str =
     "# Words that parabench fold --anonymise replaced: the new one, a tab, the old one.";
 
@@ -143,12 +143,12 @@ fn lower(word: &[u8]) -> String {
 }
 
 /// Numbers and words alternate often, or a number is long.
-pub(super) fn looks_like_hash(part: &[u8]) -> bool {
+pub fn looks_like_hash(part: &[u8]) -> bool {
     let mixed = runs(part).filter(|run| run[0].is_ascii_alphanumeric()).count();
     runs(part).any(|run| run[0].is_ascii_digit() && run.len() > NUMBER_DIGITS) || mixed > 6
 }
 
-/// What stands around three or more numbers that are one, because they are too long for counters:
+/// Separators in names of three or more numbers with too many digits together for counters:
 /// `192.168.1.77`, `2026-11-23`, `555-12-3456`.
 fn beside_address(part: &[u8]) -> Option<(&[u8], &[u8])> {
     let is_in = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-');

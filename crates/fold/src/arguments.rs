@@ -1,7 +1,8 @@
 //! The arguments of a statement that are neither names nor open files.
 
-use super::log::{Log, Logged};
-use super::shape::Arg;
+use super::log::Log;
+use super::logged::Logged;
+use super::statement::Arg;
 use super::told::Told;
 use model::Event;
 use model::Op;
@@ -13,7 +14,7 @@ use model::op::{Param, ParamKind};
 use model::open_flags::O_DIRECTORY;
 use std::collections::{HashMap, HashSet};
 
-/// Names that are those of directories, as far as the run tells.
+/// Names that are directories, as far as the run shows.
 pub fn directories(log: &Log) -> HashSet<u32> {
     let changes = |entry: &Logged| entry.op() == Some(Op::Chmod);
     if !log.ranks.iter().flatten().any(|entry| changes(&entry)) {
@@ -42,9 +43,9 @@ pub struct Arguments<'a> {
     pub entry: &'a Logged,
     /// Which.
     pub op: Op,
-    /// What the program's text tells of it.
+    /// Facts from the program's text.
     pub told: Told,
-    /// What its name stands for is a directory, as far as the run tells.
+    /// The file is a directory, as far as the run shows.
     pub is_directory: bool,
     /// Numbers so far.
     pub numbers: Vec<i64>,
@@ -134,7 +135,7 @@ impl Arguments<'_> {
         self.told.word(self.op, param).or(of_log)
     }
 
-    /// What a file shares with another one: nothing is written where that is all of it.
+    /// Bytes that a file shares with another one; left out if that is the whole file.
     fn shared(&mut self, name: &'static str) -> Option<()> {
         let Event { requested_bytes, from_bytes, offset_bytes, .. } = self.entry.event;
         if (requested_bytes, from_bytes, offset_bytes) == (0, 0, 0) {

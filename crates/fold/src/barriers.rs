@@ -6,7 +6,7 @@
 //! ```
 
 use super::log::Log;
-use super::meet::TOLD;
+use super::meetings::TOLD;
 use model::run::TraceBarrier;
 use std::collections::HashMap;
 
@@ -30,7 +30,7 @@ pub struct Coming {
     pub came_ns: Option<u64>,
     /// When all were there, nanoseconds: what it takes then is a pause.
     pub free_ns: u64,
-    /// What it has waited before, since its last operation, nanoseconds.
+    /// Time waited since its last operation, nanoseconds.
     pub waited_ns: u64,
 }
 
@@ -104,7 +104,7 @@ fn has_several_labels(log: &Log) -> bool {
     labels.any(|label| Some(label) != first)
 }
 
-/// What a rank does first from one place on, if it does anything before another one.
+/// The first operation of a rank between two places.
 fn first(log: &Log, rank: usize, from: usize, to: usize) -> Option<u8> {
     log.ranks[rank].get(from).filter(|_| from < to).map(|entry| entry.event.op)
 }
@@ -134,7 +134,7 @@ pub fn keep(barriers: &mut Vec<TraceBarrier>, kept: &[u32]) {
 #[cfg(test)]
 mod tests {
     use super::super::events::Events;
-    use super::super::log::Logged;
+    use super::super::logged::Logged;
     use super::*;
     use model::Event;
     use model::event::Details;

@@ -1,11 +1,12 @@
-//! Which files and directories must be there before a program starts, as its log shows.
+//! Files and directories that must exist before a program starts, as its log shows.
 //!
 //! A name that is used before anything makes it was there. A file was as long as reads show that
 //! meet bytes which nobody has written, or when it was removed.
 //!
-//! Names that lead through symbolic links are those of what the links lead to.
+//! Names through symbolic links are replaced by their targets.
 
-use super::log::{Log, Logged};
+use super::log::Log;
+use super::logged::{Logged, takes_handle};
 use super::merged::Merged;
 use model::Op;
 use model::directory::is_whole;
@@ -17,7 +18,7 @@ use model::open_flags::{O_APPEND, O_CREAT, O_EXCL, O_TRUNC};
 use model::rehearsal::{Expected, Thing};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// What a log shows of what was there before it, directories before what is in them.
+/// Files and directories that existed before the log, each directory before its content.
 pub fn before(log: &Log) -> Vec<Expected> {
     let mut world = World::default();
     world.find_links(log);
@@ -45,18 +46,18 @@ struct Seen {
     shares: Option<usize>,
 }
 
-/// What is known of a name.
+/// State of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Absent,
     Thing(usize),
 }
 
-/// What had a name, or one below it.
+/// The file or directory of a name, or above it.
 struct Named {
     /// By the rest of the name.
     states: Vec<(Vec<u8>, State)>,
-    /// What it led to, if it was a link.
+    /// Target of a link.
     link: Option<Vec<u8>>,
 }
 
@@ -73,7 +74,7 @@ struct World {
     only_directories: HashSet<Vec<u8>>,
     /// Symbolic links that are there now, and what they lead to.
     links: HashMap<Vec<u8>, Vec<u8>>,
-    /// What the links led to that were there before.
+    /// Targets of links that existed before.
     targets: HashMap<usize, Vec<u8>>,
 }
 
@@ -96,7 +97,7 @@ impl World {
     fn follow(&mut self, log: &Log, entry: &Logged) {
         let Some(op) = entry.op() else { return };
         let event = &entry.event;
-        if event.path == NO_ID || super::log::takes_handle(op) {
+        if event.path == NO_ID || takes_handle(op) {
             return self.handle(log, op, entry);
         }
         // What a symbolic link holds is no name.
@@ -146,7 +147,7 @@ impl World {
         }
     }
 
-    /// The name without links: those of directories above it, and if it `follows` its own.
+    /// Resolves links of the directories above, and the last one if it `follows`.
     fn real(&self, path: &[u8], follows: bool) -> Vec<u8> {
         let mut path = path.to_vec();
         if self.links.is_empty() {
@@ -533,4 +534,92 @@ fn follows(op: Op) -> bool {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::Events;
+    use model::Event;
+    use model::run::TraceFound;
+
+    /// Operations on paths by number, and errors.
+    fn log(paths: &[&str], operations: &[(Op, u32, u16)], found: &[TraceFound]) -> Log {
+        let mut events = Events::default();
+        for (at, (op, path, errno)) in (0..).zip(operations) {
+            let event = Event {
+                start_ns: at,
+                end_ns: at,
+                path: *path,
+                path2: NO_ID,
+                op: *op as u8,
+                errno: *errno,
+                ..Event::default()
+            };
+            events.push(&Logged { event, ..Logged::default() });
+        }
+        let paths = paths.iter().map(|path| path.as_bytes().to_vec()).collect();
+        let mut log = Log { paths, ranks: vec![events], imported: true, ..Log::default() };
+        log.take_found(found);
+        log
+    }
+
+    fn link(path: &str, target: &str) -> TraceFound {
+        TraceFound { path: path.into(), target: Some(target.into()), ..TraceFound::default() }
+    }
+
+    fn shown(log: &Log) -> Vec<String> {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let one = |one: &Expected| match &one.what {
+            Thing::Directory => format!("{}/", text(&one.path)),
+            Thing::File { size_bytes, .. } => format!("{} {size_bytes}", text(&one.path)),
+            Thing::Link(target) => format!("{} -> {}", text(&one.path), text(target)),
+        };
+        before(log).iter().map(one).collect()
+    }
+
+    #[test]
+    fn names_through_links_are_those_of_what_they_lead_to() {
+        let found = [
+            link("a/l", "b"),
+            link("a/l/deep", "e"),
+            link("top", "."),
+            link("round", "round/x"),
+            link("f", "g"),
+        ];
+        let operations = [
+            (Op::Stat, 0, 0),
+            (Op::Readlink, 1, 0),
+            (Op::Lstat, 2, 0),
+            (Op::Stat, 3, 0),
+            (Op::Delete, 4, 0),
+            (Op::Stat, 4, 2),
+            (Op::Mkdir, 5, 17),
+        ];
+        let log = log(&["a/l/c", "a/l", "top/d", "round", "f", "a/l/deep/h"], &operations, &found);
+        let expected = [
+            "a/",
+            "a/l -> ../b",
+            "b/",
+            "b/c 0",
+            "b/deep -> ../e",
+            "d 0",
+            "e/h/",
+            "f -> g",
+            "round -> round/x",
+            "top -> .",
+        ];
+        let mut all = shown(&log);
+        all.retain(|one| !one.starts_with("round/"));
+        assert_eq!(all, expected);
+    }
+
+    #[test]
+    fn a_file_that_is_only_removed_was_as_long_as_the_log_tells() {
+        let size = |path: &str, bytes| TraceFound {
+            path: path.into(),
+            size_bytes: Some(bytes),
+            ..TraceFound::default()
+        };
+        let operations = [(Op::Delete, 0, 0), (Op::Write, 1, 0), (Op::Delete, 1, 0)];
+        let log = log(&["old", "new"], &operations, &[size("old", 5000), size("new", 7)]);
+        assert_eq!(shown(&log), ["old 5000"]);
+    }
+}

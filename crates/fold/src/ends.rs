@@ -1,7 +1,8 @@
 //! Reads that met the end of a file which the program itself had written: it expects them to be short,
 //! `with (expect="short") fread($log, 8k);`. Of other files nobody knows where the end will be.
 
-use super::log::{Log, Logged};
+use super::log::Log;
+use super::logged::Logged;
 use super::merged::{Merged, Place};
 use model::Event;
 use model::Op;
@@ -35,7 +36,7 @@ impl Ends {
     }
 }
 
-/// Who has met the end of a file, the last place of each rank: what makes it longer came after that.
+/// Last read of each rank at the end of a file: writes that extend the file came later.
 #[derive(Clone, Debug, Default)]
 pub struct Met {
     by: Vec<(Place, u64)>,
@@ -53,7 +54,7 @@ impl Met {
         }
     }
 
-    /// Who met an end before this one.
+    /// Reads that met an end before this one.
     pub fn before(&self, end: u64) -> impl Iterator<Item = Place> + '_ {
         self.by.iter().filter(move |(_, met)| *met < end).map(|(place, _)| *place)
     }

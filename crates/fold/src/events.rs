@@ -1,12 +1,12 @@
 //! The operations of a rank, packed: some ten bytes each where they are regular, so that tens of
 //! millions fit into memory.
 //!
-//! What repeats (operation, names, size, open file) is a kind and stored once; of an operation stand
-//! its kind and the differences of its times and its place from those before it. Where kinds do not
-//! repeat, they stand with their operations. Blocks begin anew, so that any operation is found without
+//! The repeating part (operation, names, size, open file) is a kind and stored once. An operation is its
+//! kind and the differences of its times and its place from the operation before. Kinds that do not repeat
+//! are stored with their operations. Blocks are independent, so that any operation is found without
 //! reading all before it.
 
-use super::log::Logged;
+use super::logged::Logged;
 use model::Op;
 use model::event::{Details, Event};
 use model::op::Part;
@@ -28,7 +28,7 @@ pub struct Events {
     last: State,
 }
 
-/// What repeats.
+/// The repeating part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Kind {
     op: u8,
@@ -55,7 +55,7 @@ struct Kind {
 /// Numbers of a kind.
 const FIELDS: usize = 18;
 
-/// What differs from one operation to the next.
+/// The part that differs from operation to operation.
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
     start_ns: u64,

@@ -4,7 +4,6 @@
 //! 64 + 4096 i + 16384 rank    with a size of 4096:    ($i + $$rank * 4) * $size + 64
 //! ```
 
-use super::bursts::BETWEEN;
 use super::ranks::{Form, Item, Listed, Spread, Value};
 use super::regular::{Regular, Written, grouped, ungrouped};
 use super::tables::Tables;
@@ -14,7 +13,7 @@ use std::collections::BTreeMap;
 /// Lengths of lists that are looked for in others.
 const PART_LEN: std::ops::RangeInclusive<usize> = 4..=4096;
 
-/// What a statement's numbers may be expressed in.
+/// Units in which a statement's numbers may be expressed.
 #[derive(Clone, Debug, Default)]
 pub struct Sizes {
     /// Its size in bytes, and how that is written.
@@ -30,17 +29,10 @@ pub struct Loop {
     start: i64,
     stride: i64,
     used: bool,
-    /// What counts its iterations over executions, and how many loops further out it begins.
+    /// Number of iterations, if constant.
+    pub count: Option<i64>,
+    /// Variable that counts iterations over all executions, and the number of loops out where it starts.
     cursor: Option<(String, usize)>,
-}
-
-impl Loop {
-    /// Its variables that a text has.
-    pub fn variables_in(&self, text: &str) -> impl Iterator<Item = &str> {
-        let cursor = self.cursor.as_ref().map(|(cursor, _)| cursor.as_str());
-        let all = [Some(self.name.as_str()), cursor].into_iter().flatten();
-        all.filter(|name| !name.is_empty() && holds(text, name))
-    }
 }
 
 /// `$i`, `$j`, ... `$n2`
@@ -56,8 +48,7 @@ impl Loop {
         let mut wishes: BTreeMap<(i64, i64), usize> = BTreeMap::new();
         let mut steps = Vec::new();
         item.body.iter().for_each(|item| collect(item, 0, &mut wishes, &mut steps));
-        let is_asked = item.body.iter().any(|item| item.form == Form::Leaf(BETWEEN));
-        let used = is_asked || steps.iter().any(|step| *step != 0);
+        let used = steps.iter().any(|step| *step != 0);
         let fits = |stride: i64| steps.iter().all(|step| step % stride == 0);
         let plain = wishes.get(&(0, 1)).copied().unwrap_or(0);
         let best = wishes
@@ -69,12 +60,7 @@ impl Loop {
         let (start, stride) = best.map_or((0, 1), |(wish, _)| wish);
         let further = item.body.iter().find_map(|item| running(item, 0));
         let cursor = further.map(|further| (String::new(), further));
-        Loop { name, start, stride, used, cursor }
-    }
-
-    /// It is not in its first iteration.
-    pub fn is_past_first(&self) -> String {
-        format!("{} > {}", self.name, self.start)
+        Loop { name, start, stride, used, count: constant(&item.numbers[0]), cursor }
     }
 
     /// Its variable is used.
@@ -82,7 +68,7 @@ impl Loop {
         self.used
     }
 
-    /// What counts its iterations over executions, and how many loops further out it begins.
+    /// Variable that counts iterations over all executions, and the number of loops out where it starts.
     pub fn cursor(&mut self) -> Option<&mut (String, usize)> {
         self.cursor.as_mut()
     }
@@ -130,8 +116,7 @@ fn collect(
     steps: &mut Vec<i64>,
 ) {
     for number in &item.numbers {
-        let is_indexed =
-            |list: &Listed| list.depth == depth && list.root == depth && list.is_indexed();
+        let is_indexed = |list: &Listed| list.depth == depth && list.root == depth;
         if number.list.as_ref().is_some_and(is_indexed) {
             // An index of a list is the variable as it is.
             steps.push(1);
@@ -166,15 +151,6 @@ pub fn holds(shown: &str, name: &str) -> bool {
         let next = shown.as_bytes().get(at + name.len());
         !next.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
     })
-}
-
-/// It goes on in each iteration of a loop around it where it ended in the one before, with a list whose
-/// values are counted. `depth`: loops in it that are around the element.
-pub fn goes_on(item: &Item, depth: usize) -> bool {
-    let mut lists = item.numbers.iter().filter_map(|number| number.list.as_ref());
-    let inner = depth + usize::from(item.form == Form::Loop);
-    lists.any(|list| list.depth < depth && list.root >= depth)
-        || item.body.iter().any(|item| goes_on(item, inner))
 }
 
 /// How many loops further out a list begins whose values are counted over executions of this loop.
@@ -250,27 +226,33 @@ impl Linear {
         self.add(factor, &around.name);
     }
 
-    /// Adds what a list has for the index of a loop, which runs from 0; `unit` divides all values.
-    pub fn add_list(&mut self, list: &Listed, around: &Loop, unit: i64, tables: &mut Tables) {
-        if let Some((draw, unit)) = &list.drawn {
-            return self.add(*unit, &draw.shown(&around.name));
-        }
+    /// Adds what a list has for the index of a loop, which runs from 0; `unit` divides all values. Returns
+    /// the name of a list that has a value for each iteration.
+    pub fn add_list(
+        &mut self,
+        list: &Listed,
+        around: &Loop,
+        unit: i64,
+        tables: &mut Tables,
+    ) -> Option<String> {
         let index = place_in(list, around, tables);
         let values = list.values.iter().map(|value| value / unit).collect();
         match Written::of(values, &index) {
             Written::Sum { constant, factor, place } => {
                 self.constant += constant * unit;
                 self.add(factor * unit, &place);
+                None
             }
             Written::List(list) => {
                 let (list, place) = part_of(&list, tables)
                     .unwrap_or_else(|| (tables.name(list.values).to_string(), list.place));
                 self.add(unit, &format!("{list}[{}]", ungrouped(&place)));
+                (!place.contains('%')).then_some(list)
             }
         }
     }
 
-    /// What grows with a size that is a parameter, and the rest, which does not begin with a sign.
+    /// Splits off the terms that are multiples of a size parameter; the rest has no leading sign.
     fn divided(&self, sizes: &Sizes) -> Option<(Linear, Linear)> {
         let (unit, _) = sizes.unit.as_ref().filter(|(_, text)| text.starts_with('$'))?;
         let (whole, rest): (Vec<_>, Vec<_>) =
@@ -466,8 +448,14 @@ mod tests {
 
     #[test]
     fn expressions_are_written_as_people_write_them() {
-        let around =
-            |start, stride| Loop { name: "$i".into(), start, stride, used: true, cursor: None };
+        let around = |start, stride| Loop {
+            name: "$i".into(),
+            start,
+            stride,
+            used: true,
+            count: None,
+            cursor: None,
+        };
         let unit = Sizes { unit: Some((4096, "$size".into())), ranks: 4 };
         let mut tables = Tables::default();
         let mut linear = Linear::default();
@@ -516,8 +504,14 @@ mod tests {
 
     #[test]
     fn ranges_begin_where_names_do() {
-        let loop_of =
-            |start, stride, used| Loop { name: "$i".into(), start, stride, used, cursor: None };
+        let loop_of = |start, stride, used| Loop {
+            name: "$i".into(),
+            start,
+            stride,
+            used,
+            count: None,
+            cursor: None,
+        };
         for (around, shown, count, expected) in [
             (loop_of(0, 1, true), "10", Some(10), "repeat $i 10"),
             (loop_of(0, 1, false), "$count", None, "repeat $count"),

@@ -1,4 +1,4 @@
-//! Extents of all members that are those of a kind of pattern, which has them for other numbers of ranks, too.
+//! Recognises extents of all ranks as a built-in kind of pattern, which scales to other numbers of ranks.
 //!
 //! ```text
 //! 4 ranks:  0+64k 256k+64k ...  64k+64k 320k+64k ...   ->   strided(block=64k, count=16)
@@ -51,7 +51,7 @@ fn cubes<'a>(members: &[&'a EventExtents]) -> Option<impl Iterator<Item = Geomet
     Some(sides.filter_map(move |n| cube(n, row_bytes, bytes, begin.offset_bytes)))
 }
 
-/// The cubes of so many points along a side, as far as bytes allow any.
+/// Cubes whose side fits the number of bytes.
 fn cube(n: u64, row_bytes: u64, bytes: u64, header_bytes: u64) -> Option<Geometry> {
     let dump_bytes = row_bytes.checked_mul(n * n)?;
     let (element_bytes, dumps) = (row_bytes / n, bytes / dump_bytes);

@@ -1,69 +1,16 @@
 //! The operations of a run, as folding reads them; and which open file each works on where the run
 //! does not tell.
 
-use super::appends;
 use super::events::Events;
-use super::positions;
+use super::logged::Logged;
 use super::processes::Process;
-use super::told::Told;
+use super::told::{Told, Way};
 use model::Op;
 use model::directory::prefixed;
-use model::event::{Details, Event, FLAG_AT_POSITION, FLAG_FROM_POSITION, FLAG_UNPLACED, NO_ID};
-use model::op::ParamKind;
-use model::open_flags;
-use model::open_flags::{O_APPEND, O_CREAT, O_RDWR, O_TRUNC, O_WRONLY};
+use model::event::{Event, FLAG_UNPLACED};
 use model::pattern::Run;
 use model::run::{EventExtents, TraceBarrier, TraceFound};
 use std::collections::{HashMap, HashSet};
-
-/// One operation.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Logged {
-    /// What happened.
-    pub event: Event,
-    /// What only a log tells.
-    pub details: Details,
-}
-
-impl Logged {
-    /// Its operation.
-    pub fn op(&self) -> Option<Op> {
-        Op::from_u8(self.event.op)
-    }
-
-    /// What of the pause before it its thread waited, as far as the log tells, nanoseconds.
-    pub fn waited_ns(&self) -> u64 {
-        self.details.waited_us * 1000
-    }
-
-    /// It did not fail.
-    pub fn is_ok(&self) -> bool {
-        self.event.errno == 0
-    }
-
-    /// What it does to each open file: a copy reads one of them and writes the other. So does what lets
-    /// them share bytes, all of them as far as it tells.
-    pub fn parts(&self) -> impl Iterator<Item = Logged> + use<> {
-        let mut write = *self;
-        if self.op() == Some(Op::Freflink) {
-            write.event.requested_bytes = 0;
-            write.event.flags |= FLAG_UNPLACED;
-        }
-        let read = self.op().is_some_and(Op::is_between_files).then(|| {
-            (write.event.op, write.event.path2) = (Op::Fwrite as u8, NO_ID);
-            (write.event.from_bytes, write.details.instance2) = (0, NO_ID);
-            let mut read = write;
-            let from_position = self.event.flags & FLAG_FROM_POSITION != 0;
-            read.event.flags &= !FLAG_AT_POSITION;
-            read.event.flags |= if from_position { FLAG_AT_POSITION } else { 0 };
-            (read.event.op, read.event.path) = (Op::Fread as u8, self.event.path2);
-            (read.event.offset_bytes, read.details.instance) =
-                (self.event.from_bytes, self.details.instance2);
-            read
-        });
-        read.into_iter().chain([write])
-    }
-}
 
 /// The operations of all ranks and what their ids mean.
 #[derive(Clone, Debug, Default)]
@@ -78,29 +25,29 @@ pub struct Log {
     pub ranks: Vec<Events>,
     /// Extents that operations by patterns refer to.
     pub extents: Vec<EventExtents>,
-    /// What the program tells, by place in it, of runs of our own.
+    /// Facts from the program's text by place in it; for runs of Parabench.
     pub sites: HashMap<u32, Told>,
     /// Processors of the machine that it was recorded on; `None`: unknown, or several machines.
     pub processors: Option<u32>,
-    /// What recording added to each call, nanoseconds, where it was measured.
+    /// Time that recording added to each call, nanoseconds, if measured.
     pub recorder_ns: Option<u64>,
     /// Bytes that files had when they were removed or shared, by name, where a log tells it.
     pub sizes: HashMap<u32, u64>,
     /// Symbolic links that were there before, and the names that they lead to.
     pub links: HashMap<u32, u32>,
-    /// Who the ranks of an imported log were.
+    /// Processes of an imported log with their ranks.
     pub processes: Vec<Process>,
     /// Open files that several ranks append to.
     pub contended: HashSet<u32>,
     /// Where all ranks of an MPI job waited for each other, as it was recorded; ranks that follow are no
     /// ranks of it.
     pub barriers: Vec<TraceBarrier>,
-    /// It was imported: open files are told by number, positions by a flag.
+    /// Imported: events have the numbers of open files, and flags for positions.
     pub imported: bool,
 }
 
 impl Log {
-    /// Takes over what a log tells of files beside operations.
+    /// Adds facts about files that the log reports beside operations.
     pub fn take_found(&mut self, found: &[TraceFound]) {
         let known = self.paths.iter().cloned().zip(0..);
         let mut ids: HashMap<Vec<u8>, u32> = known.collect();
@@ -141,7 +88,7 @@ impl Log {
         self.paths.get(id as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// The extents that an operation by a pattern asked for, if all of them are told.
+    /// The extents of an operation by a pattern, if all are recorded.
     pub fn extents_of(&self, event: &Event) -> Option<&EventExtents> {
         let number = (event.extents as usize).checked_sub(1)?;
         self.extents.get(number).filter(|extents| extents.is_whole() && !extents.runs.is_empty())
@@ -162,22 +109,6 @@ impl Log {
         (from.wrapping_add(moved(start)), from.wrapping_add(moved(end)))
     }
 
-    /// Tells the open file of every operation, and the flags it was opened with, where the run does
-    /// not: those of our own runs.
-    pub fn complete(&mut self) {
-        if self.imported {
-            self.name_instances();
-            self.guess_flags();
-            positions::follow(self);
-        } else {
-            let mut next = 0;
-            for rank in &mut self.ranks {
-                Handles { open: HashMap::new(), next: &mut next, sites: &self.sites }.follow(rank);
-            }
-        }
-        self.contended = appends::contended(self);
-    }
-
     /// It appends to a file that other ranks append to: the kernel puts it anywhere.
     pub fn lies_anywhere(&self, entry: &Logged) -> bool {
         matches!(entry.op(), Some(Op::Fwrite | Op::Writev))
@@ -186,289 +117,34 @@ impl Log {
 }
 
 impl Log {
-    /// Logs without opens tell names only: a rank has each file open once.
-    fn name_instances(&mut self) {
-        let known = |entry: Logged| Some(entry.details.instance).filter(|i| *i != NO_ID);
-        let mut next = self.ranks.iter().flatten().filter_map(known).max().map_or(0, |i| i + 1);
-        for rank in &mut self.ranks {
-            let mut by_name: HashMap<u32, u32> = HashMap::new();
-            rank.change(|entry| {
-                if entry.details.instance == NO_ID && entry.op().is_some_and(takes_handle) {
-                    entry.details.instance =
-                        *by_name.entry(entry.event.path).or_insert_with(|| {
-                            next += 1;
-                            next - 1
-                        });
-                }
-            });
-        }
+    /// Facts from the program's text about an operation.
+    pub fn told(&self, entry: &Logged) -> Told {
+        self.sites.get(&entry.event.site).copied().unwrap_or_default()
     }
-}
 
-impl Log {
-    /// Logs that tell no flags of opening: as the open file is used, so it was opened.
-    fn guess_flags(&mut self) {
-        let mut used: HashMap<u32, (bool, bool)> = HashMap::new();
-        for entry in self.ranks.iter().flatten().flat_map(|entry| entry.parts()) {
-            let Some(op) = entry.op() else { continue };
-            let (reads, writes) = used.entry(entry.details.instance).or_default();
-            *reads |= matches!(op, Op::Fread | Op::Readv);
-            *writes |= needs_writing(op);
-        }
-        let is_untold = |entry: &Logged| {
-            entry.details.open_flags == NO_ID && entry.op() == Some(Op::Fopen) && entry.is_ok()
+    /// The level of an operation by a pattern, by MPI-IO.
+    pub fn level(&self, entry: &Logged) -> Option<u8> {
+        let is_mpi = entry.op().is_some_and(Op::is_mpi_io);
+        (is_mpi && entry.event.pieces > 0).then(|| self.told(entry).level.unwrap_or(0))
+    }
+
+    /// It is imported and has operations of MPI-IO.
+    pub fn tells_transfers_of_mpi_io(&self) -> bool {
+        let mut all = self.ranks.iter().flatten();
+        self.imported && all.any(|entry| entry.op().is_some_and(Op::is_mpi_io))
+    }
+
+    /// All ranks make the operation together.
+    pub fn is_together(&self, entry: &Logged) -> bool {
+        let Some(op) = entry.op().filter(|op| op.is_mpi_io()) else { return false };
+        let told = self.told(entry);
+        let joins = match op {
+            Op::Pfread | Op::Pfwrite => match self.level(entry) {
+                Some(level) => level > 0,
+                None => matches!(told.way, Way::All | Way::Ordered),
+            },
+            _ => op.is_collective(),
         };
-        for rank in &mut self.ranks {
-            if !rank.iter().any(|entry| is_untold(&entry)) {
-                continue;
-            }
-            rank.change(|entry| {
-                if is_untold(entry) {
-                    entry.details.open_flags = match used.get(&entry.details.instance) {
-                        Some((true, true)) => O_RDWR | O_CREAT,
-                        Some((false, true)) => O_WRONLY | O_CREAT,
-                        _ => 0,
-                    };
-                }
-            });
-        }
-    }
-}
-
-/// It works on files that are open for writing only.
-pub(super) fn needs_writing(op: Op) -> bool {
-    use Op::*;
-    matches!(op, Fwrite | Writev | Ftruncate | Fallocate | Pfwrite | Pfsetsize | Pfpreallocate)
-}
-
-/// Open files of one rank. Two of the same name are told apart by what can be done with them.
-struct Handles<'a> {
-    /// By name.
-    open: HashMap<u32, Vec<Open>>,
-    next: &'a mut u32,
-    sites: &'a HashMap<u32, Told>,
-}
-
-#[derive(Clone, Copy)]
-struct Open {
-    instance: u32,
-    flags: u32,
-    known: bool,
-    /// It is a file of MPI.
-    mpi: bool,
-    position: u64,
-    /// All transfers so far were where the last one ended.
-    sequential: bool,
-}
-
-impl Handles<'_> {
-    fn follow(&mut self, rank: &mut Events) {
-        let mut all: Vec<Open> = Vec::new();
-        rank.change(|entry| match entry.op() {
-            Some(op) if op.row().gives_handle => self.opens(entry, op),
-            Some(op) if op.is_between_files() => {
-                let used = entry.parts().map(|mut part| {
-                    part.op().into_iter().for_each(|op| self.uses(&mut part, op, &mut all));
-                    part.details.instance
-                });
-                let used: Vec<u32> = used.collect();
-                (entry.details.instance2, entry.details.instance) = (used[0], used[1]);
-            }
-            Some(op) if takes_handle(op) => self.uses(entry, op, &mut all),
-            _ => {}
-        });
-        all.extend(self.open.values().flatten());
-        let by_number: HashMap<u32, Open> = all.iter().map(|open| (open.instance, *open)).collect();
-        let goes_on = |open: &Open| open.sequential || (!open.mpi && open.flags & O_APPEND != 0);
-        rank.change(|entry| {
-            if by_number.get(&entry.details.instance2).is_some_and(goes_on) {
-                entry.event.flags |= FLAG_FROM_POSITION;
-            }
-            let Some(open) = by_number.get(&entry.details.instance) else { return };
-            if entry.op().is_some_and(|op| op.row().gives_handle) {
-                entry.details.open_flags = open.flags;
-            }
-            if goes_on(open) {
-                entry.event.flags |= FLAG_AT_POSITION;
-            }
-        });
-    }
-
-    fn opens(&mut self, entry: &mut Logged, op: Op) {
-        let known = self.sites.get(&entry.event.site).and_then(|told| told.flags);
-        let flags = match op {
-            Op::Fcreat => O_WRONLY | O_CREAT | O_TRUNC,
-            _ => known.unwrap_or(0),
-        };
-        entry.details.open_flags = flags;
-        if entry.event.errno != 0 {
-            return;
-        }
-        let instance = *self.next;
-        *self.next += 1;
-        entry.details.instance = instance;
-        let known = known.is_some() || !matches!(op, Op::Fopen | Op::Pfopen);
-        let mpi = op.is_mpi_io();
-        let open = Open { instance, flags, known, mpi, position: 0, sequential: true };
-        self.open.entry(entry.event.path).or_default().push(open);
-    }
-
-    fn uses(&mut self, entry: &mut Logged, op: Op, closed: &mut Vec<Open>) {
-        let Some(same) = self.open.get_mut(&entry.event.path) else { return };
-        let fits = |open: &Open| match op {
-            Op::Fwrite | Op::Writev | Op::Pfwrite => !open.known || open.flags & 3 != 0,
-            Op::Fread | Op::Readv | Op::Pfread => !open.known || open.flags & 3 != O_WRONLY,
-            _ => true,
-        };
-        let same_kind = |open: &Open| open.mpi == op.is_mpi_io() && fits(open);
-        let Some(place) = same.iter().rposition(same_kind) else { return };
-        let open = &mut same[place];
-        entry.details.instance = open.instance;
-        open.learn(op, &entry.event);
-        if matches!(op, Op::Fclose | Op::Pfclose) {
-            closed.push(same.remove(place));
-        }
-    }
-}
-
-impl Open {
-    /// An operation tells how the file must have been opened, and where it is now.
-    fn learn(&mut self, op: Op, event: &Event) {
-        if !self.known && needs_writing(op) {
-            self.flags = if self.flags & 3 == O_RDWR { O_RDWR } else { O_WRONLY } | O_CREAT;
-        }
-        match op {
-            _ if event.pieces > 0 || event.flags & FLAG_UNPLACED != 0 => {}
-            Op::Fwrite | Op::Writev | Op::Fread | Op::Readv | Op::Pfwrite | Op::Pfread => {
-                self.sequential &= event.offset_bytes == self.position;
-                self.position = event.offset_bytes.saturating_add(event.done_bytes);
-            }
-            Op::Fseek | Op::Pfseek => self.position = event.offset_bytes,
-            _ => {}
-        }
-    }
-}
-
-/// Flags of open(2) for the text that a program has for them.
-pub fn flags_of_text(text: &str) -> Option<u32> {
-    if let Some(mode) = open_flags::mode(text) {
-        let access = match (mode.contains('+'), mode.starts_with('r')) {
-            (true, _) => O_RDWR,
-            (false, true) => 0,
-            (false, false) => O_WRONLY,
-        };
-        let more = match mode.as_bytes().first() {
-            Some(b'w') => O_CREAT | O_TRUNC,
-            Some(b'a') => O_CREAT | O_APPEND,
-            _ => 0,
-        };
-        return Some(access | more);
-    }
-    open_flags::flags_of_names(text)
-}
-
-/// The first parameter is an open file.
-pub fn takes_handle(op: Op) -> bool {
-    let first = op.row().params.first();
-    let is_file = |kind| matches!(kind, ParamKind::Handle | ParamKind::MpiHandle);
-    first.is_some_and(|param| is_file(param.kind))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn opens_without_flags_are_as_the_file_is_used() {
-        let entry = |op: Op, instance: u32| {
-            let mut entry = Logged::default();
-            entry.event.op = op as u8;
-            (entry.details.instance, entry.details.open_flags) = (instance, NO_ID);
-            entry
-        };
-        let rank =
-            [(Op::Fopen, 0), (Op::Fopen, 1), (Op::Fopen, 2), (Op::Fread, 0), (Op::Fwrite, 1)];
-        let mut rank: Vec<Logged> = rank.into_iter().map(|(op, at)| entry(op, at)).collect();
-        rank.extend([entry(Op::Fread, 2), entry(Op::Fallocate, 2)]);
-        rank[0].details.open_flags = 7;
-        let ranks = vec![rank.into_iter().collect()];
-        let mut log = Log { ranks, imported: true, ..Log::default() };
-        log.complete();
-        let flags: Vec<u32> = log.ranks[0].iter().map(|entry| entry.details.open_flags).collect();
-        assert_eq!(flags[..3], [7, O_WRONLY | O_CREAT, O_RDWR | O_CREAT]);
-    }
-
-    #[test]
-    fn texts_of_flags_are_read() {
-        for (text, flags) in
-            [("r", Some(0)), ("w+", Some(2 | O_CREAT | O_TRUNC)), ("x", None), ("", None)]
-        {
-            assert_eq!(flags_of_text(text), flags, "{text}");
-        }
-        assert_eq!(flags_of_text("O_WRONLY, O_CREAT"), Some(1 | O_CREAT));
-    }
-
-    fn entry(op: Op, path: u32, offset_bytes: u64, bytes: u64) -> Logged {
-        let event = Event {
-            op: op as u8,
-            path,
-            offset_bytes,
-            requested_bytes: bytes,
-            done_bytes: bytes,
-            ..Event::default()
-        };
-        Logged { event, details: Details::default() }
-    }
-
-    #[test]
-    fn copies_of_our_own_runs_are_of_two_open_files() {
-        let copy = |offset_bytes: u64, from_bytes: u64| {
-            let mut entry = entry(Op::Fcopy, 1, offset_bytes, 8);
-            (entry.event.path2, entry.event.from_bytes) = (0, from_bytes);
-            entry
-        };
-        let opens = [entry(Op::Fopen, 0, 0, 0), entry(Op::Fopen, 1, 0, 0)];
-        for (copies, flags) in [
-            ([copy(0, 0), copy(8, 8)], FLAG_AT_POSITION | FLAG_FROM_POSITION),
-            ([copy(0, 0), copy(8, 16)], FLAG_AT_POSITION),
-            ([copy(0, 0), copy(16, 8)], FLAG_FROM_POSITION),
-        ] {
-            let ranks = vec![opens.into_iter().chain(copies).collect()];
-            let mut log = Log { ranks, ..Log::default() };
-            log.complete();
-            for copy in log.ranks[0].from(2) {
-                let Details { instance, instance2, .. } = copy.details;
-                assert_eq!((instance, instance2, copy.event.flags), (1, 0, flags));
-                let parts: Vec<Logged> = copy.parts().collect();
-                assert_eq!(parts[0].op(), Some(Op::Fread));
-                assert_eq!((parts[0].event.path, parts[0].details.instance), (0, 0));
-                assert_eq!(parts[0].event.offset_bytes, copy.event.from_bytes);
-                assert_eq!((parts[1].op(), parts[1].event.path2), (Some(Op::Fwrite), NO_ID));
-                assert_eq!(parts[1].event.path, 1);
-            }
-        }
-    }
-
-    #[test]
-    fn open_files_of_our_own_runs_are_followed_by_name() {
-        let rank = vec![
-            entry(Op::Fopen, 0, 0, 0),
-            entry(Op::Fopen, 1, 0, 0),
-            entry(Op::Fwrite, 0, 0, 8),
-            entry(Op::Fwrite, 1, 64, 8),
-            entry(Op::Fwrite, 0, 8, 8),
-            entry(Op::Fclose, 0, 0, 0),
-            entry(Op::Fopen, 0, 0, 0),
-            entry(Op::Fread, 0, 0, 4),
-        ];
-        let ranks = vec![rank.into_iter().collect()];
-        let mut log = Log { ranks, ..Log::default() };
-        log.complete();
-        let instances: Vec<u32> = log.ranks[0].iter().map(|e| e.details.instance).collect();
-        assert_eq!(instances, [0, 1, 0, 1, 0, 0, 2, 2]);
-        let flags: Vec<u32> = log.ranks[0].iter().map(|e| e.details.open_flags).collect();
-        assert_eq!((flags[0], flags[1], flags[6]), (O_WRONLY | O_CREAT, O_WRONLY | O_CREAT, 0));
-        let positions: Vec<u8> = log.ranks[0].iter().map(|e| e.event.flags).collect();
-        assert_eq!(positions, [16, 0, 16, 0, 16, 16, 16, 16]);
+        joins && !told.alone && !self.imported
     }
 }

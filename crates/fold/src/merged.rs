@@ -1,14 +1,15 @@
 //! The operations of all ranks in one order of time.
 
 use super::events::Iter;
-use super::log::{Log, Logged};
+use super::log::Log;
+use super::logged::Logged;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 /// Place of an operation: rank and number.
 pub type Place = (u32, usize);
 
-/// Gives the operations of a log in the order of their times; those of one time by rank.
+/// Iterates over the operations of a log by time, then by rank.
 pub struct Merged<'a> {
     ranks: Vec<Iter<'a>>,
     next: BinaryHeap<Reverse<Next>>,

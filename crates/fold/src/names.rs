@@ -20,7 +20,7 @@ pub enum Part {
 /// Names of a log, by their number there.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
-    /// What templates consist of.
+    /// A part of a template.
     pub templates: Vec<Vec<Part>>,
     /// Template and numbers of each name.
     pub of: Vec<(u32, Vec<i64>)>,

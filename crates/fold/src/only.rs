@@ -2,11 +2,12 @@
 
 use super::barriers;
 use super::events::Events;
-use super::log::{Log, Logged};
+use super::log::Log;
+use super::logged::Logged;
 use super::processes;
 use model::event::NO_ID;
 
-/// What is kept.
+/// The part to keep.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Only {
     /// This rank, which becomes the only one.
@@ -18,8 +19,8 @@ pub enum Only {
 }
 
 impl Only {
-    /// What a text means for a log: a rank's number, a label, a name. `None`: nothing there is so
-    /// called.
+    /// Parses a rank's number, a label or a name; `None` if the log has none of
+    /// them.
     pub fn of(text: &str, log: &Log) -> Option<Only> {
         if let Ok(rank) = text.parse() {
             return ((rank as usize) < log.ranks.len()).then_some(Only::Rank(rank));

@@ -1,27 +1,24 @@
-//! Which ranks have to wait for which: what one makes, writes, renames or removes before another one
-//! uses it, and processes that begin after others have ended. Everything else stays concurrent.
+//! Dependences between ranks: files that one makes, writes, renames or removes before another one
+//! uses them, and processes that begin after others have ended. Everything else stays concurrent.
 //!
 //! A place where all ranks meet satisfies every dependence that crosses it, so as few meetings as
 //! possible are chosen, where ranks come to another label or to their longest pause.
 
-mod meetings;
-mod there;
-
 use super::barriers::{Barriers, Coming};
 use super::ends::Met;
 use super::events::Events;
-use super::log::{Log, Logged, takes_handle};
+use super::log::Log;
+use super::logged::{Logged, takes_handle};
 use super::merged::{Merged, Place};
 use super::processes;
 use super::rounds::Rounds;
 use model::Op;
-use model::event::{Event, FLAG_UNPLACED, NO_ID};
+use model::event::{Event, FLAG_UNPLACED, NO_ID, RENAME_EXCHANGE};
 use model::open_flags::{O_CREAT, O_EXCL, O_TRUNC};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
-use there::{Parents, There};
 
-/// What a rank does between two operations.
+/// A synchronisation between two operations of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Meets all others. `free_ns`: when the last of them came, in the log.
@@ -30,7 +27,7 @@ pub enum Action {
         free_ns: u64,
         /// Ranks come out of different labels.
         apart: bool,
-        /// What the log tells of it, if it is one of the log.
+        /// The barrier of the log, if it is one.
         told: Option<Coming>,
     },
     /// Tells a rank.
@@ -69,7 +66,7 @@ impl Action {
     }
 }
 
-/// What ranks do before their operations.
+/// Synchronisations of all ranks.
 #[derive(Clone, Debug, Default)]
 pub struct Order {
     /// By rank: place of the operation before which, ascending, and what.
@@ -87,7 +84,7 @@ impl Order {
         self.of(rank).first().is_some_and(|(place, _)| *place == 0)
     }
 
-    /// What a rank does.
+    /// Synchronisations of a rank.
     pub fn of(&self, rank: u32) -> &[(usize, Action)] {
         self.actions.get(rank as usize).map_or(&[], Vec::as_slice)
     }
@@ -108,7 +105,7 @@ pub fn barriers(log: &Log, told: &Barriers) -> Option<Order> {
     }
     let rounds = Rounds::of(log, told);
     let edges = Dependences::of(log, &rounds);
-    let mut meetings = meetings::chosen(log, &edges, &rounds)?;
+    let mut meetings = choose_meetings(log, &edges, &rounds)?;
     // One for a dependence lies before the round that has its number.
     meetings.sort_by_key(|(round, _)| *round);
     let mut meetings = meetings.into_iter().peekable();
@@ -123,7 +120,7 @@ pub fn barriers(log: &Log, told: &Barriers) -> Option<Order> {
     Some(Order { actions })
 }
 
-/// What each rank does.
+/// By rank.
 type Actions = [Vec<(usize, Action)>];
 
 /// Ranks meet, each at its place.
@@ -197,30 +194,30 @@ pub fn signals(log: &Log, told: &Barriers) -> Order {
     Order { actions }
 }
 
-/// What ranks did last to a name or file.
+/// Last uses of a name or file.
 #[derive(Clone, Debug, Default)]
 struct Touched {
-    /// Who made, removed or renamed it last.
+    /// Last creation, removal or rename.
     changed: Option<Place>,
-    /// Who was the first since then to open it so that it is made if it is missing.
+    /// First open since then that would create it.
     made: Option<Place>,
-    /// Who has found it missing since it changed, the last place of each rank.
+    /// Last failed lookup of each rank since it changed.
     missed: Vec<Place>,
-    /// Who has used it since, the last place of each rank.
+    /// Last use of each rank since then.
     used: Vec<Place>,
-    /// Who has written it: end, start, place.
+    /// Writes: end, start, place.
     written: BTreeMap<u64, (u64, Place)>,
-    /// Who has written extents here and there in it, the last place of each rank.
+    /// Last scattered write of each rank.
     scattered: Vec<Place>,
-    /// Who has cut it, the last place of each rank.
+    /// Last truncation of each rank.
     cut: Vec<Place>,
     /// Ranks that have written it since.
     after_cut: HashSet<u32>,
-    /// Who has read it since it was cut, the last place of each rank.
+    /// Last read of each rank since it was truncated.
     readers: Vec<Place>,
-    /// Who has cut it or written its end last.
+    /// Last truncation or write at the end.
     resized: Option<Place>,
-    /// Who has met its end.
+    /// Reads that met the end.
     met: Met,
 }
 
@@ -248,7 +245,7 @@ struct Dependences {
     seen: Vec<Vec<u32>>,
     /// Operations of ranks so far.
     visited: Vec<usize>,
-    /// What comes before an operation because of the processes that they are of.
+    /// Operations that come before others because one process ended before the other began.
     processes: HashMap<Place, Vec<Place>>,
     edges: Vec<Edge>,
 }
@@ -296,7 +293,7 @@ impl Dependences {
         entry.parts().for_each(|part| self.touch(log, place, &part));
     }
 
-    /// What an operation does to a file.
+    /// Follows an operation on a file.
     fn touch(&mut self, log: &Log, place: Place, entry: &Logged) {
         let Some(op) = entry.op() else { return };
         let event = entry.event;
@@ -470,7 +467,7 @@ fn put(places: &mut Vec<Place>, place: Place) {
 const ENOENT: u16 = 2;
 const EEXIST: u16 = 17;
 
-/// What an operation does to the name that it is about.
+/// Effect of an operation on a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Effect {
     Changes,
@@ -497,7 +494,7 @@ fn effect(op: Op, flags: u32, errno: u16) -> Effect {
     }
 }
 
-/// Who wrote bytes from `start` to `end`.
+/// Writers of the bytes from `start` to `end`.
 fn overlapping(
     written: &BTreeMap<u64, (u64, Place)>,
     start: u64,
@@ -540,7 +537,7 @@ fn cut(log: &Log) -> HashSet<u32> {
     log.ranks.iter().flatten().filter(is_cut).map(|entry| entry.event.path).collect()
 }
 
-/// The file may be shorter afterwards; `flags`: those of opening.
+/// The file may be shorter afterwards. `flags`: open flags.
 fn cuts(op: Op, flags: u32) -> bool {
     match op {
         Op::Truncate | Op::Ftruncate | Op::Pfsetsize => true,
@@ -566,4 +563,226 @@ fn parents(log: &Log) -> Parents {
         slashes.filter_map(|(at, _)| numbers.get(&path[..at]).copied()).collect()
     };
     (0..).zip(&log.paths).map(|(id, path)| (id, above(path))).collect()
+}
+
+/// Most times that a rank comes to a meeting, in all, and more of them for each operation: thousands of
+/// processes one after another would meet thousands of times, and each of them has to do with few others.
+const COMINGS_MAX: usize = 1 << 19;
+const COMINGS_EACH: usize = 8;
+
+/// As few meetings as satisfy all edges; each is a place per rank, with the number of the round that it
+/// comes before.
+fn choose_meetings(log: &Log, edges: &[Edge], rounds: &Rounds) -> Option<Vec<(usize, Vec<usize>)>> {
+    let start_ns = |(rank, place): Place| {
+        log.ranks[rank as usize].get(place).map_or(0, |entry| entry.event.start_ns)
+    };
+    let mut sorted: Vec<(u64, Edge)> =
+        edges.iter().map(|edge| (start_ns(edge.to), *edge)).collect();
+    sorted.sort_by_key(|(ns, edge)| (*ns, edge.to, edge.from));
+    // Later edges end later: no rank may have gone further by then.
+    let reached =
+        |ns: u64| -> Vec<usize> { log.ranks.iter().map(|rank| rank.begun_before(ns)).collect() };
+    let mut all: Vec<(usize, Vec<usize>)> = Vec::new();
+    let mut from = vec![0; log.ranks.len()];
+    let (mut low, mut high) = (from.clone(), from.clone());
+    let (mut pending, mut round) = (false, 0);
+    let operations: usize = log.ranks.iter().map(Events::len).sum();
+    let comings_max = COMINGS_MAX + operations.saturating_mul(COMINGS_EACH);
+    for (ns, edge) in sorted {
+        let ((p, i), (q, j)) = (edge.from, edge.to);
+        let (p, q) = (p as usize, q as usize);
+        if from[p] > i && from[q] <= j {
+            // An earlier meeting lies between them.
+            continue;
+        }
+        let own_round = rounds.after(edge.from);
+        if pending && (i + 1 > high[p] || j < low[q] || own_round != round) {
+            let meeting = choose(log, &low, &high);
+            from.clone_from(&meeting);
+            all.push((round, meeting));
+            if all.len() * log.ranks.len() > comings_max {
+                return None;
+            }
+            (low, pending) = (from.clone(), false);
+            if from[p] > i && from[q] <= j {
+                continue;
+            }
+        }
+        if !pending {
+            (high, round) = (reached(ns), own_round);
+            rounds.narrow(round, &mut low, &mut high);
+        }
+        low[p] = low[p].max(i + 1);
+        high[q] = high[q].min(j);
+        pending = true;
+    }
+    if pending {
+        all.push((round, choose(log, &low, &high)));
+    }
+    Some(all)
+}
+
+/// The place of every rank within what the edges allow: where another label begins, else after the
+/// longest pause; a rank that has no edges meets when the others do.
+fn choose(log: &Log, low: &[usize], high: &[usize]) -> Vec<usize> {
+    let ready_ns = (0..low.len())
+        .filter_map(|rank| Some(log.ranks[rank].get(low[rank].checked_sub(1)?)?.event.end_ns));
+    let ready_ns = ready_ns.max().unwrap_or(0);
+    let place = |rank: usize| {
+        let entries = &log.ranks[rank];
+        let (low, high) = (low[rank], high[rank].max(low[rank]));
+        let score = |at: usize, before: Option<Logged>, here: Option<Logged>| {
+            let Some(here) = here else {
+                // Nothing that has begun before has to wait.
+                return (1, 1, 0);
+            };
+            let late = u8::from(here.event.start_ns >= ready_ns);
+            let Some(before) = before else { return (u8::from(at == low) + late, late, 0) };
+            let label = u8::from(before.event.label != here.event.label);
+            let pause = here.event.start_ns.saturating_sub(before.event.end_ns);
+            (label + late, late, pause)
+        };
+        // Pauses far behind the first possible place belong to something else.
+        let last = high.min(low.saturating_add(REACH));
+        let mut before = low.checked_sub(1).and_then(|at| entries.get(at));
+        let mut rest = entries.from(low);
+        let scores = (low..=last).map(|at| {
+            let here = rest.next();
+            (score(at, std::mem::replace(&mut before, here), here), std::cmp::Reverse(at))
+        });
+        scores.max().map_or(low, |(_, at)| at.0)
+    };
+    (0..low.len()).map(place).collect()
+}
+
+/// Operations that are looked at for a good place to meet.
+const REACH: usize = 1 << 14;
+
+/// Directories above each name, as far as they are names of the log.
+pub type Parents = HashMap<u32, Vec<u32>>;
+
+/// State so far.
+#[derive(Debug, Default)]
+pub struct There {
+    known: HashMap<u32, bool>,
+    parents: Rc<Parents>,
+}
+
+impl There {
+    /// Nothing is known yet.
+    pub fn new(parents: &Rc<Parents>) -> There {
+        There { known: HashMap::new(), parents: Rc::clone(parents) }
+    }
+
+    /// There is something of that name, as far as that is known.
+    pub fn has(&self, path: u32) -> Option<bool> {
+        self.known.get(&path).copied()
+    }
+
+    fn above(&self, path: u32) -> impl Iterator<Item = u32> + '_ {
+        self.parents.get(&path).into_iter().flatten().copied()
+    }
+
+    /// Directories above a name that are known to be missing.
+    pub fn missing_above(&self, path: u32) -> Vec<u32> {
+        self.above(path).filter(|parent| self.has(*parent) == Some(false)).collect()
+    }
+
+    /// It cannot have ended so now: another call that begins before its end comes first.
+    pub fn contradicts(&self, entry: &Logged) -> bool {
+        let (event, Some(op)) = (&entry.event, entry.op()) else { return false };
+        if event.path == NO_ID || takes_handle(op) || op == Op::Symlink {
+            return false;
+        }
+        let own = self.has(event.path);
+        let lacks_parent = || !self.missing_above(event.path).is_empty();
+        match event.errno {
+            0 if is_new(op, flags(entry)) => own == Some(true) || lacks_parent(),
+            0 if needs(op, flags(entry)) => own == Some(false) || lacks_parent(),
+            0 => lacks_parent(),
+            EEXIST => own == Some(false),
+            // What is made is missing: its directory was.
+            ENOENT if makes(op, flags(entry)) => {
+                self.above(event.path).last().and_then(|above| self.has(above)) == Some(true)
+                    && !lacks_parent()
+            }
+            ENOENT if event.path2 == NO_ID => own == Some(true) && !lacks_parent(),
+            _ => false,
+        }
+    }
+
+    /// Learns from a result.
+    pub fn learn(&mut self, entry: &Logged) {
+        let (event, Some(op)) = (&entry.event, entry.op()) else { return };
+        if event.errno != 0 || event.path == NO_ID || (takes_handle(op) && op != Op::Linkat) {
+            return;
+        }
+        let swaps = op == Op::Rename && event.requested_bytes == RENAME_EXCHANGE;
+        let is_there = swaps || !removes(op);
+        let is_name = op != Op::Symlink && effect(op, flags(entry), 0) != Effect::Nothing;
+        if is_name {
+            self.known.insert(event.path, is_there);
+        }
+        if event.path2 != NO_ID {
+            self.known.insert(event.path2, true);
+        }
+    }
+}
+
+fn flags(entry: &Logged) -> u32 {
+    if entry.details.open_flags == NO_ID { 0 } else { entry.details.open_flags }
+}
+
+fn removes(op: Op) -> bool {
+    matches!(op, Op::Rmdir | Op::Delete | Op::Pdelete | Op::Rename)
+}
+
+/// It succeeds only where nothing has that name.
+fn is_new(op: Op, flags: u32) -> bool {
+    op == Op::Mkdir || (op == Op::Fopen && flags & O_EXCL != 0)
+}
+
+fn makes(op: Op, flags: u32) -> bool {
+    op == Op::Mkdir || op == Op::Fcreat || (op == Op::Fopen && flags & O_CREAT != 0)
+}
+
+/// It succeeds only where something has that name.
+fn needs(op: Op, flags: u32) -> bool {
+    removes(op) || effect(op, flags, 0) == Effect::Uses
+}
+
+#[cfg(test)]
+mod meetings_tests {
+    use super::super::barriers::Barriers;
+    use super::barriers;
+    use super::*;
+    use model::Op;
+    use model::event::NO_ID;
+
+    /// Each rank reads what the one before it wrote, then does `more` operations of its own.
+    fn chain(ranks: u32, more: u64) -> Log {
+        let entry = |op: Op, path: u32, start_ns: u64| {
+            let mut entry = Logged::default();
+            (entry.event.op, entry.event.path, entry.event.path2) = (op as u8, path, NO_ID);
+            (entry.event.start_ns, entry.event.end_ns) = (start_ns, start_ns + 1);
+            (entry.event.requested_bytes, entry.event.done_bytes) = (8, 8);
+            entry
+        };
+        let rank = |rank: u32| {
+            let at = u64::from(rank) * 10_000;
+            let own = (0..more).map(|more| entry(Op::Stat, ranks + rank, at + 20 + more));
+            let read = rank.checked_sub(1).map(|before| entry(Op::Read, before, at));
+            read.into_iter().chain([entry(Op::Write, rank, at + 10)]).chain(own).collect()
+        };
+        let paths = (0..2 * ranks).map(|path| path.to_string().into_bytes()).collect();
+        Log { paths, ranks: (0..ranks).map(rank).collect(), ..Log::default() }
+    }
+
+    #[test]
+    fn ranks_that_do_little_do_not_meet_thousands_of_times() {
+        let meets = |log: &Log| barriers(log, &Barriers::default()).is_some();
+        assert!(meets(&chain(40, 0)));
+        assert!(!meets(&chain(800, 0)));
+        assert!(meets(&chain(800, 100)));
+    }
 }

@@ -8,12 +8,16 @@
 //! The first pattern that a rank uses is the first one that the others use, and so on. Extents are
 //! folded as operations are.
 
+use super::irregular::finish;
 use super::kinds;
-use super::lists;
-use super::log::{Log, Logged};
-use super::loops::{Folder, Node};
+use super::log::Log;
+use super::logged::Logged;
+use super::loops::Folder;
+use super::names::Names;
 use super::ranks::{Item, unify};
-use super::shape::{Interner, Shape};
+use super::statement::Alike;
+use super::statement::{Interner, Shape};
+use super::tree::Node;
 use model::pattern::Geometry;
 use model::run::EventExtents;
 use std::collections::HashMap;
@@ -34,18 +38,18 @@ pub struct Patterns {
 /// An entry of the run's table, and the level at which MPI-IO moves it.
 type Key = (u32, Option<u8>);
 
-/// What operations of all ranks have in common.
+/// A pattern of the program.
 #[derive(Debug, Default)]
 struct Pattern {
-    /// Which entries it is, by rank.
+    /// Rank, and its entry in the run's table.
     entries: Vec<(u32, u32)>,
     /// Some operation begins elsewhere than its entry.
     shifted: bool,
-    /// Of MPI-IO.
+    /// Level of MPI-IO.
     level: Option<u8>,
     /// All ranks move the same.
     same: bool,
-    /// What the extents are.
+    /// Its extents.
     extents: Extents,
 }
 
@@ -142,9 +146,9 @@ impl Pattern {
     }
 }
 
-/// What a pattern is called: `extents`, `extents2`
+/// Name of a pattern: `extents`, `extents2`
 pub fn name(number: u32) -> String {
-    super::write::numbered("extents", number as usize)
+    super::tables::numbered("extents", number as usize)
 }
 
 /// The extents of an operation, if they can be written.
@@ -160,5 +164,7 @@ fn tree(extents: &EventExtents, shapes: &mut Interner<Shape>) -> Vec<Node> {
         let node = |at| Node::leaf(shape, &[offset(at) as i64, run.length_bytes as i64], 0);
         nodes.extend((0..run.count).map(node));
     }
-    lists::listed(Folder::of(nodes))
+    let mut folder = Folder::default();
+    nodes.into_iter().for_each(|node| folder.push(node));
+    finish(folder, &mut Alike { names: &Names::default(), shapes, known: &HashMap::new() })
 }

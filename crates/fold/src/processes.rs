@@ -7,9 +7,9 @@
 //!                └ cc1 ┘└ as
 //! ```
 //!
-//! Processes are compared with those of the same parent: what two pipelines do at the same time has no
-//! order. Threads of a process, processes that nobody of the log has started, and those of which the log
-//! does not tell when they began and ended are free.
+//! Only processes of one parent are compared: two pipelines that run at the same time have no
+//! order. Free are threads of a process, processes without a parent in the log, and processes whose
+//! begin and end are unknown.
 
 use super::events::Events;
 use super::log::Log;
@@ -81,7 +81,7 @@ struct Part {
     is_process: bool,
 }
 
-/// What comes after what: by operation those before it. None is implied by another one.
+/// By operation, the operations that must end before it; transitive ones are left out.
 pub fn order(log: &Log) -> HashMap<Place, Vec<Place>> {
     let mut edges = HashMap::new();
     let mut children: Vec<Vec<Part>> = log.processes.iter().map(|_| Vec::new()).collect();
@@ -166,7 +166,7 @@ fn joined(
 
 #[cfg(test)]
 mod tests {
-    use super::super::log::Logged;
+    use super::super::logged::Logged;
     use super::*;
 
     fn thread(rank: Option<u32>, number: u64, parent: u64, life: (u64, u64)) -> TraceThread {

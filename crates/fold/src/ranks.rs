@@ -7,10 +7,10 @@
 //! Trees of the same form become one, whatever their numbers; of the forms that are left, common
 //! parts are found as `diff` finds them, if that makes the text shorter.
 
-use super::approx::Draw;
-use super::loops::{Gap, Kind, List, Node, Number};
-use super::meet;
+use super::meetings;
 use super::regular::even_step;
+use super::subsequence::common_subsequence;
+use super::tree::{Gap, Kind, List, Node, Number};
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -53,12 +53,12 @@ pub enum Value {
     },
     /// Anything: the values of these ranks.
     Table(Ranks, Vec<i64>),
-    /// What a proc is given under this name.
+    /// A parameter of a proc.
     Param(Rc<str>),
 }
 
 impl Value {
-    /// The value on a rank of so many.
+    /// The value on a rank; `size`: number of ranks.
     pub fn at(&self, rank: u32, size: u32) -> i64 {
         let r = i64::from(rank);
         match self {
@@ -114,7 +114,7 @@ impl Value {
         fits.then_some(value)
     }
 
-    /// Of ranks at equal distances, by the number of such distances: `base + outer * (rank / width)`
+    /// For ranks at equal distances: `base + outer * (rank / width)`
     fn every((a, first): (u32, i64), (b, second): (u32, i64)) -> Option<Value> {
         let (width, outer) = (i64::from(b) - i64::from(a), second.checked_sub(first)?);
         let base = first.checked_sub(outer.checked_mul(i64::from(a) / width)?)?;
@@ -148,14 +148,14 @@ pub struct Spread {
     pub base: Value,
     /// Growth per iteration, innermost loop first.
     pub steps: Vec<Value>,
-    /// What is added in the iterations of one loop.
+    /// Values added in the iterations of one loop.
     pub list: Option<Listed>,
 }
 
 /// Values by iteration.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Listed {
-    /// Which loop, counted from the innermost.
+    /// Number of the loop, counted from the innermost.
     pub depth: usize,
     /// Its iterations are counted within one execution of this loop.
     pub root: usize,
@@ -163,8 +163,6 @@ pub struct Listed {
     pub values: Vec<i64>,
     /// Then whose they are.
     pub rows: Option<Rows>,
-    /// Instead of values: what they are drawn from, and its unit.
-    pub drawn: Option<(Draw, i64)>,
 }
 
 /// Rows of a list.
@@ -192,7 +190,7 @@ impl Rows {
         even_step(&self.starts)
     }
 
-    /// What the places take at which rows begin, in bytes, roughly.
+    /// Bytes of text of the list of starts, roughly.
     fn bytes(&self) -> usize {
         let digits = |start: &i64| start.checked_ilog10().unwrap_or(0) as usize + 1;
         let shown = "$values2 = []; $values2[]".len();
@@ -201,22 +199,12 @@ impl Rows {
 }
 
 impl Listed {
-    /// What is drawn each time, in the iterations of a loop.
-    pub fn drawn(draw: Draw, unit: i64, depth: usize) -> Listed {
-        Listed { depth, root: depth, values: Vec::new(), rows: None, drawn: Some((draw, unit)) }
-    }
-
-    /// It has a value for the index of a loop.
-    pub fn is_indexed(&self) -> bool {
-        !matches!(self.drawn, Some((ref draw, _)) if !matches!(draw, Draw::Perm { .. }))
-    }
-
     fn of(nodes: &[(u32, &Node)], at: usize) -> Option<Listed> {
         let list = |node: &Node| node.numbers[at].list.clone();
         let List { depth, root, values: first } = list(nodes[0].1)?;
         let rows = || nodes.iter().filter_map(|(rank, node)| Some((*rank, list(node)?.values)));
         if rows().all(|(_, row)| row == first) {
-            return Some(Listed { depth, root, values: first.to_vec(), rows: None, drawn: None });
+            return Some(Listed { depth, root, values: first.to_vec(), rows: None });
         }
         let ranks: Ranks = nodes.iter().map(|(rank, _)| *rank).collect();
         let longest = rows().map(|(_, row)| row.len()).max().unwrap_or(0);
@@ -225,7 +213,7 @@ impl Listed {
         // Few zeros at the ends of rows are shorter than where each row begins.
         if missing * "0, ".len() > ragged.bytes() {
             let values = rows().flat_map(|(_, row)| row.to_vec()).collect();
-            return Some(Listed { depth, root, values, rows: Some(ragged), drawn: None });
+            return Some(Listed { depth, root, values, rows: Some(ragged) });
         }
         let mut values = Vec::with_capacity(longest * nodes.len());
         for (at, (_, own)) in (1..).zip(rows()) {
@@ -233,11 +221,11 @@ impl Listed {
             values.resize(at * longest, 0);
         }
         let rows = Some(Rows::of(ranks, nodes.iter().map(|_| longest)));
-        Some(Listed { depth, root, values, rows, drawn: None })
+        Some(Listed { depth, root, values, rows })
     }
 }
 
-/// What an element is.
+/// Kind of an element.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Form {
     /// A statement of this shape.
@@ -250,22 +238,18 @@ pub enum Form {
     Only(Ranks),
     /// The proc with this number; its numbers are what it is given.
     Call(usize),
-    /// One of its cases is drawn.
-    Mix,
-    /// A case with its weight.
-    Case(u64),
 }
 
 /// An element of the tree of all ranks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
-    /// What it is.
+    /// Its kind.
     pub form: Form,
     /// Its own numbers.
     pub numbers: Vec<Spread>,
     /// Time before it.
     pub gap: Gap,
-    /// What stands in it.
+    /// Elements of a loop or block.
     pub body: Vec<Item>,
 }
 
@@ -275,17 +259,17 @@ impl Item {
     }
 }
 
-/// Makes one tree of those of all ranks.
+/// Makes one tree of the trees of all ranks.
 pub fn unify(trees: &[Vec<Node>]) -> Vec<Item> {
     let all = (0..).zip(trees).map(|(rank, tree)| (rank, tree.as_slice())).collect();
     together(all, trees.len() as u32)
 }
 
-/// The same of some ranks out of so many. If all meet equally often, what stands between two meetings
-/// is unified apart.
+/// Unifies the trees of some ranks. If all meet equally often, the parts between two meetings are
+/// unified one by one.
 fn together(trees: Vec<(u32, &[Node])>, size: u32) -> Vec<Item> {
     let alike = |counts: Vec<usize>| counts.windows(2).all(|pair| pair[0] == pair[1]);
-    let counts: Vec<usize> = trees.iter().map(|(_, tree)| meet::count(tree)).collect();
+    let counts: Vec<usize> = trees.iter().map(|(_, tree)| meetings::count(tree)).collect();
     if counts.iter().all(|count| *count == 0) {
         return apart(trees, size);
     }
@@ -293,8 +277,8 @@ fn together(trees: Vec<(u32, &[Node])>, size: u32) -> Vec<Item> {
         return in_turns(&trees, size);
     }
     let out: Vec<(u32, Vec<Node>)> =
-        trees.iter().map(|(rank, tree)| (*rank, meet::written_out(tree))).collect();
-    match alike(out.iter().map(|(_, tree)| meet::count(tree)).collect()) {
+        trees.iter().map(|(rank, tree)| (*rank, meetings::written_out(tree))).collect();
+    match alike(out.iter().map(|(_, tree)| meetings::count(tree)).collect()) {
         true => {
             let out: Vec<_> = out.iter().map(|(rank, tree)| (*rank, &tree[..])).collect();
             in_turns(&out, size)
@@ -305,8 +289,9 @@ fn together(trees: Vec<(u32, &[Node])>, size: u32) -> Vec<Item> {
 
 /// Trees that meet equally often.
 fn in_turns(trees: &[(u32, &[Node])], size: u32) -> Vec<Item> {
-    let mut parts: Vec<_> = trees.iter().map(|(rank, tree)| (*rank, meet::between(tree))).collect();
-    let mut gaps: Vec<_> = trees.iter().map(|(_, tree)| meet::gaps(tree)).collect();
+    let mut parts: Vec<_> =
+        trees.iter().map(|(rank, tree)| (*rank, meetings::between(tree))).collect();
+    let mut gaps: Vec<_> = trees.iter().map(|(_, tree)| meetings::gaps(tree)).collect();
     let mut items = Vec::new();
     loop {
         let next = parts.iter_mut().filter_map(|(rank, parts)| Some((*rank, parts.next()?)));
@@ -316,7 +301,7 @@ fn in_turns(trees: &[(u32, &[Node])], size: u32) -> Vec<Item> {
             return items;
         }
         items.extend(apart(next, size));
-        let mut barrier = Item::leaf(meet::BARRIER);
+        let mut barrier = Item::leaf(meetings::BARRIER);
         gaps.iter_mut().filter_map(Iterator::next).for_each(|gap| barrier.gap.add(gap));
         items.push(barrier);
     }
@@ -369,16 +354,13 @@ fn form(node: &Node) -> u64 {
     match node.kind {
         Kind::Leaf => hash(&(node.shape, 0, lists)),
         // Ranks that meet in a loop do so together, whatever else they do in it.
-        Kind::Loop(_) if meet::count(node.body()) > 0 => {
-            hash(&(node.shape, 3, lists, meet::count(node.body()), node.numbers[0].base))
+        Kind::Loop(_) if meetings::count(node.body()) > 0 => {
+            hash(&(node.shape, 3, lists, meetings::count(node.body()), node.numbers[0].base))
         }
         Kind::Loop(_) => hash(&(node.shape, 1, lists, body())),
         Kind::Block(_) => hash(&(node.shape, 2, lists)),
     }
 }
-
-/// Most comparisons of elements of two groups.
-const COMPARED_MAX: usize = 1 << 25;
 
 /// Puts the elements of a group among those that are there: side by side where they are alike.
 fn merge<'a>(merged: Vec<Merged<'a>>, group: &Group<'a>) -> Vec<Merged<'a>> {
@@ -386,7 +368,7 @@ fn merge<'a>(merged: Vec<Merged<'a>>, group: &Group<'a>) -> Vec<Merged<'a>> {
         group.ranks.iter().zip(&group.trees).map(|(rank, tree)| (*rank, &tree[at])).collect()
     };
     let old: Vec<u64> = merged.iter().map(|element| element.form).collect();
-    let pairs = common(&old, &group.forms);
+    let pairs = common_subsequence(&old, &group.forms);
     // Every change of who takes part costs a line or two.
     let pairs = if is_shorter(old.len(), group.forms.len(), &pairs) { pairs } else { Vec::new() };
     let mut all = Vec::with_capacity(merged.len() + group.forms.len());
@@ -415,46 +397,7 @@ fn is_shorter(old: usize, new: usize, pairs: &[(usize, usize)]) -> bool {
     old + new - pairs.len() + 2 * runs <= old + new + 4
 }
 
-/// Places of a longest common subsequence.
-pub(super) fn common(a: &[u64], b: &[u64]) -> Vec<(usize, usize)> {
-    let head = a.iter().zip(b).take_while(|(a, b)| a == b).count();
-    let (rest_a, rest_b) = (&a[head..], &b[head..]);
-    let tail = rest_a.iter().rev().zip(rest_b.iter().rev()).take_while(|(a, b)| a == b).count();
-    let (mid_a, mid_b) = (&rest_a[..rest_a.len() - tail], &rest_b[..rest_b.len() - tail]);
-    let mut pairs: Vec<(usize, usize)> = (0..head).map(|at| (at, at)).collect();
-    if mid_a.len().saturating_mul(mid_b.len()) <= COMPARED_MAX {
-        pairs.extend(longest(mid_a, mid_b).into_iter().map(|(x, y)| (x + head, y + head)));
-    }
-    pairs.extend((0..tail).rev().map(|at| (a.len() - 1 - at, b.len() - 1 - at)));
-    pairs
-}
-
-fn longest(a: &[u64], b: &[u64]) -> Vec<(usize, usize)> {
-    let width = b.len() + 1;
-    let mut lengths = vec![0u32; (a.len() + 1) * width];
-    for (i, x) in a.iter().enumerate().rev() {
-        for (j, y) in b.iter().enumerate().rev() {
-            lengths[i * width + j] = match x == y {
-                true => lengths[(i + 1) * width + j + 1] + 1,
-                false => lengths[(i + 1) * width + j].max(lengths[i * width + j + 1]),
-            };
-        }
-    }
-    let (mut i, mut j, mut pairs) = (0, 0, Vec::new());
-    while i < a.len() && j < b.len() {
-        if a[i] == b[j] {
-            pairs.push((i, j));
-            (i, j) = (i + 1, j + 1);
-        } else if lengths[(i + 1) * width + j] >= lengths[i * width + j + 1] {
-            i += 1;
-        } else {
-            j += 1;
-        }
-    }
-    pairs
-}
-
-/// Elements of the same ranks side by side stand in one block for those ranks.
+/// Puts neighbours of the same ranks into one block for these ranks.
 fn grouped(merged: Vec<Merged<'_>>, members: usize, size: u32) -> Vec<Item> {
     let mut items: Vec<Item> = Vec::new();
     let mut last: Option<Ranks> = None;
@@ -508,6 +451,17 @@ fn item(nodes: &[(u32, &Node)], size: u32) -> Item {
     let numbers = (0..first.numbers.len()).map(number).collect();
     let body = together(bodies, size);
     Item { form, numbers, gap, body }
+}
+
+/// All ranks meet where the text says that only some come: true, but hard to see.
+pub fn is_hidden(items: &[Item]) -> bool {
+    let meets = |item: &Item| matches!(item.form, Form::Leaf(shape) if meetings::is_meeting(shape));
+    let hides = |item: &Item| matches!(item.form, Form::Only(_)) && any(&item.body, &meets);
+    any(items, &hides)
+}
+
+fn any(items: &[Item], is_it: &impl Fn(&Item) -> bool) -> bool {
+    items.iter().any(|item| is_it(item) || any(&item.body, is_it))
 }
 
 #[cfg(test)]

@@ -138,7 +138,7 @@ impl Written {
     }
 }
 
-/// What is true of the places whose value is 1; all others are 0. `None`: nothing short.
+/// Condition for the places whose value is 1, if all others are 0; `None` if there is no short one.
 pub fn condition(values: &[i64], place: &str) -> Option<String> {
     if values.iter().any(|value| !matches!(value, 0 | 1)) {
         return None;
@@ -146,7 +146,7 @@ pub fn condition(values: &[i64], place: &str) -> Option<String> {
     one_side(values, place).or_else(|| within(values, place))
 }
 
-/// Every so many places from one on, or to one: the first or the last that would follow the rule do not.
+/// Every n-th place from one place on, or up to one.
 fn within(values: &[i64], place: &str) -> Option<String> {
     let hits: Vec<usize> = (0..values.len()).filter(|at| values[*at] == 1).collect();
     let [first, .., last] = hits[..] else { return None };
@@ -183,7 +183,7 @@ fn one_side(values: &[i64], place: &str) -> Option<String> {
     Some(format!("{place} {sign} {at}"))
 }
 
-/// Fewest places that tell how far they are apart.
+/// Fewest places that show a distance.
 const WITHIN_MIN: usize = 3;
 
 /// The only growth upwards and the only one downwards from value to value.
@@ -346,7 +346,7 @@ mod tests {
         }
     }
 
-    /// What the place is as a number.
+    /// Evaluates the place.
     fn value(list: &Regular, at: usize) -> i64 {
         let place = list.place.replace(['(', ')'], "");
         let mut words = place.split(' ');

@@ -7,129 +7,27 @@
 //! Variables of open files are chosen as the kernel chooses descriptors, the lowest that is free, so
 //! that iterations of a loop use the same ones.
 
-mod instances;
-
-use super::alike::{Alike, NumberKind, kinds};
-use super::approx::{Bound, Near};
 use super::arguments::{self, Arguments};
-use super::bursts::{BETWEEN, Bursts, PAUSE, Pauses, joined};
 use super::ends::Ends;
-use super::log::{Log, Logged, takes_handle};
-use super::loops::{Gap, Node};
-use super::making::{Level, Making};
-use super::meet::{BARRIER, TOLD};
-use super::names::{Names, Part};
+use super::instances::{Instance, filled, instances};
+use super::irregular::finish;
+use super::log::Log;
+use super::logged::{Logged, takes_handle};
+use super::long_pauses::{LongPauses, PAUSE, PauseStatistics};
+use super::meetings::{BARRIER, TOLD};
+use super::names::Names;
 use super::order::{Action, Order};
 use super::patterns::Patterns;
+use super::rank_state::{Level, Making};
 use super::starts::Lifetimes;
+use super::statement::{Alike, Arg, Interner, Shape, Statement};
 use super::think::Think;
-use instances::{Instance, filled, instances};
+use super::tree::{Gap, Node};
 use model::Op;
 use model::errno;
 use model::event::{FLAG_AT_POSITION, FLAG_FROM_POSITION, NO_ID};
 use model::op::{ParamKind, Part as OpPart};
 use std::collections::{HashMap, HashSet};
-use std::hash::Hash;
-
-/// What a statement is but for its numbers.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Shape {
-    /// An operation.
-    Op(Statement),
-    /// A label: template of its name.
-    Label(u32),
-    /// All ranks meet.
-    Barrier,
-    /// The same, as the log tells it: its kind.
-    Told(u32),
-    /// A long pause before a burst.
-    Pause,
-    /// The same, before all iterations of the loop around it but the first.
-    Between,
-    /// The rank begins later than others: its number tells when, in microseconds.
-    Start,
-    /// Tells the rank that is its number.
-    Signal,
-    /// An extent of a pattern: its numbers are where and how long.
-    Extent,
-    /// Waits for signals: its numbers are the rank that gives them and how many.
-    Wait,
-}
-
-/// An operation as a statement.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Statement {
-    /// The operation.
-    pub op: Op,
-    /// Variable that takes the open file.
-    pub gives: Option<u32>,
-    /// Its arguments.
-    pub args: Vec<Arg>,
-    /// The error that it ends with; 0 for none.
-    pub errno: u16,
-    /// What it wrote became stable before it was closed.
-    pub syncs: bool,
-    /// It is not an operation of the log: it opens what another rank had opened.
-    pub adopts: bool,
-    /// Each rank opens a file of MPI for itself.
-    pub alone: bool,
-    /// Place among those of the log of the further directory that it makes stable.
-    pub directory: Option<usize>,
-}
-
-/// An argument of a statement.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Arg {
-    /// A name: its template; its numbers are those of the statement.
-    Path(u32),
-    /// A name that follows no template: the number of the statement says which of the log.
-    Named,
-    /// A variable.
-    Handle(u32),
-    /// Flags of open(2).
-    Flags(u32),
-    /// Bytes: a number of the statement.
-    Bytes,
-    /// The same by the name of its parameter, where one before it is left out.
-    Keyed(&'static str),
-    /// How many bytes further on than its pattern it begins: a number of the statement.
-    Further,
-    /// A list of one such number.
-    List,
-    /// A pattern of the program.
-    Pattern(u32),
-    /// Permissions of a file.
-    Mode(u16),
-    /// A word in quotes.
-    Word(&'static str),
-}
-
-/// Gives equal things the same number.
-#[derive(Clone, Debug)]
-pub struct Interner<T> {
-    /// By number.
-    pub all: Vec<T>,
-    numbers: HashMap<T, u32>,
-}
-
-impl<T> Default for Interner<T> {
-    fn default() -> Interner<T> {
-        Interner { all: Vec::new(), numbers: HashMap::new() }
-    }
-}
-
-impl<T: Clone + Eq + Hash> Interner<T> {
-    /// Its number.
-    pub fn number(&mut self, thing: T) -> u32 {
-        if let Some(number) = self.numbers.get(&thing) {
-            return *number;
-        }
-        let number = self.all.len() as u32;
-        self.all.push(thing.clone());
-        self.numbers.insert(thing, number);
-        number
-    }
-}
 
 /// Makes statements of the operations of all ranks.
 #[derive(Debug)]
@@ -144,25 +42,23 @@ pub struct Shaper<'a> {
     /// Names of which a label consists, outermost first, by label.
     labels: Vec<Vec<u32>>,
     instances: HashMap<u32, Instance>,
-    /// Names of files that hold data from before, if the log does not tell how some were opened.
+    /// Files that held data before, if some were opened in an unknown way.
     filled: HashSet<u32>,
     /// Operations on whole files that begin elsewhere than at 0, with the names' templates.
     placed: HashSet<(u8, u32)>,
     /// Names of directories.
     directories: HashSet<u32>,
     lifetimes: Lifetimes,
-    /// Which reads are expected to be short.
+    /// Files whose reads are expected to be short.
     ends: Ends,
     /// How long statements are paused before.
-    pub(super) pauses: Pauses,
-    /// Which of these pauses are statements of their own.
-    bursts: Bursts,
-    /// What operations by patterns move.
+    pub pauses: PauseStatistics,
+    /// Pauses that are statements of their own.
+    long_pauses: LongPauses,
+    /// Patterns of the log.
     pub patterns: Patterns,
     /// Whether every pause is kept, or their sum alone.
     think: Think,
-    /// What numbers become that are near others.
-    near: Option<Near>,
     /// By rank: places of operations that have no statement.
     pub left_out: Vec<Vec<usize>>,
     /// Operations whose modes or words the run does not tell.
@@ -170,9 +66,8 @@ pub struct Shaper<'a> {
 }
 
 impl<'a> Shaper<'a> {
-    /// Looks at all names and open files. `think`: whether every pause is kept. `bound`: how far the
-    /// program may be from its log. `bursts`: which pauses are statements of their own.
-    pub fn new(log: &'a Log, think: Think, bound: Option<Bound>, bursts: Bursts) -> Shaper<'a> {
+    /// Looks at all names and open files. `think`: whether every pause is kept. `long_pauses`: pauses that are statements.
+    pub fn new(log: &'a Log, think: Think, long_pauses: LongPauses) -> Shaper<'a> {
         let mut texts: Vec<&[u8]> = log.paths.iter().map(Vec::as_slice).collect();
         let labels = log.labels.iter().map(|label| {
             let parts = label.split('/').map(|part| {
@@ -196,15 +91,14 @@ impl<'a> Shaper<'a> {
         let mut shapes = Interner::default();
         let barrier = shapes.number(Shape::Barrier);
         debug_assert_eq!(barrier, BARRIER);
-        let (pause, between) = (shapes.number(Shape::Pause), shapes.number(Shape::Between));
-        debug_assert_eq!((pause, between), (PAUSE, BETWEEN));
+        let pause = shapes.number(Shape::Pause);
+        debug_assert_eq!(pause, PAUSE);
         let told: Vec<u32> = TOLD.map(|number| shapes.number(Shape::Told(number))).collect();
         debug_assert!(TOLD.eq(told));
         let patterns = Patterns::of(log, &mut shapes);
         let known = (0..).zip(&names.of).take(log.paths.len());
         let known = known.map(|(id, name)| (name.clone(), id)).collect();
         let lifetimes = Lifetimes::of(log);
-        let near = bound.map(|bound| Near::of(log, &names, bound.share));
         let (left_out, guessed) = (vec![Vec::new(); log.ranks.len()], 0);
         Shaper {
             log,
@@ -218,11 +112,10 @@ impl<'a> Shaper<'a> {
             directories,
             lifetimes,
             ends: Ends::of(log),
-            pauses: Pauses::default(),
-            bursts,
+            pauses: PauseStatistics::default(),
+            long_pauses,
             patterns,
             think,
-            near,
             left_out,
             guessed,
         }
@@ -262,7 +155,7 @@ impl<'a> Shaper<'a> {
             let here = actions.iter().take_while(|(place, _)| *place <= at).count();
             let (now, later) = actions.split_at(here);
             if !now.is_empty() && entry.event.label != last {
-                // Who is told is told in the label of what was done.
+                // A signal belongs to the label of the operation that it reports.
                 let signals = now.iter().filter(|(_, action)| action.is_signal());
                 signals.for_each(|(_, action)| self.act(&mut making, *action));
                 self.leave_for(&mut making, entry.event.label);
@@ -288,10 +181,7 @@ impl<'a> Shaper<'a> {
         }
         making.leave(0, &mut self.alike());
         let folder = making.levels.pop().map(|level| level.folder).unwrap_or_default();
-        let mut nodes = joined(folder.finish(&mut self.alike()));
-        if self.near.is_some() {
-            nodes.iter_mut().for_each(Node::list_wild);
-        }
+        let nodes = finish(folder, &mut self.alike());
         (nodes, making.adopted)
     }
 
@@ -357,10 +247,7 @@ impl<'a> Shaper<'a> {
             return self.leave_out(making, at);
         }
         let meets_end = self.ends.met_by(entry);
-        let entry = &mut self.told(entry);
-        if let Some(near) = &self.near {
-            entry.event.requested_bytes = near.size(entry, &self.names);
-        }
+        let entry = &self.told(entry);
         for part in entry.parts().filter(|_| takes_handle(op)) {
             let instance = part.details.instance;
             if instance != NO_ID && !making.variables.contains_key(&instance) {
@@ -374,7 +261,6 @@ impl<'a> Shaper<'a> {
         let shape = self.shapes.number(Shape::Op(statement));
         let (start_ns, last_ns) = (entry.event.start_ns, making.last_ns);
         let mut node = Node::leaf(shape, &numbers, 0);
-        self.mark_wild(&mut node, making.rank, at);
         let is_first = std::mem::take(&mut making.begins_late);
         let waits = is_first || self.lifetimes.fill(last_ns, start_ns);
         let ns = start_ns.saturating_sub(last_ns);
@@ -385,17 +271,16 @@ impl<'a> Shaper<'a> {
         let place = (entry.event.op, self.template(entry.event.path), entry.event.label);
         if self.think == Think::Exact {
             node.gap.each.push((making.rank, ns));
-        } else if self.bursts.begin(place, ns) {
+        } else if self.long_pauses.contain(place, ns) {
             let mut pause = Node::leaf(PAUSE, &[], 0);
             pause.gap = std::mem::replace(&mut node.gap, Gap::once(0, false));
             making.push(pause);
-        } else if self.think.scale() > 0.0 {
+        } else if self.think != Think::None {
             self.pauses.add(place, ns, self.lifetimes.whole_ns());
         }
         node.gap.meets_end = meets_end;
         making.last_ns = making.last_ns.max(entry.event.end_ns);
         making.push(node);
-        making.settle(&mut self.alike());
         making.operations += 1;
     }
 
@@ -409,21 +294,6 @@ impl<'a> Shaper<'a> {
         let is_lseek = op == Op::Fseek && !entry.is_ok();
         let is_unlink = op == Op::Delete && errno::name(entry.event.errno) == "EISDIR";
         self.log.imported && (is_lseek || is_unlink)
-    }
-
-    /// Numbers that follow no rule break no loops.
-    fn mark_wild(&self, node: &mut Node, rank: u32, at: usize) {
-        let Some(near) = &self.near else { return };
-        let (size, place) = near.is_wild(rank, at);
-        if !size && !place {
-            return;
-        }
-        let kinds = kinds(&self.shapes.all[node.shape as usize], &self.names);
-        let bytes = node.numbers.iter_mut().zip(kinds);
-        let bytes = bytes.filter(|(_, kind)| *kind == NumberKind::Bytes);
-        for ((number, _), _) in bytes.zip([size, place]).filter(|(_, is_wild)| *is_wild) {
-            number.wild.push(std::mem::take(&mut number.base));
-        }
     }
 
     /// The operation as it has to be written: at an offset where several ranks share a position.
@@ -556,20 +426,4 @@ impl<'a> Shaper<'a> {
             making.levels.push(Level { label: Some((*part, shape, numbers)), ..Level::default() });
         }
     }
-}
-
-/// Text of a template with these numbers in it.
-pub fn render(template: &[Part], numbers: &[i64]) -> Vec<u8> {
-    let mut numbers = numbers.iter();
-    let mut text = Vec::new();
-    for part in template {
-        match part {
-            Part::Text(bytes) => text.extend_from_slice(bytes),
-            Part::Number { width } => {
-                let number = numbers.next().copied().unwrap_or(0);
-                text.extend_from_slice(format!("{number:0width$}").as_bytes());
-            }
-        }
-    }
-    text
 }

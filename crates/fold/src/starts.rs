@@ -41,7 +41,7 @@ pub fn chance_ns(log: &Log) -> Option<u64> {
     (chance && apart_ns > TOGETHER_NS).then_some(apart_ns)
 }
 
-/// One process that is no rank has started those of all ranks.
+/// All ranks have one parent, which is no rank.
 fn are_siblings(log: &Log) -> bool {
     let mut own = log.processes.iter().filter(|process| !process.ranks.is_empty());
     let Some(Some(parent)) = own.next().map(|first| first.parent) else { return false };
@@ -51,7 +51,7 @@ fn are_siblings(log: &Log) -> bool {
 
 /// By rank: when it begins after the first one, microseconds. Empty if all begin together.
 pub fn starts(log: &Log, think: Think) -> Vec<i64> {
-    if think != Think::Exact && chance_ns(log).is_some() {
+    if think == Think::None || think != Think::Exact && chance_ns(log).is_some() {
         return Vec::new();
     }
     let firsts: Vec<Option<u64>> =
@@ -66,7 +66,7 @@ pub fn starts(log: &Log, think: Think) -> Vec<i64> {
         let late_ns = mean.map_or(0, |group| group.mean).saturating_sub(groups[0].mean);
         match (think, at) {
             (Think::Exact, Some(at)) if late_ns > 0 => ((at - first) / 1000) as i64,
-            _ => rounded((late_ns as f64 * think.scale() / 1e3) as u64),
+            _ => rounded(late_ns / 1000),
         }
     };
     let starts: Vec<i64> = firsts.into_iter().map(start_us).collect();
@@ -153,7 +153,7 @@ fn rounded(us: u64) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::log::Logged;
+    use super::super::logged::Logged;
     use super::super::processes::Process;
     use super::*;
 
@@ -173,7 +173,6 @@ mod tests {
                 vec![0, 0, 0, 390_000, 390_000],
             ),
             (vec![rank(500, 501), rank(12_345, 20_000)], Think::Typical, vec![0, 11_800_000]),
-            (vec![rank(0, 1), rank(80, 100)], Think::Scaled(0.5), vec![0, 40_000]),
             (vec![rank(0, 1), rank(80, 100)], Think::None, vec![]),
             (vec![], Think::Typical, vec![]),
         ] {

@@ -1,8 +1,8 @@
 //! The lists of numbers of a program, called after what their numbers are.
 
-use super::shape::Interner;
+use super::statement::Interner;
 
-/// What the numbers of a list are in the statement that has them first.
+/// Meaning of a list's numbers in the first statement that reads it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Role {
     /// Anything else.
@@ -21,7 +21,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// What all lists may be called, without numbers.
+    /// Names of lists, without numbers.
     pub const NAMES: [&str; 6] = ["values", "numbers", "sizes", "offsets", "counts", "flags"];
 
     fn name(self) -> &'static str {
@@ -34,12 +34,12 @@ impl Role {
 pub struct Tables {
     lists: Interner<Vec<i64>>,
     names: Vec<String>,
-    /// What the next list holds.
+    /// Meaning of the next list.
     role: Role,
 }
 
 impl Tables {
-    /// What lists hold that are asked for from now on.
+    /// Sets the meaning of lists made from now on.
     pub fn hold(&mut self, role: Role) {
         self.role = role;
     }
@@ -50,7 +50,7 @@ impl Tables {
         if at == self.names.len() {
             let like = format!("${}", self.role.name());
             let count = self.names.iter().filter(|name| name.starts_with(&like)).count();
-            self.names.push(super::write::numbered(&like, count));
+            self.names.push(numbered(&like, count));
         }
         &self.names[at]
     }
@@ -59,6 +59,11 @@ impl Tables {
     pub fn all(&self) -> impl Iterator<Item = (&str, &Vec<i64>)> {
         self.names.iter().map(String::as_str).zip(&self.lists.all)
     }
+}
+
+/// `$x`, `$x2`, `$x3`
+pub fn numbered(name: &str, at: usize) -> String {
+    if at == 0 { name.to_string() } else { format!("{name}{}", at + 1) }
 }
 
 #[cfg(test)]

@@ -1,14 +1,11 @@
-//! What a program does between its operations: pauses of the log become `compute`.
+//! Pauses between operations, which become `compute` statements.
 //!
-//! The mean of a place stands for all its pauses, so that their sum stays. Places are taken from the
-//! longest sum down until what is left is below `DROPPED` of all time between operations and in them.
+//! All pauses of a place become their mean, which keeps their sum. Places are taken from the
+//! longest sum down until the rest is below `DROPPED` of all pauses.
 
-use super::bursts::PAUSE;
-use super::loops::Gap;
+use super::long_pauses::{DROPPED, PAUSE};
 use super::ranks::{Form, Item};
-
-/// Share of the ranks' time that pauses which are left out may take.
-pub(super) const DROPPED: f64 = 0.02;
+use super::tree::Gap;
 
 /// How pauses are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -16,41 +13,18 @@ pub enum Think {
     /// The mean of each place.
     #[default]
     Typical,
-    /// The mean of each place times this.
-    Scaled(f64),
-    /// Drawn from an exponential distribution with the mean of the place.
-    Drawn,
     /// Every one as it was.
     Exact,
     /// None.
     None,
 }
 
-impl Think {
-    /// A duration in this form.
-    pub fn shown(self, ns: u64) -> String {
-        match self {
-            Think::Drawn => format!("exp({})", duration(ns)),
-            _ => duration(ns),
-        }
-    }
-
-    /// What times are multiplied by.
-    pub(super) fn scale(self) -> f64 {
-        match self {
-            Think::Scaled(factor) => factor,
-            Think::None => 0.0,
-            Think::Typical | Think::Drawn | Think::Exact => 1.0,
-        }
-    }
-}
-
-/// Which pauses are those of the recorder, and what it adds to the others.
+/// Overhead of the recorder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recorder {
     /// Shorter pauses are its own, or of the machine that executes statements, nanoseconds.
     shortest_ns: u64,
-    /// What it adds to each, nanoseconds.
+    /// Time that it adds to each pause, nanoseconds.
     added_ns: u64,
 }
 
@@ -105,12 +79,13 @@ fn is_pause(item: &Item) -> bool {
     item.form == Form::Leaf(PAUSE)
 }
 
-/// Which places get a pause.
+/// The choice of places that get a pause.
 #[derive(Clone, Copy, Debug)]
 pub struct Places {
     /// Shortest sum, nanoseconds.
     least_ns: u64,
-    scale: f64,
+    /// The program has no pauses.
+    none: bool,
     recorder: Recorder,
 }
 
@@ -128,7 +103,7 @@ impl Places {
             dropped > allowed
         });
         let least_ns = least.copied().unwrap_or(u64::MAX).max(1);
-        Places { least_ns, scale: think.scale(), recorder }
+        Places { least_ns, none: think == Think::None, recorder }
     }
 
     /// The pause of a place, nanoseconds.
@@ -137,10 +112,10 @@ impl Places {
         (gap.sum_ns >= self.least_ns && ns > 0).then_some(ns)
     }
 
-    /// The mean of the program's own pauses of a place, nanoseconds; 0: they are those of the recorder.
+    /// Mean of the program's own pauses of a place, nanoseconds; 0 if the recorder caused them.
     pub fn mean_ns(&self, gap: &Gap) -> u64 {
         let mean = (gap.sum_ns as f64 / gap.count.max(1) as f64).round() as u64;
-        (self.recorder.own_ns(mean) as f64 * self.scale).round() as u64
+        if self.none { 0 } else { self.recorder.own_ns(mean) }
     }
 
     /// The program's own part of a pause, nanoseconds.
@@ -149,7 +124,7 @@ impl Places {
     }
 }
 
-/// Shorter pauses are those of the machine that executes statements.
+/// Shorter pauses are overhead of executing statements.
 const SHORTEST_NS: u64 = 500;
 /// The same where nobody knows what the recorder added: strace adds 20 us and more.
 const UNKNOWN_NS: u64 = 10_000;
@@ -160,7 +135,7 @@ fn collect(item: &Item, sums: &mut Vec<u64>) {
 }
 
 /// Three digits and a unit.
-pub(super) fn duration(ns: u64) -> String {
+pub fn duration(ns: u64) -> String {
     let (unit_ns, unit) = match ns {
         0..10_000 => (1, "ns"),
         10_000..10_000_000 => (1_000, "us"),

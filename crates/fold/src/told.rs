@@ -1,16 +1,16 @@
-//! What the text of a program tells of its operations, and events do not.
+//! Facts about operations that only the text of their program has.
 
-use super::log::{Log, Logged};
 use model::Op;
 use model::op::{Param, ParamKind};
-use model::open_flags::{O_APPEND, O_CREAT, O_EXCL, O_RDWR, O_WRONLY};
+use model::open_flags;
+use model::open_flags::{O_APPEND, O_CREAT, O_EXCL, O_RDWR, O_TRUNC, O_WRONLY};
 
-/// What is told of the operations of a place.
+/// Facts about the operations of a place in a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Told {
     /// Flags of open(2) that it opens with.
     pub flags: Option<u32>,
-    /// Which calls of MPI a number of bytes becomes.
+    /// The MPI-IO calls that move the bytes.
     pub way: Way,
     /// The level of its pattern.
     pub level: Option<u8>,
@@ -22,7 +22,7 @@ pub struct Told {
     pub arguments: usize,
 }
 
-/// Who moves a number of bytes by MPI-IO, and where.
+/// How MPI-IO moves bytes: by whom, and where.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Way {
     /// Each for himself.
@@ -68,39 +68,6 @@ impl Told {
     }
 }
 
-impl Log {
-    /// What is told of an operation.
-    pub fn told(&self, entry: &Logged) -> Told {
-        self.sites.get(&entry.event.site).copied().unwrap_or_default()
-    }
-
-    /// The level of an operation by a pattern, by MPI-IO.
-    pub fn level(&self, entry: &Logged) -> Option<u8> {
-        let is_mpi = entry.op().is_some_and(Op::is_mpi_io);
-        (is_mpi && entry.event.pieces > 0).then(|| self.told(entry).level.unwrap_or(0))
-    }
-
-    /// It is imported and has operations of MPI-IO.
-    pub fn tells_transfers_of_mpi_io(&self) -> bool {
-        let mut all = self.ranks.iter().flatten();
-        self.imported && all.any(|entry| entry.op().is_some_and(Op::is_mpi_io))
-    }
-
-    /// All ranks make the operation together.
-    pub fn is_together(&self, entry: &Logged) -> bool {
-        let Some(op) = entry.op().filter(|op| op.is_mpi_io()) else { return false };
-        let told = self.told(entry);
-        let joins = match op {
-            Op::Pfread | Op::Pfwrite => match self.level(entry) {
-                Some(level) => level > 0,
-                None => matches!(told.way, Way::All | Way::Ordered),
-            },
-            _ => op.is_collective(),
-        };
-        joins && !told.alone && !self.imported
-    }
-}
-
 /// Flags of open(2) for the letters of an MPI file's mode.
 pub fn flags_of_mpi_mode(letters: &str) -> Option<u32> {
     let has = |letter: char| letters.contains(letter);
@@ -128,6 +95,24 @@ pub fn mpi_mode(flags: u32) -> String {
     access.chars().chain(more.map(|(letter, _)| letter)).collect()
 }
 
+/// Flags of open(2) for the text that a program has for them.
+pub fn flags_of_text(text: &str) -> Option<u32> {
+    if let Some(mode) = open_flags::mode(text) {
+        let access = match (mode.contains('+'), mode.starts_with('r')) {
+            (true, _) => O_RDWR,
+            (false, true) => 0,
+            (false, false) => O_WRONLY,
+        };
+        let more = match mode.as_bytes().first() {
+            Some(b'w') => O_CREAT | O_TRUNC,
+            Some(b'a') => O_CREAT | O_APPEND,
+            _ => 0,
+        };
+        return Some(access | more);
+    }
+    open_flags::flags_of_names(text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -139,5 +124,15 @@ mod tests {
         }
         assert_eq!(flags_of_mpi_mode("crw"), flags_of_mpi_mode("rwc"));
         assert_eq!((flags_of_mpi_mode("c"), flags_of_mpi_mode("rz")), (None, None));
+    }
+
+    #[test]
+    fn texts_of_flags_are_read() {
+        for (text, flags) in
+            [("r", Some(0)), ("w+", Some(2 | O_CREAT | O_TRUNC)), ("x", None), ("", None)]
+        {
+            assert_eq!(flags_of_text(text), flags, "{text}");
+        }
+        assert_eq!(flags_of_text("O_WRONLY, O_CREAT"), Some(1 | O_CREAT));
     }
 }

@@ -1,62 +1,52 @@
 //! The tree of all ranks -> text of a program.
 
-use super::expr::{Linear, Loop, Sizes, bytes, quoted};
+use super::directory;
+use super::expr::{
+    Linear, Loop, Sizes, bytes, holds, index, listed, name_of_loop, place_in, quoted,
+};
+use super::kinds;
+use super::lists::{DataFile, LongLists, comment, definition};
 use super::log::Log;
+use super::long_pauses::LONG_NS;
 use super::names::Part;
 use super::params::Params;
+use super::patterns::{self, Extents};
 use super::procs::Proc;
-use super::ranks::{Form, Item, Ranks, Spread, Value};
-use super::shape::{Arg, Shape, Shaper, Statement};
-use super::tables::{Role, Tables};
+use super::ranks::{Form, Item, Listed, Ranks, Spread, Value};
+use super::regular::{condition, cycle, even_step};
+use super::shape::Shaper;
+use super::statement::{Arg, NumberKind, Shape, Statement};
+use super::tables::{Role, Tables, numbered};
 use super::think::{Places, Recorder, Think, duration};
 use super::told::mpi_mode;
-use data::LongLists;
-pub use fixed::Fixed;
-use fixed::{has_lists_by_rank, is_chance};
+use super::tree::Gap;
 use model::Op;
 use model::errno;
 use model::open_flags::text_of_flags;
 use model::with::SHORT;
-pub use pauses::Uneven;
-pub use split::Included;
-use split::Phases;
 use std::fmt::Write;
-
-mod calls;
-mod data;
-mod directory;
-mod fixed;
-mod named;
-mod patterns;
-mod pauses;
-mod repeat;
-mod split;
 
 /// Writes a program.
 pub struct Writer<'a> {
     shaper: &'a Shaper<'a>,
     procs: &'a [Proc],
-    /// Variables of open files, by number.
-    variables: Vec<String>,
     think: Think,
     places: Places,
     params: Params,
     sizes: Sizes,
     /// Loops around what is written, outermost first.
     loops: Vec<Loop>,
-    /// Lists that numbers stand in.
+    /// Lists of numbers.
     tables: Tables,
-    /// Lists that names stand in.
+    /// Lists of names.
     names: Vec<Vec<String>>,
-    /// Lists that pauses stand in, nanoseconds.
+    /// Lists of pauses, nanoseconds.
     pauses: Vec<Vec<u64>>,
-    /// The longest pause that a mean stands for.
+    /// The longest pause that became a far shorter mean.
     uneven: Option<Uneven>,
-    /// Places that have both long pauses and others.
-    mixed_places: usize,
     /// Places whose pauses are counted, so far.
     counted_pauses: usize,
-    /// Variables that stand in names, with what they are, here and around.
+    /// Variables made so far for names, with their expressions.
     made: Vec<(String, String)>,
     /// Variables that count over executions of loops, with the loop before which they begin.
     cursors: Vec<(String, usize)>,
@@ -64,7 +54,7 @@ pub struct Writer<'a> {
     counted: usize,
     /// Expressions of ranks that names hold.
     of_ranks: Vec<String>,
-    /// What keeps the program from other numbers of ranks and other sizes.
+    /// Reason why the program needs its number of ranks.
     fixed: Fixed,
     /// Number of ranks.
     ranks: u32,
@@ -74,8 +64,6 @@ pub struct Writer<'a> {
     directories: Vec<String>,
     /// More of them were at work at a time than there were processors.
     crowded: bool,
-    /// Phases that became procs in files of their own; `None`: they stay where they are.
-    phases: Option<Phases>,
 }
 
 /// A program with what can be changed in it.
@@ -83,27 +71,10 @@ pub struct Writer<'a> {
 pub struct Written {
     /// Its text, not laid out yet.
     pub text: String,
-    /// What it includes.
-    pub parts: Vec<Included>,
-    /// The file that its long lists stand in, and how many they are.
-    pub data: Option<(Included, usize)>,
-    /// Its parameters: names and values.
-    pub params: Vec<(String, i64)>,
-    /// What cannot be changed.
-    pub fixed: Fixed,
+    /// The file of its long lists, and their number.
+    pub data: Option<(DataFile, usize)>,
     /// The longest pause for which a mean does not stand.
     pub uneven: Option<Uneven>,
-    /// Places that have both long pauses and others.
-    pub mixed_places: usize,
-}
-
-/// What files a program consists of besides itself.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Files<'a> {
-    /// Every phase is to be one; what their names begin with.
-    pub split: Option<&'a str>,
-    /// Long lists are to stand in this one.
-    pub data: Option<&'a str>,
 }
 
 /// Statements as lines; a block is one of them.
@@ -115,18 +86,16 @@ impl<'a> Writer<'a> {
         shaper: &'a Shaper<'a>,
         items: &[Item],
         procs: &'a [Proc],
-        variables: Vec<String>,
         log: &Log,
         think: Think,
     ) -> Writer<'a> {
         let ranks = log.ranks.len() as u32;
         let bodies: Vec<&[Item]> =
             std::iter::once(items).chain(procs.iter().map(|proc| &proc.body[..])).collect();
-        let params = Params::of(&bodies, shaper, &variables);
+        let params = Params::choose(&bodies, shaper);
         Writer {
             shaper,
             procs,
-            variables,
             think,
             places: Places::chosen(&bodies, think, Recorder::adding(log.recorder_ns)),
             params,
@@ -136,7 +105,6 @@ impl<'a> Writer<'a> {
             names: Vec::new(),
             pauses: Vec::new(),
             uneven: None,
-            mixed_places: 0,
             counted_pauses: 0,
             made: Vec::new(),
             cursors: Vec::new(),
@@ -147,48 +115,46 @@ impl<'a> Writer<'a> {
             among: ranks as usize,
             directories: log.used_directories().map(str::to_string).collect(),
             crowded: shaper.is_crowded(),
-            phases: None,
         }
     }
 
-    /// The program. `head`: lines of the comment at its head.
-    pub fn program(mut self, items: &[Item], head: &[String], names: Files<'_>) -> Written {
-        let mut data = names.data.map(LongLists::named);
+    /// The program. `head`: lines of the comment at its head. `data`: name of the file for long lists.
+    pub fn program(mut self, items: &[Item], head: &[String], data: Option<&str>) -> Written {
+        let mut data = data.map(LongLists::named);
         let patterns = self.patterns(&mut data);
-        let mut files = self.files(items, names.split, &mut data);
-        let directory = files.name_directory();
+        let procs = self.procs;
+        let procs: Lines = procs.iter().map(|proc| self.definition(proc)).collect();
+        let mut body = [procs, self.body(items)].concat();
+        let mut definitions = self.lists(&mut data);
+        let all = || definitions.iter().chain(&body).map(String::as_str);
+        let directory = directory::worth_a_name(all());
+        if let Some(directory) = &directory {
+            let all = definitions.iter_mut().chain(&mut body);
+            all.for_each(|text| *text = directory::shortened(text, directory));
+        }
         let mut text = String::new();
         for name in &self.directories {
             let _ = writeln!(text, "with (dir=\"{name}\") {{}} // --mount {name}=DIR");
         }
-        text.push_str(&self.params.text());
+        text.push_str(&self.params.definitions());
         text.extend(directory.map(|directory| format!("$dir = \"{directory}\";\n")));
         patterns.iter().for_each(|definition| text.push_str(&format!("\n{definition}\n")));
-        files.definitions.iter().for_each(|line| text.push_str(&format!("{line}\n")));
+        definitions.iter().for_each(|line| text.push_str(&format!("{line}\n")));
         for (at, shown) in self.of_ranks.iter().enumerate() {
             let _ = writeln!(text, "{} = {shown};", numbered("$r", at));
         }
-        for (_, part) in &files.parts {
-            let _ = writeln!(text, "include \"{}\";", part.name);
-        }
         text.push('\n');
-        push_apart(&mut text, &files.body);
-        let parts: Vec<Included> =
-            files.parts.into_iter().map(|part| split::with_head(part, head)).collect();
-        let mut all = std::iter::once(&text).chain(parts.iter().map(|part| &part.text));
-        let has_lists = all.any(|text| has_lists_by_rank(text));
-        if has_lists {
+        push_apart(&mut text, &body);
+        if has_lists_by_rank(&text) {
             self.fixed.exactly("a list has a value for each rank");
         }
         let data = data.and_then(|data| data.file(head));
         let text = format!("{}\n{}{text}", comment(head), self.asserted_ranks());
-        let (params, fixed) = (self.params.all(), self.fixed);
-        let (uneven, mixed_places) = (self.uneven, self.mixed_places);
-        Written { text, parts, data, params, fixed, uneven, mixed_places }
+        Written { text, data, uneven: self.uneven }
     }
 
     /// A program that names ranks needs them, one that has lists by rank is for no others: it says so.
-    /// Who checks it needs not be told their number, and who runs it with another one is.
+    /// `check` takes the number from there, and a run with another one ends there.
     fn asserted_ranks(&self) -> String {
         let ranks = self.ranks;
         if ranks == 1 || self.fixed.ranks.is_none() {
@@ -210,11 +176,6 @@ impl<'a> Writer<'a> {
     }
 
     fn item(&mut self, item: &Item, lines: &mut Lines) {
-        if self.phases.is_some()
-            && let Some(phase) = self.phase(item)
-        {
-            return self.take_phase(item, phase, lines);
-        }
         match &item.form {
             Form::Leaf(shape) => self.leaf(*shape, item, lines),
             Form::Loop => {
@@ -238,14 +199,6 @@ impl<'a> Writer<'a> {
                 let line = self.call(*proc, &item.numbers, lines);
                 self.pause(&item.gap, lines);
                 lines.push(line);
-            }
-            Form::Mix => {
-                let cases = self.body(&item.body);
-                lines.push(block("mix", cases));
-            }
-            Form::Case(weight) => {
-                let body = self.body(&item.body);
-                lines.push(block(&format!("{weight}:"), body));
             }
             Form::Only(ranks) => {
                 let all = std::mem::replace(&mut self.among, ranks.len());
@@ -273,8 +226,8 @@ impl<'a> Writer<'a> {
             return lines.push(line);
         }
         let shape = self.shaper.shapes.all[shape as usize].clone();
-        if let Shape::Pause | Shape::Between = shape {
-            return self.long_pause(&item.gap, shape == Shape::Between, lines);
+        if shape == Shape::Pause {
+            return self.long_pause(&item.gap, lines);
         }
         if let Shape::Op(statement) = shape {
             let line = self.statement(&statement, item, lines);
@@ -304,13 +257,8 @@ impl<'a> Writer<'a> {
                 let count = if count == "1" { String::new() } else { format!(", {count}") };
                 lines.push(format!("wait(\"from-{from}\"{count});"));
             }
-            Shape::Op(_) | Shape::Label(_) | Shape::Extent | Shape::Pause | Shape::Between => {}
+            Shape::Op(_) | Shape::Label(_) | Shape::Extent | Shape::Pause => {}
         }
-    }
-
-    /// `$content_db`
-    fn file(&self, variable: u32) -> String {
-        self.variables[variable as usize].clone()
     }
 
     /// Numbers that are no multiples of a size.
@@ -327,7 +275,7 @@ impl<'a> Writer<'a> {
             args.push(match arg {
                 Arg::Path(template) => self.text(*template, &mut numbers, lines),
                 Arg::Named => self.named(numbers.next(), lines),
-                Arg::Handle(variable) => self.file(*variable),
+                Arg::Handle(variable) => file(*variable),
                 Arg::Flags(flags) if statement.op == Op::Pfopen => {
                     format!("\"{}\"", mpi_mode(*flags))
                 }
@@ -345,7 +293,7 @@ impl<'a> Writer<'a> {
                     let further = numbers.next().map(|number| self.linear(number));
                     further.unwrap_or_default().shown(&self.plain(), true)
                 }
-                Arg::Pattern(number) => format!("\"{}\"", super::patterns::name(*number)),
+                Arg::Pattern(number) => format!("\"{}\"", patterns::name(*number)),
                 Arg::List => format!("[{}]", self.bytes(statement.op, numbers.next())),
                 Arg::Mode(mode) => format!("0o{mode:03o}"),
                 Arg::Word(word) => format!("\"{word}\""),
@@ -370,15 +318,7 @@ impl<'a> Writer<'a> {
             let _ = write!(text, "with ({}) ", options.join(", "));
         }
         if let Some(variable) = statement.gives {
-            let _ = write!(text, "{} = ", self.file(variable));
-        }
-        let place = statement.args.iter().rposition(|arg| *arg == Arg::Bytes);
-        if let (Some((_, size)), Some(place)) = (&self.sizes.unit, place)
-            && size.starts_with('$')
-            && args[place] != "0"
-            && !args[place].contains(size.as_str())
-        {
-            self.fixed.sizes.push((size[1..].to_string(), args.join(", ")));
+            let _ = write!(text, "{} = ", file(variable));
         }
         let _ = match (statement.op, args.is_empty()) {
             (Op::Sync | Op::Dropcaches, _) => write!(text, "{};", statement.op.name()),
@@ -488,15 +428,18 @@ impl<'a> Writer<'a> {
         }
         let mut linear = Linear::default();
         let tables = &mut self.tables;
-        let around = || self.loops.iter().rev();
         if let Some(list) = &number.list
-            && let Some(around) = around().nth(list.depth)
+            && let Some(around) = self.loops.iter().rev().nth(list.depth)
         {
             let unit = self.sizes.unit.as_ref().map_or(1, |(unit, _)| *unit);
             let divides = list.values.iter().all(|value| value % unit == 0);
-            linear.add_list(list, around, if divides { unit } else { 1 }, tables);
+            let unit = if divides { unit } else { 1 };
+            if let Some(name) = linear.add_list(list, around, unit, tables) {
+                self.bind_counts(&name, list.depth, list.root);
+            }
         }
-        let steps: Vec<_> = number.steps.iter().zip(around()).collect();
+        let tables = &mut self.tables;
+        let steps: Vec<_> = number.steps.iter().zip(self.loops.iter().rev()).collect();
         for (step, around) in steps.into_iter().rev() {
             match step {
                 Value::Same(step) => linear.add_index(*step, around),
@@ -509,6 +452,12 @@ impl<'a> Writer<'a> {
         }
         linear.add_value(&number.base, tables);
         linear
+    }
+
+    /// Remembers that a list has a value for each iteration of these loops.
+    fn bind_counts(&mut self, list: &str, depth: usize, root: usize) {
+        let around = self.loops.iter().rev().skip(depth).take(root + 1 - depth);
+        around.filter_map(|around| around.count).for_each(|count| self.params.bind(count, list));
     }
 
     /// The head of a block for some ranks.
@@ -548,19 +497,14 @@ fn in_ranges(ranks: &[u32]) -> String {
 }
 
 /// The head of a block for some ranks says something else of a larger number of them: it is neither for
-/// the first one, nor for all others, nor for every so many.
+/// the first one, nor for all others, nor for every n-th.
 fn names_ranks(head: &str) -> bool {
     head != "master" && head != "if ($$rank >= 1)" && !head.contains(" % ")
 }
 
-/// `$x`, `$x2`, `$x3`
-pub(super) fn numbered(name: &str, at: usize) -> String {
-    if at == 0 { name.to_string() } else { format!("{name}{}", at + 1) }
-}
-
-/// Lines of a comment.
-fn comment(lines: &[String]) -> String {
-    lines.iter().map(|line| format!("{}\n", format!("# {line}").trim_end())).collect()
+/// The variable of an open file.
+fn file(variable: u32) -> String {
+    numbered("$file", variable as usize)
 }
 
 /// Adds statements; around a block stands an empty line.
@@ -582,5 +526,431 @@ fn block(head: &str, body: Lines) -> String {
     match &body[..] {
         [one] if !one.contains('\n') => format!("{head} {one}"),
         _ => format!("{head} {{\n{}\n}}", body.join("\n")),
+    }
+}
+
+impl Writer<'_> {
+    fn repeat(&mut self, item: &Item) -> String {
+        let name = name_of_loop(self.loops.len());
+        let mut frame = Loop::of(name, item);
+        let option = !frame.is_used() && is_option(&item.numbers[0]);
+        let condition = self.condition(&item.numbers[0]).filter(|_| option);
+        let count = match condition {
+            Some(_) => Linear::default(),
+            None => {
+                self.tables.hold(if option { Role::Flags } else { Role::Counts });
+                self.linear(&item.numbers[0])
+            }
+        };
+        if let Some((cursor, further)) = frame.cursor() {
+            *cursor = numbered("$at", self.counted);
+            self.counted += 1;
+            self.cursors.push((cursor.clone(), self.loops.len() - *further));
+        }
+        let cursor = frame.cursor().map(|(cursor, _)| cursor.clone());
+        let constant = count.constant();
+        let shown = match constant.and_then(|count| self.params.count(count)) {
+            Some(param) => param,
+            None => count.shown(&Sizes::default(), false),
+        };
+        let head = match (option, condition) {
+            (true, Some(condition)) => format!("if ({condition})"),
+            (true, None) => format!("if ({shown} == 1)"),
+            _ => frame.head(&shown, constant.filter(|_| !shown.starts_with('$'))),
+        };
+        self.loops.push(frame);
+        let mut body = self.body(&item.body);
+        self.loops.pop();
+        body.extend(cursor.map(|cursor| format!("{cursor} = {cursor} + 1;")));
+        block(&head, body)
+    }
+
+    /// When a count of 0 and 1 is 1.
+    fn condition(&mut self, count: &Spread) -> Option<String> {
+        let list = count.list.as_ref().filter(|list| list.rows.is_none())?;
+        let around = self.loops.iter().rev().nth(list.depth)?;
+        condition(&list.values, &place_in(list, around, &mut self.tables))
+    }
+}
+
+/// Iterations are one or none each time.
+fn is_option(count: &Spread) -> bool {
+    let steady = count.base == Value::Same(0) && count.steps.iter().all(|s| *s == Value::Same(0));
+    let list = count.list.as_ref().filter(|_| steady);
+    list.is_some_and(|list| list.values.iter().all(|times| matches!(times, 0 | 1)))
+}
+
+impl Writer<'_> {
+    /// An expression depends on a loop, or on what a proc is given.
+    fn is_local(&self, shown: &str) -> bool {
+        self.loops.iter().any(|around| around.is_in(shown))
+            || self.made.iter().any(|(name, _)| holds(shown, name))
+    }
+
+    /// A variable for an expression, which is made before its first use.
+    fn variable(&mut self, name: &str, shown: String, lines: &mut Lines) -> String {
+        if let Some((name, _)) = self.made.iter().find(|(_, expression)| *expression == shown) {
+            return name.clone();
+        }
+        let like = self.made.iter().filter(|(other, _)| {
+            other.strip_prefix(name).is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()))
+        });
+        let name = numbered(name, like.count());
+        lines.push(format!("{name} = {shown};"));
+        self.made.push((name.clone(), shown));
+        name
+    }
+
+    /// One of several names, or one that is always the same.
+    fn named(&mut self, number: Option<&Spread>, lines: &mut Lines) -> String {
+        let Some(number) = number else { return "\"\"".into() };
+        if let Value::Param(name) = &number.base {
+            return name.to_string();
+        }
+        let (ids, index) = self.choice(number);
+        let names: Vec<String> = ids.iter().map(|id| quoted(self.shaper.path(*id))).collect();
+        let Some(index) = index else { return format!("\"{}\"", names.concat()) };
+        let directory = common_directory(&names);
+        let names = names.iter().map(|name| name[directory.len()..].to_string()).collect();
+        let known = self.names.iter().position(|other| *other == names);
+        let at = known.unwrap_or_else(|| {
+            self.names.push(names);
+            self.names.len() - 1
+        });
+        let list = numbered("$names", at);
+        if let Some(Listed { depth, root, .. }) =
+            number.list.as_ref().filter(|_| !index.contains('%'))
+        {
+            self.bind_counts(&list, *depth, *root);
+        }
+        let shown = format!("{list}[{index}]");
+        if directory.is_empty() {
+            return shown;
+        }
+        let name = self.variable("$name", shown, lines);
+        format!("\"{directory}{name}\"")
+    }
+
+    /// Numbers of names, and the place among them of the one that is meant, if they are several.
+    fn choice(&mut self, number: &Spread) -> (Vec<i64>, Option<String>) {
+        if let Some(list) = &number.list
+            && let Some(around) = self.loops.iter().rev().nth(list.depth)
+        {
+            return (list.values.clone(), Some(place_in(list, around, &mut self.tables)));
+        }
+        match &number.base {
+            Value::Same(id) => (vec![*id], None),
+            base => {
+                let ids = (0..self.ranks).map(|rank| base.at(rank, self.ranks)).collect();
+                (ids, Some("$$rank".into()))
+            }
+        }
+    }
+}
+
+/// The directory that all names are below, with its slash.
+fn common_directory(names: &[String]) -> String {
+    let Some(first) = names.first() else { return String::new() };
+    let same = |name: &String| first.bytes().zip(name.bytes()).take_while(|(a, b)| a == b).count();
+    let common = names.iter().map(same).min().unwrap_or(0);
+    let end = first.as_bytes()[..common].iter().rposition(|byte| *byte == b'/');
+    first[..end.map_or(0, |end| end + 1)].to_string()
+}
+
+impl Writer<'_> {
+    /// `define proc name($file, $n) { ... }`
+    fn definition(&mut self, proc: &Proc) -> String {
+        let params = proc.params.iter().map(|param| param.name.to_string());
+        self.made = params.clone().map(|name| (name.clone(), name)).collect();
+        let mut body = self.body(&proc.body);
+        self.made.clear();
+        body.extend(proc.returns.map(|variable| format!("return {};", file(variable))));
+        let handles = proc.handles.iter().map(|variable| file(*variable));
+        let all: Vec<String> = handles.chain(params).collect();
+        let head = format!("define proc {}({})", proc.name, all.join(", "));
+        // A proc has braces, even around one statement.
+        match &body[..] {
+            [one] if !one.contains('\n') => format!("{head} {{\n{one}\n}}"),
+            _ => block(&head, body),
+        }
+    }
+
+    /// `name($file, 3);`
+    fn call(&mut self, at: usize, numbers: &[Spread], lines: &mut Lines) -> String {
+        let procs = self.procs;
+        let proc = &procs[at];
+        self.sizes.unit = None;
+        let mut args: Vec<String> = proc.handles.iter().map(|v| file(*v)).collect();
+        for (param, number) in proc.params.iter().zip(numbers) {
+            args.push(match param.kind {
+                NumberKind::Name => self.named(Some(number), lines),
+                NumberKind::Count => self.linear(number).shown(&self.plain(), false),
+                NumberKind::Bytes => self.size(number),
+            });
+        }
+        let gives = proc.returns.map(|variable| format!("{} = ", file(variable)));
+        format!("{}{}({});", gives.unwrap_or_default(), proc.name, args.join(", "))
+    }
+
+    fn size(&mut self, number: &Spread) -> String {
+        let linear = self.linear(number);
+        let param = linear.constant().and_then(|value| self.params.size(value));
+        param.unwrap_or_else(|| linear.shown(&self.plain(), true))
+    }
+}
+
+/// Pauses this many times as long as the mean are reported.
+const UNEVEN: u64 = 5;
+
+/// Pauses of a place for which their mean does not stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Uneven {
+    /// The longest, nanoseconds.
+    pub longest_ns: u64,
+    /// Their mean, which the program has, nanoseconds.
+    pub mean_ns: u64,
+}
+
+/// How long the pauses of a place are.
+struct Pauses {
+    /// An expression.
+    shown: String,
+    /// The variable in it that counts them.
+    counter: Option<String>,
+}
+
+impl Writer<'_> {
+    /// `compute(12us);`
+    fn pause(&mut self, gap: &Gap, lines: &mut Lines) {
+        let pauses = match self.think {
+            Think::Exact => self.exact(gap),
+            _ => self.places.think_ns(gap).map(|ns| {
+                self.look_at_the_longest(gap);
+                Pauses { shown: duration(ns), counter: None }
+            }),
+        };
+        let Some(Pauses { shown, counter }) = pauses else { return };
+        lines.push(self.as_statement(gap, &shown));
+        lines.extend(counter.map(|counter| format!("{counter} = {counter} + 1;")));
+    }
+
+    /// A long pause, which is kept whatever its share is.
+    fn long_pause(&mut self, gap: &Gap, lines: &mut Lines) {
+        let ns = self.places.mean_ns(gap);
+        if ns > 0 {
+            self.look_at_the_longest(gap);
+            lines.push(self.as_statement(gap, &duration(ns)));
+        }
+    }
+
+    /// `compute(12us);`, `sleep(30ms);`
+    fn as_statement(&self, gap: &Gap, shown: &str) -> String {
+        let waits =
+            gap.waited_ns > gap.sum_ns / 2 || self.crowded && self.places.mean_ns(gap) >= LONG_NS;
+        let pause = if waits { Op::Sleep } else { Op::Compute };
+        format!("{}({shown});", pause.name())
+    }
+
+    /// A mean says little of pauses of which a few are long.
+    fn look_at_the_longest(&mut self, gap: &Gap) {
+        let mean_ns = gap.sum_ns / gap.count.max(1);
+        if gap.longest_ns >= LONG_NS && gap.longest_ns / UNEVEN >= mean_ns {
+            let longest = Uneven { longest_ns: gap.longest_ns, mean_ns };
+            self.uneven = self.uneven.max(Some(longest));
+        }
+    }
+
+    /// Every pause of a place; `None` if the recorder caused them all.
+    fn exact(&mut self, gap: &Gap) -> Option<Pauses> {
+        let rows = rows(gap, &self.places);
+        let all = || rows.iter().flat_map(|(_, row)| row);
+        let first = *all().next()?;
+        if all().all(|ns| *ns == first) {
+            return (first > 0).then(|| Pauses { shown: exact(first), counter: None });
+        }
+        if rows.iter().all(|(_, row)| row.len() == 1) {
+            let list = self.list_of_pauses(all().copied().collect());
+            let shown = format!("{list}[{}]", self.number_among(&rows));
+            return Some(Pauses { shown, counter: None });
+        }
+        let counter = numbered("$t", self.counted_pauses);
+        self.counted_pauses += 1;
+        self.cursors.push((counter.clone(), 0));
+        let is_same = rows.iter().all(|(_, row)| *row == rows[0].1);
+        let row: Vec<i64> = rows[0].1.iter().map(|ns| *ns as i64).collect();
+        let step = even_step(&row).and_then(|step| u64::try_from(step).ok());
+        let shown = match step.filter(|_| is_same) {
+            Some(step) => format!("{} + {counter} * {}", exact(first), exact(step)),
+            None => self.listed(&rows, is_same, &counter),
+        };
+        Some(Pauses { shown, counter: Some(counter) })
+    }
+
+    /// A list, row by row, or one row if all are the same; of what repeats once.
+    fn listed(&mut self, rows: &[(u32, Vec<u64>)], is_same: bool, counter: &str) -> String {
+        let rows = if is_same { &rows[..1] } else { rows };
+        let longest = rows.iter().map(|(_, row)| row.len()).max().unwrap_or(0);
+        let cycle = cycle(&rows[0].1);
+        let repeats = |row: &[u64]| row.iter().skip(cycle).zip(row).all(|(a, b)| a == b);
+        let is_cycle = 2 * cycle <= longest && rows.iter().all(|(_, row)| repeats(row));
+        let length = if is_cycle { cycle } else { longest };
+        let mut values = Vec::with_capacity(length * rows.len());
+        for (_, row) in rows {
+            let end = values.len() + length;
+            values.extend(row.iter().take(length));
+            values.resize(end, 0);
+        }
+        let place = if is_cycle { format!("{counter} % {length}") } else { counter.to_string() };
+        let list = self.list_of_pauses(values);
+        match rows {
+            [_] => format!("{list}[{place}]"),
+            _ if is_cycle => format!("{list}[{} * {length} + ({place})]", self.number_among(rows)),
+            _ => format!("{list}[{} * {length} + {place}]", self.number_among(rows)),
+        }
+    }
+
+    fn number_among(&mut self, rows: &[(u32, Vec<u64>)]) -> String {
+        let ranks: Vec<u32> = rows.iter().map(|(rank, _)| *rank).collect();
+        index(&ranks, &mut self.tables)
+    }
+
+    fn list_of_pauses(&mut self, values: Vec<u64>) -> String {
+        let known = self.pauses.iter().position(|list| *list == values);
+        let at = known.unwrap_or_else(|| {
+            self.pauses.push(values);
+            self.pauses.len() - 1
+        });
+        numbered("$pauses", at)
+    }
+
+    /// `$pauses = [12us, 34567ns];`
+    fn lists_of_pauses(&self) -> impl Iterator<Item = (String, Vec<String>)> {
+        self.pauses.iter().enumerate().map(|(at, values)| {
+            (numbered("$pauses", at), values.iter().map(|ns| exact(*ns)).collect())
+        })
+    }
+}
+
+/// Pauses by rank, in order; 0 where the recorder caused them.
+fn rows(gap: &Gap, places: &Places) -> Vec<(u32, Vec<u64>)> {
+    let mut each = gap.each.clone();
+    each.sort_by_key(|(rank, _)| *rank);
+    let rows = each.chunk_by(|a, b| a.0 == b.0);
+    rows.map(|row| (row[0].0, row.iter().map(|(_, ns)| places.own_ns(*ns)).collect())).collect()
+}
+
+/// All digits, and a unit.
+fn exact(ns: u64) -> String {
+    if ns.is_multiple_of(1000) { format!("{}us", ns / 1000) } else { format!("{ns}ns") }
+}
+
+impl Writer<'_> {
+    /// `define pattern "extents" { repeat $i 3 extent($i * 16k + $$grank * 4k, 4k); }`
+    fn patterns(&mut self, data: &mut Option<LongLists>) -> Lines {
+        let shaper = self.shaper;
+        let all = (0..).zip(shaper.patterns.levels());
+        all.map(|(number, (level, extents))| {
+            let level = level.map_or(String::new(), |level| format!("level {level} "));
+            let what = match extents {
+                Extents::Kind(kind) => format!("= {};", kinds::written(kind)),
+                Extents::Body(body) => self.generator(number, body, data),
+            };
+            format!("define pattern \"{}\" {level}{what}", patterns::name(number))
+        })
+        .collect()
+    }
+
+    fn generator(&mut self, number: u32, body: &[Item], data: &mut Option<LongLists>) -> String {
+        // A pattern reads no lists of the program: it has its own.
+        let tables = std::mem::take(&mut self.tables);
+        let mut lines = self.body(body);
+        let own = std::mem::replace(&mut self.tables, tables);
+        let lists = own.all().map(|(list, values)| {
+            let pattern = patterns::name(number);
+            definition(list, &format!("{pattern}-{}", &list[1..]), &listed(values), data)
+        });
+        lines.splice(..0, lists);
+        // All ranks use it, as the group that the program begins with.
+        let text = lines.join("\n").replace("$$rank", "$$grank").replace("$$size", "$$gsize");
+        let text = text.replace("master", "if ($$grank == 0)");
+        format!("{{\n{text}\n}}")
+    }
+
+    /// `extent($i * 16k, 4k);`
+    fn extent(&mut self, numbers: &[Spread]) -> String {
+        let shown = |number: &Spread, writer: &mut Self| {
+            let linear = writer.linear(number);
+            linear.shown(&writer.plain(), true)
+        };
+        self.sizes.unit = None;
+        format!("extent({}, {});", shown(&numbers[0], self), shown(&numbers[1], self))
+    }
+}
+
+/// Why a program cannot be stretched.
+#[derive(Clone, Debug, Default)]
+pub struct Fixed {
+    /// Why the program needs certain ranks.
+    pub ranks: Option<String>,
+    /// It is for no larger number of ranks either.
+    pub exactly: bool,
+}
+
+impl Fixed {
+    fn exactly(&mut self, why: &str) {
+        self.exactly = true;
+        self.ranks.get_or_insert_with(|| why.into());
+    }
+}
+
+/// Multiples of it are places in files that somebody chose.
+const SECTOR_BYTES: i64 = 512;
+
+/// Numbers of two ranks lie on a line by chance.
+fn is_chance(value: &Value, ranks: usize) -> bool {
+    match *value {
+        Value::Affine { base, step } if ranks == 2 => {
+            base % step != 0 && (base % SECTOR_BYTES != 0 || step % SECTOR_BYTES != 0)
+        }
+        _ => false,
+    }
+}
+
+/// A list has values by rank.
+fn has_lists_by_rank(text: &str) -> bool {
+    let mut inner = text.split('[').skip(1).filter_map(|rest| rest.split(']').next());
+    inner.any(|index| index.contains("$$rank"))
+}
+
+impl Writer<'_> {
+    /// Definitions of the lists of numbers, names and pauses. `data` takes long ones.
+    pub fn lists(&self, data: &mut Option<LongLists>) -> Lines {
+        let tables = self.tables.all().map(|(name, table)| (name.to_string(), listed(table)));
+        let names = self.names.iter().enumerate().map(|(at, names)| {
+            let names = names.iter().map(|name| format!("\"{name}\"")).collect();
+            (numbered("$names", at), names)
+        });
+        let all = tables.chain(names).chain(self.lists_of_pauses());
+        all.map(|(name, values)| definition(&name, &name[1..], &values, data)).collect()
+    }
+}
+
+#[cfg(test)]
+mod fixed_tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_on_a_line_by_chance_is_for_these_ranks() {
+        let of = |base, step, ranks| is_chance(&Value::Affine { base, step }, ranks);
+        assert!(of(603, -289, 2) && of(204_544, 790_592 + 1, 2));
+        assert!(!of(9, -1, 8) && !of(0, 4096, 2) && !of(4096, 65_536, 2) && !of(7, 13, 4));
+        assert!(!is_chance(&Value::Same(7), 2));
+    }
+
+    #[test]
+    fn lists_by_rank_are_seen() {
+        assert!(has_lists_by_rank("x($sizes[$$rank]);"));
+        assert!(has_lists_by_rank("x($sizes[($$rank - 1) * 314 + $i]);"));
+        assert!(!has_lists_by_rank("x($sizes[$i], $$rank); $l = [1, 2];"));
     }
 }

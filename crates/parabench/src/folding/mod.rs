@@ -1,17 +1,13 @@
-//! A stored run -> a program, and the proof that it does the same.
+//! A stored run -> a program, and the proof that the program does the same.
+//!
+//! `read` makes a log of the run, with what `sites` finds in its program. `proof` executes the folded
+//! program and compares each operation as `difference` says.
 
-mod apart;
-mod asked;
-mod compare;
+mod difference;
 mod proof;
 mod read;
 mod sites;
-mod stretch;
-mod tally;
 
-pub use asked::{Asked, Line, Stands, stands};
-pub use compare::OF_LINE_MAX;
-pub use proof::{Difference, Proof, prove, shown};
+pub use proof::{Proof, prove};
 pub use read::read;
-pub use sites::untold_options;
-pub use stretch::{for_ranks, scaled};
+pub use sites::unknown_options;

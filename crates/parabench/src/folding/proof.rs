@@ -1,21 +1,26 @@
 //! A folded program is executed on files in memory and compared with its log: only what does the same
 //! is called lossless.
 
-use super::asked::Asked;
-use super::compare::{Comparison, PROGRAM};
-use super::tally::{Kind, Tally};
+use super::difference::{describe, differ, is_unplaced};
 use engine::config::{BackendKind, Config};
-use engine::record::{EventsConfig, Listen, Listener};
+use engine::record::{EventsConfig, Listen, Listener, Paths};
 use engine::supervise::{Outcome, run_sim_among};
-use fold::{Folded, Included, Log};
-use model::event::{Event, FLAG_UNPLACED, NO_ID};
+use fold::{Folded, Log, Logged};
+use model::Plan;
+use model::event::{Event, FLAG_UNPLACED};
 use model::pattern::{Extents, MAX_STEPS};
-use model::{Op, Plan, errno};
-use ppl::{Binding, Loader};
+use ppl::Binding;
+use ppl::source::NoIncludes;
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::rc::Rc;
+
+/// Operations of the log that are unpacked at a time.
+const UNPACKED: usize = 1024;
+
+/// Name of the program whose text is folded.
+const PROGRAM: &str = "folded";
 
 /// How far a program does what its log shows.
 #[derive(Clone, Debug, Default)]
@@ -24,17 +29,14 @@ pub struct Proof {
     pub operations: u64,
     /// Opens that are not in the log.
     pub adopted: u64,
-    /// Operations that differ, those that are missing or too many included; sums.
-    pub tally: Tally,
-    /// The first of them.
+    /// Operations that differ, missing and additional ones included.
+    pub differences: u64,
+    /// Transfers of which the run does not report where they took place: any place is right.
+    pub unplaced: u64,
+    /// The first difference.
     pub first: Option<Difference>,
     /// Why the program could not be executed to its end.
     pub failure: Option<String>,
-    /// Ranks and numbers of the first operations of the log that the line stands for which was asked
-    /// for.
-    pub of_line: Vec<(u32, usize)>,
-    /// How many it stands for.
-    pub of_line_total: u64,
 }
 
 /// Two operations that should be the same.
@@ -46,43 +48,31 @@ pub struct Difference {
     pub number: usize,
     /// In the log.
     pub expected: String,
-    /// Of the program.
+    /// Executed by the program.
     pub found: String,
 }
 
 impl Proof {
     /// The program does the same as its log.
     pub fn is_lossless(&self) -> bool {
-        self.tally.differences() == 0 && self.failure.is_none()
-    }
-
-    /// It does nearly the same: nothing ends otherwise, numbers of operations and their bytes are
-    /// within the bound, a share.
-    pub fn is_within(&self, bound: f64) -> bool {
-        self.failure.is_none() && self.tally.is_within(bound)
+        self.differences == 0 && self.failure.is_none()
     }
 }
 
-/// Executes the text of a folded program among the files that it expects, and compares. `asked`: what
-/// this part of the text stands for is remembered.
-pub fn prove(log: &Rc<Log>, folded: &Rc<Folded>, asked: Option<Asked>) -> Proof {
-    let mut proof = match compiled(log.ranks.len() as u32, folded) {
-        Ok(plan) => compared(log, folded, &Rc::new(plan), asked),
-        Err(why) => {
-            let mut proof = Proof { failure: Some(why), ..Proof::default() };
-            let all = log.ranks.iter().flatten();
-            all.for_each(|entry| proof.tally.add(Some(&entry.event), None, Some(Kind::Operation)));
-            proof
-        }
+/// Executes the text of a folded program among the files that it expects, and compares.
+pub fn prove(log: &Rc<Log>, folded: &Rc<Folded>) -> Proof {
+    let operations = log.ranks.iter().map(|rank| rank.len() as u64).sum();
+    let mut proof = match compile(log.ranks.len() as u32, folded) {
+        Ok(plan) => compare(log, folded, &Rc::new(plan)),
+        Err(why) => Proof { failure: Some(why), differences: operations, ..Proof::default() },
     };
-    proof.operations = log.ranks.iter().map(|rank| rank.len() as u64).sum();
+    proof.operations = operations;
     proof.adopted = folded.adopted.iter().map(|rank| rank.len() as u64).sum();
     proof
 }
 
-fn compared(log: &Rc<Log>, folded: &Rc<Folded>, plan: &Rc<Plan>, asked: Option<Asked>) -> Proof {
-    let comparison = Comparison::new(log, folded, plan, asked);
-    let comparison = Rc::new(RefCell::new(comparison));
+fn compare(log: &Rc<Log>, folded: &Rc<Folded>, plan: &Rc<Plan>) -> Proof {
+    let comparison = Rc::new(RefCell::new(Comparison::new(log, folded, plan)));
     let ended = execute(plan, folded, &Listener(Rc::clone(&comparison) as Rc<RefCell<dyn Listen>>));
     let mut comparison = comparison.borrow_mut();
     comparison.end();
@@ -106,7 +96,7 @@ fn other_extents(log: &Log, folded: &Folded, plan: &Plan) -> Option<String> {
     })
 }
 
-pub(super) fn compiled(ranks: u32, folded: &Folded) -> Result<Plan, String> {
+fn compile(ranks: u32, folded: &Folded) -> Result<Plan, String> {
     let data = folded.data.as_ref().map(|(data, _)| (data.name.clone(), data.text.clone()));
     let files: ppl::Files = Box::new(move |name| match &data {
         Some((known, text)) if known == name => Ok(text.clone().into_bytes()),
@@ -114,7 +104,7 @@ pub(super) fn compiled(ranks: u32, folded: &Folded) -> Result<Plan, String> {
     });
     let binding = Binding { files, ..Binding::new(ranks) };
     let text = folded.text.clone().into_bytes();
-    let compiled = ppl::compile(PROGRAM, text, &mut Parts(&folded.parts), &binding);
+    let compiled = ppl::compile(PROGRAM, text, &mut NoIncludes, &binding);
     compiled.plan.ok_or_else(|| {
         let mistake = compiled.diagnostics.first();
         let mistake = mistake.map_or(String::new(), |found| found.message.clone());
@@ -122,8 +112,8 @@ pub(super) fn compiled(ranks: u32, folded: &Folded) -> Result<Plan, String> {
     })
 }
 
-/// Executes a program on files in memory; an error tells why it did not come to its end.
-pub(super) fn execute(plan: &Plan, folded: &Folded, listener: &Listener) -> Result<(), String> {
+/// Executes a program on files in memory; an error says why it did not come to its end.
+fn execute(plan: &Plan, folded: &Folded, listener: &Listener) -> Result<(), String> {
     let events = EventsConfig { max_bytes: 1 << 40, expected: 0, sample_every: 1 };
     let mut config = Config {
         directory: PathBuf::from("/folded"),
@@ -134,62 +124,122 @@ pub(super) fn execute(plan: &Plan, folded: &Folded, listener: &Listener) -> Resu
     config.settings.print_fd = None;
     let outcome = run_sim_among(plan, &config, &folded.before, listener);
     let outcome = outcome.map_err(|error| error.to_string())?;
-    if outcome.finished() { Ok(()) } else { Err(ending(plan, &outcome)) }
+    if outcome.finished() { Ok(()) } else { Err(reason(plan, &outcome)) }
 }
 
-/// The files of a program that are not written yet.
-struct Parts<'a>(&'a [Included]);
-
-impl Loader for Parts<'_> {
-    fn load(&mut self, _from: &str, path: &str) -> Result<(String, Vec<u8>), String> {
-        let part = self.0.iter().find(|part| part.name == path).ok_or("there is no such file")?;
-        Ok((part.name.clone(), part.text.clone().into_bytes()))
-    }
-}
-
-fn ending(plan: &Plan, outcome: &Outcome) -> String {
+fn reason(plan: &Plan, outcome: &Outcome) -> String {
     let message = outcome.deadlock_message(plan);
     let errors = outcome.records.iter().flat_map(|record| &record.errors);
     let first = errors.map(|(_, message)| message.clone()).next();
     message.or(first).unwrap_or_else(|| "a rank did not come to its end".into())
 }
 
-/// It moves bytes of a file at a place.
-pub(super) fn moves(event: &Event) -> bool {
-    use Op::*;
-    let posix = |op| {
-        matches!(op, Fread | Fwrite | Readv | Writev | Read | Write | Append)
-            || op.is_between_files()
-    };
-    let by_mpi = |op| matches!(op, Pfread | Pfwrite | Pread | Pwrite);
-    Op::from_u8(event.op).is_some_and(|op| posix(op) || by_mpi(op))
+/// Compares operations as they are executed.
+struct Comparison {
+    log: Rc<Log>,
+    folded: Rc<Folded>,
+    plan: Rc<Plan>,
+    ranks: Vec<Rank>,
+    proof: Proof,
 }
 
-/// An operation of a log in one line.
-pub fn shown(event: &Event, log: &Log) -> String {
-    told(event, |path| log.path(path).into())
+/// How far a rank is.
+#[derive(Default)]
+struct Rank {
+    /// Operations of the program.
+    executed: u64,
+    /// Operations of the log.
+    compared: usize,
+    /// The next operations of the log, the last one first.
+    next: Vec<Logged>,
 }
 
-pub(super) fn told<'a>(event: &Event, path: impl Fn(u32) -> Cow<'a, [u8]>) -> String {
-    let op = Op::from_u8(event.op).map_or("?", Op::name);
-    let name = |id: u32| model::escape::line(&String::from_utf8_lossy(&path(id)));
-    let mut text = format!("{op} \"{}\"", name(event.path));
-    if event.path2 != NO_ID {
-        text.push_str(&format!(" \"{}\"", name(event.path2)));
+impl Comparison {
+    fn new(log: &Rc<Log>, folded: &Rc<Folded>, plan: &Rc<Plan>) -> Comparison {
+        let ranks = log.ranks.iter().map(|_| Rank::default()).collect();
+        let (log, folded, plan) = (Rc::clone(log), Rc::clone(folded), Rc::clone(plan));
+        Comparison { log, folded, plan, ranks, proof: Proof::default() }
     }
-    if moves(event) {
-        let (offset, asked, done) = (event.offset_bytes, event.requested_bytes, event.done_bytes);
-        text.push_str(&format!(", {done} of {asked} bytes at "));
-        match event.flags & FLAG_UNPLACED != 0 && event.errno == 0 {
-            true => text.push_str("an unknown place"),
-            false => text.push_str(&offset.to_string()),
+
+    /// All ranks have ended: the rest of the log is missing.
+    fn end(&mut self) {
+        for rank in 0..self.ranks.len() as u32 {
+            while let Some(expected) = self.expected(rank) {
+                self.compare(rank, Some(&expected), None, &|_| Cow::Borrowed(&[]));
+            }
         }
     }
-    if Op::from_u8(event.op).is_some_and(Op::is_between_files) {
-        text.push_str(&format!(" from {}", event.from_bytes));
+
+    /// The next operation of a rank in the log.
+    fn expected(&mut self, rank: u32) -> Option<Logged> {
+        let own = &mut self.ranks[rank as usize];
+        if own.next.is_empty() {
+            let events = &self.log.ranks[rank as usize];
+            own.next.extend(events.from(own.compared).take(UNPACKED));
+            own.next.reverse();
+        }
+        own.next.pop()
     }
-    match event.errno {
-        0 => text,
-        number => format!("{text}: {}", errno::name(number)),
+
+    /// The next operation of a rank in the log has no statement.
+    fn is_left_out(&self, rank: u32) -> bool {
+        let compared = self.ranks[rank as usize].compared;
+        let places = self.folded.left_out.get(rank as usize);
+        places.is_some_and(|places| places.binary_search(&compared).is_ok())
+    }
+
+    fn compare<'p>(
+        &mut self,
+        rank: u32,
+        expected: Option<&Logged>,
+        found: Option<&Event>,
+        path: &impl Fn(u32) -> Cow<'p, [u8]>,
+    ) {
+        let number = self.ranks[rank as usize].compared;
+        self.ranks[rank as usize].compared += 1;
+        let run = expected.map(|entry| &entry.event);
+        let differs = match (run, found) {
+            (Some(run), Some(found)) => {
+                let mut run = *run;
+                if expected.is_some_and(|entry| self.log.lies_anywhere(entry)) {
+                    run.flags |= FLAG_UNPLACED;
+                }
+                differ((&run, &self.log), (found, path))
+            }
+            _ => true,
+        };
+        self.proof.differences += u64::from(differs);
+        self.proof.unplaced += u64::from(run.is_some_and(is_unplaced));
+        if differs && self.proof.first.is_none() {
+            let log = &self.log;
+            let in_log = |id| Cow::Borrowed(log.path(id));
+            let nothing = || "nothing".to_string();
+            self.proof.first = Some(Difference {
+                rank,
+                number,
+                expected: run.map_or_else(nothing, |event| describe(event, in_log)),
+                found: found.map_or_else(nothing, |event| describe(event, path)),
+            });
+        }
+    }
+}
+
+impl Listen for Comparison {
+    fn event(&mut self, rank: u32, event: &Event, paths: &Paths<'_>) {
+        let own = &mut self.ranks[rank as usize];
+        let number = own.executed;
+        own.executed += 1;
+        let adopted = self.folded.adopted.get(rank as usize);
+        if adopted.is_some_and(|adopted| adopted.binary_search(&number).is_ok()) {
+            return;
+        }
+        let plan = Rc::clone(&self.plan);
+        let path = |id: u32| plan.named(paths.path(id).unwrap_or_default());
+        while self.is_left_out(rank) {
+            let missing = self.expected(rank);
+            self.compare(rank, missing.as_ref(), None, &path);
+        }
+        let expected = self.expected(rank);
+        self.compare(rank, expected.as_ref(), Some(event), &path);
     }
 }

@@ -70,7 +70,7 @@ pub fn read(folder: &Path) -> Result<(Run, Log)> {
     Ok((run, log))
 }
 
-/// What recording added to each call.
+/// Time that recording added to each call, nanoseconds.
 fn recorder_ns(run: &Run) -> Option<u64> {
     let recorded = run.run.trace.as_ref()?.recorded.as_ref()?;
     Some(recorded.call_ns.into()).filter(|ns| *ns > 0)

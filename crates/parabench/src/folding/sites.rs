@@ -1,6 +1,6 @@
-//! What the program of a run says at places that events refer to.
+//! Facts in the text of a run's program that its events lack, by place.
 
-use fold::log::flags_of_text;
+use fold::flags_of_text;
 use fold::told::{Told, Way, flags_of_mpi_mode};
 use model::Op;
 use model::op::ParamKind;
@@ -10,7 +10,7 @@ use ppl::ast::{Ast, Expr, ExprId, List, Stmt};
 use ppl::source::{FileId, NoIncludes, Sources};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// What is told of operations that open, and of those of MPI-IO, by site.
+/// Facts about opens and MPI-IO operations, by site.
 pub fn told(run: &Run) -> HashMap<u32, Told> {
     let mut by_place = HashMap::new();
     for file in programs(run) {
@@ -29,7 +29,7 @@ pub fn told(run: &Run) -> HashMap<u32, Told> {
 }
 
 /// Options of `with` in the program that its folded one lacks where events do not tell them.
-pub fn untold_options(run: &Run) -> BTreeSet<String> {
+pub fn unknown_options(run: &Run) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     for file in programs(run) {
         let (_, _, ast) = parsed(file);
@@ -49,7 +49,7 @@ pub fn untold_options(run: &Run) -> BTreeSet<String> {
 /// Options of `with` that operations or the text of the program tell.
 const TOLD_OPTIONS: [&str; 3] = ["comm", "dir", "expect"];
 
-/// Files of the program; those of data have no sites.
+/// Files of the program, without data files.
 fn programs(run: &Run) -> impl Iterator<Item = &ProgramFile> {
     let with_sites: HashSet<&str> = run.run.sites.iter().map(|site| site.file.as_str()).collect();
     run.run.program.files.iter().filter(move |file| with_sites.contains(file.name.as_str()))
@@ -70,7 +70,7 @@ struct Text<'a> {
 }
 
 impl Text<'_> {
-    /// Places of operations, and what is told there.
+    /// Places of operations with their facts.
     fn all(&self) -> Vec<(u32, Told)> {
         let alone = self.alone();
         let levels = self.levels();
@@ -136,7 +136,7 @@ impl Text<'_> {
         is_text.then(|| self.sources.text(self.ast.expr_span(id)).trim_matches('"'))
     }
 
-    /// What stands inside of `with (comm="self")`.
+    /// Spans of `with (comm="self")`.
     fn alone(&self) -> Vec<Span> {
         let is_alone = |option: ExprId| match self.ast.expr(option) {
             Expr::Named(name, value) => {

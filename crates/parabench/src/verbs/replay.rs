@@ -13,7 +13,7 @@ use fold::Think;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Repeat what a run did, and tell how faithful the repetition was
+/// Repeat what a run did, and report how faithful the repetition was
 ///
 /// The run is folded to a program; the files that it expects are made in a scratch directory (or in
 /// --dir); the program runs there with as many ranks; what it did is compared with the run. The same

@@ -49,26 +49,14 @@ fn long_lists_stand_beside_the_program() {
 fn files_of_lists_are_treated_like_the_program() {
     let scene = ran(IRREGULAR, "");
     scene.parabench("fold r -o app.ppl").exits(0);
-    let line = |text: &str, words: &str| {
-        text.lines().position(|line| line.contains(words)).map(|at| at + 1)
-    };
-    let reads = line(&scene.text("app.ppl"), "fwrite(").expect("a line");
-    for line in
-        [format!("fold r --explain {reads}"), format!("fold r -o app.ppl --explain {reads}")]
-    {
-        scene.parabench(&line).exits(0).out_has("fwrite \"secret-data\"").out_has("and 280 more");
-    }
-    let explained = scene.parabench("fold r -o app.ppl --explain app.data:9").exits(0);
-    explained.out_has(&format!("line {reads}: "));
-    scene.parabench("fold r -o app.ppl --explain app.data:99999").exits(2).err_has("app.data has");
     // Somebody may have changed them.
     std::fs::remove_file(scene.path("app.ppl")).expect("it is there");
     scene.parabench("fold r -o app.ppl").exits(2).err_has("app.data").err_has("--force");
     scene.parabench("replay r -o app.ppl").exits(2).err_has("app.data").err_has("--force");
     let mine = scene.file("app.data", "1\n").file("regular.ppl", "repeat $i 9 write(\"a-$i\", 1);");
     mine.parabench("fold r -o app.ppl --force").exits(2).err_has("none of Parabench");
-    // Phases share the file; an anonymous one has none of the names.
-    mine.parabench("fold r -o b.ppl --split").exits(0).err_has("lists in b.data, without loss");
+    // An anonymous one has none of the names.
+    mine.parabench("fold r -o b.ppl").exits(0).err_has("lists in b.data, without loss");
     mine.parabench("run b.ppl --backend mem").exits(0);
     mine.parabench("fold r -o c.ppl --anonymise words").exits(0).err_has("without loss");
     for file in ["c.ppl", "c.data"] {

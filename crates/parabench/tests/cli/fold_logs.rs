@@ -37,7 +37,7 @@ const CALLS: [(&[&str], &str, &str); 12] = [
             r#"copy_file_range(0</d/in>, NULL, 1</d/out>, NULL, 100, 0) = 0"#,
         ],
         "without loss",
-        "fcopy($in, $out, $size);",
+        "fcopy($file2, $file, $size);",
     ),
     (
         &[

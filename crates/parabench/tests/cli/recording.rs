@@ -119,10 +119,8 @@ fn copies_are_recorded_and_replayed_as_copies() {
         let replayed = scene.call(line).word("operations <= 0").run().exits(0);
         replayed.err_has("without loss");
         let text = scene.text("app.ppl");
-        for copy in
-            ["$record", "$buffer", "50, 100, 9000", "$record2, 200", "$record3, to_off=9050"]
-        {
-            assert!(text.contains(&format!("fcopy($in, $out, {copy});")), "{copy} {text}");
+        for copy in ["4000", "1m", "50, 100, 9000", "500, 200", "70, to_off=9050"] {
+            assert!(text.contains(&format!("fcopy($file, $file2, {copy});")), "{copy} {text}");
         }
         all.push(texts);
     }
@@ -187,8 +185,11 @@ fn shared_files_are_recorded_and_replayed_as_such() {
         let mut texts = Vec::new();
         let mut made = Vec::new();
         for (command, shared) in [
-            ("cp w/in w/copy", &["freflink($in, $copy2);"][..]),
-            ("./app", &["freflink($in, $out);", "freflink($in, $out, $page, ", "0, 8k, 128k);"]),
+            ("cp w/in w/copy", &["freflink($file, $file2);"][..]),
+            (
+                "./app",
+                &["freflink($file, $file2);", "freflink($file, $file2, $size, ", "0, 8k, 128k);"],
+            ),
         ] {
             scene
                 .parabench(&format!("record --via {via} --force --under w -o r -- {command}"))

@@ -214,8 +214,8 @@ fn shared_files_of_runs_on_mem_fold_to_the_same() {
     scene.parabench("run x.ppl --backend mem --events --quiet --out a.run").exits(0);
     let folded = scene.parabench("fold a.run").exits(0).err_has("without loss");
     folded
-        .out_has("freflink($in, $out);\n")
-        .out_has("repeat $i $count freflink($in, $out, $page, $i * 2 * $page, ");
+        .out_has("freflink($file, $file2);\n")
+        .out_has("repeat $i $count freflink($file, $file2, $size2, $i * 2 * $size2, ");
 }
 
 /// Copies between open files, at positions and offsets.
@@ -237,8 +237,8 @@ fn copies_of_open_files_are_folded_as_such() {
     let kept = "replay a.run --think none -o kept.ppl -- --events --out b.run --fidelity-gate";
     scene.call(kept).word("operations <= 0").run().exits(0).err_has("without loss");
     let text = scene.text("kept.ppl");
-    assert!(text.contains("fcopy($in, $out, 20k, to_off=80k);"), "{text}");
-    assert!(text.contains("fcopy($out, $out, $page2, $i * 2 * $page2, "), "{text}");
+    assert!(text.contains("fcopy($file, $file2, 20k, to_off=80k);"), "{text}");
+    assert!(text.contains("fcopy($file2, $file2, $size2, $i * 2 * $size2, "), "{text}");
     let planned = scene.parabench("plan kept.ppl --ops 9").exits(0);
     planned
         .out_has("copy_file_range(3, [0], 4, [0], 8192, 0)")

@@ -1,11 +1,12 @@
 //! The statements of a rank as they are made: labels that are open, variables of open files.
 
-use super::alike::Alike;
 use super::barriers::Coming;
-use super::bursts::joined;
-use super::log::Logged;
-use super::loops::{Folder, Gap, Node};
+use super::irregular::finish;
+use super::logged::Logged;
+use super::loops::Folder;
 use super::order::Action;
+use super::statement::Alike;
+use super::tree::{Gap, Node};
 use model::event::NO_ID;
 use std::collections::HashMap;
 
@@ -40,8 +41,8 @@ pub struct Making {
 }
 
 impl Making {
-    /// Who waits for a lock waits before the operations for which others are waited for: of the pause
-    /// in which those became free, only what is behind that is its own.
+    /// A wait for a lock comes before the operations whose signals are waited for: only the part of the pause
+    /// behind the last of these signals belongs to the operation.
     pub fn waits_ahead(&mut self, entry: &Logged, at: usize, actions: &[(usize, Action)]) {
         let (start_ns, waited_ns) = (entry.event.start_ns, entry.waited_ns());
         if waited_ns == 0 || waited_ns < start_ns.saturating_sub(self.last_ns) / 2 {
@@ -67,26 +68,19 @@ impl Making {
         }
     }
 
-    /// Keeps short what follows no rule.
-    pub fn settle(&mut self, alike: &mut Alike<'_>) {
-        if let Some(level) = self.levels.last_mut().filter(|level| level.folder.is_long()) {
-            level.folder.settle(alike);
-        }
-    }
-
     /// Labels that are open and wanted.
     pub fn common(&self, wanted: &[u32]) -> usize {
         let open = self.levels[1..].iter().filter_map(|level| level.label.as_ref());
         open.zip(wanted).take_while(|(label, wanted)| label.0 == **wanted).count()
     }
 
-    /// Closes labels until so many are open.
+    /// Closes labels until `keep` are open.
     pub fn leave(&mut self, keep: usize, alike: &mut Alike<'_>) {
         while self.levels.len() > keep + 1 {
             let Some(Level { label: Some((_, shape, numbers)), folder }) = self.levels.pop() else {
                 return;
             };
-            self.push(Node::block(shape, &numbers, joined(folder.finish(alike))));
+            self.push(Node::block(shape, &numbers, finish(folder, alike)));
         }
     }
 

@@ -1,16 +1,17 @@
 //! Open files, as all ranks use them.
 
-use super::super::before::before;
-use super::super::log::{Log, Logged, needs_writing, takes_handle};
+use super::before::before;
+use super::log::Log;
+use super::logged::{Logged, needs_writing, takes_handle};
 use model::Op;
 use model::event::{Event, FLAG_AT_POSITION, FLAG_UNPLACED, NO_ID};
 use model::open_flags::{O_APPEND, O_CREAT, O_EXCL, O_RDWR, O_TRUNC, O_WRONLY};
 use model::rehearsal::Thing;
 use std::collections::{HashMap, HashSet};
 
-/// What is known of an open file over all ranks.
+/// State of an open file over all ranks.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Instance {
+pub struct Instance {
     /// Flags it was opened with; `None`: before the log began.
     flags: Option<u32>,
     reads: bool,
@@ -29,14 +30,14 @@ impl Instance {
         self.flags.is_some_and(|flags| flags & O_APPEND != 0)
     }
 
-    /// What it writes goes to the end; where it reads behind that, nobody may know.
+    /// Writes append; the place of a read behind them may be unknown.
     fn puts_at_end(self, entry: &Logged) -> bool {
         let reads = matches!(entry.op(), Some(Op::Fread | Op::Readv));
         self.appends() && (!reads || entry.event.flags & FLAG_UNPLACED != 0)
     }
 
     /// The position of the program is not the one at which the operation worked.
-    pub(super) fn is_elsewhere(self, entry: &Logged) -> bool {
+    pub fn is_elsewhere(self, entry: &Logged) -> bool {
         (self.shared || self.strays) && !self.puts_at_end(entry)
     }
 
@@ -57,12 +58,12 @@ impl Instance {
     }
 
     /// Nobody knows how it was opened.
-    pub(super) fn is_untold(self) -> bool {
+    pub fn is_untold(self) -> bool {
         self.flags.is_none()
     }
 
     /// Flags for a rank that opens it once more. `there`: the file holds data from before.
-    pub(super) fn adopting(self, there: bool) -> u32 {
+    pub fn adopting(self, there: bool) -> u32 {
         let makes = if there { 0 } else { O_CREAT };
         match (self.flags, self.reads, self.writes) {
             (Some(flags), ..) => flags & !(O_CREAT | O_EXCL | O_TRUNC),
@@ -74,7 +75,7 @@ impl Instance {
 }
 
 /// Names of files that hold data from before.
-pub(super) fn filled(log: &Log) -> HashSet<u32> {
+pub fn filled(log: &Log) -> HashSet<u32> {
     let ids: HashMap<&[u8], u32> = log.paths.iter().map(Vec::as_slice).zip(0..).collect();
     let has_data =
         |thing: &Thing| matches!(thing, Thing::File { size_bytes, .. } if *size_bytes > 0);
@@ -82,8 +83,8 @@ pub(super) fn filled(log: &Log) -> HashSet<u32> {
     before.filter_map(|expected| ids.get(&expected.path[..]).copied()).collect()
 }
 
-/// What is known of all open files.
-pub(super) fn instances(log: &Log) -> HashMap<u32, Instance> {
+/// Follows all open files.
+pub fn instances(log: &Log) -> HashMap<u32, Instance> {
     let mut all: HashMap<u32, Instance> = HashMap::new();
     for (rank, entries) in (0..).zip(&log.ranks) {
         let parts = entries.iter().flat_map(|entry| entry.parts());

@@ -1,18 +1,17 @@
 //! Places where all ranks meet, in trees of statements: they hold what ranks do before apart from what
 //! they do behind.
 
-use super::loops::{Gap, Kind, Node};
-use super::ranks::{Form, Item};
+use super::tree::{Gap, Kind, Node};
 
 /// Number of the shape of a meeting.
 pub const BARRIER: u32 = 0;
 
 /// Numbers of the shapes of meetings that the log tells, by kind: ranks that have nothing to do between two of
 /// different kinds come to both as the others do, and not to one of them twice.
-pub const TOLD: std::ops::Range<u32> = 3..19;
+pub const TOLD: std::ops::Range<u32> = 2..18;
 
 /// All ranks meet where this shape is.
-fn is_meeting(shape: u32) -> bool {
+pub fn is_meeting(shape: u32) -> bool {
     shape == BARRIER || TOLD.contains(&shape)
 }
 
@@ -24,17 +23,6 @@ pub fn is_barrier(node: &Node) -> bool {
 /// All ranks meet in it.
 pub fn is_in(node: &Node) -> bool {
     is_barrier(node) || node.body().iter().any(is_in)
-}
-
-/// All ranks meet where the text says that only some come: true, but hard to see.
-pub fn is_hidden(items: &[Item]) -> bool {
-    let meets = |item: &Item| matches!(item.form, Form::Leaf(shape) if is_meeting(shape));
-    let hides = |item: &Item| matches!(item.form, Form::Only(_)) && any(&item.body, &meets);
-    any(items, &hides)
-}
-
-fn any(items: &[Item], is_it: &impl Fn(&Item) -> bool) -> bool {
-    items.iter().any(|item| is_it(item) || any(&item.body, is_it))
 }
 
 /// Meetings among these elements, not in them.
@@ -62,7 +50,7 @@ pub fn gaps(nodes: &[Node]) -> impl Iterator<Item = &Gap> {
     nodes.iter().filter(|node| is_barrier(node)).map(|node| &node.gap)
 }
 
-/// What stands between the meetings.
+/// The elements between the meetings.
 pub fn between(nodes: &[Node]) -> impl Iterator<Item = &[Node]> {
     nodes.split(is_barrier)
 }

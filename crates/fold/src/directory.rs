@@ -14,7 +14,7 @@ const NAMES_MIN: usize = 4;
 /// Fewest bytes that it makes the text shorter.
 const GAIN_MIN: usize = 60;
 
-/// The directory as it stands in the text that makes it shortest, if it is worth a name.
+/// The directory whose name shortens the text most, as written there; `None` if none is worth it.
 pub fn worth_a_name<'a>(texts: impl Iterator<Item = &'a str>) -> Option<String> {
     let mut names: BTreeMap<&str, usize> = BTreeMap::new();
     for text in texts {

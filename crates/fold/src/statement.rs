@@ -1,11 +1,110 @@
-//! Statements that are alike but for the names of their files.
+//! Statements without their numbers, and which of them are alike: those that differ in numbers and names of
+//! files alone.
 
-use super::loops::{Kind, Node, Number};
 use super::names::{Names, Part};
-use super::shape::{Arg, Interner, Shape, Statement};
+use super::tree::{Kind, Node, Number};
+use model::Op;
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
+
+/// A statement without its numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Shape {
+    /// An operation.
+    Op(Statement),
+    /// A label: template of its name.
+    Label(u32),
+    /// All ranks meet.
+    Barrier,
+    /// The same, as the log tells it: its kind.
+    Told(u32),
+    /// A long pause before a burst.
+    Pause,
+    /// The rank begins later than others: its number tells when, in microseconds.
+    Start,
+    /// Tells the rank that is its number.
+    Signal,
+    /// An extent of a pattern: its numbers are where and how long.
+    Extent,
+    /// Waits for signals: its numbers are the rank that gives them and how many.
+    Wait,
+}
+
+/// An operation as a statement.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Statement {
+    /// The operation.
+    pub op: Op,
+    /// Variable that takes the open file.
+    pub gives: Option<u32>,
+    /// Its arguments.
+    pub args: Vec<Arg>,
+    /// The error that it ends with; 0 for none.
+    pub errno: u16,
+    /// It fsyncs before it closes the file.
+    pub syncs: bool,
+    /// It is not an operation of the log: it opens what another rank had opened.
+    pub adopts: bool,
+    /// Each rank opens a file of MPI for itself.
+    pub alone: bool,
+    /// Number of the further directory that it syncs.
+    pub directory: Option<usize>,
+}
+
+/// An argument of a statement.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Arg {
+    /// A name by its template; the statement has its numbers.
+    Path(u32),
+    /// A name that follows no template: the number of the statement says which of the log.
+    Named,
+    /// A variable.
+    Handle(u32),
+    /// Flags of open(2).
+    Flags(u32),
+    /// Bytes: a number of the statement.
+    Bytes,
+    /// The same by the name of its parameter, where one before it is left out.
+    Keyed(&'static str),
+    /// How many bytes further on than its pattern it begins: a number of the statement.
+    Further,
+    /// A list of one such number.
+    List,
+    /// A pattern of the program.
+    Pattern(u32),
+    /// Permissions of a file.
+    Mode(u16),
+    /// A word in quotes.
+    Word(&'static str),
+}
+
+/// Gives equal things the same number.
+#[derive(Clone, Debug)]
+pub struct Interner<T> {
+    /// By number.
+    pub all: Vec<T>,
+    numbers: HashMap<T, u32>,
+}
+
+impl<T> Default for Interner<T> {
+    fn default() -> Interner<T> {
+        Interner { all: Vec::new(), numbers: HashMap::new() }
+    }
+}
+
+impl<T: Clone + Eq + Hash> Interner<T> {
+    /// Its number.
+    pub fn number(&mut self, thing: T) -> u32 {
+        if let Some(number) = self.numbers.get(&thing) {
+            return *number;
+        }
+        let number = self.all.len() as u32;
+        self.all.push(thing.clone());
+        self.numbers.insert(thing, number);
+        number
+    }
+}
 
 /// Tells which statements are alike, and makes the same shape of them.
 pub struct Alike<'a> {
@@ -68,25 +167,25 @@ impl Alike<'_> {
         Node::made(shape, numbers, node.gap.clone(), Kind::Leaf)
     }
 
-    /// What the numbers of a statement are.
+    /// Kinds of the numbers of a statement.
     pub fn kinds(&self, node: &Node) -> Vec<NumberKind> {
         let shape = self.shapes.all.get(node.shape as usize).filter(|_| node.kind == Kind::Leaf);
         shape.map(|shape| kinds(shape, self.names)).unwrap_or_default()
     }
 }
 
-/// What a number of a statement is.
+/// Kind of a number of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NumberKind {
     /// A number in a name, or of iterations.
     Count,
     /// Bytes.
     Bytes,
-    /// Which name of the log.
+    /// Number of a name of the log.
     Name,
 }
 
-/// What the numbers of a shape are.
+/// Kinds of the numbers of a shape.
 pub fn kinds(shape: &Shape, names: &Names) -> Vec<NumberKind> {
     let Shape::Op(statement) = shape else { return Vec::new() };
     let mut all = Vec::new();

@@ -1,16 +1,24 @@
-//! Numbers of the executions of a statement -> how they depend on the loops around it.
+//! Numbers of the executions of a statement -> how they depend on the loops around it: constant, growing
+//! evenly with some indices, or in a list, whichever text is shortest.
 
-use super::super::loops::{List, Number};
-use super::cost;
+use super::regular::{Written, condition};
+use super::tree::{Kind, List, Node, Number};
+use std::collections::HashSet;
 use std::rc::Rc;
 
-/// Of each loop, outermost first: the iteration, and its number over all executions of the loop.
-pub type Path = Rc<[(u32, u32)]>;
-
-/// What a variable costs that counts over executions of a loop.
+/// Bytes of text of a statement, a loop, a variable that counts over executions of a loop, a list without
+/// its values.
+const STATEMENT: usize = 40;
+const LOOP: usize = 30;
 const CURSOR: usize = 20;
+const LIST: usize = 15;
+/// An expression in place of a list: more than a loop, so that nests stay where they leave nothing over.
+const RULE: usize = 35;
 /// Larger numbers do not grow with iterations.
 const LARGEST: u64 = 1 << 50;
+
+/// For each loop, outermost first: the iteration, and its number over all executions of the loop.
+pub type Path = Rc<[(u32, u32)]>;
 
 /// A loop around statements, in all of its executions.
 #[derive(Clone, Copy, Debug)]
@@ -87,7 +95,7 @@ fn by_execution(
     let inner = steps.len() - 1;
     let (depth, root) = (inner - level, inner);
     Some((
-        cost::values(&list) + runs,
+        value_bytes(&list) + runs,
         Number {
             base: 0,
             steps,
@@ -110,7 +118,7 @@ fn by_iteration(
     let levels = paths[0].len();
     let depth = levels - 1 - level;
     let list = List { depth, root: depth, values: list.into() };
-    let cost = cost::values(&list.values);
+    let cost = value_bytes(&list.values);
     let steps = vec![0; levels];
     Some((cost, Number { base: 0, steps, list: Some(list), ..Number::default() }))
 }
@@ -126,4 +134,48 @@ fn listed(len: usize, values: impl Iterator<Item = (u32, i64)>) -> Option<Vec<i6
         }
     }
     Some(list.into_iter().map(|value| value.unwrap_or(0)).collect())
+}
+
+/// The text of these nodes; lists that are the same stand once.
+pub fn text_bytes(nodes: &[Node]) -> usize {
+    let mut seen = HashSet::new();
+    all(nodes, &mut seen)
+}
+
+fn all(nodes: &[Node], seen: &mut HashSet<Rc<[i64]>>) -> usize {
+    let of = |node: &Node| {
+        let own = match &node.kind {
+            Kind::Leaf => STATEMENT,
+            Kind::Loop(body) | Kind::Block(body) => LOOP + all(body, seen),
+        };
+        let numbers = node.numbers.iter();
+        own + numbers.map(|number| number_bytes(number, seen)).sum::<usize>()
+    };
+    nodes.iter().map(of).sum()
+}
+
+fn number_bytes(number: &Number, seen: &mut HashSet<Rc<[i64]>>) -> usize {
+    let Some(list) = &number.list else { return 0 };
+    let runs = if list.root > list.depth { CURSOR } else { 0 };
+    match seen.insert(Rc::clone(&list.values)) {
+        true => runs + LIST + value_bytes(&list.values),
+        false => runs,
+    }
+}
+
+/// A list of these values, or the rule that they follow.
+fn value_bytes(values: &[i64]) -> usize {
+    let digits = |value: &i64| value.unsigned_abs().checked_ilog10().unwrap_or(0) as usize + 3;
+    let all: usize = values.iter().map(digits).sum();
+    if all <= RULE {
+        return all;
+    }
+    if condition(values, "").is_some() {
+        return RULE;
+    }
+    match Written::of(values.to_vec(), "") {
+        Written::Sum { .. } => RULE,
+        Written::List(list) if list.values.len() == values.len() => all,
+        Written::List(list) => all.min(RULE + list.values.iter().map(digits).sum::<usize>()),
+    }
 }

@@ -1,0 +1,161 @@
+//! The stages in order: a log becomes statements, loops, one tree for all ranks, procs, text.
+
+use super::barriers::Barriers;
+use super::before::before;
+use super::lists::DataFile;
+use super::log::Log;
+use super::long_pauses::LongPauses;
+use super::order::{self, Order};
+use super::procs;
+use super::ranks::{self, is_hidden};
+use super::shape::Shaper;
+use super::starts;
+use super::think::{self, Think};
+use super::write::{Uneven, Writer, Written};
+use model::Op;
+use model::rehearsal::Expected;
+
+/// How to fold.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Pauses between operations.
+    pub think: Think,
+    /// Lines of the comment at the head of the program.
+    pub head: Vec<String>,
+    /// Name of the program's file, for the comment.
+    pub name: Option<String>,
+    /// Name of the file beside the program that takes long lists; `None`: they are in the program.
+    pub data: Option<String>,
+}
+
+/// A program and what it needs.
+#[derive(Clone, Debug, Default)]
+pub struct Folded {
+    /// Its text.
+    pub text: String,
+    /// The file of its long lists and their number.
+    pub data: Option<(DataFile, usize)>,
+    /// Files and directories that it expects to find.
+    pub before: Vec<Expected>,
+    /// By rank: operations that are not in the log, because they open what another rank had opened;
+    /// numbers from 0 in the rank's order.
+    pub adopted: Vec<Vec<u64>>,
+    /// By rank: places in the log of operations without a statement, ascending.
+    pub left_out: Vec<Vec<usize>>,
+    /// Operations of which the run does not report a mode or a word.
+    pub guessed: u64,
+    /// Patterns: names, and by rank the extents of the log that they are.
+    pub patterns: Vec<(String, Vec<(u32, u32)>)>,
+    /// The longest pause that is far longer than the mean of its place.
+    pub uneven: Option<Uneven>,
+}
+
+impl Folded {
+    /// Bytes of the program and its lists.
+    fn bytes(&self) -> usize {
+        self.text.len() + self.data.as_ref().map_or(0, |(data, _)| data.text.len())
+    }
+}
+
+/// Number of waits from which on signals between ranks may be shorter than barriers.
+const BARRIERS_FEW: usize = 6;
+
+/// Makes a program of a log.
+pub fn fold(log: &Log, options: &Options) -> Folded {
+    let recorded = Barriers::of(log);
+    let (hidden, folded) = with_barriers(log, options, &recorded);
+    match hidden && recorded.count() > 0 {
+        true => with_barriers(log, options, &Barriers::default()).1,
+        false => folded,
+    }
+}
+
+/// The program with barriers or with signals, and whether a barrier is inside a condition in it. Signals are
+/// used where barriers would be hidden, or many and longer.
+fn with_barriers(log: &Log, options: &Options, recorded: &Barriers) -> (bool, Folded) {
+    let Some(order) = order::barriers(log, recorded) else {
+        return with_long_pauses(log, options, &order::signals(log, recorded));
+    };
+    let many = order.waits() > BARRIERS_FEW + recorded.count();
+    let meeting = with_long_pauses(log, options, &order);
+    if !many && !meeting.0 {
+        return meeting;
+    }
+    let signalling = with_long_pauses(log, options, &order::signals(log, recorded));
+    match meeting.0 || signalling.1.bytes() < meeting.1.bytes() {
+        true => signalling,
+        false => meeting,
+    }
+}
+
+/// The program with long pauses as statements where the text that they take is worth it.
+fn with_long_pauses(log: &Log, options: &Options, order: &Order) -> (bool, Folded) {
+    let (hidden, plain, long) = write_program(log, options, order, LongPauses::default());
+    if long.is_empty() {
+        return (hidden, plain);
+    }
+    let most = plain.bytes() + long.worth(log.ranks.len());
+    let (hides, folded, _) = write_program(log, options, order, long);
+    match !hides && folded.bytes() <= most {
+        true => (hides, folded),
+        false => (hidden, plain),
+    }
+}
+
+/// The program, whether a barrier is inside a condition in it, and the long pauses of the log.
+fn write_program(
+    log: &Log,
+    options: &Options,
+    order: &Order,
+    long: LongPauses,
+) -> (bool, Folded, LongPauses) {
+    let mut shaper = Shaper::new(log, options.think, long);
+    let starts = starts::starts(log, options.think);
+    let (mut trees, mut adopted) = (Vec::new(), Vec::new());
+    // Where all that begin late wait for others, nobody sleeps.
+    let sleeps = (0..).zip(&starts).any(|(rank, us)| *us > 0 && !order.waits_first(rank));
+    for rank in 0..log.ranks.len() as u32 {
+        let start_us = starts.get(rank as usize).copied().filter(|us| sleeps || *us > 0);
+        let (tree, opened) = shaper.rank(rank, order, start_us);
+        trees.push(tree);
+        adopted.push(opened);
+    }
+    let mut items = ranks::unify(&trees);
+    if options.think != Think::Exact {
+        think::before_loops(&mut items);
+    }
+    think::before_labels(&mut items);
+    // Exact pauses differ from call to call of a proc.
+    let (items, procs) = match options.think {
+        Think::Exact => (items, Vec::new()),
+        _ => procs::extracted(items, &shaper),
+    };
+    let hidden = is_hidden(&items);
+    let writer = Writer::new(&shaper, &items, &procs, log, options.think);
+    let mut head = options.head.clone();
+    if let Some(ns) = starts::chance_ns(log).filter(|_| options.think != Think::Exact) {
+        let apart = think::duration(ns);
+        head.push(format!("Ranks began up to {apart} apart, which is left out as chance."));
+    }
+    let before = before(log);
+    head.push(how_to_run(options, log, !before.is_empty()));
+    let Written { text, data, uneven } = writer.program(&items, &head, options.data.as_deref());
+    let (text, _) = ppl::format(&text);
+    let long = shaper.pauses.find_long_pauses();
+    let patterns = shaper.patterns.named();
+    let (left_out, guessed) = (shaper.left_out, shaper.guessed);
+    (hidden, Folded { text, data, before, adopted, left_out, guessed, patterns, uneven }, long)
+}
+
+/// "Run it: parabench run app.ppl -n 4 --prepare".
+fn how_to_run(options: &Options, log: &Log, expects: bool) -> String {
+    let name = options.name.as_deref().unwrap_or("FILE");
+    let ranks = match log.ranks.len() {
+        1 => String::new(),
+        ranks => format!(" -n {ranks}"),
+    };
+    let mut all = log.ranks.iter().flatten();
+    let mpi = if all.any(|entry| entry.op().is_some_and(Op::is_mpi_io)) { " --mpi" } else { "" };
+    let prepare = if expects { " --prepare" } else { "" };
+    format!("Run it: parabench run {name}{ranks}{mpi}{prepare}")
+}

@@ -1,0 +1,479 @@
+//! Sequences that the loop finder left -> loops over lists, with inner loops of varying lengths and parts
+//! that some iterations leave out.
+//!
+//! ```text
+//! open read close open read read read close open close ...
+//!     -> repeat $i 100 { open(names[$i]) repeat counts[$i] read close }
+//! ```
+//!
+//! Short regular loops are written out first: repeats over several of them are found in their statements.
+//! Then repeats are looked for in the classes of statements alone, and numbers fitted to them. Only what
+//! takes less text stays.
+
+use super::fit::{Around, Path, fit, text_bytes};
+use super::loops::Folder;
+use super::meetings;
+use super::repeats::{Element, Repeats, What, find_repeats};
+use super::statement::Arg;
+use super::statement::{Alike, NumberKind};
+use super::tree::{Gap, Kind, Node, collect};
+use std::collections::hash_map::DefaultHasher;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::hash::{Hash, Hasher};
+use std::rc::Rc;
+
+/// Fewer elements are short enough.
+const SHORT: usize = 3;
+/// Sequences of fewer elements stay unless much is won.
+const FEW: usize = 8;
+/// Longest loop that is written out, in statements.
+const LOOP_MAX: usize = 1 << 12;
+
+/// All elements of a folder, with loops over lists where those are shorter.
+pub fn finish(folder: Folder, alike: &mut Alike<'_>) -> Vec<Node> {
+    shorten(folder.into_nodes(), alike)
+}
+
+/// The shortest form of a sequence that was folded into regular loops.
+fn shorten(nodes: Vec<Node>, alike: &mut Alike<'_>) -> Vec<Node> {
+    if nodes.len() < SHORT {
+        return nodes;
+    }
+    let mut found = Vec::new();
+    let mut parts = nodes.split(meetings::is_in).peekable();
+    let mut meetings = nodes.iter().filter(|node| meetings::is_in(node));
+    while let Some(part) = parts.next() {
+        found.extend(without_meetings(part, alike));
+        found.extend(meetings.next().filter(|_| parts.peek().is_some()).cloned());
+    }
+    let bytes = text_bytes(&nodes);
+    let worth = if nodes.len() < FEW { bytes * 2 / 3 } else { bytes };
+    if text_bytes(&found) < worth { found } else { nodes }
+}
+
+/// Finds repeats among statements alone, and among statements with their sizes where those are few: what is
+/// shorter.
+fn without_meetings(nodes: &[Node], alike: &mut Alike<'_>) -> Vec<Node> {
+    let mut flat = Vec::new();
+    nodes.iter().for_each(|node| write_out(node, &mut flat));
+    let classes: Vec<u64> = flat.iter().map(|node| alike.class(node)).collect();
+    let found = emit(&find_repeats(&classes), &flat, alike);
+    let sized = with_few_sizes(&classes, &flat, alike);
+    if sized == classes {
+        return found;
+    }
+    let other = emit(&find_repeats(&sized), &flat, alike);
+    if text_bytes(&other) < text_bytes(&found) { other } else { found }
+}
+
+/// Most sizes of a class that make classes of their own.
+const SIZES_MAX: usize = 3;
+
+/// Classes of statements that differ in their sizes, too, if a class has several but few sizes.
+fn with_few_sizes(classes: &[u64], nodes: &[Node], alike: &Alike<'_>) -> Vec<u64> {
+    let size = |node: &Node| {
+        let at = alike.kinds(node).iter().position(|kind| *kind == NumberKind::Bytes)?;
+        Some(node.numbers[at].base)
+    };
+    let sizes: Vec<Option<i64>> = nodes.iter().map(size).collect();
+    let mut by_class: HashMap<u64, BTreeSet<i64>> = HashMap::new();
+    for (class, size) in classes.iter().zip(&sizes) {
+        let known = by_class.entry(*class).or_default();
+        if known.len() <= SIZES_MAX {
+            known.extend(size);
+        }
+    }
+    let sized =
+        classes.iter().zip(&sizes).map(|(class, size)| match (size, by_class[class].len()) {
+            (Some(size), 2..=SIZES_MAX) => {
+                let mut hasher = DefaultHasher::new();
+                (class, size).hash(&mut hasher);
+                hasher.finish()
+            }
+            _ => *class,
+        });
+    sized.collect()
+}
+
+/// Adds an element, or the statements of a short loop.
+fn write_out(node: &Node, all: &mut Vec<Node>) {
+    let Kind::Loop(body) = &node.kind else { return all.push(node.clone()) };
+    if size(node).is_none_or(|size| size > LOOP_MAX) {
+        return all.push(node.clone());
+    }
+    let count = node.numbers[0].base;
+    for iteration in 0..count {
+        body.iter().for_each(|inner| write_out(&executed(inner, iteration, count), all));
+    }
+}
+
+/// Statements that a loop executes.
+fn size(node: &Node) -> Option<usize> {
+    let Kind::Loop(body) = &node.kind else { return Some(1) };
+    let [count] = &node.numbers[..] else { return None };
+    let count = usize::try_from(count.base).ok().filter(|_| count.steps.iter().all(|s| *s == 0))?;
+    let inner: Option<usize> = body.iter().map(size).sum();
+    inner?.checked_mul(count)
+}
+
+/// An element of a body in one iteration.
+fn executed(node: &Node, iteration: i64, count: i64) -> Node {
+    let mut node = node.clone();
+    node.each_mut(&mut |number| {
+        let step = number.steps.pop().unwrap_or(0);
+        number.base = number.base.wrapping_add(step.wrapping_mul(iteration));
+    });
+    share(&mut node, iteration as u64, count.max(1) as u64);
+    node
+}
+
+fn part_of<T>(all: Vec<T>, iteration: u64, parts: u64) -> Vec<T> {
+    let own = all.len() / parts as usize;
+    all.into_iter().skip(own * iteration as usize).take(own).collect()
+}
+
+/// Its part of the time before it.
+fn share(node: &mut Node, iteration: u64, parts: u64) {
+    let Gap { sum_ns, count, waited_ns, longest_ns, each, meets_end, .. } =
+        std::mem::take(&mut node.gap);
+    let part = |ns: u64| ns / parts + if iteration == 0 { ns % parts } else { 0 };
+    let each = part_of(each, iteration, parts);
+    let (sum_ns, waited_ns) = (part(sum_ns), part(waited_ns));
+    let count = count / parts;
+    node.gap = Gap { sum_ns, count, waited_ns, longest_ns, each, meets_end, ..Gap::default() };
+    node.body_mut().iter_mut().for_each(|inner| share(inner, iteration, parts));
+}
+
+/// The nodes that a repeats sequence of statements is; loops only where they are shorter.
+fn emit(repeats: &Repeats, nodes: &[Node], alike: &mut Alike<'_>) -> Vec<Node> {
+    let mut emitter = Emitter {
+        repeats,
+        nodes,
+        alike,
+        all: Vec::new(),
+        plain: Vec::new(),
+        around: Vec::new(),
+        open: HashSet::new(),
+    };
+    emitter.open = emitter.open_before();
+    repeats.elements.iter().for_each(|element| emitter.top(element));
+    emitter.flush();
+    emitter.all
+}
+
+struct Emitter<'a, 'b> {
+    repeats: &'a Repeats,
+    nodes: &'a [Node],
+    alike: &'a mut Alike<'b>,
+    all: Vec<Node>,
+    /// Statements that are in no loop so far.
+    plain: Vec<Node>,
+    /// The loops around what is made, outermost first.
+    around: Vec<Around>,
+    /// Variables of files that were opened before the sequence.
+    open: HashSet<u32>,
+}
+
+/// An element of each execution, if it is not left out there.
+type Execution<'a> = (Option<&'a Element>, Path);
+
+impl<'a> Emitter<'a, '_> {
+    fn flush(&mut self) {
+        let plain = std::mem::take(&mut self.plain);
+        self.all.extend(Folder::of(plain));
+    }
+
+    fn top(&mut self, element: &'a Element) {
+        let iterations = match &element.what {
+            What::One(at) => return self.plain.push(self.nodes[*at].clone()),
+            What::Many(iterations) => iterations,
+        };
+        if iterations.len() > 1 {
+            let nodes = self.element(element.class, vec![(Some(element), Rc::from([]))]);
+            let mut single = Vec::new();
+            self.statements(element, &mut single);
+            let is_shorter = text_bytes(&nodes) < text_bytes(&Folder::of(single));
+            if is_shorter && self.opens_first(&nodes) {
+                self.flush();
+                return self.all.extend(nodes);
+            }
+        }
+        iterations.iter().flatten().flatten().for_each(|inner| self.top(inner));
+    }
+
+    /// Variables that are used before they are opened here.
+    fn open_before(&self) -> HashSet<u32> {
+        let (mut opened, mut used) = (HashSet::new(), HashSet::new());
+        self.nodes.iter().for_each(|node| {
+            self.follow(node, &mut opened, &mut used);
+        });
+        used
+    }
+
+    /// No open file is used before the text shows where it is opened, in an iteration before.
+    fn opens_first(&self, nodes: &[Node]) -> bool {
+        let mut opened = self.open.clone();
+        let before = self.all.iter().chain(&self.plain);
+        before.for_each(|node| {
+            self.follow(node, &mut opened, &mut HashSet::new());
+        });
+        let mut used = HashSet::new();
+        nodes.iter().all(|node| self.follow(node, &mut opened, &mut used))
+    }
+
+    /// Follows which variables are opened, and which are used while none here was; `false`: one of
+    /// these is opened afterwards.
+    fn follow(&self, node: &Node, opened: &mut HashSet<u32>, used: &mut HashSet<u32>) -> bool {
+        if let Some(statement) = self.alike.statement(node) {
+            for arg in &statement.args {
+                if let Arg::Handle(variable) = arg
+                    && !opened.contains(variable)
+                {
+                    used.insert(*variable);
+                }
+            }
+            if let Some(variable) = statement.gives {
+                opened.insert(variable);
+                return !used.contains(&variable);
+            }
+        }
+        node.body().iter().all(|inner| self.follow(inner, opened, used))
+    }
+
+    fn statements(&self, element: &Element, all: &mut Vec<Node>) {
+        match &element.what {
+            What::One(at) => all.push(self.nodes[*at].clone()),
+            What::Many(iterations) => {
+                iterations.iter().flatten().flatten().for_each(|e| self.statements(e, all));
+            }
+        }
+    }
+
+    /// Emits one element of a body for all executions.
+    fn element(&mut self, class: u64, all: Vec<Execution<'a>>) -> Vec<Node> {
+        match self.repeats.bodies.get(&class) {
+            Some(body) => self.loops(body, all),
+            None if all.iter().all(|(element, _)| element.is_some()) => vec![self.leaf(&all)],
+            None => vec![self.optional(&[class], vec![all])],
+        }
+    }
+
+    fn loops(&mut self, body: &[u64], all: Vec<Execution<'a>>) -> Vec<Node> {
+        let iterations = |element: Option<&'a Element>| match element.map(|e| &e.what) {
+            Some(What::Many(iterations)) => &iterations[..],
+            _ => &[],
+        };
+        let counts: Vec<i64> = all.iter().map(|(e, _)| iterations(*e).len() as i64).collect();
+        if counts.iter().all(|count| *count == 1) && !all[0].1.is_empty() {
+            let inner = all
+                .iter()
+                .flat_map(|(e, path)| iterations(*e).iter().map(move |i| (i, path.clone())));
+            let inner: Vec<_> = inner.collect();
+            return self.body(body, &inner);
+        }
+        let mut inner: Vec<(&'a Vec<Option<Element>>, Path)> = Vec::new();
+        for (element, path) in &all {
+            for (at, iteration) in (0..).zip(iterations(*element)) {
+                inner.push((iteration, longer(path, at, inner.len())));
+            }
+        }
+        self.around.push(Around { most: largest(&counts), all: inner.len() });
+        let body = self.body(body, &inner);
+        self.around.pop();
+        vec![self.repeated(&all, &counts, body)]
+    }
+
+    /// Neighbours that the same executions leave out are left out together.
+    fn body(&mut self, body: &[u64], all: &[(&'a Vec<Option<Element>>, Path)]) -> Vec<Node> {
+        let of_slot = |slot: usize| -> Vec<Execution<'a>> {
+            all.iter().map(|(i, path)| (i[slot].as_ref(), path.clone())).collect()
+        };
+        let mut nodes = Vec::new();
+        let mut slot = 0;
+        while slot < body.len() {
+            let together = self.left_out_together(&body[slot..], slot, all);
+            if together > 1 {
+                let classes = &body[slot..slot + together];
+                nodes.push(self.optional(classes, (slot..slot + together).map(of_slot).collect()));
+            } else {
+                nodes.extend(self.element(body[slot], of_slot(slot)));
+            }
+            slot += together.max(1);
+        }
+        nodes
+    }
+
+    /// How many statements from this slot on are left out by the same executions; 0: it is always there.
+    fn left_out_together(
+        &self,
+        body: &[u64],
+        slot: usize,
+        all: &[(&'a Vec<Option<Element>>, Path)],
+    ) -> usize {
+        if all.iter().all(|(iteration, _)| iteration[slot].is_some()) {
+            return 0;
+        }
+        let is_alike = |other: usize| {
+            all.iter().all(|(iteration, _)| iteration[other].is_some() == iteration[slot].is_some())
+        };
+        (0..body.len()).take_while(|at| is_alike(slot + at)).count()
+    }
+
+    /// Statements that some executions leave out, the same ones all: a loop of one iteration or none.
+    fn optional(&mut self, classes: &[u64], statements: Vec<Vec<Execution<'a>>>) -> Node {
+        let all = &statements[0];
+        let counts: Vec<i64> = all.iter().map(|(e, _)| i64::from(e.is_some())).collect();
+        let there = counts.iter().filter(|count| **count == 1).count();
+        self.around.push(Around { most: 1, all: there });
+        let mut body = Vec::new();
+        for (class, all) in classes.iter().zip(&statements) {
+            body.extend(self.element(*class, inside(all)));
+        }
+        self.around.pop();
+        self.repeated(all, &counts, body)
+    }
+
+    fn repeated(&self, all: &[Execution<'_>], counts: &[i64], body: Vec<Node>) -> Node {
+        let paths: Vec<Path> = all.iter().map(|(_, path)| path.clone()).collect();
+        let count = fit(&self.around, &paths, counts, false);
+        Node::made(0, vec![count], Gap::default(), Kind::Loop(body))
+    }
+
+    /// One statement for all executions.
+    fn leaf(&mut self, all: &[Execution<'a>]) -> Node {
+        let mut nodes: Vec<Node> = Vec::with_capacity(all.len());
+        for (element, _) in all {
+            if let Some(Element { what: What::One(at), .. }) = element {
+                nodes.push(self.nodes[*at].clone());
+            }
+        }
+        if nodes.iter().any(|node| node.shape != nodes[0].shape) {
+            nodes = nodes.iter().map(|node| self.alike.named(node)).collect();
+        }
+        let kinds = self.alike.kinds(&nodes[0]);
+        let paths: Vec<Path> = all.iter().map(|(_, path)| path.clone()).collect();
+        let mut columns = columns(&nodes).into_iter().enumerate();
+        let mut node = nodes[0].clone();
+        nodes[1..].iter().for_each(|other| node.add_gaps(other));
+        node.each_mut(&mut |number| {
+            let Some((at, values)) = columns.next() else { return };
+            let inner = number.steps.len();
+            let found =
+                fit(&self.around, &paths, &values, kinds.get(at) == Some(&NumberKind::Name));
+            number.base = found.base;
+            number.steps.extend(found.steps);
+            if let Some(mut list) = found.list {
+                (list.depth, list.root) = (list.depth + inner, list.root + inner);
+                number.list = Some(list);
+            }
+        });
+        node
+    }
+}
+
+fn longer(path: &Path, iteration: u32, execution: usize) -> Path {
+    path.iter().copied().chain([(iteration, execution as u32)]).collect()
+}
+
+/// The executions that have the statement, within the loop of one iteration around it.
+fn inside<'a>(all: &[Execution<'a>]) -> Vec<Execution<'a>> {
+    let there = all.iter().filter(|(element, _)| element.is_some()).enumerate();
+    there.map(|(at, (element, path))| (*element, longer(path, 0, at))).collect()
+}
+
+fn largest(counts: &[i64]) -> usize {
+    counts.iter().copied().max().unwrap_or(0) as usize
+}
+
+/// The bases of every number of like nodes.
+fn columns(nodes: &[Node]) -> Vec<Vec<i64>> {
+    let mut columns: Vec<Vec<i64>> = Vec::new();
+    for node in nodes {
+        let mut bases = Vec::new();
+        node.each(&mut |number| collect(&mut bases, number));
+        columns.resize(bases.len(), Vec::with_capacity(nodes.len()));
+        columns.iter_mut().zip(bases).for_each(|(column, base)| column.push(base));
+    }
+    columns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::loops::Folder;
+    use super::super::statement::Plain;
+    use super::super::tree::Kind;
+    use super::*;
+
+    /// `a0 a1`: shape and number.
+    fn folded(text: &str) -> String {
+        let mut folder = Folder::default();
+        for word in text.split_whitespace() {
+            let (shape, number) = word.split_at(1);
+            let bases: Vec<i64> = number.split(',').filter_map(|n| n.parse().ok()).collect();
+            folder.push(Node::leaf(shape.as_bytes()[0].into(), &bases, 1));
+        }
+        show(&finish(folder, &mut Plain::default().alike()))
+    }
+
+    fn show(nodes: &[Node]) -> String {
+        let node = |node: &Node| {
+            let numbers = node.numbers.iter().map(|number| {
+                let mut text = number.base.to_string();
+                number.steps.iter().for_each(|step| text.push_str(&format!("+{step}")));
+                if let Some(list) = &number.list {
+                    text = format!("{:?}@{},{}", list.values, list.depth, list.root);
+                }
+                text
+            });
+            let numbers = numbers.collect::<Vec<_>>().join("|").replace(' ', "");
+            match &node.kind {
+                Kind::Leaf => format!("{}{numbers}", node.shape as u8 as char),
+                Kind::Loop(body) | Kind::Block(body) => format!("{numbers}{{{}}}", show(body)),
+            }
+        };
+        nodes.iter().map(node).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn inner_loops_of_other_lengths_have_a_list_of_counts() {
+        let files = [3, 1, 4, 0, 5, 9, 2, 6];
+        let text: String = files.iter().map(|n| format!("o {} c ", "r ".repeat(*n))).collect();
+        assert_eq!(folded(&text), "8{o [3,1,4,0,5,9,2,6]@0,0{r} c}");
+    }
+
+    #[test]
+    fn numbers_of_inner_loops_run_through_one_list_or_grow() {
+        let text: String = [3u64, 1, 4, 2, 5, 9, 2, 6]
+            .iter()
+            .map(|n| {
+                let reads = (0..*n).map(|k| format!("r{},{} ", k * 4, (n * 37 + k * k * 11) % 17));
+                format!("o {} c ", reads.collect::<String>())
+            })
+            .collect();
+        let shown = folded(&text);
+        assert!(shown.starts_with("8{o [3,1,4,2,5,9,2,6]@0,0{r0+4+0|[9,3,2,"), "{shown}");
+        assert!(shown.contains("]@0,1} c}"), "{shown}");
+    }
+
+    #[test]
+    fn parts_that_are_left_out_are_loops_of_no_iteration() {
+        let text: String =
+            (0..12).map(|n| if n % 5 < 2 { "a b c d s x e " } else { "a b c d s e " }).collect();
+        assert_eq!(folded(&text), "12{a b c d s [1,1,0,0,0,1,1,0,0,0,1,1]@0,0{x} e}");
+    }
+
+    #[test]
+    fn neighbours_are_left_out_together_and_lists_are_as_long_as_their_loops() {
+        // The last iteration leaves x and y out.
+        let drawn = [(1u64, 7u64), (0, 0), (1, 3), (1, 8), (0, 0), (1, 4), (1, 9), (0, 0)];
+        let text: String = drawn
+            .iter()
+            .map(|(there, number)| match there {
+                1 => format!("a b c d s x{number} y e "),
+                _ => "a b c d s e ".to_string(),
+            })
+            .collect();
+        let expected = "8{a b c d s [1,0,1,1,0,1,1,0]@0,0{x[7,0,3,8,0,4,9,0]@1,1 y} e}";
+        assert_eq!(folded(&text), expected);
+    }
+}

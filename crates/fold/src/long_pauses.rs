@@ -1,0 +1,196 @@
+//! Long pauses between bursts of operations. Each is a statement of its own, so that the loop finder
+//! makes a nest of what would be one flat loop with a mean pause in each iteration.
+//!
+//! ```text
+//! w w w pause w w w pause w w w    -> repeat 3 w  repeat 2 { compute(50ms); repeat 3 w }
+//! ```
+
+use std::collections::{BTreeMap, HashMap};
+
+/// Share of the ranks' time that pauses which are left out may take.
+pub const DROPPED: f64 = 0.02;
+
+/// Shape number of a long pause.
+pub const PAUSE: u32 = 1;
+
+/// Shorter pauses are never long, nanoseconds.
+pub const LONG_NS: u64 = 1_000_000;
+/// Long pauses of a place take this many times as long as its other pauses.
+const RATIO: u64 = 8;
+/// Half octaves below the median (by time) that are long, too.
+const BELOW: u32 = 4;
+/// A pause of this share of the whole time is worth two more loops.
+const LARGE: f64 = 0.1;
+const LARGE_NS: u64 = 10 * LONG_NS;
+
+/// Bytes of text that a nest at one place is worth.
+const NEST: usize = 240;
+/// Bytes of text that one large pause is worth.
+const CUT: usize = 120;
+/// Bytes of text that any other long pause is worth.
+const FEW: usize = 50;
+
+/// A kind of statement: operation, template of the name, label.
+pub type Place = (u8, u32, u32);
+
+/// Distribution of the pauses before each kind of statement.
+#[derive(Debug, Default)]
+pub struct PauseStatistics {
+    places: HashMap<Place, Distribution>,
+    large: usize,
+}
+
+/// Counts and sums (nanoseconds) of pauses.
+#[derive(Debug, Default)]
+struct Distribution {
+    short: (u64, u64),
+    /// Pauses of at least `LONG_NS`, by half octave.
+    by_length: BTreeMap<u32, (u64, u64)>,
+}
+
+/// Kinds of statements whose long pauses become statements.
+#[derive(Clone, Debug, Default)]
+pub struct LongPauses {
+    /// Shortest long pause of each place, in half octaves.
+    shortest: HashMap<Place, u32>,
+    count: u64,
+    large: usize,
+}
+
+impl PauseStatistics {
+    /// Adds a pause. `whole_ns`: duration of the log.
+    pub fn add(&mut self, place: Place, ns: u64, whole_ns: u64) {
+        let known = self.places.entry(place).or_default();
+        let (count, sum_ns) = match ns < LONG_NS {
+            true => &mut known.short,
+            false => known.by_length.entry(half_octave(ns)).or_default(),
+        };
+        (*count, *sum_ns) = (*count + 1, sum_ns.saturating_add(ns));
+        self.large += usize::from(ns >= LARGE_NS && ns as f64 >= LARGE * whole_ns as f64);
+    }
+
+    /// Places where few pauses are much longer than the others and matter for the whole.
+    pub fn find_long_pauses(&self) -> LongPauses {
+        let all_ns = self.places.values().map(Distribution::sum_ns).fold(0, u64::saturating_add);
+        let mut long = LongPauses { large: self.large, ..LongPauses::default() };
+        for (place, distribution) in &self.places {
+            if let Some((from, count, sum_ns)) = distribution.split_long()
+                && sum_ns as f64 >= DROPPED * all_ns as f64
+            {
+                long.shortest.insert(*place, from);
+                long.count += count;
+            }
+        }
+        long
+    }
+}
+
+impl Distribution {
+    fn sum_ns(&self) -> u64 {
+        self.by_length.values().fold(self.short.1, |sum, (_, ns)| sum.saturating_add(*ns))
+    }
+
+    /// Shortest long pause (half octaves), number and sum of long pauses; `None` if they are not few
+    /// or not far longer than the others.
+    fn split_long(&self) -> Option<(u32, u64, u64)> {
+        let half = self.sum_ns() / 2;
+        let mut taken = 0u64;
+        let median = self.by_length.iter().rev().find(|(_, (_, ns))| {
+            taken = taken.saturating_add(*ns);
+            taken >= half
+        });
+        let from = median?.0.saturating_sub(BELOW);
+        let add = |(count, sum): (u64, u64), (more, ns): &(u64, u64)| {
+            (count + more, sum.saturating_add(*ns))
+        };
+        let (count, sum_ns) = self.by_length.range(from..).map(|(_, it)| it).fold((0, 0), add);
+        let (others, others_ns) =
+            self.by_length.range(..from).map(|(_, it)| it).fold(self.short, add);
+        let usual_ns = others_ns / others.max(1);
+        let is_far = others >= count && sum_ns / count.max(1) >= RATIO.saturating_mul(usual_ns);
+        is_far.then_some((from, count, sum_ns))
+    }
+}
+
+impl LongPauses {
+    /// No place has long pauses.
+    pub fn is_empty(&self) -> bool {
+        self.shortest.is_empty()
+    }
+
+    /// The pause is a statement.
+    pub fn contain(&self, place: Place, ns: u64) -> bool {
+        ns >= LONG_NS && self.shortest.get(&place).is_some_and(|from| half_octave(ns) >= *from)
+    }
+
+    /// Bytes of text that these statements are worth.
+    pub fn worth(&self, ranks: usize) -> usize {
+        let few = usize::try_from(self.count).unwrap_or(usize::MAX).saturating_mul(FEW);
+        few.min(self.shortest.len() * NEST).max(self.large.div_ceil(ranks.max(1)) * CUT)
+    }
+}
+
+/// Twice the binary logarithm, rounded down.
+fn half_octave(ns: u64) -> u32 {
+    let octave = ns.max(1).ilog2();
+    2 * octave + (ns >> octave.saturating_sub(1) & 1) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+    const PLACE: Place = (7, 0, 0);
+
+    fn found(pauses: &[u64]) -> Option<u32> {
+        let mut all = PauseStatistics::default();
+        pauses.iter().for_each(|ns| all.add(PLACE, *ns, 1000 * MS));
+        all.find_long_pauses().shortest.get(&PLACE).copied()
+    }
+
+    #[test]
+    fn few_pauses_far_longer_than_others_are_long() {
+        let every = |width: usize, long: u64, short: u64| -> Vec<u64> {
+            (0..96).map(|at| if at % width == 0 { long } else { short }).collect()
+        };
+        for (pauses, expected) in [
+            (every(8, 50 * MS, 2_000), true),
+            (every(2, 50 * MS, 2_000), true),
+            (every(8, 50 * MS, 3 * MS), true),
+            // All are alike, or most are long.
+            (every(1, 50 * MS, 0), false),
+            (every(8, 9 * MS, 3 * MS), false),
+            (every(8, 2_000, 50 * MS), false),
+            // Too short to be seen.
+            (every(8, 900_000, 200), false),
+            (vec![], false),
+        ] {
+            assert_eq!(found(&pauses).is_some(), expected, "{pauses:?}");
+        }
+        // One that is far longer does not hide the others.
+        let mut pauses = every(8, 50 * MS, 2_000);
+        pauses[8] = 300 * MS;
+        let from = found(&pauses).expect("long pauses");
+        assert!(half_octave(50 * MS) >= from && half_octave(MS) < from);
+        // Below 2 % of all pauses.
+        let mut all = PauseStatistics::default();
+        pauses.iter().for_each(|ns| all.add(PLACE, *ns, MS));
+        all.add((8, 0, 0), 100_000 * MS, MS);
+        assert!(all.find_long_pauses().is_empty());
+    }
+
+    #[test]
+    fn text_may_grow_with_the_pauses_that_it_keeps() {
+        for (count, large, places, ranks, expected) in [
+            (1, 0, 1, 1, FEW),
+            (100, 0, 1, 1, NEST),
+            (100, 0, 3, 1, 3 * NEST),
+            (1, 1, 1, 1, CUT),
+            (8, 8, 1, 4, 2 * CUT),
+        ] {
+            let shortest = (0..places).map(|at| ((at, 0, 0), 40)).collect();
+            assert_eq!(LongPauses { shortest, count, large }.worth(ranks), expected);
+        }
+    }
+}

@@ -1,0 +1,543 @@
+//! Sequences of statements that occur in several places become procs, where that is shorter.
+//!
+//! ```text
+//! mkdir("a/3") stat("a/3") ... mkdir("a/7") stat("a/7")
+//!     -> proc make_a($n) { mkdir("a/$n") stat("a/$n") }  make_a(3) ... make_a(7)
+//! ```
+//!
+//! Numbers that differ between the places are parameters. Open files that a sequence uses are, too;
+//! one that it leaves open it returns.
+
+use super::names::Part;
+use super::ranks::{Form, Item, Spread, Value};
+use super::shape::Shaper;
+use super::statement::{Arg, NumberKind, Shape, kinds};
+use super::tables::numbered;
+use super::tree::Gap;
+use model::Op;
+use std::collections::HashMap;
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use std::rc::Rc;
+
+/// Most procs of a program.
+const PROCS_MAX: usize = 40;
+
+/// A sequence with a name.
+#[derive(Clone, Debug, Default)]
+pub struct Proc {
+    /// Its name.
+    pub name: String,
+    /// Open files that it is given.
+    pub handles: Vec<u32>,
+    /// Numbers and names that it is given.
+    pub params: Vec<Param>,
+    /// The open file that it gives back.
+    pub returns: Option<u32>,
+    /// Its statements.
+    pub body: Vec<Item>,
+}
+
+/// A parameter of a proc.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Param {
+    /// `$n`
+    pub name: Rc<str>,
+    /// Kind of its values.
+    pub kind: NumberKind,
+}
+
+/// Takes sequences out of a tree: what is left, and what they are. A proc calls only those before it.
+pub fn extracted(items: Vec<Item>, shaper: &Shaper<'_>) -> (Vec<Item>, Vec<Proc>) {
+    let mut root = Item { form: Form::Loop, numbers: vec![], gap: Gap::default(), body: items };
+    let mut procs: Vec<Proc> = Vec::new();
+    while procs.len() < PROCS_MAX
+        && let Some(found) = best(&root.body, shaper, &procs)
+    {
+        let mut proc = found.proc;
+        proc.name = name(&proc.body, shaper, &procs);
+        let mut by_body: HashMap<usize, Vec<Place>> = HashMap::new();
+        found.places.into_iter().for_each(|p| by_body.entry(p.body).or_default().push(p));
+        called(&mut root, &mut 0, &mut by_body, procs.len(), &mut proc.body);
+        procs.push(proc);
+    }
+    (root.body, procs)
+}
+
+/// Puts calls in the place of sequences. Bodies are numbered as `find` visits them.
+fn called(
+    item: &mut Item,
+    number: &mut usize,
+    by_body: &mut HashMap<usize, Vec<Place>>,
+    proc: usize,
+    statements: &mut [Item],
+) {
+    let places = by_body.remove(&*number).unwrap_or_default();
+    *number += 1;
+    for inner in item.body.iter_mut().filter(|inner| !inner.body.is_empty()) {
+        called(inner, number, by_body, proc, statements);
+    }
+    for place in places.into_iter().rev() {
+        let gap = item.body[place.at].gap.clone();
+        let call = Item { form: Form::Call(proc), numbers: place.args, gap, body: Vec::new() };
+        let mut taken: Vec<Item> =
+            item.body.splice(place.at..place.at + place.length, [call]).collect();
+        // The pause before all of it stays before the call.
+        taken[0].gap = Gap { meets_end: taken[0].gap.meets_end, ..Gap::default() };
+        add_gaps(statements, &taken);
+    }
+}
+
+fn add_gaps(items: &mut [Item], others: &[Item]) {
+    for (item, other) in items.iter_mut().zip(others) {
+        item.gap.sum_ns = item.gap.sum_ns.saturating_add(other.gap.sum_ns);
+        item.gap.count += other.gap.count;
+        item.gap.longest_ns = item.gap.longest_ns.max(other.gap.longest_ns);
+        item.gap.meets_end |= other.gap.meets_end;
+        add_gaps(&mut item.body, &other.body);
+    }
+}
+
+/// Longest sequence, in statements.
+const LENGTH_MAX: usize = 64;
+/// Programs with more elements have no procs.
+const ELEMENTS_MAX: usize = 20_000;
+/// Sequences that are looked at closely.
+const TRIED: usize = 32;
+
+/// Bytes of text of a statement, a loop, a call, an argument and a definition.
+const STATEMENT: usize = 40;
+const LOOP: usize = 25;
+const CALL: usize = 25;
+const ARG: usize = 6;
+const DEFINITION: usize = 60;
+
+/// A place where a sequence stands.
+#[derive(Debug)]
+pub struct Place {
+    /// Number of the body, the program being 0, in the order in which they begin.
+    pub body: usize,
+    /// The first element.
+    pub at: usize,
+    /// Number of elements.
+    pub length: usize,
+    /// Values of its parameters.
+    pub args: Vec<Spread>,
+}
+
+/// A proc and where it is called, in order.
+#[derive(Debug)]
+pub struct Found {
+    /// The proc.
+    pub proc: Proc,
+    /// Its places.
+    pub places: Vec<Place>,
+}
+
+/// Elements of a body, with what they are but for their numbers; `None`: they stay where they are.
+struct Body<'a> {
+    items: &'a [Item],
+    keys: Vec<Option<u64>>,
+}
+
+/// A sequence that occurs in several places.
+struct Candidate {
+    /// Most bytes that it saves.
+    gain: usize,
+    length: usize,
+    /// Body and first element.
+    places: Vec<(usize, usize)>,
+}
+
+/// The best one.
+pub fn best(items: &[Item], shaper: &Shaper<'_>, procs: &[Proc]) -> Option<Found> {
+    let mut bodies = Vec::new();
+    collect_bodies(items, shaper, &mut bodies);
+    if bodies.iter().map(|body| body.items.len()).sum::<usize>() > ELEMENTS_MAX {
+        return None;
+    }
+    let mut tried: Vec<Candidate> =
+        (2..=LENGTH_MAX).flat_map(|length| candidates(&bodies, length)).collect();
+    tried.sort_by_key(|tried| (std::cmp::Reverse(tried.gain), tried.length, tried.places[0]));
+    tried.truncate(TRIED);
+    let found = tried.iter().filter_map(|Candidate { length, places, .. }| {
+        let slices: Vec<&[Item]> =
+            places.iter().map(|(body, at)| &bodies[*body].items[*at..at + length]).collect();
+        let handles = Handles::of(slices[0], shaper, procs).filter(|h| h.leaves.len() < 2)?;
+        let bound = bound(&slices, shaper, procs)?;
+        let each = CALL + ARG * (bound.params.len() + handles.needs.len());
+        let takes = DEFINITION + weights(slices[0]) + places.len() * each;
+        let gain = (weights(slices[0]) * places.len()).checked_sub(takes)?;
+        Some((gain, *length, places, handles, bound))
+    });
+    let (gain, length, places, handles, bound) = found.max_by_key(|found| found.0)?;
+    (gain > 0).then(|| made(length, places, handles, bound))
+}
+
+fn made(length: usize, places: &[(usize, usize)], handles: Handles, bound: Bound) -> Found {
+    let places = places.iter().zip(bound.args);
+    let places = places.map(|((body, at), args)| Place { body: *body, at: *at, length, args });
+    let mut body = bound.body;
+    body.iter_mut().for_each(clear);
+    let returns = handles.leaves.first().copied();
+    let name = String::new();
+    let proc = Proc { name, handles: handles.needs, params: bound.params, returns, body };
+    Found { proc, places: places.collect() }
+}
+
+fn clear(item: &mut Item) {
+    item.gap = Default::default();
+    item.body.iter_mut().for_each(clear);
+}
+
+fn collect_bodies<'a>(items: &'a [Item], shaper: &Shaper<'_>, bodies: &mut Vec<Body<'a>>) {
+    let keys = items.iter().map(|item| key(item, 0, shaper)).collect();
+    bodies.push(Body { items, keys });
+    for inner in items.iter().filter(|item| !item.body.is_empty()) {
+        collect_bodies(&inner.body, shaper, bodies);
+    }
+}
+
+/// Sequences of this length that occur in several places.
+fn candidates(bodies: &[Body<'_>], length: usize) -> Vec<Candidate> {
+    let mut places: HashMap<u64, Vec<(usize, usize)>> = HashMap::new();
+    for (number, body) in bodies.iter().enumerate() {
+        for (at, window) in body.keys.windows(length).enumerate() {
+            if window.iter().any(Option::is_none) {
+                continue;
+            }
+            let mut hasher = DefaultHasher::new();
+            window.hash(&mut hasher);
+            let known = places.entry(hasher.finish()).or_default();
+            if known.last().is_none_or(|(last, end)| *last != number || end + length <= at) {
+                known.push((number, at));
+            }
+        }
+    }
+    let several = places.into_values().filter(|places| places.len() > 1);
+    let gain = |(body, at): (usize, usize), times: usize| {
+        let one = weights(&bodies[body].items[at..at + length]);
+        (one * (times - 1)).saturating_sub(times * CALL + DEFINITION)
+    };
+    let candidate = |places: Vec<(usize, usize)>| {
+        let gain = gain(places[0], places.len());
+        Candidate { gain, length, places }
+    };
+    let mut all: Vec<Candidate> = several.map(candidate).filter(|found| found.gain > 0).collect();
+    all.sort_by_key(|found| (std::cmp::Reverse(found.gain), found.places[0]));
+    all.truncate(TRIED);
+    all
+}
+
+fn weights(items: &[Item]) -> usize {
+    let weight = |item: &Item| match item.form {
+        Form::Leaf(_) => STATEMENT,
+        Form::Call(_) => CALL + ARG * item.numbers.len(),
+        _ => LOOP + weights(&item.body),
+    };
+    items.iter().map(weight).sum()
+}
+
+/// Hash of an element without numbers that can be parameters. `depth`: loops of the sequence around it.
+fn key(item: &Item, depth: usize, shaper: &Shaper<'_>) -> Option<u64> {
+    let mut hasher = DefaultHasher::new();
+    match &item.form {
+        Form::Leaf(shape) => match &shaper.shapes.all[*shape as usize] {
+            Shape::Op(statement) if !statement.adopts => (0, shape).hash(&mut hasher),
+            Shape::Pause => (0, shape).hash(&mut hasher),
+            _ => return None,
+        },
+        Form::Call(proc) => (1, proc).hash(&mut hasher),
+        Form::Loop => 2.hash(&mut hasher),
+        Form::Block(_) | Form::Only(_) => return None,
+    }
+    for number in &item.numbers {
+        number.steps.iter().take(depth).for_each(|step| step.hash(&mut hasher));
+        match &number.list {
+            Some(list) if list.root < depth => list.hash(&mut hasher),
+            Some(list) if list.depth < depth => return None,
+            _ => 3.hash(&mut hasher),
+        }
+    }
+    let inner = depth + usize::from(item.form == Form::Loop);
+    for item in &item.body {
+        key(item, inner, shaper)?.hash(&mut hasher);
+    }
+    (item.numbers.len(), item.body.len()).hash(&mut hasher);
+    Some(hasher.finish())
+}
+
+/// Most parameters that a person wants to read.
+const PARAMS_MAX: usize = 6;
+
+/// A sequence whose numbers are parameters, and what they are in each place.
+#[derive(Debug)]
+pub struct Bound {
+    /// The statements.
+    pub body: Vec<Item>,
+    /// Their parameters.
+    pub params: Vec<Param>,
+    /// Values by place.
+    pub args: Vec<Vec<Spread>>,
+}
+
+/// A number of a statement with the loops of the sequence around it.
+struct Number<'a> {
+    spread: &'a Spread,
+    depth: usize,
+    kind: NumberKind,
+}
+
+/// Makes one sequence of those in several places; `None`: they differ too much.
+pub fn bound(places: &[&[Item]], shaper: &Shaper<'_>, procs: &[Proc]) -> Option<Bound> {
+    let numbers = places.iter().map(|items| {
+        let mut all = Vec::new();
+        items.iter().for_each(|item| collect_numbers(item, 0, shaper, procs, &mut all));
+        all
+    });
+    let numbers: Vec<Vec<Number<'_>>> = numbers.collect();
+    let mut params: Vec<(Param, Vec<Spread>)> = Vec::new();
+    let mut values = Vec::with_capacity(numbers[0].len());
+    for (at, first) in numbers[0].iter().enumerate() {
+        let column: Vec<Spread> = numbers.iter().map(|own| outer(&own[at])).collect();
+        let same = |other: &Spread| is_free(other) && other.base == column[0].base;
+        let stays = column.iter().all(same);
+        let base =
+            if stays { column[0].base.clone() } else { param(&mut params, first.kind, column) };
+        values.push(inner(first, base));
+        if params.len() > PARAMS_MAX {
+            return None;
+        }
+    }
+    let mut body = places[0].to_vec();
+    let mut values = values.into_iter();
+    body.iter_mut().for_each(|item| replace(item, &mut values));
+    let of = |place: usize| params.iter().map(|(_, column)| column[place].clone()).collect();
+    let args = (0..places.len()).map(of).collect();
+    Some(Bound { body, args, params: params.into_iter().map(|(param, _)| param).collect() })
+}
+
+/// The parameter with these values.
+fn param(params: &mut Vec<(Param, Vec<Spread>)>, kind: NumberKind, column: Vec<Spread>) -> Value {
+    let same = params.iter().find(|(param, values)| {
+        (param.kind == NumberKind::Name) == (kind == NumberKind::Name) && *values == column
+    });
+    if let Some((param, _)) = same {
+        return Value::Param(Rc::clone(&param.name));
+    }
+    let like = params.iter().filter(|(param, _)| param.kind == kind).count();
+    let name = match kind {
+        NumberKind::Count => "$n",
+        NumberKind::Bytes => "$bytes",
+        NumberKind::Name => "$name",
+    };
+    let name: Rc<str> = numbered(name, like).into();
+    params.push((Param { name: Rc::clone(&name), kind }, column));
+    Value::Param(name)
+}
+
+fn collect_numbers<'a>(
+    item: &'a Item,
+    depth: usize,
+    shaper: &Shaper<'_>,
+    procs: &[Proc],
+    all: &mut Vec<Number<'a>>,
+) {
+    let kinds = match &item.form {
+        Form::Leaf(shape) => kinds(&shaper.shapes.all[*shape as usize], &shaper.names),
+        Form::Call(proc) => procs[*proc].params.iter().map(|param| param.kind).collect(),
+        _ => Vec::new(),
+    };
+    for (at, spread) in item.numbers.iter().enumerate() {
+        let kind = kinds.get(at).copied().unwrap_or(NumberKind::Count);
+        all.push(Number { spread, depth, kind });
+    }
+    let inner = depth + usize::from(item.form == Form::Loop);
+    item.body.iter().for_each(|item| collect_numbers(item, inner, shaper, procs, all));
+}
+
+fn replace(item: &mut Item, values: &mut impl Iterator<Item = Spread>) {
+    item.numbers.iter_mut().for_each(|number| {
+        if let Some(value) = values.next() {
+            *number = value;
+        }
+    });
+    item.body.iter_mut().for_each(|item| replace(item, values));
+}
+
+/// The number as the caller of the sequence sees it.
+fn outer(number: &Number<'_>) -> Spread {
+    let Number { spread, depth, .. } = number;
+    let steps = spread.steps.get(*depth..).unwrap_or_default().to_vec();
+    let list = spread.list.clone().filter(|list| list.depth >= *depth).map(|mut list| {
+        (list.depth, list.root) = (list.depth - depth, list.root - depth);
+        list
+    });
+    Spread { base: spread.base.clone(), steps, list }
+}
+
+/// The number in the sequence.
+fn inner(number: &Number<'_>, base: Value) -> Spread {
+    let Number { spread, depth, .. } = number;
+    let steps = spread.steps.iter().take(*depth).cloned().collect();
+    Spread { base, steps, list: spread.list.clone().filter(|list| list.depth < *depth) }
+}
+
+/// It depends on no loop around the sequence.
+fn is_free(spread: &Spread) -> bool {
+    spread.list.is_none() && spread.steps.iter().all(|step| *step == Value::Same(0))
+}
+
+/// Open files of a sequence, as variables.
+#[derive(Clone, Debug, Default)]
+pub struct Handles {
+    /// Those that must be open before.
+    pub needs: Vec<u32>,
+    /// Needed files that it closes.
+    closes: Vec<u32>,
+    /// Those that it opens and does not close.
+    pub leaves: Vec<u32>,
+}
+
+impl Handles {
+    /// Those of a sequence; `None`: it is not known when they are open.
+    pub fn of(items: &[Item], shaper: &Shaper<'_>, procs: &[Proc]) -> Option<Handles> {
+        let mut all = Handles::default();
+        for item in items {
+            match &item.form {
+                Form::Leaf(shape) => {
+                    let Shape::Op(statement) = &shaper.shapes.all[*shape as usize] else {
+                        continue;
+                    };
+                    for arg in &statement.args {
+                        if let Arg::Handle(variable) = arg {
+                            all.uses(*variable)?;
+                            if matches!(statement.op, Op::Fclose | Op::Pfclose) {
+                                all.close(*variable);
+                            }
+                        }
+                    }
+                    let opened = statement.gives.filter(|_| statement.errno == 0);
+                    opened.into_iter().for_each(|variable| all.leaves.push(variable));
+                }
+                Form::Loop | Form::Only(_) => {
+                    let inner = Handles::of(&item.body, shaper, procs)?;
+                    if !inner.leaves.is_empty() || !inner.closes.is_empty() {
+                        return None;
+                    }
+                    // Ranks that leave this out may have nothing open that they could hand over.
+                    let is_open = |variable: &u32| all.leaves.contains(variable);
+                    if matches!(item.form, Form::Only(_)) && !inner.needs.iter().all(is_open) {
+                        return None;
+                    }
+                    inner.needs.iter().try_for_each(|variable| all.uses(*variable))?;
+                }
+                Form::Call(proc) => {
+                    let inner = Handles::of(&procs[*proc].body, shaper, procs)?;
+                    inner.needs.iter().try_for_each(|variable| all.uses(*variable))?;
+                    inner.closes.iter().for_each(|variable| all.close(*variable));
+                    all.leaves.extend(inner.leaves);
+                }
+                Form::Block(_) => {
+                    let inner = Handles::of(&item.body, shaper, procs)?;
+                    inner.needs.iter().try_for_each(|variable| all.uses(*variable))?;
+                    inner.closes.iter().for_each(|variable| all.close(*variable));
+                    all.leaves.extend(inner.leaves);
+                }
+            }
+        }
+        Some(all)
+    }
+
+    fn uses(&mut self, variable: u32) -> Option<()> {
+        if self.leaves.contains(&variable) {
+            return Some(());
+        }
+        if self.closes.contains(&variable) {
+            return None;
+        }
+        if !self.needs.contains(&variable) {
+            self.needs.push(variable);
+        }
+        Some(())
+    }
+
+    fn close(&mut self, variable: u32) {
+        match self.leaves.iter().position(|open| *open == variable) {
+            Some(at) => {
+                self.leaves.remove(at);
+            }
+            None => self.closes.push(variable),
+        }
+    }
+}
+
+/// `write_state`, `look_at_content_db`
+pub fn name(body: &[Item], shaper: &Shaper<'_>, others: &[Proc]) -> String {
+    let (mut ops, mut path) = (Vec::new(), None);
+    body.iter().for_each(|item| collect_operations(item, shaper, &mut ops, &mut path));
+    let has = |wanted: &[Op]| ops.iter().any(|op| wanted.contains(op));
+    let verb = match () {
+        () if has(&[Op::Fwrite, Op::Writev, Op::Write, Op::Append]) => "write",
+        () if has(&[Op::Copy, Op::Fcopy, Op::Reflink, Op::Freflink]) => "copy",
+        () if has(&[Op::Fread, Op::Readv, Op::Read]) => "read",
+        () if has(&[Op::Delete, Op::Rmdir]) => "remove",
+        () if has(&[Op::Mkdir, Op::Create, Op::Fcreat, Op::Link, Op::Symlink]) => "make",
+        () if has(&[Op::Rename]) => "rename",
+        () if has(&[Op::Fopen]) => "open",
+        () if has(&[Op::Fclose]) => "close",
+        () => "look_at",
+    };
+    let stem = path.map(|path| stem(&path)).filter(|stem| !stem.is_empty());
+    let name = format!("{verb}_{}", stem.unwrap_or("file".into()));
+    let taken = |name: &str| others.iter().any(|other| other.name == name);
+    let numbered = (2..).map(|number| format!("{name}_{number}"));
+    let mut all = std::iter::once(name.clone()).chain(numbered);
+    all.find(|name| !taken(name)).unwrap_or_default()
+}
+
+fn collect_operations(
+    item: &Item,
+    shaper: &Shaper<'_>,
+    ops: &mut Vec<Op>,
+    path: &mut Option<Vec<u8>>,
+) {
+    if let Form::Leaf(shape) = &item.form
+        && let Shape::Op(statement) = &shaper.shapes.all[*shape as usize]
+    {
+        ops.push(statement.op);
+        let named = statement.args.iter().find_map(|arg| match (arg, item.numbers.first()) {
+            (Arg::Path(template), _) => Some(text(&shaper.names.templates[*template as usize])),
+            (Arg::Named, Some(number)) => match number.base {
+                Value::Same(id) if number.list.is_none() => Some(shaper.path(id).to_vec()),
+                _ => None,
+            },
+            _ => None,
+        });
+        *path = path.take().or(named);
+    }
+    item.body.iter().for_each(|item| collect_operations(item, shaper, ops, path));
+}
+
+/// A template without its numbers.
+pub fn text(template: &[Part]) -> Vec<u8> {
+    let texts = template.iter().map(|part| match part {
+        Part::Text(text) => &text[..],
+        Part::Number { .. } => &b"-"[..],
+    });
+    texts.collect::<Vec<_>>().concat()
+}
+
+/// The last part of a path, in letters and underscores.
+pub fn stem(path: &[u8]) -> String {
+    let last =
+        path.rsplit(|byte| *byte == b'/').find(|part| part.iter().any(u8::is_ascii_alphabetic));
+    let letters = last.unwrap_or_default().iter();
+    let letters = letters.map(|byte| match byte.is_ascii_alphabetic() {
+        true => byte.to_ascii_lowercase() as char,
+        false => '_',
+    });
+    let text: String = letters.collect();
+    let words: Vec<&str> = text.split('_').filter(|word| !word.is_empty()).take(3).collect();
+    words.join("_")
+}

@@ -1,0 +1,220 @@
+//! The tree of a rank: statements, loops and blocks, with numbers that depend on the loops around them.
+
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use std::rc::Rc;
+
+/// A number in a loop nest: a base, and how much it grows with each index, the innermost loop first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Number {
+    /// Its value where all indices are 0.
+    pub base: i64,
+    /// Growth per iteration, innermost loop first; as many as there are loops around it.
+    pub steps: Vec<i64>,
+    /// Values added in the iterations of one loop.
+    pub list: Option<List>,
+}
+
+/// Values by iteration of a loop. Loops are counted from the innermost around a number.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct List {
+    /// Number of the loop.
+    pub depth: usize,
+    /// Its iterations are counted over all executions within one of this loop: `depth`, or further out.
+    pub root: usize,
+    /// A value for each.
+    pub values: Rc<[i64]>,
+}
+
+impl Number {
+    /// A number outside of loops.
+    pub fn constant(base: i64) -> Number {
+        Number { base, ..Number::default() }
+    }
+}
+
+/// The time between a statement's start and the end of what came before it, over its executions; and
+/// what else is known of them all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Gap {
+    /// Sum, nanoseconds.
+    pub sum_ns: u64,
+    /// Executions.
+    pub count: u64,
+    /// Part of the sum during which the process waited for another one, nanoseconds.
+    pub waited_ns: u64,
+    /// Those of them that come before the first iterations of the innermost loop around.
+    pub entry: Entry,
+    /// The longest of the others, nanoseconds.
+    pub longest_ns: u64,
+    /// Rank and nanoseconds of every pause, in order for each rank; only for `--think exact`.
+    pub each: Vec<(u32, u64)>,
+    /// An execution met the end of a file that the program itself had written.
+    pub meets_end: bool,
+}
+
+/// Gaps before loops: what a thread or process waits until it begins, or computes between two loops.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Entry {
+    /// Sum, nanoseconds.
+    pub sum_ns: u64,
+    /// Executions of the loop.
+    pub count: u64,
+    /// Part of the sum during which the process waited for another one, nanoseconds.
+    pub waited_ns: u64,
+}
+
+impl Gap {
+    /// One execution.
+    pub fn once(ns: u64, waits: bool) -> Gap {
+        let waited_ns = if waits { ns } else { 0 };
+        Gap { sum_ns: ns, count: 1, waited_ns, longest_ns: ns, ..Gap::default() }
+    }
+
+    pub fn add(&mut self, other: &Gap) {
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
+        self.count += other.count;
+        self.waited_ns = self.waited_ns.saturating_add(other.waited_ns);
+        self.entry.sum_ns = self.entry.sum_ns.saturating_add(other.entry.sum_ns);
+        self.entry.count += other.entry.count;
+        self.entry.waited_ns = self.entry.waited_ns.saturating_add(other.entry.waited_ns);
+        self.longest_ns = self.longest_ns.max(other.longest_ns);
+        self.each.extend_from_slice(&other.each);
+        self.meets_end |= other.meets_end;
+    }
+
+    /// A loop begins with what comes after it.
+    pub fn enters(&mut self) {
+        self.entry = Entry { sum_ns: self.sum_ns, count: self.count, waited_ns: self.waited_ns };
+        self.longest_ns = 0;
+    }
+
+    /// Takes the gaps before loops away, as far as they are longer than those between iterations. What
+    /// is left is as long in each iteration as between iterations.
+    pub fn take_entries(&mut self) -> Gap {
+        let Entry { sum_ns, count, waited_ns } = std::mem::take(&mut self.entry);
+        let (later_ns, later) =
+            (self.sum_ns.saturating_sub(sum_ns), self.count.saturating_sub(count));
+        if count == 0 || later == 0 {
+            return Gap::default();
+        }
+        let usual_ns = (later_ns as u128 * u128::from(count) / u128::from(later)) as u64;
+        let Some(more_ns) = sum_ns.checked_sub(usual_ns) else { return Gap::default() };
+        let waited_ns = waited_ns.min(more_ns);
+        self.sum_ns -= more_ns;
+        self.waited_ns = self.waited_ns.saturating_sub(waited_ns);
+        Gap { sum_ns: more_ns, count, waited_ns, ..Gap::default() }
+    }
+}
+
+/// Kind of an element.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind {
+    /// A statement of this shape.
+    Leaf,
+    /// Its first number is the count.
+    Loop(Vec<Node>),
+    /// A labelled block; the shape is the label.
+    Block(Vec<Node>),
+}
+
+/// An element of a program: a statement, a loop, a block.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// Hash of kind, shape and growth, without bases.
+    pub hash: u64,
+    /// Number of the shape; of a loop 0.
+    pub shape: u32,
+    /// Its own numbers.
+    pub numbers: Vec<Number>,
+    /// Time before it.
+    pub gap: Gap,
+    /// Its kind.
+    pub kind: Kind,
+}
+
+impl Node {
+    /// A statement.
+    pub fn leaf(shape: u32, bases: &[i64], gap_ns: u64) -> Node {
+        let numbers = bases.iter().map(|base| Number::constant(*base)).collect();
+        Node::made(shape, numbers, Gap::once(gap_ns, false), Kind::Leaf)
+    }
+
+    /// A labelled block.
+    pub fn block(shape: u32, bases: &[i64], body: Vec<Node>) -> Node {
+        let numbers = bases.iter().map(|base| Number::constant(*base)).collect();
+        Node::made(shape, numbers, Gap::default(), Kind::Block(body))
+    }
+
+    pub fn made(shape: u32, numbers: Vec<Number>, gap: Gap, kind: Kind) -> Node {
+        let mut node = Node { hash: 0, shape, numbers, gap, kind };
+        node.hash = node.hashed();
+        node
+    }
+
+    fn hashed(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.shape.hash(&mut hasher);
+        self.numbers.iter().for_each(|number| (&number.steps, &number.list).hash(&mut hasher));
+        let (kind, body) = match &self.kind {
+            Kind::Leaf => (0u8, &[][..]),
+            Kind::Loop(body) => (1, body.as_slice()),
+            Kind::Block(body) => (2, body.as_slice()),
+        };
+        (kind, body.len()).hash(&mut hasher);
+        body.iter().for_each(|node| node.hash.hash(&mut hasher));
+        hasher.finish()
+    }
+
+    /// A sum over what it is and all its bases, each times a factor of its place: three nodes whose
+    /// bases grow evenly have sums that do.
+    pub fn sum(&self) -> u64 {
+        let (mut sum, mut factor) = (self.hash, 1u64);
+        self.each(&mut |number| {
+            factor = factor.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            sum = sum.wrapping_add(factor.wrapping_mul(number.base as u64));
+            true
+        });
+        sum
+    }
+
+    /// Elements of a loop or block.
+    pub fn body(&self) -> &[Node] {
+        match &self.kind {
+            Kind::Leaf => &[],
+            Kind::Loop(body) | Kind::Block(body) => body,
+        }
+    }
+
+    pub fn body_mut(&mut self) -> &mut [Node] {
+        match &mut self.kind {
+            Kind::Leaf => &mut [],
+            Kind::Loop(body) | Kind::Block(body) => body,
+        }
+    }
+
+    /// Gives every number in it, of like nodes in the same order.
+    pub fn each<'a>(&'a self, take: &mut impl FnMut(&'a Number) -> bool) -> bool {
+        self.numbers.iter().all(&mut *take) && self.body().iter().all(|node| node.each(take))
+    }
+
+    pub fn each_mut(&mut self, change: &mut impl FnMut(&mut Number)) {
+        self.numbers.iter_mut().for_each(&mut *change);
+        self.body_mut().iter_mut().for_each(|node| node.each_mut(change));
+        self.hash = self.hashed();
+    }
+
+    /// Adds the gaps of another execution.
+    pub fn add_gaps(&mut self, other: &Node) {
+        self.gap.add(&other.gap);
+        for (node, other) in self.body_mut().iter_mut().zip(other.body()) {
+            node.add_gaps(other);
+        }
+    }
+}
+
+/// Adds the base of a number.
+pub fn collect(bases: &mut Vec<i64>, number: &Number) -> bool {
+    bases.push(number.base);
+    true
+}
