@@ -19,6 +19,8 @@ pub const LONG_NS: u64 = 1_000_000;
 const RATIO: u64 = 8;
 /// Half octaves below the median (by time) that are long, too.
 const BELOW: u32 = 4;
+/// Fewest long pauses of a place, unless some are large.
+const SEVERAL: u64 = 3;
 /// A pause of this share of the whole time is worth two more loops.
 const LARGE: f64 = 0.1;
 const LARGE_NS: u64 = 10 * LONG_NS;
@@ -75,6 +77,7 @@ impl PauseStatistics {
         let mut long = LongPauses { large: self.large, ..LongPauses::default() };
         for (place, distribution) in &self.places {
             if let Some((from, count, sum_ns)) = distribution.split_long()
+                && (count >= SEVERAL || self.large > 0)
                 && sum_ns as f64 >= DROPPED * all_ns as f64
             {
                 long.shortest.insert(*place, from);

@@ -119,7 +119,7 @@ fn copies_are_recorded_and_replayed_as_copies() {
         let replayed = scene.call(line).word("operations <= 0").run().exits(0);
         replayed.err_has("without loss");
         let text = scene.text("app.ppl");
-        for copy in ["4000", "1m", "50, 100, 9000", "500, 200", "70, to_off=9050"] {
+        for copy in ["$size", "$size2", "50, 100, 9000", "$size3, 200", "$size4, to_off=9050"] {
             assert!(text.contains(&format!("fcopy($file, $file2, {copy});")), "{copy} {text}");
         }
         all.push(texts);
