@@ -3,6 +3,7 @@ use crate::collect::collect;
 use model::event::NO_ID;
 use model::plan::LabelKind;
 use model::{Event, Op, Part, Plan};
+use proptest::prelude::*;
 
 pub(crate) const META: Meta = Meta { rank: 0, ranks: 1, sites: 100, events: None };
 
@@ -110,6 +111,80 @@ fn times_are_read_back_on_the_clock_of_rank_0() {
     );
     assert_eq!(record.usage.map(|usage| (usage.start_ns, usage.end_ns)), Some((0, 1_000)));
     assert_eq!(record.clock.and_then(|clock| clock.end), Some(at_end));
+}
+
+/// Calls of the recorder.
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    Done { label: u8, op: u8, start_ns: u64, busy_ns: u64, bytes: u64 },
+    Failed { label: u8, op: u8, site: u32 },
+    Occurrences { label: u8, count: u64, start_ns: u64, long_ns: u64 },
+    Event(u64),
+    Error(String),
+    Finish(Option<u64>),
+}
+
+/// Times are below `max_ns`: if it is small, they collide.
+pub(crate) fn step(max_ns: u64) -> impl Strategy<Value = Step> {
+    let (label, op) = (0u8..6, 0u8..4);
+    prop_oneof![
+        4 => (label.clone(), op.clone(), 0..max_ns, 0..max_ns, 0u64..1 << 40).prop_map(
+            |(label, op, start_ns, busy_ns, bytes)| Step::Done { label, op, start_ns, busy_ns, bytes }
+        ),
+        1 => (label.clone(), op, 0u32..3).prop_map(|(label, op, site)| Step::Failed { label, op, site }),
+        2 => (label, prop_oneof![0u64..4, 900u64..1100], 0..max_ns, 0..max_ns).prop_map(
+            |(label, count, start_ns, long_ns)| Step::Occurrences { label, count, start_ns, long_ns }
+        ),
+        1 => any::<u64>().prop_map(Step::Event),
+        1 => "[a-z]{0,8}".prop_map(Step::Error),
+        1 => proptest::option::of(0u64..1 << 40).prop_map(Step::Finish),
+    ]
+}
+
+const OPS: [Op; 4] = [Op::Write, Op::Fread, Op::Stat, Op::Fsync];
+
+/// Label 0 is none; the others are walls and, for the same paths, sums of calls.
+fn enter(recorder: &mut Recorder, label: u8) -> u32 {
+    let kind = if label.is_multiple_of(2) { LabelKind::Calls } else { LabelKind::Wall };
+    match label {
+        0 => NO_ID,
+        _ => recorder.label(NO_ID, format!("label {}", label / 2).as_bytes(), kind),
+    }
+}
+
+pub(crate) fn take(recorder: &mut Recorder, step: &Step) {
+    match step {
+        Step::Done { label, op, start_ns, busy_ns, bytes } => {
+            let label = enter(recorder, *label);
+            let stat = recorder.stat(label, OPS[usize::from(*op)]);
+            recorder.part(stat, Part::Data, busy_ns / 2);
+            recorder.done(stat, u32::from(*op), at(*start_ns, *busy_ns), *bytes, bytes % 2 == 0);
+            let block = recorder.traffic(label, 0);
+            recorder.count(block, Count::Unstable, *bytes);
+        }
+        Step::Failed { label, op, site } => {
+            let label = enter(recorder, *label);
+            let stat = recorder.stat(label, OPS[usize::from(*op)]);
+            recorder.failed(stat, *site, 7, false);
+            recorder.failure(*site, OPS[usize::from(*op)], b"path", 3, 28);
+        }
+        Step::Occurrences { label, count, start_ns, long_ns } => {
+            let label = enter(recorder, (*label).max(1));
+            for index in 0..*count {
+                let start_ns = start_ns + index;
+                recorder.occurrence(label, start_ns, start_ns + long_ns, index);
+            }
+        }
+        Step::Event(seq) => {
+            let path = recorder.path(&seq.to_le_bytes()[..*seq as usize % 9]);
+            recorder.event(&Event { seq: *seq, path, ..Event::default() });
+        }
+        Step::Error(text) => recorder.rank_error(Some(1), text),
+        Step::Finish(read_bytes) => {
+            let usage = Usage { end_ns: 5000, read_bytes: *read_bytes, ..Usage::default() };
+            recorder.finish(State::Finished, &usage);
+        }
+    }
 }
 
 mod killed;

@@ -1,35 +1,9 @@
 //! Merging along trees gives what merging one by one gives.
 
 use super::*;
+use crate::recorder::tests::{Step, step, take};
 use proptest::prelude::*;
 use std::sync::mpsc::{Receiver, Sender, channel};
-
-/// What a rank does: operations in labels, numbers small enough to collide.
-#[derive(Clone, Debug)]
-enum Step {
-    Done { label: u8, op: u8, start_ns: u64, busy_ns: u64, bytes: u64 },
-    Failed { label: u8, op: u8, site: u32 },
-    Occurrences { label: u8, count: u64, start_ns: u64, long_ns: u64 },
-    Error(String),
-    Finish(Option<u64>),
-}
-
-fn step() -> impl Strategy<Value = Step> {
-    let (label, op) = (0u8..6, 0u8..4);
-    prop_oneof![
-        4 => (label.clone(), op.clone(), 0u64..1000, 0u64..1000, 0u64..1 << 40).prop_map(
-            |(label, op, start_ns, busy_ns, bytes)| Step::Done { label, op, start_ns, busy_ns, bytes }
-        ),
-        1 => (label.clone(), op, 0u32..3).prop_map(|(label, op, site)| Step::Failed { label, op, site }),
-        2 => (label, prop_oneof![0u64..4, 900u64..1100], 0u64..1000, 0u64..1000).prop_map(
-            |(label, count, start_ns, long_ns)| Step::Occurrences { label, count, start_ns, long_ns }
-        ),
-        1 => "[a-z]{0,8}".prop_map(Step::Error),
-        1 => proptest::option::of(0u64..1 << 40).prop_map(Step::Finish),
-    ]
-}
-
-const OPS: [Op; 4] = [Op::Write, Op::Fread, Op::Stat, Op::Fsync];
 
 fn recorded(rank: u32, ranks: u32, steps: &[Step]) -> RankRecord {
     let mut recorder = heap(rank, ranks);
@@ -37,45 +11,6 @@ fn recorded(rank: u32, ranks: u32, steps: &[Step]) -> RankRecord {
         take(&mut recorder, step);
     }
     recorder.into_record().expect("a sound record")
-}
-
-/// Label 0 is none; the others are walls and, for the same paths, sums of calls.
-fn enter(recorder: &mut Recorder, label: u8) -> u32 {
-    let kind = if label.is_multiple_of(2) { LabelKind::Calls } else { LabelKind::Wall };
-    match label {
-        0 => NO_ID,
-        _ => recorder.label(NO_ID, format!("label {}", label / 2).as_bytes(), kind),
-    }
-}
-
-fn take(recorder: &mut Recorder, step: &Step) {
-    match step {
-        Step::Done { label, op, start_ns, busy_ns, bytes } => {
-            let label = enter(recorder, *label);
-            let stat = recorder.stat(label, OPS[usize::from(*op)]);
-            recorder.done(stat, u32::from(*op), at(*start_ns, *busy_ns), *bytes, bytes % 2 == 0);
-            let block = recorder.traffic(label, 0);
-            recorder.count(block, Count::Unstable, *bytes);
-        }
-        Step::Failed { label, op, site } => {
-            let label = enter(recorder, *label);
-            let stat = recorder.stat(label, OPS[usize::from(*op)]);
-            recorder.failed(stat, *site, 7, false);
-            recorder.failure(*site, OPS[usize::from(*op)], b"path", 3, 28);
-        }
-        Step::Occurrences { label, count, start_ns, long_ns } => {
-            let label = enter(recorder, (*label).max(1));
-            for index in 0..*count {
-                let start_ns = start_ns + index;
-                recorder.occurrence(label, start_ns, start_ns + long_ns, index);
-            }
-        }
-        Step::Error(text) => recorder.rank_error(Some(1), text),
-        Step::Finish(read_bytes) => {
-            let usage = Usage { end_ns: 5000, read_bytes: *read_bytes, ..Usage::default() };
-            recorder.finish(State::Finished, &usage);
-        }
-    }
 }
 
 /// Merges neighbours that `order` picks until one is left.
@@ -158,7 +93,7 @@ proptest! {
 
     #[test]
     fn any_tree_gives_the_same(
-        ranks in prop::collection::vec(prop::collection::vec(step(), 0..12), 1..9),
+        ranks in prop::collection::vec(prop::collection::vec(step(1000), 0..12), 1..9),
         order in prop::collection::vec(any::<usize>(), 1..20),
     ) {
         let size = ranks.len() as u32;

@@ -2,65 +2,6 @@
 
 use super::*;
 use crate::recorder::layout::*;
-use proptest::prelude::*;
-
-/// One call of the recorder.
-#[derive(Clone, Debug)]
-enum Step {
-    Done(u8, u64),
-    Failed(u8, u64),
-    Occurrence(u8, u64),
-    Event(u64),
-    Failure(u8),
-    Error,
-}
-
-fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let step = prop_oneof![
-        (any::<u8>(), any::<u64>()).prop_map(|(k, ns)| Step::Done(k, ns >> (2 + k % 60))),
-        (any::<u8>(), any::<u64>()).prop_map(|(k, ns)| Step::Failed(k, ns >> (2 + k % 60))),
-        (any::<u8>(), any::<u64>()).prop_map(|(k, ns)| Step::Occurrence(k, ns >> 20)),
-        any::<u64>().prop_map(Step::Event),
-        any::<u8>().prop_map(Step::Failure),
-        Just(Step::Error),
-    ];
-    prop::collection::vec(step, 0..120)
-}
-
-const OPS: [Op; 4] = [Op::Stat, Op::Write, Op::Fread, Op::Fsync];
-
-fn label(recorder: &mut Recorder, k: u8) -> u32 {
-    if k.is_multiple_of(5) {
-        return NO_ID;
-    }
-    recorder.label(NO_ID, format!("label {}", k % 5).as_bytes(), LabelKind::Wall)
-}
-
-fn apply(recorder: &mut Recorder, step: &Step) {
-    match *step {
-        Step::Done(k, ns) => {
-            let label = label(recorder, k);
-            let stat = recorder.stat(label, OPS[usize::from(k) % 4]);
-            recorder.part(stat, Part::Data, ns / 2);
-            recorder.done(stat, u32::from(k) % 100, at(ns, ns / 2), u64::from(k), k % 7 == 0);
-        }
-        Step::Failed(k, ns) => {
-            let label = label(recorder, k);
-            let stat = recorder.stat(label, OPS[usize::from(k) % 4]);
-            recorder.failed(stat, u32::from(k) % 100, ns, k % 2 == 0);
-        }
-        Step::Occurrence(k, ns) => {
-            let label = label(recorder, k);
-            recorder.occurrence(label, ns, 2 * ns, ns);
-        }
-        Step::Event(seq) => {
-            let path = recorder.path(&seq.to_le_bytes()[..seq as usize % 9]);
-            recorder.event(&Event { seq, path, ..Event::default() });
-        }
-        Step::Failure(k) => recorder.failure(u32::from(k), Op::Stat, &[k; 20], 1, 2),
-        Step::Error => recorder.rank_error(None, "stopped"),
-    }
-}
 
 fn with_events() -> Recorder {
     let events = Some(EventsConfig { max_bytes: 1 << 20, expected: 0, sample_every: 1 });
@@ -75,12 +16,16 @@ fn totals(record: &RankRecord) -> (u64, u64, u64) {
 }
 
 fn expected(steps: &[Step]) -> (u64, u64, u64) {
-    let count = |wanted: fn(&&Step) -> bool| steps.iter().filter(wanted).count() as u64;
-    (
-        count(|step| matches!(step, Step::Done(..) | Step::Failed(..))),
-        count(|step| matches!(step, Step::Occurrence(k, _) if k % 5 != 0)),
-        count(|step| matches!(step, Step::Event(_))),
-    )
+    steps.iter().fold((0, 0, 0), |(operations, occurrences, events), step| match step {
+        Step::Done { .. } | Step::Failed { .. } => (operations + 1, occurrences, events),
+        Step::Occurrences { count, .. } => (operations, occurrences + count, events),
+        Step::Event(_) => (operations, occurrences, events + 1),
+        Step::Error(_) | Step::Finish(_) => (operations, occurrences, events),
+    })
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    prop::collection::vec(step(1 << 60), 0..60)
 }
 
 proptest! {
@@ -89,7 +34,7 @@ proptest! {
     fn every_moment_between_calls_is_whole(steps in steps()) {
         let mut recorder = with_events();
         for (done, step) in steps.iter().enumerate() {
-            apply(&mut recorder, step);
+            take(&mut recorder, step);
             let record = read(recorder.used_area()).unwrap();
             prop_assert_eq!(record.damage.as_deref(), None);
             prop_assert_eq!(totals(&record), expected(&steps[..=done]));
@@ -100,7 +45,7 @@ proptest! {
     #[test]
     fn a_cut_off_file_gives_what_is_left(steps in steps(), share in 0.0f64..1.0) {
         let mut recorder = with_events();
-        steps.iter().for_each(|step| apply(&mut recorder, step));
+        steps.iter().for_each(|step| take(&mut recorder, step));
         let whole = recorder.used_area().to_vec();
         let cut = (whole.len() as f64 * share) as usize;
         match read(&whole[..cut]) {
@@ -119,7 +64,7 @@ proptest! {
     fn corrupt_files_do_not_panic(steps in steps(),
                                   hits in prop::collection::vec((any::<prop::sample::Index>(), any::<u64>(), 0u32..64), 1..20)) {
         let mut recorder = with_events();
-        steps.iter().for_each(|step| apply(&mut recorder, step));
+        steps.iter().for_each(|step| take(&mut recorder, step));
         let mut bytes = recorder.used_area().to_vec();
         for (at, value, shift) in hits {
             let at = at.index(bytes.len() / 8) * 8;
@@ -188,8 +133,10 @@ fn a_copy_at_any_moment_can_be_read() {
             }
         });
         for k in 0..CALLS {
-            let step = [Step::Done(k as u8, k << 5), Step::Occurrence(1, k), Step::Event(k)];
-            apply(&mut recorder, &step[k as usize % 3]);
+            let done = Step::Done { label: k as u8 % 6, op: 1, start_ns: k, busy_ns: k, bytes: 1 };
+            let occurrence = Step::Occurrences { label: 1, count: 1, start_ns: k, long_ns: 1 };
+            let step = [done, occurrence, Step::Event(k)];
+            take(&mut recorder, &step[k as usize % 3]);
         }
         ended.store(true, Ordering::Release);
         reader.join().unwrap();
