@@ -1,14 +1,16 @@
 //! The event table, and the path names and extents of files that it refers to.
 
 use super::area::{Area, At};
-use super::index::{Index, hash_text};
 use super::layout::*;
 use crate::clock::monotonic_raw_ns;
 use crate::rng::mix;
+use hashbrown::HashTable;
 use model::Event;
 use model::event::NO_ID;
 use model::pattern::Run;
+use rustc_hash::FxHasher;
 use std::cell::RefCell;
+use std::hash::Hasher;
 use std::rc::Rc;
 
 /// Words of an event.
@@ -86,7 +88,8 @@ pub(super) struct Events {
     /// The block that is being filled: its count, and the number of events that it has room for.
     block: Option<(At<u64>, u32)>,
     filled: u32,
-    paths: Index,
+    /// Hashes and ids of paths; the paths are in the area.
+    paths: HashTable<(u64, u32)>,
     path_places: Vec<At<u64>>,
     /// The path requested last.
     latest_path: u32,
@@ -105,7 +108,7 @@ impl Events {
             rank,
             block: None,
             filled: 0,
-            paths: Index::default(),
+            paths: HashTable::new(),
             path_places: Vec::new(),
             latest_path: 0,
             extents: 0,
@@ -247,8 +250,11 @@ impl Events {
 
     #[inline(never)]
     fn find_path(&mut self, area: &mut Area, path: &[u8]) -> u32 {
-        let hash = hash_text(path);
-        let found = self.paths.find(hash, |id| self.is_path(area, id, path));
+        let mut hasher = FxHasher::default();
+        hasher.write(path);
+        let hash = hasher.finish();
+        let is_same = |(known, id): &(u64, u32)| *known == hash && self.is_path(area, *id, path);
+        let found = self.paths.find(hash, is_same).map(|(_, id)| *id);
         let id = found.unwrap_or_else(|| self.add_path(area, hash, path));
         if id != NO_ID {
             self.latest_path = id;
@@ -277,7 +283,7 @@ impl Events {
         };
         let id = self.path_places.len() as u32;
         self.path_places.push(at);
-        self.paths.insert(hash, id);
+        self.paths.insert_unique(hash, (hash, id), |(hash, _)| *hash);
         id
     }
 }

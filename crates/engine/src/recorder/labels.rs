@@ -2,12 +2,11 @@
 //! and when they were.
 
 use super::area::{Area, At};
-use super::index::{HASH_START, Index, hash_on, spread};
 use super::layout::*;
 use super::times::{HistogramId, Histograms};
 use bytemuck::Zeroable;
-use model::event::NO_ID;
 use model::plan::LabelKind;
+use rustc_hash::FxHashMap;
 
 /// Label 0: [`MORE_LABEL`].
 const MORE: u32 = 0;
@@ -15,7 +14,10 @@ const MORE: u32 = 0;
 #[derive(Debug, Default)]
 pub(super) struct Labels {
     hot: Vec<Hot>,
-    index: Index,
+    /// By kind and path.
+    ids: FxHashMap<Vec<u8>, u32>,
+    /// Kind and path that are looked up.
+    key: Vec<u8>,
 }
 
 #[derive(Debug)]
@@ -23,7 +25,6 @@ struct Hot {
     at: At<Label>,
     kind: LabelKind,
     path_bytes: u32,
-    hash: u64,
     /// Slots of the early occurrences from the first of these indices up to the second; the latest block.
     early: Option<(At<Slot>, u64, u64)>,
     /// The first slot of the ring, and the index of the first occurrence that it ever held.
@@ -38,11 +39,11 @@ impl Labels {
     /// Makes label [`MORE`]; `None` when there is no room.
     pub(super) fn create(area: &mut Area) -> Option<Labels> {
         let mut labels = Labels::default();
-        labels.add(area, NO_ID, MORE_LABEL, HASH_START, LabelKind::Wall)?;
+        labels.add(area, MORE_LABEL, LabelKind::Wall)?;
         Some(labels)
     }
 
-    /// The label `text` inside `parent` ([`NO_ID`]: inside none).
+    /// The label `text` inside `parent` ([`model::event::NO_ID`]: inside none).
     pub(super) fn label(
         &mut self,
         area: &mut Area,
@@ -53,56 +54,40 @@ impl Labels {
         if parent == MORE {
             return beyond(area);
         }
-        let outer = self.hot.get(parent as usize);
-        let hash = match outer {
-            Some(outer) => hash_on(hash_on(outer.hash, b"/"), text),
-            None => hash_on(HASH_START, text),
+        let mut key = std::mem::take(&mut self.key);
+        key.clear();
+        key.push(kind as u8);
+        if let Some(outer) = self.hot.get(parent as usize) {
+            key.extend_from_slice(outer.path(area));
+            key.push(b'/');
+        }
+        key.extend_from_slice(text);
+        let id = match self.ids.get(&key) {
+            Some(id) => *id,
+            None => self.add_key(area, &key, kind),
         };
-        let outer = outer.map(|outer| outer.path(area));
-        let key = spread(hash ^ kind as u64);
-        let found = self.index.find(key, |id| {
-            let label = &self.hot[id as usize];
-            label.kind == kind && is_joined(label.path(area), outer, text)
-        });
-        found.unwrap_or_else(|| self.add_indexed(area, parent, text, hash, kind))
-    }
-
-    #[cold]
-    fn add_indexed(
-        &mut self,
-        area: &mut Area,
-        parent: u32,
-        text: &[u8],
-        hash: u64,
-        kind: LabelKind,
-    ) -> u32 {
-        let room = self.hot.len() <= MAX_LABELS;
-        let added = if room { self.add(area, parent, text, hash, kind) } else { None };
-        let Some(id) = added else { return beyond(area) };
-        self.index.insert(spread(hash ^ kind as u64), id);
+        self.key = key;
         id
     }
 
-    fn add(
-        &mut self,
-        area: &mut Area,
-        parent: u32,
-        text: &[u8],
-        hash: u64,
-        kind: LabelKind,
-    ) -> Option<u32> {
-        let path = match self.hot.get(parent as usize) {
-            Some(outer) => [outer.path(area), b"/", text].concat(),
-            None => text.to_vec(),
-        };
+    #[cold]
+    fn add_key(&mut self, area: &mut Area, key: &[u8], kind: LabelKind) -> u32 {
+        let has_room = self.hot.len() <= MAX_LABELS;
+        let added = if has_room { self.add(area, &key[1..], kind) } else { None };
+        let Some(id) = added else { return beyond(area) };
+        self.ids.insert(key.to_vec(), id);
+        id
+    }
+
+    fn add(&mut self, area: &mut Area, path: &[u8], kind: LabelKind) -> Option<u32> {
         if path.len() > MAX_LABEL_BYTES {
             return None;
         }
         let path_bytes = path.len() as u32;
         let label = Label { kind: kind as u32, path_bytes, count: 0, entered: 0 };
-        let at = area.append_text(Kind::Label, &label, &path)?;
+        let at = area.append_text(Kind::Label, &label, path)?;
         let (early, ring, more, busy) = (None, None, None, None);
-        self.hot.push(Hot { at, kind, path_bytes, hash, early, ring, more, busy });
+        self.hot.push(Hot { at, kind, path_bytes, early, ring, more, busy });
         Some((self.hot.len() - 1) as u32)
     }
 
@@ -138,16 +123,6 @@ impl Labels {
 fn beyond(area: &mut Area) -> u32 {
     area.header().labels_beyond_limit += 1;
     MORE
-}
-
-fn is_joined(path: &[u8], outer: Option<&[u8]>, text: &[u8]) -> bool {
-    match outer {
-        None => path == text,
-        Some(outer) => path
-            .strip_prefix(outer)
-            .and_then(|rest| rest.strip_prefix(b"/"))
-            .is_some_and(|rest| rest == text),
-    }
 }
 
 impl Hot {

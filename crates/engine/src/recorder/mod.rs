@@ -10,13 +10,12 @@
 //!
 //! Files from top to bottom, each uses those below it: `rank` (what the execute loop calls) and `live`
 //! (looks at an area while its rank runs); `read`; `labels`, `stats`, `counters`, `events`, `failures`
-//! (one kind of figures each); `times`; `area`; `index`, `layout`.
+//! (one kind of figures each); `times`; `area`; `layout`.
 
 mod area;
 mod counters;
 mod events;
 mod failures;
-mod index;
 pub(crate) mod labels;
 pub(crate) mod layout;
 mod live;

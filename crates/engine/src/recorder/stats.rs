@@ -1,12 +1,12 @@
 //! Figures per label and operation, and executions by place in the program.
 
 use super::area::{Area, At};
-use super::index::{Index, spread};
 use super::layout::{Kind, Owner, SITES_PER_BLOCK, SiteCount, Sites, Stat, Summary};
 use super::times::{HistogramId, Histograms};
 use bytemuck::Zeroable;
 use model::event::NO_ID;
 use model::{Op, Part};
+use rustc_hash::FxHashMap;
 use std::collections::HashMap;
 use std::mem::offset_of;
 
@@ -28,8 +28,8 @@ pub struct Timing {
 #[derive(Debug, Default)]
 pub(super) struct Stats {
     hot: Vec<Hot>,
-    index: Index,
-    keys: Vec<(u32, u32)>,
+    /// By label and operation.
+    ids: FxHashMap<(u32, u32), StatId>,
     pub(super) histograms: Histograms,
     /// Histograms of own times, where operations were due at a time.
     services: HashMap<StatId, HistogramId>,
@@ -57,13 +57,13 @@ impl Stats {
     #[inline]
     pub(super) fn stat(&mut self, area: &mut Area, label: u32, op: Op) -> StatId {
         let key = (label, op as u32);
-        let hash = spread(u64::from(key.0) | u64::from(key.1) << 32);
-        let keys = &self.keys;
-        if let Some(id) = self.index.find(hash, |id| keys[id as usize] == key) {
-            return StatId(id);
+        if let Some(id) = self.ids.get(&key) {
+            return *id;
         }
         let added = self.add(area, label, op as u32, op.is_compound());
-        added.inspect(|id| self.index.insert(hash, id.0)).unwrap_or(StatId(0))
+        let Some(id) = added else { return StatId(0) };
+        self.ids.insert(key, id);
+        id
     }
 
     #[cold]
@@ -76,7 +76,6 @@ impl Stats {
         let done = add(Owner::DONE, offset_of!(Stat, done));
         let failed = add(Owner::FAILED, offset_of!(Stat, failed_times));
         let parts = if compound { self.add_parts(area, id) } else { None };
-        self.keys.push((label, op));
         self.hot.push(Hot { at, done, failed, parts });
         Some(StatId(id))
     }
