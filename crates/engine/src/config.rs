@@ -2,7 +2,7 @@
 
 use crate::directory::Identity;
 use crate::machine::Settings;
-use crate::record::EventsConfig;
+use crate::recorder::EventsConfig;
 use model::rehearsal::Forecast;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;

@@ -34,9 +34,3 @@ pub mod rng;
 pub mod stop;
 pub mod supervise;
 pub mod verify;
-
-/// The former name of both modules.
-pub mod record {
-    pub use crate::collect::*;
-    pub use crate::recorder::*;
-}

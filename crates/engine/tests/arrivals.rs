@@ -4,8 +4,9 @@ mod common;
 
 use common::Build;
 use common::simulated::{config, rows, run, run_with};
+use engine::collect::Collected;
 use engine::config::Config;
-use engine::record::{Collected, EventsConfig};
+use engine::recorder::EventsConfig;
 use model::event::FLAG_DUE;
 use model::plan::*;
 use model::run::ArrivalRow;

@@ -7,9 +7,10 @@
 mod common;
 
 use common::{Build, P, plans};
+use engine::collect::{Collected, collect};
 use engine::comm::{End, Progress, Sample};
 use engine::config::{BackendKind, Config, Confinement, Records};
-use engine::record::{Collected, State, collect, read_path};
+use engine::recorder::{State, read_path};
 use engine::supervise::{Outcome, StartError, run_local};
 use model::plan::*;
 use model::{Op, Plan, Value};

@@ -7,7 +7,7 @@ use common::{Build, P};
 use engine::comm::End;
 use engine::config::Config;
 use engine::machine::note;
-use engine::record::EventsConfig;
+use engine::recorder::EventsConfig;
 use engine::supervise::list_calls;
 use model::plan::*;
 use model::{Op, Value};

@@ -8,7 +8,7 @@ use engine::buffer::Buffers;
 use engine::clock::{Monotonic, Real, Source};
 use engine::comm::{Region, Solo};
 use engine::machine::{Machine, Prepared, Settings, Stop};
-use engine::record::{Medium, Meta, Recorder};
+use engine::recorder::{Medium, Meta, Recorder};
 use model::plan::*;
 use model::{Op, Plan};
 use std::alloc::{GlobalAlloc, Layout, System};

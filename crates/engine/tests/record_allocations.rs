@@ -3,7 +3,7 @@
 #![allow(unsafe_code)]
 
 use engine::buffer::{Buffers, Content};
-use engine::record::{EventsConfig, Medium, Meta, Recorder, Timing, memory_file};
+use engine::recorder::{EventsConfig, Medium, Meta, Recorder, Timing, memory_file};
 use engine::rng::{RankRng, common_rand, perm};
 use model::event::NO_ID;
 use model::plan::LabelKind;

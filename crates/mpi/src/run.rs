@@ -22,7 +22,7 @@ use engine::config::{BackendKind, Config, Confinement};
 use engine::directory::Inside;
 use engine::host::MachineMeter;
 use engine::machine::{Prepared, note};
-use engine::record::{Medium, RankRecord, Recorder, memory_file, read_path};
+use engine::recorder::{Medium, RankRecord, Recorder, memory_file, read_path};
 use engine::supervise::{Ran, Rank, StartError, enter, open_directories, sets};
 use model::Plan;
 use model::plan::Instr;

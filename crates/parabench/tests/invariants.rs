@@ -7,7 +7,7 @@ use engine::call::{Call, Reply};
 use engine::clock::Virtual;
 use engine::comm::{Sim, World};
 use engine::machine::{Machine, Prepared, Settings, Stop};
-use engine::record::{Medium, Meta, RankRecord, Recorder, Usage};
+use engine::recorder::{Medium, Meta, RankRecord, Recorder, Usage};
 use model::Plan;
 use model::plan::Instr;
 use std::cell::RefCell;

@@ -19,7 +19,7 @@ use super::io::Io;
 use super::options::word;
 use crate::backend::Backend;
 use crate::comm::{Check, Comm};
-use crate::record::{Arrived, Process};
+use crate::recorder::{Arrived, Process};
 use model::Value;
 use model::plan::{Options, Pc};
 use model::value::Eval;

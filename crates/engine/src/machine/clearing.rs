@@ -12,7 +12,7 @@ use super::place::RUN;
 use super::tally::Subject;
 use crate::backend::Backend;
 use crate::call::{Call, Fd};
-use crate::record::Count;
+use crate::recorder::Count;
 
 /// After one statement no more files are looked at.
 const FILES: usize = 16;

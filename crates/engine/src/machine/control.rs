@@ -4,7 +4,7 @@ use super::eval::Env;
 use super::fault::Fault;
 use super::io::Io;
 use super::perform::Step;
-use super::sharing::Sharing;
+use super::work_claims::WorkClaims;
 use crate::backend::Backend;
 use crate::clock::Clock;
 use crate::comm::{Check, Comm, Given, Members, Poll};
@@ -57,7 +57,7 @@ pub(super) struct Scratch {
     /// What the members gave to a collective function.
     given: Vec<Value>,
     /// Work that is shared.
-    pub(super) sharing: Sharing,
+    pub(super) work_claims: WorkClaims,
 }
 
 /// `sleep`; `agile`: no time passes.

@@ -3,11 +3,11 @@
 //! (Operators that make new texts or lists do allocate.)
 
 use super::append::{push_bytes, push_int};
+use super::extents::RankExtents;
 use super::place::{self, Place};
 use super::prepare::Prepared;
 use super::random::Random;
 use super::scope::Scope;
-use super::shares::Shares;
 use super::text::{Origin, PathText};
 use crate::clock::Clock;
 use crate::comm::NodePlace;
@@ -39,7 +39,7 @@ pub(super) struct Env<'p> {
     pub(super) scope: Scope,
     place: NodePlace,
     pub(super) random: Random,
-    pub(super) shares: Shares<'p>,
+    pub(super) extents: RankExtents<'p>,
     pub(super) clock: Clock,
     /// Where paths begin.
     directory: Place,
@@ -150,9 +150,9 @@ impl<'p> Env<'p> {
         let plan = prepared.plan;
         let mut values = Vec::with_capacity(plan.globals.len());
         values.resize(plan.globals.len(), Value::Unset);
-        let mut shares = Shares::default();
+        let mut extents = RankExtents::default();
         if clock.passes_by_itself() {
-            shares.work_out(plan, rank);
+            extents.work_out(plan, rank);
         }
         Env {
             plan,
@@ -165,7 +165,7 @@ impl<'p> Env<'p> {
             scope: Scope::new(plan, rank),
             place,
             random: Random::new(plan.seed, rank),
-            shares,
+            extents,
             clock,
             directory: 0,
         }

@@ -2,12 +2,12 @@
 //! rehearsal.
 
 use super::arrivals::NOT_DUE;
+use super::extents::counted;
 use super::io::Io;
-use super::shares::counted;
 use super::tally::{Subject, Tally};
 use crate::backend::{Backend, Over};
 use crate::call::Fd;
-use crate::record::Timing;
+use crate::recorder::Timing;
 use model::event::{FLAG_DUE, FLAG_EXPECTED, FLAG_FAILED, FLAG_SHORT, FLAG_UNPLACED, NO_ID};
 use model::pattern::Run;
 use model::plan::Pc;

@@ -10,7 +10,7 @@ use super::io::Io;
 use super::perform::{Step, perform, size_of};
 use super::prepare::Prepared;
 use super::random;
-use super::sharing::Claimed;
+use super::work_claims::Claimed;
 use crate::backend::{Backend, InForce};
 use crate::buffer::Buffers;
 use crate::comm::{Check, Comm, Numbers};
@@ -264,14 +264,14 @@ fn structure<B: Backend>(
         }
         Instr::Share { count, by } => {
             let [count, by] = [env.int(pc, count)?, env.int(pc, by)?];
-            scratch.sharing.begin(env.scope.members(), pc, [count, by], io)?;
+            scratch.work_claims.begin(env.scope.members(), pc, [count, by], io)?;
         }
         Instr::Claim { dst, exit } => {
             if let Some(pause) = check(comm) {
                 return Ok(Err(flow(pause)));
             }
             let members = env.scope.members();
-            return match scratch.sharing.claim(members, io, comm)? {
+            return match scratch.work_claims.claim(members, io, comm)? {
                 Claimed::Index(index) => {
                     env.set(dst, Value::Int(index));
                     Ok(Ok(pc + 1))
@@ -282,7 +282,7 @@ fn structure<B: Backend>(
         }
         Instr::ShareEnd => {
             let members = env.scope.members();
-            return Ok(match scratch.sharing.end(members, pc, io, comm)? {
+            return Ok(match scratch.work_claims.end(members, pc, io, comm)? {
                 Flow::Next => Ok(pc + 1),
                 flow => Err(flow),
             });

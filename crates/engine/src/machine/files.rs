@@ -1,13 +1,13 @@
 //! Operations on open files, and `delete`.
 
 use super::eval::Env;
+use super::extents::Ready;
 use super::fault::Fault;
 use super::handles::Mode;
 use super::io::Io;
 use super::options::{Engine, Fsync};
 use super::perform::{Step, bad_handle, file, refused, to_read};
 use super::prepare::Prepared;
-use super::shares::Ready;
 use super::tally::{Shot, Subject, Tally};
 use super::task::{Bytes, Data, More, Task, Transfer, alignment, map_flags, refused_direct};
 use super::{driver, flags, note, queue};

@@ -12,7 +12,7 @@ use super::io::Io;
 use super::place::RUN;
 use crate::backend::Backend;
 use crate::buffer::{Buffers, Content};
-use crate::record::{Count, TrafficId};
+use crate::recorder::{Count, TrafficId};
 use std::io;
 
 /// The first of a label are all measured, ...

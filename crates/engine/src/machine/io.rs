@@ -17,7 +17,7 @@ use super::{Settings, fault::Fault, lock, note};
 use crate::backend::Backend;
 use crate::call::{Call, Reply};
 use crate::clock::Clock;
-use crate::record::{Count, Recorder, StatId, Timing};
+use crate::recorder::{Count, Recorder, StatId, Timing};
 use crate::stop;
 use crate::verify::{Checked, Findings, ZeroPlace};
 use model::plan::Pc;

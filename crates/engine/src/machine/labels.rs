@@ -1,7 +1,7 @@
 //! The labels a rank is inside of, and where its operations are counted.
 
 use super::place::{PLACES, Place};
-use crate::record::{Recorder, StatId, TrafficId};
+use crate::recorder::{Recorder, StatId, TrafficId};
 use model::Op;
 use model::event::NO_ID;
 use model::plan::Label;

@@ -4,7 +4,7 @@
 //! execute (loop over instructions)
 //!   ├─ eval, append            values, operands, templates
 //!   ├─ random, scope           random numbers, groups
-//!   ├─ sharing                 work that goes to whoever asks first
+//!   ├─ work_claims             work that goes to the rank that claims it first
 //!   ├─ arrivals                when operations are due
 //!   ├─ control                 print, sleep, signal, wait, ...
 //!   ├─ perform                 which calls each operation is, one arm for each
@@ -13,7 +13,7 @@
 //!   │    ├─ now                makes calls one after the other, between two clock readings
 //!   │    ├─ queued             makes calls of one operation of which several are under way
 //!   │    ├─ pending            operations that are under way together
-//!   │    └─ shares             pieces of patterns
+//!   │    └─ extents            the extents of patterns for this rank
 //!   ├─ mpi_io                  statements of MPI-IO become calls on MPI files
 //!   ├─ traffic                 what becomes stable, what is fetched, what caches hold
 //!   ├─ io, tally, event        what calls come to; counting
@@ -34,6 +34,7 @@ mod eval;
 mod event;
 mod execute;
 mod explain;
+mod extents;
 mod fault;
 mod files;
 mod fillings;
@@ -51,13 +52,12 @@ mod prepare;
 mod queue;
 mod random;
 mod scope;
-mod shares;
-mod sharing;
 mod tally;
 mod task;
 mod text;
 mod traffic;
 mod words;
+mod work_claims;
 
 pub use prepare::Prepared;
 
@@ -65,7 +65,7 @@ use crate::backend::Backend;
 use crate::buffer::Buffers;
 use crate::clock::Clock;
 use crate::comm::{Comm, End};
-use crate::record::{Recorder, State, Usage};
+use crate::recorder::{Recorder, State, Usage};
 use control::Scratch;
 use eval::Env;
 use execute::{Pause, Position, execute};
@@ -194,7 +194,7 @@ impl<'p, B: Backend> Machine<'p, B> {
         if let Stop::Failed { site, message } | Stop::Released { site, message } = stop {
             self.io.recorder.rank_error(Some(*site), message);
         }
-        self.scratch.sharing.cut_off(&mut self.io);
+        self.scratch.work_claims.cut_off(&mut self.io);
         self.io.leave_schedule(1);
         lock::give_all_back(&mut self.io, comm);
         comm.leave(end);

@@ -26,7 +26,7 @@ use super::task::{Bytes, Data, STOPPED, Task, Transfer, Want, call_bytes};
 use crate::backend::Backend;
 use crate::buffer::{Area, Buffers};
 use crate::call::{Fd, QueueSettings, Queued, Reply, Submitted, Tag, Target};
-use crate::record::Count;
+use crate::recorder::Count;
 use crate::stop;
 use model::plan::{Function, Instr, NO_SLOT, Pc};
 use model::value::Outcome;

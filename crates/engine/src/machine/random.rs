@@ -1,8 +1,8 @@
 //! Random numbers of expressions, and the functions that are not pure: they draw or ask.
 
 use super::eval::Env;
+use super::extents::Ready;
 use super::fault::Fault;
-use super::shares::Ready;
 use crate::rng::{self, RankRng};
 use model::function::{Calc, Draw, Question};
 use model::pattern::Extent;

@@ -1,7 +1,7 @@
 //! What the calls of an operation come to: their times, bytes and the first error.
 
 use crate::call::Reply;
-use crate::record::Timing;
+use crate::recorder::Timing;
 use model::Part;
 
 /// One call and the two clock readings around it.

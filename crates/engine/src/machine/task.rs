@@ -14,11 +14,11 @@
 //! pieces. A task holds neither its path nor its memory, so it can wait anywhere. [`super::driver`] makes
 //! the calls one after the other, [`super::queue`] those of several tasks at one time.
 
+use super::extents::Pieces;
 use super::handles::Mode;
 use super::io::Io;
 use super::note;
 use super::options::{Engine, Fsync};
-use super::shares::Pieces;
 use super::tally::{Shot, Subject, Tally};
 use crate::backend::direct::Alignment;
 use crate::backend::{Backend, Bulk, BulkFile};

@@ -12,7 +12,7 @@ use super::labels::Labels;
 use super::place::{Place, RUN};
 use crate::backend::Backend;
 use crate::call::Fd;
-use crate::record::{Count, Recorder, TrafficId};
+use crate::recorder::{Count, Recorder, TrafficId};
 use model::plan::Pc;
 
 /// Levels of labels that a handle tells apart; deeper ones share the last.

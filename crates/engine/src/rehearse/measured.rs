@@ -1,7 +1,7 @@
 //! Labels and operations of which a run has figures: as many rows has a comparison of two runs.
 
 use super::stage::Tally;
-use crate::record::RankRecord;
+use crate::recorder::RankRecord;
 use model::Op;
 use model::event::NO_ID;
 use std::collections::BTreeSet;

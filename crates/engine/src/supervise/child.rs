@@ -7,7 +7,7 @@ use crate::clock::Real;
 use crate::comm::{Comm, End, Local, Region, Solo};
 use crate::config::{BackendKind, Config, Confinement};
 use crate::machine::Prepared;
-use crate::record::Medium;
+use crate::recorder::Medium;
 use model::Plan;
 use std::sync::Arc;
 

@@ -11,7 +11,7 @@ use crate::comm::{Activity, End, Progress, Region};
 use crate::config::{Config, Records};
 use crate::host::{self, MachineMeter};
 use crate::machine::Prepared;
-use crate::record::{Medium, RankRecord, read_file};
+use crate::recorder::{Medium, RankRecord, read_file};
 use model::Plan;
 use std::fs::File;
 use std::io;

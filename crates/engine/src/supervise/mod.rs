@@ -6,7 +6,7 @@
 //! | posix, null | MPI processes (`mpi::run`, over [`Rank`]) | TSC or monotonic |
 //! | mem | simulated in this thread ([`run_sim`]) | virtual |
 //!
-//! Not here: the run directory's life cycle, merging (`record::collect`), exit codes.
+//! Not here: the run directory's life cycle, merging (`collect`), exit codes.
 
 mod calls;
 mod child;

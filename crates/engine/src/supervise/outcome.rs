@@ -2,7 +2,7 @@
 
 use crate::clock::check::Checked;
 use crate::comm::{Activity, End};
-use crate::record::RankRecord;
+use crate::recorder::RankRecord;
 use model::plan::{Instr, MemberSet};
 use model::run::Contention;
 use model::{Op, Plan};

@@ -13,7 +13,7 @@ use crate::config::{BackendKind, Config};
 use crate::directory::{self, Identity, Inside};
 use crate::host::UsageMeter;
 use crate::machine::{Machine, Prepared, Stop};
-use crate::record::{EventsConfig, Medium, Meta, Recorder, State, Usage};
+use crate::recorder::{EventsConfig, Medium, Meta, Recorder, State, Usage};
 use crate::verify::{Verified, verifies};
 use model::Plan;
 use std::path::PathBuf;

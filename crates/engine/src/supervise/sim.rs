@@ -9,7 +9,7 @@ use crate::clock::{self, Real, Virtual};
 use crate::comm::{Activity, End, Progress, Sample, Sim, World};
 use crate::config::{BackendKind, Config};
 use crate::machine::{Machine, Prepared, Stop};
-use crate::record::{Listener, Medium, Meta, RankRecord, Recorder, Usage};
+use crate::recorder::{Listener, Medium, Meta, RankRecord, Recorder, Usage};
 use crate::verify::Verified;
 use crate::{limits, stop};
 use model::directory::absolute;

@@ -3,7 +3,7 @@
 
 use crate::comm::Sample;
 use crate::config::Config;
-use crate::record::Live;
+use crate::recorder::Live;
 use std::fs::File;
 
 /// Reads the records of some ranks once in a period.

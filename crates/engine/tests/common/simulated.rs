@@ -1,8 +1,8 @@
 //! Runs plans on files in memory, in virtual time: every figure is exact.
 
+use engine::collect::{Collected, collect};
 use engine::comm::End;
 use engine::config::{BackendKind, Config};
-use engine::record::{Collected, collect};
 use engine::supervise::{Outcome, list_calls, run_sim};
 use model::Plan;
 

@@ -5,7 +5,7 @@ use crate::testing::{CASE, LIMIT, Mpi, PLACE, send};
 use crate::{Case, Stage, names, wait_for};
 use engine::comm::{End, Members, Progress};
 use engine::config::{Config, Records};
-use engine::record::{State, read_path};
+use engine::recorder::{State, read_path};
 use model::plan::*;
 use model::{Op, Plan, Value};
 use mpi::comm::Comm;

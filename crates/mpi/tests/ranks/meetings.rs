@@ -3,7 +3,7 @@
 use crate::common::{Build, plans};
 use crate::{Case, Stage, names};
 use engine::comm::End;
-use engine::record::State;
+use engine::recorder::State;
 use model::Op;
 
 pub const CASES: &[Case] = &[

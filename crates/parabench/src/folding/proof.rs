@@ -3,7 +3,7 @@
 
 use super::difference::{describe, differ, is_unplaced};
 use engine::config::{BackendKind, Config};
-use engine::record::{EventsConfig, Listen, Listener, Paths};
+use engine::recorder::{EventsConfig, Listen, Listener, Paths};
 use engine::supervise::{Outcome, run_sim_among};
 use fold::{Folded, Log, Logged};
 use model::Plan;

@@ -19,7 +19,7 @@ use ::report::events::{EVENTS_FILE, EventReader};
 use ::report::store::{self, RUN_FILE};
 use engine::config::Records;
 use engine::own_folder::OwnFolder;
-use engine::record::RankRecord;
+use engine::recorder::RankRecord;
 use model::Plan;
 use model::run::{Recording, Run};
 use rustix::fs::Access;

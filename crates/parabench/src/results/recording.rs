@@ -11,7 +11,7 @@
 
 use ::report::file::open_regular;
 use engine::own_folder::OwnFolder;
-use engine::record::{RankRecord, read_file};
+use engine::recorder::{RankRecord, read_file};
 use model::Plan;
 use model::run::Recording;
 use std::ffi::OsStr;

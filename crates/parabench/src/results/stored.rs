@@ -8,7 +8,7 @@ use super::{leftover, recording, resume, sweep, tables};
 use crate::error::{Error, Result};
 use ::report::store;
 use ::report::views::{self, Views};
-use engine::record::RankRecord;
+use engine::recorder::RankRecord;
 use model::Plan;
 use model::run::{EventsInfo, Node, RankError, Run, spans};
 use std::io;
@@ -100,7 +100,7 @@ pub(super) fn merge(run: &mut Run, found: &Found, records: &mut Vec<RankRecord>)
     if missing > 0 && found.memory.is_some() {
         notes.push(format!("{missing} of {} ranks left nothing on this machine", run.run.ranks));
     }
-    tables::fill(run, engine::record::collect(records, &plan));
+    tables::fill(run, engine::collect::collect(records, &plan));
     if let Some(asked) = &run.run.events {
         run.run.events = Some(EventsInfo {
             count: records.iter().map(RankRecord::event_count).sum(),

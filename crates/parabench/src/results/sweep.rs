@@ -17,7 +17,7 @@ use ::report::events::{EVENTS_FILE, EventWriter};
 use ::report::store::RUN_FILE;
 use ::report::{StoreError, merge, store};
 use engine::own_folder::OwnFolder;
-use engine::record::RankRecord;
+use engine::recorder::RankRecord;
 use model::run::{EventExtents, EventsInfo, Run, Site};
 use std::collections::{HashMap, HashSet};
 use std::fs;

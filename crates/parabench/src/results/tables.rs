@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use ::report::events::{EventWriter, Origin};
-use engine::record::RankRecord;
+use engine::recorder::RankRecord;
 use model::run::{EventsInfo, Evidence, Run, VERSION};
 use std::borrow::Borrow;
 use std::path::Path;
@@ -35,7 +35,7 @@ pub fn write_events<R: Borrow<RankRecord>>(
 
 /// Puts what the ranks measured into a run whose header is there. Evidence that only
 /// the parent has (clock, confinement, notes of its own) stays.
-pub fn fill(run: &mut Run, collected: engine::record::Collected) {
+pub fn fill(run: &mut Run, collected: engine::collect::Collected) {
     run.version = VERSION;
     run.rows = collected.rows;
     run.labels = collected.labels;

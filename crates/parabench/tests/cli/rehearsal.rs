@@ -447,7 +447,7 @@ fn both(text: &str, ranks: u32) -> Option<(Counts, Counts)> {
     let config = Config { backend: BackendKind::Mem, ..Config::default() };
     let outcome = run_sim(&plan, &config, &mut |_| ()).expect("it runs");
     let mut run = Counts::new();
-    for row in engine::record::collect(&outcome.records, &plan).rows {
+    for row in engine::collect::collect(&outcome.records, &plan).rows {
         let whole = Op::find(&row.op).filter(|_| row.part_of.is_none());
         if let Some(op) = whole {
             let sum = run.entry(op).or_default();

@@ -2,9 +2,10 @@
 
 use crate::program::Program;
 use engine::backend::{Faults, Injected, InjectedError};
+use engine::collect::{Collected, collect};
 use engine::config::{BackendKind, Config};
 use engine::machine::Settings;
-use engine::record::{Collected, EventsConfig, RankRecord, collect};
+use engine::recorder::{EventsConfig, RankRecord};
 use engine::supervise::{Outcome, run_sim_with_faults};
 use model::event::{FLAG_EXPECTED, FLAG_FAILED, NO_ID};
 use model::{Event, Op, Plan};

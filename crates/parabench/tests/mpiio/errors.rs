@@ -54,7 +54,7 @@ fn trap_27_errors_are_failures(place: &Stage<'_>) {
     assert_eq!(ran.done(Op::Pfwrite), (1, 4096));
     let expected: u64 = ran.record.stats.iter().map(|stat| stat.figures.expected).sum();
     assert_eq!(expected, 1);
-    let run = engine::record::collect(std::slice::from_ref(&ran.record), &ran.plan);
+    let run = engine::collect::collect(std::slice::from_ref(&ran.record), &ran.plan);
     let failure = &run.failures[0];
     assert!(
         failure.message.starts_with("ENOENT: ") && failure.message.contains("MPI_ERR_NO_SUCH_FILE")

@@ -16,7 +16,7 @@ mod verify;
 use engine::comm::End;
 use engine::config::Config;
 use engine::machine::Settings;
-use engine::record::{FailureRecord, RankRecord};
+use engine::recorder::{FailureRecord, RankRecord};
 use model::{Op, Plan, errno};
 use mpi::{RankOutcome, World, locate, run_rank};
 use ppl::source::NoIncludes;

@@ -128,7 +128,7 @@ fn trap_24_hints(place: &Stage<'_>) {
         let ompio = place.world.shim().library_name().starts_with("Open MPI");
         assert!(!file.effective_hints.is_empty() || ompio, "{file:?}");
     }
-    let run = engine::record::collect(std::slice::from_ref(&ran.record), &ran.plan);
+    let run = engine::collect::collect(std::slice::from_ref(&ran.record), &ran.plan);
     assert_eq!(&run.evidence.mpi_io, files);
 }
 

@@ -1,6 +1,6 @@
 //! When operations are due.
 
-use crate::record::Process;
+use crate::recorder::Process;
 use crate::rng::RankRng;
 use std::sync::Arc;
 

@@ -1,14 +1,14 @@
 //! Which bytes a statement of MPI-IO means, and who moves them together.
 
 use super::super::eval::Env;
+use super::super::extents::record;
 use super::super::fault::Fault;
 use super::super::io::Io;
 use super::super::perform::Step;
-use super::super::shares::record;
 use crate::backend::Backend;
 use crate::call::{FileCall, ViewId};
 use crate::comm::Members;
-use crate::record::Recorder;
+use crate::recorder::Recorder;
 use model::Value;
 use model::pattern::{Extents, MAX_STEPS, Run, Share, View};
 use model::plan::{Operand, Pattern, Plan};

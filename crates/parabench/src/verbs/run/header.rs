@@ -11,10 +11,10 @@ use crate::exit::Exit;
 use crate::legacy;
 use crate::results;
 use crate::verbs::pattern;
+use engine::collect::Collected;
 use engine::comm::End;
 use engine::host;
 use engine::machine::note;
-use engine::record::Collected;
 use engine::supervise::Outcome;
 use model::plan::Instr;
 use model::run::{

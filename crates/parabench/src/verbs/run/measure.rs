@@ -10,9 +10,9 @@ use super::team::{Measured, Team};
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::results::{EventSource, Folder};
+use engine::collect::collect;
 use engine::comm::Progress;
 use engine::config::Config;
-use engine::record::collect;
 use engine::supervise::{self, StartError};
 use model::Plan;
 

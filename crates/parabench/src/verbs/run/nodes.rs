@@ -5,10 +5,11 @@
 //! of them tells rank 0, with its load, network and storage. Rows without parts; all machines do it at the
 //! same time.
 
+use engine::collect::{Link, collect_over};
 use engine::config::{BackendKind, Config};
 use engine::host;
 use engine::own_folder::OwnFolder;
-use engine::record::{Link, RankRecord, collect_over};
+use engine::recorder::RankRecord;
 use model::Plan;
 use model::run::{LabelEvidence, NodeRow, NodeStorage, NodeUse, Row};
 use model::units::format_bytes;

@@ -19,7 +19,7 @@ use crate::rehearse::rehearse;
 use crate::results::{Folder, Needs};
 use engine::config::{BackendKind, Config, Records};
 use engine::machine::Settings;
-use engine::record::EventsConfig;
+use engine::recorder::EventsConfig;
 use model::Plan;
 use model::rehearsal::{Expected, Rehearsal};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! `share`: which indices this rank claims, and what is kept of it.
+//! `share`: the indices that this rank claims, and the figures that are recorded of it.
 //!
 //! ```text
 //! begin, claim claim claim ... (nothing left) ─▶ end: a barrier, then all learn when the first of
@@ -14,13 +14,13 @@ use super::fault::Fault;
 use super::io::Io;
 use crate::backend::Backend;
 use crate::comm::{Claim, Comm, Given, MAX_NUMBERS, Members, Poll};
-use crate::record::ClaimedWork;
+use crate::recorder::ClaimedWork;
 use model::Value;
 use model::plan::{Function, Pc, SetId};
 
 const MILLI: u64 = 1000;
 
-/// What a claim gives.
+/// The result of a claim.
 pub(super) enum Claimed {
     Index(i64),
     /// All indices are claimed.
@@ -31,12 +31,12 @@ pub(super) enum Claimed {
 
 /// The executions of `share` that a rank is in, and has been in.
 #[derive(Debug, Default)]
-pub(super) struct Sharing {
+pub(super) struct WorkClaims {
     /// Executions begun, by set.
     executions: Vec<u64>,
     /// Those that have not ended, the innermost last.
     open: Vec<Open>,
-    /// What the members gave when they met.
+    /// The values of the members at a collective.
     given: Vec<Value>,
 }
 
@@ -53,14 +53,14 @@ struct Open {
     claims: u64,
     site: Pc,
     begun: Done,
-    /// What the record has of it: a rank that is killed leaves the extents that it finished.
+    /// The work that is recorded already: a rank that is killed leaves the extents that it finished.
     kept: (Done, u64),
     /// The beginnings of the last two extents; then where it had nothing left.
     done: [Done; 3],
     leaving: Leaving,
 }
 
-/// What a rank has done so far.
+/// The work of a rank so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Done {
     at_ns: u64,
@@ -76,19 +76,19 @@ enum Leaving {
     /// At the barrier.
     Waits,
     /// All have come: the times that this member gives.
-    Met {
+    AllCame {
         idle_ns: u64,
         whole_ns: u64,
     },
     /// The members know how long the first of them was idle.
-    Told {
+    TailKnown {
         idle_ns: u64,
         whole_ns: u64,
         tail_ns: u64,
     },
 }
 
-impl Sharing {
+impl WorkClaims {
     /// `share`: evaluated with `count` indices, of which `by` are claimed at a time.
     pub(super) fn begin<B: Backend>(
         &mut self,
@@ -190,16 +190,16 @@ impl Sharing {
                 Leaving::Waits => match comm.barrier(members, site) {
                     Poll::Ready => {
                         let open = self.innermost()?;
-                        let met = open.met(io.clock.now());
+                        let met = open.all_came(io.clock.now());
                         comm.claims_over(members, open.claim).map_err(Fault::message)?;
                         Ok(met)
                     }
                     poll => Err(poll),
                 },
-                Leaving::Met { idle_ns, whole_ns } => self
+                Leaving::AllCame { idle_ns, whole_ns } => self
                     .longest(members, site, idle_ns, comm)?
-                    .map(|tail_ns| Leaving::Told { idle_ns, whole_ns, tail_ns }),
-                Leaving::Told { idle_ns, whole_ns, tail_ns } => {
+                    .map(|tail_ns| Leaving::TailKnown { idle_ns, whole_ns, tail_ns }),
+                Leaving::TailKnown { idle_ns, whole_ns, tail_ns } => {
                     match self.longest(members, site, whole_ns, comm)? {
                         Ok(group_ns) => {
                             self.keep(members, io, [idle_ns, whole_ns, tail_ns, group_ns]);
@@ -284,8 +284,8 @@ impl Open {
     }
 
     /// All members have come at `now_ns`.
-    fn met(&self, now_ns: u64) -> Leaving {
-        Leaving::Met {
+    fn all_came(&self, now_ns: u64) -> Leaving {
+        Leaving::AllCame {
             idle_ns: now_ns.saturating_sub(self.done[2].at_ns),
             whole_ns: now_ns.saturating_sub(self.begun.at_ns),
         }

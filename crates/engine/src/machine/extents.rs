@@ -1,4 +1,4 @@
-//! The pieces of patterns that belong to this rank, worked out once.
+//! The extents of patterns that belong to this rank, computed once.
 //!
 //! ```text
 //! (pattern, ranks of the group)  ->  runs of equal pieces, bytes, or why there are none
@@ -10,7 +10,7 @@
 
 use super::eval::Env;
 use super::fault::Fault;
-use crate::record::Recorder;
+use crate::recorder::Recorder;
 use model::pattern::{Extent, MAX_STEPS, Run, Runs, Share};
 use model::plan::{Operand, Pc};
 use model::{Plan, RankSet, Value};
@@ -27,9 +27,9 @@ pub(super) struct Ready<'p> {
     runs: Option<Vec<Run>>,
     /// Bytes of all pieces.
     pub(super) bytes: u64,
-    /// The run that was asked for last, and the number of pieces before it.
+    /// The run that was requested last, and the number of pieces before it.
     cursor: (usize, u64),
-    /// What events have for them, once one refers to them.
+    /// The number by which events refer to them, and how many they are, once an event does.
     recorded: Cell<Option<(u32, u32)>>,
 }
 
@@ -41,7 +41,7 @@ impl<'p> Ready<'p> {
         Ready { share, runs, bytes, cursor: (0, 0), recorded: Cell::new(None) }
     }
 
-    /// What events have for all pieces: their number in the record, and how many they are.
+    /// For events: the number of all pieces in the record, and how many they are.
     #[inline(never)]
     pub(super) fn recorded(&self, recorder: &mut Recorder) -> (u32, u32) {
         let known = self.recorded.get().unwrap_or_else(|| match &self.runs {
@@ -84,8 +84,8 @@ impl<'p> Ready<'p> {
     }
 }
 
-/// Records pieces for events: their number in the record, and how many they are. `least`: so many
-/// there are, if these are not all.
+/// Records pieces for events: their number in the record, and how many they are. `least`:
+/// their smallest number, if these are not all.
 pub(super) fn record(
     recorder: &mut Recorder,
     runs: impl Iterator<Item = Run>,
@@ -109,7 +109,7 @@ pub(super) struct Pieces<'r> {
     passed: u64,
 }
 
-/// Where runs come from.
+/// The source of runs.
 enum Source<'r> {
     Kept(std::slice::Iter<'r, Run>),
     Made(Runs<'r>),
@@ -146,7 +146,7 @@ impl std::fmt::Debug for Pieces<'_> {
     }
 }
 
-/// What was worked out for one group.
+/// The extents for one group.
 #[derive(Debug)]
 struct Entry<'p> {
     pattern: usize,
@@ -154,13 +154,13 @@ struct Entry<'p> {
     ready: Result<Ready<'p>, String>,
 }
 
-/// All that was worked out.
+/// The extents of all patterns in all groups of this rank.
 #[derive(Debug, Default)]
-pub(super) struct Shares<'p> {
+pub(super) struct RankExtents<'p> {
     entries: Vec<Entry<'p>>,
 }
 
-impl<'p> Shares<'p> {
+impl<'p> RankExtents<'p> {
     /// Works out every pattern for every group that this rank can be active in.
     pub(super) fn work_out(&mut self, plan: &'p Plan, rank: u32) {
         let world = RankSet::from(0..plan.ranks);
@@ -240,6 +240,6 @@ impl<'p> Env<'p> {
             Some(group) => group.members.clone().into(),
             None => self.scope.members().ranks.clone(),
         };
-        self.shares.get(plan, number, &ranks, self.scope.rank).map(Some)
+        self.extents.get(plan, number, &ranks, self.scope.rank).map(Some)
     }
 }
