@@ -139,8 +139,11 @@ struct Needs {
     handles: u64,
     /// They are those of the whole program.
     complete: bool,
-    /// The files if loops with time limits come as far as in the rehearsal, which nobody knows.
-    in_time: Option<Peak>,
+    /// The files may be as large as this: where the rehearsal left iterations out, or if loops with time
+    /// limits come as far as in the rehearsal.
+    possible: Option<Peak>,
+    /// It is because of loops with time limits.
+    timed: bool,
 }
 
 impl Needs {
@@ -157,16 +160,24 @@ impl Needs {
 
     /// Of files alone, in the directory with this number.
     fn in_directory(number: usize, rehearsal: &Rehearsal) -> Needs {
-        let all = Peak { bytes: rehearsal.peak_bytes, files: rehearsal.peak_files };
+        let all =
+            Peak { bytes: rehearsal.peak_bytes, files: rehearsal.peak_files, ..Peak::default() };
         let of = |peaks: &[Peak]| match peaks.get(number) {
             None if number == 0 => all,
             peak => peak.copied().unwrap_or_default(),
         };
         let Rehearsal { complete, timed, .. } = *rehearsal;
         let guess = of(&rehearsal.peaks);
-        let Peak { bytes, files } = if timed { of(&rehearsal.sure_peaks) } else { guess };
-        let in_time = timed.then_some(guess);
-        Needs { bytes, files, complete, in_time, ..Needs::default() }
+        let most = Peak {
+            bytes: guess.bytes.saturating_add(guess.spread_bytes),
+            files: guess.files.saturating_add(guess.spread_files),
+            ..guess
+        };
+        let sure = if timed { of(&rehearsal.sure_peaks) } else { guess };
+        let bytes = sure.bytes.saturating_sub(sure.spread_bytes);
+        let files = sure.files.saturating_sub(sure.spread_files);
+        let possible = (timed || (bytes, files) != (most.bytes, most.files)).then_some(most);
+        Needs { bytes, files, complete, possible, timed, ..Needs::default() }
     }
 }
 
@@ -231,7 +242,7 @@ fn writable(directory: &Path) -> Result<(), i32> {
 
 fn judge(facts: &Facts, needs: &Needs) -> Findings {
     let Findings { mut errors, mut notes } = lacking(facts, needs);
-    notes.extend(needs.in_time.and_then(|peak| lacking_in_time(facts, needs, peak)));
+    notes.extend(needs.possible.and_then(|peak| possibly_lacking(facts, needs, peak)));
     if !needs.complete {
         notes.append(&mut errors);
         notes.push(unknown(facts, needs));
@@ -246,8 +257,8 @@ fn judge(facts: &Facts, needs: &Needs) -> Findings {
     Findings { errors, notes }
 }
 
-/// What loops with time limits would need that is not there, if storage is as fast as the rehearsal's.
-fn lacking_in_time(facts: &Facts, needs: &Needs, peak: Peak) -> Option<String> {
+/// Room that the program needs if it writes as much as is possible, and that is not there.
+fn possibly_lacking(facts: &Facts, needs: &Needs, peak: Peak) -> Option<String> {
     let Facts { directory, file_system, .. } = facts;
     let lacks = |needed: u64, known: u64, free: Option<u64>| {
         free.filter(|free| needed > *free && known <= *free)
@@ -259,9 +270,15 @@ fn lacking_in_time(facts: &Facts, needs: &Needs, peak: Peak) -> Option<String> {
             (format!("{} files and directories", peak.files), format!("room for {free}"))
         }
     };
+    let why = match needs.timed {
+        true => {
+            "how much loops with a time limit write depends on the speed of the storage: in the \
+             rehearsal it was"
+        }
+        false => "the program may need up to",
+    };
     Some(format!(
-        "how much loops with a time limit write depends on the speed of the storage: in the rehearsal it \
-         was {needed} at one time, and {directory} ({file_system}) has {there}; if it runs full, \
+        "{why} {needed} at one time, and {directory} ({file_system}) has {there}; if it runs full, \
          operations fail with ENOSPC"
     ))
 }
@@ -288,7 +305,7 @@ fn lacking(facts: &Facts, needs: &Needs) -> Findings {
     }
     let room = facts.open_files_max.saturating_sub(OWN_HANDLES);
     if needs.handles > room {
-        let known = if needs.in_time.is_some() { &mut notes } else { &mut errors };
+        let known = if needs.timed { &mut notes } else { &mut errors };
         known.push(format!(
             "a rank opens {} files at one time, but the limit allows {room}; \
              raise it (ulimit -Hn), {ask}",
@@ -408,7 +425,7 @@ mod tests {
     /// no lower bound either.
     #[test]
     fn what_loops_with_time_limits_need_is_a_note() {
-        let peak = |bytes, files| vec![Peak { bytes, files }];
+        let peak = |bytes, files| vec![Peak { bytes, files, ..Peak::default() }];
         let judged = |sure, guess| {
             let rehearsal =
                 Rehearsal { timed: true, sure_peaks: sure, peaks: guess, ..Rehearsal::default() };
@@ -448,7 +465,7 @@ mod tests {
         let room = |name, bytes, files| Room {
             name,
             directory: Path::new("/"),
-            peak: Peak { bytes, files },
+            peak: Peak { bytes, files, ..Peak::default() },
         };
         let said = |rooms: [Room<'_>; 2], free| {
             together(&rooms.iter().collect::<Vec<_>>(), &rehearsal, free).unwrap_or_default()

@@ -1,10 +1,11 @@
 //! What a plan will do, as its rehearsal found: operations, bytes, files, buffers.
 //!
 //! ```text
-//! write   10000   10240000 bytes      about
+//! write   about 10000 (± 30)   about 10240000 bytes (± 30720)
 //! ```
 //!
-//! Figures are exact or marked "about". Not here: how a plan is rehearsed (crate `engine`).
+//! Figures are exact, or marked "about" with their spread. Not here: how a plan is rehearsed (crate
+//! `engine`).
 
 use crate::limits::POOL_BYTES;
 use crate::op::{Class, Op};
@@ -22,6 +23,10 @@ pub struct OpFigures {
     pub bytes: u64,
     /// The figures are estimates.
     pub about: bool,
+    /// How far `count` may be off; 0 where that is unknown.
+    pub spread_count: u64,
+    /// How far `bytes` may be off; 0 where that is unknown.
+    pub spread_bytes: u64,
 }
 
 /// What one rank does.
@@ -33,6 +38,10 @@ pub struct RankFigures {
     pub files: u64,
     /// Directories made.
     pub directories: u64,
+    /// How far `files` may be off.
+    pub spread_files: u64,
+    /// How far `directories` may be off.
+    pub spread_directories: u64,
     /// What it adds to files and makes, at the fullest: in the run directory, then in the plan's further
     /// ones.
     pub peaks: Vec<Peak>,
@@ -49,13 +58,22 @@ pub struct Peak {
     pub bytes: u64,
     /// Files and directories.
     pub files: u64,
+    /// How far `bytes` may be off.
+    pub spread_bytes: u64,
+    /// How far `files` may be off.
+    pub spread_files: u64,
 }
 
 impl Peak {
     /// The sums over directories: no less than what lies in all of them at any time.
     pub fn all(peaks: &[Peak]) -> Peak {
         let sum = |number: fn(&Peak) -> u64| peaks.iter().map(number).fold(0, u64::saturating_add);
-        Peak { bytes: sum(|peak| peak.bytes), files: sum(|peak| peak.files) }
+        Peak {
+            bytes: sum(|peak| peak.bytes),
+            files: sum(|peak| peak.files),
+            spread_bytes: sum(|peak| peak.spread_bytes),
+            spread_files: sum(|peak| peak.spread_files),
+        }
     }
 }
 
@@ -221,7 +239,9 @@ mod tests {
 
     #[test]
     fn data_is_kept_ready_for_what_is_written_and_no_more() {
-        let op = |count, bytes, about| (Op::Write, OpFigures { count, bytes, about });
+        let op = |count, bytes, about| {
+            (Op::Write, OpFigures { count, bytes, about, ..OpFigures::default() })
+        };
         let small = RankFigures { ops: vec![op(2, 100, false)], ..RankFigures::default() };
         assert_eq!(small.pool_bytes(), 2 * PAGE_BYTES + 100);
         let unknown = RankFigures { ops: vec![op(2, 100, true)], ..RankFigures::default() };

@@ -4,20 +4,26 @@ use super::claims::Claim;
 use super::given::{Given, values};
 use super::interface::{Comm, Numbers};
 use super::region::lock_of;
+use super::signals;
 use super::types::{Check, End, Joint, Members, NodePlace, Poll};
-use super::world::World;
-use model::plan::{Function, Pc};
-use model::{RankSet, Value};
+use super::world::{World, keys};
+use model::Value;
+use model::plan::{Function, Pc, SetId};
 use std::rc::Rc;
 
-/// Is told what a simulated rank does: a rehearsal counts steps and skips iterations.
+/// Follows what a simulated rank does: a rehearsal counts steps, leaves iterations out, and finds the
+/// order between ranks.
 pub trait Observer {
     /// A statement or an iteration begins; false: the rank has to stop.
     fn step(&mut self) -> bool;
-    /// It comes to a barrier, a wait or a signal of these ranks.
-    fn meets(&mut self, ranks: &RankSet);
+    /// It has met the others of a set.
+    fn met(&mut self, set: SetId);
+    /// It has given the signal with this counter.
+    fn signalled(&mut self, key: u64);
+    /// It has got the first `count` signals of these counters.
+    fn waited(&mut self, keys: [u64; 2], count: u64);
     /// See [`Comm::iterated`].
-    fn iterated(&mut self, number: u32, left: u64, numbers: &mut dyn Numbers);
+    fn iterated(&mut self, place: u32, left: u64, numbers: &mut dyn Numbers);
     /// See [`Comm::iterated_in_time`].
     fn iterated_in_time(&mut self) -> bool;
 }
@@ -48,18 +54,12 @@ impl Sim {
         Sim { observer: Some(observer), ..self }
     }
 
-    fn meets(&mut self, ranks: &RankSet) {
+    fn met(&mut self, poll: Poll, members: &Members) {
         if let Some(observer) = &mut self.observer
-            && ranks.len() > 1
+            && poll == Poll::Ready
         {
-            observer.meets(ranks);
+            observer.met(members.set);
         }
-    }
-
-    /// Any rank can wait for a lock.
-    fn meets_all(&mut self) {
-        let all = (0..self.world.size()).into();
-        self.meets(&all);
     }
 
     fn explain(&mut self, poll: Poll, members: &Members, what: &str) {
@@ -91,8 +91,8 @@ impl Comm for Sim {
     }
 
     fn barrier(&mut self, members: &Members, site: Pc) -> Poll {
-        self.meets(&members.ranks);
         let poll = self.world.barrier(self.rank, members, site);
+        self.met(poll, members);
         self.explain(poll, members, "the barrier");
         poll
     }
@@ -108,9 +108,9 @@ impl Comm for Sim {
             values(function, members, [given], all)?;
             return Ok(Poll::Ready);
         }
-        self.meets(&members.ranks);
         let what = Joint::Function(function);
         let poll = self.world.gather(self.rank, members, site, (what, given));
+        self.met(poll, members);
         if poll == Poll::Ready {
             let given = self.world.given(members.set);
             values(function, members, given.iter().copied(), all)?;
@@ -120,16 +120,14 @@ impl Comm for Sim {
     }
 
     fn claim(&mut self, members: &Members, claim: Claim) -> Result<Option<u64>, String> {
-        self.meets(&members.ranks);
         Ok(self.world.claim(members.set, claim))
     }
 
     fn signal(&mut self, members: &Members, name: &[u8], to: Option<u32>) -> Result<(), String> {
-        match members.ranks.contains(self.rank) {
-            true => self.meets(&members.ranks),
-            false => self.meets_all(),
-        }
         self.world.signal(members, name, to);
+        if let Some(observer) = &mut self.observer {
+            observer.signalled(signals::key(members.set, name, to));
+        }
         Ok(())
     }
 
@@ -140,8 +138,12 @@ impl Comm for Sim {
         target: u64,
         site: Pc,
     ) -> Result<Poll, String> {
-        self.meets(&members.ranks);
         let poll = self.world.wait(self.rank, members, name, target, site);
+        if let Some(observer) = &mut self.observer
+            && poll == Poll::Ready
+        {
+            observer.waited(keys(self.rank, members, name), target);
+        }
         if poll == Poll::Released {
             let name = String::from_utf8_lossy(name);
             self.explain(poll, members, &format!("the wait for the signal \"{name}\""));
@@ -154,12 +156,10 @@ impl Comm for Sim {
     }
 
     fn gave_lock_back(&mut self) {
-        self.meets_all();
         self.world.gave_lock_back();
     }
 
     fn wait_for_lock(&mut self, path: &[u8], seen: u64, site: Pc) -> Poll {
-        self.meets_all();
         let poll = self.world.wait_for_lock(self.rank, path, seen, site);
         if poll == Poll::Released {
             let what = lock_of(&String::from_utf8_lossy(path));
@@ -170,7 +170,6 @@ impl Comm for Sim {
     }
 
     fn tested(&mut self, members: &Members, name: &[u8], target: u64) -> Result<bool, String> {
-        self.meets(&members.ranks);
         Ok(self.world.tested(self.rank, members, name, target))
     }
 
@@ -199,9 +198,9 @@ impl Comm for Sim {
         self.world.leave(self.rank, end);
     }
 
-    fn iterated(&mut self, number: u32, left: u64, numbers: &mut dyn Numbers) {
+    fn iterated(&mut self, place: u32, left: u64, numbers: &mut dyn Numbers) {
         if let Some(observer) = &mut self.observer {
-            observer.iterated(number, left, numbers);
+            observer.iterated(place, left, numbers);
         }
     }
 

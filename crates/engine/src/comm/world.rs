@@ -358,7 +358,7 @@ impl World {
 }
 
 /// The counters that a rank sees: the set's and its own.
-fn keys(rank: u32, members: &Members, name: &[u8]) -> [u64; 2] {
+pub(super) fn keys(rank: u32, members: &Members, name: &[u8]) -> [u64; 2] {
     [None, Some(rank)].map(|to| signals::key(members.set, name, to))
 }
 

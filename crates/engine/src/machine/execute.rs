@@ -371,7 +371,7 @@ fn ends_pause(instr: &Instr) -> bool {
     }
 }
 
-/// A rehearsal may skip iterations: the loop's own state is among the numbers that it moves on.
+/// A rehearsal may leave iterations out: the loop's own state is among the numbers that it moves on.
 #[inline(never)]
 fn ahead<B: Backend>(
     code: u32,
@@ -390,7 +390,7 @@ fn ahead<B: Backend>(
     }
     if let Value::Int(left) = env.values[at + 1] {
         comm.iterated(
-            code,
+            at as u32,
             left as u64,
             &mut Counted { values: &mut env.values, handles: &mut io.handles },
         );

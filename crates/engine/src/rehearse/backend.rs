@@ -1,7 +1,7 @@
-//! The back-end of a rehearsal: files in memory of which only names and sizes are kept, and a
-//! word to the [`Stage`] about every change.
+//! The back-end of a rehearsal, around that of files in memory: it keeps an account of what calls and
+//! operations change, in the [`Stage`].
 
-use super::names::What;
+use super::races::Access;
 use super::stage::Stage;
 use crate::backend::mem::Planted;
 use crate::backend::{Backend, Bulk, BulkFile, Capabilities, Cost, InForce, Mem, Over, lexical};
@@ -60,13 +60,14 @@ impl Rehearsed {
         tidied(inside)
     }
 
-    /// Puts what the call needs in its place, if skipped iterations would have made it, or if
-    /// it may have been there before.
+    /// Puts what the call needs in its place, if iterations that were left out would have made it, or
+    /// if it may have been there before.
     fn set_up(&mut self, call: &Call<'_>) {
         let lists = matches!(*call, Call::Open { flags, .. } if flags & libc::O_DIRECTORY != 0);
         let directory = lists || matches!(call, Call::Rmdir { .. });
-        let makes_directory = matches!(MadeNames::of(call), MadeNames::Directory(_));
-        let makes = makes_directory || matches!(MadeNames::of(call), MadeNames::Made(_));
+        let effect = Effect::of(call);
+        let makes_directory = matches!(effect, Effect::Makes { directory: true, .. });
+        let makes = matches!(effect, Effect::Makes { .. });
         match call.names() {
             Names::None => {}
             Names::One { path, .. } if matches!(call, Call::Access { .. }) => {
@@ -103,8 +104,8 @@ impl Rehearsed {
         }
     }
 
-    /// Who asks whether a file is there, and looks at the answer, does not rely on it: it is not, unless the
-    /// program made or used it. Files from before can make the answer another one.
+    /// A program that asks whether a file is there, and uses the answer, does not rely on it: it is not
+    /// there, unless the program made or used it. Files from before can change the answer.
     fn asked(&mut self, path: &CStr) {
         let name = self.name(path.to_bytes()).into_owned();
         let missing = self.stage.fs.borrow().number(&name) == Err(libc::ENOENT);
@@ -135,19 +136,16 @@ impl Rehearsed {
             return;
         }
         let state = &mut *self.stage.state.borrow_mut();
-        let before = self.stage.used();
-        let skipped = state.names.find(name);
-        let what = match skipped {
-            Some(What::Directory) => Planted::Directory,
-            Some(What::File(bytes)) => Planted::File(bytes),
-            Some(What::Gone) => return,
-            None if !must_exist => return,
+        let left_out = state.left_out(name, &self.stage.fs.borrow());
+        let what = match left_out {
+            _ if !must_exist => return,
+            Some(what) => what,
             None => {
                 let like = state.doubts.missing(self.rank, name);
                 let size = like.and_then(|name| self.stage.fs.borrow().number(&name).ok());
                 let known = size.map(|number| self.stage.fs.borrow().extent(number).0);
                 match known {
-                    _ if !self.stage.finds_files && !state.vague => {
+                    _ if !self.stage.finds_files && !state.sampled => {
                         state.expects.name(name, directory, None);
                         return;
                     }
@@ -160,16 +158,17 @@ impl Rehearsed {
         if self.stage.fs.borrow_mut().plant(name, what).is_err() {
             return;
         }
-        if skipped.is_none() && !state.vague {
+        // Names that were left out are unknown: one that is missing may be theirs.
+        if !state.sampled {
             let number = self.stage.fs.borrow().number(name).ok();
             state.expects.name(name, directory, number);
             if let Planted::File(size) = what {
                 state.expects.read(number, size);
             }
+            state.about = true;
         }
-        // What was there before takes none of the room that is free now.
-        state.placed(before, self.stage.used());
-        state.about |= skipped.is_none();
+        // It counts already, or takes none of the room that is free now.
+        state.placed(self.stage.fs.borrow().used());
     }
 
     /// `stat("d")` does not tell what `d` is; a name below it does.
@@ -180,44 +179,77 @@ impl Rehearsed {
         }
     }
 
-    /// The file whose size a call changes, with its size and room.
-    fn extent(&mut self, call: &Call<'_>) -> Option<(u32, (u64, u64))> {
-        let number = match *call {
+    /// The file of which a call may change the size, or ask for it.
+    fn file_of(&mut self, call: &Call<'_>) -> Option<u32> {
+        match *call {
             Call::Ftruncate { fd, .. }
             | Call::Fallocate { fd, .. }
+            | Call::Fstat { fd }
+            | Call::Seek { fd, end: true, .. }
+            | Call::Preadv { fd, .. }
             | Call::Pwritev { fd, .. }
             | Call::CopyRange { to: (fd, _), .. }
             | Call::Clone { to: fd, .. }
             | Call::CloneRange { to: (fd, _), .. } => self.inner.number(fd),
-            Call::Open { flags, .. } if flags & libc::O_TRUNC == 0 => None,
-            Call::Open { path, .. } | Call::Truncate { path, .. } => {
+            Call::Open { path, .. } | Call::Truncate { path, .. } | Call::Stat { path } => {
                 let name = self.name(path.to_bytes());
                 self.stage.fs.borrow().number(&name).ok()
             }
             _ => None,
-        }?;
-        Some((number, self.stage.fs.borrow().extent(number)))
-    }
-
-    fn grew(&mut self, before: Option<(u32, (u64, u64))>) {
-        let Some((number, (size, room))) = before else { return };
-        let now = self.stage.fs.borrow().extent(number);
-        if now != (size, room) {
-            let change = |now: u64, old: u64| now.wrapping_sub(old) as i64;
-            let (size_bytes, room_bytes) = (change(now.0, size), change(now.1, room));
-            let tally = &mut self.stage.state.borrow_mut().ranks[self.rank as usize];
-            tally.grew(number, size_bytes, room_bytes);
         }
     }
 
-    /// What became of names.
-    fn renamed(&mut self, call: MadeNames<'_>, new: bool) {
-        let (made, gone, directory) = match call {
-            MadeNames::Made(path) => (Some(path), None, false),
-            MadeNames::Directory(path) => (Some(path), None, true),
-            MadeNames::Gone(path) => (None, Some(path), false),
-            MadeNames::Moved(from, to) => (Some(to), Some(from), false),
-            MadeNames::Nothing => return,
+    fn size_bytes(&self, number: u32) -> u64 {
+        self.stage.fs.borrow().extent(number).0
+    }
+
+    /// For the search for races: what a call has done to the bytes of its file. `before`: its size.
+    fn touched(&mut self, file: Option<(u32, u64)>, asks: bool) {
+        let Some((number, before)) = file else { return };
+        let size = self.size_bytes(number);
+        let races = &mut self.stage.state.borrow_mut().races;
+        if asks {
+            races.on_file(self.rank, number, Access::Asks);
+        }
+        match size.cmp(&before) {
+            std::cmp::Ordering::Less => races.on_file(self.rank, number, Access::Takes),
+            std::cmp::Ordering::Equal => {}
+            std::cmp::Ordering::Greater => races.on_file(self.rank, number, Access::Adds(size)),
+        }
+    }
+
+    /// For the search for races: what a call needs of names or does to them.
+    fn touched_names(&self, effect: Effect<'_>, new: bool, done: bool) {
+        let races = &mut self.stage.state.borrow_mut().races;
+        let mut touch =
+            |path: &CStr, access| races.on_name(self.rank, &self.name(path.to_bytes()), access);
+        match effect {
+            Effect::Nothing => {}
+            Effect::Asks(path) => touch(path, Access::Asks),
+            Effect::Makes { path, exclusive, .. } => {
+                if exclusive {
+                    touch(path, Access::Asks);
+                }
+                if new {
+                    touch(path, Access::Adds(0));
+                }
+            }
+            Effect::Removes(path) if done => touch(path, Access::Takes),
+            Effect::Moves(from, to) if done => {
+                touch(from, Access::Takes);
+                touch(to, Access::Adds(0));
+            }
+            Effect::Removes(_) | Effect::Moves(..) => {}
+        }
+    }
+
+    /// A call has made or removed names. `new`: there is one more.
+    fn renamed(&mut self, effect: Effect<'_>, new: bool) {
+        let (made, gone, is_directory) = match effect {
+            Effect::Makes { path, directory, .. } => (Some(path), None, directory),
+            Effect::Removes(path) => (None, Some(path), false),
+            Effect::Moves(from, to) => (Some(to), Some(from), false),
+            Effect::Nothing | Effect::Asks(_) => return,
         };
         let state = &mut *self.stage.state.borrow_mut();
         if let Some(path) = gone {
@@ -225,11 +257,14 @@ impl Rehearsed {
         }
         if let Some(path) = made {
             let name = self.name(path.to_bytes());
-            let number = self.stage.fs.borrow().number(&name).unwrap_or(u32::MAX);
-            if directory && self.expects_existing {
+            let number = self.stage.fs.borrow().number(&name).ok();
+            if is_directory && self.expects_existing {
                 state.expects.may_be_there(&name);
             }
-            state.made(self.rank, &name, number, directory, new);
+            state.made(self.rank, &name, number.unwrap_or(u32::MAX), is_directory, new);
+            if let Some(number) = number.filter(|_| self.stage.iterations_max < u64::MAX) {
+                state.remember_kind(&name, number);
+            }
         }
     }
 
@@ -246,31 +281,46 @@ impl Rehearsed {
     }
 
     fn opened(&self, change: i64) {
-        self.stage.state.borrow_mut().ranks[self.rank as usize].open += change;
+        let state = &mut *self.stage.state.borrow_mut();
+        let place = state.layout.handles();
+        state.ranks[self.rank as usize].amounts[place] += change;
     }
 
-    fn pieces(&mut self, fd: Option<Fd>, run: &Run, write: bool) -> Reply {
+    fn access(&mut self, fd: Option<Fd>, run: &Run, write: bool) -> Reply {
         let fd = fd.unwrap_or(Fd(-1));
-        if !self.stage.call() {
+        if !self.stage.budget.call() {
             return -Reply::from(libc::EIO);
         }
-        let before = self.stage.used();
-        let number = self.inner.number(fd);
-        let extent = number.map(|number| (number, self.stage.fs.borrow().extent(number)));
         let moved = match self.inner.access(fd, run, write) {
             Ok(bytes) => bytes.min(Reply::MAX as u64) as Reply,
             Err(errno) => return -Reply::from(errno),
         };
-        if !write && moved > 0 {
-            let last = run.stride_bytes.saturating_mul(run.count.saturating_sub(1));
-            let end = run.offset_bytes.saturating_add(last).saturating_add(run.length_bytes);
-            self.stage.state.borrow_mut().expects.read(number, end);
+        if let Some(number) = self.inner.number(fd) {
+            self.accessed(fd, number, run, (write, moved as u64));
         }
-        self.stage.changed(self.rank, before);
-        self.grew(extent);
+        self.stage.changed(self.rank);
         // As a call of the back-end: a microsecond, and 2,000 bytes in each further one.
         self.stage.clock.advance(1_000 + moved.max(0) as u64 / 2);
         moved
+    }
+
+    fn accessed(&mut self, fd: Fd, number: u32, run: &Run, (write, moved): (bool, u64)) {
+        let appends = write && self.inner.appends(fd);
+        let state = &mut *self.stage.state.borrow_mut();
+        let end = run.end_bytes();
+        if !write && moved > 0 {
+            state.expects.read(Some(number), end);
+        }
+        let access = match write {
+            true if appends => Access::Adds(self.size_bytes(number)),
+            true => Access::Adds(end),
+            false => Access::Needs(end),
+        };
+        state.races.on_file(self.rank, number, access);
+        let tally = &mut state.ranks[self.rank as usize];
+        if appends && tally.stands_for_several {
+            tally.appended.push((number, moved));
+        }
     }
 
     fn file(&self, file: MpiFile) -> Option<Fd> {
@@ -375,27 +425,40 @@ fn reads_up_to(call: &Call<'_>) -> Option<(Fd, u64)> {
     }
 }
 
-/// Names that a call makes or removes, if it succeeds.
+/// What a call does to names, if it succeeds.
 #[derive(Clone, Copy)]
-enum MadeNames<'a> {
+enum Effect<'a> {
     Nothing,
-    Made(&'a CStr),
-    Directory(&'a CStr),
-    Gone(&'a CStr),
-    Moved(&'a CStr, &'a CStr),
+    /// It fails without the name.
+    Asks(&'a CStr),
+    Makes {
+        path: &'a CStr,
+        directory: bool,
+        /// Whether the name was there decides what follows.
+        exclusive: bool,
+    },
+    Removes(&'a CStr),
+    Moves(&'a CStr, &'a CStr),
 }
 
-impl<'a> MadeNames<'a> {
-    fn of(call: &Call<'a>) -> MadeNames<'a> {
+impl<'a> Effect<'a> {
+    fn of(call: &Call<'a>) -> Effect<'a> {
+        let makes = |path| Effect::Makes { path, directory: false, exclusive: false };
         match *call {
-            Call::Open { path, flags, .. } if flags & libc::O_CREAT != 0 => MadeNames::Made(path),
-            Call::Symlink { path, .. } | Call::Link { to: path, .. } => MadeNames::Made(path),
-            Call::LinkFile { path, .. } => MadeNames::Made(path),
-            Call::Mkdir { path } => MadeNames::Directory(path),
-            Call::Unlink { path } | Call::Rmdir { path } => MadeNames::Gone(path),
-            Call::Rename { flags: libc::RENAME_EXCHANGE, .. } => MadeNames::Nothing,
-            Call::Rename { from, to, .. } => MadeNames::Moved(from, to),
-            _ => MadeNames::Nothing,
+            Call::Open { path, flags, .. } if flags & libc::O_CREAT != 0 => {
+                let exclusive = flags & libc::O_EXCL != 0;
+                Effect::Makes { path, directory: false, exclusive }
+            }
+            Call::Open { path, .. } | Call::Stat { path } | Call::Access { path } => {
+                Effect::Asks(path)
+            }
+            Call::Symlink { path, .. } | Call::Link { to: path, .. } => makes(path),
+            Call::LinkFile { path, .. } => makes(path),
+            Call::Mkdir { path } => Effect::Makes { path, directory: true, exclusive: false },
+            Call::Unlink { path } | Call::Rmdir { path } => Effect::Removes(path),
+            Call::Rename { flags: libc::RENAME_EXCHANGE, .. } => Effect::Nothing,
+            Call::Rename { from, to, .. } => Effect::Moves(from, to),
+            _ => Effect::Nothing,
         }
     }
 }
@@ -415,12 +478,12 @@ impl Backend for Rehearsed {
         match bulk.file {
             // How much there is nobody knows.
             BulkFile::Posix(fd) if bulk.rest && self.inner.is_found(fd) => self.reads_all(fd),
-            BulkFile::Posix(fd) => self.pieces(Some(fd), &bulk.run, bulk.write),
-            BulkFile::Mpi(file) => self.pieces(self.file(file), &bulk.run, bulk.write),
+            BulkFile::Posix(fd) => self.access(Some(fd), &bulk.run, bulk.write),
+            BulkFile::Mpi(file) => self.access(self.file(file), &bulk.run, bulk.write),
             BulkFile::MpiShared(file) => match self.pointer(file, bulk.run.length_bytes) {
                 Some(at) => {
                     let run = Run::single(at, bulk.run.length_bytes);
-                    self.pieces(self.file(file), &run, bulk.write)
+                    self.access(self.file(file), &run, bulk.write)
                 }
                 None => -Reply::from(libc::EBADF),
             },
@@ -451,7 +514,7 @@ impl Backend for Rehearsed {
     }
 
     fn issue(&mut self, call: Call<'_>) -> Reply {
-        if !self.stage.call() {
+        if !self.stage.budget.call() {
             return -Reply::from(libc::EIO);
         }
         if let Some(fd) = takes_all(&call).filter(|fd| self.inner.is_found(*fd)) {
@@ -468,7 +531,11 @@ impl Backend for Rehearsed {
         }
         if let Some((fd, end)) = reads_up_to(&call) {
             let number = self.inner.number(fd);
-            self.stage.state.borrow_mut().expects.read(number, end);
+            let state = &mut *self.stage.state.borrow_mut();
+            state.expects.read(number, end);
+            if let Some(number) = number {
+                state.races.on_file(self.rank, number, Access::Needs(end));
+            }
         }
         if let Call::Seek { fd, end: true, .. } = call
             && self.inner.is_found(fd)
@@ -476,21 +543,31 @@ impl Backend for Rehearsed {
             return 0;
         }
         self.set_up(&call);
-        let (names, extent) = (MadeNames::of(&call), self.extent(&call));
+        let (effect, file) = (Effect::of(&call), self.file_of(&call));
+        let file = file.map(|number| (number, self.size_bytes(number)));
+        let asks = matches!(
+            call,
+            Call::Fstat { .. } | Call::Stat { .. } | Call::Seek { .. } | Call::Preadv { .. }
+        );
         let opens = matches!(call, Call::Open { .. });
         let closes = matches!(call, Call::Close { .. });
-        let before = self.stage.used();
+        let names = self.stage.names();
         let reply = self.inner.issue(call);
+        let new = self.stage.names() > names;
+        self.touched_names(effect, new, reply >= 0);
         if reply < 0 {
             return reply;
         }
-        self.stage.changed(self.rank, before);
-        self.grew(extent);
-        let new = self.stage.used().has_more_names(before);
+        self.touched(file, asks);
+        self.stage.changed(self.rank);
         if new || !opens {
-            self.renamed(names, new);
+            self.renamed(effect, new);
+        } else if matches!(effect, Effect::Makes { .. }) {
+            self.stage.state.borrow_mut().ranks[self.rank as usize].found_old = true;
         }
-        self.opened(i64::from(opens) - i64::from(closes));
+        if opens || closes {
+            self.opened(i64::from(opens) - i64::from(closes));
+        }
         reply
     }
 

@@ -1,8 +1,6 @@
 //! What ranks do to each other's files that cannot be meant: names that several make, files
 //! that only others make, reads behind the end of what was written.
 
-use super::names::split;
-use super::stage::Change;
 use crate::backend::{MemFs, Over};
 use model::op::Class;
 use model::plan::{Instr, Internal, NO_SLOT, Operand, Pc, Piece, Source};
@@ -14,6 +12,26 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Names that are remembered; in larger programs the others are not watched.
 const NAMES_MAX: usize = 1 << 16;
+
+/// A name that an operation has made, with the number of its file, or removed.
+#[derive(Clone, Debug)]
+pub(super) enum Change {
+    Made(Box<[u8]>, u32),
+    Gone(Box<[u8]>),
+}
+
+/// A name with `#` for each number in it.
+pub(super) fn skeleton(name: &[u8]) -> Box<[u8]> {
+    let mut skeleton = Vec::with_capacity(name.len());
+    for byte in name {
+        match byte.is_ascii_digit() {
+            true if skeleton.last() == Some(&b'#') => {}
+            true => skeleton.push(b'#'),
+            false => skeleton.push(*byte),
+        }
+    }
+    skeleton.into()
+}
 
 /// Collects what the ranks do.
 #[derive(Default)]
@@ -68,7 +86,7 @@ struct Reads {
 }
 
 impl Doubts {
-    pub(super) fn of(ranks: u32) -> Doubts {
+    pub(super) fn new(ranks: u32) -> Doubts {
         Doubts { several: ranks > 1, ..Doubts::default() }
     }
 
@@ -82,13 +100,6 @@ impl Doubts {
         self.names.get_mut(name)
     }
 
-    /// A rank makes names like this one.
-    pub(super) fn makes(&mut self, rank: u32, skeleton: &[u8]) {
-        if let Some(makers) = self.makers.get_mut(skeleton) {
-            makers.ranks.insert(rank);
-        }
-    }
-
     /// A name was made; of a file that has another one, what was written counts for both.
     fn made(&mut self, rank: u32, site: Pc, name: &[u8], number: u32) {
         let several = self.several;
@@ -100,8 +111,7 @@ impl Doubts {
         let maker = Some((rank, site));
         *known = Name { maker, number, writes, written_bytes, ..Name::default() };
         if several {
-            let (skeleton, _) = split(name);
-            let makers = self.makers.entry(skeleton).or_default();
+            let makers = self.makers.entry(skeleton(name)).or_default();
             makers.ranks.insert(rank);
             makers.last = name.into();
         }
@@ -121,7 +131,7 @@ impl Doubts {
         if !self.several {
             return None;
         }
-        let makers = self.makers.get(&split(name).0)?;
+        let makers = self.makers.get(&skeleton(name))?;
         if makers.ranks.contains(&rank) {
             return None;
         }
@@ -195,7 +205,6 @@ impl Doubts {
                     self.made(rank, site, name, *number);
                     gone = None;
                 }
-                _ => {}
             }
         }
         if let Some(name) = gone {
@@ -258,7 +267,7 @@ impl Doubts {
         let needs = ranks.iter().filter(|(_, name)| never_made(name));
         let own: BTreeSet<u32> = needs.map(|(rank, _)| *rank).collect();
         let name = &ranks[own.first()?];
-        let makers = &self.makers.get(&split(name).0)?.ranks;
+        let makers = &self.makers.get(&skeleton(name))?.ranks;
         if !of_rank(plan, site)
             || may_miss(plan, site)
             || makers.iter().any(|maker| own.contains(maker))
@@ -290,7 +299,7 @@ impl Doubts {
         if known.writes == 0 {
             return None;
         }
-        // Writes of skipped iterations show in the size alone.
+        // Writes that were left out show in the size alone.
         let size = fs.number(writer).map_or(0, |number| fs.extent(number).0);
         let written = known.written_bytes.max(size);
         let (count, ask) =

@@ -1,9 +1,9 @@
-//! What a rehearsal sees of one rank: it counts steps and skips iterations.
+//! What a rehearsal sees of one rank besides its calls: steps, iterations, and the order between ranks.
 
-use super::loops::Loop;
+use super::sample::LongLoop;
 use super::stage::Stage;
 use crate::comm::{Numbers, Observer};
-use model::RankSet;
+use model::plan::SetId;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -14,39 +14,68 @@ const STEPS_IN_TIME: u64 = 8;
 pub(super) struct Part {
     stage: Rc<Stage>,
     rank: u32,
-    loops: HashMap<u32, Loop>,
+    /// Loops of which iterations are left out, by the place of their variables.
+    loops: HashMap<u32, LongLoop>,
     steps: u64,
+    /// Most steps of a rank in loops with a time limit.
+    steps_max: u64,
     /// Iterations of loops with a time limit.
     in_time: u64,
 }
 
 impl Part {
-    pub(super) fn new(stage: &Rc<Stage>, rank: u32) -> Part {
-        Part { stage: Rc::clone(stage), rank, loops: HashMap::new(), steps: 0, in_time: 0 }
+    pub(super) fn new(stage: &Rc<Stage>, rank: u32, ranks: u32) -> Part {
+        let steps_max = stage.budget.steps() / 16 / u64::from(ranks.max(1));
+        let stage = Rc::clone(stage);
+        Part { stage, rank, loops: HashMap::new(), steps: 0, steps_max, in_time: 0 }
     }
 }
 
 impl Observer for Part {
+    #[inline(always)]
     fn step(&mut self) -> bool {
         self.steps += 1;
-        self.stage.step()
+        self.stage.budget.step()
     }
 
-    fn meets(&mut self, ranks: &RankSet) {
-        self.loops.values_mut().for_each(|running| running.meets(ranks));
+    fn met(&mut self, set: SetId) {
+        self.stage.state.borrow_mut().races.met(set);
     }
 
-    fn iterated(&mut self, number: u32, left: u64, numbers: &mut dyn Numbers) {
-        let running = self.loops.entry(number).or_default();
-        running.iterated(&self.stage, (self.rank, number), (left, self.steps), numbers);
+    fn signalled(&mut self, key: u64) {
+        self.stage.state.borrow_mut().races.signalled(self.rank, key);
     }
 
-    /// Every rank goes as far, so that those with the same work have the same figures.
+    fn waited(&mut self, keys: [u64; 2], count: u64) {
+        self.stage.state.borrow_mut().races.waited(self.rank, keys, count);
+    }
+
+    fn iterated(&mut self, place: u32, left: u64, numbers: &mut dyn Numbers) {
+        if left < self.stage.iterations_max && self.loops.is_empty() {
+            return;
+        }
+        match self.loops.get_mut(&place).filter(|running| running.is_at(left)) {
+            Some(running) => {
+                if !running.iterated(&self.stage, self.rank, numbers) {
+                    self.loops.remove(&place);
+                    if self.loops.is_empty() {
+                        self.stage.state.borrow_mut().ranks[self.rank as usize].end_sampling();
+                    }
+                }
+            }
+            None if left >= self.stage.iterations_max => {
+                let running = LongLoop::new(left, self.stage.iterations_max, numbers);
+                self.loops.insert(place, running);
+            }
+            None => {}
+        }
+    }
+
+    /// Every rank goes as far, so that ranks with the same work have the same figures.
     fn iterated_in_time(&mut self) -> bool {
         self.stage.goes_by_time();
         self.in_time += 1;
-        let most = self.stage.long_loop_steps;
-        // Steps also tell how often ranks took turns.
-        self.in_time < most / STEPS_IN_TIME && self.steps < most
+        // Steps also depend on how often ranks took turns.
+        self.in_time < self.steps_max / STEPS_IN_TIME && self.steps < self.steps_max
     }
 }

@@ -48,6 +48,7 @@ mod job;
 mod leave;
 mod limits;
 mod locks;
+mod long_loops;
 mod marks;
 mod mounts;
 mod operations;

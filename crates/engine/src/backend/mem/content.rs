@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 /// Largest size of a file, as on tmpfs.
 pub(super) const SIZE_MAX: u64 = i64::MAX as u64;
 pub(super) const PAGE: usize = 4096;
+/// Extents of one access whose places are kept.
+const PIECES_MAX: u64 = 1024;
 
 type Pages = BTreeMap<u64, Box<[u8; PAGE]>>;
 
@@ -35,6 +37,11 @@ impl Content {
     /// Bytes of storage that it takes: its size without holes.
     pub(super) fn room_bytes(&self) -> u64 {
         self.room.bytes(self.size)
+    }
+
+    /// [`Content::room_bytes`] may be too much.
+    pub(super) fn is_rough(&self) -> bool {
+        self.room.is_rough()
     }
 
     /// Takes room for a range.
@@ -102,6 +109,11 @@ impl Content {
         let end = run.end_bytes().min(SIZE_MAX);
         if run.count == 1 || run.stride_bytes == run.length_bytes {
             self.room.add(run.offset_bytes.min(end), end);
+        } else if run.count <= PIECES_MAX {
+            for piece in 0..run.count {
+                let start = run.offset_bytes.saturating_add(piece.saturating_mul(run.stride_bytes));
+                self.room.add(start.min(end), start.saturating_add(run.length_bytes).min(end));
+            }
         } else {
             self.room.add_loose(run.length_bytes.saturating_mul(run.count));
         }

@@ -67,12 +67,15 @@ pub(super) struct Nodes {
     free: Vec<Ino>,
     /// Of each file system.
     used: Vec<Used>,
+    /// The room of some file may be less.
+    pub(super) is_rough: bool,
 }
 
 impl Nodes {
     /// An empty root directory.
     pub(super) fn new() -> Nodes {
-        let mut nodes = Nodes { nodes: Vec::new(), free: Vec::new(), used: Vec::new() };
+        let mut nodes =
+            Nodes { nodes: Vec::new(), free: Vec::new(), used: Vec::new(), is_rough: false };
         nodes.add_root();
         nodes
     }
@@ -197,7 +200,8 @@ impl Nodes {
         let before = self.content(ino)?.room_bytes();
         if let Kind::File(content) = &mut self.get_mut(ino).kind {
             change(content);
-            let after = content.room_bytes();
+            let (after, is_rough) = (content.room_bytes(), content.is_rough());
+            self.is_rough |= is_rough;
             // Files without data can be larger together than any number.
             let used = &mut self.used[usize::from(self.nodes[ino as usize].tree)];
             used.bytes = used.bytes.saturating_sub(before).saturating_add(after);

@@ -26,6 +26,11 @@ impl MemFs {
         self.nodes.used()
     }
 
+    /// [`MemFs::used`] may be too much.
+    pub(crate) fn is_rough(&self) -> bool {
+        self.nodes.is_rough
+    }
+
     /// The further directory that an absolute path lies in: its path.
     pub(crate) fn root_of(&self, path: &[u8]) -> Option<&[u8]> {
         let mut roots = self.roots.iter().map(|(root, _)| &root[..]);
@@ -47,7 +52,12 @@ impl MemFs {
         self.nodes.content(number).map_or((0, 0), |content| (content.size(), content.room_bytes()))
     }
 
-    /// A file grows by what skipped iterations would have added.
+    /// The number stands for something.
+    pub(crate) fn is_there(&self, number: u32) -> bool {
+        !matches!(self.nodes.get(number).kind, Kind::Free)
+    }
+
+    /// A file grows by what iterations would have added that a rehearsal leaves out.
     pub(crate) fn grow(&mut self, number: u32, size_bytes: u64, room_bytes: u64) {
         let _ = self.nodes.change(number, |content| content.grow(size_bytes, room_bytes));
     }
@@ -102,6 +112,11 @@ impl Mem {
     /// The file behind a descriptor.
     pub(crate) fn number(&mut self, fd: Fd) -> Option<u32> {
         self.files.ino(fd)
+    }
+
+    /// Writes through this descriptor go to the end of the file.
+    pub(crate) fn appends(&mut self, fd: Fd) -> bool {
+        self.files.appends(fd)
     }
 
     /// A read of the rest of a file whose size is unknown finds nothing.
