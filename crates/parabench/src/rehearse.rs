@@ -5,9 +5,9 @@ use crate::exit::Exit;
 use engine::config::Config;
 use engine::rehearse;
 use engine::stop;
-use model::Plan;
-use model::plan::Span;
+use model::plan::{Instr, Pc, Span};
 use model::rehearsal::{Doubt, DoubtKind, Rehearsal};
+use model::{Op, Plan};
 use ppl::Diagnostic;
 use ppl::diag::Code;
 
@@ -61,6 +61,11 @@ fn diagnostic(plan: &Plan, doubt: &Doubt) -> Diagnostic {
             Code::NotMade,
             "write \"cw\" to create it, as \"w\" of fopen does; without, it has to be there before the run",
         ),
+        DoubtKind::NeverMet if !waits_for_signal(plan, doubt.site) => (
+            Code::NeverMet,
+            "all members of the group have to come here, each as often as the others: take it out of the \
+             condition or loop, or put it into the group of those who come",
+        ),
         DoubtKind::NeverMet => (
             Code::NeverMet,
             "signals belong to a group: one is for those who wait while the group is active in which \
@@ -74,4 +79,8 @@ fn diagnostic(plan: &Plan, doubt: &Doubt) -> Diagnostic {
     };
     let span = plan.spans.get(doubt.site as usize).copied().unwrap_or(Span::default());
     Diagnostic::new(code, span, doubt.message.clone()).help(help)
+}
+
+fn waits_for_signal(plan: &Plan, site: Pc) -> bool {
+    matches!(plan.code.get(site as usize), Some(Instr::Op { op: Op::Wait, .. }))
 }

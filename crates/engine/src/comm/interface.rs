@@ -94,9 +94,10 @@ pub trait Comm {
     /// This rank stops for good; others do not wait for it any longer.
     fn leave(&mut self, end: End);
 
-    /// In a rehearsal: an iteration of a `repeat` is over, with `left` more to come. Some are
-    /// skipped by moving the numbers on.
-    fn iterated(&mut self, _loop: u32, _left: u64, _numbers: &mut dyn Numbers) {}
+    /// In a rehearsal: an iteration of a `repeat` has ended, with `left` more to come. Some are left
+    /// out by moving the numbers on. `place`: that of the loop's variables, which no other running loop
+    /// has.
+    fn iterated(&mut self, _place: u32, _left: u64, _numbers: &mut dyn Numbers) {}
 
     /// In a rehearsal: an iteration of a `repeat` with a time limit is over. False: it was the last.
     fn iterated_in_time(&mut self) -> bool {

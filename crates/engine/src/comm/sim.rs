@@ -5,7 +5,7 @@ use super::given::{Given, values};
 use super::interface::{Comm, Numbers};
 use super::region::lock_of;
 use super::signals;
-use super::types::{Check, End, Joint, Members, NodePlace, Poll};
+use super::types::{Check, End, Joint, Members, NodePlace, Poll, Together};
 use super::world::{World, keys};
 use model::Value;
 use model::plan::{Function, Pc, SetId};
@@ -94,6 +94,13 @@ impl Comm for Sim {
         let poll = self.world.barrier(self.rank, members, site);
         self.met(poll, members);
         self.explain(poll, members, "the barrier");
+        poll
+    }
+
+    fn meet(&mut self, members: &Members, site: Pc, call: Together) -> Poll {
+        let poll = self.world.gather(self.rank, members, site, (call.what, Given::default()));
+        self.met(poll, members);
+        self.explain(poll, members, call.what.name());
         poll
     }
 

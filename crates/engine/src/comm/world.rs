@@ -226,12 +226,13 @@ impl World {
         if set.broken {
             return Poll::Released;
         }
-        if set.waiting.len() + 1 < set.ranks.len() {
-            set.waiting.push(rank);
+        let is_complete = set.waiting.len() + 1 == set.ranks.len();
+        if !is_complete || !state.have_come_to(members.set, what) {
+            state.sets[members.set as usize].waiting.push(rank);
             state.park(rank, Status::AtBarrier(site, what), now_ns);
             return Poll::Pending;
         }
-        let others = std::mem::take(&mut set.waiting);
+        let others = std::mem::take(&mut state.sets[members.set as usize].waiting);
         state.met(members.set);
         let time_of = |other: &u32| state.ranks[*other as usize].now_ns;
         let met_ns = others.iter().map(time_of).fold(now_ns, u64::max);
@@ -362,6 +363,12 @@ pub(super) fn keys(rank: u32, members: &Members, name: &[u8]) -> [u64; 2] {
     [None, Some(rank)].map(|to| signals::key(members.set, name, to))
 }
 
+/// Ranks at two different calls inside MPI, or at one and at a barrier, never meet.
+fn can_meet(one: Option<Joint>, other: Option<Joint>) -> bool {
+    let is_call = |what| matches!(what, Some(Joint::Op(_)));
+    one == other || !is_call(one) && !is_call(other)
+}
+
 impl Status {
     fn waits(&self) -> bool {
         matches!(self, Status::AtBarrier(..) | Status::AtWait(_) | Status::AtLock(..))
@@ -377,6 +384,15 @@ impl State {
     fn wake(&mut self, rank: u32, status: Status, now_ns: u64) {
         self.park(rank, status, now_ns);
         self.ready.push(Reverse((now_ns, rank)));
+    }
+
+    /// Those that wait in a set have come to what another one comes to.
+    fn have_come_to(&self, set: SetId, what: Option<Joint>) -> bool {
+        let mut waiting = self.sets[set as usize].waiting.iter();
+        waiting.all(|rank| match &self.ranks[*rank as usize].status {
+            Status::AtBarrier(_, other) => can_meet(*other, what),
+            _ => true,
+        })
     }
 
     /// All members have come: what they brought is theirs.

@@ -1,5 +1,5 @@
-//! Waits for other ranks that never end, and signals for members that a group does not have: the
-//! simulated ranks did not get past them.
+//! Waits that never end, and signals for members that a group does not have: the simulated ranks did
+//! not get past them.
 
 use super::doubts::in_words;
 use crate::comm::End;
@@ -12,21 +12,36 @@ use std::collections::{BTreeMap, BTreeSet};
 /// By statement: the ranks that did not get past it, and why the first of them did not.
 type Places = BTreeMap<Pc, (BTreeSet<u32>, String)>;
 
-/// What there is to doubt. Where a rank has failed, others may wait because of that alone.
+/// Where a rank has failed, others may wait because of that alone.
 pub(super) fn doubts(plan: &Plan, outcome: &Outcome) -> Vec<Doubt> {
-    let mut doubts = told(&strangers(plan, outcome), DoubtKind::NotMember, |who, _, why| {
+    let is_signal =
+        |site: Pc| matches!(plan.code.get(site as usize), Some(Instr::Op { op: Op::Signal, .. }));
+    let strangers = errors(outcome, |_, site| is_signal(site));
+    let mut doubts = describe(&strangers, DoubtKind::NotMember, |who, _, why| {
         format!("{who} cannot give this signal: {why}")
     });
-    if !outcome.ends.contains(&End::Failed) {
-        doubts.extend(told(&waits(plan, outcome), DoubtKind::NeverMet, |who, one, what| {
-            let wait = if one { "waits" } else { "wait" };
-            format!("{who} {wait} forever for {what}")
-        }));
+    if outcome.ends.contains(&End::Failed) {
+        return doubts;
     }
+    let mut stuck = Places::new();
+    for waiting in &outcome.deadlock {
+        add(&mut stuck, waiting.site, waiting.rank, &waiting.what);
+    }
+    doubts.extend(describe(&stuck, DoubtKind::NeverMet, |who, one, what| {
+        format!("{who} {} forever for {what}", if one { "waits" } else { "wait" })
+    }));
+    // Nobody is left who could come.
+    let is_left = |rank: u32, site: Pc| {
+        outcome.ends.get(rank as usize) == Some(&End::Released) && !stuck.contains_key(&site)
+    };
+    let left = errors(outcome, is_left);
+    doubts.extend(describe(&left, DoubtKind::NeverMet, |who, one, why| {
+        format!("{who} {} forever: {why}", if one { "waits" } else { "wait" })
+    }));
     doubts
 }
 
-fn told(
+fn describe(
     places: &Places,
     kind: DoubtKind,
     sentence: impl Fn(&str, bool, &str) -> String,
@@ -39,23 +54,12 @@ fn told(
     places.iter().map(doubt).collect()
 }
 
-fn waits(plan: &Plan, outcome: &Outcome) -> Places {
-    let mut places = Places::new();
-    for stuck in &outcome.deadlock {
-        let instr = plan.code.get(stuck.site as usize);
-        if matches!(instr, Some(Instr::Op { op: Op::Wait, .. } | Instr::Function { .. })) {
-            add(&mut places, stuck.site, stuck.rank, &stuck.what);
-        }
-    }
-    places
-}
-
-fn strangers(plan: &Plan, outcome: &Outcome) -> Places {
+/// The errors of ranks at their statements.
+fn errors(outcome: &Outcome, counts: impl Fn(u32, Pc) -> bool) -> Places {
     let mut places = Places::new();
     for record in &outcome.records {
         for (site, message) in &record.errors {
-            let instr = site.and_then(|site| plan.code.get(site as usize));
-            if let (Some(site), Some(Instr::Op { op: Op::Signal, .. })) = (*site, instr) {
+            if let Some(site) = site.filter(|site| counts(record.rank, *site)) {
                 add(&mut places, site, record.rank, message);
             }
         }

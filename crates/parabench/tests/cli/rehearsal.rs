@@ -8,7 +8,7 @@ use engine::rehearse::{Limits, rehearse, rehearse_within};
 use engine::supervise::run_sim;
 use model::op::Class;
 use model::plan::bytes::sealed;
-use model::rehearsal::Rehearsal;
+use model::rehearsal::{DoubtKind, Rehearsal};
 use model::{Op, Plan};
 use ppl::Binding;
 use ppl::source::NoIncludes;
@@ -494,6 +494,123 @@ fn a_rehearsal_that_does_not_come_to_the_end_says_so() {
     let plan = scene.parabench("plan x.ppl --format json").exits(0).json();
     assert_eq!((&plan["complete"], &plan["all"]["exact"]), (&false.into(), &false.into()));
     scene.parabench("plan x.ppl").exits(0).out_has("ended before the program did");
+}
+
+/// Whatever a result, a neighbour or the file system decides is "about", and nothing else.
+#[test]
+fn figures_are_exact_where_nothing_outside_decides() {
+    for (ranks, text, exact) in [
+        (2, "if ($$rank == 0) write(\"f\", 1m); else read(\"f\");", false),
+        (2, "if ($$rank == 0) write(\"f\", 1m); barrier; if ($$rank == 1) read(\"f\");", true),
+        (2, "write(\"f-$$rank\", 1m); $o = 1 - $$rank; read(\"f-$o\");", false),
+        (2, "write(\"f-$$rank\", 1m); barrier; $o = 1 - $$rank; read(\"f-$o\");", true),
+        (
+            2,
+            "if ($$rank == 0) { write(\"f\", 1m); signal(\"s\", to=1); } else { wait(\"s\"); read(\"f\"); }",
+            true,
+        ),
+        // The size of what another rank writes.
+        (2, "write(\"f-$$rank\", 1m); if (size(\"f-0\") > 5) stat(\".\");", false),
+        (2, "write(\"f-$$rank\", 1m); if (size(\"f-$$rank\") > 5) stat(\".\");", true),
+        // Parts of one file: each rank reads its own, or what may not be there yet.
+        (
+            2,
+            "$h = fopen(\"f\", \"a+\"); fwrite($h, 4k); barrier; fread($h, 8k, 0); fclose($h);",
+            true,
+        ),
+        (
+            2,
+            "$h = fopen(\"f\", \"O_RDWR|O_CREAT\"); fwrite($h, 4k, $$rank * 4k); fread($h, 4k, $$rank * 4k);",
+            true,
+        ),
+        (
+            2,
+            "$h = fopen(\"f\", \"O_RDWR|O_CREAT\"); fwrite($h, 4k, $$rank * 4k); fread($h, 4k, 4k);",
+            false,
+        ),
+        // Retries.
+        (
+            2,
+            "with (expect=\"EEXIST\") $h = fopen(\"f\", \"O_WRONLY|O_CREAT|O_EXCL\");\n\
+             if ($h) { fwrite($h, 5); fclose($h); }",
+            false,
+        ),
+        (
+            1,
+            "$h = fopen(\"f\", \"O_WRONLY|O_CREAT|O_EXCL\"); if ($h) { fwrite($h, 5); fclose($h); }",
+            true,
+        ),
+        // Not every file system shares blocks.
+        (1, "write(\"a\", 1m); reflink(\"a\", \"b\");", false),
+        (1, "write(\"a\", 1m); $n = stat(\"a\"); if ($n) read(\"a\");", true),
+        (2, "write(\"a-$$rank\", 1m); $n = stat(\"a-$$rank\"); if ($n) read(\"a-$$rank\");", false),
+        // Which rank gets how many.
+        (2, "share $i 100 write(\"f-$i\", 1k);", false),
+        // Someone removes what another one needs.
+        (2, "master write(\"f\", 1m); barrier; read(\"f\"); master delete(\"f\");", false),
+        (2, "master write(\"f\", 1m); barrier; read(\"f\"); barrier; master delete(\"f\");", true),
+    ] {
+        let (_, rehearsal) = rehearsed(text, ranks, 1 << 20);
+        assert!(rehearsal.complete, "{text}: {:?}", rehearsal.failure);
+        assert_eq!(rehearsal.is_exact(), exact, "{text}");
+    }
+}
+
+/// Ranks, program, and for each statement at which ranks wait forever: its line and the words.
+type Stuck = (u32, &'static str, &'static [(usize, &'static str)]);
+
+/// Nothing at run time proves that ranks wait for each other: this is where deadlocks are found.
+#[test]
+fn deadlocks_are_named_with_ranks_and_places() {
+    const STUCK: &[Stuck] = &[
+        (2, "if ($$rank == 0)\nbarrier;", &[(2, "rank 0 waits forever: the barrier")]),
+        (
+            2,
+            "wait(\"s\");\nsignal(\"s\");",
+            &[(1, "ranks 0 to 1 wait forever for the signal \"s\"")],
+        ),
+        (
+            4,
+            "define groups {\"a\":D, \"b\":D};\ngroup \"a\"\nbarrier(\"a\");\n\
+             repeat $$grank\nbarrier;",
+            &[(5, "wait")],
+        ),
+        (2, "if ($$rank == 0)\n$x = gmax(1);\nelse wait(\"x\");", &[(2, "gmax"), (3, "\"x\"")]),
+        (
+            2,
+            "if ($$rank == 0)\n$h = pfopen(\"f\", \"cw\");\n",
+            &[(2, "rank 0 waits forever: pfopen")],
+        ),
+        (
+            2,
+            "if ($$rank == 0)\n$h = pfopen(\"f\", \"cw\");\nelse\nbarrier;",
+            &[(2, "rank 0 waits forever for the other members of pfopen"), (4, "rank 1")],
+        ),
+        (
+            2,
+            "time[\"l\", sync] stat(\".\");\nif ($$rank == 1) time[\"m\", sync]\nstat(\".\");",
+            &[(2, "rank 1")],
+        ),
+        (
+            2,
+            "share $i 10 stat(\".\");\nif ($$rank == 1) share $i 10\nstat(\".\");",
+            &[(2, "rank 1")],
+        ),
+    ];
+    for (ranks, text, expected) in STUCK {
+        let (plan, rehearsal) = rehearsed(text, *ranks, 1 << 20);
+        assert!(!rehearsal.complete, "{text}");
+        let doubts: Vec<_> = rehearsal
+            .doubts
+            .iter()
+            .filter(|doubt| doubt.kind == DoubtKind::NeverMet)
+            .filter_map(|doubt| Some((plan.locate_site(doubt.site)?.1, &doubt.message)))
+            .collect();
+        assert_eq!(doubts.len(), expected.len(), "{text}\n{doubts:?}");
+        for ((line, message), (at, words)) in doubts.iter().zip(*expected) {
+            assert!(line == at && message.contains(words), "{text}\n{doubts:?}");
+        }
+    }
 }
 
 /// Executions and bytes by operation, of all ranks.
