@@ -68,7 +68,8 @@ pub fn shared(rooms: &[Room<'_>], rehearsal: &Rehearsal) -> Findings {
     let mut found = Findings::default();
     for rooms in systems.values().filter(|rooms| rooms.len() > 1) {
         let lacking = space(rooms[0].directory).and_then(|free| together(rooms, rehearsal, free));
-        match rehearsal.complete && !rehearsal.timed {
+        let is_sure = rooms.iter().all(|room| room.peak.spread_bytes + room.peak.spread_files == 0);
+        match rehearsal.complete && !rehearsal.timed && is_sure {
             true => found.errors.extend(lacking),
             false => found.notes.extend(lacking),
         }
@@ -386,7 +387,8 @@ mod tests {
             buffers_bytes: 500,
             handles: 68,
             complete: true,
-            in_time: None,
+            possible: None,
+            timed: false,
         }
     }
 
@@ -443,9 +445,21 @@ mod tests {
         let found = judged(peak(1001, 1), peak(2000, 1));
         assert_eq!((found.errors.len(), found.notes.len()), (1, 0), "{found:?}");
         let needs =
-            Needs { bytes: 7, complete: false, in_time: Some(peak(1 << 40, 1)[0]), ..needs() };
+            Needs { bytes: 7, complete: false, possible: Some(peak(1 << 40, 1)[0]), ..needs() };
         let found = judge(&facts(), &needs);
         assert!(found.notes.iter().any(|note| note.contains("compared 7 B of files")), "{found:?}");
+    }
+
+    #[test]
+    fn a_figure_with_a_spread_is_an_error_only_if_all_of_it_is_too_much() {
+        for (bytes, spread_bytes, errors, notes) in
+            [(900, 50, 0, 0), (1200, 150, 1, 0), (1100, 150, 0, 1), (900, 150, 0, 1)]
+        {
+            let peaks = vec![Peak { bytes, spread_bytes, ..Peak::default() }];
+            let rehearsal = Rehearsal { peaks, complete: true, ..Rehearsal::default() };
+            let found = judge(&facts(), &Needs::of(&rehearsal));
+            assert_eq!((found.errors.len(), found.notes.len()), (errors, notes), "{found:?}");
+        }
     }
 
     #[test]
