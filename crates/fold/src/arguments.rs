@@ -1,9 +1,9 @@
 //! The arguments of a statement that are neither names nor open files.
 
+use super::facts::Facts;
 use super::log::Log;
 use super::logged::Logged;
 use super::statement::Arg;
-use super::told::Told;
 use model::Event;
 use model::Op;
 use model::errno;
@@ -44,7 +44,7 @@ pub struct Arguments<'a> {
     /// Which.
     pub op: Op,
     /// Facts from the program's text.
-    pub told: Told,
+    pub told: Facts,
     /// The file is a directory, as far as the run shows.
     pub is_directory: bool,
     /// Numbers so far.
@@ -80,7 +80,7 @@ impl Arguments<'_> {
             ParamKind::Offset if self.op == Op::Fallocate => {
                 self.bytes(event.offset_bytes, Arg::Bytes)?;
             }
-            ParamKind::Collective => self.args.extend(self.told.way.shown().map(Arg::Word)),
+            ParamKind::Collective => self.args.extend(self.told.way.word().map(Arg::Word)),
             ParamKind::Word(_) if self.word(param).is_some() => {
                 self.args.extend(self.word(param).map(Arg::Word));
             }

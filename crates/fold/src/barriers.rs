@@ -6,7 +6,7 @@
 //! ```
 
 use super::log::Log;
-use super::meetings::TOLD;
+use super::meetings::RECORDED;
 use model::run::TraceBarrier;
 use std::collections::HashMap;
 
@@ -37,7 +37,7 @@ pub struct Coming {
 impl Barriers {
     /// Those of a log. What comes behind all operations holds nothing apart, and of several without operations
     /// between them the last one holds apart what all do.
-    pub fn of(log: &Log) -> Barriers {
+    pub fn find(log: &Log) -> Barriers {
         let ranks = log.ranks.len();
         if ranks < 2 || log.barriers.iter().any(|barrier| barrier.came_ns.len() > ranks) {
             return Barriers::default();
@@ -81,8 +81,8 @@ impl Barriers {
             let end = |rank: usize| next.map_or(log.ranks[rank].len(), |next| next[rank].place);
             let own = self.all[at].iter().enumerate();
             let does = own.map(|(rank, coming)| first(log, rank, coming.place, end(rank)));
-            let number = TOLD.start + kinds.len() as u32;
-            let kind = *kinds.entry(does.collect()).or_insert(number.min(TOLD.end - 1));
+            let number = RECORDED.start + kinds.len() as u32;
+            let kind = *kinds.entry(does.collect()).or_insert(number.min(RECORDED.end - 1));
             self.all[at].iter_mut().for_each(|coming| coming.kind = kind);
         }
     }
@@ -159,7 +159,7 @@ mod tests {
         let (early, late) = ((&[12, 14][..], &[15, 15][..]), (&[16, 19][..], &[20, 20][..]));
         let last = (&[50, 50][..], &[51, 51][..]);
         let log = log(&[&[10, 30], &[11, 13, 40], &[25]], &[first, early, late, last]);
-        let all = Barriers::of(&log);
+        let all = Barriers::find(&log);
         let places: Vec<Vec<usize>> =
             all.all().iter().map(|barrier| barrier.iter().map(|at| at.place).collect()).collect();
         assert_eq!(places, [[0, 0, 0], [1, 2, 0]]);

@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 pub fn before(log: &Log) -> Vec<Expected> {
     let mut world = World::default();
     world.find_links(log);
-    for (_, entry) in Merged::of(log, |entry| entry.event.start_ns) {
+    for (_, entry) in Merged::new(log, |entry| entry.event.start_ns) {
         match entry.op() {
             Some(Op::Freflink) => world.share_open(log, &entry),
             _ => entry.parts().for_each(|part| world.follow(log, &part)),
@@ -565,7 +565,7 @@ mod tests {
         TraceFound { path: path.into(), target: Some(target.into()), ..TraceFound::default() }
     }
 
-    fn shown(log: &Log) -> Vec<String> {
+    fn show(log: &Log) -> Vec<String> {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let one = |one: &Expected| match &one.what {
             Thing::Directory => format!("{}/", text(&one.path)),
@@ -606,7 +606,7 @@ mod tests {
             "round -> round/x",
             "top -> .",
         ];
-        let mut all = shown(&log);
+        let mut all = show(&log);
         all.retain(|one| !one.starts_with("round/"));
         assert_eq!(all, expected);
     }
@@ -620,6 +620,6 @@ mod tests {
         };
         let operations = [(Op::Delete, 0, 0), (Op::Write, 1, 0), (Op::Delete, 1, 0)];
         let log = log(&["old", "new"], &operations, &[size("old", 5000), size("new", 7)]);
-        assert_eq!(shown(&log), ["old 5000"]);
+        assert_eq!(show(&log), ["old 5000"]);
     }
 }

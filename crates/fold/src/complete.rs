@@ -2,10 +2,10 @@
 //! the run does not report them.
 
 use super::events::Events;
+use super::facts::Facts;
 use super::log::Log;
 use super::logged::{Logged, needs_writing, takes_handle};
 use super::positions;
-use super::told::Told;
 use model::Op;
 use model::event::{Event, FLAG_AT_POSITION, FLAG_FROM_POSITION, FLAG_UNPLACED, NO_ID};
 use model::open_flags::{O_APPEND, O_CREAT, O_RDWR, O_TRUNC, O_WRONLY};
@@ -59,15 +59,15 @@ impl Log {
             *reads |= matches!(op, Op::Fread | Op::Readv);
             *writes |= needs_writing(op);
         }
-        let is_untold = |entry: &Logged| {
+        let has_unknown_flags = |entry: &Logged| {
             entry.details.open_flags == NO_ID && entry.op() == Some(Op::Fopen) && entry.is_ok()
         };
         for rank in &mut self.ranks {
-            if !rank.iter().any(|entry| is_untold(&entry)) {
+            if !rank.iter().any(|entry| has_unknown_flags(&entry)) {
                 continue;
             }
             rank.change(|entry| {
-                if is_untold(entry) {
+                if has_unknown_flags(entry) {
                     entry.details.open_flags = match used.get(&entry.details.instance) {
                         Some((true, true)) => O_RDWR | O_CREAT,
                         Some((false, true)) => O_WRONLY | O_CREAT,
@@ -84,7 +84,7 @@ struct Handles<'a> {
     /// By name.
     open: HashMap<u32, Vec<Open>>,
     next: &'a mut u32,
-    sites: &'a HashMap<u32, Told>,
+    sites: &'a HashMap<u32, Facts>,
 }
 
 #[derive(Clone, Copy)]

@@ -18,12 +18,12 @@ pub struct Ends {
 
 impl Ends {
     /// Those of a log, under all names that they get in it.
-    pub fn of(log: &Log) -> Ends {
+    pub fn find(log: &Log) -> Ends {
         if !log.ranks.iter().flatten().any(|entry| is_short(&entry)) {
             return Ends::default();
         }
         let mut names = Names::default();
-        for (_, entry) in Merged::of(log, |entry| entry.event.start_ns) {
+        for (_, entry) in Merged::new(log, |entry| entry.event.start_ns) {
             names.follow(log, &entry);
         }
         let ids = (0..).zip(&log.paths).filter(|(_, path)| names.written.contains(*path));
@@ -138,7 +138,7 @@ mod tests {
             (Op::Fread, 5, NO_ID, 20, 10),
             (Op::Fread, 6, NO_ID, 20, 10),
         ]);
-        let ends = Ends::of(&log);
+        let ends = Ends::find(&log);
         let met: Vec<bool> = log.ranks[0].iter().map(|entry| ends.met_by(&entry)).collect();
         assert_eq!(met, [false, true, false, false, true, false, false, true, false]);
     }

@@ -76,7 +76,7 @@ impl Events {
         if self.len.is_multiple_of(BLOCK) {
             self.blocks.push(Block { byte: self.bytes.len(), before: self.last });
         }
-        self.put_kind(Kind::of(entry));
+        self.put_kind(Kind::new(entry));
         let event = &entry.event;
         self.put(zigzag(event.start_ns.wrapping_sub(self.last.start_ns)));
         self.put(zigzag(event.end_ns.wrapping_sub(event.start_ns)));
@@ -250,7 +250,7 @@ impl Iterator for Iter<'_> {
 }
 
 impl Kind {
-    fn of(entry: &Logged) -> Kind {
+    fn new(entry: &Logged) -> Kind {
         let Logged { event, details } = entry;
         Kind {
             op: event.op,

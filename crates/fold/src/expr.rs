@@ -44,7 +44,7 @@ pub fn name_of_loop(depth: usize) -> String {
 
 impl Loop {
     /// The variable runs so that most names hold it as it is.
-    pub fn of(name: String, item: &Item) -> Loop {
+    pub fn new(name: String, item: &Item) -> Loop {
         let mut wishes: BTreeMap<(i64, i64), usize> = BTreeMap::new();
         let mut steps = Vec::new();
         item.body.iter().for_each(|item| collect(item, 0, &mut wishes, &mut steps));
@@ -237,7 +237,7 @@ impl Linear {
     ) -> Option<String> {
         let index = place_in(list, around, tables);
         let values = list.values.iter().map(|value| value / unit).collect();
-        match Written::of(values, &index) {
+        match Written::shortest(values, &index) {
             Written::Sum { constant, factor, place } => {
                 self.constant += constant * unit;
                 self.add(factor * unit, &place);
@@ -272,12 +272,12 @@ impl Linear {
     pub fn shown_us(&self, sizes: &Sizes) -> String {
         match &self.terms[..] {
             [(factor, atom)] if self.constant == 0 && *factor > 1 => format!("{atom} * {factor}us"),
-            _ => format!("{} * 1us", grouped(&self.shown(sizes, false))),
+            _ => format!("{} * 1us", grouped(&self.text(sizes, false))),
         }
     }
 
     /// Its text. Bytes have suffixes; where the statement's size divides all, it is a factor.
-    pub fn shown(&self, sizes: &Sizes, as_bytes: bool) -> String {
+    pub fn text(&self, sizes: &Sizes, as_bytes: bool) -> String {
         if let Some((unit, text)) = &sizes.unit
             && !self.terms.is_empty()
             && self.constant % unit == 0
@@ -285,7 +285,7 @@ impl Linear {
         {
             let terms = self.terms.iter().map(|(factor, atom)| (factor / unit, atom.clone()));
             let rest = Linear { constant: self.constant / unit, terms: terms.collect() };
-            let shown = rest.shown(&Sizes { unit: None, ranks: sizes.ranks }, false);
+            let shown = rest.text(&Sizes { unit: None, ranks: sizes.ranks }, false);
             let is_sum = rest.terms.len() + usize::from(rest.constant != 0) > 1;
             return if is_sum {
                 format!("({shown}) * {text}")
@@ -294,8 +294,8 @@ impl Linear {
             };
         }
         if let Some((whole, rest)) = self.divided(sizes) {
-            let whole = whole.shown(sizes, as_bytes);
-            return format!("{whole} + {}", rest.shown(&Sizes { unit: None, ..*sizes }, as_bytes));
+            let whole = whole.text(sizes, as_bytes);
+            return format!("{whole} + {}", rest.text(&Sizes { unit: None, ..*sizes }, as_bytes));
         }
         let has_rank =
             self.terms.iter().any(|(factor, atom)| *factor == 1 && atom.contains("$$rank"));
@@ -461,18 +461,18 @@ mod tests {
         let mut linear = Linear::default();
         linear.add_index(16384, &around(0, 1));
         linear.add_value(&Value::Affine { base: 0, step: 4096 }, &mut tables);
-        assert_eq!(linear.shown(&unit, true), "($i * $$size + $$rank) * $size");
-        assert_eq!(linear.shown(&Sizes::default(), true), "$i * 16k + $$rank * 4k");
+        assert_eq!(linear.text(&unit, true), "($i * $$size + $$rank) * $size");
+        assert_eq!(linear.text(&Sizes::default(), true), "$i * 16k + $$rank * 4k");
         let mut linear = Linear::default();
         linear.add_value(&Value::Same(7), &mut tables);
         linear.add_index(2, &around(1, 2));
-        assert_eq!(linear.shown(&unit, false), "$i + 6");
+        assert_eq!(linear.text(&unit, false), "$i + 6");
         let mut linear = Linear::default();
         linear.add_value(&Value::Affine { base: 3, step: -1 }, &mut tables);
-        assert_eq!(linear.shown(&Sizes::default(), false), "3 - $$rank");
+        assert_eq!(linear.text(&Sizes::default(), false), "3 - $$rank");
         let mut linear = Linear::default();
         linear.add_value(&Value::Table([0, 1].into(), vec![4, 9]), &mut tables);
-        assert_eq!(linear.shown(&Sizes::default(), false), "$values[$$rank]");
+        assert_eq!(linear.text(&Sizes::default(), false), "$values[$$rank]");
         assert_eq!(linear.shown_us(&Sizes::default()), "$values[$$rank] * 1us");
         assert_eq!(tables.all().collect::<Vec<_>>(), [("$values", &vec![4, 9])]);
         let mut linear = Linear::default();

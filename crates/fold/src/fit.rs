@@ -173,7 +173,7 @@ fn value_bytes(values: &[i64]) -> usize {
     if condition(values, "").is_some() {
         return RULE;
     }
-    match Written::of(values.to_vec(), "") {
+    match Written::shortest(values.to_vec(), "") {
         Written::Sum { .. } => RULE,
         Written::List(list) if list.values.len() == values.len() => all,
         Written::List(list) => all.min(RULE + list.values.iter().map(digits).sum::<usize>()),

@@ -62,7 +62,7 @@ const BARRIERS_FEW: usize = 6;
 
 /// Makes a program of a log.
 pub fn fold(log: &Log, options: &Options) -> Folded {
-    let recorded = Barriers::of(log);
+    let recorded = Barriers::find(log);
     let (hidden, folded) = with_barriers(log, options, &recorded);
     match hidden && recorded.count() > 0 {
         true => with_barriers(log, options, &Barriers::default()).1,

@@ -58,7 +58,7 @@ impl Instance {
     }
 
     /// Nobody knows how it was opened.
-    pub fn is_untold(self) -> bool {
+    pub fn has_unknown_flags(self) -> bool {
         self.flags.is_none()
     }
 

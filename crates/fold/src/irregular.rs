@@ -180,7 +180,7 @@ type Execution<'a> = (Option<&'a Element>, Path);
 impl<'a> Emitter<'a, '_> {
     fn flush(&mut self) {
         let plain = std::mem::take(&mut self.plain);
-        self.all.extend(Folder::of(plain));
+        self.all.extend(Folder::fold(plain));
     }
 
     fn top(&mut self, element: &'a Element) {
@@ -192,7 +192,7 @@ impl<'a> Emitter<'a, '_> {
             let nodes = self.element(element.class, vec![(Some(element), Rc::from([]))]);
             let mut single = Vec::new();
             self.statements(element, &mut single);
-            let is_shorter = text_bytes(&nodes) < text_bytes(&Folder::of(single));
+            let is_shorter = text_bytes(&nodes) < text_bytes(&Folder::fold(single));
             if is_shorter && self.opens_first(&nodes) {
                 self.flush();
                 return self.all.extend(nodes);
@@ -291,7 +291,7 @@ impl<'a> Emitter<'a, '_> {
         let mut nodes = Vec::new();
         let mut slot = 0;
         while slot < body.len() {
-            let together = self.left_out_together(&body[slot..], slot, all);
+            let together = self.count_left_out(&body[slot..], slot, all);
             if together > 1 {
                 let classes = &body[slot..slot + together];
                 nodes.push(self.optional(classes, (slot..slot + together).map(of_slot).collect()));
@@ -304,7 +304,7 @@ impl<'a> Emitter<'a, '_> {
     }
 
     /// How many statements from this slot on are left out by the same executions; 0: it is always there.
-    fn left_out_together(
+    fn count_left_out(
         &self,
         body: &[u64],
         slot: usize,

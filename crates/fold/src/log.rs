@@ -2,9 +2,9 @@
 //! does not tell.
 
 use super::events::Events;
+use super::facts::{Facts, Way};
 use super::logged::Logged;
 use super::processes::Process;
-use super::told::{Told, Way};
 use model::Op;
 use model::directory::prefixed;
 use model::event::{Event, FLAG_UNPLACED};
@@ -26,7 +26,7 @@ pub struct Log {
     /// Extents that operations by patterns refer to.
     pub extents: Vec<EventExtents>,
     /// Facts from the program's text by place in it; for runs of Parabench.
-    pub sites: HashMap<u32, Told>,
+    pub sites: HashMap<u32, Facts>,
     /// Processors of the machine that it was recorded on; `None`: unknown, or several machines.
     pub processors: Option<u32>,
     /// Time that recording added to each call, nanoseconds, if measured.
@@ -118,14 +118,14 @@ impl Log {
 
 impl Log {
     /// Facts from the program's text about an operation.
-    pub fn told(&self, entry: &Logged) -> Told {
+    pub fn facts(&self, entry: &Logged) -> Facts {
         self.sites.get(&entry.event.site).copied().unwrap_or_default()
     }
 
     /// The level of an operation by a pattern, by MPI-IO.
     pub fn level(&self, entry: &Logged) -> Option<u8> {
         let is_mpi = entry.op().is_some_and(Op::is_mpi_io);
-        (is_mpi && entry.event.pieces > 0).then(|| self.told(entry).level.unwrap_or(0))
+        (is_mpi && entry.event.pieces > 0).then(|| self.facts(entry).level.unwrap_or(0))
     }
 
     /// It is imported and has operations of MPI-IO.
@@ -135,9 +135,9 @@ impl Log {
     }
 
     /// All ranks make the operation together.
-    pub fn is_together(&self, entry: &Logged) -> bool {
+    pub fn is_collective_call(&self, entry: &Logged) -> bool {
         let Some(op) = entry.op().filter(|op| op.is_mpi_io()) else { return false };
-        let told = self.told(entry);
+        let told = self.facts(entry);
         let joins = match op {
             Op::Pfread | Op::Pfwrite => match self.level(entry) {
                 Some(level) => level > 0,

@@ -51,7 +51,7 @@ impl Folder {
     }
 
     /// Folds a sequence.
-    pub fn of(nodes: Vec<Node>) -> Vec<Node> {
+    pub fn fold(nodes: Vec<Node>) -> Vec<Node> {
         let mut folder = Folder::default();
         nodes.into_iter().for_each(|node| folder.push(node));
         folder.stack

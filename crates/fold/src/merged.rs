@@ -27,7 +27,7 @@ struct Next {
 
 impl<'a> Merged<'a> {
     /// Those of a log. `when`: the time of an operation, its start or later.
-    pub fn of(log: &'a Log, when: fn(&Logged) -> u64) -> Merged<'a> {
+    pub fn new(log: &'a Log, when: fn(&Logged) -> u64) -> Merged<'a> {
         let ranks = log.ranks.iter().map(|rank| rank.iter()).collect();
         let mut merged = Merged { ranks, next: BinaryHeap::new(), when, has_waited: false };
         (0..log.ranks.len() as u32).for_each(|rank| merged.fetch(rank, 0));
@@ -113,7 +113,7 @@ mod tests {
         ];
         let ranks = ranks.into_iter().map(|rank| rank.into_iter().collect()).collect();
         let log = Log { ranks, ..Log::default() };
-        let places = |when| Merged::of(&log, when).map(|(place, _)| place).collect::<Vec<_>>();
+        let places = |when| Merged::new(&log, when).map(|(place, _)| place).collect::<Vec<_>>();
         let by_start = [(0, 0), (2, 0), (0, 1), (2, 1), (2, 2), (0, 2)];
         assert_eq!(places(|entry| entry.event.start_ns), by_start);
         let failures_late = |entry: &Logged| match entry.event.errno {

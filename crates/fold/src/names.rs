@@ -39,7 +39,7 @@ impl Names {
         let mut known: HashMap<Vec<Part>, u32> = HashMap::new();
         let mut made = Names::default();
         for name in names {
-            let (parts, numbers) = take_apart(name, &widths);
+            let (parts, numbers) = split_name(name, &widths);
             let next = known.len() as u32;
             let template = *known.entry(parts).or_insert_with_key(|parts| {
                 made.templates.push(parts.clone());
@@ -96,7 +96,7 @@ fn learn(name: &[u8], widths: &mut HashMap<Vec<u8>, Vec<Widths>>) {
     }
 }
 
-fn take_apart(name: &[u8], widths: &HashMap<Vec<u8>, Vec<Widths>>) -> (Vec<Part>, Vec<i64>) {
+fn split_name(name: &[u8], widths: &HashMap<Vec<u8>, Vec<Widths>>) -> (Vec<Part>, Vec<i64>) {
     let known = widths.get(&skeleton(name)).map_or(&[][..], Vec::as_slice);
     let (mut parts, mut numbers) = (Vec::new(), Vec::new());
     let mut at = 0;
@@ -142,7 +142,7 @@ fn push_text(parts: &mut Vec<Part>, text: &[u8]) {
 mod tests {
     use super::*;
 
-    fn shown(names: &[&str]) -> Vec<String> {
+    fn show(names: &[&str]) -> Vec<String> {
         let made = Names::new(names.iter().map(|name| name.as_bytes()));
         let show = |(template, numbers): &(u32, Vec<i64>)| {
             let text: String = made.templates[*template as usize]
@@ -171,7 +171,7 @@ mod tests {
             (&["n1234567890123456789"], &["n1234567890123456789 []"]),
             (&["plain", ""], &["plain []", " []"]),
         ] {
-            assert_eq!(shown(names), expected, "{names:?}");
+            assert_eq!(show(names), expected, "{names:?}");
         }
     }
 }

@@ -21,7 +21,7 @@ pub enum Only {
 impl Only {
     /// Parses a rank's number, a label or a name; `None` if the log has none of
     /// them.
-    pub fn of(text: &str, log: &Log) -> Option<Only> {
+    pub fn parse(text: &str, log: &Log) -> Option<Only> {
         if let Ok(rank) = text.parse() {
             return ((rank as usize) < log.ranks.len()).then_some(Only::Rank(rank));
         }
@@ -98,10 +98,10 @@ mod tests {
         };
         for (text, left) in [("1", vec![1]), ("load", vec![2]), ("d/", vec![2]), ("d/a", vec![2])] {
             let mut part = log.clone();
-            Only::of(text, &log).expect(text).keep(&mut part);
+            Only::parse(text, &log).expect(text).keep(&mut part);
             let counts: Vec<usize> = part.ranks.iter().map(Events::len).collect();
             assert_eq!(counts, left, "{text}");
         }
-        assert_eq!((Only::of("2", &log), Only::of("l", &log)), (None, None));
+        assert_eq!((Only::parse("2", &log), Only::parse("l", &log)), (None, None));
     }
 }

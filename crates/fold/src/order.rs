@@ -81,11 +81,11 @@ impl Order {
 
     /// A rank does something before its first operation.
     pub fn waits_first(&self, rank: u32) -> bool {
-        self.of(rank).first().is_some_and(|(place, _)| *place == 0)
+        self.actions(rank).first().is_some_and(|(place, _)| *place == 0)
     }
 
     /// Synchronisations of a rank.
-    pub fn of(&self, rank: u32) -> &[(usize, Action)] {
+    pub fn actions(&self, rank: u32) -> &[(usize, Action)] {
         self.actions.get(rank as usize).map_or(&[], Vec::as_slice)
     }
 }
@@ -103,8 +103,8 @@ pub fn barriers(log: &Log, told: &Barriers) -> Option<Order> {
     if log.ranks.len() < 2 {
         return Some(Order::default());
     }
-    let rounds = Rounds::of(log, told);
-    let edges = Dependences::of(log, &rounds);
+    let rounds = Rounds::find(log, told);
+    let edges = Dependences::find(log, &rounds);
     let mut meetings = choose_meetings(log, &edges, &rounds)?;
     // One for a dependence lies before the round that has its number.
     meetings.sort_by_key(|(round, _)| *round);
@@ -112,11 +112,11 @@ pub fn barriers(log: &Log, told: &Barriers) -> Option<Order> {
     let mut actions = vec![Vec::new(); log.ranks.len()];
     for (round, barrier) in rounds.barriers().zip(told.all()) {
         while let Some((_, meeting)) = meetings.next_if(|(before, _)| *before <= round) {
-            meet(log, &mut actions, &meeting);
+            add_meeting(log, &mut actions, &meeting);
         }
-        meet_as_told(log, &mut actions, told, barrier);
+        add_recorded_barrier(log, &mut actions, told, barrier);
     }
-    meetings.for_each(|(_, meeting)| meet(log, &mut actions, &meeting));
+    meetings.for_each(|(_, meeting)| add_meeting(log, &mut actions, &meeting));
     Some(Order { actions })
 }
 
@@ -124,19 +124,20 @@ pub fn barriers(log: &Log, told: &Barriers) -> Option<Order> {
 type Actions = [Vec<(usize, Action)>];
 
 /// Ranks meet, each at its place.
-fn meet(log: &Log, actions: &mut Actions, meeting: &[usize]) {
+fn add_meeting(log: &Log, actions: &mut Actions, meeting: &[usize]) {
     let free_ns = (0..).zip(meeting).filter_map(|(rank, place): (usize, &usize)| {
         Some(log.ranks[rank].get(place.checked_sub(1)?)?.event.end_ns)
     });
     let free_ns = free_ns.max().unwrap_or(0);
-    let apart = are_apart(log, meeting.iter().copied());
+    let apart = are_in_different_labels(log, meeting.iter().copied());
     for (actions, place) in actions.iter_mut().zip(meeting) {
         actions.push((*place, Action::Barrier { free_ns, apart, told: None }));
     }
 }
 
-fn meet_as_told(log: &Log, actions: &mut Actions, told: &Barriers, barrier: &[Coming]) {
-    let apart = told.end_labels || are_apart(log, barrier.iter().map(|coming| coming.place));
+fn add_recorded_barrier(log: &Log, actions: &mut Actions, told: &Barriers, barrier: &[Coming]) {
+    let apart =
+        told.end_labels || are_in_different_labels(log, barrier.iter().map(|coming| coming.place));
     for (actions, coming) in actions.iter_mut().zip(barrier) {
         let told = Some(*coming);
         actions.push((coming.place, Action::Barrier { free_ns: coming.free_ns, apart, told }));
@@ -144,7 +145,7 @@ fn meet_as_told(log: &Log, actions: &mut Actions, told: &Barriers, barrier: &[Co
 }
 
 /// Ranks are in different labels at these places.
-fn are_apart(log: &Log, places: impl Iterator<Item = usize>) -> bool {
+fn are_in_different_labels(log: &Log, places: impl Iterator<Item = usize>) -> bool {
     let mut labels = log.ranks.iter().zip(places).map(|(rank, at)| around(rank, at));
     let first = labels.next();
     labels.any(|label| Some(label) != first)
@@ -165,8 +166,8 @@ fn around(rank: &Events, place: usize) -> u32 {
 /// tells.
 pub fn signals(log: &Log, told: &Barriers) -> Order {
     let mut actions = vec![Vec::new(); log.ranks.len()];
-    told.all().iter().for_each(|barrier| meet_as_told(log, &mut actions, told, barrier));
-    for Edge { from, to } in Dependences::of(log, &Rounds::of(log, told)) {
+    told.all().iter().for_each(|barrier| add_recorded_barrier(log, &mut actions, told, barrier));
+    for Edge { from, to } in Dependences::find(log, &Rounds::find(log, told)) {
         let from_entry = log.ranks[from.0 as usize].get(from.1);
         let free_ns = from_entry.map_or(0, |entry| entry.event.end_ns);
         // A signal is given after an operation, so before the next one.
@@ -251,7 +252,7 @@ struct Dependences {
 }
 
 impl Dependences {
-    fn of(log: &Log, rounds: &Rounds) -> Vec<Edge> {
+    fn find(log: &Log, rounds: &Rounds) -> Vec<Edge> {
         let ranks = log.ranks.len();
         let parents = Rc::new(parents(log));
         let mut all = Dependences {
@@ -271,7 +272,7 @@ impl Dependences {
             EEXIST => event.end_ns,
             _ => event.start_ns,
         };
-        let mut merged = Merged::of(log, when);
+        let mut merged = Merged::new(log, when);
         while let Some((place, entry)) = merged.next() {
             if all.there.contradicts(&entry) && merged.postpone(place, &entry) {
                 continue;

@@ -70,7 +70,7 @@ impl Default for Extents {
 
 impl Patterns {
     /// Those that operations use.
-    pub fn of(log: &Log, shapes: &mut Interner<Shape>) -> Patterns {
+    pub fn find(log: &Log, shapes: &mut Interner<Shape>) -> Patterns {
         let mut patterns = Patterns { all: Vec::new(), numbers: Vec::new() };
         for (rank, entries) in (0..).zip(&log.ranks) {
             let mut numbers: HashMap<Key, usize> = HashMap::new();
@@ -106,7 +106,7 @@ impl Patterns {
         let number = *self.numbers[rank as usize].get(&(entry.event.extents, level))?;
         let pattern = self.all.get(number)?;
         // Who is alone is member 0 of 1; and what is a level's cannot be another's.
-        if pattern.level != level || (log.told(entry).alone && !pattern.same) {
+        if pattern.level != level || (log.facts(entry).alone && !pattern.same) {
             return None;
         }
         let first = known(log, entry)?.runs[0].offset_bytes;

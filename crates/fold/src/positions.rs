@@ -16,7 +16,7 @@ pub fn follow(log: &mut Log) {
     }
     let mut positions = Positions::default();
     let mut places = vec![VecDeque::new(); log.ranks.len()];
-    for ((rank, _), entry) in Merged::of(log, |entry| entry.event.start_ns) {
+    for ((rank, _), entry) in Merged::new(log, |entry| entry.event.start_ns) {
         let followed = positions.follow(entry);
         if is_relative(&entry) {
             places[rank as usize].push_back(followed);

@@ -32,7 +32,7 @@ pub struct Process {
 }
 
 /// The processes of a log's threads, parents before children.
-pub fn of(threads: &[TraceThread]) -> Vec<Process> {
+pub fn find_processes(threads: &[TraceThread]) -> Vec<Process> {
     let mut all: Vec<Process> = Vec::new();
     // By number of a thread the latest process: numbers come again.
     let mut by_thread: HashMap<u64, usize> = HashMap::new();
@@ -105,14 +105,14 @@ fn own_parts(log: &Log, process: &Process, parts: &mut Vec<Part>) {
         let Some(events) = log.ranks.get(rank as usize) else { continue };
         let mut from = 0;
         for to in cuts.iter().map(|cut| events.begun_before(*cut)).chain([events.len()]) {
-            parts.extend(stretch(events, rank, from, to));
+            parts.extend(part_between(events, rank, from, to));
             from = from.max(to);
         }
     }
 }
 
 /// Operations of a rank from one to before another.
-fn stretch(events: &Events, rank: u32, from: usize, to: usize) -> Option<Part> {
+fn part_between(events: &Events, rank: u32, from: usize, to: usize) -> Option<Part> {
     let last = to.checked_sub(1).filter(|last| *last >= from)?;
     let (begin_ns, end_ns) = (events.get(from)?.event.start_ns, events.get(last)?.event.end_ns);
     let (first, last) = (vec![(rank, from)], vec![(rank, last)]);
@@ -191,7 +191,7 @@ mod tests {
             entries.collect::<Events>()
         };
         let ranks = operations.iter().map(rank).collect();
-        Log { ranks, processes: of(threads), ..Log::default() }
+        Log { ranks, processes: find_processes(threads), ..Log::default() }
     }
 
     fn edges(log: &Log) -> Vec<(Place, Place)> {

@@ -163,7 +163,7 @@ pub fn best(items: &[Item], shaper: &Shaper<'_>, procs: &[Proc]) -> Option<Found
     let found = tried.iter().filter_map(|Candidate { length, places, .. }| {
         let slices: Vec<&[Item]> =
             places.iter().map(|(body, at)| &bodies[*body].items[*at..at + length]).collect();
-        let handles = Handles::of(slices[0], shaper, procs).filter(|h| h.leaves.len() < 2)?;
+        let handles = Handles::find(slices[0], shaper, procs).filter(|h| h.leaves.len() < 2)?;
         let bound = bound(&slices, shaper, procs)?;
         let each = CALL + ARG * (bound.params.len() + handles.needs.len());
         let takes = DEFINITION + weights(slices[0]) + places.len() * each;
@@ -401,7 +401,7 @@ pub struct Handles {
 
 impl Handles {
     /// Those of a sequence; `None`: it is not known when they are open.
-    pub fn of(items: &[Item], shaper: &Shaper<'_>, procs: &[Proc]) -> Option<Handles> {
+    pub fn find(items: &[Item], shaper: &Shaper<'_>, procs: &[Proc]) -> Option<Handles> {
         let mut all = Handles::default();
         for item in items {
             match &item.form {
@@ -421,7 +421,7 @@ impl Handles {
                     opened.into_iter().for_each(|variable| all.leaves.push(variable));
                 }
                 Form::Loop | Form::Only(_) => {
-                    let inner = Handles::of(&item.body, shaper, procs)?;
+                    let inner = Handles::find(&item.body, shaper, procs)?;
                     if !inner.leaves.is_empty() || !inner.closes.is_empty() {
                         return None;
                     }
@@ -433,13 +433,13 @@ impl Handles {
                     inner.needs.iter().try_for_each(|variable| all.uses(*variable))?;
                 }
                 Form::Call(proc) => {
-                    let inner = Handles::of(&procs[*proc].body, shaper, procs)?;
+                    let inner = Handles::find(&procs[*proc].body, shaper, procs)?;
                     inner.needs.iter().try_for_each(|variable| all.uses(*variable))?;
                     inner.closes.iter().for_each(|variable| all.close(*variable));
                     all.leaves.extend(inner.leaves);
                 }
                 Form::Block(_) => {
-                    let inner = Handles::of(&item.body, shaper, procs)?;
+                    let inner = Handles::find(&item.body, shaper, procs)?;
                     inner.needs.iter().try_for_each(|variable| all.uses(*variable))?;
                     inner.closes.iter().for_each(|variable| all.close(*variable));
                     all.leaves.extend(inner.leaves);

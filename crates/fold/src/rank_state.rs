@@ -26,7 +26,7 @@ pub struct Level {
 
 /// A rank's statements so far.
 #[derive(Debug, Default)]
-pub struct Making {
+pub struct RankState {
     pub rank: u32,
     pub levels: Vec<Level>,
     /// Variables of open files.
@@ -40,7 +40,7 @@ pub struct Making {
     pub adopted: Vec<u64>,
 }
 
-impl Making {
+impl RankState {
     /// A wait for a lock comes before the operations whose signals are waited for: only the part of the pause
     /// behind the last of these signals belongs to the operation.
     pub fn waits_ahead(&mut self, entry: &Logged, at: usize, actions: &[(usize, Action)]) {
@@ -140,13 +140,13 @@ mod tests {
         ] {
             let mut entry = Logged::default();
             (entry.event.start_ns, entry.details.waited_us) = (1_000_000, waited_us);
-            let mut making = Making { last_ns: 100_000, ..Making::default() };
-            making.waits_ahead(
+            let mut state = RankState { last_ns: 100_000, ..RankState::default() };
+            state.waits_ahead(
                 &entry,
                 12,
                 &[(12, Action::Signal { to: 2 }), (place, wait(free_ns))],
             );
-            assert_eq!(making.last_ns, expected_ns, "{waited_us} {place} {free_ns}");
+            assert_eq!(state.last_ns, expected_ns, "{waited_us} {place} {free_ns}");
         }
     }
 }

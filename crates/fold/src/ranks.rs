@@ -76,7 +76,7 @@ impl Value {
     }
 
     /// The simplest form that gives every rank its value.
-    fn of(values: &[(u32, i64)], size: u32) -> Value {
+    fn fit(values: &[(u32, i64)], size: u32) -> Value {
         let Some((first_rank, first)) = values.first().copied() else { return Value::Same(0) };
         if values.iter().all(|(_, value)| *value == first) {
             return Value::Same(first);
@@ -176,7 +176,7 @@ pub struct Rows {
 
 impl Rows {
     /// Rows of these lengths.
-    fn of(ranks: Ranks, lengths: impl Iterator<Item = usize>) -> Rows {
+    fn new(ranks: Ranks, lengths: impl Iterator<Item = usize>) -> Rows {
         let mut next = 0;
         let starts = lengths.map(|length| {
             next += length as i64;
@@ -199,7 +199,7 @@ impl Rows {
 }
 
 impl Listed {
-    fn of(nodes: &[(u32, &Node)], at: usize) -> Option<Listed> {
+    fn merge(nodes: &[(u32, &Node)], at: usize) -> Option<Listed> {
         let list = |node: &Node| node.numbers[at].list.clone();
         let List { depth, root, values: first } = list(nodes[0].1)?;
         let rows = || nodes.iter().filter_map(|(rank, node)| Some((*rank, list(node)?.values)));
@@ -209,7 +209,7 @@ impl Listed {
         let ranks: Ranks = nodes.iter().map(|(rank, _)| *rank).collect();
         let longest = rows().map(|(_, row)| row.len()).max().unwrap_or(0);
         let missing: usize = rows().map(|(_, row)| longest - row.len()).sum();
-        let ragged = Rows::of(Rc::clone(&ranks), rows().map(|(_, row)| row.len()));
+        let ragged = Rows::new(Rc::clone(&ranks), rows().map(|(_, row)| row.len()));
         // Few zeros at the ends of rows are shorter than where each row begins.
         if missing * "0, ".len() > ragged.bytes() {
             let values = rows().flat_map(|(_, row)| row.to_vec()).collect();
@@ -220,7 +220,7 @@ impl Listed {
             values.extend_from_slice(&own);
             values.resize(at * longest, 0);
         }
-        let rows = Some(Rows::of(ranks, nodes.iter().map(|_| longest)));
+        let rows = Some(Rows::new(ranks, nodes.iter().map(|_| longest)));
         Some(Listed { depth, root, values, rows })
     }
 }
@@ -262,16 +262,16 @@ impl Item {
 /// Makes one tree of the trees of all ranks.
 pub fn unify(trees: &[Vec<Node>]) -> Vec<Item> {
     let all = (0..).zip(trees).map(|(rank, tree)| (rank, tree.as_slice())).collect();
-    together(all, trees.len() as u32)
+    unify_some(all, trees.len() as u32)
 }
 
 /// Unifies the trees of some ranks. If all meet equally often, the parts between two meetings are
 /// unified one by one.
-fn together(trees: Vec<(u32, &[Node])>, size: u32) -> Vec<Item> {
+fn unify_some(trees: Vec<(u32, &[Node])>, size: u32) -> Vec<Item> {
     let alike = |counts: Vec<usize>| counts.windows(2).all(|pair| pair[0] == pair[1]);
     let counts: Vec<usize> = trees.iter().map(|(_, tree)| meetings::count(tree)).collect();
     if counts.iter().all(|count| *count == 0) {
-        return apart(trees, size);
+        return unify_groups(trees, size);
     }
     if alike(counts) {
         return in_turns(&trees, size);
@@ -283,7 +283,7 @@ fn together(trees: Vec<(u32, &[Node])>, size: u32) -> Vec<Item> {
             let out: Vec<_> = out.iter().map(|(rank, tree)| (*rank, &tree[..])).collect();
             in_turns(&out, size)
         }
-        false => apart(trees, size),
+        false => unify_groups(trees, size),
     }
 }
 
@@ -300,7 +300,7 @@ fn in_turns(trees: &[(u32, &[Node])], size: u32) -> Vec<Item> {
             items.pop();
             return items;
         }
-        items.extend(apart(next, size));
+        items.extend(unify_groups(next, size));
         let mut barrier = Item::leaf(meetings::BARRIER);
         gaps.iter_mut().filter_map(Iterator::next).for_each(|gap| barrier.gap.add(gap));
         items.push(barrier);
@@ -308,7 +308,7 @@ fn in_turns(trees: &[(u32, &[Node])], size: u32) -> Vec<Item> {
 }
 
 /// Trees without meetings at their top.
-fn apart(trees: Vec<(u32, &[Node])>, size: u32) -> Vec<Item> {
+fn unify_groups(trees: Vec<(u32, &[Node])>, size: u32) -> Vec<Item> {
     let members = trees.len();
     let mut groups: Vec<Group<'_>> = Vec::new();
     let mut known: HashMap<u64, usize> = HashMap::new();
@@ -437,10 +437,10 @@ fn item(nodes: &[(u32, &Node)], size: u32) -> Item {
         let value = |of: &dyn Fn(&Number) -> i64| {
             let values: Vec<(u32, i64)> =
                 nodes.iter().map(|(rank, node)| (*rank, of(&node.numbers[at]))).collect();
-            Value::of(&values, size)
+            Value::fit(&values, size)
         };
         let steps = (0..first.numbers[at].steps.len()).map(|step| value(&|n| n.steps[step]));
-        let list = Listed::of(nodes, at);
+        let list = Listed::merge(nodes, at);
         Spread { base: value(&|n| n.base), steps: steps.collect(), list }
     };
     let mut gap = Gap::default();
@@ -449,7 +449,7 @@ fn item(nodes: &[(u32, &Node)], size: u32) -> Item {
     }
     let bodies = nodes.iter().map(|(rank, node)| (*rank, node.body())).collect();
     let numbers = (0..first.numbers.len()).map(number).collect();
-    let body = together(bodies, size);
+    let body = unify_some(bodies, size);
     Item { form, numbers, gap, body }
 }
 
@@ -480,23 +480,23 @@ mod tests {
             (&[9, 2, 4, 4], Value::Table([0, 1, 2, 3].into(), vec![9, 2, 4, 4])),
         ] {
             let pairs: Vec<(u32, i64)> = (0..).zip(values.iter().copied()).collect();
-            let value = Value::of(&pairs, values.len() as u32);
+            let value = Value::fit(&pairs, values.len() as u32);
             assert_eq!(value, expected, "{values:?}");
             for (rank, number) in pairs {
                 assert_eq!(value.at(rank, values.len() as u32), number);
             }
         }
-        let some = Value::of(&[(1, 3), (3, 9)], 4);
+        let some = Value::fit(&[(1, 3), (3, 9)], 4);
         assert_eq!(some, Value::Affine { base: 0, step: 3 });
-        let odd = Value::of(&[(1, 7), (3, 8), (5, 9)], 6);
+        let odd = Value::fit(&[(1, 7), (3, 8), (5, 9)], 6);
         assert_eq!(odd, Value::Grid { base: 7, outer: 1, inner: 0, width: 2 });
     }
 
-    fn shown(items: &[Item]) -> String {
+    fn show(items: &[Item]) -> String {
         let show = |item: &Item| match &item.form {
             Form::Leaf(shape) => format!("{}", *shape as u8 as char),
-            Form::Only(ranks) => format!("{ranks:?}({})", shown(&item.body)),
-            _ => format!("{{{}}}", shown(&item.body)),
+            Form::Only(ranks) => format!("{ranks:?}({})", show(&item.body)),
+            _ => format!("{{{}}}", show(&item.body)),
         };
         items.iter().map(show).collect::<Vec<_>>().join(" ")
     }
@@ -513,7 +513,7 @@ mod tests {
             (&["abcd", "wxyz"], "[0](a b c d) [1](w x y z)"),
         ] {
             let trees: Vec<Vec<Node>> = texts.iter().map(|text| tree(text)).collect();
-            assert_eq!(shown(&unify(&trees)), expected, "{texts:?}");
+            assert_eq!(show(&unify(&trees)), expected, "{texts:?}");
         }
     }
 }

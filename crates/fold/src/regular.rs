@@ -21,7 +21,7 @@ pub struct Regular {
 
 impl Regular {
     /// The shortest list that has the value at every place. `place`: an expression.
-    fn of(values: Vec<i64>, place: &str) -> Regular {
+    fn new(values: Vec<i64>, place: &str) -> Regular {
         let mut list = Regular { values, place: place.to_string() };
         while list.shorten() {}
         list
@@ -73,7 +73,7 @@ struct Wrapped {
 
 impl Wrapped {
     /// The rule of values, if they follow one.
-    fn of(values: &[i64]) -> Option<Wrapped> {
+    fn fit(values: &[i64]) -> Option<Wrapped> {
         let (up, down) = two_steps(values)?;
         let period = up.checked_sub(down)?;
         let (least, most) = (*values.iter().min()?, *values.iter().max()?);
@@ -95,11 +95,11 @@ impl Wrapped {
     }
 
     fn written(self, place: &str) -> Written {
-        Written::Sum { constant: self.lowest, factor: self.unit, place: self.shown(place) }
+        Written::Sum { constant: self.lowest, factor: self.unit, place: self.place_text(place) }
     }
 
     /// The factor of `unit`, with parentheses.
-    fn shown(&self, place: &str) -> String {
+    fn place_text(&self, place: &str) -> String {
         let Wrapped { step, first, period, .. } = self;
         let place = grouped(place);
         let product = if *step == 1 { place } else { format!("{place} * {step}") };
@@ -121,13 +121,13 @@ pub enum Written {
 
 impl Written {
     /// The shortest way to write values by place, an expression.
-    pub fn of(values: Vec<i64>, place: &str) -> Written {
-        let whole = Wrapped::of(&values);
-        let list = Regular::of(values, place);
+    pub fn shortest(values: Vec<i64>, place: &str) -> Written {
+        let whole = Wrapped::fit(&values);
+        let list = Regular::new(values, place);
         if let Some((constant, factor)) = list.even() {
             return Written::Sum { constant, factor, place: grouped(&list.place) };
         }
-        if let Some(ring) = Wrapped::of(&list.values) {
+        if let Some(ring) = Wrapped::fit(&list.values) {
             return ring.written(&list.place);
         }
         // Of two values a list says more.
@@ -165,7 +165,7 @@ fn within(values: &[i64], place: &str) -> Option<String> {
 
 /// Places before or after one, one of them, or places of a period.
 fn one_side(values: &[i64], place: &str) -> Option<String> {
-    let Regular { values, place } = Regular::of(values.to_vec(), place);
+    let Regular { values, place } = Regular::new(values.to_vec(), place);
     let place_of = |wanted: i64| {
         let mut found = (0..).zip(&values).filter(|(_, value)| **value == wanted);
         found.next().map(|(at, _): (usize, _)| (at, found.next().is_none()))
@@ -294,12 +294,12 @@ mod tests {
             (&[4], &[4], "$i"),
             (&[], &[], "$i"),
         ] {
-            let found = Regular::of(values.to_vec(), "$i");
+            let found = Regular::new(values.to_vec(), "$i");
             assert_eq!((&found.values[..], &found.place[..]), (left, place), "{values:?}");
         }
-        let found = Regular::of(vec![1, 1, 3, 3, 5, 5], "$$rank * 2 + $i");
+        let found = Regular::new(vec![1, 1, 3, 3, 5, 5], "$$rank * 2 + $i");
         assert_eq!((found.place.as_str(), found.even()), ("($$rank * 2 + $i) / 2", Some((1, 2))));
-        assert_eq!(Regular::of(vec![1, 0, 1, 0], "$i").even(), None);
+        assert_eq!(Regular::new(vec![1, 0, 1, 0], "$i").even(), None);
     }
 
     #[test]
@@ -330,9 +330,9 @@ mod tests {
             (&[0, 3, 1, 4, 2, 0, 3, 1], 0, 1, "(($i * 3) % 5)"),
             (&[-8, -4, 0, -8, -4, 0, -8, -4], -8, 4, "($i % 3)"),
         ] {
-            let found = Wrapped::of(values).unwrap_or_else(|| panic!("{values:?}"));
+            let found = Wrapped::fit(values).unwrap_or_else(|| panic!("{values:?}"));
             assert_eq!((found.lowest, found.unit), (lowest, unit), "{values:?}");
-            assert_eq!(found.shown("$i"), shown, "{values:?}");
+            assert_eq!(found.place_text("$i"), shown, "{values:?}");
         }
         for values in [
             &[0, 3, 1, 4, 2, 0, 3][..],              // too few
@@ -342,7 +342,7 @@ mod tests {
             &[1, 1, 2, 1, 1, 2, 1, 1],               // stands still
             &[0, i64::MAX, i64::MIN, 0, 0, 0, 0, 0], // cannot be subtracted
         ] {
-            assert_eq!(Wrapped::of(values), None, "{values:?}");
+            assert_eq!(Wrapped::fit(values), None, "{values:?}");
         }
     }
 
@@ -372,7 +372,7 @@ mod tests {
         ) {
             let values: Vec<i64> =
                 (0..count).map(|at| lowest + (at * step + first).rem_euclid(period)).collect();
-            if let Some(found) = Wrapped::of(&values) {
+            if let Some(found) = Wrapped::fit(&values) {
                 for (at, value) in (0..).zip(&values) {
                     let place = (at * found.step + found.first) % found.period;
                     prop_assert_eq!(found.lowest + place * found.unit, *value, "{:?}", found);
@@ -390,7 +390,7 @@ mod tests {
             let mut all = one.repeat(rounds);
             all.drain(..before.min(all.len() - 1));
             all.truncate((all.len() - cut.min(all.len() - 1)).max(1));
-            let list = Regular::of(all.clone(), "$i");
+            let list = Regular::new(all.clone(), "$i");
             prop_assert!(list.values.len() <= all.len());
             for (at, expected) in all.iter().enumerate() {
                 prop_assert_eq!(value(&list, at), *expected, "{:?} in {:?}", all, list);

@@ -21,14 +21,14 @@ struct Point {
 
 impl Rounds {
     /// Those of a log; of its operations none if ranks do not come equally often, or in another order.
-    pub fn of(log: &Log, barriers: &Barriers) -> Rounds {
+    pub fn find(log: &Log, barriers: &Barriers) -> Rounds {
         let before = |rank: usize| {
             let places = barriers.all().iter().map(move |barrier| barrier[rank].place);
             places.map(|place| Point { place, in_it: false })
         };
         let all = |rank: usize| -> Vec<Point> {
             let own = log.ranks[rank].iter().enumerate();
-            let own = own.filter(|(_, entry)| log.is_together(entry));
+            let own = own.filter(|(_, entry)| log.is_collective_call(entry));
             let own = own.map(|(place, _)| Point { place, in_it: true });
             let mut all: Vec<Point> = before(rank).chain(own).collect();
             all.sort_unstable();

@@ -14,11 +14,11 @@ use super::irregular::finish;
 use super::log::Log;
 use super::logged::{Logged, takes_handle};
 use super::long_pauses::{LongPauses, PAUSE, PauseStatistics};
-use super::meetings::{BARRIER, TOLD};
+use super::meetings::{BARRIER, RECORDED};
 use super::names::Names;
 use super::order::{Action, Order};
 use super::patterns::Patterns;
-use super::rank_state::{Level, Making};
+use super::rank_state::{Level, RankState};
 use super::starts::Lifetimes;
 use super::statement::{Alike, Arg, Interner, Shape, Statement};
 use super::think::Think;
@@ -84,7 +84,7 @@ impl<'a> Shaper<'a> {
         let template = |path: u32| names.of.get(path as usize).map_or(NO_ID, |name| name.0);
         let placed = placed.map(|entry| (entry.event.op, template(entry.event.path))).collect();
         let (instances, directories) = (instances(log), arguments::directories(log));
-        let filled = match instances.values().any(|instance| instance.is_untold()) {
+        let filled = match instances.values().any(|instance| instance.has_unknown_flags()) {
             true => filled(log),
             false => HashSet::new(),
         };
@@ -93,12 +93,13 @@ impl<'a> Shaper<'a> {
         debug_assert_eq!(barrier, BARRIER);
         let pause = shapes.number(Shape::Pause);
         debug_assert_eq!(pause, PAUSE);
-        let told: Vec<u32> = TOLD.map(|number| shapes.number(Shape::Told(number))).collect();
-        debug_assert!(TOLD.eq(told));
-        let patterns = Patterns::of(log, &mut shapes);
+        let told: Vec<u32> =
+            RECORDED.map(|number| shapes.number(Shape::RecordedBarrier(number))).collect();
+        debug_assert!(RECORDED.eq(told));
+        let patterns = Patterns::find(log, &mut shapes);
         let known = (0..).zip(&names.of).take(log.paths.len());
         let known = known.map(|(id, name)| (name.clone(), id)).collect();
-        let lifetimes = Lifetimes::of(log);
+        let lifetimes = Lifetimes::find(log);
         let (left_out, guessed) = (vec![Vec::new(); log.ranks.len()], 0);
         Shaper {
             log,
@@ -111,7 +112,7 @@ impl<'a> Shaper<'a> {
             placed,
             directories,
             lifetimes,
-            ends: Ends::of(log),
+            ends: Ends::find(log),
             pauses: PauseStatistics::default(),
             long_pauses,
             patterns,
@@ -136,19 +137,19 @@ impl<'a> Shaper<'a> {
         start_us: Option<i64>,
     ) -> (Vec<Node>, Vec<u64>) {
         let log = self.log;
-        let mut making = Making { rank, levels: vec![Level::default()], ..Making::default() };
-        let mut actions = order.of(rank);
+        let mut state = RankState { rank, levels: vec![Level::default()], ..RankState::default() };
+        let mut actions = order.actions(rank);
         if order.waits_first(rank) {
             // It waits for others before its first operation, and begins late by that.
-            making.begins_late = start_us.is_some_and(|start_us| start_us > 0);
+            state.begins_late = start_us.is_some_and(|start_us| start_us > 0);
         } else {
             let start = start_us.map(|us| Node::leaf(self.shapes.number(Shape::Start), &[us], 0));
-            start.into_iter().for_each(|start| making.push(start));
+            start.into_iter().for_each(|start| state.push(start));
             // How long a process took to start says nothing of what it does; in a run of our own all
             // ranks began at 0.
             let own_ns = if log.imported { 0 } else { self.lifetimes.begin_ns() };
             let first = log.ranks[rank as usize].first();
-            making.last_ns = first.map_or(0, |entry| entry.event.start_ns.saturating_sub(own_ns));
+            state.last_ns = first.map_or(0, |entry| entry.event.start_ns.saturating_sub(own_ns));
         }
         let mut last = NO_ID;
         for (at, entry) in log.ranks[rank as usize].iter().enumerate() {
@@ -157,32 +158,32 @@ impl<'a> Shaper<'a> {
             if !now.is_empty() && entry.event.label != last {
                 // A signal belongs to the label of the operation that it reports.
                 let signals = now.iter().filter(|(_, action)| action.is_signal());
-                signals.for_each(|(_, action)| self.act(&mut making, *action));
-                self.leave_for(&mut making, entry.event.label);
+                signals.for_each(|(_, action)| self.act(&mut state, *action));
+                self.leave_for(&mut state, entry.event.label);
             }
             let told = entry.event.label != last;
             for (_, action) in now.iter().filter(|(_, action)| !(told && action.is_signal())) {
                 let within = at == 0 && action.is_within_label();
                 if within || told && self.waits_again(rank, at, *action, later) {
-                    self.enter(&mut making, entry.event.label);
+                    self.enter(&mut state, entry.event.label);
                 }
-                self.act(&mut making, *action);
+                self.act(&mut state, *action);
             }
             actions = later;
             last = entry.event.label;
-            making.waits_ahead(&entry, at, actions);
-            self.add(&mut making, &entry, at);
+            state.waits_ahead(&entry, at, actions);
+            self.add(&mut state, &entry, at);
         }
         for (_, action) in actions {
             if !action.is_within_label() && !action.is_signal() {
-                making.leave(0, &mut self.alike());
+                state.leave(0, &mut self.alike());
             }
-            self.act(&mut making, *action);
+            self.act(&mut state, *action);
         }
-        making.leave(0, &mut self.alike());
-        let folder = making.levels.pop().map(|level| level.folder).unwrap_or_default();
+        state.leave(0, &mut self.alike());
+        let folder = state.levels.pop().map(|level| level.folder).unwrap_or_default();
         let nodes = finish(folder, &mut self.alike());
-        (nodes, making.adopted)
+        (nodes, state.adopted)
     }
 
     /// The rank waits for the same one once more in the label that begins with the operation at a place: the
@@ -211,57 +212,57 @@ impl<'a> Shaper<'a> {
         &self.log.directories[at]
     }
 
-    fn act(&mut self, making: &mut Making, action: Action) {
+    fn act(&mut self, state: &mut RankState, action: Action) {
         let mut gap = Gap::default();
         let (shape, numbers) = match action {
             Action::Barrier { free_ns, apart, told } => {
                 if apart {
-                    making.leave(0, &mut self.alike());
+                    state.leave(0, &mut self.alike());
                 }
-                gap = told.and_then(|coming| making.gap_to(coming)).unwrap_or_default();
+                gap = told.and_then(|coming| state.gap_to(coming)).unwrap_or_default();
                 if self.think == Think::Exact && gap.count > 0 {
-                    gap.each.push((making.rank, gap.sum_ns));
+                    gap.each.push((state.rank, gap.sum_ns));
                 }
-                making.last_ns = making.last_ns.max(free_ns);
-                (told.map_or(Shape::Barrier, |coming| Shape::Told(coming.kind)), vec![])
+                state.last_ns = state.last_ns.max(free_ns);
+                (told.map_or(Shape::Barrier, |coming| Shape::RecordedBarrier(coming.kind)), vec![])
             }
             Action::Signal { to } => (Shape::Signal, vec![i64::from(to)]),
             Action::Wait { from, count, free_ns } => {
-                making.last_ns = making.last_ns.max(free_ns);
+                state.last_ns = state.last_ns.max(free_ns);
                 (Shape::Wait, vec![i64::from(from), i64::from(count)])
             }
         };
         let shape = self.shapes.number(shape);
         let mut node = Node::leaf(shape, &numbers, 0);
         node.gap = gap;
-        making.push(node);
+        state.push(node);
     }
 
-    fn add(&mut self, making: &mut Making, entry: &Logged, at: usize) {
+    fn add(&mut self, state: &mut RankState, entry: &Logged, at: usize) {
         // That something failed nobody knows how cannot be expected, nor made to happen.
         let is_known = entry.is_ok() || errno::is_known(entry.event.errno);
         let Some(op) = entry.op().filter(|_| is_known) else {
-            return self.leave_out(making, at);
+            return self.leave_out(state, at);
         };
         if self.succeeds_here(op, entry) {
-            return self.leave_out(making, at);
+            return self.leave_out(state, at);
         }
         let meets_end = self.ends.met_by(entry);
-        let entry = &self.told(entry);
+        let entry = &self.at_known_offset(entry);
         for part in entry.parts().filter(|_| takes_handle(op)) {
             let instance = part.details.instance;
-            if instance != NO_ID && !making.variables.contains_key(&instance) {
-                self.adopt(making, &part);
+            if instance != NO_ID && !state.variables.contains_key(&instance) {
+                self.adopt(state, &part);
             }
         }
-        let Some((statement, numbers)) = self.statement(making, op, entry) else {
-            return self.leave_out(making, at);
+        let Some((statement, numbers)) = self.statement(state, op, entry) else {
+            return self.leave_out(state, at);
         };
-        self.enter(making, entry.event.label);
+        self.enter(state, entry.event.label);
         let shape = self.shapes.number(Shape::Op(statement));
-        let (start_ns, last_ns) = (entry.event.start_ns, making.last_ns);
+        let (start_ns, last_ns) = (entry.event.start_ns, state.last_ns);
         let mut node = Node::leaf(shape, &numbers, 0);
-        let is_first = std::mem::take(&mut making.begins_late);
+        let is_first = std::mem::take(&mut state.begins_late);
         let waits = is_first || self.lifetimes.fill(last_ns, start_ns);
         let ns = start_ns.saturating_sub(last_ns);
         node.gap = Gap::once(ns, waits);
@@ -270,22 +271,22 @@ impl<'a> Shaper<'a> {
         }
         let place = (entry.event.op, self.template(entry.event.path), entry.event.label);
         if self.think == Think::Exact {
-            node.gap.each.push((making.rank, ns));
+            node.gap.each.push((state.rank, ns));
         } else if self.long_pauses.contain(place, ns) {
             let mut pause = Node::leaf(PAUSE, &[], 0);
             pause.gap = std::mem::replace(&mut node.gap, Gap::once(0, false));
-            making.push(pause);
+            state.push(pause);
         } else if self.think != Think::None {
             self.pauses.add(place, ns, self.lifetimes.whole_ns());
         }
         node.gap.meets_end = meets_end;
-        making.last_ns = making.last_ns.max(entry.event.end_ns);
-        making.push(node);
-        making.operations += 1;
+        state.last_ns = state.last_ns.max(entry.event.end_ns);
+        state.push(node);
+        state.operations += 1;
     }
 
-    fn leave_out(&mut self, making: &Making, at: usize) {
-        self.left_out[making.rank as usize].push(at);
+    fn leave_out(&mut self, state: &RankState, at: usize) {
+        self.left_out[state.rank as usize].push(at);
     }
 
     /// It failed in the log and changed nothing, and its statement would change something: where lseek(2)
@@ -297,7 +298,7 @@ impl<'a> Shaper<'a> {
     }
 
     /// The operation as it has to be written: at an offset where several ranks share a position.
-    fn told(&self, entry: &Logged) -> Logged {
+    fn at_known_offset(&self, entry: &Logged) -> Logged {
         let mut entry = *entry;
         let (own, other) = (entry.details.instance, entry.details.instance2);
         for (instance, flag) in [(own, FLAG_AT_POSITION), (other, FLAG_FROM_POSITION)] {
@@ -310,12 +311,12 @@ impl<'a> Shaper<'a> {
     }
 
     /// The rank opens a file that it has not opened in the log, outside of every label.
-    fn adopt(&mut self, making: &mut Making, entry: &Logged) {
-        making.leave(0, &mut self.alike());
+    fn adopt(&mut self, state: &mut RankState, entry: &Logged) {
+        state.leave(0, &mut self.alike());
         let there = self.filled.contains(&entry.event.path);
         let flags = self.instances.get(&entry.details.instance).map_or(0, |i| i.adopting(there));
         let Some((template, numbers)) = self.name(entry.event.path) else { return };
-        let variable = making.take(entry.details.instance);
+        let variable = state.take(entry.details.instance);
         // Nobody knows who else would open a file of MPI now.
         let alone = entry.op().is_some_and(Op::is_mpi_io);
         let statement = Statement {
@@ -329,9 +330,9 @@ impl<'a> Shaper<'a> {
             directory: None,
         };
         let shape = self.shapes.number(Shape::Op(statement));
-        making.push(Node::leaf(shape, &numbers, 0));
-        making.adopted.push(making.operations);
-        making.operations += 1;
+        state.push(Node::leaf(shape, &numbers, 0));
+        state.adopted.push(state.operations);
+        state.operations += 1;
     }
 
     fn name(&self, path: u32) -> Option<(u32, Vec<i64>)> {
@@ -341,20 +342,19 @@ impl<'a> Shaper<'a> {
     /// The statement of an operation and its numbers; `None`: it has none.
     fn statement(
         &mut self,
-        making: &mut Making,
+        state: &mut RankState,
         op: Op,
         entry: &Logged,
     ) -> Option<(Statement, Vec<i64>)> {
-        let told = self.log.told(entry);
+        let told = self.log.facts(entry);
         let (numbers, args) = (Vec::new(), Vec::new());
         let is_directory = self.directories.contains(&entry.event.path);
-        let mut making_args = Arguments { entry, op, told, is_directory, numbers, args };
+        let mut arguments = Arguments { entry, op, told, is_directory, numbers, args };
         let mut paths = [entry.event.path, entry.event.path2].into_iter();
         let closes = matches!(op, Op::Fclose | Op::Pfclose);
         let alone = op == Op::Syncfs && entry.details.instance == NO_ID;
         let parts = entry.parts().filter(|_| takes_handle(op) && !alone);
-        let variables: Option<Vec<u32>> =
-            parts.map(|part| making.variable(&part, closes)).collect();
+        let variables: Option<Vec<u32>> = parts.map(|part| state.variable(&part, closes)).collect();
         let mut variables = variables?.into_iter();
         let by_pattern = entry.event.pieces > 0;
         for param in op.row().params {
@@ -365,29 +365,29 @@ impl<'a> Shaper<'a> {
                         continue;
                     }
                     let (template, numbers) = self.name(path)?;
-                    making_args.args.push(Arg::Path(template));
-                    making_args.numbers.extend(numbers);
+                    arguments.args.push(Arg::Path(template));
+                    arguments.numbers.extend(numbers);
                 }
                 ParamKind::Handle if alone => {}
                 ParamKind::Handle | ParamKind::MpiHandle => {
-                    making_args.args.push(Arg::Handle(variables.next()?));
+                    arguments.args.push(Arg::Handle(variables.next()?));
                 }
                 ParamKind::Pattern if by_pattern => {
-                    let (pattern, further) = self.patterns.used(self.log, making.rank, entry)?;
-                    making_args.args.push(Arg::Pattern(pattern));
-                    making_args.args.extend(further.map(|_| Arg::Further));
-                    making_args.numbers.extend(further);
+                    let (pattern, further) = self.patterns.used(self.log, state.rank, entry)?;
+                    arguments.args.push(Arg::Pattern(pattern));
+                    arguments.args.extend(further.map(|_| Arg::Further));
+                    arguments.numbers.extend(further);
                 }
                 ParamKind::Offset | ParamKind::Collective if by_pattern => {}
                 ParamKind::Pattern if matches!(op, Op::Pread | Op::Pwrite) => return None,
                 _ => {
                     let placed = self.is_placed(entry);
-                    self.guessed += u64::from(making_args.other(param, placed)?);
+                    self.guessed += u64::from(arguments.other(param, placed)?);
                 }
             }
         }
-        let (args, numbers) = (making_args.args, making_args.numbers);
-        let gives = op.row().gives_handle.then(|| making.opens(entry));
+        let (args, numbers) = (arguments.args, arguments.numbers);
+        let gives = op.row().gives_handle.then(|| state.opens(entry));
         let syncs = op.is_compound() && entry.event.parts_ns[OpPart::Sync as usize] > 0;
         let (errno, adopts) = (entry.event.errno, false);
         let by_itself =
@@ -410,20 +410,20 @@ impl<'a> Shaper<'a> {
     }
 
     /// Leaves the labels that do not go on, without entering others.
-    fn leave_for(&mut self, making: &mut Making, label: u32) {
+    fn leave_for(&mut self, state: &mut RankState, label: u32) {
         let wanted = self.labels.get(label as usize).map_or(&[][..], Vec::as_slice);
-        let common = making.common(wanted);
-        making.leave(common, &mut self.alike());
+        let common = state.common(wanted);
+        state.leave(common, &mut self.alike());
     }
 
-    fn enter(&mut self, making: &mut Making, label: u32) {
+    fn enter(&mut self, state: &mut RankState, label: u32) {
         let wanted = self.labels.get(label as usize).cloned().unwrap_or_default();
-        let common = making.common(&wanted);
-        making.leave(common, &mut self.alike());
+        let common = state.common(&wanted);
+        state.leave(common, &mut self.alike());
         for part in &wanted[common..] {
             let (template, numbers) = self.names.of[*part as usize].clone();
             let shape = self.shapes.number(Shape::Label(template));
-            making.levels.push(Level { label: Some((*part, shape, numbers)), ..Level::default() });
+            state.levels.push(Level { label: Some((*part, shape, numbers)), ..Level::default() });
         }
     }
 }

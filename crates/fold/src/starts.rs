@@ -11,14 +11,14 @@ use super::log::Log;
 use super::think::Think;
 
 /// Ranks that begin within this share of the whole time begin together.
-const TOGETHER: f64 = 0.01;
+const SAME_START: f64 = 0.01;
 /// And those within this time.
-const TOGETHER_NS: u64 = 1_000_000;
+const SAME_START_NS: u64 = 1_000_000;
 /// And siblings within this one, which a process takes to start: which of them is first is chance.
-const SIBLINGS_NS: u64 = 10 * TOGETHER_NS;
+const SIBLINGS_NS: u64 = 10 * SAME_START_NS;
 /// And ranks of Parabench, which leave a barrier together, within this one: more ranks than processors wait for
 /// their turns.
-const OWN_NS: u64 = 50 * TOGETHER_NS;
+const OWN_NS: u64 = 50 * SAME_START_NS;
 
 /// How far apart ranks began that are to begin together, if longer than usual, nanoseconds: those whose
 /// processes were all started by one that is no rank, such as `mpirun`, or by Parabench, and which are at work
@@ -38,7 +38,7 @@ pub fn chance_ns(log: &Log) -> Option<u64> {
         false => OWN_NS,
     };
     let chance = apart_ns <= within_ns && lasts.min()? > latest;
-    (chance && apart_ns > TOGETHER_NS).then_some(apart_ns)
+    (chance && apart_ns > SAME_START_NS).then_some(apart_ns)
 }
 
 /// All ranks have one parent, which is no rank.
@@ -59,8 +59,8 @@ pub fn starts(log: &Log, think: Think) -> Vec<i64> {
     let ends = log.ranks.iter().flatten().map(|entry| entry.event.end_ns);
     let (first, last) = (firsts.iter().flatten().min(), ends.max());
     let (Some(&first), Some(last)) = (first, last) else { return Vec::new() };
-    let apart = ((last.saturating_sub(first)) as f64 * TOGETHER) as u64;
-    let groups = together(firsts.iter().flatten().copied().collect(), apart.max(TOGETHER_NS));
+    let apart = ((last.saturating_sub(first)) as f64 * SAME_START) as u64;
+    let groups = group_starts(firsts.iter().flatten().copied().collect(), apart.max(SAME_START_NS));
     let start_us = |at: Option<u64>| {
         let mean = at.and_then(|at| groups.iter().rev().find(|group| group.first <= at));
         let late_ns = mean.map_or(0, |group| group.mean).saturating_sub(groups[0].mean);
@@ -79,7 +79,7 @@ struct Group {
     mean: u64,
 }
 
-fn together(mut times: Vec<u64>, apart: u64) -> Vec<Group> {
+fn group_starts(mut times: Vec<u64>, apart: u64) -> Vec<Group> {
     times.sort_unstable();
     let mut groups: Vec<Group> = Vec::new();
     let mut rest = &times[..];
@@ -103,7 +103,7 @@ pub struct Lifetimes {
 
 impl Lifetimes {
     /// Those of all ranks.
-    pub fn of(log: &Log) -> Lifetimes {
+    pub fn find(log: &Log) -> Lifetimes {
         let span = |rank: &Events| {
             let last_ns = rank.iter().map(|entry| entry.event.end_ns).max()?;
             Some((rank.first()?.event.start_ns, last_ns))
@@ -222,7 +222,7 @@ mod tests {
             Events::from_iter([logged])
         };
         let log = Log { ranks: vec![rank(0, 100), rank(20, 30), rank(25, 70)], ..Log::default() };
-        let lifetimes = Lifetimes::of(&log);
+        let lifetimes = Lifetimes::find(&log);
         assert_eq!(lifetimes.most_at_once(), 3);
         for (from, to, waits) in
             [(15, 35, true), (10, 40, false), (21, 70, true), (0, 99, true), (30, 200, false)]

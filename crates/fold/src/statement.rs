@@ -18,7 +18,7 @@ pub enum Shape {
     /// All ranks meet.
     Barrier,
     /// The same, as the log tells it: its kind.
-    Told(u32),
+    RecordedBarrier(u32),
     /// A long pause before a burst.
     Pause,
     /// The rank begins later than others: its number tells when, in microseconds.

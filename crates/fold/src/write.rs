@@ -4,6 +4,7 @@ use super::directory;
 use super::expr::{
     Linear, Loop, Sizes, bytes, holds, index, listed, name_of_loop, place_in, quoted,
 };
+use super::facts::mpi_mode;
 use super::kinds;
 use super::lists::{DataFile, LongLists, comment, definition};
 use super::log::Log;
@@ -18,7 +19,6 @@ use super::shape::Shaper;
 use super::statement::{Arg, NumberKind, Shape, Statement};
 use super::tables::{Role, Tables, numbered};
 use super::think::{Places, Recorder, Think, duration};
-use super::told::mpi_mode;
 use super::tree::Gap;
 use model::Op;
 use model::errno;
@@ -144,7 +144,7 @@ impl<'a> Writer<'a> {
             let _ = writeln!(text, "{} = {shown};", numbered("$r", at));
         }
         text.push('\n');
-        push_apart(&mut text, &body);
+        push_separated(&mut text, &body);
         if has_lists_by_rank(&text) {
             self.fixed.exactly("a list has a value for each rank");
         }
@@ -237,7 +237,7 @@ impl<'a> Writer<'a> {
         }
         self.pause(&item.gap, lines);
         match shape {
-            Shape::Barrier | Shape::Told(_) => lines.push("barrier;".into()),
+            Shape::Barrier | Shape::RecordedBarrier(_) => lines.push("barrier;".into()),
             Shape::Start => {
                 let start_us = self.linear(&item.numbers[0]);
                 lines.extend(match start_us.constant() {
@@ -247,13 +247,13 @@ impl<'a> Writer<'a> {
                 });
             }
             Shape::Signal => {
-                let to = self.partner(&item.numbers[0]).shown(&self.plain(), false);
+                let to = self.partner(&item.numbers[0]).text(&self.plain(), false);
                 lines.push(format!("signal(\"from-$$rank\", to={to});"));
             }
             Shape::Wait => {
                 let from = self.partner(&item.numbers[0]);
                 let from = self.number_in_text(&from, 0, None, lines);
-                let count = self.linear(&item.numbers[1]).shown(&self.plain(), false);
+                let count = self.linear(&item.numbers[1]).text(&self.plain(), false);
                 let count = if count == "1" { String::new() } else { format!(", {count}") };
                 lines.push(format!("wait(\"from-{from}\"{count});"));
             }
@@ -291,7 +291,7 @@ impl<'a> Writer<'a> {
                 }
                 Arg::Further => {
                     let further = numbers.next().map(|number| self.linear(number));
-                    further.unwrap_or_default().shown(&self.plain(), true)
+                    further.unwrap_or_default().text(&self.plain(), true)
                 }
                 Arg::Pattern(number) => format!("\"{}\"", patterns::name(*number)),
                 Arg::List => format!("[{}]", self.bytes(statement.op, numbers.next())),
@@ -342,7 +342,7 @@ impl<'a> Writer<'a> {
             }
             return text;
         }
-        linear.shown(&self.sizes, true)
+        linear.text(&self.sizes, true)
     }
 
     /// A string in which numbers stand as variables; what is no variable is made one before.
@@ -397,7 +397,7 @@ impl<'a> Writer<'a> {
             Some("$$rank") if width == 0 && !runs_on => return "$$rank".into(),
             Some(name) if name != "$$rank" => name.to_string(),
             _ => {
-                let shown = linear.shown(&self.plain(), false);
+                let shown = linear.text(&self.plain(), false);
                 // What does not depend on loops stands before them all; not lists, which may have
                 // values for the ranks only that come here.
                 match self.is_local(&shown) || shown.contains('[') {
@@ -416,7 +416,7 @@ impl<'a> Writer<'a> {
     /// The other side of a signal: each of some ranks, or one.
     fn partner(&mut self, number: &Spread) -> Linear {
         let rank = self.linear(number);
-        if rank.constant().is_none() && !rank.shown(&self.plain(), false).contains("$$rank") {
+        if rank.constant().is_none() && !rank.text(&self.plain(), false).contains("$$rank") {
             self.fixed.exactly("a signal names ranks");
         }
         rank
@@ -446,7 +446,7 @@ impl<'a> Writer<'a> {
                 other => {
                     let mut factor = Linear::default();
                     factor.add_value(other, tables);
-                    linear.add_product(&factor.shown(&Sizes::default(), false), around);
+                    linear.add_product(&factor.text(&Sizes::default(), false), around);
                 }
             }
         }
@@ -508,7 +508,7 @@ fn file(variable: u32) -> String {
 }
 
 /// Adds statements; around a block stands an empty line.
-fn push_apart(text: &mut String, lines: &[String]) {
+fn push_separated(text: &mut String, lines: &[String]) {
     let mut was_block = false;
     for line in lines {
         let is_block = line.contains('\n');
@@ -532,7 +532,7 @@ fn block(head: &str, body: Lines) -> String {
 impl Writer<'_> {
     fn repeat(&mut self, item: &Item) -> String {
         let name = name_of_loop(self.loops.len());
-        let mut frame = Loop::of(name, item);
+        let mut frame = Loop::new(name, item);
         let option = !frame.is_used() && is_option(&item.numbers[0]);
         let condition = self.condition(&item.numbers[0]).filter(|_| option);
         let count = match condition {
@@ -551,7 +551,7 @@ impl Writer<'_> {
         let constant = count.constant();
         let shown = match constant.and_then(|count| self.params.count(count)) {
             Some(param) => param,
-            None => count.shown(&Sizes::default(), false),
+            None => count.text(&Sizes::default(), false),
         };
         let head = match (option, condition) {
             (true, Some(condition)) => format!("if ({condition})"),
@@ -684,7 +684,7 @@ impl Writer<'_> {
         for (param, number) in proc.params.iter().zip(numbers) {
             args.push(match param.kind {
                 NumberKind::Name => self.named(Some(number), lines),
-                NumberKind::Count => self.linear(number).shown(&self.plain(), false),
+                NumberKind::Count => self.linear(number).text(&self.plain(), false),
                 NumberKind::Bytes => self.size(number),
             });
         }
@@ -695,7 +695,7 @@ impl Writer<'_> {
     fn size(&mut self, number: &Spread) -> String {
         let linear = self.linear(number);
         let param = linear.constant().and_then(|value| self.params.size(value));
-        param.unwrap_or_else(|| linear.shown(&self.plain(), true))
+        param.unwrap_or_else(|| linear.text(&self.plain(), true))
     }
 }
 
@@ -880,7 +880,7 @@ impl Writer<'_> {
     fn extent(&mut self, numbers: &[Spread]) -> String {
         let shown = |number: &Spread, writer: &mut Self| {
             let linear = writer.linear(number);
-            linear.shown(&writer.plain(), true)
+            linear.text(&writer.plain(), true)
         };
         self.sizes.unit = None;
         format!("extent({}, {});", shown(&numbers[0], self), shown(&numbers[1], self))

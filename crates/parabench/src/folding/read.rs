@@ -42,7 +42,7 @@ pub fn read(folder: &Path) -> Result<(Run, Log)> {
         imported: run.run.trace.is_some(),
         processors: processors(&run),
         recorder_ns: recorder_ns(&run),
-        sites: sites::told(&run),
+        sites: sites::find_facts(&run),
         extents: info.extents.clone(),
         ..Log::default()
     };
@@ -63,7 +63,7 @@ pub fn read(folder: &Path) -> Result<(Run, Log)> {
     log.directories = run.run.host.directories.iter().map(|one| one.name.clone()).collect();
     if let Some(trace) = &run.run.trace {
         log.take_found(&trace.found);
-        log.processes = processes::of(&trace.threads);
+        log.processes = processes::find_processes(&trace.threads);
         log.barriers.clone_from(&trace.barriers);
     }
     log.complete();

@@ -1,7 +1,7 @@
 //! Facts in the text of a run's program that its events lack, by place.
 
+use fold::facts::{Facts, Way, flags_of_mpi_mode};
 use fold::flags_of_text;
-use fold::told::{Told, Way, flags_of_mpi_mode};
 use model::Op;
 use model::op::ParamKind;
 use model::plan::Span;
@@ -11,7 +11,7 @@ use ppl::source::{FileId, NoIncludes, Sources};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Facts about opens and MPI-IO operations, by site.
-pub fn told(run: &Run) -> HashMap<u32, Told> {
+pub fn find_facts(run: &Run) -> HashMap<u32, Facts> {
     let mut by_place = HashMap::new();
     for file in programs(run) {
         let (sources, root, ast) = parsed(file);
@@ -42,12 +42,12 @@ pub fn unknown_options(run: &Run) -> BTreeSet<String> {
             _ => None,
         }));
     }
-    all.retain(|name| !TOLD_OPTIONS.contains(&name.as_str()));
+    all.retain(|name| !KNOWN_OPTIONS.contains(&name.as_str()));
     all
 }
 
 /// Options of `with` that operations or the text of the program tell.
-const TOLD_OPTIONS: [&str; 3] = ["comm", "dir", "expect"];
+const KNOWN_OPTIONS: [&str; 3] = ["comm", "dir", "expect"];
 
 /// Files of the program, without data files.
 fn programs(run: &Run) -> impl Iterator<Item = &ProgramFile> {
@@ -71,7 +71,7 @@ struct Text<'a> {
 
 impl Text<'_> {
     /// Places of operations with their facts.
-    fn all(&self) -> Vec<(u32, Told)> {
+    fn all(&self) -> Vec<(u32, Facts)> {
         let alone = self.alone();
         let levels = self.levels();
         let stmts = self.ast.stmts.iter().zip(&self.ast.stmt_spans);
@@ -90,7 +90,7 @@ impl Text<'_> {
         let here =
             stmts.chain(calls).filter(|(span, ..)| self.sources.file_at(span.start) == self.root);
         here.map(|(span, op, args)| {
-            let mut told = self.told(op, args, &levels);
+            let mut told = self.facts(op, args, &levels);
             told.alone = alone.iter().any(|with| with.start <= span.start && span.end <= with.end);
             (span.start, told)
         })
@@ -103,10 +103,10 @@ impl Text<'_> {
         Some((Op::find(self.ast.names.text(name))?, args))
     }
 
-    fn told(&self, op: Op, args: List, levels: &HashMap<String, u8>) -> Told {
+    fn facts(&self, op: Op, args: List, levels: &HashMap<String, u8>) -> Facts {
         let texts: Vec<&str> = self.ast.exprs_in(args).filter_map(|id| self.text(id)).collect();
         let second = || self.ast.exprs_in(args).nth(1).and_then(|id| self.text(id));
-        let mut told = Told { arguments: self.ast.exprs_in(args).count(), ..Told::default() };
+        let mut told = Facts { arguments: self.ast.exprs_in(args).count(), ..Facts::default() };
         let words = op.row().params.iter().filter_map(|param| match param.kind {
             ParamKind::Word(words) => Some(words),
             _ => None,
@@ -118,7 +118,7 @@ impl Text<'_> {
             Op::Fopen => told.flags = second().and_then(flags_of_text),
             Op::Pfopen => told.flags = second().and_then(flags_of_mpi_mode),
             Op::Pfread | Op::Pfwrite | Op::Pread | Op::Pwrite => {
-                told.way = texts.last().and_then(|word| Way::of(word)).unwrap_or_default();
+                told.way = texts.last().and_then(|word| Way::parse(word)).unwrap_or_default();
                 told.level = texts.iter().find_map(|name| levels.get(*name)).copied();
                 // A pattern in a variable: if all of them have one level, it is that.
                 let mut all = levels.values();

@@ -250,7 +250,7 @@ pub(super) fn think(text: &str) -> std::result::Result<Think, String> {
 
 /// Keeps the part of a log that `--only` names.
 fn only(log: &mut Log, text: &str) -> Result<()> {
-    let Some(only) = Only::of(text, log) else {
+    let Some(only) = Only::parse(text, log) else {
         let labels: Vec<&str> = log.labels.iter().map(String::as_str).take(8).collect();
         let help = match labels.is_empty() {
             true => "the run has no labels".into(),

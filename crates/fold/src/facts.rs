@@ -7,7 +7,7 @@ use model::open_flags::{O_APPEND, O_CREAT, O_EXCL, O_RDWR, O_TRUNC, O_WRONLY};
 
 /// Facts about the operations of a place in a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct Facts {
     /// Flags of open(2) that it opens with.
     pub flags: Option<u32>,
     /// The MPI-IO calls that move the bytes.
@@ -38,7 +38,7 @@ pub enum Way {
 
 impl Way {
     /// That of a word of the language.
-    pub fn of(word: &str) -> Option<Way> {
+    pub fn parse(word: &str) -> Option<Way> {
         match word {
             "all" => Some(Way::All),
             "shared" => Some(Way::Shared),
@@ -48,7 +48,7 @@ impl Way {
     }
 
     /// The word.
-    pub fn shown(self) -> Option<&'static str> {
+    pub fn word(self) -> Option<&'static str> {
         match self {
             Way::Independent => None,
             Way::All => Some("all"),
@@ -58,7 +58,7 @@ impl Way {
     }
 }
 
-impl Told {
+impl Facts {
     /// The word of a parameter that takes one of some.
     pub fn word(&self, op: Op, param: &Param) -> Option<&'static str> {
         let mut takes_words =
