@@ -15,7 +15,7 @@ pub mod examine;
 pub mod mark;
 pub mod memory;
 
-pub use backend::{Checked, Verified, ZeroPlace, verifies};
-pub use examine::{Examiner, Findings, Kind};
+pub use backend::{Verified, verifies};
+pub use examine::{Checked, Examiner, Findings, Kind, ZeroPlace};
 pub use mark::{Mark, file_number};
 pub use memory::{Memory, State};

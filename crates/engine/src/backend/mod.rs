@@ -24,9 +24,11 @@ pub use null::Null;
 pub use posix::Posix;
 pub use roots::Held;
 
-use crate::call::{Call, Fd, FileCall, MpiFile, QueueSettings, Queued, Reply, Submitted, Tag};
+use crate::call::{
+    At, Call, Fd, FileCall, Memory, MpiFile, QueueSettings, Queued, Reply, Submitted, Tag, Target,
+};
 use crate::comm::Members;
-use crate::verify::Checked;
+use crate::verify::examine::Checked;
 use direct::Alignment;
 use model::Op;
 use model::pattern::Run;
@@ -281,6 +283,28 @@ pub trait Backend {
 
     /// An operation has ended. Only of a back-end that accounts ([`Capabilities::accounts`]).
     fn concluded(&mut self, _over: &Over<'_>) {}
+}
+
+impl Queued {
+    /// Executes it at once, as back-ends without a queue do.
+    pub fn execute(mut self, backend: &mut (impl Backend + ?Sized)) -> Reply {
+        let (offset, memory) = (self.offset, self.memory.memory());
+        match (self.target, memory) {
+            (Target::File(fd), Memory::Read(buf)) => {
+                backend.issue(Call::Pread { fd, buf, offset, rest: false })
+            }
+            (Target::File(fd), Memory::Write(buf)) => {
+                backend.issue(Call::Pwrite { fd, buf, offset })
+            }
+            (Target::Sync { fd, data: false }, _) => backend.issue(Call::Fsync { fd }),
+            (Target::Sync { fd, data: true }, _) => backend.issue(Call::Fdatasync { fd }),
+            (Target::Mpi { file, collective }, memory) => {
+                let at = At::Offset { offset, collective };
+                let (order, most_bytes) = (None, None);
+                backend.issue_file(FileCall::Transfer { file, at, memory, order, most_bytes })
+            }
+        }
+    }
 }
 
 /// The queue of a back-end is that of the one in a field of it.

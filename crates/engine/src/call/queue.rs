@@ -1,7 +1,6 @@
 //! Transfers that wait in a queue: several are under way, and they end in any order.
 
-use super::{At, Call, Fd, FileCall, Memory, MpiFile, Reply};
-use crate::backend::Backend;
+use super::{Fd, Memory, MpiFile, Reply};
 
 /// Which of the transfers under way: a number that no other one of them has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -55,32 +54,10 @@ pub struct Queued {
 /// What became of a transfer that was given to a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Submitted {
-    /// It ends later: [`Backend::reap`].
+    /// It ends later: [`crate::backend::Backend::reap`].
     UnderWay,
     /// It is over.
     Done(Reply),
-}
-
-impl Queued {
-    /// Executes it at once, as back-ends without a queue do.
-    pub fn execute(mut self, backend: &mut (impl Backend + ?Sized)) -> Reply {
-        let (offset, memory) = (self.offset, self.memory.memory());
-        match (self.target, memory) {
-            (Target::File(fd), Memory::Read(buf)) => {
-                backend.issue(Call::Pread { fd, buf, offset, rest: false })
-            }
-            (Target::File(fd), Memory::Write(buf)) => {
-                backend.issue(Call::Pwrite { fd, buf, offset })
-            }
-            (Target::Sync { fd, data: false }, _) => backend.issue(Call::Fsync { fd }),
-            (Target::Sync { fd, data: true }, _) => backend.issue(Call::Fdatasync { fd }),
-            (Target::Mpi { file, collective }, memory) => {
-                let at = At::Offset { offset, collective };
-                let (order, most_bytes) = (None, None);
-                backend.issue_file(FileCall::Transfer { file, at, memory, order, most_bytes })
-            }
-        }
-    }
 }
 
 /// Memory of a transfer that is under way: it is lent until the transfer has ended.

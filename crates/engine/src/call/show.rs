@@ -1,7 +1,7 @@
 //! Calls as strace writes them: names, numbers, and lengths in place of contents.
 
 use super::Fd;
-use crate::machine::flags;
+use crate::machine::prepare::OPEN_FLAGS;
 use std::ffi::CStr;
 use std::fmt::{self, Write};
 use std::io::{IoSlice, IoSliceMut};
@@ -179,7 +179,7 @@ impl Show for OpenFlags {
         };
         text.push_str(access);
         let mut rest = self.0 & !libc::O_ACCMODE;
-        let mut names: Vec<(&str, i32)> = flags::NAMES.to_vec();
+        let mut names: Vec<(&str, i32)> = OPEN_FLAGS.to_vec();
         // O_SYNC contains O_DSYNC, O_TMPFILE contains O_DIRECTORY: the larger ones first.
         names.sort_by_key(|row| std::cmp::Reverse(row.1.count_ones()));
         for (name, bits) in names {

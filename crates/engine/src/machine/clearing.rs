@@ -5,10 +5,10 @@
 
 use super::driver;
 use super::eval::Env;
-use super::fault::Fault;
+use super::flow::Fault;
 use super::io::Io;
-use super::perform::{Step, bad_handle, file};
 use super::place::RUN;
+use super::step::{Step, bad_handle, file};
 use super::tally::Subject;
 use crate::backend::Backend;
 use crate::call::{Call, Fd};

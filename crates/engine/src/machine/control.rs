@@ -1,9 +1,9 @@
 //! Statements that are not I/O: printing, sleeping, talking to other ranks.
 
 use super::eval::Env;
-use super::fault::Fault;
+use super::flow::{Fault, Flow};
 use super::io::Io;
-use super::perform::Step;
+use super::step::Step;
 use super::work_claims::WorkClaims;
 use crate::backend::Backend;
 use crate::clock::Clock;
@@ -22,29 +22,6 @@ const SLICE_NS: u64 = 10_000_000;
 
 /// How often a rank that prints into a full pipe does, milliseconds.
 const LOOK_MS: i32 = 100;
-
-/// Whether the rank goes on after a statement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Flow {
-    /// With the next instruction.
-    Next,
-    /// Later, with the same instruction.
-    Pending,
-    /// Never: what it waits for cannot come.
-    Released,
-    /// Never: somebody asked the run to stop.
-    Interrupted,
-}
-
-impl From<Poll> for Flow {
-    fn from(poll: Poll) -> Flow {
-        match poll {
-            Poll::Ready => Flow::Next,
-            Poll::Pending => Flow::Pending,
-            Poll::Released => Flow::Released,
-        }
-    }
-}
 
 /// Texts and sums that control statements use again.
 #[derive(Debug, Default)]

@@ -10,11 +10,11 @@
 
 use super::driver;
 use super::eval::Env;
-use super::fault::Fault;
+use super::flow::Fault;
 use super::io::Io;
 use super::note;
 use super::options::Fsync;
-use super::perform::{FILE_MODE, Step, file_of, refused};
+use super::step::{FILE_MODE, Step, file_of, refused};
 use super::tally::{Subject, Tally};
 use super::task::STOPPED;
 use crate::backend::Backend;

@@ -4,10 +4,10 @@
 //!
 //! Most transfers are one call: it is made first, and a task is asked only if it has not moved all bytes.
 
-use super::fault::Fault;
+use super::flow::Fault;
 use super::io::Io;
-use super::perform::{FILE_MODE, Step};
 use super::place::RUN;
+use super::step::{FILE_MODE, Step};
 use super::tally::{Shot, Subject, Tally};
 use super::task::{Bytes, Task, Transfer, Want};
 use super::text::PathText;

@@ -2,20 +2,21 @@
 //! buffer has its size; a text assigned to a variable reuses the old one's storage.
 //! (Operators that make new texts or lists do allocate.)
 
-use super::append::{push_bytes, push_int};
-use super::extents::RankExtents;
+use super::extents::{RankExtents, Ready};
+use super::flow::Fault;
 use super::place::{self, Place};
 use super::prepare::Prepared;
-use super::random::Random;
 use super::scope::Scope;
-use super::text::{Origin, PathText};
+use super::text::{Origin, PathText, push_bytes, push_int};
 use crate::clock::Clock;
 use crate::comm::NodePlace;
-use model::Value;
+use crate::rng::{self, RankRng};
 use model::evaluate::Frame;
 use model::limits;
 use model::plan::{Internal, LoopCode, NO_SLOT, Operand, Pc, Piece, Plan, Slot, Source};
 use model::value::{Eval, EvalError};
+use model::{RankSet, Value};
+use std::collections::HashMap;
 
 /// Texts kept for reuse.
 const SPARE_MAX: usize = 64;
@@ -406,5 +407,64 @@ impl<'p> Env<'p> {
             }
             _ => None,
         }
+    }
+}
+
+impl<'p> Env<'p> {
+    /// The pieces of the pattern that an operand names, if it names one.
+    #[inline(always)]
+    pub(super) fn pieces(
+        &mut self,
+        site: Pc,
+        operand: Operand,
+    ) -> Result<Option<&mut Ready<'p>>, Fault> {
+        if self.plan.patterns.is_empty() {
+            return Ok(None);
+        }
+        self.pieces_of(site, operand)
+    }
+
+    #[inline(never)]
+    fn pieces_of(&mut self, site: Pc, operand: Operand) -> Result<Option<&mut Ready<'p>>, Fault> {
+        let plan = self.plan;
+        let Value::Str(name) = self.value(site, operand)? else { return Ok(None) };
+        let named = |pattern: &model::plan::Pattern| pattern.name.as_bytes() == name;
+        let Some(number) = plan.patterns.iter().position(named) else { return Ok(None) };
+        let group = plan.patterns[number].group.as_ref();
+        let group = group.and_then(|name| plan.groups.iter().find(|group| group.name == *name));
+        let ranks = match group {
+            Some(group) => group.members.clone().into(),
+            None => self.scope.members().ranks.clone(),
+        };
+        self.extents.get(plan, number, &ranks, self.scope.rank).map(Some)
+    }
+}
+
+/// The streams of one rank.
+pub(super) struct Random {
+    pub(super) rank: RankRng,
+    seed: u64,
+    /// How often a site has drawn `$$crand`.
+    drawn: HashMap<Pc, u64>,
+    /// Sums of weights, of lists that are constants, by their number.
+    pub(super) weights: HashMap<u32, Vec<f64>>,
+}
+
+impl Random {
+    pub(super) fn new(seed: u64, rank: u32) -> Random {
+        Random {
+            rank: RankRng::new(seed, rank),
+            seed,
+            drawn: HashMap::new(),
+            weights: HashMap::new(),
+        }
+    }
+
+    /// `$$crand` at a site.
+    pub(super) fn common(&mut self, site: Pc, members: &RankSet) -> u32 {
+        let drawn = self.drawn.entry(site).or_insert(0);
+        let occurrence = *drawn;
+        *drawn += 1;
+        rng::common_rand(self.seed, members, site, occurrence)
     }
 }

@@ -1,15 +1,17 @@
 //! The execute loop: one instruction after the other until the rank has to stop.
 
-use super::arrivals::{self, NOT_DUE};
-use super::control::{self, Flow, Scratch};
+use super::arrivals;
+use super::control::{self, Scratch};
 use super::eval::Env;
-use super::fault::Fault;
 use super::files::open_left_out;
+use super::flow::{Fault, Flow};
+use super::functions;
 use super::handles::Handles;
 use super::io::Io;
-use super::perform::{Step, perform, size_of};
+use super::perform::{perform, size_of};
 use super::prepare::Prepared;
-use super::random;
+use super::schedule::NOT_DUE;
+use super::step::Step;
 use super::work_claims::Claimed;
 use crate::backend::{Backend, InForce};
 use crate::buffer::Buffers;
@@ -260,7 +262,7 @@ fn structure<B: Backend>(
         }
         Instr::Function { function, dst, args } => {
             let size = |env: &mut Env<'_>, path| size_of((pc, function), path, env, io);
-            random::call(env, pc, function, dst, args, size)?;
+            functions::call(env, pc, function, dst, args, size)?;
         }
         Instr::Share { count, by } => {
             let [count, by] = [env.int(pc, count)?, env.int(pc, by)?];

@@ -1,8 +1,8 @@
 //! Why a rank ended, in words: what was wrong with the statement, and for one in a proc who called it.
 
-use super::Machine;
 use super::execute::arguments;
-use super::fault::{Fault, Why};
+use super::flow::{Fault, Why};
+use super::rank::Machine;
 use crate::backend::Backend;
 use model::Value;
 use model::op::ParamKind;

@@ -8,12 +8,10 @@
 //! falls into a timed window; simulated ranks, whose clock stands still meanwhile, do it on
 //! first use.
 
-use super::eval::Env;
-use super::fault::Fault;
+use super::flow::Fault;
 use crate::recorder::Recorder;
 use model::pattern::{Extent, MAX_STEPS, Run, Runs, Share};
-use model::plan::{Operand, Pc};
-use model::{Plan, RankSet, Value};
+use model::{Plan, RankSet};
 use std::cell::Cell;
 
 /// Runs of a member that are kept; more are made anew on every access.
@@ -211,35 +209,5 @@ impl<'p> RankExtents<'p> {
             let message = format!("there is no pattern \"{name}\" for {members} members: {said}");
             Fault::message(message)
         })
-    }
-}
-
-impl<'p> Env<'p> {
-    /// The pieces of the pattern that an operand names, if it names one.
-    #[inline(always)]
-    pub(super) fn pieces(
-        &mut self,
-        site: Pc,
-        operand: Operand,
-    ) -> Result<Option<&mut Ready<'p>>, Fault> {
-        if self.plan.patterns.is_empty() {
-            return Ok(None);
-        }
-        self.pieces_of(site, operand)
-    }
-
-    #[inline(never)]
-    fn pieces_of(&mut self, site: Pc, operand: Operand) -> Result<Option<&mut Ready<'p>>, Fault> {
-        let plan = self.plan;
-        let Value::Str(name) = self.value(site, operand)? else { return Ok(None) };
-        let named = |pattern: &model::plan::Pattern| pattern.name.as_bytes() == name;
-        let Some(number) = plan.patterns.iter().position(named) else { return Ok(None) };
-        let group = plan.patterns[number].group.as_ref();
-        let group = group.and_then(|name| plan.groups.iter().find(|group| group.name == *name));
-        let ranks = match group {
-            Some(group) => group.members.clone().into(),
-            None => self.scope.members().ranks.clone(),
-        };
-        self.extents.get(plan, number, &ranks, self.scope.rank).map(Some)
     }
 }

@@ -2,15 +2,16 @@
 
 use super::eval::Env;
 use super::extents::Ready;
-use super::fault::Fault;
+use super::flow::Fault;
 use super::handles::Mode;
 use super::io::Io;
 use super::options::{Engine, Fsync};
-use super::perform::{Step, bad_handle, file, refused, to_read};
 use super::prepare::Prepared;
+use super::prepare::parse_open_flags;
+use super::step::{Step, bad_handle, file, handle, refused};
 use super::tally::{Shot, Subject, Tally};
 use super::task::{Bytes, Data, More, Task, Transfer, alignment, map_flags, refused_direct};
-use super::{driver, flags, note, queue};
+use super::{driver, note, queue};
 use crate::backend::Backend;
 use crate::buffer::{Buffers, MAX_CALL_BYTES};
 use crate::call::{Call, Fd};
@@ -180,27 +181,13 @@ fn fopen_flags(step: Step<'_>, prepared: &Prepared<'_>, env: &mut Env<'_>) -> Ev
     }
     let mut text = Vec::new();
     env.render(step.site, step.args[1], &mut text)?;
-    flags::parse(&text)
+    parse_open_flags(&text)
 }
 
 /// Adds O_DIRECT where `with (direct=true)` wants it.
 #[inline(always)]
 pub(super) fn open_flags<B>(io: &Io<'_, B>, flags: i32) -> i32 {
     if io.options.active().direct { flags | libc::O_DIRECT } else { flags }
-}
-
-/// The handle that a transfer goes to: its place in the table and its file. `None`: a bad one, and
-/// the operation is over.
-#[inline(always)]
-pub(super) fn handle<B: Backend>(
-    step: Step<'_>,
-    env: &mut Env<'_>,
-    io: &mut Io<'_, B>,
-) -> Result<Option<(usize, Fd)>, Fault> {
-    match file(step, env, io)? {
-        (Some(at), Some(fd)) => Ok(Some((at, fd))),
-        (at, _) => bad_handle(step, io, at).map(|()| None),
-    }
 }
 
 /// Where the bytes of a statement go: an open file, its position, and the offset that the statement
@@ -433,4 +420,10 @@ impl Whence {
             Whence::Current | Whence::End => env.int(step.site, step.args[1]),
         }
     }
+}
+
+/// How to read so many bytes, or all.
+#[inline(always)]
+pub(super) fn to_read(len: Option<u64>) -> (Data, u64) {
+    len.map_or((Data::ReadRest, u64::MAX), |len| (Data::Read, len))
 }

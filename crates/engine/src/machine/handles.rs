@@ -3,8 +3,8 @@
 //! A number is a place in the table and its generation, so that a handle used
 //! after `fclose` is told from the next file in the same place.
 
+use super::evidence::Dirty;
 use super::place::{Place, RUN};
-use super::traffic::Dirty;
 use crate::backend::direct::Alignment;
 use crate::call::{Fd, MpiFile};
 use crate::comm::Members;

@@ -7,28 +7,16 @@
 //! rank 1  flock($b, "exclusive"); flock($a, "exclusive");
 //! ```
 
-use super::control::Flow;
 use super::driver;
 use super::eval::Env;
-use super::fault::Fault;
-use super::files::handle;
-use super::io::Io;
-use super::perform::Step;
+use super::flow::{Fault, Flow};
+use super::io::{Io, WantedLock};
+use super::step::{LOCKS, Step, chosen, handle};
 use super::tally::{Shot, Subject};
-use super::words::{self, chosen};
 use crate::backend::Backend;
 use crate::call::{Call, Fd, Reply};
 use crate::comm::{Comm, Poll};
 use model::plan::Operand;
-
-/// The lock that a rank waits for.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Wanted {
-    /// When it was first tried.
-    start_ns: u64,
-    /// Locks that all ranks had given back before the last try.
-    seen: u64,
-}
 
 const TAKEN: Reply = -(libc::EWOULDBLOCK as Reply);
 
@@ -39,7 +27,7 @@ pub(super) fn flock<B: Backend>(
     io: &mut Io<'_, B>,
     comm: &mut dyn Comm,
 ) -> Result<Flow, Fault> {
-    let operation = chosen(step, env, 1, words::LOCKS)?.unwrap_or(libc::LOCK_UN);
+    let operation = chosen(step, env, 1, LOCKS)?.unwrap_or(libc::LOCK_UN);
     let waits = step.args[2] == Operand::ABSENT;
     let Some((at, fd)) = handle(step, env, io)? else { return Ok(Flow::Next) };
     loop {
@@ -62,7 +50,7 @@ pub(super) fn flock<B: Backend>(
             comm.gave_lock_back();
         }
         if shot.reply == TAKEN && waits {
-            io.wanted_lock = Some(Wanted { start_ns, seen });
+            io.wanted_lock = Some(WantedLock { start_ns, seen });
             continue;
         }
         io.wanted_lock = None;

@@ -1,17 +1,18 @@
 //! The options that `with` sets for the I/O inside, procs included.
 
-use super::arrivals::{self, Rate};
 use super::eval::Env;
-use super::fault::Fault;
+use super::flow::Fault;
 use super::place::{self, Place};
+use super::schedule::Rate;
 use crate::buffer::{Content, Ratio, Shape};
 use crate::call::QueueSettings;
+use crate::recorder::Process;
 use model::Plan;
 use model::errno;
 use model::hints;
 use model::plan::{Options, Pc};
 use model::value::{Eval, EvalError, Value};
-use model::with::{InForce, SHORT, WithOption, error_names, file_named};
+use model::with::{InForce, RANK_RATE_MAX, SHORT, WithOption, error_names, file_named};
 
 /// When files are made stable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -231,7 +232,7 @@ impl OptionStack {
         }
         next.shape_data(options.compress.is_some() || options.dedup.is_some())?;
         next.refuse_contradictions()?;
-        let rate = arrivals::rate(env, site, options)?;
+        let rate = rate(env, site, options)?;
         if options.rate.is_some() || rate.is_some() {
             next.schedule = 0;
         }
@@ -272,6 +273,45 @@ impl OptionStack {
     pub(super) fn leave(&mut self) {
         self.top = self.outer.pop().unwrap_or(Active::DEFAULT);
     }
+}
+
+/// The rate of this rank that a `with` asks for; `None`: none, or 0.
+fn rate(env: &mut Env<'_>, site: Pc, options: &Options) -> Result<Option<Rate>, Fault> {
+    let mut process = Process::Fixed;
+    let mut times: Vec<u64> = Vec::new();
+    if let Some(operand) = options.arrival {
+        match env.value(site, operand)? {
+            Value::List(list) => {
+                process = Process::Times;
+                times = list.iter().map(Value::as_duration_ns).collect::<Eval<_>>()?;
+            }
+            value if word(value) == "poisson" => process = Process::Poisson,
+            _ => {}
+        }
+    }
+    let ops_s = match (options.rate, times.last()) {
+        (Some(_), Some(_)) => {
+            return Err(Fault::message("the times of arrival are the rate: leave out rate"));
+        }
+        (Some(operand), None) => env.value(site, operand)?.as_float()?,
+        (None, Some(last_ns)) => times.len() as f64 * 1e9 / *last_ns as f64,
+        (None, None) => return Ok(None),
+    };
+    let member = match options.per {
+        Some(operand) if word(env.value(site, operand)?) == "group" => {
+            let ranks = &env.scope.members().ranks;
+            (ranks.position(env.scope.rank).unwrap_or(0), ranks.len().max(1) as u32)
+        }
+        _ => (0, 1),
+    };
+    let own_ops_s = ops_s / f64::from(member.1);
+    if own_ops_s > RANK_RATE_MAX {
+        return Err(Fault::message(format!(
+            "a rank makes at most {RANK_RATE_MAX} operations per second, found a rate of {own_ops_s} for each; \
+             use a lower one, or more ranks and per=\"group\""
+        )));
+    }
+    Ok((ops_s > 0.0).then(|| Rate { process, own_ops_s, member, times: times.into() }))
 }
 
 /// Data of the file with this name.

@@ -1,36 +1,23 @@
 //! Operations become calls: which, says one line or two for each. What each does and what its time covers: the
 //! operation table of crate model and language.md section 4.
 
-use super::control::{Flow, Scratch};
+use super::control::Scratch;
 use super::eval::Env;
-use super::fault::Fault;
+use super::flow::{Fault, Flow};
 use super::io::Io;
 use super::prepare::Prepared;
+use super::step::{ADVICE, RANGES, RENAMES, Step, bad_handle, chosen, file};
 use super::tally::{Subject, Tally};
 use super::task::{Bytes, Data, Task, Whole};
-use super::words::{self, chosen};
-use super::{attributes, clearing, control, copy, driver, files, lock, mpi_io};
+use super::{clearing, control, copy, driver, files, lock, mpi_io};
 use crate::backend::Backend;
 use crate::buffer::Buffers;
 use crate::call::{Call, Fd};
 use crate::comm::Comm;
 use model::Op;
-use model::plan::{Function, NO_SLOT, Operand, Pc, Slot};
+use model::plan::{Function, NO_SLOT, Operand, Pc};
 use model::value::{Eval, EvalError};
 use std::ffi::CStr;
-
-/// Permission bits of new files before umask.
-pub(super) const FILE_MODE: u32 = 0o666;
-
-/// The instruction that is executed.
-#[derive(Clone, Copy)]
-pub(super) struct Step<'p> {
-    pub(super) op: Op,
-    pub(super) site: Pc,
-    pub(super) dst: Slot,
-    /// As many operands as the operation table has parameters.
-    pub(super) args: &'p [Operand],
-}
 
 /// Executes a statement. Each operation stands here once: one that is forgotten does not compile.
 #[inline(always)]
@@ -69,7 +56,7 @@ pub(super) fn perform<B: Backend>(
             on_path(step, env, io, |path| Call::Chmod { path, mode })
         }
         Op::Rename => {
-            let flags = chosen(step, env, 2, words::RENAMES)?.unwrap_or(0);
+            let flags = chosen(step, env, 2, RENAMES)?.unwrap_or(0);
             io.names(0, u64::from(flags));
             on_paths(step, env, io, |from, to| Call::Rename { from, to, flags })
         }
@@ -77,7 +64,7 @@ pub(super) fn perform<B: Backend>(
         Op::Fcopy => copy::between(step, env, io, buffers),
         Op::Freflink => copy::share(step, env, io),
         Op::Setxattr | Op::Getxattr | Op::Listxattr | Op::Removexattr => {
-            attributes::run(step, env, io, buffers)
+            attributes(step, env, io, buffers)
         }
         Op::Link => on_paths(step, env, io, |from, to| Call::Link { from, to }),
         Op::Symlink => symlink(step, env, io),
@@ -103,7 +90,7 @@ pub(super) fn perform<B: Backend>(
             on_file(step, env, io, buffers, (flags, Data::Append), (0, len))
         }
         Op::Read => {
-            let (data, len) = to_read(env.optional_size(site, args[1])?);
+            let (data, len) = files::to_read(env.optional_size(site, args[1])?);
             let offset_bytes = env.optional_size(site, args[2])?.unwrap_or(0);
             let flags = files::open_flags(io, libc::O_RDONLY);
             on_file(step, env, io, buffers, (flags, data), (offset_bytes, len))
@@ -124,13 +111,13 @@ pub(super) fn perform<B: Backend>(
         Op::Fallocate => {
             let offset = env.optional_size(site, args[1])?.unwrap_or(0);
             let size = env.size(site, args[2])?;
-            let mode = chosen(step, env, 3, words::RANGES)?.unwrap_or(0);
+            let mode = chosen(step, env, 3, RANGES)?.unwrap_or(0);
             io.names(offset, size);
             on_handle(step, env, io, |fd| Call::Fallocate { fd, mode, offset, size })
         }
         Op::Fadvise => {
             let (offset, size) = (env.size(site, args[1])?, env.size(site, args[2])?);
-            let advice = chosen(step, env, 3, words::ADVICE)?.unwrap_or(0);
+            let advice = chosen(step, env, 3, ADVICE)?.unwrap_or(0);
             io.names(offset, size);
             match advice {
                 libc::POSIX_FADV_DONTNEED => clearing::need_no_more(step, env, io, (offset, size)),
@@ -167,12 +154,6 @@ pub(super) fn perform<B: Backend>(
         }
     }?;
     Ok(Flow::Next)
-}
-
-/// How to read so many bytes, or all.
-#[inline(always)]
-pub(super) fn to_read(len: Option<u64>) -> (Data, u64) {
-    len.map_or((Data::ReadRest, u64::MAX), |len| (Data::Read, len))
 }
 
 /// An operation on a file as a whole.
@@ -280,52 +261,6 @@ pub(super) fn on_handle<B: Backend>(
     }
 }
 
-/// The place of the first argument's handle, and its file.
-#[inline(always)]
-pub(super) fn file<B: Backend>(
-    step: Step<'_>,
-    env: &mut Env<'_>,
-    io: &mut Io<'_, B>,
-) -> Eval<(Option<usize>, Option<Fd>)> {
-    file_of(step, 0, env, io)
-}
-
-/// The same of another argument.
-#[inline(always)]
-pub(super) fn file_of<B: Backend>(
-    step: Step<'_>,
-    arg: usize,
-    env: &mut Env<'_>,
-    io: &mut Io<'_, B>,
-) -> Eval<(Option<usize>, Option<Fd>)> {
-    let at = io.handles.find(env.value(step.site, step.args[arg])?)?;
-    Ok((at, at.and_then(|at| io.handles.fd(at))))
-}
-
-/// An operation on a handle whose open failed, or which is closed: EBADF without a call.
-#[cold]
-pub(super) fn bad_handle<B: Backend>(
-    step: Step<'_>,
-    io: &mut Io<'_, B>,
-    at: Option<usize>,
-) -> Result<(), Fault> {
-    let subject = at.map_or(Subject::Nothing, Subject::Handle);
-    refused(step, io, libc::EBADF, subject)
-}
-
-/// An operation that fails without a call.
-#[cold]
-pub(super) fn refused<B: Backend>(
-    step: Step<'_>,
-    io: &mut Io<'_, B>,
-    errno: i32,
-    subject: Subject,
-) -> Result<(), Fault> {
-    let mut tally = Tally::EMPTY;
-    tally.fail(errno);
-    io.conclude(step.op, step.site, &tally, subject)
-}
-
 fn permissions(mode: i64) -> Eval<u32> {
     match u32::try_from(mode) {
         Ok(mode) if mode <= 0o7777 => Ok(mode),
@@ -361,4 +296,53 @@ pub(super) fn size_of<B: Backend>(
             Err(Fault::message(format!("\"{path}\" cannot be looked at: {name} ({text})")))
         }
     }
+}
+
+/// Longest value, and names of all attributes of a file (`XATTR_SIZE_MAX`, `XATTR_LIST_MAX`).
+const MAX_BYTES: usize = 65_536;
+
+/// An operation on extended attributes: a path, and the name of an attribute in the namespace `user.`
+fn attributes<B: Backend>(
+    step: Step<'_>,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
+    buffers: &mut Buffers,
+) -> Result<(), Fault> {
+    env.path(step.site, step.args[0], &mut io.paths[0])?;
+    if step.op != Op::Listxattr {
+        env.path(step.site, step.args[1], &mut io.paths[1])?;
+        check_name(io.paths[1].bytes())?;
+    }
+    let len = match step.op {
+        Op::Setxattr => env.size(step.site, step.args[2])?,
+        _ => 0,
+    };
+    let (path, name) = (io.paths[0].as_c_str(), io.paths[1].as_c_str());
+    let call = match step.op {
+        Op::Setxattr => {
+            // The kernel refuses what is longer by a byte as well as what is longer by far.
+            let len = len.min(MAX_BYTES as u64 + 1) as usize;
+            let value = buffers.source(io.options.active().data, len, 0);
+            value.map(|value| Call::Setxattr { path, name, value })
+        }
+        Op::Getxattr => buffers.target(MAX_BYTES).map(|buf| Call::Getxattr { path, name, buf }),
+        Op::Listxattr => buffers.target(MAX_BYTES).map(|buf| Call::Listxattr { path, buf }),
+        _ => Ok(Call::Removexattr { path, name }),
+    };
+    let Ok(call) = call else {
+        let mut tally = Tally::EMPTY;
+        tally.fail(libc::ENOMEM);
+        return io.conclude(step.op, step.site, &tally, Subject::Path);
+    };
+    let shot = driver::timed(&mut io.backend, &io.clock, call);
+    io.settle(step.op, step.site, shot, Subject::Path)
+}
+
+/// Other namespaces are the system's.
+fn check_name(name: &[u8]) -> Eval<()> {
+    if name.starts_with(b"user.") {
+        return Ok(());
+    }
+    let found = format!("\"{}\"", String::from_utf8_lossy(name));
+    Err(EvalError::Type("the name of an attribute that begins with user.", found))
 }

@@ -1,8 +1,27 @@
-//! What all ranks of a run look up in the plan, found once before they start.
+//! What ranks get before they start: settings, and what is looked up in the plan once for all of them.
 
-use super::flags;
+use model::open_flags;
 use model::plan::{Instr, Source};
+use model::value::EvalError;
 use model::{Op, Plan, Value};
+use std::os::fd::RawFd;
+
+/// How a rank executes its plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Settings {
+    /// `sleep` does nothing.
+    pub agile: bool,
+    /// A failed operation ends the rank.
+    pub stop_on_error: bool,
+    /// Short operations count as failed.
+    pub strict: bool,
+    /// I/O inside labels is executed only in these and in what is inside them; empty: everywhere.
+    pub only: Vec<String>,
+    /// Where `print` writes; `None`: nowhere.
+    pub print_fd: Option<RawFd>,
+    /// Tells verified data of this run from that of others.
+    pub run_mark: u16,
+}
 
 /// A plan and what was found in it; shared by all ranks of a process.
 pub struct Prepared<'p> {
@@ -40,10 +59,77 @@ fn constant_flags(plan: &Plan) -> Vec<(u32, i32)> {
             return None;
         };
         let Value::Str(text) = plan.consts.get(index as usize)? else { return None };
-        Some((index, flags::parse(text).ok()?))
+        Some((index, parse_open_flags(text).ok()?))
     });
     let mut flags: Vec<(u32, i32)> = flags.collect();
     flags.sort_unstable();
     flags.dedup();
     flags
+}
+
+macro_rules! values {
+    ($($name:ident)*) => { &[$((stringify!($name), libc::$name)),*] };
+}
+
+/// Names of open(2).
+pub(crate) const OPEN_FLAGS: &[(&str, i32)] = model::open_flag_names!(values);
+
+/// What open(2) is told for a mode of C.
+fn flags_of_mode(mode: &str) -> i32 {
+    let access = match (mode.contains('+'), mode.starts_with('r')) {
+        (true, _) => libc::O_RDWR,
+        (false, true) => libc::O_RDONLY,
+        (false, false) => libc::O_WRONLY,
+    };
+    let more = match mode.as_bytes().first() {
+        Some(b'w') => libc::O_CREAT | libc::O_TRUNC,
+        Some(b'a') => libc::O_CREAT | libc::O_APPEND,
+        _ => 0,
+    };
+    access | more
+}
+
+/// The flags of open(2) that a text stands for.
+pub(super) fn parse_open_flags(text: &[u8]) -> Result<i32, EvalError> {
+    let refused = || {
+        let found = format!("\"{}\"", String::from_utf8_lossy(text));
+        EvalError::Type("open flags (\"r\" \"w\" \"a\" \"r+\" \"w+\" \"a+\" or O_ names)", found)
+    };
+    let words = std::str::from_utf8(text).map_err(|_| refused())?;
+    if let Some(mode) = open_flags::mode(words) {
+        return Ok(flags_of_mode(mode));
+    }
+    let mut names = open_flags::names(words).peekable();
+    names.peek().ok_or_else(refused)?;
+    names.try_fold(0, |flags, name| {
+        OPEN_FLAGS.iter().find(|row| row.0 == name).map(|row| flags | row.1).ok_or_else(refused)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_and_names_are_flags() {
+        for (text, flags) in [
+            ("r", libc::O_RDONLY),
+            ("rb+", libc::O_RDWR),
+            ("w", libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC),
+            ("a+", libc::O_RDWR | libc::O_CREAT | libc::O_APPEND),
+            ("O_RDWR|O_CREAT", libc::O_RDWR | libc::O_CREAT),
+            (" O_RDWR , O_EXCL O_CREAT ", libc::O_RDWR | libc::O_CREAT | libc::O_EXCL),
+            ("O_RDONLY", 0),
+        ] {
+            assert_eq!(parse_open_flags(text.as_bytes()), Ok(flags), "{text}");
+        }
+    }
+
+    #[test]
+    fn names_are_matched_whole() {
+        for text in ["", "x", "b", "rw", "O_RDW", "O_RDWRX", "O_RDWR+O_CREAT", "|", "o_rdwr"] {
+            assert!(parse_open_flags(text.as_bytes()).is_err(), "{text}");
+        }
+        assert!(parse_open_flags(b"\xff").is_err());
+    }
 }

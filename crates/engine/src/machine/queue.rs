@@ -12,15 +12,15 @@
 //! reading before it was handed over to the reading after its end was seen; operations that are handed
 //! over together share the first, those that have ended together the second.
 
-use super::arrivals::NOT_DUE;
 use super::driver;
 use super::eval::Env;
-use super::fault::Fault;
+use super::flow::Fault;
 use super::io::Io;
 use super::note;
 use super::options::{Engine, Fsync};
-use super::perform::{Step, file};
 use super::place::RUN;
+use super::schedule::NOT_DUE;
+use super::step::{Step, file};
 use super::tally::{Shot, Subject, Tally};
 use super::task::{Bytes, Data, STOPPED, Task, Transfer, Want, call_bytes};
 use crate::backend::Backend;

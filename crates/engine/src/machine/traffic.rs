@@ -6,101 +6,20 @@
 //! belong to the label around them. Handles know what was written through them, at
 //! which level of labels; `fsync` takes that back, `sync` everything that the rank has written.
 
+use super::evidence::{READERS, Watch};
 use super::handles::Mode;
 use super::io::Io;
 use super::labels::Labels;
 use super::place::{Place, RUN};
 use crate::backend::Backend;
+use crate::buffer::{Buffers, Content};
 use crate::call::Fd;
 use crate::recorder::{Count, Recorder, TrafficId};
 use model::plan::Pc;
+use std::io;
 
-/// Levels of labels that a handle tells apart; deeper ones share the last.
-const LEVELS: usize = 16;
 /// What is fetched is asked for no more often than this.
 const FETCH_PERIOD_NS: u64 = 1_000_000;
-/// Labels that may have read since it was asked for last.
-const READERS: usize = 8;
-/// The first files and names of a label are looked at, ...
-const LOOKED_AT: u64 = 16;
-/// ... later every so many, ...
-const LOOK_EVERY: u64 = 1024;
-/// ... and of all on this rank no more than the first, ...
-const FREE_LOOKS: u64 = 64;
-/// ... and one of so many, so that it costs nothing.
-const LOOK_SHARE: u64 = 64;
-
-/// Bytes that went through a handle and are not stable yet.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Dirty {
-    /// Occurrence of a label, and bytes written in it.
-    levels: [(u64, u64); LEVELS],
-}
-
-impl Dirty {
-    #[inline(always)]
-    fn add(&mut self, depth: usize, occurrence: u64, bytes: u64) {
-        let level = &mut self.levels[depth.min(LEVELS - 1)];
-        if level.0 != occurrence {
-            *level = (occurrence, 0);
-        }
-        level.1 += bytes;
-    }
-}
-
-/// What has been fetched from storage, by label.
-#[derive(Debug, Default)]
-pub(super) struct Fetched {
-    /// When and what was asked last; `None`: nobody counts it.
-    last: Option<(u64, u64)>,
-    /// Operations until then: without further ones nothing has been fetched.
-    operations: u64,
-    /// Labels that have read since.
-    readers: [TrafficId; READERS],
-    count: usize,
-}
-
-/// How many of something were met and looked at on this rank.
-#[derive(Debug, Default)]
-pub(super) struct Looks {
-    met: u64,
-    looked: u64,
-}
-
-impl Looks {
-    /// One more was met, the so-manyth of its label: whether it is to be looked at.
-    #[inline(always)]
-    fn choose(&mut self, of_label: u64) -> bool {
-        self.met += 1;
-        let is_due = of_label <= LOOKED_AT || of_label.is_multiple_of(LOOK_EVERY);
-        let chosen = is_due && self.looked < FREE_LOOKS + self.met / LOOK_SHARE;
-        self.looked += u64::from(chosen);
-        chosen
-    }
-}
-
-/// What the traffic of a rank needs between operations.
-#[derive(Debug, Default)]
-pub(super) struct Traffic {
-    fetched: Fetched,
-    files: Looks,
-    names: Looks,
-    advised: Looks,
-}
-
-impl Traffic {
-    /// One more file is needed no more: whether it is to be looked at.
-    pub(super) fn chooses_advised(&mut self) -> bool {
-        let count = self.advised.met + 1;
-        self.advised.choose(count)
-    }
-
-    pub(super) fn start<B: Backend>(backend: &B) -> Traffic {
-        let last = backend.fetched_bytes().map(|bytes| (0, bytes));
-        Traffic { fetched: Fetched { last, ..Fetched::default() }, ..Traffic::default() }
-    }
-}
-
 impl Labels {
     /// Bytes were written in the innermost label that the program names; gives its level and occurrence.
     #[inline(always)]
@@ -309,31 +228,48 @@ impl<B: Backend> Io<'_, B> {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_of_a_label_are_looked_at_and_few_of_all() {
-        let mut looks = Looks::default();
-        let chosen = (1..=3000).filter(|of_label| looks.choose(*of_label)).count();
-        assert_eq!(chosen as u64, LOOKED_AT + 2);
-        // Thousands of labels with a file each.
-        let mut looks = Looks::default();
-        let chosen = (0..6400).filter(|_| looks.choose(1)).count();
-        assert_eq!(chosen as u64, FREE_LOOKS + 100);
+impl<B: Backend> Io<'_, B> {
+    /// So many bytes are about to be filled.
+    #[inline(always)]
+    pub(super) fn watch_filling(&mut self, bytes: u64) -> Option<Watch> {
+        if !self.fillings.on {
+            return None;
+        }
+        let block = self.labels.traffic(&mut self.recorder, RUN);
+        let weight = self.fillings.weight(block, bytes);
+        let is_measured = weight > 0 && self.options.active().data != Content::Marked;
+        is_measured.then(|| Watch { start_ns: self.clock.now(), weight })
     }
 
-    #[test]
-    fn a_level_forgets_what_was_written_in_an_earlier_occurrence() {
-        let mut dirty = Dirty::default();
-        dirty.add(1, 7, 10);
-        dirty.add(1, 7, 10);
-        dirty.add(2, 8, 5);
-        assert_eq!(dirty.levels[1..3], [(7, 20), (8, 5)]);
-        dirty.add(1, 9, 1);
-        assert_eq!(dirty.levels[1], (9, 1));
-        dirty.add(99, 10, 3);
-        assert_eq!(dirty.levels[LEVELS - 1], (10, 3));
+    /// They were filled.
+    #[inline(always)]
+    pub(super) fn filled(&mut self, watch: Option<Watch>, bytes: u64) {
+        if let Some(watch) = watch {
+            self.count_filling(watch, bytes);
+        }
+    }
+
+    #[cold]
+    fn count_filling(&mut self, Watch { start_ns, weight }: Watch, bytes: u64) {
+        let ns = self.clock.now().saturating_sub(start_ns);
+        let block = self.labels.traffic(&mut self.recorder, RUN);
+        for (count, more) in [(Count::MadeSample, bytes), (Count::MadeSampleNs, ns)] {
+            self.recorder.count(block, count, more.saturating_mul(weight));
+        }
+    }
+
+    /// What is written at a place of a file.
+    #[inline(always)]
+    pub(super) fn source<'b>(
+        &mut self,
+        buffers: &'b mut Buffers,
+        len: usize,
+        offset_bytes: u64,
+    ) -> io::Result<&'b [u8]> {
+        let content = self.options.active().data;
+        let watch = self.watch_filling(len as u64);
+        let source = buffers.source(content, len, offset_bytes);
+        self.filled(watch, len as u64);
+        source
     }
 }

@@ -9,8 +9,7 @@
 //! done by then follows from the beginnings of its last two extents of indices; inside one, work is
 //! taken to advance evenly.
 
-use super::control::Flow;
-use super::fault::Fault;
+use super::flow::{Fault, Flow};
 use super::io::Io;
 use crate::backend::Backend;
 use crate::comm::{Claim, Comm, Given, MAX_NUMBERS, Members, Poll};

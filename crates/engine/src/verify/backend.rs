@@ -12,7 +12,7 @@
 //! program has verified anything, all that it does to files is followed: what it writes otherwise, cuts
 //! and removes is expected then.
 
-use super::examine::{Examiner, Findings};
+use super::examine::{Checked, Examiner, Findings, ZeroPlace};
 use super::mark::{Mark, file_number};
 use super::memory::{Memory, State};
 use crate::backend::direct::Alignment;
@@ -47,32 +47,6 @@ const WRITER_MASK: u32 = 0xf_ffff;
 /// A statement of the plan may verify data.
 pub fn verifies(plan: &Plan) -> bool {
     plan.options.iter().any(|options| options.verify.is_some())
-}
-
-/// What was filled and checked since the last operation.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Checked {
-    /// Bytes that were filled.
-    pub filled_bytes: u64,
-    /// The time that took, nanoseconds.
-    pub fill_ns: u64,
-    /// The time that checking took, nanoseconds.
-    pub check_ns: u64,
-    /// What was found.
-    pub findings: Findings,
-    /// Where zeros lie that the rank knows no write of: the first places of each read.
-    pub zeros: Vec<ZeroPlace>,
-}
-
-/// Zeros in a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ZeroPlace {
-    /// Tells files apart.
-    pub file: u64,
-    /// The path of the file.
-    pub path: Rc<[u8]>,
-    /// The bytes.
-    pub range: Range<u64>,
 }
 
 /// An open file.

@@ -14,6 +14,7 @@ use super::mark::{Keys, Mark, UNIT_BYTES, is_of, pairs, unit_bytes};
 use super::memory::{Memory, State};
 use std::fmt;
 use std::ops::Range;
+use std::rc::Rc;
 
 const UNIT: u64 = UNIT_BYTES as u64;
 /// Bytes of a pair of words, which names its writer.
@@ -95,6 +96,32 @@ pub struct Findings {
     pub counts: [u64; Kind::ALL.len()],
     /// The first wrong place, in words.
     pub first: Option<String>,
+}
+
+/// What was filled and checked since the last operation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// Bytes that were filled.
+    pub filled_bytes: u64,
+    /// The time that took, nanoseconds.
+    pub fill_ns: u64,
+    /// The time that checking took, nanoseconds.
+    pub check_ns: u64,
+    /// What was found.
+    pub findings: Findings,
+    /// Where zeros lie that the rank knows no write of: the first places of each read.
+    pub zeros: Vec<ZeroPlace>,
+}
+
+/// Zeros in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ZeroPlace {
+    /// Tells files apart.
+    pub file: u64,
+    /// The path of the file.
+    pub path: Rc<[u8]>,
+    /// The bytes.
+    pub range: Range<u64>,
 }
 
 /// Data that belongs to the place where it lies.

@@ -3,24 +3,23 @@
 //! of transfers have it: little stands around that call, because a system call drives the code between two
 //! calls out of the CPU's first-level caches.
 
-use super::super::control::Flow;
 use super::super::driver;
 use super::super::eval::Env;
-use super::super::fault::Fault;
+use super::super::flow::{Fault, Flow};
 use super::super::io::Io;
 use super::super::options::{Active, Fsync};
-use super::super::perform::Step;
+use super::super::step::Step;
 use super::super::tally::{Shot, Subject, Tally};
 use super::files::{close_file, open_file};
+use super::members::{bad_file, check_mpi, file, meet, opened, way};
 use super::moving::{Job, move_bytes, move_pattern};
-use super::plan::{self, Used};
-use super::{bad_file, check_mpi, file, meet, opened, way};
+use super::patterns::{self, Used};
 use crate::backend::Backend;
 use crate::buffer::Buffers;
 use crate::call::{At, FileCall, Memory, MpiFile, MpiMode, Reply};
 use crate::comm::{Comm, Joint, Members, Together};
 use crate::stop;
-use model::plan::Pattern;
+use model::plan::{Operand, Pattern};
 use model::{Op, Part};
 
 /// `pwrite(path, pattern [, group])`, `pread`: open, view, data, sync, close.
@@ -34,16 +33,16 @@ pub(in super::super) fn whole_file<B: Backend>(
 ) -> Result<Flow, Fault> {
     check_mpi(step.op, io)?;
     let write = step.op == Op::Pwrite;
-    let group = plan::group_argument(step, env)?;
+    let group = group_argument(step, env)?;
     if group.as_ref().is_some_and(|group| !group.ranks.contains(env.scope.rank)) {
         return Ok(Flow::Next);
     }
     let alone = io.options.active().alone.then(|| Members::alone(env.scope.rank));
     let group = alone.or(group);
     let members = group.as_ref().unwrap_or(env.scope.members()).clone();
-    let found = plan::pattern_named(env.plan, env.value(step.site, step.args[1])?)
+    let found = patterns::pattern_named(env.plan, env.value(step.site, step.args[1])?)
         .ok_or_else(|| Fault::message(format!("{} needs the name of a pattern", step.op)))?;
-    let used = plan::used(env, io, found, group.as_ref(), write)?;
+    let used = patterns::used(env, &mut io.patterns, found, group.as_ref(), write)?;
     env.path(step.site, step.args[0], &mut io.paths[0])?;
     let active = io.options.active();
     let stable = write && active.fsync != Fsync::None;
@@ -80,7 +79,7 @@ pub(in super::super) fn transfer<B: Backend>(
 ) -> Result<Flow, Fault> {
     check_mpi(step.op, io)?;
     let write = step.op == Op::Pfwrite;
-    let found = plan::pattern_named(env.plan, env.value(step.site, step.args[1])?);
+    let found = patterns::pattern_named(env.plan, env.value(step.site, step.args[1])?);
     let place = match file(step, env, io)? {
         Ok(place) => place,
         Err(at) => return bad_file(step, io, at),
@@ -126,7 +125,7 @@ fn transfer_given<'p, B: Backend>(
     let what = match given {
         Given::Pattern(found) => {
             let alone = Some(&opened.members).filter(|members| members.is_alone());
-            What::Pattern(plan::used(env, io, found, alone, write)?)
+            What::Pattern(patterns::used(env, &mut io.patterns, found, alone, write)?)
         }
         Given::Bytes(bytes, made) => What::Bytes(bytes, made),
     };
@@ -328,5 +327,16 @@ impl One {
             false => io.was_read(mode.place, false, self.len),
         }
         Some(Tally::of_one_call(shot, self.offset_bytes, self.len))
+    }
+}
+
+/// The group that `pwrite` and `pread` name; `None`: none is named.
+fn group_argument(step: Step<'_>, env: &Env<'_>) -> Result<Option<Members>, Fault> {
+    if step.args[2] == Operand::ABSENT {
+        return Ok(None);
+    }
+    match env.plan.literal(step.args[2]) {
+        Some(name) => patterns::group_named(env, &String::from_utf8_lossy(name)).map(Some),
+        None => Err(Fault::message("the name of a group has to be a constant")),
     }
 }

@@ -1,16 +1,15 @@
 //! Opening and closing MPI files, and what is one call.
 
-use super::super::control::Flow;
 use super::super::eval::Env;
-use super::super::fault::Fault;
 use super::super::files::Whence;
+use super::super::flow::{Fault, Flow};
 use super::super::handles::{Handle, Mode};
 use super::super::io::Io;
 use super::super::options::Fsync;
-use super::super::perform::Step;
+use super::super::step::Step;
 use super::super::tally::{Subject, Tally};
 use super::super::{driver, note};
-use super::{Opened, bad_file, check_mpi, meet, opened, way};
+use super::members::{Opened, bad_file, check_mpi, meet, opened, way};
 use crate::backend::Backend;
 use crate::call::{FileCall, MpiFile, MpiMode};
 use crate::comm::{Comm, Joint, Members, Together};

@@ -4,11 +4,11 @@
 use super::super::driver;
 use super::super::io::Io;
 use super::super::tally::{Shot, Tally};
-use super::Opened;
 use super::calls::{Calls, Filling};
 use super::data::{Bytes, Word};
 use super::end::{self, Asked};
-use super::plan::{Facts, Used};
+use super::members::Opened;
+use super::patterns::{Facts, Used};
 use crate::backend::{Backend, Bulk, BulkFile};
 use crate::buffer::{Buffers, Content, WIDE_BYTES};
 use crate::call::{At, FileCall, MpiFile};

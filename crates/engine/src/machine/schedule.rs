@@ -1,8 +1,134 @@
-//! When operations are due.
+//! When operations are due ([`super::arrivals`]): the times of a rate, and what became of them.
 
-use crate::recorder::Process;
+use crate::recorder::{Arrived, Process};
 use crate::rng::RankRng;
+use model::plan::Pc;
 use std::sync::Arc;
+
+/// The running operation is due at no time.
+pub(super) const NOT_DUE: u64 = u64::MAX;
+/// The schedules of a rank.
+#[derive(Debug)]
+pub(super) struct Arrivals {
+    /// When the running operation was due.
+    pub(super) due_ns: u64,
+    open: Vec<Schedule>,
+    /// Schedules so far.
+    begun: u32,
+}
+
+/// A `with (rate=...)` that the rank is in.
+#[derive(Debug)]
+struct Schedule {
+    label: u32,
+    site: Pc,
+    /// The operations that are not started.
+    next: Times,
+    /// Those that were not due at the latest look.
+    later: Times,
+    first: At,
+    last: At,
+    /// What is kept, as far as it is known.
+    figures: Arrived,
+}
+
+/// A start of an operation.
+#[derive(Clone, Copy, Debug, Default)]
+struct At {
+    due_ns: u64,
+    start_ns: u64,
+}
+
+impl Arrivals {
+    pub(super) fn new() -> Arrivals {
+        Arrivals { due_ns: NOT_DUE, open: Vec::new(), begun: 0 }
+    }
+
+    /// Enters a `with (rate=...)` inside of a label; the number of its schedule.
+    pub(super) fn enter(
+        &mut self,
+        rate: &Rate,
+        (label, site): (u32, Pc),
+        (seed, rank): (u64, u32),
+        now_ns: u64,
+    ) -> u32 {
+        // So that operations under way and the stack need no memory later.
+        let next = Times::new(rate, now_ns, (seed, rank, self.begun));
+        self.begun += 1;
+        let figures = Arrived {
+            executions: 1,
+            process: rate.process as u64,
+            asked_milli: (rate.own_ops_s * 1e3).round() as u64,
+            ..Arrived::default()
+        };
+        let later = next.clone();
+        let (first, last) = (At::default(), At::default());
+        self.open.push(Schedule { label, site, next, later, first, last, figures });
+        self.open.len() as u32
+    }
+
+    /// The schedule with this number and those inside of it are over: what is to be kept of them.
+    pub(super) fn leave(
+        &mut self,
+        number: u32,
+        now_ns: u64,
+    ) -> impl Iterator<Item = (u32, Pc, Arrived)> + '_ {
+        let from = (number as usize).saturating_sub(1).min(self.open.len());
+        self.open.drain(from..).map(move |schedule| schedule.over(now_ns))
+    }
+
+    /// The next operation of a schedule starts.
+    pub(super) fn start(&mut self, number: u32, now_ns: u64) {
+        if let Some(schedule) = self.open.get_mut(number as usize - 1) {
+            self.due_ns = schedule.start(now_ns);
+        }
+    }
+
+    pub(super) fn next_due_ns(&self, number: u32) -> u64 {
+        self.open.get(number as usize - 1).map_or(0, |schedule| schedule.next.due_ns())
+    }
+}
+
+impl Schedule {
+    /// Starts the next operation; when it was due.
+    fn start(&mut self, now_ns: u64) -> u64 {
+        let at = At { due_ns: self.next.due_ns(), start_ns: now_ns };
+        self.next.advance();
+        if self.figures.operations == 0 {
+            self.first = at;
+        }
+        self.last = at;
+        let late_ns = now_ns.saturating_sub(at.due_ns);
+        let backlog = self.backlog(now_ns);
+        let figures = &mut self.figures;
+        figures.operations += 1;
+        figures.late_ns = figures.late_ns.saturating_add(late_ns);
+        figures.latest_ns = figures.latest_ns.max(late_ns);
+        figures.backlog_max = figures.backlog_max.max(backlog);
+        at.due_ns
+    }
+
+    /// Times of the schedule that have passed without an operation.
+    fn backlog(&mut self, now_ns: u64) -> u64 {
+        while self.later.due_ns() <= now_ns {
+            self.later.advance();
+        }
+        self.later.given().saturating_sub(self.next.given())
+    }
+
+    fn over(mut self, now_ns: u64) -> (u32, Pc, Arrived) {
+        let backlog_end = self.backlog(now_ns);
+        let figures = Arrived {
+            gaps: self.figures.operations.saturating_sub(1),
+            due_span_ns: self.last.due_ns - self.first.due_ns,
+            start_span_ns: self.last.start_ns - self.first.start_ns,
+            backlog_max: self.figures.backlog_max.max(backlog_end),
+            backlog_end,
+            ..self.figures
+        };
+        (self.label, self.site, figures)
+    }
+}
 
 /// Gaps of a Poisson process that take as long as so many mean ones. So the mean rate holds, where that of
 /// independent gaps would be off by 1 % after 10,000 of them; bursts within are those of the process, which
@@ -11,14 +137,14 @@ const POISSON_BLOCK: usize = 256;
 
 /// What a `with` asks for, for one rank.
 #[derive(Clone, Debug, PartialEq)]
-pub(in super::super) struct Rate {
-    pub(in super::super) process: Process,
+pub(super) struct Rate {
+    pub(super) process: Process,
     /// Of this rank, 1/s, above 0.
-    pub(in super::super) own_ops_s: f64,
+    pub(super) own_ops_s: f64,
     /// Number of this rank among those whose rate it is, and how many they are.
-    pub(in super::super) member: (u32, u32),
+    pub(super) member: (u32, u32),
     /// Of [`Process::Times`]: ascending, nanoseconds, the last above 0.
-    pub(in super::super) times: Arc<[u64]>,
+    pub(super) times: Arc<[u64]>,
 }
 
 /// Times one after the other.

@@ -2,16 +2,14 @@
 
 use super::super::eval::Env;
 use super::super::extents::record;
-use super::super::fault::Fault;
-use super::super::io::Io;
-use super::super::perform::Step;
+use super::super::flow::Fault;
 use crate::backend::Backend;
 use crate::call::{FileCall, ViewId};
 use crate::comm::Members;
 use crate::recorder::Recorder;
 use model::Value;
 use model::pattern::{Extents, MAX_STEPS, Run, Share, View};
-use model::plan::{Operand, Pattern, Plan};
+use model::plan::{Pattern, Plan};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::rc::Rc;
@@ -95,9 +93,9 @@ pub(super) fn pattern_named<'p>(plan: &'p Plan, value: &Value) -> Option<(usize,
 
 /// A pattern for this rank: geometry of the active group, of the pattern's, or of `group`.
 /// Everything that can be wrong with it is found here, before anybody calls.
-pub(super) fn used<'p, B: Backend>(
+pub(super) fn used<'p>(
     env: &Env<'p>,
-    io: &mut Io<'_, B>,
+    shared: &mut Shared,
     (index, pattern): (usize, &'p Pattern),
     group: Option<&Members>,
     write: bool,
@@ -111,7 +109,7 @@ pub(super) fn used<'p, B: Backend>(
     let geometry = Geometry { member: who.ranks.position(rank), members: who.ranks.len() as u32 };
     let mut used =
         Used { pattern, geometry, plan: env.plan, runs: Rc::from([]), key: (index, geometry) };
-    used.runs = keep(io, &used, write)?;
+    used.runs = shared.keep(&used, write)?;
     Ok(used)
 }
 
@@ -121,40 +119,6 @@ pub(super) fn group_named(env: &Env<'_>, name: &str) -> Result<Members, Fault> {
     number
         .and_then(|number| env.scope.whole_group(env.plan, number as u32))
         .ok_or_else(|| Fault::message(format!("there is no group \"{name}\"")))
-}
-
-/// The group that `pwrite` and `pread` name; `None`: none is named.
-pub(super) fn group_argument(step: Step<'_>, env: &Env<'_>) -> Result<Option<Members>, Fault> {
-    if step.args[2] == Operand::ABSENT {
-        return Ok(None);
-    }
-    match env.plan.literal(step.args[2]) {
-        Some(name) => group_named(env, &String::from_utf8_lossy(name)).map(Some),
-        None => Err(Fault::message("the name of a group has to be a constant")),
-    }
-}
-
-fn keep<B: Backend>(io: &mut Io<'_, B>, used: &Used<'_>, write: bool) -> Result<Rc<[Run]>, Fault> {
-    let name = &used.pattern.name;
-    if let Entry::Vacant(free) = io.patterns.kept.entry(used.key) {
-        let no_pattern = |why: String| Fault::message(format!("the pattern \"{name}\": {why}"));
-        let members = used.geometry.members;
-        free.insert(match used.geometry.member {
-            None => Kept::nothing(),
-            Some(member) => {
-                let share = used.pattern.share(used.plan, member, members, MAX_STEPS);
-                Kept::of(&share.map_err(no_pattern)?, used.is_whole())
-            }
-        });
-    }
-    let kept = &io.patterns.kept[&used.key];
-    if write && kept.view.as_ref().is_some_and(|view| view.overlapping) {
-        return Err(Fault::message(format!(
-            "the pattern \"{name}\" accesses bytes twice; MPI forbids to write through such a \
-             view: use level 0 or 1"
-        )));
-    }
-    Ok(kept.runs.clone())
 }
 
 impl Kept {
@@ -177,6 +141,30 @@ impl Kept {
 }
 
 impl Shared {
+    /// The pieces of a pattern, worked out on first use.
+    fn keep(&mut self, used: &Used<'_>, write: bool) -> Result<Rc<[Run]>, Fault> {
+        let name = &used.pattern.name;
+        if let Entry::Vacant(free) = self.kept.entry(used.key) {
+            let no_pattern = |why: String| Fault::message(format!("the pattern \"{name}\": {why}"));
+            let members = used.geometry.members;
+            free.insert(match used.geometry.member {
+                None => Kept::nothing(),
+                Some(member) => {
+                    let share = used.pattern.share(used.plan, member, members, MAX_STEPS);
+                    Kept::of(&share.map_err(no_pattern)?, used.is_whole())
+                }
+            });
+        }
+        let kept = &self.kept[&used.key];
+        if write && kept.view.as_ref().is_some_and(|view| view.overlapping) {
+            return Err(Fault::message(format!(
+                "the pattern \"{name}\" accesses bytes twice; MPI forbids to write through such a \
+             view: use level 0 or 1"
+            )));
+        }
+        Ok(kept.runs.clone())
+    }
+
     /// What a member has to do.
     pub(super) fn facts(&self, used: &Used<'_>) -> Facts {
         self.kept[&used.key].facts

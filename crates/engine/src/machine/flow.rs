@@ -1,5 +1,6 @@
-//! What ends a rank before its program does.
+//! How a statement ends: the rank goes on, waits, or cannot execute it.
 
+use crate::comm::Poll;
 use model::EvalError;
 
 /// Why a statement cannot be executed; the site is known to the execute loop. One word, so that the result of
@@ -31,5 +32,28 @@ impl Fault {
 
     pub(super) fn why(self) -> Why {
         *self.0
+    }
+}
+
+/// Whether the rank goes on after a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flow {
+    /// With the next instruction.
+    Next,
+    /// Later, with the same instruction.
+    Pending,
+    /// Never: what it waits for cannot come.
+    Released,
+    /// Never: somebody asked the run to stop.
+    Interrupted,
+}
+
+impl From<Poll> for Flow {
+    fn from(poll: Poll) -> Flow {
+        match poll {
+            Poll::Ready => Flow::Next,
+            Poll::Pending => Flow::Pending,
+            Poll::Released => Flow::Released,
+        }
     }
 }

@@ -1,45 +1,15 @@
-//! Random numbers of expressions, and the functions that are not pure: they draw or ask.
+//! Functions of expressions that are not pure: they draw random numbers, or ask a pattern or the back-end.
 
-use super::eval::Env;
+use super::eval::{Env, Random};
 use super::extents::Ready;
-use super::fault::Fault;
-use crate::rng::{self, RankRng};
+use super::flow::Fault;
+use crate::rng::RankRng;
+use model::Value;
 use model::function::{Calc, Draw, Question};
 use model::pattern::Extent;
 use model::plan::{Args, Function, Operand, Pc, Slot, Source};
 use model::value::{self, Eval, EvalError};
-use model::{RankSet, Value};
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-
-/// The streams of one rank.
-pub(super) struct Random {
-    pub(super) rank: RankRng,
-    seed: u64,
-    /// How often a site has drawn `$$crand`.
-    drawn: HashMap<Pc, u64>,
-    /// Sums of weights, of lists that are constants, by their number.
-    weights: HashMap<u32, Vec<f64>>,
-}
-
-impl Random {
-    pub(super) fn new(seed: u64, rank: u32) -> Random {
-        Random {
-            rank: RankRng::new(seed, rank),
-            seed,
-            drawn: HashMap::new(),
-            weights: HashMap::new(),
-        }
-    }
-
-    /// `$$crand` at a site.
-    pub(super) fn common(&mut self, site: Pc, members: &RankSet) -> u32 {
-        let drawn = self.drawn.entry(site).or_insert(0);
-        let occurrence = *drawn;
-        *drawn += 1;
-        rng::common_rand(self.seed, members, site, occurrence)
-    }
-}
 
 /// `dst = function(args)`; `size` asks the back-end for the size of a path, if it is there.
 pub(super) fn call(
