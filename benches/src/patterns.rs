@@ -3,7 +3,9 @@
 use crate::Result;
 use crate::figure::{Figure, Goal, median, range, three};
 use crate::product::Scratch;
-use model::pattern::{Extent, Geometry, Shape, Strided, Tiled};
+use model::pattern::{Extent, MAX_STEPS};
+use ppl::source::NoIncludes;
+use ppl::{Binding, compile};
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -13,33 +15,30 @@ const RUNS: usize = 7;
 
 /// Millions of extents a second of one member of 64, one after the other.
 pub fn patterns(_place: &Scratch) -> Result<Vec<Figure>> {
-    let strided = Strided { block_bytes: 4096, count: PIECES, ..Strided::default() };
-    let tiled = Tiled {
-        tiles: [8, 8],
-        tile: [1024, PIECES],
-        element_bytes: 32,
-        overlap: [16, 16],
-        header_bytes: 512,
-    };
-    let kinds = [Geometry::Strided(strided), Geometry::Tiled(tiled)];
-    kinds.iter().map(rate).collect()
+    let strided = format!("strided(block=4k, count={PIECES})");
+    let tiled =
+        format!("tiled(nx=8, ny=8, sx=1024, sy={PIECES}, elem=32, ox=16, oy=16, header=512)");
+    [strided, tiled].iter().map(|definition| rate(definition)).collect()
 }
 
-fn rate(geometry: &Geometry) -> Result<Figure> {
-    let shape = geometry.shape().ok_or("a generator has no shape")?;
-    shape.check(64)?;
+fn rate(definition: &str) -> Result<Figure> {
+    let program = format!("define pattern \"p\" = {definition};").into_bytes();
+    let plan = compile("patterns", program, &mut NoIncludes, &Binding::new(64)).plan;
+    let plan = plan.ok_or("the pattern does not compile")?;
+    let pattern = plan.patterns.first().ok_or("there is no pattern")?;
     let mut rates = Vec::with_capacity(RUNS);
     for _ in 0..RUNS {
         let start = Instant::now();
-        let sum = walk(shape);
+        let share = pattern.share(&plan, 17, 64, MAX_STEPS)?;
+        let sum = walk(share.extents());
         let seconds = start.elapsed().as_secs_f64();
-        if sum.length_bytes != shape.bytes(17, 64) {
+        if sum.length_bytes != share.bytes() {
             return Err("the extents do not add up".into());
         }
         rates.push(PIECES as f64 / 1e6 / seconds);
     }
     Ok(Figure {
-        name: format!("extents of {}", geometry.kind()),
+        name: format!("extents of {}", pattern.kind()),
         raw: String::new(),
         product: format!("{} M/s", three(median(&rates))),
         result: median(&rates),
@@ -50,9 +49,9 @@ fn rate(geometry: &Geometry) -> Result<Figure> {
 }
 
 /// Takes every piece in hand, so that none is optimized away.
-fn walk(shape: &dyn Shape) -> Extent {
+fn walk(extents: impl Iterator<Item = Extent>) -> Extent {
     let mut sum = Extent::default();
-    for extent in shape.extents(17, 64) {
+    for extent in extents {
         let extent = black_box(extent);
         sum.offset_bytes ^= extent.offset_bytes;
         sum.length_bytes += extent.length_bytes;

@@ -18,7 +18,6 @@ use super::ranks::{Item, unify};
 use super::statement::Alike;
 use super::statement::{Interner, Shape};
 use super::tree::Node;
-use model::pattern::Geometry;
 use model::run::EventExtents;
 use std::collections::HashMap;
 
@@ -57,7 +56,7 @@ struct Pattern {
 #[derive(Debug)]
 pub enum Extents {
     /// Those of a kind, for other numbers of ranks, too.
-    Kind(Geometry),
+    Kind(String),
     /// Statements of a generator.
     Body(Vec<Item>),
 }
@@ -131,7 +130,7 @@ impl Pattern {
         let of_rank = |(_, entry): &(u32, u32)| &log.extents[*entry as usize - 1];
         let all_ranks = self.entries.iter().map(|(rank, _)| *rank).eq(0..log.ranks.len() as u32);
         let members: Vec<&EventExtents> = self.entries.iter().map(of_rank).collect();
-        match kinds::kind(&members).filter(|_| all_ranks) {
+        match kinds::find_definition(&members).filter(|_| all_ranks) {
             Some(kind) => Extents::Kind(kind),
             None => Extents::Body(self.body(log, shapes)),
         }

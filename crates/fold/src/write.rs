@@ -5,7 +5,6 @@ use super::expr::{
     Linear, Loop, Sizes, bytes, holds, index, listed, name_of_loop, place_in, quoted,
 };
 use super::facts::mpi_mode;
-use super::kinds;
 use super::lists::{DataFile, LongLists, comment, definition};
 use super::log::Log;
 use super::long_pauses::LONG_NS;
@@ -852,7 +851,7 @@ impl Writer<'_> {
         all.map(|(number, (level, extents))| {
             let level = level.map_or(String::new(), |level| format!("level {level} "));
             let what = match extents {
-                Extents::Kind(kind) => format!("= {};", kinds::written(kind)),
+                Extents::Kind(definition) => format!("= {definition};"),
                 Extents::Body(body) => self.generator(number, body, data),
             };
             format!("define pattern \"{}\" {level}{what}", patterns::name(number))

@@ -25,7 +25,7 @@ pub use crate::internal::Internal;
 use crate::op::Op;
 pub use crate::operand::{Args, NO_SLOT, Operand, Slot, Source};
 pub use crate::operator::{BinaryOp, UnaryOp};
-use crate::pattern::Geometry;
+use crate::pattern::builtin::Geometry;
 use crate::rank_set::RankSet;
 use crate::value::Value;
 pub use crate::with::Options;
@@ -124,8 +124,9 @@ pub enum Instr {
     Op { op: Op, dst: Slot, args: u32 },
     /// Call a proc.
     CallProc { proc: u32, args: Args },
-    /// A piece of a pattern; stands only in its generator.
-    Extent { offset: Operand, length: Operand },
+    /// Extents of a pattern, only in its generator: offset, length, and where they are given the number of
+    /// equal extents and the distance from one to the next.
+    Extent { args: Args },
     /// Return from a proc.
     Return,
     /// End of the program.
@@ -346,6 +347,8 @@ pub struct Pattern {
     pub name: String,
     /// Extents of the members.
     pub geometry: Geometry,
+    /// The definition in full: `tiled(nx=2, ...)`, or "extents" of a body in the program.
+    pub definition: String,
     /// Level of parallelism, 0 to 3: bit 0 collective, bit 1 all pieces in one call.
     pub level: u8,
     /// The group whose members count; absent: the active group.

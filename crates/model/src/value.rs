@@ -63,6 +63,8 @@ pub enum EvalError {
     Index(i64, usize),
     /// A value is outside its range: what, found.
     Range(&'static str, String),
+    /// A condition that `assert` states does not hold: its message.
+    Asserted(String),
 }
 
 impl fmt::Display for EvalError {
@@ -75,6 +77,7 @@ impl fmt::Display for EvalError {
             EvalError::Operands(op, a, b) => write!(f, "{op} cannot join {a} and {b}"),
             EvalError::Index(at, len) => write!(f, "index {at} is outside a list of {len}"),
             EvalError::Range(what, found) => write!(f, "{what}, found {found}"),
+            EvalError::Asserted(message) => f.write_str(message),
         }
     }
 }

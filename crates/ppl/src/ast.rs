@@ -280,8 +280,18 @@ pub struct PatternDef {
     pub level: Option<ExprId>,
     /// Layer 3: the kind's name (`tiled`, ...).
     pub kind: Option<Name>,
-    /// Layer 3: a body of extents.
+    /// Layer 3: a body of extents, in the program or of the kind.
     pub body: Option<StmtId>,
+    /// Parameters of the kind's body.
+    pub params: List,
+}
+
+impl PatternDef {
+    /// A definition without arguments.
+    pub(crate) fn new(name: ExprId) -> PatternDef {
+        let (values, params) = (List::default(), List::default());
+        PatternDef { name, values, level: None, kind: None, body: None, params }
+    }
 }
 
 /// `define proc`

@@ -42,10 +42,13 @@ pub fn compile(name: &str, text: Vec<u8>, loader: &mut dyn Loader, binding: &Bin
     }
     diagnostics.extend(check::precedence::check(&ast, &sources));
     diagnostics.extend(check::recursion::check(&ast));
-    let (facts, found) = resolve(&ast, &sources);
+    let ast = parse::add_kinds(ast, &mut sources);
+    let (mut facts, found) = resolve(&ast, &sources);
     diagnostics.extend(found);
     let (mut made, found) = lower::lower(&ast, &facts, &sources, binding);
     diagnostics.extend(found);
+    facts.keep_before(sources.end_of_program());
+    sources.remove_embedded();
     let mut plan = None;
     if !diag::has_errors(&diagnostics) {
         std::mem::take(&mut made.files).into_iter().for_each(|data| sources.keep(data));

@@ -122,6 +122,13 @@ impl Facts {
         &self.symbols[id.0 as usize]
     }
 
+    /// Forgets names behind the end of the program: those of bodies of kinds.
+    pub(crate) fn keep_before(&mut self, end: u32) {
+        let own = self.symbols.iter().position(|symbol| symbol.span.start >= end);
+        self.symbols.truncate(own.unwrap_or(self.symbols.len()));
+        self.mentions.retain(|mention| mention.span.start < end);
+    }
+
     /// All symbols, in the order of their first definitions.
     pub fn symbols(&self) -> impl ExactSizeIterator<Item = (SymbolId, &Symbol)> {
         self.symbols.iter().enumerate().map(|(at, symbol)| (SymbolId(at as u32), symbol))

@@ -19,6 +19,7 @@ pub mod diag;
 pub mod facts;
 mod foreign;
 pub mod format;
+pub mod kinds;
 pub mod lex;
 pub mod listing;
 mod lower;

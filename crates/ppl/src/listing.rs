@@ -58,7 +58,7 @@ fn head(plan: &Plan, out: &mut String) {
         let _ = writeln!(
             out,
             "; pattern {:?} = {}, level {}",
-            pattern.name, pattern.geometry, pattern.level
+            pattern.name, pattern.definition, pattern.level
         );
     }
 }
@@ -230,11 +230,7 @@ impl Writer<'_> {
                 let name = &self.plan.procs[proc as usize].name;
                 ("call", format!("{name}({})", self.args(site, args)), None)
             }
-            Instr::Extent { offset, length } => (
-                "extent",
-                format!("{}, {}", self.operand(site, offset), self.operand(site, length)),
-                None,
-            ),
+            Instr::Extent { args } => ("extent", self.args(site, args), None),
             Instr::Return => ("return", String::new(), None),
             Instr::Halt => ("halt", String::new(), None),
         }

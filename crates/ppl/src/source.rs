@@ -41,6 +41,8 @@ pub struct Sources {
     /// Position after the last file. One position lies between two files so that
     /// the end of one is not the start of the next.
     end: u32,
+    /// The first file that is text of the language's own, if there is one.
+    embedded: Option<usize>,
 }
 
 impl Sources {
@@ -76,6 +78,27 @@ impl Sources {
         self.end = start + text.len() as u32 + 1;
         self.files.push(SourceFile { name: name.into(), start, text: text.into() });
         (FileId(self.files.len() as u32 - 1), diagnostics)
+    }
+
+    /// Adds text of the language's own, which is no file of the program.
+    pub(crate) fn add_embedded(&mut self, name: &str, text: &str) -> FileId {
+        let first = self.files.len();
+        self.embedded.get_or_insert(first);
+        self.add(name, text.as_bytes().to_vec()).0
+    }
+
+    /// Where text of the language's own begins; all positions of the program are below.
+    pub(crate) fn end_of_program(&self) -> u32 {
+        let first = self.embedded.and_then(|first| self.files.get(first));
+        first.map_or(self.end, |file| file.start)
+    }
+
+    /// Removes text of the language's own: nothing refers to it any more.
+    pub(crate) fn remove_embedded(&mut self) {
+        self.end = self.end_of_program();
+        if let Some(first) = self.embedded.take() {
+            self.files.truncate(first);
+        }
     }
 
     /// Adds a file of data behind all others.

@@ -52,3 +52,4 @@ mod text;
 mod tests;
 
 pub use file::StoreError;
+pub use text::flow;

@@ -1,12 +1,14 @@
 //! What one member accesses: a pattern for a given place in a given group.
 //!
 //! ```text
-//! let share = pattern.share(&plan, member, members)?;      once, outside of timed windows
-//! for extent in share.extents() { ... }                    the same extents every time
+//! let share = pattern.share(&plan, member, members, steps)?;      once, outside of timed windows
+//! for extent in share.extents() { ... }                           the same extents every time
 //! ```
 
-use super::generate::generate;
-use super::{Extent, Extents, Geometry, Run, Runs, Shape, View};
+use super::builtin::{Geometry, Shape};
+use super::extent::{Extent, Extents, Run, Runs, describe_overflow};
+use super::generate::{GenerateError, generate};
+use super::view::View;
 use crate::plan::{Pattern, Plan};
 
 /// The extents of one member.
@@ -20,16 +22,44 @@ pub struct Share<'p> {
 #[derive(Debug)]
 enum Source<'p> {
     Shape(&'p dyn Shape),
-    /// The extents that a generator gave.
-    Listed(Vec<Extent>),
+    Generated {
+        runs: Vec<Run>,
+        /// Number of extents before each run.
+        before: Vec<u64>,
+    },
 }
 
 impl Pattern {
+    /// The name of its kind, such as "tiled"; "extents" of a body in the program.
+    pub fn kind(&self) -> &str {
+        self.definition.split('(').next().unwrap_or_default()
+    }
+
+    /// Its extents are computed by a body in the program, not by a kind.
+    pub fn is_of_program(&self) -> bool {
+        self.definition == Pattern::EXTENTS
+    }
+
+    /// The definition of a pattern whose extents a body in the program computes.
+    pub const EXTENTS: &'static str = "extents";
+
+    /// What to tell the user about a generator that failed for this number of members.
+    pub fn describe_failure(&self, error: &GenerateError, members: u32) -> String {
+        match (self.is_of_program(), error.overflow, error.unfinished) {
+            (false, true, _) => describe_overflow(members),
+            (false, _, true) => format!(
+                "expected fewer rows of pieces: those of a member take more than {} steps to compute",
+                error.steps
+            ),
+            _ => error.message.clone(),
+        }
+    }
+
     /// The extents of member `member` of `members`. A generator is run here, with at most
     /// `steps` instructions.
     ///
     /// # Errors
-    /// A sentence for the user if there is no such pattern for so many members.
+    /// A sentence for the user if the pattern does not exist for this number of members.
     pub fn share<'p>(
         &'p self,
         plan: &'p Plan,
@@ -37,18 +67,30 @@ impl Pattern {
         members: u32,
         steps: u64,
     ) -> Result<Share<'p>, String> {
-        let source = match (&self.geometry, self.geometry.shape()) {
-            (_, Some(shape)) => {
+        let source = match (self.geometry.shape(), &self.geometry) {
+            (Some(shape), _) => {
                 shape.check(members)?;
                 Source::Shape(shape)
             }
-            (Geometry::Generator { proc }, None) => {
-                let extents = generate(plan, *proc, member, members, steps);
-                Source::Listed(extents.map_err(|error| error.message)?)
+            (None, Geometry::Generator { proc }) => {
+                let runs = generate(plan, *proc, member, members, steps);
+                Source::generated(runs.map_err(|error| self.describe_failure(&error, members))?)
             }
-            (_, None) => Source::Listed(Vec::new()),
+            (None, _) => Source::generated(Vec::new()),
         };
         Ok(Share { source, member, members })
+    }
+}
+
+impl Source<'_> {
+    fn generated(runs: Vec<Run>) -> Self {
+        let mut extents = 0u64;
+        let before = runs.iter().map(|run| {
+            let before = extents;
+            extents = extents.saturating_add(run.count);
+            before
+        });
+        Source::Generated { before: before.collect(), runs }
     }
 }
 
@@ -67,10 +109,7 @@ impl Share<'_> {
     pub fn runs(&self) -> Runs<'_> {
         match &self.source {
             Source::Shape(shape) => shape.runs(self.member, self.members),
-            Source::Listed(extents) => {
-                let run = |extent: &Extent| Run::single(extent.offset_bytes, extent.length_bytes);
-                Box::new(extents.iter().map(run))
-            }
+            Source::Generated { runs, .. } => Box::new(runs.iter().copied()),
         }
     }
 
@@ -82,16 +121,16 @@ impl Share<'_> {
     /// The `i`-th extent, counted from 0.
     pub fn extent(&self, i: u64) -> Option<Extent> {
         match &self.source {
-            Source::Listed(extents) => extents.get(usize::try_from(i).ok()?).copied(),
+            Source::Generated { runs, before } => {
+                let at = before.partition_point(|before| *before <= i).checked_sub(1)?;
+                runs[at].extent(i - before[at])
+            }
             Source::Shape(shape) => {
                 let mut left = i;
                 shape.runs(self.member, self.members).find_map(|run| {
-                    if left >= run.count {
-                        left -= run.count;
-                        return None;
-                    }
-                    let offset_bytes = run.offset_bytes + left * run.stride_bytes;
-                    Some(Extent { offset_bytes, length_bytes: run.length_bytes })
+                    let found = run.extent(left);
+                    left = left.saturating_sub(run.count);
+                    found
                 })
             }
         }
@@ -101,7 +140,9 @@ impl Share<'_> {
     pub fn count(&self) -> u64 {
         match &self.source {
             Source::Shape(shape) => shape.count(self.member, self.members),
-            Source::Listed(extents) => extents.len() as u64,
+            Source::Generated { runs, .. } => {
+                runs.iter().fold(0, |sum, run| sum.saturating_add(run.count))
+            }
         }
     }
 
@@ -109,20 +150,22 @@ impl Share<'_> {
     pub fn bytes(&self) -> u64 {
         match &self.source {
             Source::Shape(shape) => shape.bytes(self.member, self.members),
-            Source::Listed(extents) => extents.iter().map(|extent| extent.length_bytes).sum(),
+            Source::Generated { runs, .. } => {
+                runs.iter().map(|run| run.count * run.length_bytes).sum()
+            }
         }
     }
 
     /// One past the last byte of this member's extents.
     pub fn end_bytes(&self) -> u64 {
-        self.extents().map(Extent::end_bytes).max().unwrap_or(0)
+        self.runs().map(|run| run.end_bytes()).max().unwrap_or(0)
     }
 
     /// The extents as a file view.
     pub fn view(&self) -> View {
         match &self.source {
             Source::Shape(shape) => shape.view(self.member, self.members),
-            Source::Listed(_) => View::of_extents(self.extents()),
+            Source::Generated { runs, .. } => View::of_runs(runs),
         }
     }
 }

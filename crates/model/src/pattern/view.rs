@@ -1,7 +1,7 @@
 //! A member's extents as a file view: what an MPI datatype says in one line instead of
 //! a call for each extent.
 
-use super::run::Extent;
+use super::extent::{Extent, Run};
 
 /// A datatype in the terms of MPI. Every type lists its extents in ascending order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +47,36 @@ impl Datatype {
     /// Elements at equal distances.
     pub fn vector(count: u64, stride_bytes: u64, of: Datatype) -> Datatype {
         Datatype::Vector { count, stride_bytes, of: Box::new(of) }
+    }
+
+    /// The extents of a run whose stride is no less than its length.
+    fn of_run(run: &Run) -> Datatype {
+        match run.stride_bytes == run.length_bytes || run.count == 1 {
+            true => Datatype::Contiguous { bytes: run.count * run.length_bytes },
+            false => {
+                let extent = Datatype::Contiguous { bytes: run.length_bytes };
+                Datatype::vector(run.count, run.stride_bytes, extent)
+            }
+        }
+    }
+
+    /// Ascending runs and their positions from `start` on; runs of the same shape at equal distances are
+    /// one vector of them.
+    fn vectors(runs: &[Run], start: u64) -> Vec<(u64, Datatype)> {
+        let shape = |run: &Run| (run.length_bytes, run.stride_bytes, run.count);
+        let distance = |two: &[Run]| two[1].offset_bytes - two[0].offset_bytes;
+        let mut vectors = Vec::new();
+        let mut rest = runs;
+        while let [first, ..] = rest {
+            let same = rest.iter().take_while(|run| shape(run) == shape(first)).count();
+            let step = rest[..same].windows(2).next().map_or(0, distance);
+            let even = rest[..same].windows(2).take_while(|two| distance(two) == step).count() + 1;
+            let of = Datatype::of_run(first);
+            let of = if even == 1 { of } else { Datatype::vector(even as u64, step, of) };
+            vectors.push((first.offset_bytes - start, of));
+            rest = &rest[even..];
+        }
+        vectors
     }
 
     /// Bytes of data in the type.
@@ -130,6 +160,30 @@ impl View {
     /// A type at a displacement, memory in order, nothing overlapping.
     pub fn at(displacement_bytes: u64, filetype: Datatype) -> View {
         View { displacement_bytes, filetype, memory: None, overlapping: false }
+    }
+
+    /// The view of runs: vectors, and vectors of vectors, where those are shorter than a list of extents.
+    pub fn of_runs(runs: &[Run]) -> View {
+        /// Extents per vector from which vectors are shorter.
+        const EXTENTS_PER_VECTOR: u64 = 8;
+        let is_used = |run: &&Run| run.count > 0 && run.length_bytes > 0;
+        let runs: Vec<Run> = runs.iter().filter(is_used).copied().collect();
+        let steps = |run: &Run| run.count == 1 || run.stride_bytes >= run.length_bytes;
+        let ascends = runs.iter().all(steps)
+            && runs.windows(2).all(|two| two[0].end_bytes() <= two[1].offset_bytes);
+        let extents = runs.iter().fold(0u64, |sum, run| sum.saturating_add(run.count));
+        let start = runs.first().map_or(0, |run| run.offset_bytes);
+        let vectors = if ascends { Datatype::vectors(&runs, start) } else { Vec::new() };
+        match (vectors.len() as u64, vectors) {
+            (1, mut one) => View::at(start, one.remove(0).1),
+            (count @ 2.., members) if extents / EXTENTS_PER_VECTOR >= count => {
+                View::at(start, Datatype::Struct { members })
+            }
+            _ => View::of_extents(runs.iter().flat_map(|run| {
+                let run = *run;
+                (0..run.count).filter_map(move |i| run.extent(i))
+            })),
+        }
     }
 
     /// The view of any extents: sorted, extents that touch joined, empty ones left out.

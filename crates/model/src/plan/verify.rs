@@ -231,7 +231,10 @@ impl Region<'_> {
                 require(params == found, || format!("it gives {found} of {params} arguments"))?;
                 self.args(args)
             }
-            Instr::Extent { offset, length } => self.operands(&[offset, length]),
+            Instr::Extent { args } => {
+                require((2..=4).contains(&args.len), || "an extent has wrong arguments".into())?;
+                self.args(args)
+            }
             Instr::LabelLeave
             | Instr::GroupLeave
             | Instr::WithLeave

@@ -229,7 +229,7 @@ impl Language {
     /// The first line with a mark, if the marks are enough.
     fn find(&self, lines: &[&str]) -> Option<usize> {
         let certain = |line: &&str| self.certain.iter().any(|start| line.starts_with(start));
-        if let Some(at) = lines.iter().position(|line| certain(&line)) {
+        if let Some(at) = lines.iter().position(certain) {
             return Some(at);
         }
         let holds = |line: &str, mark: &str| {

@@ -406,7 +406,7 @@ impl Lower<'_> {
         let code = match error {
             EvalError::DivisionByZero | EvalError::Overflow(_) => Code::Arithmetic,
             EvalError::Type(..) | EvalError::Operands(..) | EvalError::Unset => Code::WrongType,
-            EvalError::Index(..) | EvalError::Range(..) => Code::BadValue,
+            EvalError::Index(..) | EvalError::Range(..) | EvalError::Asserted(_) => Code::BadValue,
         };
         self.reports.push(Diagnostic::new(code, span, error.to_string()));
         Ev::BAD

@@ -6,23 +6,37 @@ use super::procs::OpenProc;
 use crate::ast::{List, Stmt, StmtId};
 use crate::diag::{Code, Diagnostic};
 use crate::facts::{Kind, SymbolId};
-use model::Value;
+use crate::kinds::Arguments;
 use model::function::{Calc, FunctionRow};
 use model::internal::InternalRow;
-use model::pattern::{Extent, GenerateError, Geometry, MAX_STEPS, generate};
-use model::plan::{Instr, Operand, Pattern, Proc, Span};
+use model::pattern::{Extent, GenerateError, Geometry, MAX_STEPS, Run, generate};
+use model::plan::{Instr, Pattern, Proc, Span};
 use model::types::Types;
+use model::{Op, Value};
 use rustc_hash::FxHashSet;
 
 /// Instructions that the checker spends on the generators of a program, all members together.
 const CHECK_STEPS: u64 = 2_000_000;
 
+/// Instructions that show whether a kind exists for a member.
+const KIND_STEPS: u64 = 4096;
+
+/// Members of a kind at each end of a group that are checked.
+const ALIKE: u32 = 64;
+
+/// Extents of a member that are compared with each other.
+const MAX_COMPARED: usize = 1 << 16;
+
+/// Parameters of the body of a kind, their values, and the place of the definition.
+type Bound = (List, Arguments, Span);
+
 /// A generator whose body is still to be lowered.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Waiting {
     /// Index into [`model::Plan::patterns`].
     pattern: usize,
     body: StmtId,
+    kind: Option<Bound>,
 }
 
 /// A place where a pattern is used by a group of known size.
@@ -37,23 +51,30 @@ pub(super) struct Use {
 
 impl Lower<'_> {
     /// A pattern with a body; its code is made behind that of the procs.
-    pub(super) fn generator(&mut self, body: StmtId) -> Geometry {
-        self.generators.push(Waiting { pattern: self.plan.patterns.len(), body });
+    pub(super) fn generator(&mut self, body: StmtId, kind: Option<Bound>) -> Geometry {
+        self.generators.push(Waiting { pattern: self.plan.patterns.len(), body, kind });
         Geometry::Generator { proc: u32::MAX }
     }
 
     /// The code of all generators.
     pub(super) fn generator_bodies(&mut self) {
         self.around.active = None;
-        for Waiting { pattern, body } in std::mem::take(&mut self.generators) {
+        for Waiting { pattern, body, kind } in std::mem::take(&mut self.generators) {
             let owner = self.plan.patterns.get(pattern);
             let owner = owner.and_then(|pattern| self.facts.find(Kind::Pattern, &pattern.name));
             self.proc = Some(OpenProc::new(None, owner));
             self.in_generator = true;
             let entry = self.here_pc();
+            if let Some((params, arguments, span)) = &kind {
+                self.bind_arguments(*params, arguments, *span);
+            }
             self.statement(body);
             let end = self.ast.stmt_span(body).end;
             self.emit(Instr::Return, Span { start: end.saturating_sub(1), end });
+            if let Some((_, _, span)) = kind {
+                // Code of a kind stands at its definition in the program.
+                self.plan.spans[entry as usize..].fill(span);
+            }
             self.in_generator = false;
             let Some(open) = self.proc.take() else { continue };
             let locals = open.frame.names.len() as u32;
@@ -66,10 +87,20 @@ impl Lower<'_> {
         }
     }
 
+    /// Sets the parameters of a kind's body to its arguments.
+    fn bind_arguments(&mut self, params: List, arguments: &Arguments, span: Span) {
+        for (id, value) in self.ast.exprs_in(params).zip(arguments.values()) {
+            let Some(name) = self.ast.param_name(id) else { continue };
+            let dst = self.bind_parameter(name, self.ast.expr_span(id));
+            let src = self.known(value.clone()).operand;
+            self.emit(Instr::Move { dst, src }, span);
+        }
+    }
+
     /// A statement that a generator cannot have; true: it was reported.
     pub(super) fn refused_in_generator(&mut self, id: StmtId) -> bool {
         let what = match self.ast.stmt(id) {
-            Stmt::Op { op, .. } => format!("the operation {op}"),
+            Stmt::Op { op, .. } if op != Op::Assert => format!("the operation {op}"),
             Stmt::Time(_) => "a label".into(),
             Stmt::Group(..) | Stmt::Split(..) | Stmt::Master(_) | Stmt::Barrier(_) => {
                 "a statement about groups".into()
@@ -128,17 +159,25 @@ impl Lower<'_> {
         self.not_in_generator(span, message);
     }
 
-    /// `extent(offset, length);`
+    /// `extent(offset, length [, count [, stride]]);`
     pub(super) fn extent(&mut self, args: List, span: Span) {
+        const WHAT: [&str; 4] = [
+            "a position in bytes",
+            "a number of bytes",
+            "a number of pieces",
+            "a distance in bytes",
+        ];
         let ids: Vec<_> = self.ast.exprs_in(args).collect();
-        let [offset, length] = ids[..] else {
-            let message = format!("expected extent(offset, length), found {} arguments", args.len);
+        if !(2..=WHAT.len()).contains(&ids.len()) {
+            let message = format!(
+                "expected extent(offset, length [, count [, stride]]), found {} arguments",
+                args.len
+            );
             self.reports.push(Diagnostic::new(Code::Arguments, span, message));
             return;
-        };
-        let mut operands = [Operand::ABSENT; 2];
-        let names = ["a position in bytes", "a number of bytes"];
-        for ((operand, id), what) in operands.iter_mut().zip([offset, length]).zip(names) {
+        }
+        let mut operands = Vec::with_capacity(ids.len());
+        for (id, what) in ids.into_iter().zip(WHAT) {
             let ev = self.expr(id);
             if ev.is_bad() {
                 return;
@@ -153,63 +192,77 @@ impl Lower<'_> {
                 self.no_value(error, place);
                 return;
             }
-            *operand = ev.operand;
+            operands.push(ev.operand);
         }
-        let [offset, length] = operands;
-        self.emit(Instr::Extent { offset, length }, span);
+        let args = self.push_args(operands.into_iter());
+        self.emit(Instr::Extent { args }, span);
     }
 
     /// Where patterns are used by groups of known size: do they exist for so many members?
     pub(super) fn check_uses(&mut self) {
-        let mut effort = Effort { steps: CHECK_STEPS, tried: false };
+        let runs = !self.reports.has_errors();
+        let mut effort = Effort { steps: CHECK_STEPS, tried: false, runs };
         let mut seen: FxHashSet<(String, u32, bool)> = FxHashSet::default();
         for Use { name, members, written, span } in std::mem::take(&mut self.pattern_uses) {
             let found = self.plan.patterns.iter().find(|pattern| pattern.name == name);
             let pattern = found.cloned();
             let is_new = seen.insert((name, members, written));
             let Some(pattern) = pattern.filter(|_| is_new) else { continue };
-            match self.exists(&pattern, members, &mut effort) {
+            let compare = written && pattern.level >= 2;
+            match self.exists(&pattern, members, &mut effort, compare) {
                 Err((place, said)) => {
                     self.no_such_pattern(&pattern.name, members, span, place, said);
                 }
-                Ok(Some(member)) if written && pattern.level >= 2 => {
+                Ok(Some(member)) => {
                     self.view_overlaps(&pattern, (member, members), span);
                 }
-                Ok(_) => {}
+                Ok(None) => {}
             }
         }
     }
 
     /// Whether a pattern exists for a group of so many; if not, where and why. What takes more
-    /// effort to find out is left to the run. If it exists: the first member whose extents overlap.
+    /// effort to find out is left to the run. If it exists, and they are compared: the first member whose
+    /// extents overlap.
     fn exists(
         &self,
         pattern: &Pattern,
         members: u32,
         effort: &mut Effort,
+        compare: bool,
     ) -> Result<Option<u32>, (Option<Span>, String)> {
         let Geometry::Generator { proc } = pattern.geometry else {
             let shape = pattern.geometry.shape();
             let checked = shape.map_or(Ok(()), |shape| shape.check(members));
             return checked.map(|()| None).map_err(|said| (None, said));
         };
-        if self.reports.has_errors() {
+        if !effort.runs {
             return Ok(None);
         }
         let mut overlapping = None;
-        for member in 0..members {
+        // Members of a kind are alike: those at both ends show what is wrong.
+        let (first, last) = match pattern.is_of_program() {
+            true => (members, 0),
+            false => (members.min(ALIKE), members.saturating_sub(ALIKE)),
+        };
+        let checked: Vec<u32> = (0..first).chain(last.max(first)..members).collect();
+        for (at, member) in checked.iter().copied().enumerate() {
             let extents = |steps| generate(&self.plan, proc, member, members, steps);
-            match effort.spend(members - member, extents) {
+            // A kind has an end.
+            match effort.spend(checked.len() - at, pattern.is_of_program(), extents) {
                 Ok(extents) => {
-                    if overlapping.is_none() && overlap(extents) {
+                    if compare && overlapping.is_none() && overlap(&extents) {
                         overlapping = Some(member);
                     }
                 }
                 Err(error) if error.unfinished && error.steps < MAX_STEPS => {}
                 Err(error) => {
+                    let said = pattern.describe_failure(&error, members);
+                    if !pattern.is_of_program() {
+                        return Err((None, said));
+                    }
                     let place = self.plan.spans.get(error.site as usize).copied();
-                    let said = format!("for member {member} of {members}: {}", error.message);
-                    return Err((place, said));
+                    return Err((place, format!("for member {member} of {members}: {said}")));
                 }
             }
         }
@@ -256,6 +309,8 @@ struct Effort {
     steps: u64,
     /// One that was not done was given as many instructions as in a run.
     tried: bool,
+    /// The code has no errors, so that it can be run.
+    runs: bool,
 }
 
 impl Effort {
@@ -263,18 +318,20 @@ impl Effort {
     /// not done with it may go on as far as in a run, so that one without an end is found out.
     fn spend(
         &mut self,
-        members: u32,
-        generate: impl Fn(u64) -> Result<Vec<Extent>, GenerateError>,
-    ) -> Result<Vec<Extent>, GenerateError> {
-        let share = self.steps / u64::from(members.max(1));
+        members: usize,
+        may_be_endless: bool,
+        generate: impl Fn(u64) -> Result<Vec<Run>, GenerateError>,
+    ) -> Result<Vec<Run>, GenerateError> {
+        let share = self.steps / members.max(1) as u64;
+        let share = if may_be_endless { share } else { share.min(KIND_STEPS) };
         match generate(share) {
-            Ok(extents) => {
-                self.steps = self.steps.saturating_sub(extents.len() as u64);
-                Ok(extents)
+            Ok(runs) => {
+                self.steps = self.steps.saturating_sub(runs.len() as u64);
+                Ok(runs)
             }
             Err(error) if error.unfinished => {
                 self.steps = self.steps.saturating_sub(share);
-                if std::mem::replace(&mut self.tried, true) {
+                if !may_be_endless || std::mem::replace(&mut self.tried, true) {
                     Err(error)
                 } else {
                     generate(MAX_STEPS)
@@ -285,9 +342,23 @@ impl Effort {
     }
 }
 
-/// Some byte is in two of them.
-fn overlap(mut extents: Vec<Extent>) -> bool {
-    extents.retain(|extent| extent.length_bytes > 0);
+/// Some byte is in two extents, as far as they are compared.
+fn overlap(runs: &[Run]) -> bool {
+    let is_used = |run: &&Run| run.count > 0 && run.length_bytes > 0;
+    let runs: Vec<Run> = runs.iter().filter(is_used).copied().collect();
+    if runs.iter().any(|run| run.count > 1 && run.stride_bytes < run.length_bytes) {
+        return true;
+    }
+    if runs.windows(2).all(|two| two[0].end_bytes() <= two[1].offset_bytes) {
+        return false;
+    }
+    let each = |run: &Run| {
+        (0..run.count).filter_map({
+            let run = *run;
+            move |i| run.extent(i)
+        })
+    };
+    let mut extents: Vec<Extent> = runs.iter().flat_map(each).take(MAX_COMPARED).collect();
     extents.sort_unstable_by_key(|extent| extent.offset_bytes);
     extents.windows(2).any(|pair| pair[0].end_bytes() > pair[1].offset_bytes)
 }

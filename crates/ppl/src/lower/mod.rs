@@ -23,7 +23,6 @@ mod groups;
 mod handles;
 mod hints;
 mod intern;
-mod kinds;
 mod listed;
 pub(crate) mod lists;
 mod mix;

@@ -6,7 +6,7 @@ use super::Lower;
 use super::value::Ev;
 use crate::ast::Name;
 use crate::diag::{Code, Diagnostic};
-use crate::facts::{Facts, Mention, SymbolId};
+use crate::facts::{Facts, Mention, Symbol, SymbolId};
 use crate::suggest::nearest;
 use model::Value;
 use model::plan::{NO_SLOT, Operand, Slot, Span};
@@ -162,7 +162,9 @@ impl<'a> Lower<'a> {
             let written = self.reader.sources.text(self.facts.symbol(symbol).span);
             written.strip_prefix('$').unwrap_or(written)
         };
-        let mut all = self.facts.symbols().filter(|(_, symbol)| symbol.kind.is_variable());
+        let end = self.reader.sources.end_of_program();
+        let own = |symbol: &Symbol| symbol.kind.is_variable() && symbol.span.start < end;
+        let mut all = self.facts.symbols().filter(|(_, symbol)| own(symbol));
         if all.any(|(id, _)| named(id) == text) {
             return match self.proc {
                 Some(_) => format!(

@@ -1,15 +1,16 @@
-//! `define pattern`: the form with numbers alone, and the names that refer to one. Kinds:
-//! [`super::kinds`]; bodies of extents: [`super::generator`].
+//! `define pattern`: the form with numbers alone, kinds with arguments by their table
+//! ([`crate::kinds`]), and the names that refer to a pattern. Bodies of extents: [`super::generator`].
 
 use super::Lower;
 use super::generator::Use;
 use super::value::Ev;
-use crate::ast::{Expr, ExprId};
+use crate::ast::{Expr, ExprId, Name, PatternDef};
 use crate::diag::{Code, Diagnostic};
 use crate::facts::Kind;
+use crate::kinds::{Arguments, KINDS, KindRow, Parameter, find_kind};
 use crate::suggest::nearest;
 use model::Value;
-use model::pattern::{Geometry, Strided};
+use model::pattern::{Geometry, Random, Strided, Subarray};
 use model::plan::{Pattern, Span};
 use model::types::Types;
 
@@ -59,15 +60,18 @@ impl Lower<'_> {
                     Some(level) => self.constant_in(level, 0, 3, "a level"),
                     None => Some(0),
                 };
-                let geometry = match (kind, body) {
-                    (Some(kind), _) => self.pattern_of_kind(kind, def.values, span),
-                    (_, Some(body)) => Some(self.generator(body)),
+                let known = match (kind, body) {
+                    (Some(kind), _) => self.pattern_of_kind(kind, &def, span),
+                    (_, Some(body)) => {
+                        Some((self.generator(body, None), Pattern::EXTENTS.to_string()))
+                    }
                     (None, None) => None,
                 };
-                let whole = level.zip(geometry);
-                whole.map(|(level, geometry)| Pattern {
+                let whole = level.zip(known);
+                whole.map(|(level, (geometry, definition))| Pattern {
                     name,
                     geometry,
+                    definition,
                     level: level as u8,
                     group: None,
                 })
@@ -105,9 +109,11 @@ impl Lower<'_> {
             header_bytes: 0,
             as_subarray: kind == 2,
         };
+        let Strided { block_bytes, count, .. } = strided;
         Some(Pattern {
             name,
             geometry: Geometry::Strided(strided),
+            definition: format!("strided(block={block_bytes}, count={count}, header=0)"),
             level: self.constant_in(level, 0, 3, "a level")? as u8,
             group: group.flatten(),
         })
@@ -178,4 +184,157 @@ impl Lower<'_> {
         let message = format!("expected the name of a pattern, found \"{name}\"");
         self.reports.push(Diagnostic::new(Code::UnknownName, span, message).help(help));
     }
+
+    /// The pattern that a kind and its arguments make.
+    fn pattern_of_kind(
+        &mut self,
+        name: Name,
+        def: &PatternDef,
+        span: Span,
+    ) -> Option<(Geometry, String)> {
+        let Some(row) = find_kind(self.ast.names.text(name)) else {
+            self.unknown_kind(name, span);
+            return None;
+        };
+        let mut given: Vec<(&'static str, Value)> = Vec::new();
+        let mut complete = true;
+        for id in self.ast.exprs_in(def.values) {
+            match self.kind_argument(row, &given, id) {
+                Some(argument) => given.push(argument),
+                None => complete = false,
+            }
+        }
+        if !complete {
+            return None;
+        }
+        let arguments = match row.complete(&given) {
+            Ok(arguments) => arguments,
+            Err(Parameter { name, doc, .. }) => {
+                let message = format!("the argument `{name}` of {} is missing: {doc}", row.name);
+                self.arguments_of_kind(row, span, message, None);
+                return None;
+            }
+        };
+        if let Err(said) = row.check(&arguments) {
+            self.reports.push(Diagnostic::new(Code::BadValue, span, said).help(written(row)));
+            return None;
+        }
+        let definition = arguments.definition();
+        let geometry = match def.body {
+            Some(body) => self.generator(body, Some((def.params, arguments, span))),
+            None => self.built_in(row, &arguments),
+        };
+        Some((geometry, definition))
+    }
+
+    /// A kind that the run knows by itself.
+    fn built_in(&self, row: &KindRow, arguments: &Arguments) -> Geometry {
+        let number = |name| arguments.number(name);
+        let header_bytes = number("header");
+        match row.name {
+            "random" => Geometry::Random(Random {
+                min_bytes: number("min"),
+                max_bytes: number("max"),
+                count: number("count"),
+                header_bytes,
+                seed: self.plan.seed,
+            }),
+            "subarray" => Geometry::Subarray(Subarray {
+                sizes: arguments.numbers("sizes"),
+                grid: arguments.numbers("grid"),
+                element_bytes: number("elem"),
+                header_bytes,
+            }),
+            _ => Geometry::Strided(Strided {
+                block_bytes: number("block"),
+                count: number("count"),
+                header_bytes,
+                as_subarray: false,
+            }),
+        }
+    }
+
+    /// `name=value`
+    fn kind_argument(
+        &mut self,
+        row: &'static KindRow,
+        given: &[(&'static str, Value)],
+        id: ExprId,
+    ) -> Option<(&'static str, Value)> {
+        let span = self.ast.expr_span(id);
+        let Expr::Named(name, value) = self.ast.expr(id) else {
+            let message = format!("expected name=value, found {}", self.reader.text(span));
+            self.arguments_of_kind(row, span, message, None);
+            return None;
+        };
+        let text = self.ast.names.text(name);
+        let Some(param) = row.param(text) else {
+            let near = nearest(text, row.params.iter().map(|param| param.name));
+            let message = format!("{} has no argument `{text}`", row.name);
+            self.arguments_of_kind(row, span, message, near);
+            return None;
+        };
+        if given.iter().any(|(known, _)| *known == param.name) {
+            let message = format!("the argument `{text}` is there twice");
+            self.arguments_of_kind(row, span, message, None);
+            return None;
+        }
+        Some((param.name, self.accepted(row, param, value)?))
+    }
+
+    fn accepted(
+        &mut self,
+        row: &'static KindRow,
+        param: &'static Parameter,
+        id: ExprId,
+    ) -> Option<Value> {
+        let ev = self.expr(id);
+        if ev.is_bad() {
+            return None;
+        }
+        let accepted = match self.constant(ev) {
+            Some(value) => param.accepts.accept(value),
+            None => Err(format!(
+                "expected {} made of constants and parameters",
+                param.accepts.expected()
+            )),
+        };
+        let span = self.ast.expr_span(id);
+        let described = |said: String| {
+            let help = format!("{} is: {}; {}", param.name, param.doc, written(row));
+            Diagnostic::new(Code::BadValue, span, said).help(help)
+        };
+        accepted.map_err(|said| self.reports.push(described(said))).ok()
+    }
+
+    #[cold]
+    fn arguments_of_kind(
+        &mut self,
+        row: &KindRow,
+        span: Span,
+        message: String,
+        near: Option<&str>,
+    ) {
+        let help = match near {
+            Some(near) => format!("the nearest is {near}; {}", written(row)),
+            None => written(row),
+        };
+        self.reports.push(Diagnostic::new(Code::Arguments, span, message).help(help));
+    }
+
+    #[cold]
+    fn unknown_kind(&mut self, name: Name, span: Span) {
+        let text = self.ast.names.text(name);
+        let names = KINDS.iter().map(|row| row.name);
+        let help = match nearest(text, names.clone()).and_then(find_kind) {
+            Some(row) => format!("the nearest is {}; {}", row.name, written(row)),
+            None => format!("there are {}", names.collect::<Vec<_>>().join(" ")),
+        };
+        let message = format!("expected a kind of pattern, found `{text}`");
+        self.reports.push(Diagnostic::new(Code::UnknownName, span, message).help(help));
+    }
+}
+
+fn written(row: &KindRow) -> String {
+    format!("it is written {}", row.signature())
 }

@@ -9,7 +9,7 @@ use crate::facts::{Kind, Symbol, SymbolId};
 use crate::foreign::words;
 use crate::suggest::nearest;
 use crate::word::statement_words;
-use model::plan::{Instr, Operand, Proc, Span};
+use model::plan::{Instr, Operand, Proc, Slot, Span};
 use model::with::InForce;
 
 /// The proc whose body is being lowered.
@@ -162,9 +162,16 @@ impl Lower<'_> {
         }
         // A slot of its own in any case: calls fill the first slots one by one. What is
         // passed may differ between ranks; only the call knows.
+        self.bind_parameter(name, span);
+    }
+
+    /// A new slot for the parameter that stands at a place.
+    pub(super) fn bind_parameter(&mut self, name: Name, span: Span) -> Slot {
+        let text = self.ast.names.text(name);
         let slot = self.frame().fresh(text);
         if let Some(mention) = self.mentioned(span.start) {
             self.set_slot(mention.symbol, slot, false);
         }
+        slot
     }
 }

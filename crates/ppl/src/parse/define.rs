@@ -274,14 +274,14 @@ impl Parser<'_, '_, '_> {
         self.optional_semi();
         let values = self.list_from(mark);
         let name = name.unwrap_or_else(|| self.push_expr(Expr::Error, at));
-        Ok(PatternDef { name, values, level: None, kind: None, body: None })
+        Ok(PatternDef { values, ..PatternDef::new(name) })
     }
 
     /// `STRING [level n] = kind(args);` or `STRING [level n] body`
     fn new_pattern(&mut self) -> Parse<PatternDef> {
         let name = self.name_string("`{` or the name of the pattern in quotes")?;
         let level = if self.accept_word("level") { Some(self.expr()?) } else { None };
-        let mut def = PatternDef { name, values: List::default(), level, kind: None, body: None };
+        let mut def = PatternDef { level, ..PatternDef::new(name) };
         match self.tok.kind {
             Kind::Assign => {
                 self.bump();

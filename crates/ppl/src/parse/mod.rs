@@ -18,6 +18,7 @@ use crate::ast::{Ast, ExprId, List, Name, StmtId};
 use crate::ast::{Expr, Stmt};
 use crate::diag::{Code, Diagnostic};
 use crate::foreign::diagnose;
+use crate::kinds::{KindRow, find_kind};
 use crate::lex::Lexer;
 use crate::source::{FileId, Loader, Sources};
 use crate::token::{Kind, Token};
@@ -58,6 +59,26 @@ pub(crate) fn parse_plain<'a>(
 /// Parses one file and leaves its includes empty, for the formatter.
 pub(crate) fn parse_alone(sources: &mut Sources, root: FileId) -> (Ast, Vec<Diagnostic>) {
     run(sources, root, None, true)
+}
+
+/// Adds the bodies of kinds that are procs in the language: each pattern has its own copy, so that its
+/// variables are its own.
+pub(crate) fn add_kinds(mut ast: Ast, sources: &mut Sources) -> Ast {
+    for number in 0..ast.patterns.len() {
+        let Some(name) = ast.patterns[number].kind else { continue };
+        let kind = find_kind(ast.names.text(name)).and_then(KindRow::definition);
+        let Some(text) = kind else { continue };
+        let file = sources.add_embedded("@kinds", text);
+        let mut context = Context::new(sources, None);
+        (context.ast, context.recognises) = (ast, false);
+        context.file(file);
+        ast = context.finish().0;
+        if let Some(def) = ast.procs.pop() {
+            let pattern = &mut ast.patterns[number];
+            (pattern.params, pattern.body) = (def.params, Some(def.body));
+        }
+    }
+    ast
 }
 
 fn run<'a>(

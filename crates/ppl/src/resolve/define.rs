@@ -94,9 +94,28 @@ impl Resolver<'_> {
                 _ => self.value(id),
             }
         }
+        if def.kind.is_none() {
+            self.pattern_body(number);
+        }
+    }
+
+    /// The bodies of kinds, which are no text of the program: what they name comes behind all else.
+    pub(super) fn kind_bodies(&mut self) {
+        for number in 0..self.ast.patterns.len() {
+            if self.ast.patterns[number].kind.is_some() {
+                self.pattern_body(number as u32);
+            }
+        }
+    }
+
+    fn pattern_body(&mut self, number: u32) {
+        let def = self.ast.patterns[number as usize];
         let Some(body) = def.body else { return };
         let owner = self.find(Kind::Pattern, def.name);
-        self.body(owner, |resolver| resolver.statement(body));
+        self.body(owner, |resolver| {
+            resolver.arguments(def.params);
+            resolver.statement(body);
+        });
     }
 
     pub(super) fn proc(&mut self, number: u32) {
@@ -109,17 +128,22 @@ impl Resolver<'_> {
             }
         }
         self.body(owner, |resolver| {
-            for id in resolver.ast.exprs_in(def.params) {
-                let Some(name) = resolver.ast.param_name(id) else { continue };
-                resolver.now = resolver.now.max(id.0 + 1);
-                let start = resolver.ast.expr_span(id).start;
-                let end = start + 1 + resolver.ast.names.text(name).len() as u32;
-                let span = Span { start, end };
-                let symbol = resolver.symbol(Kind::Argument, span, Types::ANY, 0);
-                resolver.scopes.replace(name, Some(symbol));
-                resolver.mention(symbol, span, true);
-            }
+            resolver.arguments(def.params);
             resolver.statement(def.body);
         });
+    }
+
+    /// Parameters of a body become variables of it.
+    fn arguments(&mut self, params: List) {
+        for id in self.ast.exprs_in(params) {
+            let Some(name) = self.ast.param_name(id) else { continue };
+            self.now = self.now.max(id.0 + 1);
+            let start = self.ast.expr_span(id).start;
+            let end = start + 1 + self.ast.names.text(name).len() as u32;
+            let span = Span { start, end };
+            let symbol = self.symbol(Kind::Argument, span, Types::ANY, 0);
+            self.scopes.replace(name, Some(symbol));
+            self.mention(symbol, span, true);
+        }
     }
 }

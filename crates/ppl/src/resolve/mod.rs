@@ -32,6 +32,7 @@ pub(crate) fn resolve(ast: &Ast, sources: &Sources) -> (Facts, Vec<Diagnostic>) 
     };
     resolver.definitions(ast.top);
     resolver.statements(ast.top);
+    resolver.kind_bodies();
     resolver.finish()
 }
 

@@ -2,7 +2,7 @@
 //! (debug builds panic where arithmetic wraps) or take memory without bound.
 
 use crate::pieces::walk;
-use model::pattern::{Accepts, KINDS, KindRow};
+use ppl::kinds::{Accepts, KINDS, KindRow};
 use proptest::prelude::*;
 use proptest::sample::select;
 

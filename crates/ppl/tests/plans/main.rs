@@ -11,6 +11,7 @@ mod folding;
 mod generate;
 mod golden;
 mod interpreters;
+mod kinds;
 mod pieces;
 mod plan;
 mod tree;

@@ -1,4 +1,4 @@
-//! Which bytes are accessed not at all, once, and more than once.
+//! Finds bytes that are accessed not at all, once, and more than once.
 
 use model::pattern::Extent;
 use std::ops::Range;
@@ -13,20 +13,21 @@ pub struct Coverage {
     pub start_bytes: u64,
     /// One past the last byte.
     pub end_bytes: u64,
-    /// Runs of bytes after the first that nobody accesses, and their sum.
+    /// Number of holes: runs of bytes after the first that nobody accesses.
     pub holes: u64,
+    /// Bytes in holes.
     pub hole_bytes: u64,
-    /// The first of them.
-    pub first_holes: Vec<Range<u64>>,
+    /// The first holes.
+    first_holes: Vec<Range<u64>>,
     /// Bytes that are accessed more than once.
     pub overlap_bytes: u64,
-    /// The first runs of them.
-    pub first_overlaps: Vec<Range<u64>>,
+    /// The first runs of such bytes.
+    first_overlaps: Vec<Range<u64>>,
 }
 
 impl Coverage {
-    /// Looks at the extents of all members.
-    pub fn of(members: &[Vec<Extent>]) -> Coverage {
+    /// Compares the extents of all members.
+    pub fn new(members: &[Vec<Extent>]) -> Coverage {
         let mut extents: Vec<(u64, u64)> = members
             .iter()
             .flatten()
@@ -75,30 +76,33 @@ impl Coverage {
         self.holes == 0 && self.overlap_bytes == 0
     }
 
-    /// What there is to say, in sentences.
+    /// The result in sentences for the user.
     pub fn sentences(&self) -> Vec<String> {
         let (start, end) = (self.start_bytes, self.end_bytes);
         if start == end {
             return vec!["No byte is accessed.".into()];
         }
+        let (holes, overlap_bytes) = (self.holes, self.overlap_bytes);
         let mut said = Vec::new();
         if self.is_exact() {
             said.push(format!("Each byte from {start} to {end} is accessed exactly once."));
-        }
-        if self.holes > 0 {
-            let what = if self.holes == 1 { "hole" } else { "holes" };
-            let (holes, bytes) = (self.holes, self.hole_bytes);
+        } else if holes > 0 {
+            let plural = if holes == 1 { "" } else { "s" };
             let named = listed(&self.first_holes, holes > self.first_holes.len() as u64);
-            said.push(format!("{holes} {what}, {bytes} bytes that nobody accesses: {named}."));
-        } else if self.overlap_bytes > 0 {
+            let bytes = self.hole_bytes;
+            said.push(format!(
+                "{holes} hole{plural}, {bytes} bytes that nobody accesses: {named}."
+            ));
+        } else {
             said.push(format!("No holes from {start} to {end}."));
         }
-        if self.overlap_bytes > 0 {
+        if overlap_bytes > 0 {
             let named: u64 = self.first_overlaps.iter().map(|range| range.end - range.start).sum();
-            let listed = listed(&self.first_overlaps, self.overlap_bytes > named);
-            let bytes = self.overlap_bytes;
-            said.push(format!("Overlaps: {bytes} bytes are accessed more than once: {listed}."));
-        } else if self.holes > 0 {
+            let listed = listed(&self.first_overlaps, overlap_bytes > named);
+            said.push(format!(
+                "Overlaps: {overlap_bytes} bytes are accessed more than once: {listed}."
+            ));
+        } else if holes > 0 {
             said.push("No byte is accessed more than once.".into());
         }
         if start > 0 {
@@ -121,7 +125,7 @@ mod tests {
 
     type Case<'a> = (&'a [&'a [(u64, u64)]], &'a [&'a str]);
 
-    fn of(members: &[&[(u64, u64)]]) -> Vec<String> {
+    fn sentences(members: &[&[(u64, u64)]]) -> Vec<String> {
         let extents = |list: &&[(u64, u64)]| -> Vec<Extent> {
             let extent = |(offset_bytes, length_bytes): &(u64, u64)| Extent {
                 offset_bytes: *offset_bytes,
@@ -129,11 +133,11 @@ mod tests {
             };
             list.iter().map(extent).collect()
         };
-        Coverage::of(&members.iter().map(extents).collect::<Vec<_>>()).sentences()
+        Coverage::new(&members.iter().map(extents).collect::<Vec<_>>()).sentences()
     }
 
     #[test]
-    fn exact_coverage_holes_and_overlaps_are_told_apart() {
+    fn exact_coverage_holes_and_overlaps_differ() {
         let cases: [Case<'_>; 6] = [
             (
                 &[&[(0, 4), (8, 4)], &[(4, 4)]],
@@ -152,7 +156,7 @@ mod tests {
             ),
         ];
         for (members, expected) in cases {
-            let said = of(members).join(" ");
+            let said = sentences(members).join(" ");
             for words in expected {
                 assert!(said.contains(words), "{members:?}: {said}");
             }

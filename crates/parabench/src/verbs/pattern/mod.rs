@@ -1,12 +1,9 @@
-//! `parabench pattern`: which bytes each member accesses, before anything runs.
+//! `parabench pattern`: shows which bytes each member accesses, before anything runs.
 
 mod coverage;
-mod kinds;
 mod map;
-mod shown;
-mod svg;
 
-use crate::args::{MAX_RANKS, ProgramArgs, Seed, TextFormat, assignment, group, seed};
+use crate::args::{MAX_RANKS, ProgramArgs, TextFormat};
 use crate::compile::{self, Places, Ranks};
 use crate::console;
 use crate::error::{Error, Result};
@@ -14,10 +11,13 @@ use crate::exit::Exit;
 use crate::program;
 use clap::Args;
 use coverage::Coverage;
-use model::Plan;
+use model::escape;
 use model::pattern::{Extent, MAX_STEPS};
-use model::plan::Pattern as Defined;
+use model::plan::{Pattern as Defined, Plan};
 use ppl::diag::Code;
+use ppl::kinds::KINDS;
+use report::flow;
+use serde_json::{Value, json};
 use std::path::PathBuf;
 
 /// Shown below the options.
@@ -32,7 +32,7 @@ A file x.ppl needs no more than a definition:
   define pattern \"tiles\" level 3 = tiled(nx=2, ny=2, sx=8, sy=6, elem=4, ox=1, oy=1);
   define pattern \"mine\"  level 0 { repeat $i 10 extent(($i*$$gsize+$$grank)*64k, 64k); }";
 
-/// Extents of all members that are looked at.
+/// Most extents of all members that are shown.
 const MAX_EXTENTS: usize = 20_000_000;
 
 /// Show which bytes each member accesses, and whether each byte once
@@ -42,25 +42,8 @@ const MAX_EXTENTS: usize = 20_000_000;
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Pattern {
-    /// Program: a file, `-` for standard input, or `@name` of `parabench programs`
-    #[arg(value_name = "PROGRAM", required_unless_present = "kinds")]
-    program: Option<PathBuf>,
-
-    /// Values of the program's parameters; the environment's PARABENCH_NAME comes second
-    #[arg(value_name = "NAME=VALUE", value_parser = assignment)]
-    params: Vec<(String, String)>,
-
-    /// Size of a group the program defines, a number or a share such as 50%
-    #[arg(short = 'g', long = "group", value_name = "NAME[:SIZE]", value_parser = group)]
-    groups: Vec<(String, Option<String>)>,
-
-    /// Folder in which the program may include files, besides its own and those below
-    #[arg(long = "include-dir", value_name = "DIR")]
-    include_dirs: Vec<PathBuf>,
-
-    /// Seed of random lengths and orders
-    #[arg(long, default_value = "42", value_parser = seed)]
-    seed: Seed,
+    #[command(flatten)]
+    program: Option<ProgramArgs>,
 
     /// The pattern to show; without it: all of the program
     #[arg(long, value_name = "PATTERN")]
@@ -71,7 +54,7 @@ pub struct Pattern {
           value_parser = clap::value_parser!(u32).range(1..=MAX_RANKS))]
     ranks: u32,
 
-    /// List so many pieces of each member
+    /// List this many pieces of each member
     #[arg(long, value_name = "N", default_value_t = 4)]
     first: usize,
 
@@ -100,29 +83,28 @@ struct Layout<'p> {
     coverage: Coverage,
 }
 
-impl Layout<'_> {
-    /// The definition, with what follows from the number of members.
-    fn written(&self) -> String {
-        self.pattern.geometry.written(self.members.len() as u32)
-    }
-}
-
-/// What can be shown, and why the rest cannot.
-type Layouts<'p> = (Vec<Layout<'p>>, Vec<Error>);
-
 impl Pattern {
     /// Shows the patterns of a program, or the table of kinds.
     pub fn execute(self) -> Result<Exit> {
-        if self.kinds {
-            console::print(&kinds::list(console::columns()))?;
+        let Some(args) = self.program.as_ref().filter(|_| !self.kinds) else {
+            console::print(&describe_kinds(console::columns()))?;
             return Ok(Exit::Success);
+        };
+        let plan = self.plan(args)?;
+        let (layouts, mut missing) = self.layouts(&plan)?;
+        if layouts.is_empty() && missing.len() == 1 {
+            return Err(missing.remove(0));
         }
-        let plan = self.plan()?;
-        let (layouts, missing) = self.layouts(&plan)?;
         let limit = if self.all { usize::MAX } else { self.first };
         let shown = match self.format {
-            TextFormat::Text => shown::text(&layouts, limit, console::columns()),
-            TextFormat::Json => shown::json(&layouts, limit),
+            TextFormat::Text => {
+                let one = |layout: &Layout<'_>| layout.to_text(limit, console::columns());
+                layouts.iter().map(one).collect::<Vec<_>>().join("\n")
+            }
+            TextFormat::Json => {
+                let objects: Vec<Value> = layouts.iter().map(|one| one.to_json(limit)).collect();
+                escape::json(&format!("{:#}\n", json!(objects))).into_owned()
+            }
         };
         console::print(&shown)?;
         missing.iter().for_each(console::error);
@@ -131,53 +113,41 @@ impl Pattern {
                 return Err(Error::input("a picture shows one pattern, and there are several")
                     .help("choose one with --name"));
             };
-            let written = std::fs::write(file, svg::draw(layout));
+            let written = std::fs::write(file, layout.to_svg());
             written.map_err(|error| Error::failed(format!("{}: {error}", file.display())))?;
         }
         Ok(missing.iter().fold(Exit::Success, |exit, error| exit.and(error.exit)))
     }
 
-    fn plan(&self) -> Result<Plan> {
-        let args = ProgramArgs {
-            program: self.program.clone().unwrap_or_default(),
-            params: self.params.clone(),
-            groups: self.groups.clone(),
-            include_dirs: self.include_dirs.clone(),
-            mounts: Vec::new(),
-            seed: self.seed,
-        };
+    fn plan(&self, args: &ProgramArgs) -> Result<Plan> {
         let text = program::read(&args.program)?;
         let name = text.name.clone();
         let ranks = Ranks { count: self.ranks, assumed: false, machines: Vec::new() };
-        let mut compiled = compile::compile(text, &args, ranks, Places::default(), true);
+        let mut compiled = compile::compile(text, args, ranks, Places::default(), true);
         // A file of definitions alone is what this is for.
         compiled.diagnostics.retain(|found| found.code != Code::Unused);
         compile::show(&compiled, &name);
         compile::plan(compiled, &name)
     }
 
-    /// Fails if there is nothing to show.
-    fn layouts<'p>(&self, plan: &'p Plan) -> Result<Layouts<'p>> {
-        let chosen =
+    /// The patterns that exist for this number of members, and why others do not.
+    fn layouts<'p>(&self, plan: &'p Plan) -> Result<(Vec<Layout<'p>>, Vec<Error>)> {
+        let is_chosen =
             |pattern: &&Defined| self.name.as_ref().is_none_or(|name| *name == pattern.name);
-        let patterns: Vec<&Defined> = plan.patterns.iter().filter(chosen).collect();
-        if patterns.is_empty() {
-            return Err(self.no_such(plan));
-        }
         let (mut layouts, mut missing) = (Vec::new(), Vec::new());
-        for pattern in patterns {
-            match layout(plan, pattern) {
+        for pattern in plan.patterns.iter().filter(is_chosen) {
+            match Layout::new(plan, pattern) {
                 Ok(layout) => layouts.push(layout),
                 Err(error) => missing.push(error),
             }
         }
-        match layouts.is_empty() && missing.len() == 1 {
-            true => Err(missing.remove(0)),
-            false => Ok((layouts, missing)),
+        if layouts.is_empty() && missing.is_empty() {
+            return Err(self.no_such_pattern(plan));
         }
+        Ok((layouts, missing))
     }
 
-    fn no_such(&self, plan: &Plan) -> Error {
+    fn no_such_pattern(&self, plan: &Plan) -> Error {
         let names: Vec<String> =
             plan.patterns.iter().map(|pattern| format!("\"{}\"", pattern.name)).collect();
         match (&self.name, names.is_empty()) {
@@ -192,29 +162,107 @@ impl Pattern {
 /// Members leave bytes between the first and the last that any of them accesses; false where that is
 /// too much to find out.
 pub fn has_holes(plan: &Plan, pattern: &Defined) -> bool {
-    layout(plan, pattern).is_ok_and(|layout| layout.coverage.holes > 0)
+    Layout::new(plan, pattern).is_ok_and(|layout| layout.coverage.holes > 0)
 }
 
-fn layout<'p>(plan: &'p Plan, pattern: &'p Defined) -> Result<Layout<'p>> {
-    let group = pattern.group.as_ref();
-    let group = group.and_then(|name| plan.groups.iter().find(|group| group.name == *name));
-    let members = group.map_or(plan.ranks, |group| group.members.len() as u32);
-    let refuse = |said: String| {
-        let name = &pattern.name;
-        Error::input(format!("there is no pattern \"{name}\" for {members} members: {said}"))
-            .help("choose another number of members with -n")
-    };
-    let mut left = MAX_EXTENTS;
-    let mut lists = Vec::with_capacity(members as usize);
-    for member in 0..members {
-        let share = pattern.share(plan, member, members, MAX_STEPS).map_err(refuse)?;
-        let extents: Vec<Extent> = share.extents().take(left + 1).collect();
-        left = left.checked_sub(extents.len()).ok_or_else(|| {
-            Error::input(format!("\"{}\" has more than {MAX_EXTENTS} pieces", pattern.name))
-                .help("fewer members (-n), or smaller counts: the shape shows all the same")
-        })?;
-        lists.push(extents);
+impl<'p> Layout<'p> {
+    fn new(plan: &'p Plan, pattern: &'p Defined) -> Result<Layout<'p>> {
+        let group = pattern.group.as_ref();
+        let group = group.and_then(|name| plan.groups.iter().find(|group| group.name == *name));
+        let count = group.map_or(plan.ranks, |group| group.members.len() as u32);
+        let refuse = |said: String| {
+            let name = &pattern.name;
+            Error::input(format!("there is no pattern \"{name}\" for {count} members: {said}"))
+                .help("choose another number of members with -n")
+        };
+        let mut left = MAX_EXTENTS;
+        let mut members = Vec::with_capacity(count as usize);
+        for member in 0..count {
+            let share = pattern.share(plan, member, count, MAX_STEPS).map_err(refuse)?;
+            let extents: Vec<Extent> = share.extents().take(left + 1).collect();
+            left = left.checked_sub(extents.len()).ok_or_else(|| {
+                Error::input(format!("\"{}\" has more than {MAX_EXTENTS} pieces", pattern.name))
+                    .help("fewer members (-n), or smaller counts: the shape shows all the same")
+            })?;
+            members.push(extents);
+        }
+        Ok(Layout { pattern, coverage: Coverage::new(&members), members })
     }
-    let coverage = Coverage::of(&lists);
-    Ok(Layout { pattern, members: lists, coverage })
+
+    /// Definition, extents, coverage, map.
+    fn to_text(&self, limit: usize, columns: usize) -> String {
+        let Defined { name, level, definition, .. } = self.pattern;
+        let mut text = match self.pattern.is_of_program() {
+            true => format!("pattern \"{name}\" level {level}, extents of the program\n\n"),
+            false => format!("pattern \"{name}\" level {level} = {definition}\n\n"),
+        };
+        text.push_str("member      pieces         bytes  offset+length\n");
+        for (member, extents) in self.members.iter().enumerate() {
+            let one = |extent: &Extent| format!("{}+{}", extent.offset_bytes, extent.length_bytes);
+            let mut listed: Vec<String> = extents.iter().take(limit).map(one).collect();
+            listed.extend((extents.len() > limit).then(|| "...".to_string()));
+            let (pieces, bytes, listed) = (extents.len(), bytes(extents), listed.join(" "));
+            let line = format!("{member:>6}  {pieces:>10}  {bytes:>12}  {listed}");
+            text.push_str(&format!("{}\n", line.trim_end()));
+        }
+        let sentences = self.coverage.sentences().join("\n");
+        let map = map::draw_text(&self.members, self.coverage.end_bytes, columns);
+        format!("{text}\n{sentences}\n\n{map}")
+    }
+
+    fn to_json(&self, limit: usize) -> Value {
+        let members = self.members.iter().enumerate().map(|(member, extents)| {
+            let listed = extents.iter().take(limit);
+            let listed: Vec<_> =
+                listed.map(|extent| [extent.offset_bytes, extent.length_bytes]).collect();
+            let bytes = bytes(extents);
+            json!({"member": member, "pieces": extents.len(), "bytes": bytes, "extents": listed})
+        });
+        let coverage = &self.coverage;
+        json!({
+            "pattern": self.pattern.name,
+            "level": self.pattern.level,
+            "kind": self.pattern.kind(),
+            "definition": self.pattern.definition,
+            "members": members.collect::<Vec<_>>(),
+            "coverage": {
+                "exact": coverage.is_exact(),
+                "start_bytes": coverage.start_bytes,
+                "end_bytes": coverage.end_bytes,
+                "holes": coverage.holes,
+                "hole_bytes": coverage.hole_bytes,
+                "overlap_bytes": coverage.overlap_bytes,
+                "sentences": coverage.sentences(),
+            },
+        })
+    }
+
+    fn to_svg(&self) -> String {
+        let Defined { name, definition, .. } = self.pattern;
+        let title = format!("{name}: {definition}, {} members", self.members.len());
+        map::draw_svg(&title, &self.members, self.coverage.end_bytes)
+    }
+}
+
+fn bytes(extents: &[Extent]) -> u64 {
+    extents.iter().fold(0, |sum, extent| sum.saturating_add(extent.length_bytes))
+}
+
+/// All kinds with arguments, formula and an example.
+fn describe_kinds(columns: usize) -> String {
+    let mut text = String::new();
+    for row in KINDS {
+        text.push_str(&format!("{}\n", row.signature()));
+        for words in [row.doc.to_string(), format!("where: {}", row.formula)] {
+            let lines = flow(&words, columns.max(40) - 4);
+            lines.lines().for_each(|line| text.push_str(&format!("  {line}\n")));
+        }
+        for param in row.params {
+            let expected = param.accepts.expected();
+            text.push_str(&format!("    {:<10} {expected}: {}\n", param.name, param.doc));
+        }
+        text.push_str(&format!("  example: {}\n\n", row.example));
+    }
+    text + "Any other geometry: define pattern \"p\" level 0 { ... extent(offset, length); ... }\n\
+            g: place of the member in its group, from 0; G: size of the group. All offsets are bytes.\n"
 }

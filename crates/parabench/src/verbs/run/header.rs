@@ -236,7 +236,7 @@ fn written_patterns(plan: &Plan) -> Vec<PatternWrites> {
     let patterns = plan.patterns.iter().filter(is_written).map(|pattern| PatternWrites {
         pattern: pattern.name.clone(),
         level: pattern.level,
-        kind: pattern.geometry.kind().into(),
+        kind: pattern.kind().into(),
         holes: pattern::has_holes(plan, pattern),
     });
     patterns.collect()

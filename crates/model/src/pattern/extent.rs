@@ -1,8 +1,11 @@
-//! Extents, and runs of equal extents at equal distances.
+//! Extents, runs of equal extents at equal distances, and arithmetic on positions in a file.
 
 use bytemuck::{Pod, Zeroable};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+
+/// The largest position in a file: `off_t` and `MPI_Offset` have 63 bits.
+pub const MAX_OFFSET_BYTES: u64 = i64::MAX as u64;
 
 /// An extent of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -42,7 +45,13 @@ impl Run {
         Run { offset_bytes, length_bytes, stride_bytes: length_bytes, count: 1 }
     }
 
-    /// The end of its last extent; 0 without extents. Strides are never negative.
+    /// The `i`-th extent, counted from 0.
+    pub fn extent(&self, i: u64) -> Option<Extent> {
+        let offset_bytes = self.offset_bytes.wrapping_add(i.wrapping_mul(self.stride_bytes));
+        (i < self.count).then_some(Extent { offset_bytes, length_bytes: self.length_bytes })
+    }
+
+    /// One past the last byte of its last extent; 0 without extents. Strides are never negative.
     pub fn end_bytes(&self) -> u64 {
         match self.count {
             0 => 0,
@@ -53,7 +62,7 @@ impl Run {
         }
     }
 
-    /// How many of its bytes a file of this size has.
+    /// The number of its bytes that lie in a file of this size.
     pub fn bytes_within(&self, size_bytes: u64) -> u64 {
         let room = size_bytes.saturating_sub(self.offset_bytes);
         let whole = match (room.checked_sub(self.length_bytes), self.stride_bytes) {
@@ -61,7 +70,7 @@ impl Run {
             (Some(_), 0) => self.count,
             (Some(left), stride) => (left / stride + 1).min(self.count),
         };
-        // Extents that begin before the end and go on behind it; more than one only if they overlap.
+        // Extents that begin before the end and pass it; more than one only if they overlap.
         let begun = match (room, self.stride_bytes) {
             (0, _) => 0,
             (_, 0) => self.count,
@@ -72,17 +81,17 @@ impl Run {
     }
 }
 
-/// Runs, one after the other.
+/// Runs in the order of access.
 pub type Runs<'a> = Box<dyn Iterator<Item = Run> + 'a>;
 
-/// The extents of a member, made while one walks through them.
+/// The extents of runs, computed one by one.
 pub struct Extents<'a> {
     run: Run,
     rest: Runs<'a>,
 }
 
 impl<'a> Extents<'a> {
-    /// The extents of runs.
+    /// Expands runs.
     pub fn of(rest: Runs<'a>) -> Extents<'a> {
         Extents { run: Run::default(), rest }
     }
@@ -109,4 +118,27 @@ impl fmt::Debug for Extents<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Extents").field("run", &self.run).finish_non_exhaustive()
     }
+}
+
+/// The product of numbers; `None` beyond [`MAX_OFFSET_BYTES`].
+pub(crate) fn product(factors: &[u64]) -> Option<u64> {
+    if factors.contains(&0) {
+        return Some(0);
+    }
+    let product = factors.iter().try_fold(1u64, |product, factor| product.checked_mul(*factor));
+    product.filter(|product| *product <= MAX_OFFSET_BYTES)
+}
+
+/// The sum of two numbers; `None` beyond [`MAX_OFFSET_BYTES`].
+pub(crate) fn sum(a: u64, b: u64) -> Option<u64> {
+    a.checked_add(b).filter(|sum| *sum <= MAX_OFFSET_BYTES)
+}
+
+/// The sentence for a pattern that passes [`MAX_OFFSET_BYTES`].
+pub(crate) fn describe_overflow(members: u32) -> String {
+    let plural = if members == 1 { "" } else { "s" };
+    format!(
+        "expected a file of less than 2^63 bytes, but with {members} member{plural} the pattern \
+         reaches further"
+    )
 }
