@@ -10,7 +10,7 @@ use crate::args::Cli;
 use crate::error::Error;
 use crate::library;
 use clap::CommandFactory;
-use ppl::suggest::nearest;
+use ppl::word::nearest;
 use std::ffi::OsString;
 
 /// Words under which other tools have a subcommand.

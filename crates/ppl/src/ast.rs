@@ -120,7 +120,7 @@ pub enum Stmt {
     If(u32),
     /// `while (cond) body`
     While(ExprId, StmtId),
-    /// `break;` — the parser has made sure that it stands in a loop (of the same proc).
+    /// `break;` inside a loop of the same proc, which the parser ensures.
     Break,
     /// `continue;` — in a loop, like `break`.
     Continue,
@@ -162,7 +162,7 @@ pub struct Repeat {
     pub step: Option<ExprId>,
     /// `until`
     pub until: Option<Until>,
-    /// What is repeated.
+    /// The repeated statement.
     pub body: StmtId,
 }
 
@@ -184,7 +184,7 @@ pub struct Share {
     pub count: ExprId,
     /// `by`: how many are claimed at a time.
     pub by: Option<ExprId>,
-    /// What is done with each.
+    /// The statement for each index.
     pub body: StmtId,
 }
 
@@ -200,13 +200,13 @@ pub struct Mix {
 /// `time`, `ctime`
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Time {
-    /// Which of the two.
+    /// `time` or `ctime`.
     pub kind: LabelKind,
     /// The label's string.
     pub label: Option<ExprId>,
     /// `, sync`
     pub sync: bool,
-    /// What is measured.
+    /// The measured statement.
     pub body: StmtId,
 }
 
@@ -434,7 +434,7 @@ impl Ast {
         }
     }
 
-    /// What is changed by an assignment to `$list[at][at]`: the expression of the variable, and the indices.
+    /// The target of an assignment to `$list[at][at]`: the variable's expression, and the indices.
     pub fn element(&self, mut id: ExprId) -> (ExprId, Vec<ExprId>) {
         let mut indices = Vec::new();
         while let Expr::Index(list, at) = self.expr(id) {

@@ -1,22 +1,22 @@
 //! The whole way: text to plan.
 
 use crate::ast::Ast;
-use crate::binding::Binding;
 use crate::diag::{self, Code, Diagnostic};
 use crate::facts::Facts;
 use crate::resolve::resolve;
+use crate::source::Binding;
 use crate::source::{Loader, Sources};
 use crate::{check, lower, parse};
 use model::Plan;
 
-/// What became of a program.
+/// The result of compiling a program.
 #[derive(Debug)]
 pub struct Compiled {
     /// All files of the program.
     pub sources: Sources,
     /// Its tree.
     pub ast: Ast,
-    /// What its names mean.
+    /// The meaning of its names.
     pub facts: Facts,
     /// The plan; `None` if there are errors.
     pub plan: Option<Plan>,
@@ -40,8 +40,8 @@ pub fn compile(name: &str, text: Vec<u8>, loader: &mut dyn Loader, binding: &Bin
         let facts = Facts::default();
         return Compiled { sources, ast, facts, plan: None, diagnostics };
     }
-    diagnostics.extend(check::precedence::check(&ast, &sources));
-    diagnostics.extend(check::recursion::check(&ast));
+    diagnostics.extend(check::tree::warn_of_precedence(&ast, &sources));
+    diagnostics.extend(check::tree::check_recursion(&ast));
     let ast = parse::add_kinds(ast, &mut sources);
     let (mut facts, found) = resolve(&ast, &sources);
     diagnostics.extend(found);
@@ -53,7 +53,7 @@ pub fn compile(name: &str, text: Vec<u8>, loader: &mut dyn Loader, binding: &Bin
     if !diag::has_errors(&diagnostics) {
         std::mem::take(&mut made.files).into_iter().for_each(|data| sources.keep(data));
         made.files = sources.files().to_vec();
-        let found = check::directories::check(&made);
+        let found = check::plan::check_directories(&made);
         plan = (!diag::has_errors(&found)).then_some(made);
         diagnostics.extend(found);
     }

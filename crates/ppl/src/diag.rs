@@ -14,7 +14,7 @@ pub enum Severity {
 
 macro_rules! codes {
     ($( $name:ident $text:literal $doc:literal; )*) => {
-        /// What kind of mistake it is. E: error, W: warning.
+        /// The kind of mistake. E: error, W: warning.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Code { $( #[doc = $doc] $name, )* }
 
@@ -47,7 +47,7 @@ codes! {
     Expected "E0201" "Something else was expected here.";
     UnknownWord "E0202" "A word that is neither a keyword nor an operation nor a proc.";
     TooDeep "E0203" "Nested deeper than the limit.";
-    Misplaced "E0204" "A construct that cannot stand here.";
+    Misplaced "E0204" "A construct that is not allowed here.";
     UnknownVariable "E0301" "A variable that no earlier statement sets.";
     UnknownName "E0302" "A group, pattern, proc, function or internal variable that does not exist.";
     Duplicate "E0303" "A name that is defined twice.";
@@ -76,7 +76,7 @@ codes! {
     Unreachable "W0305" "A statement that is never executed.";
     EmptyGroup "W0306" "A group without members, or cut at the number of ranks.";
     Unused "W0307" "A definition that nothing uses.";
-    PatternMembersAssumed "W0308" "A pattern that does not exist for so many members as a run without -n would have.";
+    PatternMembersAssumed "W0308" "A pattern that does not exist for the number of members of a run without -n.";
     Hidden "W0309" "A variable of a proc hides one of the program that the proc reads.";
     NeverMet "W0310" "A wait for other ranks that never ends.";
     NotMember "W0311" "A signal for a member that its group does not have.";
@@ -100,17 +100,17 @@ impl Code {
 /// One mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// What kind.
+    /// The kind.
     pub code: Code,
     /// Where.
     pub span: Span,
-    /// What was expected and what was found, one sentence without a final point.
+    /// Expected and found, in one sentence without a final point.
     pub message: String,
     /// A short word under the marked text; "" repeats nothing.
     pub label: String,
     /// Other places that explain it.
     pub related: Vec<(Span, String)>,
-    /// What to do.
+    /// The fix in words.
     pub help: Option<String>,
     /// Replacing this span by this text mends it.
     pub fix: Option<(Span, String)>,

@@ -1,4 +1,4 @@
-//! What the names of a program mean: definitions, where they are used, what is visible where, types.
+//! The meaning of names: definitions, uses, visibility, types.
 //!
 //! ```text
 //! param $n = 4;               a parameter: defined at 6..8, mentioned at 22..24 and 34..36
@@ -22,7 +22,7 @@ use rustc_hash::FxHashMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SymbolId(pub u32);
 
-/// What a name names.
+/// The kind of thing that a name means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// A variable of the program, or of the body that owns it.
@@ -72,9 +72,9 @@ impl Kind {
 /// Something that has a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Symbol {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// What its definitions give, wherever they stand; for what has no value: nothing.
+    /// Types of all its definitions; none for things without a value.
     pub types: Types,
     /// Its name where it is defined first: with `$`, or in quotes.
     pub span: Span,
@@ -96,15 +96,15 @@ pub struct Symbol {
 /// A place where a symbol is named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mention {
-    /// The name as it stands there: `$n`, `${n}`, `"g"`, `sweep`.
+    /// Place of the name as written: `$n`, `${n}`, `"g"`, `sweep`.
     pub span: Span,
-    /// What it means.
+    /// Its meaning.
     pub symbol: SymbolId,
     /// It is defined or set here.
     pub defines: bool,
 }
 
-/// What the names of a program mean.
+/// The meaning of all names of a program.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
     pub(crate) symbols: Vec<Symbol>,
@@ -122,7 +122,7 @@ impl Facts {
         &self.symbols[id.0 as usize]
     }
 
-    /// Forgets names behind the end of the program: those of bodies of kinds.
+    /// Forgets names behind the end of the program, which come from bodies of kinds.
     pub(crate) fn keep_before(&mut self, end: u32) {
         let own = self.symbols.iter().position(|symbol| symbol.span.start >= end);
         self.symbols.truncate(own.unwrap_or(self.symbols.len()));
@@ -228,7 +228,7 @@ impl Facts {
         owner.map(|(id, _)| id)
     }
 
-    /// What to write where, so that a symbol has another name.
+    /// The edits that give a symbol another name.
     pub fn rename(&self, id: SymbolId, new: &str, sources: &Sources) -> Vec<(Span, String)> {
         let renamed = |mention: Mention| (mention.span, self.renamed(mention.span, new, sources));
         self.mentions(id).map(renamed).collect()
@@ -256,7 +256,7 @@ pub(crate) fn holds(span: Span, place: u32) -> bool {
     span.start <= place && place < span.end
 }
 
-/// Names that can stand in the text of another one and before a place in it; more are not looked through.
+/// Most names inside the text of another one that are searched.
 const MOST_INSIDE: usize = 64;
 
 /// The number that an expression at this place would have.

@@ -8,7 +8,7 @@ use model::Value;
 use model::pattern::MAX_OFFSET_BYTES;
 use std::fmt::Write;
 
-/// What an argument accepts.
+/// The values of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accepts {
     /// A number of at least this.
@@ -23,7 +23,7 @@ pub enum Accepts {
 const MAX_DIMS: usize = 16;
 
 impl Accepts {
-    /// What is expected, to follow "expected".
+    /// The accepted values in words, to follow "expected".
     pub fn expected(self) -> String {
         match self {
             Accepts::Number(least) => format!("a number of at least {least}"),
@@ -98,7 +98,7 @@ pub struct KindRow {
     pub params: &'static [Parameter],
     /// Conditions between them.
     pub rules: &'static [Rule],
-    /// What it is, in one or two sentences.
+    /// Its description in one or two sentences.
     pub doc: &'static str,
     /// Where member g of G accesses the file.
     pub formula: &'static str,
@@ -489,7 +489,7 @@ mod tests {
         );
     }
 
-    /// Each proc takes the arguments of its row, has no mistakes, and stands in the common style.
+    /// Each proc takes the arguments of its row, has no mistakes, and has the common style.
     #[test]
     fn definitions_go_with_the_table() {
         let text = include_str!("kinds.ppl");

@@ -1,15 +1,86 @@
-//! Text -> tokens, one at a time, by hand, on bytes.
-//!
-//! What is wrong inside a token (characters PPL does not have, open strings,
-//! numbers out of range) is reported here; `bad_end` tells the parser where, so
-//! that it does not complain about the same text again. Keywords are ordinary
-//! words here ([`crate::word`] knows them), strings stay raw ([`crate::text`]).
+//! Text -> tokens.
 
 use crate::diag::{Code, Diagnostic};
-use crate::token::{Kind, Token};
 use model::plan::Span;
 
-/// What a byte can begin.
+macro_rules! kinds {
+    ($( $name:ident $text:literal; )*) => {
+        /// The kind of a token.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        pub enum Kind { $( #[doc = $text] $name, )* }
+
+        impl Kind {
+            /// The token in words for messages: "`;`", "a string".
+            pub fn text(self) -> &'static str {
+                match self { $( Kind::$name => $text, )* }
+            }
+        }
+    };
+}
+
+kinds! {
+    End "the end of the file";
+    Error "text that was reported already";
+    Word "a word";
+    Var "a variable";
+    Internal "an internal variable";
+    Str "a string";
+    Int "an integer";
+    IntMin "the number 9223372036854775808";
+    Float "a float";
+    Duration "a duration";
+    Rate "a rate";
+    LParen "`(`";
+    RParen "`)`";
+    LBracket "`[`";
+    RBracket "`]`";
+    LBrace "`{`";
+    RBrace "`}`";
+    Comma "`,`";
+    Semi "`;`";
+    Colon "`:`";
+    Assign "`=`";
+    DotDot "`..`";
+    OrOr "`||`";
+    AndAnd "`&&`";
+    EqEq "`==`";
+    NotEq "`!=`";
+    Lt "`<`";
+    Le "`<=`";
+    Gt "`>`";
+    Ge "`>=`";
+    Plus "`+`";
+    Minus "`-`";
+    Percent "`%`";
+    Star "`*`";
+    Slash "`/`";
+    Caret "`^`";
+    Bang "`!`";
+}
+
+/// One token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// Its kind.
+    pub kind: Kind,
+    /// First byte, in the joined text of all files.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+    /// Numbers: the value, for floats its bits, for durations nanoseconds, for
+    /// rates the number per second. Strings: 1 if [`crate::text::check`] has to look at it.
+    pub value: i64,
+}
+
+impl Token {
+    /// Its place.
+    pub fn span(self) -> Span {
+        Span { start: self.start, end: self.end }
+    }
+}
+
+/// The class of a byte at the start of a token.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
     Blank,
@@ -72,14 +143,14 @@ const IN_STRING: [bool; 256] = {
     table
 };
 
-/// The byte can stand in a name: letter, digit, underscore.
+/// The byte can be part of a name: letter, digit, underscore.
 #[inline(always)]
 pub fn is_name_byte(byte: u8) -> bool {
     matches!(CLASS[byte as usize], Class::Letter | Class::Digit)
 }
 
 /// Nothing of PPL begins with this byte.
-pub(crate) fn is_bad_byte(byte: u8) -> bool {
+fn is_bad_byte(byte: u8) -> bool {
     CLASS[byte as usize] == Class::Bad
 }
 
@@ -372,6 +443,105 @@ impl<'t> Lexer<'t> {
         let kind = if dollars == 2 { Kind::Internal } else { Kind::Var };
         Some(kind)
     }
+}
+
+/// Quotation marks that word processors and other languages put around text.
+fn is_foreign_quote(c: char) -> bool {
+    matches!(c, '“' | '”' | '„' | '‟' | '«' | '»' | '‘' | '’' | '‚' | '″' | '＂' | '\'' | '`')
+}
+
+impl Lexer<'_> {
+    /// A run of characters that nothing begins with. Text in foreign quotes becomes
+    /// one spoilt token; everything else is passed over.
+    #[cold]
+    pub(crate) fn unknown(&mut self) -> Option<Kind> {
+        let rest = &self.text[self.at..];
+        let first = rest.chars().next()?;
+        if is_foreign_quote(first)
+            && let Some(length) = foreign_string(rest)
+        {
+            return Some(self.foreign(length));
+        }
+        let mut others = rest.char_indices().skip(1).filter(|(_, c)| !is_unknown(*c));
+        let length = others.next().map_or(rest.len(), |(at, _)| at);
+        let span = self.span(self.at, self.at + length);
+        let message = match rest[..length].chars().count() {
+            1 => format!("PPL has no character {}", describe(first)),
+            _ => format!("PPL has no characters like {}", describe(first)),
+        };
+        let diagnostic = Diagnostic::new(Code::UnknownCharacter, span, message);
+        self.report(match help(first) {
+            Some(help) => diagnostic.help(help),
+            None => diagnostic,
+        });
+        self.at += length;
+        None
+    }
+
+    fn foreign(&mut self, length: usize) -> Kind {
+        let start = self.at;
+        let text = &self.text[start..start + length];
+        let inner = text.trim_matches(is_foreign_quote);
+        let fix = format!("\"{}\"", inner.replace('"', "\\\""));
+        self.at += length;
+        let span = self.token_span();
+        let quote = describe(text.chars().next().unwrap_or('"'));
+        self.report(
+            Diagnostic::new(
+                Code::UnknownCharacter,
+                span,
+                format!("expected a string in straight double quotes, found {quote}"),
+            )
+            .help("strings are written \"...\"; word processors like to bend the quotes")
+            .fix(span, fix),
+        );
+        Kind::Error
+    }
+}
+
+/// Length of a text in foreign quotes on one line.
+fn foreign_string(rest: &str) -> Option<usize> {
+    let line = rest.split('\n').next()?;
+    let mut quotes = line.char_indices().skip(1).filter(|(_, c)| is_foreign_quote(*c));
+    quotes.next().map(|(at, c)| at + c.len_utf8())
+}
+
+fn is_unknown(c: char) -> bool {
+    !is_foreign_quote(c) && (!c.is_ascii() || is_bad_byte(c as u8))
+}
+
+fn describe(c: char) -> String {
+    if c.is_control() || c.is_whitespace() || !c.is_ascii() && !c.is_alphanumeric() {
+        format!("`{}` (U+{:04X})", c.escape_debug(), u32::from(c))
+    } else {
+        format!("`{c}`")
+    }
+}
+
+fn help(c: char) -> Option<&'static str> {
+    Some(match c {
+        '\u{a0}' | '\u{2000}'..='\u{200b}' | '\u{202f}' | '\u{3000}' | '\u{feff}' => {
+            "this looks like a blank but is another character; type a blank in its place"
+        }
+        '–' | '—' | '−' | '‐' | '‑' => "write the minus sign `-`",
+        '×' | '·' => "write `*`",
+        '÷' => "write `/`",
+        '≤' => "write `<=`",
+        '≥' => "write `>=`",
+        '≠' => "write `!=`",
+        '；' => "write `;`",
+        '，' => "write `,`",
+        '（' | '）' => "write ( and )",
+        '?' => "there is no `?:`; write if (...) ... else ...",
+        '\\' => "a statement may go on in the next line without any sign",
+        '.' => "numbers are written 0.25, ranges 10..100",
+        c if is_foreign_quote(c) => "strings are written \"...\"",
+        c if c.is_alphabetic() => {
+            "names are made of the letters a-z, digits and underscores; \
+                                   other letters are allowed in strings and comments"
+        }
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

@@ -12,7 +12,6 @@
 #![warn(clippy::disallowed_methods)]
 
 pub mod ast;
-pub mod binding;
 mod check;
 mod compile;
 pub mod diag;
@@ -27,17 +26,13 @@ mod number;
 pub mod parse;
 mod resolve;
 pub mod source;
-pub mod suggest;
 pub mod text;
-pub mod token;
-mod unknown;
 pub mod word;
 
-pub use binding::{Binding, Files};
 pub use compile::{Compiled, compile};
 pub use diag::{Diagnostic, Severity};
 pub use facts::Facts;
 pub use format::format;
 pub use listing::listing;
 pub use parse::parse;
-pub use source::{Loader, Sources};
+pub use source::{Binding, Files, Loader, Sources};

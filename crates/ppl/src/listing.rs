@@ -38,7 +38,7 @@ pub fn listing(plan: &Plan) -> String {
     out
 }
 
-/// What the plan is bound to.
+/// Ranks, groups and patterns of the plan.
 fn head(plan: &Plan, out: &mut String) {
     // Writing to a string cannot fail.
     let _ = writeln!(out, "; {}, seed {}", words::count(plan.ranks, "rank"), plan.seed);
@@ -63,7 +63,7 @@ fn head(plan: &Plan, out: &mut String) {
     }
 }
 
-/// What splits make of the sets of ranks that come to them; not more than a page can show.
+/// The sets of ranks that splits make; at most a page of them.
 fn splits(plan: &Plan, out: &mut String) {
     let sites = (0..plan.code.len()).filter_map(|site| match plan.code[site] {
         Instr::SplitEnter { split, .. } => Some((split, site)),

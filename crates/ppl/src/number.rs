@@ -1,13 +1,13 @@
 //! Numbers: integers with size suffixes, octal ones (`0o644`), floats, durations, rates.
 
 use crate::diag::{Code, Diagnostic};
+use crate::lex::Kind;
 use crate::lex::{Lexer, is_name_byte};
-use crate::token::Kind;
 use model::units::{duration_factor, size_factor};
 use model::words::shortened;
 
 impl Lexer<'_> {
-    /// A number; the lexer stands on its first digit.
+    /// A number; the lexer is at its first digit.
     #[inline]
     pub(crate) fn number(&mut self) -> Kind {
         let start = self.at;
@@ -92,7 +92,7 @@ impl Lexer<'_> {
         Kind::Error
     }
 
-    /// What may follow the digits: a fraction, an exponent, a suffix, `/s`.
+    /// The rest behind the digits: a fraction, an exponent, a suffix, `/s`.
     fn number_tail(&mut self, value: Option<i64>) -> Kind {
         let digits_end = self.at;
         if self.byte(self.at) == b'.' && self.byte(self.at + 1).is_ascii_digit() {

@@ -1,4 +1,4 @@
-//! What stands in a string: `"$env/file-${i}\n"` is a variable, text, a variable
+//! The parts of a string: `"$env/file-${i}\n"` is a variable, text, a variable
 //! and a line end.
 //!
 //! Nothing is copied: escapes become slices of a constant table. Which variable
@@ -269,7 +269,7 @@ impl<'a> Scanner<'a> {
         (Piece::Braced { name, format, span: self.span(start, self.at) }, None)
     }
 
-    /// What stands between `:` and `}`, and where it ends. `Err`: where what is no format ends.
+    /// Reads the format between `:` and `}`, and where it ends. `Err`: the end of a wrong format.
     fn format(&self, start: usize) -> Result<(usize, Format), usize> {
         let rest = &self.text[start..];
         let Some(length) = rest.find('}') else { return Err(self.name_end(start)) };

@@ -1,5 +1,4 @@
-//! Keywords and operations by their spelling: one table, made once, because a
-//! program of a million statements asks a million times.
+//! Words of the language, and the nearest known word.
 
 use model::Op;
 use model::function::FUNCTIONS;
@@ -45,7 +44,7 @@ pub fn is_function(word: &str) -> bool {
     FUNCTIONS.iter().any(|row| row.name == word)
 }
 
-/// What a word means at the start of a statement.
+/// The meaning of a word at the start of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
     /// A keyword.
@@ -99,7 +98,7 @@ fn slot(key: u128) -> usize {
     (folded.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - SLOTS.trailing_zeros())) as usize
 }
 
-/// What a word means, and whether it is written in lower case.
+/// The meaning of a word, and whether it is written in lower case.
 #[inline]
 pub fn classify(word: &str) -> (Word, bool) {
     if word.is_empty() || word.len() > LONGEST {
@@ -127,6 +126,48 @@ pub fn classify(word: &str) -> (Word, bool) {
 pub fn statement_words() -> impl Iterator<Item = &'static str> {
     let ops = model::op::OPS.iter().flat_map(|row| row.aliases.iter().chain([&row.name]).copied());
     KEYWORDS.iter().map(|(text, _)| *text).chain(ops)
+}
+
+/// Longest word that is compared; longer ones are nobody's typing slip.
+const LONGEST_COMPARED: usize = 64;
+
+/// The candidate that differs least from `word`, if few enough letters differ:
+/// one in a word of up to five, a third of a longer one. Case does not count. A single
+/// letter is near to nothing.
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let length = word.chars().count();
+    if !(2..=LONGEST_COMPARED).contains(&length) {
+        return None;
+    }
+    let limit = (length / 3).max(1);
+    candidates
+        .into_iter()
+        .filter(|name| name.chars().count().abs_diff(length) <= limit)
+        .map(|name| (distance(word, name), name))
+        .filter(|(distance, name)| *distance <= limit && *distance < name.chars().count())
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+/// Optimal string alignment distance: insertions, deletions, replacements and
+/// exchanges of neighbours (Damerau 1964, restricted), without case.
+pub fn distance(a: &str, b: &str) -> usize {
+    let a: Vec<char> = a.chars().map(|c| c.to_ascii_lowercase()).collect();
+    let b: Vec<char> = b.chars().map(|c| c.to_ascii_lowercase()).collect();
+    let mut before = vec![0; b.len() + 1];
+    let mut above: Vec<usize> = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        let mut row = vec![i; b.len() + 1];
+        for j in 1..=b.len() {
+            let replaced = above[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            row[j] = replaced.min(above[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                row[j] = row[j].min(before[j - 2] + 1);
+            }
+        }
+        before = std::mem::replace(&mut above, row);
+    }
+    above[b.len()]
 }
 
 #[cfg(test)]
@@ -159,6 +200,32 @@ mod tests {
         let functions = FUNCTIONS.iter().map(|row| row.name);
         for name in KEYWORDS.iter().map(|(text, _)| *text).chain(functions) {
             assert_eq!(Op::find(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn slips_are_found_and_other_words_are_not() {
+        let names = ["repeat", "write", "append", "barrier", "if"];
+        for (word, name) in [
+            ("repaet", Some("repeat")),
+            ("REPET", Some("repeat")),
+            ("wirte", Some("write")),
+            ("barier", Some("barrier")),
+            ("of", Some("if")),
+            ("x", None),
+            ("checkpoint", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(word, names), name, "{word}");
+        }
+    }
+
+    #[test]
+    fn the_distance_counts_single_changes() {
+        for (a, b, n) in [("", "abc", 3), ("ab", "ba", 1), ("größe", "grosse", 3), ("a", "a", 0)]
+        {
+            assert_eq!(distance(a, b), n);
+            assert_eq!(distance(b, a), n);
         }
     }
 }

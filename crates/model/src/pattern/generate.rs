@@ -30,7 +30,7 @@ const BEYOND_SUM: &str = "the extents of a member must be less than 2^63 bytes t
 pub struct GenerateError {
     /// The instruction.
     pub site: Pc,
-    /// What is wrong, as a sentence.
+    /// The problem in a sentence.
     pub message: String,
     /// It was not wrong, only not done after all of its steps.
     pub unfinished: bool,
@@ -99,7 +99,7 @@ struct Generation<'p> {
     member: u32,
     members: u32,
     runs: Vec<Run>,
-    /// Of all extents so far.
+    /// Sum of the lengths of all extents so far.
     bytes: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What one member accesses: a pattern for a given place in a given group.
+//! The extents of one member: a pattern for a given place in a given group.
 //!
 //! ```text
 //! let share = pattern.share(&plan, member, members, steps)?;      once, outside of timed windows
@@ -43,12 +43,12 @@ impl Pattern {
     /// The definition of a pattern whose extents a body in the program computes.
     pub const EXTENTS: &'static str = "extents";
 
-    /// What to tell the user about a generator that failed for this number of members.
+    /// Describes for the user why a generator failed for this number of members.
     pub fn describe_failure(&self, error: &GenerateError, members: u32) -> String {
         match (self.is_of_program(), error.overflow, error.unfinished) {
             (false, true, _) => describe_overflow(members),
             (false, _, true) => format!(
-                "expected fewer rows of pieces: those of a member take more than {} steps to compute",
+                "expected fewer rows of pieces: a member needs more than {} steps to compute its own",
                 error.steps
             ),
             _ => error.message.clone(),

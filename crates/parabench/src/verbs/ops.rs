@@ -30,7 +30,7 @@ impl Ops {
 
 fn unknown(name: &str) -> Error {
     let error = Error::input(format!("nothing is called {name:?}"));
-    match ppl::suggest::nearest(name, ::report::ops::names()) {
+    match ppl::word::nearest(name, ::report::ops::names()) {
         Some(near) => error.help(format!("the nearest name is {near}; `parabench ops` lists all")),
         None => error.help("`parabench ops` lists all"),
     }

@@ -18,7 +18,7 @@ use model::plan::Span;
 use rustc_hash::FxHashMap;
 
 /// Warns of what fails with EBADF, unless the program takes the result or expects an error.
-pub(crate) fn check(ast: &Ast, facts: &Facts, sources: &Sources) -> Vec<Diagnostic> {
+pub(crate) fn warn_of_access(ast: &Ast, facts: &Facts, sources: &Sources) -> Vec<Diagnostic> {
     let opened = opened(ast, facts, sources);
     let one_way = |symbol: SymbolId| {
         let opens = opened.get(&symbol).filter(|opens| opens.all.is_one_way())?;
@@ -39,7 +39,7 @@ pub(crate) fn check(ast: &Ast, facts: &Facts, sources: &Sources) -> Vec<Diagnost
 
 /// The statements that open what a variable holds.
 struct Opens {
-    /// What any of them allows.
+    /// The union of their access modes.
     all: Access,
     count: u32,
     /// The flags of the first.
@@ -82,7 +82,7 @@ fn opens(ast: &Ast, stmt: &Stmt, sources: &Sources) -> Option<(Access, Span)> {
     Some((access, span))
 }
 
-/// What a statement does to an open file.
+/// An access to an open file.
 struct Use {
     op: Op,
     writes: bool,

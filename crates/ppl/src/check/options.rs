@@ -1,23 +1,27 @@
-//! W0403: options of `with` that nothing takes.
+//! Checks of `with`: options without effect (W0403), direct transfers that no block divides (W0404), and
+//! blocks that cannot repeat (W0405).
 //!
 //! ```text
-//! with (depth=32) write("a", 1m);      depth=32 has no effect: write does not take it
+//! with (depth=32) write("a", 1m);          depth=32 has no effect: write does not take it
+//! with (direct=true) write("a", 1000);     ranks refuse it with EINVAL, as the kernel would
+//! with (dedup=2) append("a", 1000);        blocks of 4 KiB repeat as a whole, and this is none
 //! ```
 //!
-//! Options hold for called procs too, so this is looked at when all code is made. Which operation takes
-//! what is in [`model::with`].
+//! Options hold for called procs too, so this runs on the finished code. The operations that take an
+//! option are in [`model::with`]. Reported is only what is certain: constants, and handles that are opened
+//! with O_DIRECT wherever they are opened.
 
-use super::{dedup, direct};
 use crate::diag::{Code, Diagnostic};
 use crate::lower::notes::{Asked, Notes, With};
 use crate::source::Sources;
 use model::op::Needs;
-use model::plan::{Instr, Operand, Pc, Plan, Source};
+use model::plan::{Instr, NO_SLOT, Operand, Pc, Plan, Slot, Source, Span};
 use model::with::{OptionRow, WithOption};
 use model::{Op, Value};
+use rustc_hash::FxHashMap;
 use std::ops::Range;
 
-/// So many operations are named in a message.
+/// Most operations named in a message.
 const NAMED: usize = 4;
 
 /// Operations as bits.
@@ -36,11 +40,11 @@ impl Ops {
     }
 }
 
-/// What some code executes, called procs included.
+/// The operations that some code executes, called procs included.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Inside {
     ops: Ops,
-    /// Those that keep several transfers under way, if they are told to.
+    /// Operations that can keep several transfers in flight.
     deep: Ops,
     /// Constants switch some of it off.
     dead: bool,
@@ -56,7 +60,7 @@ impl Inside {
         self.asks |= other.asks;
     }
 
-    /// Who takes an option, and who does not; `queues`: io_uring may be in force.
+    /// Operations that take an option, and the others; `queues`: io_uring may be in force.
     fn split(self, row: &OptionRow, word: Option<&str>, queues: bool) -> (Vec<Op>, Vec<Op>) {
         let deep: Vec<Op> = self.deep.all().collect();
         let has_queue = |op: &Op| match row.option {
@@ -209,7 +213,7 @@ impl Queued {
 }
 
 /// Warns of options without effect, of direct transfers that cannot succeed, and of blocks that cannot repeat.
-pub(crate) fn check(plan: &Plan, notes: &Notes, sources: &Sources) -> Vec<Diagnostic> {
+pub(crate) fn check_options(plan: &Plan, notes: &Notes, sources: &Sources) -> Vec<Diagnostic> {
     if notes.withs.is_empty() {
         return Vec::new();
     }
@@ -223,8 +227,8 @@ pub(crate) fn check(plan: &Plan, notes: &Notes, sources: &Sources) -> Vec<Diagno
         let inside = (inside, queues);
         found.extend(asked.filter_map(|asked| without_effect(plan, sources, asked, with, inside)));
     }
-    found.extend(direct::check(plan, &notes.withs));
-    found.extend(dedup::check(plan, &notes.withs));
+    found.extend(warn_of_direct(plan, &notes.withs));
+    found.extend(warn_of_dedup(plan, &notes.withs));
     found
 }
 
@@ -280,4 +284,189 @@ fn names(ops: &[Op]) -> String {
         names.push("...");
     }
     names.join(", ")
+}
+
+/// The options in force at an instruction.
+#[derive(Clone, Copy, Default)]
+struct Scope {
+    /// The `direct=true` that is in force.
+    pub(super) direct: Option<Span>,
+    /// The `dedup` above 1 that is in force.
+    dedup: Option<Span>,
+    transfer: Option<u64>,
+}
+
+/// By instruction.
+fn scopes(plan: &Plan, withs: &[With]) -> Vec<Scope> {
+    let mut inner_last: Vec<&With> = withs.iter().collect();
+    inner_last.sort_by_key(|with| with.code.start);
+    let mut scopes = vec![Scope::default(); plan.code.len()];
+    for with in inner_last {
+        for asked in &with.asked {
+            for scope in &mut scopes[with.code.start as usize..with.code.end as usize] {
+                enter(plan, scope, asked);
+            }
+        }
+    }
+    scopes
+}
+
+fn enter(plan: &Plan, scope: &mut Scope, asked: &Asked) {
+    let value = match asked.value.source() {
+        Source::Const(index) => Some(&plan.consts[index as usize]),
+        _ => None,
+    };
+    match asked.row.option {
+        WithOption::Direct => {
+            let on = value.is_some_and(|value| value.as_condition() == Ok(true));
+            scope.direct = on.then_some(asked.span);
+        }
+        WithOption::Dedup => {
+            let repeats =
+                value.is_none_or(|value| !matches!(value, Value::Int(1) | Value::Float(1.0)));
+            scope.dedup = repeats.then_some(asked.span);
+        }
+        WithOption::Transfer => scope.transfer = value.and_then(|value| value.as_size().ok()),
+        _ => {}
+    }
+}
+
+/// A number in the program's text.
+pub(super) fn number(plan: &Plan, args: &[Operand], at: usize) -> Option<u64> {
+    match args.get(at)?.source() {
+        Source::Const(index) => match &plan.consts[index as usize] {
+            Value::Int(n) => u64::try_from(*n).ok(),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Describes the part of a transfer that is no multiple of a block.
+fn multiple(
+    plan: &Plan,
+    (op, args): (Op, &[Operand]),
+    transfer: Option<u64>,
+    block: u64,
+) -> Option<String> {
+    let odd = |n: &u64| !n.is_multiple_of(block);
+    let size = number(plan, args, 1);
+    if let Some(size) = size.filter(odd) {
+        return Some(format!("its {size} bytes are no multiple of {block}"));
+    }
+    if let Some(position) = number(plan, args, 2).filter(odd) {
+        return Some(format!("its position {position} is no multiple of {block}"));
+    }
+    let rest = matches!(op, Op::Read | Op::Fread) && args[1] == Operand::ABSENT;
+    let is_cut = |transfer: &u64| rest || size.is_some_and(|size| size > *transfer);
+    let transfer = transfer.filter(odd).filter(is_cut)?;
+    Some(format!("transfer={transfer} cuts it into calls of no multiple of {block} bytes"))
+}
+
+/// The smallest block of storage, bytes.
+const SECTOR: u64 = 512;
+const DIRECT_HELP: &str = "storage moves whole blocks of 512 or 4096 bytes past the page cache: other sizes \
+                    and positions fail with EINVAL, unless the file system says that it takes them";
+
+/// A variable: of the program, or of a proc.
+type Variable = (Option<usize>, Slot);
+
+/// Warns of direct transfers that cannot succeed.
+fn warn_of_direct(plan: &Plan, withs: &[With]) -> Vec<Diagnostic> {
+    let is_direct = |asked: &Asked| asked.row.option == WithOption::Direct;
+    if !withs.iter().flat_map(|with| &with.asked).any(is_direct) {
+        return Vec::new();
+    }
+    let scopes = scopes(plan, withs);
+    let handles = direct_handles(plan, &scopes);
+    let mut found = Vec::new();
+    for (pc, instr) in plan.code.iter().enumerate() {
+        let Instr::Op { op, args, .. } = *instr else { continue };
+        let args = &plan.args[args as usize..][..op.row().params.len()];
+        let scope = scopes[pc];
+        let direct = match op {
+            Op::Write | Op::Append | Op::Read => scope.direct,
+            Op::Fwrite | Op::Fread => {
+                let variable = variable(plan, pc, args[0]);
+                variable.and_then(|variable| handles.get(&variable).copied().flatten())
+            }
+            _ => None,
+        };
+        if let Some(place) = direct
+            && let Some(why) = multiple(plan, (op, args), scope.transfer, SECTOR)
+        {
+            let message = format!("{op} with direct=true: {why}");
+            let diagnostic = Diagnostic::new(Code::Misaligned, plan.spans[pc], message);
+            found.push(diagnostic.related(place, "it is asked for here").help(DIRECT_HELP));
+        }
+    }
+    found
+}
+
+/// Variables and where their files were asked to be opened with O_DIRECT; `None`: not all were.
+fn direct_handles(plan: &Plan, scopes: &[Scope]) -> FxHashMap<Variable, Option<Span>> {
+    let mut handles: FxHashMap<Variable, Option<Span>> = FxHashMap::default();
+    for (pc, instr) in plan.code.iter().enumerate() {
+        let (dst, direct) = match *instr {
+            Instr::Op { op: Op::Fopen | Op::Fcreat, dst, .. } => (dst, scopes[pc].direct),
+            Instr::Op { op: Op::Pfopen, dst, .. } | Instr::Move { dst, .. } => (dst, None),
+            _ => continue,
+        };
+        if dst == NO_SLOT {
+            continue;
+        }
+        if let Some(variable) = variable(plan, pc, Operand::slot(dst)) {
+            let known = handles.entry(variable).or_insert(direct);
+            *known = known.filter(|_| direct.is_some());
+        }
+    }
+    handles
+}
+
+fn variable(plan: &Plan, pc: usize, operand: Operand) -> Option<Variable> {
+    let Source::Slot(slot) = operand.source() else { return None };
+    let procs = plan.procs.partition_point(|proc| proc.entry <= pc as Pc);
+    let is_local = slot.0 & Slot::LOCAL != 0;
+    Some((is_local.then_some(procs), slot))
+}
+
+/// Bytes of a block that `dedup` repeats.
+const BLOCK: u64 = 4096;
+/// From this number of blocks on, the last part of a file changes the ratio by less than 5 %.
+const MANY_BLOCKS: u64 = 20;
+const DEDUP_HELP: &str = "storage finds equal blocks only where they begin at multiples of their size: write \
+                    multiples of 4k at multiples of 4k, or leave dedup out";
+
+/// Warns of writes whose data cannot repeat as it is asked for.
+fn warn_of_dedup(plan: &Plan, withs: &[With]) -> Vec<Diagnostic> {
+    let is_dedup = |asked: &Asked| asked.row.option == WithOption::Dedup;
+    if !withs.iter().flat_map(|with| &with.asked).any(is_dedup) {
+        return Vec::new();
+    }
+    let scopes = scopes(plan, withs);
+    let found =
+        plan.code.iter().zip(&plan.spans).zip(scopes).filter_map(|((instr, span), scope)| {
+            let Instr::Op { op: op @ (Op::Write | Op::Append | Op::Fwrite), args, .. } = *instr
+            else {
+                return None;
+            };
+            let args = &plan.args[args as usize..][..op.row().params.len()];
+            let place = scope.dedup?;
+            let why = multiple(plan, (op, args), scope.transfer, BLOCK);
+            let cut = scope.transfer.is_some_and(|transfer| !transfer.is_multiple_of(BLOCK));
+            let why = why.filter(|_| cut || !is_large(plan, op, args))?;
+            let message = format!("{op} with dedup: {why}, so that its blocks do not repeat");
+            let diagnostic = Diagnostic::new(Code::NoRepeat, *span, message);
+            Some(diagnostic.related(place, "it is asked for here").help(DEDUP_HELP))
+        });
+    found.collect()
+}
+
+/// A whole file, of which only the end is no block.
+fn is_large(plan: &Plan, op: Op, args: &[Operand]) -> bool {
+    let size = number(plan, args, 1);
+    op == Op::Write
+        && size.is_some_and(|size| size >= MANY_BLOCKS * BLOCK)
+        && (args[2] == Operand::ABSENT
+            || number(plan, args, 2).is_some_and(|position| position.is_multiple_of(BLOCK)))
 }

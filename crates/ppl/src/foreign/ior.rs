@@ -28,7 +28,7 @@ const TRANSFER: u64 = 1 << 18;
 
 pub(super) fn translate(command: &Command<'_>) -> String {
     let given = Options::read(&command.words, VALUES).with_letters(LONG);
-    // Several files are told apart by `@`.
+    // `@` separates several files.
     let files = given.value("o").unwrap_or("testFile");
     let (folder, file) = place(files.split('@').next().unwrap_or(files));
     let job = job(&given, file);
@@ -120,7 +120,7 @@ fn is_wear_out(directive: &str) -> bool {
     directive.eq_ignore_ascii_case("stoneWallingWearOut=1")
 }
 
-/// What concerns the program as a whole.
+/// Remarks on the program as a whole.
 fn remarks(page: &mut Page, given: &Options<'_>) {
     if let Some(script) = given.value("f") {
         page.comment(&format!(
@@ -178,15 +178,15 @@ fn notes(page: &mut Page, command: &Command<'_>, given: &Options<'_>, job: &Job)
     }
 }
 
-/// The check of what was written goes so many nodes on, whatever `-Q` says.
+/// Nodes between writer and checker (`-W`), whatever `-Q` says.
 const CHECKED_NODES_ON: u32 = 2;
 
-/// What IOR is asked for.
+/// The facts of an IOR call.
 struct Job {
     mpi: bool,
     collective: bool,
     own_files: bool,
-    /// So many nodes on is the reader (`-C`, `-Q`).
+    /// Nodes between writer and reader (`-C`, `-Q`).
     reorder: Option<u32>,
     /// Ranks meet after the open and before the close.
     barriers: bool,
@@ -196,9 +196,9 @@ struct Job {
     direct: bool,
     write: bool,
     read: bool,
-    /// What was written is read once more and checked (`-W`).
+    /// Written data is read once more and checked (`-W`).
     check_written: bool,
-    /// What is read is checked (`-R`).
+    /// Read data is checked (`-R`).
     check_read: bool,
     stonewall: Option<Stonewall>,
     file: String,
@@ -401,7 +401,7 @@ fn shift(page: &mut Page) {
     page.line("$shift = gmin($shift);");
 }
 
-/// What `body` adds, in `with (options)` if there are any.
+/// Adds the lines of `body`, in `with (options)` if there are any.
 fn within(page: &mut Page, options: &[&str], body: impl FnOnce(&mut Page)) {
     if !options.is_empty() {
         page.line(&format!("with ({}) {{", options.join(", ")));

@@ -85,8 +85,8 @@ pub(super) fn translate(command: &Command<'_>) -> String {
     page.finish()
 }
 
-/// Where the names of each phase begin. With `-N` a phase works on the items of the rank that is so many
-/// further on than that of the phase before; and with `-u`, items are made in the directory of the
+/// The beginning of names in each phase. With `-N`, a phase works on the items of the rank `N` further on
+/// than the phase before; and with `-u`, items are made in the directory of the
 /// next such rank, as mdtest does.
 fn places(page: &mut Page, given: &Options<'_>, phases: [bool; 4], has_files: bool) -> [String; 4] {
     let (unique, stride) = (given.has("u"), given.number("N").and_then(|n| n.parse().ok()));

@@ -20,4 +20,4 @@ mod page;
 mod recognize;
 pub(crate) mod words;
 
-pub(crate) use recognize::diagnose;
+pub(crate) use crate::foreign::recognize::diagnose;

@@ -19,7 +19,7 @@ pub(super) struct Start {
     pub(super) after: After,
 }
 
-/// What the other tool does with its files at the end of each repetition.
+/// The fate of the other tool's files at the end of each repetition.
 #[derive(Clone, Copy, Default, PartialEq)]
 pub(super) enum After {
     /// They stay, and the next repetition can use them.

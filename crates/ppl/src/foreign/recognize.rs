@@ -2,9 +2,9 @@
 
 use super::command::{self, Command};
 use super::{fio, ior, mdtest};
-use crate::binding::Binding;
 use crate::diag::{Code, Diagnostic, has_errors};
 use crate::resolve::resolve;
+use crate::source::Binding;
 use crate::source::{NoIncludes, Sources};
 use crate::word::{Word, classify};
 use crate::{lower, parse};
@@ -143,7 +143,7 @@ const LANGUAGES: &[Language] = &[
     },
 ];
 
-/// What a text is.
+/// A recognized text.
 enum Found<'t> {
     FioJob,
     Command(Command<'t>),
@@ -197,7 +197,7 @@ fn compiled(program: &str) -> Option<String> {
     (!has_errors(&twice) && !has_errors(&mistakes)).then(|| crate::format(program).0)
 }
 
-/// What a text is, if it is no PPL, and its first telling line.
+/// Recognizes a text that is no PPL; also the first line that shows it.
 fn recognize(text: &str) -> Option<(Found<'_>, Range<usize>)> {
     let fits = |line: &&str| line.len() <= MAX_LINE_BYTES;
     let lines: Vec<&str> = text.lines().take(MAX_LINES).map(str::trim).filter(fits).collect();

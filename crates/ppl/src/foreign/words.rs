@@ -127,24 +127,24 @@ pub(crate) fn operator(word: &str) -> Option<&'static str> {
     find(OPERATORS, word)
 }
 
-/// What to write instead of a word that begins statements of other languages. With a
+/// The replacement for a word that begins statements of other languages. With a
 /// parenthesis after it, most words can be procs that are defined further down.
 pub(crate) fn statement(word: &str, called: bool) -> Option<&'static str> {
     let row = STATEMENTS.iter().find(|row| row.0.contains(&word))?;
     (row.1 || !called).then_some(row.2)
 }
 
-/// What to write instead of a call that is none of PPL.
+/// The replacement for a call that PPL does not have.
 pub(crate) fn call(word: &str) -> Option<&'static str> {
     find(CALLS, word)
 }
 
-/// What to write instead of a function that is none of PPL.
+/// The replacement for a function that PPL does not have.
 pub(crate) fn function(word: &str) -> Option<&'static str> {
     find(FUNCTIONS, word).or_else(|| call(word))
 }
 
-/// What to write instead of an option that `with` does not have.
+/// The replacement for an option that `with` does not have.
 pub(crate) fn option(word: &str) -> Option<&'static str> {
     find(OPTIONS, word)
 }

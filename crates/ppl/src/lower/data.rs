@@ -1,24 +1,20 @@
-//! Files beside the program that hold data: values with their weights, times, bytes to write. The plan holds
-//! what is in them, so that all ranks have the same and nothing is read while they run.
-//!
-//! ```text
-//! # sizes.txt                 $size = empirical("sizes.txt");
-//! 4k   70                     with (arrival="file:times.txt") ...
-//! 64k  30                     with (data="file:sample.bin") ...
-//! ```
+//! Files of data beside the program: values, weights, times, lists, bytes.
 
-use super::Lower;
-use super::listed::Lists;
 use super::params::{duration, number};
-use super::value::Ev;
+use super::pass::Lower;
+use super::values::Ev;
 use crate::ast::ExprId;
 use crate::diag::{Code, Diagnostic};
 use crate::source::MAX_SOURCE_BYTES;
-use model::Value;
-use model::limits;
+use crate::text;
+use model::list::List;
 use model::plan::{Sample, SourceFile};
 use model::units::format_bytes;
 use model::with::file_named;
+use model::words::shortened;
+use model::{Value, limits};
+use rustc_hash::FxHashMap;
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -33,7 +29,7 @@ const MAX_LINES: usize = 1 << 20;
 const CENTURY_NS: i64 = 100 * 366 * 24 * 3600 * 1_000_000_000;
 
 impl Lower<'_> {
-    /// What `empirical` draws from: a list, or the name of a file that holds one.
+    /// The argument of `empirical`: a list, or the name of a file that holds one.
     pub(super) fn samples(&mut self, id: ExprId) -> Ev {
         let ev = self.expr(id);
         let ev = match self.constant(ev) {
@@ -63,7 +59,7 @@ impl Lower<'_> {
         }
     }
 
-    /// What is written: a word, or the name of a file that the plan is to hold.
+    /// The value of `data`: a word, or the name of a file that the plan will hold.
     pub(super) fn data(&mut self, id: ExprId) -> Ev {
         let ev = self.expr(id);
         let Some(name) = self.named_file(ev) else { return ev };
@@ -80,7 +76,7 @@ impl Lower<'_> {
         file_named(&String::from_utf8_lossy(text)).map(str::to_string)
     }
 
-    /// What is in a file, at least one byte.
+    /// The content of a file, at least one byte.
     fn file(&mut self, name: &str, id: ExprId, most: usize) -> Option<Vec<u8>> {
         let why = match (self.binding.files)(name) {
             Ok(bytes) if bytes.is_empty() => "it is empty".to_string(),
@@ -108,7 +104,7 @@ impl Lower<'_> {
 
     /// A file of lists, which is read once, and kept with the text of the program. `None`: it was
     /// reported, now or before, that there is none.
-    pub(super) fn lists_of(&mut self, name: &str, id: ExprId) -> Option<Rc<Lists>> {
+    fn lists_of(&mut self, name: &str, id: ExprId) -> Option<Rc<Lists>> {
         if let Some(known) = self.lists.get(name) {
             return known.clone();
         }
@@ -139,13 +135,7 @@ impl Lower<'_> {
     }
 
     /// Reports what is wrong with a file of lists, and nothing more of it.
-    pub(super) fn damaged(
-        &mut self,
-        name: &str,
-        id: ExprId,
-        wrong: &str,
-        help: Option<String>,
-    ) -> Ev {
+    fn damaged(&mut self, name: &str, id: ExprId, wrong: &str, help: Option<String>) -> Ev {
         let span = self.ast.expr_span(id);
         let diagnostic = Diagnostic::new(Code::BadValue, span, format!("\"{name}\": {wrong}"));
         self.reports.push(match help {
@@ -157,7 +147,7 @@ impl Lower<'_> {
     }
 }
 
-/// What a line with these words is, after the line before; or what was expected.
+/// Reads the words of a line, given the value of the line before; fails with what was expected.
 type LineOf = fn(&[&str], Option<&Value>) -> Result<Value, &'static str>;
 
 fn items(text: &str, line_of: LineOf) -> Result<Value, String> {
@@ -225,6 +215,232 @@ fn time(words: &[&str], before: Option<&Value>) -> Result<Value, &'static str> {
     }
 }
 
+/// The most values in all lists of a program, enough for ten million irregular operations; 32 bytes of text
+/// count as one more. They take a GiB.
+const MAX_VALUES: usize = 1 << 25;
+/// Longest name of a list, in bytes.
+const NAME_MAX: usize = 100;
+/// Longest part of a line that a message shows, in bytes.
+const SHOWN: usize = 60;
+/// Most names that a message lists.
+const LISTED: usize = 20;
+
+/// A file of lists.
+#[derive(Debug, Default)]
+pub(super) struct Lists {
+    /// All of it.
+    pub(super) text: Arc<String>,
+    /// Lists by name.
+    parts: FxHashMap<String, Part>,
+    /// Their names, in order.
+    names: Vec<String>,
+}
+
+/// A list in a file.
+#[derive(Clone, Debug, Default)]
+struct Part {
+    /// Its lines.
+    bytes: Range<usize>,
+    /// The number of the first one.
+    line: usize,
+    /// How many values it has, if its heading says so.
+    count: Option<usize>,
+}
+
+impl Lists {
+    /// Finds the headings of a file.
+    pub(super) fn of(text: String) -> Result<Lists, String> {
+        let mut lists = Lists { text: Arc::new(text), ..Lists::default() };
+        let text = Arc::clone(&lists.text);
+        let (mut at, mut open) = (0, None);
+        for (number, line) in (1..).zip(text.split_inclusive('\n')) {
+            let start = at;
+            at += line.len();
+            if !line.starts_with('[') {
+                continue;
+            }
+            let (name, count) = heading(line).ok_or_else(|| {
+                wrong(
+                    "a heading such as [sizes] or, with the number of values, [sizes 100]",
+                    line,
+                    number,
+                )
+            })?;
+            lists.close(open.replace((name, count, at, number + 1)), start)?;
+        }
+        lists.close(open, at)?;
+        Ok(lists)
+    }
+
+    /// A list is at its end.
+    fn close(
+        &mut self,
+        open: Option<(&str, Option<usize>, usize, usize)>,
+        end: usize,
+    ) -> Result<(), String> {
+        let Some((name, count, start, line)) = open else { return Ok(()) };
+        let part = Part { bytes: start..end, line, count };
+        if let Some(other) = self.parts.insert(name.to_string(), part) {
+            let (here, there) = (line - 1, other.line - 1);
+            return Err(format!(
+                "expected one list of each name, found [{name}] in lines {there} and {here}"
+            ));
+        }
+        self.names.push(name.to_string());
+        Ok(())
+    }
+
+    /// The lines of a list; without a name all of a file without headings.
+    fn part(&self, name: Option<&str>) -> Option<Part> {
+        match name {
+            Some(name) => self.parts.get(name).cloned(),
+            None if self.names.is_empty() => {
+                Some(Part { bytes: 0..self.text.len(), line: 1, count: None })
+            }
+            None => None,
+        }
+    }
+
+    /// The values of a list, up to a limit.
+    fn values(&self, part: &Part, room: usize) -> Result<(Vec<Value>, usize), String> {
+        let expected = part.count.unwrap_or(0).min(part.bytes.len());
+        let (mut values, mut weight) = (Vec::with_capacity(expected), 0usize);
+        for (number, line) in (part.line..).zip(self.text[part.bytes.clone()].lines()) {
+            let expected = "a value, or a value and how often it comes, such as 4k 70";
+            let Some((value, times)) = entry(line).ok_or_else(|| wrong(expected, line, number))?
+            else {
+                continue;
+            };
+            let one = 1 + if let Value::Str(text) = &value { text.len() / 32 } else { 0 };
+            weight = weight.saturating_add(one.saturating_mul(times));
+            if weight > room {
+                return Err(format!(
+                    "expected at most {MAX_VALUES} values in all lists, found more in line {number}"
+                ));
+            }
+            values.extend(std::iter::repeat_n(value, times));
+        }
+        match part.count.filter(|count| *count != values.len()) {
+            Some(count) => {
+                let (found, line) = (values.len(), part.line - 1);
+                Err(format!("expected {count} values, as line {line} says, found {found}"))
+            }
+            None => Ok((values, weight)),
+        }
+    }
+
+    fn help(&self, name: Option<&str>) -> String {
+        let mut known = self.names.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
+        if self.names.len() > LISTED {
+            known.push_str(", ...");
+        }
+        match name {
+            Some(name) if known.is_empty() => format!("a list begins with its name: [{name}]"),
+            _ => format!("it has {known}"),
+        }
+    }
+}
+
+impl Lower<'_> {
+    /// `list("app.data", "sizes")`
+    pub(super) fn list_of_file(&mut self, ids: &[ExprId], evs: &[Ev]) -> Ev {
+        let mut texts = Vec::with_capacity(ids.len());
+        for (id, ev) in ids.iter().zip(evs) {
+            let Some(Value::Str(text)) = self.constant(*ev) else {
+                let message = format!(
+                    "expected a text that is known before the run, found {}",
+                    ev.types.describe()
+                );
+                return self.wrong_type(self.ast.expr_span(*id), message);
+            };
+            texts.push(String::from_utf8_lossy(text).into_owned());
+        }
+        let (file, name) = (&texts[0], texts.get(1).map(String::as_str));
+        let Some(lists) = self.lists_of(file, ids[0]) else { return Ev::BAD };
+        let Some(part) = lists.part(name) else {
+            let wrong = match name {
+                Some(name) => format!("expected a list [{name}], found none"),
+                None => "expected the name of a list, found several lists in the file".into(),
+            };
+            return self.damaged(file, ids[0], &wrong, Some(lists.help(name)));
+        };
+        match lists.values(&part, MAX_VALUES - self.listed) {
+            Ok((values, weight)) => {
+                self.listed += weight;
+                self.known(Value::List(List::from(values)))
+            }
+            Err(wrong) => {
+                let help = "a value is 4k, 1.5, 5ms or \"text\", one in each line; # begins a comment; \
+                            what fold wrote, it writes again";
+                self.damaged(file, ids[0], &wrong, Some(help.into()))
+            }
+        }
+    }
+}
+
+fn wrong(expected: &str, line: &str, number: usize) -> String {
+    format!("expected {expected}, in line {number}, found {:?}", shortened(line.trim(), SHOWN))
+}
+
+/// `[sizes]`, `[sizes 100]`: a name, and the number of values.
+fn heading(line: &str) -> Option<(&str, Option<usize>)> {
+    let (inner, rest) = line.strip_prefix('[')?.split_once(']')?;
+    let mut words = inner.split_ascii_whitespace();
+    let name = words.next().filter(|name| name.len() <= NAME_MAX)?;
+    let count = match words.next() {
+        Some(word) => Some(word.parse().ok()?),
+        None => None,
+    };
+    let is_comment = rest.trim().is_empty() || rest.trim().starts_with('#');
+    (is_comment && words.next().is_none()).then_some((name, count))
+}
+
+/// Reads a line: a value and its count, or nothing. `None`: neither.
+fn entry(line: &str) -> Option<Option<(Value, usize)>> {
+    if let Ok(number) = line.parse::<i64>() {
+        return Some(Some((Value::Int(number), 1)));
+    }
+    let line = line.trim();
+    let (value, rest) = match line.starts_with('"') {
+        true => {
+            let (token, rest) = line.split_at(closing(line)? + 1);
+            (Some(Value::Str(text::exact(token)?)), rest)
+        }
+        false => (None, line),
+    };
+    let rest = rest.split('#').next().unwrap_or_default();
+    let mut words = rest.split([' ', '\t', ',', ';']).filter(|word| !word.is_empty());
+    let Some(value) = value.or_else(|| words.next().map(plain)?) else {
+        return rest.trim().is_empty().then_some(None);
+    };
+    let times = match words.next() {
+        Some(word) => word.parse().ok()?,
+        None => 1,
+    };
+    words.next().is_none().then_some(Some((value, times)))
+}
+
+/// The place of the quote that ends a text.
+fn closing(line: &str) -> Option<usize> {
+    let mut escaped = false;
+    let mut ends = line.bytes().enumerate().skip(1).filter(|(_, byte)| {
+        let ends = *byte == b'"' && !escaped;
+        escaped = *byte == b'\\' && !escaped;
+        ends
+    });
+    ends.next().map(|(at, _)| at)
+}
+
+/// A number or a duration; an integer that does not fit 64 bits is none.
+fn plain(word: &str) -> Option<Value> {
+    let digits = word.trim_start_matches(['-', '+']).bytes().all(|byte| byte.is_ascii_digit());
+    let finite = |value: &Value| match value {
+        Value::Float(number) => number.is_finite() && !digits,
+        _ => true,
+    };
+    number(word).filter(finite).or_else(|| duration(word).map(Value::Duration))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -250,5 +466,60 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    fn read(text: &str, name: Option<&str>) -> Result<String, String> {
+        let lists = Lists::of(text.into())?;
+        let part = lists.part(name).ok_or_else(|| lists.help(name))?;
+        lists.values(&part, 100).map(|(values, _)| Value::List(List::from(values)).to_string())
+    }
+
+    #[test]
+    fn lines_are_values_and_how_often_they_come() {
+        let text =
+            "# sizes\n4k 2\n\n-7\r\n5ms,1 # pause\n 1.5\n\"a \\\"#$b\\x41\" 2 # names\n\"\"\n8 0\n";
+        assert_eq!(read(text, None).unwrap(), "[4096, 4096, -7, 5ms, 1.5, a \"#$bA, a \"#$bA, ]");
+        assert_eq!(read("# nothing\n", None).unwrap(), "[]");
+        for (text, line, found) in [
+            ("4k\nlarge\n", 2, "large"),
+            ("\"a", 1, "\\\"a"),
+            ("\"a\\q\"", 1, "\\\"a"),
+            ("1 2 3", 1, "1 2 3"),
+            ("1 -2", 1, "1 -2"),
+            ("99999999999999999999999k", 1, "9999999"),
+            ("99999999999999999999999", 1, "9999999"),
+            ("1e999", 1, "1e999"),
+            ("\"a\"b", 1, "\\\"a\\\"b"),
+            ("\u{1}\u{2}", 1, "\\u{1}"),
+        ] {
+            let wrong = read(text, None).unwrap_err();
+            let (place, shown) = (format!("in line {line}, found"), wrong.contains(found));
+            assert!(wrong.contains(&place) && shown, "{text}: {wrong}");
+        }
+    }
+
+    #[test]
+    fn lists_stand_below_their_names() {
+        let text = "# two\n[a 3]\n1\n2 2\n[b] # names\n\"[a]\"\n";
+        assert_eq!(read(text, Some("a")).unwrap(), "[1, 2, 2]");
+        assert_eq!(read(text, Some("b")).unwrap(), "[[a]]");
+        assert_eq!(read(text, None).unwrap_err(), "it has a, b");
+        assert_eq!(read("1\n", Some("a")).unwrap_err(), "a list begins with its name: [a]");
+        for (text, words) in [
+            ("[a 3]\n1\n2\n", "expected 3 values, as line 1 says, found 2"),
+            ("[a]\n[b]\n[a]\n", "found [a] in lines 1 and 3"),
+            ("[a\n", "in line 1, found \"[a\""),
+            ("\n[a b]\n", "in line 2, found \"[a b]\""),
+            ("[a] 1\n", "in line 1"),
+            ("[]\n", "in line 1"),
+            (&format!("[{}]\n", "a".repeat(101)), "expected a heading"),
+            ("[a]\n0 101\n", "found more in line 2"),
+            ("[a]\n0 18446744073709551615\n", "found more in line 2"),
+        ] {
+            let wrong = read(text, Some("a")).unwrap_err();
+            assert!(wrong.contains(words), "{text}: {wrong}");
+        }
+        let long = format!("\"{}\" 4\n", "x".repeat(1000));
+        assert!(read(&long, None).unwrap_err().contains("found more in line 1"));
     }
 }

@@ -1,18 +1,22 @@
-//! Expressions: constants are folded with the operators of [`model::value`], the
-//! rest becomes instructions whose results stand in hidden slots.
+//! Expressions, calls of functions, and lists: constants are folded, the rest becomes code.
 
-use super::Lower;
-use super::value::Ev;
-use crate::ast::{Expr, ExprId, List, Name};
+use super::pass::Lower;
+use super::values::Ev;
+use crate::ast::{Expr, ExprId, List, Name, Repeat};
 use crate::diag::{Code, Diagnostic};
-use crate::suggest::nearest;
-use crate::word::{Word, classify};
+use crate::facts::Kind;
+use crate::foreign::words;
+use crate::word::{Word, classify, nearest};
+use model::function::{Accepts, Calc, FUNCTIONS, Function, FunctionRow};
 use model::internal::{Bound, INTERNALS, InternalRow, Read, Sameness};
-use model::limits;
-use model::plan::{Args, BinaryOp, Instr, Internal, Operand, Slot, Span, UnaryOp};
+use model::limits::MAX_LIST_DEPTH;
+use model::op::ParamKind;
+use model::plan::{
+    Args, BinaryOp, Instr, Internal, LoopCode, NO_SLOT, Operand, Slot, Span, UnaryOp,
+};
 use model::types::{self, Types};
 use model::value::{self, EvalError};
-use model::{Op, Value};
+use model::{Op, Value, limits};
 
 impl Lower<'_> {
     /// The value of an expression, a result in a hidden slot.
@@ -64,7 +68,7 @@ impl Lower<'_> {
 
     /// Like [`Lower::computed`]; the result takes the place of an intermediate list among the operands.
     /// One that stayed there would share its elements, and they would be copied when the list changes.
-    pub(super) fn computed_over(
+    fn computed_over(
         &mut self,
         operands: &[Ev],
         dst: Option<Slot>,
@@ -373,8 +377,7 @@ impl Lower<'_> {
     fn word_as_value(&mut self, span: Span) -> Ev {
         let text = self.reader.text(span);
         let message = format!("expected a value, found `{text}`");
-        let help =
-            format!("variables begin with `$`, texts stand in quotes: ${text} or \"{text}\"");
+        let help = format!("variables begin with `$`; put a text in quotes: ${text} or \"{text}\"");
         self.reports.push(Diagnostic::new(Code::UnknownName, span, message).help(help));
         Ev::BAD
     }
@@ -423,5 +426,310 @@ impl Lower<'_> {
         let start = self.plan.args.len() as u32;
         self.plan.args.extend(operands);
         Args { start, len: self.plan.args.len() as u32 - start }
+    }
+
+    /// `name(args)` in an expression.
+    pub(super) fn call(&mut self, name: Name, args: List, span: Span, dst: Option<Slot>) -> Ev {
+        if let Some(op) = self.called_op(name) {
+            return self.op_as_value(op, span);
+        }
+        let text = self.ast.names.text(name);
+        let Some(row) = FunctionRow::find(text) else {
+            return self.unknown_function(name, span);
+        };
+        if !self.function_fits(row, span) {
+            return Ev::BAD;
+        }
+        if !row.takes(args.len as usize) {
+            let message = format!("expected {}, found {} arguments", row.form, args.len);
+            self.reports.push(Diagnostic::new(Code::Arguments, span, message));
+            return Ev::BAD;
+        }
+        self.function(row, args, span, dst)
+    }
+
+    fn function(&mut self, row: &FunctionRow, args: List, span: Span, dst: Option<Slot>) -> Ev {
+        let ids: Vec<ExprId> = self.ast.exprs_in(args).collect();
+        let numbered = ids.iter().enumerate();
+        let evs: Vec<Ev> =
+            numbered.map(|(at, id)| self.function_argument(row.accepts(at), *id)).collect();
+        if evs.iter().any(|ev| ev.is_bad()) {
+            return Ev::BAD;
+        }
+        if matches!(row.calc, Calc::Read) {
+            return self.list_of_file(&ids, &evs);
+        }
+        if let Some(result) = self.fold_function(row, &evs, span) {
+            return result;
+        }
+        if let Some(error) = self.refuses_to_draw(row, &evs) {
+            return self.no_value(error, span);
+        }
+        let right = ids.iter().zip(&evs).enumerate();
+        if !right.fold(true, |right, (at, (id, ev))| self.fits(row.accepts(at), *id, *ev) && right)
+        {
+            return Ev::BAD;
+        }
+        if row.mixes(evs.iter().map(|ev| ev.types)) && self.is_alive() {
+            let message = format!("{} cannot mix durations with other numbers", row.name);
+            return self.wrong_type(span, message);
+        }
+        let function = row.function;
+        if row.is_collective() {
+            self.collective(row.name, span);
+        }
+        let differs = match row.calc {
+            Calc::Pure(_) => evs.iter().any(|ev| ev.differs),
+            Calc::Met(_) | Calc::Read => false,
+            Calc::Drawn(_) | Calc::Asked(_) => true,
+        };
+        let types = row.result(evs.iter().map(|ev| ev.types)).or_any();
+        let args = self.push_args(evs.iter().map(|ev| ev.operand));
+        let made = self.computed_over(&evs, dst, types, span, |dst| Instr::Function {
+            function,
+            dst,
+            args,
+        });
+        Ev { differs, ..made }
+    }
+
+    fn function_argument(&mut self, accepts: Accepts, id: ExprId) -> Ev {
+        match accepts {
+            Accepts::Pattern => self.pattern_argument(id),
+            Accepts::Path => match self.path(id, ParamKind::Path) {
+                Some(operand) => Ev { operand, types: Types::STR, differs: false },
+                None => Ev::BAD,
+            },
+            Accepts::Samples => self.samples(id),
+            _ => self.expr(id),
+        }
+    }
+
+    /// An argument can be what the function wants; if not, it is reported.
+    fn fits(&mut self, accepts: Accepts, id: ExprId, ev: Ev) -> bool {
+        let (wanted, words) = accepts.types();
+        if ev.types.may(wanted) || !self.is_alive() {
+            return true;
+        }
+        let message = format!("expected {words}, found {}", ev.types.describe());
+        self.wrong_type(self.ast.expr_span(id), message);
+        false
+    }
+
+    /// Why a number cannot be drawn with these arguments, if they are constants.
+    fn refuses_to_draw(&self, row: &FunctionRow, evs: &[Ev]) -> Option<EvalError> {
+        let Calc::Drawn(draw) = row.calc else { return None };
+        let values: Option<Vec<Value>> = evs.iter().map(|ev| self.constant(*ev).cloned()).collect();
+        let error = draw.check(&values?).err()?;
+        // Wrong types have words of their own.
+        let is_range = matches!(error, EvalError::Range(..));
+        (is_range && self.is_alive()).then_some(error)
+    }
+
+    /// The result if it is a constant.
+    fn fold_function(&mut self, row: &FunctionRow, evs: &[Ev], span: Span) -> Option<Ev> {
+        let values: Option<Vec<Value>> = evs.iter().map(|ev| self.constant(*ev).cloned()).collect();
+        match row.pure(&values?, self.plan.seed)? {
+            Ok(value) => Some(self.known(value)),
+            Err(error) if self.is_alive() => Some(self.no_value(error, span)),
+            Err(_) => None,
+        }
+    }
+
+    #[cold]
+    fn unknown_function(&mut self, name: Name, span: Span) -> Ev {
+        let text = self.ast.names.text(name);
+        let message = format!("expected a function, found `{text}`");
+        let names = || FUNCTIONS.iter().map(|row| row.name);
+        let help = match nearest(text, names()) {
+            _ if self.facts.find(Kind::Proc, text).is_some() => {
+                format!(
+                    "{text} is a proc: it is called as a statement, or alone: $x = {text}(...);"
+                )
+            }
+            near => match (words::function(text), near) {
+                (Some(help), _) => help.into(),
+                (None, Some(name)) => format!("the nearest is {name}"),
+                (None, None) => format!("there are {}", names().collect::<Vec<_>>().join(" ")),
+            },
+        };
+        self.reports.push(Diagnostic::new(Code::UnknownName, span, message).help(help));
+        Ev::BAD
+    }
+}
+
+/// `push(list, value)` is no operation of the table: it is not measured.
+pub(crate) const PUSH: &str = "push";
+
+impl Lower<'_> {
+    /// `push($list, value);`, `push($list[at], value);`
+    pub(super) fn push_item(&mut self, args: List, global: bool, span: Span) {
+        let ids: Vec<ExprId> = self.ast.exprs_in(args).collect();
+        let [list, value] = ids[..] else {
+            let message = format!("expected push($list, value), found {} arguments", args.len);
+            self.reports.push(Diagnostic::new(Code::Arguments, span, message));
+            return;
+        };
+        if let Some((list, args)) = self.change(list, value, global) {
+            self.emit(Instr::Push { list, args }, span);
+        }
+    }
+
+    /// `$list[at] = value;`, `$list[at][at] = value;`
+    pub(super) fn set_item(&mut self, item: ExprId, value: ExprId, global: bool, span: Span) {
+        if let Some((list, args)) = self.change(item, value, global) {
+            self.emit(Instr::SetItem { list, args }, span);
+        }
+    }
+
+    /// The variable whose list changes, the indices in it and the value.
+    fn change(&mut self, place: ExprId, value: ExprId, global: bool) -> Option<(Slot, Args)> {
+        let (var, indices) = self.ast.element(place);
+        let indices = self.indices(place, indices);
+        let value = self.expr(value);
+        let differs = value.differs || indices.iter().any(|index| index.differs);
+        let list = self.changed_list(var, value.is_bad(), differs, global)?;
+        if indices.iter().any(|index| index.is_bad()) {
+            return None;
+        }
+        let args = indices.iter().chain([&value]).map(|ev| ev.operand);
+        Some((list, self.push_args(args)))
+    }
+
+    fn indices(&mut self, place: ExprId, indices: Vec<ExprId>) -> Vec<Ev> {
+        if indices.len() > MAX_LIST_DEPTH {
+            let span = self.ast.expr_span(place);
+            let message =
+                format!("expected at most {MAX_LIST_DEPTH} indices, found {}", indices.len());
+            self.reports.push(Diagnostic::new(Code::BadValue, span, message));
+            return vec![Ev::BAD];
+        }
+        indices.into_iter().map(|at| self.integer(at, "an index")).collect()
+    }
+
+    /// The variable whose list takes a value; `None`: there is none, which is reported.
+    fn changed_list(
+        &mut self,
+        list: ExprId,
+        bad: bool,
+        differs: bool,
+        global: bool,
+    ) -> Option<Slot> {
+        let span = self.ast.expr_span(list);
+        let Expr::Var(name) = self.ast.expr(list) else {
+            let message = "expected a variable that holds a list";
+            let help = "only the list of a variable can be changed: push($list, value);";
+            self.reports.push(Diagnostic::new(Code::WrongType, span, message).help(help));
+            return None;
+        };
+        if global && self.is_global_misplaced(name, span) {
+            return None;
+        }
+        let whole = self.variable(name, span);
+        if whole.is_bad() || bad {
+            return None;
+        }
+        if !whole.types.may(Types::LIST) && self.is_alive() {
+            let message = format!("expected a list, found {}", whole.types.describe());
+            self.wrong_type(span, message);
+            return None;
+        }
+        let differs = differs || self.around.differs.is_some();
+        if global {
+            return self.global_slot(span.start, differs);
+        }
+        let symbol = self.mentioned(span.start)?.symbol;
+        let body = self.proc.as_ref().and_then(|proc| proc.owner);
+        if self.place(symbol).slot == NO_SLOT || self.facts.symbol(symbol).owner != body {
+            self.not_the_procs(name, span);
+            return None;
+        }
+        self.note_assigned(name);
+        Some(self.define(symbol, differs))
+    }
+
+    #[cold]
+    fn not_the_procs(&mut self, name: Name, span: Span) {
+        let text = self.ast.names.text(name);
+        let message = format!("${text} is a variable of the program, which a proc only reads");
+        let help = format!(
+            "write global push(${text}, ...); or global ${text}[0] = ...; or change a copy: $list = ${text};"
+        );
+        self.reports.push(Diagnostic::new(Code::Misplaced, span, message).help(help));
+    }
+
+    /// `repeat $x in list body`
+    pub(super) fn repeat_in(&mut self, repeat: &Repeat, span: Span) {
+        let whole = self.listed(repeat.from);
+        let count = match self.constant(whole) {
+            Some(Value::List(items)) => Some(items.len()),
+            _ => None,
+        };
+        let (list, to) = self.kept_list(whole, count, span);
+        let outer = (self.around.unsure, self.around.differs);
+        self.around.unsure += u32::from(count.is_none_or(|n| n == 0));
+        if whole.differs {
+            self.around.differs = Some(self.ast.expr_span(repeat.from));
+        }
+        let limit = repeat.until.and_then(|until| self.limit(until, span));
+        let state = self.frame().enter_loop();
+        let (from, step) = (self.known(Value::Int(0)).operand, self.known(Value::Int(1)).operand);
+        let index = self.frame().fresh("");
+        let code = self.plan.loops.len() as u32;
+        self.plan.loops.push(LoopCode {
+            state,
+            var: index,
+            from,
+            to,
+            step,
+            counted: true,
+            timed: limit.is_some(),
+            body: 0,
+            exit: 0,
+        });
+        self.emit(Instr::Loop { code }, span);
+        self.plan.loops[code as usize].body = self.here_pc();
+        let Some(var) = repeat.var else { return };
+        let slot = self.bind_variable(var, whole.differs);
+        self.emit(Instr::Index { dst: slot, list, index: Operand::slot(index) }, span);
+        let off = count == Some(0);
+        self.switched_off(off, |lower| lower.loop_body(repeat.body, code, limit, span));
+        self.frame().release(var.0, slot);
+        self.let_go(list, span);
+        (self.around.unsure, self.around.differs) = outer;
+    }
+
+    /// The list behind `in`.
+    fn listed(&mut self, id: ExprId) -> Ev {
+        let ev = self.expr(id);
+        if ev.is_bad() || ev.types.may(Types::LIST) || !self.is_alive() {
+            return ev;
+        }
+        let span = self.ast.expr_span(id);
+        let message = format!("expected a list after `in`, found {}", ev.types.describe());
+        let help = "a count stands without `in`: repeat $i 10 {...}";
+        self.reports.push(Diagnostic::new(Code::WrongType, span, message).help(help));
+        Ev::BAD
+    }
+
+    /// The list in a slot of its own, because the body may change the variable, and its length.
+    fn kept_list(&mut self, whole: Ev, count: Option<usize>, span: Span) -> (Operand, Operand) {
+        if let Some(count) = count {
+            return (whole.operand, self.known(Value::Int(count as i64)).operand);
+        }
+        let list = self.frame().fresh("");
+        self.emit(Instr::Move { dst: list, src: whole.operand }, span);
+        let args = self.push_args([Operand::slot(list)]);
+        let dst = self.frame().temp();
+        self.emit(Instr::Function { function: Function::Len, dst, args }, span);
+        (Operand::slot(list), Operand::slot(dst))
+    }
+
+    /// A list that is not shared any more grows without being copied.
+    fn let_go(&mut self, list: Operand, span: Span) {
+        if let model::plan::Source::Slot(dst) = list.source() {
+            let src = self.known(Value::Int(0)).operand;
+            self.emit(Instr::Move { dst, src }, span);
+        }
     }
 }

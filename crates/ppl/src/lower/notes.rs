@@ -1,12 +1,66 @@
-//! What lowering saw on its way and passes over the finished code ask for: what the code itself does
-//! not tell any more.
+//! Reports, and notes for checks of the finished code: facts that the code itself does not show.
 
+use crate::diag::{Code, Diagnostic, Severity};
 use crate::facts::SymbolId;
 use model::Op;
 use model::plan::{Operand, Pc, Span};
 use model::with::OptionRow;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
+
+/// Most errors and most warnings that are kept; a last one has the number of the others.
+const MAX_EACH: usize = 100;
+
+/// Diagnostics found so far.
+#[derive(Default)]
+pub(crate) struct Reports {
+    found: Vec<Diagnostic>,
+    errors: Tally,
+    warnings: Tally,
+}
+
+#[derive(Default)]
+struct Tally {
+    count: usize,
+    /// The first that was left out.
+    left_out: Option<(Code, Span)>,
+}
+
+impl Reports {
+    #[cold]
+    pub(crate) fn push(&mut self, diagnostic: Diagnostic) {
+        let tally = match diagnostic.severity() {
+            Severity::Error => &mut self.errors,
+            Severity::Warning => &mut self.warnings,
+        };
+        tally.count += 1;
+        if tally.count <= MAX_EACH {
+            self.found.push(diagnostic);
+        } else {
+            tally.left_out.get_or_insert((diagnostic.code, diagnostic.span));
+        }
+    }
+
+    /// At least one error was found.
+    pub(crate) fn has_errors(&self) -> bool {
+        self.errors.count > 0
+    }
+
+    /// More errors will not be kept, so their help need not be worked out.
+    pub(crate) fn is_full(&self) -> bool {
+        self.errors.count >= MAX_EACH
+    }
+
+    pub(crate) fn finish(mut self) -> Vec<Diagnostic> {
+        for (tally, what) in [(self.errors, "errors"), (self.warnings, "warnings")] {
+            if let Some((code, span)) = tally.left_out {
+                let message = format!("{} more {what} are not shown", tally.count - MAX_EACH);
+                self.found.push(Diagnostic::new(code, span, message));
+            }
+        }
+        self.found
+    }
+}
 
 /// Everything noted.
 #[derive(Default)]
@@ -21,9 +75,9 @@ pub(crate) struct Notes {
     pub(crate) opened_alone: FxHashSet<SymbolId>,
     /// Calls on MPI files that all who opened them have to make.
     pub(crate) calls: Vec<Call>,
-    /// What all members have to do, where a condition around it differs between ranks.
+    /// Statements for all members under a condition that differs between ranks.
     pub(crate) collectives: Vec<Collective>,
-    /// What procs do with their arguments.
+    /// Uses of arguments in procs.
     pub(crate) passed: Passed,
     /// Patterns that values name, or were probably meant to name.
     pub(crate) used: FxHashSet<SymbolId>,
@@ -81,12 +135,12 @@ pub(crate) struct Collective {
 /// A proc, by its index into [`crate::ast::Ast::procs`], and the place of a parameter.
 pub(crate) type Param = (u32, usize);
 
-/// What procs do with their arguments.
+/// Uses of arguments in procs.
 #[derive(Default)]
 pub(crate) struct Passed {
     /// Parameters that have to name a pattern, or be a number.
     pub(crate) needed: FxHashSet<Param>,
-    /// Parameters that are handed on to those of other procs.
+    /// Parameters that are passed on as arguments of other procs.
     pub(crate) handed_on: Vec<(Param, Param)>,
     /// Texts in calls.
     pub(crate) texts: Vec<(Param, String, Span)>,

@@ -2,13 +2,13 @@
 //!
 //! `define param` gives text, as it always did; `param` gives what its default is.
 
-use super::Lower;
-use super::value::Ev;
+use super::pass::Lower;
+use super::values::Ev;
 use crate::ast::{Expr, Param};
-use crate::binding::Binding;
 use crate::diag::{Code, Diagnostic};
 use crate::facts::{Mention, SymbolId};
-use crate::suggest::nearest;
+use crate::source::Binding;
+use crate::word::nearest;
 use model::Value;
 use model::limits;
 use model::plan::{Instr, Operand, Span};
@@ -214,7 +214,7 @@ fn value_like(default: &Value, text: &str) -> Result<Value, &'static str> {
     value.ok_or(expected)
 }
 
-/// `4k,64k`, `[4k, 64k]`: elements of the type that those of the default have, else texts.
+/// `4k,64k`, `[4k, 64k]`: elements of the type that the default's elements have, else texts.
 fn list_like(default: &[Value], text: &str) -> Result<Value, &'static str> {
     let text = text.trim();
     let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);

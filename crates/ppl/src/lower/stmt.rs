@@ -1,9 +1,16 @@
-//! Statements.
+//! Statements: assignments, conditions, labels, loops and their limits, `share`, `mix`.
 
-use super::Lower;
-use crate::ast::{List, Stmt, StmtId, Time};
+use super::pass::Lower;
+use super::values::Ev;
+use crate::ast::{Expr, ExprId, List, Mix, Name, Repeat, Share, Stmt, StmtId, Time, Until};
 use crate::diag::{Code, Diagnostic};
-use model::plan::{Instr, Label, Pc, Span};
+use crate::facts::{Kind, Mention, SymbolId};
+use model::plan::{
+    BinaryOp, Function, Instr, Internal, Label, LabelKind, LoopCode, NO_SLOT, Operand, PARTS, Pc,
+    Slot, Source, Span,
+};
+use model::types::Types;
+use model::{Op, Value, iteration};
 
 /// A statement that has to be left in order when a loop around it ends early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,9 +27,9 @@ pub(super) enum Nest {
 #[derive(Default)]
 pub(super) struct OpenLoop {
     /// Jumps to the instruction after it.
-    pub(super) breaks: Vec<Pc>,
+    breaks: Vec<Pc>,
     /// Jumps to its next turn.
-    pub(super) continues: Vec<Pc>,
+    continues: Vec<Pc>,
 }
 
 /// Where execution goes after a statement.
@@ -219,5 +226,610 @@ impl Lower<'_> {
         let word = later.what.split(' ').next().unwrap_or_default().len() as u32;
         let head = Span { start: span.start, end: span.start + word };
         self.later(head, &format!("`{}`", later.what), "leave it out");
+    }
+
+    /// `$x = value;`
+    fn assign(&mut self, name: Name, value: ExprId, span: Span) {
+        let Some(Mention { symbol, .. }) = self.mentioned(span.start) else { return };
+        self.note_assigned(name);
+        if let Expr::Call(called, args) = self.ast.expr(value)
+            && let Some(op) = self.called_op(called)
+        {
+            return self.assign_result(symbol, op, args, value, span);
+        }
+        if let Expr::Call(called, args) = self.ast.expr(value)
+            && self.facts.find(Kind::Proc, self.ast.names.text(called)).is_some()
+        {
+            return self.assign_call(symbol, (called, args), span);
+        }
+        self.note_value(symbol, value);
+        // A variable that is there takes the result at once.
+        let here = self.place(symbol);
+        let before = self.plan.code.len();
+        let ev = self.expr_to(value, (here.slot != NO_SLOT).then_some(here.slot));
+        let differs = ev.differs || self.around.differs.is_some();
+        self.warn_hidden(symbol, span);
+        if let Source::Const(konst) = ev.operand.source()
+            && self.around.unsure == 0
+            && self.is_set_once(symbol)
+        {
+            return self.define_constant(symbol, konst);
+        }
+        let dst = self.define(symbol, differs);
+        // `$x = $x;` is left in: it is an error if the variable has no value.
+        let written = ev.operand == Operand::slot(dst) && self.plan.code.len() > before;
+        if ev.is_bad() || written {
+            return;
+        }
+        let one = here.slot == NO_SLOT && self.has_one_writer(value);
+        let made = self.plan.code[before..].last_mut().filter(|_| one);
+        if !made.is_some_and(|last| retarget(last, &self.plan.args, ev.operand, dst)) {
+            self.emit(Instr::Move { dst, src: ev.operand }, span);
+        }
+    }
+
+    /// The last instruction of an expression alone writes its result; the sides of
+    /// `||` and `&&` both do.
+    fn has_one_writer(&self, id: ExprId) -> bool {
+        match self.ast.expr(id) {
+            Expr::Paren(inner) => self.has_one_writer(inner),
+            Expr::Binary(op, ..) => !matches!(op, BinaryOp::Or | BinaryOp::And),
+            _ => true,
+        }
+    }
+
+    /// `$h = fopen(...);`, `$ok = mkdir(...);`
+    fn assign_result(&mut self, symbol: SymbolId, op: Op, args: List, value: ExprId, span: Span) {
+        if !op.is_io() {
+            self.op_as_value(op, self.ast.expr_span(value));
+            self.define(symbol, false);
+            return;
+        }
+        let args = self.op_arguments(op, args, self.ast.expr_span(value));
+        self.warn_hidden(symbol, span);
+        // What becomes of an operation differs between ranks; whether a file is open is not asked.
+        let differs = self.around.differs.is_some() || !op.row().gives_handle;
+        let dst = self.define(symbol, differs);
+        if op == Op::Pfopen {
+            self.opened(symbol, span);
+        }
+        if let Some(args) = args {
+            self.emit(Instr::Op { op, dst, args }, span);
+        }
+    }
+
+    /// An operation as a statement.
+    fn op_statement(&mut self, op: Op, args: List, span: Span) {
+        if op.row().gives_handle {
+            let message = format!("expected `$h = {op}(...)`: the handle that {op} gives is lost");
+            let fix = (Span { start: span.start, end: span.start }, "$h = ");
+            let diagnostic = Diagnostic::new(Code::Misplaced, span, message).fix(fix.0, fix.1);
+            self.reports.push(diagnostic);
+        }
+        if let Some(args) = self.op_arguments(op, args, span) {
+            self.emit(Instr::Op { op, dst: NO_SLOT, args }, span);
+        }
+    }
+}
+
+/// Lets an instruction whose result is the hidden slot `result` write to `dst` instead, unless it
+/// lets go of a list by that ([`Lower::computed_over`]).
+fn retarget(instr: &mut Instr, args: &[Operand], result: Operand, new: Slot) -> bool {
+    match instr {
+        Instr::Index { list, .. } if *list == result => false,
+        Instr::Function { args: of, .. } if args[of.range()].contains(&result) => false,
+        Instr::Unary { dst, .. }
+        | Instr::Binary { dst, .. }
+        | Instr::Function { dst, .. }
+        | Instr::Internal { dst, .. }
+        | Instr::List { dst, .. }
+        | Instr::Index { dst, .. }
+            if Operand::slot(*dst) == result =>
+        {
+            *dst = new;
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Range of a loop.
+struct Range {
+    from: Ev,
+    to: Ev,
+    step: Ev,
+}
+
+impl Lower<'_> {
+    /// `repeat`
+    pub(super) fn repeat(&mut self, number: u32, span: Span) {
+        let repeat = self.ast.repeats[number as usize];
+        if repeat.in_list {
+            return self.repeat_in(&repeat, span);
+        }
+        let range = self.range(&repeat);
+        let turns = self.turns(&range, &repeat);
+        let outer = (self.around.unsure, self.around.differs);
+        let limit = repeat.until.and_then(|until| self.limit(until, span));
+        let state = self.frame().enter_loop();
+        self.around.unsure += u32::from(turns.is_none_or(|n| n == 0));
+        if range.from.differs || range.to.differs || range.step.differs {
+            let end = repeat.step.or(repeat.to).unwrap_or(repeat.from);
+            let (start, end) = (self.ast.expr_span(repeat.from).start, self.ast.expr_span(end).end);
+            self.around.differs = Some(Span { start, end });
+        }
+        let code = self.plan.loops.len() as u32;
+        self.plan.loops.push(LoopCode {
+            state,
+            var: NO_SLOT,
+            from: range.from.operand,
+            to: range.to.operand,
+            step: range.step.operand,
+            counted: repeat.to.is_none(),
+            timed: limit.is_some(),
+            body: 0,
+            exit: 0,
+        });
+        let variable =
+            repeat.var.map(|var| self.bind_variable(var, range.from.differs || range.step.differs));
+        self.emit(Instr::Loop { code }, span);
+        self.plan.loops[code as usize].var = variable.unwrap_or(NO_SLOT);
+        self.plan.loops[code as usize].body = self.here_pc();
+        let off = turns == Some(0);
+        self.switched_off(off, |lower| lower.loop_body(repeat.body, code, limit, span));
+        if let Some(((name, _), slot)) = repeat.var.zip(variable) {
+            self.frame().release(name, slot);
+        }
+        (self.around.unsure, self.around.differs) = outer;
+    }
+
+    /// The body, the way to the next iteration, and what stands behind the loop.
+    pub(super) fn loop_body(&mut self, body: StmtId, code: u32, limit: Option<Limit>, span: Span) {
+        self.around.loops.push(OpenLoop::default());
+        let limit = limit.map(|mut limit| {
+            self.at_limit(&mut limit);
+            limit
+        });
+        self.nested(Nest::Loop, body);
+        let open = self.around.loops.pop().unwrap_or_default();
+        let next = self.here_pc();
+        open.continues.iter().for_each(|jump| self.patch(*jump, next));
+        self.emit(Instr::Next { code }, span);
+        let exit = self.here_pc();
+        open.breaks.iter().for_each(|jump| self.patch(*jump, exit));
+        self.plan.loops[code as usize].exit = exit;
+        self.frame().leave_loop();
+        if let Some(limit) = limit {
+            self.limit_left(limit);
+        }
+    }
+
+    /// The loop variable's slot.
+    pub(super) fn bind_variable(&mut self, (name, span): (Name, Span), differs: bool) -> Slot {
+        let text = self.ast.names.text(name);
+        let slot = self.frame().loop_variable(name, text);
+        if let Some(mention) = self.mentioned(span.start) {
+            self.set_slot(mention.symbol, slot, differs);
+        }
+        slot
+    }
+
+    fn range(&mut self, repeat: &Repeat) -> Range {
+        match repeat.to {
+            None => {
+                let from = self.known(Value::Int(0));
+                let to = self.integer(repeat.from, "a number of repetitions");
+                Range { from, to, step: self.known(Value::Int(1)) }
+            }
+            Some(end) => {
+                let from = self.integer(repeat.from, "the start of a range");
+                let to = self.integer(end, "the end of a range");
+                let step = match repeat.step {
+                    Some(step) => self.step(step),
+                    None => self.known(Value::Int(1)),
+                };
+                Range { from, to, step }
+            }
+        }
+    }
+
+    fn step(&mut self, id: ExprId) -> Ev {
+        let step = self.integer(id, "a step");
+        if matches!(self.constant(step), Some(Value::Int(0))) && self.is_alive() {
+            let span = self.ast.expr_span(id);
+            let message = "expected a step that is not 0";
+            self.reports.push(Diagnostic::new(Code::BadValue, span, message));
+            return Ev::BAD;
+        }
+        step
+    }
+
+    /// An expression that has to be an integer; a constant becomes one.
+    pub(super) fn integer(&mut self, id: ExprId, what: &str) -> Ev {
+        let ev = self.expr(id);
+        if ev.is_bad() || !self.is_alive() {
+            return ev;
+        }
+        let span = self.ast.expr_span(id);
+        if !ev.types.may(Types::AS_INT) {
+            let found = match self.constant(ev) {
+                Some(value) => value.describe(),
+                None => ev.types.describe(),
+            };
+            return self.wrong_type(span, format!("expected {what} (an integer), found {found}"));
+        }
+        match self.constant(ev).map(Value::as_int) {
+            Some(Ok(n)) => self.known(Value::Int(n)),
+            Some(Err(error)) => self.no_value(error, span),
+            None => ev,
+        }
+    }
+
+    /// Number of turns if it is constant. A negative count is reported.
+    fn turns(&mut self, range: &Range, repeat: &Repeat) -> Option<u64> {
+        let int = |ev: Ev| match self.constant(ev) {
+            Some(Value::Int(n)) => Some(*n),
+            _ => None,
+        };
+        let (from, to, step) = (int(range.from)?, int(range.to)?, int(range.step)?);
+        if repeat.to.is_none() && to < 0 && self.is_alive() {
+            self.negative_count(to, self.ast.expr_span(repeat.from));
+            return None;
+        }
+        Some(iteration::count(from, to, step))
+    }
+
+    #[cold]
+    fn negative_count(&mut self, count: i64, span: Span) {
+        let message =
+            format!("expected a number of repetitions that is not negative, found {count}");
+        let help = "repeat 0 does nothing; a range counts down with step: repeat $i 10..0 step -1";
+        self.reports.push(Diagnostic::new(Code::BadValue, span, message).help(help));
+    }
+
+    /// `while`
+    fn while_loop(&mut self, cond: ExprId, body: StmtId, span: Span) -> Flow {
+        let top = self.here_pc();
+        let value = self.condition_value(cond);
+        let known = self.constant(value).and_then(|value| value.as_condition().ok());
+        let outer = (self.around.unsure, self.around.differs);
+        self.around.unsure += 1;
+        if value.differs {
+            self.around.differs = Some(self.ast.expr_span(cond));
+        }
+        let place = self.ast.expr_span(cond);
+        let jump = match known {
+            Some(true) => None,
+            Some(false) => Some(self.emit(Instr::Jump { to: 0 }, place)),
+            None => {
+                Some(self.emit(Instr::JumpIf { cond: value.operand, when: false, to: 0 }, place))
+            }
+        };
+        let breaks =
+            self.switched_off(known == Some(false), |lower| lower.while_body(body, top, span));
+        if let Some(jump) = jump {
+            self.patch_here(jump);
+        }
+        (self.around.unsure, self.around.differs) = outer;
+        if self.is_literal(cond) && known == Some(true) && !breaks { Flow::Away } else { Flow::On }
+    }
+
+    /// The body and the jump back; whether a `break` leaves it.
+    fn while_body(&mut self, body: StmtId, top: u32, span: Span) -> bool {
+        self.around.loops.push(OpenLoop::default());
+        self.nested(Nest::Loop, body);
+        let open = self.around.loops.pop().unwrap_or_default();
+        open.continues.iter().for_each(|jump| self.patch(*jump, top));
+        self.emit(Instr::Jump { to: top }, span);
+        let exit = self.here_pc();
+        open.breaks.iter().for_each(|jump| self.patch(*jump, exit));
+        !open.breaks.is_empty()
+    }
+
+    /// `1`, `true`: constant without any parameter in it.
+    fn is_literal(&self, id: ExprId) -> bool {
+        match self.ast.expr(id) {
+            Expr::Int(_) | Expr::Bool(_) => true,
+            Expr::Paren(inner) => self.is_literal(inner),
+            _ => false,
+        }
+    }
+}
+
+/// The time limit of a loop that is being lowered.
+pub(super) struct Limit {
+    /// Three hidden slots: the end, iterations begun, those that every member has to reach.
+    state: Slot,
+    level: bool,
+    span: Span,
+    /// Jumps behind the meeting after the loop.
+    done: Vec<Pc>,
+}
+
+impl Limit {
+    fn end(&self) -> Slot {
+        self.state
+    }
+
+    fn begun(&self) -> Slot {
+        self.state.after(1)
+    }
+
+    fn bound(&self) -> Slot {
+        self.state.after(2)
+    }
+}
+
+impl Lower<'_> {
+    /// The code before the loop.
+    pub(super) fn limit(&mut self, until: Until, span: Span) -> Option<Limit> {
+        let ev = self.expr(until.limit);
+        let place = self.ast.expr_span(until.limit);
+        if ev.is_bad() || !self.is_duration(ev.types, place) {
+            return None;
+        }
+        if let Some(Value::Duration(..0)) = self.constant(ev) {
+            return self.before_its_beginning(place);
+        }
+        let head = Span { start: span.start, end: place.end };
+        self.collective("repeat ... until", head);
+        self.emit(Instr::Barrier { group: None }, head);
+        let state = self.frame().enter_loop();
+        let limit = Limit { state, level: until.level, span: place, done: Vec::new() };
+        let (end, now) = (limit.end(), Operand::slot(limit.end()));
+        self.emit(Instr::Internal { what: Internal::Now, dst: end }, place);
+        self.emit(Instr::Binary { op: BinaryOp::Add, dst: end, a: now, b: ev.operand }, place);
+        if until.level {
+            self.set_known(limit.begun(), 0, place);
+            self.set_known(limit.bound(), i64::MAX, place);
+            self.enter_part(0, place);
+            self.around.nests.push(Nest::Label);
+        }
+        self.around.differs = Some(place);
+        Some(limit)
+    }
+
+    fn is_duration(&mut self, types: Types, span: Span) -> bool {
+        if types.may(Types::DURATION) || !self.is_alive() {
+            return true;
+        }
+        let message = format!("expected a duration after `until`, found {}", types.describe());
+        let help = "write it with its unit: repeat 1m until 30s {...}";
+        self.reports.push(Diagnostic::new(Code::WrongType, span, message).help(help));
+        false
+    }
+
+    fn before_its_beginning(&mut self, span: Span) -> Option<Limit> {
+        if self.is_alive() {
+            let message = "expected a duration after `until` that is not negative";
+            let help = "it is counted from the loop's beginning: repeat 1m until 30s {...}";
+            self.reports.push(Diagnostic::new(Code::BadValue, span, message).help(help));
+        }
+        None
+    }
+
+    /// The beginning of the body: `break` leaves what [`Lower::limit_left`] ends.
+    fn at_limit(&mut self, limit: &mut Limit) {
+        let span = limit.span;
+        if !limit.level {
+            let jump = self.emit(Instr::Limit { end: limit.end(), exit: 0 }, span);
+            return self
+                .around
+                .loops
+                .last_mut()
+                .into_iter()
+                .for_each(|open| open.breaks.push(jump));
+        }
+        let top = self.here_pc();
+        let reached =
+            self.compared(BinaryOp::Ge, limit.begun(), Operand::slot(limit.bound()), span);
+        limit.done.push(self.emit(Instr::JumpIf { cond: reached, when: true, to: 0 }, span));
+        let run_known = self.if_bounded(limit);
+        let over = self.emit(Instr::Limit { end: limit.end(), exit: 0 }, span);
+        let run_early = self.emit(Instr::Jump { to: 0 }, span);
+        self.patch_here(over);
+        self.meet(limit);
+        self.emit(Instr::Jump { to: top }, span);
+        self.patch_here(run_known);
+        self.patch_here(run_early);
+        let (begun, one) = (limit.begun(), self.known(Value::Int(1)).operand);
+        let a = Operand::slot(begun);
+        self.emit(Instr::Binary { op: BinaryOp::Add, dst: begun, a, b: one }, span);
+    }
+
+    /// The code behind the loop.
+    fn limit_left(&mut self, limit: Limit) {
+        if limit.level {
+            let bounded = self.if_bounded(&limit);
+            self.meet(&limit);
+            limit.done.iter().chain([&bounded]).for_each(|jump| {
+                self.patch_here(*jump);
+            });
+            self.around.nests.pop();
+            self.emit(Instr::LabelLeave, limit.span);
+        }
+        self.frame().leave_loop();
+    }
+
+    /// All members have come to their limit or to the end of the loop.
+    fn meet(&mut self, limit: &Limit) {
+        self.emit(Instr::LabelLeave, limit.span);
+        let args = self.push_args([Operand::slot(limit.begun())]);
+        let (function, dst) = (Function::Gmax, limit.bound());
+        self.emit(Instr::Function { function, dst, args }, limit.span);
+        self.enter_part(1, limit.span);
+    }
+
+    fn enter_part(&mut self, part: usize, span: Span) {
+        let text = self.known_text(PARTS[part].as_bytes()).operand;
+        let label = self.label(Label { text, kind: LabelKind::Wall, sync: false, part: true });
+        self.emit(Instr::LabelEnter { label }, span);
+    }
+
+    /// Jumps if the members have met.
+    fn if_bounded(&mut self, limit: &Limit) -> Pc {
+        let never = self.known(Value::Int(i64::MAX)).operand;
+        let cond = self.compared(BinaryOp::Lt, limit.bound(), never, limit.span);
+        self.emit(Instr::JumpIf { cond, when: true, to: 0 }, limit.span)
+    }
+
+    fn compared(&mut self, op: BinaryOp, a: Slot, b: Operand, span: Span) -> Operand {
+        let dst = self.frame().temp();
+        self.emit(Instr::Binary { op, dst, a: Operand::slot(a), b }, span);
+        Operand::slot(dst)
+    }
+
+    fn set_known(&mut self, dst: Slot, number: i64, span: Span) {
+        let src = self.known(Value::Int(number)).operand;
+        self.emit(Instr::Move { dst, src }, span);
+    }
+
+    /// `share`
+    pub(super) fn share(&mut self, share: Share, span: Span) {
+        let count = self.alike(share.count, "a number of indices", 0);
+        let by = match share.by {
+            Some(by) => self.alike(by, "a number of indices after `by`", 1),
+            None => self.known(Value::Int(1)),
+        };
+        let end = self.ast.expr_span(share.by.unwrap_or(share.count)).end;
+        let head = Span { start: span.start, end };
+        self.collective("share", head);
+        self.emit(Instr::Share { count: count.operand, by: by.operand }, head);
+        let outer = (self.around.unsure, self.around.differs);
+        self.around.unsure += 1;
+        self.around.differs = Some(head);
+        let dst = self.bind_variable(share.var, true);
+        let off = matches!(self.constant(count), Some(Value::Int(0)));
+        self.switched_off(off, |lower| {
+            let claim = lower.emit(Instr::Claim { dst, exit: 0 }, head);
+            lower.share_body(share, claim, span);
+            lower.patch_here(claim);
+        });
+        (self.around.unsure, self.around.differs) = outer;
+        self.frame().release(share.var.0, dst);
+        self.emit(Instr::ShareEnd, head);
+    }
+
+    fn share_body(&mut self, share: Share, claim: Pc, span: Span) {
+        self.around.loops.push(OpenLoop::default());
+        self.nested(Nest::Share, share.body);
+        let open = self.around.loops.pop().unwrap_or_default();
+        open.continues.iter().for_each(|jump| self.patch(*jump, claim));
+        self.emit(Instr::Jump { to: claim }, span);
+        if !open.breaks.is_empty() {
+            let place = self.plan.spans[open.breaks[0] as usize];
+            self.left_share("break", place);
+        }
+    }
+
+    /// `break` or `return` would leave a `share` while the other members go on.
+    #[cold]
+    pub(super) fn left_share(&mut self, word: &str, span: Span) {
+        let message = format!("`{word}` cannot leave a `share`: the other members go on with it");
+        let help = "continue goes on with the next index; let a condition leave the others out";
+        self.reports.push(Diagnostic::new(Code::Misplaced, span, message).help(help));
+    }
+
+    /// A whole number, not below `least`, that has to be the same on all members.
+    fn alike(&mut self, id: ExprId, what: &str, least: i64) -> Ev {
+        let ev = self.integer(id, what);
+        if ev.is_bad() || !self.is_alive() {
+            return ev;
+        }
+        let span = self.ast.expr_span(id);
+        let message = match self.constant(ev) {
+            Some(Value::Int(n)) if *n < least => {
+                format!("expected {what} from {least} on, found {n}")
+            }
+            None if ev.differs => {
+                format!(
+                    "expected {what} that is the same on all members, found one that may differ"
+                )
+            }
+            _ => return ev,
+        };
+        let help = match ev.differs {
+            true => "make them agree before: $n = gmax($n);",
+            false => "write as in share $i 1000 by 8 { ... }",
+        };
+        self.reports.push(Diagnostic::new(Code::BadValue, span, message).help(help));
+        Ev::BAD
+    }
+
+    pub(super) fn mix(&mut self, mix: Mix, span: Span) -> Flow {
+        let told: Vec<Option<i64>> =
+            self.ast.exprs_in(mix.weights).map(|id| self.weight(id)).collect();
+        let head = Span { start: span.start, end: span.start + 3 };
+        let weights: Vec<i64> = told.iter().flatten().copied().collect();
+        let total = weights.iter().try_fold(0i64, |sum, weight| sum.checked_add(*weight));
+        let total = match total {
+            _ if weights.len() < told.len() => return Flow::On,
+            Some(total @ 1..) => total,
+            _ => return self.no_weight(head),
+        };
+        let jumps = self.draw(&weights, total, head);
+        let outer = (self.around.unsure, self.around.differs);
+        self.around.unsure += 1;
+        // Each rank draws for itself.
+        self.around.differs = Some(head);
+        let bodies: Vec<_> = self.ast.stmts_in(mix.bodies).collect();
+        let (mut ends, mut flow) = (Vec::with_capacity(bodies.len()), Flow::Away);
+        for ((body, jump), weight) in bodies.into_iter().zip(jumps).zip(weights) {
+            self.patch_here(jump);
+            if self.switched_off(weight == 0, |lower| lower.statement(body)) == Flow::On {
+                flow = Flow::On;
+            }
+            ends.push(self.emit(Instr::Jump { to: 0 }, head));
+        }
+        ends.into_iter().for_each(|jump| {
+            self.patch_here(jump);
+        });
+        (self.around.unsure, self.around.differs) = outer;
+        flow
+    }
+
+    /// Jumps to the alternatives: the first whose share of `1..=total` the drawn number lies in.
+    fn draw(&mut self, weights: &[i64], total: i64, span: Span) -> Vec<Pc> {
+        let (first, last) =
+            (self.known(Value::Int(1)).operand, self.known(Value::Int(total)).operand);
+        let args = self.push_args([first, last]);
+        let drawn = self.frame().temp();
+        self.emit(Instr::Function { function: Function::Rand, dst: drawn, args }, span);
+        let dst = self.frame().temp();
+        let mut up_to = 0;
+        let mut jumps = Vec::with_capacity(weights.len());
+        for weight in weights {
+            up_to += weight;
+            let (a, b) = (Operand::slot(drawn), self.known(Value::Int(up_to)).operand);
+            self.emit(Instr::Binary { op: BinaryOp::Le, dst, a, b }, span);
+            let cond = Operand::slot(dst);
+            jumps.push(self.emit(Instr::JumpIf { cond, when: true, to: 0 }, span));
+        }
+        jumps
+    }
+
+    /// A weight as it is known before the run; `None` for one that was reported.
+    fn weight(&mut self, id: ExprId) -> Option<i64> {
+        let ev = self.integer(id, "a weight");
+        match self.constant(ev) {
+            Some(Value::Int(weight)) if *weight >= 0 => return Some(*weight),
+            _ if ev.is_bad() || !self.is_alive() => return None,
+            _ => {}
+        }
+        let found = self.constant(ev).map_or("one that is not constant".into(), Value::describe);
+        let message = format!("expected a weight that is not negative, found {found}");
+        let help = "weights are whole numbers of constants and parameters: mix { 70: ... 30: ... }";
+        self.reports
+            .push(Diagnostic::new(Code::BadValue, self.ast.expr_span(id), message).help(help));
+        None
+    }
+
+    fn no_weight(&mut self, span: Span) -> Flow {
+        if self.is_alive() {
+            let message = "expected a weight above 0 in `mix`, and a sum that is a 64-bit integer";
+            let help = "write as in mix { 70: read(\"a\"); 30: write(\"a\", 4k); }";
+            self.reports.push(Diagnostic::new(Code::BadValue, span, message).help(help));
+        }
+        Flow::On
     }
 }

@@ -1,15 +1,15 @@
 //! Definitions: parameters, groups, patterns, procs.
 
-use super::{Bad, Parse, Parser};
+use super::parser::{Bad, Parse, Parser};
 use crate::ast::{Expr, GroupDef, GroupSize, GroupTag, List, Name, Param, PatternDef, ProcDef};
 use crate::ast::{ExprId, Stmt, StmtId};
 use crate::diag::{Code, Diagnostic};
-use crate::suggest::nearest;
-use crate::token::{Kind, Token};
+use crate::lex::{Kind, Token};
+use crate::word::nearest;
 use crate::word::{Word, classify, is_function};
 use model::plan::Span;
 
-/// What `define` can define.
+/// Words behind `define`.
 const DEFINITIONS: [&str; 6] = ["groups", "param", "pattern", "proc", "hints", "layout"];
 
 impl Parser<'_, '_, '_> {
@@ -48,7 +48,7 @@ impl Parser<'_, '_, '_> {
         }
     }
 
-    /// Reports a definition that stands in a block, once for each outermost block:
+    /// Reports a definition in a block, once for each outermost block:
     /// usually one `}` is missing.
     fn at_top(&mut self, word: &str, start: u32) {
         if self.cx.inside == 0 {
@@ -60,9 +60,9 @@ impl Parser<'_, '_, '_> {
         }
         self.cx.misplaced_in = block;
         let span = Span { start, end: start + word.len() as u32 };
-        let message = format!("`{word}` cannot stand inside another statement");
+        let message = format!("`{word}` is not allowed inside another statement");
         let diagnostic = Diagnostic::new(Code::Misplaced, span, message)
-            .help("definitions stand at top level; is a `}` missing before it?");
+            .help("definitions belong to the top level; is a `}` missing before it?");
         let innermost = self.cx.blocks.last().copied();
         self.error(match innermost {
             Some(open) => {

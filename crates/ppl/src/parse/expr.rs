@@ -1,9 +1,9 @@
 //! Expressions.
 
-use super::{Bad, MAX_HEIGHT, MAX_NESTING, Parse, Parser};
+use super::parser::{Bad, MAX_HEIGHT, MAX_NESTING, Parse, Parser};
 use crate::ast::{Expr, ExprId, List};
 use crate::diag::{Code, Diagnostic};
-use crate::token::{Kind, Token};
+use crate::lex::{Kind, Token};
 use crate::word::{Word, classify};
 use model::plan::{BinaryOp, Span, UnaryOp};
 

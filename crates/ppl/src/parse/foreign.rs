@@ -1,11 +1,11 @@
 //! Words and signs of other languages: each is one diagnostic that says what to write
 //! ([`crate::foreign`]).
 
-use super::{Bad, Parse, Parser};
+use super::parser::{Bad, Parse, Parser};
 use crate::ast::{Expr, ExprId, Stmt, StmtId};
 use crate::diag::{Code, Diagnostic};
 use crate::foreign::words;
-use crate::token::{Kind, Token};
+use crate::lex::{Kind, Token};
 use model::Op;
 use model::plan::Span;
 
@@ -82,7 +82,7 @@ impl Parser<'_, '_, '_> {
         self.cx.diagnostics.retain(|found| !within(found));
         if self.cx.options {
             let message = format!("expected an option `name=value`, found `{}`", flags[0]);
-            let help = "write with (direct=true) for O_DIRECT; other flags are those of a file: $h = fopen(path, \"O_RDWR|O_SYNC\");";
+            let help = "write with (direct=true) for O_DIRECT; give other flags to fopen: $h = fopen(path, \"O_RDWR|O_SYNC\");";
             self.cx.push(Diagnostic::new(Code::UnknownWord, span, message).help(help));
             return Some(self.push_expr(Expr::Error, span));
         }
@@ -133,7 +133,7 @@ impl Parser<'_, '_, '_> {
         self.error(Diagnostic::new(Code::UnknownWord, token.span(), message).help(help))
     }
 
-    /// What `++`, `+= 2` and the like at the current token mean for a variable, written out.
+    /// Writes out `++`, `+= 2` and the like at the current token.
     pub(super) fn update(&self, name: &str) -> String {
         let sign = self.slice(self.tok);
         let rest = self.lex.rest().trim_start();

@@ -1,10 +1,10 @@
 //! Reporting what was expected, and finding the place to go on.
 
-use super::{Bad, Parse, Parser};
+use super::parser::{Bad, Parse, Parser};
 use crate::ast::{Expr, ExprId};
 use crate::diag::{Code, Diagnostic};
-use crate::suggest::nearest;
-use crate::token::{Kind, Token};
+use crate::lex::{Kind, Token};
+use crate::word::nearest;
 use crate::word::{Word, classify, statement_words};
 use model::function::FUNCTIONS;
 use model::plan::Span;
@@ -53,7 +53,7 @@ impl Parser<'_, '_, '_> {
     }
 
     /// A token in words.
-    pub(super) fn describe(&self, token: Token) -> String {
+    fn describe(&self, token: Token) -> String {
         let text = shortened(self.slice(token), 40);
         match token.kind {
             Kind::Word => format!("the word `{text}`"),
@@ -223,7 +223,7 @@ impl Parser<'_, '_, '_> {
         loop {
             match self.tok.kind {
                 End | RBrace | LBrace | Semi => break,
-                // A word before these stands in the spoilt header.
+                // A word before these is part of the spoilt header.
                 Kind::Word
                     if self.at_statement_word()
                         && !matches!(self.peek(), RBracket | RParen | Comma) =>
@@ -304,7 +304,7 @@ impl Parser<'_, '_, '_> {
             diagnostic.help(format!("the nearest function is `{name}`"))
         } else {
             diagnostic.help(format!(
-                "text stands in quotes, \"{word}\"; variables begin with `$`: {dollar}"
+                "put a text in quotes, \"{word}\"; variables begin with `$`: {dollar}"
             ))
         })
     }

@@ -1,10 +1,16 @@
-//! Statements.
+//! Statements: blocks, commands, assignments, loops, includes.
 
-use super::{Bad, MAX_NESTING, Parse, Parser};
-use crate::ast::{Expr, ExprId, If, List, Stmt, StmtId, Time};
+use super::expr::binary_op;
+use super::parser::{Bad, MAX_NESTING, Parse, Parser};
+use crate::ast::{
+    Expr, ExprId, If, Later, List, Mix, Name, Repeat, Share, Stmt, StmtId, Time, Until,
+};
 use crate::diag::{Code, Diagnostic};
-use crate::token::{Kind, Token};
-use crate::word::{Keyword, Word, classify};
+use crate::foreign::words;
+use crate::lex::{Kind, Token};
+use crate::lower::PUSH;
+use crate::word::{Keyword, Word, classify, is_function};
+use model::Op;
 use model::plan::{LabelKind, Span};
 
 impl Parser<'_, '_, '_> {
@@ -103,7 +109,7 @@ impl Parser<'_, '_, '_> {
     }
 
     #[inline]
-    pub(super) fn known_word(&mut self, word: Word, start: u32) -> Parse<StmtId> {
+    fn known_word(&mut self, word: Word, start: u32) -> Parse<StmtId> {
         match word {
             Word::Op(op) => self.op(op, start),
             Word::Keyword(keyword) => self.keyword(keyword, start),
@@ -160,7 +166,7 @@ impl Parser<'_, '_, '_> {
     }
 
     #[cold]
-    pub(super) fn unclosed_block(&mut self, open: Token) {
+    fn unclosed_block(&mut self, open: Token) {
         // A definition inside was reported as misplaced: that is the same mistake.
         if self.cx.misplaced_in.is_some() && self.cx.misplaced_in == self.cx.blocks.first().copied()
         {
@@ -195,7 +201,7 @@ impl Parser<'_, '_, '_> {
         }
     }
 
-    pub(super) fn loop_body(&mut self, after: &str) -> StmtId {
+    fn loop_body(&mut self, after: &str) -> StmtId {
         self.cx.loops += 1;
         let body = self.body(after);
         self.cx.loops -= 1;
@@ -207,9 +213,9 @@ impl Parser<'_, '_, '_> {
         if self.cx.loops == 0 {
             let word = if stmt == Stmt::Break { "break" } else { "continue" };
             let span = Span { start, end: start + word.len() as u32 };
-            let message = format!("`{word}` stands in no loop");
+            let message = format!("`{word}` is outside a loop");
             let diagnostic = Diagnostic::new(Code::Misplaced, span, message);
-            self.error(diagnostic.help("it can stand in the body of repeat or while"));
+            self.error(diagnostic.help("use it in the body of repeat or while"));
             self.semi("it")?;
             return Ok(self.push_stmt(Stmt::Error, start));
         }
@@ -234,7 +240,7 @@ impl Parser<'_, '_, '_> {
         let mut sync = false;
         if self.tok.kind == Kind::LParen {
             let diagnostic = self.expectation("`[` and a label, or the body of the label");
-            self.error(diagnostic.help("labels stand in brackets: time[\"write\"] {...}"));
+            self.error(diagnostic.help("put the label in brackets: time[\"write\"] {...}"));
             self.skip_to_body();
         } else if self.tok.kind == Kind::LBracket {
             let found = self.label(&mut label, &mut sync);
@@ -316,7 +322,7 @@ impl Parser<'_, '_, '_> {
         if self.tok.kind != Kind::LParen {
             let diagnostic = self.expectation(&format!("`(` after `{word}`"));
             self.error(
-                diagnostic.help(format!("conditions stand in parentheses: {word} ($x > 0) ...")),
+                diagnostic.help(format!("put the condition in parentheses: {word} ($x > 0) ...")),
             );
         }
         let found = self.expr();
@@ -368,5 +374,552 @@ impl Parser<'_, '_, '_> {
             return Ok(List::default());
         }
         Ok(options)
+    }
+
+    /// `$x = value;`
+    fn assignment(&mut self) -> Parse<StmtId> {
+        let var = self.bump();
+        if self.tok.kind == Kind::LBracket {
+            return self.set_item(var);
+        }
+        if self.tok.kind != Kind::Assign {
+            return Err(self.no_assignment(var));
+        }
+        self.assign(var)
+    }
+
+    /// `global $x = value;`, `global $list[at] = value;`, `global push($list, value);`; the word is consumed.
+    #[cold]
+    fn global(&mut self, start: u32) -> Parse<StmtId> {
+        if self.tok.kind == Kind::Word && self.slice(self.tok) == PUSH {
+            self.bump();
+            let args = self.args()?;
+            self.semi("the arguments")?;
+            return Ok(self.push_stmt(Stmt::GlobalPush(args), start));
+        }
+        let form = "as in global $n = $n + 1; or global push($list, 1);";
+        let var = self.expect(Kind::Var, &format!("a variable, {form}"))?;
+        if self.tok.kind == Kind::LBracket {
+            let item = self.element(var)?;
+            let value = self.element_value()?;
+            return Ok(self.push_stmt(Stmt::Global(item, value), start));
+        }
+        self.expect(Kind::Assign, &format!("`=` and the value, {form}"))?;
+        let name = self.intern(var);
+        let var = self.push_expr(Expr::Var(name), var.span());
+        let value = self.expr()?;
+        self.semi("the value")?;
+        Ok(self.push_stmt(Stmt::Global(var, value), start))
+    }
+
+    /// `return;`, `return value;`; the word is consumed.
+    #[cold]
+    fn return_value(&mut self, start: u32) -> Parse<StmtId> {
+        let value = if self.tok.kind == Kind::Semi { None } else { Some(self.expr()?) };
+        self.semi("`return`")?;
+        Ok(self.push_stmt(Stmt::Return(value), start))
+    }
+
+    /// `$list[at][at] = value;`, from the first bracket on.
+    #[cold]
+    fn set_item(&mut self, var: Token) -> Parse<StmtId> {
+        let item = self.element(var)?;
+        let value = self.element_value()?;
+        Ok(self.push_stmt(Stmt::SetItem(item, value), var.start))
+    }
+
+    /// `$list[at][at]`
+    fn element(&mut self, var: Token) -> Parse<ExprId> {
+        let name = self.intern(var);
+        let mut item = self.push_expr(Expr::Var(name), var.span());
+        while self.tok.kind == Kind::LBracket {
+            let open = self.bump();
+            let at = self.expr()?;
+            self.close(Kind::RBracket, open, "`]` after the index")?;
+            let span = self.since(var.start);
+            item = self.push_expr(Expr::Index(item, at), span);
+        }
+        Ok(item)
+    }
+
+    /// `= value;`
+    fn element_value(&mut self) -> Parse<ExprId> {
+        if self.tok.kind != Kind::Assign {
+            let diagnostic = self.expectation("`=` after the element of a list");
+            let help = "an element is set with $list[0] = ...;";
+            return Err(self.error(diagnostic.help(help)));
+        }
+        self.bump();
+        let value = self.expr()?;
+        self.semi("the value")?;
+        Ok(value)
+    }
+
+    #[cold]
+    fn no_assignment(&mut self, var: Token) -> Bad {
+        let name = self.slice(var);
+        let diagnostic = self.expectation(&format!("`=` after {name}"));
+        self.error(match self.tok.kind {
+            Kind::Plus | Kind::Minus | Kind::Star | Kind::Slash | Kind::Percent => {
+                diagnostic.help(format!("write {};", self.update(name)))
+            }
+            Kind::EqEq => diagnostic.help("`==` compares; `=` assigns"),
+            _ => diagnostic
+                .help(format!("a statement that begins with a variable sets it: {name} = ...;")),
+        })
+    }
+
+    /// From the `=` on. A spoilt value leaves the variable defined.
+    fn assign(&mut self, var: Token) -> Parse<StmtId> {
+        self.bump();
+        let name = self.intern(var);
+        let at = self.tok.start;
+        let value = match self.expr().and_then(|value| self.semi("the value").map(|()| value)) {
+            Ok(value) => value,
+            Err(Bad) => {
+                self.recover(at);
+                let span = self.since(at);
+                self.push_expr(Expr::Error, span)
+            }
+        };
+        Ok(self.push_stmt(Stmt::Assign(name, value), var.start))
+    }
+
+    /// An operation of the table; its name is consumed.
+    #[inline]
+    pub(super) fn op(&mut self, op: Op, start: u32) -> Parse<StmtId> {
+        let mark = self.cx.scratch.len();
+        let paren = match self.tok.kind {
+            Kind::LParen => self.op_args(mark)?,
+            Kind::Semi => false,
+            _ if self.at_end_of_op() => false,
+            _ => {
+                self.arg_list()?;
+                false
+            }
+        };
+        if self.tok.kind == Kind::Semi {
+            self.bump();
+        } else {
+            self.semi("the arguments")?;
+        }
+        if matches!(op, Op::Pwrite | Op::Pread)
+            && let Some(id) = self.posix_transfer(op, start, mark)
+        {
+            return Ok(id);
+        }
+        let args = self.list_from(mark);
+        Ok(self.push_stmt(Stmt::Op { op, paren, args }, start))
+    }
+
+    /// No argument and no `;`: the line or the block ends here.
+    fn at_end_of_op(&self) -> bool {
+        match self.tok.kind {
+            Kind::RBrace | Kind::End | Kind::LBrace => true,
+            Kind::Var | Kind::Word => self.at_line_start(),
+            _ => false,
+        }
+    }
+
+    /// Arguments in parentheses, onto the scratch. `print (1)+2, "x";` only looks like
+    /// them: then what was read is the start of the first argument, and the result false.
+    #[inline]
+    fn op_args(&mut self, mark: usize) -> Parse<bool> {
+        let open = self.bump();
+        if self.tok.kind != Kind::RParen {
+            self.arg_list()?;
+        }
+        self.close(Kind::RParen, open, "`,` or `)`")?;
+        if self.tok.kind == Kind::Semi || !self.goes_on(mark) {
+            return Ok(true);
+        }
+        let inner = ExprId(self.cx.scratch[mark]);
+        self.cx.scratch.truncate(mark);
+        let first = self.parenthesised(open, inner)?;
+        let first = self.expr_from(first)?;
+        self.cx.scratch.push(first.0);
+        if self.accept(Kind::Comma) {
+            self.arg_list()?;
+        }
+        Ok(false)
+    }
+
+    /// The parenthesis just closed held one expression, and an argument goes on after it.
+    fn goes_on(&self, mark: usize) -> bool {
+        let kind = self.tok.kind;
+        let more =
+            matches!(kind, Kind::Comma | Kind::LBracket | Kind::Caret) || binary_op(kind).is_some();
+        let [only] = self.cx.scratch[mark..] else { return false };
+        more && !matches!(self.cx.ast.expr(ExprId(only)), Expr::Named(..) | Expr::Word(_))
+    }
+
+    /// A word that is neither keyword nor operation: a proc, a name without `$`, or a
+    /// misspelled keyword, which is parsed as what was probably meant.
+    fn other_word(&mut self, token: Token) -> Parse<StmtId> {
+        let name = self.intern(token);
+        let is_proc = self.cx.procs.contains(&name);
+        let called = self.tok.kind == Kind::LParen;
+        match (self.tok.kind, words::statement(self.slice(token), called)) {
+            (Kind::Assign, _) => self.forgotten_dollar(token),
+            (Kind::Plus | Kind::Minus, None) => Err(self.bare_increment(token)),
+            (_, Some(help)) if !is_proc => {
+                self.foreign_word(token, help)?;
+                Ok(self.push_stmt(Stmt::Error, token.start))
+            }
+            (Kind::LParen, _) => self.proc_call(token, name, is_proc),
+            _ if is_proc => Err(self.proc_without_parens(token)),
+            _ => match self.unknown_word(token).map(|word| classify(word).0) {
+                None | Some(Word::Other | Word::Keyword(Keyword::Else)) => Err(Bad),
+                Some(meaning) => self.known_word(meaning, token.start),
+            },
+        }
+    }
+
+    #[cold]
+    fn proc_without_parens(&mut self, token: Token) -> Bad {
+        let word = self.slice(token);
+        let diagnostic = self.expectation(&format!("`(` after the proc's name `{word}`"));
+        let diagnostic =
+            diagnostic.help(format!("procs are called with parentheses: {word}(...);"));
+        let end = self.after_last();
+        self.error(match self.tok.kind {
+            Kind::Semi => diagnostic.fix(end, "()"),
+            _ => diagnostic,
+        })
+    }
+
+    #[cold]
+    fn forgotten_dollar(&mut self, token: Token) -> Parse<StmtId> {
+        let word = self.slice(token);
+        let at = Span { start: token.start, end: token.start };
+        let message = format!("expected a statement, found the word `{word}`");
+        let diagnostic = Diagnostic::new(Code::UnknownWord, token.span(), message)
+            .help(format!("variables begin with `$`: ${word} = ...;"));
+        self.error(diagnostic.fix(at, "$"));
+        self.assign(token)
+    }
+
+    /// `name(args);` or `misspelled (header) body`
+    fn proc_call(&mut self, token: Token, name: Name, is_proc: bool) -> Parse<StmtId> {
+        let args = self.args()?;
+        if self.tok.kind != Kind::Semi && !is_proc && !self.at_next_line() {
+            self.unknown_word(token);
+            self.body("it");
+            return Ok(self.push_stmt(Stmt::Error, token.start));
+        }
+        self.semi("the arguments")?;
+        Ok(self.push_stmt(Stmt::Call { name, args }, token.start))
+    }
+
+    /// The line or the block ends before the current token.
+    fn at_next_line(&self) -> bool {
+        matches!(self.tok.kind, Kind::RBrace | Kind::End) || self.at_line_start()
+    }
+}
+
+/// The part between `repeat` and its body.
+struct Head {
+    var: Option<(Name, Span)>,
+    from: ExprId,
+    to: Option<ExprId>,
+    step: Option<ExprId>,
+    in_list: bool,
+}
+
+impl Parser<'_, '_, '_> {
+    /// `repeat ...`; the word is consumed.
+    fn repeat(&mut self, start: u32) -> Parse<StmtId> {
+        let none = self.push_expr(Expr::Error, Span { start: self.tok.start, end: self.tok.start });
+        let mut head = Head { var: None, from: none, to: None, step: None, in_list: false };
+        if self.head(&mut head).is_err() {
+            self.skip_to_body();
+        }
+        let until = self.accept_word("until").then(|| self.until());
+        let body = self.loop_body("the count");
+        let Head { var, from, to, step, in_list } = head;
+        let number = self.cx.ast.repeats.len() as u32;
+        self.cx.ast.repeats.push(Repeat { var, from, in_list, to, step, until, body });
+        Ok(self.push_stmt(Stmt::Repeat(number), start))
+    }
+
+    /// The variable and the range. What was read before a mistake stays in `head`.
+    fn head(&mut self, head: &mut Head) -> Parse<()> {
+        match self.tok.kind {
+            Kind::Var => {
+                let var = self.bump();
+                if self.tok.kind == Kind::Assign {
+                    self.needless_assign(var);
+                }
+                if self.accept_word("in") {
+                    head.var = Some((self.intern(var), var.span()));
+                    head.in_list = true;
+                    head.from = self.expr()?;
+                    return Ok(());
+                }
+                if self.at_word("range")
+                    && let Some(bad) = self.python_range()
+                {
+                    head.var = Some((self.intern(var), var.span()));
+                    return Err(bad);
+                }
+                if self.count_begins() {
+                    let name = self.intern(var);
+                    head.var = Some((name, var.span()));
+                    head.from = self.expr()?;
+                } else {
+                    let first = self.variable(var);
+                    head.from = self.expr_from(first)?;
+                }
+            }
+            Kind::LParen => return self.head_in_parens(head),
+            _ => head.from = self.count()?,
+        }
+        self.range(head)
+    }
+
+    /// `repeat $i = 0..3`, as other languages write it.
+    #[cold]
+    fn needless_assign(&mut self, var: Token) {
+        let name = self.slice(var);
+        let help = format!("the variable stands before the range: repeat {name} 0..10 {{...}}");
+        let diagnostic = self.expectation(&format!("a count or a range after {name}")).help(help);
+        let blank = Span { start: self.tok.start, end: self.tok.end };
+        self.error(diagnostic.fix(blank, ""));
+        self.bump();
+    }
+
+    fn count(&mut self) -> Parse<ExprId> {
+        if self.at_word("until") {
+            let diagnostic = self.expectation("the number of iterations at most before `until`");
+            return Err(self.error(diagnostic.help("a million or 30 s: repeat 1m until 30s {...}")));
+        }
+        if matches!(self.tok.kind, Kind::LBrace | Kind::Semi | Kind::RBrace | Kind::End) {
+            let diagnostic = self.expectation("the number of repetitions after `repeat`");
+            return Err(self.error(
+                diagnostic.help("repeat 10 {...}, repeat $i 10 {...}, repeat $i 0..10 {...}"),
+            ));
+        }
+        self.expr()
+    }
+
+    fn variable(&mut self, token: Token) -> ExprId {
+        let name = self.intern(token);
+        self.height = 1;
+        self.push_expr(Expr::Var(name), token.span())
+    }
+
+    /// After `repeat VAR`: a count begins here, so VAR is the loop variable.
+    fn count_begins(&self) -> bool {
+        use Kind::{Bang, Duration, Error, Float, Int, IntMin, Internal, LParen, Rate, Str};
+        match self.tok.kind {
+            Int | IntMin | Float | Duration | Rate | Str | Internal | LParen | Bang | Error => true,
+            Kind::Var => self.peek() != Kind::Assign,
+            Kind::Word => self.word_is_count(),
+            _ => false,
+        }
+    }
+
+    /// A word after `repeat VAR`: a function belongs to the count, a command begins the body.
+    fn word_is_count(&self) -> bool {
+        let word = self.slice(self.tok);
+        match classify(word).0 {
+            Word::Keyword(_) | Word::Op(_) => false,
+            Word::Other if word.eq_ignore_ascii_case("until") => false,
+            Word::Other => is_function(word) || self.peek() != Kind::LParen,
+        }
+    }
+
+    /// `repeat ($i, n)`, or a count that begins with a parenthesis.
+    fn head_in_parens(&mut self, head: &mut Head) -> Parse<()> {
+        let open = self.bump();
+        if self.tok.kind == Kind::Var && self.peek() == Kind::Comma {
+            let var = self.bump();
+            self.bump();
+            let name = self.intern(var);
+            head.var = Some((name, var.span()));
+            head.from = self.expr()?;
+            self.range(head)?;
+            return self.close(Kind::RParen, open, "`)` after the count");
+        }
+        let inner = self.expr()?;
+        self.close(Kind::RParen, open, "`)` or an operator")?;
+        let first = self.parenthesised(open, inner)?;
+        head.from = self.expr_from(first)?;
+        self.range(head)
+    }
+
+    /// `.. end step n` after the start of a range.
+    fn range(&mut self, head: &mut Head) -> Parse<()> {
+        if self.accept(Kind::DotDot) {
+            let end = self.expr()?;
+            head.to = Some(end);
+            if self.accept_word("step") {
+                let step = self.expr()?;
+                head.step = Some(step);
+            }
+        }
+        Ok(())
+    }
+
+    /// `until 30s [level]`
+    fn until(&mut self) -> Until {
+        let limit = self.expr();
+        let limit = self.or_skip_to_body(limit);
+        Until { limit, level: self.accept_word("level") }
+    }
+
+    /// A construct that is kept but not executed yet.
+    pub(super) fn later(
+        &mut self,
+        what: &'static str,
+        exprs: &[u32],
+        body: &[u32],
+        start: u32,
+    ) -> StmtId {
+        let exprs = self.cx.ast.push_list(exprs);
+        let body = self.cx.ast.push_list(body);
+        let number = self.cx.ast.laters.len() as u32;
+        self.cx.ast.laters.push(Later { what, exprs, body });
+        self.push_stmt(Stmt::Later(number), start)
+    }
+
+    /// `share $i n [by n] body`
+    fn share(&mut self, start: u32) -> Parse<StmtId> {
+        let var = self.expect(Kind::Var, "the variable of `share`, as in share $i 100 by 8")?;
+        let var = (self.intern(var), var.span());
+        let count = self.expr();
+        let count = self.or_skip_to_body(count);
+        let by = self.accept_word("by").then(|| {
+            let by = self.expr();
+            self.or_skip_to_body(by)
+        });
+        let body = self.loop_body("the count");
+        self.cx.ast.shares.push(Share { var, count, by, body });
+        Ok(self.push_stmt(Stmt::Share(self.cx.ast.shares.len() as u32 - 1), start))
+    }
+
+    /// `mix { 70: statement 30: statement }`
+    fn mix(&mut self, start: u32) -> Parse<StmtId> {
+        let open = self.expect(Kind::LBrace, "`{` after `mix`")?;
+        let (mut weights, mut bodies) = (Vec::new(), Vec::new());
+        self.cx.blocks.push(open.start);
+        while !matches!(self.tok.kind, Kind::RBrace | Kind::End) {
+            let begin = self.tok.start;
+            match self.weight() {
+                Ok(weight) => {
+                    weights.push(weight.0);
+                    bodies.push(self.body("the weight").0);
+                }
+                Err(Bad) => self.recover(begin),
+            }
+        }
+        if !self.accept(Kind::RBrace) {
+            self.unclosed_block(open);
+        }
+        self.cx.blocks.pop();
+        let (weights, bodies) = (self.cx.ast.push_list(&weights), self.cx.ast.push_list(&bodies));
+        self.cx.ast.mixes.push(Mix { weights, bodies });
+        Ok(self.push_stmt(Stmt::Mix(self.cx.ast.mixes.len() as u32 - 1), start))
+    }
+
+    fn weight(&mut self) -> Parse<ExprId> {
+        let weight = self.expr()?;
+        self.expect(Kind::Colon, "`:` after the weight, as in 70: read(\"a\");")?;
+        Ok(weight)
+    }
+}
+
+/// Files may include files this deep.
+const MAX_CHAIN: usize = 32;
+/// Number of inclusions in one program.
+const MAX_INCLUDES: usize = 10_000;
+
+impl Parser<'_, '_, '_> {
+    /// `include STRING ;`; the word is consumed.
+    fn include(&mut self, start: u32) -> Parse<StmtId> {
+        let token = self.tok;
+        let path =
+            self.name_string("the path of the file in quotes, as in include \"lib.ppl\";")?;
+        self.semi("the path")?;
+        let list = match token.kind {
+            Kind::Str => self.included(token),
+            _ => List::default(),
+        };
+        Ok(self.push_stmt(Stmt::Include(path, list), start))
+    }
+
+    /// The statements of the file; none after an error.
+    fn included(&mut self, token: Token) -> List {
+        if self.cx.loader.is_none() {
+            return List::default();
+        }
+        self.load(token).unwrap_or_default()
+    }
+
+    fn load(&mut self, token: Token) -> Parse<List> {
+        let path = String::from_utf8_lossy(&crate::text::plain(self.slice(token))).into_owned();
+        self.check_limits(token)?;
+        let from = self.cx.chain.last().cloned().unwrap_or_default();
+        let loaded = match &mut self.cx.loader {
+            Some(loader) => loader.load(&from, &path),
+            None => return Ok(List::default()),
+        };
+        let (name, bytes) = loaded.map_err(|why| {
+            self.include_error(token, format!("cannot include \"{path}\": {why}"), "")
+        })?;
+        self.check_loop(token, &name)?;
+        self.splice(token, name, bytes)
+    }
+
+    fn check_limits(&mut self, token: Token) -> Parse<()> {
+        self.cx.includes += 1;
+        if self.cx.chain.len() > MAX_CHAIN {
+            let chain = self.cx.chain.join(" -> ");
+            let message = format!("files include files deeper than {MAX_CHAIN} levels: {chain}");
+            return Err(self.include_error(
+                token,
+                message,
+                "include the inner files from the outer ones",
+            ));
+        }
+        if self.cx.includes > MAX_INCLUDES {
+            let message = format!("more than {MAX_INCLUDES} inclusions in one program");
+            return Err(self.include_error(token, message, "define a proc once and call it"));
+        }
+        Ok(())
+    }
+
+    fn check_loop(&mut self, token: Token, name: &str) -> Parse<()> {
+        let Some(at) = self.cx.chain.iter().position(|known| known == name) else {
+            return Ok(());
+        };
+        let chain = self.cx.chain[at..].join(" -> ");
+        let message = format!("{name} includes itself: {chain} -> {name}");
+        Err(self.include_error(token, message, "move what both need into a third file"))
+    }
+
+    fn splice(&mut self, token: Token, name: String, bytes: Vec<u8>) -> Parse<List> {
+        let (id, problems) = self.cx.sources.add(&name, bytes);
+        let bad = !problems.is_empty();
+        for mut problem in problems {
+            problem.related.push((token.span(), "included here".into()));
+            self.cx.push(problem);
+        }
+        if bad {
+            return Err(Bad);
+        }
+        self.cx.chain.push(name);
+        let list = self.cx.file(id);
+        self.cx.chain.pop();
+        Ok(list)
+    }
+
+    /// Reported beside [`Parser::error`], whose rule is about tokens, not files.
+    #[cold]
+    fn include_error(&mut self, token: Token, message: String, help: &str) -> Bad {
+        let span: Span = token.span();
+        let diagnostic = Diagnostic::new(Code::Include, span, message);
+        self.cx.push(if help.is_empty() { diagnostic } else { diagnostic.help(help) });
+        Bad
     }
 }

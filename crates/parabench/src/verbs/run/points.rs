@@ -237,7 +237,7 @@ pub fn check_names(args: &Run, text: &Text, directory: &Directory, grid: &Sweep)
     };
     let message = format!("{option}: the program has no parameter {unknown}");
     Err(Error::input(message).help(
-        match ppl::suggest::nearest(unknown.as_str(), known.iter().map(String::as_str)) {
+        match ppl::word::nearest(unknown.as_str(), known.iter().map(String::as_str)) {
             Some(name) => format!("the nearest is {name}"),
             None if known.is_empty() => "it has none: param $name = default;".into(),
             None => format!("it has {}", known.join(" ")),

@@ -78,13 +78,13 @@ const KNOWN: &[&str] = &[
     "append-terse",
 ];
 
-/// What the parameter `bs` is where calls differ in size.
+/// The text of parameter `bs` where calls differ in size.
 const UNIT: &str = "places are multiples of it";
 
 /// Engines that make one call at a time.
 const ONE_AT_A_TIME: &[&str] = &["psync", "sync", "vsync", "pvsync", "pvsync2"];
 
-/// What a job is asked for.
+/// The facts of a job.
 pub(super) struct Job {
     pub(super) name: String,
     /// `numjobs`
@@ -106,7 +106,7 @@ pub(super) struct Job {
     data: Data,
     /// Per cent of reads in a mix.
     mix: u64,
-    /// Of reads and of writes.
+    /// Sizes of reads, and sizes of writes.
     sizes: [Sizes; 2],
     /// Places are multiples of it.
     block: u64,
@@ -119,7 +119,7 @@ pub(super) struct Job {
     end_fsync: bool,
     sync: bool,
     think_us: u64,
-    /// What was cached stays so: `invalidate=0`.
+    /// Cached data stays cached: `invalidate=0`.
     keeps_cached: bool,
     /// Calls per second, reads and writes together.
     rate: Option<u64>,
@@ -226,13 +226,13 @@ impl Job {
         }
     }
 
-    /// So many calls are under way.
+    /// Several calls are in flight at a time.
     fn is_queued(&self) -> bool {
         let at_a_time = self.engine == "mmap" || ONE_AT_A_TIME.contains(&self.engine.as_str());
         self.depth > 1 && !at_a_time
     }
 
-    /// What becomes of a queue of calls.
+    /// A comment about the queue of calls.
     pub(super) fn queue_note(&self) -> Option<String> {
         self.is_queued().then(|| {
             format!("iodepth={} ({}): as many are under way by io_uring", self.depth, self.engine)
@@ -275,7 +275,7 @@ impl Job {
         used.map(|of| of.1).all(|sizes| *sizes == Sizes::one(self.block))
     }
 
-    /// The number of blocks stands in the program.
+    /// The program has a variable for the number of blocks.
     fn counts_blocks(&self) -> bool {
         self.is_uniform() || self.random && self.places.repeats()
     }
@@ -286,7 +286,7 @@ impl Job {
         self.is_uniform() && self.seconds.is_none() && !self.reads && !(self.random && by_chance)
     }
 
-    /// What was written is read again, which checks it.
+    /// Reads written data again, which checks it.
     fn reads_back(&self, page: &mut Page, each: &str, name: &str) {
         if !(self.writes && self.data.reads_back) {
             return;
@@ -314,7 +314,7 @@ impl Job {
         }
     }
 
-    /// What is read is there before, as fio makes it.
+    /// Creates the files that are read, as fio does.
     fn layout(&self, page: &mut Page, each: &str, name: &str) {
         page.comment("the files that are read, outside of what is measured");
         let with = with(&self.data.options());

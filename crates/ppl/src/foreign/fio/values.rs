@@ -26,12 +26,12 @@ impl Sizes {
         Sizes(vec![(bytes, 100)])
     }
 
-    /// Of reads and writes: `bs=4k` and `bs=4k,64k`.
+    /// Sizes for reads and writes from `bs=4k` or `bs=4k,64k`.
     pub(super) fn of_blocks(text: &str) -> Option<[Sizes; 2]> {
         read_and_write(text, |part| Some(Sizes::one(size(part).filter(|bytes| *bytes > 0)?)))
     }
 
-    /// Of reads and writes: `bssplit=4k/10:64k/90` and `bssplit=4k/10:64k/90,8k/100`.
+    /// Sizes for reads and writes from `bssplit=4k/10:64k/90` or `bssplit=4k/10:64k/90,8k/100`.
     pub(super) fn of_split(text: &str) -> Option<[Sizes; 2]> {
         read_and_write(text, split)
     }
@@ -149,7 +149,7 @@ impl Places {
         }
     }
 
-    /// Each zone of a file of so many blocks has one.
+    /// Each zone has at least one of the file's blocks.
     pub(super) fn fits(&self, blocks: u64) -> bool {
         let Places::Zones(zones) = self else { return true };
         let mut from = 0;
@@ -191,14 +191,14 @@ fn zones(text: &str) -> Option<Places> {
 
 /// The highest ratio that a program can ask for.
 const MAX_RATIO: f64 = 100.0;
-/// What repeats as a whole here.
+/// Bytes of a block that `dedup` repeats.
 const BLOCK_BYTES: u64 = 4096;
 
 /// Bytes of a job.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Data {
     pub(super) verify: bool,
-    /// What was written is read back at the end.
+    /// Written data is read back at the end.
     pub(super) reads_back: bool,
     /// Options of `with`.
     shaped: Vec<String>,
@@ -248,7 +248,7 @@ impl Data {
     }
 }
 
-/// So many per cent of the bytes are none that have to be stored.
+/// The ratio for a percentage of bytes that need no storage.
 fn ratio(name: &str, percent: &str) -> Option<String> {
     let percent =
         percent.trim_end_matches('%').parse::<u64>().ok().filter(|percent| *percent <= 100)?;

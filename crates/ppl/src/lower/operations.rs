@@ -1,17 +1,153 @@
-//! One argument of an operation, by the kind of its parameter.
+//! Operations: their arguments by position and name, paths, and files that ranks open together.
 
-use super::Lower;
-use super::op::MOST;
-use super::value::Ev;
-use crate::ast::{Expr, ExprId};
-use crate::check::flags;
+use super::notes::{Call, Opens};
+use super::pass::Lower;
+use super::values::Ev;
+use crate::ast::{Expr, ExprId, List};
+use crate::check::texts::{self, Problem};
 use crate::diag::{Code, Diagnostic};
-use crate::facts::Kind;
-use crate::suggest::nearest;
-use model::op::{Param, ParamKind, SEEKS};
-use model::plan::{Operand, Source};
+use crate::facts::{Kind, Mention, SymbolId};
+use crate::text;
+use crate::word::nearest;
+use model::directory::link_leaves;
+use model::op::{Needs, Param, ParamKind, SEEKS};
+use model::plan::{Operand, Piece, Source, Span, Template};
 use model::types::Types;
 use model::{Op, Value};
+
+/// No operation has more parameters.
+const MOST: usize = 5;
+
+impl Lower<'_> {
+    /// The arguments of an operation in [`model::Plan::args`]: where they begin.
+    /// `None`: they are wrong and reported.
+    pub(super) fn op_arguments(&mut self, op: Op, args: List, span: Span) -> Option<u32> {
+        if op == Op::Print {
+            return Some(self.print_arguments(args));
+        }
+        let ids = self.by_parameter(op, args, span)?;
+        if op.row().needs == Needs::Mpi {
+            self.needs_all(op, &ids, span);
+            if matches!(op, Op::Pfopen | Op::Pwrite | Op::Pread) {
+                self.not_direct(op, span);
+            }
+        }
+        let params = op.row().params;
+        let mut operands = [Operand::ABSENT; MOST];
+        let mut complete = true;
+        let mut distance = self.distance(op, &ids);
+        for (at, (param, id)) in params.iter().zip(ids).enumerate() {
+            if let Some(id) = id {
+                let operand = match distance.take_if(|_| at == 1) {
+                    Some(distance) => distance,
+                    None => self.argument(op, param, id),
+                };
+                match operand {
+                    Some(operand) => operands[at] = operand,
+                    None => complete = false,
+                }
+            }
+        }
+        if op == Op::Symlink && complete {
+            self.check_symlink(&operands, span);
+        }
+        let start = self.plan.args.len() as u32;
+        self.plan.args.extend_from_slice(&operands[..params.len()]);
+        complete.then_some(start)
+    }
+
+    /// `print`: the number of values, then the values.
+    fn print_arguments(&mut self, args: List) -> u32 {
+        let values: Vec<Operand> =
+            self.ast.exprs_in(args).map(|id| self.expr(id).operand).collect();
+        let count = self.known(Value::Int(values.len() as i64)).operand;
+        let start = self.plan.args.len() as u32;
+        self.plan.args.push(count);
+        self.plan.args.extend(values);
+        start
+    }
+
+    /// Assigns arguments to parameters.
+    #[inline]
+    fn by_parameter(&mut self, op: Op, args: List, span: Span) -> Option<[Option<ExprId>; MOST]> {
+        let params = op.row().params;
+        let mut found = [None; MOST];
+        // As many as are required: those, also where an optional one stands between them.
+        let exact = args.len as usize == op.row().required();
+        for (at, id) in self.ast.exprs_in(args).enumerate() {
+            let (at, id) = match self.ast.expr(id) {
+                Expr::Named(name, value) => (self.parameter_named(op, name, id)?, value),
+                _ if exact => (required(params, at), id),
+                Expr::Str if at == 2 && places_together(op) && self.is_together(id) => (3, id),
+                _ => (at, id),
+            };
+            if at >= params.len() || found[at].is_some() {
+                return self.wrong_arguments(op, args, span);
+            }
+            found[at] = Some(id);
+        }
+        let missing =
+            |(param, id): (&Param, Option<ExprId>)| param.default.is_none() && id.is_none();
+        if params.iter().zip(found).any(missing) {
+            return self.wrong_arguments(op, args, span);
+        }
+        if places_together(op) && !self.check_placement(op, &found) {
+            return None;
+        }
+        Some(found)
+    }
+
+    fn parameter_named(&mut self, op: Op, name: crate::ast::Name, id: ExprId) -> Option<usize> {
+        let text = self.ast.names.text(name);
+        let names = || op.row().params.iter().map(|param| param.name);
+        let found = names().position(|known| known == text);
+        if found.is_none() {
+            let help = match nearest(text, names()) {
+                Some(name) => format!("the nearest is {name}"),
+                None => format!("it is written {}", op.row().signature()),
+            };
+            let message = format!("{op} has no argument `{text}`");
+            let span = self.ast.expr_span(id);
+            self.reports.push(Diagnostic::new(Code::Arguments, span, message).help(help));
+        }
+        found
+    }
+
+    #[cold]
+    fn wrong_arguments<T>(&mut self, op: Op, args: List, span: Span) -> Option<T> {
+        let found = match args.len {
+            1 => "1 argument".to_string(),
+            n => format!("{n} arguments"),
+        };
+        let message = format!("expected {}, found {found}", op.row().signature());
+        let help = format!("for example {}", op.row().example);
+        self.reports.push(Diagnostic::new(Code::Arguments, span, message).help(help));
+        // Mistakes in the arguments themselves are reported too.
+        for id in self.ast.exprs_in(args) {
+            if !matches!(self.ast.expr(id), Expr::Named(..) | Expr::Word(_) | Expr::Str) {
+                self.expr(id);
+            }
+        }
+        None
+    }
+
+    /// It is about the kind of value that a position or size is.
+    fn is_number(kind: ParamKind) -> bool {
+        use ParamKind as K;
+        matches!(kind, K::Size | K::Offset | K::Count | K::Member | K::Mode)
+    }
+}
+
+/// The place of the required parameter with this number.
+pub(crate) fn required(params: &[Param], number: usize) -> usize {
+    let mut places = (0..params.len()).filter(|at| params[*at].default.is_none());
+    places.nth(number).unwrap_or(params.len())
+}
+
+/// It says who calls together: by its last argument, or by the pattern.
+fn places_together(op: Op) -> bool {
+    matches!(op, Op::Pfwrite | Op::Pfread)
+}
 
 /// How the members of a communicator work together in one call.
 const TOGETHER: [&str; 3] = ["all", "shared", "ordered"];
@@ -92,6 +228,29 @@ impl Lower<'_> {
         None
     }
 
+    /// The value of an argument of some types; `None`: it is another one, which is reported.
+    fn of_types(&mut self, op: Op, id: ExprId, wanted: Types, what: &str) -> Option<Ev> {
+        let ev = self.expr(id);
+        if ev.is_bad() {
+            return None;
+        }
+        if !ev.types.may(wanted) {
+            self.expected(op, what, ev, id);
+            return None;
+        }
+        Some(ev)
+    }
+
+    /// The text that an argument always is, if it is executed.
+    fn known_argument(&self, ev: Ev) -> Option<String> {
+        match self.constant(ev) {
+            Some(Value::Str(text)) if self.is_alive() => {
+                Some(String::from_utf8_lossy(text).into_owned())
+            }
+            _ => None,
+        }
+    }
+
     /// A number that is not negative; a constant becomes an integer.
     fn number(&mut self, op: Op, param: &Param, id: ExprId) -> Option<Operand> {
         let ev = self.expr(id);
@@ -170,17 +329,9 @@ impl Lower<'_> {
     }
 
     fn flags(&mut self, id: ExprId) -> Option<Operand> {
-        let ev = self.expr(id);
-        if ev.is_bad() {
-            return None;
-        }
-        if !ev.types.may(Types::STR) {
-            return self.expected(Op::Fopen, "open flags in quotes", ev, id);
-        }
-        if let Source::Const(index) = ev.operand.source()
-            && self.is_alive()
-            && let Some(Value::Str(text)) = self.plan.consts.get(index as usize)
-            && let Err(problem) = flags::check(text)
+        let ev = self.of_types(Op::Fopen, id, Types::STR, "open flags in quotes")?;
+        if let Some(Value::Str(text)) = self.constant(ev).filter(|_| self.is_alive())
+            && let Err(problem) = texts::check_flags(text)
         {
             let span = self.ast.expr_span(id);
             let diagnostic = Diagnostic::new(Code::BadValue, span, problem.message);
@@ -192,24 +343,15 @@ impl Lower<'_> {
 
     /// One of some words; a text that is known at run time only is looked at there.
     fn word(&mut self, op: Op, param: &Param, words: &[&str], id: ExprId) -> Option<Operand> {
-        let ev = self.expr(id);
-        if ev.is_bad() {
-            return None;
-        }
         let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
         let (last, others) = quoted.split_last()?;
         let wanted = match others {
             [] => format!("{last} as {}", param.name),
             others => format!("{} or {last} as {}", others.join(", "), param.name),
         };
-        if !ev.types.may(Types::STR) {
-            return self.expected(op, &wanted, ev, id);
-        }
-        let Some(Value::Str(text)) = self.constant(ev) else { return Some(ev.operand) };
-        if words.iter().any(|word| word.as_bytes() == text.as_slice()) || !self.is_alive() {
-            return Some(ev.operand);
-        }
-        let found = String::from_utf8_lossy(text).into_owned();
+        let ev = self.of_types(op, id, Types::STR, &wanted)?;
+        let unknown = self.known_argument(ev).filter(|text| !words.contains(&text.as_str()));
+        let Some(found) = unknown else { return Some(ev.operand) };
         let span = self.ast.expr_span(id);
         let message = format!("expected {wanted}, found \"{found}\"");
         let diagnostic = Diagnostic::new(Code::BadValue, span, message);
@@ -223,13 +365,7 @@ impl Lower<'_> {
     /// Sizes of buffers.
     fn sizes(&mut self, op: Op, id: ExprId) -> Option<Operand> {
         const WANTED: &str = "a list of numbers of bytes";
-        let ev = self.expr(id);
-        if ev.is_bad() {
-            return None;
-        }
-        if !ev.types.may(Types::LIST) {
-            return self.expected(op, WANTED, ev, id);
-        }
+        let ev = self.of_types(op, id, Types::LIST, WANTED)?;
         let Some(Value::List(items)) = self.constant(ev) else { return Some(ev.operand) };
         let wrong = items.iter().find(|item| item.as_size().is_err());
         let Some(found) = wrong.map(Value::describe).filter(|_| self.is_alive()) else {
@@ -244,18 +380,9 @@ impl Lower<'_> {
     /// The name of an extended attribute. Those of other namespaces are the system's: they say who
     /// may do what.
     fn attribute(&mut self, op: Op, id: ExprId) -> Option<Operand> {
-        let ev = self.expr(id);
-        if ev.is_bad() {
-            return None;
-        }
-        if !ev.types.may(Types::STR) {
-            return self.expected(op, "the name of an attribute in quotes", ev, id);
-        }
-        let Some(Value::Str(text)) = self.constant(ev) else { return Some(ev.operand) };
-        if text.starts_with(b"user.") || !self.is_alive() {
-            return Some(ev.operand);
-        }
-        let found = String::from_utf8_lossy(text).into_owned();
+        let ev = self.of_types(op, id, Types::STR, "the name of an attribute in quotes")?;
+        let other = self.known_argument(ev).filter(|text| !text.starts_with("user."));
+        let Some(found) = other else { return Some(ev.operand) };
         let span = self.ast.expr_span(id);
         let message =
             format!("expected the name of an attribute that begins with user., found \"{found}\"");
@@ -268,15 +395,9 @@ impl Lower<'_> {
     }
 
     fn mpi_mode(&mut self, id: ExprId) -> Option<Operand> {
-        let ev = self.expr(id);
-        if ev.is_bad() {
-            return None;
-        }
-        if !ev.types.may(Types::STR) {
-            return self.expected(Op::Pfopen, "a mode in quotes", ev, id);
-        }
+        let ev = self.of_types(Op::Pfopen, id, Types::STR, "a mode in quotes")?;
         if let Some(Value::Str(text)) = self.constant(ev)
-            && !flags::is_mpi_mode(text)
+            && !texts::is_mpi_mode(text)
         {
             let found = String::from_utf8_lossy(text).into_owned();
             let message = format!("expected an MPI open mode, found \"{found}\"");
@@ -439,14 +560,14 @@ impl Lower<'_> {
         None
     }
 
-    /// The word that tells how members work together may stand in place of the offset.
-    pub(super) fn is_together(&mut self, id: ExprId) -> bool {
+    /// The word for how members work together may take the place of the offset.
+    fn is_together(&mut self, id: ExprId) -> bool {
         self.plain_string(id).is_some_and(|word| TOGETHER.contains(&word.as_str()))
     }
 
     /// `pfwrite($h, pattern)` has offsets and level from the pattern; the shared file
     /// pointer has its own position.
-    pub(super) fn check_placement(&mut self, op: Op, ids: &[Option<ExprId>; MOST]) -> bool {
+    fn check_placement(&mut self, op: Op, ids: &[Option<ExprId>; MOST]) -> bool {
         let [_, Some(what), offset, together, _] = *ids else { return true };
         let name =
             self.plain_string(what).filter(|name| self.facts.find(Kind::Pattern, name).is_some());
@@ -472,5 +593,205 @@ impl Lower<'_> {
             self.use_pattern(&name);
         }
         false
+    }
+
+    /// Lowers a path; `None` if it is wrong, which is reported.
+    pub(super) fn path(&mut self, id: ExprId, kind: ParamKind) -> Option<Operand> {
+        let span = self.ast.expr_span(id);
+        let ev = match self.ast.expr(id) {
+            Expr::Str => match self.quoted_path(span) {
+                Ok(operand) => return Some(operand),
+                Err(ev) => ev,
+            },
+            _ => self.expr(id),
+        };
+        if ev.is_bad() {
+            return None;
+        }
+        if !ev.types.may(Types::STR) {
+            let message = format!("expected a path in quotes, found {}", ev.types.describe());
+            let help = match ev.types.may(Types::HANDLE) {
+                true => {
+                    "by handles files are read, written and copied with fread($h, n, off), fwrite($h, n, off) \
+                     and fcopy($from, $to, n)"
+                }
+                false => "a path is text; a number in it is written \"file-$i\"",
+            };
+            self.reports.push(Diagnostic::new(Code::WrongType, span, message).help(help));
+            return None;
+        }
+        let problems = match ev.operand.source() {
+            Source::Const(index) => match &self.plan.consts[index as usize] {
+                Value::Str(text) => texts::problems(text, &self.roots),
+                _ => texts::Problems::NONE,
+            },
+            Source::Template(index) => {
+                let text = self.skeleton(index);
+                texts::problems(&text, &self.roots)
+            }
+            _ => texts::Problems::NONE,
+        };
+        if !problems.any() {
+            return Some(ev.operand);
+        }
+        self.path_problems(problems, kind, span, ev.operand)
+    }
+
+    /// A path in quotes without problems, as most are. Long programs have very many, and those
+    /// without variables most often once: they become templates of one text, which are not
+    /// looked up. `Err`: one that has to be looked at more closely.
+    #[inline]
+    fn quoted_path(&mut self, span: Span) -> Result<Operand, Ev> {
+        let raw = self.reader.text(span);
+        let text = text::inner(raw).as_bytes();
+        let mark = self.plan.text.len();
+        if texts::is_plain(text) {
+            self.plan.text.extend_from_slice(text);
+            return Ok(self.template_of_text(mark));
+        }
+        let Some(filled) = self.read_string(raw, span) else { return Err(Ev::BAD) };
+        if !self.is_plain_path() {
+            return Err(self.text_or_template(mark, filled));
+        }
+        Ok(match self.string.pieces[..] {
+            [Piece::Text { .. }] => self.template_of_text(mark),
+            _ => self.template_of_pieces(mark),
+        })
+    }
+
+    /// A template of the text from `mark` to the end of the plan's.
+    fn template_of_text(&mut self, mark: usize) -> Operand {
+        let (start, end) = (mark as u32, self.plan.text.len() as u32);
+        let first = self.plan.pieces.len() as u32;
+        self.plan.pieces.push(Piece::Text { start, end });
+        self.plan.templates.push(Template { start: first, end: first + 1 });
+        Operand::template(self.plan.templates.len() as u32 - 1)
+    }
+
+    /// The string read last is a path about which nothing has to be said.
+    fn is_plain_path(&self) -> bool {
+        let Some(first) = self.string.pieces.first() else { return false };
+        let text = |piece: &Piece| match piece {
+            Piece::Text { start, end } => &self.plan.text[*start as usize..*end as usize],
+            _ => &[],
+        };
+        texts::is_plain(text(first))
+            && self.string.pieces[1..].iter().all(|piece| texts::is_plain_part(text(piece)))
+    }
+
+    /// The literal text of a template with a letter in place of each value.
+    fn skeleton(&self, template: u32) -> Vec<u8> {
+        let template = self.plan.templates[template as usize];
+        let mut text = Vec::new();
+        for piece in &self.plan.pieces[template.start as usize..template.end as usize] {
+            match piece {
+                Piece::Text { start, end } => {
+                    text.extend_from_slice(&self.plan.text[*start as usize..*end as usize]);
+                }
+                // What follows a directory may be a whole path.
+                _ if self.roots.iter().any(|path| path.as_bytes() == text) => {
+                    text.extend_from_slice(b"/x");
+                }
+                _ => text.push(b'x'),
+            }
+        }
+        text
+    }
+
+    #[cold]
+    fn path_problems(
+        &mut self,
+        problems: texts::Problems,
+        kind: ParamKind,
+        span: Span,
+        operand: Operand,
+    ) -> Option<Operand> {
+        if problems.blank {
+            let message = "a blank at the start or end of a path component is part of the name";
+            let help = "take it away unless the file is really called so";
+            self.reports.push(Diagnostic::new(Code::PathBlank, span, message).help(help));
+        }
+        // What a symbolic link holds is relative to its place; that is looked at with it.
+        let leaves = problems.worst.filter(|problem| {
+            self.is_alive() && !(kind == ParamKind::LinkTarget && *problem == Problem::Parent)
+        });
+        let Some(problem) = leaves else { return Some(operand) };
+        let code = match problem {
+            Problem::Nul => Code::BadValue,
+            _ => Code::LeavesDirectory,
+        };
+        let message = problem.message(&self.shown(operand));
+        self.reports.push(Diagnostic::new(code, span, message).help(problem.help()));
+        None
+    }
+
+    fn shown(&self, operand: Operand) -> String {
+        match operand.source() {
+            Source::Const(index) => self.plan.consts[index as usize].to_string(),
+            Source::Template(index) => String::from_utf8_lossy(&self.skeleton(index)).into_owned(),
+            _ => String::new(),
+        }
+    }
+
+    /// A symbolic link whose constant target leads out of the directory.
+    fn check_symlink(&mut self, operands: &[Operand], span: Span) {
+        let text = |operand: Operand| self.plan.literal(operand).map(<[u8]>::to_vec);
+        let (Some(target), Some(name)) = (text(operands[0]), text(operands[1])) else { return };
+        if link_leaves(&target, &name) && self.is_alive() {
+            let shown = String::from_utf8_lossy(&target).into_owned();
+            let message = format!("expected a target inside the run directory, found \"{shown}\"");
+            let help = "a link's target is relative to the directory that holds the link";
+            self.reports.push(Diagnostic::new(Code::LeavesDirectory, span, message).help(help));
+        }
+    }
+}
+
+/// Operations on MPI files that open what they name.
+const NAMES_FILE: [Op; 3] = [Op::Pfopen, Op::Pwrite, Op::Pread];
+
+impl Lower<'_> {
+    /// A variable takes an MPI file.
+    pub(super) fn opened(&mut self, symbol: SymbolId, span: Span) {
+        if self.around.alone {
+            self.notes.opened_alone.insert(symbol);
+        }
+        let Some(ranks) = self.around.active.clone() else { return };
+        let first = Opens { ranks: ranks.clone(), span, count: 0, same: true };
+        let opens = self.notes.opens.entry(symbol).or_insert(first);
+        opens.count += 1;
+        opens.same &= opens.ranks == ranks;
+    }
+
+    /// Reports a collective operation that only some members reach; files
+    /// that ranks open alone are nobody else's.
+    fn needs_all(&mut self, op: Op, ids: &[Option<ExprId>; MOST], span: Span) {
+        if !op.is_collective() && !self.is_called_together(op, ids) {
+            return;
+        }
+        let is_variable = |id: &ExprId| matches!(self.ast.expr(*id), Expr::Var(_));
+        let handle = ids[0].filter(is_variable).map(|id| self.ast.expr_span(id).start);
+        let handle = handle.and_then(|place| self.mentioned(place));
+        let of_own = |file: &Mention| self.notes.opened_alone.contains(&file.symbol);
+        if handle.as_ref().is_some_and(of_own) || self.around.alone && NAMES_FILE.contains(&op) {
+            return;
+        }
+        self.collective(&format!("{op}, which all members do together,"), span);
+        let active =
+            self.around.active.clone().filter(|ranks| !ranks.is_empty() && self.is_alive());
+        if let (Some(Mention { symbol, .. }), Some(ranks)) = (handle, active) {
+            self.notes.calls.push(Call { symbol, op, ranks, span });
+        }
+    }
+
+    /// A transfer says it by a word, or by the level of its pattern.
+    fn is_called_together(&mut self, op: Op, ids: &[Option<ExprId>; MOST]) -> bool {
+        if !matches!(op, Op::Pfwrite | Op::Pfread) {
+            return false;
+        }
+        let word = ids[3].and_then(|id| self.plain_string(id));
+        let name = ids[1].and_then(|id| self.plain_string(id));
+        let pattern = self.plan.patterns.iter().find(|known| Some(&known.name) == name.as_ref());
+        matches!(word.as_deref(), Some("all" | "ordered"))
+            || pattern.is_some_and(|pattern| pattern.level > 0)
     }
 }

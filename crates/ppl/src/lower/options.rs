@@ -1,20 +1,19 @@
-//! `with`: options of the I/O inside. What they are is in [`model::with`], whether anything takes them in [`crate::check::options`].
+//! `with` and its options, and `define hints`.
 
-use super::Lower;
 use super::notes::{Asked, With};
+use super::pass::Lower;
 use super::stmt::{Flow, Nest};
-use super::value::Ev;
+use super::values::Ev;
 use crate::ast::{Expr, ExprId, List, StmtId};
 use crate::diag::{Code, Diagnostic};
+use crate::facts::Kind;
 use crate::foreign::words;
-use crate::suggest::nearest;
-use model::Op;
-use model::Value;
+use crate::word::nearest;
 use model::directory::{DIRECTORIES_MAX, Directory};
-use model::errno;
 use model::plan::{Instr, Operand, Options, Source, Span};
 use model::value::EvalError;
 use model::with::{Accepts, OPTIONS, OptionRow, SHORT, error_names, may_be_expected};
+use model::{Op, Value, errno, hints};
 
 impl Lower<'_> {
     /// `with (name=value, ...) body`
@@ -107,7 +106,7 @@ impl Lower<'_> {
         let (names, message): (&[&str], _) = match (is_listed, options.rate.is_some()) {
             (true, true) => (&["rate"], "the times of arrival are the rate"),
             (false, false) => {
-                (&["arrival", "per"], "this stands beside rate, which is missing in this `with`")
+                (&["arrival", "per"], "this goes with rate, which is missing in this `with`")
             }
             _ => return,
         };
@@ -258,5 +257,60 @@ impl Lower<'_> {
         let unknown = error_names(&text).find(|name| !may_be_expected(name))?;
         let known = errno::ERRNOS.iter().map(|row| row.1).chain([SHORT]);
         nearest(unknown, known).map(|name| format!("the nearest to {unknown} is {name}"))
+    }
+
+    /// `define hints "name" = "key=value;...";`
+    pub(super) fn hints_definition(&mut self, name: ExprId, value: ExprId) {
+        let Some(name_text) = self.plain_string(name) else { return };
+        let span = self.ast.expr_span(name);
+        let symbol = self.facts.find(Kind::Hints, &name_text);
+        let Some(symbol) = symbol.filter(|symbol| self.facts.symbol(*symbol).span == span) else {
+            return;
+        };
+        let ev = self.expr(value);
+        if !ev.is_bad()
+            && let Some(found) = self.not_hints(ev)
+        {
+            let message =
+                format!("expected hints such as \"cb_nodes=4;cb_buffer_size=16777216\", {found}");
+            self.reports.push(Diagnostic::new(Code::BadValue, self.ast.expr_span(value), message));
+        }
+        self.hints.insert(symbol, ev);
+    }
+
+    /// Why a value cannot be the text of hints.
+    fn not_hints(&self, ev: Ev) -> Option<String> {
+        match self.constant(ev) {
+            Some(Value::Str(text)) => hints::parse(&String::from_utf8_lossy(text)).err(),
+            Some(other) => Some(format!("found {}", other.describe())),
+            None => Some("found an expression that is not constant".into()),
+        }
+    }
+
+    /// The value of `with (hints=...)`: a name is replaced by its text.
+    fn hints_named(&mut self, id: ExprId) -> Ev {
+        if let Some(name) = self.plain_string(id)
+            && let Some(symbol) = self.facts.find(Kind::Hints, &name)
+            && let Some(value) = self.hints.get(&symbol)
+        {
+            return *value;
+        }
+        self.expr(id)
+    }
+
+    /// The problem of a text that has the form of hints.
+    fn wrong_hints(&self, row: &OptionRow, ev: Ev) -> Option<String> {
+        let Some(Value::Str(text)) = self.constant(ev) else { return None };
+        let text = String::from_utf8_lossy(text);
+        let is_form = matches!(row.accepts, Accepts::Hints) && text.contains('=');
+        hints::parse(&text).err().filter(|_| is_form)
+    }
+
+    /// The name of hints that was probably meant.
+    fn hints_help(&self, ev: Ev) -> Option<String> {
+        let Some(Value::Str(text)) = self.constant(ev) else { return None };
+        let text = String::from_utf8_lossy(text);
+        let near = nearest(&text, self.facts.names(Kind::Hints)).filter(|_| !text.contains('='));
+        near.map(|name| format!("the nearest is \"{name}\""))
     }
 }

@@ -1,20 +1,58 @@
-//! Paths that begin with the name of a directory, `NAME:rest`.
+//! Checks of the finished plan: signals without a wait, and paths that begin with a directory's name.
 //!
 //! ```text
-//! copy("fast:f", "g");      W0205: `fast` names no directory here
-//! stat("fast:../f");        E0308: it leaves the directory
+//! signal("redy"); wait("ready");   W0312: the first is never waited for
+//! copy("fast:f", "g");             W0205: `fast` names no directory here
+//! stat("fast:../f");               E0308: it leaves the directory
 //! ```
 //!
-//! Only constant beginnings are looked at: what is computed is found when it runs.
+//! Only constants are compared: computed names are checked when the program runs.
 
 use crate::diag::{Code, Diagnostic};
-use model::Value;
+use crate::word::nearest;
 use model::directory::{prefixed, starts_above};
 use model::op::ParamKind;
-use model::plan::{Instr, Operand, Piece, Plan, Source, Span};
+use model::plan::{Function, Instr, Operand, Piece, Plan, Source, Span};
+use model::{Op, Value, escape};
+
+/// Warns of signals that nobody waits for, unless the names of some waits are only known at run time.
+pub(crate) fn warn_of_signals(plan: &Plan) -> Vec<Diagnostic> {
+    let waits: Option<Vec<&[u8]>> =
+        plan.code.iter().filter_map(waited).map(|at| plan.literal(plan.args[at])).collect();
+    let Some(waits) = waits else { return Vec::new() };
+    let signals = plan.code.iter().zip(&plan.spans).filter_map(|(instr, span)| match instr {
+        Instr::Op { op: Op::Signal, args, .. } => Some((plan.args[*args as usize], *span)),
+        _ => None,
+    });
+    signals.filter_map(|(name, span)| unheard(plan, name, span, &waits)).collect()
+}
+
+/// Index in [`Plan::args`] of the signal's name that an instruction waits for.
+fn waited(instr: &Instr) -> Option<usize> {
+    match instr {
+        Instr::Op { op: Op::Wait, args, .. } => Some(*args as usize),
+        Instr::Function { function: Function::Tested, args, .. } => Some(args.start as usize),
+        _ => None,
+    }
+}
+
+fn unheard(plan: &Plan, name: Operand, span: Span, waits: &[&[u8]]) -> Option<Diagnostic> {
+    let name = plan.literal(name)?;
+    if waits.contains(&name) {
+        return None;
+    }
+    let shown = escape::bytes(name);
+    let message = format!("nobody waits for the signal \"{shown}\"");
+    let waits = waits.iter().filter_map(|wait| std::str::from_utf8(wait).ok());
+    let help = match nearest(&shown, waits) {
+        Some(wait) => format!("there is a wait for \"{wait}\""),
+        None => format!("other ranks wait for it with wait(\"{shown}\"); or leave it out"),
+    };
+    Some(Diagnostic::new(Code::Unheard, span, message).help(help))
+}
 
 /// Looks through all paths of a plan.
-pub(crate) fn check(plan: &Plan) -> Vec<Diagnostic> {
+pub(crate) fn check_directories(plan: &Plan) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for (instr, span) in plan.code.iter().zip(&plan.spans) {
         let paths = paths(plan, instr).into_iter().flatten();

@@ -1,6 +1,8 @@
-//! The text of a path: does it stay inside the run directory, is a blank in it probably a slip?
+//! Texts of single values: paths, open flags, MPI open modes.
 
+use crate::word::nearest;
 use model::directory::below;
+use model::open_flags::{NAMES, mode, names};
 
 /// Why a path cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +41,7 @@ impl Problem {
     }
 }
 
-/// What is wrong or odd about a path.
+/// Errors and oddities of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Problems {
     pub(crate) worst: Option<Problem>,
@@ -62,7 +64,7 @@ pub(crate) fn is_plain(text: &[u8]) -> bool {
     text.first() != Some(&b'/') && is_plain_part(text)
 }
 
-/// The same of a part that does not stand at the start of a path.
+/// Like [`is_plain`], for a part behind the start of a path.
 #[inline]
 pub(crate) fn is_plain_part(text: &[u8]) -> bool {
     let mut last = ORDINARY;
@@ -122,8 +124,51 @@ fn look_closely(text: &[u8], roots: &[String]) -> Problems {
 }
 
 /// An absolute path without `..` lies in one of the directories.
-pub(crate) fn is_inside(text: &[u8], roots: &[String]) -> bool {
+fn is_inside(text: &[u8], roots: &[String]) -> bool {
     roots.iter().any(|root| below(text, root.as_bytes()).is_some())
+}
+
+/// Why a text is not open flags.
+pub(crate) struct FlagProblem {
+    pub(crate) message: String,
+    pub(crate) help: String,
+}
+
+/// Checks the text of open flags.
+pub(crate) fn check_flags(text: &[u8]) -> Result<(), FlagProblem> {
+    let shown = String::from_utf8_lossy(text);
+    if mode(&shown).is_some() {
+        return Ok(());
+    }
+    let mut any = false;
+    for name in names(&shown) {
+        any = true;
+        if !NAMES.contains(&name) {
+            let help = match nearest(name, NAMES.iter().copied()) {
+                Some(name) => format!("the nearest is {name}"),
+                None => "\"r\" \"w\" \"a\" \"r+\" \"w+\" \"a+\" as in C, or O_ names of open(2) joined by |".into(),
+            };
+            return Err(FlagProblem {
+                message: format!("expected open flags, found \"{name}\""),
+                help,
+            });
+        }
+    }
+    let help = "for example \"r\", \"w+\" or \"O_RDWR|O_CREAT\"".into();
+    if any {
+        Ok(())
+    } else {
+        Err(FlagProblem { message: "expected open flags, found no text".into(), help })
+    }
+}
+
+/// Letters of an MPI open mode: each at most once, at least one of r and w, and w where
+/// a file may be made (MPI: MODE_CREATE and MODE_EXCL contradict MODE_RDONLY).
+pub(crate) fn is_mpi_mode(text: &[u8]) -> bool {
+    let once = |letter: &u8| text.iter().filter(|other| *other == letter).count() == 1;
+    text.iter().all(|letter| b"rwcxa".contains(letter) && once(letter))
+        && text.iter().any(|letter| b"rw".contains(letter))
+        && (text.contains(&b'w') || !text.iter().any(|letter| b"cx".contains(letter)))
 }
 
 #[cfg(test)]
@@ -174,6 +219,43 @@ mod tests {
             [("a b/c d", false), (" a", true), ("a/ b", true), ("a /b", true), ("a\t", true)]
         {
             assert_eq!(problems(text.as_bytes(), &[]).blank, blank, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn flags_are_matched_whole() {
+        for good in
+            ["r", "rb", "r+b", "rb+", "w", "a+", " O_RDWR , O_CREAT", "O_RDONLY", "O_RDWR|O_CREAT"]
+        {
+            assert!(check_flags(good.as_bytes()).is_ok(), "{good}");
+        }
+        for (bad, help) in [
+            ("", "for example"),
+            ("rw", "as in C"),
+            ("O_RDW", "O_RDWR"),
+            ("O_RDWRX", "O_RDWR"),
+            ("O_RDWR+O_CREAT", "as in C"),
+            ("|", "for example"),
+            ("rw+", "as in C"),
+        ] {
+            let problem = check_flags(bad.as_bytes()).err();
+            assert!(problem.is_some_and(|problem| problem.help.contains(help)), "{bad}");
+        }
+    }
+
+    #[test]
+    fn modes_of_mpi() {
+        for (mode, good) in [
+            ("r", true),
+            ("crw", true),
+            ("wxa", true),
+            ("c", false),
+            ("rc", false),
+            ("rr", false),
+            ("", false),
+            ("q", false),
+        ] {
+            assert_eq!(is_mpi_mode(mode.as_bytes()), good, "{mode}");
         }
     }
 }

@@ -1,0 +1,467 @@
+//! The pass over the tree that makes the plan: its state, its order, and the definitions that hold in the
+//! whole program.
+//!
+//! ```text
+//! repeat $i 10 write("f-$i", 4k);      0  loop  $i = 0..10      -> 3
+//!                                      1  io    write "f-{$i}" 4096
+//!                                      2  next                  -> 1
+//! ```
+//!
+//! One pass in the order of the text, after the definitions (parameters, groups, procs, patterns). The
+//! code of procs is made last, behind the main program. Errors do not stop the pass: an expression
+//! without meaning gets the value [`Ev::BAD`], about which nothing more is reported.
+
+use super::groups::WORLD;
+use super::notes::{Collective, Notes, Reports};
+use super::params::Params;
+use super::procs::OpenProc;
+use super::stmt::{Nest, OpenLoop};
+use super::values::{Ev, Frame, Interner, Variables};
+use crate::ast::{Ast, GroupSize, GroupTag, List, Stmt};
+use crate::check;
+use crate::check::tree::{asserted_ranks, speaks_of_ranks};
+use crate::diag::{Code, Diagnostic};
+use crate::facts::{Facts, Kind, SymbolId};
+use crate::source::{Binding, Reader, Sources};
+use crate::word::nearest;
+use model::directory::Directory;
+use model::group::{self, GroupDef, Remark, Size, Tag};
+use model::plan::{Instr, Pattern, Pc, Span};
+use model::with::InForce;
+use model::{Plan, Value};
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+use std::rc::Rc;
+
+/// Makes the plan. It is only good for something if there are no errors.
+pub(crate) fn lower(
+    ast: &Ast,
+    facts: &Facts,
+    sources: &Sources,
+    binding: &Binding,
+) -> (Plan, Vec<Diagnostic>) {
+    let mut lower = Lower::new(ast, facts, sources, binding);
+    lower.definitions();
+    lower.statements(ast.top);
+    lower.emit(Instr::Halt, end_of_program(sources));
+    lower.proc_bodies();
+    lower.generator_bodies();
+    lower.check_uses();
+    lower.check_notes();
+    lower.finish()
+}
+
+/// The end of the root file.
+pub(super) fn end_of_program(sources: &Sources) -> Span {
+    let end = sources.files().first().map_or(0, |file| file.start + file.text.len() as u32);
+    Span { start: end, end }
+}
+
+/// Number of ranks. Unless asked, it is the one that the program asserts, and a program that does not
+/// speak of ranks is for one.
+pub(super) fn ranks_of(ast: &Ast, sources: &Sources, binding: &Binding) -> u32 {
+    let asked = binding.ranks.max(1);
+    match binding.ranks_assumed {
+        false => asked,
+        true if !speaks_of_ranks(ast, sources, &binding.params) => 1,
+        true => asserted_ranks(ast).filter(|ranks| *ranks <= RANKS_ASSERTED_MAX).unwrap_or(asked),
+    }
+}
+
+/// More ranks are not assumed because a program says so: it is rehearsed with all of them.
+const RANKS_ASSERTED_MAX: u32 = 4096;
+
+/// Code being made.
+pub(super) struct Lower<'a> {
+    pub(super) ast: &'a Ast,
+    pub(super) facts: &'a Facts,
+    pub(super) binding: &'a Binding,
+    /// Absolute paths of the directories in which the program may work.
+    pub(super) roots: Vec<String>,
+    pub(super) reader: Reader<'a>,
+    pub(super) plan: Plan,
+    pub(super) interner: Interner,
+    pub(super) reports: Reports,
+    /// For passes over the finished code.
+    pub(super) notes: Notes,
+    pub(super) variables: Variables,
+    pub(super) params: Params<'a>,
+    pub(super) hints: FxHashMap<SymbolId, Ev>,
+    pub(super) globals: Frame,
+    /// The proc whose body is being lowered.
+    pub(super) proc: Option<OpenProc>,
+    pub(super) open: super::template::Open<'a>,
+    /// The hidden variable for what procs give.
+    pub(super) returned: Option<model::plan::Slot>,
+    /// Patterns whose bodies are still to be lowered.
+    pub(super) generators: Vec<super::patterns::Waiting>,
+    /// Where patterns are used by groups of known size.
+    pub(super) pattern_uses: Vec<super::patterns::Use>,
+    /// The body of a pattern is being lowered.
+    pub(super) in_generator: bool,
+    /// By split: what it goes by.
+    pub(super) splits: Vec<super::groups::Parted>,
+    /// The last assignment of each variable.
+    pub(super) assigned: FxHashMap<SymbolId, super::groups::Assigned>,
+    pub(super) around: Around,
+    pub(super) string: super::template::Reading,
+    /// Files of lists that were read, by name; `None`: it was reported that there is none.
+    pub(super) lists: FxHashMap<String, Option<Rc<super::data::Lists>>>,
+    /// Values in lists of files so far.
+    pub(super) listed: usize,
+}
+
+/// The surroundings of the current statement.
+pub(super) struct Around {
+    /// Statements around it, outermost first.
+    pub(super) nests: Vec<Nest>,
+    /// The loops among them.
+    pub(super) loops: Vec<OpenLoop>,
+    /// Statements that constants switch off.
+    pub(super) dead: u32,
+    /// Statements that may not be executed, or not on all ranks.
+    pub(super) unsure: u32,
+    /// The innermost condition that differs between ranks.
+    pub(super) differs: Option<Span>,
+    /// The innermost `with` that asks for direct=true.
+    pub(super) direct: Option<Span>,
+    /// Inside with (comm="self").
+    pub(super) alone: bool,
+    /// The options in force that can contradict each other; in procs they are not known.
+    pub(super) in_force: InForce,
+    /// World ranks of the active group; `None` in procs, where it is not known.
+    pub(super) active: Option<Range<u32>>,
+    /// The innermost group or split, or the running proc, by a number; 0: the world.
+    pub(super) scope: u32,
+    /// Numbers given to scopes so far.
+    pub(super) scopes: u32,
+}
+
+impl<'a> Lower<'a> {
+    pub(super) fn new(
+        ast: &'a Ast,
+        facts: &'a Facts,
+        sources: &'a Sources,
+        binding: &'a Binding,
+    ) -> Lower<'a> {
+        let ranks = ranks_of(ast, sources, binding);
+        Lower {
+            ast,
+            facts,
+            binding,
+            roots: binding.roots(),
+            reader: Reader::new(sources),
+            plan: empty_plan(ast, ranks, binding),
+            interner: Interner::default(),
+            reports: Reports::default(),
+            notes: Notes::default(),
+            variables: Variables::new(facts),
+            params: Params::new(binding),
+            hints: FxHashMap::default(),
+            globals: Frame::default(),
+            proc: None,
+            open: super::template::Open::default(),
+            returned: None,
+            generators: Vec::new(),
+            pattern_uses: Vec::new(),
+            in_generator: false,
+            splits: Vec::new(),
+            assigned: FxHashMap::default(),
+            around: Around {
+                nests: Vec::new(),
+                loops: Vec::new(),
+                dead: 0,
+                unsure: 0,
+                differs: None,
+                direct: None,
+                alone: false,
+                in_force: InForce::DEFAULT,
+                active: Some(0..ranks),
+                scope: 0,
+                scopes: 0,
+            },
+            string: super::template::Reading::default(),
+            lists: FxHashMap::default(),
+            listed: 0,
+        }
+    }
+
+    pub(super) fn finish(mut self) -> (Plan, Vec<Diagnostic>) {
+        self.member_sets();
+        self.plan.globals = self.globals.names;
+        (self.plan, self.reports.finish())
+    }
+
+    /// The slots of the running scope.
+    #[inline]
+    pub(super) fn frame(&mut self) -> &mut Frame {
+        match &mut self.proc {
+            Some(proc) => &mut proc.frame,
+            None => &mut self.globals,
+        }
+    }
+
+    /// Adds an instruction.
+    #[inline]
+    pub(super) fn emit(&mut self, instr: Instr, span: Span) -> Pc {
+        self.plan.code.push(instr);
+        self.plan.spans.push(span);
+        self.plan.code.len() as Pc - 1
+    }
+
+    /// The number of the next instruction.
+    pub(super) fn here_pc(&self) -> Pc {
+        self.plan.code.len() as Pc
+    }
+
+    /// Lets a jump lead to the next instruction, whose number it gives.
+    pub(super) fn patch_here(&mut self, jump: Pc) -> Pc {
+        let target = self.here_pc();
+        self.patch(jump, target);
+        target
+    }
+
+    pub(super) fn patch(&mut self, jump: Pc, target: Pc) {
+        match &mut self.plan.code[jump as usize] {
+            Instr::Jump { to } | Instr::JumpIf { to, .. } => *to = target,
+            Instr::GroupEnter { skip, .. } | Instr::Master { skip } => *skip = target,
+            Instr::SplitEnter { end, .. } => *end = target,
+            Instr::Claim { exit, .. } | Instr::Limit { exit, .. } => *exit = target,
+            _ => {}
+        }
+    }
+
+    /// No constant around this place switches it off, so that values in it matter.
+    pub(super) fn is_alive(&self) -> bool {
+        self.around.dead == 0
+    }
+
+    /// Does something that is only executed if constants let it.
+    pub(super) fn switched_off<T>(&mut self, off: bool, then: impl FnOnce(&mut Self) -> T) -> T {
+        self.around.dead += u32::from(off);
+        let start = self.here_pc();
+        let result = then(self);
+        self.around.dead -= u32::from(off);
+        if off {
+            self.notes.dead_code.push(start..self.here_pc());
+        }
+        result
+    }
+
+    /// Reports a construct that this version does not execute.
+    #[cold]
+    pub(super) fn later(&mut self, span: Span, what: &str, instead: &str) {
+        let message = format!("{what} is not executed by this version of Parabench");
+        let diagnostic = Diagnostic::new(Code::Later, span, message);
+        self.reports.push(diagnostic.help(instead));
+    }
+
+    /// Something that all members of the active group must do stands here.
+    pub(super) fn collective(&mut self, what: &str, span: Span) {
+        let several = self.around.active.as_ref().is_none_or(|ranks| ranks.len() > 1);
+        let Some(condition) = self.around.differs.filter(|_| several && self.plan.ranks > 1) else {
+            return;
+        };
+        let what = what.to_string();
+        self.notes.collectives.push(Collective { what, span, condition });
+    }
+
+    /// Passes over what was noted; the code is finished.
+    fn check_notes(&mut self) {
+        let (notes, sources) = (std::mem::take(&mut self.notes), self.reader.sources);
+        let mut found = check::notes::warn_of_collectives(&notes);
+        found.extend(check::notes::check_opened_together(&notes, self.facts, sources));
+        found.into_iter().for_each(|diagnostic| self.reports.push(diagnostic));
+        let is_pattern = |text: &str| self.facts.find(Kind::Pattern, text).is_some();
+        let wrong = check::notes::wrong_names(&notes.passed, is_pattern);
+        self.notes = notes;
+        for (text, span) in wrong {
+            self.unknown_pattern(&text, span);
+        }
+        let mut found = check::notes::warn_of_unused(&self.notes, self.facts, sources);
+        if !self.binding.mpi {
+            found.extend(check::tree::warn_of_mpi(self.ast));
+        }
+        if !self.reports.has_errors() {
+            found.extend(check::options::check_options(&self.plan, &self.notes, sources));
+            found.extend(check::plan::warn_of_signals(&self.plan));
+            found.extend(check::access::warn_of_access(self.ast, self.facts, sources));
+        }
+        found.into_iter().for_each(|diagnostic| self.reports.push(diagnostic));
+    }
+}
+
+/// Without code, but with place for it.
+fn empty_plan(ast: &Ast, ranks: u32, binding: &Binding) -> Plan {
+    let granted = binding.directories.iter().map(|(name, path)| Directory::granted(name, path));
+    let (seed, directories) = (binding.seed, granted.collect());
+    let mut plan = Plan { ranks, seed, directories, ..Plan::default() };
+    let statements = ast.stmts.len();
+    plan.code.reserve(statements + statements / 4);
+    plan.spans.reserve(statements + statements / 4);
+    plan.args.reserve(statements * 2);
+    plan.templates.reserve(statements);
+    plan.pieces.reserve(statements);
+    plan.text.reserve(statements * 16);
+    plan
+}
+
+/// More groups than this are refused: all their intersections are worked out.
+const MAX_GROUPS: usize = 256;
+
+/// A group of the program and its place.
+pub(super) struct Defined {
+    def: GroupDef,
+    span: Span,
+}
+
+impl Lower<'_> {
+    /// Takes in the definitions of the program and its included files.
+    pub(super) fn definitions(&mut self) {
+        let mut groups = Vec::new();
+        self.collect(self.ast.top, &mut groups);
+        self.unknown_params();
+        self.resolve_groups(groups);
+        self.hide_params();
+    }
+
+    fn collect(&mut self, list: List, groups: &mut Vec<Defined>) {
+        for id in self.ast.stmts_in(list) {
+            match self.ast.stmt(id) {
+                Stmt::Include(_, inner) => self.collect(inner, groups),
+                Stmt::Param(number) => self.param_definition(number),
+                Stmt::Groups(list) => self.group_definitions(list, groups),
+                Stmt::Pattern(number) => self.pattern_definition(number),
+                Stmt::Hints(name, value) => self.hints_definition(name, value),
+                _ => {}
+            }
+        }
+    }
+
+    fn group_definitions(&mut self, list: List, groups: &mut Vec<Defined>) {
+        for at in list.start..list.start + list.len {
+            let def = self.ast.groups[at as usize];
+            // One too many is enough to refuse them.
+            if groups.len() > MAX_GROUPS {
+                return;
+            }
+            let Some(name) = self.group_name(def.name) else { continue };
+            let span = self.ast.expr_span(def.name);
+            let symbol = self.facts.find(Kind::Group, &name);
+            if symbol.is_some_and(|symbol| self.facts.symbol(symbol).span != span) {
+                continue;
+            }
+            let tag = match def.tag {
+                GroupTag::S => Tag::S,
+                GroupTag::D => Tag::D,
+                GroupTag::None => Tag::None,
+            };
+            let size = def.size.and_then(|size| self.group_size(size));
+            groups.push(Defined { def: GroupDef { name, tag, subtag: def.subtag, size }, span });
+        }
+    }
+
+    fn group_size(&mut self, size: GroupSize) -> Option<Size> {
+        let (GroupSize::Ranks(id) | GroupSize::Percent(id)) = size;
+        let percent = matches!(size, GroupSize::Percent(_));
+        let ev = self.expr(id);
+        if ev.is_bad() {
+            return None;
+        }
+        let span = self.ast.expr_span(id);
+        let found = match self.constant(ev) {
+            None => {
+                let message = "expected a size made of constants and parameters";
+                self.reports.push(Diagnostic::new(Code::BadValue, span, message));
+                return None;
+            }
+            Some(value) if percent => value.as_float().map(Size::Percent),
+            Some(value) => value.as_size().map(Size::Ranks),
+        };
+        match found {
+            Ok(Size::Percent(percent)) if !(0.0..=100.0).contains(&percent) => {
+                let message = format!("expected a share from 0% to 100%, found {percent}%");
+                self.reports.push(Diagnostic::new(Code::BadValue, span, message));
+                None
+            }
+            Ok(size) => Some(size),
+            Err(error) => {
+                self.no_value(error, span);
+                None
+            }
+        }
+    }
+
+    fn resolve_groups(&mut self, mut groups: Vec<Defined>) {
+        if let Some(too_many) = groups.get(MAX_GROUPS) {
+            let message = format!("expected at most {MAX_GROUPS} groups, found one more");
+            let help = "ranks that do the same share a group; $$grank tells them apart";
+            self.reports.push(Diagnostic::new(Code::BadValue, too_many.span, message).help(help));
+            groups.truncate(MAX_GROUPS);
+        }
+        self.sizes_given(&mut groups);
+        let defs: Vec<GroupDef> = groups.iter().map(|group| group.def.clone()).collect();
+        let (resolved, remarks) = group::resolve(&defs, self.plan.ranks);
+        for remark in remarks {
+            self.group_remark(remark, &groups[remark.group()]);
+        }
+        self.plan.groups = resolved;
+        let of_pattern = |pattern: &Pattern| pattern.group.as_deref() == Some(WORLD);
+        if self.plan.patterns.iter().any(of_pattern)
+            && self.facts.find(Kind::Group, WORLD).is_none()
+        {
+            self.world(WORLD);
+        }
+    }
+
+    /// Sizes of the command line win over sizes of the program.
+    fn sizes_given(&mut self, groups: &mut [Defined]) {
+        for (name, size) in &self.binding.groups {
+            let name = name.trim();
+            let names = || groups.iter().map(|group| group.def.name.as_str());
+            let Some(at) = names().position(|known| known == name) else {
+                let help = match nearest(name, names()) {
+                    Some(name) => format!("the nearest is \"{name}\""),
+                    None => "groups are defined in the program: define groups {...};".into(),
+                };
+                let message = format!("--group {name}: the program has no group of this name");
+                let diagnostic = Diagnostic::new(Code::UnknownName, Span::COMMAND_LINE, message);
+                self.reports.push(diagnostic.help(help));
+                continue;
+            };
+            match size.as_deref().map(|text| (text, parse_size(text))) {
+                None => {}
+                Some((_, Some(size))) => groups[at].def.size = Some(size),
+                Some((text, None)) => {
+                    let message = format!(
+                        "--group {name}: expected a number of ranks or a percentage, found {text:?}"
+                    );
+                    let diagnostic = Diagnostic::new(Code::BadValue, Span::COMMAND_LINE, message);
+                    self.reports
+                        .push(diagnostic.help("for example --group writers:4 or writers:50%"));
+                }
+            }
+        }
+    }
+
+    fn group_remark(&mut self, remark: Remark, group: &Defined) {
+        let asked_for_none = matches!(group.def.size, Some(Size::Ranks(0)));
+        if self.binding.ranks_assumed && !asked_for_none {
+            return;
+        }
+        let ranks = model::words::count(self.plan.ranks, "rank");
+        let message = format!("group \"{}\" on {ranks}: {remark}", group.def.name);
+        self.reports.push(Diagnostic::new(Code::EmptyGroup, group.span, message));
+    }
+}
+
+fn parse_size(text: &str) -> Option<Size> {
+    let text = text.trim();
+    match text.strip_suffix('%') {
+        Some(percent) => {
+            let percent: f64 = percent.trim().parse().ok()?;
+            (0.0..=100.0).contains(&percent).then_some(Size::Percent(percent))
+        }
+        None => Value::str(text).as_size().ok().map(Size::Ranks),
+    }
+}

@@ -1,0 +1,493 @@
+//! Values while code is made: constants and texts that the plan keeps once, slots of variables and of
+//! intermediate results, and where the value of each symbol is.
+//!
+//! The meaning of names is in [`crate::facts`]. A variable that the whole program sets once, and certainly,
+//! to a constant is that constant. Hidden slots (intermediate results, counters of loops) and loop
+//! variables are used again by later statements, so that a long program needs few.
+
+use super::pass::Lower;
+use crate::ast::Name;
+use crate::diag::{Code, Diagnostic};
+use crate::facts::{Facts, Mention, Symbol, SymbolId};
+use crate::word::nearest;
+use hashbrown::HashTable;
+use model::Value;
+use model::plan::{NO_SLOT, Operand, Piece, Plan, Slot, Source, Span, Template};
+use model::types::Types;
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+use std::hash::{Hash, Hasher};
+
+/// An evaluated expression.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ev {
+    /// Where the value is.
+    pub(super) operand: Operand,
+    /// Its possible types; none: it was reported that there is no value.
+    pub(super) types: Types,
+    /// It differs between ranks.
+    pub(super) differs: bool,
+}
+
+impl Ev {
+    /// It was reported that there is no value; nothing more is said about it.
+    pub(super) const BAD: Ev = Ev { operand: Operand::ABSENT, types: Types::NONE, differs: false };
+
+    pub(super) fn is_bad(self) -> bool {
+        self.types.is_none()
+    }
+}
+
+impl Lower<'_> {
+    /// A constant as a value.
+    pub(super) fn known(&mut self, value: Value) -> Ev {
+        let types = Types::of(&value);
+        let index = match value {
+            Value::Int(n) => self.interner.integer(&mut self.plan, n),
+            value => self.interner.constant(&mut self.plan, value),
+        };
+        Ev { operand: Operand::constant(index), types, differs: false }
+    }
+
+    /// A constant text as a value.
+    pub(super) fn known_text(&mut self, text: &[u8]) -> Ev {
+        let index = self.interner.text(&mut self.plan, text);
+        Ev { operand: Operand::constant(index), types: Types::STR, differs: false }
+    }
+
+    /// The constant that a value is.
+    pub(super) fn constant(&self, ev: Ev) -> Option<&Value> {
+        match ev.operand.source() {
+            Source::Const(index) => self.plan.consts.get(index as usize),
+            _ => None,
+        }
+    }
+}
+
+/// No constant.
+const NONE: u32 = u32::MAX;
+
+/// Where a symbol's value is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// Its slot, or [`NO_SLOT`].
+    pub(super) slot: Slot,
+    /// The constant it always is, or [`NONE`].
+    konst: u32,
+    /// Its value differs between ranks.
+    pub(super) differs: bool,
+}
+
+impl Place {
+    const NOWHERE: Place = Place { slot: NO_SLOT, konst: NONE, differs: false };
+
+    pub(super) fn is_somewhere(self) -> bool {
+        self.slot != NO_SLOT || self.konst != NONE
+    }
+}
+
+/// The values of all symbols.
+pub(super) struct Variables {
+    /// By [`SymbolId`].
+    places: Vec<Place>,
+    /// The mention that probably comes next.
+    next: usize,
+    /// Names of which it was reported that they are not visible.
+    unknown: FxHashSet<Name>,
+}
+
+impl Variables {
+    pub(super) fn new(facts: &Facts) -> Variables {
+        let places = vec![Place::NOWHERE; facts.symbols().len()];
+        Variables { places, next: 0, unknown: FxHashSet::default() }
+    }
+}
+
+impl<'a> Lower<'a> {
+    /// The name at a place. Names are mostly requested in the order of the text.
+    #[inline]
+    pub(super) fn mentioned(&mut self, place: u32) -> Option<Mention> {
+        let mentions = &self.facts.mentions;
+        let mut at = self.variables.next;
+        if mentions.get(at).is_none_or(|mention| mention.span.start != place) {
+            at = mentions.partition_point(|mention| mention.span.start < place);
+        }
+        self.variables.next = at + 1;
+        mentions.get(at).copied().filter(|mention| mention.span.start == place)
+    }
+
+    /// The symbol named at a place, if it has a value there.
+    pub(super) fn visible(&mut self, place: u32) -> Option<Mention> {
+        let mention = self.mentioned(place)?;
+        self.place(mention.symbol).is_somewhere().then_some(mention)
+    }
+
+    /// Where the value of a symbol is.
+    pub(super) fn place(&self, symbol: SymbolId) -> Place {
+        self.variables.places[symbol.0 as usize]
+    }
+
+    fn set_place(&mut self, symbol: SymbolId, place: Place) {
+        self.variables.places[symbol.0 as usize] = place;
+    }
+
+    /// The value of a variable.
+    pub(super) fn variable(&mut self, name: Name, span: Span) -> Ev {
+        match self.visible(span.start) {
+            Some(mention) => self.value_of(mention.symbol, span),
+            None => {
+                self.not_visible(name, span);
+                Ev::BAD
+            }
+        }
+    }
+
+    /// The value of a symbol that has one.
+    pub(super) fn value_of(&mut self, symbol: SymbolId, span: Span) -> Ev {
+        if self.open_text(symbol).is_some() {
+            return self.opened_text(symbol, span).unwrap_or(Ev::BAD);
+        }
+        self.note_read(symbol);
+        let Place { slot, konst, differs } = self.place(symbol);
+        if konst != NONE {
+            let types = Types::of(&self.plan.consts[konst as usize]);
+            return Ev { operand: Operand::constant(konst), types, differs: false };
+        }
+        if self.in_generator && slot.0 & Slot::LOCAL == 0 {
+            self.global_in_generator(symbol, span);
+            return Ev::BAD;
+        }
+        Ev { operand: Operand::slot(slot), types: self.facts.symbol(symbol).types, differs }
+    }
+
+    /// The constant that a symbol always is.
+    pub(super) fn constant_of(&self, symbol: SymbolId) -> Option<&Value> {
+        self.plan.consts.get(self.place(symbol).konst as usize)
+    }
+
+    /// Lets a symbol be taken for the same on all ranks, or not; what it was taken for before.
+    pub(super) fn set_differs(&mut self, symbol: SymbolId, differs: bool) -> bool {
+        let before = self.place(symbol);
+        self.set_place(symbol, Place { differs, ..before });
+        before.differs
+    }
+
+    /// Remembers which variables of the program a proc reads.
+    fn note_read(&mut self, symbol: SymbolId) {
+        let Some(proc) = &mut self.proc else { return };
+        if self.facts.symbol(symbol).owner.is_none() && !proc.read.contains(&symbol) {
+            proc.read.push(symbol);
+        }
+    }
+
+    /// The slot of the variable of the program that is named at a place.
+    pub(super) fn global_slot(&mut self, place: u32, differs: bool) -> Option<Slot> {
+        let symbol = self.visible(place)?.symbol;
+        let there = self.place(symbol);
+        self.set_place(symbol, Place { differs: there.differs || differs, ..there });
+        (there.slot != NO_SLOT).then_some(there.slot)
+    }
+
+    /// Reports an undefined variable, each once.
+    #[cold]
+    pub(super) fn not_visible(&mut self, name: Name, span: Span) {
+        if !self.variables.unknown.insert(name) {
+            return;
+        }
+        if self.reports.is_full() {
+            self.reports.push(Diagnostic::new(Code::UnknownVariable, span, ""));
+            return;
+        }
+        let diagnostic = self.unknown_variable(self.ast.names.text(name), span);
+        self.reports.push(diagnostic);
+    }
+
+    pub(super) fn unknown_variable(&self, text: &str, span: Span) -> Diagnostic {
+        let message = format!("expected a variable that is set before this place, found ${text}");
+        let diagnostic = Diagnostic::new(Code::UnknownVariable, span, message);
+        diagnostic.help(self.variable_help(text, span.start))
+    }
+
+    fn variable_help(&self, text: &str, place: u32) -> String {
+        let named = |symbol: SymbolId| {
+            let written = self.reader.sources.text(self.facts.symbol(symbol).span);
+            written.strip_prefix('$').unwrap_or(written)
+        };
+        let end = self.reader.sources.end_of_program();
+        let own = |symbol: &Symbol| symbol.kind.is_variable() && symbol.span.start < end;
+        let mut all = self.facts.symbols().filter(|(_, symbol)| own(symbol));
+        if all.any(|(id, _)| named(id) == text) {
+            return match self.proc {
+                Some(_) => format!(
+                    "${text} is set elsewhere; a proc sees its parameters, its own variables and \
+                     the globals that are set before its definition"
+                ),
+                None => format!(
+                    "${text} is set only later, in a proc, or by a repeat, whose variable lives in \
+                     its loop; set it before: ${text} = ..."
+                ),
+            };
+        }
+        let visible = self.facts.visible_at(place, self.ast, self.reader.sources);
+        let variables = visible.filter(|(_, symbol)| symbol.kind.is_variable());
+        match nearest(text, variables.map(|(id, _)| named(id))) {
+            Some(name) => format!("the nearest is ${name}"),
+            None => format!("set it before: ${text} = ..."),
+        }
+    }
+
+    /// Gives a symbol a slot if it has none. `differs`: its value.
+    pub(super) fn define(&mut self, symbol: SymbolId, differs: bool) -> Slot {
+        let here = self.place(symbol);
+        if here.slot != NO_SLOT {
+            let differs = here.differs || differs;
+            self.set_place(symbol, Place { differs, ..here });
+            return here.slot;
+        }
+        let text = self.reader.text(self.facts.symbol(symbol).span);
+        let slot = self.frame().fresh(text.strip_prefix('$').unwrap_or(text));
+        self.set_slot(symbol, slot, differs);
+        slot
+    }
+
+    /// Lets a symbol's value be in a slot that is there already.
+    pub(super) fn set_slot(&mut self, symbol: SymbolId, slot: Slot, differs: bool) {
+        self.set_place(symbol, Place { slot, konst: NONE, differs });
+    }
+
+    /// Lets a symbol be a constant.
+    pub(super) fn define_constant(&mut self, symbol: SymbolId, konst: u32) {
+        self.set_place(symbol, Place { slot: NO_SLOT, konst, differs: false });
+    }
+
+    /// Takes a symbol's value away: its definition is still to come.
+    pub(super) fn hide(&mut self, symbol: SymbolId) {
+        self.set_place(symbol, Place::NOWHERE);
+    }
+
+    /// Nothing in the program but one definition sets the symbol.
+    pub(super) fn is_set_once(&self, symbol: SymbolId) -> bool {
+        self.facts.symbol(symbol).definitions == 1
+    }
+}
+
+/// The slots of the globals or of one proc.
+#[derive(Default)]
+pub(super) struct Frame {
+    /// Slots are relative to a proc's frame.
+    local: bool,
+    /// Names of all slots; "" for hidden ones.
+    pub(super) names: Vec<String>,
+    temps: Vec<Slot>,
+    /// How many of `temps` the current statement uses.
+    used: usize,
+    /// First of the three hidden slots of the loop at each depth.
+    loops: Vec<Slot>,
+    depth: usize,
+    /// Loop variables whose loop has ended.
+    free: FxHashMap<Name, Vec<Slot>>,
+}
+
+impl Frame {
+    pub(super) fn of_proc() -> Frame {
+        Frame { local: true, ..Frame::default() }
+    }
+
+    /// A slot for a variable.
+    pub(super) fn fresh(&mut self, name: &str) -> Slot {
+        let index = self.names.len() as u32;
+        self.names.push(name.into());
+        if self.local { Slot::local(index) } else { Slot(index) }
+    }
+
+    /// A slot for an intermediate result, until [`Frame::end_statement`].
+    pub(super) fn temp(&mut self) -> Slot {
+        if self.used == self.temps.len() {
+            let slot = self.fresh("");
+            self.temps.push(slot);
+        }
+        self.used += 1;
+        self.temps[self.used - 1]
+    }
+
+    /// The slot of an intermediate result of the current statement.
+    pub(super) fn held(&self, operand: Operand) -> Option<Slot> {
+        self.temps[..self.used].iter().copied().find(|slot| Operand::slot(*slot) == operand)
+    }
+
+    /// Intermediate results are not needed any more.
+    pub(super) fn end_statement(&mut self) {
+        self.used = 0;
+    }
+
+    /// The three hidden slots of a loop, until [`Frame::leave_loop`].
+    pub(super) fn enter_loop(&mut self) -> Slot {
+        if self.depth == self.loops.len() {
+            let slot = self.fresh("");
+            self.fresh("");
+            self.fresh("");
+            self.loops.push(slot);
+        }
+        self.depth += 1;
+        self.loops[self.depth - 1]
+    }
+
+    pub(super) fn leave_loop(&mut self) {
+        self.depth -= 1;
+    }
+
+    /// A slot for the variable of a loop.
+    pub(super) fn loop_variable(&mut self, name: Name, text: &str) -> Slot {
+        match self.free.get_mut(&name).and_then(Vec::pop) {
+            Some(slot) => slot,
+            None => self.fresh(text),
+        }
+    }
+
+    /// The loop of this variable has ended.
+    pub(super) fn release(&mut self, name: Name, slot: Slot) {
+        self.free.entry(name).or_default().push(slot);
+    }
+}
+
+/// Finds what the plan has already.
+pub(super) struct Interner {
+    consts: HashTable<u32>,
+    templates: HashTable<u32>,
+    /// Integers used lately, by their low bits. Others are kept twice: looking for each costs
+    /// more than that.
+    recent: [Option<(i64, u32)>; RECENT],
+}
+
+/// Constants and templates that are looked up. In longer programs most later ones are
+/// used once, so that looking for them costs more than keeping some twice.
+const MAX_LOOKED_UP: usize = 1 << 15;
+
+/// Entries of [`Interner::recent`].
+const RECENT: usize = 256;
+
+impl Default for Interner {
+    fn default() -> Interner {
+        let (consts, templates) = (HashTable::default(), HashTable::default());
+        Interner { consts, templates, recent: [None; RECENT] }
+    }
+}
+
+impl Interner {
+    /// The number of a constant integer.
+    #[inline]
+    pub(super) fn integer(&mut self, plan: &mut Plan, n: i64) -> u32 {
+        let slot = (n ^ n >> 10 ^ n >> 20) as usize % RECENT;
+        if let Some((known, index)) = self.recent[slot]
+            && known == n
+        {
+            return index;
+        }
+        plan.consts.push(Value::Int(n));
+        let index = plan.consts.len() as u32 - 1;
+        self.recent[slot] = Some((n, index));
+        index
+    }
+
+    /// The number of a constant.
+    pub(super) fn constant(&mut self, plan: &mut Plan, value: Value) -> u32 {
+        let hash = value_hash(&value);
+        let consts = &mut plan.consts;
+        if let Some(known) = self.consts.find(hash, |at| consts[*at as usize] == value) {
+            return *known;
+        }
+        consts.push(value);
+        self.keep_constant(consts, hash)
+    }
+
+    /// The number of the last constant, which is new.
+    fn keep_constant(&mut self, consts: &[Value], hash: u64) -> u32 {
+        let new = consts.len() as u32 - 1;
+        if self.consts.len() < MAX_LOOKED_UP {
+            self.consts.insert_unique(hash, new, |at| value_hash(&consts[*at as usize]));
+        }
+        new
+    }
+
+    /// The number of a constant text; copied only if it is new.
+    pub(super) fn text(&mut self, plan: &mut Plan, text: &[u8]) -> u32 {
+        let hash = text_hash(text);
+        let consts = &mut plan.consts;
+        let same = |at: &u32| matches!(&consts[*at as usize], Value::Str(known) if known == text);
+        if let Some(known) = self.consts.find(hash, same) {
+            return *known;
+        }
+        consts.push(Value::Str(text.to_vec()));
+        self.keep_constant(consts, hash)
+    }
+
+    /// The number of a template whose texts are at the end of [`Plan::text`] from
+    /// `mark` on; they are taken away again if the plan has it already.
+    pub(super) fn template(&mut self, plan: &mut Plan, pieces: &[Piece], mark: usize) -> u32 {
+        let hash = pieces_hash(&plan.text, pieces);
+        let same = |at: &u32| {
+            let known = pieces_of(plan, plan.templates[*at as usize]);
+            known.len() == pieces.len()
+                && known.iter().zip(pieces).all(|(a, b)| same_piece(&plan.text, *a, *b))
+        };
+        if let Some(known) = self.templates.find(hash, same) {
+            let known = *known;
+            plan.text.truncate(mark);
+            return known;
+        }
+        let start = plan.pieces.len() as u32;
+        plan.pieces.extend_from_slice(pieces);
+        plan.templates.push(Template { start, end: plan.pieces.len() as u32 });
+        let new = plan.templates.len() as u32 - 1;
+        if self.templates.len() < MAX_LOOKED_UP {
+            let again =
+                |at: &u32| pieces_hash(&plan.text, pieces_of(plan, plan.templates[*at as usize]));
+            self.templates.insert_unique(hash, new, again);
+        }
+        new
+    }
+}
+
+fn pieces_of(plan: &Plan, template: Template) -> &[Piece] {
+    &plan.pieces[template.start as usize..template.end as usize]
+}
+
+fn same_piece(text: &[u8], a: Piece, b: Piece) -> bool {
+    match (a, b) {
+        (Piece::Text { start, end }, Piece::Text { start: s, end: e }) => {
+            text[start as usize..end as usize] == text[s as usize..e as usize]
+        }
+        (a, b) => a == b,
+    }
+}
+
+fn text_hash(text: &[u8]) -> u64 {
+    let mut hasher = FxHasher::default();
+    text.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn value_hash(value: &Value) -> u64 {
+    let mut hasher = FxHasher::default();
+    match value {
+        Value::Str(text) => return text_hash(text),
+        Value::Int(n) | Value::Duration(n) => n.hash(&mut hasher),
+        Value::Float(x) => x.to_bits().hash(&mut hasher),
+        Value::Bool(b) => b.hash(&mut hasher),
+        Value::List(items) => items.iter().for_each(|item| value_hash(item).hash(&mut hasher)),
+        Value::Unset | Value::Handle(..) | Value::Outcome(_) => {}
+    }
+    hasher.finish()
+}
+
+fn pieces_hash(text: &[u8], pieces: &[Piece]) -> u64 {
+    let mut hasher = FxHasher::default();
+    for piece in pieces {
+        match piece {
+            Piece::Text { start, end } => text[*start as usize..*end as usize].hash(&mut hasher),
+            Piece::Value(operand) => operand.hash(&mut hasher),
+            Piece::Internal(what) => what.hash(&mut hasher),
+            Piece::Formatted { value, format } => (value, format).hash(&mut hasher),
+        }
+    }
+    hasher.finish()
+}
