@@ -9,7 +9,7 @@ use std::fs;
 use std::hint::black_box;
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
-use trace::{Options, Which, import};
+use trace::{Options, Selection, import};
 
 const LINES: u64 = 2_000_000;
 const FILES: u64 = 1000;
@@ -85,7 +85,7 @@ fn looked_through(file: &Path) -> Result<()> {
 }
 
 fn imported(file: &Path, expected: u64) -> Result<()> {
-    let options = Options { format: None, which: Which::All };
+    let options = Options { format: None, which: Selection::All };
     let imported = import(&[file.into()], &options)?;
     let mut events = 0;
     for event in imported.events {

@@ -3,14 +3,14 @@
 
 use libfuzzer_sys::fuzz_target;
 use std::io::Cursor;
-use trace::{Format, Options, Which, input};
+use trace::{Format, Options, Selection, input};
 
 fuzz_target!(|bytes: &[u8]| {
     for format in Format::ALL {
         let Ok(input) = input::decompressed(Box::new(Cursor::new(bytes.to_vec()))) else { return };
-        let options = Options { format: Some(*format), which: Which::Data };
+        let options = Options { format: Some(*format), which: Selection::Data };
         if let Ok(imported) = trace::import::from_inputs(vec![("log".into(), input)], &options) {
-            let paths = imported.told.paths.len();
+            let paths = imported.facts.paths.len();
             for traced in imported.events {
                 let path = traced.expect("no disk").event.path;
                 assert!(path == u32::MAX || (path as usize) < paths);

@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use std::fs;
-use trace::Which;
+use trace::Selection;
 
 fuzz_target!(|bytes: &[u8]| {
     let folder = std::env::temp_dir().join(format!("parabench-fuzz-{}", std::process::id()));
@@ -18,9 +18,9 @@ fuzz_target!(|bytes: &[u8]| {
     other.extend(&bytes[half..]);
     fs::write(folder.join("a.rec"), file).expect("written");
     fs::write(folder.join("b.rec"), other).expect("written");
-    let imported = trace::import::from_recordings(&[("".into(), folder)], &Which::Data);
+    let imported = trace::import::from_recordings(&[("".into(), folder)], &Selection::Data);
     let imported = imported.expect("events");
-    let paths = imported.told.paths.len();
+    let paths = imported.facts.paths.len();
     for traced in imported.events {
         let path = traced.expect("no disk").event.path;
         assert!(path == u32::MAX || (path as usize) < paths);

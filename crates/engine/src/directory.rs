@@ -35,10 +35,10 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What the name of a scratch directory begins with.
+/// Prefix of the names of scratch directories.
 const SCRATCH: &str = "parabench-scratch-";
 
-/// What the user asked for.
+/// The user's request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
     /// `--dir`; `None`: a scratch directory.
@@ -116,7 +116,7 @@ impl RunDirectory {
         self.opened.path()
     }
 
-    /// What tells it from other directories.
+    /// Its identity.
     ///
     /// # Errors
     /// The system's, when it is asked for the numbers of an open directory.

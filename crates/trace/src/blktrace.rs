@@ -9,11 +9,11 @@
 //! A request is one transfer of the process that queued it, from its issue to the driver (D; without one
 //! from its queueing, Q) to its completion (C). The device is the file, a sector 512 bytes of it.
 
-use crate::by_line::{Found, LineFormat, Source};
 use crate::gaps::{Gap, Gaps};
-use crate::lines::Lines;
+use crate::lines::{Lines, Source};
 use crate::named::{self, number};
 use crate::record::{Call, Introduction, Outcome, Record};
+use crate::scanner::{Found, LineFormat};
 use hashbrown::{HashMap, HashSet};
 use model::Op;
 use rustc_hash::FxBuildHasher;
@@ -35,7 +35,7 @@ pub struct Blktrace {
     current: Current,
 }
 
-/// What the current line became.
+/// The kind of the current line.
 #[derive(Debug, Default)]
 enum Current {
     #[default]
@@ -56,7 +56,7 @@ struct Request {
     kind: Kind,
 }
 
-/// What a request does.
+/// The kind of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Kind {
     #[default]
@@ -241,7 +241,7 @@ fn parse(line: &[u8]) -> Option<Line<'_>> {
     Some(Line { kind, sector, sectors, last, ..plain })
 }
 
-/// What stands in the brackets at the end.
+/// The text in the brackets at the end.
 fn bracketed(line: &[u8]) -> &[u8] {
     let inside = line.trim_ascii_end().strip_suffix(b"]");
     let start = inside.and_then(|inside| memchr::memchr(b'[', inside));

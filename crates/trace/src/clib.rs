@@ -19,7 +19,7 @@ const SEEK_SET: i64 = 0;
 pub struct Called<'a> {
     /// Its function, without `64` at the end.
     pub function: &'a [u8],
-    /// Who called it.
+    /// The process and thread of the call.
     pub who: Who,
     /// The file: a name, or a number where the recorder has numbers.
     pub file: &'a [u8],
@@ -37,11 +37,11 @@ pub struct Called<'a> {
     pub flags: Option<u32>,
     /// Mode of `fopen`.
     pub mode: &'a [u8],
-    /// What it gave back.
+    /// Its return value.
     pub result: Option<i64>,
 }
 
-/// What is open.
+/// The open files.
 #[derive(Debug)]
 pub enum Files {
     /// The recorder names the file of each call.
@@ -71,7 +71,7 @@ impl Files {
     }
 }
 
-/// What the call does, and how it ended. `None`: that is not known, and was counted.
+/// The call and its outcome. `None`: unknown, and counted.
 pub fn understand<'a>(
     called: &Called<'a>,
     files: &'a mut Files,
@@ -148,7 +148,7 @@ fn on_name<'a>(called: &Called<'a>) -> Option<Call<'a>> {
         b"link" | b"linkat" => Call::Link { from: at, to: other },
         b"symlink" | b"symlinkat" => Call::Symlink { target: name(called.file), at: other },
         b"chdir" => Call::Enter { at },
-        // What follows is not told for each call: a directory that is opened is read.
+        // The log has no calls that read the directory: opening it counts as reading it.
         b"opendir" => {
             let path = name(called.file);
             Call::Whole { op: Op::Readdir, path, offset: None, bytes: 0, flags: None }

@@ -8,11 +8,11 @@
 //!
 //! Transfers and closes have numbers for files, which no opening gave: see [`crate::named`].
 
-use crate::by_line::{Found, LineFormat, Source};
 use crate::gaps::{Gap, Gaps};
-use crate::lines::Lines;
+use crate::lines::{Lines, Source};
 use crate::named::{self, ByNumber, at, number, opening};
 use crate::record::{Call, ERRNO_UNKNOWN, Introduction, Outcome, Record};
+use crate::scanner::{Found, LineFormat};
 use hashbrown::HashMap;
 use jiff::Timestamp;
 use model::Op;
@@ -73,7 +73,7 @@ impl Begun {
     }
 }
 
-/// What a line became.
+/// The record that a line gives.
 #[derive(Debug, Default)]
 enum Current {
     /// A worker shows up.
@@ -94,7 +94,7 @@ pub struct Elbencho {
 }
 
 impl Elbencho {
-    /// What the line is; `None`: it is in no known form.
+    /// Reads the line; `None`: its form is unknown.
     fn take(&mut self, lines: &Lines, gaps: &mut Gaps) -> Option<Found> {
         let line: Line<'_> = serde_json::from_slice(lines.line()).ok()?;
         let now_ns = date_ns(&line.date)?;
@@ -166,8 +166,9 @@ impl LineFormat for Elbencho {
         match &self.current {
             Current::Introduction => {
                 let ranks = Some(self.worker as u32 + 1);
-                let told = Introduction { command: b"elbencho", ranks, ..Introduction::default() };
-                let call = Call::Introduce(told);
+                let introduction =
+                    Introduction { command: b"elbencho", ranks, ..Introduction::default() };
+                let call = Call::Introduce(introduction);
                 Some(Record { call, ..plain })
             }
             Current::Over { operation, start_ns, elapsed_ns, failed } => {
@@ -184,7 +185,7 @@ impl LineFormat for Elbencho {
     }
 }
 
-/// What an operation does, and its result if it succeeded.
+/// The call of an operation, and its result if it succeeded.
 fn call<'a>(
     operation: &'a Operation,
     worker: u64,

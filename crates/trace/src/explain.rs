@@ -1,18 +1,19 @@
-//! What became of one line of a log.
+//! The effect of one line of a log.
 //!
 //! A log is imported three times: without the line and all behind it, up to it, and whole. What the
 //! second adds to the first is what the line did; operations that begin in it and end later are those of
 //! the third. So every format is explained that has lines, and none has to know about it.
 
+use crate::error::{Error, cannot_read};
+use crate::facts::Facts;
 use crate::format::Format;
-use crate::import::{Error, Options, cannot_read, from_inputs};
+use crate::import::{Options, from_inputs};
 use crate::input::{self, Input};
 use crate::lines::Lines;
-use crate::resolve::Told;
 use crate::rules::Rules;
 use crate::sort::Traced;
 use crate::table;
-use crate::{Imported, Which};
+use crate::{Imported, Selection};
 use model::event::{NO_ID, rename_word};
 use model::{Op, errno, escape, units};
 use std::fmt::Write;
@@ -46,10 +47,10 @@ pub fn explain(
     };
     let events = of_line(before.events, until.events, whole.events, line)?;
     for traced in &events {
-        let _ = writeln!(says, "becomes {}", shown_event(traced, &whole.told));
+        let _ = writeln!(says, "becomes {}", shown_event(traced, &whole.facts));
     }
-    for gap in &until.told.gaps {
-        let old = before.told.gaps.iter().find(|old| old.code == gap.code);
+    for gap in &until.facts.gaps {
+        let old = before.facts.gaps.iter().find(|old| old.code == gap.code);
         let more = gap.count - old.map_or(0, |old| old.count);
         // A call that has not ended here ends later, if it became an operation.
         if more > 0 && (events.is_empty() || gap.code != "cut-calls") {
@@ -104,12 +105,12 @@ fn imported(
     let bytes = Box::new(BufReader::new(Head { bytes, left: lines }));
     let inputs: Vec<(PathBuf, Input)> = vec![(log.into(), Input { bytes, beginning })];
     match rules {
-        Some(rules) => rules.import(inputs, Which::All),
-        None => from_inputs(inputs, &Options { which: Which::All, ..options.clone() }),
+        Some(rules) => rules.import(inputs, Selection::All),
+        None => from_inputs(inputs, &Options { which: Selection::All, ..options.clone() }),
     }
 }
 
-/// So many lines of what is read.
+/// The first lines of an input.
 struct Head {
     bytes: Box<dyn BufRead>,
     left: u64,
@@ -143,7 +144,7 @@ fn of_line(before: Events, until: Events, whole: Events, line: u64) -> Result<Ve
     found.map_err(|why| Error { message: format!("cannot sort: {why}"), help: String::new() })
 }
 
-/// What `until` has and `before` has not. Both are in the same order.
+/// Events of `until` that `before` lacks. Both are in the same order.
 fn added(before: Events, until: Events) -> io::Result<Vec<Traced>> {
     let same = |a: &Traced, b: &Traced| {
         (a.rank, a.event.start_ns, a.details) == (b.rank, b.event.start_ns, b.details)
@@ -161,13 +162,13 @@ fn added(before: Events, until: Events) -> io::Result<Vec<Traced>> {
 }
 
 /// `fread f, offset 0, 4096 of 4096 bytes, 12us, rank 0, at 1.5s`.
-fn shown_event(traced: &Traced, told: &Told) -> String {
+fn shown_event(traced: &Traced, facts: &Facts) -> String {
     let (event, details) = (&traced.event, &traced.details);
     let mut text = Op::from_u8(event.op).map_or(String::new(), |op| op.name().to_string());
     for path in [event.path, event.path2].iter().filter(|path| **path != NO_ID) {
-        let name = told.paths.get(*path as usize).map_or(&b""[..], Vec::as_slice);
-        let root = told.root.strip_suffix(b"/").unwrap_or(&told.root);
-        let name = if told.root.is_empty() { name.to_vec() } else { [root, b"/", name].concat() };
+        let name = facts.paths.get(*path as usize).map_or(&b""[..], Vec::as_slice);
+        let root = facts.root.strip_suffix(b"/").unwrap_or(&facts.root);
+        let name = if facts.root.is_empty() { name.to_vec() } else { [root, b"/", name].concat() };
         let _ = write!(text, " {}", escape::line(&String::from_utf8_lossy(&name)));
     }
     if event.op == Op::Rename as u8 {

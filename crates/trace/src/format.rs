@@ -1,9 +1,9 @@
 //! Kinds of logs: their names, and how each is known by its first bytes.
 
-use crate::by_line::ByLine;
-use crate::import::Scanner;
 use crate::input::Input;
 use crate::lines::Lines;
+use crate::scanner::ByLine;
+use crate::scanner::Scanner;
 use crate::{blktrace, darshan, dftracer, elbencho, fio, recorder, strace};
 use std::io;
 
@@ -30,7 +30,7 @@ pub enum Format {
     Elbencho,
     /// Any other, by [`crate::rules`].
     Rules,
-    /// What `parabench record` has recorded with its own library: no log, but folders of files.
+    /// Recordings of `parabench record --via preload`: folders of files.
     Preload,
 }
 
@@ -80,12 +80,12 @@ impl Format {
         ROWS.iter().find(|row| row.2(beginning)).map(|row| row.0)
     }
 
-    /// What its logs hold are lines; other formats know by other means that a log is theirs.
+    /// Its logs consist of lines.
     pub(crate) fn has_lines(self) -> bool {
         !matches!(self, Format::Darshan | Format::Preload | Format::Recorder)
     }
 
-    /// Reads a log that stands for itself, called `name`.
+    /// Reads one log, called `name`.
     ///
     /// # Errors
     /// It is damaged.

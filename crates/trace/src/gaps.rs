@@ -1,4 +1,4 @@
-//! What a log does not tell, and what was left out of it: counted, with the first examples.
+//! Gaps: facts that a log lacks, and lines and calls that were left out; counted, with examples.
 
 use model::escape;
 use model::run::TraceGap;
@@ -20,7 +20,7 @@ macro_rules! gaps {
             $name,
         )* }
 
-        /// Code and sentence of each; `#` stands for the number, `@` for the bytes.
+        /// Code and sentence of each; `#` becomes the number, `@` the bytes.
         pub const GAPS: &[(&str, &str)] = &[ $( ($code, $says), )* ];
     };
 }
@@ -85,7 +85,7 @@ struct Count {
     examples: Vec<String>,
 }
 
-/// What was counted so far.
+/// Counts and examples so far.
 #[derive(Clone, Debug)]
 pub struct Gaps {
     counts: Vec<Count>,
@@ -109,7 +109,7 @@ impl Gaps {
         *sum = sum.saturating_add(count);
     }
 
-    /// Counts one of so many bytes.
+    /// Counts one with its bytes.
     pub fn add_bytes(&mut self, gap: Gap, bytes: u64) {
         self.add(gap);
         let count = &mut self.counts[gap as usize];
@@ -145,23 +145,23 @@ impl Gaps {
         self.counts[gap as usize].count
     }
 
-    /// What there is to say, in the order of the table.
-    pub fn told(&self) -> Vec<TraceGap> {
+    /// The gaps that occurred, in the order of the table.
+    pub fn list(&self) -> Vec<TraceGap> {
         let all = GAPS.iter().zip(&self.counts).filter(|(_, count)| count.count > 0);
-        all.map(|((code, says), count)| count.told(code, says)).collect()
+        all.map(|((code, says), count)| count.gap(code, says)).collect()
     }
 }
 
 impl Gaps {
-    /// What there is to say of one kind.
-    pub fn told_of(&self, gap: Gap) -> Option<TraceGap> {
+    /// One kind of gap, if it occurred.
+    pub fn find(&self, gap: Gap) -> Option<TraceGap> {
         let ((code, says), count) = (GAPS[gap as usize], &self.counts[gap as usize]);
-        (count.count > 0).then(|| count.told(code, says))
+        (count.count > 0).then(|| count.gap(code, says))
     }
 }
 
 impl Count {
-    fn told(&self, code: &str, says: &str) -> TraceGap {
+    fn gap(&self, code: &str, says: &str) -> TraceGap {
         let mut says = says.replacen('#', &self.count.to_string(), 1);
         says = says.replacen('@', &format!("{} bytes", self.bytes), 1);
         if self.count == 1 {
@@ -263,8 +263,8 @@ mod tests {
         for name in ["flock", "chown", "flock"] {
             gaps.add_name(Gap::NoOperation, name.as_bytes());
         }
-        let told = gaps.told();
-        let says: Vec<&str> = told.iter().map(|gap| gap.says.as_str()).collect();
+        let all = gaps.list();
+        let says: Vec<&str> = all.iter().map(|gap| gap.says.as_str()).collect();
         assert_eq!(
             says,
             [
@@ -273,7 +273,7 @@ mod tests {
                 "3 calls have no operation of Parabench and were left out: flock 2, chown 1",
             ]
         );
-        assert_eq!(told[0].examples, ["a.log:7: ?\\x1b[1m?"]);
+        assert_eq!(all[0].examples, ["a.log:7: ?\\x1b[1m?"]);
     }
 
     #[test]
@@ -293,9 +293,9 @@ mod tests {
             gaps.add_line(Gap::Unparsed, "x", line, &[b'y'; 10_000]);
             gaps.add_name(Gap::NoOperation, line.to_string().as_bytes());
         }
-        let told = gaps.told();
-        assert_eq!((told[0].count, told[0].examples.len()), (1000, EXAMPLES));
-        assert!(told[0].examples[0].len() < 200);
-        assert!(told[1].says.ends_with("and 92 others"), "{}", told[1].says);
+        let all = gaps.list();
+        assert_eq!((all[0].count, all[0].examples.len()), (1000, EXAMPLES));
+        assert!(all[0].examples[0].len() < 200);
+        assert!(all[1].says.ends_with("and 92 others"), "{}", all[1].says);
     }
 }

@@ -1,54 +1,33 @@
 //! Logs of one job -> everything a run needs of them.
 
+use crate::error::{Error, cannot_read, log_name};
+use crate::facts::Facts;
 use crate::format::Format;
 use crate::gaps::{Gap, Gaps};
 use crate::input::{self, Input};
 use crate::lines::Lines;
 use crate::phases;
-use crate::record::Record;
 use crate::recording;
-use crate::resolve::{Ranked, Resolver, Scope, Told, Which};
+use crate::resolve::{Ranked, Resolver};
+use crate::scanner::Scanner;
+use crate::selection::{Scope, Selection};
 use crate::sort::{Sorted, Sorter};
 use crate::strace::{self, Strace};
 use crate::sums::Sums;
-use model::escape;
 use model::run::TraceLog;
 use model::units::format_ns;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fmt, io};
 
-/// Reads one log. There is one per format.
-pub trait Scanner {
-    /// Reads on to the next record; gives its time on the log's clock. `None` at the end.
-    ///
-    /// # Errors
-    /// The log cannot be read.
-    fn advance(&mut self, gaps: &mut Gaps) -> io::Result<Option<u64>>;
-
-    /// The record that [`Scanner::advance`] found. `None`: it is not understood, which was counted.
-    fn record(&mut self, gaps: &mut Gaps) -> Option<Record<'_>>;
-
-    /// Lines or records read so far.
-    fn count(&self) -> u64;
-
-    /// At the end: sums over calls of the files that are kept, of which the log tells no single one.
-    ///
-    /// # Errors
-    /// As for [`Scanner::advance`].
-    fn sums(&mut self, _which: &Which, _sums: &mut Sums, _gaps: &mut Gaps) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// What to import, and how.
+/// Options of an import.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// `None`: the logs show what they are.
     pub format: Option<Format>,
     /// Files to keep.
-    pub which: Which,
+    pub which: Selection,
 }
 
 /// A job's logs as events with what they refer to.
@@ -57,8 +36,8 @@ pub struct Imported {
     pub format: Format,
     /// The logs.
     pub logs: Vec<TraceLog>,
-    /// What the logs told beside events.
-    pub told: Told,
+    /// Facts that are not events.
+    pub facts: Facts,
     /// The events.
     pub events: Sorted,
 }
@@ -66,39 +45,8 @@ pub struct Imported {
 impl Imported {
     /// The logs have no operation that is kept, and no sums.
     pub fn is_empty(&self) -> bool {
-        Sorted::count(&self.events) == 0 && self.told.rows.is_empty()
+        Sorted::count(&self.events) == 0 && self.facts.rows.is_empty()
     }
-}
-
-/// Why logs cannot be imported: one sentence, and what to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Error {
-    /// What is wrong, with the log's name.
-    pub message: String,
-    /// What to do; "" for nothing.
-    pub help: String,
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for Error {}
-
-pub(crate) fn cannot_read(log: &Path, line: u64, error: &io::Error) -> Error {
-    let place = if line > 0 { format!(" behind line {line}") } else { String::new() };
-    let why = match error.kind() {
-        io::ErrorKind::UnexpectedEof => "it ends in the middle".to_string(),
-        _ => error.to_string(),
-    };
-    let message = format!("cannot read {}{place}: {why}", shown(log));
-    Error { message, help: String::new() }
-}
-
-fn shown(log: &Path) -> String {
-    escape::line(&log.to_string_lossy())
 }
 
 /// Imports logs; `-` is standard input.
@@ -141,7 +89,7 @@ pub fn from_inputs(inputs: Vec<(PathBuf, Input)>, options: &Options) -> Result<I
 /// Logs that each begin at 0 cannot be placed beside each other.
 fn count_relative(inputs: &[(PathBuf, Input)], gaps: &mut Gaps) {
     let relative = inputs.iter().filter(|(_, input)| strace::has_relative_times(&input.beginning));
-    let names: Vec<String> = relative.map(|(name, _)| shown(name)).collect();
+    let names: Vec<String> = relative.map(|(name, _)| log_name(name)).collect();
     if names.len() > 1 {
         names.iter().for_each(|name| {
             gaps.add_line(Gap::RelativeTimes, name, 1, b"strace -ttt tells more than -r")
@@ -149,11 +97,14 @@ fn count_relative(inputs: &[(PathBuf, Input)], gaps: &mut Gaps) {
     }
 }
 
-/// What `parabench record` has recorded: folders with their names in the run, one per machine.
+/// Imports recordings of `parabench record`: folders with their names in the run, one per machine.
 ///
 /// # Errors
 /// As for [`import`].
-pub fn from_recordings(folders: &[(PathBuf, PathBuf)], which: &Which) -> Result<Imported, Error> {
+pub fn from_recordings(
+    folders: &[(PathBuf, PathBuf)],
+    which: &Selection,
+) -> Result<Imported, Error> {
     let (mut logs, mut ranks) = (Vec::new(), Vec::new());
     for (group, (name, folder)) in (0..).zip(folders) {
         let opened = recording::Folder::open(folder);
@@ -168,7 +119,7 @@ pub fn from_recordings(folders: &[(PathBuf, PathBuf)], which: &Which) -> Result<
 pub(crate) fn from_logs(
     logs: Vec<Log<'_>>,
     format: Format,
-    which: Which,
+    which: Selection,
 ) -> Result<Imported, Error> {
     follow_logs(logs, format, which, (Gaps::default(), Vec::new()))
 }
@@ -177,7 +128,7 @@ pub(crate) fn from_logs(
 fn follow_logs(
     mut logs: Vec<Log<'_>>,
     format: Format,
-    which: Which,
+    which: Selection,
     (gaps, ranks): (Gaps, Vec<Ranked>),
 ) -> Result<Imported, Error> {
     let mut sorter = Sorter::default();
@@ -197,15 +148,15 @@ fn follow_logs(
     }
     let rows = sums.rows();
     let Sums { layouts, moved, call_ns, .. } = sums;
-    let mut told = Told { rows, layouts, moved, call_ns, ..resolver.finish() };
-    let log = |log: &Log<'_>| TraceLog { name: shown(&log.name), lines: log.scanner.count() };
+    let mut facts = Facts { rows, layouts, moved, call_ns, ..resolver.finish() };
+    let log = |log: &Log<'_>| TraceLog { name: log_name(&log.name), lines: log.scanner.count() };
     let logs = logs.iter().map(log).collect();
-    let events = sorter.finish().and_then(|events| phases::label(events, &mut told));
+    let events = sorter.finish().and_then(|events| phases::label(events, &mut facts));
     let events = events.map_err(|error| Error {
         message: format!("cannot sort the events: {error}"),
         help: "make room in the folder for temporary files, or name another one by TMPDIR".into(),
     })?;
-    Ok(Imported { format, logs, told, events })
+    Ok(Imported { format, logs, facts, events })
 }
 
 /// The format of all logs.
@@ -214,7 +165,7 @@ fn common_format(inputs: &[(PathBuf, Input)], options: &Options) -> Result<Forma
     for (name, input) in inputs {
         let format = options.format.or_else(|| Format::of(&input.beginning));
         let Some(format) = format else {
-            // A process that did nothing leaves an empty log beside those of others.
+            // A process without calls leaves an empty log.
             match input.beginning.is_empty() {
                 true => continue,
                 false => return Err(unknown_format(name)),
@@ -222,7 +173,7 @@ fn common_format(inputs: &[(PathBuf, Input)], options: &Options) -> Result<Forma
         };
         match found {
             Some((first, other)) if first != format => {
-                let (name, other) = (shown(name), shown(other));
+                let (name, other) = (log_name(name), log_name(other));
                 let (format, first) = (format.name(), first.name());
                 let message = format!("{name} is a log of {format}, {other} one of {first}");
                 return Err(Error { message, help: "import them one after the other".into() });
@@ -243,7 +194,7 @@ fn common_format(inputs: &[(PathBuf, Input)], options: &Options) -> Result<Forma
 fn unknown_format(log: &Path) -> Error {
     let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
     Error {
-        message: format!("{} is in no format that is known", shown(log)),
+        message: format!("{} is in no format that is known", log_name(log)),
         help: format!(
             "formats: {}; --as FORMAT names it; --rules FILE describes another one",
             names.join(", ")
@@ -255,7 +206,7 @@ fn unknown_format(log: &Path) -> Error {
 pub(crate) struct Log<'s> {
     name: PathBuf,
     scanner: Box<dyn Scanner + 's>,
-    /// Logs of one machine have the same number: their threads are told apart by number alone.
+    /// Logs of one machine have the same number: thread numbers are unique among them.
     group: u32,
     /// Time of the record before; `None`: there was none.
     last_ns: Option<u64>,
@@ -274,20 +225,20 @@ fn strace_logs(inputs: Vec<(PathBuf, Input)>) -> Vec<Log<'static>> {
             Some((stem, pid)) => (*groups.entry(stem.into()).or_insert(at as u32), pid),
             None => (at as u32, at as u64),
         };
-        let (lines, beginning) = (Lines::new(input.bytes, &shown(&name)), &input.beginning);
-        let scanner = Box::new(Strace::new(lines, &shown(&name), beginning, thread));
+        let (lines, beginning) = (Lines::new(input.bytes, &log_name(&name)), &input.beginning);
+        let scanner = Box::new(Strace::new(lines, &log_name(&name), beginning, thread));
         logs.push(Log { name, scanner, group, last_ns: None });
     }
     logs
 }
 
-/// Logs of which each stands for itself.
+/// Logs that each form a group of their own.
 pub(crate) fn logs_with<'s>(
     inputs: Vec<(PathBuf, Input)>,
     scanner: impl Fn(Input, &str) -> io::Result<Box<dyn Scanner + 's>>,
 ) -> Result<Vec<Log<'s>>, Error> {
     let log = |(group, (name, input)): (usize, (PathBuf, Input))| {
-        let scanner = scanner(input, &shown(&name));
+        let scanner = scanner(input, &log_name(&name));
         let scanner = scanner.map_err(|error| cannot_read(&name, 0, &error))?;
         Ok(Log { name, scanner, group: group as u32, last_ns: None })
     };
@@ -323,13 +274,13 @@ fn follow(logs: &mut [Log<'_>], resolver: &mut Resolver<'_>) -> Result<u64, Erro
 /// No line of the logs is what the format says, or there is none.
 fn nothing_known(logs: &[Log<'_>], format: Format, gaps: &Gaps) -> Option<Error> {
     let lines: u64 = logs.iter().map(|log| log.scanner.count()).sum();
-    let unknown = [Gap::Unparsed, Gap::UnfitLines].map(|gap| gaps.told_of(gap));
+    let unknown = [Gap::Unparsed, Gap::UnfitLines].map(|gap| gaps.find(gap));
     let mut examples = unknown.iter().flatten().flat_map(|gap| &gap.examples);
     let first = examples.next();
     if !format.has_lines() || (lines > 0 && first.is_none()) {
         return None;
     }
-    let name = logs.first().map_or(String::new(), |log| shown(&log.name));
+    let name = logs.first().map_or(String::new(), |log| log_name(&log.name));
     let message = match first {
         None => format!("{name} is empty: it holds no call"),
         Some(first) => {
@@ -356,7 +307,7 @@ impl Log<'_> {
             Ok(found) => found,
             // Compressed logs that were cut off: what came before counts.
             Err(error) if input::is_cut(&error) => {
-                gaps.add_line(Gap::CutLogs, &shown(&self.name), line, b"the log ends here");
+                gaps.add_line(Gap::CutLogs, &log_name(&self.name), line, b"the log ends here");
                 None
             }
             Err(error) => return Err(cannot_read(&self.name, line, &error)),
@@ -374,7 +325,7 @@ impl Log<'_> {
         if let Some(ns) = wrong {
             let text =
                 format!("{}: a time of {}", record.name.escape_ascii(), format_ns(ns as f64));
-            let name = shown(&self.name);
+            let name = log_name(&self.name);
             resolver.gaps.add_line(Gap::Impossible, &name, record.line, text.as_bytes());
         }
         if long.is_some() {

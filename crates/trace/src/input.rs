@@ -92,13 +92,13 @@ mod tests {
     use std::io::Write;
 
     const TEXT: &[u8] = b"one\n";
-    /// What Python's `lzma.compress` makes of it.
+    /// The output of Python's `lzma.compress` for it.
     const XZ: &[u8] = &[
         0xfd, 0x37, 0x7a, 0x58, 0x5a, 0, 0, 1, 0x69, 0x22, 0xde, 0x36, 2, 0, 0x21, 1, 0x16, 0, 0,
         0, 0x74, 0x2f, 0xe5, 0xa3, 1, 0, 3, 0x6f, 0x6e, 0x65, 0x0a, 0, 0x9f, 0xa8, 0x17, 0xf8, 0,
         1, 0x18, 4, 0x6b, 0xe9, 0xf0, 0xa5, 0x90, 0x42, 0x99, 0x0d, 1, 0, 0, 0, 0, 1, 0x59, 0x5a,
     ];
-    /// A frame of zstd that readers skip: its length, and so many bytes.
+    /// A frame of zstd that readers skip: its length, then its bytes.
     const SKIPPED: &[u8] = &[0x50, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 7, 7];
 
     fn all() -> [Vec<u8>; 4] {

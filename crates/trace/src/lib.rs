@@ -9,12 +9,13 @@
 //! files, processes and open instances, not on lines. Nothing here stores a run or knows the engine.
 
 pub mod blktrace;
-pub mod by_line;
 pub mod clib;
 pub mod darshan;
 pub mod dftracer;
 pub mod elbencho;
+pub mod error;
 pub mod explain;
+pub mod facts;
 pub mod fio;
 pub mod format;
 pub mod gaps;
@@ -29,13 +30,17 @@ pub mod recorder;
 pub mod recording;
 pub mod resolve;
 pub mod rules;
+pub mod scanner;
+pub mod selection;
 pub mod sort;
 pub mod strace;
 pub mod sums;
 pub mod table;
 
+pub use error::Error;
 pub use explain::explain;
+pub use facts::Facts;
 pub use format::Format;
-pub use import::{Error, Imported, Options, import};
-pub use resolve::{Told, Which};
+pub use import::{Imported, Options, import};
 pub use rules::Rules;
+pub use selection::Selection;

@@ -1,8 +1,32 @@
 //! Bytes -> lines, in memory that does not depend on the length of a line.
 
-use crate::by_line::Source;
 use crate::gaps::{Gap, Gaps};
 use std::io::{self, BufRead};
+
+/// A source of lines or rows.
+pub trait Source {
+    /// Reads the next one; false at the end.
+    ///
+    /// # Errors
+    /// The log cannot be read.
+    fn advance(&mut self) -> io::Result<bool>;
+
+    /// Its number, from 1.
+    fn number(&self) -> u64;
+
+    /// Its end was left out.
+    fn is_cut(&self) -> bool {
+        false
+    }
+
+    /// It holds nothing at all.
+    fn is_blank(&self) -> bool {
+        false
+    }
+
+    /// Counts it, and keeps its text if it is among the first.
+    fn count(&self, gap: Gap, gaps: &mut Gaps);
+}
 
 /// Longest line that is kept, bytes: strace's longest buffers fit. Of a longer one the rest is skipped.
 pub const LINE_MAX: usize = 1 << 20;

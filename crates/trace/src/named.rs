@@ -5,7 +5,7 @@
 //! open /d/f  ─▶ descriptor 3      pread 7   ─▶ 7 is from now on the latest open file without a number
 //! ```
 //!
-//! The resolver then follows them as it does those of strace. Processes are told apart.
+//! The resolver then follows the descriptors as in logs of strace. Each process has its own.
 
 use crate::record::{At, CWD, Call, FLAGS_UNKNOWN, Fd, Name};
 use hashbrown::HashMap;
@@ -179,7 +179,7 @@ pub fn number(text: &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn told(fd: Option<Fd<'_>>) -> (i64, String) {
+    fn shown_of(fd: Option<Fd<'_>>) -> (i64, String) {
         let fd = fd.unwrap();
         (fd.number, String::from_utf8_lossy(fd.shown).into_owned())
     }
@@ -193,12 +193,12 @@ mod tests {
         let mut files = ByName::default();
         let mut open = |process, thread| files.open(who(process, thread), b"/f");
         assert_eq!([open(1, 1), open(1, 1), open(2, 2)], [Some(0), Some(1), Some(2)]);
-        assert_eq!(told(files.find(who(1, 7), b"/f")), (1, String::new()));
-        assert_eq!(told(files.close(who(1, 1), b"/f")), (1, String::new()));
-        assert_eq!(told(files.find(who(1, 1), b"/f")), (0, String::new()));
-        assert_eq!(told(files.find(who(1, 1), b"g")), (1, "./g".into()));
-        assert_eq!(told(files.find(who(1, 1), b"g")), (1, String::new()));
-        assert_eq!(told(files.close(who(3, 3), b"/h")), (3, "/h".into()));
+        assert_eq!(shown_of(files.find(who(1, 7), b"/f")), (1, String::new()));
+        assert_eq!(shown_of(files.close(who(1, 1), b"/f")), (1, String::new()));
+        assert_eq!(shown_of(files.find(who(1, 1), b"/f")), (0, String::new()));
+        assert_eq!(shown_of(files.find(who(1, 1), b"g")), (1, "./g".into()));
+        assert_eq!(shown_of(files.find(who(1, 1), b"g")), (1, String::new()));
+        assert_eq!(shown_of(files.close(who(3, 3), b"/h")), (3, "/h".into()));
         assert_eq!(files.open(who(1, 1), b"/i"), Some(3));
     }
 
@@ -208,9 +208,9 @@ mod tests {
         for thread in 0..3 {
             files.open(who(1, thread), b"/f");
         }
-        assert_eq!(told(files.find(who(1, 1), b"/f")), (1, String::new()));
-        assert_eq!(told(files.close(who(1, 0), b"/f")), (0, String::new()));
-        assert_eq!(told(files.find(who(1, 0), b"/f")), (2, String::new()));
+        assert_eq!(shown_of(files.find(who(1, 1), b"/f")), (1, String::new()));
+        assert_eq!(shown_of(files.close(who(1, 0), b"/f")), (0, String::new()));
+        assert_eq!(shown_of(files.find(who(1, 0), b"/f")), (2, String::new()));
     }
 
     #[test]
@@ -218,12 +218,12 @@ mod tests {
         let mut files = ByNumber::default();
         files.open(1);
         files.open(1);
-        assert_eq!(told(files.find(1, 7)), (1, String::new()));
-        assert_eq!(told(files.find(1, 8)), (0, String::new()));
-        assert_eq!(told(files.find(1, 9)), (2, "./fd-9".into()));
-        assert_eq!(told(files.close(1, 7)), (1, String::new()));
+        assert_eq!(shown_of(files.find(1, 7)), (1, String::new()));
+        assert_eq!(shown_of(files.find(1, 8)), (0, String::new()));
+        assert_eq!(shown_of(files.find(1, 9)), (2, "./fd-9".into()));
+        assert_eq!(shown_of(files.close(1, 7)), (1, String::new()));
         files.open(1);
-        assert_eq!(told(files.find(1, 7)), (1, String::new()));
+        assert_eq!(shown_of(files.find(1, 7)), (1, String::new()));
     }
 
     #[test]

@@ -243,7 +243,7 @@ impl Names {
         self.entries[node as usize].absent
     }
 
-    /// It stands in a directory that was made in the log.
+    /// Its directory was made in the log.
     pub fn is_within_fresh(&self, node: Node) -> bool {
         let parent = self.entries[node as usize].parent;
         self.entries[parent as usize].fresh

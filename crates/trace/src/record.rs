@@ -20,13 +20,13 @@ pub struct Record<'a> {
     pub start_ns: u64,
     /// How long it took; `None`: the log does not tell.
     pub elapsed_ns: Option<u64>,
-    /// What the thread waited between its last call and this one, as far as the log tells, nanoseconds.
+    /// Known wait of the thread between its last call and this one, nanoseconds.
     pub waited_ns: u64,
     /// Its name in the log: "pread64".
     pub name: &'a [u8],
     /// The function of the program that made it; empty: the log does not tell.
     pub site: &'a [u8],
-    /// What it does.
+    /// The call itself.
     pub call: Call<'a>,
     /// How it ended.
     pub outcome: Outcome<'a>,
@@ -55,7 +55,7 @@ impl Record<'_> {
 /// How a call ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Outcome<'a> {
-    /// What it gave back; `None`: it never returned, or the log does not tell.
+    /// Return value; `None`: it never returned, or the log lacks it.
     pub value: Option<i64>,
     /// Linux errno; 0 for success.
     pub errno: u16,
@@ -81,7 +81,7 @@ impl Outcome<'_> {
     }
 }
 
-/// A file descriptor, with what it stands for if the recorder shows it.
+/// A file descriptor, with its file if the recorder shows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fd<'a> {
     /// Its number; [`CWD`] for the current directory.
@@ -132,7 +132,7 @@ pub struct At<'a> {
     pub name: Name<'a>,
 }
 
-/// What a new thread shares with the one that made it.
+/// Properties that a new thread shares with its parent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Shares {
     /// It is a thread of the same process.
@@ -143,14 +143,14 @@ pub struct Shares {
     pub directory: bool,
 }
 
-/// Who a thread is. What is empty or `None` the log does not tell.
+/// Identity of a thread. Empty and `None`: the log lacks it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Introduction<'a> {
     /// Its machine.
     pub host: &'a [u8],
     /// Its program.
     pub command: &'a [u8],
-    /// Its number is its rank, in a job of so many or more.
+    /// Its number is its rank, in a job of at least this many ranks.
     pub ranks: Option<u32>,
     /// The log's number of its process.
     pub process: Option<u64>,
@@ -158,7 +158,7 @@ pub struct Introduction<'a> {
     pub shares: Option<u64>,
 }
 
-/// What a call does. Descriptors and names as the caller sees them: [`crate::resolve`] knows more.
+/// A call. Descriptors and names are those of the caller; [`crate::resolve`] finds the files.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs, reason = "fields are the arguments that the variants name")]
 pub enum Call<'a> {
@@ -231,11 +231,11 @@ pub enum Call<'a> {
     /// An operation on a file that the log names: it knows no descriptors. `bytes` were asked for; the
     /// result is the number of bytes moved, if the operation moves any.
     Whole { op: Op, path: Name<'a>, offset: Option<u64>, bytes: u64, flags: Option<u32> },
-    /// The thread begins as a child of `parent`; of one that is known and not new nothing is told.
+    /// The thread begins as a child of `parent`; ignored for a known thread that is not new.
     Begin { parent: u64, shares: Shares, is_new: bool },
-    /// A descriptor stands for what is shown.
+    /// A descriptor is open on the shown file.
     Shown { fd: Fd<'a> },
-    /// So many ranks of MPI wait until all of them are there.
+    /// A barrier of this many ranks of MPI.
     Meet { members: u64 },
     /// Executes a program.
     Execute { name: Name<'a> },
@@ -245,7 +245,7 @@ pub enum Call<'a> {
     Supersede { of: u64 },
     /// On what is open, or a name, and Parabench has no operation for it.
     WithoutOperation,
-    /// What it does is decided elsewhere, in memory that the log does not show.
+    /// Its effect depends on memory that the log does not show.
     Opaque,
     /// Nothing that touches files.
     Other,

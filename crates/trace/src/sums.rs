@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 const MIB: f64 = 1_048_576.0;
 
-/// What a log tells of an operation of one rank and file, or of all ranks.
+/// Sums of an operation of one rank and file, or of all ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sum {
     /// Executions.
@@ -29,7 +29,7 @@ pub struct Sum {
 #[derive(Clone, Debug, Default)]
 struct Total {
     all: Sum,
-    /// Some files are told for all ranks together.
+    /// Some files have sums over all ranks.
     is_shared: bool,
     by_rank: HashMap<u32, Sum, FxBuildHasher>,
 }
@@ -42,7 +42,7 @@ pub struct Sums {
     pub layouts: Vec<TraceLayout>,
     /// Bytes over time.
     pub moved: Vec<TraceMoved>,
-    /// What the recorder adds to a call, nanoseconds; 0: not known.
+    /// Time that the recorder adds to a call, nanoseconds; 0: not known.
     pub call_ns: u32,
 }
 

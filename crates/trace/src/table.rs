@@ -1,17 +1,15 @@
-//! Tables of Parquet -> rows of texts, of the columns that are asked for.
+//! Tables of Parquet -> rows of texts, of the columns with some names.
 //!
 //! ```text
-//! op: STRING, pos: INT64, begin: TIMESTAMP(us)   ──▶   "read", "4096", "1795253061000100us"
+//! func_id: STRING, rank: INT32, tstart: FLOAT   ──▶   "read", "4", "0.25"
 //! ```
 //!
-//! A value is the text that the same table has as CSV; what is null is empty. Times of Parquet's own types
-//! have their unit behind them. One page of each column is in memory.
+//! A null is an empty text. One page of each column is in memory.
 
-use crate::by_line::Source;
 use crate::gaps::{Gap, Gaps};
 use crate::input::Input;
+use crate::lines::Source;
 use model::contain::contained;
-use parquet::basic::{LogicalType, TimeUnit};
 use parquet::errors::ParquetError;
 use parquet::file::reader::FileReader;
 use parquet::file::serialized_reader::SerializedFileReader;
@@ -25,9 +23,9 @@ use std::io::{self, Write};
 pub struct Table {
     name: String,
     rows: RowIter<'static>,
-    /// Of each column that is read: its unit, and the text of the row.
-    columns: Vec<(&'static str, Vec<u8>)>,
-    /// For each name that was asked for, its place in `columns`; `None`: the table has no such column.
+    /// The text of each column that is read, in the current row.
+    columns: Vec<Vec<u8>>,
+    /// Place in `columns` of each requested name; `None`: the table has no such column.
     places: Vec<Option<usize>>,
     number: u64,
     rows_left: u64,
@@ -38,7 +36,7 @@ pub fn is_one(beginning: &[u8]) -> bool {
     beginning.starts_with(b"PAR1")
 }
 
-/// A copy without a name of what can be read only once: the directory of a table stands at its end.
+/// An unnamed copy of the input: the directory of a table is at its end.
 ///
 /// # Errors
 /// It cannot be read, or there is no room for the copy.
@@ -58,33 +56,33 @@ impl Table {
         let reader = guarded(|| SerializedFileReader::new(file))?;
         let root = reader.metadata().file_metadata().schema().clone();
         let found = |name: &&str| root.get_fields().iter().position(|field| field.name() == *name);
-        let asked: Vec<Option<usize>> = names.iter().map(found).collect();
-        let mut read: Vec<usize> = asked.iter().flatten().copied().collect();
+        let wanted: Vec<Option<usize>> = names.iter().map(found).collect();
+        let mut read: Vec<usize> = wanted.iter().flatten().copied().collect();
         read.sort_unstable();
         read.dedup();
         let place = |at: Option<usize>| read.iter().position(|read| Some(*read) == at);
-        let places = asked.into_iter().map(place).collect();
+        let places = wanted.into_iter().map(place).collect();
         let fields: Vec<_> = read.iter().map(|at| root.get_fields()[*at].clone()).collect();
-        let columns = fields.iter().map(|field| (unit(field), Vec::new())).collect();
+        let columns = vec![Vec::new(); fields.len()];
         let rows_left = reader.metadata().file_metadata().num_rows().max(0) as u64;
         let chosen = guarded(|| Type::group_type_builder(root.name()).with_fields(fields).build())?;
         let rows = guarded(|| RowIter::from_file_into(Box::new(reader)).project(Some(chosen)))?;
         Ok(Table { name: name.into(), rows, columns, places, number: 0, rows_left })
     }
 
-    /// Whether there is the column with this place in the names that were asked for.
+    /// Whether the table has a column, by its place in the requested names.
     pub fn has(&self, column: usize) -> bool {
         self.places[column].is_some()
     }
 
-    /// What the row has in the column with this place in the names that were asked for.
+    /// The text of the row in a column, by its place in the requested names.
     pub fn text(&self, column: usize) -> &[u8] {
-        self.places[column].map_or(&b""[..], |at| &self.columns[at].1)
+        self.places[column].map_or(&b""[..], |at| &self.columns[at])
     }
 
     /// The row, with commas.
     pub fn shown(&self) -> Vec<u8> {
-        self.columns.iter().map(|column| &column.1[..]).collect::<Vec<_>>().join(&b',')
+        self.columns.join(&b',')
     }
 }
 
@@ -95,9 +93,9 @@ impl Source for Table {
             return Ok(false);
         }
         let Some(row) = guarded(|| self.rows.next().transpose())? else { return Ok(false) };
-        for ((unit, text), (_, field)) in self.columns.iter_mut().zip(row.get_column_iter()) {
+        for (text, (_, field)) in self.columns.iter_mut().zip(row.get_column_iter()) {
             text.clear();
-            put(field, unit, text)?;
+            put(field, text)?;
         }
         self.rows_left -= 1;
         self.number += 1;
@@ -124,42 +122,25 @@ pub fn columns(file: &File) -> io::Result<Vec<String>> {
     Ok(fields.iter().map(|field| field.name().into()).collect())
 }
 
-/// The unit that the type of a column names.
-fn unit(field: &Type) -> &'static str {
-    let of = |unit: &TimeUnit| match unit {
-        TimeUnit::MILLIS => "ms",
-        TimeUnit::MICROS => "us",
-        TimeUnit::NANOS => "ns",
-    };
-    match field.get_basic_info().logical_type_ref() {
-        Some(LogicalType::Timestamp(time) | LogicalType::Time(time)) => of(&time.unit),
-        _ => "",
-    }
-}
-
 /// Appends a value as text.
-fn put(field: &Field, unit: &str, text: &mut Vec<u8>) -> io::Result<()> {
+fn put(field: &Field, text: &mut Vec<u8>) -> io::Result<()> {
     match field {
         Field::Null => Ok(()),
         Field::Str(value) => text.write_all(value.as_bytes()),
         Field::Bytes(value) => text.write_all(value.data()),
         Field::Float(value) => write!(text, "{value}"),
         Field::Double(value) => write!(text, "{value}"),
-        Field::TimestampMillis(value) => write!(text, "{value}ms"),
-        Field::TimestampMicros(value) => write!(text, "{value}us"),
-        Field::TimeMillis(value) => write!(text, "{value}ms"),
-        Field::TimeMicros(value) => write!(text, "{value}us"),
         // A column of Recorder's is a list of one value in each row.
         Field::ListInternal(list) => match list.elements() {
-            [value] => put(value, unit, text),
+            [value] => put(value, text),
             _ => Ok(()),
         },
         Field::Group(_) | Field::MapInternal(_) => Ok(()),
-        other => write!(text, "{other}{unit}"),
+        other => write!(text, "{other}"),
     }
 }
 
-/// What the library says, or that it gave up, as an error of the log.
+/// Errors and panics of the library as errors of the log.
 fn guarded<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> io::Result<T> {
     match contained(read) {
         Some(Ok(read)) => Ok(read),
@@ -173,23 +154,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_the_texts_of_csv() {
-        let text = |field: Field, unit: &str| {
+    fn values_are_written_as_texts() {
+        let text = |field: Field| {
             let mut text = Vec::new();
-            put(&field, unit, &mut text).expect("memory");
+            put(&field, &mut text).expect("memory");
             String::from_utf8(text).expect("text")
         };
-        for (field, unit, expected) in [
-            (Field::Null, "us", ""),
-            (Field::Str("a b".into()), "", "a b"),
-            (Field::Long(-7), "", "-7"),
-            (Field::Long(12), "ns", "12ns"),
-            (Field::TimestampMicros(5), "us", "5us"),
-            (Field::Float(0.1), "", "0.1"),
-            (Field::Double(1e-7), "", "0.0000001"),
-            (Field::Bool(true), "", "true"),
+        for (field, expected) in [
+            (Field::Null, ""),
+            (Field::Str("a b".into()), "a b"),
+            (Field::Long(-7), "-7"),
+            (Field::Float(0.1), "0.1"),
+            (Field::Double(1e-7), "0.0000001"),
+            (Field::Bool(true), "true"),
         ] {
-            assert_eq!(text(field, unit), expected);
+            assert_eq!(text(field), expected);
         }
     }
 }

@@ -7,18 +7,18 @@ use std::fmt::Write as _;
 use std::io::{Cursor, Read, Write};
 use std::path::{Path, PathBuf};
 use trace::import::from_inputs;
-use trace::{Error, Format, Imported, Options, Rules, Which, input};
+use trace::{Error, Format, Imported, Options, Rules, Selection, input};
 
 fn imported(log: Vec<u8>, format: Option<Format>) -> Result<Imported, Error> {
     let input = input::decompressed(Box::new(Cursor::new(log)))
         .map_err(|error| Error { message: error.to_string(), help: String::new() })?;
-    from_inputs(vec![(PathBuf::from("log"), input)], &Options { format, which: Which::All })
+    from_inputs(vec![(PathBuf::from("log"), input)], &Options { format, which: Selection::All })
 }
 
 /// Takes every event; gives their number, and that of one kind of gaps.
 fn counts(log: String, code: &str) -> (usize, u64) {
     let imported = imported(log.into_bytes(), Some(Format::Strace)).unwrap();
-    let gap = imported.told.gaps.iter().find(|gap| gap.code == code).map_or(0, |gap| gap.count);
+    let gap = imported.facts.gaps.iter().find(|gap| gap.code == code).map_or(0, |gap| gap.count);
     (imported.events.map(Result::unwrap).count(), gap)
 }
 
@@ -66,14 +66,14 @@ fn an_operation_that_never_ends_begins_again_and_again() {
     let begin = r#"{ "date": "2026-11-23T01:53:40.100+0000", "worker_rank": 0, "op_name": "pread", "entry_name": "7", "offset": 0, "length": 1, "is_finished": false, "is_error": false }"#;
     let log = format!("{begin}\n").repeat(20_000);
     let imported = imported(log.into_bytes(), None).unwrap();
-    let gap = imported.told.gaps.iter().find(|gap| gap.code == "cut-calls").unwrap();
+    let gap = imported.facts.gaps.iter().find(|gap| gap.code == "cut-calls").unwrap();
     assert_eq!((gap.count, gap.examples.len()), (20_000, 10));
 }
 
 #[test]
 fn an_empty_log_is_no_log_but_beside_others() {
     let input = |log: &[u8]| input::decompressed(Box::new(Cursor::new(log.to_vec()))).unwrap();
-    let options = Options { format: None, which: Which::All };
+    let options = Options { format: None, which: Selection::All };
     let read = b"8,0 1 1 0.000000001 7 D R 8 + 8 [x]\n8,0 1 1 0.000000002 0 C R 8 + 8 [0]\n";
     let logs = vec![("a".into(), input(b"")), ("b".into(), input(read))];
     assert_eq!(from_inputs(logs, &options).unwrap().events.count(), 1);
@@ -92,7 +92,7 @@ fn a_log_that_is_cut_ends_where_it_is_cut() {
     let cut = whole[..whole.len() / 2].to_vec();
     let imported = imported(cut, None).unwrap();
     assert!(imported.events.count() > 1_000);
-    let gap = imported.told.gaps.iter().find(|gap| gap.code == "cut-logs").unwrap();
+    let gap = imported.facts.gaps.iter().find(|gap| gap.code == "cut-logs").unwrap();
     assert!(gap.examples[0].ends_with("the log ends here"), "{gap:?}");
     assert_eq!(gap.says, "1 log ends in the middle: what came behind is missing");
     let whole = real("dxt.darshan");
@@ -109,7 +109,7 @@ fn a_short_log_that_is_cut_is_read_as_far_as_it_goes() {
     gz.write_all(log.as_bytes()).unwrap();
     let cut = gz.finish().unwrap()[..2_000].to_vec();
     let imported = imported(cut, None).unwrap();
-    let codes: Vec<&str> = imported.told.gaps.iter().map(|gap| gap.code.as_str()).collect();
+    let codes: Vec<&str> = imported.facts.gaps.iter().map(|gap| gap.code.as_str()).collect();
     assert!(codes.contains(&"cut-logs"), "{codes:?}");
     let events = imported.events.count();
     assert!((1_900 / line.len()..200).contains(&events), "{events}");
@@ -282,7 +282,7 @@ match = '^(?<process>\S*) (?<operation>open|rename|stat) (?<path>\S*) (?<path2>\
 fn by_rules(log: Vec<u8>) -> Result<Imported, Error> {
     let rules = Rules::read(RULES, "rules").unwrap();
     let input = input::decompressed(Box::new(Cursor::new(log))).unwrap();
-    rules.import(vec![(PathBuf::from("log"), input)], Which::All)
+    rules.import(vec![(PathBuf::from("log"), input)], Selection::All)
 }
 
 const RULED: &[&str] = &[
@@ -341,7 +341,7 @@ fn descriptors_of_any_name_come_and_go() {
         writeln!(log, "1 open /d/f  r 0x{handle:x}\n01:00:00 1 close 0x{handle:x}   ").unwrap();
     }
     let imported = by_rules(log.into_bytes()).unwrap();
-    let codes: Vec<&str> = imported.told.gaps.iter().map(|gap| gap.code.as_str()).collect();
+    let codes: Vec<&str> = imported.facts.gaps.iter().map(|gap| gap.code.as_str()).collect();
     assert!(!codes.contains(&"unparsed-lines") && !codes.contains(&"unfit-lines"), "{codes:?}");
     assert_eq!(imported.events.count(), 400_000);
 }

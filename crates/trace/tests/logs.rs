@@ -13,7 +13,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use trace::input;
 use trace::sort::Traced;
-use trace::{Imported, Options, Told, Which};
+use trace::{Facts, Imported, Options, Selection};
 
 use model::event::{
     FLAG_AT_POSITION, FLAG_EXPECTED, FLAG_FAILED, FLAG_FROM_POSITION, FLAG_KEEPS_SIZE, FLAG_SHORT,
@@ -27,7 +27,7 @@ fn folder() -> PathBuf {
 
 /// Several logs of one case are parted by `-- log NAME`. Those of a case that begins with `-- rules` are
 /// read by the rules that stand there.
-fn imported(log: &str, which: Which) -> Result<Imported, trace::Error> {
+fn imported(log: &str, which: Selection) -> Result<Imported, trace::Error> {
     if let Some(rest) = log.strip_prefix("-- rules\n") {
         let (rules, logs) = rest.split_once("\n-- log ").expect("logs behind rules");
         let rules = trace::Rules::read(rules, "rules.toml")?;
@@ -48,16 +48,16 @@ fn inputs(log: &str) -> Vec<(PathBuf, input::Input)> {
 }
 
 fn shown(log: &str) -> String {
-    let imported = match imported(log, Which::All) {
+    let imported = match imported(log, Selection::All) {
         Ok(imported) => imported,
         Err(error) => return format!("error: {error}\n"),
     };
-    let told = &imported.told;
+    let facts = &imported.facts;
     let mut text = String::new();
     for event in imported.events {
-        text += &line(&event.unwrap(), told);
+        text += &line(&event.unwrap(), facts);
     }
-    for thread in told.threads.iter().filter(|thread| thread.parent.is_some()) {
+    for thread in facts.threads.iter().filter(|thread| thread.parent.is_some()) {
         let (rank, parent) =
             (thread.rank.map_or("-".into(), |rank| rank.to_string()), thread.parent);
         let (process, command) = (thread.process, &thread.command);
@@ -69,22 +69,22 @@ fn shown(log: &str) -> String {
         )
         .unwrap();
     }
-    for gap in told
+    for gap in facts
         .gaps
         .iter()
         .filter(|gap| !gap.code.starts_with("no-times") && gap.code != "no-durations")
     {
         writeln!(text, "gap {} {}", gap.code, gap.says).unwrap();
     }
-    if !told.root.is_empty() && told.root != b"/" {
-        writeln!(text, "root {}", String::from_utf8_lossy(&told.root)).unwrap();
+    if !facts.root.is_empty() && facts.root != b"/" {
+        writeln!(text, "root {}", String::from_utf8_lossy(&facts.root)).unwrap();
     }
     text
 }
 
-fn line(traced: &Traced, told: &Told) -> String {
+fn line(traced: &Traced, facts: &Facts) -> String {
     let (event, details) = (&traced.event, &traced.details);
-    let path = |id: u32| told.paths[id as usize].escape_ascii().to_string();
+    let path = |id: u32| facts.paths[id as usize].escape_ascii().to_string();
     let mut text = format!("{} {}", traced.rank, Op::from_u8(event.op).unwrap());
     let mut add = |is: bool, word: String| {
         if is {
@@ -114,8 +114,8 @@ fn line(traced: &Traced, told: &Told) -> String {
     ] {
         add(event.flags & flag != 0, word.into());
     }
-    if event.label != NO_ID && told.labels[event.label as usize].contains(&b'/') {
-        add(true, format!("in {}", told.labels[event.label as usize].escape_ascii()));
+    if event.label != NO_ID && facts.labels[event.label as usize].contains(&b'/') {
+        add(true, format!("in {}", facts.labels[event.label as usize].escape_ascii()));
     }
     add(event.errno != 0, errno::name(event.errno).into());
     add(event.end_ns > 0, format!("{}..{}us", event.start_ns / 1000, event.end_ns / 1000));

@@ -9,7 +9,7 @@ use parquet::schema::parser::parse_message_type;
 use std::io::Cursor;
 use std::path::PathBuf;
 use std::sync::Arc;
-use trace::{Imported, Options, Rules, Which, input};
+use trace::{Imported, Options, Rules, Selection, input};
 
 enum Column<'a> {
     Int32(&'a [i32]),
@@ -67,10 +67,10 @@ fn inputs(logs: Vec<(&str, Vec<u8>)>) -> Vec<(PathBuf, input::Input)> {
 
 /// Rank, operation, path, offset, bytes, start and duration in us.
 fn shown(imported: Imported) -> Vec<String> {
-    let told = imported.told;
+    let facts = imported.facts;
     let line = |traced: trace::sort::Traced| {
         let event = traced.event;
-        let path = told.paths.get(event.path as usize).map_or(&b""[..], Vec::as_slice);
+        let path = facts.paths.get(event.path as usize).map_or(&b""[..], Vec::as_slice);
         format!(
             "{} {} {} @{} {} {}+{}us{}",
             traced.rank,
@@ -155,14 +155,14 @@ fn tables_of_recorder_are_known_by_themselves_and_tell_what_its_text_tells() {
         ],
     );
     let zero = recorder(0, &["rename"], &[&["/d/x y", "/d/z"]]);
-    let options = Options { format: None, which: Which::All };
+    let options = Options { format: None, which: Selection::All };
     let logs = inputs(vec![("_parquet/0.parquet", zero), ("_parquet/1.parquet", one)]);
     let imported = trace::import::from_inputs(logs, &options).expect("events");
     assert_eq!(imported.format, trace::Format::Recorder);
-    let gap = |code: &str| imported.told.gaps.iter().find(|gap| gap.code == code);
+    let gap = |code: &str| imported.facts.gaps.iter().find(|gap| gap.code == code);
     assert_eq!(gap("above").expect("MPI").count, 1);
     assert_eq!(gap("single-precision").expect("floats").count, 6);
-    assert_eq!(imported.told.ranks, 2);
+    assert_eq!(imported.facts.ranks, 2);
     assert_eq!(
         shown(imported),
         [
@@ -179,7 +179,7 @@ fn tables_of_recorder_are_known_by_themselves_and_tell_what_its_text_tells() {
 #[test]
 fn a_table_of_somebody_else_is_refused_with_its_columns() {
     let log = table(SCHEMA, &columns(), Compression::SNAPPY);
-    let options = Options { format: None, which: Which::All };
+    let options = Options { format: None, which: Selection::All };
     let error = trace::import::from_inputs(inputs(vec![("x.parquet", log)]), &options).err();
     let message = error.expect("an error").message;
     assert!(message.contains("--rules FILE. It has begin, duration, op"), "{message}");
@@ -189,14 +189,14 @@ fn a_table_of_somebody_else_is_refused_with_its_columns() {
 fn rules_refuse_tables() {
     let rules = Rules::read("[[rule]]\nmatch = '(?<path>.*)'\n", "rules.toml").expect("rules");
     let log = table(SCHEMA, &columns(), Compression::SNAPPY);
-    let error = rules.import(inputs(vec![("x.parquet", log)]), Which::All).err().expect("one");
+    let error = rules.import(inputs(vec![("x.parquet", log)]), Selection::All).err().expect("one");
     assert!(error.message.contains("rules read text: make it CSV"), "{}", error.message);
 }
 
 #[test]
 fn damaged_tables_are_errors() {
     let whole = recorder(0, &["open", "close"], &[&["/d/f", "66", "420"], &["/d/f"]]);
-    let options = Options { format: Some(trace::Format::Recorder), which: Which::All };
+    let options = Options { format: Some(trace::Format::Recorder), which: Selection::All };
     let read = |bytes: Vec<u8>| {
         match trace::import::from_inputs(inputs(vec![("x", bytes)]), &options) {
             Ok(imported) => shown(imported).len() <= 2,

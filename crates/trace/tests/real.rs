@@ -6,15 +6,15 @@ use model::run::{TraceGap, TraceLayout};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use trace::sort::Traced;
-use trace::{Options, Told, Which, import};
+use trace::{Facts, Options, Selection, import};
 
 fn log(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/real").join(name)
 }
 
-fn events(name: &str) -> (Vec<Traced>, Told) {
-    let imported = import(&[log(name)], &Options { format: None, which: Which::Data }).unwrap();
-    (imported.events.map(Result::unwrap).collect(), imported.told)
+fn events(name: &str) -> (Vec<Traced>, Facts) {
+    let imported = import(&[log(name)], &Options { format: None, which: Selection::Data }).unwrap();
+    (imported.events.map(Result::unwrap).collect(), imported.facts)
 }
 
 fn counts(events: &[Traced]) -> BTreeMap<&'static str, usize> {
@@ -30,8 +30,8 @@ fn bytes(events: &[Traced], op: Op) -> u64 {
     of_op.map(|traced| traced.event.done_bytes).sum()
 }
 
-fn gap<'a>(told: &'a Told, code: &str) -> Option<&'a TraceGap> {
-    told.gaps.iter().find(|gap| gap.code == code)
+fn gap<'a>(facts: &'a Facts, code: &str) -> Option<&'a TraceGap> {
+    facts.gaps.iter().find(|gap| gap.code == code)
 }
 
 /// Of the log without lines that name /sys, /dev or /proc:
@@ -41,7 +41,7 @@ fn gap<'a>(told: &'a Told, code: &str) -> Option<&'a TraceGap> {
 /// Bytes written: `awk` adds what writes to /data gave back, on one line or on two.
 #[test]
 fn duckdb_has_the_calls_that_grep_finds() {
-    let (events, told) = events("duckdb-olap.strace.xz");
+    let (events, facts) = events("duckdb-olap.strace.xz");
     let counts = counts(&events);
     for (op, count) in [
         ("fwrite", 2056),
@@ -59,19 +59,19 @@ fn duckdb_has_the_calls_that_grep_finds() {
     ] {
         assert_eq!(counts[op], count, "{op}");
     }
-    assert_eq!(gap(&told, "no-operation").unwrap().says.rsplit(": ").next(), Some("fcntl 56"));
-    assert_eq!(gap(&told, "unparsed-lines"), None);
+    assert_eq!(gap(&facts, "no-operation").unwrap().says.rsplit(": ").next(), Some("fcntl 56"));
+    assert_eq!(gap(&facts, "unparsed-lines"), None);
 }
 
 /// Every transfer has its place: the write-ahead logs are appended to from their creation on, and
 /// `fstat` shows how long they are; what is read of a file was written before.
 #[test]
 fn duckdb_tells_where_every_byte_went() {
-    let (events, told) = events("duckdb-olap.strace.xz");
+    let (events, facts) = events("duckdb-olap.strace.xz");
     let transfers = |op: Op| events.iter().filter(move |traced| traced.event.op == op as u8);
     assert!(transfers(Op::Fwrite).all(|traced| traced.event.flags & FLAG_UNPLACED == 0));
     assert!(transfers(Op::Fwrite).all(|traced| traced.details.instance != NO_ID));
-    let wal = |traced: &&Traced| told.paths[traced.event.path as usize].ends_with(b".wal");
+    let wal = |traced: &&Traced| facts.paths[traced.event.path as usize].ends_with(b".wal");
     let mut ends: BTreeMap<u32, u64> = BTreeMap::new();
     let mut appended: Vec<&Traced> = transfers(Op::Fwrite).filter(wal).collect();
     appended.sort_by_key(|traced| traced.event.start_ns);
@@ -106,14 +106,14 @@ fn of_op(events: &[Traced], op: Op) -> (u64, u64) {
 fn transfers_of_darshan_are_those_that_awk_adds() {
     for (name, writes, written, reads, read) in DXT {
         for ending in ["dxt.txt.xz", "darshan"] {
-            let options = Options { format: None, which: Which::All };
+            let options = Options { format: None, which: Selection::All };
             let imported = import(&[log(&format!("{name}.{ending}"))], &options).unwrap();
-            let told = imported.told;
+            let facts = imported.facts;
             let events: Vec<Traced> = imported.events.map(Result::unwrap).collect();
             assert_eq!(of_op(&events, Op::Fwrite), (*writes, *written), "{name}.{ending}");
             assert_eq!(of_op(&events, Op::Fread), (*reads, *read), "{name}.{ending}");
             assert_eq!(events.len() as u64, writes + reads);
-            assert_eq!(gap(&told, "unparsed-lines"), None);
+            assert_eq!(gap(&facts, "unparsed-lines"), None);
         }
     }
 }
@@ -122,14 +122,14 @@ fn transfers_of_darshan_are_those_that_awk_adds() {
 #[test]
 fn binary_logs_of_darshan_say_what_their_text_says() {
     for (name, ..) in DXT {
-        let [(text, text_told), (binary, told)] =
+        let [(text, text_facts), (binary, facts)] =
             ["dxt.txt.xz", "darshan"].map(|ending| events(&format!("{name}.{ending}")));
-        let said = |events: &[Traced], told: &Told| {
+        let said = |events: &[Traced], facts: &Facts| {
             let mut said: Vec<_> = events
                 .iter()
                 .map(|traced| {
                     let event = &traced.event;
-                    let path = told.paths[event.path as usize].clone();
+                    let path = facts.paths[event.path as usize].clone();
                     let start = (event.start_ns + 50_000) / 100_000;
                     (traced.rank, path, event.op, event.offset_bytes, event.done_bytes, start)
                 })
@@ -137,7 +137,7 @@ fn binary_logs_of_darshan_say_what_their_text_says() {
             said.sort();
             said
         };
-        let (text, binary) = (said(&text, &text_told), said(&binary, &told));
+        let (text, binary) = (said(&text, &text_facts), said(&binary, &facts));
         assert_eq!(text.len(), binary.len(), "{name}");
         let pairs = text.iter().zip(&binary);
         let same = pairs.filter(|(text, binary)| {
@@ -145,23 +145,23 @@ fn binary_logs_of_darshan_say_what_their_text_says() {
                 == (binary.0, &binary.1, binary.2, binary.3, binary.4)
         });
         assert_eq!(same.count(), text.len(), "{name}");
-        assert_eq!((told.ranks, &told.root), (text_told.ranks, &text_told.root));
+        assert_eq!((facts.ranks, &facts.root), (text_facts.ranks, &text_facts.root));
         // One of the texts does not name the program. Its rounded times part phases elsewhere.
         let is_program = |label: &&Vec<u8>| !label.contains(&b' ');
-        let [text_programs, programs] = [&text_told, &told]
-            .map(|told| told.labels.iter().filter(is_program).collect::<Vec<_>>());
+        let [text_programs, programs] = [&text_facts, &facts]
+            .map(|facts| facts.labels.iter().filter(is_program).collect::<Vec<_>>());
         assert!(text_programs.is_empty() || programs == text_programs, "{name}");
-        assert_eq!((&told.hosts, told.started_ns), (&text_told.hosts, text_told.started_ns));
+        assert_eq!((&facts.hosts, facts.started_ns), (&text_facts.hosts, text_facts.started_ns));
     }
 }
 
 /// `grep -c '^ X_MPIIO'` gives 256, of a file that `X_POSIX` has, too.
 #[test]
 fn transfers_of_mpi_io_are_not_counted_twice() {
-    let (_, told) = events("mpi-io-test.darshan");
-    let layers = gap(&told, "layers").unwrap();
+    let (_, facts) = events("mpi-io-test.darshan");
+    let layers = gap(&facts, "layers").unwrap();
     assert_eq!((layers.count, layers.bytes), (256, 2 * 2_147_483_648));
-    assert_eq!(told.ranks, 32);
+    assert_eq!(facts.ranks, 32);
 }
 
 /// By label and operation: count and bytes.
@@ -198,19 +198,19 @@ const COUNTERS: &[(&str, Counts)] = &[
 #[test]
 fn counters_of_darshan_are_those_that_its_own_reader_adds() {
     for (name, expected) in COUNTERS {
-        let options = Options { format: None, which: Which::All };
-        let told = import(&[log(&format!("{name}.darshan"))], &options).unwrap().told;
-        let mut found: Vec<(&str, &str, u64, u64)> = told
+        let options = Options { format: None, which: Selection::All };
+        let facts = import(&[log(&format!("{name}.darshan"))], &options).unwrap().facts;
+        let mut found: Vec<(&str, &str, u64, u64)> = facts
             .rows
             .iter()
             .map(|row| {
-                let apart = if row.label.ends_with("stdio") { "stdio" } else { "" };
-                (apart, row.op.as_str(), row.count, row.bytes)
+                let layer = if row.label.ends_with("stdio") { "stdio" } else { "" };
+                (layer, row.op.as_str(), row.count, row.bytes)
             })
             .collect();
         found.sort();
         assert_eq!(&found[..], *expected, "{name}");
-        assert!(gap(&told, "sums").is_some(), "{name}");
+        assert!(gap(&facts, "sums").is_some(), "{name}");
     }
 }
 
@@ -218,9 +218,9 @@ fn counters_of_darshan_are_those_that_its_own_reader_adds() {
 /// rank's own.
 #[test]
 fn sums_have_the_times_that_darshan_adds_up() {
-    let options = Options { format: None, which: Which::All };
-    let told = import(&[log("mpi-io-test.darshan")], &options).unwrap().told;
-    let row = told.rows.iter().find(|row| row.op == "fwrite").unwrap();
+    let options = Options { format: None, which: Selection::All };
+    let facts = import(&[log("mpi-io-test.darshan")], &options).unwrap().facts;
+    let row = facts.rows.iter().find(|row| row.op == "fwrite").unwrap();
     let total_s = row.mean_ns.unwrap() * 38.0 / 1e9;
     assert!((total_s - 0.000_932).abs() < 1e-6, "{total_s}");
     assert!(row.rank_mib_s.is_some() && row.p50_ns.is_none() && row.histogram.is_none());
@@ -235,12 +235,12 @@ fn busy_ns(events: &[Traced], op: Op) -> u64 {
 /// latencies.
 #[test]
 fn logs_of_fio_have_what_awk_adds() {
-    let (iolog, told) = events("fio.iolog");
+    let (iolog, facts) = events("fio.iolog");
     assert_eq!(of_op(&iolog, Op::Fread), (28, 114_688));
     assert_eq!(of_op(&iolog, Op::Fwrite), (36, 147_456));
     let counts = counts(&iolog);
     assert_eq!([counts["fopen"], counts["fclose"], counts["fdatasync"]], [2, 2, 7]);
-    assert_eq!(gap(&told, "unparsed-lines"), None);
+    assert_eq!(gap(&facts, "unparsed-lines"), None);
     let (latencies, _) = events("fio_clat.1.log");
     assert_eq!(
         (of_op(&latencies, Op::Fread), of_op(&latencies, Op::Fwrite)),
@@ -266,7 +266,7 @@ fn logs_of_fio_have_what_awk_adds() {
 /// `zcat | grep -o '"name":"\(p\|\)\(read\|write\)[64]*".*"ret":[0-9]*'`, added by awk: calls and bytes.
 #[test]
 fn dftracer_has_what_awk_adds() {
-    let (events, told) = events("dftracer.pfw.gz");
+    let (events, facts) = events("dftracer.pfw.gz");
     assert_eq!(of_op(&events, Op::Fread), (1 + 31, 20 + 30_050));
     assert_eq!(of_op(&events, Op::Fwrite), (5 + 61, 20_480 + 60_100));
     let counts = counts(&events);
@@ -285,31 +285,34 @@ fn dftracer_has_what_awk_adds() {
     }
     // Three threads beside the first one, and each has its own open file.
     assert_eq!(
-        (told.ranks, &told.root[..], &told.labels[0][..]),
+        (facts.ranks, &facts.root[..], &facts.labels[0][..]),
         (4, &b"/scratch/data"[..], &b"app"[..])
     );
-    let shared = events.iter().filter(|traced| told.paths[traced.event.path as usize] == b"t");
+    let shared = events.iter().filter(|traced| facts.paths[traced.event.path as usize] == b"t");
     let mut instances: BTreeMap<u64, BTreeSet<u32>> = BTreeMap::new();
     for traced in shared {
         instances.entry(traced.rank).or_default().insert(traced.details.instance);
     }
     assert!(instances.len() == 3 && instances.values().all(|own| own.len() == 1), "{instances:?}");
-    assert_eq!(gap(&told, "unparsed-lines"), None);
+    assert_eq!(gap(&facts, "unparsed-lines"), None);
 }
 
 /// `DarshanReport(log).records["LUSTRE"].to_df()` of PyDarshan 3.5.0: 48 files of one stripe, on as many
 /// targets as there are different numbers in LUSTRE_OST_IDS; one shared file of 24.
 #[test]
 fn files_lie_on_the_targets_that_pydarshan_names() {
-    let (_, told) = events("lustre-own.darshan");
-    assert_eq!(told.layouts.len(), 48);
+    let (_, facts) = events("lustre-own.darshan");
+    assert_eq!(facts.layouts.len(), 48);
     let one = |layout: &TraceLayout| layout.stripe_bytes == 1 << 20 && layout.targets.len() == 1;
-    assert!(told.layouts.iter().all(one), "{:?}", told.layouts);
-    assert_eq!((&told.layouts[0].targets[..], &told.layouts[1].targets[..]), (&[7][..], &[4][..]));
-    let (_, told) = events("lustre-shared.darshan");
-    let [layout] = &told.layouts[..] else { panic!("one file: {:?}", told.layouts) };
+    assert!(facts.layouts.iter().all(one), "{:?}", facts.layouts);
+    assert_eq!(
+        (&facts.layouts[0].targets[..], &facts.layouts[1].targets[..]),
+        (&[7][..], &[4][..])
+    );
+    let (_, facts) = events("lustre-shared.darshan");
+    let [layout] = &facts.layouts[..] else { panic!("one file: {:?}", facts.layouts) };
     let targets =
         [7, 9, 23, 21, 1, 19, 20, 8, 18, 12, 6, 2, 10, 16, 4, 0, 22, 14, 13, 17, 5, 15, 11, 3];
     assert_eq!((layout.stripe_bytes, &layout.targets[..]), (1 << 20, &targets[..]));
-    assert!(gap(&told, "aggregated").is_none());
+    assert!(gap(&facts, "aggregated").is_none());
 }

@@ -317,7 +317,7 @@ fn relative(path: &[u8]) -> &[u8] {
     start.map_or(b".", |start| &path[start..])
 }
 
-/// What the kernel refuses with `EINVAL` before it looks at the path.
+/// Calls that the kernel refuses with `EINVAL` before it looks at the path.
 fn is_refused_early(call: &Call<'_>) -> bool {
     match call {
         Call::Open { flags, .. } => refuses_flags(*flags),

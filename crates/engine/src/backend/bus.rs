@@ -26,7 +26,7 @@ thread_local! {
         const { Cell::new(Copying { start: 0, end: 0, fault: None }) };
 }
 
-/// What was done with the signal before.
+/// The handler before ours.
 static BEFORE: OnceLock<Before> = OnceLock::new();
 
 struct Before(libc::sigaction);

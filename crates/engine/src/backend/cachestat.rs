@@ -16,7 +16,7 @@ fn page_bytes() -> u64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct InMemory {
     pub(super) cached_bytes: u64,
-    /// Of those, the ones that are still to be written.
+    /// Pages of them that are dirty or under writeback.
     pub(super) unwritten_bytes: u64,
 }
 

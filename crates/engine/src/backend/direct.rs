@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 
-/// What transfers on a file opened with `O_DIRECT` must be multiples of, in bytes.
+/// Alignment of transfers on a file opened with `O_DIRECT`, bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alignment {
     /// Address of the buffer.
@@ -14,7 +14,7 @@ pub struct Alignment {
 /// Holds everywhere that matters: no device in use has larger blocks.
 pub const SAFE: Alignment = Alignment { memory_bytes: 4096, offset_bytes: 4096 };
 
-/// What the file system says it wants of this open file (statx `STATX_DIOALIGN`,
+/// The alignment that the file system reports for this open file (statx `STATX_DIOALIGN`,
 /// Linux 6.1); [`SAFE`] where it does not say.
 pub fn alignment(fd: i32) -> Alignment {
     let mut facts = MaybeUninit::<libc::statx>::zeroed();

@@ -11,7 +11,7 @@ const LAST: u32 = 0x1;
 const ENCODED: u32 = 0x8;
 /// Allocated, but it reads as zeros that no storage is asked for.
 const UNWRITTEN: u32 = 0x800;
-/// Extents that are looked at; of a file with more the first ones stand for all.
+/// Extents that are examined; in a file with more, the first ones represent all.
 const EXTENTS: usize = 32;
 
 /// `struct fiemap_extent` (linux/fiemap.h).
@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(sum(&[], 100).hole_bytes, 100);
         let packed = sum(&[extent(0, 131_072, ENCODED | LAST)], 131_072);
         assert_eq!((packed.hole_bytes, packed.encoded_bytes), (0, 131_072));
-        // More extents than were asked for: what is known stands for the rest.
+        // More extents than were requested: the known ones represent the rest.
         let many: Vec<Extent> = (0..EXTENTS as u64).map(|i| extent(i * 8192, 4096, 0)).collect();
         let known = sum(&many, 1 << 30);
         assert_eq!((known.mapped_bytes, known.hole_bytes), (31 * 8192 + 4096, 31 * 4096));

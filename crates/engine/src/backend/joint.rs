@@ -18,7 +18,7 @@ use std::collections::HashMap;
 use std::ffi::CStr;
 use std::rc::Rc;
 
-/// What the files of all ranks have in common.
+/// State that the files of all ranks share.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     /// Shared file pointers, by number of the file.
@@ -43,15 +43,15 @@ pub(crate) struct Joint {
 #[derive(Clone, Copy)]
 struct Open {
     fd: Fd,
-    /// What is seen of it; `None`: all.
+    /// The view; `None`: the whole file.
     view: Option<usize>,
-    /// Who has opened it, if several have.
+    /// The ranks that opened it, if several did.
     set: Option<SetId>,
 }
 
-/// What a view shows.
+/// Extents of a view.
 struct Seen {
-    /// Of the file, ascending.
+    /// Extents of the file, ascending.
     extents: Vec<Extent>,
     /// Where their bytes lie in memory; `None`: one after the other.
     memory: Option<Vec<Extent>>,
@@ -247,7 +247,7 @@ impl Joint {
         moved as Reply
     }
 
-    /// The shared pointer moves on by so many bytes; where it was.
+    /// Advances the shared pointer; its position before.
     fn pointer(&mut self, fd: Fd, bytes: u64) -> u64 {
         let number = self.inner.number(fd).unwrap_or(u32::MAX);
         let mut shared = self.shared.borrow_mut();
@@ -266,7 +266,7 @@ fn extent(offset_bytes: u64, length_bytes: u64) -> Extent {
     Extent { offset_bytes, length_bytes }
 }
 
-/// What lies in these extents, as if they were one, from a position on.
+/// The part of these extents, taken as one, that begins at a position.
 fn within(extents: &[Extent], offset: u64, bytes: u64) -> Vec<Extent> {
     let (mut skip, mut left) = (offset, bytes);
     let cut = extents.iter().map(|whole| {

@@ -11,7 +11,7 @@
 //! write to and that holds no other links, every accepted name stays inside, whatever the program
 //! computes, links or renames. The rule needs no help of the kernel and no system call.
 //!
-//! What it cannot cover ([`exception`]) needs [`super::Beneath`], which accepts links that lead up as
+//! Calls that it cannot cover ([`exception`]) need [`super::Beneath`], which accepts links that lead up as
 //! long as they stay inside by their text ([`check_link`]), and resolves names beneath the directory.
 //!
 //! All of it runs in [`super::Backend::prepare`], outside of the time of an operation.

@@ -15,7 +15,7 @@ use std::ptr;
 
 /// A window is a multiple of this, and at least doubles when it grows.
 const WINDOW_BYTES: u64 = 1 << 20;
-/// What the kernel itself says of a copy from or to a page of a mapping that the file does not have.
+/// The kernel's errno for a copy from or to a page of a mapping behind the end of the file.
 const NO_PAGE: Reply = -(libc::EFAULT as Reply);
 
 /// The mappings of a rank.

@@ -41,7 +41,7 @@ use std::ffi::CStr;
 /// nor remove it.
 pub const MARKER: &str = ".parabench";
 
-/// What a back-end can do.
+/// Abilities of a back-end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
     /// Bytes written can be read back.
@@ -63,20 +63,20 @@ pub struct Capabilities {
 pub struct Look {
     /// Size of the file, bytes.
     pub size_bytes: u64,
-    /// Bytes of it in the page cache; `None` where that cannot be told.
+    /// Bytes of it in the page cache; `None` where that is unknown.
     pub cached_bytes: Option<u64>,
-    /// Its extents; `None` where they cannot be told.
+    /// Its extents; `None` where they are unknown.
     pub extents: Option<Extents>,
 }
 
-/// What of a file has been written, and how.
+/// Written and unwritten parts of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extents {
     /// Bytes of the file that this speaks of.
     pub mapped_bytes: u64,
-    /// Of those, bytes that were never written: holes, and extents that were only allocated.
+    /// Bytes of them that were never written: holes, and extents that were only allocated.
     pub hole_bytes: u64,
-    /// Of those, bytes that are stored in another form: compressed, encrypted.
+    /// Bytes of them that are stored in another form: compressed, encrypted.
     pub encoded_bytes: u64,
 }
 
@@ -143,10 +143,10 @@ pub trait Backend {
     /// Its name in the run: "posix", "null", "mem".
     fn name(&self) -> &'static str;
 
-    /// What it can do.
+    /// Its abilities.
     fn capabilities(&self) -> Capabilities;
 
-    /// What the call needs and must not be timed: the lexical rule, which looks at every name
+    /// The untimed part of a call: the lexical rule, which looks at every name
     /// ([`lexical`]). Called before the first clock reading of every call; an error (errno) replaces
     /// the call.
     #[inline(always)]
@@ -154,13 +154,13 @@ pub trait Backend {
         lexical::check(call, |path| Some((0, path)))
     }
 
-    /// Where the bytes of an open file are; `None` where that cannot be told. Never timed.
+    /// Where the bytes of an open file are; `None` where that is unknown. Never timed.
     fn look(&self, _fd: Fd) -> Option<Look> {
         None
     }
 
     /// Whether a path can be resolved from the name cache of this machine; `None` where that
-    /// cannot be told. Never timed.
+    /// is unknown. Never timed.
     fn knows_name(&self, _path: &CStr) -> Option<bool> {
         None
     }
@@ -171,13 +171,13 @@ pub trait Backend {
         None
     }
 
-    /// What an open file with `O_DIRECT` wants of transfers. Never timed.
+    /// Alignment of transfers on an open file with `O_DIRECT`. Never timed.
     fn alignment(&self, _fd: Fd) -> Alignment {
         direct::SAFE
     }
 
     /// Where an open file's next byte would be read; after [`Call::Append`] the end of what it wrote.
-    /// `None` where that cannot be told. Never timed.
+    /// `None` where that is unknown. Never timed.
     fn position(&mut self, _fd: Fd) -> Option<u64> {
         None
     }
@@ -226,13 +226,13 @@ pub trait Backend {
         Ok(())
     }
 
-    /// Most transfers of the queue use this memory, which stays until it is told otherwise. Never timed.
+    /// Most transfers of the queue use this memory, until another one is lent. Never timed.
     fn lend_memory(&mut self, _memory: &mut [u8]) {}
 
     /// The queue forgets a file that is about to be closed. Never timed.
     fn leave_file(&mut self, _fd: Fd) {}
 
-    /// Hands over what was submitted, and waits until so many of the calls under way have ended.
+    /// Hands over the submitted transfers, and waits until `wait` of those under way have ended.
     fn hand_over(&mut self, _wait: u32) -> Reply {
         0
     }
@@ -247,7 +247,7 @@ pub trait Backend {
         None
     }
 
-    /// What is to be told of a file that was just opened; never timed.
+    /// Facts about a file that was just opened; never timed.
     fn opened_facts(
         &mut self,
         _file: MpiFile,
@@ -257,7 +257,7 @@ pub trait Backend {
         None
     }
 
-    /// What there is to say about the last call that failed besides its errno: class and
+    /// Explanation of the last call that failed besides its errno: class and
     /// text of an MPI error.
     fn explanation(&self) -> Option<&str> {
         None
@@ -347,7 +347,7 @@ pub(crate) fn refuses_flags(flags: i32) -> bool {
         && (flags & CREATE_DIRECTORY == CREATE_DIRECTORY || nameless && is_read_only)
 }
 
-/// What the kernel checks before it looks at any name.
+/// The kernel's checks of a path before it looks at any name.
 pub(crate) fn check_path(path: &[u8]) -> Result<(), i32> {
     match path.len() {
         0 => Err(libc::ENOENT),

@@ -1,7 +1,7 @@
 //! Whether the kernel knows a name without asking the file system: openat2(2) with
 //! `RESOLVE_CACHED`, Linux 5.12 and newer.
 
-/// Looks for a NUL-terminated path, relative to an open directory, in the cache; `None` where that cannot be told. A name that is
+/// Looks for a NUL-terminated path, relative to an open directory, in the cache; `None` where that is unknown. A name that is
 /// known to be missing is in it too.
 ///
 /// # Safety

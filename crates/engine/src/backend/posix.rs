@@ -169,7 +169,7 @@ impl Posix {
     }
 }
 
-/// What a C function returned, as a reply: not negative, or minus errno.
+/// The return value of a C function as a reply: not negative, or minus errno.
 #[inline(always)]
 pub(crate) fn reply(returned: impl Into<i64>) -> Reply {
     let returned = returned.into();

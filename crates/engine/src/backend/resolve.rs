@@ -131,7 +131,7 @@ impl Root {
         openat2(self.fd(), &path, libc::O_PATH | libc::O_DIRECTORY, 0, resolve).map(drop)
     }
 
-    /// What the link at a relative path holds; `None` if there is something else,
+    /// The text of the link at a relative path; `None` if there is something else,
     /// or, when it `may_miss`, nothing.
     fn link_target(&self, path: &[u8], may_miss: bool) -> Result<Option<Vec<u8>>, i32> {
         let path = CString::new(path).map_err(|_| libc::EINVAL)?;

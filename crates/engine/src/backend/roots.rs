@@ -32,7 +32,7 @@ pub struct Held {
 #[derive(Debug)]
 pub(super) struct Roots {
     all: Vec<(Vec<u8>, File)>,
-    /// Which of them is the current directory of this process.
+    /// Number of the current directory of this process.
     here: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Which directories of `--dir` are accepted, and why others are not.
+//! Checks of the directory of `--dir`, and the reasons to refuse it.
 
 use super::opened::Opened;
 use super::{DirectoryError, marker, wrong};
@@ -12,7 +12,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt};
 use std::path::{Path, PathBuf};
 
-/// Makes the directory if it is missing, not its parents; tells whether it was. Everything else
+/// Makes the directory if it is missing, not its parents; true if it was missing. Everything else
 /// that is no directory is refused.
 pub(super) fn make_if_missing(directory: &Path) -> Result<bool, DirectoryError> {
     match fs::metadata(directory) {

@@ -27,7 +27,7 @@ pub(super) struct Marker {
     unlocked: Option<Errno>,
 }
 
-/// What a marker says.
+/// Contents of a marker.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Text {
     forced: bool,
@@ -40,7 +40,7 @@ impl Marker {
         self.text.forced
     }
 
-    /// What it was given at random.
+    /// Its random id.
     pub(super) fn id(&self) -> &str {
         &self.text.id
     }
@@ -132,12 +132,12 @@ pub(super) fn is_begun_in(directory: BorrowedFd<'_>) -> bool {
     open(directory, OFlags::RDONLY).is_ok_and(|file| is_begun(&file))
 }
 
-/// What the marker in an open directory was given at random.
+/// The random id of the marker in an open directory.
 pub(super) fn id(directory: BorrowedFd<'_>) -> Option<String> {
     read(&open(directory, OFlags::RDONLY).ok()?).map(|text| text.id)
 }
 
-/// What a marker says; `None` if it is no marker. A marker that another
+/// The contents of a marker; `None` if it is no marker. A marker that another
 /// run has made but not yet written counts as none.
 fn read(file: &File) -> Option<Text> {
     let facts = file.metadata().ok()?;

@@ -18,14 +18,14 @@ use std::path::{Path, PathBuf};
 const DIRECTORY: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// What tells a run directory from any other that has its name.
+/// Identity of a run directory, which another one of its name does not have.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     /// The number of its device, on the machine that accepted it.
     pub device: u64,
     /// Its inode number.
     pub inode: u64,
-    /// What its marker was given at random.
+    /// Random id of its marker.
     pub marker: String,
 }
 

@@ -23,7 +23,7 @@ const DEPTH_MAX: usize = 64;
 /// Examples kept of what could not be removed.
 const EXAMPLES_MAX: usize = 10;
 
-/// What a removal did.
+/// Result of a removal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Removal {
     /// Files, links and directories removed.

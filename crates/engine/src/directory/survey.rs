@@ -30,12 +30,14 @@ const OTHERS_WRITE: u16 = 0o022;
 const OTHERS_ENTER: u16 = 0o011;
 const FACTS: StatxFlags = StatxFlags::BASIC_STATS;
 
-/// What was found, as far as it matters; sentences for people.
+/// Findings, as sentences.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Survey {
     /// Why links may lead out of the directory, now or during the run.
     pub doubt: Option<String>,
-    /// What leads out even if every path is resolved beneath the directory.
+    /// The same, once the program lets others enter the directory.
+    pub doubt_if_opened: Option<String>,
+    /// A way out even if every path is resolved beneath the directory.
     pub way_out: Option<String>,
     /// Another run is at work in a directory below.
     pub busy: Option<String>,
@@ -114,6 +116,14 @@ impl Walk<'_> {
         self.found.doubt.get_or_insert(why);
     }
 
+    /// Others get at it only once the root is open to them.
+    fn doubt_unless_closed(&mut self, why: String) {
+        match self.closed {
+            false => self.doubt(why),
+            true => drop(self.found.doubt_if_opened.get_or_insert(why)),
+        }
+    }
+
     fn way_out(&mut self, path: &[u8], what: &str) {
         let whole = self.path.join(OsStr::from_bytes(path));
         self.found.way_out.get_or_insert(format!("{} {what}", whole.display()));
@@ -144,7 +154,7 @@ impl Walk<'_> {
         openat2(self.root, &name, libc::O_RDONLY | libc::O_DIRECTORY, 0, HERE)
     }
 
-    /// Who may make entries in a directory.
+    /// Notes other users who may make entries in a directory.
     fn owner(&mut self, opened: &OwnedFd, path: &[u8]) -> Result<(), Unread> {
         let facts = statx(opened, c"", AtFlags::EMPTY_PATH, FACTS)?;
         let own = facts.stx_uid == geteuid().as_raw();
@@ -156,13 +166,13 @@ impl Walk<'_> {
             self.doubt(format!(
                 "{shown} in the directory belongs to another user, who may put links there"
             ));
-        } else if !self.closed && facts.stx_mode & OTHERS_WRITE != 0 {
+        } else if facts.stx_mode & OTHERS_WRITE != 0 {
             let mode = facts.stx_mode & 0o7777;
-            self.doubt(format!(
+            self.doubt_unless_closed(format!(
                 "others may put links into {shown} of the directory (mode {mode:04o}; chmod go-w)"
             ));
-        } else if !self.closed && fgetxattr_query(opened, "system.posix_acl_default").is_ok() {
-            self.doubt(format!(
+        } else if fgetxattr_query(opened, "system.posix_acl_default").is_ok() {
+            self.doubt_unless_closed(format!(
                 "others may put links into what is made in {shown} of the directory (default ACL)"
             ));
         }
@@ -292,7 +302,9 @@ mod tests {
             mode(&place.path().join("a/b"), mode_below);
             doubted(place.path(), words);
             mode(place.path(), 0o700);
-            assert_eq!(look(place.path()), Survey::default());
+            let closed = look(place.path());
+            assert_eq!(closed.doubt, None);
+            assert!(closed.doubt_if_opened.is_some_and(|doubt| doubt.contains(words)));
         }
         let place = place();
         if chown(place.path().join("a"), Some(1), None).is_err() {

@@ -20,9 +20,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::{fs, iter};
-use trace::resolve::Sink;
+use trace::facts::Sink;
 use trace::sort::Sorter;
-use trace::{Format, Imported, Told, Which};
+use trace::{Facts, Format, Imported, Selection};
 
 /// Where imported logs come from.
 pub struct Origin {
@@ -66,13 +66,17 @@ pub fn store_import(folder: &Folder, origin: Origin, imported: Imported) -> Resu
     fs::create_dir_all(folder.path()).map_err(|error| {
         Error::input(format!("cannot make --out {}: {error}", folder.path().display()))
     })?;
-    let Imported { format, logs: read, told, events } = imported;
+    let Imported { format, logs: read, facts, events } = imported;
     let mut table = EventWriter::create(folder.path(), &origin.sites).map_err(failed)?;
     table.extents(&origin.extents);
     let mut summary = Summary::default();
-    let names =
-        Names { labels: &told.labels, paths: &told.paths, calls: &told.calls, hosts: &told.hosts };
-    let [mut counts, mut writes] = [(); 2].map(|()| vec![0; told.paths.len()]);
+    let names = Names {
+        labels: &facts.labels,
+        paths: &facts.paths,
+        calls: &facts.calls,
+        hosts: &facts.hosts,
+    };
+    let [mut counts, mut writes] = [(); 2].map(|()| vec![0; facts.paths.len()]);
     let rows = events.map(|event| {
         event.map(|traced| {
             if let Some(count) = counts.get_mut(named(&traced.event) as usize) {
@@ -87,33 +91,33 @@ pub fn store_import(folder: &Folder, origin: Origin, imported: Imported) -> Resu
     });
     table.imported(&names, rows).map_err(failed)?;
     let info = table.finish().map_err(failed)?;
-    let labels: Vec<String> = told.labels.iter().map(|label| lossy(label)).collect();
+    let labels: Vec<String> = facts.labels.iter().map(|label| lossy(label)).collect();
     let label = |id: u32| labels.get(id as usize).map_or("", String::as_str);
     let mut rows = summary.rows(label, |_| None);
-    if told.gaps.iter().any(|gap| gap.code == NO_DURATIONS) {
+    if facts.gaps.iter().any(|gap| gap.code == NO_DURATIONS) {
         rows.iter_mut().for_each(forget_times);
     }
-    rows.extend(told.rows.iter().cloned());
+    rows.extend(facts.rows.iter().cloned());
     let format = origin.format.unwrap_or_else(|| format.name().into());
-    let mut header = header(origin.title, &told, &format, &rows);
+    let mut header = header(origin.title, &facts, &format, &rows);
     header.trace = Some(Trace {
         format,
         logs: read,
-        root: lossy(&told.root),
+        root: lossy(&facts.root),
         recorded: origin.recorded,
-        threads: told.threads,
-        layouts: told.layouts,
-        found: told.found,
-        barriers: told.barriers,
-        moved: told.moved,
-        gaps: told.gaps,
+        threads: facts.threads,
+        layouts: facts.layouts,
+        found: facts.found,
+        barriers: facts.barriers,
+        moved: facts.moved,
+        gaps: facts.gaps,
     });
     // Libraries are read, often: what was written is the application's own.
     let counts = if writes.iter().any(|count| *count > 0) { writes } else { counts };
-    let paths = told.paths.iter().map(Vec::as_slice).zip(counts).collect::<Vec<_>>();
+    let paths = facts.paths.iter().map(Vec::as_slice).zip(counts).collect::<Vec<_>>();
     let here = std::env::current_dir().unwrap_or_default();
     header.evidence.notes.extend(describe_main_directory(
-        &lossy(&told.root),
+        &lossy(&facts.root),
         &here.to_string_lossy(),
         &paths,
     ));
@@ -154,19 +158,19 @@ fn lossy(text: &[u8]) -> String {
     String::from_utf8_lossy(text).into_owned()
 }
 
-fn header(title: String, told: &Told, format: &str, rows: &[Row]) -> Header {
-    let started = told.started_ns.map(|ns| engine::host::utc((ns / 1_000_000_000) as i64));
+fn header(title: String, facts: &Facts, format: &str, rows: &[Row]) -> Header {
+    let started = facts.started_ns.map(|ns| engine::host::utc((ns / 1_000_000_000) as i64));
     Header {
         program: Program { name: title, files: Vec::new() },
-        ranks: told.ranks,
+        ranks: facts.ranks,
         outcome: "imported".into(),
         backend: "trace".into(),
         comm: "trace".into(),
         parabench: env!("CARGO_PKG_VERSION").into(),
         started: started.unwrap_or_default(),
-        duration_wall_ns: told.duration_ns,
-        host: Host { directory: lossy(&told.root), ..Host::default() },
-        evidence: evidence(told, format, rows),
+        duration_wall_ns: facts.duration_ns,
+        host: Host { directory: lossy(&facts.root), ..Host::default() },
+        evidence: evidence(facts, format, rows),
         ..Header::default()
     }
 }
@@ -182,7 +186,7 @@ fn striping(layouts: &[TraceLayout]) -> Vec<String> {
     }
     let mut alike: Vec<_> = alike.into_iter().collect();
     alike.sort_by_key(|(layout, files)| (Reverse(files.len()), *layout));
-    let told = alike.iter().take(LAYOUTS_TOLD).map(|((stripe_bytes, stripes), files)| {
+    let listed = alike.iter().take(LAYOUTS_TOLD).map(|((stripe_bytes, stripes), files)| {
         let targets: BTreeSet<u64> = files.iter().flat_map(|file| &file.targets).copied().collect();
         format!(
             "Lustre: {} in {} of {}, on {} in all",
@@ -192,7 +196,7 @@ fn striping(layouts: &[TraceLayout]) -> Vec<String> {
             counted(targets.len(), "target"),
         )
     });
-    let mut notes: Vec<String> = told.collect();
+    let mut notes: Vec<String> = listed.collect();
     let others: usize = alike.iter().skip(LAYOUTS_TOLD).map(|(_, files)| files.len()).sum();
     if others > 0 {
         notes.push(format!("Lustre: {} in other layouts", counted(others, "file")));
@@ -213,16 +217,16 @@ fn gap_notes(gap: &TraceGap) -> Vec<String> {
 }
 
 /// Every report prints notes: what a log does not tell stands there.
-fn evidence(told: &Told, format: &str, rows: &[Row]) -> Evidence {
+fn evidence(facts: &Facts, format: &str, rows: &[Row]) -> Evidence {
     let sum = |class: Class| {
         let of_class = |row: &&Row| Op::find(&row.op).is_some_and(|op| op.row().class == class);
         let once = |row: &&Row| !is_above(format, row);
         rows.iter().filter(of_class).filter(once).map(|row| row.bytes).sum()
     };
-    let gaps = told.gaps.iter().flat_map(gap_notes);
-    let cost = (told.call_ns > 0)
-        .then(|| format!("recording added about {} ns to each call", told.call_ns));
-    let notes = cost.into_iter().chain(striping(&told.layouts)).chain(gaps);
+    let gaps = facts.gaps.iter().flat_map(gap_notes);
+    let cost = (facts.call_ns > 0)
+        .then(|| format!("recording added about {} ns to each call", facts.call_ns));
+    let notes = cost.into_iter().chain(striping(&facts.layouts)).chain(gaps);
     Evidence {
         clock: "trace".into(),
         failed: rows.iter().map(|row| row.failed).sum(),
@@ -277,7 +281,7 @@ pub fn is_own(log: &Path) -> bool {
 }
 
 /// Reads a run's folder, or its event table alone, which others may have written.
-pub fn import_own(logs: &[PathBuf], which: &Which) -> Result<(Origin, Imported)> {
+pub fn import_own(logs: &[PathBuf], which: &Selection) -> Result<(Origin, Imported)> {
     let [log] = logs else {
         return Err(Error::input("several runs cannot become one: they have clocks of their own")
             .help("import one run after the other"));
@@ -286,7 +290,7 @@ pub fn import_own(logs: &[PathBuf], which: &Which) -> Result<(Origin, Imported)>
     let trace = run.run.trace.clone().unwrap_or_default();
     let mut reader = EventReader::open(log).map_err(failed)?;
     let mut sorter = Sorter::default();
-    let mut told = Told { root: trace.root.clone().into_bytes(), ..Told::default() };
+    let mut facts = Facts { root: trace.root.clone().into_bytes(), ..Facts::default() };
     while let Some(row) = reader.next() {
         let row = row.map_err(failed)?;
         if (row.cell, row.repetition) != (0, 0) {
@@ -299,21 +303,21 @@ pub fn import_own(logs: &[PathBuf], which: &Which) -> Result<(Origin, Imported)>
         // What a link holds is no name.
         let is_link = row.event.op == Op::Symlink as u8;
         let name = if is_link { row.event.path2 } else { row.event.path };
-        if !keeps(which, &told.root, &reader, name) {
+        if !keeps(which, &facts.root, &reader, name) {
             continue;
         }
-        told.ranks = told.ranks.max(row.rank.saturating_add(1));
-        told.duration_ns = told.duration_ns.max(row.event.end_ns);
+        facts.ranks = facts.ranks.max(row.rank.saturating_add(1));
+        facts.duration_ns = facts.duration_ns.max(row.event.end_ns);
         sorter.event(row.rank, &row.event, &row.details);
     }
-    told.paths = reader.paths().to_vec();
-    told.labels = reader.labels().iter().map(|label| label.clone().into_bytes()).collect();
-    told.calls = reader.calls().iter().map(|call| call.clone().into_bytes()).collect();
-    told.hosts = reader.hosts().clone();
-    (told.threads, told.gaps) = (trace.threads, trace.gaps);
-    (told.layouts, told.found, told.moved) = (trace.layouts, trace.found, trace.moved);
-    told.barriers = trace.barriers;
-    told.ranks = told.ranks.max(run.run.ranks);
+    facts.paths = reader.paths().to_vec();
+    facts.labels = reader.labels().iter().map(|label| label.clone().into_bytes()).collect();
+    facts.calls = reader.calls().iter().map(|call| call.clone().into_bytes()).collect();
+    facts.hosts = reader.hosts().clone();
+    (facts.threads, facts.gaps) = (trace.threads, trace.gaps);
+    (facts.layouts, facts.found, facts.moved) = (trace.layouts, trace.found, trace.moved);
+    facts.barriers = trace.barriers;
+    facts.ranks = facts.ranks.max(run.run.ranks);
     let own = TraceLog { name: title(logs), lines: reader.event_count() };
     let logs_read = if trace.logs.is_empty() { vec![own] } else { trace.logs };
     let events = sorter.finish().map_err(|error| Error::failed(error.to_string()))?;
@@ -327,12 +331,12 @@ pub fn import_own(logs: &[PathBuf], which: &Which) -> Result<(Origin, Imported)>
         sites: run.run.sites,
         extents,
     };
-    Ok((origin, Imported { format: Format::Rules, logs: logs_read, told, events }))
+    Ok((origin, Imported { format: Format::Rules, logs: logs_read, facts, events }))
 }
 
 /// The event is one on a file that is kept.
-fn keeps(which: &Which, root: &[u8], reader: &EventReader, path: u32) -> bool {
-    if path == NO_ID || *which == Which::All {
+fn keeps(which: &Selection, root: &[u8], reader: &EventReader, path: u32) -> bool {
+    if path == NO_ID || *which == Selection::All {
         return true;
     }
     let name = reader.paths().get(path as usize).map_or(&b""[..], Vec::as_slice);

@@ -12,12 +12,12 @@ use clap::builder::PossibleValuesParser;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use trace::{Format, Imported, Options, Rules, Which};
+use trace::{Format, Imported, Options, Rules, Selection};
 
 /// Make a run of an application's logs: strace, Darshan, DFTracer, Recorder, fio, others by a file of rules
 ///
-/// All logs are those of one job, a file per process, rank or machine. They may be compressed (gzip,
-/// bzip2, xz, zstd). What a log does not tell is counted and stands in the run.
+/// All logs belong to one job, a file per process, rank or machine. They may be compressed (gzip,
+/// bzip2, xz, zstd). Gaps of the logs are counted; the run lists them.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -53,7 +53,7 @@ pub struct Import {
     #[arg(long, value_name = "PATH", conflicts_with = "all")]
     under: Option<PathBuf>,
 
-    /// Keep operations on all files, also those of the system
+    /// Keep operations on all files, also on files of the system
     #[arg(long)]
     all: bool,
 
@@ -129,22 +129,22 @@ impl Import {
         Ok(Exit::Success)
     }
 
-    fn which(&self) -> Which {
+    fn which(&self) -> Selection {
         let bytes = |path: &Path| path.as_os_str().as_bytes().to_vec();
         match &self.under {
-            _ if self.all => Which::All,
-            Some(under) if under.is_absolute() => Which::Below(bytes(under)),
+            _ if self.all => Selection::All,
+            Some(under) if under.is_absolute() => Selection::Below(bytes(under)),
             Some(under) => {
                 let here = std::env::current_dir().unwrap_or_default();
-                Which::Relative { name: bytes(under), here: bytes(&here) }
+                Selection::Relative { name: bytes(under), here: bytes(&here) }
             }
-            None => Which::Data,
+            None => Selection::Data,
         }
     }
 
     /// Why no operation of the logs is there to be stored.
     fn nothing(&self, imported: &Imported) -> Error {
-        let count = |code: &str| imported.told.gaps.iter().find(|gap| gap.code == code);
+        let count = |code: &str| imported.facts.gaps.iter().find(|gap| gap.code == code);
         let name = results::title(&self.logs);
         let (outside, unknown) = (count("outside"), count("unparsed-lines"));
         let help = match &self.under {
@@ -173,7 +173,7 @@ impl Import {
                 "without --as a log shows what it is",
             ),
             _ => {
-                let gaps = imported.told.gaps.iter().map(|gap| gap.says.trim_end_matches('.'));
+                let gaps = imported.facts.gaps.iter().map(|gap| gap.says.trim_end_matches('.'));
                 let why = gaps.map(|says| format!("; {says}")).collect::<String>();
                 (format!("{name} has no operation on a file{why}"), help)
             }
@@ -206,7 +206,7 @@ fn read_rules(path: &Path) -> Result<Rules> {
     Rules::read(&text, &path.to_string_lossy()).map_err(shown)
 }
 
-/// What the crate of traces says, for the terminal.
+/// An error of the import, for the terminal.
 fn shown(error: trace::Error) -> Error {
     Error { help: some(error.help), ..Error::input(error.message) }
 }

@@ -1,4 +1,4 @@
-//! Modules of binary logs that tell of no calls: how files lie on storage (LUSTRE), bytes over time (HEATMAP).
+//! Modules of binary logs without calls: how files lie on storage (LUSTRE), bytes over time (HEATMAP).
 //!
 //! ```text
 //! LUSTRE 1:  id of the file, rank, counts of all targets and servers, first target, stripe size, stripe
@@ -12,7 +12,7 @@
 use super::log::{Binary, Fields, Files, damaged, fill};
 use super::segment::nanoseconds;
 use crate::gaps::{Gap, Gaps};
-use crate::resolve::Which;
+use crate::selection::Selection;
 use model::run::{MovedByRanks, TraceLayout, TraceMoved};
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -20,16 +20,16 @@ use std::io::{self, Read};
 /// Stripes of a file, and bins of a rank, that are believed.
 const STRIPES_MAX: u64 = 1 << 16;
 const BINS_MAX: u64 = 1 << 12;
-/// Files whose layouts are told one by one.
+/// Most files whose layouts are listed.
 const LAYOUTS_MAX: usize = 10_000;
-/// Groups of neighbouring ranks whose bytes over time are told.
+/// Most groups of neighbouring ranks with bytes over time.
 const GROUPS_MAX: u64 = 32;
 
 impl Binary {
     /// How each file lies on the targets of Lustre.
     pub(super) fn layouts(
         &self,
-        which: &Which,
+        which: &Selection,
         layouts: &mut Vec<TraceLayout>,
         gaps: &mut Gaps,
     ) -> io::Result<()> {
@@ -102,7 +102,7 @@ impl Binary {
         TraceMoved { layer: name.into_owned(), bin_ns, ranks: (0..groups).map(group).collect() }
     }
 
-    /// So many numbers; those below 0 were not kept.
+    /// Reads `count` numbers; those below 0 were not recorded.
     fn words(&self, reader: &mut dyn Read, count: u64) -> io::Result<Vec<u64>> {
         let mut bytes = vec![0; 8 * count as usize];
         if !bytes.is_empty() && !fill(reader, &mut bytes)? {
@@ -123,19 +123,19 @@ fn add(sums: &mut Vec<u64>, bytes: &[u64]) {
 mod tests {
     use super::*;
     use crate::darshan::testing::{Form, Module, log};
-    use crate::import::Scanner;
+    use crate::scanner::Scanner;
     use crate::sums::Sums;
 
     const FILE: u64 = 7;
     const LAYER: u64 = 8;
 
-    fn told(big_endian: bool, modules: &[Module]) -> io::Result<(Sums, Gaps)> {
+    fn read(big_endian: bool, modules: &[Module]) -> io::Result<(Sums, Gaps)> {
         let names = [(FILE, "/scratch/out"), (LAYER, "heatmap:POSIX")];
         let log = log(Form::newest(big_endian), 4, &names, modules);
         let (mut sums, mut gaps) = (Sums::default(), Gaps::default());
         let mut binary = Binary::new(Box::new(io::Cursor::new(log)))?;
         while binary.advance(&mut gaps)?.is_some() {}
-        binary.sums(&Which::All, &mut sums, &mut gaps)?;
+        binary.sums(&Selection::All, &mut sums, &mut gaps)?;
         Ok((sums, gaps))
     }
 
@@ -152,23 +152,23 @@ mod tests {
     #[test]
     fn files_of_lustre_have_their_targets_in_both_byte_orders() {
         for big_endian in [false, true] {
-            let (sums, gaps) = told(big_endian, &[lustre(3, &[3, 90, 17])]).expect("a log");
+            let (sums, gaps) = read(big_endian, &[lustre(3, &[3, 90, 17])]).expect("a log");
             let path = "/scratch/out".into();
             let expected = TraceLayout { path, stripe_bytes: 1 << 20, targets: vec![3, 90, 17] };
             assert_eq!(sums.layouts, [expected]);
             assert_eq!(gaps.count(Gap::Aggregated), 0);
         }
-        let (sums, _) = told(false, &[lustre(0, &[u64::MAX])]).expect("a log");
+        let (sums, _) = read(false, &[lustre(0, &[u64::MAX])]).expect("a log");
         assert_eq!(sums.layouts[0].targets, [0; 0]);
-        assert!(told(false, &[lustre(1 << 20, &[])]).is_err());
-        assert!(told(false, &[lustre(3, &[3])]).is_err());
+        assert!(read(false, &[lustre(1 << 20, &[])]).is_err());
+        assert!(read(false, &[lustre(3, &[3])]).is_err());
     }
 
     #[test]
     fn bytes_over_time_are_added_up_by_ranks() {
         let words = [heatmap(0, &[1, 2], &[4, 0]), heatmap(3, &[8, 16, 32], &[0, 0, u64::MAX])];
         let module = Module { name: "HEATMAP", version: 1, words: words.concat() };
-        let (sums, gaps) = told(false, &[module]).expect("a log");
+        let (sums, gaps) = read(false, &[module]).expect("a log");
         let [layer] = &sums.moved[..] else { panic!("one layer: {:?}", sums.moved) };
         assert_eq!((&layer.layer[..], layer.bin_ns, layer.ranks.len()), ("POSIX", 500_000_000, 4));
         let group =
@@ -177,14 +177,14 @@ mod tests {
         assert_eq!(group(3), (&[8, 16, 32][..], &[0, 0, 0][..]));
         assert_eq!(gaps.count(Gap::Aggregated), 0);
         for words in [heatmap(4, &[1], &[1]), vec![LAYER, 0, 0, 1 << 40, 0, 0]] {
-            assert!(told(false, &[Module { name: "HEATMAP", version: 1, words }]).is_err());
+            assert!(read(false, &[Module { name: "HEATMAP", version: 1, words }]).is_err());
         }
     }
 
     #[test]
     fn versions_that_came_later_are_said_to_be_left_out() {
         let later = Module { version: 2, ..lustre(1, &[1]) };
-        let (sums, gaps) = told(false, &[later]).expect("a log");
+        let (sums, gaps) = read(false, &[later]).expect("a log");
         assert_eq!((sums.layouts.len(), gaps.count(Gap::Aggregated)), (0, 1));
     }
 }

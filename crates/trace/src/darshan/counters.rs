@@ -1,4 +1,4 @@
-//! Counters of Darshan's modules: where each stands in a record, and which operation it counts.
+//! Counters of Darshan's modules: the place of each in a record, and its operation.
 //!
 //! ```text
 //! record: id of the file, rank (-1: all ranks together), counters (i64), then times (f64, seconds)
@@ -32,7 +32,7 @@ pub struct Layout {
     counters: usize,
     /// Number of times.
     times: usize,
-    /// What they tell.
+    /// The operations and their counters.
     pub counts: &'static [Count],
 }
 

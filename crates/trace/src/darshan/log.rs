@@ -13,9 +13,9 @@
 use super::counters::{Module, layout};
 use super::segment::{Layer, Owner, Segment, nanoseconds};
 use crate::gaps::{Gap, Gaps};
-use crate::import::Scanner;
 use crate::record::Record;
-use crate::resolve::Which;
+use crate::scanner::Scanner;
+use crate::selection::Selection;
 use crate::sums::Sums;
 use hashbrown::{HashMap, HashSet};
 use model::op::Class;
@@ -44,7 +44,7 @@ pub(super) struct Region {
     length: u64,
 }
 
-/// What stands at the beginning of a log.
+/// The header of a log.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Header {
     pub(super) big_endian: bool,
@@ -194,7 +194,7 @@ impl Scanner for Binary {
         self.count.saturating_sub(2)
     }
 
-    fn sums(&mut self, which: &Which, sums: &mut Sums, gaps: &mut Gaps) -> io::Result<()> {
+    fn sums(&mut self, which: &Selection, sums: &mut Sums, gaps: &mut Gaps) -> io::Result<()> {
         let mut posix = HashSet::default();
         let [dxt_posix, dxt_mpi_io] = self.header.dxt().map(|region| region.length > 0);
         for (module, has_events) in
@@ -217,7 +217,7 @@ impl Binary {
         &self,
         module: Module,
         has_events: bool,
-        which: &Which,
+        which: &Selection,
         posix: &mut Files,
         sums: &mut Sums,
         gaps: &mut Gaps,

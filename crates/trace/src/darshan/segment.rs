@@ -53,7 +53,7 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// Transfers of this file and layer follow: counts what Darshan does not tell of it.
+    /// Transfers of this file and layer follow: counts the facts that Darshan leaves out.
     pub fn file(&mut self, layer: Layer, gaps: &mut Gaps) {
         let hash = self.path_hash();
         if layer == Layer::Posix {

@@ -2,7 +2,7 @@
 
 use super::testing::{Form, Module, log};
 use crate::import::from_inputs;
-use crate::resolve::Which;
+use crate::selection::Selection;
 use crate::{Options, input};
 use model::Op;
 use std::io::Cursor;
@@ -71,25 +71,25 @@ fn job(form: Form, [posix_version, mpi_version, stdio_version]: [u32; 3]) -> Vec
 }
 
 /// Everything that such a log tells.
-fn told(log: Vec<u8>) -> String {
+fn read(log: Vec<u8>) -> String {
     let input = input::decompressed(Box::new(Cursor::new(log))).expect("a log");
-    let options = Options { format: None, which: Which::All };
+    let options = Options { format: None, which: Selection::All };
     let imported = from_inputs(vec![("log".into(), input)], &options).expect("imported");
-    let told = imported.told;
-    let mut text = format!("{} {:?} {:?}\n", told.ranks, told.hosts, told.started_ns);
+    let facts = imported.facts;
+    let mut text = format!("{} {:?} {:?}\n", facts.ranks, facts.hosts, facts.started_ns);
     for traced in imported.events {
         let (rank, event) = traced.map(|traced| (traced.rank, traced.event)).expect("an event");
-        let path = String::from_utf8_lossy(&told.paths[event.path as usize]);
+        let path = String::from_utf8_lossy(&facts.paths[event.path as usize]);
         let (op, offset, bytes) =
             (Op::from_u8(event.op).map_or("", Op::name), event.offset_bytes, event.done_bytes);
         let (start, end) = (event.start_ns / 1_000_000, event.end_ns / 1_000_000);
         text += &format!("{rank} {op} {path} @{offset} {bytes} {start}..{end}ms\n");
     }
-    for row in &told.rows {
+    for row in &facts.rows {
         let (label, op, count, bytes) = (&row.label, &row.op, row.count, row.bytes);
         text += &format!("{label} {op} {count} {bytes} {:?}\n", row.mean_ns);
     }
-    for gap in told.gaps.iter().filter(|gap| gap.code == "layers" || gap.code == "aggregated") {
+    for gap in facts.gaps.iter().filter(|gap| gap.code == "layers" || gap.code == "aggregated") {
         text += &format!("{}\n", gap.says);
     }
     text
@@ -97,7 +97,7 @@ fn told(log: Vec<u8>) -> String {
 
 #[test]
 fn every_format_byte_order_and_compression_tells_the_same() {
-    let expected = told(job(Form::newest(false), [4, 3, 2]));
+    let expected = read(job(Form::newest(false), [4, 3, 2]));
     expect_test::expect![[r#"
         4 {1: "node1"} Some(1795253061000000000)
         1 fwrite out file @0 4096 500..750ms
@@ -124,7 +124,7 @@ fn every_format_byte_order_and_compression_tells_the_same() {
             [(false, 0), (false, 1), (false, 2), (true, 0), (true, 1), (true, 2)]
         {
             let form = Form { format, big_endian, compression };
-            assert_eq!(told(job(form, versions)), expected, "{form:?} {versions:?}");
+            assert_eq!(read(job(form, versions)), expected, "{form:?} {versions:?}");
         }
     }
 }

@@ -8,10 +8,10 @@
 //! ```
 
 use super::segment::{Layer, Owner, Segment, nanoseconds};
-use crate::by_line::{Found, LineFormat};
 use crate::gaps::{Gap, Gaps};
 use crate::lines::Lines;
 use crate::record::Record;
+use crate::scanner::{Found, LineFormat};
 
 /// Largest rank that is believed.
 const RANK_MAX: u64 = 1 << 24;

@@ -108,7 +108,7 @@ impl Value<'_> {
         }
     }
 
-    /// A time in units of so many nanoseconds.
+    /// A time; `unit`: nanoseconds.
     pub fn nanoseconds(&self, unit_ns: u64) -> Option<u64> {
         match self {
             Value::Integer(number) => Some(u64::try_from(*number).ok()?.saturating_mul(unit_ns)),

@@ -10,12 +10,12 @@
 
 mod line;
 
-use crate::by_line::{Found, LineFormat};
 use crate::clib::{self, Called, Files};
 use crate::gaps::{Gap, Gaps};
 use crate::lines::Lines;
 use crate::named::{ByName, Who, name};
 use crate::record::{Call, Introduction, Outcome, Record, Shares};
+use crate::scanner::{Found, LineFormat};
 use hashbrown::{HashMap, HashSet};
 use line::{Arguments, Line};
 use rustc_hash::FxBuildHasher;
@@ -39,7 +39,7 @@ pub struct DfTracer {
     current: Item,
 }
 
-/// What a line became: one thing or several.
+/// The records of a line: one or several.
 #[derive(Debug)]
 enum Item {
     Process { process: u64, host: Vec<u8>, command: Vec<u8>, now_ns: u64 },

@@ -9,11 +9,11 @@
 //! Version 3 has the microsecond at which each operation was issued, version 2 none. In version 2,
 //! `wait N` goes on N milliseconds after the start: so fio replays it, whatever its manual says.
 
-use crate::by_line::{Found, LineFormat};
 use crate::gaps::{Gap, Gaps};
 use crate::lines::Lines;
 use crate::named::{ByName, Who, number, opening};
 use crate::record::{Call, Fd, Outcome, Record};
+use crate::scanner::{Found, LineFormat};
 use model::Op;
 
 /// Reads one log.
@@ -22,12 +22,12 @@ pub struct Iolog {
     version: u8,
     files: ByName,
     now_ns: u64,
-    /// Where the file's name stands in the line.
+    /// The file's name in the line.
     file: (usize, usize),
     action: Action,
 }
 
-/// What a line says.
+/// The action of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Action {
     #[default]
@@ -56,7 +56,7 @@ enum Said {
 }
 
 impl Iolog {
-    /// What the line is; `None`: it is in no known form.
+    /// Reads the line; `None`: its form is unknown.
     fn take(&mut self, line: &[u8], gaps: &mut Gaps) -> Option<Found> {
         if let Some(version) = version(line) {
             self.version = version;

@@ -5,19 +5,19 @@
 //! 26, 16018, 0, 4096, 94208, 0x0000        of NAME_bw.1.log: KiB/s in place of the latency
 //! ```
 //!
-//! The log does not name the file: its own name stands for it. The offset is there with `log_offset=1`.
+//! The log does not name the file: its own name is used. The offset is there with `log_offset=1`.
 //! Logs with averages (`log_avg_msec`) hold no operations.
 
-use crate::by_line::{Found, LineFormat};
 use crate::gaps::{Gap, Gaps};
 use crate::lines::Lines;
 use crate::named;
 use crate::record::{Call, Outcome, Record};
+use crate::scanner::{Found, LineFormat};
 use model::Op;
 
 /// Reads one log.
 pub struct Samples {
-    /// What stands for the file: `job.1` of `job_lat.1.log`.
+    /// The name used for the file: `job.1` of `job_lat.1.log`.
     file: Vec<u8>,
     of_bandwidth: bool,
     /// The fifth of five columns is an offset.
@@ -124,7 +124,7 @@ fn five_has_offset(beginning: &[u8]) -> bool {
     lines.filter_map(last).any(|fifth| fifth > 1)
 }
 
-/// `/tmp/job_lat.1.log` stands for `job.1`; whether it holds bandwidths.
+/// `job.1` of `/tmp/job_lat.1.log`, and whether the log holds bandwidths.
 fn stands_for(name: &str) -> (Vec<u8>, bool) {
     let base = name.rsplit('/').next().unwrap_or(name);
     let base = ["gz", "xz", "zst", "bz2", "log"].iter().fold(base, |base, ending| {

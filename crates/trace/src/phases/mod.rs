@@ -16,7 +16,7 @@ mod names;
 mod patterns;
 mod steps;
 
-use crate::resolve::Told;
+use crate::facts::Facts;
 use crate::sort::{Cut, Sorted};
 use model::Op;
 use model::event::{Details, Event, NO_ID};
@@ -33,10 +33,10 @@ const PAUSE_MIN_NS: u64 = 10_000_000;
 const PAUSE_FACTOR: u64 = 4;
 /// Operations before a pause can end a phase.
 const BEFORE_PAUSE: u64 = 4;
-/// Words of a phase; then files are not told apart.
+/// Most words of a phase; beyond, all files count as one kind.
 const WORDS_MAX: usize = 64;
 
-/// What is done to files.
+/// Kind of access to files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Verb {
     Read,
@@ -73,16 +73,16 @@ struct Phase {
 ///
 /// # Errors
 /// The files of sorting cannot be read.
-pub fn label(mut events: Sorted, told: &mut Told) -> io::Result<Sorted> {
-    if told.has_sites {
+pub fn label(mut events: Sorted, facts: &mut Facts) -> io::Result<Sorted> {
+    if facts.has_sites {
         return Ok(events);
     }
-    let mut finder = Finder::new(&told.paths, Steps::of(&told.barriers));
+    let mut finder = Finder::new(&facts.paths, Steps::of(&facts.barriers));
     while events.advance()? {
         let traced = events.current();
         finder.add(traced.rank, &traced.event, &traced.details);
     }
-    let cuts = finder.finish(&mut told.labels);
+    let cuts = finder.finish(&mut facts.labels);
     events.again(cuts)?;
     Ok(events)
 }
@@ -248,7 +248,7 @@ impl Phase {
     }
 }
 
-/// What an operation does; `None`: it goes with whatever is done.
+/// The kind of an operation; `None`: it belongs to any phase.
 fn verb(event: &Event, details: &Details) -> Option<Verb> {
     let op = Op::from_u8(event.op)?;
     if event.path == NO_ID {

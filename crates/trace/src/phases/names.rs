@@ -1,4 +1,4 @@
-//! What phases are called: "write checkpoint-*", "read and write db", "delete *.tmp".
+//! Names of phases: "write checkpoint-*", "read and write db", "delete *.tmp".
 
 use super::patterns::{FILES, Patterns};
 use super::{Phase, Verb, Word};
@@ -107,7 +107,7 @@ fn program_texts(names: &[&Name], patterns: &Patterns) -> Vec<String> {
     texts
 }
 
-/// What was moved most, or done most often where nothing was moved. Where nearly all operations are on
+/// The files with most bytes, or with most operations if no bytes were moved. Where nearly all operations are on
 /// names, the commonest comes before what moved most.
 fn parts(words: &[Word], patterns: &Patterns) -> Vec<(Verb, Of)> {
     let (names, moves): (Vec<Word>, Vec<Word>) =
@@ -121,7 +121,7 @@ fn parts(words: &[Word], patterns: &Patterns) -> Vec<(Verb, Of)> {
     first(&names).into_iter().chain(first(&moves)).collect()
 }
 
-/// What was moved most, or done most often where nothing was moved.
+/// The kinds with most bytes, or with most operations if no bytes were moved.
 fn most_of(words: &[Word], patterns: &Patterns) -> Vec<(Verb, Of)> {
     let moved: u64 = words.iter().map(|word| word.bytes).fold(0, u64::saturating_add);
     let weight = |word: &Word| if moved > 0 { word.bytes } else { word.count };
@@ -136,8 +136,8 @@ fn most_of(words: &[Word], patterns: &Patterns) -> Vec<(Verb, Of)> {
     // Of operations on names the commonest says enough.
     let most = if moved > 0 { 2 } else { 1 };
     let total = verbs.iter().map(|(_, sum)| *sum).fold(0, u64::saturating_add);
-    let told = verbs.iter().take(most).filter(|(_, sum)| *sum > 0 && *sum >= total / SHARE);
-    told.map(|(verb, sum)| (*verb, of(*verb, *sum, words, weight, patterns))).collect()
+    let shown = verbs.iter().take(most).filter(|(_, sum)| *sum > 0 && *sum >= total / SHARE);
+    shown.map(|(verb, sum)| (*verb, of(*verb, *sum, words, weight, patterns))).collect()
 }
 
 /// The pattern that half of it is; else the ending that all have.

@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 use model::event::NO_ID;
 use rustc_hash::FxBuildHasher;
 
-/// Patterns that are told apart.
+/// Most different patterns.
 const PATTERNS_MAX: usize = 1 << 16;
 /// Shortest run of hexadecimal digits that is a hash.
 const HASH_MIN: usize = 8;
@@ -114,7 +114,7 @@ fn put_word(word: &str, text: &mut String) {
     }
 }
 
-/// What stands before letters and digits that `mkstemp` made up: `tmp` of `tmpgoY4jt`, `cc` of the compiler's
+/// The text before letters and digits that `mkstemp` chose: `tmp` of `tmpgoY4jt`, `cc` of the compiler's
 /// `ccyKQT9g`. Elsewhere all kinds of them come, and a digit stands before a letter.
 fn before_made_up(word: &str) -> Option<&str> {
     let (before, tail) = word.split_at(word.len().checked_sub(MADE_UP)?);

@@ -1,4 +1,4 @@
-//! What the ranks of an MPI job do between two barriers: a step of all of them. Where each rank does one thing
+//! Steps: the operations of all ranks of an MPI job between two barriers. Where each rank does one thing
 //! in it, the step is one phase, named after what all do.
 //!
 //! ```text
@@ -41,12 +41,12 @@ pub(super) fn united(phases: &[(Option<Step>, Phase)]) -> HashMap<usize, Phase> 
         let Some((number, rank)) = *step else { continue };
         let (last, whole) = all.entry(number).or_insert((u64::MAX, Some(Phase::default())));
         let again = std::mem::replace(last, rank) == rank;
-        *whole = whole.take().filter(|_| !again).and_then(|whole| together(whole, phase));
+        *whole = whole.take().filter(|_| !again).and_then(|whole| merge_phases(whole, phase));
     }
     all.into_iter().filter_map(|(number, (_, whole))| Some((number, whole?))).collect()
 }
 
-fn together(mut whole: Phase, phase: &Phase) -> Option<Phase> {
+fn merge_phases(mut whole: Phase, phase: &Phase) -> Option<Phase> {
     if whole.count > 0 && whole.program != phase.program {
         return None;
     }

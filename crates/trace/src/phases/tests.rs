@@ -1,11 +1,11 @@
 use super::*;
-use crate::resolve::Sink;
+use crate::facts::Sink;
 use crate::sort::Sorter;
 
 /// A word per operation of rank 0: `r in-1`, `w out`, `o in-1`, `c in-1`, `d old`, `s in-1` and `.` for a
 /// pause of a second. `16*r in-#` is that word 16 times, with the number of each.
 fn labels(text: &str) -> Vec<String> {
-    let mut told = Told { labels: vec![b"app".to_vec()], ..Told::default() };
+    let mut facts = Facts { labels: vec![b"app".to_vec()], ..Facts::default() };
     let mut sorter = Sorter::default();
     let mut now_ns = 0;
     for word in text.split(", ") {
@@ -13,10 +13,10 @@ fn labels(text: &str) -> Vec<String> {
         for number in 0..times.parse().expect("a number") {
             let (op, name) = word.split_once(' ').unwrap_or((word, ""));
             let name = name.replace('#', &number.to_string()).into_bytes();
-            let place = told.paths.iter().position(|path| *path == name);
+            let place = facts.paths.iter().position(|path| *path == name);
             let path = place.unwrap_or_else(|| {
-                told.paths.push(name);
-                told.paths.len() - 1
+                facts.paths.push(name);
+                facts.paths.len() - 1
             }) as u32;
             let (op, instance, flags) = match op {
                 "r" => (Op::Fread, 0, NO_ID),
@@ -48,7 +48,7 @@ fn labels(text: &str) -> Vec<String> {
             now_ns += 2000;
         }
     }
-    let events = label(sorter.finish().expect("sorted"), &mut told).expect("labelled");
+    let events = label(sorter.finish().expect("sorted"), &mut facts).expect("labelled");
     let mut all: Vec<(u32, usize)> = Vec::new();
     for event in events {
         let label = event.expect("an event").event.label;
@@ -57,7 +57,7 @@ fn labels(text: &str) -> Vec<String> {
             _ => all.push((label, 1)),
         }
     }
-    let text = |label: u32| String::from_utf8_lossy(&told.labels[label as usize]).into_owned();
+    let text = |label: u32| String::from_utf8_lossy(&facts.labels[label as usize]).into_owned();
     all.into_iter().map(|(label, count)| format!("{count} {}", text(label))).collect()
 }
 
@@ -141,11 +141,11 @@ fn ranks_and_programs_part_phases_and_call_sites_stand_for_them() {
     };
     let shown = |has_sites: bool| {
         let labels = vec![b"sh".to_vec(), b"cp".to_vec()];
-        let mut told = Told { paths: vec![b"f".to_vec()], labels, has_sites, ..Told::default() };
-        let events = label(sorted(), &mut told).expect("labelled");
+        let mut facts = Facts { paths: vec![b"f".to_vec()], labels, has_sites, ..Facts::default() };
+        let events = label(sorted(), &mut facts).expect("labelled");
         let text = |label: u32| match label {
             NO_ID => String::new(),
-            label => String::from_utf8_lossy(&told.labels[label as usize]).into_owned(),
+            label => String::from_utf8_lossy(&facts.labels[label as usize]).into_owned(),
         };
         let events = events.map(|event| event.expect("an event"));
         let mut shown: Vec<(u64, String)> =
@@ -168,7 +168,7 @@ fn ranks_and_programs_part_phases_and_call_sites_stand_for_them() {
 #[test]
 fn what_ranks_do_between_barriers_is_one_phase() {
     use model::run::TraceBarrier;
-    let mut told = Told {
+    let mut facts = Facts {
         labels: vec![b"app".to_vec()],
         paths: vec![b"out.0".to_vec(), b"out.1".to_vec()],
         barriers: vec![TraceBarrier {
@@ -176,7 +176,7 @@ fn what_ranks_do_between_barriers_is_one_phase() {
             left_ns: vec![1000; 2],
             waited_us: vec![0; 2],
         }],
-        ..Told::default()
+        ..Facts::default()
     };
     let mut sorter = Sorter::default();
     for (rank, op, path, start_ns) in [
@@ -191,9 +191,9 @@ fn what_ranks_do_between_barriers_is_one_phase() {
         sorter.event(rank, &event, &Details::default());
     }
     let sorted = sorter.finish().expect("sorted");
-    let events = label(sorted, &mut told).expect("labelled");
+    let events = label(sorted, &mut facts).expect("labelled");
     let labels = events.map(|event| event.expect("an event").event.label as usize);
-    let labels: Vec<&[u8]> = labels.map(|label| &told.labels[label][..]).collect();
+    let labels: Vec<&[u8]> = labels.map(|label| &facts.labels[label][..]).collect();
     let (write, read) = (&b"app/write out.*"[..], &b"app/read out.*"[..]);
     assert_eq!(labels, [write, read, write, read, read]);
 }

@@ -12,14 +12,14 @@
 
 mod source;
 
-use crate::by_line::{ByLine, Found, LineFormat};
 use crate::clib::{self, Called, Files};
 use crate::gaps::{Gap, Gaps};
-use crate::import::Scanner;
 use crate::input::Input;
 use crate::lines::Lines;
 use crate::named::{ByName, ByNumber, Who, number};
 use crate::record::{Call, Introduction, Record};
+use crate::scanner::Scanner;
+use crate::scanner::{ByLine, Found, LineFormat};
 use crate::table;
 use hashbrown::HashSet;
 use rustc_hash::FxBuildHasher;
@@ -104,11 +104,11 @@ pub struct Recorder {
     known: HashSet<u64, FxBuildHasher>,
     now_ns: u64,
     current: Item,
-    /// What comes before the next line.
+    /// A record that comes before the next line.
     waiting: Option<Item>,
 }
 
-/// What is given next.
+/// The next record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Item {
     Rank,
@@ -180,7 +180,7 @@ impl<S: Calls> LineFormat<S> for Recorder {
 
 /// A call's parts.
 pub struct Line<'a> {
-    /// Of tables; `None`: the log's name says it.
+    /// The rank in a table; `None`: the log's name has it.
     rank: Option<u64>,
     span_ns: (u64, u64),
     function: &'a [u8],

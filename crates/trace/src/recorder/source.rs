@@ -1,8 +1,8 @@
 //! Where Recorder's calls stand: lines of text, or rows of a table.
 
 use super::{Line, Words, parse};
-use crate::by_line::Source;
 use crate::lines::Lines;
+use crate::lines::Source;
 use crate::table::Table;
 use std::fs::File;
 use std::io;
@@ -30,7 +30,7 @@ const COLUMNS: &[&str] = &[
 ];
 const NEEDED: usize = 5;
 const ARG_COUNT: usize = 5;
-/// Rows that are looked at to know what stands for files that are open.
+/// Rows that are examined to know how open files are identified.
 const LOOKED_AT: usize = 10_000;
 
 /// Lines or rows with a call in each.

@@ -45,11 +45,11 @@ pub struct Header {
     epoch_ns: i64,
     /// Calls for which there was no room.
     pub dropped: u64,
-    /// What its streams do is recorded.
+    /// Its streams are recorded.
     pub streams: u32,
-    /// What it shares with its parent, of a forked one: flags of clone(2).
+    /// Flags of clone(2) of a forked process.
     pub shares: u32,
-    /// What recording adds to a call of this program, nanoseconds; 0: not measured.
+    /// Time that recording adds to a call of this program, nanoseconds; 0: not measured.
     pub call_ns: u32,
     /// The rank of MPI, which the thread has initialised, and 1; 0: none.
     mpi: u32,
@@ -87,7 +87,7 @@ pub struct Slot {
     pub error: u16,
     pub text_bytes: u16,
     pub text2_bytes: u16,
-    /// What the thread waited before it, since the slot before, microseconds.
+    /// Wait of the thread since the slot before, microseconds.
     pub waited_us: u32,
 }
 
@@ -101,7 +101,7 @@ impl Slot {
 /// A file that is read.
 pub struct Recorded {
     path: PathBuf,
-    /// Who recorded it.
+    /// The program and thread that recorded it.
     pub header: Header,
     /// Bytes from `from` on in the file.
     piece: Vec<u8>,

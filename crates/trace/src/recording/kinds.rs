@@ -1,4 +1,4 @@
-//! What each kind of slot means: `PB_KINDS` of the recording library, in its order.
+//! Kinds of slots: `PB_KINDS` of the recording library, in its order.
 
 use super::file::Slot;
 use crate::record::{At, Call, Fd, Name, Shares};
@@ -229,7 +229,7 @@ pub fn call<'a>(shape: Shape, slot: &Slot, text: &'a [u8], text2: &'a [u8]) -> C
     }
 }
 
-/// What flags of clone(2) and unshare(2) name.
+/// The properties that flags of clone(2) and unshare(2) name.
 pub fn shares(flags: u32) -> Shares {
     Shares { process: false, files: flags & CLONE_FILES != 0, directory: flags & CLONE_FS != 0 }
 }
@@ -285,7 +285,7 @@ fn name(text: &[u8]) -> Name<'_> {
     Name { text, escaped: false, cut: false }
 }
 
-/// -1 stands for the current position.
+/// An offset; -1 is the current position.
 fn offset(offset: i64) -> Option<u64> {
     u64::try_from(offset).ok()
 }

@@ -1,4 +1,4 @@
-//! What `parabench record --via preload` leaves: a file for each thread of each program.
+//! Recordings of `parabench record --via preload`: a file for each thread of each program.
 //!
 //! ```text
 //! 17-17-3f2a.rec   header: thread 17 of process 17 executed a program at 3f2a
@@ -17,9 +17,9 @@ mod mpi;
 pub use kinds::KINDS;
 
 use crate::gaps::{Gap, Gaps};
-use crate::import::Scanner;
 use crate::record::{Call, Outcome, Record, Shares};
-use crate::resolve::Which;
+use crate::scanner::Scanner;
+use crate::selection::Selection;
 use crate::sums::Sums;
 use file::{Birth, Recorded};
 use hashbrown::HashMap;
@@ -34,7 +34,7 @@ use std::{fs, io};
 /// Ending of the names of files.
 pub const ENDING: &str = "rec";
 
-/// What comes next of a file.
+/// The next record of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Moment {
     Call,
@@ -95,7 +95,7 @@ impl Folder {
         self.files.iter().filter_map(rank)
     }
 
-    /// What recording adds to a call: the median of the programs.
+    /// Time that recording adds to a call: the median of the programs.
     fn call_ns(&self) -> u32 {
         let known = self.files.iter().map(|file| file.header.call_ns).filter(|ns| *ns > 0);
         let mut known: Vec<u32> = known.collect();
@@ -103,7 +103,7 @@ impl Folder {
         known.get(known.len() / 2).copied().unwrap_or(0)
     }
 
-    /// What the headers tell.
+    /// The contents of the headers.
     fn tell(&mut self, gaps: &mut Gaps) {
         for path in std::mem::take(&mut self.damaged) {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -203,7 +203,7 @@ impl Scanner for Folder {
         self.count
     }
 
-    fn sums(&mut self, which: &Which, sums: &mut Sums, gaps: &mut Gaps) -> io::Result<()> {
+    fn sums(&mut self, which: &Selection, sums: &mut Sums, gaps: &mut Gaps) -> io::Result<()> {
         self.mpi.tell(which, sums, gaps);
         sums.call_ns = sums.call_ns.max(self.call_ns());
         Ok(())
@@ -236,7 +236,7 @@ impl Recorded {
 
 #[cfg(test)]
 mod tests {
-    use crate::Which;
+    use crate::Selection;
     use crate::import::from_recordings;
     use proptest::prelude::*;
     use std::fs;
@@ -266,13 +266,13 @@ mod tests {
         fs::write(folder.path().join("a.rec"), bytes).expect("written");
         fs::write(folder.path().join("b.rec"), b"PABREC").expect("written");
         let folders = [("".into(), folder.path().to_path_buf())];
-        let imported = from_recordings(&folders, &Which::All).expect("events");
+        let imported = from_recordings(&folders, &Selection::All).expect("events");
         let events: Vec<_> = imported.events.map(|event| event.expect("an event").event).collect();
         let shown: Vec<_> =
             events.iter().map(|e| (e.op, e.done_bytes, e.end_ns - e.start_ns)).collect();
         let (open, read) = (model::Op::Fopen as u8, model::Op::Fread as u8);
         assert_eq!(shown, [(open, 0, 10), (read, 4096, 10)]);
-        assert_eq!(imported.told.gaps[0].code, "unparsed-lines");
+        assert_eq!(imported.facts.gaps[0].code, "unparsed-lines");
     }
 
     /// Thread 7 opens a file for 10 ns, then thread 8 for 15 ns: their ranks and times.
@@ -287,7 +287,7 @@ mod tests {
             fs::write(folder.path().join(format!("{thread}.rec")), bytes).expect("written");
         }
         let folders = [("".into(), folder.path().to_path_buf())];
-        let imported = from_recordings(&folders, &Which::All).expect("events");
+        let imported = from_recordings(&folders, &Selection::All).expect("events");
         let events = imported.events.map(|event| event.expect("an event"));
         events.map(|e| (e.rank, e.event.end_ns - e.event.start_ns)).collect()
     }
@@ -316,7 +316,7 @@ mod tests {
                 fs::write(path, file(*thread, words, tail)).expect("written");
             }
             let folders = [("".into(), folder.path().to_path_buf())];
-            prop_assert!(from_recordings(&folders, &Which::All).is_ok());
+            prop_assert!(from_recordings(&folders, &Selection::All).is_ok());
         }
     }
 }

@@ -2,14 +2,14 @@
 
 use super::file::Slot;
 use crate::gaps::{Gap, Gaps};
-use crate::resolve::Which;
+use crate::selection::Selection;
 use crate::sums::{Sum, Sums};
 use hashbrown::HashMap;
 use model::Op;
 use rustc_hash::FxBuildHasher;
 use std::collections::BTreeMap;
 
-/// What stands behind the program's name in labels of its MPI-IO.
+/// Suffix of the program's name in labels of its MPI-IO.
 const LABEL: &str = "mpi-io";
 
 /// Sums of one process and operation on a file.
@@ -52,7 +52,7 @@ impl MpiIo {
     }
 
     /// Adds what was done on files that are kept.
-    pub fn tell(&mut self, which: &Which, sums: &mut Sums, gaps: &mut Gaps) {
+    pub fn tell(&mut self, which: &Selection, sums: &mut Sums, gaps: &mut Gaps) {
         let kept = std::mem::take(&mut self.files).into_iter();
         let mut kept = kept.filter(|(path, _)| which.keeps(path)).peekable();
         if kept.peek().is_some() {

@@ -38,8 +38,8 @@ impl Barriers {
         self.ranks.entry(rank).or_default().push(coming);
     }
 
-    /// Those to which all of so many ranks came, and how many times ranks came to others.
-    pub fn told(self, job: u32) -> (Vec<TraceBarrier>, u64) {
+    /// Barriers that all ranks of the job reached, and the number of arrivals at others.
+    pub fn list(self, job: u32) -> (Vec<TraceBarrier>, u64) {
         let ranks: Vec<Vec<Coming>> = self.ranks.into_values().collect();
         let common = ranks.iter().map(Vec::len).min().filter(|_| ranks.len() == job as usize);
         let at = |number: usize| ranks.iter().map(move |rank| rank[number]);
@@ -49,9 +49,9 @@ impl Barriers {
             left_ns: at(number).map(|coming| coming.left_ns).collect(),
             waited_us: at(number).map(|coming| coming.waited_us).collect(),
         };
-        let told: Vec<TraceBarrier> = numbers.map(barrier).collect();
-        let lost = self.listed - u64::from(job) * told.len() as u64;
-        (told, self.lost + lost)
+        let listed: Vec<TraceBarrier> = numbers.map(barrier).collect();
+        let lost = self.listed - u64::from(job) * listed.len() as u64;
+        (listed, self.lost + lost)
     }
 }
 
@@ -67,7 +67,7 @@ fn all_waited(comings: impl Iterator<Item = Coming>) -> bool {
 
 impl Resolver<'_> {
     /// A thread waits for others of its MPI job. Where that is not all of it, it is a pause.
-    pub(super) fn meet(&mut self, thread: u32, r: &Record<'_>, members: u64) {
+    pub(super) fn wait_for_ranks(&mut self, thread: u32, r: &Record<'_>, members: u64) {
         let elapsed_ns = r.elapsed_ns.unwrap_or(0);
         let rank = self.threads.rank_in_job(thread);
         let Some(rank) = rank.filter(|_| members == u64::from(self.threads.job())) else {
@@ -95,23 +95,23 @@ mod tests {
             waited_us: 0,
             machine,
         };
-        let told = |ranks: &[&[Coming]], job: u32| {
+        let all = |ranks: &[&[Coming]], job: u32| {
             let mut barriers = Barriers::default();
             for (rank, comings) in (0..).zip(ranks) {
                 comings.iter().for_each(|coming| barriers.add(rank, *coming));
             }
-            let (told, lost) = barriers.told(job);
-            (told.into_iter().map(|barrier| barrier.came_ns).collect::<Vec<_>>(), lost)
+            let (listed, lost) = barriers.list(job);
+            (listed.into_iter().map(|barrier| barrier.came_ns).collect::<Vec<_>>(), lost)
         };
         let first = [coming(10, 31, 0), coming(40, 61, 0), coming(70, 80, 0)];
         let second = [coming(30, 32, 0), coming(60, 62, 0)];
         let early = [coming(30, 32, 0), coming(62, 63, 0)];
         let elsewhere = [coming(30, 32, 0), coming(62, 63, 1)];
         let both = vec![vec![10, 30], vec![40, 60]];
-        assert_eq!(told(&[&first, &second], 2), (both, 1), "one came once more");
-        assert_eq!(told(&[&first, &second], 3), (vec![], 5), "one never came");
-        assert_eq!(told(&[&first, &early], 2), (vec![vec![10, 30]], 3), "nobody waited");
-        assert_eq!(told(&[&first, &elsewhere], 2).0.len(), 2, "clocks differ");
-        assert_eq!(told(&[], 0), (vec![], 0));
+        assert_eq!(all(&[&first, &second], 2), (both, 1), "one came once more");
+        assert_eq!(all(&[&first, &second], 3), (vec![], 5), "one never came");
+        assert_eq!(all(&[&first, &early], 2), (vec![vec![10, 30]], 3), "nobody waited");
+        assert_eq!(all(&[&first, &elsewhere], 2).0.len(), 2, "clocks differ");
+        assert_eq!(all(&[], 0), (vec![], 0));
     }
 }

@@ -1,4 +1,4 @@
-//! What each call does to descriptors, positions, names and files, and the operation it becomes.
+//! Effects of each call on descriptors, positions, names and files, and its operation.
 
 use super::table::{Closed, Instance, NO_FILE, Slot};
 use super::threads::Closing;
@@ -28,8 +28,8 @@ impl Resolver<'_> {
             Call::Spawn { shares } => self.spawn(thread, r, shares),
             Call::Close { fd } if r.is_begin => self.begin_close(thread, fd, r),
             Call::Exit => self.exit(thread),
-            Call::Meet { members } => self.meet(thread, r, members),
-            Call::Introduce(told) => self.introduce(thread, &told),
+            Call::Meet { members } => self.wait_for_ranks(thread, r, members),
+            Call::Introduce(said) => self.introduce(thread, &said),
             Call::Shown { fd } => drop(self.meaning(thread, fd)),
             Call::Whole { .. } => self.whole(thread, r),
             Call::Supersede { of } => self.supersede(thread, of),
@@ -130,7 +130,7 @@ impl Resolver<'_> {
         file
     }
 
-    /// The node of the name that a descriptor stands for.
+    /// The node of a descriptor's name.
     pub(super) fn shown_node(&mut self, fd: Fd<'_>) -> Option<Node> {
         self.walked(Name { text: fd.shown, escaped: fd.escaped, cut: false })
     }
@@ -352,7 +352,7 @@ impl Resolver<'_> {
         );
     }
 
-    /// What a transfer tells of the file's size: a read that is short met its end.
+    /// The file's size after a transfer: a short read ended at the end of the file.
     pub(super) fn reached(
         &mut self,
         instance: &Instance,
@@ -545,7 +545,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// A file is removed, or shared as a whole, that had so many bytes.
+    /// The size of a file that is removed, or shared as a whole.
     pub(super) fn found_size(&mut self, path: u32, size_bytes: Option<u64>) {
         if let Some(bytes) = size_bytes.filter(|bytes| *bytes > 0)
             && self.is_kept(path)

@@ -17,7 +17,7 @@ use model::event::{FLAG_AT_POSITION, FLAG_FROM_POSITION, FLAG_SHORT, FLAG_UNPLAC
 const COPIED_BYTES: u64 = 1 << 20;
 
 /// Bytes that a copy asks for: programs name a limit that no file reaches, not the size of a buffer.
-fn asked(bytes: u64, moved: u64) -> u64 {
+fn requested(bytes: u64, moved: u64) -> u64 {
     match bytes > moved.max(COPIED_BYTES) {
         true if moved > 0 => moved,
         true => COPIED_BYTES,
@@ -34,7 +34,7 @@ impl Resolver<'_> {
         else {
             return;
         };
-        let bytes = asked(bytes, moved(r));
+        let bytes = requested(bytes, moved(r));
         let (from, to) = (self.meaning(thread, from), self.meaning(thread, to));
         let both = match (&from, &to) {
             (Meaning::File(from), Meaning::File(to)) => Some((*from, *to)),
@@ -66,24 +66,24 @@ impl Resolver<'_> {
         r: &Record<'_>,
         (from, from_offset): (Meaning, Option<u64>),
         (to, to_offset): (Meaning, Option<u64>),
-        asked: u64,
+        requested: u64,
     ) {
         let moved = moved(r);
         match (from, to) {
             (Meaning::File(_), Meaning::File(to)) if r.outcome.errno != 0 => {
-                self.moved(thread, to, r, Op::Fwrite, asked, to_offset);
+                self.moved(thread, to, r, Op::Fwrite, requested, to_offset);
             }
             (Meaning::File(from), Meaning::File(to)) => {
                 self.gaps.add(Gap::Halves);
                 let no_time = Record { elapsed_ns: Some(0), ..*r };
-                self.moved(thread, from, &no_time, Op::Fread, asked, from_offset);
+                self.moved(thread, from, &no_time, Op::Fread, requested, from_offset);
                 // Where the source has ended, nothing is written.
                 if moved > 0 {
                     self.moved(thread, to, r, Op::Fwrite, moved, to_offset);
                 }
             }
             (Meaning::File(from), _) => {
-                self.moved(thread, from, r, Op::Fread, asked, from_offset);
+                self.moved(thread, from, r, Op::Fread, requested, from_offset);
             }
             (_, Meaning::File(to)) => self.moved(thread, to, r, Op::Fwrite, moved, to_offset),
             (Meaning::Unknown, _) | (_, Meaning::Unknown) => {
@@ -100,13 +100,13 @@ impl Resolver<'_> {
         r: &Record<'_>,
         (from, from_offset): (u32, Option<u64>),
         (to, to_offset): (u32, Option<u64>),
-        asked: u64,
+        requested: u64,
     ) {
         let known = |place| self.tables.instances.at(place).copied();
         let (Some(source), Some(target)) = (known(from), known(to)) else { return };
         let (moved, ok) = (moved(r), r.outcome.errno == 0);
         let starts = [from_offset.or(source.position), to_offset.or(target.position)];
-        let (short, unplaced) = (ok && moved < asked, ok && starts.contains(&None));
+        let (short, unplaced) = (ok && moved < requested, ok && starts.contains(&None));
         if ok {
             let ends = starts.map(|start| Some(start?.saturating_add(moved)));
             for (place, offset, end) in [(from, from_offset, ends[0]), (to, to_offset, ends[1])] {
@@ -128,7 +128,7 @@ impl Resolver<'_> {
             instance2: source.number,
             offset: starts[1].unwrap_or(0),
             from: starts[0].unwrap_or(0),
-            requested: asked,
+            requested,
             done: moved,
             flags: flag(short, FLAG_SHORT)
                 | flag(unplaced, FLAG_UNPLACED)
@@ -193,7 +193,7 @@ impl Resolver<'_> {
                 Some(bytes) => self.names.grow(target.file, to_offset.saturating_add(bytes)),
                 None => self.names.set_size(target.file, None),
             }
-            // No other operation may tell how large it was.
+            // Other operations may not show its size.
             let size_bytes = self.names.size(source.file).filter(|_| bytes == 0);
             self.found_size(source.path, size_bytes);
         }

@@ -12,7 +12,7 @@ const LISTED_MAX: usize = 100_000;
 #[derive(Debug, Default)]
 pub(super) struct Found {
     sizes: BTreeMap<u32, u64>,
-    /// What links lead to.
+    /// Targets of links.
     links: BTreeMap<u32, u32>,
     /// Names that became links, or something else, in the log.
     made: FxHashSet<u32>,
@@ -49,7 +49,7 @@ impl Found {
 
     /// All of it with the paths that the ids stand for, and how many files found no room. Names that are
     /// no text are left out.
-    pub(super) fn told(&self, paths: &[Vec<u8>]) -> (Vec<TraceFound>, u64) {
+    pub(super) fn list(&self, paths: &[Vec<u8>]) -> (Vec<TraceFound>, u64) {
         let text = |id: u32| String::from_utf8(paths.get(id as usize)?.clone()).ok();
         let sizes = self.sizes.iter().filter_map(|(path, bytes)| {
             let path = text(*path)?;

@@ -38,12 +38,12 @@ impl Labels {
         label
     }
 
-    /// Some calls were told their places.
+    /// Some calls have a place in the program.
     pub(super) fn has_sites(&self) -> bool {
         !self.sites.is_empty()
     }
 
-    /// What ids of labels mean.
+    /// Labels by id.
     pub(super) fn into_words(self) -> Vec<Vec<u8>> {
         self.words.0
     }

@@ -5,21 +5,22 @@
 //! read(3, "..", 4096) = 4096        ──▶ fread, instance 7, file 2, offset 0, 4096 bytes
 //! ```
 //!
-//! What a log does not tell is counted, not invented ([`Gaps`]).
+//! Facts that a log lacks are counted, not invented ([`Gaps`]).
 
 mod barriers;
 mod calls;
 mod copies;
 mod found;
 mod labels;
-mod scope;
 mod spawn;
 mod table;
 mod threads;
 
+use crate::facts::{Facts, Sink};
 use crate::gaps::{Gap, Gaps};
 use crate::names::{Names, Node, ROOT, START};
 use crate::record::{At, CWD, Call, ERRNO_UNKNOWN, Fd, Name, Record};
+use crate::selection::Scope;
 use crate::strace::unescape;
 use barriers::Barriers;
 use found::Found;
@@ -28,20 +29,11 @@ use model::Op;
 use model::event::{Details, Event, FLAG_EXPECTED, FLAG_FAILED, NO_ID};
 use model::links::text_of_link;
 use model::op::{Class, ParamKind};
-use model::run::{Row, TraceBarrier, TraceFound, TraceGap, TraceLayout, TraceMoved, TraceThread};
-use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use table::{Instance, NO_FILE, Slot, Tables};
 use threads::Threads;
 
-pub use scope::{Scope, Which};
 pub use threads::Ranked;
-
-/// Takes events, in any order.
-pub trait Sink {
-    /// An event of a rank.
-    fn event(&mut self, rank: u32, event: &Event, details: &Details);
-}
 
 /// Errors of storage: the program met them. Others answer what it asked: "is there such a file?".
 const FAULTS: &[u16] = &[5, 12, 23, 24, 27, 28, 30, 116, 117, 121, 122];
@@ -53,7 +45,7 @@ const WAITS_NS: u64 = 50_000;
 /// Follows the logs of one job.
 pub struct Resolver<'s> {
     sink: &'s mut dyn Sink,
-    /// What was not told.
+    /// Gaps of the logs.
     pub gaps: Gaps,
     names: Names,
     tables: Tables,
@@ -69,7 +61,7 @@ pub struct Resolver<'s> {
     last_end_ns: u64,
     /// Events so far.
     events: u64,
-    /// The directory in which the log begins, once it is told.
+    /// The directory in which the log begins, once it is known.
     start: Option<Vec<u8>>,
     text: Vec<u8>,
 }
@@ -88,49 +80,10 @@ impl Words {
     }
 }
 
-/// What logs tell beside events.
-#[derive(Clone, Debug, Default)]
-pub struct Told {
-    /// Directory that paths are below.
-    pub root: Vec<u8>,
-    /// What ids of paths mean.
-    pub paths: Vec<Vec<u8>>,
-    /// What ids of labels mean.
-    pub labels: Vec<Vec<u8>>,
-    /// Labels are places in programs.
-    pub has_sites: bool,
-    /// What ids of calls mean.
-    pub calls: Vec<Vec<u8>>,
-    /// Number of ranks.
-    pub ranks: u32,
-    /// Machines of ranks.
-    pub hosts: BTreeMap<u32, String>,
-    /// Threads with a rank, and those that started them.
-    pub threads: Vec<TraceThread>,
-    /// What was not told.
-    pub gaps: Vec<TraceGap>,
-    /// When the first call began: nanoseconds since 1970, if the logs tell dates.
-    pub started_ns: Option<u64>,
-    /// From there to the end of the last operation.
-    pub duration_ns: u64,
-    /// Rows of calls of which the logs tell sums only: no event stands behind them.
-    pub rows: Vec<Row>,
-    /// How files lie on storage.
-    pub layouts: Vec<TraceLayout>,
-    /// What is told of files as they were found, beside events.
-    pub found: Vec<TraceFound>,
-    /// Where all ranks of an MPI job waited for each other.
-    pub barriers: Vec<TraceBarrier>,
-    /// Bytes over time, without the calls that moved them.
-    pub moved: Vec<TraceMoved>,
-    /// What the recorder added to a call, nanoseconds; 0: not known.
-    pub call_ns: u32,
-}
-
 /// Nanoseconds since 1970 from which on a time is a date.
 const DATES_FROM_NS: u64 = 100_000_000 * 1_000_000_000;
 
-/// What a descriptor means.
+/// The meaning of a descriptor.
 enum Meaning {
     /// An open instance, by its place.
     File(u32),
@@ -238,8 +191,8 @@ impl<'s> Resolver<'s> {
         self.origin_ns.unwrap_or(0)
     }
 
-    /// At the end of the logs: what ids mean, and what was not told.
-    pub fn finish(mut self) -> Told {
+    /// At the end of the logs: names by id, and gaps.
+    pub fn finish(mut self) -> Facts {
         let all = (0..self.names.path_count()).map(|path| self.names.path_text(path as u32));
         let all: Vec<&[u8]> = all.collect();
         let (root, mut paths) = self.scope.mapped(&all, self.start.as_deref());
@@ -248,12 +201,12 @@ impl<'s> Resolver<'s> {
                 paths[path] = text_of_link(&paths[link as usize], &paths[target as usize]);
             }
         }
-        let (found, left_out) = self.found.told(&paths);
+        let (found, left_out) = self.found.list(&paths);
         self.gaps.add_many(Gap::Unfound, left_out);
-        let (barriers, lost) = self.barriers.told(self.threads.job());
+        let (barriers, lost) = self.barriers.list(self.threads.job());
         self.gaps.add_many(Gap::Unmet, lost);
         let started = self.origin_ns.filter(|ns| *ns >= DATES_FROM_NS);
-        Told {
+        Facts {
             root,
             paths,
             has_sites: self.labels.has_sites(),
@@ -261,8 +214,8 @@ impl<'s> Resolver<'s> {
             calls: self.calls.0,
             ranks: self.threads.ranks(),
             hosts: self.threads.hosts(),
-            threads: self.threads.told(),
-            gaps: self.gaps.told(),
+            threads: self.threads.list(),
+            gaps: self.gaps.list(),
             started_ns: started,
             duration_ns: self.last_end_ns,
             rows: Vec::new(),
@@ -274,7 +227,7 @@ impl<'s> Resolver<'s> {
         }
     }
 
-    /// What a descriptor of a thread means.
+    /// The meaning of a thread's descriptor.
     fn meaning(&mut self, thread: u32, fd: Fd<'_>) -> Meaning {
         let fd = Fd { shown: without_device(fd), ..fd };
         let table = self.threads.at(thread).table;
@@ -382,7 +335,7 @@ impl<'s> Resolver<'s> {
         text
     }
 
-    /// The bytes of the name that a descriptor stands for, in the memory that is used again.
+    /// The bytes of a descriptor's name, in memory that is reused.
     pub(super) fn shown_name(&mut self, fd: Fd<'_>) -> Vec<u8> {
         self.decoded(Name { text: fd.shown, escaped: fd.escaped, cut: false })
     }

@@ -63,19 +63,19 @@ impl Resolver<'_> {
     }
 
     /// The log tells who the thread is.
-    pub(super) fn introduce(&mut self, thread: u32, told: &Introduction<'_>) {
-        if let Some(ranks) = told.ranks {
+    pub(super) fn introduce(&mut self, thread: u32, said: &Introduction<'_>) {
+        if let Some(ranks) = said.ranks {
             self.threads.give_ranks(ranks);
         }
         let known = self.threads.at_mut(thread);
-        if known.host != told.host {
-            known.host = told.host.to_vec();
+        if known.host != said.host {
+            known.host = said.host.to_vec();
         }
-        known.process = told.process.unwrap_or(known.process);
-        if !told.command.is_empty() && known.command != told.command {
-            known.set_command(told.command, &mut self.labels);
+        known.process = said.process.unwrap_or(known.process);
+        if !said.command.is_empty() && known.command != said.command {
+            known.set_command(said.command, &mut self.labels);
         }
-        let of = told.shares.and_then(|of| self.threads.find(of)).filter(|of| *of != thread);
+        let of = said.shares.and_then(|of| self.threads.find(of)).filter(|of| *of != thread);
         if let Some(of) = of.filter(|of| !self.threads.at(*of).is_over) {
             self.share(thread, of);
         }
@@ -160,7 +160,7 @@ impl Resolver<'_> {
         self.tables.leave(wrong);
     }
 
-    /// What was shared with other threads is the thread's own from now on.
+    /// Descriptors and directory that were shared are the thread's own from now on.
     pub(super) fn unshare(&mut self, thread: u32, shares: Shares) {
         if shares.files {
             let table = self.threads.at(thread).table;

@@ -15,7 +15,7 @@ pub type TableId = u32;
 /// Descriptors of all tables together; a log with more is not followed further.
 const SLOTS_MAX: usize = 1 << 24;
 
-/// What a descriptor refers to.
+/// Target of a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
     /// Place in [`Instances`]; [`NO_FILE`]: no file.
@@ -129,7 +129,7 @@ pub struct Tables {
     pub instances: Instances,
 }
 
-/// What closing a descriptor did.
+/// Effect of closing a descriptor.
 #[derive(Clone, Copy, Debug)]
 pub enum Closed {
     /// The descriptor was not known.
@@ -213,7 +213,7 @@ impl Tables {
         own
     }
 
-    /// What a descriptor means.
+    /// The meaning of a descriptor.
     pub fn get(&self, id: TableId, fd: i64) -> Option<Slot> {
         self.tables.get(&id)?.slots.get(&fd).copied()
     }

@@ -40,7 +40,7 @@ pub struct Thread {
     /// A close under way, if the log showed its beginning apart.
     pub(super) closing: Option<Closing>,
     pub(super) is_over: bool,
-    /// What it waited since its last event, nanoseconds.
+    /// Wait since its last event, nanoseconds.
     pub(super) waited_ns: u64,
     /// From its first record to the end of its last, on the clock of the events.
     pub(super) life_ns: Option<(u64, u64)>,
@@ -72,7 +72,7 @@ impl Thread {
         self.life_ns = Some((known.0.min(begin_ns), known.1.max(end_ns)));
     }
 
-    fn told(&self) -> TraceThread {
+    fn stored(&self) -> TraceThread {
         TraceThread {
             rank: self.rank,
             process: self.process,
@@ -178,7 +178,7 @@ impl Threads {
         self.ranks
     }
 
-    /// Numbers of threads are ranks of a job of so many.
+    /// Numbers of threads are ranks of a job of at least this many ranks.
     pub fn give_ranks(&mut self, ranks: u32) {
         self.are_ranks = true;
         self.ranks = self.ranks.max(ranks);
@@ -200,7 +200,7 @@ impl Threads {
         self.job
     }
 
-    /// The thread is one of what starts the ranks of an MPI job, and none of them.
+    /// The thread belongs to the launcher of an MPI job, not to its ranks.
     pub fn is_launcher(&mut self, place: u32) -> bool {
         let name = self.at(place).command.rsplit(|byte| *byte == b'/').next();
         let name = name.and_then(|name| name.split(|byte| *byte == b'.').next());
@@ -217,13 +217,13 @@ impl Threads {
 
     /// Machines of ranks, as far as the log tells.
     pub fn hosts(&self) -> BTreeMap<u32, String> {
-        let told = self.all.iter().filter(|thread| !thread.host.is_empty());
+        let named = self.all.iter().filter(|thread| !thread.host.is_empty());
         let text = |thread: &Thread| String::from_utf8_lossy(&thread.host).into_owned();
-        told.filter_map(|thread| Some((thread.rank?, text(thread)))).collect()
+        named.filter_map(|thread| Some((thread.rank?, text(thread)))).collect()
     }
 
     /// Threads with a rank, and those that started one of them.
-    pub fn told(&self) -> Vec<TraceThread> {
+    pub fn list(&self) -> Vec<TraceThread> {
         let mut parents: HashSet<u64, FxBuildHasher> = HashSet::default();
         // Children stand behind their parents.
         let is_kept = |thread: &&Thread| {
@@ -233,10 +233,10 @@ impl Threads {
             }
             is_told
         };
-        let mut told: Vec<TraceThread> =
-            self.all.iter().rev().filter(is_kept).map(Thread::told).collect();
-        told.reverse();
-        told
+        let mut kept: Vec<TraceThread> =
+            self.all.iter().rev().filter(is_kept).map(Thread::stored).collect();
+        kept.reverse();
+        kept
     }
 
     /// The rank of a thread: the next one when it gets its first.

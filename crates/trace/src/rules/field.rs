@@ -26,7 +26,7 @@ fields! {
     Program "program" "name of the program";
     Path "path" "the file; of rename, link and symlink what there is already";
     Path2 "path2" "the new name of rename, link and symlink";
-    Handle "handle" "descriptor: a number, or any text that stands for what is open";
+    Handle "handle" "descriptor: a number, or any text that identifies an open file";
     Offset "offset" "position in the file; without it the one that the descriptor has";
     Size "size" "bytes asked for";
     Done "done" "bytes moved";
@@ -56,7 +56,7 @@ impl Field {
 #[derive(Clone, Debug, Default)]
 pub struct Fields {
     text: Vec<u8>,
-    /// Where each stands in the text.
+    /// Place of each in the text.
     spans: [(usize, usize); FIELDS.len()],
 }
 

@@ -10,10 +10,12 @@ use super::field::{Field, Fields};
 use super::meaning::{find_operation, operation_names};
 use super::scan::Ruled;
 use super::units::{SECOND_NS, Times};
+use crate::error::Error;
 use crate::format::Format;
-use crate::import::{self, Error, Imported, Scanner};
+use crate::import::{self, Imported};
 use crate::input::Input;
-use crate::resolve::Which;
+use crate::scanner::Scanner;
+use crate::selection::Selection;
 use model::escape;
 use regex::bytes::{CaptureLocations, Regex, RegexBuilder};
 use serde::Deserialize;
@@ -97,7 +99,11 @@ impl Rules {
     ///
     /// # Errors
     /// As for [`import::import`].
-    pub fn import(&self, inputs: Vec<(PathBuf, Input)>, which: Which) -> Result<Imported, Error> {
+    pub fn import(
+        &self,
+        inputs: Vec<(PathBuf, Input)>,
+        which: Selection,
+    ) -> Result<Imported, Error> {
         let logs = import::logs_with(inputs, |input, name| -> io::Result<Box<dyn Scanner + '_>> {
             if crate::table::is_one(&input.beginning) {
                 return Err(io::Error::other(

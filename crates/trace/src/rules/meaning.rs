@@ -85,7 +85,7 @@ pub struct Head {
     pub has_time: bool,
 }
 
-/// What lines before the current one said.
+/// State of the lines before the current one.
 #[derive(Clone, Debug, Default)]
 pub struct Meaning {
     threads: Threads,
@@ -295,7 +295,7 @@ impl Values {
         self.size.unwrap_or_else(|| self.moved())
     }
 
-    /// What the call gave back.
+    /// The return value of the call.
     fn value(&self, op: Op) -> Option<i64> {
         let value = match (op, op.row().class) {
             (Op::Fseek, _) => self.offset.or(self.result.and_then(|at| u64::try_from(at).ok()))?,
@@ -312,7 +312,7 @@ impl Values {
     }
 }
 
-/// Operations on names, and those of MPI-IO, whose handles are no descriptors.
+/// Operations on names, and MPI-IO, whose handles are not descriptors.
 fn prefers_name(op: Op, f: &Fields) -> bool {
     match op.row().params.first().map(|first| first.kind) {
         Some(ParamKind::MpiHandle | ParamKind::MpiMode) => true,

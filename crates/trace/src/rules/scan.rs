@@ -4,19 +4,19 @@ use super::field::Fields;
 use super::file::Rules;
 use super::meaning::{Complaint, Head, Meaning};
 use crate::gaps::{Gap, Gaps};
-use crate::import::Scanner;
 use crate::input::Input;
 use crate::lines::Lines;
 use crate::record::Record;
+use crate::scanner::Scanner;
 use regex::bytes::CaptureLocations;
 use std::io;
 
-/// What [`Scanner::record`] returns next.
+/// The next result of [`Scanner::record`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     /// Nothing: the next line is read first.
     Read,
-    /// Who the thread is; then the call.
+    /// The record that introduces the thread; then the call.
     Introduce,
     /// The call.
     Call,

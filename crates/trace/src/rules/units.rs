@@ -18,7 +18,7 @@ const DIGITS_MAX: usize = 24;
 /// How a log writes times.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Times {
-    /// Numbers, in units of so many nanoseconds.
+    /// Numbers, in units of this many nanoseconds.
     Numbers(u64),
     /// By a pattern of strptime.
     Pattern(String),
@@ -57,7 +57,7 @@ impl Times {
         }
     }
 
-    /// What was expected, for messages.
+    /// The expected form, for messages.
     pub fn expected(&self) -> String {
         match self {
             Times::Numbers(_) => "a time as a number".into(),

@@ -2,7 +2,7 @@
 
 mod pack;
 
-use crate::resolve::Sink;
+use crate::facts::Sink;
 use bytemuck::{Pod, Zeroable};
 use model::event::{Details, Event};
 use pack::{Reader, Writer};
@@ -21,13 +21,13 @@ const IN_ORDER: usize = 64;
 /// Parts of one size that become one of the next size.
 const PARTS_MAX: usize = 64;
 
-/// An event with its rank and what the log tells of it.
+/// An event with its rank and details.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Traced {
     /// The event; its `seq` counts arrivals until the end of sorting.
     pub event: Event,
-    /// What only the log tells.
+    /// Details that are in the log only.
     pub details: Details,
     /// Rank.
     pub rank: u64,

@@ -185,7 +185,7 @@ fn buffer(c: &mut Cursor<'_>) -> Option<u64> {
     bytes
 }
 
-/// An offset in bytes; inside: -1 stands for the current position.
+/// An offset in bytes; -1 is the current position.
 #[allow(clippy::option_option)]
 fn last(c: &mut Cursor<'_>) -> Option<Option<u64>> {
     c.number().map(|offset| u64::try_from(offset).ok())
@@ -237,7 +237,7 @@ fn handle<'a>(op: Op, c: &mut Cursor<'a>) -> Option<Call<'a>> {
     c.fd().map(|fd| Call::Handle { op, fd })
 }
 
-/// What a file is, in its mode.
+/// The type of a file in its mode.
 const FILE_KIND: u64 = 0o170000;
 const REGULAR_FILE: u64 = 0o100000;
 

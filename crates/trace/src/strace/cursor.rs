@@ -21,7 +21,7 @@ impl<'a> Cursor<'a> {
         Cursor { text, at: 0, unclosed: false }
     }
 
-    /// What has not been read.
+    /// The text that has not been read.
     pub fn rest(&self) -> &'a [u8] {
         &self.text[self.at.min(self.text.len())..]
     }
@@ -78,7 +78,7 @@ impl<'a> Cursor<'a> {
         self.number().and_then(|number| u64::try_from(number).ok())
     }
 
-    /// A descriptor with what it stands for: `3`, `3</data/f>`, `AT_FDCWD</data>`,
+    /// A descriptor with its file: `3`, `3</data/f>`, `AT_FDCWD</data>`,
     /// `-100 /* AT_FDCWD */`.
     pub fn fd(&mut self) -> Option<Fd<'a>> {
         self.blanks();
@@ -256,7 +256,7 @@ pub fn unescape(text: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(rest);
 }
 
-/// The byte behind a backslash, and how many characters stand for it.
+/// The byte of an escape, and the number of its characters.
 fn escape(text: &[u8]) -> (Option<u8>, usize) {
     let number = |digits: &[u8], base| {
         let text = std::str::from_utf8(digits).ok()?;

@@ -41,9 +41,9 @@ pub const RENAME_NOREPLACE: Flag = Flag::new(b"RENAME_NOREPLACE", 1);
 pub const RENAME_EXCHANGE: Flag = Flag::new(b"RENAME_EXCHANGE", 2);
 /// close_range(2) closes at exec only.
 pub const CLOSE_RANGE_CLOEXEC: Flag = Flag::new(b"CLOSE_RANGE_CLOEXEC", 4);
-/// Of F_SETFD: closed by exec.
+/// F_SETFD: closed by exec.
 pub const FD_CLOEXEC: Flag = Flag::new(b"FD_CLOEXEC", 1);
-/// Of dup3(2).
+/// Flag of dup3(2).
 pub const DUP_CLOEXEC: Flag = Flag::new(b"O_CLOEXEC", O_CLOEXEC as i64);
 /// Memory without a file.
 pub const MAP_ANONYMOUS: Flag = Flag::new(b"MAP_ANONYMOUS", 0x20);
@@ -61,7 +61,7 @@ pub fn has(text: &[u8], flag: Flag) -> bool {
         || names(text, flag.name)
 }
 
-/// The name stands in the text, not as a part of another one.
+/// The text has the name as a whole word.
 pub fn names(text: &[u8], name: &[u8]) -> bool {
     memchr::memmem::find_iter(text, name).any(|at| {
         let end = text.get(at + name.len()).copied();

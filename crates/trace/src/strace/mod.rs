@@ -18,9 +18,9 @@ mod stacks;
 mod who;
 
 use crate::gaps::{Gap, Gaps};
-use crate::import::Scanner;
 use crate::lines::Lines;
 use crate::record::{Call, Outcome, Record};
+use crate::scanner::Scanner;
 use cursor::Cursor;
 use hashbrown::HashMap;
 use prefix::{Prefix, Time, decimal, digits, fraction_ns, prefix};
@@ -33,7 +33,7 @@ pub use cursor::unescape;
 pub use flags::{CHANGEABLE, open_flags};
 
 const UNFINISHED: &[u8] = b"<unfinished ...>";
-/// Of exec in a thread, with -ff: the rest stands in the log of the process.
+/// An exec in a thread, with -ff: the log of the process has the rest.
 const PID_CHANGED: &[u8] = b" <pid changed to ";
 const DAY_NS: u64 = 86_400_000_000_000;
 /// Bytes of calls whose ends have not come.
@@ -47,7 +47,7 @@ struct Pending {
     line: u64,
 }
 
-/// What a line turned out to be.
+/// Kind of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// A whole call.
@@ -67,18 +67,18 @@ pub struct Strace {
     who: Who,
     pending: HashMap<u64, Pending, FxBuildHasher>,
     pending_bytes: usize,
-    /// The call of the current line, if it stands on two.
+    /// The call of the current line, if it has two lines.
     joined: Pending,
     current: (u64, u64),
     kind: Kind,
-    /// Where the call stands in the line.
+    /// Place of the call in the line.
     at: usize,
     now_ns: u64,
     last_day_ns: u64,
     days: u64,
     /// The thread whose next call began in the log of another one.
     replaced: Option<u64>,
-    /// What the option -C prints at the end.
+    /// The table that the option -C prints at the end.
     in_summary: bool,
 }
 
@@ -281,7 +281,7 @@ impl Scanner for Strace {
     }
 }
 
-/// What a line is by its first characters; `None` if it holds no call.
+/// The kind of a line by its first characters; `None` if it holds no call.
 fn kind(rest: &[u8], in_summary: &mut bool) -> Option<Kind> {
     if rest.starts_with(b"% time ") {
         *in_summary = true;

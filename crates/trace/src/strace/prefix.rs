@@ -1,4 +1,4 @@
-//! What stands before a call: thread and time, in every mix of strace's options.
+//! The text before a call: thread and time, in every mix of strace's options.
 //!
 //! ```text
 //! 17367 1795253061.790445 read(...        -f -ttt
@@ -27,12 +27,12 @@ pub enum Time {
     Since(u64),
 }
 
-/// What stands before the call.
+/// The text before a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Prefix<'a> {
     /// Number of the thread.
     pub thread: Option<u64>,
-    /// The thread stands there because there are several (`[pid 17]`).
+    /// The thread is shown because there are several (`[pid 17]`).
     pub while_several: bool,
     /// Name of the thread (`--decode-pids=comm`).
     pub comm: &'a [u8],
@@ -40,7 +40,7 @@ pub struct Prefix<'a> {
     pub time: Time,
     /// The time has no decimal places.
     pub whole_seconds: bool,
-    /// What follows.
+    /// The text behind it.
     pub rest: &'a [u8],
 }
 

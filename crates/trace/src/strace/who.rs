@@ -28,7 +28,7 @@ pub struct Who {
 }
 
 impl Who {
-    /// Lines that name no thread are those of `first`.
+    /// Lines without a thread belong to `first`.
     pub fn new(first: u64) -> Who {
         Who { first, ..Who::default() }
     }

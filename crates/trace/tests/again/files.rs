@@ -98,9 +98,9 @@ impl Files {
     /// The file that an open gives.
     pub fn opened(&mut self, path: &[u8], creates: bool, exclusive: bool, truncates: bool) -> u32 {
         let is_new = creates && !self.has(path);
-        let told = exclusive || self.absent.contains(path) || self.fresh.contains(&parent(path));
+        let known = exclusive || self.absent.contains(path) || self.fresh.contains(&parent(path));
         let file = match is_new {
-            true => self.add(path, false, told.then_some(0)),
+            true => self.add(path, false, known.then_some(0)),
             false => self.file(path),
         };
         if truncates {

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::io::Cursor;
 use std::path::PathBuf;
 use trace::import::from_inputs;
-use trace::{Imported, Options, Which, input};
+use trace::{Imported, Options, Selection, input};
 use world::{Operation, Run, Step};
 use writer::Form;
 
@@ -39,7 +39,7 @@ fn import(logs: Vec<(String, Vec<u8>)>) -> Imported {
     let inputs = logs.into_iter().map(|(name, text)| {
         (PathBuf::from(name), input::decompressed(Box::new(Cursor::new(text))).unwrap())
     });
-    from_inputs(inputs.collect(), &Options { format: None, which: Which::All }).unwrap()
+    from_inputs(inputs.collect(), &Options { format: None, which: Selection::All }).unwrap()
 }
 
 /// The program of a label. The phase behind it is what the import finds out, not what the log tells.
@@ -50,18 +50,20 @@ fn program(label: Option<&Vec<u8>>) -> Vec<u8> {
 
 /// The operations of a run that was imported, by threads.
 fn read(imported: Imported) -> Vec<Operation> {
-    let told = imported.told;
-    let threads: BTreeMap<u64, u64> = told
+    let facts = imported.facts;
+    let threads: BTreeMap<u64, u64> = facts
         .threads
         .iter()
         .filter_map(|thread| Some((u64::from(thread.rank?), thread.thread)))
         .collect();
     let path_of = |path: &[u8]| match path {
         b"" => Vec::new(),
-        b"." => told.root.clone(),
-        path => [&told.root[..], if told.root.ends_with(b"/") { b"" } else { b"/" }, path].concat(),
+        b"." => facts.root.clone(),
+        path => {
+            [&facts.root[..], if facts.root.ends_with(b"/") { b"" } else { b"/" }, path].concat()
+        }
     };
-    let path = |id: u32| path_of(told.paths.get(id as usize).map_or(&b""[..], |path| path));
+    let path = |id: u32| path_of(facts.paths.get(id as usize).map_or(&b""[..], |path| path));
     let mut all: Vec<(u64, Operation)> = Vec::new();
     for traced in imported.events {
         let (event, details, rank) = traced.map(|t| (t.event, t.details, t.rank)).unwrap();
@@ -69,13 +71,13 @@ fn read(imported: Imported) -> Vec<Operation> {
             // Lines that name no thread are those of the first one.
             thread: if threads[&rank] == 0 { world::FIRST } else { threads[&rank] },
             op: model::Op::from_u8(event.op).unwrap().name().into(),
-            call: String::from_utf8(told.calls[details.call as usize].clone()).unwrap(),
-            label: program(told.labels.get(event.label as usize)),
+            call: String::from_utf8(facts.calls[details.call as usize].clone()).unwrap(),
+            label: program(facts.labels.get(event.label as usize)),
             path: match event.op == model::Op::Symlink as u8 {
                 // What links hold is a text, which leads from there.
                 true => path_of(&model::links::target_of_link(
-                    &told.paths[event.path2 as usize],
-                    &told.paths[event.path as usize],
+                    &facts.paths[event.path2 as usize],
+                    &facts.paths[event.path as usize],
                 )),
                 false => path(event.path),
             },
@@ -123,7 +125,7 @@ fn again(run: &Run, form: &Form) -> Result<usize, TestCaseError> {
     let text =
         || written.logs.iter().map(|(_, text)| String::from_utf8_lossy(text)).collect::<String>();
     let imported = import(written.logs.clone());
-    for gap in &imported.told.gaps {
+    for gap in &imported.facts.gaps {
         let is_allowed = ALLOWED.contains(&gap.code.as_str());
         prop_assert!(is_allowed, "{} {:?} {form:?}\n{}", gap.says, gap.examples, text());
     }

@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 use strace::Strace;
 use trace::gaps::{Gap, Gaps};
 use trace::recording;
-use trace::{Format, Imported, Options, Which};
+use trace::{Format, Imported, Options, Selection};
 
 /// Record what a command does with files, as a run
 ///
@@ -103,7 +103,7 @@ impl Record {
             let mut imported = recorder.import(&folders, which).map_err(|e| logs.kept(e))?;
             let mut gaps = Gaps::default();
             gaps.add_many(Gap::Running, ended.running);
-            imported.told.gaps.extend(gaps.told());
+            imported.facts.gaps.extend(gaps.list());
             if folder.is_taken() {
                 let message = format!("{} has become that of another run", out.display());
                 return Err(logs.kept(Error::failed(message)));
@@ -119,7 +119,7 @@ impl Record {
                 by: recorder.shown(),
                 exit_code: ended.code().into(),
                 cpus: engine::host::cpus(),
-                call_ns: imported.told.call_ns,
+                call_ns: imported.facts.call_ns,
             };
             let origin = Origin::command(program.line(), Some(recorded));
             let run = results::store_import(&folder, origin, imported);
@@ -141,16 +141,16 @@ impl Record {
     }
 
     /// A relative directory starts where the command starts.
-    fn which(&self) -> Result<Which> {
+    fn which(&self) -> Result<Selection> {
         use std::os::unix::ffi::OsStrExt;
         let Some(under) = &self.under else {
-            return Ok(if self.all { Which::All } else { Which::Data });
+            return Ok(if self.all { Selection::All } else { Selection::Data });
         };
         // One that the command makes is not there yet.
         let real = under.canonicalize().or_else(|_| std::path::absolute(under));
         let real =
             real.map_err(|error| Error::input(format!("--under {}: {error}", under.display())))?;
-        Ok(Which::Below(real.as_os_str().as_bytes().to_vec()))
+        Ok(Selection::Below(real.as_os_str().as_bytes().to_vec()))
     }
 }
 
@@ -177,7 +177,7 @@ impl Recorder {
     }
 
     /// The logs of all ranks as events.
-    fn import(&self, folders: &[(PathBuf, PathBuf)], which: Which) -> Result<Imported> {
+    fn import(&self, folders: &[(PathBuf, PathBuf)], which: Selection) -> Result<Imported> {
         let imported = match self {
             Recorder::Preload(_) => trace::import::from_recordings(folders, &which),
             Recorder::Strace(_) => {
@@ -209,7 +209,7 @@ fn summarize(run: &Run, out: &Path) {
 
 /// What a recording has left in these folders that did not come to its end, as events. `None`: they hold
 /// something else.
-pub fn left(folders: &[PathBuf], which: &Which) -> Option<Result<Imported>> {
+pub fn left(folders: &[PathBuf], which: &Selection) -> Option<Result<Imported>> {
     let holds = |folder: &PathBuf, is_log: &dyn Fn(&Path) -> bool| {
         let entries = std::fs::read_dir(folder).ok();
         entries.is_some_and(|entries| entries.flatten().any(|entry| is_log(&entry.path())))

@@ -12,10 +12,10 @@ use engine::backend::resolve;
 use engine::config::{BackendKind, Confinement};
 use engine::directory::{Identity, Survey};
 use engine::preflight::{self, Findings, Room};
-use model::Plan;
 use model::directory::leads_down;
 use model::plan::Instr;
 use model::rehearsal::{Expected, Peak, Rehearsal, Thing};
+use model::{Op, Plan};
 use std::path::{Path, PathBuf};
 
 /// The directories of a run; back-ends that touch no disk need none.
@@ -24,7 +24,7 @@ pub struct Directory {
     further: Furthers,
 }
 
-/// What keeps a program inside its directories, and why.
+/// The confinement of a program, and its reasons.
 #[derive(Clone, Debug)]
 pub struct Confined {
     /// For the ranks.
@@ -45,7 +45,7 @@ impl Confined {
 }
 
 impl Directory {
-    /// None: what can be told without them.
+    /// No directory is opened: for checks that need none.
     pub fn unopened() -> Directory {
         Directory { run: None, further: Furthers::default() }
     }
@@ -78,7 +78,7 @@ impl Directory {
         run.into_iter().chain(further).collect()
     }
 
-    /// What tells it from others that may get its path.
+    /// Its identity, which another directory at its path would not have.
     pub fn identity(&self) -> Option<Identity> {
         self.run.as_ref().map(Place::identity)
     }
@@ -88,8 +88,8 @@ impl Directory {
         &self.further
     }
 
-    /// Where a program works: the path for `$$env(PWD)`, if it is UTF-8 (otherwise "." stands for
-    /// it), and those of further directories.
+    /// The directories of a program: the path for `$$env(PWD)` ("." if it is not UTF-8), and the paths
+    /// of further directories.
     pub fn places(&self, run: &Run) -> Result<Places> {
         let Some(place) = &self.run else { return Places::named(&run.program) };
         let directory = place.path().to_str().map(str::to_string);
@@ -107,7 +107,7 @@ impl Directory {
     }
 
     /// The lexical rule, where it is enough; else every path is also resolved beneath its directory.
-    /// `expected`: what is made before the program starts. `mpi`: the ranks are those of MPI.
+    /// `expected`: files and links that are made before the program starts. `mpi`: MPI started the ranks.
     pub fn confined(
         &self,
         run: &Run,
@@ -120,9 +120,14 @@ impl Directory {
             return Ok(Confined { by: Confinement::Checked, notes: Vec::new() });
         };
         let (mut doubts, mut notes) = (Vec::new(), Vec::new());
+        // It may open a directory that only this user can enter.
+        let is_chmod = |instr: &Instr| matches!(instr, Instr::Op { op: Op::Chmod, .. });
+        let changes_modes = plan.code.iter().any(is_chmod);
         let mut look = |survey: &Survey, name: &str| -> Result<()> {
             notes.extend(way_out(survey, run)?);
-            doubts.extend(survey.doubt.iter().map(|doubt| format!("{doubt}{name}")));
+            let opened = survey.doubt_if_opened.iter().filter(|_| changes_modes);
+            let found = survey.doubt.iter().chain(opened);
+            doubts.extend(found.map(|doubt| format!("{doubt}{name}")));
             Ok(())
         };
         look(place.survey(), "")?;
@@ -217,7 +222,7 @@ impl Directory {
         self.leftover()();
     }
 
-    /// What has to be done if the process ends before [`Directory::finish`]; waits while a directory
+    /// The cleanup if the process ends before [`Directory::finish`]; waits while a directory
     /// is being removed.
     pub fn leftover(&self) -> impl FnOnce() + Send + use<> {
         let (run, further) = (self.run.as_ref().map(Place::leftover), self.further.leftover());
@@ -287,7 +292,7 @@ fn not_supported(because: &str) -> Error {
     )
 }
 
-/// What leads out of a directory whatever a program is confined by, or who else uses it.
+/// Refuses hard links out of a directory, devices, and directories that another run uses.
 fn way_out(survey: &Survey, run: &Run) -> Result<Option<String>> {
     if let Some(below) = &survey.busy {
         let message = format!("another run uses {below} at this moment");
@@ -309,7 +314,7 @@ fn links_that_lead_up(expected: &[Expected]) -> Option<String> {
     Some(format!("--prepare makes symbolic links that lead up or are absolute, first {name}"))
 }
 
-/// What the program does that the lexical rule does not cover.
+/// The first statement that the lexical rule does not cover.
 fn exception(plan: &Plan, rehearsal: &Rehearsal) -> Option<String> {
     let exception = rehearsal.exception?;
     let place = match plan.locate_site(exception.site) {

@@ -1,37 +1,37 @@
-//! Logs that are read line by line, or row by row: what is the same in all of them.
+//! The interface of all formats: a [`Scanner`] gives the records of a log. Formats whose lines or rows
+//! are read one by one are a [`LineFormat`].
 
 use crate::gaps::{Gap, Gaps};
-use crate::import::Scanner;
-use crate::lines::Lines;
+use crate::lines::{Lines, Source};
 use crate::record::Record;
+use crate::selection::Selection;
+use crate::sums::Sums;
 use std::io;
 
-/// Where lines come from.
-pub trait Source {
-    /// Reads the next one; false at the end.
+/// Reads one log. There is one per format.
+pub trait Scanner {
+    /// Reads on to the next record; gives its time on the log's clock. `None` at the end.
     ///
     /// # Errors
     /// The log cannot be read.
-    fn advance(&mut self) -> io::Result<bool>;
+    fn advance(&mut self, gaps: &mut Gaps) -> io::Result<Option<u64>>;
 
-    /// Its number, from 1.
-    fn number(&self) -> u64;
+    /// The record that [`Scanner::advance`] found. `None`: it is not understood, which was counted.
+    fn record(&mut self, gaps: &mut Gaps) -> Option<Record<'_>>;
 
-    /// Its end was left out.
-    fn is_cut(&self) -> bool {
-        false
+    /// Lines or records read so far.
+    fn count(&self) -> u64;
+
+    /// At the end: sums over calls of the files that are kept, of which the log tells no single one.
+    ///
+    /// # Errors
+    /// As for [`Scanner::advance`].
+    fn sums(&mut self, _which: &Selection, _sums: &mut Sums, _gaps: &mut Gaps) -> io::Result<()> {
+        Ok(())
     }
-
-    /// It holds nothing at all.
-    fn is_blank(&self) -> bool {
-        false
-    }
-
-    /// Counts it, and keeps its text if it is among the first.
-    fn count(&self, gap: Gap, gaps: &mut Gaps);
 }
 
-/// What a line is.
+/// Kind of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// A record of this time.
@@ -44,7 +44,7 @@ pub enum Found {
 
 /// A format of which each line gives a record, several or none.
 pub trait LineFormat<S = Lines> {
-    /// What the current line is; [`LineFormat::record`] gives its record next.
+    /// The kind of the current line; [`LineFormat::record`] gives its record next.
     fn understand(&mut self, lines: &S, gaps: &mut Gaps) -> Found;
 
     /// The time of a record that comes before the next line is read.

@@ -1,4 +1,4 @@
-//! Which files are the program's data, and what their paths are called in the run.
+//! Selection of the program's data files, and their paths in the run.
 
 use std::collections::BTreeSet;
 
@@ -7,13 +7,13 @@ const SYSTEM: &[&[u8]] = &[
     b"/proc", b"/sys", b"/dev", b"/run", b"/etc", b"/usr", b"/lib", b"/lib32", b"/lib64",
     b"/libx32", b"/bin", b"/sbin", b"/boot", b"/opt", b"/snap", b"/nix",
 ];
-/// Of those, memory in which programs keep files.
+/// Memory below those directories in which programs keep files.
 const DATA: &[u8] = b"/dev/shm";
 
-/// Which files are kept.
+/// The files that are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Which {
-    /// All but those of the system.
+pub enum Selection {
+    /// All but files of the system.
     Data,
     /// Those below this directory.
     Below(Vec<u8>),
@@ -32,22 +32,22 @@ pub enum Which {
 /// Decides which files are kept, each path once.
 #[derive(Clone, Debug)]
 pub struct Scope {
-    which: Which,
+    which: Selection,
     /// By number of the path; `None`: not asked yet.
     decided: Vec<Option<bool>>,
-    /// Paths that are made, removed or renamed: the directory of the run is none of them.
+    /// Paths that are made, removed or renamed: none of them is the directory of the run.
     changing: BTreeSet<u32>,
 }
 
 impl Scope {
     /// Nothing is decided yet.
-    pub fn new(which: Which) -> Scope {
+    pub fn new(which: Selection) -> Scope {
         Scope { which, decided: Vec::new(), changing: BTreeSet::new() }
     }
 
     /// The log begins in this directory.
     pub fn begins(&mut self, start: &[u8]) {
-        if let Which::Relative { here, .. } = &mut self.which {
+        if let Selection::Relative { here, .. } = &mut self.which {
             *here = start.to_vec();
         }
     }
@@ -85,8 +85,8 @@ impl Scope {
         let kept = kept.filter(|(at, _)| self.decided.get(*at) == Some(&Some(true)));
         let kept = kept.map(|(_, path)| &path[..]).filter(|path| path.starts_with(b"/"));
         let root = match &self.which {
-            Which::Below(directory) => directory.clone(),
-            Which::Relative { name, here } => joined(here, name),
+            Selection::Below(directory) => directory.clone(),
+            Selection::Relative { name, here } => joined(here, name),
             _ => {
                 let is_kept = |at: &&u32| self.decided.get(**at as usize) == Some(&Some(true));
                 let changing = self.changing.iter().filter(is_kept);
@@ -100,15 +100,15 @@ impl Scope {
     }
 }
 
-impl Which {
+impl Selection {
     /// The path is that of the directory whose files are kept.
     fn is_root(&self, path: &[u8]) -> bool {
         let is = |directory: &[u8]| path == directory.strip_suffix(b"/").unwrap_or(directory);
         match self {
-            Which::All | Which::Data => false,
-            Which::Below(directory) => is(directory),
-            Which::Relative { name, here } if path.starts_with(b"/") => is(&joined(here, name)),
-            Which::Relative { name, .. } => match &joined(b"", name)[..] {
+            Selection::All | Selection::Data => false,
+            Selection::Below(directory) => is(directory),
+            Selection::Relative { name, here } if path.starts_with(b"/") => is(&joined(here, name)),
+            Selection::Relative { name, .. } => match &joined(b"", name)[..] {
                 b"" => path == b".",
                 directory => is(directory),
             },
@@ -119,10 +119,10 @@ impl Which {
     pub fn keeps(&self, path: &[u8]) -> bool {
         let is_system = SYSTEM.iter().any(|directory| is_below(path, directory));
         match self {
-            Which::All => true,
-            Which::Data => !is_system || is_below(path, DATA),
-            Which::Below(directory) => is_below(path, directory),
-            Which::Relative { name, here } => match path.first() {
+            Selection::All => true,
+            Selection::Data => !is_system || is_below(path, DATA),
+            Selection::Below(directory) => is_below(path, directory),
+            Selection::Relative { name, here } => match path.first() {
                 Some(b'/') => is_below(path, &joined(here, name)),
                 _ => match &joined(b"", name)[..] {
                     b"" => !path.starts_with(b".."),
@@ -198,7 +198,7 @@ fn below(path: &[u8], root: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn mapped(which: Which, paths: &[&str], start: Option<&str>) -> (String, Vec<String>) {
+    fn mapped(which: Selection, paths: &[&str], start: Option<&str>) -> (String, Vec<String>) {
         let mut scope = Scope::new(which);
         let paths: Vec<&[u8]> = paths.iter().map(|path| path.as_bytes()).collect();
         for (at, path) in paths.iter().enumerate() {
@@ -211,19 +211,21 @@ mod tests {
 
     #[test]
     fn paths_are_seen_from_their_common_directory() {
-        let (root, seen) = mapped(Which::Data, &["/d/a/f", "/d/b", "/usr/lib/x", "g"], Some("/d"));
+        let (root, seen) =
+            mapped(Selection::Data, &["/d/a/f", "/d/b", "/usr/lib/x", "g"], Some("/d"));
         assert_eq!((root.as_str(), &seen[..2]), ("/d", &["a/f".to_string(), "b".into()][..]));
         assert_eq!((seen[2].as_str(), seen[3].as_str()), ("outside/usr/lib/x", "g"));
-        let (root, seen) = mapped(Which::Below("/d/a".into()), &["/d/a/f", "/d/ab"], None);
+        let (root, seen) = mapped(Selection::Below("/d/a".into()), &["/d/a/f", "/d/ab"], None);
         assert_eq!((root.as_str(), seen), ("/d/a", vec!["f".into(), "outside/d/ab".into()]));
-        let (root, seen) = mapped(Which::All, &["../../etc/x", "a", "."], None);
+        let (root, seen) = mapped(Selection::All, &["../../etc/x", "a", "."], None);
         assert_eq!((root.as_str(), seen), ("", vec!["up/up/etc/x".into(), "a".into(), ".".into()]));
-        assert_eq!(mapped(Which::All, &["/a", "/b"], None).0, "/");
+        assert_eq!(mapped(Selection::All, &["/a", "/b"], None).0, "/");
     }
 
     #[test]
     fn a_relative_directory_begins_where_the_log_does() {
-        let relative = |name: &str| Which::Relative { name: name.into(), here: "/home/u".into() };
+        let relative =
+            |name: &str| Selection::Relative { name: name.into(), here: "/home/u".into() };
         for (name, path, kept) in [
             ("d3", "/home/u/d3/f", true),
             ("./d3/", "/home/u/d3/f", true),
@@ -244,16 +246,16 @@ mod tests {
 
     #[test]
     fn a_directory_that_is_made_is_not_that_of_the_run() {
-        let mut scope = Scope::new(Which::Data);
+        let mut scope = Scope::new(Selection::Data);
         let paths: [&[u8]; 2] = [b"/d/a/f", b"/d/a"];
         (0..).zip(paths).for_each(|(at, path)| assert!(scope.keeps(at, path)));
         assert_eq!(scope.mapped(&paths, None).0, b"/d/a");
         assert!(!scope.changes(1, paths[1]));
         assert_eq!(scope.mapped(&paths, None).0, b"/d");
-        let relative = |name: &str| Which::Relative { name: name.into(), here: "/d".into() };
+        let relative = |name: &str| Selection::Relative { name: name.into(), here: "/d".into() };
         for (which, path, is_root) in [
-            (Which::Below("/d/a/".into()), "/d/a", true),
-            (Which::Below("/d/a".into()), "/d/a/b", false),
+            (Selection::Below("/d/a/".into()), "/d/a", true),
+            (Selection::Below("/d/a".into()), "/d/a/b", false),
             (relative("a"), "/d/a", true),
             (relative("a"), "a", true),
             (relative("."), ".", true),
@@ -272,7 +274,7 @@ mod tests {
             ("/dev/null", false),
             ("x", true),
         ] {
-            assert_eq!(Which::Data.keeps(path.as_bytes()), kept, "{path}");
+            assert_eq!(Selection::Data.keeps(path.as_bytes()), kept, "{path}");
         }
     }
 }
