@@ -44,6 +44,7 @@ pub fn bucket_mid(bucket: usize) -> u64 {
 
 /// Counts per bucket, with exact count, sum, minimum and maximum.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Histogram {
     /// `(bucket, count)` in ascending order, no zero counts.
     pub buckets: Vec<(u16, u64)>,

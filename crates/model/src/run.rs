@@ -37,6 +37,7 @@ pub const VERSION: u32 = 2;
 
 /// A whole run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Run {
     /// Format version: [`VERSION`].
     pub version: u32,
@@ -52,6 +53,7 @@ pub struct Run {
 
 /// One row of the summary. Sums over rows without `part_of` count everything once.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Row {
     /// Label path, `outer/inner`; "" for operations in no label.
     pub label: String,
@@ -110,6 +112,7 @@ pub struct Row {
 
 /// How evenly an operation was spread over the ranks that executed it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Balance {
     /// Ranks that executed it.
     pub ranks: u32,
@@ -127,6 +130,7 @@ pub struct Balance {
 
 /// Something in the evidence that says what the figures are not.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Mark {
     /// Stable short name: "cached-reads". docs/verdicts.md lists all.
     pub code: String,
@@ -153,6 +157,7 @@ impl Mark {
 
 /// A label over all its occurrences and ranks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LabelRow {
     /// Label path.
     pub label: String,
@@ -176,6 +181,7 @@ pub struct LabelRow {
 
 /// One occurrence of a label over all ranks that executed it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimeRow {
     /// Label path.
     pub label: String,
@@ -199,6 +205,7 @@ pub struct TimeRow {
 
 /// Everything about a run that is not a measured row.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Header {
     /// The program.
     pub program: Program,
@@ -293,6 +300,7 @@ impl Header {
 
 /// Where the records of a run lie that has not ended, or was cut off.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Recording {
     /// The machine's name.
     pub host: String,
@@ -307,6 +315,7 @@ pub struct Recording {
 
 /// The program of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Program {
     /// Name as given on the command line.
     pub name: String,
@@ -316,6 +325,7 @@ pub struct Program {
 
 /// One file of a program.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProgramFile {
     /// Its name.
     pub name: String,
@@ -325,6 +335,7 @@ pub struct ProgramFile {
 
 /// A parameter's value.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Param {
     /// Name.
     pub name: String,
@@ -334,6 +345,7 @@ pub struct Param {
 
 /// Why a rank did not finish.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RankError {
     /// Parameter point of a sweep; 0 without one.
     pub cell: u32,
@@ -349,6 +361,7 @@ pub struct RankError {
 
 /// One failed operation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Failure {
     /// Parameter point of a sweep; 0 without one.
     pub cell: u32,
@@ -374,6 +387,7 @@ pub struct Failure {
 
 /// An operation's place in the program text.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Site {
     /// Number used by events.
     pub site: u32,
@@ -396,6 +410,7 @@ pub struct Site {
 
 /// Facts that support or contradict the figures.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evidence {
     /// Clock: "tsc", "monotonic_raw", "monotonic" or "virtual".
     pub clock: String,
@@ -428,10 +443,12 @@ pub struct Evidence {
     /// Smallest share of the bytes read without O_DIRECT that came from the page cache,
     /// 0 to 1: what the ranks fetched besides data (directories, pages of the program) counts
     /// against it. Null where it is unknown.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0.0, max = 1.0)))]
     pub page_cache_share: Option<f64>,
     /// Share of bytes that the page cache held already of sampled files when a rank opened them for reading
     /// (cachestat(2), a sample); null where it is unknown.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0.0, max = 1.0)))]
     pub cached_at_open_share: Option<f64>,
     /// Where the bytes of each label came from and went to; labels without any are missing.
     #[serde(default)]
@@ -496,6 +513,7 @@ pub struct Noted {
 
 /// How others competed with the ranks for processors. `None`: the kernel does not report it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Contention {
     /// Sum over ranks of the time in which a rank could have run, but had no processor
     /// (run-queue wait of /proc/self/schedstat), nanoseconds.
@@ -528,6 +546,7 @@ pub struct Contention {
 
 /// An MPI file as it was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MpiFileFacts {
     /// Absolute path; bytes that are not UTF-8 are replaced.
     pub path: String,
@@ -546,6 +565,7 @@ pub struct MpiFileFacts {
 
 /// Occurrences of a label that were not kept one by one, over all ranks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimesMore {
     /// Parameter point of a sweep; 0 without one.
     pub cell: u32,
@@ -563,6 +583,7 @@ pub struct TimesMore {
 
 /// Where the event table is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EventsInfo {
     /// File name beside run.json.
     pub file: String,
@@ -581,6 +602,7 @@ pub struct EventsInfo {
 
 /// Extents of a file that one operation moved: the part of one rank in a pattern.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EventExtents {
     /// Number of pieces.
     pub pieces: u64,

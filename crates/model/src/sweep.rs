@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 /// The grid of a sweep, and what was executed of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sweep {
     /// Varied dimensions. Empty if the program was only repeated.
     pub dimensions: Vec<Dimension>,
@@ -50,6 +51,7 @@ pub struct Sweep {
 
 /// Where some executions of a sweep ran.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Machines {
     /// The machine of rank 0.
     pub host: Host,
@@ -60,6 +62,7 @@ pub struct Machines {
 /// Facts for resuming a sweep. Stored before the first execution. Which executions are missing, and
 /// their order, follows from the seed, the cells and the repetitions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rest {
     /// Folder beside run.json with the executions so far.
     pub executions: String,
@@ -73,6 +76,7 @@ pub struct Rest {
 
 /// A sweep was resumed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Resumed {
     /// When, in UTC.
     pub started: String,
@@ -84,6 +88,7 @@ pub struct Resumed {
 
 /// One thing that varies.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Dimension {
     /// Parameter, option of the command line, or program.
     pub kind: DimensionKind,
@@ -95,6 +100,7 @@ pub struct Dimension {
 
 /// Kinds of dimensions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum DimensionKind {
     /// A parameter of the program.
@@ -112,6 +118,7 @@ pub enum DimensionKind {
 
 /// One point of the grid.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cell {
     /// Its number.
     pub cell: u32,
@@ -129,6 +136,7 @@ pub struct Cell {
 
 /// One execution of the program.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Execution {
     /// Where in the grid.
     pub cell: u32,

@@ -21,9 +21,7 @@ pub fn print(run: &Run, format: ResultFormat) -> Result<()> {
         }
         ResultFormat::Json => console::write_with(|mut out| ::report::json::write(run, &mut out)),
         ResultFormat::Csv => console::write_with(|mut out| ::report::csv::rows(run, &mut out)),
-        ResultFormat::Markdown => {
-            console::write_with(|mut out| ::report::markdown::write(run, &mut out))
-        }
+        ResultFormat::Markdown => console::print_made(&::report::table::markdown(run)),
         ResultFormat::CsvStatistics => {
             console::write_with(|mut out| ::report::csv::statistics(run, &mut out))
         }

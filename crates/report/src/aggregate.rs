@@ -37,7 +37,7 @@ use std::thread;
 /// Threads that read: more were not faster than the memory on the machines measured.
 const MAX_THREADS: usize = 2;
 
-/// Which execution of a run is condensed: each has a clock of its own.
+/// An execution of a run. Each has a clock of its own, so one is condensed at a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Execution {
     /// Parameter point of a sweep; 0 without one.

@@ -1,4 +1,4 @@
-//! What a picture shows, before anybody draws it: views fill it, `svg` draws it, and its
+//! The data of a picture: views fill it, `svg` draws it, and its
 //! data can be written as CSV. Bounded: a view aggregates until its marks fit a screen.
 
 /// A picture with everything a reader needs to understand it.
@@ -6,7 +6,7 @@
 pub struct View {
     /// Stable short name, also of its files: `bandwidth-over-time`.
     pub name: String,
-    /// What one learns from it, as a headline.
+    /// Short noun as a headline.
     pub title: String,
     /// The text alternative: one or two sentences with the numbers that matter.
     pub summary: String,
@@ -14,7 +14,7 @@ pub struct View {
     pub chart: Chart,
 }
 
-/// Unit of an axis: decides how its ticks are written. Data stand in the base unit.
+/// Unit of an axis: decides how its ticks are written. Data are in the base unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Bytes, shown in KiB, MiB, ...
@@ -96,7 +96,7 @@ pub struct Bar {
 /// An estimate with its interval.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Range {
-    /// What it is of.
+    /// Name of the axis.
     pub name: String,
     /// Lower end.
     pub low: f64,

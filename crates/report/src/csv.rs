@@ -1,10 +1,10 @@
 //! `--format csv`: one table per file, RFC 4180, names and units as in the JSON object.
 //!
-//! A column that a row has no figure for is empty. Line ends are CRLF as the
-//! RFC says; quotes, commas and line ends inside labels are quoted. Labels that a spreadsheet would
-//! calculate or a terminal obey are those of [`model::escape::cell`].
+//! A column that a row has no figure for is empty. Line ends are CRLF as the RFC says; quotes, commas
+//! and line ends inside labels are quoted. Labels that a spreadsheet would calculate or a terminal obey
+//! are written as [`model::escape::cell`] says.
 
-use crate::columns::{Column, ROWS, STATISTICS, TIMES, Value};
+use crate::columns::{Column, ROWS, STATISTICS, Value};
 use crate::statistics;
 use model::escape::cell;
 use model::run::Run;
@@ -16,15 +16,7 @@ use std::io::{self, Write};
 /// # Errors
 /// Those of `out`.
 pub fn rows(run: &Run, out: &mut impl Write) -> io::Result<()> {
-    write(out, ROWS, &run.rows)
-}
-
-/// Writes the labels over ranks: one line per kept occurrence.
-///
-/// # Errors
-/// Those of `out`.
-pub fn times(run: &Run, out: &mut impl Write) -> io::Result<()> {
-    write(out, TIMES, &run.times)
+    records(out, ROWS, &run.rows)
 }
 
 /// Writes the statistics of a sweep: one line per figure and cell. Outliers are separated by
@@ -33,25 +25,28 @@ pub fn times(run: &Run, out: &mut impl Write) -> io::Result<()> {
 /// # Errors
 /// Those of `out`.
 pub fn statistics(run: &Run, out: &mut impl Write) -> io::Result<()> {
-    write(out, STATISTICS, &statistics::of(run))
+    records(out, STATISTICS, &statistics::of(run))
 }
 
-fn write<'r, R>(
-    out: &mut impl Write,
-    columns: &[Column<R>],
-    records: impl IntoIterator<Item = &'r R>,
-) -> io::Result<()> {
+fn records<R>(out: &mut impl Write, columns: &[Column<R>], records: &[R]) -> io::Result<()> {
+    let head = columns.iter().map(|column| column.name.into()).collect();
+    let line =
+        |record| columns.iter().map(|column| text((column.get)(record)).into_owned()).collect();
+    lines(out, std::iter::once(head).chain(records.iter().map(line)))
+}
+
+/// Writes lines of a table as they are.
+///
+/// # Errors
+/// Those of `out`.
+pub fn lines(out: &mut impl Write, lines: impl IntoIterator<Item = Vec<String>>) -> io::Result<()> {
     let mut table =
         ::csv::WriterBuilder::new().terminator(::csv::Terminator::CRLF).from_writer(out);
-    table.write_record(columns.iter().map(|column| column.name)).map_err(failed)?;
-    for record in records {
-        let line = columns.iter().map(|column| text((column.get)(record)));
-        table.write_record(line.map(|text| text.into_owned())).map_err(failed)?;
-    }
+    lines.into_iter().try_for_each(|line| table.write_record(line).map_err(failed))?;
     table.flush()
 }
 
-/// What stands in a cell; nothing where there is no figure.
+/// The text of a cell; nothing where there is no figure.
 fn text(value: Value<'_>) -> Cow<'_, str> {
     match value {
         Value::Text(text) => cell(text),
@@ -121,26 +116,12 @@ mod tests {
     }
 
     #[test]
-    fn times_have_one_line_per_occurrence() {
-        let mut out = Vec::new();
-        times(&sample::listing1(), &mut out).unwrap();
-        let lines = read(&out);
-        assert_eq!(lines[0], names(TIMES));
-        assert_eq!(
-            lines[1],
-            ["stress", "0", "0", "0", "2", "1200", "1250002400", "1", "1250000000"]
-        );
-    }
-
-    #[test]
     fn trap_31_hard_labels_survive() {
         for label in sample::HARD_LABELS.iter().map(|l| l.to_string()).chain(["x".repeat(300)]) {
             let run = sample::labelled(&label);
-            let (mut row_bytes, mut time_bytes) = (Vec::new(), Vec::new());
-            rows(&run, &mut row_bytes).unwrap();
-            times(&run, &mut time_bytes).unwrap();
-            assert_eq!(value(&read(&row_bytes)[1][0]), label);
-            assert_eq!(value(&read(&time_bytes)[1][0]), label);
+            let mut bytes = Vec::new();
+            rows(&run, &mut bytes).unwrap();
+            assert_eq!(value(&read(&bytes)[1][0]), label);
         }
     }
 
@@ -151,9 +132,6 @@ mod tests {
         let lines = read(&out);
         assert_eq!(lines[0], names(STATISTICS));
         assert_eq!(lines[2][..7], ["io", "write", "0", "mib_s", "5", "102", "102"]);
-        let object = serde_json::to_value(&statistics::of(&sample::sweep(1, 5))[0]).unwrap();
-        assert_eq!(object.as_object().unwrap().len(), STATISTICS.len());
-        assert!(STATISTICS.iter().all(|column| object.get(column.name).is_some()));
     }
 
     #[test]

@@ -4,9 +4,9 @@
 //! SELECT label, op, count(*), avg(busy_ns) FROM 'DIR/events.parquet' WHERE errno = 0 GROUP BY ALL;
 //! ```
 //!
-//! Rows are sorted by rank and `seq`, in a sweep execution by execution; each has a clock of its own. Names of labels, files and paths stand in the rows as
-//! text (Parquet stores each once per row group), so that no second table must be joined and the
-//! same file has the same name on all ranks. The columns are [`COLUMNS`].
+//! Rows are sorted by rank and `seq`, in a sweep execution by execution; each has a clock of its own. Labels,
+//! files and paths are text in the rows (Parquet stores each once per row group): no second table must be
+//! joined, and the same file has the same name on all ranks. The columns are [`COLUMNS`].
 
 /// Where events come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

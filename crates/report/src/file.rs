@@ -20,7 +20,7 @@ pub enum StoreError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What was tried: "write", "read".
+        /// The action: "write", "read".
         action: &'static str,
         /// Its answer.
         source: io::Error,
@@ -43,7 +43,7 @@ pub enum StoreError {
     Foreign {
         /// The file.
         path: PathBuf,
-        /// What was expected, for example "a run (run.json)".
+        /// The expected content, for example "a run (run.json)".
         expected: &'static str,
     },
     /// The file was written by a Parabench of another format version.
@@ -57,7 +57,7 @@ pub enum StoreError {
     },
 }
 
-/// What to give instead of what is no run.
+/// Advice where something is no run.
 pub(crate) const A_RUN: &str =
     "a folder that `parabench run --out`, `record` or `import` has written";
 
@@ -201,7 +201,7 @@ impl AtomicFile {
     /// The same if there is no file of that name.
     ///
     /// # Errors
-    /// There is one, or those of [`AtomicFile::commit`].
+    /// The file exists already, or [`AtomicFile::commit`] fails.
     pub fn commit_new(self) -> io::Result<()> {
         self.temporary.as_file().sync_all()?;
         self.temporary.persist_noclobber(&self.target).map_err(|error| error.error)?;

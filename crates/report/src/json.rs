@@ -1,6 +1,6 @@
 //! `--format json`: the run as one JSON object on one line.
 //!
-//! The fields are those of [`model::Run`]; docs/run.schema.json describes them.
+//! The fields equal [`model::Run`]; docs/run.schema.json describes them.
 //! Histograms of rows stay out ([`crate::store`] keeps them). A figure that is no number is null.
 
 use crate::limited::{self, Limited};
@@ -13,15 +13,31 @@ use std::io::{self, Write};
 
 /// The same fields as [`Run`], borrowed where they can be.
 #[derive(Serialize)]
-struct View<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct View<'a> {
+    /// Format version.
+    #[cfg_attr(test, schemars(extend("const" = 2)))]
     version: u32,
+    /// Summary: one entry per label path and operation, then its parts, in order of first appearance.
     rows: Vec<Row>,
+    /// Labels over all their occurrences and ranks: the durations that rates divide by.
     labels: &'a [LabelRow],
+    /// Occurrences of labels, at most 1000 of each.
     times: &'a [TimeRow],
+    /// Every figure of rows and labels over the repetitions of its cell; empty without repetitions.
     statistics: Vec<Statistic>,
+    /// Loops that a time limit ended: their rates up to the limit and with the wear-out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     limited: Vec<Limited>,
+    /// Program, machine, outcome and evidence.
     run: Cow<'a, Header>,
+}
+
+/// An object on one line, escaped beyond JSON's rules because a terminal may be its reader. Figures that
+/// are not finite become null.
+pub fn object(value: &impl Serialize) -> String {
+    let text = serde_json::to_string(value).unwrap_or_default();
+    escape::json(&text).into_owned() + "\n"
 }
 
 /// Writes the object without the rows' histograms, and a line end.
@@ -58,10 +74,7 @@ fn write_view(run: &Run, out: &mut impl Write, row: &dyn Fn(&Row) -> Row) -> io:
         limited: limited::of(run),
         run: finite(&run.run),
     };
-    // Escaped beyond what JSON asks for, because a terminal may be what reads it.
-    let text = serde_json::to_string(&view)?;
-    out.write_all(escape::json(&text).as_bytes())?;
-    out.write_all(b"\n")
+    out.write_all(object(&view).as_bytes())
 }
 
 fn without_histograms(row: &Row) -> Row {
@@ -103,7 +116,7 @@ mod tests {
         jsonschema::draft202012::new(&schema).unwrap()
     });
 
-    /// What the schema has against a text; nothing if it is valid.
+    /// Errors of a text by the schema.
     fn complaints(text: &str) -> Vec<String> {
         let value: Value = serde_json::from_str(text).unwrap();
         VALIDATOR.iter_errors(&value).map(|error| error.to_string()).collect()

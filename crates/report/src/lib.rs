@@ -1,9 +1,9 @@
 //! Run -> views: what people and programs read after a run.
 //!
 //! ```text
-//!            ┌─ table   the terminal
+//!            ┌─ table   blocks (document) for the terminal, Markdown and pages
 //!            ├─ json    --format json, one object
-//! Run ───────┼─ csv     --format csv, rows or times
+//! Run ───────┼─ csv     --format csv, rows or statistics
 //!            ├─ views   pictures: svg draws them, html puts them on a page
 //!            └─ store   DIR/run.json ── and back
 //! Event ────── events   DIR/events.parquet ── and back
@@ -27,25 +27,27 @@ pub mod csv;
 pub mod events;
 pub mod fidelity;
 pub mod file;
+pub mod gate;
 pub mod html;
 pub mod json;
 pub mod limited;
-pub mod markdown;
 pub mod markup;
 pub mod merge;
-pub mod once;
 pub mod ops;
+pub mod rows;
+pub mod rules;
 pub mod schedule;
 pub mod statistics;
 pub mod stats;
 pub mod store;
 pub mod svg;
 pub mod table;
-pub mod verdict;
+
 pub mod views;
 
-mod nodes;
-mod own_time;
+mod document;
+mod grid;
+mod machines;
 mod text;
 
 #[cfg(test)]

@@ -8,15 +8,18 @@
 //! write                            637 MiB/s      = (866 + 18) MiB / busy time of write
 //! ```
 //!
-//! Rows do not repeat what is in rows of inner labels: these figures stand beside them.
+//! Rows do not repeat what is in rows of inner labels: these figures are beside them.
 
+use crate::rows::rate_text;
 use model::plan::PARTS;
 use model::run::{LabelRow, Row, Run};
+use model::units::format_ns;
 use serde::Serialize;
 use std::collections::HashMap;
 
 /// An operation of a label around such a loop, or of several in it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Limited {
     /// The label that the program names.
     pub label: String,
@@ -45,8 +48,8 @@ fn around(path: &str, which: usize) -> Option<&str> {
     path.rsplit_once('/').filter(|(_, last)| *last == PARTS[which]).map(|(outer, _)| outer)
 }
 
-/// What follows the label's path, `/until`, is a part of a loop in it.
-pub(crate) fn is_part(rest: &str) -> bool {
+/// The rest of a path after the label's own: `/until` is a part of a loop in it.
+pub fn is_part(rest: &str) -> bool {
     (0..PARTS.len()).any(|which| around(rest, which) == Some(""))
 }
 
@@ -80,12 +83,12 @@ pub fn of(run: &Run) -> Vec<Limited> {
     run.labels.iter().flat_map(of_label).collect()
 }
 
-/// The label around the part that a row stands in.
+/// The label around a row's part.
 fn in_part(row: &Row) -> Option<&str> {
     (0..PARTS.len()).find_map(|which| around(&row.label, which))
 }
 
-/// `rows`: those of the label itself and of its parts.
+/// `rows`: the rows of the label itself and of its parts.
 fn of_label(label: &LabelRow, rows: &[&Row]) -> Vec<Limited> {
     let mut found: Vec<Limited> = Vec::new();
     for row in rows.iter().filter(|row| row.label != label.label) {
@@ -101,8 +104,7 @@ fn whole<'r>(label: &LabelRow, first: &Row, rows: impl Iterator<Item = &'r Row>)
     let (mut bytes, mut count, mut moves) = (0u64, 0u64, false);
     for row in rows {
         bytes = bytes.saturating_add(row.bytes);
-        let in_vain = row.failed.saturating_add(row.expected);
-        count = count.saturating_add(row.count.saturating_sub(in_vain));
+        count = count.saturating_add(done(row));
         moves |= row.mib_s.is_some();
     }
     let seconds = label.busy_ns as f64 / 1e9;
@@ -123,7 +125,7 @@ fn whole<'r>(label: &LabelRow, first: &Row, rows: impl Iterator<Item = &'r Row>)
 }
 
 /// The same as rows of the label around the loop, for statistics: rates alone.
-pub(crate) fn rows(run: &Run) -> Vec<Row> {
+pub fn rows(run: &Run) -> Vec<Row> {
     let row = |one: Limited| Row {
         label: one.label,
         op: one.op,
@@ -136,6 +138,77 @@ pub(crate) fn rows(run: &Run) -> Vec<Row> {
         ..Row::default()
     };
     of(run).into_iter().map(row).collect()
+}
+
+/// Why no member had anything left to do.
+const EITHER: &str =
+    "the count ended before the limit, or all members had done as much when it came";
+
+/// A sentence for each operation of each such loop: its rate up to the limit, with the iterations after
+/// it that make all members equal ("wear-out", as IOR and IO500 have it), and over the label around it.
+pub fn sentences(run: &Run) -> Vec<String> {
+    let whole = of(run);
+    let rows = run.rows.iter().filter(|row| row.part_of.is_none());
+    rows.filter_map(|row| sentence(run, &whole, row)).collect()
+}
+
+fn sentence(run: &Run, whole: &[Limited], row: &Row) -> Option<String> {
+    let outer = row.label.strip_suffix(PARTS[0])?;
+    let label = outer.trim_end_matches('/');
+    let point = (row.cell, row.repetition);
+    let named = |name: &str| {
+        let is_it = |one: &&LabelRow| one.label == name && (one.cell, one.repetition) == point;
+        run.labels.iter().find(is_it)
+    };
+    let worn = format!("{outer}{}", PARTS[1]);
+    let (limited, after) = (named(&row.label)?, named(&worn)?);
+    let rest =
+        run.rows.iter().filter(|row| row.label == worn && (row.cell, row.repetition) == point);
+    let rest: Vec<&Row> = rest.collect();
+    let place = if label.is_empty() { row.op.clone() } else { format!("{label}, {}", row.op) };
+    let early = rate_text(row.mib_s, row.ops_s)?;
+    let said = if rest.is_empty() {
+        let (took, why) =
+            (format_ns(limited.busy_ns as f64), why_nothing_was_left(run, row, label));
+        format!("{place}: {early} in {took}: {why}; there was no wear-out.")
+    } else {
+        let all = || rest.iter().copied().filter(|other| other.op == row.op).chain([row]);
+        let (bytes, count): (u64, u64) = (all().map(|row| row.bytes).sum(), all().map(done).sum());
+        let both_ns = limited.busy_ns + after.busy_ns;
+        let seconds = both_ns as f64 / 1e9;
+        let mib_s = row.mib_s.map(|_| bytes as f64 / 1_048_576.0 / seconds);
+        let both = rate_text(mib_s, Some(count as f64 / seconds))?;
+        let took = format_ns(both_ns as f64);
+        format!("{place}: {early} up to the limit; {both} with the wear-out, {took} in all.")
+    };
+    let own = |one: &&Limited| {
+        (&*one.label, &*one.op, one.cell, one.repetition) == (label, &*row.op, point.0, point.1)
+    };
+    let around = whole.iter().find(own).zip(named(label)).and_then(|(one, busy)| {
+        let at_least = if busy.busy_is_bound { "at least " } else { "" };
+        let (took, rate) = (format_ns(busy.busy_ns as f64), rate_text(one.mib_s, one.ops_s)?);
+        Some(format!(" All of {label}, {took}: {at_least}{rate}."))
+    });
+    Some(said + &around.unwrap_or_default())
+}
+
+/// Operations that did not fail.
+fn done(row: &Row) -> u64 {
+    row.count.saturating_sub(row.failed).saturating_sub(row.expected)
+}
+
+/// Whether the limit ended the loop is in the evidence of the label around it, unless that is in a loop
+/// with a limit of its own.
+fn why_nothing_was_left(run: &Run, row: &Row, label: &str) -> &'static str {
+    let known = run.run.evidence.labels.iter().find(|known| {
+        (&*known.label, known.cell, known.repetition) == (label, row.cell, row.repetition)
+    });
+    let is_in_another = run.run.sites.iter().any(|site| site.op == row.op && site.timed);
+    match known.map(|known| known.timed) {
+        Some(false) => "the count ended before the limit",
+        Some(true) if !is_in_another => "all members had done as much when the limit came",
+        _ => EITHER,
+    }
 }
 
 #[cfg(test)]

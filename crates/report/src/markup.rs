@@ -9,7 +9,7 @@
 use crate::text::escape;
 use std::fmt::{Display, Write};
 
-/// Elements that have no end tag in HTML, and those of SVG that hold nothing.
+/// Elements without an end tag in HTML, and empty elements of SVG.
 const EMPTY: [&str; 7] = ["meta", "rect", "line", "polyline", "polygon", "circle", "path"];
 
 /// Elements after which no line feed stands, as it would be seen or only be in the way.

@@ -36,42 +36,26 @@ pub fn whole(cells: &[&Run], grid: &Sweep) -> Run {
     run
 }
 
-/// Gives everything that an execution measured its cell and repetition, and says so in its header.
-pub fn stamp(run: &mut Run, cell: u32, repetition: u32) {
-    for row in &mut run.rows {
-        (row.cell, row.repetition) = (cell, repetition);
-    }
-    for label in &mut run.labels {
-        (label.cell, label.repetition) = (cell, repetition);
-    }
-    for time in &mut run.times {
-        (time.cell, time.repetition) = (cell, repetition);
+/// Visits cell and repetition of everything that was measured; removes it where `keep` is false.
+pub fn retain_executions(run: &mut Run, mut keep: impl FnMut(&mut u32, &mut u32) -> bool) {
+    macro_rules! retain {
+        ($($list:expr),*) => {
+            $( $list.retain_mut(|one| keep(&mut one.cell, &mut one.repetition)); )*
+        };
     }
     let header = &mut run.run;
-    for more in &mut header.times_more {
-        (more.cell, more.repetition) = (cell, repetition);
-    }
-    for row in &mut header.node_rows {
-        (row.cell, row.repetition) = (cell, repetition);
-    }
-    for used in &mut header.node_use {
-        (used.cell, used.repetition) = (cell, repetition);
-    }
-    for share in &mut header.shares {
-        (share.cell, share.repetition) = (cell, repetition);
-    }
-    for arrivals in &mut header.arrivals {
-        (arrivals.cell, arrivals.repetition) = (cell, repetition);
-    }
-    for failure in &mut header.failures {
-        (failure.cell, failure.repetition) = (cell, repetition);
-    }
-    for label in &mut header.evidence.labels {
-        (label.cell, label.repetition) = (cell, repetition);
-    }
-    for error in &mut header.rank_errors {
-        (error.cell, error.repetition) = (cell, repetition);
-    }
+    retain!(run.rows, run.labels, run.times);
+    retain!(header.times_more, header.node_rows, header.node_use, header.shares, header.arrivals);
+    retain!(header.failures, header.rank_errors, header.evidence.labels);
+}
+
+/// Gives everything that an execution measured its cell and repetition, and says so in its header.
+pub fn stamp(run: &mut Run, cell: u32, repetition: u32) {
+    retain_executions(run, |own_cell, own_repetition| {
+        (*own_cell, *own_repetition) = (cell, repetition);
+        true
+    });
+    let header = &mut run.run;
     let execution = Execution {
         cell,
         repetition,
@@ -223,7 +207,7 @@ fn add_evidence(whole: &mut Evidence, added: Evidence, name: &str, side: &str) {
     }
 }
 
-/// A remark of which every execution has its own figures stands once, with those of the first and with
+/// A remark with other figures in every execution is kept once, with the figures of the first and with
 /// how many made it. What all say alike, or is said before any execution, needs no such words.
 fn add_notes(whole: &mut Evidence, added: &[String], name: &str, executions: usize) {
     for note in added {

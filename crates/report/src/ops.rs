@@ -70,7 +70,7 @@ struct Word {
     name: &'static str,
     form: String,
     doc: &'static str,
-    /// What lists of a page say besides, after a blank.
+    /// Extra text of lists of a page, after a blank.
     facts: String,
 }
 
@@ -103,7 +103,7 @@ pub fn with_lists(page: &str) -> String {
     })
 }
 
-/// What an option is without being given, and who takes it.
+/// Default of an option, and the operations that take it.
 fn option_facts(row: &OptionRow) -> String {
     let names = |ops: &[Op]| ops.iter().map(|op| op.name()).collect::<Vec<_>>().join(" ");
     let takers = match row.takers {
@@ -173,7 +173,7 @@ fn signature(row: &OpRow) -> String {
     if row.params.is_empty() { row.name.to_string() } else { row.signature() }
 }
 
-/// What is known about an operation besides its signature and its text.
+/// Facts about an operation besides its signature and its text.
 fn facts(row: &OpRow) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     if !row.aliases.is_empty() {

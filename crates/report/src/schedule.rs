@@ -1,9 +1,9 @@
-//! Which cell is executed when: randomised blocks. Every block executes every cell once, in an
+//! Order of executions: randomised blocks. Every block executes every cell once, in an
 //! order of its own, so that a slow drift of the machine meets all cells alike (Fisher 1935).
 
 use crate::statistics::{Metric, series};
 use crate::stats;
-use crate::stats::bootstrap::SplitMix64;
+use crate::stats::SplitMix64;
 use model::Run;
 
 /// Fewest repetitions before a narrow interval ends them.

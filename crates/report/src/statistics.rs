@@ -1,4 +1,4 @@
-//! What a sweep says: every figure of the rows over the repetitions of its cell.
+//! Statistics of a sweep: every figure of the rows over the repetitions of its cell.
 //!
 //! ```text
 //! rows, labels ──series──▶ label · op · metric · cell: one figure per repetition ──of──▶ Statistic
@@ -23,12 +23,9 @@ use model::units::Measure;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-mod drift;
-
-pub use drift::drift;
-
-/// Which figure of a row or label.
+/// A figure of a row or label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
     /// Busy time of a label, nanoseconds.
@@ -59,7 +56,7 @@ impl Metric {
         }
     }
 
-    /// What it measures.
+    /// Its quantity, in words.
     pub fn measure(self) -> Measure {
         match self {
             Metric::TimeNs | Metric::MeanNs => Measure::Time,
@@ -87,7 +84,7 @@ pub struct Series {
     pub label: String,
     /// Operation, or `operation.part`; "" for the label itself.
     pub op: String,
-    /// Which figure.
+    /// The figure.
     pub metric: Metric,
     /// Point of the sweep.
     pub cell: u32,
@@ -97,6 +94,7 @@ pub struct Series {
 
 /// One figure over the repetitions of a cell, as in docs/run.schema.json.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Statistic {
     /// Label path.
     pub label: String,
@@ -104,7 +102,7 @@ pub struct Statistic {
     pub op: String,
     /// Point of the sweep.
     pub cell: u32,
-    /// Which figure.
+    /// The figure.
     pub metric: Metric,
     /// Repetitions that have it.
     pub n: usize,
@@ -234,7 +232,7 @@ pub(crate) fn series_with(run: &Run, figures: Figures) -> Vec<Series> {
     for LabelRow { label, cell, repetition, busy_ns, .. } in &run.labels {
         collected.add((label, ""), Metric::TimeNs, (*cell, *repetition), *busy_ns as f64);
     }
-    // They stand for rows of the label around the loop, which has the rest of its operations.
+    // They replace rows of the label around the loop, which has the rest of its operations.
     let whole = limited::rows(run);
     for row in run.rows.iter().chain(&whole) {
         for (metric, figure) in figures(row) {

@@ -61,7 +61,7 @@ pub fn read(path: &Path) -> Result<Run, StoreError> {
     parse(BufReader::new(file), size_bytes, &path)
 }
 
-/// What tells a run from other JSON, whatever its version.
+/// Fields by which a run of any version is recognised.
 #[derive(Deserialize)]
 struct Probe {
     version: Option<u64>,

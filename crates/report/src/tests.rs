@@ -2,3 +2,4 @@
 
 mod docs;
 pub mod sample;
+mod schema;

@@ -1,8 +1,70 @@
-//! Text that is safe and fits: escaped, cut to a width, numbers of one column.
+//! Text that is safe and fits a terminal: escaped, coloured, cut to a width; numbers of one column.
 
 pub use model::escape::line as escape;
 use std::collections::HashSet;
 use unicode_width::UnicodeWidthStr;
+
+/// The terminal that a report is drawn on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terminal {
+    /// Its width in characters. Below about 60 lines are longer than this rather than wrong.
+    pub columns: usize,
+    /// Mark headings, failures and headers with ANSI colours.
+    pub color: bool,
+}
+
+impl Default for Terminal {
+    /// 100 columns without colours: for files and pipes.
+    fn default() -> Terminal {
+        Terminal { columns: 100, color: false }
+    }
+}
+
+/// How a line is marked where colours are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Paint {
+    /// Not at all.
+    Plain,
+    /// Bold.
+    Heading,
+    /// Dimmed.
+    Faint,
+    /// Red.
+    Bad,
+}
+
+impl Paint {
+    /// Every line of `text` in this colour if the terminal wants it (ECMA-48 select graphic rendition).
+    pub fn lines(self, text: &str, terminal: Terminal) -> String {
+        let code = match self {
+            _ if !terminal.color => return text.to_string(),
+            Paint::Plain => return text.to_string(),
+            Paint::Heading => "1",
+            Paint::Faint => "2",
+            Paint::Bad => "31",
+        };
+        let paint = |line: &str| match line {
+            "" => String::new(),
+            line => format!("\x1b[{code}m{line}\x1b[0m"),
+        };
+        text.lines().map(paint).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Text of Markdown that is shown as it is, on one line.
+pub fn plain(text: &str) -> String {
+    let mut out = String::new();
+    for c in escape(text).chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '\\' | '|' | '`' | '*' | '_' | '[' | ']' | '~' | '#' => out.extend(['\\', c]),
+            c => out.push(c),
+        }
+    }
+    out
+}
 
 /// `text` as one word of a POSIX shell, quoted if it has to be.
 pub fn safe_word(text: &str) -> String {
@@ -126,6 +188,19 @@ pub fn fixed(value: f64, decimals: usize) -> String {
         return format!("<{:.decimals$}", 10f64.powi(-(decimals as i32)));
     }
     text
+}
+
+/// With commas between thousands.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
 }
 
 /// A share in percent with one decimal; all and nothing are said only when they are meant.

@@ -129,10 +129,8 @@ impl Sums {
         let storage_read_bytes = self.storage_read.by_all(self.ranks);
         let rank_ns = self.end_ns.saturating_mul(self.ranks);
         let lost = (self.lost > 0).then(|| notes::lost_figures(self.lost));
-        let hints = notes::ignored_hints(self.mpi_files.values());
         let verified = notes::verified_data(&labels, rank_ns);
-        let notes = lost.into_iter().chain(hints).chain(verified);
-        let notes = notes.chain(notes::cache_control(&labels)).collect();
+        let notes = lost.into_iter().chain(verified).collect();
         Evidence {
             clock_backward: self.clock_backward,
             failed: whole().map(|row| row.failed).sum(),

@@ -27,6 +27,7 @@ impl Extent {
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Pod, Zeroable,
 )]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[repr(C)]
 pub struct Run {
     /// First byte of the first extent.

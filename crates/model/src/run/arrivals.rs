@@ -7,6 +7,7 @@ const REACHED: f64 = 0.99;
 
 /// One `with (rate=...)` inside one label, over all its executions and ranks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ArrivalRow {
     /// Label path it is in; "" for none.
     pub label: String,

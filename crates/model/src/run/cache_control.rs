@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 merged! {
     /// Results of `dropcaches` and `fadvise(..., "dontneed")` in a label, over all ranks.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     pub struct CacheControl {
         /// How often the page cache was dropped.
         pub drops: u64 => sum,

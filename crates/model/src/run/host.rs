@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 /// The machine and the storage.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Host {
     /// Host name.
     pub name: String,
@@ -29,6 +30,7 @@ pub struct Host {
 
 /// A directory besides the run directory, and the storage below it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Directory {
     /// Name in the program.
     pub name: String,
@@ -43,6 +45,7 @@ pub struct Directory {
 
 /// The storage below a directory; of files in memory nothing is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Storage {
     /// Mount point that the directory lies on.
     pub mount: String,
@@ -97,6 +100,7 @@ impl Host {
 
 /// A block device below the file system, or what lies below a loop device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Device {
     /// Name in the kernel: "sda", "loop3"; of a file system in memory its type.
     pub name: String,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// An MPI job.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Job {
     /// MPI library, name and version, one line.
     pub mpi: String,
@@ -24,6 +25,7 @@ pub struct Job {
 
 /// A machine of an MPI job.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Node {
     /// Host name.
     pub host: String,
@@ -48,6 +50,7 @@ pub struct Node {
 
 /// The part of one machine in a row, in a job on several.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NodeRow {
     /// The machine: its place in [`Job::nodes`]; in a sweep, among the machines that took part.
     pub node: u32,
@@ -73,6 +76,7 @@ pub struct NodeRow {
 
 /// Load, network and storage of a machine while its ranks ran, in a job on several.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NodeUse {
     /// The machine, as in [`NodeRow::node`].
     pub node: u32,
@@ -97,6 +101,7 @@ pub struct NodeUse {
 
 /// The storage of a machine below a directory of the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NodeStorage {
     /// Name of the directory in the program; "": the run directory.
     pub name: String,

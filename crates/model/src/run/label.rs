@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Where the bytes of a label came from and went to, over all ranks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LabelEvidence {
     /// Label path; "" for operations in no label.
     pub label: String,
@@ -72,6 +73,7 @@ pub struct LabelEvidence {
 
 /// The part of a label's evidence that belongs to one of several directories.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DirectoryEvidence {
     /// Its name; "" is the run directory.
     pub directory: String,

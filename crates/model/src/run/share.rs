@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 /// One `share` inside one label, over all its executions and ranks. The time *until the first rank
 /// has nothing left* is the one in which all of them work; rates of it are the steady ones.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ShareRow {
     /// Label path it is in; "" for none.
     pub label: String,
@@ -50,6 +51,7 @@ pub struct ShareRow {
 
 /// A rank's part of work that is shared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sharer {
     /// The rank.
     pub rank: u32,

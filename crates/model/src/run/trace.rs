@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Where an imported run comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Trace {
     /// Format of the logs, as `import --as` calls it: "strace", "fio-iolog".
     pub format: String,
@@ -34,6 +35,7 @@ pub struct Trace {
 
 /// Facts of a log about a file, besides its operations.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceFound {
     /// Its path, as events have it.
     pub path: String,
@@ -47,6 +49,7 @@ pub struct TraceFound {
 
 /// A place where all ranks of an MPI job waited for each other; by rank, on the clock of the events.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceBarrier {
     /// When each rank came.
     pub came_ns: Vec<u64>,
@@ -58,6 +61,7 @@ pub struct TraceBarrier {
 
 /// How a file lies on storage.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceLayout {
     /// Its path in the log.
     pub path: String,
@@ -69,6 +73,7 @@ pub struct TraceLayout {
 
 /// Bytes that one layer of an application moved, over time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceMoved {
     /// "POSIX", "MPIIO", "STDIO".
     pub layer: String,
@@ -80,6 +85,7 @@ pub struct TraceMoved {
 
 /// Bytes that a group of ranks moved in each bin since the job began.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MovedByRanks {
     /// First rank of the group.
     pub first_rank: u32,
@@ -93,6 +99,7 @@ pub struct MovedByRanks {
 
 /// A command that Parabench has recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Recorded {
     /// The command and its arguments.
     pub command: Vec<String>,
@@ -113,6 +120,7 @@ pub struct Recorded {
 
 /// One imported log.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceLog {
     /// Its name.
     pub name: String,
@@ -122,6 +130,7 @@ pub struct TraceLog {
 
 /// The process behind a rank of an imported run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceThread {
     /// Rank in this run; null for one that did no I/O that was kept.
     pub rank: Option<u32>,
@@ -143,6 +152,7 @@ pub struct TraceThread {
 
 /// Something that a log does not tell, or that was left out of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceGap {
     /// Stable short name: "unparsed-lines". docs/traces.md lists all.
     pub code: String,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Zeros in a file that was checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ZeroPlace {
     /// The rank that read them.
     pub rank: u32,
@@ -17,6 +18,7 @@ pub struct ZeroPlace {
 
 /// What `with (verify=true)` filled, checked and found in a label, over all ranks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VerifiedData {
     /// Bytes filled to be verified later.
     pub filled_bytes: u64,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A pattern that a statement of MPI-IO writes: what marks of MPI libraries go by.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PatternWrites {
     /// Its name in the program.
     pub pattern: String,

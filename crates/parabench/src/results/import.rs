@@ -4,7 +4,7 @@ use super::folder::Folder;
 use crate::error::{Error, Result};
 use ::report::StoreError;
 use ::report::events::{EventReader, EventWriter, Imported as Names};
-use ::report::once::is_above;
+use ::report::rows::is_above;
 use ::report::store;
 use model::event::NO_ID;
 use model::op::Class;

@@ -110,7 +110,7 @@ pub(super) fn merge(run: &mut Run, found: &Found, records: &mut Vec<RankRecord>)
         });
     }
     run.run.evidence.notes.extend(notes);
-    run.run.evidence.marks = report::verdict::marks(run);
+    report::rules::judge(run);
     absent
 }
 

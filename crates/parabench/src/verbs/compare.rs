@@ -6,8 +6,8 @@ use crate::exit::Exit;
 use crate::output::{self, PAGE};
 use crate::results;
 use clap::{Args, ValueEnum};
-use report::compare::gate::GateError;
-use report::compare::{self, Comparison, Design, Gate, Options, Side, pictures, show};
+use report::compare::{self, Comparison, Design, Gate, Options, Side, show};
+use report::gate::Verdict;
 use report::table::Terminal;
 use std::path::{Path, PathBuf};
 
@@ -52,11 +52,12 @@ pub struct Compare {
 
     /// Exit with code 3 if the ratio B / A fails: "OPERATION.METRIC >= RATIO" for rates (mib_s, rank_mib_s,
     /// ops_s, rank_ops_s), "... <= RATIO" for times (min_ns, mean_ns, p50_ns, p90_ns, p99_ns, p999_ns, max_ns), also > and <; for one label with
-    /// "LABEL:" before it. A gate passes if its whole 95 % interval does, and fails if none of it does
+    /// "LABEL:" before it. A gate passes if the whole 95 % interval meets the
+    /// condition, and fails if no part of it does
     #[arg(long = "gate", value_name = "CONDITION", value_parser = gate)]
     gates: Vec<Gate>,
 
-    /// What a gate counts as whose interval holds both
+    /// Whether a gate whose interval allows both outcomes passes or fails
     #[arg(long, value_enum, value_name = "HOW", requires = "gates", default_value_t = Undecided::Fail)]
     gate_undecided: Undecided,
 
@@ -69,7 +70,7 @@ pub struct Compare {
     format: Format,
 }
 
-/// What a gate that cannot be told counts as.
+/// The exit code that an undecided gate gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Undecided {
     /// It passes
@@ -105,10 +106,7 @@ fn share(text: &str) -> std::result::Result<f64, String> {
 
 /// The place of a mistake is marked below the condition.
 fn gate(text: &str) -> std::result::Result<Gate, String> {
-    Gate::parse(text).map_err(|GateError { at, message }| {
-        let column = text[..at.min(text.len())].chars().count();
-        format!("{message}\n  {text}\n  {}^", " ".repeat(column))
-    })
+    Gate::parse(text).map_err(|error| error.marked(text))
 }
 
 impl Compare {
@@ -143,15 +141,14 @@ impl Compare {
         self.gate_undecided == Undecided::Fail
     }
 
-    /// Says what undecided gates count as.
+    /// Says how undecided gates were judged.
     fn exit(&self, comparisons: &[Comparison]) -> Exit {
         let gates = || comparisons.iter().flat_map(|one| &one.gates);
-        if gates().any(|gate| gate.verdict == compare::Verdict::Undecided) {
-            let word = if self.undecided_fails() { "a failure" } else { "passed" };
-            console::note(&format!(
-                "a gate that cannot be told counts as {word} (--gate-undecided): see \
-                 above what it needs"
-            ));
+        if gates().any(|gate| gate.verdict == Verdict::Undecided) {
+            console::note(match self.undecided_fails() {
+                true => "undecided gates fail; use more repetitions, or --gate-undecided pass",
+                false => "undecided gates pass (--gate-undecided)",
+            });
         }
         match gates().any(|gate| gate.verdict.fails(self.undecided_fails())) {
             true => Exit::Verdict,
@@ -195,7 +192,7 @@ impl Compare {
         let same = new.iter().find(|run| folder(run).is_some_and(|run| base.contains(&run)));
         match same {
             Some(run) if !self.anyway => Err(Error::input(format!(
-                "{}: the same run stands on both sides: it cannot differ from itself",
+                "{}: the same run is on both sides: it cannot differ from itself",
                 run.display()
             ))
             .help("name two runs; --anyway compares them nevertheless")),
@@ -207,7 +204,7 @@ impl Compare {
         let Some(file) = &self.html else { return Ok(()) };
         let compared: Vec<(&Side, &Side, &Comparison)> =
             pairs.iter().zip(comparisons).map(|((base, new, _), one)| (base, new, one)).collect();
-        output::write(file, "--html", PAGE, pictures::html(&compared).as_bytes())
+        output::write(file, "--html", PAGE, show::page(&compared).as_bytes())
     }
 
     fn print(&self, comparisons: &[Comparison]) -> Result<()> {

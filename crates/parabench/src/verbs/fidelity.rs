@@ -7,9 +7,8 @@ use crate::output::{self, PAGE};
 use crate::results;
 use clap::{Args, ValueEnum};
 use model::Run;
-use report::compare::Verdict;
-use report::compare::gate::GateError;
 use report::fidelity::{self, Gate, Recorded, Refused, show};
+use report::gate::Verdict;
 use report::table::Terminal;
 use std::path::{Path, PathBuf};
 
@@ -17,7 +16,7 @@ use std::path::{Path, PathBuf};
 ///
 /// Both sides are stored runs with all of their events: of `parabench import`, or of
 /// `parabench run --events --out`. Operations, their order in each process, names, offsets, sizes
-/// and results are compared exactly; ranks stand for each other by number. Times are compared in all
+/// and results are compared exactly; ranks are matched by number. Times are compared in all
 /// and by phase, each with its error in %. docs/fidelity.md tells the rules.
 ///
 /// Examples:
@@ -42,7 +41,7 @@ pub struct Fidelity {
     replay: Vec<PathBuf>,
 
     /// Exit with code 3 if it does not hold: "elapsed <= 5%" for errors of times (elapsed, io, think,
-    /// concurrency, ks, wasserstein; with "PHASE:" before it those of a phase), "operations <= 0" for
+    /// concurrency, ks, wasserstein; with "PHASE:" before it, of a phase), "operations <= 0" for
     /// differences (operations, missing, extra, order, names, offsets, bytes, results, open_flags), also <
     #[arg(long = "gate", value_name = "CONDITION", value_parser = gate)]
     gates: Vec<Gate>,
@@ -67,10 +66,7 @@ enum Format {
 
 /// Reads a gate. The place of a mistake is marked below the condition.
 pub fn gate(text: &str) -> std::result::Result<Gate, String> {
-    Gate::parse(text).map_err(|GateError { at, message }| {
-        let column = text[..at.min(text.len())].chars().count();
-        format!("{message}\n  {text}\n  {}^", " ".repeat(column))
-    })
+    Gate::parse(text).map_err(|error| error.marked(text))
 }
 
 impl Fidelity {
@@ -92,7 +88,7 @@ impl Fidelity {
             Format::Json => show::json(&found),
         })?;
         if let Some(file) = &self.html {
-            output::write(file, "--html", PAGE, fidelity::html(&found).as_bytes())?;
+            output::write(file, "--html", PAGE, show::page(&found).as_bytes())?;
         }
         Ok(exit(&found))
     }

@@ -33,7 +33,7 @@ fn files_that_are_needed_no_more_are_looked_at_afterwards() {
     if looked > 0 && run["run"]["host"]["storage"]["file_system"] == "ext4" {
         assert_eq!(kept, 0, "clean pages are dropped");
     }
-    scene.parabench("run x.ppl").exits(0).out_has("fadvise \"dontneed\": done 2 times, and ");
+    scene.parabench("run x.ppl").exits(0).out_has("fadvise \"dontneed\" 2 times: ");
     let virtual_time =
         run_object(&scene.parabench("run x.ppl --backend mem --format json").exits(0));
     let labels = virtual_time["run"]["evidence"]["labels"].as_array().expect("labels");

@@ -146,10 +146,10 @@ fn logs_come_from_pipes_and_compressed_and_are_kept_by_place() {
 fn compressed_logs_come_from_standard_input_and_the_first_ten_lines_of_a_gap_are_shown() {
     let scene = Scene::new();
     for (name, says) in [
-        ("dftracer.pfw.gz", "imported from a log of dftracer"),
-        ("dxt-simple.dxt.txt.xz", "imported from a log of darshan-dxt"),
-        ("fio.iolog", "imported from a log of fio-iolog"),
-        ("lustre-own.darshan", "imported from a log of darshan"),
+        ("dftracer.pfw.gz", "imported from 1 log of dftracer"),
+        ("dxt-simple.dxt.txt.xz", "imported from 1 log of darshan-dxt"),
+        ("fio.iolog", "imported from 1 log of fio-iolog"),
+        ("lustre-own.darshan", "imported from 1 log of darshan"),
     ] {
         let log = std::fs::read(root().join("crates/trace/tests/real").join(name)).unwrap();
         scene.call("import - -o r --force").input(log).run().exits(0).out_has(says);

@@ -1,8 +1,8 @@
-//! Which extents of a file an operation moved.
+//! The extents of a file that an operation moved.
 //!
 //! ```text
 //! offset_bytes, done_bytes              one extent
-//! the same with extents_id              those of run.events.extents, as far as done_bytes go
+//! the same with extents_id              run.events.extents, up to done_bytes
 //! ```
 //!
 //! Runs of equal extents stay together: a pattern of a million extents is looked at once.

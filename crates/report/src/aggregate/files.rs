@@ -1,4 +1,4 @@
-//! Which ranks touched which part of which file.
+//! The ranks that touched each part of a file.
 
 use super::extents::end_bytes;
 use super::scan::{Row, path_texts};
@@ -16,7 +16,7 @@ const PARTS: usize = 128;
 /// Files that are given names and handed on.
 const MAX_SHOWN: usize = 24;
 
-/// Who moved the bytes of a part of a file.
+/// The owner of a part of a file: the rank that moved its bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Owner {
     /// Nobody.
@@ -75,7 +75,7 @@ impl FileParts {
 pub struct FileMap {
     /// Largest first.
     pub files: Vec<FileParts>,
-    /// Files with bytes that are not among `files`; at least so many.
+    /// Least number of files with bytes that are not among `files`.
     pub more: usize,
 }
 

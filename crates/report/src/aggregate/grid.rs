@@ -17,10 +17,10 @@ pub(super) const OFFSET_COLUMNS: usize = 96;
 pub(super) const MAX_COLOURS: usize = 8;
 /// Bands of ranks of [`LabelGrid`].
 pub(super) const MAX_LABEL_BANDS: usize = 32;
-/// Labels of [`LabelGrid`] with a colour of their own; one more stands for all others.
+/// Labels of [`LabelGrid`] with a colour of their own; the others share one more.
 pub(super) const MAX_LABELS: usize = 8;
 
-/// What happened to a band of ranks in a column of time.
+/// Operations of a band of ranks in a column of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cell {
     /// Bytes moved, evenly spread over the duration of each operation.
@@ -191,12 +191,12 @@ impl OffsetGrid {
 }
 
 /// Own time of operations by band of ranks, column of time and label: spread evenly from start to
-/// end, as waits between the calls of one operation are not told.
+/// end, because waits between the calls of one operation are not recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabelGrid {
     /// Bands of ranks.
     pub bands: Bands,
-    /// Labels with most time; the last one stands for all others and may be empty.
+    /// Labels with most time; the last entry is the sum of all others and may be empty.
     pub labels: Vec<String>,
     columns: usize,
     busy_ns: Vec<u64>,

@@ -7,7 +7,7 @@ use model::run::Node;
 /// Machines of a job on several, neighbours together where there are more than fit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Nodes {
-    /// Bands of machines, as those of ranks.
+    /// Bands of neighbouring machines.
     pub bands: Bands,
     /// Their names, in the order of their first ranks.
     pub hosts: Vec<String>,
@@ -15,7 +15,7 @@ pub struct Nodes {
     of_rank: Vec<u32>,
 }
 
-/// What the ranks of each machine did.
+/// Operations of the ranks of each machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeGrid {
     /// The machines.

@@ -48,7 +48,7 @@ impl Table {
     }
 }
 
-/// What the counters need of an event.
+/// The part of an event that the counters need.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
     pub rank: u32,
@@ -66,7 +66,7 @@ pub(super) struct Row {
     pub failed: bool,
     /// Extents that were asked for; 0: one.
     pub pieces: u32,
-    /// Which ones; negative without.
+    /// Their number in the table; negative without.
     pub extents_id: i32,
     /// Nobody knows which bytes it moved.
     pub unplaced: bool,
@@ -291,7 +291,7 @@ impl Numbers {
         Ok(Numbers { reader, narrow: Vec::new(), values: Vec::new() })
     }
 
-    /// Replaces the values by those of the next rows.
+    /// Reads the values of the next rows.
     fn read(&mut self, rows: usize) -> Result<()> {
         self.values.clear();
         match &mut self.reader {
@@ -337,7 +337,7 @@ impl<M: Copy, F: Fn(&[u8]) -> Result<M>> Texts<M, F> {
         Ok(Texts { reader, meaning, texts: Vec::new(), meanings: Vec::new() })
     }
 
-    /// Replaces the meanings by those of the next rows.
+    /// Reads the meanings of the next rows.
     fn read(&mut self, rows: usize) -> Result<()> {
         self.texts.clear();
         self.meanings.clear();

@@ -7,7 +7,7 @@ use super::grid::MAX_LABELS;
 use super::nodes::Nodes;
 use super::{Busiest, Execution, scan};
 use crate::events::{Table, invalid};
-use crate::own_time::{OwnTimes, is_service};
+use crate::rows::{OwnTimes, is_service};
 use model::run::Row;
 use model::{Op, Run};
 use parquet::errors::Result;
@@ -20,7 +20,7 @@ const COLUMNS_PER_EVENT: u64 = 4;
 /// Bands of ranks, and of machines: one each up to here.
 const MAX_BANDS: usize = 1024;
 
-/// What is counted, and where its counters lie.
+/// The choice of events and the layout of their counters.
 #[derive(Debug)]
 pub(super) struct Scope {
     pub execution: Execution,
@@ -189,7 +189,7 @@ fn read_range(
 fn times(run: &Run, execution: Execution) -> impl Iterator<Item = (&str, &str, f64)> {
     let is_one =
         move |row: &&Row| row.part_of.is_none() && (row.cell, row.repetition) == execution.pair();
-    let own = OwnTimes::of(run);
+    let own = OwnTimes::new(run);
     run.rows.iter().filter(is_one).map(move |row| (&*row.label, &*row.op, own.sum_ns(row)))
 }
 
@@ -201,7 +201,7 @@ fn is_due(run: &Run, execution: Execution, label: &str, op: &str) -> bool {
     })
 }
 
-/// Of the operations in `labels` the one with most time.
+/// The operation in `labels` with most time.
 fn busiest(run: &Run, execution: Execution, labels: &[String]) -> Option<(usize, Busiest)> {
     let all_ns: f64 = times(run, execution).map(|row| row.2).sum();
     let found = times(run, execution).filter_map(|(label, op, busy_ns)| {

@@ -1,6 +1,6 @@
 //! Whether ranks moved the same bytes of a file, or bytes side by side.
 //!
-//! Loops over positions become runs again, so that mostly a few runs stand for all operations:
+//! Loops over positions become runs again, so that a few runs usually describe all operations:
 //!
 //! ```text
 //! rank 0: 0+4k, 8k+4k, 16k+4k, ...      one run: 4k every 8k
@@ -17,7 +17,7 @@ const MAX_EXTENTS: u64 = 1 << 20;
 #[derive(Clone, Debug)]
 pub(super) struct Touches {
     runs: HashSet<(u32, Run)>,
-    /// What goes on with the next operation; its row group.
+    /// A run that may continue with the next operation, and its row group.
     open: Option<(u32, usize, Run)>,
     max_runs: usize,
     /// There were more different runs.
@@ -25,7 +25,7 @@ pub(super) struct Touches {
 }
 
 impl Touches {
-    /// Keeps so many runs.
+    /// Limits the number of runs.
     pub fn new(max_runs: usize) -> Touches {
         Touches { runs: HashSet::new(), open: None, max_runs, overflow: false }
     }

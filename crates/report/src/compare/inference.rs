@@ -20,8 +20,8 @@
 //! | several rows | Holm 1979 |
 //! | dependent repetitions | variance by (1 + r) / (1 - r), as that of a mean of AR(1) noise (Bayley & Hammersley 1946); r: lag 1, its bias of about -1/n removed (Marriott & Pope 1954) |
 
-use crate::stats::normal;
-use crate::stats::permutation::{Counts, scores};
+use super::design::{self, LEAST, same_signs, separated};
+use crate::stats::{Counts, quantile_of_tail, scores, upper_tail};
 
 /// Most repetitions of either side whose choices are counted.
 pub const EXACT_SAMPLE: usize = 20;
@@ -34,17 +34,17 @@ const BEYOND: i64 = 1_000_000_000_000;
 /// A lag-1 autocorrelation counts if it is this many standard errors above 0: one-sided p < 0.1.
 const DEPENDENT: f64 = 1.281_551_565_544_8;
 /// No dependence makes more than this of the repetitions worthless.
-const LEAST_EFFECTIVE: f64 = super::LEAST as f64;
+const LEAST_EFFECTIVE: f64 = LEAST as f64;
 
 /// Positive figures of two sides, as logarithms.
 #[derive(Clone, Debug)]
 pub struct Contrast {
-    design: Design,
+    figures: Figures,
     dependence: Option<Dependence>,
 }
 
 #[derive(Clone, Debug)]
-enum Design {
+enum Figures {
     /// Figures of A, figures of B.
     Samples(Vec<i64>, Vec<i64>),
     /// B - A, block by block.
@@ -56,7 +56,7 @@ enum Design {
 pub struct Dependence {
     /// Lag-1 autocorrelation inside of the samples.
     pub lag1: f64,
-    /// What variances are multiplied by.
+    /// Factor on variances.
     pub inflation: f64,
 }
 
@@ -85,21 +85,29 @@ fn factor(shift: i64) -> f64 {
 }
 
 impl Contrast {
+    /// Figures of both sides, as the design says.
+    pub fn new(design: design::Design, base: &[f64], new: &[f64]) -> Contrast {
+        match design {
+            design::Design::Samples => Contrast::samples(base, new),
+            design::Design::Blocks => Contrast::blocks(base, new),
+        }
+    }
+
     /// Two samples that were made one after the other, each in order of time.
     pub fn samples(base: &[f64], new: &[f64]) -> Contrast {
         let logs =
             |sample: &[f64]| -> Vec<i64> { sample.iter().map(|value| log(*value)).collect() };
         let (base, new) = (logs(base), logs(new));
-        Contrast { dependence: dependence(&base, &new), design: Design::Samples(base, new) }
+        Contrast { dependence: dependence(&base, &new), figures: Figures::Samples(base, new) }
     }
 
     /// Figures of both sides from the same blocks.
     pub fn blocks(base: &[f64], new: &[f64]) -> Contrast {
         let differences = base.iter().zip(new).map(|(a, b)| log(*b) - log(*a));
-        Contrast { design: Design::Blocks(differences.collect()), dependence: None }
+        Contrast { figures: Figures::Blocks(differences.collect()), dependence: None }
     }
 
-    /// What the neighbourhood of repetitions does to p and interval.
+    /// How much neighbouring repetitions are correlated, if significantly.
     pub fn dependence(&self) -> Option<Dependence> {
         self.dependence
     }
@@ -110,25 +118,25 @@ impl Contrast {
         Contrast { dependence: None, ..self.clone() }
     }
 
-    /// Two-sided probability under "B is exactly as fast as A".
+    /// Two-sided probability if B is exactly as fast as A.
     pub fn p(&self, memo: &mut Memo) -> f64 {
         self.p_at(0, memo)
     }
 
-    /// The same under "B is `factor(shift)` times as fast".
+    /// Two-sided probability if B is `factor(shift)` times as fast.
     fn p_at(&self, shift: i64, memo: &mut Memo) -> f64 {
-        let p = match &self.design {
-            Design::Samples(base, new) => rank_sum(base, new, shift, memo),
-            Design::Blocks(differences) => signed_rank(differences, shift, memo),
+        let p = match &self.figures {
+            Figures::Samples(base, new) => rank_sum(base, new, shift, memo),
+            Figures::Blocks(differences) => signed_rank(differences, shift, memo),
         };
         self.dependence.map_or(p, |dependence| dependence.widen(p))
     }
 
-    /// The smallest p that so many figures can give: of a complete separation.
+    /// The p of a complete separation: the smallest that these numbers of figures can give.
     pub fn least_p(&self) -> f64 {
-        let p = match &self.design {
-            Design::Samples(base, new) => separated(base.len(), new.len()),
-            Design::Blocks(differences) => same_signs(differences.len()),
+        let p = match &self.figures {
+            Figures::Samples(base, new) => separated(base.len(), new.len()),
+            Figures::Blocks(differences) => same_signs(differences.len()),
         };
         self.dependence.map_or(p, |dependence| dependence.widen(p))
     }
@@ -139,9 +147,9 @@ impl Contrast {
     }
 
     fn shift(&self) -> i64 {
-        match &self.design {
-            Design::Samples(base, new) => median_of_differences(base, new),
-            Design::Blocks(differences) => median_of_means(differences),
+        match &self.figures {
+            Figures::Samples(base, new) => median_of_differences(base, new),
+            Figures::Blocks(differences) => median_of_means(differences),
         }
     }
 
@@ -150,16 +158,18 @@ impl Contrast {
         let sum = |signs: &mut dyn Iterator<Item = i64>, count: usize| {
             signs.map(|difference| difference.signum() as f64).sum::<f64>() / count.max(1) as f64
         };
-        match &self.design {
-            Design::Samples(base, new) => {
+        match &self.figures {
+            Figures::Samples(base, new) => {
                 let pairs = new.iter().flat_map(|b| base.iter().map(move |a| b - a));
                 sum(&mut pairs.into_iter(), base.len() * new.len())
             }
-            Design::Blocks(differences) => sum(&mut differences.iter().copied(), differences.len()),
+            Figures::Blocks(differences) => {
+                sum(&mut differences.iter().copied(), differences.len())
+            }
         }
     }
 
-    /// All factors whose p is at least `level`; an end that nothing rejects is 0 or infinite.
+    /// The factors whose p is at least `level`; an end that nothing rejects is 0 or infinite.
     pub fn interval(&self, level: f64, memo: &mut Memo) -> (f64, f64) {
         let (first, last) = self.reach();
         let mut accepts = |shift: i64| self.p_at(shift, memo) >= level;
@@ -171,12 +181,12 @@ impl Contrast {
 
     /// Shifts at which one side is wholly above the other.
     fn reach(&self) -> (i64, i64) {
-        let (low, high) = match &self.design {
-            Design::Samples(base, new) => {
+        let (low, high) = match &self.figures {
+            Figures::Samples(base, new) => {
                 let (a, b) = (ends(base), ends(new));
                 (b.0 - a.1, b.1 - a.0)
             }
-            Design::Blocks(differences) => ends(differences),
+            Figures::Blocks(differences) => ends(differences),
         };
         (low - BEYOND, high + BEYOND)
     }
@@ -258,19 +268,7 @@ fn signed_rank(differences: &[i64], shift: i64, memo: &mut Memo) -> f64 {
 /// Doubled ranks move in steps of 2: half a step is the correction for continuity.
 fn two_sided_normal(away: f64, variance: f64) -> f64 {
     let away = (away.abs() - 1.0).max(0.0);
-    if variance <= 0.0 { 1.0 } else { (2.0 * normal::upper_tail(away / variance.sqrt())).min(1.0) }
-}
-
-/// p of samples of which every figure of one is above every one of the other.
-pub fn separated(base: usize, new: usize) -> f64 {
-    let few = base.min(new);
-    let choices: f64 = (1..=few).map(|k| (base + new - few + k) as f64 / k as f64).product();
-    (2.0 / choices).min(1.0)
-}
-
-/// p of blocks that all have the same sign.
-pub fn same_signs(blocks: usize) -> f64 {
-    (2.0 * 0.5f64.powf(blocks as f64)).min(1.0)
+    if variance <= 0.0 { 1.0 } else { (2.0 * upper_tail(away / variance.sqrt())).min(1.0) }
 }
 
 /// Median of all differences b - a.
@@ -299,8 +297,8 @@ fn sorted(values: &[i64]) -> Vec<i64> {
     sorted
 }
 
-/// The median of `count` numbers between two ends, of which `at_most` tells how many are no
-/// larger than a limit: a sample of thousands has too many pairs to keep.
+/// The median of `count` numbers between two ends; `at_most` counts the numbers up to a limit. A sample
+/// of thousands has too many pairs to keep.
 fn middle(count: usize, (first, last): (i64, i64), at_most: impl Fn(i64) -> usize) -> i64 {
     let number = |place: usize| {
         let (mut below, mut at) = (first - 1, last);
@@ -317,13 +315,13 @@ fn middle(count: usize, (first, last): (i64, i64), at_most: impl Fn(i64) -> usiz
 }
 
 impl Dependence {
-    /// p with so much less to go by.
+    /// p for the smaller effective sample.
     fn widen(self, p: f64) -> f64 {
         if p >= 1.0 {
             return p;
         }
-        let z = normal::quantile_of_tail(p / 2.0) / self.inflation.sqrt();
-        (2.0 * normal::upper_tail(z)).min(1.0)
+        let z = quantile_of_tail(p / 2.0) / self.inflation.sqrt();
+        (2.0 * upper_tail(z)).min(1.0)
     }
 }
 

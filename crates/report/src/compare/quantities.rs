@@ -1,4 +1,4 @@
-//! What is compared: every quantity once.
+//! The quantities of a comparison, each once.
 //!
 //! A label's time, its rate and the mean time of its only operation say the same, so one of them is
 //! tested. A label with several operations has its time and, of each operation, the time or rate
@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Label path, operation ("" for the label itself) and point of the sweep.
 pub(super) type Key = (String, String, u32);
 
-/// A run among those of its side, and a repetition in it.
+/// Number of a run on its side, and of a repetition in it.
 pub(super) type RunAndRepetition = (usize, u32);
 
 /// The figures of one side by what they are of, each in order of time.
@@ -91,7 +91,7 @@ impl Samples {
         Metric::ALL.iter().any(|metric| self.has(key, *metric))
     }
 
-    /// What is known of it, in order of appearance.
+    /// The keys with figures, in order of appearance.
     pub fn keys(&self) -> impl Iterator<Item = &Key> {
         self.order.iter().filter(|key| self.knows(key))
     }
@@ -125,7 +125,7 @@ pub(super) fn count(a: &BTreeSet<(String, String)>, b: &BTreeSet<(String, String
     both.filter(|key| !labels.says_another(key)).count()
 }
 
-/// What labels hold, on either side.
+/// The operations of labels, on either side.
 struct Labels {
     ops: BTreeMap<(String, u32), BTreeSet<String>>,
     inside: BTreeMap<(String, u32), BTreeSet<String>>,

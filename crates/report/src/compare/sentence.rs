@@ -1,15 +1,20 @@
-//! What a row says, in one plain sentence: which side is faster and by how much, or what it would
-//! take to know.
+//! The sentence of a row: which side is faster and by how much, or what it would take to know.
 
-use super::{Claim, Design, Options, Row};
+use super::design::{Claim, Design, Options, Row};
 use crate::text::percent;
 
-/// More repetitions than this are not asked for.
+/// More repetitions than this are not proposed.
 const MOST: f64 = 10_000.0;
 
 /// `stat of "load" is 1.9 x [1.7, 2.1] faster on B`.
-pub(super) fn of(row: &Row, rows: usize, new: &str, design: Design, options: &Options) -> String {
-    let what = subject(row);
+pub(super) fn describe(
+    row: &Row,
+    rows: usize,
+    new: &str,
+    design: Design,
+    options: &Options,
+) -> String {
+    let what = row_subject(row);
     let said = match row.claim {
         Claim::Faster => format!("{what} is {} faster on {new}", factor(row, false)),
         Claim::Slower => format!("{what} is {} slower on {new}", factor(row, true)),
@@ -19,12 +24,12 @@ pub(super) fn of(row: &Row, rows: usize, new: &str, design: Design, options: &Op
     said + &dependence(row)
 }
 
-pub(super) fn subject(row: &Row) -> String {
-    named(&row.label, &row.op, &row.point)
+pub(super) fn row_subject(row: &Row) -> String {
+    subject(&row.label, &row.op, &row.point)
 }
 
 /// `stat of "load" at block=4k`.
-pub(super) fn named(label: &str, op: &str, point: &str) -> String {
+pub(super) fn subject(label: &str, op: &str, point: &str) -> String {
     let point = if point.is_empty() { String::new() } else { format!(" at {point}") };
     match (op, label) {
         ("", label) => format!("label \"{label}\"{point}"),
@@ -43,8 +48,8 @@ fn factor(row: &Row, invert: bool) -> String {
     format!("{} x [{}, {}]", end(ratio), end(low), end(high))
 }
 
-/// Near 1 a tenth of a per cent is worth showing, far from it a tenth is enough; and as many places
-/// as it takes to tell the nearest figure from 1.
+/// Decimals: near 1 a tenth of a per cent is worth showing, far from it a tenth is enough; and enough
+/// to distinguish the nearest figure from 1.
 fn places(figures: [Option<f64>; 3]) -> usize {
     let away = |figure: f64| (figure - 1.0).abs();
     let nearest = figures.into_iter().flatten().map(away).fold(f64::INFINITY, f64::min);
@@ -81,7 +86,7 @@ pub(super) fn too_few(row: &Row, rows: usize, design: Design) -> String {
         false => format!("{a} and {b} repetitions cannot claim a difference"),
     };
     if a.min(b) >= least {
-        return format!("{these} of {rows} rows: neighbours that resemble each other tell less");
+        return format!("{these} of {rows} rows: correlated neighbours count for less");
     }
     match rows {
         1 => format!("{these}: at least {least} {word} are needed (--reps {least})"),
@@ -92,25 +97,21 @@ pub(super) fn too_few(row: &Row, rows: usize, design: Design) -> String {
 fn none(row: &Row, design: Design, options: &Options) -> String {
     let worth = percent(options.min_effect);
     let (Some(low), Some(high)) = (row.ci95_low, row.ci95_high) else {
-        return format!(
-            "no difference is claimed; {} {} exclude none",
-            row.base_n,
-            repetitions(design)
-        );
+        return format!("no clear difference: {} {} exclude none", row.base_n, repetitions(design));
     };
     if low == high {
         return "no difference: the figures are the same".into();
     }
     let between = format!("{} to {}", side(low), side(high));
     if low > 1.0 || high < 1.0 {
-        return format!("no difference worth a claim: B is {between}, the least is {worth}");
+        return format!("no difference above --min-effect {worth}: B is {between}");
     }
     let least = 1.0 + options.min_effect;
     if low * least >= 1.0 && high <= least {
         return format!("no difference above {worth}: B is {between}");
     }
     let needed = needed(row.base_n.min(row.new_n), low, high, least, design);
-    format!("no difference is claimed: B is {between}{needed}")
+    format!("no clear difference: B may be anything from {between}{needed}")
 }
 
 /// `3.1 % slower`, `2.0 % faster`: an end of the interval, as a change of speed.
@@ -131,17 +132,17 @@ fn needed(n: usize, low: f64, high: f64, least: f64, design: Design) -> String {
         needed if needed.is_finite() && needed <= n as f64 => String::new(),
         needed if needed.is_finite() && needed <= MOST => {
             let worth = percent(least - 1.0);
-            format!("; about {needed} {} would tell {worth}", repetitions(design))
+            format!("; about {needed} {} would show {worth}", repetitions(design))
         }
-        _ => "; the repetitions scatter too much".into(),
+        _ => "; repetitions vary too much".into(),
     }
 }
 
 fn dependence(row: &Row) -> String {
     row.lag1.map_or(String::new(), |r| {
         format!(
-            " (repetitions resemble their neighbours, lag-1 autocorrelation {r:.2}: allowed for; \
-             --against, --against-program and --versus compare without this)"
+            " (neighbouring repetitions are correlated, lag 1: {r:.2}; the test was widened; --against, \
+             --against-program and --versus avoid it)"
         )
     })
 }

@@ -1,14 +1,23 @@
-//! A comparison as text for people, Markdown, JSON (docs/compare.schema.json) and JUnit.
+//! A comparison as text for people, Markdown, JSON (docs/compare.schema.json), pictures and a page.
 
-use super::sentence;
-use super::{Claim, Comparison, Design, GateResult, Options, Row, SideMark, Unmatched, Verdict};
-use crate::markdown::plain;
-use crate::markup::{Markup, element};
-use crate::table::Terminal;
-use crate::table::grid::{Cell, Column, Grid, Kind, Line};
-use crate::text::{escape, flow};
+use super::comparison::{Comparison, Unmatched, histogram};
+use super::design::{Claim, Design, Options, Row, SIGNIFICANCE, Side};
+use super::quantities::{Quantity, Samples};
+use super::sentence::{row_subject, subject, too_few};
+use crate::chart::{Axis, Chart, Join, Point, Range, Series, Unit, View};
+use crate::document::{Block, Item, Sheet};
+use crate::gate;
+use crate::grid::{Cell, Column, Grid, Kind, Line};
+use crate::html;
+use crate::rows::label_name;
+use crate::statistics::Metric;
+use crate::text::Terminal;
+use crate::views::{Views, latencies_of_sides};
 use model::Run;
-use std::fmt::Write as _;
+use model::words;
+
+const RATIO: Kind = Kind::Number { least: 2, most: 4 };
+const PROBABILITY: Kind = Kind::Number { least: 2, most: 5 };
 
 const COLUMNS: [Column; 11] = [
     Column::new("operation", "", Kind::Word, 0),
@@ -17,128 +26,139 @@ const COLUMNS: [Column; 11] = [
     Column::new("n", "B", Kind::Count, 2),
     Column::new("median", "A", Kind::Count, 0),
     Column::new("median", "B", Kind::Count, 0),
-    Column::new("B faster", "times", Kind::Number { least: 2, most: 4 }, 0),
-    Column::new("from", "95 %", Kind::Number { least: 2, most: 4 }, 0),
-    Column::new("to", "95 %", Kind::Number { least: 2, most: 4 }, 0),
-    Column::new("p", "alone", Kind::Number { least: 2, most: 5 }, 1),
-    Column::new("p", "Holm", Kind::Number { least: 2, most: 5 }, 0),
+    Column::new("B faster", "times", RATIO, 0),
+    Column::new("from", "95 %", RATIO, 0),
+    Column::new("to", "95 %", RATIO, 0),
+    Column::new("p", "alone", PROBABILITY, 1),
+    Column::new("p", "Holm", PROBABILITY, 0),
 ];
 
-/// The whole comparison for a terminal.
+/// Rows that get pictures of their own; the table has them all.
+const ROWS: usize = 12;
+/// Rows of the forest plot.
+const FOREST: usize = 48;
+
+/// The comparison for a terminal.
 pub fn table(comparison: &Comparison, terminal: Terminal) -> String {
-    let mut out = sides(comparison);
-    let say = |out: &mut String, text: String| {
-        let _ = writeln!(out, "{}", flow(&text, terminal.columns));
+    crate::document::text(&blocks(comparison), terminal)
+}
+
+/// The comparison for an issue or a merge request.
+pub fn markdown(comparison: &Comparison) -> String {
+    crate::document::markdown(&blocks(comparison))
+}
+
+/// The comparison as one JSON object.
+pub fn json(comparison: &Comparison) -> String {
+    crate::json::object(comparison)
+}
+
+/// The gates of all comparisons as a JUnit test suite, for pipelines.
+pub fn junit(comparisons: &[Comparison], undecided_fails: bool) -> String {
+    let gates: Vec<_> =
+        comparisons.iter().flat_map(|one| one.gates.iter().map(|gate| (&*one.new, gate))).collect();
+    gate::junit("parabench compare", &gates, undecided_fails)
+}
+
+/// All comparisons as one self-contained page.
+pub fn page(compared: &[(&Side, &Side, &Comparison)]) -> String {
+    let part = |(base, new, comparison): &(&Side, &Side, &Comparison)| {
+        let title = format!("{} against {}", comparison.new, comparison.base);
+        let blocks = std::iter::once(Block::Heading(title)).chain(blocks(comparison));
+        let views = Views { views: views(base, new, comparison), absent: Vec::new() };
+        (blocks.collect(), views)
     };
-    remarks(comparison, escape).into_iter().for_each(|remark| say(&mut out, remark));
-    out.push('\n');
-    out.push_str(&figures(comparison, terminal));
-    for gate in &comparison.gates {
-        let (name, reasons) = (escape(&gate.gate), escape(&gate.reasons.join("; ")));
-        say(&mut out, format!("gate {}: {name}: {reasons}", gate.verdict.words()));
-    }
-    out
+    html::report("Comparison", compared.iter().map(part))
 }
 
-fn sides(comparison: &Comparison) -> String {
-    format!("A: {}\nB: {}\n", escape(&comparison.base), escape(&comparison.new))
-}
-
-/// The comparison inside of a run's own report, which has its marks and remarks: "" for a run that
-/// is none.
-pub(crate) fn within(run: &Run, terminal: Terminal) -> String {
-    let Some(found) = super::within(run, &Options::default()) else { return String::new() };
-    let mut out = sides(&found);
-    for difference in &found.differences {
-        let text = format!("differs: {}", escape(&difference.sentence()));
-        let _ = writeln!(out, "{}", flow(&text, terminal.columns));
-    }
-    format!("{out}\n{}", figures(&found, terminal)).trim_end().to_string()
-}
-
-/// The rows, what their columns are, and a sentence for each.
-fn figures(comparison: &Comparison, terminal: Terminal) -> String {
-    let mut out = String::new();
-    let say = |out: &mut String, text: String| {
-        let _ = writeln!(out, "{}", flow(&text, terminal.columns));
-    };
-    if comparison.rows.is_empty() {
-        out.push_str("Both sides have no row in common.\n");
-    } else {
-        let grid = Grid { columns: COLUMNS.to_vec(), lines: lines(&comparison.rows) };
-        let _ = writeln!(out, "{}", grid.draw(terminal));
-        say(&mut out, legend(comparison));
-        out.push('\n');
-    }
-    sentences(comparison).iter().for_each(|sentence| say(&mut out, escape(sentence)));
-    for lacking in &comparison.unmatched {
-        say(&mut out, lacks(lacking, escape));
-    }
-    out
-}
-
-/// What differs, what is to be known, and the marks of either side.
-fn remarks(comparison: &Comparison, safe: fn(&str) -> String) -> Vec<String> {
-    let differs = comparison.differences.iter();
-    let differs = differs.map(|difference| format!("differs: {}", safe(&difference.sentence())));
-    let notes = comparison.notes.iter().map(|note| format!("note: {}", safe(note)));
-    let mark = |mark: &SideMark| {
+fn blocks(comparison: &Comparison) -> Vec<Block> {
+    let notes = comparison.notes.iter().map(|note| format!("note: {note}"));
+    let marks = comparison.marks.iter().map(|mark| {
         let word = if mark.counts { "verdict" } else { "remark" };
-        format!("{word} of {}: {}: {}", mark.side, safe(&mark.code), safe(&mark.seen))
-    };
-    differs.chain(notes).chain(comparison.marks.iter().map(mark)).collect()
+        format!("{word} of {}: {}: {}", mark.side, mark.code, mark.seen)
+    });
+    let lines = sides(comparison).into_iter().chain(notes).chain(marks);
+    let mut blocks = vec![Block::List(lines.map(Item::new).collect())];
+    blocks.extend(figures(comparison));
+    blocks.push(Block::List(gate::items(&comparison.gates)));
+    blocks
 }
 
-/// A sentence for each row; rows of which so few repetitions claim nothing share one, which comes first.
+/// The comparison inside a run's own report, which has its marks and remarks; nothing for a run that is
+/// none.
+pub(crate) fn within(run: &Run) -> Vec<Block> {
+    let Some(found) = super::comparison::within(run, &Options::default()) else {
+        return Vec::new();
+    };
+    let lines = sides(&found).into_iter().map(Item::new).collect();
+    std::iter::once(Block::List(lines)).chain(figures(&found)).collect()
+}
+
+/// The names of both sides and how they differ.
+fn sides(comparison: &Comparison) -> Vec<String> {
+    let names = [format!("A: {}", comparison.base), format!("B: {}", comparison.new)];
+    let differs = comparison.differences.iter();
+    let differs = differs.map(|difference| format!("differs: {}", difference.sentence()));
+    names.into_iter().chain(differs).collect()
+}
+
+/// The rows, the legend of their columns, and a sentence for each.
+fn figures(comparison: &Comparison) -> Vec<Block> {
+    let rows = &comparison.rows;
+    let table = match rows.is_empty() {
+        true => Block::Text("The two sides have no row in common.".into()),
+        false => {
+            let (grid, notes) = (Grid::new(&COLUMNS, lines(rows)), legend(comparison));
+            Block::Sheet(Sheet { name: "comparison", title: String::new(), grid, notes })
+        }
+    };
+    let lacking =
+        comparison.unmatched.iter().map(|Unmatched { side, label, op, point, .. }| {
+            format!("only {side}: {}", subject(label, op, point))
+        });
+    let lines = sentences(comparison).into_iter().chain(lacking);
+    vec![table, Block::List(lines.map(Item::new).collect())]
+}
+
+/// A sentence for each row; rows with too few repetitions for a claim share one, which comes first.
 fn sentences(comparison: &Comparison) -> Vec<String> {
     let rows = &comparison.rows;
     let (few, others): (Vec<&Row>, Vec<&Row>) =
         rows.iter().partition(|row| row.claim == Claim::TooFew);
     let mut reasons: Vec<(String, Vec<&Row>)> = Vec::new();
     for row in few {
-        let reason = sentence::too_few(row, rows.len(), comparison.design);
+        let reason = too_few(row, rows.len(), comparison.design);
         match reasons.iter_mut().find(|(known, _)| *known == reason) {
             Some((_, of)) => of.push(row),
             None => reasons.push((reason, vec![row])),
         }
     }
-    let told = |(reason, of): (String, Vec<&Row>)| match &of[..] {
+    let shared = |(reason, of): (String, Vec<&Row>)| match &of[..] {
         [row] => row.sentence.clone(),
         of if of.len() == rows.len() => reason,
         of => {
-            let subjects: Vec<String> = of.iter().map(|row| sentence::subject(row)).collect();
+            let subjects: Vec<String> = of.iter().map(|row| row_subject(row)).collect();
             format!("{}: {reason}", subjects.join(", "))
         }
     };
     let others = others.into_iter().map(|row| row.sentence.clone());
-    reasons.into_iter().map(told).chain(others).collect()
+    reasons.into_iter().map(shared).chain(others).collect()
 }
 
-/// `only A: stat of "load" at block=4k`.
-fn lacks(lacking: &Unmatched, safe: fn(&str) -> String) -> String {
-    let Unmatched { side, label, op, point, .. } = lacking;
-    format!("only {side}: {}", safe(&sentence::named(label, op, point)))
-}
-
-/// What the columns are.
-fn legend(comparison: &Comparison) -> String {
+fn legend(comparison: &Comparison) -> Vec<String> {
+    let within = if comparison.design == Design::Blocks { ", block by block" } else { "" };
     let tested = comparison.rows.iter().filter(|row| row.p.is_some()).count();
-    let rows = if tested == 1 { "1 row".into() } else { format!("{tested} rows") };
-    let (estimate, units) = match comparison.design {
-        Design::Samples => ("ratios of B to A", "repetitions"),
-        Design::Blocks => ("ratios within blocks", "blocks"),
+    let ratio =
+        format!("\"B faster\" is the ratio B/A{within}, with its 95 % confidence interval.");
+    let p = match tested {
+        0 => "No row is tested.".to_string(),
+        _ => format!(
+            "p is corrected for testing {} ({} test); below {SIGNIFICANCE} counts as a difference.",
+            words::count(tested as u64, "row"),
+            comparison.test
+        ),
     };
-    if tested == 0 {
-        return format!("B faster: Hodges-Lehmann estimate of the {estimate}; no row is tested.");
-    }
-    format!(
-        "B faster: Hodges-Lehmann estimate of the {estimate}, with its 95 % interval, the inversion \
-         of the test at {:.2} % per row. p: of the {} test over {units}, two-sided; alone: of the row \
-         by itself; Holm: corrected for the {rows} tested. A claim needs p (Holm) below {}.",
-        comparison.level * 100.0,
-        comparison.test,
-        super::SIGNIFICANCE
-    )
+    vec![format!("{ratio} {p} Method: docs/statistics.md.")]
 }
 
 /// The figure's name with its unit, and both medians in it.
@@ -156,27 +176,17 @@ fn medians(row: &Row) -> (String, [String; 2]) {
     )
 }
 
-fn label(row: &Row) -> String {
-    let label = if row.label.is_empty() { "(in no label)" } else { &row.label };
-    match row.point.as_str() {
-        "" => label.to_string(),
-        point => format!("{label} ({point})"),
-    }
-}
-
-/// The operation; of the label's own time: what it is.
-fn operation(row: &Row) -> &str {
-    if row.op.is_empty() { "(label)" } else { &row.op }
-}
-
 /// Rows in their order, a heading wherever the label or the point of a sweep changes.
 fn lines(rows: &[Row]) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut previous = None;
     for row in rows {
-        let label = label(row);
+        let label = match row.point.as_str() {
+            "" => label_name(&row.label).to_string(),
+            point => format!("{} ({point})", label_name(&row.label)),
+        };
         if previous.as_ref() != Some(&label) {
-            lines.push(Line::Heading(escape(&label)));
+            lines.push(Line::Heading(label.clone()));
         }
         previous = Some(label);
         lines.push(line(row));
@@ -186,8 +196,9 @@ fn lines(rows: &[Row]) -> Vec<Line> {
 
 fn line(row: &Row) -> Line {
     let (figure, [base, new]) = medians(row);
+    let op = if row.op.is_empty() { "(label)" } else { &row.op };
     let cells = vec![
-        Cell::Text(format!("  {}", escape(operation(row)))),
+        Cell::Text(format!("  {op}")),
         Cell::Text(figure),
         Cell::Count(row.base_n as u64),
         Cell::Count(row.new_n as u64),
@@ -202,85 +213,82 @@ fn line(row: &Row) -> Line {
     Line::Cells { cells, bad: row.claim == Claim::Slower }
 }
 
-/// The comparison as one JSON object.
-pub fn json(comparison: &Comparison) -> String {
-    // Figures that are not finite become null, which the schema allows.
-    let text = serde_json::to_string(comparison).unwrap_or_default();
-    model::escape::json(&text).into_owned() + "\n"
+fn axis(title: &str, unit: Unit, log: bool) -> Axis {
+    Axis { title: title.into(), unit, log }
 }
 
-/// A probability: a small one is none of 0.
-fn p(p: Option<f64>) -> String {
-    match p {
-        None => String::new(),
-        Some(p) if p < 0.001 => format!("{p:.1e}"),
-        Some(p) => format!("{p:.3}"),
+fn name(row: &Row) -> String {
+    let point = if row.point.is_empty() { String::new() } else { format!(", {}", row.point) };
+    match (row.label.as_str(), row.op.as_str()) {
+        (label, "") => format!("{label}{point}"),
+        ("", op) => format!("{op}{point}"),
+        (label, op) => format!("{label}: {op}{point}"),
     }
 }
 
-/// Tables for an issue or a merge request.
-pub fn markdown(comparison: &Comparison) -> String {
-    let mut out = format!("### {} against {}\n\n", plain(&comparison.new), plain(&comparison.base));
-    out.push_str(
-        "| label | operation | figure | n | A | B | times faster | 95 % interval | p alone | p (Holm) | |\n",
-    );
-    out.push_str("|---|---|---|---:|---:|---:|---:|---:|---:|---:|---|\n");
-    for row in &comparison.rows {
-        let number =
-            |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.3}"));
-        let interval = match (row.ci95_low, row.ci95_high) {
-            (Some(low), Some(high)) => format!("{low:.3} to {high:.3}"),
-            _ => String::new(),
-        };
-        let (figure, [base, new]) = medians(row);
-        let _ = writeln!(
-            out,
-            "| {} | {} | {figure} | {} / {} | {base} | {new} | {} | {interval} | {} | {} | {} |",
-            plain(&label(row)),
-            plain(operation(row)),
-            row.base_n,
-            row.new_n,
-            number(row.ratio),
-            p(row.p),
-            p(row.p_holm),
-            plain(&row.sentence)
-        );
+/// The intervals of all rows, then each row's repetitions and latencies.
+pub(super) fn views(base: &Side, new: &Side, comparison: &Comparison) -> Vec<View> {
+    let (a, b) = (Samples::of(&base.runs), Samples::of(&new.runs));
+    let mut views: Vec<View> = intervals(comparison).into_iter().collect();
+    for (number, row) in comparison.rows.iter().take(ROWS).enumerate() {
+        views.extend(repetitions(number, row, &a, &b));
+        let key = (row.label.clone(), row.op.clone(), row.cell);
+        views.extend(row.latency.map(|distance| {
+            let (title, view) = (name(row), format!("latencies-{number}"));
+            let sides = [("A", &histogram(base, &key)), ("B", &histogram(new, &key))];
+            latencies_of_sides(view, &title, sides, distance)
+        }));
     }
-    let lacking = comparison.unmatched.iter().map(|lacking| lacks(lacking, plain));
-    let _ = writeln!(out, "\n{}\n", plain(&legend(comparison)));
-    out.extend(lacking.map(|lacking| format!("- {lacking}\n")));
-    out.extend(remarks(comparison, plain).iter().map(|remark| format!("- {remark}\n")));
-    for gate in &comparison.gates {
-        let word = match gate.verdict {
-            Verdict::Pass => "passes",
-            Verdict::Undecided => "**cannot be told**",
-            Verdict::Fail => "**fails**",
-        };
-        let (name, reasons) = (plain(&gate.gate), plain(&gate.reasons.join("; ")));
-        let _ = writeln!(out, "- gate {name} {word}: {reasons}");
-    }
-    out
+    views
 }
 
-/// The gates as a JUnit test suite (one case per gate), for pipelines.
-/// `undecided_fails`: so does a gate that cannot be told; else it is skipped.
-pub fn junit(comparisons: &[Comparison], undecided_fails: bool) -> String {
-    let gates = || comparisons.iter().flat_map(|one| one.gates.iter().map(move |gate| (one, gate)));
-    let fails = |gate: &GateResult| gate.verdict.fails(undecided_fails);
-    let case = |(one, gate): (&Comparison, &GateResult)| {
-        let reasons = format!("{}: {}", gate.verdict.words(), gate.reasons.join("; "));
-        let outcome = match gate.verdict {
-            _ if fails(gate) => element("failure").attr("message", reasons),
-            Verdict::Undecided => element("skipped").attr("message", reasons),
-            _ => element("system-out").text(reasons),
-        };
-        element("testcase").attr("classname", &one.new).attr("name", &gate.gate).with(outcome)
+/// How many times faster B is, row by row: a forest plot.
+fn intervals(comparison: &Comparison) -> Option<View> {
+    let known = comparison.rows.iter().filter(|row| row.ci95_low.is_some());
+    let rows: Vec<&Row> = known.take(FOREST).collect();
+    let range = |row: &&Row| {
+        Some(Range { name: name(row), low: row.ci95_low?, at: row.ratio?, high: row.ci95_high? })
     };
-    let suite = element("testsuite")
-        .attr("name", "parabench compare")
-        .attr("tests", gates().count())
-        .attr("failures", gates().filter(|(_, gate)| fails(gate)).count())
-        .all(gates().map(case));
-    let suite = Markup::from(suite).into_string();
-    format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{suite}")
+    let chart = Chart::Forest {
+        x: axis("B is faster, times", Unit::None, true),
+        line: 1.0,
+        ranges: rows.iter().filter_map(range).collect(),
+    };
+    let mut sentences: Vec<&str> = rows.iter().take(4).map(|row| row.sentence.as_str()).collect();
+    let left_out = comparison.rows.len() - rows.len();
+    let more = format!("{left_out} more rows are in the table");
+    sentences.extend((left_out > 0).then_some(more.as_str()));
+    (!rows.is_empty()).then(|| View {
+        name: "ratios".into(),
+        title: "Speed of B relative to A".into(),
+        summary: sentences.join("; "),
+        chart,
+    })
+}
+
+/// Every repetition of both sides.
+fn repetitions(number: usize, row: &Row, a: &Samples, b: &Samples) -> Option<View> {
+    let key = (row.label.clone(), row.op.clone(), row.cell);
+    let quantity = Quantity { key, metric: row.metric };
+    let series = |color: usize, name: &str, samples: &Samples| -> Option<Series> {
+        let figures = samples.figures(&quantity).into_iter().zip(0u32..);
+        let points = figures.map(|(y, x)| Point { x: f64::from(x), y, interval: None });
+        Some(Series { name: name.into(), color, points: points.collect() })
+    };
+    let (title, unit) = match row.metric {
+        Metric::MibS => ("total rate", Unit::MibPerSecond),
+        Metric::RankMibS => ("rate per rank", Unit::MibPerSecond),
+        Metric::OpsS => ("total operations", Unit::PerSecond),
+        Metric::MeanNs => ("mean time", Unit::Nanoseconds),
+        Metric::TimeNs => ("time of the label", Unit::Nanoseconds),
+    };
+    let chart = Chart::Lines {
+        x: axis("repetition", Unit::Count, false),
+        y: axis(title, unit, false),
+        join: Join::Dots,
+        series: vec![series(0, "A", a)?, series(1, "B", b)?],
+    };
+    let title = format!("Repetitions of {}", name(row));
+    let (name, summary) = (format!("repetitions-{number}"), row.sentence.clone());
+    Some(View { name, title, summary, chart })
 }

@@ -1,7 +1,8 @@
-//! What differs between the programs of two sides, and between their surroundings.
+//! Differences between the programs of two sides and between their surroundings; the two sides of one run.
 
-use super::Side;
-use crate::table::remarks;
+use super::design::Side;
+use crate::machines::{all_hosts, name_storage};
+use crate::merge::retain_executions;
 use model::Run;
 use model::run::{Header, Job, Mark, Node};
 use model::sweep::{DimensionKind, Sweep};
@@ -10,8 +11,9 @@ use std::collections::BTreeSet;
 
 /// A fact that the sides do not share.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Difference {
-    /// Which fact: "program", "param num", "kernel".
+    /// Name of the fact: "program", "param num", "kernel".
     pub what: String,
     /// In A; several values where its runs differ among themselves.
     pub base: String,
@@ -30,6 +32,7 @@ impl Difference {
 
 /// A mark that a run of a side carries.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SideMark {
     /// "A" or "B".
     pub side: &'static str,
@@ -37,7 +40,7 @@ pub struct SideMark {
     pub code: String,
     /// A verdict; else a remark.
     pub counts: bool,
-    /// What was seen, of the first run that has it.
+    /// Its sentence, from the first run that has it.
     pub seen: String,
 }
 
@@ -55,42 +58,37 @@ pub(super) fn marks(base: &Side, new: &Side) -> Vec<SideMark> {
     marks
 }
 
-/// Runs that stand on both sides. Measured times never repeat, simulated ones always do.
+/// Runs that are on both sides. Measured times never repeat, simulated ones always do.
 pub(super) fn same_runs(base: &Side, new: &Side) -> Vec<String> {
     let both = |run: &&Run| run.run.backend != "mem" && new.runs.contains(run);
     let count = base.runs.iter().filter(both).count();
     let sentence = match count {
         0 => return Vec::new(),
-        1 => "the same run stands on both sides: it cannot differ from itself".to_string(),
-        n => format!("{n} runs stand on both sides: they cannot differ from themselves"),
+        1 => "the same run is on both sides: it cannot differ from itself".to_string(),
+        n => format!("{n} runs are on both sides: they cannot differ from themselves"),
     };
     vec![sentence]
 }
 
-/// What is to be known of the runs of both sides.
+/// Notes on the runs of both sides.
 pub(super) fn notes(base: &Side, new: &Side) -> Vec<String> {
-    let stopped = |side: &&(&str, &Side)| {
-        let sweeps = side.1.runs.iter().filter_map(|run| run.run.sweep.as_ref());
-        sweeps.into_iter().any(|sweep| sweep.until_ci.is_some())
-    };
     let sides = [("A", base), ("B", new)];
-    let names: Vec<&str> = sides.iter().filter(stopped).map(|side| side.0).collect();
-    let stopped = (!names.is_empty()).then(|| {
+    let having = |holds: fn(&Run) -> bool| {
+        let names = sides.iter().filter(|(_, side)| side.runs.iter().any(holds));
+        let names: Vec<&str> = names.map(|(name, _)| *name).collect();
+        (!names.is_empty()).then(|| names.join(" and "))
+    };
+    let stops = |run: &Run| run.run.sweep.as_ref().is_some_and(|sweep| sweep.until_ci.is_some());
+    let stopped = having(stops).map(|names| {
         format!(
-            "the number of repetitions of {} depended on their results (--until-ci): p and \
-             intervals promise a little too much",
-            names.join(" and ")
+            "the number of repetitions of {names} depended on their results (--until-ci): p and intervals are \
+             slightly too small"
         )
     });
-    let bounds = |side: &&(&str, &Side)| {
-        side.1.runs.iter().flat_map(|run| &run.labels).any(|label| label.busy_is_bound)
-    };
-    let bounded: Vec<&str> = sides.iter().filter(bounds).map(|side| side.0).collect();
-    let bounded = (!bounded.is_empty()).then(|| {
+    let bounded = having(|run| run.labels.iter().any(|label| label.busy_is_bound)).map(|names| {
         format!(
-            "busy times of {} are upper bounds, so that rates of these labels (busy_is_bound in the run) \
-             may differ by more or less than is said",
-            bounded.join(" and ")
+            "durations of {names} are upper bounds, so rates of these labels (busy_is_bound in the run) may \
+             differ by more or less than shown"
         )
     });
     let unfinished = |side: &Side| {
@@ -101,16 +99,9 @@ pub(super) fn notes(base: &Side, new: &Side) -> Vec<String> {
     let left_out = match unfinished(base) + unfinished(new) {
         0 => None,
         1 => Some("an execution that did not finish is left out".to_string()),
-        n => Some(format!("{n} executions that did not finish are left out")),
+        count => Some(format!("{count} executions that did not finish are left out")),
     };
     stopped.into_iter().chain(bounded).chain(left_out).collect()
-}
-
-/// A cell in words; "" if nothing varies.
-pub(super) fn point(runs: &[Run], cell: u32) -> String {
-    let sweep = runs.iter().find_map(|run| run.run.sweep.as_ref());
-    let varies = sweep.filter(|sweep| !sweep.dimensions.is_empty());
-    varies.map_or(String::new(), |sweep| sweep.describe(cell))
 }
 
 /// Surroundings alone.
@@ -121,7 +112,7 @@ pub(super) fn surroundings_that_differ(base: &[Run], new: &[Run]) -> Vec<Differe
 /// Facts of one run by name.
 type Facts = Vec<(String, String)>;
 
-/// Differences that make a comparison senseless, and those of the surroundings.
+/// Differences of the programs, which make a comparison senseless, and of the surroundings.
 pub(super) fn differences(base: &[Run], new: &[Run]) -> (Vec<Difference>, Vec<Difference>) {
     (unlike(base, new, program), unlike(base, new, surroundings))
 }
@@ -146,7 +137,7 @@ fn unlike(base: &[Run], new: &[Run], facts: fn(&Run) -> Facts) -> Vec<Difference
         .collect()
 }
 
-/// What was executed: text, parameters, ranks, grid.
+/// The program: text, parameters, ranks, grid.
 fn program(run: &Run) -> Facts {
     let header = &run.run;
     let mut facts = vec![("ranks".into(), header.ranks.to_string())];
@@ -199,7 +190,7 @@ fn surroundings(run: &Run) -> Facts {
         ("outcome", run.run.outcome.clone()),
     ];
     let further = host.directories.iter().map(|further| {
-        let storage = remarks::storage_of(&further.storage).unwrap_or_default();
+        let storage = name_storage(&further.storage).unwrap_or_default();
         let facts = format!("{storage}, {}", further.storage.mount_options);
         (format!("directory {}", further.name), facts)
     });
@@ -216,7 +207,7 @@ fn span(numbers: impl Iterator<Item = u32> + Clone) -> String {
 
 /// The machines: their names, or of many a digest of them.
 fn hosts(run: &Run) -> String {
-    let names = remarks::all_hosts(run);
+    let names = all_hosts(run);
     if names.len() > 8 { digest(&names.join("\n")) } else { names.join(", ") }
 }
 
@@ -228,7 +219,7 @@ fn processors_per_rank(job: &Job) -> String {
     span(job.nodes.iter().flat_map(|node| node.rank_cpus))
 }
 
-/// The sides of a run whose executions of A and B stand in blocks; `None` for any other run.
+/// The sides of a run that executed A and B in blocks; `None` for any other run.
 pub fn split(run: &Run) -> Option<(Side, Side)> {
     let sweep = run.run.sweep.as_ref()?;
     let pair = sweep.pair()?;
@@ -244,27 +235,16 @@ pub fn split(run: &Run) -> Option<(Side, Side)> {
     Some((side(0), side(1)))
 }
 
-/// What the run holds of one side, as a run of its own without the dimension of A and B.
+/// One side of the run, as a run of its own without the dimension of A and B.
 fn half(run: &Run, sweep: &Sweep, which: u32) -> Run {
     let own = |cell: u32| cell % 2 == which;
     let mut half = run.clone();
-    half.rows.retain(|row| own(row.cell));
-    half.rows.iter_mut().for_each(|row| row.cell /= 2);
-    half.labels.retain(|label| own(label.cell));
-    half.labels.iter_mut().for_each(|label| label.cell /= 2);
-    half.times.retain(|time| own(time.cell));
-    half.times.iter_mut().for_each(|time| time.cell /= 2);
+    retain_executions(&mut half, |cell, _| {
+        let is_own = own(*cell);
+        *cell /= 2;
+        is_own
+    });
     let header = &mut half.run;
-    header.times_more.retain(|more| own(more.cell));
-    header.times_more.iter_mut().for_each(|more| more.cell /= 2);
-    header.node_rows.retain(|row| own(row.cell));
-    header.node_rows.iter_mut().for_each(|row| row.cell /= 2);
-    header.node_use.retain(|used| own(used.cell));
-    header.node_use.iter_mut().for_each(|used| used.cell /= 2);
-    header.shares.retain(|share| own(share.cell));
-    header.shares.iter_mut().for_each(|share| share.cell /= 2);
-    header.arrivals.retain(|arrivals| own(arrivals.cell));
-    header.arrivals.iter_mut().for_each(|arrivals| arrivals.cell /= 2);
     let names: Vec<String> = sweep
         .cells
         .iter()

@@ -18,7 +18,7 @@ pub(super) struct Record<'a> {
     /// File and line of the event's site.
     pub place: Option<&'a (ByteArray, u32)>,
     pub event: &'a Event,
-    /// What a log tells beside it.
+    /// Figures of the log itself.
     pub details: &'a Details,
     /// Names of calls in logs.
     pub calls: &'a [ByteArray],
@@ -45,7 +45,7 @@ pub(super) enum Value {
 pub struct Column {
     /// Its name; the unit stands last.
     pub name: &'static str,
-    /// What it holds.
+    /// Its meaning and unit.
     pub doc: &'static str,
     pub(super) value: Value,
     /// Puts a number of the column into an event; nothing where it follows from other columns.
@@ -92,7 +92,7 @@ pub(super) const LATER: [&str; 9] = [
     "waited_us",
 ];
 
-/// The number that stands for nothing in one of them.
+/// The number that means "none" in such a column.
 pub(super) fn nothing(column: &str) -> i64 {
     match column {
         "instance" | "instance2" | "file_id" | "open_flags" => -1,
@@ -171,7 +171,7 @@ columns! {
         field!(Int32 thread: u32);
     "seq" "Number of the event on its rank, from 0, in order of start."
         field!(Int64 seq: u64);
-    "label" "Label path, `outer/inner`; \"\" for what stands in no label."
+    "label" "Label path, `outer/inner`; \"\" outside of all labels."
         shown(Value::Text(|r| or_empty(text(r.labels, r.event.label))));
     "site" "Place in the plan; `run.sites` in run.json has the same number."
         field!(Int32 site: u32);

@@ -10,7 +10,7 @@ use parquet::errors::Result;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
-/// What the events given so far speak of.
+/// Names and places that the events so far refer to.
 #[derive(Debug, Default)]
 pub(super) struct Tables {
     pub labels: Names<String>,

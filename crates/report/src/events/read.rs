@@ -22,9 +22,9 @@ pub struct EventRow {
     pub cell: u32,
     /// Repetition within a sweep; 0 without one.
     pub repetition: u32,
-    /// What it was.
+    /// The operation.
     pub event: Event,
-    /// What a log told beside it; nothing in other runs.
+    /// Figures of the log itself; none in other runs.
     pub details: Details,
 }
 
@@ -97,7 +97,7 @@ impl EventReader {
         let mut events = Vec::new();
         for column in COLUMNS {
             let values = group.values(column.name, rows)?;
-            // Only now is it certain that there are so many rows.
+            // Only now is the number of rows certain.
             events.resize(rows, EventRow::default());
             match values {
                 Values::Numbers(values) => put_numbers(column, &values, &mut events)?,
@@ -148,7 +148,7 @@ impl Values {
         }
     }
 
-    /// So many rows of a column that the file does not have.
+    /// Default values of a column that the file does not have.
     pub(super) fn absent(column: &Column, rows: usize) -> Values {
         match column.value {
             Value::Int32(_) | Value::Int64(_) => Values::Numbers(vec![nothing(column.name); rows]),
@@ -156,7 +156,7 @@ impl Values {
         }
     }
 
-    /// Reads so many rows.
+    /// Reads the next `count` rows.
     pub(super) fn read(reader: ColumnReader, rows: usize) -> Result<Values> {
         Ok(match reader {
             ColumnReader::Int32ColumnReader(reader) => {

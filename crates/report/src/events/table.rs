@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Table {
     pub path: PathBuf,
     parquet: SerializedFileReader<File>,
-    /// Where each of [`COLUMNS`] stands in the file; `None`: not there.
+    /// Index of each of [`COLUMNS`] in the file; `None`: not there.
     positions: Vec<Option<usize>>,
 }
 
@@ -47,7 +47,7 @@ impl Table {
         self.parquet.metadata().file_metadata().num_rows().max(0) as u64
     }
 
-    /// What the directory says of a row group.
+    /// Entry of the directory for a row group.
     pub fn described(&self, group: usize) -> &RowGroupMetaData {
         self.parquet.metadata().row_group(group)
     }
@@ -59,13 +59,13 @@ impl Table {
         Ok((Group { table: self, reader }, rows.map_err(|_| invalid("number of rows"))?))
     }
 
-    /// Where a column stands in the file.
+    /// Index of a column in the file.
     pub fn position(&self, name: &str) -> usize {
         let at = COLUMNS.iter().position(|column| column.name == name);
         at.and_then(|at| self.positions[at]).expect("a column of every table")
     }
 
-    /// What goes wrong in `read`, as an error that names the file.
+    /// Errors of `read`, with the name of the file.
     pub fn guarded<T>(
         &self,
         read: impl FnOnce() -> Result<T>,
@@ -113,7 +113,7 @@ fn starts_like_parquet(file: &File) -> bool {
     file.read_exact_at(&mut magic, 0).is_ok() && magic == *b"PAR1"
 }
 
-/// The file's last words tell how much of it is Parquet's directory, all of which is read.
+/// The last bytes of the file have the size of Parquet's directory, which is read as a whole.
 fn directory_is_sensible(file: &File, size_bytes: u64) -> bool {
     let mut last = [0; 8];
     let read = size_bytes.checked_sub(8).map(|at| file.read_exact_at(&mut last, at));
@@ -131,7 +131,7 @@ fn open_table(path: &Path) -> std::result::Result<SerializedFileReader<File>, St
         return Err(StoreError::Corrupt { path: path.into(), detail });
     }
     contained(|| SerializedFileReader::new(file)).map_err(|_| match ours {
-        // Parquet's directory stands at the end: without it the file was cut.
+        // Parquet's directory is at the end: without it the file was cut.
         true => StoreError::Truncated { path: path.into(), size_bytes },
         false => foreign(path),
     })

@@ -65,7 +65,7 @@ pub struct EventWriter {
     count: u64,
 }
 
-/// What ids in events of imported logs mean.
+/// Meaning of the ids in events of imported logs.
 #[derive(Clone, Copy, Debug)]
 pub struct Imported<'a> {
     /// Labels.
@@ -79,7 +79,7 @@ pub struct Imported<'a> {
 }
 
 impl EventWriter {
-    /// Starts `dir`/events.parquet; `sites` are those of the run and give the columns `file`
+    /// Starts `dir`/events.parquet; `sites`, from the run, give the columns `file`
     /// and `line`.
     ///
     /// # Errors
@@ -199,7 +199,7 @@ impl EventWriter {
         Ok(())
     }
 
-    /// Adds all rows of the table in `dir`: those of an execution of a sweep. `at`: its cell and
+    /// Adds all rows of the table in `dir`, which holds one execution of a sweep. `at`: its cell and
     /// repetition; `sites`: the numbers of its sites in the whole run; `extents`: its
     /// `run.events.extents`. A row group is in memory at a time.
     ///
@@ -278,8 +278,8 @@ impl EventWriter {
         PathName { id, text }
     }
 
-    /// Completes the file and gives it its name. What is told are its name and its rows; which
-    /// events were not kept is for the caller to add.
+    /// Completes the file and gives it its name. The result has its name and its number of rows;
+    /// the caller adds the events that were not kept.
     ///
     /// # Errors
     /// As for [`EventWriter::create`].

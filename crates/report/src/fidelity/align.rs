@@ -1,4 +1,4 @@
-//! Which operation of the replay is which one of the original, rank by rank.
+//! Alignment: pairs operations of the replay and the original, rank by rank.
 //!
 //! ```text
 //! original  open a   write 4k   write 4k   close
@@ -21,7 +21,7 @@ use std::ops::Range;
 /// Operations of a side that are aligned at a time.
 pub(super) const WINDOW: usize = 1 << 17;
 
-/// What operations are aligned by, from exact to rough.
+/// Keys of the alignment, from exact to rough.
 const LEVELS: [fn(&Step, [u32; 2]) -> u64; 3] = [
     |step, names| {
         let offset = (!step.unplaced).then_some(step.offset);
@@ -121,7 +121,7 @@ impl Walk<'_> {
     }
 }
 
-/// What comes next.
+/// The next step of the alignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pair {
     Both,

@@ -1,4 +1,4 @@
-//! What an imported original tells of the files that its ranks share: several append to one, in an order
+//! Files that the ranks of an imported original share: several append to one, in an order
 //! that is not the same twice; or one uses what another one has opened.
 
 use super::stream::{Step, Steps};

@@ -1,7 +1,6 @@
 //! The first place of each kind of difference, with what stands around it on either side.
 
-use super::names::Texts;
-use super::stream::{Near, Step};
+use super::stream::{Near, Step, Texts};
 use super::tally::{Example, Kind};
 use model::event::{NO_ID, rename_word};
 use model::op::Class;
@@ -10,6 +9,7 @@ use serde::Serialize;
 
 /// The first operation that differs in one way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct First {
     /// How it differs.
     pub kind: Kind,
@@ -23,19 +23,24 @@ pub struct First {
 
 /// An operation as people read it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ShownStep {
     /// It is the one that differs, not one around it.
     pub here: bool,
     /// Its number on its rank, from 0.
     pub number: u64,
-    /// What it did: `fwrite a, 4096 bytes at 0`.
+    /// The operation as text: `fwrite a, 4096 bytes at 0`.
     pub text: String,
     /// Where it stands: `x.ppl:3` or `app.strace:17`; "" if nobody tells.
     pub place: String,
 }
 
 /// Examples as they are shown, in the order of [`Kind`].
-pub(super) fn shown(examples: &[Example], texts: &Texts, runs: [&Run; 2]) -> Vec<First> {
+pub(super) fn first_differences(
+    examples: &[Example],
+    texts: &Texts,
+    runs: [&Run; 2],
+) -> Vec<First> {
     let mut sorted: Vec<&Example> = examples.iter().collect();
     sorted.sort_by_key(|example| example.kind);
     let first = |example: &&Example| {

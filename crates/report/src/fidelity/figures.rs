@@ -11,10 +11,9 @@
 //! Figures that need durations are left out where the log of a side tells none.
 //! With several executions of a side its figure is the median, and distributions are taken together.
 
-use super::names::Texts;
 use super::profile::{self, Profile};
-use crate::compare::distance;
-use crate::stats::median;
+use super::stream::Texts;
+use crate::stats::{distance_between, median};
 use model::Op;
 use model::histogram::Histogram;
 use serde::Serialize;
@@ -25,6 +24,7 @@ const COLUMNS: usize = 100;
 
 /// All of the run, or a phase of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Scope {
     /// Label path; null for all of the run.
     pub phase: Option<String>,
@@ -36,13 +36,14 @@ pub struct Scope {
 
 /// A figure of both sides.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Figure {
     /// "elapsed", "io", "think", "concurrency", "ks" or "wasserstein".
     pub name: &'static str,
-    /// Of the original: median over its executions. Times in nanoseconds, concurrency in operations;
+    /// Figure of the original: median over its executions. Times in nanoseconds, concurrency in operations;
     /// null for distances.
     pub original: Option<f64>,
-    /// Of the replay.
+    /// Figure of the replay.
     pub replay: Option<f64>,
     /// Difference in % of the original; of times with its sign. Null where the original has 0 and the
     /// replay more.
@@ -54,6 +55,7 @@ pub struct Figure {
 
 /// How long one operation took on both sides.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Latency {
     /// The operation.
     pub op: &'static str,
@@ -77,7 +79,7 @@ pub struct Latency {
 
 /// All scopes: the whole, then the phases in the order in which the original enters them.
 pub(super) fn scopes(originals: &[Profile], replays: &[Profile], texts: &Texts) -> Vec<Scope> {
-    let is_untold = originals.iter().chain(replays).any(|profile| profile.is_untold);
+    let lacks_durations = originals.iter().chain(replays).any(|profile| profile.lacks_durations);
     let all = |profile: &Profile| profile.all.clone();
     let side = |side: &[Profile]| side.iter().map(all).collect::<Vec<_>>();
     let mut whole = scope(None, &side(originals), &side(replays));
@@ -88,7 +90,7 @@ pub(super) fn scopes(originals: &[Profile], replays: &[Profile], texts: &Texts) 
         let side = |side: &[Profile]| side.iter().map(of).collect::<Vec<_>>();
         scopes.push(scope(Some(texts.shown(label)), &side(originals), &side(replays)));
     }
-    if is_untold {
+    if lacks_durations {
         scopes.iter_mut().for_each(leave_out);
     }
     scopes
@@ -249,7 +251,7 @@ struct Distances {
 fn distances(ours: &Ops, theirs: &Ops) -> Distances {
     let (mut count, mut ks, mut wasserstein_ns, mut time_ns) = (0.0, 0.0, 0.0, 0.0);
     for (op, histogram) in ours {
-        let Some(found) = theirs.get(op).and_then(|other| distance::between(histogram, other))
+        let Some(found) = theirs.get(op).and_then(|other| distance_between(histogram, other))
         else {
             continue;
         };
@@ -268,7 +270,7 @@ fn distances(ours: &Ops, theirs: &Ops) -> Distances {
 fn latency(ours: &Ops, theirs: &Ops) -> Vec<Latency> {
     let both = ours.iter().filter_map(|(op, one)| Some((Op::from_u8(*op)?, one, theirs.get(op)?)));
     let entry = |(op, one, other): (Op, &Histogram, &Histogram)| {
-        let found = distance::between(one, other)?;
+        let found = distance_between(one, other)?;
         let (original_mean_ns, replay_mean_ns) = (one.mean()?, other.mean()?);
         Some(Latency {
             op: op.name(),

@@ -1,45 +1,20 @@
-//! Names of both sides, and which name of the replay stands for which one of the original.
+//! Renaming: pairs names of the replay and the original.
 //!
 //! ```text
 //! original  out/a  out/b  log        replay  out/a  f-1  log
-//!                 └ b is nowhere in the replay, f-1 nowhere in the original: f-1 stands for out/b
+//!                 └ b is nowhere in the replay, f-1 nowhere in the original: f-1 is paired with out/b
 //! ```
 //!
-//! A name that both sides have stands for itself, so that an exchange of two names is found. All
+//! A name that both sides have is paired with itself, so that an exchange of two names is found. All
 //! others are paired one to one, in the order in which operations use them; an operation that
 //! breaks such a pair has another name.
 
-use super::stream::Step;
+use super::stream::{Step, Texts, stripped};
 use crate::StoreError;
 use crate::events::{EventReader, name_column};
 use model::event::NO_ID;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-
-/// Paths and labels of all runs, each once.
-#[derive(Debug, Default)]
-pub(super) struct Texts {
-    ids: HashMap<Box<[u8]>, u32>,
-    texts: Vec<Box<[u8]>>,
-}
-
-impl Texts {
-    /// The number of a text.
-    pub fn id(&mut self, text: &[u8]) -> u32 {
-        if let Some(id) = self.ids.get(text) {
-            return *id;
-        }
-        let id = self.texts.len() as u32;
-        self.texts.push(text.into());
-        self.ids.insert(text.into(), id);
-        id
-    }
-
-    /// The text with a number, harmless for a terminal.
-    pub fn shown(&self, id: u32) -> String {
-        self.texts.get(id as usize).map_or_else(String::new, |text| model::escape::bytes(text))
-    }
-}
 
 /// Names of a side, and the directory that is taken off all of them.
 #[derive(Debug, Default)]
@@ -82,18 +57,13 @@ impl Side {
     }
 }
 
-/// What stands before the last slash, and that slash.
+/// The directory of a name, with its slash.
 fn directory(name: &[u8]) -> &[u8] {
     let end = name.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
     &name[..end]
 }
 
-/// A name below the directory `prefix`.
-pub(super) fn stripped<'a>(name: &'a [u8], prefix: &[u8]) -> &'a [u8] {
-    name.strip_prefix(prefix).unwrap_or(name)
-}
-
-/// Which name stands for which one.
+/// The pairs of names.
 #[derive(Debug, Default)]
 pub(super) struct Renaming {
     shared: HashSet<u32>,
@@ -121,7 +91,7 @@ impl Renaming {
         Renaming { shared, ..Renaming::default() }
     }
 
-    /// Of names that are numbers already.
+    /// Pairs names that are numbers already.
     #[cfg(test)]
     pub fn having(original: &[u32], replay: &[u32]) -> Renaming {
         let theirs: HashSet<u32> = replay.iter().copied().collect();
@@ -129,7 +99,7 @@ impl Renaming {
         Renaming { shared, ..Renaming::default() }
     }
 
-    /// The names may be those of one file so far.
+    /// The names may belong to one file so far.
     fn fits(&self, original: u32, replay: u32) -> bool {
         let is_known = |id: u32| id == NO_ID || self.shared.contains(&id);
         if is_known(original) || is_known(replay) {
@@ -147,7 +117,7 @@ impl Renaming {
         self.fits(original.name, replay.name) && self.fits(original.name2, replay.name2)
     }
 
-    /// From now on the names of these operations stand for each other; false: they cannot.
+    /// Pairs the names of these operations from now on; false: it cannot.
     pub fn pair(&mut self, original: &Step, replay: &Step) -> bool {
         let names = [(original.name, replay.name), (original.name2, replay.name2)];
         let fit = names.map(|(original, replay)| {
@@ -167,13 +137,13 @@ impl Renaming {
         if self.shared.contains(&id) { id } else { NO_ID }
     }
 
-    /// What names of the original are compared by.
+    /// The key by which names of the original are compared.
     pub fn of_original(&self, id: u32) -> u32 {
         let is_known = id == NO_ID || self.shared.contains(&id);
         if is_known { id } else { self.to.get(&id).copied().unwrap_or(NEW) }
     }
 
-    /// What names of the replay are compared by.
+    /// The key by which names of the replay are compared.
     pub fn of_replay(&self, id: u32) -> u32 {
         let is_known = id == NO_ID || self.shared.contains(&id) || self.from.contains_key(&id);
         if is_known { id } else { NEW }

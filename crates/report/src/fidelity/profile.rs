@@ -1,9 +1,7 @@
-//! What one execution took: in all, by phase, over time, and by operation.
+//! Times of one execution: in all, by phase, over time, and by operation.
 //!
 //! Fed operation by operation, rank after rank; its size does not grow with the operations.
 
-use super::bins::Bins;
-use super::intervals::Intervals;
 use super::stream::Step;
 use model::Op;
 use model::histogram::Histogram;
@@ -34,7 +32,7 @@ impl Scope {
     }
 }
 
-/// What an execution took.
+/// Times of an execution.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Profile {
     pub all: Scope,
@@ -44,8 +42,8 @@ pub(super) struct Profile {
     pub busy: Bins,
     /// Bytes read, bytes written.
     pub moved: [Bins; 2],
-    /// The log of the execution does not tell how long some or all calls took.
-    pub is_untold: bool,
+    /// The log of the execution lacks durations of some or all calls.
+    pub lacks_durations: bool,
     rank: Option<Rank>,
 }
 
@@ -94,17 +92,16 @@ impl Profile {
         self.moved[at].add(start, end, step.done as f64);
     }
 
-    /// The rank is over: the next operation is of another one.
+    /// The rank is complete: the next operation belongs to another one.
     pub fn rank_over(&mut self) {
         let Some(rank) = self.rank.take() else { return };
         self.phases.entry(rank.phase).or_default().times.add(rank.phase_ns, rank.last_ns);
         self.all.times.add(rank.first_ns, rank.last_ns);
     }
 
-    /// Leaves out the times of operations of which the log does not tell how long they took: they
-    /// stand in its events as 0.
-    pub fn forget_untold(&mut self) {
-        self.is_untold = true;
+    /// Leaves out operations whose duration the log lacks: their events have 0.
+    pub fn forget_unknown(&mut self) {
+        self.lacks_durations = true;
         for scope in self.phases.values_mut().chain([&mut self.all]) {
             scope.ops.retain(|_, times| times.min > 0);
         }
@@ -119,5 +116,170 @@ impl Profile {
     pub fn elapsed_ns(&self) -> u64 {
         let (start, end) = self.span();
         end - start
+    }
+}
+
+/// Columns at most.
+const BINS: usize = 2048;
+
+/// Amounts by time from 0 on.
+#[derive(Clone, Debug)]
+pub(super) struct Bins {
+    width_ns: u64,
+    amounts: Vec<f64>,
+}
+
+impl Default for Bins {
+    fn default() -> Bins {
+        Bins { width_ns: 1, amounts: Vec::new() }
+    }
+}
+
+impl Bins {
+    /// Spreads an amount evenly from `start` to `end`.
+    pub fn add(&mut self, start: u64, end: u64, amount: f64) {
+        while end / self.width_ns >= BINS as u64 {
+            self.widen();
+        }
+        let (first, last) = ((start / self.width_ns) as usize, (end / self.width_ns) as usize);
+        if last >= self.amounts.len() {
+            self.amounts.resize(last + 1, 0.0);
+        }
+        if first == last {
+            self.amounts[first] += amount;
+            return;
+        }
+        for at in first..=last {
+            let (low, high) = (at as u64 * self.width_ns, (at as u64 + 1) * self.width_ns);
+            let inside = end.min(high) - start.max(low);
+            self.amounts[at] += amount * inside as f64 / (end - start) as f64;
+        }
+    }
+
+    /// All amounts.
+    pub fn total(&self) -> f64 {
+        self.amounts.iter().sum()
+    }
+
+    fn widen(&mut self) {
+        self.width_ns *= 2;
+        self.amounts = self.amounts.chunks(2).map(|pair| pair.iter().sum()).collect();
+    }
+
+    /// Amounts per nanosecond in equal columns from `start` to `end`.
+    pub fn rates(&self, start: u64, end: u64, columns: usize) -> Vec<f64> {
+        let width = (end - start) as f64 / columns as f64;
+        let edge = |at: usize| start as f64 + at as f64 * width;
+        let rate = |at: usize| match width > 0.0 {
+            true => (self.until(edge(at + 1)) - self.until(edge(at))) / width,
+            false => 0.0,
+        };
+        (0..columns).map(rate).collect()
+    }
+
+    /// All up to a time.
+    fn until(&self, ns: f64) -> f64 {
+        let at = ns / self.width_ns as f64;
+        let whole = (at as usize).min(self.amounts.len());
+        let part = self.amounts.get(whole).map_or(0.0, |amount| amount * (at - whole as f64));
+        self.amounts[..whole].iter().sum::<f64>() + part
+    }
+}
+
+/// Most intervals that are kept one by one.
+const MOST: usize = 1 << 14;
+
+/// Intervals, joined where they meet. Of more than [`MOST`] the closest are joined, too.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Intervals {
+    joined: Vec<(u64, u64)>,
+    new: Vec<(u64, u64)>,
+}
+
+impl Intervals {
+    /// Adds an interval.
+    pub fn add(&mut self, start: u64, end: u64) {
+        self.new.push((start, end.max(start)));
+        if self.new.len() >= MOST {
+            self.join();
+        }
+    }
+
+    fn join(&mut self) {
+        self.joined.append(&mut self.new);
+        self.joined = joined(std::mem::take(&mut self.joined), 0);
+        if self.joined.len() > MOST {
+            let mut gaps: Vec<u64> =
+                self.joined.windows(2).map(|pair| pair[1].0 - pair[0].1).collect();
+            let far = gaps.len() - MOST / 2;
+            let close = *gaps.select_nth_unstable(far).1;
+            self.joined = joined(std::mem::take(&mut self.joined), close);
+        }
+    }
+
+    /// The intervals, sorted and disjoint.
+    pub fn all(&self) -> Vec<(u64, u64)> {
+        let mut all = self.clone();
+        all.join();
+        all.joined
+    }
+
+    /// Length of the union.
+    pub fn length(&self) -> u64 {
+        self.all().iter().map(|(start, end)| end - start).sum()
+    }
+
+    /// First start and last end; 0 without any.
+    pub fn span(&self) -> (u64, u64) {
+        let all = self.all();
+        (all.first().map_or(0, |first| first.0), all.last().map_or(0, |last| last.1))
+    }
+}
+
+/// The same with gaps up to `close` filled.
+fn joined(mut all: Vec<(u64, u64)>, close: u64) -> Vec<(u64, u64)> {
+    all.sort_unstable();
+    let mut out: Vec<(u64, u64)> = Vec::new();
+    for (start, end) in all {
+        match out.last_mut() {
+            Some(last) if start <= last.1.saturating_add(close) => last.1 = last.1.max(end),
+            _ => out.push((start, end)),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_kept_however_wide_columns_become() {
+        let mut bins = Bins::default();
+        bins.add(0, 4_000, 40.0);
+        assert!(bins.rates(0, 4_000, 4).iter().all(|rate| (rate - 0.01).abs() < 1e-9));
+        bins.add(10_000_000_000, 10_000_000_000, 2.0);
+        assert!(bins.amounts.len() <= BINS);
+        assert!((bins.until(1e11) - 42.0).abs() < 1e-9);
+        assert_eq!(bins.rates(5, 5, 2), [0.0; 2]);
+    }
+
+    #[test]
+    fn unions_have_their_length() {
+        let mut times = Intervals::default();
+        for (start, end) in [(10, 20), (5, 12), (30, 40), (40, 41), (33, 35)] {
+            times.add(start, end);
+        }
+        assert_eq!(times.all(), [(5, 20), (30, 41)]);
+        assert_eq!((times.length(), times.span()), (26, (5, 41)));
+        assert_eq!(Intervals::default().length(), 0);
+    }
+
+    #[test]
+    fn many_intervals_stay_few() {
+        let mut times = Intervals::default();
+        (0..20 * MOST as u64).for_each(|at| times.add(100 * at, 100 * at + 50));
+        assert!(times.joined.len() + times.new.len() <= 2 * MOST);
+        assert_eq!(times.span(), (0, 100 * (20 * MOST as u64) - 50));
     }
 }

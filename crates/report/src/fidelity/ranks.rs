@@ -1,8 +1,8 @@
-//! Which rank of a replay stands for which one of the original, where numbers do not tell it.
+//! Pairs of ranks of replay and original where their numbers differ.
 //!
 //! Ranks of an imported run are threads, numbered as they come: two recordings of one application
 //! number them otherwise, and a recorded replay begins with the process that started its ranks. So
-//! the ranks that have most operations in common stand for each other, by number where that is equal.
+//! the ranks that have most operations in common are paired, by number where that is equal.
 
 use super::names::Renaming;
 use super::stream::{Step, Steps, hash};
@@ -18,7 +18,7 @@ pub(super) type Numbers = HashMap<u32, u32>;
 /// How often a rank executes which operation on which name, if both sides have that.
 type Bag = HashMap<u64, u64>;
 
-/// Matches the ranks of two executions; `None`: each stands for that with its number.
+/// Matches the ranks of two executions; `None`: ranks are paired by number.
 pub(super) fn matched(
     original: Steps,
     replay: Steps,

@@ -1,81 +1,117 @@
-//! The report as text for people and as JSON (docs/fidelity.schema.json).
+//! The report as text for people, JSON (docs/fidelity.schema.json), pictures and a page.
 
-use super::verdict::grouped;
-use super::{Execution, Fidelity, Figure, First, Kind, Scope, ShownStep};
-use crate::table::Terminal;
-use crate::table::grid::{Cell, Column, Grid, Kind as Of, Line};
-use crate::text::{escape, flow};
-use model::units::{Measure, with_digits};
-use std::fmt::Write as _;
+use super::examples::{First, ShownStep};
+use super::figures::{Figure, Latency, Scope};
+use super::profile::{Bins, Profile};
+use super::report::{Execution, Fidelity, OpCounts};
+use super::tally::Kind as Difference;
+use crate::chart::{Axis, Bar, Chart, Join, Point, Series, Unit, View};
+use crate::document::{Block, Item, Sheet};
+use crate::gate;
+use crate::grid::{Cell, Column, Grid, Kind, Line};
+use crate::html;
+use crate::stats::Distance;
+use crate::text::{Terminal, grouped};
+use crate::views::{Absent, Views, latencies_of_sides};
+use model::Op;
+use model::histogram::Histogram;
+use model::units::{Measure, format_bytes, format_ns, with_digits};
+use model::words;
 
 /// The report for a terminal.
 pub fn table(found: &Fidelity, terminal: Terminal) -> String {
-    let mut out = String::new();
-    let say = |out: &mut String, text: &str| {
-        let _ = writeln!(out, "{}", flow(&escape(text), terminal.columns));
-    };
-    let mut parts = vec![executions(found, terminal)];
-    if found.ops.iter().any(|op| op.original_count != op.replay_count) {
-        parts.push(operations(found, terminal));
-    }
-    if found.scopes.iter().any(|scope| !scope.figures.is_empty()) {
-        parts.push(figures(found, terminal));
-    }
-    parts.extend(latency(found, terminal));
-    let _ = writeln!(out, "{}", parts.join("\n"));
-    if let (n @ 1.., Some([ours, theirs])) = (found.renamed, &found.renamed_first) {
-        let first = format!("the first one {ours}, which is {theirs} there");
-        let names = if n == 1 { "name is another" } else { "names are others" };
-        say(&mut out, &format!("note: {} {names} in the replay: {first}", grouped(n)));
-    }
-    if let Some(adopted @ 1..) = found.worst().map(|worst| worst.adopted) {
-        let what = "give ranks what others had opened in the original: no differences";
-        say(&mut out, &format!("note: {} more opens of the replay {what}", grouped(adopted)));
-    }
-    together(found).iter().for_each(|note| say(&mut out, &format!("note: {note}")));
-    found.notes.iter().for_each(|note| say(&mut out, &format!("note: {note}")));
-    let firsts = found.worst().and_then(|worst| worst.differences.as_ref());
-    for first in firsts.iter().flat_map(|differences| &differences.firsts) {
-        let _ = writeln!(out, "{}", example(first));
-    }
-    for gate in &found.gates {
-        let (words, reasons) = (gate.verdict.words(), gate.reasons.join("; "));
-        say(&mut out, &format!("gate {words}: {}: {reasons}", gate.gate));
-    }
-    say(&mut out, &format!("verdict: {}", found.verdict));
-    out
+    crate::document::text(&blocks(found), terminal)
 }
 
 /// The report as one JSON object.
 pub fn json(found: &Fidelity) -> String {
-    let text = serde_json::to_string(found).unwrap_or_default();
-    model::escape::json(&text).into_owned() + "\n"
+    crate::json::object(found)
 }
 
+/// The report as one self-contained page.
+pub fn page(found: &Fidelity) -> String {
+    let mut blocks = blocks(found);
+    blocks.insert(0, Block::Text(found.verdict.clone()));
+    blocks.push(Block::Text(pictured(found)));
+    html::report("Fidelity", std::iter::once((blocks, views(found))))
+}
+
+fn blocks(found: &Fidelity) -> Vec<Block> {
+    let mut sheets = vec![executions(found)];
+    sheets.extend(operations(found));
+    sheets.extend(figures(found));
+    sheets.extend(latency(found));
+    let worst = found.worst().and_then(|worst| worst.differences.as_ref());
+    let firsts = worst.iter().flat_map(|differences| &differences.firsts);
+    let mut blocks: Vec<Block> = sheets.into_iter().map(Block::Sheet).collect();
+    blocks.extend([
+        Block::List(notes(found)),
+        Block::List(firsts.map(example).collect()),
+        Block::List(gate::items(&found.gates)),
+        Block::Text(format!("verdict: {}", found.verdict)),
+    ]);
+    blocks
+}
+
+fn notes(found: &Fidelity) -> Vec<Item> {
+    let mut notes = Vec::new();
+    if let (n @ 1.., Some([ours, theirs])) = (found.renamed, &found.renamed_first) {
+        let names = if n == 1 { "name differs" } else { "names differ" };
+        let n = grouped(n);
+        notes.push(format!("{n} {names} in the replay, first {ours}, which is {theirs} there"));
+    }
+    if let Some(adopted @ 1..) = found.worst().map(|worst| worst.adopted) {
+        let opens = if adopted == 1 {
+            "1 open was".into()
+        } else {
+            format!("{} opens were", grouped(adopted))
+        };
+        notes.push(format!(
+            "{opens} added to the replay for files that another rank had opened: no differences"
+        ));
+    }
+    let [ours, theirs] = [&found.originals, &found.replays].map(|side| side.len());
+    let is_shown = found.scopes.first().is_some_and(|scope| !scope.latency.is_empty());
+    if is_shown && ours.max(theirs) > 1 {
+        let (ours, theirs) = (words::count(ours as u64, "original"), words::count(theirs as u64, "replay"));
+        notes.push(format!("counts and times of single operations: sums over {ours} and {theirs}"));
+    }
+    notes.extend(found.notes.iter().cloned());
+    notes.into_iter().map(|note| Item::new(format!("note: {note}"))).collect()
+}
+
+fn sheet(name: &'static str, columns: &[Column], lines: Vec<Line>) -> Sheet {
+    let grid = Grid::new(columns, lines);
+    Sheet { name, title: String::new(), grid, notes: Vec::new() }
+}
+
+const COUNT: Kind = Kind::Count;
+const PERCENT: Kind = Kind::Number { least: 1, most: 2 };
+
 const EXECUTIONS: [Column; 11] = [
-    Column::new("execution", "", Of::Label, 0),
-    Column::new("operations", "", Of::Count, 0),
-    Column::new("differ", "", Of::Count, 0),
-    Column::new("missing", "", Of::Count, 0),
-    Column::new("extra", "", Of::Count, 0),
-    Column::new("order", "", Of::Count, 0),
-    Column::new("names", "", Of::Count, 0),
-    Column::new("offsets", "", Of::Count, 0),
-    Column::new("bytes", "", Of::Count, 0),
-    Column::new("results", "", Of::Count, 0),
-    Column::new("flags", "", Of::Count, 0),
+    Column::new("execution", "", Kind::Label, 0),
+    Column::new("operations", "", COUNT, 0),
+    Column::new("differ", "", COUNT, 0),
+    Column::new("missing", "", COUNT, 0),
+    Column::new("extra", "", COUNT, 0),
+    Column::new("order", "", COUNT, 0),
+    Column::new("names", "", COUNT, 0),
+    Column::new("offsets", "", COUNT, 0),
+    Column::new("bytes", "", COUNT, 0),
+    Column::new("results", "", COUNT, 0),
+    Column::new("flags", "", COUNT, 0),
 ];
 
-/// What differs, execution by execution.
-fn executions(found: &Fidelity, terminal: Terminal) -> String {
+/// Differences of each execution.
+fn executions(found: &Fidelity) -> Sheet {
     let named = |role: &str, one: &Execution| {
-        let mut cells = vec![Cell::Text(format!("{role} {}", escape(&one.name)))];
+        let mut cells = vec![Cell::Text(format!("{role} {}", one.name))];
         cells.push(Cell::Count(one.operations));
         match &one.differences {
-            None => cells.extend((0..=Kind::COUNT).map(|_| Cell::None)),
+            None => cells.extend((0..=Difference::COUNT).map(|_| Cell::None)),
             Some(differences) => {
                 cells.push(Cell::Count(differences.operations));
-                cells.extend(Kind::ALL.map(|kind| Cell::Count(differences.count(kind))));
+                cells.extend(Difference::ALL.map(|kind| Cell::Count(differences.count(kind))));
             }
         }
         let bad = one.differences.as_ref().is_some_and(|differences| differences.operations > 0);
@@ -83,93 +119,82 @@ fn executions(found: &Fidelity, terminal: Terminal) -> String {
     };
     let originals = found.originals.iter().map(|one| named("original", one));
     let replays = found.replays.iter().map(|one| named("replay", one));
-    let lines = originals.chain(replays).collect();
-    Grid { columns: EXECUTIONS.to_vec(), lines }.draw(terminal) + "\n"
+    sheet("executions", &EXECUTIONS, originals.chain(replays).collect())
 }
 
-const OPERATIONS: [Column; 5] = [
-    Column::new("operation", "", Of::Word, 0),
-    Column::new("count", "original", Of::Count, 0),
-    Column::new("count", "replay", Of::Count, 0),
-    Column::new("bytes", "original", Of::Count, 0),
-    Column::new("bytes", "replay", Of::Count, 0),
+const OPERATION_COLUMNS: [Column; 5] = [
+    Column::new("operation", "", Kind::Word, 0),
+    Column::new("count", "original", COUNT, 0),
+    Column::new("count", "replay", COUNT, 0),
+    Column::new("bytes", "original", COUNT, 0),
+    Column::new("bytes", "replay", COUNT, 0),
 ];
 
-/// Operations of which one side has more.
-fn operations(found: &Fidelity, terminal: Terminal) -> String {
+/// Operations whose number differs.
+fn operations(found: &Fidelity) -> Option<Sheet> {
     let differing = found.ops.iter().filter(|op| op.original_count != op.replay_count);
-    let line = |op: &super::OpCounts| Line::Cells {
-        cells: vec![
-            Cell::Text(op.op.into()),
-            Cell::Count(op.original_count),
-            Cell::Count(op.replay_count),
-            Cell::Count(op.original_bytes),
-            Cell::Count(op.replay_bytes),
-        ],
-        bad: true,
+    let line = |op: &OpCounts| {
+        let counts = [op.original_count, op.replay_count, op.original_bytes, op.replay_bytes];
+        let cells = std::iter::once(Cell::Text(op.op.into())).chain(counts.map(Cell::Count));
+        Line::Cells { cells: cells.collect(), bad: true }
     };
-    Grid { columns: OPERATIONS.to_vec(), lines: differing.map(line).collect() }.draw(terminal)
-        + "\n"
+    let lines: Vec<Line> = differing.map(line).collect();
+    (!lines.is_empty()).then(|| sheet("operations", &OPERATION_COLUMNS, lines))
 }
 
 const FIGURES: [Column; 6] = [
-    Column::new("phase", "", Of::Label, 0),
-    Column::new("figure", "", Of::Word, 0),
-    Column::new("original", "", Of::Count, 0),
-    Column::new("replay", "", Of::Count, 0),
-    Column::new("error", "%", Of::Number { least: 1, most: 2 }, 0),
-    Column::new("spread", "%", Of::Number { least: 1, most: 2 }, 0),
+    Column::new("phase", "", Kind::Label, 0),
+    Column::new("figure", "", Kind::Word, 0),
+    Column::new("original", "", COUNT, 0),
+    Column::new("replay", "", COUNT, 0),
+    Column::new("error", "%", PERCENT, 0),
+    Column::new("spread", "%", PERCENT, 0),
 ];
 
-fn figures(found: &Fidelity, terminal: Terminal) -> String {
+fn figures(found: &Fidelity) -> Option<Sheet> {
     let line = |(scope, figure): (&Scope, &Figure)| {
         let value = |value: Option<f64>| match value {
             None => Cell::None,
             Some(value) if figure.name == "concurrency" => Cell::Text(with_digits(value, 3)),
             Some(value) => Cell::Text(Measure::Time.format(value, 4)),
         };
-        let cells = vec![
-            Cell::Text(phase(scope)),
+        let phase = match scope.phase.as_deref() {
+            None => "(all)",
+            Some("") => "(no label)",
+            Some(label) => label,
+        };
+        Line::plain(vec![
+            Cell::Text(phase.into()),
             Cell::Text(figure.name.into()),
             value(figure.original),
             value(figure.replay),
             Cell::number(figure.error_percent),
             Cell::number(figure.spread_percent),
-        ];
-        Line::Cells { cells, bad: false }
+        ])
     };
     let all =
         found.scopes.iter().flat_map(|scope| scope.figures.iter().map(move |one| (scope, one)));
-    let mut grid = Grid { columns: FIGURES.to_vec(), lines: all.map(line).collect() };
+    let mut sheet = sheet("figures", &FIGURES, all.map(line).collect());
     let alone = found.originals.len() < 2;
-    grid.retain(|at| at != 5 || !alone);
-    grid.draw(terminal) + "\n"
-}
-
-fn phase(scope: &Scope) -> String {
-    match scope.phase.as_deref() {
-        None => "(all)".into(),
-        Some("") => "(no label)".into(),
-        Some(label) => escape(label),
-    }
+    sheet.grid.retain(|at| at != 5 || !alone);
+    (!sheet.grid.lines.is_empty()).then_some(sheet)
 }
 
 const LATENCY: [Column; 8] = [
-    Column::new("operation", "", Of::Word, 0),
-    Column::new("count", "original", Of::Count, 0),
-    Column::new("count", "replay", Of::Count, 0),
-    Column::new("mean", "original", Of::Count, 0),
-    Column::new("mean", "replay", Of::Count, 0),
-    Column::new("error", "%", Of::Number { least: 1, most: 2 }, 0),
-    Column::new("ks", "%", Of::Number { least: 1, most: 2 }, 0),
-    Column::new("wasserstein", "%", Of::Number { least: 1, most: 2 }, 0),
+    Column::new("operation", "", Kind::Word, 0),
+    Column::new("count", "original", COUNT, 0),
+    Column::new("count", "replay", COUNT, 0),
+    Column::new("mean", "original", COUNT, 0),
+    Column::new("mean", "replay", COUNT, 0),
+    Column::new("error", "%", PERCENT, 0),
+    Column::new("ks", "%", PERCENT, 0),
+    Column::new("wasserstein", "%", PERCENT, 0),
 ];
 
 /// Times of single operations over all phases.
-fn latency(found: &Fidelity, terminal: Terminal) -> Option<String> {
-    let all = &found.scopes.first()?.latency;
-    let line = |one: &super::Latency| Line::Cells {
-        cells: vec![
+fn latency(found: &Fidelity) -> Option<Sheet> {
+    let line = |one: &Latency| {
+        Line::plain(vec![
             Cell::Text(one.op.into()),
             Cell::Count(one.original_count),
             Cell::Count(one.replay_count),
@@ -178,47 +203,238 @@ fn latency(found: &Fidelity, terminal: Terminal) -> Option<String> {
             Cell::number(one.mean_error_percent),
             Cell::number(Some(one.ks_percent)),
             Cell::number(one.wasserstein_percent),
-        ],
-        bad: false,
+        ])
     };
-    let grid = Grid { columns: LATENCY.to_vec(), lines: all.iter().map(line).collect() };
-    (!all.is_empty()).then(|| grid.draw(terminal) + "\n")
+    let all = &found.scopes.first()?.latency;
+    (!all.is_empty()).then(|| sheet("latency", &LATENCY, all.iter().map(line).collect()))
 }
 
-/// Of what single operations are counted and timed, where it is several executions.
-fn together(found: &Fidelity) -> Option<String> {
-    let [ours, theirs] = [&found.originals, &found.replays].map(|side| side.len());
-    let is_shown = found.scopes.first().is_some_and(|scope| !scope.latency.is_empty());
-    let runs = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-    (is_shown && ours.max(theirs) > 1).then(|| {
-        let (ours, theirs) = (runs(ours, "original"), runs(theirs, "replay"));
-        format!("counts and times of single operations are of {ours} and {theirs} together")
-    })
+/// A difference with the operations around it on both sides.
+fn example(first: &First) -> Item {
+    let which = match first.kind {
+        Difference::Missing | Difference::Extra => format!("that is {}", first.kind.words()),
+        kind => kind.words().to_string(),
+    };
+    let line = |side: &str, step: &ShownStep| {
+        let mark = if step.here { '>' } else { ' ' };
+        let place = if step.place.is_empty() { "" } else { "   " };
+        format!("{side:<8} {mark} {:>7}  {}{place}{}", step.number, step.text, step.place)
+    };
+    let sides = [("original", &first.original), ("replay", &first.replay)];
+    let lines =
+        sides.into_iter().flat_map(|(side, steps)| steps.iter().map(move |step| line(side, step)));
+    let text = format!("the first operation {which}, on rank {}:", first.rank);
+    Item { more: lines.collect(), ..Item::new(text) }
 }
 
-/// A difference with both contexts.
-fn example(first: &First) -> String {
-    let what = match first.kind {
-        Kind::Missing => "the first operation that is missing",
-        Kind::Extra => "the first operation that is extra",
-        Kind::Order => "the first operation out of order",
-        Kind::Names => "the first operation on another file",
-        Kind::Offsets => "the first operation at another offset",
-        Kind::Bytes => "the first operation of another size",
-        Kind::Results => "the first operation with another result",
-        Kind::OpenFlags => "the first operation with other open flags",
+/// Columns of a curve over time.
+const COLUMNS: usize = 240;
+/// Bars of a phase.
+const BARS: usize = 100;
+/// Phases in the picture of phases.
+const PHASES: usize = 24;
+/// Operations with a picture of their times, those with most time.
+const PICTURED_OPERATIONS: usize = 8;
+
+/// Why pictures over time show nothing.
+const ONE_TIME: &str = "all operations of a side lie at one point in time";
+/// Why pictures of durations show nothing.
+const NO_DURATIONS: &str = "the log of a side has no durations of calls";
+
+const SIDES: [&str; 2] = ["original", "replay"];
+
+fn axis(title: &str, unit: Unit, log: bool) -> Axis {
+    Axis { title: title.into(), unit, log }
+}
+
+/// Name of the execution in the pictures; "" if there are no others.
+fn pictured(found: &Fidelity) -> String {
+    let first = |all: &[Execution]| match all {
+        [] => String::new(),
+        [one] => one.name.clone(),
+        [first, ..] => format!("{}, the first of {}", first.name, all.len()),
     };
-    let mut out = format!("{what}, on rank {}:\n", first.rank);
-    for (side, steps) in [("original", &first.original), ("replay", &first.replay)] {
-        for step in steps {
-            let _ = writeln!(out, "  {side:<8} {}", line(step));
+    match found.originals.len() + found.replays.len() {
+        0..=2 => String::new(),
+        _ => format!(
+            "The figures above are medians. Pictures over time show single executions: {} (original) and {} (replay).",
+            first(&found.originals),
+            first(&found.replays)
+        ),
+    }
+}
+
+fn views(found: &Fidelity) -> Views {
+    let mut views = Vec::new();
+    let mut absent = Vec::new();
+    let timeless = found.pictured.iter().any(|one| one.elapsed_ns() == 0);
+    let no_durations = found.pictured.iter().any(|one| one.lacks_durations);
+    let mut leave_out = |name, reason: &str| absent.push(Absent { name, reason: reason.into() });
+    match timeless {
+        true => leave_out("phases", ONE_TIME),
+        false => views.push(phases(found)),
+    }
+    if no_durations {
+        leave_out("concurrency", NO_DURATIONS);
+    } else if timeless {
+        leave_out("concurrency", ONE_TIME);
+    } else {
+        views.push(under_way(found));
+    }
+    for (at, name) in ["bytes-read", "bytes-written"].into_iter().enumerate() {
+        if found.pictured.iter().all(|one| one.moved[at].total() == 0.0) {
+            leave_out(name, "no operation moved bytes");
+        } else if timeless {
+            leave_out(name, ONE_TIME);
+        } else {
+            views.push(bytes_moved(found, at, name));
         }
     }
-    out
+    let latencies = latencies(found);
+    if latencies.is_empty() && no_durations {
+        leave_out("latency", NO_DURATIONS);
+    }
+    views.extend(latencies);
+    Views { views, absent }
 }
 
-fn line(step: &ShownStep) -> String {
-    let mark = if step.here { '>' } else { ' ' };
-    let place = if step.place.is_empty() { String::new() } else { format!("   {}", step.place) };
-    format!("{mark} {:>7}  {}", step.number, escape(&format!("{}{place}", step.text)))
+/// How many operations are under way.
+fn under_way(found: &Fidelity) -> View {
+    View {
+        name: "concurrency".into(),
+        title: "Operations under way over time".into(),
+        summary: figure_words(found, "concurrency"),
+        chart: over_time(found, "operations under way", Unit::Count, 1.0, |one| &one.busy),
+    }
+}
+
+/// Bytes over time that were read (0) or written (1).
+fn bytes_moved(found: &Fidelity, at: usize, name: &str) -> View {
+    let word = ["read", "written"][at];
+    let [ours, theirs] = [0, 1].map(|side| {
+        let profile = &found.pictured[side];
+        let bytes = format_bytes(profile.moved[at].total().round() as u64);
+        format!("{bytes} in {}", format_ns(profile.elapsed_ns() as f64))
+    });
+    let scale = 1e9 / f64::from(1 << 20);
+    View {
+        name: name.into(),
+        title: format!("Bytes {word} over time"),
+        summary: format!("Bytes {word}: {ours} of the original, {theirs} of the replay."),
+        chart: over_time(found, "bandwidth", Unit::MibPerSecond, scale, |one| &one.moved[at]),
+    }
+}
+
+/// Both time lines: a row for each phase and side, from the first operation on.
+fn phases(found: &Fidelity) -> View {
+    let labels: Vec<&(u32, String)> = {
+        let mut labels: Vec<&(u32, String)> = found.texts.iter().collect();
+        let start = |label: u32| {
+            let times = found.pictured.iter().filter_map(|one| one.phases.get(&label));
+            times.map(|scope| scope.times.span().0).next().unwrap_or(u64::MAX)
+        };
+        labels.sort_by_key(|(label, _)| (start(*label), *label));
+        labels.dedup();
+        labels.truncate(PHASES);
+        labels
+    };
+    let (mut rows, mut bars) = (Vec::new(), Vec::new());
+    for (label, name) in &labels {
+        for (side, word) in SIDES.iter().enumerate() {
+            let profile = &found.pictured[side];
+            let row = rows.len() as u32;
+            let name = if name.is_empty() { "(no label)" } else { name };
+            rows.push(format!("{name}, {word}"));
+            bars.extend(spans(profile, *label).into_iter().map(|(start, end)| Bar {
+                row,
+                class: side as u32,
+                start,
+                end,
+            }));
+        }
+    }
+    View {
+        name: "phases".into(),
+        title: "Phases over time".into(),
+        summary: figure_words(found, "elapsed"),
+        chart: Chart::Spans {
+            x: axis("time since the first operation", Unit::Nanoseconds, false),
+            rows,
+            classes: SIDES.map(String::from).to_vec(),
+            bars,
+        },
+    }
+}
+
+/// When a side was in a phase, from its first operation on; neighbours together if they are many.
+fn spans(profile: &Profile, label: u32) -> Vec<(f64, f64)> {
+    let begin = profile.span().0;
+    let all = profile.phases.get(&label).map(|scope| scope.times.all()).unwrap_or_default();
+    let since = |ns: u64| ns.saturating_sub(begin) as f64;
+    let together = all.chunks(all.len().div_ceil(BARS).max(1));
+    together.map(|some| (since(some[0].0), since(some[some.len() - 1].1))).collect()
+}
+
+fn over_time(
+    found: &Fidelity,
+    title: &str,
+    unit: Unit,
+    scale: f64,
+    of: impl Fn(&Profile) -> &Bins,
+) -> Chart {
+    let longest = found.pictured.iter().map(Profile::elapsed_ns).max().unwrap_or(0);
+    let width = longest as f64 / COLUMNS as f64;
+    let series = found.pictured.iter().enumerate().map(|(side, profile)| {
+        let begin = profile.span().0;
+        let rates = of(profile).rates(begin, begin + longest, COLUMNS);
+        let point = |(at, rate): (usize, f64)| Point {
+            x: at as f64 * width,
+            y: rate * scale,
+            interval: None,
+        };
+        let points = rates.into_iter().enumerate().map(point).collect();
+        Series { name: SIDES[side].into(), color: side, points }
+    });
+    Chart::Lines {
+        x: axis("time since the first operation", Unit::Nanoseconds, false),
+        y: axis(title, unit, false),
+        join: Join::Step,
+        series: series.collect(),
+    }
+}
+
+/// "elapsed: 102 ms instead of 100 ms, an error of 2.0 %".
+fn figure_words(found: &Fidelity, name: &str) -> String {
+    let all = found.scopes.iter().take(1).flat_map(|scope| &scope.figures);
+    let Some(figure) = all.into_iter().find(|figure| figure.name == name) else {
+        return String::new();
+    };
+    let error = figure.error_percent.map_or("unknown".into(), |error| format!("{error:.1} %"));
+    match (name, figure.original, figure.replay) {
+        ("elapsed", Some(ours), Some(theirs)) => format!(
+            "The replay took {} instead of {}, an error of {error}.",
+            format_ns(theirs),
+            format_ns(ours)
+        ),
+        _ => format!("The error of the {name} is {error}."),
+    }
+}
+
+/// How long single operations took, for those with most time.
+fn latencies(found: &Fidelity) -> Vec<View> {
+    let [ours, theirs] = &found.pictured;
+    let mut ops: Vec<(u8, &Histogram, &Histogram)> = {
+        let both = ours.all.ops.iter();
+        both.filter_map(|(op, times)| Some((*op, times, theirs.all.ops.get(op)?))).collect()
+    };
+    ops.sort_by_key(|(op, times, _)| (std::cmp::Reverse(times.sum), *op));
+    let view = |(op, ours, theirs): &(u8, &Histogram, &Histogram)| {
+        let name = Op::from_u8(*op)?.name();
+        let one = found.scopes.first()?.latency.iter().find(|one| one.op == name)?;
+        let (kolmogorov_smirnov, wasserstein_ns) = (one.ks_percent / 100.0, one.wasserstein_ns);
+        let distance = Distance { kolmogorov_smirnov, wasserstein_ns };
+        let sides = [(SIDES[0], *ours), (SIDES[1], *theirs)];
+        Some(latencies_of_sides(format!("latency-{name}"), name, sides, distance))
+    };
+    ops.iter().take(PICTURED_OPERATIONS).filter_map(view).collect()
 }

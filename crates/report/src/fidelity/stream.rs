@@ -1,6 +1,5 @@
 //! The operations of one execution in order: rank by rank, each by its start, a few ahead in memory.
 
-use super::names::{Texts, stripped};
 use crate::StoreError;
 use crate::events::EventReader;
 use model::Run;
@@ -8,8 +7,8 @@ use model::event::{FLAG_UNPLACED, NO_ID};
 use model::pattern::{Extent, Extents};
 use model::run::EventExtents;
 use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::collections::hash_map::DefaultHasher;
+use std::collections::{HashMap, VecDeque};
 use std::hash::{Hash, Hasher};
 use std::path::Path;
 use std::rc::Rc;
@@ -32,7 +31,7 @@ pub(super) struct Step {
     pub from: u64,
     pub asked: u64,
     pub done: u64,
-    /// Of its extents, if they are several; else 0.
+    /// Hash of its extents, if they are several; else 0.
     pub extents: u64,
     /// Open instance; [`NO_ID`] where nobody tells.
     pub instance: u32,
@@ -45,6 +44,36 @@ pub(super) struct Step {
     pub site: u32,
     pub log: u32,
     pub log_line: u64,
+}
+
+/// Paths and labels of all runs, each once.
+#[derive(Debug, Default)]
+pub(super) struct Texts {
+    ids: HashMap<Box<[u8]>, u32>,
+    texts: Vec<Box<[u8]>>,
+}
+
+impl Texts {
+    /// The number of a text.
+    pub fn id(&mut self, text: &[u8]) -> u32 {
+        if let Some(id) = self.ids.get(text) {
+            return *id;
+        }
+        let id = self.texts.len() as u32;
+        self.texts.push(text.into());
+        self.ids.insert(text.into(), id);
+        id
+    }
+
+    /// The text with a number, harmless for a terminal.
+    pub fn shown(&self, id: u32) -> String {
+        self.texts.get(id as usize).map_or_else(String::new, |text| model::escape::bytes(text))
+    }
+}
+
+/// A name below the directory `prefix`.
+pub(super) fn stripped<'a>(name: &'a [u8], prefix: &[u8]) -> &'a [u8] {
+    name.strip_prefix(prefix).unwrap_or(name)
 }
 
 /// Operations as they come.
@@ -142,7 +171,7 @@ impl Ahead {
         Ahead { steps, next: VecDeque::new(), past: VecDeque::new(), ended: false }
     }
 
-    /// Reads until so many are in memory, or none is left.
+    /// Reads until `count` are in memory, or none is left.
     pub fn fill(&mut self, count: usize) -> Result<(), StoreError> {
         while self.next.len() < count && !self.ended {
             match self.steps.next() {

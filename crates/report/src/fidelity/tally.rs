@@ -14,6 +14,7 @@ const CANDIDATES: usize = 64;
 
 /// A way in which a replay differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// An operation of the original has none in the replay.
@@ -48,6 +49,36 @@ impl Kind {
         Kind::Results,
         Kind::OpenFlags,
     ];
+}
+
+impl Kind {
+    /// Its name in gates and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Missing => "missing",
+            Kind::Extra => "extra",
+            Kind::Order => "order",
+            Kind::Names => "names",
+            Kind::Offsets => "offsets",
+            Kind::Bytes => "bytes",
+            Kind::Results => "results",
+            Kind::OpenFlags => "open_flags",
+        }
+    }
+
+    /// In a sentence, after a number.
+    pub fn words(self) -> &'static str {
+        match self {
+            Kind::Missing => "missing",
+            Kind::Extra => "extra",
+            Kind::Order => "out of order",
+            Kind::Names => "on another file",
+            Kind::Offsets => "at another offset",
+            Kind::Bytes => "of another size",
+            Kind::Results => "with another result",
+            Kind::OpenFlags => "with other open flags",
+        }
+    }
 }
 
 /// In what two operations of one kind differ, besides their names.
@@ -91,7 +122,7 @@ pub(super) struct Example {
     /// The operations themselves.
     pub ours: Option<Step>,
     pub theirs: Option<Step>,
-    /// What surrounds them in the original and in the replay.
+    /// Their neighbours in the original and in the replay.
     pub near: [Near; 2],
 }
 
@@ -102,7 +133,7 @@ pub(super) struct Counts {
     pub bytes: [u64; 2],
 }
 
-/// What was found when two executions were compared.
+/// Differences and profiles of two executions.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     /// Operations that are the same in all.
@@ -114,7 +145,7 @@ pub(super) struct Tally {
     pub appends: u64,
     pub ops: BTreeMap<u8, Counts>,
     pub examples: Vec<Example>,
-    /// What original and replay took.
+    /// Times of original and replay.
     pub profiles: [Profile; 2],
     /// Label of the replay's last operation of this rank.
     phase: Option<u32>,
@@ -123,12 +154,12 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// So many differences of a kind.
+    /// Number of differences of a kind.
     pub fn count(&self, kind: Kind) -> u64 {
         self.differences[kind as usize]
     }
 
-    /// An operation stands on both sides.
+    /// Counts a pair of operations.
     pub fn both(
         &mut self,
         ours: &Step,
@@ -236,7 +267,7 @@ impl Tally {
     }
 }
 
-/// What an operation is recognised by at another place.
+/// The key by which an operation is recognised at another place.
 fn alone(step: &Step, known: impl Fn(u32) -> u32) -> u64 {
     // Names without a partner are themselves.
     let name = |id: u32| if known(id) == NO_ID - 1 { id } else { known(id) };

@@ -1,6 +1,6 @@
 //! Pictures, each with what one learns from it, its text alternative and its data.
 
-use super::{note, scroll};
+use super::page::{note, scroll};
 use crate::chart::View;
 use crate::markup::{Element, Markup, element};
 use crate::svg::{Width, draw};
@@ -33,7 +33,7 @@ pub fn figure(view: &View) -> Markup {
         .into()
 }
 
-/// What opens when its title is chosen.
+/// A part that opens when its title is chosen.
 fn details(title: &str) -> Element {
     element("details").with(element("summary").text(title))
 }

@@ -1,16 +1,16 @@
-//! What ran where, and how it ended; marks, notes and failures.
+//! Head of a page: program, machine and outcome; marks and notes; everything else about the machine, the storage and
+//! the run.
 
 use crate::chart::Unit;
+use crate::machines::{self, describe_job, elsewhere, kernels, name_storage, unlike_storage};
 use crate::markup::{Markup, element};
-use crate::once;
+use crate::rows::{class, once};
 use crate::svg::value_text;
-use crate::table::{Terminal, remarks};
+use crate::table::facts;
 use crate::text::safe_word;
-use model::op::Op;
+use model::op::Class;
 use model::run::{Run, Trace};
-
-/// Lines of any length: the browser breaks them.
-const UNBROKEN: Terminal = Terminal { columns: 1_000_000, color: false };
+use model::units::significant;
 
 /// Program, command, key figures, facts.
 pub fn head(run: &Run) -> Markup {
@@ -52,7 +52,7 @@ fn command(run: &Run) -> Option<String> {
     (!words.is_empty()).then(|| before + &words.join(" "))
 }
 
-/// How the launcher was called, which started the ranks, nobody has told them.
+/// The ranks do not know how the launcher that started them was called.
 fn as_ranks(run: &Run) -> String {
     let hosts = run.run.job.as_ref().map_or(1, |job| job.nodes.len());
     let on = if hosts > 1 { format!(" on {hosts} hosts") } else { String::new() };
@@ -83,25 +83,22 @@ fn traced(trace: &Trace) -> Option<Vec<&str>> {
 /// The figures that a reader looks for first.
 fn keys(run: &Run) -> Markup {
     let header = &run.run;
-    let whole = || once::rows(run);
+    let whole = || once(run);
     let count = whole().fold(0u64, |sum, row| sum.saturating_add(row.count));
-    let bytes = |write: bool| {
-        let of_class = whole().filter(|row| {
-            let class = Op::find(&row.op).map(|op| op.row().class);
-            class == Some(if write { model::op::Class::Write } else { model::op::Class::Read })
-        });
+    let bytes = |wanted: Class| {
+        let of_class = whole().filter(|row| class(&row.op) == wanted);
         of_class.fold(0u64, |sum, row| sum.saturating_add(row.bytes)) as f64
     };
     let failed = header.evidence.failed;
     let bad = |is_bad: bool| if is_bad { "bad" } else { "" };
     let entries = [
         ("outcome", bad(header.exit_code != 0), header.outcome.clone()),
-        ("duration", "", remarks::duration(run).unwrap_or_else(|| "–".into())),
+        ("duration", "", facts::duration(run).unwrap_or_else(|| "–".into())),
         ("ranks", "", value_text(f64::from(header.ranks), Unit::Count)),
         ("operations", "", value_text(count as f64, Unit::Count)),
         ("failed", bad(failed != 0), value_text(failed as f64, Unit::Count)),
-        ("written", "", value_text(bytes(true), Unit::Bytes)),
-        ("read", "", value_text(bytes(false), Unit::Bytes)),
+        ("written", "", value_text(bytes(Class::Write), Unit::Bytes)),
+        ("read", "", value_text(bytes(Class::Read), Unit::Bytes)),
     ];
     let entry = |(name, class, text): &(&str, &str, String)| {
         element("div").with(element("dt").text(name)).with(element("dd").class(class).text(text))
@@ -113,19 +110,19 @@ fn keys(run: &Run) -> Markup {
 fn facts(run: &Run) -> Markup {
     let header = &run.run;
     let host = &header.host;
-    let mut facts = vec![
-        (if remarks::hosts(run) == host.name { "host" } else { "hosts" }, remarks::hosts(run)),
-        ("storage", remarks::storage(run)),
+    let mut known = vec![
+        (if machines::hosts(run) == host.name { "host" } else { "hosts" }, machines::hosts(run)),
+        ("storage", machines::storage(run)),
         ("directory", host.directory.clone()),
-        ("evidence", remarks::facts(run).join(" · ")),
+        ("evidence", facts::facts(run).join(" · ")),
     ];
     if header.exit_code != 0 {
-        facts.push(("exit code", header.exit_code.to_string()));
+        known.push(("exit code", header.exit_code.to_string()));
     }
-    super::environment::list(&facts)
+    list(&known)
 }
 
-/// What the evidence says for and against the figures.
+/// Marks and notes.
 pub fn marks(run: &Run) -> Markup {
     let evidence = &run.run.evidence;
     let marks = evidence.marks.iter().map(|mark| {
@@ -134,7 +131,7 @@ pub fn marks(run: &Run) -> Markup {
             .class(class)
             .with(element("b").text(format!("{word}: {}", mark.code)))
             .text(format!(" – {}", mark.seen_in_executions()))
-            .with(element("p").text(format!("To do: {}", mark.advice)))
+            .with(element("p").text(format!("Fix: {}", mark.advice)))
     });
     let notes = evidence.notes.iter().map(|note| element("li").text(note));
     let all: Markup = marks.chain(notes).collect();
@@ -144,13 +141,66 @@ pub fn marks(run: &Run) -> Markup {
     }
 }
 
-/// Failed operations and ranks that ended early, as on the terminal.
-pub fn failures(run: &Run) -> Markup {
-    let text = [remarks::failures(run, UNBROKEN), remarks::rank_errors(run, UNBROKEN)].join("\n");
-    let lines = text.lines().filter(|line| !line.is_empty());
-    let lines: Markup = lines.map(|line| element("li").class("bad").text(line)).collect();
-    match lines.is_empty() {
-        true => lines,
-        false => element("ul").class("lines").with(lines).into(),
-    }
+/// The machine, the storage, the run.
+pub fn environment(run: &Run) -> Markup {
+    let (header, host, evidence) = (&run.run, &run.run.host, &run.run.evidence);
+    let memory = (host.memory_bytes > 0).then(|| value_text(host.memory_bytes as f64, Unit::Bytes));
+    let processors = match host.cpus {
+        0 => host.cpu.clone(),
+        cpus => format!("{cpus} x {}", host.cpu),
+    };
+    let params = header.params.iter().map(|param| format!("{} = {}", param.name, param.value));
+    let further = host.directories.iter().map(|further| {
+        let scratch = if further.scratch { " (scratch)" } else { "" };
+        let storage = name_storage(&further.storage);
+        let storage = storage.map_or(String::new(), |storage| format!(": {storage}"));
+        format!("{} = {}{scratch}{storage}", further.name, further.directory)
+    });
+    let unlike = unlike_storage(run).into_iter().map(|unlike| unlike.text);
+    let storage_bytes = |bytes: Option<u64>| {
+        bytes.map_or("unknown".into(), |bytes| value_text(bytes as f64, Unit::Bytes))
+    };
+    let clock = match evidence.clock.as_str() {
+        "" => String::new(),
+        _ if header.trace.is_some() => String::new(),
+        clock => format!("{clock}, {} ns per reading", significant(evidence.clock_read_ns)),
+    };
+    let seed = if header.trace.is_none() { header.seed.to_string() } else { String::new() };
+    list(&[
+        ("host", host.name.clone()),
+        ("processors", processors),
+        ("memory", memory.unwrap_or_default()),
+        ("kernel", host.kernel.clone()),
+        ("run directory", host.directory.clone()),
+        ("mount point", host.storage.mount.clone()),
+        ("device", host.storage.device.clone()),
+        ("file system", host.storage.file_system.clone()),
+        ("mount options", host.storage.mount_options.clone()),
+        ("further directories", further.collect::<Vec<_>>().join(", ")),
+        ("back-end", header.backend.clone()),
+        ("communicator", header.comm.clone()),
+        ("MPI job", header.job.as_ref().map_or(String::new(), describe_job)),
+        ("batch job", header.batch.clone()),
+        ("elsewhere", elsewhere(run).unwrap_or_default()),
+        ("kernels", header.job.as_ref().and_then(kernels).unwrap_or_default()),
+        ("unlike mounts", unlike.collect::<Vec<_>>().join("; ")),
+        ("confinement", evidence.confinement.clone()),
+        ("clock", clock),
+        ("fetched from storage", storage_bytes(evidence.storage_read_bytes)),
+        ("sent to storage", storage_bytes(evidence.storage_write_bytes)),
+        ("parameters", params.collect::<Vec<_>>().join(", ")),
+        ("seed", seed),
+        ("started", header.started.clone()),
+        ("Parabench", header.parabench.clone()),
+        ("run format", run.version.to_string()),
+    ])
+}
+
+/// Terms and what is known of them; unknown ones are left out.
+fn list(facts: &[(&str, String)]) -> Markup {
+    let known = facts.iter().filter(|(_, text)| !text.is_empty());
+    let line = |(term, text): &(&str, String)| {
+        [element("dt").text(term), element("dd").text(text)].into_iter().collect::<Markup>()
+    };
+    element("dl").class("facts").all(known.map(line)).into()
 }

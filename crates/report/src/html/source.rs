@@ -1,6 +1,6 @@
 //! The program with its times in the margin, like a profiler's annotated source.
 
-use super::{note, scroll};
+use super::page::{note, scroll};
 use crate::chart::Unit;
 use crate::markup::{Element, Markup, element};
 use crate::svg::value_text;
@@ -18,7 +18,7 @@ const AROUND: usize = 4;
 /// Letters of a line that are shown at most.
 const LETTERS: usize = 2000;
 
-/// What a line did.
+/// Calls and times of a line.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Sum {
     count: u64,
@@ -46,7 +46,7 @@ pub fn source(run: &Run) -> Markup {
     tables
 }
 
-/// What each line of a file did.
+/// Calls and times of each line of a file.
 fn sums(sites: &[Site], file: &str) -> BTreeMap<usize, Sum> {
     let mut sums: BTreeMap<usize, Sum> = BTreeMap::new();
     for site in sites.iter().filter(|site| site.file == file && site.count > 0) {

@@ -38,16 +38,3 @@ fn what_did_not_finish_is_left_out() {
 fn order_is_kept(order: &[Execution]) {
     assert_eq!(order.len(), 6, "the execution itself is told");
 }
-
-#[test]
-fn a_rising_series_is_told_and_noise_is_not() {
-    let sentences = drift(&sample::sweep(2, 12));
-    assert!(sentences[0].contains("\"io\" at block=4k rises"), "{sentences:?}");
-    assert!(sentences[1].contains("lag-1 autocorrelation"), "{sentences:?}");
-    assert!(drift(&sample::sweep(2, 9)).is_empty(), "too few to tell");
-
-    let mut noise = sample::sweep(1, 40);
-    let mut random = stats::bootstrap::SplitMix64(7);
-    noise.labels.iter_mut().for_each(|label| label.busy_ns = 1000 + random.bits() % 1000);
-    assert_eq!(drift(&noise), [""; 0]);
-}

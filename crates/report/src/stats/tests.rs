@@ -1,10 +1,8 @@
 //! Against values that SciPy 1.17 gave: `scipy.stats.t`, `norm.sf`, `bootstrap(method="percentile",
 //! n_resamples=10**6)`, NumPy's mean, median and std(ddof=1), and the formulas written in NumPy.
 
-use super::bootstrap::interval_of_median;
-use super::normal::upper_tail;
-use super::student::{distribution, quantile};
-use super::trend::mann_kendall;
+use super::distributions::{quantile_of_student as quantile, student as distribution};
+use super::sample::{interval_of_median, outliers};
 use super::*;
 use proptest::prelude::*;
 
@@ -123,7 +121,7 @@ proptest! {
 /// The interval holds the true median in about 95 of 100 samples of a skewed distribution.
 #[test]
 fn the_interval_keeps_its_promise() {
-    let mut random = bootstrap::SplitMix64(1);
+    let mut random = SplitMix64(1);
     let mut exponential = || -((random.bits() as f64 + 1.0) / 2f64.powi(64)).min(1.0).ln();
     let held = (0..300).filter(|_| {
         let sample: Vec<f64> = (0..15).map(|_| exponential()).collect();

@@ -1,6 +1,7 @@
 //! Mann-Kendall: does a series rise or fall?
 
-use super::normal;
+use super::distributions::upper_tail;
+use super::sample::sorted;
 
 /// How probable a series with at least this much trend is by chance, and where it goes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,12 +30,12 @@ pub fn mann_kendall(series: &[f64]) -> Option<Trend> {
     }
     let z = (s.abs() - 1.0).max(0.0) / variance.sqrt();
     let tau = s / (n * (n - 1) / 2) as f64;
-    Some(Trend { tau, p: (2.0 * normal::upper_tail(z)).min(1.0) })
+    Some(Trend { tau, p: (2.0 * upper_tail(z)).min(1.0) })
 }
 
 /// Sizes of the groups of equal values.
 fn ties(series: &[f64]) -> impl Iterator<Item = usize> {
-    let sorted = super::sorted(series);
+    let sorted = sorted(series);
     let sizes: Vec<usize> = sorted.chunk_by(|a, b| a == b).map(<[f64]>::len).collect();
     sizes.into_iter()
 }

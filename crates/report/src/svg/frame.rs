@@ -13,7 +13,7 @@ pub struct Frame {
     pub x: Ticks,
     /// The axis to the left; its title stands above the plot.
     pub y: Ticks,
-    /// What the colours mean.
+    /// Meaning of the colours.
     pub legend: Legend,
     /// Height of the plot, pixels.
     pub height: u32,
@@ -75,7 +75,7 @@ impl Frame {
         }
     }
 
-    /// The mesh, both axes, their ticks and what stands there.
+    /// The mesh, both axes, their ticks and their texts.
     fn axes(&self, plot: &mut Plot<'_>) {
         for tick in &self.x.ticks {
             plot.line(&[(tick.at, 0.0), (tick.at, 1.0)], Ink::Grid, UNIT);

@@ -51,7 +51,7 @@ pub fn heat(
     });
 }
 
-/// Ticks of an axis; a rank's number stands in the middle of its row.
+/// Ticks of an axis; a rank's number is in the middle of its row.
 fn axis(axis: &Axis, scale: &Scale, edges: &[f64], wanted: usize) -> Ticks {
     let mut found = ticks(axis, scale, wanted);
     let centered = axis.unit == Unit::Rank && !axis.log;

@@ -13,10 +13,10 @@ pub const LETTER: f64 = 7.3;
 /// Side of a colour's sample.
 const SAMPLE: u32 = 10;
 
-/// What the colours mean.
+/// Meaning of the colours.
 #[derive(Clone, Debug)]
 pub enum Legend {
-    /// One colour, or what it is stands in the title.
+    /// One colour, or the title explains it.
     None,
     /// Names of series.
     Names(Vec<(Ink, String)>),
@@ -24,7 +24,7 @@ pub enum Legend {
     Shades { title: String, ticks: Vec<Tick> },
 }
 
-/// Series that are drawn of so many: those with colours, and one more that is grey.
+/// Number of series that are drawn: each with a colour, and one more in grey.
 pub fn drawn(all: usize) -> usize {
     if all <= SERIES + 1 { all } else { SERIES }
 }
@@ -108,7 +108,7 @@ impl Header {
         self.lines = self.entries.last().map_or(1, |entry| entry.line + 1);
     }
 
-    /// Draws it at the top of a sheet so many pixels wide.
+    /// Draws it at the top of a sheet of this width in pixels.
     pub fn draw(&self, pen: &mut Pen, width: u32) {
         let start = (Across::Start, Down::Top);
         if !self.title.is_empty() {

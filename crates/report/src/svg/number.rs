@@ -1,4 +1,4 @@
-//! Numbers with units: what stands beside ticks, at the ends of bars and in tables.
+//! Numbers with units, for ticks, ends of bars and tables.
 
 use crate::chart::Unit;
 

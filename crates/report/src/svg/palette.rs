@@ -3,7 +3,7 @@
 
 use crate::markup::Element;
 
-/// What something is drawn with.
+/// Colour of a drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
     /// Words and numbers.

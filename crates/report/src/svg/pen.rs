@@ -16,7 +16,7 @@ pub const FONT: u32 = 12 * UNIT;
 /// A place on the sheet, units from the upper left corner.
 pub type Spot = (i32, i32);
 
-/// Which part of a text stands at its place, from left to right.
+/// Horizontal anchor of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Across {
     /// Its beginning.
@@ -27,7 +27,7 @@ pub enum Across {
     End,
 }
 
-/// Which part of a text stands at its place, from top to bottom.
+/// Vertical anchor of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Down {
     /// Its upper edge.

@@ -15,7 +15,7 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// The range of those values that can stand on the axis, widened if they are all the same.
+    /// The range of the values that fit the axis, widened if they are all the same.
     /// With `from_zero` a linear axis of values that are not negative starts at 0.
     pub fn over(values: impl Iterator<Item = f64>, log: bool, from_zero: bool) -> Scale {
         let usable = values.filter_map(|value| usable(value, log));
@@ -30,7 +30,7 @@ impl Scale {
         if log { log_range(lo, hi) } else { linear_range(lo, hi) }
     }
 
-    /// Where a value stands; those outside stand at the ends. `None`: not on this axis.
+    /// Position of a value; values outside are at the ends. `None`: not on this axis.
     pub fn place(&self, value: f64) -> Option<f64> {
         let value = usable(value, self.log)?;
         let part = match self.log {

@@ -65,7 +65,7 @@ pub fn spans(paper: &mut Paper, x: &Axis, rows: &[String], classes: &[String], b
     });
 }
 
-/// The bars as they can be seen: wide enough, and those of one row and class that touch as one.
+/// The bars as they are drawn: wide enough, and neighbours of one row and class joined.
 fn merged(bars: &[Bar], rows: usize, scale: &Scale) -> Vec<Span> {
     let span = |bar: &Bar| {
         let (start, end) = (scale.place(bar.start)?, scale.place(bar.end)?);

@@ -5,7 +5,7 @@ use super::number::{plain, short, suited, value_text};
 use super::scale::Scale;
 use crate::chart::{Axis, Unit};
 
-/// A place from 0 to 1 and what stands there.
+/// A position from 0 to 1 and its text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tick {
     /// Where.

@@ -1,10 +1,9 @@
 //! Machines of a job side by side: the band of their rates, and which of them is the slowest.
 
-use super::grid::{Cell, Column, Grid, Kind, Line};
-use super::{Paint, Sheet, Terminal, paint_lines};
-use crate::nodes::kernels;
+use crate::document::Sheet;
+use crate::grid::{Cell, Column, Grid, Kind, Line};
+use crate::machines::kernels;
 use crate::stats::median;
-use crate::text::{escape, flow};
 use model::run::{Job, Node, NodeRow, NodeUse, Run};
 use model::units::{Measure, format_bytes};
 use std::collections::{BTreeSet, HashMap};
@@ -26,26 +25,17 @@ const COLUMNS: [Column; 9] = [
 const BYTE_RATES: std::ops::Range<usize> = 2..5;
 
 const LEGEND: &str =
-    "Over nodes: the rate of each, by the time in which its ranks were in the label.";
-const MEDIANS: &str = "Over nodes: the rate of each, by the time in which its ranks were in the label; \
-                       the median of its executions at a point.";
+    "Over nodes: rate of each node = bytes / time in which its ranks were in the label.";
+const MEDIANS: &str = "Over nodes: rate of each node = bytes / time in which its ranks were in the label, median of \
+                       its executions at a point.";
 
-const PARTLY: &str =
-    "(3 of 5): the slowest node took part in so many of the executions at its point.";
+const PARTLY: &str = "(3 of 5): the slowest node took part in 3 of 5 executions at this point.";
 
 /// Lines of a sweep's table; run.json has all of them.
 const LINES: usize = 60;
 
-/// Machines whose load and network are told; run.json has all of them.
+/// Machines whose load and network are shown; run.json has all of them.
 const NODES: usize = 8;
-
-/// The table; "" for a run on one machine.
-pub fn render(run: &Run, terminal: Terminal) -> String {
-    let Some(sheet) = sheet(run) else { return String::new() };
-    let notes: Vec<String> = sheet.notes.iter().map(|note| flow(note, terminal.columns)).collect();
-    let notes = paint_lines(&notes.join("\n"), Paint::Faint, terminal);
-    format!("{}\n{notes}", sheet.grid.draw(terminal))
-}
 
 /// The table; none for a run on one machine, and for a comparison of A and B, whose own tables are
 /// about differences.
@@ -59,26 +49,26 @@ pub fn sheet(run: &Run) -> Option<Sheet> {
     if lines.is_empty() {
         return None;
     }
-    let mut grid = Grid { columns: COLUMNS.to_vec(), lines };
+    let mut grid = Grid::new(&COLUMNS, lines);
     let moves_bytes = header.node_rows.iter().any(|row| row.bytes > 0);
     grid.retain(|at| !BYTE_RATES.contains(&at) || moves_bytes);
     let legend = if header.sweep.is_some() { MEDIANS } else { LEGEND };
     let partly = header.sweep.as_ref().filter(|sweep| !sweep.machines.is_empty());
     let partly = partly.map(|_| PARTLY.to_string());
     let more = (left_out > 0).then(|| format!("{left_out} more lines: node_rows in run.json."));
-    // Of many executions nobody reads what each found.
+    // Too much to read for many executions.
     let uses = header.node_use.iter().filter(|_| header.sweep.is_none());
-    let told = uses.filter_map(|entry| used(entry, job)).take(NODES);
+    let uses = uses.filter_map(|entry| used(entry, job)).take(NODES);
     let notes = std::iter::once(legend.to_string())
         .chain(partly)
         .chain(more)
         .chain(kernels(job))
-        .chain(told);
-    Some(Sheet { name: "nodes", grid, notes: notes.collect() })
+        .chain(uses);
+    Some(Sheet { name: "nodes", title: String::new(), grid, notes: notes.collect() })
 }
 
-/// The lines, below the point of a grid that they are of, and how many are left out. Where there is
-/// one machine, none is the slowest.
+/// The lines below the point of their sweep, and how many are left out. A point with one machine has no
+/// slowest one.
 fn lines(run: &Run) -> (Vec<Line>, usize) {
     let header = &run.run;
     let (mut lines, mut left_out) = (Vec::new(), 0);
@@ -96,8 +86,8 @@ fn lines(run: &Run) -> (Vec<Line>, usize) {
             left_out += groups.len();
             continue;
         }
-        lines.extend(point.map(|sweep| Line::Heading(escape(&sweep.describe(cell)).to_string())));
-        lines.extend(groups.iter().map(|group| Line::Cells { cells: cells(group), bad: false }));
+        lines.extend(point.map(|sweep| Line::Heading(sweep.describe(cell))));
+        lines.extend(groups.iter().map(|group| Line::plain(cells(group))));
     }
     (lines, left_out)
 }
@@ -112,10 +102,10 @@ fn used(used: &NodeUse, job: &Job) -> Option<String> {
         parts.push(format!("network {} in, {} out", format_bytes(received), format_bytes(sent)));
     }
     let host = &job.nodes.get(used.node as usize)?.host;
-    (!parts.is_empty()).then(|| format!("{}: {}", escape(host), parts.join(", ")))
+    (!parts.is_empty()).then(|| format!("{host}: {}", parts.join(", ")))
 }
 
-/// A row with its machine: the name, and which one of that name, for a machine may stand for several.
+/// A row with its machine: the name, and a number, because several machines may have one name.
 struct Named<'r> {
     row: &'r NodeRow,
     machine: (String, usize),
@@ -166,19 +156,19 @@ fn cells(group: &[&Named<'_>]) -> Vec<Cell> {
     let by = if bytes.is_empty() { &operations } else { &bytes };
     let slowest = by.iter().min_by(|a, b| a.1.total_cmp(&b.1));
     let there: BTreeSet<&(String, usize)> = group.iter().map(|named| &named.machine).collect();
-    let mut cells = vec![Cell::Text(escape(&name).to_string()), Cell::Count(there.len() as u64)];
+    let mut cells = vec![Cell::Text(name), Cell::Count(there.len() as u64)];
     cells.extend(band(&bytes));
     cells.extend(band(&operations));
-    cells.push(slowest.map_or(Cell::None, |(machine, _)| Cell::Text(shown(group, machine))));
+    cells.push(slowest.map_or(Cell::None, |(machine, _)| Cell::Text(name_machine(group, machine))));
     cells
 }
 
-/// "cn07", "cn07 (3 of 5)" if it took part in so many of the executions only.
-fn shown(group: &[&Named<'_>], machine: &(String, usize)) -> String {
+/// "cn07", or "cn07 (3 of 5)" if it took part in 3 of 5 executions.
+fn name_machine(group: &[&Named<'_>], machine: &(String, usize)) -> String {
     let all: BTreeSet<u32> = group.iter().map(|named| named.row.repetition).collect();
     let own = group.iter().filter(|named| named.machine == *machine);
     let own: BTreeSet<u32> = own.map(|named| named.row.repetition).collect();
-    let host = escape(&machine.0);
+    let host = &machine.0;
     match own.len() == all.len() {
         true => host.to_string(),
         false => format!("{host} ({} of {})", own.len(), all.len()),
@@ -196,18 +186,12 @@ fn rates<'n>(group: &[&'n Named<'_>], rate: fn(&NodeRow) -> Option<f64>) -> Vec<
             None => by_machine.push((machine, vec![rate])),
         }
     }
-    let median = |(machine, all)| Some((machine, median(&sorted(all))?));
-    by_machine.into_iter().filter_map(median).collect()
-}
-
-fn sorted(mut rates: Vec<f64>) -> Vec<f64> {
-    rates.sort_by(f64::total_cmp);
-    rates
+    by_machine.into_iter().filter_map(|(machine, all)| Some((machine, median(&all)?))).collect()
 }
 
 /// Smallest, median, largest.
 fn band(rates: &[Rated<'_>]) -> [Cell; 3] {
-    let rates = sorted(rates.iter().map(|(_, rate)| *rate).collect());
+    let rates = crate::stats::sorted(&rates.iter().map(|(_, rate)| *rate).collect::<Vec<f64>>());
     let (Some(least), Some(median), Some(most)) = (rates.first(), median(&rates), rates.last())
     else {
         return [Cell::None, Cell::None, Cell::None];
@@ -218,8 +202,14 @@ fn band(rates: &[Rated<'_>]) -> [Cell; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::Terminal;
     use model::run::Header;
     use model::sweep::{Cell, Dimension, Execution, Machines, Sweep};
+
+    fn show(run: &Run) -> String {
+        let sheet = sheet(run).expect("a table");
+        crate::document::text(&[crate::document::Block::Sheet(sheet)], Terminal::default())
+    }
 
     #[test]
     fn machines_stand_side_by_side_and_the_slowest_is_named() {
@@ -243,13 +233,13 @@ mod tests {
         let node = |host: &str| Node { host: host.into(), ..Node::default() };
         let job = Job { nodes: ["a", "b", "c"].map(node).to_vec(), ..Job::default() };
         let header = Header { job: Some(job), node_rows, ..Header::default() };
-        let text = render(&Run { run: header, ..Run::default() }, Terminal::default());
+        let text = show(&Run { run: header, ..Run::default() });
         let words: Vec<Vec<&str>> =
             text.lines().map(|line| line.split_whitespace().collect()).collect();
         let of = |op: &str| words.iter().find(|line| line.contains(&op)).expect("a line").join(" ");
         assert!(of("write").starts_with("work: write 3 20 MiB/s 60 MiB/s 80 MiB/s"), "{text}");
         assert!(of("write").ends_with(" b") && of("stat").ends_with(" b"), "{text}");
-        assert_eq!(render(&Run::default(), Terminal::default()), "");
+        assert!(sheet(&Run::default()).is_none());
     }
 
     /// Two points, three times: at the first `b` is slow, at the second `a`, but for one execution.
@@ -292,7 +282,7 @@ mod tests {
         };
         let header = Header { job: Some(job), node_rows, sweep: Some(sweep), ..Header::default() };
         let mut run = Run { run: header, ..Run::default() };
-        let text = render(&run, Terminal::default());
+        let text = show(&run);
         let of = |text: &str, at: usize| {
             let lines =
                 text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
@@ -314,7 +304,7 @@ mod tests {
                 ..Execution::default()
             })
             .collect();
-        let text = render(&run, Terminal::default());
+        let text = show(&run);
         assert!(of(&text, 0).ends_with(" b"), "{text}");
         // c had 5 and 6, d 9 and 1; a had 7 and b 9, once.
         let line = of(&text, 1);
@@ -330,7 +320,7 @@ mod tests {
         run.run.node_rows = (0..200)
             .flat_map(|cell| rows[..6].iter().map(move |row| NodeRow { cell, ..row.clone() }))
             .collect();
-        let text = render(&run, Terminal::default());
+        let text = show(&run);
         assert!(text.lines().count() < LINES + 10, "{text}");
         assert!(text.contains("more lines: node_rows in run.json"), "{text}");
     }

@@ -22,7 +22,7 @@ fn totals_hold_bytes_of_mpi_io_once() {
     assert_eq!(total("writing"), "writing 6 3.000 MiB");
     assert_eq!(total("reading"), "reading 2 1.000 MiB");
     assert!(!table.contains("  opening"), "{table}");
-    assert!(table.contains("pfwrite") && table.contains("the same ones again"), "{table}");
+    assert!(table.contains("pfwrite") && table.contains("Rows of MPI-IO"), "{table}");
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn listing_1_at_160_columns() {
         stress.ppl · 2 ranks · posix on ext4 (/dev/sda1 at /data) · 1.26 s · finished
 
         operation   count      bytes       min       avg       p50       p90       p99     p99.9       max      bytes/s      bytes/s        ops/s        ops/s
-                                                                                                                 1 rank          all       1 rank          all
+                                                                                                               per rank        total     per rank        total
         stress
           write     20000  19.53 MiB  16.00 µs  27.50 µs  25.70 µs  42.00 µs  58.30 µs  3.747 ms  7.435 ms  35.51 MiB/s  15.62 MiB/s  36.36 kop/s  16.00 kop/s
             .open   20000          -  9.000 µs  15.00 µs  14.40 µs  22.80 µs  31.20 µs  3.716 ms  7.401 ms            -            -            -            -
@@ -45,19 +45,19 @@ fn listing_1_at_160_columns() {
           reading   20000  19.53 MiB
           writing   20000  19.53 MiB
           metadata  20002          -
-        Times: one operation that did not fail. Rates of 1 rank: by the time it spent in the operation, mean over ranks; of all: by the busy time of the label; in no
-          label: by the time from the operation's first start to its last end.
+        Times are per successful operation. Rate per rank = bytes / time spent in this operation (mean of ranks). Total rate = bytes / duration of the phase, other
+          operations included.
 
         label   ranks     start      end     busy  longest  slowest
                                                                rank
         stress      2  1.200 µs  1.250 s  1.250 s  1.250 s        1
-        start: of the first rank; end: of the last; busy: from start to end; longest: of the slowest rank.
+        start, end: first rank in, last rank out. busy: from start to end. longest: the slowest rank.
 
-        clock tsc, 17.5 ns per reading · page cache served 100 % of the bytes read · failed 0 · short 0 · seed 42 · confinement: checked · processor 79.4 % per rank
+        clock tsc, 17.5 ns per reading · page cache served 100 % of the bytes read · failed 0 · short 0 · seed 42 · confinement: proved · CPU 79.4 % per rank
+
         note: the ranks were started by hand
-
         verdict cached-reads: 100 % of the bytes read came from the page cache: read rates are those of main memory
-          to do: put `dropcaches;` before the reads
+          fix: put `dropcaches;` before the reads
     "#]].assert_eq(&plain(&sample::listing1(), 160));
 }
 
@@ -67,7 +67,7 @@ fn listing_1_at_100_columns() {
         stress.ppl · 2 ranks · posix on ext4 (/dev/sda1 at /data) · 1.26 s · finished
 
         operation  count    bytes     min     avg     p50     p99     max    bytes/s    bytes/s      ops/s
-                                                                              1 rank        all        all
+                                                                            per rank      total      total
         stress
           write    20000 19.5 MiB 16.0 µs 27.5 µs 25.7 µs 58.3 µs 7.43 ms 35.5 MiB/s 15.6 MiB/s 16.0 kop/s
             .open  20000        - 9.00 µs 15.0 µs 14.4 µs 31.2 µs 7.40 ms          -          -          -
@@ -81,23 +81,22 @@ fn listing_1_at_100_columns() {
           reading  20000 19.5 MiB
           writing  20000 19.5 MiB
           metadata 20002        -
-        Not shown at this width: p90, p99.9, ops/s 1 rank.
-        Times: one operation that did not fail. Rates of 1 rank: by the time it spent in the operation, mean
-          over ranks; of all: by the busy time of the label; in no label: by the time from the operation's
-          first start to its last end.
+        Not shown at this width: p90, p99.9, ops/s per rank.
+        Times are per successful operation. Rate per rank = bytes / time spent in this operation (mean of
+          ranks). Total rate = bytes / duration of the phase, other operations included.
 
         label   ranks     start      end     busy  longest  slowest
                                                                rank
         stress      2  1.200 µs  1.250 s  1.250 s  1.250 s        1
-        start: of the first rank; end: of the last; busy: from start to end; longest: of the slowest rank.
+        start, end: first rank in, last rank out. busy: from start to end. longest: the slowest rank.
 
         clock tsc, 17.5 ns per reading · page cache served 100 % of the bytes read · failed 0 · short 0
-          seed 42 · confinement: checked · processor 79.4 % per rank
-        note: the ranks were started by hand
+          seed 42 · confinement: proved · CPU 79.4 % per rank
 
+        note: the ranks were started by hand
         verdict cached-reads: 100 % of the bytes read came from the page cache: read rates are those of main
           memory
-          to do: put `dropcaches;` before the reads
+          fix: put `dropcaches;` before the reads
     "#]].assert_eq(&plain(&sample::listing1(), 100));
 }
 
@@ -107,7 +106,7 @@ fn listing_1_at_80_columns() {
         stress.ppl · 2 ranks · posix on ext4 (/dev/sda1 at /data) · 1.26 s · finished
 
         operation  count     min     avg     p50     p99     max    bytes/s      ops/s
-                                                                        all        all
+                                                                      total      total
         stress
           write    20000 16.0 µs 27.5 µs 25.7 µs 58.3 µs 7.43 ms 15.6 MiB/s 16.0 kop/s
             .open  20000 9.00 µs 15.0 µs 14.4 µs 31.2 µs 7.40 ms          -          -
@@ -121,24 +120,24 @@ fn listing_1_at_80_columns() {
           reading  20000
           writing  20000
           metadata 20002
-        Not shown at this width: bytes, p90, p99.9, bytes/s 1 rank, ops/s 1 rank.
-        Times: one operation that did not fail. Rates of 1 rank: by the time it spent in
-          the operation, mean over ranks; of all: by the busy time of the label; in no
-          label: by the time from the operation's first start to its last end.
+        Not shown at this width: bytes, p90, p99.9, bytes/s per rank, ops/s per rank.
+        Times are per successful operation. Rate per rank = bytes / time spent in this
+          operation (mean of ranks). Total rate = bytes / duration of the phase, other
+          operations included.
 
         label   ranks     start      end     busy  longest  slowest
                                                                rank
         stress      2  1.200 µs  1.250 s  1.250 s  1.250 s        1
-        start: of the first rank; end: of the last; busy: from start to end; longest: of
-          the slowest rank.
+        start, end: first rank in, last rank out. busy: from start to end. longest: the
+          slowest rank.
 
         clock tsc, 17.5 ns per reading · page cache served 100 % of the bytes read
-          failed 0 · short 0 · seed 42 · confinement: checked · processor 79.4 % per rank
-        note: the ranks were started by hand
+          failed 0 · short 0 · seed 42 · confinement: proved · CPU 79.4 % per rank
 
+        note: the ranks were started by hand
         verdict cached-reads: 100 % of the bytes read came from the page cache: read
           rates are those of main memory
-          to do: put `dropcaches;` before the reads
+          fix: put `dropcaches;` before the reads
     "#]]
     .assert_eq(&plain(&sample::listing1(), 80));
 }
@@ -149,7 +148,7 @@ fn an_aborted_run_at_100_columns() {
         stress.ppl · 2 ranks · posix on ext4 (/dev/sda1 at /data) · 1.26 s · failed · exit code 1
 
         operation  count failed short expected     min     avg     p50     p99     max    bytes/s      ops/s
-                                                                                              all        all
+                                                                                            total      total
         stress
           write    20000     12     3        0 16.0 µs 27.5 µs 25.7 µs 58.3 µs 7.43 ms 15.6 MiB/s 16.0 kop/s
             .open  20000      0     0        0 9.00 µs 15.0 µs 14.4 µs 31.2 µs 7.40 ms          -          -
@@ -163,28 +162,26 @@ fn an_aborted_run_at_100_columns() {
           reading  20000      0     0        0
           writing  20000     12     3        0
           metadata 20002      1     0        1
-        Not shown at this width: bytes, p90, p99.9, bytes/s 1 rank, ops/s 1 rank.
-        Times: one operation that did not fail. Rates of 1 rank: by the time it spent in the operation, mean
-          over ranks; of all: by the busy time of the label; in no label: by the time from the operation's
-          first start to its last end.
+        Not shown at this width: bytes, p90, p99.9, bytes/s per rank, ops/s per rank.
+        Times are per successful operation. Rate per rank = bytes / time spent in this operation (mean of
+          ranks). Total rate = bytes / duration of the phase, other operations included.
 
         label     times  ranks     start      end       busy       min    median   longest  slowest  slowest
                                                                                                rank   time #
         turn    1000000      2      0 ns  5.000 s  ≤ 3.400 s  2.000 µs  2.003 µs  2.400 µs        -        -
         stress        1      2  1.200 µs  1.250 s    1.250 s   1.250 s   1.250 s   1.250 s        1        0
-        start: of the first rank, first time; end: of the last; busy: at least one rank was inside (of a
-          label executed once: from start to end); min, median, longest: over the times, each that of its
-          slowest rank.
+        start, end: first rank in, last rank out. busy: at least one rank was inside. min, median, longest:
+          over the occurrences, each that of its slowest rank.
         turn: 1000 of 1000000 times are kept one by one, the others in a histogram; min and median are over
-          those kept, longest is over all.
+          the kept ones, longest is over all.
 
-        clock tsc, 17.5 ns per reading · page cache share cannot be told · failed 13 · short 3 · seed 42
-          confinement: checked · processor 79.4 % per rank · 7 events not kept
+        clock tsc, 17.5 ns per reading · page cache share unknown · failed 13 · short 3 · seed 42
+          confinement: proved · CPU 79.4 % per rank · 7 events not kept
+
         note: the ranks were started by hand
-
         verdict cached-reads: 100 % of the bytes read came from the page cache: read rates are those of main
           memory
-          to do: put `dropcaches;` before the reads
+          fix: put `dropcaches;` before the reads
 
         12 x write ENOSPC at stress.ppl:2:20 (No space left on device), first: rank 0, f-0-0, offset 512
 
@@ -199,7 +196,7 @@ fn an_aborted_run_at_80_columns() {
           exit code 1
 
         operation  count failed short expected     avg     max    bytes/s      ops/s
-                                                                      all        all
+                                                                    total      total
         stress
           write    20000     12     3        0 27.5 µs 7.43 ms 15.6 MiB/s 16.0 kop/s
             .open  20000      0     0        0 15.0 µs 7.40 ms          -          -
@@ -213,31 +210,29 @@ fn an_aborted_run_at_80_columns() {
           reading  20000      0     0        0
           writing  20000     12     3        0
           metadata 20002      1     0        1
-        Not shown at this width: bytes, min, p50, p90, p99, p99.9, bytes/s 1 rank, ops/s
-          1 rank.
-        Times: one operation that did not fail. Rates of 1 rank: by the time it spent in
-          the operation, mean over ranks; of all: by the busy time of the label; in no
-          label: by the time from the operation's first start to its last end.
+        Not shown at this width: bytes, min, p50, p90, p99, p99.9, bytes/s per rank,
+          ops/s per rank.
+        Times are per successful operation. Rate per rank = bytes / time spent in this
+          operation (mean of ranks). Total rate = bytes / duration of the phase, other
+          operations included.
 
         label    times   start    end     busy     min  median longest slowest slowest
                                                                           rank  time #
         turn   1000000    0 ns 5.00 s ≤ 3.40 s 2.00 µs 2.00 µs 2.40 µs       -       -
         stress       1 1.20 µs 1.25 s   1.25 s  1.25 s  1.25 s  1.25 s       1       0
         Not shown at this width: ranks.
-        start: of the first rank, first time; end: of the last; busy: at least one rank
-          was inside (of a label executed once: from start to end); min, median,
-          longest: over the times, each that of its slowest rank.
+        start, end: first rank in, last rank out. busy: at least one rank was inside.
+          min, median, longest: over the occurrences, each that of its slowest rank.
         turn: 1000 of 1000000 times are kept one by one, the others in a histogram; min
-          and median are over those kept, longest is over all.
+          and median are over the kept ones, longest is over all.
 
-        clock tsc, 17.5 ns per reading · page cache share cannot be told · failed 13
-          short 3 · seed 42 · confinement: checked · processor 79.4 % per rank
-          7 events not kept
+        clock tsc, 17.5 ns per reading · page cache share unknown · failed 13 · short 3
+          seed 42 · confinement: proved · CPU 79.4 % per rank · 7 events not kept
+
         note: the ranks were started by hand
-
         verdict cached-reads: 100 % of the bytes read came from the page cache: read
           rates are those of main memory
-          to do: put `dropcaches;` before the reads
+          fix: put `dropcaches;` before the reads
 
         12 x write ENOSPC at stress.ppl:2:20 (No space left on device), first: rank 0,
           f-0-0, offset 512
@@ -295,7 +290,7 @@ fn nothing_executed() {
 
         No I/O operation was executed.
 
-        clock not told · nothing read · failed 0 · short 0 · seed 0 · confinement: 
+        clock unknown · nothing read · failed 0 · short 0 · seed 0 · confinement: 
     "#]]
     .assert_eq(&plain(&Run { version: 1, ..Run::default() }, 80));
 }
@@ -404,7 +399,7 @@ fn trap_31_hard_labels_cannot_hurt_the_terminal() {
 }
 
 #[test]
-fn points_of_a_sweep_are_told_apart() {
+fn points_of_a_sweep_are_named() {
     let mut run = sample::labelled("a");
     let mut again = run.rows.clone();
     again.iter_mut().for_each(|row| (row.cell, row.repetition) = (1, 2));
@@ -469,10 +464,7 @@ fn a_note_says_what_times_and_rates_of_operations_that_were_due_go_by() {
     let mut run = sample::open_loop();
     run.rows[0].rank_mib_s = Some(1_208.0);
     let text = plain(&run, 400);
-    assert!(
-        text.contains("its rates of 1 rank go by the row .service, the time of its calls alone."),
-        "{text}"
-    );
+    assert!(text.contains("per rank go by the row .service"), "{text}");
     run.rows.remove(1);
     assert!(!plain(&run, 400).contains("row .service, the time"));
 }

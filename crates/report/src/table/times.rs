@@ -1,8 +1,9 @@
 //! Time labels over ranks: one line per label, many occurrences summarised.
 
-use super::grid::{Cell, Column, Grid, Kind, Line};
-use super::{Paint, Sheet, Terminal, paint_lines};
-use crate::text::{escape, fit, flow};
+use crate::document::Sheet;
+use crate::grid::{Cell, Column, Grid, Kind, Line};
+use crate::rows::execution;
+use crate::text::fit;
 use model::run::{LabelRow, Run, TimeRow, TimesMore};
 use model::units::Measure;
 use std::collections::HashMap;
@@ -26,10 +27,10 @@ const COLUMNS: [Column; 11] = [
 /// Columns that only labels with several occurrences need.
 const OF_MANY: [usize; 4] = [1, 6, 7, 10];
 
-const LEGEND: &str = "start: of the first rank; end: of the last; busy: from start to end; \
-                      longest: of the slowest rank.";
-const LEGEND_MANY: &str = "start: of the first rank, first time; end: of the last; busy: at least one \
-                           rank was inside (of a label executed once: from start to end); min, median, longest: over the times, each that of its slowest rank.";
+const LEGEND: &str =
+    "start, end: first rank in, last rank out. busy: from start to end. longest: the slowest rank.";
+const LEGEND_MANY: &str = "start, end: first rank in, last rank out. busy: at least one rank was inside. min, median, \
+                           longest: over the occurrences, each that of its slowest rank.";
 
 /// The occurrences of one label at one point of a sweep.
 #[derive(Debug, Default)]
@@ -39,29 +40,19 @@ struct Group<'a> {
     label: Option<&'a LabelRow>,
 }
 
-/// The table; "" if no label was entered.
-pub fn render(run: &Run, terminal: Terminal) -> String {
-    let Some(sheet) = sheet(run) else {
-        return String::new();
-    };
-    let notes = sheet.notes.iter().map(|note| flow(note, terminal.columns));
-    let notes = notes.collect::<Vec<_>>().join("\n");
-    format!("{}\n{}", sheet.grid.draw(terminal), paint_lines(&notes, Paint::Faint, terminal))
-}
-
 /// The table; none if no label was entered.
 pub fn sheet(run: &Run) -> Option<Sheet> {
     let groups = groups(run);
     if groups.is_empty() {
         return None;
     }
-    let lines = groups.iter().map(|group| Line::Cells { cells: cells(group), bad: false });
-    let mut grid = Grid { columns: COLUMNS.to_vec(), lines: lines.collect() };
+    let lines = groups.iter().map(|group| Line::plain(cells(run, group)));
+    let mut grid = Grid::new(&COLUMNS, lines.collect());
     let many = groups.iter().any(|group| group.kept.len() > 1 || group.more.is_some());
     grid.retain(|at| many || !OF_MANY.contains(&at));
     let mut notes = vec![if many { LEGEND_MANY } else { LEGEND }.to_string()];
     notes.extend(groups.iter().filter_map(not_kept));
-    Some(Sheet { name: "labels over ranks", grid, notes })
+    Some(Sheet { name: "labels over ranks", title: String::new(), grid, notes })
 }
 
 /// Occurrences by label and point of a sweep, in order of first appearance.
@@ -115,7 +106,7 @@ impl Group<'_> {
     }
 }
 
-fn cells(group: &Group<'_>) -> Vec<Cell> {
+fn cells(run: &Run, group: &Group<'_>) -> Vec<Cell> {
     let first = group.kept[0];
     let (min, median, longest, is_kept) = group.times_ns();
     let time = |ns: u64| Cell::Number(ns as f64);
@@ -129,12 +120,12 @@ fn cells(group: &Group<'_>) -> Vec<Cell> {
         Some(time) if is_kept => Cell::Count(figure(time)),
         _ => Cell::None,
     };
-    let sweep = match (first.cell, first.repetition) {
-        (0, 0) => String::new(),
-        (cell, repetition) => format!(" (cell {cell}, repetition {repetition})"),
+    let name = match execution(run, first.cell, first.repetition) {
+        one if one.is_empty() => first.label.clone(),
+        one => format!("{} ({one})", first.label),
     };
     vec![
-        Cell::Text(format!("{}{sweep}", escape(&first.label))),
+        Cell::Text(name),
         Cell::Count(group.occurrences()),
         Cell::Count(group.kept.iter().map(|time| u64::from(time.ranks)).max().unwrap_or(0)),
         instant(group.kept.iter().map(|time| time.first_start_ns).min()),
@@ -153,8 +144,8 @@ fn not_kept(group: &Group<'_>) -> Option<String> {
     group.more?;
     Some(format!(
         "{}: {} of {} times are kept one by one, the others in a histogram; min and median are \
-         over those kept, longest is over all.",
-        fit(&escape(&group.kept[0].label), 40),
+         over the kept ones, longest is over all.",
+        fit(&group.kept[0].label, 40),
         group.kept.len(),
         group.occurrences()
     ))

@@ -1,11 +1,11 @@
-//! Which kinds of calls the program made, and what they cost: figure 4 of the founding paper.
+//! Kinds of calls of the program, and their cost: figure 4 of the founding paper.
 
-use super::{axis, counted, no_time, qualified, total};
+use super::source::{axis, no_time, qualified, total};
 use crate::chart::{Chart, Unit, View};
-use crate::once;
-use crate::own_time::{OwnTimes, is_service};
+use crate::rows::{OwnTimes, is_service, once};
 use model::Run;
-use model::units::{format_ns, significant};
+use model::units::format_ns;
+use model::words;
 
 pub(super) const COUNT: &str = "calls-by-kind";
 pub(super) const TIME: &str = "time-by-kind";
@@ -23,9 +23,9 @@ struct Kind {
 
 /// Kinds by `size`, largest first; the smallest ones together.
 fn kinds(run: &Run, size: fn(&Kind) -> f64) -> Result<Vec<Kind>, String> {
-    let own = OwnTimes::of(run);
+    let own = OwnTimes::new(run);
     let mut kinds: Vec<Kind> = Vec::new();
-    for row in once::rows(run) {
+    for row in once(run) {
         let at = kinds.iter().position(|kind| kind.op == row.op).unwrap_or_else(|| {
             kinds.push(Kind { op: row.op.clone(), ..Kind::default() });
             kinds.len() - 1
@@ -52,8 +52,8 @@ fn kinds(run: &Run, size: fn(&Kind) -> f64) -> Result<Vec<Kind>, String> {
     Ok(kinds)
 }
 
-/// What a kind adds up besides ranks: "all labels and 12 executions together".
-fn together(run: &Run) -> String {
+/// Scope of the sums: "all labels and 12 executions together".
+fn scope(run: &Run) -> String {
     let labels = run.rows.iter().any(|row| row.label != run.rows[0].label);
     let mut executions: Vec<_> = run.rows.iter().map(|row| (row.cell, row.repetition)).collect();
     executions.sort_unstable();
@@ -82,15 +82,13 @@ pub(super) fn count(run: &Run) -> Result<View, String> {
         series.push(("of them failed".into(), failed));
     }
     let most = &kinds[0];
-    let share = 100.0 * most.count as f64 / all as f64;
-    let title = format!("{} % of the calls were {}", significant(share), most.op);
     Ok(View {
         name: COUNT.into(),
-        title: qualified(title, &[&together(run)]),
+        title: qualified("Calls by kind".into(), &[&scope(run)]),
         summary: format!(
             "{} of {}: {} were {}, {failed} failed.",
-            counted(all, "call"),
-            counted(kinds.len() as u64, "kind"),
+            words::count(all, "call"),
+            words::count(kinds.len() as u64, "kind"),
             most.count,
             most.op
         ),
@@ -110,11 +108,9 @@ pub(super) fn time(run: &Run) -> Result<View, String> {
         return Err(no_time(run).into());
     }
     let most = &kinds[0];
-    let share = 100.0 * most.busy_ns / all;
-    let title = format!("{} took {} % of the time in calls", most.op, significant(share));
     Ok(View {
         name: TIME.into(),
-        title: qualified(title, &[&together(run)]),
+        title: qualified("Time in calls by kind".into(), &[&scope(run)]),
         summary: format!(
             "Over all ranks calls took {}, of which {} {}.{}",
             format_ns(all),
@@ -141,18 +137,16 @@ mod tests {
     #[test]
     fn calls_of_mpi_io_and_those_below_them_count_once() {
         let run = sample::recorded_mpi();
-        let title = "fwrite took 75 % of the time in calls (all labels together)";
-        assert_eq!(time(&run).unwrap().title, title);
-        assert_eq!(count(&run).unwrap().summary, "8 calls of 2 kinds: 6 were fwrite, 0 failed.");
+        let Chart::Bars { names, series, .. } = time(&run).unwrap().chart else { panic!("bars") };
+        let [most, least] = [0, 1].map(|at| series[0].1[at]);
+        assert_eq!((&names[..], most / least), (&["fwrite".to_string(), "fread".into()][..], 3.0));
+        let summary = count(&run).unwrap().summary;
+        assert!(summary.contains("8 calls") && summary.contains("6 "), "{summary}");
     }
 
     #[test]
     fn waits_for_a_start_are_no_time_of_calls() {
         let view = time(&sample::open_loop()).unwrap();
-        assert_eq!(view.title, "fread took 96.2 % of the time in calls");
-        let summary = "Over all ranks calls took 7.8 ms, of which fread 7.5 ms. The wait from when \
-                       operations were due to their start is not in it.";
-        assert_eq!(view.summary, summary);
         let Chart::Bars { series, .. } = view.chart else { panic!("bars") };
         assert_eq!(series[0].1, [7_500_000.0, 300_000.0]);
     }

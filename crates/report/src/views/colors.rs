@@ -1,6 +1,6 @@
-//! Which colour an operation has: the same in all pictures of a run.
+//! Colours of operations: the same in all pictures of a run.
 
-use crate::own_time::OwnTimes;
+use crate::rows::OwnTimes;
 use crate::svg::SERIES;
 use model::Op;
 use model::Run;
@@ -9,14 +9,14 @@ use std::cmp::Reverse;
 
 /// Operations of a run in the order of their colours.
 #[derive(Debug, Default)]
-pub(super) struct Colors {
+pub struct Colors {
     ops: Vec<String>,
 }
 
 impl Colors {
-    /// Those with most time come first.
+    /// Operations with most time come first.
     pub fn of(run: &Run) -> Colors {
-        let own = OwnTimes::of(run);
+        let own = OwnTimes::new(run);
         let mut ops: Vec<(String, u64)> = Vec::new();
         for row in run.rows.iter().filter(|row| row.part_of.is_none()) {
             let busy_ns = own.sum_ns(row) as u64;
@@ -40,7 +40,7 @@ impl Colors {
         self.ops.iter().position(of).unwrap_or(usize::from(class == Class::Write))
     }
 
-    /// Colours of series that can be told apart; `ops` are their operations. The first series of an
+    /// Distinct colours of series; `ops` are their operations. The first series of an
     /// operation has its colour, further ones have those that are left.
     pub fn of_series(&self, ops: &[&str]) -> Vec<usize> {
         let mut colors = vec![SERIES; ops.len()];

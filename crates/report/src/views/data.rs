@@ -8,12 +8,7 @@ use std::io::{self, Write};
 /// # Errors
 /// Those of `out`.
 pub fn csv(view: &View, out: &mut impl Write) -> io::Result<()> {
-    let mut table =
-        ::csv::WriterBuilder::new().terminator(::csv::Terminator::CRLF).from_writer(out);
-    for line in lines(&view.chart) {
-        table.write_record(&line)?;
-    }
-    table.flush()
+    crate::csv::lines(out, lines(&view.chart))
 }
 
 /// Header and lines.

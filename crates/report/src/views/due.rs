@@ -1,10 +1,11 @@
 //! How long operations took from when they were due, over the time of the run: a queue that grows shows.
 
-use super::{Source, axis_of, counted, qualified, time_axis};
+use super::source::{Source, axis_of, qualified, time_axis};
 use crate::aggregate::DueGrid;
 use crate::chart::{Chart, Join, Point, Series, Unit, View};
 use model::op::OPS;
 use model::units::format_ns;
+use model::words;
 use std::cmp::Reverse;
 
 pub(super) const NAME: &str = "latency-since-due-over-time";
@@ -33,7 +34,7 @@ pub(super) fn over_time(source: &Source<'_>) -> Result<View, String> {
     let summary = format!("{}{}", summary(source, due), source.note);
     Ok(View {
         name: NAME.into(),
-        title: qualified(title(due), &[&source.point, "all operations with a time together"]),
+        title: qualified("Latency since due over time".into(), &[&source.point]),
         summary,
         chart: Chart::Lines { x: time_axis(), y, join: Join::Line, series },
     })
@@ -51,43 +52,28 @@ fn worst(due: &DueGrid) -> (usize, u64) {
     columns.max_by_key(|column| column.1).unwrap_or_default()
 }
 
-/// "From when they were due half of 2000 operations took up to 20 us, those due from 1.2 s on up to 50 ms".
-fn title(due: &DueGrid) -> String {
-    let (column, longest) = worst(due);
-    let longest = format_ns(longest as f64);
-    match (due.count(), due.quantile_of_all_ns(0.5)) {
-        (1, _) | (_, None) => {
-            format!("The longest time from when an operation was due is {longest}")
-        }
-        (count, Some(median)) => format!(
-            "From when they were due half of {count} operations took up to {}, the longest of those due \
-             from {} on {longest}",
-            format_ns(median as f64),
-            format_ns(due.time.edge_ns(column) as f64),
-        ),
-    }
-}
-
-/// What is taken together, what is left out, and how the columns lie.
+/// Operations, median and longest time, left-out operations, and width of columns.
 fn summary(source: &Source<'_>, due: &DueGrid) -> String {
     let mut ops: Vec<(u64, &str)> =
         OPS.iter().map(|row| (due.ops[row.op as usize], row.op.name())).collect();
     ops.retain(|op| op.0 > 0);
     ops.sort_by_key(|op| Reverse(op.0));
-    let mut names: Vec<String> =
-        ops.iter().take(NAMED).map(|(count, name)| format!("{count} {name}")).collect();
-    if ops.len() > NAMED {
-        names.push(format!("{} kinds more", ops.len() - NAMED));
-    }
+    let names: Vec<String> = ops.iter().map(|(count, name)| format!("{count} {name}")).collect();
+    let (column, longest) = worst(due);
+    let median = due
+        .quantile_of_all_ns(0.5)
+        .map_or(String::new(), |ns| format!("median {}, ", format_ns(ns as f64)));
     let labels = if source.several_labels { " of all labels" } else { "" };
     let others = match due.others {
         0 => String::new(),
-        count => format!(" Left out: {} for which no time was set.", counted(count, "operation")),
+        count => format!(" Left out: {} for which no time was set.", words::count(count, "operation")),
     };
     format!(
-        "Of all ranks{labels} together: {}. Each stands where it was due, whenever it began; columns are {} \
-         wide, and 99 % is told of those in which 100 or more were due.{others}",
-        names.join(", "),
+        "{}{labels}: {median}longest {} (due from {} on). Operations are drawn when they were due; columns are \
+         {} wide, p99 needs 100 operations in a column.{others}",
+        words::list_some(&names, NAMED),
+        format_ns(longest as f64),
+        format_ns(due.time.edge_ns(column) as f64),
         format_ns(due.time.width_ns as f64)
     )
 }

@@ -1,17 +1,19 @@
-//! Which ranks touched which part of which file.
+//! Positions in files: over time, and by the ranks that touched them.
 
-use super::{Source, axis, counted};
+use super::source::{Source, axis, time_axis};
 use crate::aggregate::{Bands, FileParts, Owner};
-use crate::chart::{Bar, Chart, Unit, View};
+use crate::chart::{Bar, Chart, Join, Point, Series, Unit, View};
 use crate::text;
-use model::units::format_bytes;
+use model::units::{format_bytes, format_ns};
+use model::words;
 
 pub(super) const NAME: &str = "file-map";
+pub(super) const OFFSETS: &str = "offset-over-time";
 /// Colours of bands of ranks and of what several ranks touched, together.
 const MAX_COLOURS: usize = 9;
 /// Bands of ranks with a colour each at most.
 const MAX_BANDS: usize = 8;
-/// What several ranks touched: how it is, and its name.
+/// Ways in which several ranks touch a part, with their names.
 const MEETINGS: [(Meeting, &str); 3] = [
     (Meeting::SameBytes, "several ranks, the same bytes"),
     (Meeting::OtherBytes, "several ranks, other bytes each"),
@@ -74,7 +76,7 @@ pub(super) fn map(source: &Source<'_>) -> Result<View, String> {
         title: source.titled(title(source, &files.files)),
         summary: format!(
             "{} with most bytes, each in parts of equal size, at most {}. Largest is {}: {} moved.{}{}{}",
-            counted(shown, "file"),
+            words::count(shown, "file"),
             format_bytes(widest),
             shown_path(&largest.path),
             format_bytes((largest.bytes as f64 * source.scale) as u64),
@@ -104,33 +106,89 @@ fn meetings(files: &[FileParts]) -> Vec<(Meeting, &'static str)> {
     MEETINGS.into_iter().filter(|meeting| occurs(meeting.0)).collect()
 }
 
-/// What the parts tell. Operations that were not kept, or whose place is not known, may have shared
-/// others.
+/// Whether ranks overlap. Operations that were not kept, or whose position is unknown, may overlap too.
 fn title(source: &Source<'_>, files: &[FileParts]) -> String {
-    let mut all = counted(files.len() as u64, "file");
+    let mut all = words::count(files.len() as u64, "file");
     if source.events.files.more > 0 {
-        all = format!("the {all} with most bytes");
+        all = format!("{} largest files", files.len());
     }
     if source.is_renamed {
-        all += " under the same name";
+        all += ", by name";
     }
     let count = |is: fn(&FileParts) -> bool| files.iter().filter(|file| is(file)).count() as u64;
     let (shared, open) = (count(FileParts::is_shared), count(FileParts::is_open));
     let is_partial = source.is_partial || source.events.unplaced > 0;
     match (shared, open) {
-        _ if source.events.bands.ranks == 1 => format!("Which parts of {all} the rank touched"),
-        (0, 0) if is_partial => format!("Ranks shared no byte of {all} in the operations shown"),
-        (0, 0) => format!("No two ranks touched the same byte of {all}"),
+        _ if source.events.bands.ranks == 1 => format!("File map ({all})"),
+        (0, 0) if is_partial => format!("File map: no overlap in the operations shown ({all})"),
+        (0, 0) => format!("File map: no overlap between ranks ({all})"),
         (0, _) => {
             let widest = files.iter().filter(|file| file.is_open()).map(|file| file.part_bytes);
             let widest = format_bytes(widest.max().unwrap_or(1));
-            let files = counted(open, "file");
-            format!("Several ranks touched the same part, of up to {widest}, of {files}")
+            format!(
+                "File map: several ranks in parts of up to {widest} of {} ({all})",
+                words::count(open, "file")
+            )
         }
-        _ => format!("Several ranks touched the same bytes of {}", counted(shared, "file")),
+        _ => format!(
+            "File map: several ranks at the same bytes of {} ({all})",
+            words::count(shared, "file")
+        ),
     }
 }
 
 fn shown_path(path: &str) -> String {
     text::fit(&text::escape(path), 48)
+}
+
+/// One mark per cell in which bytes moved, in the colour of the ranks that moved most there.
+pub(super) fn offsets_over_time(source: &Source<'_>) -> Result<View, String> {
+    let grid = &source.events.offsets;
+    if source.events.bytes == 0 {
+        return Err("no operation moved bytes".into());
+    }
+    if grid.rows == 1 {
+        return Err("all operations moved the same byte of their file".into());
+    }
+    let files = &source.events.files;
+    let files = (files.files.len() + files.more) as u64;
+    let series =
+        |band: usize| Series { name: grid.bands.name(band), color: band, points: Vec::new() };
+    let mut series: Vec<Series> = (0..grid.bands.count).map(series).collect();
+    let (mut marks, mut mixed) = (0, 0);
+    for column in 0..grid.time.count {
+        for row in 0..grid.rows {
+            let bytes = grid.cell(column, row);
+            let most = bytes.iter().copied().max().unwrap_or(0);
+            let Some(band) = bytes.iter().position(|bytes| *bytes == most && most > 0) else {
+                continue;
+            };
+            let x = (grid.time.edge_ns(column) as f64 + grid.time.edge_ns(column + 1) as f64) / 2.0;
+            let span = grid.span_bytes(row);
+            let y = (span.start as f64 + span.end as f64) / 2.0;
+            series[band].points.push(Point { x, y, interval: None });
+            marks += 1;
+            mixed += u64::from(bytes.iter().filter(|bytes| **bytes > 0).count() > 1);
+        }
+    }
+    let overlaid = if files > 1 { " (all files overlaid)" } else { "" };
+    Ok(View {
+        name: OFFSETS.into(),
+        title: source.titled(format!("File offsets over time{overlaid}")),
+        summary: format!(
+            "{marks} cells of {} by {}, up to {}. Colour: the rank that moved most bytes there; others moved bytes \
+             in {mixed} of them.{}{}",
+            format_ns(grid.time.width_ns as f64),
+            format_bytes(grid.row_bytes),
+            format_bytes(grid.end_bytes),
+            source.unplaced(),
+            source.note
+        ),
+        chart: Chart::Lines {
+            x: time_axis(),
+            y: axis("position in the file", Unit::Bytes),
+            join: Join::Dots,
+            series: series.into_iter().filter(|series| !series.points.is_empty()).collect(),
+        },
+    })
 }

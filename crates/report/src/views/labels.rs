@@ -1,11 +1,12 @@
 //! Labels over time: what the run did when, as a whole and on each rank.
 
-use super::{Source, counted, nothing, point, qualified, shown_label, time_axis, total};
+use super::source::{Source, nothing, qualified, scope_name, shown_label, time_axis, total};
 use crate::aggregate::{Execution, TimeBins};
 use crate::chart::{Bar, Chart, View};
 use model::Run;
 use model::run::{LabelRow, TimeRow};
 use model::units::{format_ns, significant};
+use model::words;
 use std::cmp::Reverse;
 
 pub(super) const OVER_TIME: &str = "labels-over-time";
@@ -56,11 +57,11 @@ pub(super) fn over_time(run: &Run, execution: Option<Execution>) -> Result<View,
     let own = run.run.times_more.iter().filter(|more| (more.cell, more.repetition) == execution);
     let more = total(own.map(|more| more.count));
     let mut summary = format!(
-        "The busy time of {} is {}{}, in {}.",
+        "Longest: {} ({}{}, {}).",
         shown_label(&longest.0),
         if longest.1.1 { "at most " } else { "" },
         format_ns(longest.1.0 as f64),
-        counted(longest.2 as u64, "occurrence")
+        words::count(longest.2 as u64, "occurrence")
     );
     if all > MAX_ROWS {
         summary += &format!(" {} shorter labels are not shown.", all - MAX_ROWS);
@@ -70,19 +71,12 @@ pub(super) fn over_time(run: &Run, execution: Option<Execution>) -> Result<View,
         summary += &format!(" Occurrences at most {near} apart are one bar.");
     }
     if more > 0 {
-        summary += &format!(
-            " On its ranks {more} occurrences in the middle were only counted: they are in no bar."
-        );
+        summary +=
+            &format!(" {more} occurrences in the middle were only counted: they have no bar.");
     }
     Ok(View {
         name: OVER_TIME.into(),
-        title: qualified(
-            match all {
-                1 => format!("When the run was in {}", shown_label(&longest.0)),
-                _ => format!("The run was in {} for longest", shown_label(&longest.0)),
-            },
-            &[&point(run, shown)],
-        ),
+        title: qualified("Phases over time".into(), &[&scope_name(run, shown)]),
         summary,
         chart: Chart::Spans {
             x: time_axis(),
@@ -123,20 +117,20 @@ fn bars(row: usize, label: &Label<'_>, time: &TimeBins) -> Vec<Bar> {
     joined.into_iter().map(bar).collect()
 }
 
-/// Which ranks spent most and least time in operations.
+/// The ranks with most and least time in operations.
 fn most_and_least(source: &Source<'_>, bands: [usize; 2], ns: impl Fn(usize) -> f64) -> String {
     let name = |band: usize| source.events.labels.bands.name(band);
     let [most, least] = bands.map(|band| format_ns(ns(band)));
     let time = &source.events.time;
     let overlap = match ns(bands[0]) > (time.edge_ns(time.count) - time.edge_ns(0)) as f64 {
-        true => " Several were under way at the same time, and their times are added up.",
+        true => " Overlapping operations are added up.",
         false => "",
     };
     let spent = match source.events.labels.bands.count {
-        1 => format!("In operations, {} spent {most}.", name(bands[0])),
-        _ if most == least => format!("In operations, every rank spent {most}."),
+        1 => format!("{} spent {most} in operations.", name(bands[0])),
+        _ if most == least => format!("Every rank spent {most} in operations."),
         _ => format!(
-            "In operations, {} spent most time ({most}) and {} least ({least}).",
+            "Time in operations: most {} ({most}), least {} ({least}).",
             name(bands[0]),
             name(bands[1])
         ),
@@ -187,18 +181,16 @@ pub(super) fn by_rank(source: &Source<'_>) -> Result<View, String> {
     let share = 100.0 * totals_ns[most] as f64 / all_ns as f64;
     let label = shown_label(&grid.labels[most]);
     let mut classes: Vec<String> = grid.labels.iter().map(|label| shown_label(label)).collect();
-    // Nothing may stand for all others.
+    // There may be no other labels.
     if totals_ns.last() == Some(&0) {
         classes.pop();
     }
     Ok(View {
         name: BY_RANK.into(),
-        title: qualified(
-            format!("{} % of the ranks' time in operations is in {label}", significant(share)),
-            &[&source.point],
-        ),
+        title: qualified("Phases by rank and time".into(), &[&source.point]),
         summary: format!(
-            "{} Columns are {} wide and have the colour of the label with most time in operations; gaps are columns without any.{}",
+            "{label} has {} % of the time in operations. {} Columns are {} wide and have the colour of the label with most time in operations; gaps have none.{}",
+            significant(share),
             most_and_least(source, [busiest, idlest], per_rank_ns),
             format_ns(time.width_ns as f64),
             source.note

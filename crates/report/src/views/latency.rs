@@ -1,13 +1,15 @@
 //! How long operations took: from the histograms of the rows, no events needed.
 
 use super::colors::Colors;
-use super::{axis, axis_of, log_axis, no_time, qualified, shown_label};
+use super::source::{axis, axis_of, log_axis, no_time, qualified, shown_label};
 use crate::chart::{Axis, Chart, Join, Point, Series, Unit, View};
-use crate::own_time::OwnTimes;
+use crate::rows::{OwnTimes, moves_bytes};
+use crate::stats::Distance;
 use model::Run;
 use model::histogram::{BUCKETS, Histogram, bucket_low};
 use model::run::Row;
 use model::units::format_ns;
+use model::words;
 
 pub(super) const HISTOGRAM: &str = "latency-histogram";
 pub(super) const CDF: &str = "latency-cdf";
@@ -25,14 +27,10 @@ struct Calls {
     op: String,
     /// "write: fwrite, block=4k", without what is the same in all.
     name: String,
-    /// "fwrite calls in write at block=4k".
-    words: String,
     histogram: Histogram,
-    /// They were due at times, from which their times count.
-    is_due: bool,
 }
 
-/// What was measured of one kind of calls.
+/// Measurements of one kind of calls.
 struct Measured {
     histogram: Histogram,
     /// Sum of the calls' own times.
@@ -50,7 +48,7 @@ struct All {
 }
 
 fn all(run: &Run) -> Result<All, String> {
-    let own = OwnTimes::of(run);
+    let own = OwnTimes::new(run);
     let mut all: Vec<((u32, &str, &str), Measured)> = Vec::new();
     let rows = run.rows.iter().filter(|row| row.part_of.is_none());
     for (row, histogram) in rows.filter_map(|row| Some((row, row.histogram.as_ref()?))) {
@@ -69,7 +67,7 @@ fn all(run: &Run) -> Result<All, String> {
     let Some(&((cell, label, _), _)) = all.first() else {
         return Err(match run.rows.is_empty() {
             true => "nothing was executed".into(),
-            false if is_untold(run) => no_time(run).into(),
+            false if lacks_durations(run) => no_time(run).into(),
             false => "no operation succeeded, or the run holds no histograms".into(),
         });
     };
@@ -83,8 +81,8 @@ fn all(run: &Run) -> Result<All, String> {
     Ok(All { calls: calls.collect(), more, repeated })
 }
 
-/// Operations succeeded, and nobody knows how long they took.
-fn is_untold(run: &Run) -> bool {
+/// Operations succeeded, and the log has no durations.
+fn lacks_durations(run: &Run) -> bool {
     let succeeded = |row: &Row| row.count > row.failed.saturating_add(row.expected);
     run.run.trace.is_some() && run.rows.iter().any(|row| succeeded(row) && row.mean_ns.is_none())
 }
@@ -97,21 +95,18 @@ impl Calls {
         measured: Measured,
     ) -> Calls {
         let Measured { histogram, is_due, .. } = measured;
-        let (mut name, mut words) = (op.to_string(), format!("{op} calls"));
+        let mut name = op.to_string();
         if is_due {
-            name = format!("{name} from when it was due");
+            name += " since due";
         }
         if several_labels {
-            let label = shown_label(label);
-            name = format!("{label}: {name}");
-            words = format!("{words} in {label}");
+            name = format!("{}: {name}", shown_label(label));
         }
         if let Some(sweep) = run.run.sweep.as_ref().filter(|_| several_points) {
             let point = crate::text::fit(&crate::text::escape(&sweep.describe(cell)), 60);
             name = format!("{name}, {point}");
-            words = format!("{words} at {point}");
         }
-        Calls { op: op.into(), name, words, histogram, is_due }
+        Calls { op: op.into(), name, histogram }
     }
 
     fn median(&self) -> f64 {
@@ -123,70 +118,24 @@ impl Calls {
         self.histogram.percentile(q).map_or(f64::NAN, |ns| ns as f64)
     }
 
-    /// "Half of all fwrite calls took up to 10 us, one in a hundred more than 2 ms".
-    fn headline(&self) -> String {
-        if self.is_due {
-            return self.headline_since_due();
-        }
-        let (words, median) = (&self.words, format_ns(self.median()));
-        match self.histogram.count {
-            1 => format!("The only one of the {words} took {median}"),
-            2..100 => format!(
-                "Half of the {} {words} took up to {median}, the longest {}",
-                self.histogram.count,
-                format_ns(self.histogram.max as f64)
-            ),
-            _ => format!(
-                "Half of all {words} took up to {median}, one in a hundred more than {}",
-                format_ns(self.percentile(0.99))
-            ),
-        }
-    }
-
-    /// "Half of all fwrite calls were over within 10 us of when they were due, one in a hundred took more
-    /// than 2 ms".
-    fn headline_since_due(&self) -> String {
-        let (words, median) = (&self.words, format_ns(self.median()));
-        match self.histogram.count {
-            1 => format!("The only one of the {words} was over {median} after it was due"),
-            count @ 2..100 => format!(
-                "Half of the {count} {words} were over within {median} of when they were due, the last {}",
-                format_ns(self.histogram.max as f64)
-            ),
-            _ => format!(
-                "Half of all {words} were over within {median} of when they were due, one in a hundred took \
-                 more than {}",
-                format_ns(self.percentile(0.99))
-            ),
-        }
-    }
-
-    /// "write: median 10 us, 99 % within 20 us, longest 1 ms".
+    /// "write: p50 10 us, p99 20 us, longest 1 ms".
     fn sentence(&self) -> String {
-        let most = match self.histogram.percentile(0.99) {
-            Some(ns) => format!("99 % within {}, ", format_ns(ns as f64)),
-            None => String::new(),
-        };
-        let (median, longest) = (self.median(), self.histogram.max as f64);
-        format!("{}: median {}, {most}longest {}", self.name, format_ns(median), format_ns(longest))
+        let p99 = self.histogram.percentile(0.99);
+        let p99 = p99.map_or(String::new(), |ns| format!("p99 {}, ", format_ns(ns as f64)));
+        let (median, longest) = (format_ns(self.median()), format_ns(self.histogram.max as f64));
+        format!("{}: p50 {median}, {p99}longest {longest}", self.name)
     }
 }
 
 impl All {
-    /// A title, and what is taken together.
-    fn titled(&self, title: String) -> String {
-        qualified(title, &[if self.repeated { "all repetitions together" } else { "" }])
+    fn titled(&self, title: &str) -> String {
+        qualified(title.into(), &[if self.repeated { "all repetitions together" } else { "" }])
     }
 
-    /// What stands below the first of the pictures; the others show the same calls.
+    /// The text below the first of the pictures; the others show the same calls.
     fn summary(&self) -> String {
-        let first: Vec<String> =
-            self.calls.iter().take(MAX_SENTENCES).map(Calls::sentence).collect();
-        let more = match self.calls.len().saturating_sub(MAX_SENTENCES) {
-            0 => String::new(),
-            rest => format!("; and {rest} more"),
-        };
-        let mut text = format!("{}{more}.", first.join("; "));
+        let all: Vec<String> = self.calls.iter().map(Calls::sentence).collect();
+        let mut text = format!("{}.", words::list_some(&all, MAX_SENTENCES));
         if self.more > 0 {
             text += &format!(" {} with less time are left out.", self.more);
         }
@@ -196,7 +145,7 @@ impl All {
         text
     }
 
-    /// A series of each, in colours that can be told apart.
+    /// A series of each, in distinct colours.
     fn series(&self, colors: &Colors, points: fn(&Histogram) -> Vec<Point>) -> Vec<Series> {
         let ops: Vec<&str> = self.calls.iter().map(|calls| &*calls.op).collect();
         let colors = colors.of_series(&ops);
@@ -234,12 +183,12 @@ fn time_axis() -> Axis {
     log_axis("time of an operation", Unit::Nanoseconds)
 }
 
-/// How often each time was met.
+/// Share of the calls by time.
 pub(super) fn histogram(run: &Run, colors: &Colors) -> Result<View, String> {
     let all = all(run)?;
     Ok(View {
         name: HISTOGRAM.into(),
-        title: all.titled(all.calls[0].headline()),
+        title: all.titled("Latency histogram"),
         summary: all.summary(),
         chart: Chart::Lines {
             x: time_axis(),
@@ -267,21 +216,12 @@ fn shares(histogram: &Histogram) -> Vec<Point> {
     points
 }
 
-/// Which share of the calls was over by each time.
+/// Share of the calls that were over by each time.
 pub(super) fn cdf(run: &Run, colors: &Colors) -> Result<View, String> {
     let all = all(run)?;
-    let first = &all.calls[0];
-    let longest = format_ns(first.histogram.max as f64);
-    let slow = format_ns(first.percentile(0.9));
-    let title = match (first.histogram.count, first.is_due) {
-        (0..10, false) => format!("By {longest} after their start, all {} were over", first.words),
-        (0..10, true) => format!("By {longest} after they were due, all {} were over", first.words),
-        (_, false) => format!("Nine of ten {} were over after {slow}", first.words),
-        (_, true) => format!("Nine of ten {} were over {slow} after they were due", first.words),
-    };
     Ok(View {
         name: CDF.into(),
-        title: all.titled(title),
+        title: all.titled("Cumulated latencies"),
         summary: "The same calls, added up from the shortest to the longest.".into(),
         chart: Chart::Lines {
             x: time_axis(),
@@ -305,10 +245,33 @@ fn cumulated(histogram: &Histogram) -> Vec<Point> {
     std::iter::once(start).chain(points).collect()
 }
 
-fn moves_bytes(op: &str) -> bool {
-    use model::op::{Class, Op};
-    let class = Op::find(op).map(|op| op.row().class);
-    matches!(class, Some(Class::Read | Class::Write))
+/// Cumulated latencies of an operation on both sides of a comparison.
+pub(crate) fn latencies_of_sides(
+    name: String,
+    of: &str,
+    sides: [(&str, &Histogram); 2],
+    distance: Distance,
+) -> View {
+    let series = |(color, (name, histogram)): (usize, (&str, &Histogram))| Series {
+        name: name.into(),
+        color,
+        points: cumulated(histogram),
+    };
+    View {
+        name,
+        title: format!("Latency of {of}"),
+        summary: format!(
+            "The curves differ by at most {:.1} % (Kolmogorov-Smirnov), an operation by {} on average (Wasserstein).",
+            distance.kolmogorov_smirnov * 100.0,
+            format_ns(distance.wasserstein_ns)
+        ),
+        chart: Chart::Lines {
+            x: time_axis(),
+            y: axis("share of operations that took no longer", Unit::Share),
+            join: Join::Line,
+            series: sides.into_iter().enumerate().map(series).collect(),
+        },
+    }
 }
 
 /// One figure of some calls.
@@ -327,31 +290,15 @@ pub(super) fn percentiles(run: &Run) -> Result<View, String> {
     let series = figures
         .iter()
         .map(|(name, figure)| (name.to_string(), all.calls.iter().map(figure).collect()));
-    // Nobody made calls enough for some.
+    // There may be too few calls for some.
     let series =
         series.filter(|(_, values): &(String, Vec<f64>)| values.iter().any(|v| v.is_finite()));
     let series: Vec<(String, Vec<f64>)> = series.collect();
     let values = series.iter().flat_map(|(_, values)| values.iter().copied());
-    let tail = |calls: &Calls| calls.histogram.max as f64 / calls.median().max(1.0);
-    let repeated = || all.calls.iter().filter(|calls| calls.histogram.count > 1);
-    let longest = all.calls.iter().max_by_key(|calls| calls.histogram.max).unwrap_or(&all.calls[0]);
-    let title = match repeated().max_by(|a, b| tail(a).total_cmp(&tail(b))) {
-        Some(widest) => format!(
-            "The longest of the {} took {} times their median{}",
-            widest.words,
-            model::units::significant(tail(widest)),
-            if widest.is_due { ", from when they were due" } else { "" }
-        ),
-        None => format!(
-            "No operation was executed twice; the longest took {}{}",
-            format_ns(longest.histogram.max as f64),
-            if longest.is_due { ", from when it was due" } else { "" }
-        ),
-    };
     Ok(View {
         name: PERCENTILES.into(),
-        title: all.titled(title),
-        summary: "Percentiles of the same calls. A bar is missing where fewer calls were made than its share speaks of.".into(),
+        title: all.titled("Latency percentiles"),
+        summary: "The same calls. p99 needs 100 calls, p99.9 needs 1,000.".into(),
         chart: Chart::Bars {
             value: axis_of("time of an operation", Unit::Nanoseconds, values),
             names: all.calls.iter().map(|calls| calls.name.clone()).collect(),
@@ -379,7 +326,7 @@ mod tests {
         let run = two_labels();
         let colors = Colors::of(&run);
         let view = histogram(&run, &colors).unwrap();
-        assert!(view.title.starts_with("Half of all fwrite calls in large took up to 92"));
+        assert!(view.summary.starts_with("large: fwrite: p50 92"), "{}", view.summary);
         let Chart::Lines { series, .. } = &view.chart else { panic!("lines") };
         let names: Vec<_> = series.iter().map(|series| (&*series.name, series.color)).collect();
         assert_eq!(names, [("large: fwrite", 0), ("small: fwrite", 1)]);
@@ -393,7 +340,6 @@ mod tests {
         });
         let view = cdf(&run, &Colors::of(&run)).unwrap();
         assert!(view.title.ends_with("(all repetitions together)"), "{}", view.title);
-        assert!(view.title.contains("write calls at block=1m"), "{}", view.title);
         let Chart::Lines { series, .. } = &view.chart else { panic!("lines") };
         assert_eq!(series.len(), 2 * 3);
         let write = |point: &str| series.iter().any(|s| s.name == format!("write, block={point}"));
@@ -429,15 +375,15 @@ mod tests {
     }
 
     #[test]
-    fn few_calls_are_not_called_one_in_a_hundred() {
-        for (count, words) in [(1, "The only one of the"), (20, "Half of the 20 stat calls")] {
+    fn few_calls_have_no_p99() {
+        for count in [1, 20] {
             let row = Row {
                 histogram: Some(sample::histogram(count, 800)),
                 ..sample::row("", "stat", count, 0, [800; 5])
             };
             let run = Run { rows: vec![row], ..Run::default() };
-            let title = histogram(&run, &Colors::of(&run)).unwrap().title;
-            assert!(title.starts_with(words) && !title.contains("hundred"), "{title}");
+            let summary = histogram(&run, &Colors::of(&run)).unwrap().summary;
+            assert!(summary.contains("p50 ") && !summary.contains("p99 "), "{summary}");
             let colors = Colors::of(&run);
             let views = [histogram(&run, &colors), cdf(&run, &colors), percentiles(&run)];
             let titles = views.map(|view| view.unwrap().title);
@@ -454,12 +400,9 @@ mod tests {
         }
         let colors = Colors::of(&run);
         let first = histogram(&run, &colors).unwrap().summary;
-        assert!(
-            first.contains("large: fwrite: median") && first.contains("; and 1 more."),
-            "{first}"
-        );
+        assert!(first.contains("large: fwrite: p50") && first.contains("1 more"), "{first}");
         for view in [cdf(&run, &colors), percentiles(&run)] {
-            assert!(!view.unwrap().summary.contains("median"));
+            assert!(!view.unwrap().summary.contains("p50"));
         }
     }
 
@@ -468,25 +411,9 @@ mod tests {
         let run = sample::open_loop();
         let colors = Colors::of(&run);
         let view = histogram(&run, &colors).unwrap();
-        let title = "Half of all fread calls were over within 20 ms of when they were due, one in a \
-                     hundred took more than 20 ms";
-        assert_eq!(view.title, title);
-        assert!(
-            view.summary.starts_with("fread from when it was due: median 20 ms"),
-            "{}",
-            view.summary
-        );
+        assert!(view.summary.starts_with("fread since due: p50 20 ms"), "{}", view.summary);
         let Chart::Lines { series, .. } = &view.chart else { panic!("lines") };
         let names: Vec<&str> = series.iter().map(|series| &*series.name).collect();
-        assert_eq!(names, ["fread from when it was due", "stat"]);
-        let title = cdf(&run, &colors).unwrap().title;
-        assert_eq!(title, "Nine of ten fread calls were over 20 ms after they were due");
-        let mut few = run.clone();
-        few.rows.iter_mut().for_each(|row| row.histogram = Some(sample::histogram(1, 7_000)));
-        few.rows[2].histogram = Some(sample::histogram(1, 3_000));
-        let titles = [histogram(&few, &colors), cdf(&few, &colors), percentiles(&few)];
-        for title in titles.map(|view| view.unwrap().title) {
-            assert!(title.contains("due"), "{title}");
-        }
+        assert_eq!(names, ["fread since due", "stat"]);
     }
 }

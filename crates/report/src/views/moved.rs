@@ -1,9 +1,9 @@
-//! Bytes over time of logs that do not tell single transfers: HEATMAP of Darshan.
+//! Bytes over time of logs without single transfers: HEATMAP of Darshan.
 
-use super::{axis, mib_s, rate_text, time_axis, total};
+use super::source::{axis, mib_s, rate_text, time_axis, total};
+use super::{ranks, rates};
 use crate::aggregate::TimeBins;
 use crate::chart::{Chart, Join, Point, Series, Unit, View};
-use crate::views::{ranks, rates};
 use model::Run;
 use model::run::{MovedByRanks, TraceMoved};
 use model::units::{format_bytes, format_ns};
@@ -11,8 +11,8 @@ use model::units::{format_bytes, format_ns};
 /// Most columns of a picture; neighbouring bins are joined.
 const MAX_COLUMNS: usize = 240;
 
-/// What a log tells of bytes over time, if it is all there is.
-pub(super) fn told(run: &Run) -> Option<&[TraceMoved]> {
+/// Bytes over time in a log, if it has no single transfers.
+pub(super) fn bins_of_log(run: &Run) -> Option<&[TraceMoved]> {
     let moved = &run.run.trace.as_ref()?.moved[..];
     let sound = moved.iter().all(|layer| layer.bin_ns > 0 && !layer.ranks.is_empty());
     let has_events = run.run.events.as_ref().is_some_and(|info| info.count > 0);
@@ -36,19 +36,18 @@ pub(super) fn over_time(moved: &[TraceMoved]) -> Result<View, String> {
             let name = format!("{verb}, {}", shown(layer));
             let rates: Vec<f64> =
                 bytes.iter().map(|bytes| mib_s(*bytes as f64, time.width_ns as f64)).collect();
-            let peak = rates.iter().copied().fold(0.0, f64::max);
-            sums.push((peak, format!("{name} moved {}", format_bytes(sum)), name.clone()));
+            let average = mib_s(sum as f64, (time.width_ns * time.count as u64) as f64);
+            sums.push(format!("{name} {} on average ({})", rate_text(average), format_bytes(sum)));
             series.push(rates::steps(&name, series.len(), &time, rates.into_iter()));
         }
     }
-    let Some(most) = sums.iter().max_by(|a, b| a.0.total_cmp(&b.0)) else {
+    if sums.is_empty() {
         return Err("no operation moved bytes".into());
-    };
-    let told: Vec<&str> = sums.iter().map(|sum| &sum.1[..]).collect();
+    }
     Ok(View {
         name: rates::OVER_TIME.into(),
-        title: format!("{} reached {}", rates::capital(&most.2), rate_text(most.0)),
-        summary: format!("{}. {}", rates::capital(&told.join("; ")), source(moved)),
+        title: "Bandwidth over time".into(),
+        summary: format!("{}. {}", rates::capital(&sums.join("; ")), describe_bins(moved)),
         chart: Chart::Lines {
             x: time_axis(),
             y: axis("bandwidth of all ranks", Unit::MibPerSecond),
@@ -97,10 +96,11 @@ pub(super) fn band(moved: &[TraceMoved]) -> Result<View, String> {
     let groups = layer.ranks.len();
     Ok(View {
         name: ranks::BAND.into(),
-        title: format!("Ranks moved up to {} each, {}", rate_text(peak), shown(layer)),
+        title: format!("Bandwidth per rank over time, {}", shown(layer)),
         summary: format!(
-            "The band holds the means of {groups} groups of neighbouring ranks at each time, the line is the mean of all ranks. {}",
-            source(moved)
+            "Up to {} per rank. The band holds the means of {groups} groups of neighbouring ranks, the line is the mean of all ranks. {}",
+            rate_text(peak),
+            describe_bins(moved)
         ),
         chart: Chart::Band {
             x: time_axis(),
@@ -138,11 +138,8 @@ fn shown(layer: &TraceMoved) -> String {
     crate::text::fit(&crate::text::escape(&layer.layer), 20)
 }
 
-fn source(moved: &[TraceMoved]) -> String {
-    format!(
-        "The log tells bytes in stretches of {}, not single operations.",
-        format_ns(moved[0].bin_ns as f64)
-    )
+fn describe_bins(moved: &[TraceMoved]) -> String {
+    format!("The log has bytes per {}, not single operations.", format_ns(moved[0].bin_ns as f64))
 }
 
 #[cfg(test)]
@@ -167,12 +164,11 @@ mod tests {
     #[test]
     fn bytes_of_bins_are_bandwidth_over_time() {
         let mut run = Run::default();
-        assert_eq!(told(&run), None);
+        assert_eq!(bins_of_log(&run), None);
         let moved = vec![layer(2, 4)];
         run.run.trace = Some(Trace { moved: moved.clone(), ..Trace::default() });
-        assert_eq!(told(&run), Some(&moved[..]));
+        assert_eq!(bins_of_log(&run), Some(&moved[..]));
         let view = over_time(&moved).expect("a view");
-        assert_eq!(view.title, "Writing, POSIX reached 6 MiB/s");
         let Chart::Lines { series, .. } = &view.chart else { panic!("lines") };
         let rates: Vec<f64> = series[0].points.iter().map(|point| point.y).collect();
         assert_eq!((series.len(), &rates[..]), (1, &[0.0, 6.0, 0.0, 6.0, 6.0][..]));
@@ -180,7 +176,7 @@ mod tests {
         let Chart::Band { low, high, line, .. } = &view.chart else { panic!("a band") };
         assert_eq!((low[1], high[1], line.points[1].y), (2.0, 4.0, 3.0));
         let names: Vec<String> =
-            super::super::views(&run, None).views.into_iter().map(|view| view.name).collect();
+            crate::views::views(&run, None).views.into_iter().map(|view| view.name).collect();
         assert!(names.contains(&"bandwidth-over-time".into()), "{names:?}");
         assert!(names.contains(&"bandwidth-of-ranks-over-time".into()), "{names:?}");
     }

@@ -1,13 +1,13 @@
 //! Ranks, and machines, against each other over time: who was slow, and when.
 
-use super::{
-    Source, axis, axis_of, counted, mib_s, nothing, qualified, rate_text, shown_label, time_axis,
-    total,
+use super::source::{
+    Source, axis, axis_of, mib_s, nothing, qualified, rate_text, shown_label, time_axis, total,
 };
 use crate::aggregate::{Bands, Cell, Grid, NodeGrid, TimeBins};
 use crate::chart::{Chart, Join, Point, Series, Unit, View};
 use crate::text::escape;
 use model::units::{format_bytes, format_ns, significant};
+use model::words;
 
 pub(super) const BAND: &str = "bandwidth-of-ranks-over-time";
 pub(super) const NODES: &str = "bandwidth-of-nodes-over-time";
@@ -20,7 +20,7 @@ const MAX_ROWS: usize = 32;
 /// Columns of a heat map: with the rows a few thousand marks.
 const MAX_COLUMNS: usize = 120;
 
-/// What a band is over: ranks, or machines.
+/// The members of a band: ranks, or machines.
 struct Members<'a> {
     /// Name of the picture.
     view: &'static str,
@@ -42,7 +42,7 @@ pub(super) fn band(source: &Source<'_>) -> Result<View, String> {
     band_over(source, &Members { view: BAND, noun: "rank", bands, grid, name: &name })
 }
 
-/// The same over the machines of a job; those of one have no such picture.
+/// The same over the machines of a job on several.
 pub(super) fn band_of_nodes(source: &Source<'_>) -> Result<View, String> {
     let Some(NodeGrid { nodes, grid }) = &source.events.nodes else {
         return Err("the execution shown ran on one node".into());
@@ -100,7 +100,7 @@ fn band_over(source: &Source<'_>, members: &Members<'_>) -> Result<View, String>
     if source.events.bytes == 0 {
         return Err("no operation moved bytes".into());
     }
-    // Neighbours that share a band stand for their mean.
+    // Neighbours that share a band are averaged.
     let rate = |band: usize, bytes: u64, ns: f64| {
         mib_s(bytes as f64 * source.scale, ns) / f64::from(bands.size(band))
     };
@@ -114,22 +114,27 @@ fn band_over(source: &Source<'_>, members: &Members<'_>) -> Result<View, String>
     means.sort_by(|a, b| a.1.total_cmp(&b.1));
     let (slow, fast) = (means[0], means[means.len() - 1]);
     let all = match bands.count == bands.ranks as usize {
-        true => counted(u64::from(bands.ranks), noun),
+        true => words::count(u64::from(bands.ranks), noun),
         false => format!("{} groups of neighbouring {noun}s", bands.count),
     };
-    let how = format!(", averaged over the time in which any {noun} moved bytes");
+    let extremes = match rate_text(slow.1) == rate_text(fast.1) {
+        true => format!("Every {noun} moved {}", rate_text(slow.1)),
+        false => format!(
+            "Slowest: {} ({}), fastest: {} ({})",
+            (members.name)(slow.0),
+            rate_text(slow.1),
+            (members.name)(fast.0),
+            rate_text(fast.1)
+        ),
+    };
     Ok(View {
         name: members.view.into(),
-        title: source.titled(title(noun, &rate_text(slow.1), &rate_text(fast.1), &how)),
+        title: source.titled(format!("Bandwidth per {noun} over time")),
         summary: format!(
-            "On average over the {} of {} columns of {} in which any {noun} moved bytes, {} Columns in which a {noun} moved none count for it too. {}{}",
+            "{extremes}, on average over the {} of {} columns of {} in which any {noun} moved bytes. Idle time counts. {}{}",
             active.len(),
             time.count,
             format_ns(time.width_ns as f64),
-            least_and_most(
-                ((members.name)(slow.0), rate_text(slow.1)),
-                ((members.name)(fast.0), rate_text(fast.1)),
-            ),
             drawn(members, &all),
             source.note
         ),
@@ -137,7 +142,7 @@ fn band_over(source: &Source<'_>, members: &Members<'_>) -> Result<View, String>
     })
 }
 
-/// What the lines of the picture are; `all`: how many members there are.
+/// Meaning of the lines of the picture; `all`: number of members.
 fn drawn(members: &Members<'_>, all: &str) -> String {
     let noun = members.noun;
     match (members.view == NODES, members.bands.count > LINES) {
@@ -151,7 +156,7 @@ fn drawn(members: &Members<'_>, all: &str) -> String {
     }
 }
 
-/// `rate`: of a band that moved so many bytes in so many nanoseconds.
+/// `rate`: of a band, from its bytes and nanoseconds.
 fn chart_over(
     time: &TimeBins,
     members: &Members<'_>,
@@ -175,24 +180,6 @@ fn chart_over(
     Chart::Band { x: time_axis(), y, line, low, high }
 }
 
-/// What they moved, from the least to the most, as it is shown: equal words are equal figures.
-fn title(noun: &str, least: &str, most: &str, how: &str) -> String {
-    match least == most {
-        true => format!("Every {noun} moved {least}{how}"),
-        false => {
-            format!("{}s moved between {least} and {most}{how}", super::rates::capital(noun))
-        }
-    }
-}
-
-/// Who moved least and most; names of ranks with their figures.
-fn least_and_most(least: (String, String), most: (String, String)) -> String {
-    match least.1 == most.1 {
-        true => format!("every one moved {}.", least.1),
-        false => format!("{} moved least ({}) and {} most ({}).", least.0, least.1, most.0, most.1),
-    }
-}
-
 /// Bandwidth of each rank in each column of time: columns and rows of other widths can be compared.
 pub(super) fn bandwidth(source: &Source<'_>) -> Result<View, String> {
     if source.events.bytes == 0 {
@@ -210,20 +197,19 @@ pub(super) fn bandwidth(source: &Source<'_>) -> Result<View, String> {
     let least = (0..bands.count).min_by(order).unwrap_or(0);
     let most = (0..bands.count).rev().max_by(order).unwrap_or(0);
     let of_rank = |band: usize| format_bytes(moved(band) as u64);
-    let title = source.titled(title("rank", &of_rank(least), &of_rank(most), ""));
-    let (title, who) = match bands.ranks {
-        1 => {
-            let moved = format!("The rank moved {}", of_rank(0));
-            (source.titled(moved.clone()), format!("{moved}."))
-        }
-        ranks => {
-            let least = (bands.name(least), of_rank(least));
-            let most = (bands.name(most), of_rank(most));
-            (title, format!("Of {ranks} ranks, {}", least_and_most(least, most)))
-        }
+    let title = source.titled("Bandwidth by rank and time".into());
+    let who = match of_rank(least) == of_rank(most) {
+        true => format!("Every rank moved {}.", of_rank(most)),
+        false => format!(
+            "Most: {} ({}), least: {} ({}).",
+            bands.name(most),
+            of_rank(most),
+            bands.name(least),
+            of_rank(least)
+        ),
     };
     let summary =
-        format!("{who} Columns are {} wide{}.{}", heat.width(), heat.together(), source.note);
+        format!("{who} Columns are {} wide{}.{}", heat.width(), heat.ranks_per_row(), source.note);
     Ok(heat.view(BANDWIDTH, title, summary, "bandwidth of a rank", Unit::MibPerSecond))
 }
 
@@ -249,32 +235,21 @@ pub(super) fn latency(source: &Source<'_>) -> Result<View, String> {
     };
     let slowest = format_ns(slowest);
     let (from, not_due) = match busiest.is_due {
-        true => (
-            " from its start",
-            " The wait from when operations were due to their start is not in it.",
-        ),
+        true => (" from its start", " The wait from the due time to the start is not included."),
         false => ("", ""),
     };
-    let title = match all.count {
-        1 => format!("The only {op}{place} took {slowest}{from}"),
-        count => format!(
-            "{op}{place} took {} on average{from}, up to {slowest} in a cell",
-            format_ns(all.busy_ns as f64 / count as f64)
-        ),
-    };
+    let title = format!("Latency of {op}{place} by rank and time");
     let others = match significant(100.0 * busiest.share).as_str() {
         "100" => String::new(),
-        share => {
-            format!(" {share} % of the time in operations is of this kind, others are left out.")
-        }
+        share => format!(" {share} % of the time in operations; others are left out."),
     };
     let summary = format!(
-        "Slowest were those that {} began in the {} from {} on: {slowest} on average.{not_due}{others} Columns are {} wide{}.{}",
+        "Mean {}{from}, slowest cell {slowest} ({}, from {} on).{not_due}{others} Columns are {} wide{}.{}",
+        format_ns(all.busy_ns as f64 / all.count as f64),
         heat.rows.name(row),
-        heat.width(),
         format_ns(heat.x_edges[column]),
         heat.width(),
-        heat.together(),
+        heat.ranks_per_row(),
         source.note
     );
     let title = qualified(title, &[&source.point]);
@@ -297,7 +272,7 @@ struct Heat {
 }
 
 impl Heat {
-    /// Adds up cells until they fit; `value` gives the value of a sum over so many ranks and
+    /// Adds up cells until they fit; `value` gives the value of a sum over a number of ranks and
     /// nanoseconds, if it has one.
     fn of(source: &Source<'_>, value: impl Fn(&Cell, f64, f64) -> Option<f64>) -> Heat {
         let (time, bands, grid) = (&source.events.time, &source.events.bands, &source.events.grid);
@@ -334,7 +309,7 @@ impl Heat {
     }
 
     /// "; a row holds up to 4 ranks" where it is not one.
-    fn together(&self) -> String {
+    fn ranks_per_row(&self) -> String {
         match self.rows.ranks.div_ceil(self.rows.count as u32) {
             0 | 1 => String::new(),
             most => format!("; a row holds up to {most} ranks"),

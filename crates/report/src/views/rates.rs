@@ -1,6 +1,6 @@
 //! How fast the run was over its time.
 
-use super::{Source, axis, mib_s, nothing, rate_text, time_axis, total};
+use super::source::{Source, axis, mib_s, nothing, rate_text, time_axis, total};
 use crate::aggregate::TimeBins;
 use crate::chart::{Chart, Join, Point, Series, Unit, View};
 use crate::svg::{SERIES, value_text};
@@ -17,13 +17,11 @@ pub(super) fn over_time(source: &Source<'_>) -> Result<View, String> {
     let (time, ops) = (&source.events.time, &source.events.ops);
     let all = [("reading", Class::Read), ("writing", Class::Write)];
     let moved = all.into_iter().filter(|(_, class)| ops.bytes(*class).iter().any(|b| *b > 0));
-    let (mut series, mut peaks, mut sums) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut series, mut sums) = (Vec::new(), Vec::new());
     let width = format_ns(time.width_ns as f64);
     for (name, class) in moved {
         let bytes = ops.bytes(class);
         let rate = |bytes: u64| mib_s(bytes as f64 * source.scale, time.width_ns as f64);
-        let peak = bytes.iter().map(|bytes| rate(*bytes)).fold(0.0, f64::max);
-        peaks.push(format!("{name} reached {}", rate_text(peak)));
         sums.push(sum(name, bytes, time, source.scale));
         let color = source.colors.class(class);
         series.push(steps(name, color, time, bytes.iter().map(|bytes| rate(*bytes))));
@@ -33,9 +31,9 @@ pub(super) fn over_time(source: &Source<'_>) -> Result<View, String> {
     }
     Ok(View {
         name: OVER_TIME.into(),
-        title: source.titled(format!("{} within {width}", capital(&peaks.join(", ")))),
+        title: source.titled("Bandwidth over time".into()),
         summary: format!(
-            "{}. Columns are {width} wide; the bytes of an operation are spread evenly over its time.{}",
+            "{}. Columns are {width} wide; the bytes of an operation are spread over its time, columns without bytes are not averaged.{}",
             capital(&sums.join("; ")),
             source.note
         ),
@@ -48,21 +46,18 @@ pub(super) fn over_time(source: &Source<'_>) -> Result<View, String> {
     })
 }
 
-/// "writing moved 40 MiB from 1 ms to 3 ms, 200 MiB/s on average over the 80 of 100 columns in which
-/// it moved bytes".
+/// "writing 200 MiB/s on average (40 MiB from 1 ms to 3 ms)": over the columns in which bytes moved.
 fn sum(name: &str, bytes: &[u64], time: &TimeBins, scale: f64) -> String {
     let moved = total(bytes.iter().copied()) as f64 * scale;
     let first = bytes.iter().position(|bytes| *bytes > 0).unwrap_or(0);
     let last = bytes.iter().rposition(|bytes| *bytes > 0).unwrap_or(0);
-    let (from_ns, until_ns) = (time.edge_ns(first) as f64, time.edge_ns(last + 1) as f64);
     let active = bytes.iter().filter(|bytes| **bytes > 0).count();
     format!(
-        "{name} moved {} from {} to {}, {} on average over the {active} of {} columns in which it moved bytes",
-        format_bytes(moved as u64),
-        format_ns(from_ns),
-        format_ns(until_ns),
+        "{name} {} on average ({} from {} to {})",
         rate_text(mib_s(moved, active as f64 * time.width_ns as f64)),
-        time.count
+        format_bytes(moved as u64),
+        format_ns(time.edge_ns(first) as f64),
+        format_ns(time.edge_ns(last + 1) as f64)
     )
 }
 
@@ -77,7 +72,7 @@ pub(super) fn calls(source: &Source<'_>) -> Result<View, String> {
     let Some((busiest, most)) = used.first().copied() else {
         return Err(nothing(source));
     };
-    // Those without a colour of their own are one line.
+    // Operations without a colour of their own are one line.
     let (used, rest): (Vec<_>, Vec<_>) =
         used.into_iter().partition(|(op, _)| source.colors.op(op.name()) < SERIES);
     let per_second = |count: u64| count as f64 * source.scale / (time.width_ns as f64 / 1e9);
@@ -91,14 +86,10 @@ pub(super) fn calls(source: &Source<'_>) -> Result<View, String> {
         series.push(steps("others", SERIES, time, (0..time.count).map(|at| per_second(sum(at)))));
     }
     let calls = |count: u64| value_text(count as f64 * source.scale, Unit::Count);
-    let peak = calls(ops.counts(busiest).iter().copied().max().unwrap_or(0));
     let width = format_ns(time.width_ns as f64);
     Ok(View {
         name: CALLS.into(),
-        title: source.titled(match most {
-            1 => format!("The most frequent operation, {busiest}, was executed once"),
-            _ => format!("Of {} {busiest} calls, up to {peak} began within {width}", calls(most)),
-        }),
+        title: source.titled("Operations per second over time".into()),
         summary: format!(
             "{} {} in {}, {} of them {busiest}. Columns are {width} wide.{}",
             calls(all),

@@ -1,22 +1,23 @@
 //! Figures over what a sweep varied: a parameter (figure one of PIObench) or the number of ranks.
 
 use super::colors::Colors;
-use super::{axis, axis_of, rate_text, shown_label};
+use super::source::{axis, axis_of, shown_label};
 use crate::chart::{Axis, Chart, Join, Point, Series, Unit, View};
 use crate::limited;
+use crate::rows::rate_text;
 use crate::statistics::{self, Metric, Statistic};
 use model::Run;
 use model::run::Row;
 use model::sweep::{Dimension, DimensionKind, Sweep};
-use model::units::{Measure, parse_integer_text};
+use model::units::parse_integer_text;
 use std::collections::HashSet;
 
 /// Name of the absent picture of a run that is no sweep.
 pub(super) const NAME: &str = "figures-over-sweep";
 /// Series in a picture's data: those with the highest figures. Fewer are drawn.
 const MAX_SERIES: usize = 200;
-/// Points of a dimension that differ by this factor stand on a logarithmic axis: they are few, and
-/// often powers of two.
+/// Values of a dimension that differ by this factor get a logarithmic axis: they are few, and often
+/// powers of two.
 const LOG_POINTS_FROM: f64 = 8.0;
 
 /// For each dimension the bandwidth over it, and operations per second of those that move no bytes.
@@ -69,7 +70,7 @@ impl Line<'_> {
         self.figures.iter().map(|(_, figure)| figure.median).fold(0.0, f64::max)
     }
 
-    /// The figure with the highest median, and whether its interval lies above those of all other
+    /// The figure with the highest median, and whether its interval is above the intervals of all other
     /// values: `None` where one of them has no interval.
     fn best(&self) -> Option<(usize, &Statistic, Option<bool>)> {
         let by_median =
@@ -82,7 +83,7 @@ impl Line<'_> {
     }
 }
 
-/// The lines over the dimension `at`: those of labels first, of them those with the highest figures.
+/// The lines over the dimension `at`: labels first, the highest figures first.
 fn lines<'a>(sweep: &Sweep, at: usize, figures: &[&'a Statistic]) -> Vec<Line<'a>> {
     let mut lines: Vec<Line<'a>> = Vec::new();
     for figure in figures {
@@ -133,10 +134,12 @@ fn over(
     let more = lines.len().saturating_sub(MAX_SERIES);
     lines.truncate(MAX_SERIES);
     let word = if metric == Metric::MibS { "bandwidth" } else { "operations" };
-    let (title, mut summary) = match lines.first() {
-        Some(line) => claim(line, dimension, metric),
-        None => (format!("{word} over {}", dimension.name), "No execution has a rate.".into()),
+    let title = match metric {
+        Metric::MibS => format!("Bandwidth over {}", dimension.name),
+        _ => format!("Operations per second over {}", dimension.name),
     };
+    let summary = lines.first().and_then(|line| claim(line, dimension, metric));
+    let mut summary = summary.unwrap_or("No execution has a rate.".into());
     let points = || lines.iter().flat_map(|line| &line.figures);
     let missing = points().filter(|(_, figure)| figure.ci95_low.is_none()).count();
     summary += &match (positions(dimension).is_some(), missing) {
@@ -166,48 +169,26 @@ fn over(
     View { name: format!("{word}-over-{}", file_name(&dimension.name)), title, summary, chart }
 }
 
-/// What one value of a dimension is called.
-fn singular(dimension: &Dimension) -> String {
-    match dimension.kind {
-        DimensionKind::Ranks => "number of ranks".into(),
-        DimensionKind::Nodes => "number of nodes".into(),
-        _ => dimension.name.clone(),
-    }
-}
-
-/// What the line with the highest figure tells of a dimension: as much as its intervals carry.
-fn claim(line: &Line<'_>, dimension: &Dimension, metric: Metric) -> (String, String) {
-    let Some((number, best, separated)) = line.best() else {
-        return (line.name.clone(), "No execution has a rate.".into());
-    };
+/// The best value of the line with the highest figure: as much as its intervals support.
+fn claim(line: &Line<'_>, dimension: &Dimension, metric: Metric) -> Option<String> {
+    let (number, best, separated) = line.best()?;
     let rate = match metric {
-        Metric::MibS => rate_text(best.median),
-        _ => Measure::OpRate.format(best.median, 3),
-    };
-    let at = format!("{} {}", dimension.name, crate::text::escape(&dimension.values[number]));
-    let name = &line.name;
-    let title = match separated {
-        _ if line.figures.len() == 1 => format!("{name} was measured with {at} alone"),
-        Some(true) => format!("{name} was fastest with {at}"),
-        Some(false) => format!("No {} is surely the fastest for {name}", singular(dimension)),
-        None if line.figures.iter().all(|(_, figure)| figure.n == 1) => {
-            format!("{name} was fastest in one execution with {at}")
+        Metric::MibS => rate_text(Some(best.median), None),
+        _ => rate_text(None, Some(best.median)),
+    }?;
+    let Line { name, figures, .. } = line;
+    let at = format!("{}={}", dimension.name, crate::text::escape(&dimension.values[number]));
+    let n = best.n;
+    Some(match separated {
+        _ if figures.len() == 1 => format!("{name}: {rate} at {at}, the only value."),
+        Some(true) => format!("{name} is fastest at {at}: {rate}, median of {n} repetitions."),
+        Some(false) => {
+            format!("{name}: no value is clearly fastest; highest median {rate} at {at}.")
         }
-        None => format!("{name} had its highest median with {at}"),
-    };
-    let how = match separated {
-        Some(false) => "; the intervals of others reach into its own",
-        None if line.figures.len() > 1 => ", too few to say that others are slower",
-        _ => "",
-    };
-    let summary = format!(
-        "{name} reached {rate} with {at}, {}{how}.",
-        match best.n {
-            1 => "in one execution".to_string(),
-            n => format!("the median of {n} repetitions"),
-        }
-    );
-    (title, summary)
+        None => format!(
+            "{name}: highest median {rate} at {at}; too few repetitions to call it fastest."
+        ),
+    })
 }
 
 fn series(lines: &[Line<'_>], positions: &[f64], colors: &Colors) -> Vec<Series> {
@@ -225,7 +206,7 @@ fn series(lines: &[Line<'_>], positions: &[f64], colors: &Colors) -> Vec<Series>
     lines.iter().zip(colors.of_series(&ops)).map(series).collect()
 }
 
-/// Values that are no numbers stand beside each other.
+/// Values that are not numbers are side by side.
 fn bars(dimension: &Dimension, value: Axis, lines: &[Line<'_>]) -> Chart {
     let figures = |line: &Line<'_>| {
         let mut values = vec![f64::NAN; dimension.values.len()];
@@ -329,22 +310,19 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_the_best_only_if_no_interval_of_another_reaches_its_own() {
-        for (spread, title) in [
-            (0.1, "w: fwrite was fastest with block 64k"),
-            (10.0, "No block is surely the fastest for w: fwrite"),
-        ] {
-            assert_eq!(pictures(&noisy(spread)).unwrap()[0].title, title);
-        }
-        let mut over_nodes = noisy(10.0);
-        over_nodes.run.sweep.as_mut().unwrap().dimensions[0].kind = DimensionKind::Nodes;
-        let title = &pictures(&over_nodes).unwrap()[0].title;
-        assert_eq!(title, "No number of nodes is surely the fastest for w: fwrite");
+    fn a_value_is_best_if_intervals_do_not_overlap() {
+        let best = |run: &Run| {
+            let (statistics, sweep) = (statistics::shown(run), run.run.sweep.as_ref().unwrap());
+            let of: Vec<&Statistic> =
+                statistics.iter().filter(|one| one.metric == Metric::MibS).collect();
+            let lines = lines(sweep, 0, &of);
+            lines[0].best().map(|(number, _, separated)| (number, separated)).unwrap()
+        };
+        assert_eq!(best(&noisy(0.1)), (1, Some(true)));
+        assert_eq!(best(&noisy(10.0)), (1, Some(false)));
         let mut few = noisy(0.1);
         few.rows.retain(|row| row.repetition < 4);
-        let view = &pictures(&few).unwrap()[0];
-        assert_eq!(view.title, "w: fwrite had its highest median with block 64k");
-        assert!(view.summary.contains("too few to say that others are slower"));
+        assert_eq!(best(&few), (1, None));
     }
 
     #[test]
@@ -364,7 +342,6 @@ mod tests {
         let views = pictures(&swept(&["4k", "64k", "1m"], 5)).unwrap();
         let names: Vec<&str> = views.iter().map(|view| view.name.as_str()).collect();
         assert_eq!(names, ["bandwidth-over-block", "bandwidth-over-ranks"]);
-        assert_eq!(views[0].title, "w: fwrite, ranks=2 was fastest with block 1m");
         let Chart::Lines { x, series, .. } = &views[0].chart else { panic!("lines") };
         assert_eq!((x.unit, x.log), (Unit::Bytes, true));
         assert_eq!(
@@ -404,13 +381,12 @@ mod tests {
     #[test]
     fn few_repetitions_have_no_intervals_and_words_are_bars() {
         let views = pictures(&swept(&["near", "far"], 2)).unwrap();
-        assert!(views[0].summary.ends_with("Bars are medians."), "{}", views[0].summary);
         let Chart::Bars { names, series, .. } = &views[0].chart else { panic!("bars") };
         assert_eq!(names[..], ["near", "far"]);
         assert_eq!(series[0].1, [100.5, 300.5]);
     }
 
-    /// Operations that take little of their label's time, and those of no label, are no headline.
+    /// Operations that take little of their label's time, or have no label, are no headline.
     #[test]
     fn the_headline_is_of_a_label_and_of_what_takes_its_time() {
         let mut run = swept(&["4k", "64k"], 5);
@@ -425,9 +401,9 @@ mod tests {
             run.rows.push(Row { label: String::new(), mib_s: fast, ..row });
         }
         let views = pictures(&run).unwrap();
-        let titles: Vec<&str> = views.iter().map(|view| view.title.as_str()).collect();
-        assert_eq!(titles[0], "w: fwrite, ranks=2 was fastest with block 64k");
-        assert!(titles[1].contains("(no label): fopen"), "{titles:?}");
+        let summaries: Vec<&str> = views.iter().map(|view| view.summary.as_str()).collect();
+        assert!(summaries[0].starts_with("w: fwrite, ranks=2"), "{summaries:?}");
+        assert!(summaries[1].starts_with("(no label): fopen"), "{summaries:?}");
         assert!(views.iter().all(|view| !view.summary.contains("w: fopen")));
         let Chart::Lines { series, .. } = &views[1].chart else { panic!("lines") };
         assert!(series.iter().all(|series| !series.name.starts_with("w: fopen")));

@@ -17,7 +17,7 @@ use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::results::{self, Folder, Origin};
-use ::report::once::is_above;
+use ::report::rows::is_above;
 use child::Start;
 use clap::{Args, ValueEnum};
 use command::Program;

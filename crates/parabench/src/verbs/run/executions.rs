@@ -397,9 +397,7 @@ impl<'a> Executions<'a> {
 
     /// How the sweep ended, and what there is to say of it.
     fn conclude(&mut self) {
-        let notes = remarks::of(self.args, &self.run, self.interrupted);
         let header = &mut self.run.run;
-        header.evidence.notes.extend(notes);
         let outcome = header.sweep.as_ref().map_or("finished", merge::outcome);
         header.outcome = match (self.interrupted, self.cut_off) {
             (true, _) => "interrupted".into(),
@@ -408,5 +406,7 @@ impl<'a> Executions<'a> {
         };
         let failed = if self.cut_off { Exit::Failed } else { Exit::Success };
         header.exit_code = self.exit.and(failed).code();
+        let notes = remarks::collect_notes(self.args, &self.run);
+        self.run.run.evidence.notes.extend(notes);
     }
 }

@@ -4,7 +4,6 @@
 use super::args::Run;
 use super::directory::Directory;
 use super::further::Further;
-use super::nodes;
 use super::remains::Remains;
 use crate::error::Error;
 use crate::exit::Exit;
@@ -105,7 +104,7 @@ pub fn complete(
 ) -> Exit {
     results::fill(run, collected);
     add_outcome(run, outcome, plan);
-    run.run.evidence.marks = report::verdict::marks(run);
+    report::rules::judge(run);
     let exit = judge(&run.run.evidence, outcome, strict);
     run.run.exit_code = exit.code();
     run.run.outcome = describe_outcome(outcome).into();
@@ -138,8 +137,6 @@ fn add_outcome(run: &mut model::Run, outcome: &Outcome, plan: &Plan) {
             ..machine.clone()
         });
     }
-    let machines = header.job.as_ref().map_or(1, |job| job.nodes.len());
-    evidence.notes.extend(nodes::describe_cached_reads(machines, &evidence.labels));
     if outcome.comm == "mpi" {
         evidence.mpi_writes = written_patterns(plan);
     }

@@ -216,30 +216,6 @@ fn write(file: Option<&mut File>, bytes: &[u8]) {
     let _ = file.map(|file| file.write_all(bytes));
 }
 
-/// From this share on the reads were those of main memory.
-const HELD_SHARE: f64 = 0.5;
-
-/// Of the files that were looked at when they were opened to be read through the page cache; nothing on
-/// one machine, and where none were.
-pub fn describe_cached_reads(machines: usize, labels: &[LabelEvidence]) -> Option<String> {
-    let sum =
-        |bytes: fn(&LabelEvidence) -> u64| labels.iter().map(bytes).fold(0, u64::saturating_add);
-    let (looked, cached) = (sum(|label| label.looked_bytes), sum(|label| label.cached_bytes));
-    (machines > 1 && looked > 0).then(|| {
-        let is_held = cached as f64 >= HELD_SHARE * looked as f64;
-        let came = match is_held {
-            true => "most reads measured main memory; if readers were shifted to another node, it did not help",
-            false => "most of what was read came from other machines, or from storage",
-        };
-        format!(
-            "page caches of {machines} machines: of the files opened to be read ({} looked at) the reading \
-             machine's held {}: {came}",
-            format_bytes(looked),
-            format_bytes(cached)
-        )
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -261,31 +237,5 @@ mod tests {
         keep_what_differs(&mut uses);
         let left = uses.map(|used| used.storage);
         assert_eq!(left, [vec![], vec![below("fast", "tmpfs")], vec![]]);
-    }
-
-    #[test]
-    fn readers_that_had_the_file_already_are_said() {
-        let label = |looked_bytes, cached_bytes| LabelEvidence {
-            looked_bytes,
-            cached_bytes,
-            ..LabelEvidence::default()
-        };
-        for (machines, labels, expected) in [
-            (1, vec![label(4096, 4096)], None),
-            (2, vec![label(0, 0)], None),
-            (2, vec![], None),
-            (2, vec![label(8192, 0), label(8192, 4096)], Some("(16 KiB looked at)")),
-            (
-                2,
-                vec![label(8192, 0)],
-                Some("held 0 B: most of what was read came from other machines"),
-            ),
-            (3, vec![label(8192, 4096)], Some("held 4 KiB: most reads measured main memory")),
-        ] {
-            let said = describe_cached_reads(machines, &labels);
-            assert_eq!(said.is_some(), expected.is_some(), "{said:?}");
-            let has = |part| said.as_ref().is_some_and(|said| said.contains(part));
-            assert!(expected.is_none_or(has), "{said:?}");
-        }
     }
 }

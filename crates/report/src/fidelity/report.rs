@@ -1,0 +1,254 @@
+//! The report on replays: its fields, and its verdict in one sentence.
+
+use super::examples::First;
+use super::figures::Scope;
+use super::profile::Profile;
+use super::tally::{Kind, Tally};
+use crate::StoreError;
+use crate::gate::GateResult;
+use crate::text::grouped;
+use model::Run;
+use model::units::Measure;
+use serde::Serialize;
+use std::path::Path;
+
+/// Version of the JSON object.
+const VERSION: u32 = 1;
+
+/// A stored run that takes part.
+#[derive(Clone, Copy, Debug)]
+pub struct Recorded<'a> {
+    /// Its name in reports: its path.
+    pub name: &'a str,
+    /// The folder of its event table.
+    pub folder: &'a Path,
+    /// Its run.json.
+    pub run: &'a Run,
+}
+
+/// Why runs cannot be compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// The problem, with the name of the run.
+    pub message: String,
+    /// How to fix it.
+    pub help: String,
+}
+
+impl From<StoreError> for Refused {
+    fn from(error: StoreError) -> Refused {
+        Refused { message: error.to_string(), help: String::new() }
+    }
+}
+
+/// How faithful replays are.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Fidelity {
+    /// Version of this object.
+    pub version: u32,
+    /// Executions of the original.
+    pub originals: Vec<Execution>,
+    /// Executions of the replay.
+    pub replays: Vec<Execution>,
+    /// Names of the first original that have another one in the first replay.
+    pub renamed: u64,
+    /// The first of them: the name in the original, the one in the replay.
+    pub renamed_first: Option<[String; 2]>,
+    /// Executions and bytes by operation, of the first original and the first replay.
+    pub ops: Vec<OpCounts>,
+    /// Times: in all, then by phase in the order of the original.
+    pub scopes: Vec<Scope>,
+    /// Remarks in sentences.
+    pub notes: Vec<String>,
+    /// Gates and how they ended.
+    pub gates: Vec<GateResult>,
+    /// One sentence.
+    pub verdict: String,
+    /// Profiles of the first original and the first replay, for pictures.
+    #[serde(skip)]
+    pub(super) pictured: [Profile; 2],
+    /// Names of labels in them.
+    #[serde(skip)]
+    pub(super) texts: Vec<(u32, String)>,
+}
+
+/// One execution of either side.
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Execution {
+    /// Its run, and of several executions in it the number of the repetition.
+    pub name: String,
+    /// Operations.
+    pub operations: u64,
+    /// Opens outside of every label, besides, that give a rank what another rank of an imported
+    /// original had opened: no differences.
+    pub adopted: u64,
+    /// Writes of the original whose place in the file is not compared, because several ranks append to it.
+    #[serde(skip)]
+    pub appends: u64,
+    /// Differences from the first original; `None` for that one itself.
+    pub differences: Option<Differences>,
+}
+
+/// Differences between an execution and the original. Units: operations.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Differences {
+    /// Operations that differ in anything, including order, missing and extra.
+    pub operations: u64,
+    /// In the original alone.
+    pub missing: u64,
+    /// In the replay alone.
+    pub extra: u64,
+    /// At another place in the order of their process.
+    pub order: u64,
+    /// On another file.
+    pub names: u64,
+    /// On other bytes of the file.
+    pub offsets: u64,
+    /// With another requested number of bytes.
+    pub bytes: u64,
+    /// With another result.
+    pub results: u64,
+    /// Opened with other flags, where both sides know them.
+    pub open_flags: u64,
+    /// The first of each kind.
+    pub firsts: Vec<First>,
+}
+
+/// Executions and bytes of one operation on both sides.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct OpCounts {
+    /// The operation.
+    pub op: &'static str,
+    /// Executions in the original.
+    pub original_count: u64,
+    /// Executions in the replay.
+    pub replay_count: u64,
+    /// Bytes moved in the original.
+    pub original_bytes: u64,
+    /// Bytes moved in the replay.
+    pub replay_bytes: u64,
+}
+
+impl Differences {
+    pub(super) fn new(tally: &Tally, firsts: Vec<First>) -> Differences {
+        let count = |kind: Kind| tally.count(kind);
+        let ours: u64 = tally.ops.values().map(|counts| counts.count[0]).sum();
+        let [missing, extra, order] = [Kind::Missing, Kind::Extra, Kind::Order].map(count);
+        let pairs = ours - missing - order;
+        Differences {
+            operations: missing + extra + order + pairs - tally.equal,
+            missing,
+            extra,
+            order,
+            names: count(Kind::Names),
+            offsets: count(Kind::Offsets),
+            bytes: count(Kind::Bytes),
+            results: count(Kind::Results),
+            open_flags: count(Kind::OpenFlags),
+            firsts,
+        }
+    }
+
+    /// How many operations differ in one way.
+    pub fn count(&self, kind: Kind) -> u64 {
+        match kind {
+            Kind::Missing => self.missing,
+            Kind::Extra => self.extra,
+            Kind::Order => self.order,
+            Kind::Names => self.names,
+            Kind::Offsets => self.offsets,
+            Kind::Bytes => self.bytes,
+            Kind::Results => self.results,
+            Kind::OpenFlags => self.open_flags,
+        }
+    }
+}
+
+impl Fidelity {
+    /// The replay with most differences; of equal ones the first.
+    pub(super) fn worst(&self) -> Option<&Execution> {
+        let differing = |one: &&Execution| one.differences.as_ref().map_or(0, |d| d.operations);
+        self.replays.iter().rev().max_by_key(differing)
+    }
+}
+
+impl Fidelity {
+    pub(super) fn empty() -> Fidelity {
+        Fidelity {
+            version: VERSION,
+            originals: Vec::new(),
+            replays: Vec::new(),
+            renamed: 0,
+            renamed_first: None,
+            ops: Vec::new(),
+            scopes: Vec::new(),
+            notes: Vec::new(),
+            gates: Vec::new(),
+            verdict: String::new(),
+            pictured: Default::default(),
+            texts: Vec::new(),
+        }
+    }
+}
+
+/// Whether operations differ, which kinds, and the elapsed time.
+pub(super) fn describe(found: &Fidelity) -> String {
+    let (Some(original), Some(worst)) = (found.originals.first(), found.worst()) else {
+        return "nothing was compared".into();
+    };
+    format!("{}; {}", operations(found, original, worst), elapsed(found))
+}
+
+fn operations(found: &Fidelity, original: &Execution, worst: &Execution) -> String {
+    let all = grouped(original.operations);
+    let differences = worst.differences.clone().unwrap_or_default();
+    let one = format!("{} does", worst.name);
+    let who = if found.replays.len() > 1 { "each replay does" } else { &one };
+    match differences.operations {
+        0 => format!("{who} what {} did, all of its {all} operations", original.name),
+        n => format!(
+            "{} differs from {} in {} of {all} operations{} ({})",
+            worst.name,
+            original.name,
+            grouped(n),
+            // Operations that are extra are none of the original's.
+            match differences.extra {
+                0 => String::new(),
+                _ => format!(" there and {} here", grouped(worst.operations)),
+            },
+            kinds(&differences).join(", ")
+        ),
+    }
+}
+
+/// "3 missing, 1 with another offset".
+fn kinds(differences: &Differences) -> Vec<String> {
+    let known = Kind::ALL.iter().map(|kind| (*kind, differences.count(*kind)));
+    let found = known.filter(|(_, count)| *count > 0);
+    found.map(|(kind, count)| format!("{} {}", grouped(count), kind.words())).collect()
+}
+
+fn elapsed(found: &Fidelity) -> String {
+    let figures = found.scopes.first().map_or(&[][..], |scope| &scope.figures[..]);
+    let figure = figures.iter().find(|figure| figure.name == "elapsed");
+    let Some(figure) = figure else { return "how long the original took is unknown".into() };
+    let [ours, theirs] = [figure.original, figure.replay].map(Option::unwrap_or_default);
+    let time = |ns: f64| Measure::Time.format(ns, 4);
+    let several = found.originals.len() + found.replays.len() > 2;
+    let medians = if several { " (medians)" } else { "" };
+    let took = format!("it took {} instead of {}{medians}", time(theirs), time(ours));
+    let Some(error) = figure.error_percent else { return took };
+    let spread = figure.spread_percent.map_or_else(
+        || "record the original twice to see how much it varies".to_string(),
+        |spread| {
+            let n = found.originals.len();
+            let within = if error.abs() <= spread { "within" } else { "beyond" };
+            format!("{within} the {spread:.1} % that {n} originals vary by")
+        },
+    );
+    format!("{took} ({error:+.1} %; {spread})")
+}

@@ -1,0 +1,197 @@
+//! Gates: conditions on a comparison or a replay that decide the exit code.
+//!
+//! ```text
+//! gate     = [ label ":" ] name relation number [ "%" ]
+//! relation = >= | > | <= | <
+//! ```
+//!
+//! The comparison ([`crate::compare::Gate`]) and the report on replays ([`crate::fidelity::Gate`]) say
+//! which names there are and what the number means.
+
+use crate::document::Item;
+use crate::markup::{Markup, element};
+use serde::Serialize;
+
+/// A condition as it was written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Condition {
+    /// The whole text.
+    pub text: String,
+    /// Label path; `None`: no colon.
+    pub label: Option<String>,
+    /// Name of the figure.
+    pub name: String,
+    /// Byte of the text at which the name begins.
+    pub name_at: usize,
+    relation: Relation,
+    /// The number.
+    pub bound: f64,
+    /// Byte of the text at which the number begins.
+    pub bound_at: usize,
+    /// The number is in per cent.
+    pub percent: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Relation {
+    AtLeast,
+    AtMost,
+    Above,
+    Below,
+}
+
+/// Longer signs first, so that `>=` is not read as `>`.
+const SIGNS: [(&str, Relation); 4] = [
+    (">=", Relation::AtLeast),
+    ("<=", Relation::AtMost),
+    (">", Relation::Above),
+    ("<", Relation::Below),
+];
+
+/// A gate that cannot be read: where (a byte), and what was expected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GateError {
+    /// Byte of the text at which it went wrong.
+    pub at: usize,
+    /// Message with the expected text.
+    pub message: String,
+}
+
+impl GateError {
+    /// An error at a byte of the text.
+    pub fn new<T>(at: usize, message: impl Into<String>) -> Result<T, GateError> {
+        Err(GateError { at, message: message.into() })
+    }
+
+    /// The message with the place marked below the condition.
+    pub fn marked(&self, text: &str) -> String {
+        let column = text[..self.at.min(text.len())].chars().count();
+        format!("{}\n  {text}\n  {}^", self.message, " ".repeat(column))
+    }
+}
+
+impl Condition {
+    /// Reads a condition; `example` is shown where its relation is missing, `number` where its number is.
+    ///
+    /// # Errors
+    /// The text is no condition.
+    pub fn parse(text: &str, example: &str, number: &str) -> Result<Condition, GateError> {
+        let found = SIGNS.iter().filter_map(|sign| Some((text.rfind(sign.0)?, sign)));
+        let Some((at, (sign, relation))) = found.max_by_key(|(at, sign)| (*at, sign.0.len()))
+        else {
+            return GateError::new(text.len(), format!("expected >=, >, <= or <, as in {example}"));
+        };
+        let bound_at = at + sign.len();
+        let written = text[bound_at..].trim();
+        let (digits, percent) = match written.strip_suffix('%') {
+            Some(digits) => (digits.trim_end(), true),
+            None => (written, false),
+        };
+        let bound = match digits.parse() {
+            Ok(bound) if f64::is_finite(bound) && bound >= 0.0 => bound,
+            _ => return GateError::new(bound_at, format!("expected {number}, found {written:?}")),
+        };
+        let name = text[..at].trim_end();
+        let (label, rest) = match name.rsplit_once(':') {
+            Some((label, rest)) => (Some(label.trim().to_string()), rest),
+            None => (None, name),
+        };
+        Ok(Condition {
+            text: text.trim().into(),
+            label,
+            name_at: name.len() - rest.trim_start().len(),
+            name: rest.trim().into(),
+            relation: *relation,
+            bound,
+            bound_at,
+            percent,
+        })
+    }
+
+    /// The condition is an upper bound.
+    pub fn is_upper(&self) -> bool {
+        matches!(self.relation, Relation::AtMost | Relation::Below)
+    }
+
+    /// A figure meets the condition.
+    pub fn holds(&self, figure: f64) -> bool {
+        match self.relation {
+            Relation::AtLeast => figure >= self.bound,
+            Relation::AtMost => figure <= self.bound,
+            Relation::Above => figure > self.bound,
+            Relation::Below => figure < self.bound,
+        }
+    }
+}
+
+/// How a gate ended.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct GateResult {
+    /// The gate as it was written.
+    pub gate: String,
+    /// How it ended where it ended worst.
+    pub verdict: Verdict,
+    /// Why, one sentence for each place.
+    pub reasons: Vec<String>,
+}
+
+/// Outcome of a gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Every figure that the repetitions allow meets the condition.
+    Pass,
+    /// Some do, some do not, or there are too few repetitions.
+    Undecided,
+    /// No figure does, or there is no such figure.
+    Fail,
+}
+
+impl Verdict {
+    /// The exit code reports a failure. `undecided`: also for an undecided gate.
+    pub fn fails(self, undecided: bool) -> bool {
+        self == Verdict::Fail || (undecided && self == Verdict::Undecided)
+    }
+
+    /// As people read it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Verdict::Pass => "passes",
+            Verdict::Undecided => "undecided",
+            Verdict::Fail => "fails",
+        }
+    }
+}
+
+/// The gates of a report, a line each.
+pub fn items(gates: &[GateResult]) -> Vec<Item> {
+    let item = |gate: &GateResult| {
+        let (words, reasons) = (gate.verdict.words(), gate.reasons.join("; "));
+        Item::new(format!("gate {words}: {}: {reasons}", gate.gate))
+    };
+    gates.iter().map(item).collect()
+}
+
+/// Gates as a JUnit test suite, one case per gate, each with the name of the side that it judges.
+/// `undecided_fails`: an undecided gate is a failure; else it is skipped.
+pub fn junit(suite: &str, gates: &[(&str, &GateResult)], undecided_fails: bool) -> String {
+    let fails = |gate: &GateResult| gate.verdict.fails(undecided_fails);
+    let case = |(name, gate): &(&str, &GateResult)| {
+        let reasons = format!("{}: {}", gate.verdict.words(), gate.reasons.join("; "));
+        let outcome = match gate.verdict {
+            _ if fails(gate) => element("failure").attr("message", reasons),
+            Verdict::Undecided => element("skipped").attr("message", reasons),
+            _ => element("system-out").text(reasons),
+        };
+        element("testcase").attr("classname", name).attr("name", &gate.gate).with(outcome)
+    };
+    let suite = element("testsuite")
+        .attr("name", suite)
+        .attr("tests", gates.len())
+        .attr("failures", gates.iter().filter(|(_, gate)| fails(gate)).count())
+        .all(gates.iter().map(case));
+    let suite = Markup::from(suite).into_string();
+    format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{suite}")
+}

@@ -1,0 +1,348 @@
+//! A table that fits the terminal: right-aligned numbers, quantities each with the unit that fits it;
+//! gaps, digits and columns are given up in a fixed order. The same table becomes Markdown.
+
+use crate::text::{Paint, Terminal, decimals, escape, fit, fit_all, fixed, flow, plain, width};
+use model::units::Measure;
+use std::borrow::Cow;
+
+/// The contents of a column.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// Text, left-aligned, never cut.
+    Word,
+    /// Text, left-aligned, cut to what the other columns leave.
+    Label,
+    /// Whole numbers, and texts that are aligned like numbers.
+    Count,
+    /// Numbers with `least` to `most` decimals.
+    Number { least: usize, most: usize },
+    /// Numbers with a unit each.
+    Quantity(Measure),
+}
+
+/// One column.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// First header line.
+    pub name: Cow<'static, str>,
+    /// Second header line: the unit of every number in the column, or what it is per.
+    pub unit: &'static str,
+    /// Its contents.
+    pub kind: Kind,
+    /// Columns with smaller numbers are given up first where space is short; 0: never.
+    pub drop_order: u8,
+}
+
+impl Column {
+    /// A column whose name is known beforehand.
+    pub const fn new(name: &'static str, unit: &'static str, kind: Kind, drop_order: u8) -> Column {
+        Column { name: Cow::Borrowed(name), unit, kind, drop_order }
+    }
+
+    /// A column named after a parameter or value; its cells are aligned like numbers.
+    pub fn named(name: String) -> Column {
+        Column { name: name.into(), unit: "", kind: Kind::Count, drop_order: 0 }
+    }
+
+    /// Its cells are text.
+    pub fn is_word(&self) -> bool {
+        matches!(self.kind, Kind::Word | Kind::Label)
+    }
+
+    /// The name with its unit, on one line.
+    fn full_name(&self) -> String {
+        format!("{} {}", self.name, self.unit).trim_end().to_string()
+    }
+}
+
+/// One cell.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    /// Text; leading blanks indent it.
+    Text(String),
+    /// A whole number.
+    Count(u64),
+    /// A number; rounded to the column's decimals.
+    Number(f64),
+    /// A quantity that may be larger.
+    AtLeast(f64),
+    /// A quantity that may be smaller.
+    AtMost(f64),
+    /// There is no such figure: `-`.
+    None,
+}
+
+impl Cell {
+    /// The number; none if it is missing or not finite.
+    pub fn number(value: Option<f64>) -> Cell {
+        value.filter(|v| v.is_finite()).map_or(Cell::None, Cell::Number)
+    }
+}
+
+/// One line.
+#[derive(Clone, Debug)]
+pub enum Line {
+    /// Text across all columns.
+    Heading(String),
+    /// One cell per column; `bad` marks failures.
+    Cells { cells: Vec<Cell>, bad: bool },
+}
+
+impl Line {
+    /// A line without a mark.
+    pub fn plain(cells: Vec<Cell>) -> Line {
+        Line::Cells { cells, bad: false }
+    }
+}
+
+/// Layout of a table that is too wide even without the columns that may be dropped.
+#[derive(Clone, Debug, Default)]
+pub enum Narrow {
+    /// Its lines are longer than the terminal.
+    #[default]
+    Overflow,
+    /// Several tables of some columns each; the first column is in all of them.
+    Split,
+    /// Another table with the same figures.
+    Instead(Box<Grid>),
+}
+
+/// Columns and lines.
+#[derive(Clone, Debug, Default)]
+pub struct Grid {
+    /// Columns from left to right.
+    pub columns: Vec<Column>,
+    /// Lines from top to bottom.
+    pub lines: Vec<Line>,
+    /// The layout where space is short.
+    pub narrow: Narrow,
+}
+
+/// How much room a drawing takes.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    gap: usize,
+    digits: i32,
+    dropped: u8,
+}
+
+/// Steps before columns are given up, widest first.
+const STEPS: [(usize, i32); 4] = [(2, 4), (2, 3), (1, 3), (1, 2)];
+
+/// Two digits would hide differences of several per cent.
+const LEAST_DIGITS: u32 = 3;
+
+/// Digits of numbers in Markdown.
+const MARKDOWN_DIGITS: i32 = 3;
+
+/// A cut label keeps at least this many characters.
+const LABEL_COLUMNS: usize = 20;
+
+impl Grid {
+    /// A table that overflows where it is too wide.
+    pub fn new(columns: &[Column], lines: Vec<Line>) -> Grid {
+        Grid { columns: columns.to_vec(), lines, narrow: Narrow::Overflow }
+    }
+
+    /// Leaves out the columns for which `keep` is false, with their cells.
+    pub fn retain(&mut self, keep: impl Fn(usize) -> bool) {
+        let mut at = 0;
+        self.columns.retain(|_| (keep(at), at += 1).0);
+        for line in &mut self.lines {
+            if let Line::Cells { cells, .. } = line {
+                let mut at = 0;
+                cells.retain(|_| (keep(at), at += 1).0);
+            }
+        }
+    }
+
+    /// The drawing: the widest one that fits, without a line end after the last line.
+    pub fn draw(&self, terminal: Terminal) -> String {
+        let last = self.columns.iter().map(|column| column.drop_order).max().unwrap_or(0);
+        let full = STEPS.into_iter().map(|(gap, digits)| Step { gap, digits, dropped: 0 });
+        let (gap, digits) = STEPS[STEPS.len() - 1];
+        let fewer = (1..=last).map(|dropped| Step { gap, digits, dropped });
+        let steps: Vec<Step> = full.chain(fewer).collect();
+        let fits = steps.iter().find_map(|step| self.draw_at(*step, terminal, false));
+        fits.unwrap_or_else(|| match &self.narrow {
+            Narrow::Overflow => {
+                self.draw_at(steps[steps.len() - 1], terminal, true).unwrap_or_default()
+            }
+            Narrow::Split => self.split(terminal),
+            Narrow::Instead(grid) => grid.draw(terminal),
+        })
+    }
+
+    /// The drawing at one step; `None` if it is too wide and `anyway` is false.
+    fn draw_at(&self, step: Step, terminal: Terminal, anyway: bool) -> Option<String> {
+        let mut grid = self.clone();
+        let is_dropped = |at: usize| (1..=step.dropped).contains(&self.columns[at].drop_order);
+        grid.retain(|at| !is_dropped(at));
+        let mut rows = grid.texts(step.digits);
+        let mut widths = grid.widths(&rows);
+        let gaps = step.gap * widths.len().saturating_sub(1);
+        if let Some(at) = grid.columns.iter().position(|column| column.kind == Kind::Label) {
+            let others = widths.iter().sum::<usize>() + gaps - widths[at];
+            let room = terminal.columns.saturating_sub(others).max(LABEL_COLUMNS);
+            let mut labels: Vec<String> = rows.iter().map(|row| row[at].clone()).collect();
+            fit_all(&mut labels, room);
+            rows.iter_mut().zip(labels).for_each(|(row, label)| row[at] = label);
+            widths[at] = widths[at].min(room);
+        }
+        if widths.iter().sum::<usize>() + gaps > terminal.columns && !anyway {
+            return None;
+        }
+        let mut drawing = grid.lay_out(&rows, &widths, step.gap, terminal);
+        let dropped = self.columns.iter().enumerate().filter(|(at, _)| is_dropped(*at));
+        let dropped: Vec<String> = dropped.map(|(_, column)| column.full_name()).collect();
+        if !dropped.is_empty() {
+            let note = format!("Not shown at this width: {}.", dropped.join(", "));
+            let note = Paint::Faint.lines(&flow(&note, terminal.columns), terminal);
+            drawing.push_str(&format!("\n{note}"));
+        }
+        Some(drawing)
+    }
+
+    /// Tables of as many columns as fit.
+    fn split(&self, terminal: Terminal) -> String {
+        let gap = STEPS[0].0;
+        let widths = self.widths(&self.texts(STEPS[0].1));
+        let mut parts: Vec<Vec<usize>> = Vec::new();
+        let mut taken = usize::MAX;
+        for at in 1..widths.len() {
+            if taken.saturating_add(widths[at] + gap) > terminal.columns {
+                parts.push(vec![0]);
+                taken = widths[0];
+            }
+            taken += widths[at] + gap;
+            parts.last_mut().expect("pushed above").push(at);
+        }
+        let part = |columns: &Vec<usize>| {
+            let mut grid = Grid { narrow: Narrow::Overflow, ..self.clone() };
+            grid.retain(|at| columns.contains(&at));
+            grid.draw(terminal)
+        };
+        parts.iter().map(part).collect::<Vec<_>>().join("\n")
+    }
+
+    fn cells(&self) -> impl Iterator<Item = &Vec<Cell>> {
+        self.lines.iter().filter_map(|line| match line {
+            Line::Cells { cells, .. } => Some(cells),
+            Line::Heading(_) => None,
+        })
+    }
+
+    /// The cells of every line as text; numbers with enough digits that the smallest of the column
+    /// has `digits`.
+    pub fn texts(&self, digits: i32) -> Vec<Vec<String>> {
+        let places = |at: usize, column: &Column| match column.kind {
+            Kind::Number { least, most } => {
+                let values = self.cells().filter_map(|cells| match cells[at] {
+                    Cell::Number(value) => Some(value),
+                    _ => None,
+                });
+                decimals(values, digits, least.min(digits as usize), most)
+            }
+            _ => 0,
+        };
+        let places: Vec<usize> =
+            self.columns.iter().enumerate().map(|(at, column)| places(at, column)).collect();
+        let text = |at: usize, cell: &Cell| {
+            let number = |value: f64| match self.columns[at].kind {
+                Kind::Quantity(measure) => measure.format(value, (digits as u32).max(LEAST_DIGITS)),
+                _ => fixed(value, places[at]),
+            };
+            match cell {
+                Cell::Text(text) => escape(text),
+                Cell::Count(count) => count.to_string(),
+                Cell::Number(value) => number(*value),
+                Cell::AtLeast(value) => format!("≥ {}", number(*value)),
+                Cell::AtMost(value) => format!("≤ {}", number(*value)),
+                Cell::None => "-".to_string(),
+            }
+        };
+        let row =
+            |cells: &Vec<Cell>| cells.iter().enumerate().map(|(at, cell)| text(at, cell)).collect();
+        self.cells().map(row).collect()
+    }
+
+    fn widths(&self, rows: &[Vec<String>]) -> Vec<usize> {
+        let widest = |(at, column): (usize, &Column)| {
+            let header = width(&escape(&column.name)).max(width(column.unit));
+            rows.iter().map(|row| width(&row[at])).max().unwrap_or(0).max(header)
+        };
+        self.columns.iter().enumerate().map(widest).collect()
+    }
+
+    /// Puts the headings between the lines of cells.
+    fn lay_out(
+        &self,
+        rows: &[Vec<String>],
+        widths: &[usize],
+        gap: usize,
+        terminal: Terminal,
+    ) -> String {
+        let line = |texts: &[String]| {
+            let mut out = String::new();
+            for ((text, column), wide) in texts.iter().zip(&self.columns).zip(widths) {
+                let padding = " ".repeat(wide.saturating_sub(width(text)));
+                let (before, after) = if column.is_word() {
+                    (String::new(), padding)
+                } else {
+                    (padding, String::new())
+                };
+                let gap = if out.is_empty() && std::ptr::eq(text, &texts[0]) { 0 } else { gap };
+                out += &format!("{}{before}{text}{after}", " ".repeat(gap));
+            }
+            out.trim_end().to_string()
+        };
+        let names: Vec<String> = self.columns.iter().map(|column| escape(&column.name)).collect();
+        let units: Vec<String> = self.columns.iter().map(|column| column.unit.into()).collect();
+        let header = [names, units].into_iter().map(|texts| line(&texts));
+        let header = header.filter(|line| !line.is_empty());
+        let mut out: Vec<String> = header.map(|line| Paint::Faint.lines(&line, terminal)).collect();
+        let mut drawn = rows.iter().map(|row| line(row));
+        for line in &self.lines {
+            out.push(match line {
+                Line::Heading(text) => {
+                    Paint::Heading.lines(&fit(&escape(text), terminal.columns), terminal)
+                }
+                Line::Cells { bad, .. } => {
+                    let paint = if *bad { Paint::Bad } else { Paint::Plain };
+                    paint.lines(&drawn.next().unwrap_or_default(), terminal)
+                }
+            });
+        }
+        out.join("\n")
+    }
+
+    /// As a table of GitHub Flavored Markdown, headings in bold.
+    pub fn markdown(&self) -> String {
+        let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+        let align = |column: &Column| if column.is_word() { "---|" } else { "---:|" };
+        let mut out = line(self.columns.iter().map(|column| plain(&column.full_name())).collect());
+        out += &format!("|{}\n", self.columns.iter().map(align).collect::<String>());
+        let mut rows = self.texts(MARKDOWN_DIGITS).into_iter();
+        for one in &self.lines {
+            out += &match one {
+                Line::Heading(text) => {
+                    let mut cells = vec![String::new(); self.columns.len()];
+                    cells[0] = format!("**{}**", plain(text));
+                    line(cells)
+                }
+                Line::Cells { cells, .. } => {
+                    let texts = rows.next().unwrap_or_default().into_iter().zip(cells);
+                    line(
+                        texts
+                            .map(|(text, cell)| match cell {
+                                Cell::None => String::new(),
+                                _ => plain(text.trim()),
+                            })
+                            .collect(),
+                    )
+                }
+            };
+        }
+        out
+    }
+}

@@ -1,0 +1,199 @@
+//! Rules about the run itself: failures, events, short labels, the clock.
+
+use super::evidence::is_virtual;
+use super::rule::{Rule, note, verdict};
+use crate::rows::{OwnTimes, once};
+use crate::text::percent;
+use model::run::Run;
+use model::units::{format_ns, significant};
+use model::words;
+
+/// A label that lasts shorter than this gives no rate: one interruption by the system (a time slice
+/// takes some milliseconds) changes it by tens of per cent.
+const SHORTEST_LABEL_NS: u64 = 10_000_000;
+/// Clock readings that an operation must take at least, on average.
+const READINGS: f64 = 4.0;
+/// Largest difference of clocks, as a share of the shortest label.
+const SKEW_SHARE: f64 = 0.01;
+/// A calibration of 5 ms between two moments that are each known to some 50 ns is right to 20 ppm; larger
+/// drifts were disturbed, or the clock did not run evenly.
+const MOST_DRIFT_PPM: f64 = 100.0;
+
+/// Rules about the run itself.
+pub const RULES: &[Rule] = &[
+    verdict(
+        "failed-operations",
+        |run| {
+            let failed = Some(run.run.evidence.failed).filter(|count| *count > 0)?;
+            let all: u64 = once(run).map(|row| row.count).sum();
+            let share = percent(failed as f64 / all.max(1) as f64);
+            Some(format!("{failed} of {all} operations failed ({share}); they are in no rate"))
+        },
+        "see the failures; where the program expects them write with (expect=\"ENOENT\") {...}",
+    ),
+    verdict(
+        "short-operations",
+        |run| {
+            let short = Some(run.run.evidence.short).filter(|count| *count > 0)?;
+            Some(format!(
+                "{} moved fewer bytes than requested: the file ended",
+                words::count(short, "operation")
+            ))
+        },
+        "make the files as long as they are read, or read the rest of the file: fread($h);",
+    ),
+    // Without a table no events were requested.
+    verdict(
+        "dropped-events",
+        |run| {
+            let dropped = Some(run.run.evidence.dropped_events).filter(|count| *count > 0)?;
+            run.run.events.as_ref()?;
+            Some(format!(
+                "{} were not kept for lack of memory: pictures over time end early",
+                words::count(dropped, "event")
+            ))
+        },
+        "raise the limit with --events max=16g, or keep a part with --events sample=1/100",
+    ),
+    verdict(
+        "option-without-effect",
+        |run| {
+            let found = &run.run.evidence.options_without_effect;
+            let more = match found.len() {
+                0 | 1 => String::new(),
+                n => format!(", and {} more", n - 1),
+            };
+            Some(format!("{}{more}", found.first()?))
+        },
+        "move the `with`, or leave the option out",
+    ),
+    verdict(
+        "too-short",
+        too_short,
+        "repeat more often or move more data, until every label lasts a second",
+    ),
+    verdict(
+        "clock-cost",
+        clock_cost,
+        "use larger requests, or judge by the label's time with many operations in it",
+    ),
+    verdict(
+        "clock-skew",
+        clock_skew,
+        "make the label last a hundred times the difference; clocks are compared by messages before and after \
+         the ranks run, so a shorter run and a quieter network make it smaller (NTP does not)",
+    ),
+    verdict(
+        "clock-backward",
+        |run| {
+            let times = Some(run.run.evidence.clock_backward).filter(|count| *count > 0)?;
+            Some(format!(
+                "the clock went backward {} between two readings: these times are 0",
+                words::times(times)
+            ))
+        },
+        "check whether the machine slept or a guest was moved, and run again",
+    ),
+    verdict(
+        "clock-drift",
+        |run| {
+            let evidence = &run.run.evidence;
+            let ppm = evidence.clock_drift_ppm.filter(|ppm| ppm.abs() > MOST_DRIFT_PPM)?;
+            let word = if ppm > 0.0 { "fast" } else { "slow" };
+            let (clock, off) = (&evidence.clock, significant(ppm.abs()));
+            Some(format!(
+                "the clock ({clock}) ran {off} ppm too {word} against the kernel's: so do times and rates"
+            ))
+        },
+        "run again; if it stays, the CPU's counter or its calibration cannot be trusted here",
+    ),
+    verdict(
+        "suspended",
+        |run| {
+            let slept_ns = Some(run.run.evidence.suspended_ns).filter(|ns| *ns > 0)?;
+            Some(format!("a machine slept for {} during the run", format_ns(slept_ns as f64)))
+        },
+        "run again on a machine that is not suspended",
+    ),
+    note("hints-ignored", ignored_hints),
+];
+
+/// Busy times of the labels that have rates, nanoseconds.
+fn labels(run: &Run) -> Vec<(&str, u64)> {
+    let has_rows = |label: &str| run.rows.iter().any(|row| row.label == label);
+    let busy = run.labels.iter().map(|label| (label.label.as_str(), label.busy_ns));
+    let mut found: Vec<(&str, u64)> = busy.filter(|(label, _)| has_rows(label)).collect();
+    if has_rows("") {
+        found.push(("", run.run.duration_wall_ns));
+    }
+    found
+}
+
+fn too_short(run: &Run) -> Option<String> {
+    if is_virtual(run) {
+        return None;
+    }
+    let mut short = labels(run);
+    short.retain(|(_, took_ns)| *took_ns < SHORTEST_LABEL_NS);
+    let (label, took_ns) = short.iter().min_by_key(|(_, took_ns)| *took_ns)?;
+    let what = if label.is_empty() { "the run".into() } else { format!("label \"{label}\"") };
+    let others = match short.len() {
+        1 => String::new(),
+        n => format!(", and {} more below {}", n - 1, format_ns(SHORTEST_LABEL_NS as f64)),
+    };
+    Some(format!("{what} lasted {}{others}: too short for a rate", format_ns(*took_ns as f64)))
+}
+
+fn clock_cost(run: &Run) -> Option<String> {
+    let read_ns = run.run.evidence.clock_read_ns;
+    let own = OwnTimes::new(run);
+    let rows = run.rows.iter().filter(|row| row.part_of.is_none()).map(|row| own.row(row));
+    let timed = rows.filter_map(|row| Some((row, row.mean_ns?)));
+    let (row, mean_ns) = timed.min_by(|a, b| a.1.total_cmp(&b.1))?;
+    (read_ns > 0.0 && mean_ns < READINGS * read_ns).then(|| {
+        format!(
+            "{} takes {} on average, and one reading of the clock {}: a part of the figure is the clock",
+            row.op,
+            format_ns(mean_ns),
+            format_ns(read_ns)
+        )
+    })
+}
+
+fn clock_skew(run: &Run) -> Option<String> {
+    let skew_ns = run.run.evidence.clock_skew_ns;
+    let (label, took_ns) = labels(run).into_iter().min_by_key(|(_, took_ns)| *took_ns)?;
+    (skew_ns as f64 > SKEW_SHARE * took_ns as f64).then(|| {
+        format!(
+            "the ranks' clocks differ by up to {}, and label \"{label}\" lasted {}",
+            format_ns(skew_ns as f64),
+            format_ns(took_ns as f64)
+        )
+    })
+}
+
+/// Hints that are named.
+const HINTS: usize = 8;
+
+/// Requested hints of MPI files that the library ignored or changed, as far as it reports its hints.
+fn ignored_hints(run: &Run) -> Option<String> {
+    let mut ignored: Vec<String> = Vec::new();
+    let files = run.run.evidence.mpi_io.iter();
+    for file in files.filter(|file| !file.effective_hints.is_empty()) {
+        let effective = |key: &str| {
+            let mut pairs = file.effective_hints.split(';').filter_map(|pair| pair.split_once('='));
+            pairs.find(|pair| pair.0 == key).map(|pair| pair.1)
+        };
+        for (key, value) in model::hints::parse(&file.requested_hints).unwrap_or_default() {
+            let text = match effective(key) {
+                Some(found) if found == value => continue,
+                Some(found) => format!("{key}={value} is not in effect: it is {found}"),
+                None => format!("{key}={value} is not in effect: the MPI library ignored it"),
+            };
+            if !ignored.contains(&text) && ignored.len() < HINTS {
+                ignored.push(text);
+            }
+        }
+    }
+    (!ignored.is_empty()).then(|| format!("the hint {}", ignored.join("; the hint ")))
+}

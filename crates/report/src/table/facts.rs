@@ -1,0 +1,179 @@
+//! Facts: program, machine and outcome, and the evidence about the measuring.
+
+use crate::machines::{self, describe_job, elsewhere};
+use crate::text::{at_least, percent};
+use model::run::{Evidence, Run, Trace};
+use model::units::{format_ns, significant};
+use model::words;
+use std::collections::BTreeMap;
+
+/// Labels whose cost of data is shown; the rest is counted.
+const LABELS_SHOWN: usize = 3;
+
+/// Program, machine, duration and outcome.
+pub fn title(run: &Run) -> Vec<String> {
+    let header = &run.run;
+    let ranks = if let Some(sweep) = &header.sweep {
+        match (sweep.cells.len(), sweep.order.len()) {
+            (1, executions) => words::count(executions as u64, "execution"),
+            (points, executions) => {
+                format!("sweep of {points} points, {}", words::count(executions as u64, "execution"))
+            }
+        }
+    } else {
+        words::count(header.ranks.into(), "rank")
+    };
+    let mut parts = vec![
+        header.program.name.clone(),
+        ranks,
+        machines::storage(run),
+        duration(run).unwrap_or_default(),
+        header.outcome.clone(),
+    ];
+    if header.exit_code != 0 {
+        parts.push(format!("exit code {}", header.exit_code));
+    }
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+/// How long the run took; none of a log that tells no times.
+pub fn duration(run: &Run) -> Option<String> {
+    let ns = run.run.duration_wall_ns;
+    (ns > 0 || run.run.trace.is_none()).then(|| format_ns(ns as f64))
+}
+
+fn clock(evidence: &Evidence) -> String {
+    if evidence.clock.is_empty() {
+        return "clock unknown".into();
+    }
+    let read_ns = significant(evidence.clock_read_ns);
+    format!("clock {}, {read_ns} ns per reading", evidence.clock)
+}
+
+/// Evidence about the measuring, a few words each.
+pub fn facts(run: &Run) -> Vec<String> {
+    let evidence = &run.run.evidence;
+    if let Some(trace) = &run.run.trace {
+        return imported(trace, evidence);
+    }
+    let mut facts = vec![clock(evidence)];
+    facts.extend(page_cache(evidence));
+    facts.extend([
+        format!("failed {}", evidence.failed),
+        format!("short {}", evidence.short),
+        format!("seed {}", run.run.seed),
+        format!("confinement: {}", evidence.confinement),
+    ]);
+    facts.extend(run.run.job.as_ref().map(describe_job));
+    facts.extend(Some(run.run.batch.clone()).filter(|batch| !batch.is_empty()));
+    facts.extend(elsewhere(run));
+    let rank_time_ns = run.run.duration_wall_ns as f64 * f64::from(run.run.ranks);
+    // The meter also counts the start and end of a rank, tens of microseconds.
+    if evidence.cpu_ns > 0 && run.run.duration_wall_ns >= 10_000_000 {
+        facts.push(format!("CPU {} per rank", percent(evidence.cpu_ns as f64 / rank_time_ns)));
+    }
+    facts.extend(filling(run));
+    facts.extend(sampled(run));
+    facts.extend(defects(evidence));
+    facts
+}
+
+/// The same of imported logs: others measured.
+fn imported(trace: &Trace, evidence: &Evidence) -> Vec<String> {
+    let lines = trace.logs.iter().fold(0, |sum: u64, log| sum.saturating_add(log.lines));
+    let logs = words::count(trace.logs.len() as u64, "log");
+    // Binary logs have records.
+    let unit = if trace.format == "darshan" { "records" } else { "lines" };
+    let mut facts = vec![
+        format!("imported from {logs} of {}, {lines} {unit}", trace.format),
+        format!("failed {}", evidence.failed),
+        format!("short {}", evidence.short),
+    ];
+    if !trace.root.is_empty() {
+        facts.push(format!("paths below {}", trace.root));
+    }
+    facts
+}
+
+/// `filling data 0.21 ns/B, 1.3 % per rank (label "a" 0.2 ns/B, label "b" 0.3 ns/B)`: what it cost to make
+/// the data that was written, outside of every operation.
+fn filling(run: &Run) -> Option<String> {
+    let mut labels: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for label in &run.run.evidence.labels {
+        let verified = label.verified.as_ref().map_or(0, |verified| verified.filled_bytes);
+        let bytes = label.written_bytes.saturating_sub(verified);
+        if let Some(ns) = label.fill_ns.filter(|_| bytes > 0) {
+            let sum = labels.entry(&label.label).or_default();
+            *sum = (sum.0.saturating_add(ns), sum.1.saturating_add(bytes));
+        }
+    }
+    let add = |sum: (u64, u64), one: &(u64, u64)| {
+        (sum.0.saturating_add(one.0), sum.1.saturating_add(one.1))
+    };
+    let (ns, bytes) = labels.values().fold((0, 0), add);
+    let rank_time_ns = run.run.duration_wall_ns as f64 * f64::from(run.run.ranks);
+    (bytes > 0 && rank_time_ns > 0.0).then(|| {
+        let (cost, share) = (per_byte((ns, bytes)), percent(ns as f64 / rank_time_ns));
+        format!("filling data {cost}, {share} per rank{}", of_labels(&labels))
+    })
+}
+
+fn per_byte((ns, bytes): (u64, u64)) -> String {
+    format!("{} ns/B", significant(ns as f64 / bytes as f64))
+}
+
+/// The same of each label, if there are several.
+fn of_labels(labels: &BTreeMap<&str, (u64, u64)>) -> String {
+    let one = |(label, cost): (&&str, &(u64, u64))| match *label {
+        "" => format!("outside of labels {}", per_byte(*cost)),
+        label => format!("label \"{}\" {}", label, per_byte(*cost)),
+    };
+    let each: Vec<String> = labels.iter().map(one).collect();
+    if labels.len() > 1 { format!(" ({})", words::list_some(&each, LABELS_SHOWN)) } else { String::new() }
+}
+
+/// Content of the event table, if that is not everything by choice.
+fn sampled(run: &Run) -> Option<String> {
+    let events = run.run.events.as_ref().filter(|events| events.sample_every > 1)?;
+    Some(format!("events are a sample of 1/{}: {}", events.sample_every, events.count))
+}
+
+/// Facts that are worth a word only when they are not zero.
+fn defects(evidence: &Evidence) -> impl Iterator<Item = String> {
+    let skew = (evidence.clock_skew_ns > 0)
+        .then(|| format!("clocks differ by up to {}", format_ns(evidence.clock_skew_ns as f64)));
+    let dropped = (evidence.dropped_events > 0)
+        .then(|| format!("{} events not kept", evidence.dropped_events));
+    let overhead = (evidence.event_overhead_ns > 0)
+        .then(|| format!("keeping events took {}", format_ns(evidence.event_overhead_ns as f64)));
+    let labels = (evidence.labels_beyond_limit > 0)
+        .then(|| format!("{} labels in (more)", evidence.labels_beyond_limit));
+    [skew, dropped, overhead, labels].into_iter().flatten()
+}
+
+/// A lower bound of nothing says nothing.
+fn page_cache(evidence: &Evidence) -> Option<String> {
+    Some(match evidence.page_cache_share.filter(|share| share.is_finite()) {
+        Some(share) if share <= 0.0 => return None,
+        Some(share) => format!("page cache served {} of the bytes read", at_least(share)),
+        None if evidence.program_read_bytes == 0 && has_checked(evidence) => {
+            "read only by operations that failed".to_string()
+        }
+        None if evidence.program_read_bytes == 0 => "nothing read".to_string(),
+        None if is_direct(evidence) => "all reads were direct".to_string(),
+        None => "page cache share unknown".to_string(),
+    })
+}
+
+/// Bytes were read and found to be wrong; bytes of a failed operation are in no row.
+fn has_checked(evidence: &Evidence) -> bool {
+    let verified = evidence.labels.iter().filter_map(|label| label.verified.as_ref());
+    verified.into_iter().any(|data| data.checked_bytes > 0)
+}
+
+/// Everything was read around the page cache.
+fn is_direct(evidence: &Evidence) -> bool {
+    let direct = evidence.labels.iter().map(|label| label.direct_read_bytes);
+    direct.fold(0, u64::saturating_add) >= evidence.program_read_bytes
+}

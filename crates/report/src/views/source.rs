@@ -1,0 +1,211 @@
+//! Shared by all pictures of a run: the source of events, axes, words.
+
+use super::colors::Colors;
+use crate::aggregate::{Aggregates, Execution};
+use crate::chart::{Axis, Unit, View};
+use crate::text::{escape, fit};
+use model::run::Row;
+use model::units::Measure;
+use model::words;
+use model::{Op, Run};
+
+/// Values that differ by more have a logarithmic axis.
+const LOG_FROM: f64 = 20.0;
+
+/// The pictures of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Views {
+    /// Those that have something to show, in the order in which a reader wants them.
+    pub views: Vec<View>,
+    /// The others.
+    pub absent: Vec<Absent>,
+}
+
+/// A picture that is not there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Absent {
+    /// Its name.
+    pub name: &'static str,
+    /// Why not: "no operation moved bytes".
+    pub reason: String,
+}
+
+impl Views {
+    pub(super) fn add_all(&mut self, name: &'static str, made: Result<Vec<View>, String>) {
+        match made {
+            Ok(made) => self.views.extend(made),
+            Err(reason) => self.absent.push(Absent { name, reason }),
+        }
+    }
+
+    pub(super) fn add(&mut self, name: &'static str, made: Result<View, String>) {
+        match made {
+            Ok(view) => self.views.push(view),
+            Err(reason) => self.absent.push(Absent { name, reason }),
+        }
+    }
+}
+
+/// Why there is no picture of durations.
+pub fn no_time(run: &Run) -> &'static str {
+    let mut gaps = run.run.trace.iter().flat_map(|trace| &trace.gaps);
+    match gaps.any(|gap| gap.code == "no-durations") {
+        true => "the log has no durations of calls",
+        false => "no operation took time",
+    }
+}
+
+/// Why there is no picture of operations.
+pub fn nothing(source: &Source<'_>) -> String {
+    match source.events.failed {
+        0 => "no operation was kept as an event".into(),
+        _ => "all operations failed".into(),
+    }
+}
+
+/// Events with facts that all pictures of them share.
+pub struct Source<'a> {
+    pub events: &'a Aggregates,
+    pub colors: &'a Colors,
+    /// Operations per counted event: more than 1 in a sample.
+    pub scale: f64,
+    /// "block=4k, repetition 0"; empty where there is one execution.
+    pub point: String,
+    /// Reason for a missing picture of times.
+    pub no_time: &'static str,
+    /// The execution has operations in several labels.
+    pub several_labels: bool,
+    /// Operations are missing: a sample was kept, or memory ran out.
+    pub is_partial: bool,
+    /// Files got other names: one of them may be several of the pictures.
+    pub is_renamed: bool,
+    /// Begins with a blank; "" if all operations are there.
+    pub note: String,
+}
+
+impl<'a> Source<'a> {
+    pub fn new(run: &Run, events: &'a Aggregates, colors: &'a Colors) -> Source<'a> {
+        let info = run.run.events.as_ref();
+        let every = info.map_or(1, |info| info.sample_every.max(1));
+        let dropped = info.map_or(0, |info| info.dropped);
+        let mut note = String::new();
+        if every > 1 {
+            note += &format!(" Estimated from one of {every} operations.");
+        }
+        if dropped > 0 {
+            note += &format!(" {dropped} operations are missing for lack of memory.");
+        }
+        if events.failed > 0 {
+            note += &format!(
+                " Without {}.",
+                words::count(events.failed, "operation that failed or met an expected error")
+            );
+        }
+        let of = |row: &&Row| (row.cell, row.repetition) == events.execution.pair();
+        let mut labels = run.rows.iter().filter(of).map(|row| &row.label);
+        let first = labels.next();
+        Source {
+            events,
+            colors,
+            scale: every as f64,
+            point: scope_name(run, events.execution),
+            no_time: no_time(run),
+            several_labels: labels.any(|label| Some(label) != first),
+            is_partial: every > 1 || dropped > 0,
+            is_renamed: run.rows.iter().filter(of).any(|row| gives_names(&row.op)),
+            note,
+        }
+    }
+
+    /// The source, if its operations lie at different times.
+    pub fn timed(&self) -> Result<&Self, String> {
+        let time = &self.events.time;
+        match (self.events.events, time.count, time.width_ns) {
+            (1.., 1, 1) => Err("all operations lie at one point in time".into()),
+            _ => Ok(self),
+        }
+    }
+
+    /// A sentence on operations without a position; "" if there are none.
+    pub fn unplaced(&self) -> String {
+        match self.events.unplaced {
+            0 => String::new(),
+            n => format!(" Without {} at unknown positions.", words::count(n, "operation")),
+        }
+    }
+
+    /// A title with its scope: the point of a sweep, and that labels are taken together.
+    pub fn titled(&self, title: String) -> String {
+        let together = if self.several_labels { "all labels together" } else { "" };
+        qualified(title, &[&self.point, together])
+    }
+}
+
+/// The operation gives a file that is there another name.
+pub fn gives_names(op: &str) -> bool {
+    matches!(Op::find(op), Some(Op::Rename | Op::Link | Op::Symlink))
+}
+
+/// An execution in words, if there are several: "block=4k, repetition 0".
+pub fn scope_name(run: &Run, execution: Execution) -> String {
+    let Some(sweep) = &run.run.sweep else { return String::new() };
+    let mut words = Vec::new();
+    if !sweep.dimensions.is_empty() {
+        words.push(fit(&escape(&sweep.describe(execution.cell)), 80));
+    }
+    if sweep.order.iter().any(|other| other.repetition != execution.repetition) {
+        words.push(format!("repetition {}", execution.repetition));
+    }
+    words.join(", ")
+}
+
+/// "title (one; another)" without the words that are empty.
+pub fn qualified(title: String, words: &[&str]) -> String {
+    let words: Vec<&str> = words.iter().copied().filter(|word| !word.is_empty()).collect();
+    if words.is_empty() { title } else { format!("{title} ({})", words.join("; ")) }
+}
+
+pub fn axis(title: &str, unit: Unit) -> Axis {
+    Axis { title: title.into(), unit, log: false }
+}
+
+/// The axis of `values`: logarithmic if the largest is far above the smallest one, zeros apart, which
+/// have no place there.
+pub fn axis_of(title: &str, unit: Unit, values: impl Iterator<Item = f64>) -> Axis {
+    let (least, most) = values
+        .filter(|value| value.is_finite() && *value != 0.0)
+        .fold((f64::INFINITY, 0.0f64), |(least, most), value| (least.min(value), most.max(value)));
+    Axis { log: least > 0.0 && most > LOG_FROM * least, ..axis(title, unit) }
+}
+
+pub fn log_axis(title: &str, unit: Unit) -> Axis {
+    Axis { log: true, ..axis(title, unit) }
+}
+
+/// The axis of all views over time.
+pub fn time_axis() -> Axis {
+    axis("time since start", Unit::Nanoseconds)
+}
+
+/// Mebibytes per second.
+pub fn mib_s(bytes: f64, ns: f64) -> f64 {
+    if ns > 0.0 { bytes / 1_048_576.0 / (ns / 1e9) } else { 0.0 }
+}
+
+/// MiB/s in words, in the units of the tables and axes.
+pub fn rate_text(mib_s: f64) -> String {
+    Measure::ByteRate.format(mib_s, 3)
+}
+
+/// The sum of figures, which may come from a damaged run.
+pub fn total(figures: impl Iterator<Item = u64>) -> u64 {
+    figures.fold(0, u64::saturating_add)
+}
+
+/// A label as a reader sees it.
+pub fn shown_label(label: &str) -> String {
+    match label {
+        "" => "(no label)".into(),
+        label => fit(&escape(label), 40),
+    }
+}
