@@ -28,8 +28,9 @@ pub struct Unlike {
 pub fn kernels(job: &Job) -> Option<String> {
     let nodes = job.nodes.iter();
     let groups = grouped(nodes.map(|node| (node.kernel.as_str(), node.host.as_str())));
-    let told =
-        groups.iter().map(|(kernel, hosts)| format!("{} on {}", kernel, words::list_some(hosts, NAMED)));
+    let told = groups
+        .iter()
+        .map(|(kernel, hosts)| format!("{} on {}", kernel, words::list_some(hosts, NAMED)));
     (groups.len() > 1).then(|| format!("kernel {}", told.collect::<Vec<_>>().join("; ")))
 }
 
@@ -248,7 +249,7 @@ mod tests {
             Run { run: Header { host, job, node_use, ..Header::default() }, ..Run::default() };
         let unlike = |other_type, text: &str| Unlike { other_type, text: text.into() };
         let directory =
-            "run directory: ext4 (/dev/sda1 at /data) on n0, nfs4 (n0:/data at /data) on n1, n2";
+            "run directory: ext4 (/dev/sda1 at /data) on n0, nfs4 (n0:/data at /data) on n1 and n2";
         let options =
             "fast: mounted with wsize=65536, without wsize=1048576 on n2, other than on n0";
         assert_eq!(unlike_storage(&run), [unlike(true, directory), unlike(false, options)]);

@@ -147,7 +147,7 @@ fn failed_operations_are_counted_and_nothing_else() {
     let found = aggregate(dir.path(), &run()).unwrap().unwrap();
     assert_eq!((found.events, found.failed, found.bytes), (1, 3, 100));
     let counted = |op| found.ops.counts(op).iter().sum::<u64>();
-    assert_eq!([words::count(Op::Fwrite), words::count(Op::Fread)], [1, 0]);
+    assert_eq!([counted(Op::Fwrite), counted(Op::Fread)], [1, 0]);
     assert_eq!(found.grid.band(0).iter().map(|cell| cell.bytes).sum::<u64>(), 100);
 }
 

@@ -516,7 +516,7 @@ fn gates_pass_fail_or_are_undecided() {
         ("phase 0:write.mib_s >= 1.1", Verdict::Fail, "0.970"),
         ("write.mib_s >= 0.9", Verdict::Fail, "0.800"),
         ("write.p99_ns <= 1", Verdict::Pass, "1.000"),
-        ("stat.mean_ns <= 1", Verdict::Fail, "phase 0:write, phase 1:write"),
+        ("stat.mean_ns <= 1", Verdict::Fail, "phase 0:write and phase 1:write"),
     ] {
         let result = Gate::parse(gate).unwrap().judge(&base, &new, Design::Samples);
         assert_eq!(result.verdict, verdict, "{result:?}");

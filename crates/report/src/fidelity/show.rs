@@ -73,7 +73,8 @@ fn notes(found: &Fidelity) -> Vec<Item> {
     let [ours, theirs] = [&found.originals, &found.replays].map(|side| side.len());
     let is_shown = found.scopes.first().is_some_and(|scope| !scope.latency.is_empty());
     if is_shown && ours.max(theirs) > 1 {
-        let (ours, theirs) = (words::count(ours as u64, "original"), words::count(theirs as u64, "replay"));
+        let (ours, theirs) =
+            (words::count(ours as u64, "original"), words::count(theirs as u64, "replay"));
         notes.push(format!("counts and times of single operations: sums over {ours} and {theirs}"));
     }
     notes.extend(found.notes.iter().cloned());

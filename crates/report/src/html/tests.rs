@@ -133,7 +133,7 @@ fn the_page_of_a_run_that_went_well() {
         host: node1
         storage: posix on ext4 (/dev/sda1 at /data)
         directory: /data/scratch
-        evidence: clock tsc, 17.5 ns per reading · page cache served 100 % of the bytes read · failed 0 · short 0 · seed 42 · confinement: proved · CPU 79.4 % per rank
+        evidence: clock tsc, 17.5 ns per reading · page cache served 100 % of the bytes read · failed 0 · short 0 · seed 42 · confinement: checked · CPU 79.4 % per rank
         Verdict: cached-reads – 100 % of the bytes read came from the page cache: read rates are those of main memoryFix: put `dropcaches;` before the reads
         Fix: put `dropcaches;` before the reads
         the ranks were started by hand

@@ -17,11 +17,14 @@ pub fn title(run: &Run) -> Vec<String> {
         match (sweep.cells.len(), sweep.order.len()) {
             (1, executions) => words::count(executions as u64, "execution"),
             (points, executions) => {
-                format!("sweep of {points} points, {}", words::count(executions as u64, "execution"))
+                format!(
+                    "sweep of {points} points, {}",
+                    words::count(executions as u64, "execution")
+                )
             }
         }
     } else {
-        words::count(header.ranks.into(), "rank")
+        words::count(header.ranks, "rank")
     };
     let mut parts = vec![
         header.program.name.clone(),
@@ -130,7 +133,11 @@ fn of_labels(labels: &BTreeMap<&str, (u64, u64)>) -> String {
         label => format!("label \"{}\" {}", label, per_byte(*cost)),
     };
     let each: Vec<String> = labels.iter().map(one).collect();
-    if labels.len() > 1 { format!(" ({})", words::list_some(&each, LABELS_SHOWN)) } else { String::new() }
+    if labels.len() > 1 {
+        format!(" ({})", words::list_some(&each, LABELS_SHOWN))
+    } else {
+        String::new()
+    }
 }
 
 /// Content of the event table, if that is not everything by choice.

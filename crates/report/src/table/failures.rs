@@ -2,8 +2,8 @@
 
 use crate::document::Item;
 use crate::rows::execution;
-use model::{RankSet, errno};
 use model::run::{Failure, RankError, Run};
+use model::{RankSet, errno};
 use std::collections::{BTreeSet, HashSet};
 
 /// Kinds of failures that are listed; the rest is counted.

@@ -53,7 +53,7 @@ fn listing_1_at_160_columns() {
         stress      2  1.200 µs  1.250 s  1.250 s  1.250 s        1
         start, end: first rank in, last rank out. busy: from start to end. longest: the slowest rank.
 
-        clock tsc, 17.5 ns per reading · page cache served 100 % of the bytes read · failed 0 · short 0 · seed 42 · confinement: proved · CPU 79.4 % per rank
+        clock tsc, 17.5 ns per reading · page cache served 100 % of the bytes read · failed 0 · short 0 · seed 42 · confinement: checked · CPU 79.4 % per rank
 
         note: the ranks were started by hand
         verdict cached-reads: 100 % of the bytes read came from the page cache: read rates are those of main memory
@@ -91,7 +91,7 @@ fn listing_1_at_100_columns() {
         start, end: first rank in, last rank out. busy: from start to end. longest: the slowest rank.
 
         clock tsc, 17.5 ns per reading · page cache served 100 % of the bytes read · failed 0 · short 0
-          seed 42 · confinement: proved · CPU 79.4 % per rank
+          seed 42 · confinement: checked · CPU 79.4 % per rank
 
         note: the ranks were started by hand
         verdict cached-reads: 100 % of the bytes read came from the page cache: read rates are those of main
@@ -132,7 +132,7 @@ fn listing_1_at_80_columns() {
           slowest rank.
 
         clock tsc, 17.5 ns per reading · page cache served 100 % of the bytes read
-          failed 0 · short 0 · seed 42 · confinement: proved · CPU 79.4 % per rank
+          failed 0 · short 0 · seed 42 · confinement: checked · CPU 79.4 % per rank
 
         note: the ranks were started by hand
         verdict cached-reads: 100 % of the bytes read came from the page cache: read
@@ -176,7 +176,7 @@ fn an_aborted_run_at_100_columns() {
           the kept ones, longest is over all.
 
         clock tsc, 17.5 ns per reading · page cache share unknown · failed 13 · short 3 · seed 42
-          confinement: proved · CPU 79.4 % per rank · 7 events not kept
+          confinement: checked · CPU 79.4 % per rank · 7 events not kept
 
         note: the ranks were started by hand
         verdict cached-reads: 100 % of the bytes read came from the page cache: read rates are those of main
@@ -185,7 +185,7 @@ fn an_aborted_run_at_100_columns() {
 
         12 x write ENOSPC at stress.ppl:2:20 (No space left on device), first: rank 0, f-0-0, offset 512
 
-        ranks 0-1 ended at stress.ppl:3:1: assert failed: $n > 0
+        ranks 0 to 1 ended at stress.ppl:3:1: assert failed: $n > 0
     "#]].assert_eq(&plain(&sample::aborted(), 100));
 }
 
@@ -227,7 +227,7 @@ fn an_aborted_run_at_80_columns() {
           and median are over the kept ones, longest is over all.
 
         clock tsc, 17.5 ns per reading · page cache share unknown · failed 13 · short 3
-          seed 42 · confinement: proved · CPU 79.4 % per rank · 7 events not kept
+          seed 42 · confinement: checked · CPU 79.4 % per rank · 7 events not kept
 
         note: the ranks were started by hand
         verdict cached-reads: 100 % of the bytes read came from the page cache: read
@@ -237,7 +237,7 @@ fn an_aborted_run_at_80_columns() {
         12 x write ENOSPC at stress.ppl:2:20 (No space left on device), first: rank 0,
           f-0-0, offset 512
 
-        ranks 0-1 ended at stress.ppl:3:1: assert failed: $n > 0
+        ranks 0 to 1 ended at stress.ppl:3:1: assert failed: $n > 0
     "#]]
     .assert_eq(&plain(&sample::aborted(), 80));
 }
@@ -442,7 +442,7 @@ fn failures_of_a_sweep_say_in_which_execution_they_were() {
     let text = plain(&run, 400);
     for said in [
         "at block=64k, repetition 2: rank 3 ended at x.ppl:1:69: one",
-        "in 2 executions, first at block=4k, repetition 1: ranks 0, 2 ended at x.ppl:1:69: two",
+        "in 2 executions, first at block=4k, repetition 1: ranks 0 and 2 ended at x.ppl:1:69: two",
         "first: block=64k, repetition 2, rank 0, ",
     ] {
         assert!(text.contains(said), "{said}: {text}");
@@ -467,4 +467,32 @@ fn a_note_says_what_times_and_rates_of_operations_that_were_due_go_by() {
     assert!(text.contains("per rank go by the row .service"), "{text}");
     run.rows.remove(1);
     assert!(!plain(&run, 400).contains("row .service, the time"));
+}
+
+/// Cells of a line of Markdown: bars that are not escaped.
+fn cells(line: &str) -> usize {
+    line.replace("\\|", "").matches('|').count()
+}
+
+#[test]
+fn markdown_tables_are_whole_whatever_the_names() {
+    let hard = sample::HARD_LABELS.iter().map(|label| sample::labelled(label));
+    let runs = [sample::listing1(), sample::aborted(), sample::on_machines(), sample::sweep(2, 5)];
+    for run in hard.chain(runs) {
+        let text = markdown(&run);
+        let control = text.chars().any(|c| c.is_control() && c != '\n');
+        assert!(!control && !text.contains("<script"), "{text}");
+        let lines: Vec<&str> = text.lines().collect();
+        for table in lines.split(|line| !line.starts_with('|')).filter(|lines| !lines.is_empty()) {
+            assert!(
+                table.len() > 2 && table.iter().all(|line| cells(line) == cells(table[0])),
+                "{text}"
+            );
+        }
+        assert!(
+            run.rows
+                .iter()
+                .all(|row| text.contains(&row.count.to_string()) || run.run.sweep.is_some())
+        );
+    }
 }

@@ -66,7 +66,9 @@ fn summary(source: &Source<'_>, due: &DueGrid) -> String {
     let labels = if source.several_labels { " of all labels" } else { "" };
     let others = match due.others {
         0 => String::new(),
-        count => format!(" Left out: {} for which no time was set.", words::count(count, "operation")),
+        count => {
+            format!(" Left out: {} for which no time was set.", words::count(count, "operation"))
+        }
     };
     format!(
         "{}{labels}: {median}longest {} (due from {} on). Operations are drawn when they were due; columns are \
