@@ -9,7 +9,6 @@
 //! label or a program says stays text ([`crate::markup`]). The tables equal the terminal's,
 //! figure by figure.
 
-mod blocks;
 mod figures;
 mod head;
 mod page;

@@ -17,15 +17,14 @@ mod distance;
 mod distributions;
 mod permutation;
 mod sample;
-mod trend;
 
 pub use distance::{Distance, distance_between};
 pub use distributions::{quantile_of_tail, upper_tail};
 pub use permutation::{Counts, scores};
+pub use sample::mann_kendall;
 pub use sample::{
     LEAST_FOR_INTERVAL, SplitMix64, Summary, lag1_autocorrelation, mean, median, sorted, summarise,
 };
-pub use trend::mann_kendall;
 
 #[cfg(test)]
 mod tests;

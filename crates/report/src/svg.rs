@@ -10,48 +10,22 @@
 //! picture is well-formed and its numbers are finite; marks are bounded, and what is left
 //! out is said below the picture.
 
+mod axis;
 mod bars;
-mod chain;
-mod forest;
 mod frame;
 mod heat;
-mod legend;
 mod lines;
-mod number;
 mod palette;
-mod paper;
-mod pen;
-mod scale;
-mod spans;
-mod ticks;
 
 #[cfg(test)]
 mod tests;
 
 use crate::chart::{Chart, View};
 use crate::markup::{Markup, element};
-pub(crate) use number::value_text;
+pub(crate) use axis::value_text;
+use frame::Paper;
+pub use frame::Width;
 pub(crate) use palette::SERIES;
-use paper::Paper;
-
-/// How wide a picture is drawn. Letters have the same size in both.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Width {
-    /// 720 pixels: pages and paper.
-    Wide,
-    /// 360 pixels: telephones and narrow windows.
-    Narrow,
-}
-
-impl Width {
-    /// Width in pixels.
-    pub fn pixels(self) -> u32 {
-        match self {
-            Width::Wide => 720,
-            Width::Narrow => 360,
-        }
-    }
-}
 
 /// The picture as an `<svg>` element of these classes, for a page that carries [`style`].
 pub fn draw(view: &View, width: Width, class: &str) -> Markup {
@@ -75,8 +49,8 @@ fn drawn(chart: &Chart, width: Width) -> Paper {
             heat::heat(sheet, [x, y, value], x_edges, y_edges, values);
         }
         Chart::Bars { value, names, series } => bars::bars(sheet, value, names, series),
-        Chart::Spans { x, rows, classes, bars } => spans::spans(sheet, x, rows, classes, bars),
-        Chart::Forest { x, line, ranges } => forest::forest(sheet, x, *line, ranges),
+        Chart::Spans { x, rows, classes, bars } => bars::spans(sheet, x, rows, classes, bars),
+        Chart::Forest { x, line, ranges } => bars::forest(sheet, x, *line, ranges),
     }
     paper
 }

@@ -10,9 +10,7 @@
 //! the views of the other files in order; `source` and `colors` are what they share, `data` writes CSV.
 
 mod calls;
-mod colors;
 mod data;
-mod due;
 mod files;
 mod labels;
 mod latency;

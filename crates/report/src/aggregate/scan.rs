@@ -1,6 +1,6 @@
 //! Columns that are needed, in batches that stay in the processor's cache.
 
-use super::Execution;
+use super::axis::Execution;
 use super::scope::Scope;
 use crate::events::{Table, Values, invalid};
 use model::Op;

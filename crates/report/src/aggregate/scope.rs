@@ -1,11 +1,9 @@
 //! Ranges of the columns, from Parquet's directory: known before a row is read. A column
 //! without statistics (another program wrote the file) is read for it.
 
-use super::axis::{Bands, TimeBins};
+use super::axis::{Bands, Busiest, Execution, MAX_LABELS, Nodes, TimeBins};
 use super::extents::Extents;
-use super::grid::MAX_LABELS;
-use super::nodes::Nodes;
-use super::{Busiest, Execution, scan};
+use super::scan;
 use crate::events::{Table, invalid};
 use crate::rows::{OwnTimes, is_service};
 use model::run::Row;

@@ -1,11 +1,12 @@
 //! Aggregates held against sums over the events one by one.
 
 use super::*;
+use crate::StoreError;
 use crate::events::{EVENTS_FILE, EventWriter, Origin};
-use model::Op;
 use model::event::{Event, FLAG_EXPECTED, FLAG_FAILED, FLAG_UNPLACED, NO_ID};
 use model::pattern;
 use model::run::{EventExtents, Row};
+use model::{Op, Run};
 use std::fs;
 
 const LABELS: [&str; 2] = ["first", "second"];

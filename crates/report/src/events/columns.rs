@@ -1,10 +1,48 @@
 //! The columns of the event table: one row here is one column there, and one line of the
 //! table in docs/run-format.md.
 
-use super::{EventRow, Origin};
 use model::event::{Details, Event, NO_ID};
 use model::{Op, Part};
 use parquet::data_type::ByteArray;
+use std::borrow::Cow;
+
+/// Name of the event table in the folder of a run.
+pub const EVENTS_FILE: &str = "events.parquet";
+
+/// Key in the file's metadata that tells the format version, [`model::run::VERSION`].
+pub(super) const VERSION_KEY: &str = "parabench.version";
+
+/// Rows in a row group: what writer and reader hold in memory at a time. Parquet allows 2^15
+/// groups, hence 2^32 rows.
+pub(super) const GROUP_ROWS: usize = 1 << 17;
+
+/// Where events come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Origin<'a> {
+    /// Rank.
+    pub rank: u32,
+    /// Machine of the rank.
+    pub host: &'a str,
+    /// Parameter point of a sweep; 0 without one.
+    pub cell: u32,
+    /// Repetition within a sweep; 0 without one.
+    pub repetition: u32,
+}
+
+/// An event and where it comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EventRow {
+    /// Rank that executed it.
+    pub rank: u32,
+    /// Parameter point of a sweep; 0 without one.
+    pub cell: u32,
+    /// Repetition within a sweep; 0 without one.
+    pub repetition: u32,
+    /// The operation.
+    pub event: Event,
+    /// Figures of the log itself; none in other runs.
+    pub details: Details,
+}
 
 /// An event with everything its row needs.
 #[derive(Clone, Copy, Debug)]
@@ -240,4 +278,68 @@ columns! {
         both(Value::Int64(|r| r.details.line as i64), |row, value| row.details.line = value);
     "waited_us" "What the thread waited between its last operation and this one, for a time, a lock, another process or a processor, as far as the log tells; the rest of the pause it computed."
         both(Value::Int64(|r| r.details.waited_us as i64), |row, value| row.details.waited_us = value);
+}
+
+/// `bytes` as text: a backslash becomes `\\`, a byte that is not UTF-8 `\xHH`.
+pub(super) fn encode(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if !text.contains('\\') => return Cow::Borrowed(text),
+        _ => {}
+    }
+    let mut out = String::with_capacity(bytes.len() + 8);
+    for chunk in bytes.utf8_chunks() {
+        out.push_str(&chunk.valid().replace('\\', "\\\\"));
+        chunk.invalid().iter().for_each(|byte| out.push_str(&format!("\\x{byte:02X}")));
+    }
+    Cow::Owned(out)
+}
+
+/// The bytes that [`encode`] was given; `None` if it cannot have made this text.
+pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('\\') {
+        out.extend_from_slice(before.as_bytes());
+        rest = if let Some(after) = after.strip_prefix('\\') {
+            out.push(b'\\');
+            after
+        } else {
+            let digits = after.strip_prefix('x')?.get(..2)?;
+            out.push(u8::from_str_radix(digits, 16).ok()?);
+            &after[3..]
+        };
+    }
+    out.extend_from_slice(rest.as_bytes());
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn ordinary_names_stay_as_they_are() {
+        assert_eq!(encode("dir/ü-1".as_bytes()), "dir/ü-1");
+        assert_eq!(encode(b"a\\b\xff"), "a\\\\b\\xFF");
+        for text in ["\\", "\\y", "\\x1", "\\xü"] {
+            assert_eq!(decode(text), None, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_name_comes_back(bytes in prop::collection::vec(prop::num::u8::ANY, 0..40)) {
+            prop_assert_eq!(decode(&encode(&bytes)), Some(bytes));
+        }
+
+        #[test]
+        fn no_text_makes_decoding_panic(text in any::<String>(), slashes in "[\\\\x0-9ü]{0,12}") {
+            for text in [text, slashes] {
+                if let Some(bytes) = decode(&text) {
+                    prop_assert!(bytes.len() <= text.len());
+                }
+            }
+        }
+    }
 }

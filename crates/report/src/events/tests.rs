@@ -1,5 +1,6 @@
 //! Events written and read back, and what must not be read.
 
+use super::columns::GROUP_ROWS;
 use super::*;
 use crate::StoreError;
 use model::event::{Event, FLAG_FAILED, NO_ID};

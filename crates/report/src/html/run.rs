@@ -1,6 +1,6 @@
 //! The page of a run, and pages of other reports.
 
-use super::blocks::blocks;
+use super::page::blocks;
 use super::page::{page, section};
 use super::{head, source};
 use crate::document::Block;

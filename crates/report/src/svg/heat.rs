@@ -1,12 +1,12 @@
 //! Cells of a grid coloured by a quantity.
 
-use super::Width;
+use super::axis::Scale;
+use super::axis::{Tick, Ticks, ticks};
 use super::frame::Frame;
-use super::legend::Legend;
+use super::frame::Legend;
+use super::frame::Paper;
+use super::frame::Width;
 use super::palette::{Ink, SHADES};
-use super::paper::Paper;
-use super::scale::Scale;
-use super::ticks::{Tick, Ticks, ticks};
 use crate::chart::{Axis, Unit};
 use std::ops::Range;
 

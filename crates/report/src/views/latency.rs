@@ -1,6 +1,6 @@
 //! How long operations took: from the histograms of the rows, no events needed.
 
-use super::colors::Colors;
+use super::source::Colors;
 use super::source::{axis, axis_of, log_axis, no_time, qualified, shown_label};
 use crate::chart::{Axis, Chart, Join, Point, Series, Unit, View};
 use crate::rows::{OwnTimes, moves_bytes};

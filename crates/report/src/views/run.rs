@@ -1,8 +1,8 @@
 //! The pictures of a run in the order in which a reader wants them.
 
-use super::colors::Colors;
+use super::source::Colors;
 use super::source::{Source, Views};
-use super::{calls, due, files, labels, latency, moved, ranks, rates, sweep};
+use super::{calls, files, labels, latency, moved, ranks, rates, sweep};
 use crate::StoreError;
 use crate::aggregate::{Aggregates, aggregate};
 use crate::chart::View;
@@ -38,7 +38,7 @@ pub fn views(run: &Run, events: Option<&Aggregates>) -> Views {
     views.add(ranks::BANDWIDTH, over_time(ranks::bandwidth));
     views.add(ranks::LATENCY, over_time(ranks::latency));
     if !run.run.arrivals.is_empty() {
-        views.add(due::NAME, over_time(due::over_time));
+        views.add(rates::DUE, over_time(rates::latency_since_due));
     }
     views.add(rates::CALLS, over_time(rates::calls));
     views.add(latency::HISTOGRAM, latency::histogram(run, &colors));

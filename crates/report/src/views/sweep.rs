@@ -1,6 +1,6 @@
 //! Figures over what a sweep varied: a parameter (figure one of PIObench) or the number of ranks.
 
-use super::colors::Colors;
+use super::source::Colors;
 use super::source::{axis, axis_of, shown_label};
 use crate::chart::{Axis, Chart, Join, Point, Series, Unit, View};
 use crate::limited;

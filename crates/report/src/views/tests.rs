@@ -278,11 +278,11 @@ fn a_growing_queue_shows_over_time() {
     let mut run = sample::listing1();
     run.run.events = Some(writer.finish().unwrap());
     let absent = stored(dir.path(), &run).unwrap();
-    assert!(absent.views.iter().all(|view| view.name != due::NAME), "nothing was due");
+    assert!(absent.views.iter().all(|view| view.name != rates::DUE), "nothing was due");
     run.run.arrivals = vec![model::run::ArrivalRow::default()];
     let views = stored(dir.path(), &run).unwrap();
     check_all(&views);
-    let view = views.views.iter().find(|view| view.name == due::NAME).expect("a view");
+    let view = views.views.iter().find(|view| view.name == rates::DUE).expect("a view");
     for part in ["2000 fread", "Left out: 1 operation"] {
         assert!(view.summary.contains(part), "{}", view.summary);
     }
