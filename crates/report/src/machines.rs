@@ -173,7 +173,7 @@ pub fn elsewhere(run: &Run) -> Option<String> {
 /// The machine, or all machines of a job or of a sweep that was resumed on others: `node1`,
 /// `node1, node2, node3`.
 pub fn hosts(run: &Run) -> String {
-    words::list_some(&all_hosts(run), NODES_SHOWN)
+    words::list_some(all_hosts(run), NODES_SHOWN)
 }
 
 /// All machines that took part, each once.

@@ -70,7 +70,8 @@ fn executions_keep_their_machines_when_a_sweep_is_resumed_on_others() {
     let run = scene.json("r/run.json");
     assert_valid(&run);
     let host = run["run"]["host"]["name"].as_str().expect("a name");
-    done.out_has("node-c (ranks 2-3)").out_has(&format!("4 of 9 executions ran on {host} and node-b"));
+    done.out_has("node-c (ranks 2-3)")
+        .out_has(&format!("4 of 9 executions ran on {host} and node-b"));
     let sweep = &run["run"]["sweep"];
     let machines = sweep["machines"].as_array().expect("machines");
     assert_eq!(machines.len(), 1);
