@@ -1,6 +1,6 @@
 //! Before anything is touched: does what the plan needs fit what is there?
 //!
-//! What does not fit is an error (exit code 2), what cannot be known is a note.
+//! A need that does not fit is an error (exit code 2), an unknown one a note.
 //! `--no-preflight` is the caller's: it does not ask.
 
 use crate::{host, limits};
@@ -20,7 +20,7 @@ const OWN_HANDLES: u64 = 32;
 /// How the remark on a rehearsal begins that did not come to the end.
 const UNKNOWN: &str = "not all needs of the program are known before it runs";
 
-/// What was found.
+/// Result of the comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
     /// Reasons not to start, as sentences.
@@ -48,7 +48,7 @@ pub fn further(name: &str, directory: &Path, number: usize, rehearsal: &Rehearsa
 /// A directory of a run, and what it holds at its fullest.
 #[derive(Clone, Copy, Debug)]
 pub struct Room<'a> {
-    /// What programs call it; "" is the run directory.
+    /// Its name in programs; "" is the run directory.
     pub name: &'a str,
     /// The directory.
     pub directory: &'a Path,
@@ -130,15 +130,15 @@ pub fn raise_open_files() -> u64 {
     }
 }
 
-/// What all ranks of a plan need together.
+/// Needs of all ranks together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Needs {
     bytes: u64,
     files: u64,
     buffers_bytes: u64,
-    /// Of the rank that needs most.
+    /// Open files of the rank that opens most.
     handles: u64,
-    /// They are those of the whole program.
+    /// The rehearsal came to the end of the program.
     complete: bool,
     /// The files may be as large as this: where the rehearsal left iterations out, or if loops with time
     /// limits come as far as in the rehearsal.
@@ -159,7 +159,7 @@ impl Needs {
         needs
     }
 
-    /// Of files alone, in the directory with this number.
+    /// Needs of files alone, in the directory with this number.
     fn in_directory(number: usize, rehearsal: &Rehearsal) -> Needs {
         let all =
             Peak { bytes: rehearsal.peak_bytes, files: rehearsal.peak_files, ..Peak::default() };
@@ -182,11 +182,11 @@ impl Needs {
     }
 }
 
-/// What there is.
+/// Facts about a directory and this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Facts {
     directory: String,
-    /// What names another directory.
+    /// Option that names another directory.
     option: String,
     file_system: String,
     writable: Result<(), i32>,
@@ -213,7 +213,7 @@ impl Facts {
     }
 }
 
-/// Bytes and inodes that this user may still use (statvfs(3)); `None` where it is not told.
+/// Bytes and inodes that this user may still use (statvfs(3)); `None` where the file system does not report it.
 pub(crate) fn space(directory: &Path) -> Option<(u64, Option<u64>)> {
     let path = CString::new(directory.as_os_str().as_bytes()).ok()?;
     let mut facts = MaybeUninit::<libc::statvfs>::uninit();
@@ -284,7 +284,7 @@ fn possibly_lacking(facts: &Facts, needs: &Needs, peak: Peak) -> Option<String> 
     ))
 }
 
-/// What is needed and not there.
+/// Needs that do not fit.
 fn lacking(facts: &Facts, needs: &Needs) -> Findings {
     let mut errors = Vec::new();
     let mut notes = Vec::new();

@@ -6,7 +6,7 @@
 //!
 //! Only inside the directory: names are walked from its descriptor, component by component, and no
 //! symbolic link is followed; one that is made leads to a name inside. Nothing is overwritten and nothing shrinks: files are made where no
-//! name is, and a file that is too short gets data behind its end. What stands in the way is told.
+//! name is, and a file that is too short gets data behind its end. Obstacles are reported.
 
 use crate::preflight::space;
 use model::escape;
@@ -28,19 +28,19 @@ use std::path::Path;
 /// Data written at a time.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// What is to be made.
+/// Things to make, and obstacles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Todo {
     /// Directories, then files, in the order in which they are made.
     pub things: Vec<Missing>,
-    /// What cannot be as expected, as sentences.
+    /// Obstacles, as sentences.
     pub in_the_way: Vec<String>,
 }
 
 /// Something that is not there, or too short.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
-    /// What it is to be.
+    /// Expected name and kind.
     pub expected: Expected,
     /// Bytes that a file has already; `None`: nothing has the name.
     pub has_bytes: Option<u64>,
@@ -112,8 +112,8 @@ impl Todo {
         Some(format!("{names} files and directories are to be made, {files} inodes are free"))
     }
 
-    /// Makes all of it and waits until it is stable, until somebody asks to stop. Data are those of
-    /// the seed and the name.
+    /// Makes all of it and waits until it is stable, until somebody asks to stop. The seed and the name
+    /// decide the data.
     ///
     /// # Errors
     /// The first that cannot be made, with its name; what was made before stays.
@@ -135,7 +135,7 @@ impl Todo {
     }
 }
 
-/// What stands at a name.
+/// State of a name.
 enum State {
     There,
     Absent,
@@ -157,7 +157,7 @@ fn components(path: &[u8]) -> Result<Vec<&[u8]>, String> {
     }
 }
 
-/// The directory that a name stands in, without following any link; `None`: it is not there.
+/// Opens the parent directory of a name without following any link; `None`: it is not there.
 fn above(root: BorrowedFd<'_>, parts: &[&[u8]]) -> Result<Option<OwnedFd>, String> {
     let mut at = root.try_clone_to_owned().map_err(|error| error.to_string())?;
     for part in parts.iter().take(parts.len().saturating_sub(1)) {

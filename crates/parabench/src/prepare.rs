@@ -1,4 +1,4 @@
-//! What a program expects to find is found out by rehearsing it, and made.
+//! Finds the files that a program expects by rehearsing it, and makes them.
 
 use crate::console;
 use crate::error::{Error, Result};
@@ -20,7 +20,7 @@ pub const WHOLE_BYTES: u64 = 1 << 20;
 /// Names in a message.
 const SHOWN: usize = 10;
 
-/// What the program expects. Files that are read to their end get `whole_bytes` at least.
+/// Finds the expected files. Files that are read to their end get `whole_bytes` at least.
 ///
 /// # Errors
 /// It fails when it is rehearsed, or does too much for that, iteration by iteration.
@@ -68,7 +68,7 @@ pub fn shown_by(trace: &Path, expected: Vec<Expected>) -> Result<Vec<Expected>> 
     Ok(all.into_iter().map(|(path, what)| Expected { path, what }).collect())
 }
 
-/// A name and those of the directories above it.
+/// A name and the directories above it.
 fn with_parents(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
     slashes.map(|(at, _)| &path[..at]).chain([path])
@@ -82,7 +82,7 @@ pub struct Part {
     /// Its name, with the colon behind it; "" is the run directory.
     prefix: String,
     directory: PathBuf,
-    /// What is missing.
+    /// Missing files.
     pub todo: Todo,
 }
 
@@ -148,7 +148,7 @@ fn parts(directories: &Directories, expected: &[Expected]) -> Result<Vec<Part>> 
     directories.iter().zip(inside).map(part).collect()
 }
 
-/// What is missing in the directories, if it can be made there.
+/// Missing files by directory, if they can be made there.
 ///
 /// # Errors
 /// Something else has a name, or there is no room. Nothing was made.
@@ -202,7 +202,7 @@ fn short_files(short: &[(&Part, &Missing)]) -> Option<String> {
     ))
 }
 
-/// What is read may be examined.
+/// The program may verify data that it reads.
 fn verifies(plan: &Plan) -> bool {
     let asked = plan.options.iter().filter_map(|options| options.verify);
     let mut values = asked.map(|operand| match operand.source() {

@@ -8,11 +8,12 @@
 //!
 //! A link that leaves its directory gives `EXDEV` when it is followed, and when a program makes it.
 
+use super::api::{Backend, Capabilities, Look};
 use super::direct::Alignment;
 use super::lexical::{check, check_link};
-use super::posix::{FdPath, chmod, link_file, reply, size_of_file};
+use super::posix::{FdPath, Posix, chmod, link_file, reply, size_of_file};
+use super::refused::{check_path, refuses_flags};
 use super::resolve::{Root, errno, split};
-use super::{Backend, Capabilities, Look, Posix, check_path, refuses_flags};
 use crate::call::{Call, Fd, Names, Queued, Reply, Submitted, Tag};
 use std::ffi::{CStr, CString};
 use std::io;

@@ -1,6 +1,6 @@
 //! FIEMAP: what of a file has never been written, and what is stored in another form.
 
-use super::Extents;
+use super::api::Extents;
 use crate::call::Fd;
 
 /// `_IOWR('f', 11, struct fiemap)` (linux/fs.h).

@@ -5,7 +5,8 @@
 //! interruptions, and what the members do once for all (opening a file, setting its size) happens when
 //! the first one comes and ends on all as it has ended there.
 
-use super::{Backend, Capabilities, Mem};
+use super::api::{Backend, Capabilities};
+use super::mem::Mem;
 use crate::call::{
     At, Call, Fd, FileCall, Memory, MpiFile, MpiMode, Queued, Reply, Submitted, Tag, Target,
 };

@@ -16,8 +16,8 @@
 //!
 //! All of it runs in [`super::Backend::prepare`], outside of the time of an operation.
 
-use super::MARKER;
 use crate::call::{Call, Names};
+use crate::entries::MARKER;
 use model::directory::{leads_down, link_leaves};
 use std::ffi::CStr;
 

@@ -1,6 +1,6 @@
 //! The back-end that does nothing: the tool measured by itself, and `--dry-run`.
 
-use super::{Backend, Capabilities};
+use super::api::{Backend, Capabilities};
 use crate::call::{Call, FileCall, Reply};
 
 /// Returns at once. Every call succeeds and moves all the bytes asked for, except

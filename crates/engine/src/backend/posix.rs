@@ -11,15 +11,16 @@
 //! systems mounted with `intr`, `fallocate` and `close`. After `EINTR` from `close` the
 //! descriptor is gone: it must not be closed again.)
 
+use super::api::{Backend, Capabilities, Look};
 use super::direct::{self, Alignment};
 use super::lexical::{self, Located, protect_marker};
 use super::mapped::Maps;
 use super::resolve::Root;
 use super::ring::Ring;
 use super::roots::{Held, Roots};
-use super::{Backend, Capabilities, Look, cachestat, extents, names};
+use super::{cachestat, extents, names};
 use crate::call::{Call, Fd, Names, QueueSettings, Queued, Reply, Submitted, Tag};
-use crate::dents;
+use crate::entries;
 use std::ffi::CStr;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -266,7 +267,9 @@ impl Backend for Posix {
 
     #[inline(always)]
     fn submit(&mut self, tag: Tag, call: Queued) -> Submitted {
-        let Some(ring) = &mut self.ring else { return Submitted::Done(call.execute(self)) };
+        let Some(ring) = &mut self.ring else {
+            return Submitted::Done(call.execute(self));
+        };
         match ring.push(tag, &call) {
             Ok(()) => Submitted::UnderWay,
             Err(errno) => Submitted::Done(-Reply::from(errno)),
@@ -494,8 +497,8 @@ fn getdents(fd: Fd, buf: &mut [u8]) -> Reply {
     let filled = unsafe { libc::syscall(libc::SYS_getdents64, fd.0, buf.as_mut_ptr(), buf.len()) };
     match reply(filled) {
         filled @ 1.. => {
-            dents::end(buf, filled as usize);
-            dents::count_visible(&buf[..filled as usize]) as Reply + 1
+            entries::end(buf, filled as usize);
+            entries::count_visible(&buf[..filled as usize]) as Reply + 1
         }
         other => other,
     }

@@ -3,7 +3,7 @@
 //! The machine speaks them without knowing MPI: files and views are numbers,
 //! offsets are bytes in 64 bits, buffers are memory, and who takes part is a set of ranks.
 
-use super::Reply;
+use super::words::Reply;
 use crate::comm::Members;
 use model::pattern::View;
 use std::ffi::CStr;
@@ -114,7 +114,7 @@ pub enum FileCall<'a> {
         path: &'a CStr,
         /// The mode.
         mode: MpiMode,
-        /// Who opens it.
+        /// Ranks that open it together.
         members: &'a Members,
         /// Keys and values, `key=value;key=value`.
         hints: &'a str,
@@ -182,14 +182,14 @@ pub enum FileCall<'a> {
     },
     /// Builds a view; its number. Not a part of any operation's time.
     MakeView {
-        /// What of the file is seen.
+        /// Part of the file that the view shows.
         view: &'a View,
     },
     /// * The largest value of all members: how they agree. Not a part of any operation's time.
     Most {
         /// Who.
         members: &'a Members,
-        /// What this one has; not negative.
+        /// Value of this member; not negative.
         value: i64,
     },
     /// This rank's position in the file after an open for appending, bytes. Not timed.

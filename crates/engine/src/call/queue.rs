@@ -1,12 +1,13 @@
 //! Transfers that wait in a queue: several are under way, and they end in any order.
 
-use super::{Fd, Memory, MpiFile, Reply};
+use super::file::{Memory, MpiFile};
+use super::words::{Fd, Reply};
 
-/// Which of the transfers under way: a number that no other one of them has.
+/// Number of a transfer under way, unique among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tag(pub u32);
 
-/// What a queued transfer goes to.
+/// File of a queued transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// An open file.
@@ -27,10 +28,10 @@ pub enum Target {
     },
 }
 
-/// What a queue shall be like.
+/// Settings of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueSettings {
-    /// So many calls may be under way.
+    /// Most calls under way at one time.
     pub depth: u32,
     /// A thread of the kernel takes what is submitted, without a system call.
     pub sqpoll: bool,
@@ -51,10 +52,10 @@ pub struct Queued {
     pub asked_bytes: u64,
 }
 
-/// What became of a transfer that was given to a queue.
+/// Answer to a transfer that was given to a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Submitted {
-    /// It ends later: [`crate::backend::Backend::reap`].
+    /// It ends later: `Backend::reap`.
     UnderWay,
     /// It is over.
     Done(Reply),

@@ -1,7 +1,6 @@
 //! Calls as strace writes them: names, numbers, and lengths in place of contents.
 
-use super::Fd;
-use crate::machine::prepare::OPEN_FLAGS;
+use super::words::{Fd, OPEN_FLAGS};
 use std::ffi::CStr;
 use std::fmt::{self, Write};
 use std::io::{IoSlice, IoSliceMut};
@@ -99,7 +98,7 @@ impl Show for Mapped {
     }
 }
 
-/// What a mapping may be used for.
+/// Access that a mapping allows.
 pub(super) struct Access(pub(super) bool);
 
 impl Show for Access {

@@ -10,7 +10,7 @@ use super::opened::Opened;
 use crate::backend::MARKER;
 use crate::backend::posix::chmod;
 use crate::backend::resolve::{errno, openat2};
-use crate::dents;
+use crate::entries;
 use std::collections::HashSet;
 use std::ffi::{CStr, CString, OsStr};
 use std::io;
@@ -159,7 +159,7 @@ fn clear(
     unsafe { libc::lseek(level.fd.as_raw_fd(), 0, libc::SEEK_SET) };
     let mut buf = [0u8; 8192];
     loop {
-        let filled = match dents::read(level.fd.as_fd(), &mut buf) {
+        let filled = match entries::read(level.fd.as_fd(), &mut buf) {
             Ok([]) => return None,
             Ok(filled) => filled,
             Err(error) => {
@@ -168,11 +168,11 @@ fn clear(
                 return None;
             }
         };
-        for entry in dents::entries(filled) {
+        for entry in entries::entries(filled) {
             if entry.is_dots() || level.stuck.contains(entry.name) {
                 continue;
             }
-            let directory = dents::kind(level.fd.as_fd(), &entry) == libc::DT_DIR;
+            let directory = entries::kind(level.fd.as_fd(), &entry) == libc::DT_DIR;
             let flags = if directory { libc::AT_REMOVEDIR } else { 0 };
             match unlink(level, entry.name, flags) {
                 Ok(()) => removal.removed += 1,

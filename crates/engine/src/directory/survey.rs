@@ -11,7 +11,7 @@ use super::marker;
 use super::opened::Opened;
 use crate::backend::MARKER;
 use crate::backend::resolve::{openat2, readlinkat};
-use crate::dents;
+use crate::entries;
 use model::directory::leads_down;
 use rustix::fs::{AtFlags, StatxFlags, fgetxattr_query, statx};
 use rustix::process::geteuid;
@@ -134,14 +134,14 @@ impl Walk<'_> {
         self.owner(&opened, path)?;
         let mut buf = [0u8; 8192];
         loop {
-            let filled = dents::read(opened.as_fd(), &mut buf)
+            let filled = entries::read(opened.as_fd(), &mut buf)
                 .map_err(|error| Unread::Failed(error.raw_os_error().unwrap_or(libc::EIO)))?;
             if filled.is_empty() {
                 return Ok(());
             }
-            for entry in dents::entries(filled).filter(|entry| !entry.is_dots()) {
+            for entry in entries::entries(filled).filter(|entry| !entry.is_dots()) {
                 self.left = self.left.checked_sub(1).ok_or(Unread::TooMany)?;
-                let kind = dents::kind(opened.as_fd(), &entry);
+                let kind = entries::kind(opened.as_fd(), &entry);
                 self.entry(opened.as_fd(), kind, entry.name, join(path, entry.name))?;
             }
         }

@@ -15,7 +15,7 @@ use crate::backend::Backend;
 use crate::buffer::Buffers;
 use crate::call::{Call, Fd, FileCall, Reply, Work};
 use crate::clock::Clock;
-use crate::dents;
+use crate::entries;
 use model::plan::NO_SLOT;
 use model::{Op, Part, Value};
 use std::io::{self, IoSlice, IoSliceMut};
@@ -217,7 +217,7 @@ fn run_rest<B: Backend>(
 #[cold]
 fn take_names<B: Backend>(io: &mut Io<'_, B>, buffers: &mut Buffers) {
     let Ok(buf) = buffers.target(DENTS_BYTES) else { return };
-    let visible = dents::entries(buf).filter(dents::Entry::is_visible);
+    let visible = entries::entries(buf).filter(entries::Entry::is_visible);
     io.names.extend(visible.map(|entry| Value::str(entry.name.to_bytes())));
 }
 

@@ -1,5 +1,6 @@
 //! What ranks get before they start: settings, and what is looked up in the plan once for all of them.
 
+use crate::call::OPEN_FLAGS;
 use model::open_flags;
 use model::plan::{Instr, Source};
 use model::value::EvalError;
@@ -66,13 +67,6 @@ fn constant_flags(plan: &Plan) -> Vec<(u32, i32)> {
     flags.dedup();
     flags
 }
-
-macro_rules! values {
-    ($($name:ident)*) => { &[$((stringify!($name), libc::$name)),*] };
-}
-
-/// Names of open(2).
-pub(crate) const OPEN_FLAGS: &[(&str, i32)] = model::open_flag_names!(values);
 
 /// What open(2) is told for a mode of C.
 fn flags_of_mode(mode: &str) -> i32 {

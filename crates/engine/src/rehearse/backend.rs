@@ -23,7 +23,7 @@ pub(super) struct Rehearsed {
     mpi_files: Vec<Option<Fd>>,
     /// The program expects names to be missing now.
     expects_missing: bool,
-    /// What it makes may be there already.
+    /// The program expects names that it makes to be there already.
     expects_existing: bool,
     /// The next call that asks for a name needs it.
     relies: bool,
@@ -138,7 +138,7 @@ impl Rehearsed {
         let state = &mut *self.stage.state.borrow_mut();
         let left_out = state.left_out(name, &self.stage.fs.borrow());
         let what = match left_out {
-            _ if !must_exist => return,
+            _ if !must_exist || state.was_removed(name) => return,
             Some(what) => what,
             None => {
                 let like = state.doubts.missing(self.rank, name);
@@ -327,7 +327,7 @@ impl Rehearsed {
         *usize::try_from(file.0).ok().and_then(|at| self.mpi_files.get(at))?
     }
 
-    /// The shared pointer moves on by so many bytes; where it was.
+    /// Moves the shared pointer by `bytes`; returns its old position.
     fn pointer(&mut self, file: MpiFile, bytes: u64) -> Option<u64> {
         let number = self.file(file).and_then(|fd| self.inner.number(fd))?;
         let mut state = self.stage.state.borrow_mut();
@@ -425,7 +425,7 @@ fn reads_up_to(call: &Call<'_>) -> Option<(Fd, u64)> {
     }
 }
 
-/// What a call does to names, if it succeeds.
+/// Effect of a successful call on names.
 #[derive(Clone, Copy)]
 enum Effect<'a> {
     Nothing,

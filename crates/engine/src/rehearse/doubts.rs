@@ -1,5 +1,5 @@
-//! What ranks do to each other's files that cannot be meant: names that several make, files
-//! that only others make, reads behind the end of what was written.
+//! Mistakes that a rehearsal shows: names that several ranks make, files that only other ranks make, reads
+//! behind the end of written data.
 
 use crate::backend::{MemFs, Over};
 use model::op::Class;
@@ -69,7 +69,7 @@ struct Name {
     like: Option<Box<[u8]>>,
 }
 
-/// Who makes names that differ in their numbers.
+/// Ranks that make names which differ in their numbers only.
 #[derive(Default)]
 struct Makers {
     ranks: BTreeSet<u32>,
@@ -117,7 +117,7 @@ impl Doubts {
         }
     }
 
-    /// A name stands for its file no more, whose number another one can get.
+    /// A name has lost its file; another file can get the number.
     fn forget(&mut self, name: &[u8]) {
         let Some(known) = self.names.get(name) else { return };
         if self.files.get(&known.number).is_some_and(|last| **last == *name) {
@@ -237,7 +237,7 @@ impl Doubts {
         reads.short |= over.short;
     }
 
-    /// What there is to doubt.
+    /// Reports all doubts.
     pub(super) fn tell(&self, plan: &Plan, fs: &MemFs) -> Vec<Doubt> {
         let mut doubts: Vec<Doubt> = Vec::new();
         for (site, (name, ranks)) in &self.collisions {
@@ -365,12 +365,12 @@ fn looks_itself(plan: &Plan, site: Pc) -> bool {
     matches!(instr, Some(Instr::Op { op, dst, .. }) if *dst != NO_SLOT && !op.row().gives_handle)
 }
 
-/// The statement stands in `with (expect="ENOENT")`: the program is prepared for files that are missing.
+/// The statement is inside `with (expect="ENOENT")`: the program is prepared for missing files.
 fn may_miss(plan: &Plan, site: Pc) -> bool {
     expects(plan, site, "ENOENT")
 }
 
-/// The statement stands in a `with` that expects an error with this name, or what is `short`.
+/// The statement is inside a `with` that expects an error of this name, or `short`.
 fn expects(plan: &Plan, site: Pc, name: &str) -> bool {
     let mut left = 0;
     for instr in plan.code.iter().take(site as usize).rev() {
@@ -416,7 +416,7 @@ fn pieces(plan: &Plan, site: Pc) -> Option<&[Piece]> {
     }
 }
 
-/// The name that a statement works on as it stands there, with stars for variables.
+/// Name of a statement's file as the program writes it, with stars for variables.
 fn written_name(plan: &Plan, site: Pc) -> Option<String> {
     let operand = name_operand(plan, site)?;
     if let Some(text) = plan.literal(operand) {

@@ -29,7 +29,7 @@ pub const RANKS_MAX: u32 = 1 << 14;
 const FEW: u64 = 4;
 const MORE: u64 = 4;
 
-/// What a rehearsal may take. It takes up to twice as much if iterations are left out.
+/// Limits of a rehearsal. It takes up to twice as much if iterations are left out.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Statements and iterations of all ranks together.
@@ -106,7 +106,7 @@ fn leave_out(plan: &Plan, config: &Config, finds_files: bool, limits: Limits) ->
     }
 }
 
-/// What must be there before the plan starts, found by rehearsing every iteration.
+/// Finds the files that must exist before the plan starts, by rehearsing every iteration.
 ///
 /// # Errors
 /// The program ends early, says why; `None`: the ranks cannot be simulated, or there are too many
@@ -218,8 +218,8 @@ fn summarize(plan: &Plan, stage: &Stage, outcome: &Outcome) -> Rehearsal {
     }
 }
 
-/// What the program does may depend on results: on which of several ranks comes first, on files from
-/// before, or on what the file system can do.
+/// Results may decide what the program does: they depend on the order of ranks, on files from
+/// before, or on the file system.
 fn uses_results(plan: &Plan, finds_files: bool) -> bool {
     let others = plan.ranks > 1 || finds_files;
     let uses = |instr: &Instr| match instr {
@@ -236,7 +236,7 @@ fn uses_results(plan: &Plan, finds_files: bool) -> bool {
     plan.code.iter().any(uses)
 }
 
-/// What the program does depends on how long it takes.
+/// Time decides what the program does.
 fn reads_time(plan: &Plan) -> bool {
     let is_time = |what: Internal| matches!(what, Internal::Time | Internal::Now);
     let time = |piece: &Piece| matches!(piece, Piece::Internal(what) if is_time(*what));

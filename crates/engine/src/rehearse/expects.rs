@@ -1,4 +1,4 @@
-//! What must be there before a program starts: what it uses and nobody has made.
+//! Files that must exist before a program starts: it uses them, and no rank makes them.
 
 use model::Plan;
 use model::rehearsal::{Expected, Thing};
@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 /// Names and how much of them is read.
 #[derive(Debug, Default)]
 pub(super) struct Expects {
-    /// By name, and the number of the file that stands for it, if one does.
+    /// By name: it is a directory, and the number of the planted file, if there is one.
     names: BTreeMap<Vec<u8>, (bool, Option<u32>)>,
     /// By number: bytes up to the end of what is read, and whether all of it is.
     reads: HashMap<u32, (u64, bool)>,
@@ -17,7 +17,7 @@ pub(super) struct Expects {
     links: HashSet<Vec<u8>>,
 }
 
-/// What a symbolic link holds of which nothing more is known.
+/// Text of a symbolic link of which nothing more is known.
 const TARGET: &[u8] = b"target";
 
 impl Expects {
@@ -61,7 +61,7 @@ impl Expects {
         }
     }
 
-    /// Bytes of the file that stands for the name are read.
+    /// Bytes of the file at this name are read.
     pub(super) fn is_read(&self, name: &[u8]) -> bool {
         let number = self.names.get(name).and_then(|(_, number)| *number);
         number.and_then(|number| self.reads.get(&number)).is_some_and(|read| *read != (0, false))

@@ -1,4 +1,4 @@
-//! What ranks have done, as figures of a [`model::rehearsal::Rehearsal`].
+//! Turns the tallies of ranks into figures of a [`model::rehearsal::Rehearsal`].
 
 use super::amounts;
 use super::stage::{State, Tally};

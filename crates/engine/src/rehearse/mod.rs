@@ -1,4 +1,4 @@
-//! What a plan will do, found by rehearsing it: all ranks are simulated in virtual time, on files
+//! Finds the operations, bytes and files of a plan by rehearsing it: all ranks are simulated in virtual time, on files
 //! in memory of which only names and sizes are kept.
 //!
 //! ```text

@@ -1,4 +1,4 @@
-//! What a rehearsal sees of one rank besides its calls: steps, iterations, and the order between ranks.
+//! Observes one rank besides its calls: steps, iterations, and the order between ranks.
 
 use super::sample::LongLoop;
 use super::stage::Stage;

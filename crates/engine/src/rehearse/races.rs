@@ -20,7 +20,7 @@ use model::{Plan, RankSet};
 use rustc_hash::FxHashMap;
 use std::hash::{BuildHasher, Hasher};
 
-/// What a rank does to a name, or to the bytes of a file.
+/// Access of a rank to a name, or to the bytes of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
     /// It makes the name, or writes bytes up to this one.
@@ -171,7 +171,7 @@ impl Races {
         self.histories.insert(key, history);
     }
 
-    /// What another rank did comes before anything that this one does from now on.
+    /// An access of another rank comes before everything that this one does from now on.
     fn knows(&self, rank: u32, touch: &Touch) -> bool {
         let met = |set: &Set| {
             set.at > touch.at && set.ranks.contains(rank) && set.ranks.contains(touch.rank)
@@ -206,7 +206,7 @@ impl History {
         });
     }
 
-    /// Who needs more bytes than it knows to be there asks how many there are.
+    /// A rank that needs more bytes than it knows to exist asks for the size.
     fn asked(&self, access: Access, knows: impl Fn(&Touch) -> bool) -> Access {
         let Access::Needs(bytes) = access else { return access };
         let added = |touch: &Touch| match touch.access {

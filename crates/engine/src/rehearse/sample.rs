@@ -1,5 +1,5 @@
-//! Loops with more iterations than are executed: some are chosen, evenly spread, and each stands for
-//! those around it.
+//! Loops with more iterations than are executed: some are chosen, evenly spread, and each counts for
+//! its neighbours.
 //!
 //! ```text
 //! iteration  0 1 2 3 | 4 . [6] . . | . [10] . . . | ... | the last one
@@ -48,7 +48,7 @@ impl Choice {
         self.first() + before as u64
     }
 
-    /// The iteration of a stratum, and how many it stands for.
+    /// The chosen iteration of a stratum, and its weight: the iterations of the stratum.
     fn chosen(&self, stratum: u64) -> (u64, u64) {
         let (start, end) = (self.start(stratum), self.start(stratum + 1));
         let random = mixed(self.iterations ^ mixed(stratum));
@@ -72,7 +72,7 @@ pub(super) struct LongLoop {
     left: u64,
     /// The stratum that comes next.
     stratum: u64,
-    /// How many the running iteration stands for, and what was done when it began.
+    /// Weight of the running iteration, and the tally when it began.
     running: Option<(u64, Mark)>,
     /// The rank's numbers after the first iteration.
     start: Vec<i64>,
@@ -146,7 +146,7 @@ impl LongLoop {
     }
 }
 
-/// What a loop did in the strata.
+/// Amounts of a loop in the strata.
 #[derive(Debug, Default)]
 struct Estimate {
     strata: u64,
@@ -154,7 +154,7 @@ struct Estimate {
     /// Sums of squared differences between neighbours.
     squares: Vec<f64>,
     largest: Vec<f64>,
-    /// What iterations that were left out have added.
+    /// Amounts added for iterations that were left out.
     added: Row,
 }
 

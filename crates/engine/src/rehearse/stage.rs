@@ -1,4 +1,4 @@
-//! What all ranks of a rehearsal share: files, and what was done so far.
+//! State that all ranks of a rehearsal share: files, and tallies.
 
 use super::amounts::{Layout, Row, add_scaled, raise, subtract};
 use super::doubts::{Change, Doubts, skeleton};
@@ -13,14 +13,14 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
-/// What a step takes in units of the budget; a call takes one.
+/// Units of the budget that a step takes; a call takes one.
 const STEP: u64 = 8;
 /// Units of the budget between two looks at the clock.
 const LOOK: u64 = 1 << 12;
 /// Steps that are taken however long they last: figures of programs with fewer never depend on the machine.
 const STEPS_MIN: u64 = 1 << 18;
 
-/// What a rehearsal may take.
+/// Steps and time that a rehearsal may take.
 pub(super) struct Budget {
     left: Cell<u64>,
     steps: u64,
@@ -74,7 +74,7 @@ impl Budget {
     }
 }
 
-/// What ranks share.
+/// State that ranks share.
 pub(super) struct Stage {
     pub(super) fs: Rc<RefCell<MemFs>>,
     pub(super) clock: Virtual,
@@ -86,13 +86,13 @@ pub(super) struct Stage {
     pub(super) state: RefCell<State>,
 }
 
-/// What was done so far.
+/// Tallies and the state of files.
 pub(super) struct State {
     pub(super) layout: Layout,
     pub(super) ranks: Vec<Tally>,
-    /// What lies in the files now, as a footprint.
+    /// Footprint of the files now.
     used: Row,
-    /// What iterations that were not executed would have added to it.
+    /// Footprint added for iterations that were left out.
     extra: Row,
     pub(super) peak: Row,
     /// The peak before loops with time limits were iterated.
@@ -107,6 +107,8 @@ pub(super) struct State {
     /// By a name without its numbers: the file that got such a name last. Kept where iterations may be
     /// left out, because a name that is missing may be theirs.
     kinds: HashMap<Box<[u8]>, u32>,
+    /// Names that the program has removed: no files from before have them.
+    removed: HashSet<Box<[u8]>>,
     /// Shared pointers of MPI files: position and handles, by the file's number.
     pub(super) pointers: HashMap<u32, (u64, u32)>,
     pub(super) doubts: Doubts,
@@ -116,7 +118,7 @@ pub(super) struct State {
     pub(super) exception: Option<Exception>,
 }
 
-/// What one rank has done.
+/// Tally of one rank.
 #[derive(Clone, Debug)]
 pub(super) struct Tally {
     pub(super) amounts: Row,
@@ -133,7 +135,7 @@ pub(super) struct Tally {
     pub(super) handles: i64,
     /// Names that the running operation has made or removed.
     pub(super) changes: Vec<Change>,
-    /// The rank executes an iteration that stands for several.
+    /// The running iteration has a weight above 1.
     pub(super) stands_for_several: bool,
     /// Since then: files that were made, bytes appended to files, and statements that have made new
     /// names or found old ones.
@@ -177,7 +179,7 @@ impl Tally {
     }
 }
 
-/// What a rank had done when an iteration began that stands for several.
+/// Tally of a rank at the start of an iteration with a weight above 1.
 #[derive(Clone, Debug)]
 pub(super) struct Mark {
     amounts: Row,
@@ -209,6 +211,7 @@ impl Stage {
             about: false,
             sampled: false,
             kinds: HashMap::new(),
+            removed: HashSet::new(),
             pointers: HashMap::new(),
             doubts: Doubts::new(plan.ranks),
             expects: Expects::default(),
@@ -235,7 +238,7 @@ impl Stage {
         self.fs.borrow().used().iter().map(|used| used.nodes).sum()
     }
 
-    /// Begins an iteration that stands for several.
+    /// Begins an iteration with a weight above 1.
     pub(super) fn mark(&self, rank: u32) -> Mark {
         let state = &mut *self.state.borrow_mut();
         state.sampled = true;
@@ -250,8 +253,7 @@ impl Stage {
         }
     }
 
-    /// Ends an iteration that stands for `weight` of them: what it did counts as often. Gives what it
-    /// did.
+    /// Ends an iteration: its amounts count `weight` times. Returns them.
     pub(super) fn multiply(&self, rank: u32, mark: &Mark, weight: u64) -> Row {
         let more = i64::try_from(weight - 1).unwrap_or(i64::MAX);
         self.clock.advance(self.clock.now().saturating_sub(mark.ns).saturating_mul(weight - 1));
@@ -350,13 +352,13 @@ impl State {
         }
     }
 
-    /// Remembers what such names stand for.
+    /// Remembers the file of such names.
     pub(super) fn remember_kind(&mut self, name: &[u8], number: u32) {
         self.kinds.insert(skeleton(name), number);
     }
 
-    /// What stands at a name that iterations have made which were left out; `None`: none of them makes
-    /// such names, or they were removed.
+    /// File or directory that iterations which were left out would have made at a name; `None`: they make
+    /// no such names, or have removed them.
     pub(super) fn left_out(&self, name: &[u8], fs: &MemFs) -> Option<Planted> {
         let number = *self.kinds.get(&skeleton(name)).filter(|_| self.sampled)?;
         match fs.is_directory(number) {
@@ -365,8 +367,13 @@ impl State {
         }
     }
 
+    pub(super) fn was_removed(&self, name: &[u8]) -> bool {
+        self.removed.contains(name)
+    }
+
     /// A rank has removed a name.
     pub(super) fn gone(&mut self, rank: u32, name: &[u8]) {
+        self.removed.insert(name.into());
         self.ranks[rank as usize].changes.push(Change::Gone(name.into()));
     }
 

@@ -15,8 +15,8 @@
 use super::examine::{Checked, Examiner, Findings, ZeroPlace};
 use super::mark::{Mark, file_number};
 use super::memory::{Memory, State};
+use crate::backend::api::{Backend, Bulk, Capabilities, InForce, Look, Over};
 use crate::backend::direct::Alignment;
-use crate::backend::{Backend, Bulk, Capabilities, InForce, Look, Over};
 use crate::buffer::Mapping;
 use crate::call::{
     At, Call, Fd, FileCall, Lent, MpiFile, QueueSettings, Queued, Reply, Submitted, Tag, Target,

@@ -27,7 +27,7 @@ use std::ops::Range;
 /// Kinds of ranks that are shown one by one.
 const SHOWN: usize = 8;
 
-/// Printed where the figures are not those of the whole program.
+/// Printed where the rehearsal did not reach the end of the program.
 const UP_TO_THERE: &str = "these are the figures up to there";
 
 /// Printed where figures depend on time.
@@ -156,7 +156,7 @@ impl Estimate {
     }
 }
 
-/// What some ranks do, each or all together.
+/// Figures of one rank, or of all ranks together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Figures {
     /// By operation, only those that occur.
@@ -335,7 +335,7 @@ fn moved_and_made(out: &mut String, figures: &Figures) {
     }
 }
 
-/// What each of several directories needs.
+/// Needs of each directory, if there are several.
 fn directories<'a>(plan: &'a model::Plan, figures: &Figures) -> Vec<(&'a str, Peak)> {
     let further = plan.directories.iter().map(|directory| &*directory.name);
     let names = std::iter::once("").chain(further).filter(|_| !plan.directories.is_empty());

@@ -1,7 +1,7 @@
 //! Extended attributes: xattr(7), of which programs have the namespace `user.`.
 
-use super::MemFs;
 use super::files::Done;
+use super::fs::MemFs;
 use super::node::{Ino, Kind};
 use super::walk::Follow;
 use std::collections::BTreeMap;
@@ -52,7 +52,7 @@ impl MemFs {
         removed.map(|_| 0).ok_or(libc::ENODATA)
     }
 
-    /// What has attributes of this name.
+    /// Inode whose attributes are meant.
     fn attributed(&self, path: &[u8], name: &CStr) -> Result<Ino, i32> {
         let ino = self.find(path, Follow::Yes)?;
         match self.nodes.get(ino).kind {
@@ -64,7 +64,7 @@ impl MemFs {
     }
 }
 
-/// What the kernel checks before it looks at any path.
+/// Checks that the kernel makes before it looks at any path.
 fn check_name(name: &CStr) -> Result<(), i32> {
     match name.to_bytes().len() {
         1..=NAME_MAX => Ok(()),

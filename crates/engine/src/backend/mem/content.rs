@@ -1,4 +1,4 @@
-//! What a file in memory holds: a size, and pages where something was written.
+//! The content of a file in memory: a size, and pages where something was written.
 
 use super::room::Room;
 use model::pattern::Run;
@@ -135,7 +135,7 @@ impl Content {
         self.size = size;
     }
 
-    /// Copies to `buf` what stands at `offset`; the number of bytes. The buffer is
+    /// Copies the bytes at `offset` to `buf`; returns their number. The buffer is
     /// left alone where only sizes are kept.
     pub(super) fn read(&self, buf: &mut [u8], offset: u64) -> usize {
         let there = self.size.saturating_sub(offset).min(buf.len() as u64) as usize;

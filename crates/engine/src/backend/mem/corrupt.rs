@@ -43,13 +43,13 @@ pub struct Corruptions {
 }
 
 impl Corruptions {
-    /// After so many writes one goes wrong.
+    /// Number of writes after which one goes wrong.
     pub fn new(seed: u64, corruption: Corruption, after: u64, distance_bytes: u64) -> Corruptions {
         let random = ChaCha8Rng::seed_from_u64(seed);
         Corruptions { random, corruption, left: after + 1, distance_bytes }
     }
 
-    /// What is really written of a call, and where.
+    /// Bytes of a call that are really written, with their offsets.
     pub(super) fn apply(&mut self, buf: &[u8], offset: u64) -> Vec<(Vec<u8>, u64)> {
         self.left = self.left.saturating_sub(u64::from(self.left > 0));
         let mut bytes = buf.to_vec();

@@ -10,12 +10,12 @@ use std::rc::Rc;
 /// The longest delay, nanoseconds of virtual time.
 const LONGEST_DELAY_NS: u64 = 1_000_000;
 
-/// What happens to calls.
+/// Faults that strike calls.
 #[derive(Debug)]
 pub struct Faults {
     random: ChaCha8Rng,
     injected: Injected,
-    /// Of calls that are made at once, one in so many is struck; 0: none.
+    /// One in this number of calls outside a queue is struck; 0: none.
     one_in: u32,
 }
 
@@ -46,12 +46,12 @@ impl Injected {
     }
 }
 
-/// What happens to one call.
+/// Fault of one call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     /// Nothing.
     Nothing,
-    /// It moves only so many of its bytes.
+    /// It moves at most this number of bytes.
     Partial(usize),
     /// It is not executed.
     Error(i32),
@@ -65,12 +65,12 @@ impl Faults {
         (Faults { random, injected: injected.clone(), one_in: 0 }, injected)
     }
 
-    /// The same faults also strike one in so many of the calls that are made at once.
+    /// The same faults also strike one in `every` calls outside a queue.
     pub fn of_all_calls(self, one_in: u32) -> Faults {
         Faults { one_in, ..self }
     }
 
-    /// What happens to the next call of a queue, which has so many bytes, and how much later it ends.
+    /// Fault of the next queued call of `len` bytes, and its delay in nanoseconds.
     pub(super) fn next(&mut self, len: usize) -> (Fault, u64) {
         let delay_ns = self.random.random_range(0..LONGEST_DELAY_NS);
         let fault = match self.random.random_range(0..100) {
@@ -84,7 +84,7 @@ impl Faults {
         (fault, delay_ns)
     }
 
-    /// What happens to a call that is made at once, and how much later it ends.
+    /// Fault of a call outside a queue, and its delay in nanoseconds.
     pub(super) fn strike(&mut self, call: &Call<'_>) -> (Fault, u64) {
         let is_struck = self.one_in > 0 && self.random.random_range(0..self.one_in) == 0;
         if !is_struck || call.work() == Work::Nothing {
@@ -143,7 +143,7 @@ pub(super) fn shortened(call: Call<'_>, most: usize) -> Call<'_> {
     }
 }
 
-/// How many buffers so many bytes fill; at least those up to the first that holds some, because moving
+/// Number of buffers that this number of bytes fills; at least those up to the first that holds some, because moving
 /// nothing is the end of the file.
 fn whole_buffers(lens: impl Iterator<Item = usize>, most: usize) -> usize {
     let mut sum = 0;

@@ -2,13 +2,14 @@
 //!
 //! Descriptors start at 3 and are the lowest free number, as in a process.
 
-use super::MemFs;
 use super::content::SIZE_MAX;
+use super::fs::MemFs;
 use super::locks::Lock;
 use super::node::{Ino, Kind};
-use crate::backend::{MARKER, check_path, refuses_flags};
+use crate::backend::refused::{check_path, refuses_flags};
 use crate::call::Fd;
-use crate::dents;
+use crate::entries;
+use crate::entries::MARKER;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -100,7 +101,7 @@ impl Files {
         self.table.get_mut(at).and_then(Option::as_mut).ok_or(libc::EBADF)
     }
 
-    /// The file, unless the descriptor stands for a name only (`O_PATH`).
+    /// The file, unless the descriptor was opened with `O_PATH`.
     pub(super) fn file(&mut self, fd: Fd) -> Result<&mut Open, i32> {
         self.get(fd).and_then(|open| if open.path_only() { Err(libc::EBADF) } else { Ok(open) })
     }
@@ -245,12 +246,12 @@ const TRANSFER_MAX: usize = 0x7fff_f000;
 fn take_entries(listing: &mut std::vec::IntoIter<Box<[u8]>>, buf: &mut [u8]) -> Done {
     let (mut used, mut counted) = (0, 0);
     while let Some(name) = listing.as_slice().first() {
-        let Some(bytes) = dents::write(name, &mut buf[used..]) else { break };
+        let Some(bytes) = entries::write(name, &mut buf[used..]) else { break };
         used += bytes;
         counted += i64::from(!matches!(&**name, b"." | b".."));
         listing.next();
     }
-    dents::end(buf, used);
+    entries::end(buf, used);
     match (used, listing.as_slice().is_empty()) {
         (0, true) => Ok(0),
         (0, false) => Err(libc::EINVAL),

@@ -1,7 +1,7 @@
 //! Locks of whole files: flock(2).
 
-use super::MemFs;
 use super::files::{Done, Files};
+use super::fs::MemFs;
 use super::node::Ino;
 use crate::call::Fd;
 
@@ -12,7 +12,7 @@ pub(super) enum Lock {
     Exclusive,
 }
 
-/// Who holds a file.
+/// Holders of a file's lock.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Locks {
     shared: u32,

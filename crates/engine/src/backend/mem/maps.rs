@@ -1,8 +1,8 @@
 //! Mapped files: what is copied out of and into a mapping is what calls would move.
 
-use super::MemFs;
 use super::content::SIZE_MAX;
 use super::files::{Done, Files, put};
+use super::fs::MemFs;
 use super::node::{Ino, Kind};
 use crate::call::Fd;
 

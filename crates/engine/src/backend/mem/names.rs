@@ -3,12 +3,12 @@
 //! The order of checks is that of Linux (fs/namei.c), since it decides which errno a
 //! call gives that is wrong in two ways.
 
-use super::MemFs;
 use super::content::{Content, SIZE_MAX};
 use super::files::Done;
+use super::fs::MemFs;
 use super::node::{Ino, Kind};
 use super::walk::{Follow, Spot};
-use crate::backend::check_path;
+use crate::backend::refused::check_path;
 
 impl MemFs {
     /// Finds or makes the file that an `open` asks for.

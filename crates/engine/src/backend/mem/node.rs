@@ -1,4 +1,4 @@
-//! The things that names stand for: files, directories, symbolic links.
+//! Inodes: files, directories, symbolic links.
 
 use super::attributes::Attributes;
 use super::content::Content;
@@ -16,7 +16,7 @@ pub(super) const ROOT: Ino = 0;
 /// are listed is the same in every run.
 pub(super) type Names = HashMap<Box<[u8]>, Ino, BuildHasherDefault<DefaultHasher>>;
 
-/// What a node is.
+/// Kind of a node, with its content.
 #[derive(Debug)]
 pub(super) enum Kind {
     File(Content),
@@ -32,13 +32,13 @@ pub(super) struct Node {
     pub(super) mode: u16,
     /// The file system that it belongs to, by number.
     pub(super) tree: u8,
-    /// Names that stand for it; 1 for a directory that is not removed.
+    /// Number of its names; 1 for a directory that is not removed.
     pub(super) links: u32,
     /// Descriptors that refer to it.
     pub(super) opens: u32,
     /// A first name can be given to it later (`O_TMPFILE`).
     pub(super) linkable: bool,
-    /// Who holds it with flock.
+    /// Holders of its lock (flock).
     pub(super) locks: Locks,
     /// Extended attributes.
     pub(super) attributes: Attributes,
@@ -51,7 +51,7 @@ impl Node {
     }
 }
 
-/// What is there.
+/// Space in use on a file system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Used {
     /// Bytes that files take, without holes; those that are removed but open count.
@@ -65,7 +65,7 @@ pub struct Used {
 pub(super) struct Nodes {
     nodes: Vec<Node>,
     free: Vec<Ino>,
-    /// Of each file system.
+    /// Space in use, by file system.
     used: Vec<Used>,
     /// The room of some file may be less.
     pub(super) is_rough: bool,
@@ -89,7 +89,7 @@ impl Nodes {
         root
     }
 
-    /// What is there, by file system.
+    /// Space in use, by file system.
     pub(super) fn used(&self) -> &[Used] {
         &self.used
     }
@@ -146,7 +146,7 @@ impl Nodes {
         self.drop_unused(ino);
     }
 
-    /// Two names change what they stand for.
+    /// Two names exchange their nodes.
     pub(super) fn exchange(&mut self, one: (Ino, &[u8], Ino), other: (Ino, &[u8], Ino)) {
         for ((parent, name, _), (_, _, ino)) in [(one, other), (other, one)] {
             if let Kind::Directory { parent: above, .. } = &mut self.get_mut(ino).kind {

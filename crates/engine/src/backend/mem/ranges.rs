@@ -2,9 +2,9 @@
 //!
 //! The order of checks is that of Linux (fs/open.c, fs/read_write.c, fs/remap_range.c).
 
-use super::MemFs;
 use super::content::{PAGE, SIZE_MAX};
 use super::files::{Done, Files};
+use super::fs::MemFs;
 use super::node::Ino;
 use crate::call::Fd;
 use model::pattern::Run;

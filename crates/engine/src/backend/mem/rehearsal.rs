@@ -1,9 +1,10 @@
-//! What a rehearsal asks of files in memory, and does to them, besides calls.
+//! Access of a rehearsal to files in memory, besides calls.
 
 use super::content::{Content, SIZE_MAX};
+use super::fs::MemFs;
 use super::node::{Kind, Used};
+use super::rank::Mem;
 use super::walk::Follow;
-use super::{Mem, MemFs};
 use crate::backend::lexical;
 use crate::call::Fd;
 use model::directory::below;
@@ -21,7 +22,7 @@ pub(crate) enum Planted {
 }
 
 impl MemFs {
-    /// What is there now, by directory: the run directory, then further ones.
+    /// Space in use now, by directory: the run directory, then further ones.
     pub(crate) fn used(&self) -> &[Used] {
         self.nodes.used()
     }
@@ -52,7 +53,7 @@ impl MemFs {
         self.nodes.content(number).map_or((0, 0), |content| (content.size(), content.room_bytes()))
     }
 
-    /// The number stands for something.
+    /// The number is that of a file, directory or link.
     pub(crate) fn is_there(&self, number: u32) -> bool {
         !matches!(self.nodes.get(number).kind, Kind::Free)
     }
@@ -92,7 +93,7 @@ impl MemFs {
         }
     }
 
-    /// What was put there as a file, because nothing told what it is, is a directory; `false`: it has
+    /// Turns a planted file of unknown kind into a directory; `false`: it has
     /// been written or is none of those.
     pub(crate) fn found_is_directory(&mut self, path: &[u8]) -> bool {
         let (Ok(number), Ok(spot)) = (self.number(path), self.spot(path, Follow::No)) else {

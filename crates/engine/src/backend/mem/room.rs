@@ -5,7 +5,7 @@ use std::ops::Range;
 /// Ranges that are kept apart; beyond that every second gap is closed.
 const RANGES: usize = 1 << 14;
 
-/// What of a file was written or allocated.
+/// Ranges of a file that were written or allocated.
 #[derive(Debug, Default)]
 pub(super) struct Room {
     /// Ascending, none touches the next.
@@ -65,7 +65,7 @@ impl Room {
         self.join_to_limit();
     }
 
-    /// What begins at `from` or after it begins at `to`; what lies between them must be free.
+    /// Moves ranges from `from` on to `to`; the space between both must be free.
     pub(super) fn shift(&mut self, from: u64, to: u64) {
         self.split_at(from);
         for range in self.ranges.iter_mut().filter(|range| range.start >= from) {

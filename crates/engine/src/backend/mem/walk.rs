@@ -3,16 +3,16 @@
 //! The current directory is the root, nothing lies above it: paths that leave
 //! give `EXDEV`, as [`crate::backend::Beneath`] does.
 
-use super::MemFs;
+use super::fs::MemFs;
 use super::node::{Ino, Kind, ROOT};
-use crate::backend::check_path;
 use crate::backend::lexical::Located;
+use crate::backend::refused::check_path;
 use model::directory::below;
 
 const NAME_MAX: usize = 255;
 const LINKS_MAX: u32 = 40;
 
-/// Whether the link that the last name stands for is followed.
+/// Whether a symbolic link at the end of a path is followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Follow {
     /// Always.
@@ -32,7 +32,7 @@ pub(super) struct Spot<'a> {
     pub(super) parent: Ino,
     /// The last name.
     pub(super) name: &'a [u8],
-    /// What it stands for.
+    /// Node of the last name, if it exists.
     pub(super) node: Option<Ino>,
     /// Slashes come after it.
     pub(super) slash: bool,
@@ -53,7 +53,7 @@ impl MemFs {
         self.to_parent(ROOT, path, &mut 0)
     }
 
-    /// What exists at a path; with slashes after it, it must be a directory.
+    /// Finds the node at a path; with slashes after it, it must be a directory.
     pub(super) fn find(&self, path: &[u8], follow: Follow) -> Result<Ino, i32> {
         let spot = self.spot(path, follow)?;
         let ino = spot.node.ok_or(libc::ENOENT)?;
@@ -99,7 +99,7 @@ impl MemFs {
         }
     }
 
-    /// The directory that a name within a path stands for.
+    /// Finds the directory of a name within a path.
     fn step(&self, dir: Ino, name: &[u8], links: &mut u32) -> Result<Ino, i32> {
         let next = match name {
             b"." => dir,

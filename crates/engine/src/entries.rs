@@ -4,11 +4,14 @@
 //! u64 ino | i64 off | u16 reclen | u8 type | name, NUL, padding to 8
 //! ```
 
-use crate::backend::MARKER;
 use rustix::fs::AtFlags;
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// Name of the file that marks a run directory. Reserved in every directory of a run: `readdir` does
+/// not show it, and programs can neither make, change, rename nor remove it.
+pub const MARKER: &str = ".parabench";
 
 const NAME_AT: usize = 19;
 
@@ -54,7 +57,7 @@ pub fn kind(directory: BorrowedFd<'_>, entry: &Entry<'_>) -> u8 {
         return entry.kind;
     }
     match rustix::fs::statat(directory, entry.name, AtFlags::SYMLINK_NOFOLLOW) {
-        // The types of entries are those of modes (readdir(3)).
+        // Entries and modes have the same types (readdir(3)).
         Ok(facts) => (facts.st_mode >> 12) as u8 & 0xf,
         Err(_) => libc::DT_UNKNOWN,
     }
@@ -81,7 +84,7 @@ pub fn record_bytes(name_len: usize) -> usize {
     (NAME_AT + name_len + 1).next_multiple_of(8)
 }
 
-/// Ends the records of a buffer where those of an earlier call would follow.
+/// Ends the records of a buffer, so that older records behind them are not read.
 pub fn end(buf: &mut [u8], filled: usize) {
     if let Some(next) = buf.get_mut(filled..filled + 18) {
         next.fill(0);

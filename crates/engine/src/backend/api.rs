@@ -1,0 +1,310 @@
+//! The interface of storage back-ends: the smallest that holds them all (after fio's queue/getevents).
+
+use super::direct::{self, Alignment};
+use super::lexical;
+use crate::call::{
+    At, Call, Fd, FileCall, Memory, MpiFile, QueueSettings, Queued, Reply, Submitted, Tag, Target,
+};
+use crate::comm::Members;
+use crate::verify::examine::Checked;
+use model::Op;
+use model::pattern::Run;
+use model::plan::Pc;
+use model::run::MpiFileFacts;
+use std::ffi::CStr;
+
+/// Abilities of a back-end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Bytes written can be read back.
+    pub keeps_data: bool,
+    /// Names and sizes are kept, so that a missing file is an error.
+    pub keeps_names: bool,
+    /// `O_DIRECT` means something.
+    pub direct: bool,
+    /// It executes calls on MPI files.
+    pub mpi_files: bool,
+    /// It keeps its own account of what a program does, as a rehearsal: it gets every operation that
+    /// has ended ([`Backend::concluded`]), and bytes in bulk ([`Backend::move_bulk`]) in place of the
+    /// calls that move them. The recorder counts nothing then.
+    pub accounts: bool,
+}
+
+/// Where the bytes of an open file are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    /// Size of the file, bytes.
+    pub size_bytes: u64,
+    /// Bytes of it in the page cache; `None` where that is unknown.
+    pub cached_bytes: Option<u64>,
+    /// Its extents; `None` where they are unknown.
+    pub extents: Option<Extents>,
+}
+
+/// Written and unwritten parts of a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extents {
+    /// Bytes of the file that this speaks of.
+    pub mapped_bytes: u64,
+    /// Bytes of them that were never written: holes, and extents that were only allocated.
+    pub hole_bytes: u64,
+    /// Bytes of them that are stored in another form: compressed, encrypted.
+    pub encoded_bytes: u64,
+}
+
+/// Equal extents of an open file that an operation moves, with as many calls as that takes.
+#[derive(Clone, Copy, Debug)]
+pub struct Bulk {
+    /// The file.
+    pub file: BulkFile,
+    /// The extents. At a shared pointer the offset means nothing.
+    pub run: Run,
+    /// They are written.
+    pub write: bool,
+    /// The file is read to its end.
+    pub rest: bool,
+    /// Memory that the calls under way at one time need, bytes.
+    pub buffer_bytes: u64,
+}
+
+/// The file of a [`Bulk`].
+#[derive(Clone, Copy, Debug)]
+pub enum BulkFile {
+    /// An open file.
+    Posix(Fd),
+    /// An MPI file.
+    Mpi(MpiFile),
+    /// An MPI file at its shared pointer.
+    MpiShared(MpiFile),
+}
+
+/// The options in force that a back-end around another one has to know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InForce {
+    /// What is written describes itself, and what is read is checked.
+    pub verify: bool,
+    /// The program expects names to be missing (`ENOENT`).
+    pub expects_missing: bool,
+    /// The program expects names that it makes to be there already (`EEXIST`).
+    pub expects_existing: bool,
+}
+
+/// An operation that has ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Over<'a> {
+    /// The operation.
+    pub op: Op,
+    /// Id of the innermost label around it.
+    pub label: u32,
+    /// The statement.
+    pub site: Pc,
+    /// The path, of two the second one, or that of the file; empty without one.
+    pub path: &'a [u8],
+    /// Bytes asked for.
+    pub requested_bytes: u64,
+    /// Bytes moved.
+    pub done_bytes: u64,
+    /// Fewer than were asked for.
+    pub short: bool,
+    /// Why it failed; 0: it did not, or was expected to.
+    pub errno: i32,
+}
+
+/// A place where files live.
+pub trait Backend {
+    /// Its name in the run: "posix", "null", "mem".
+    fn name(&self) -> &'static str;
+
+    /// Its abilities.
+    fn capabilities(&self) -> Capabilities;
+
+    /// The untimed part of a call: the lexical rule, which looks at every name
+    /// ([`lexical`]). Called before the first clock reading of every call; an error (errno) replaces
+    /// the call.
+    #[inline(always)]
+    fn prepare(&mut self, call: &Call<'_>) -> Result<(), i32> {
+        lexical::check(call, |path| Some((0, path)))
+    }
+
+    /// Where the bytes of an open file are; `None` where that is unknown. Never timed.
+    fn look(&self, _fd: Fd) -> Option<Look> {
+        None
+    }
+
+    /// Whether a path can be resolved from the name cache of this machine; `None` where that
+    /// is unknown. Never timed.
+    fn knows_name(&self, _path: &CStr) -> Option<bool> {
+        None
+    }
+
+    /// Bytes that this process has fetched from storage so far; `None` where nobody counts them.
+    /// Never timed.
+    fn fetched_bytes(&self) -> Option<u64> {
+        None
+    }
+
+    /// Alignment of transfers on an open file with `O_DIRECT`. Never timed.
+    fn alignment(&self, _fd: Fd) -> Alignment {
+        direct::SAFE
+    }
+
+    /// Where an open file's next byte would be read; after [`Call::Append`] the end of what it wrote.
+    /// `None` where that is unknown. Never timed.
+    fn position(&mut self, _fd: Fd) -> Option<u64> {
+        None
+    }
+
+    /// Executes the call. Nothing else happens between two clock readings.
+    fn issue(&mut self, call: Call<'_>) -> Reply;
+
+    /// [`Backend::prepare`] for a call on MPI files. Members of a collective call agree here
+    /// on what has to be the same for all of them.
+    fn prepare_file(&mut self, call: &FileCall<'_>) -> Result<(), i32> {
+        match call {
+            FileCall::Open { path, mode, .. } => {
+                let flags = if mode.write { libc::O_RDWR } else { libc::O_RDONLY };
+                self.prepare(&Call::Open { path, flags, mode: 0 })
+            }
+            FileCall::Delete { path } => self.prepare(&Call::Unlink { path }),
+            _ => Ok(()),
+        }
+    }
+
+    /// [`Backend::issue`] for a call on MPI files; `ENOSYS` where there are none.
+    fn issue_file(&mut self, _call: FileCall<'_>) -> Reply {
+        -Reply::from(libc::ENOSYS)
+    }
+
+    /// [`Backend::prepare`] for a transfer that is about to be submitted. Never timed.
+    fn prepare_queued(&mut self, _tag: Tag, _call: &mut Queued) {}
+
+    /// Takes a transfer whose end is not waited for; as many as the caller wants are under way. A
+    /// back-end without a queue executes it.
+    fn submit(&mut self, _tag: Tag, call: Queued) -> Submitted {
+        Submitted::Done(call.execute(self))
+    }
+
+    /// Waits until one of the transfers under way has ended, whichever; `None`: there are none.
+    fn reap(&mut self) -> Option<(Tag, Reply)> {
+        None
+    }
+
+    /// Makes a queue for calls on files ready, in place of an earlier one; nothing is under way. A
+    /// back-end whose calls need none has nothing to do. Never timed.
+    ///
+    /// # Errors
+    /// An errno: there is no such queue on this machine.
+    fn open_queue(&mut self, _settings: &QueueSettings) -> Result<(), i32> {
+        Ok(())
+    }
+
+    /// Most transfers of the queue use this memory, until another one is lent. Never timed.
+    fn lend_memory(&mut self, _memory: &mut [u8]) {}
+
+    /// The queue forgets a file that is about to be closed. Never timed.
+    fn leave_file(&mut self, _fd: Fd) {}
+
+    /// Hands over the submitted transfers, and waits until `wait` of those under way have ended.
+    fn hand_over(&mut self, _wait: u32) -> Reply {
+        0
+    }
+
+    /// The same for one end, but waits no longer than `ns` nanoseconds.
+    fn wait_within(&mut self, _ns: u64) -> Reply {
+        0
+    }
+
+    /// An end that is there already.
+    fn ended(&mut self) -> Option<(Tag, Reply)> {
+        None
+    }
+
+    /// Facts about a file that was just opened; never timed.
+    fn opened_facts(
+        &mut self,
+        _file: MpiFile,
+        _members: &Members,
+        _hints: &str,
+    ) -> Option<MpiFileFacts> {
+        None
+    }
+
+    /// Explanation of the last call that failed besides its errno: class and
+    /// text of an MPI error.
+    fn explanation(&self) -> Option<&str> {
+        None
+    }
+
+    /// Other options are in force from here on. Never timed.
+    fn set_options(&mut self, _options: &InForce) {}
+
+    /// What was filled and checked since this was asked last (`verify=true`). Never timed.
+    #[inline(always)]
+    fn take_checked(&mut self) -> Option<Checked> {
+        None
+    }
+
+    /// The program uses no result of the next [`Call::Access`]: the name has to be there. Never timed.
+    fn needs_name(&mut self) {}
+
+    /// Moves extents without data; the bytes moved, or minus the errno. Only of a back-end that
+    /// accounts ([`Capabilities::accounts`]).
+    fn move_bulk(&mut self, _bulk: &Bulk) -> Reply {
+        -Reply::from(libc::ENOSYS)
+    }
+
+    /// An operation has ended. Only of a back-end that accounts ([`Capabilities::accounts`]).
+    fn concluded(&mut self, _over: &Over<'_>) {}
+}
+
+impl Queued {
+    /// Executes it at once, as back-ends without a queue do.
+    pub fn execute(mut self, backend: &mut (impl Backend + ?Sized)) -> Reply {
+        let (offset, memory) = (self.offset, self.memory.memory());
+        match (self.target, memory) {
+            (Target::File(fd), Memory::Read(buf)) => {
+                backend.issue(Call::Pread { fd, buf, offset, rest: false })
+            }
+            (Target::File(fd), Memory::Write(buf)) => {
+                backend.issue(Call::Pwrite { fd, buf, offset })
+            }
+            (Target::Sync { fd, data: false }, _) => backend.issue(Call::Fsync { fd }),
+            (Target::Sync { fd, data: true }, _) => backend.issue(Call::Fdatasync { fd }),
+            (Target::Mpi { file, collective }, memory) => {
+                let at = At::Offset { offset, collective };
+                let (order, most_bytes) = (None, None);
+                backend.issue_file(FileCall::Transfer { file, at, memory, order, most_bytes })
+            }
+        }
+    }
+}
+
+/// The queue of a back-end is that of the one in a field of it.
+#[macro_export]
+macro_rules! queue_of {
+    ($inner:ident) => {
+        fn open_queue(&mut self, settings: &$crate::call::QueueSettings) -> Result<(), i32> {
+            self.$inner.open_queue(settings)
+        }
+
+        fn lend_memory(&mut self, memory: &mut [u8]) {
+            self.$inner.lend_memory(memory);
+        }
+
+        fn leave_file(&mut self, fd: $crate::call::Fd) {
+            self.$inner.leave_file(fd);
+        }
+
+        fn hand_over(&mut self, wait: u32) -> $crate::call::Reply {
+            self.$inner.hand_over(wait)
+        }
+
+        fn wait_within(&mut self, ns: u64) -> $crate::call::Reply {
+            self.$inner.wait_within(ns)
+        }
+
+        fn ended(&mut self) -> Option<($crate::call::Tag, $crate::call::Reply)> {
+            self.$inner.ended()
+        }
+    };
+}
