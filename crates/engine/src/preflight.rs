@@ -105,7 +105,7 @@ fn together(
         "" => "the run directory",
         name => name,
     });
-    let names = names.collect::<Vec<_>>().join(" and ");
+    let names = model::words::list(names);
     Some(format!(
         "the program needs {needed} at one time in {names} together, which lie on one file system that has \
          {there}; choose another directory with --dir or --mount, make the program smaller, or start \

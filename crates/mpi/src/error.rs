@@ -53,10 +53,10 @@ impl fmt::Display for MpiError {
             }
             MpiError::Mismatch { library, job } => {
                 let (launcher, ranks) = (job.launcher.name(), job.ranks.unwrap_or(0));
-                let noun = if ranks == 1 { "process" } else { "processes" };
+                let started = model::words::count(ranks, "process");
                 write!(
                     f,
-                    "{launcher} started {ranks} {noun}, but in the MPI of the shim ({library}) \
+                    "{launcher} started {started}, but in the MPI of the shim ({library}) \
                      each of them would be alone\n{}",
                     remedy(job.launcher)
                 )

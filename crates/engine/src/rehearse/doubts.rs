@@ -7,7 +7,8 @@ use model::plan::{Instr, Internal, NO_SLOT, Operand, Pc, Piece, Source};
 use model::rehearsal::{Doubt, DoubtKind};
 use model::units::format_bytes;
 use model::with::{SHORT, error_names};
-use model::{Op, Plan, Value};
+use model::words::count;
+use model::{Op, Plan, RankSet, Value};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Names that are remembered; in larger programs the others are not watched.
@@ -302,16 +303,16 @@ impl Doubts {
         // Writes that were left out show in the size alone.
         let size = fs.number(writer).map_or(0, |number| fs.extent(number).0);
         let written = known.written_bytes.max(size);
-        let (count, ask) =
-            (plural(reads.count, "read"), if reads.count == 1 { "asks" } else { "ask" });
+        let (reading, ask) =
+            (count(reads.count, "read"), if reads.count == 1 { "asks" } else { "ask" });
         let (writes, bring) =
-            (plural(known.writes, "write"), if known.writes == 1 { "brings" } else { "bring" });
+            (count(known.writes, "write"), if known.writes == 1 { "brings" } else { "bring" });
         let shown = self.shown(plan, site, name);
         let asked = match reads.bytes > written {
             true => format!("{ask} for {} of \"{shown}\"", format_bytes(reads.bytes)),
             false => format!("{ask} for what lies behind the end of \"{shown}\""),
         };
-        Some(format!("{count} {asked}, to which {writes} {bring} {}", format_bytes(written)))
+        Some(format!("{reading} {asked}, to which {writes} {bring} {}", format_bytes(written)))
     }
 
     /// Reads of the rest of files that the program wrote, where none was ever left.
@@ -450,29 +451,5 @@ fn of_rank(plan: &Plan, site: Pc) -> bool {
 
 /// "rank 3", "ranks 0 to 4", "ranks 0, 2 and 4".
 pub(super) fn in_words(ranks: &BTreeSet<u32>) -> String {
-    const SHOWN: usize = 8;
-    match (ranks.first(), ranks.last()) {
-        (Some(one), Some(other)) if one == other => format!("rank {one}"),
-        (Some(first), Some(last)) if (last - first + 1) as usize == ranks.len() => {
-            format!("ranks {first} to {last}")
-        }
-        (_, Some(last)) => {
-            let shown: Vec<String> = ranks.iter().take(SHOWN).map(u32::to_string).collect();
-            match ranks.len() > SHOWN {
-                true => format!("ranks {} and {} more", shown.join(", "), ranks.len() - SHOWN),
-                false => {
-                    let others = shown[..shown.len() - 1].join(", ");
-                    format!("ranks {others} and {last}")
-                }
-            }
-        }
-        _ => "no rank".into(),
-    }
-}
-
-fn plural(count: u64, word: &str) -> String {
-    match count {
-        1 => format!("1 {word}"),
-        n => format!("{n} {word}s"),
-    }
+    ranks.iter().copied().collect::<RankSet>().to_string()
 }

@@ -12,6 +12,7 @@
 
 use super::mark::{Keys, Mark, UNIT_BYTES, is_of, pairs, unit_bytes};
 use super::memory::{Memory, State};
+use model::words::count;
 use std::fmt;
 use std::ops::Range;
 use std::rc::Rc;
@@ -208,8 +209,9 @@ impl Findings {
         let len = |one: &Wrong| one.range.end - one.range.start;
         for one in wrong.iter().filter(|one| !one.accepted.contains(&len(one))) {
             self.counts[one.kind as usize] += 1;
-            let text =
-                || format!("{} at offset {} ({})", one.kind, one.range.start, in_words(len(one)));
+            let text = || {
+                format!("{} at offset {} ({})", one.kind, one.range.start, count(len(one), "byte"))
+            };
             self.first.get_or_insert_with(text);
         }
     }
@@ -259,7 +261,7 @@ impl Examiner<'_> {
         let lost = parts.into_iter().find(|(_, state)| matches!(state, Some(State::Written(_))));
         if let Some((part, _)) = lost {
             findings.counts[Kind::Zeros as usize] = 1;
-            let bytes = in_words(part.end - part.start);
+            let bytes = count(part.end - part.start, "byte");
             let text = format!("the file ends before offset {} ({bytes} missing)", part.start);
             findings.first = Some(text);
         }
@@ -419,10 +421,6 @@ impl Examiner<'_> {
             false => SHORT_BYTES as u64..NAMED_BYTES,
         }
     }
-}
-
-fn in_words(bytes: u64) -> String {
-    if bytes == 1 { "1 byte".to_string() } else { format!("{bytes} bytes") }
 }
 
 /// What was read of a unit, and its place in it.

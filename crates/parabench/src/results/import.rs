@@ -14,6 +14,7 @@ use model::run::{
 };
 use model::summary::Summary;
 use model::units::format_bytes;
+use model::words::count;
 use model::{Event, Op, escape};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -190,22 +191,18 @@ fn striping(layouts: &[TraceLayout]) -> Vec<String> {
         let targets: BTreeSet<u64> = files.iter().flat_map(|file| &file.targets).copied().collect();
         format!(
             "Lustre: {} in {} of {}, on {} in all",
-            counted(files.len(), "file"),
-            counted(*stripes, "stripe"),
+            count(files.len(), "file"),
+            count(*stripes, "stripe"),
             format_bytes(*stripe_bytes),
-            counted(targets.len(), "target"),
+            count(targets.len(), "target"),
         )
     });
     let mut notes: Vec<String> = listed.collect();
     let others: usize = alike.iter().skip(LAYOUTS_TOLD).map(|(_, files)| files.len()).sum();
     if others > 0 {
-        notes.push(format!("Lustre: {} in other layouts", counted(others, "file")));
+        notes.push(format!("Lustre: {} in other layouts", count(others, "file")));
     }
     notes
-}
-
-fn counted(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// What a log does not tell, and the first lines that say so.

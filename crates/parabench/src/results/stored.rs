@@ -138,7 +138,7 @@ fn absent(run: &Run, records: &[RankRecord]) -> Vec<Absent> {
 
 impl Absent {
     fn told(&self, folder: &Path, found: &Found) -> String {
-        let noun = if self.ranks.size() == 1 { "rank" } else { "ranks" };
+        let noun = model::words::plural(u64::from(self.ranks.size()), "rank");
         let (host, folder) = (&self.host, folder.display());
         let recorded = found.recorded.as_deref().unwrap_or(Path::new("")).display();
         format!(

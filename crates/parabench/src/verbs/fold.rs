@@ -135,7 +135,7 @@ fn fold_and_prove(log: &Rc<Log>, options: &Options) -> (Folded, folding::Proof) 
     let proof = folding::prove(log, &folded);
     let mut folded = Rc::unwrap_or_clone(folded);
     if !proof.is_lossless() {
-        let (differ, whole) = (differing(&proof), counted(proof.operations));
+        let (differ, whole) = (differing(&proof), count_operations(proof.operations));
         let line = format!("Not the same as the run, which has {whole}: {differ}.");
         add_to_head(&mut folded, &line);
     }
@@ -228,14 +228,18 @@ fn file_name(out: Option<&Path>) -> Option<String> {
 }
 
 /// `1 operation`, `2 operations`
-fn counted(count: u64) -> String {
-    format!("{count} operation{}", if count == 1 { "" } else { "s" })
+fn count_operations(number: u64) -> String {
+    model::words::count(number, "operation")
 }
 
 /// `1 operation differs`, `2 operations differ`
 fn differing(proof: &folding::Proof) -> String {
     let differences = proof.differences;
-    format!("{} {}", counted(differences), if differences == 1 { "differs" } else { "differ" })
+    format!(
+        "{} {}",
+        count_operations(differences),
+        if differences == 1 { "differs" } else { "differ" }
+    )
 }
 
 /// `typical`, `exact`, `none`
@@ -268,7 +272,7 @@ fn only(log: &mut Log, text: &str) -> Result<()> {
 fn head(run: &Run, log: &Log) -> Vec<String> {
     let header = &run.run;
     let operations: usize = log.ranks.iter().map(Events::len).sum();
-    let operations = counted(operations as u64);
+    let operations = count_operations(operations as u64);
     let ranks = match log.ranks.len() {
         1 => "1 rank".to_string(),
         ranks => format!("{ranks} ranks"),
@@ -319,7 +323,7 @@ fn say(folded: &Folded, proof: &folding::Proof) {
         Some((data, 1)) => format!(" and a list in {}", data.name),
         Some((data, lists)) => format!(" and {lists} lists in {}", data.name),
     };
-    let what = format!("{} became {lines}{lists}", counted(proof.operations));
+    let what = format!("{} became {lines}{lists}", count_operations(proof.operations));
     if proof.is_lossless() {
         let adopted = match proof.adopted {
             0 => String::new(),
@@ -342,18 +346,19 @@ fn say(folded: &Folded, proof: &folding::Proof) {
     }
     if proof.unplaced > 0 {
         let (n, text) = (proof.unplaced, "at positions that the run does not tell");
-        let transfers = if n == 1 { "transfer" } else { "transfers" };
+        let transfers = model::words::count(n, "transfer");
         console::note(&format!(
-            "{n} {transfers} took place {text}: where the program puts them was not compared"
+            "{transfers} took place {text}: where the program puts them was not compared"
         ));
     }
     let left_out: usize = folded.left_out.iter().map(Vec::len).sum();
     if left_out > 0 {
         let verb = if left_out == 1 { "has" } else { "have" };
-        console::warning(&format!("{} {verb} no statement", counted(left_out as u64)));
+        console::warning(&format!("{} {verb} no statement", count_operations(left_out as u64)));
     }
     if folded.guessed > 0 {
-        let (what, text) = (counted(folded.guessed), "modes or words that the run does not tell");
+        let (what, text) =
+            (count_operations(folded.guessed), "modes or words that the run does not tell");
         let verb = if folded.guessed == 1 { "has" } else { "have" };
         console::note(&format!("{what} {verb} {text}: the usual ones are used"));
     }

@@ -125,7 +125,7 @@ impl Prepare {
 fn shown(parts: &[Part], directory: &Path) -> String {
     let further = parts.iter().skip(1).map(Part::name);
     let all = std::iter::once(directory.display().to_string()).chain(further);
-    all.collect::<Vec<_>>().join(" and ")
+    model::words::list(all)
 }
 
 /// One line for each thing, then the sum.

@@ -87,12 +87,10 @@ impl Coverage {
         if self.is_exact() {
             said.push(format!("Each byte from {start} to {end} is accessed exactly once."));
         } else if holes > 0 {
-            let plural = if holes == 1 { "" } else { "s" };
+            let counted = model::words::count(holes, "hole");
             let named = listed(&self.first_holes, holes > self.first_holes.len() as u64);
             let bytes = self.hole_bytes;
-            said.push(format!(
-                "{holes} hole{plural}, {bytes} bytes that nobody accesses: {named}."
-            ));
+            said.push(format!("{counted}, {bytes} bytes that nobody accesses: {named}."));
         } else {
             said.push(format!("No holes from {start} to {end}."));
         }

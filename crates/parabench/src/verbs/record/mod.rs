@@ -199,7 +199,7 @@ fn summarize(run: &Run, out: &Path) {
     let once = |row: &&Row| row.part_of.is_none() && !is_above(format, row);
     let operations: u64 = run.rows.iter().filter(once).map(|row| row.count).sum();
     let (out, ranks) = (out.display(), run.run.ranks);
-    let threads = if ranks == 1 { "1 thread" } else { &format!("{ranks} threads") };
+    let threads = model::words::count(ranks, "thread");
     console::note(&format!(
         "recorded {operations} operations of {threads}: parabench report {out}"
     ));

@@ -248,8 +248,8 @@ fn left(sample: &Sample) -> Option<Duration> {
 
 /// "1 operation", "2,000 operations".
 fn count_operations(operations: u64) -> String {
-    let plural = if operations == 1 { "" } else { "s" };
-    format!("{} operation{plural}", HumanCount(operations))
+    let noun = model::words::plural(operations, "operation");
+    format!("{} {noun}", HumanCount(operations))
 }
 
 /// "12 s", "3 min 7 s", "2 h 5 min".

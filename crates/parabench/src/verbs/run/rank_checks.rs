@@ -150,11 +150,7 @@ fn faults(told: &[String]) -> String {
 
 /// The first of them, and how many more there are.
 pub(super) fn list(hosts: &[&str]) -> String {
-    let named = hosts[..hosts.len().min(NAMED)].join(", ");
-    match hosts.len().saturating_sub(NAMED) {
-        0 => named,
-        more => format!("{named} and {more} more"),
-    }
+    model::words::list_some(hosts, NAMED)
 }
 
 #[cfg(test)]
