@@ -1,4 +1,4 @@
-//! What is written and where reads go: page-aligned memory, reused, grown and
+//! Memory of writes and reads: page-aligned, reused, grown and
 //! filled outside the timed window.
 //!
 //! | content | bytes |
@@ -299,7 +299,7 @@ impl Buffers {
         Ok(&mut self.target.bytes_mut()[..len])
     }
 
-    /// What was written since the last time this was asked.
+    /// The kinds of data written since the last call of this.
     pub fn take_wrote(&mut self) -> Wrote {
         std::mem::take(&mut self.wrote)
     }

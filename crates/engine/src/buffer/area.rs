@@ -13,7 +13,7 @@ pub struct Area {
 }
 
 impl Area {
-    /// Each slot has room for so many bytes.
+    /// Each slot has room for `len` bytes.
     pub fn has_room(&self, len: usize) -> bool {
         len <= self.slot_bytes
     }

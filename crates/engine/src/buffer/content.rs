@@ -1,6 +1,6 @@
 //! Kinds of written data, as `with (data=..., compress=..., dedup=...)` names them.
 
-/// What a written buffer holds.
+/// The content of a written buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Content {
     /// `data="random"`: no two blocks are equal, and none compresses.

@@ -96,7 +96,7 @@ impl Pool {
         start
     }
 
-    /// What was taken before.
+    /// All bytes, those taken before included.
     pub(super) fn bytes(&self) -> &[u8] {
         self.mapping.bytes()
     }

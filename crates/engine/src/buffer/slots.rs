@@ -22,7 +22,7 @@ pub struct Slots<'b> {
     fill: Fill<'b>,
 }
 
-/// What the slots are for.
+/// The use of the slots.
 enum Fill<'b> {
     /// Reads, each with a slot of its own.
     Reads(std::marker::PhantomData<&'b mut Buffers>),

@@ -21,7 +21,7 @@ impl Wide {
         Wide { memory: Repeated::default(), shape, key, stamps: Stamps::new(key, shape) }
     }
 
-    /// Another one of another shape; none of its bytes are those of this one.
+    /// A new one of another shape; it repeats no bytes of this one.
     pub(super) fn reshaped(&self, shape: Shape) -> Wide {
         Wide::new(mix(self.key), shape)
     }

@@ -16,7 +16,7 @@ use crate::recorder::Count;
 
 /// After one statement no more files are looked at.
 const FILES: usize = 16;
-/// What to do where nobody may drop the page cache.
+/// Advice where the page cache cannot be dropped.
 const REFUSED: &str = "the page cache keeps what it has: root may drop it where /proc/sys is writable, which it is \
                        in few containers; without that fsync files and say fadvise($h, 0, 0, \"dontneed\"), read \
                        with (direct=true) {...}, or read what another node wrote";

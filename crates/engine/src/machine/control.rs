@@ -27,11 +27,11 @@ const LOOK_MS: i32 = 100;
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     line: Vec<u8>,
-    /// What a rank has waited for so far, by set and name.
+    /// Sums of the numbers that waits asked for so far, by set and name.
     waited: HashMap<(SetId, Vec<u8>), u64>,
     /// Key of the wait in progress.
     key: (SetId, Vec<u8>),
-    /// What the members gave to a collective function.
+    /// Values of the members of a collective function.
     given: Vec<Value>,
     /// Work that is shared.
     pub(super) work_claims: WorkClaims,
@@ -262,7 +262,7 @@ pub(super) fn tested(
     comm.tested(env.scope.members(), &scratch.key.1, target).map_err(Fault::message)
 }
 
-/// What the counter of a signal has to reach: the sum of the numbers this rank has waited for, and
+/// The target of the counter of a signal: the sum of the numbers this rank has waited for, and
 /// the next. Name and set are in `scratch.key` then.
 fn target(
     site: Pc,

@@ -29,7 +29,7 @@ const CALL_BYTES: u64 = 1 << 30;
 /// The same where the bytes go through memory, as for the rest of a file.
 const MEMORY_BYTES: u64 = 1 << 20;
 
-/// What is copied.
+/// The bytes to be copied.
 #[derive(Clone, Copy)]
 struct Range {
     from_bytes: u64,
@@ -133,7 +133,7 @@ pub(super) fn share<B: Backend>(
 /// A handle and the descriptor behind it.
 type Opened = (usize, Fd);
 
-/// What an operation on two open files is about, and both if they are open.
+/// The subject of an operation on two open files, and both files if they are open.
 fn two_files<B: Backend>(
     step: Step<'_>,
     env: &mut Env<'_>,
@@ -152,7 +152,7 @@ fn two_files<B: Backend>(
     Ok((subject, files))
 }
 
-/// What a copy means for the files that it is between.
+/// Counts the bytes of a copy for both files.
 fn copied<B: Backend>(
     io: &mut Io<'_, B>,
     tally: &mut Tally,

@@ -20,7 +20,7 @@ use std::collections::HashMap;
 
 /// Texts kept for reuse.
 const SPARE_MAX: usize = 64;
-/// What an argument that was left out shows.
+/// The value of an argument that was left out.
 static UNSET: Value = Value::Unset;
 
 /// Everything an expression can see.
@@ -137,7 +137,7 @@ impl<'p> Frame<'p> for Env<'p> {
 }
 
 impl<'p> Env<'p> {
-    /// The instruction stands in a loop with a time limit.
+    /// The instruction is inside a loop with a time limit.
     pub(super) fn is_timed(&self, pc: Pc) -> bool {
         self.timed.get(pc as usize).is_some_and(|timed| *timed)
     }
@@ -181,7 +181,7 @@ impl<'p> Env<'p> {
         }
     }
 
-    /// What is neither a variable nor a constant. Kept apart: four cases would be a jump through a table.
+    /// Neither a variable nor a constant. A function of its own: four cases would be a jump through a table.
     #[cold]
     fn peek_seldom(&self, source: Source, temp: usize) -> &Value {
         if matches!(source, Source::Template(_)) { &self.temps[temp] } else { &UNSET }
@@ -383,7 +383,7 @@ impl<'p> Env<'p> {
         Ok(())
     }
 
-    /// What a path of `len` bytes was made from, if it was only constants and then a number.
+    /// The origin of a path of `len` bytes, if that is only constants and then a number.
     fn origin(&self, operand: Operand, len: usize) -> Option<Origin> {
         let constant = Origin { operand, slot: NO_SLOT, number: 0, digits_at: len };
         let template = match operand.source() {

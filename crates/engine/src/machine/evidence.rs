@@ -1,5 +1,5 @@
-//! Which files, names and fillings are sampled as evidence for the figures of a label ([`super::traffic`]), and
-//! what has to be remembered between operations for it.
+//! Samples of files, names and fillings, as evidence for the figures of a label ([`super::traffic`]), and the
+//! state that they need between operations.
 
 use crate::backend::Backend;
 use crate::recorder::TrafficId;
@@ -10,11 +10,11 @@ const LEVELS: usize = 16;
 pub(super) const READERS: usize = 8;
 /// The first files and names of a label are looked at, ...
 const LOOKED_AT: u64 = 16;
-/// ... later every so many, ...
+/// ... later one of this number, ...
 const LOOK_EVERY: u64 = 1024;
 /// ... and of all on this rank no more than the first, ...
 const FREE_LOOKS: u64 = 64;
-/// ... and one of so many, so that it costs nothing.
+/// ... and one of this number, so that it costs nothing.
 const LOOK_SHARE: u64 = 64;
 
 /// Bytes that went through a handle and are not stable yet.
@@ -35,7 +35,7 @@ impl Dirty {
     }
 }
 
-/// What has been fetched from storage, by label.
+/// Bytes fetched from storage, by label.
 #[derive(Debug, Default)]
 pub(super) struct Fetched {
     /// When and what was asked last; `None`: nobody counts it.
@@ -66,7 +66,7 @@ impl Looks {
     }
 }
 
-/// What the traffic of a rank needs between operations.
+/// State of the evidence of a rank between operations.
 #[derive(Debug, Default)]
 pub(super) struct Traffic {
     pub(super) fetched: Fetched,
@@ -90,17 +90,17 @@ impl Traffic {
 
 /// The first of a label are all measured, ...
 const FIRST: u64 = 16;
-/// ... later one of so many, ...
+/// ... later one of this number, ...
 const EVERY: u64 = 64;
-/// ... unless they fill so many bytes.
+/// ... unless they fill at least as many bytes.
 const LARGE_BYTES: u64 = 64 << 10;
 
-/// Which fillings are measured.
+/// Chooses the fillings that are measured.
 #[derive(Debug)]
 pub(super) struct Fillings {
     /// Time passes while the program works.
     pub(super) on: bool,
-    /// Of the label that was the last to write.
+    /// Fillings of the label that wrote last.
     pub(super) count: u64,
     pub(super) block: TrafficId,
 }

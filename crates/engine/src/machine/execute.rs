@@ -133,7 +133,7 @@ pub(super) fn check(comm: &mut dyn Comm) -> Option<Pause> {
     }
 }
 
-/// What the check before an instruction gave.
+/// The flow after the check before an instruction.
 fn flow(pause: Pause) -> Flow {
     if pause == Pause::Interrupted { Flow::Interrupted } else { Flow::Pending }
 }
@@ -422,7 +422,7 @@ impl Numbers for Counted<'_> {
     }
 }
 
-/// Other options are in force: those that work on more than the next operation are told here.
+/// Other options are in force: passes on those that concern more than the next operation.
 fn options_changed<B: Backend>(env: &mut Env<'_>, io: &mut Io<'_, B>) -> Result<(), Fault> {
     io.open_queue()?;
     let active = io.options.active();

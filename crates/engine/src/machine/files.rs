@@ -201,7 +201,7 @@ struct Target {
     offset: Option<u64>,
 }
 
-/// What `fread` and `fwrite` begin with. `None`: a bad handle, and the operation is over.
+/// Reads the file and offset of `fread` and `fwrite`. `None`: a bad handle, and the operation has ended.
 #[inline(always)]
 fn target<B: Backend>(
     step: Step<'_>,
@@ -422,7 +422,7 @@ impl Whence {
     }
 }
 
-/// How to read so many bytes, or all.
+/// The kind of read of `len` bytes, or of all.
 #[inline(always)]
 pub(super) fn to_read(len: Option<u64>) -> (Data, u64) {
     len.map_or((Data::ReadRest, u64::MAX), |len| (Data::Read, len))

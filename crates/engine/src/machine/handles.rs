@@ -1,7 +1,7 @@
 //! File handles: the numbers that variables hold, and the files behind them.
 //!
 //! A number is a place in the table and its generation, so that a handle used
-//! after `fclose` is told from the next file in the same place.
+//! after `fclose` is not taken for the next file in the same place.
 
 use super::evidence::Dirty;
 use super::place::{Place, RUN};
@@ -24,13 +24,13 @@ pub(super) struct Handle {
     /// Where transfers without an offset start, bytes.
     pub(super) position: u64,
     pub(super) mode: Mode,
-    /// Who opened it together (MPI files).
+    /// The ranks that opened it (MPI files).
     members: Option<Members>,
     /// How many MPI files the same members had opened before.
     number: u32,
     /// A size that the MPI file was seen to have, bytes.
     pub(super) seen_bytes: u64,
-    /// What was written through it and is not stable.
+    /// Bytes written through it that are not fsynced.
     pub(super) dirty: Dirty,
     /// It holds a lock of its file.
     pub(super) locked: bool,

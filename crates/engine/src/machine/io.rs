@@ -50,7 +50,7 @@ pub(super) struct Io<'c, B> {
     pub(super) options: OptionStack,
     /// Patterns as this rank uses them with MPI files.
     pub(super) patterns: Shared,
-    /// What the back-end says about the first failed call of the running operation.
+    /// The back-end's explanation of the first failed call of the running operation.
     pub(super) detail: Option<String>,
     /// Paths of the running operation.
     pub(super) paths: [PathText; 2],
@@ -62,7 +62,7 @@ pub(super) struct Io<'c, B> {
     pub(super) moved_bytes: u64,
     /// Names that the running `readdir` has found, where the program wants them.
     pub(super) names: Vec<Value>,
-    /// What became of the last operation.
+    /// The outcome of the last operation.
     pub(super) outcome: Outcome,
     /// Sizes of the running operation's buffers, if it has several.
     pub(super) sizes: Vec<u64>,
@@ -190,7 +190,7 @@ impl<'c, B: Backend> Io<'c, B> {
         Ok(())
     }
 
-    /// So many times the clock went backward during the operation.
+    /// The clock went backward during `calls` calls of the operation.
     #[inline(always)]
     fn note_backward(&mut self, calls: u32) {
         if calls > 0 {
@@ -424,18 +424,18 @@ impl<'c, B: Backend> Io<'c, B> {
     }
 }
 
-/// What an event tells of the place of its bytes besides an offset.
+/// The place of an event's bytes, as far as an offset does not give it.
 #[derive(Debug, Default)]
 pub(super) struct Touched {
     /// See [`Event::extents`].
     pub(super) extents: u32,
     /// See [`Event::pieces`].
     pub(super) pieces: u32,
-    /// It cannot be told.
+    /// The place is unknown.
     pub(super) unknown: bool,
     /// See [`Event::from_bytes`].
     pub(super) from_bytes: u64,
-    /// What was appended, in order.
+    /// Appended extents, in order.
     appended: Vec<Run>,
 }
 

@@ -27,7 +27,7 @@ pub(super) struct Frame {
     pub(super) has_read: bool,
 }
 
-/// What became of the bytes of a label in a directory.
+/// State of the bytes of a label in a directory.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct AtPlace {
     /// Where its traffic is counted.

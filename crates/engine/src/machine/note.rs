@@ -64,7 +64,7 @@ pub(super) fn refused_in(place: Place) -> u32 {
 /// A directory of a run, for remarks.
 #[derive(Clone, Copy, Debug)]
 pub struct Named<'a> {
-    /// What programs call it; "" is the run directory.
+    /// Its name in programs; "" is the run directory.
     pub name: &'a str,
     /// The type of its file system; "" where it is unknown.
     pub file_system: &'a str,

@@ -46,9 +46,9 @@ pub(super) struct Active {
     pub(super) fsync: Fsync,
     /// Largest size of one call, bytes.
     pub(super) transfer: Option<u64>,
-    /// What writes write.
+    /// The content of writes.
     pub(super) data: Content,
-    /// What is written describes itself, and what is read is checked.
+    /// Writes describe themselves, and reads are checked.
     pub(super) verify: bool,
     /// How random data is shaped.
     shape: Shape,

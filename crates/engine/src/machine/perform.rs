@@ -212,7 +212,7 @@ fn on_paths<B: Backend>(
     })
 }
 
-/// The target is text, whatever stands in it.
+/// The target is any text.
 fn symlink<B: Backend>(step: Step<'_>, env: &mut Env<'_>, io: &mut Io<'_, B>) -> Result<(), Fault> {
     env.link_target(step.site, step.args[0], &mut io.paths[0])?;
     env.path(step.site, step.args[1], &mut io.paths[1])?;

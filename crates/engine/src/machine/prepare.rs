@@ -1,4 +1,4 @@
-//! What ranks get before they start: settings, and what is looked up in the plan once for all of them.
+//! Settings of ranks, and facts of the plan that are looked up once for all of them.
 
 use crate::call::OPEN_FLAGS;
 use model::open_flags;
@@ -46,7 +46,7 @@ impl<'p> Prepared<'p> {
         self.plan
     }
 
-    /// The open flags that a constant stands for.
+    /// The open flags of a constant.
     pub(super) fn flags(&self, constant: u32) -> Option<i32> {
         let at = self.flags.binary_search_by_key(&constant, |entry| entry.0).ok()?;
         Some(self.flags[at].1)
@@ -68,7 +68,7 @@ fn constant_flags(plan: &Plan) -> Vec<(u32, i32)> {
     flags
 }
 
-/// What open(2) is told for a mode of C.
+/// Flags of open(2) for a mode of C.
 fn flags_of_mode(mode: &str) -> i32 {
     let access = match (mode.contains('+'), mode.starts_with('r')) {
         (true, _) => libc::O_RDWR,
@@ -83,7 +83,7 @@ fn flags_of_mode(mode: &str) -> i32 {
     access | more
 }
 
-/// The flags of open(2) that a text stands for.
+/// Reads flags of open(2).
 pub(super) fn parse_open_flags(text: &[u8]) -> Result<i32, EvalError> {
     let refused = || {
         let found = format!("\"{}\"", String::from_utf8_lossy(text));

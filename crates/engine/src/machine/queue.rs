@@ -32,12 +32,12 @@ use model::plan::{Function, Instr, NO_SLOT, Pc};
 use model::value::Outcome;
 use model::{Op, Part, errno};
 
-/// Without `batch`: so many operations are handed over together. A disk that ended many at once would
+/// Operations that are handed over at one time without `batch`. A disk that ended many at once would
 /// have nothing to do while all of their successors are prepared: at depth 32 the rate is a sixth
 /// below that of 4 (a virtual disk of 70,000 reads/s); fewer cost system calls.
 const HANDED_OVER: usize = 4;
 
-/// Of batches whose ends are waited for in the same system call, one of so many is handed over without
+/// One of this number of batches whose ends are waited for in the same system call is handed over without
 /// waiting: whether the kernel makes calls one by one shows only there.
 const LOOK_EVERY: u64 = 64;
 /// Larger operations are made by calls: each of those under way has memory of its own.
@@ -341,7 +341,7 @@ impl<B: Backend> Io<'_, B> {
         }
     }
 
-    /// Hands over what was submitted, waits for so many ends, and counts all that have ended.
+    /// Hands over submitted calls, waits for `ends` ends, and counts all operations that have ended.
     pub(super) fn wait_for(&mut self, ends: u32) -> Result<(), Fault> {
         self.enter_queue(ends <= 1, |backend| backend.hand_over(ends))
     }

@@ -28,7 +28,7 @@ struct Schedule {
     later: Times,
     first: At,
     last: At,
-    /// What is kept, as far as it is known.
+    /// The figures so far.
     figures: Arrived,
 }
 
@@ -135,15 +135,15 @@ impl Schedule {
 /// has evenly distributed times, given how many there are.
 const POISSON_BLOCK: usize = 256;
 
-/// What a `with` asks for, for one rank.
+/// The rate of one rank that a `with` asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Rate {
     pub(super) process: Process,
-    /// Of this rank, 1/s, above 0.
+    /// Operations of this rank, 1/s, above 0.
     pub(super) own_ops_s: f64,
     /// Number of this rank among those whose rate it is, and how many they are.
     pub(super) member: (u32, u32),
-    /// Of [`Process::Times`]: ascending, nanoseconds, the last above 0.
+    /// The times of [`Process::Times`]: ascending, nanoseconds, the last above 0.
     pub(super) times: Arc<[u64]>,
 }
 
@@ -163,7 +163,7 @@ enum Gaps {
     Listed { start_ns: f64, times: Arc<[u64]>, member: (u32, u32) },
 }
 
-/// Which time of a list the n-th of a member is; after the last they begin anew.
+/// The n-th time of a member in a list; after the last the list begins anew.
 fn listed_ns(times: &[u64], (member, members): (u32, u32), nth: u64) -> f64 {
     let at = u64::from(member) + nth * u64::from(members);
     let (round, at) = (at / times.len() as u64, at % times.len() as u64);
@@ -229,7 +229,7 @@ struct Poisson {
     at: usize,
     /// Nanoseconds of a gap of 1.
     scale_ns: f64,
-    /// Of the gaps that are drawn for the next block.
+    /// Sum of the gaps that are drawn for the next block.
     sum: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Which ranks are active: the groups this rank is inside of.
+//! The groups that this rank is inside of.
 
 use crate::comm::Members;
 use model::Plan;

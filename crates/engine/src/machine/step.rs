@@ -108,7 +108,7 @@ pub(super) const ADVICE: &[i32] = &[
     libc::POSIX_FADV_NOREUSE,
 ];
 
-/// The number that an argument stands for; `None`: it is left out.
+/// The number of the word that an argument is; `None`: it is left out.
 pub(super) fn chosen<T: Copy>(
     step: Step<'_>,
     env: &mut Env<'_>,

@@ -1,4 +1,4 @@
-//! What the calls of an operation come to: their times, bytes and the first error.
+//! The sum of the calls of an operation: times, bytes and the first error.
 
 use crate::call::Reply;
 use crate::recorder::Timing;
@@ -34,7 +34,7 @@ fn went_backward(backward: &mut u32) -> u64 {
     0
 }
 
-/// What an operation works on, for messages and events.
+/// The files of an operation, for messages and events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
     /// No file (`sync`).

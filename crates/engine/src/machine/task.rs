@@ -1,5 +1,5 @@
-//! Operations on files as small tasks: a task says which call comes next, is told the reply, and
-//! says the next one, until it is over.
+//! Operations on files as small tasks: a task gives the next call, takes the reply, and
+//! gives the next one, until it has ended.
 //!
 //! ```text
 //! create  open, close               fwrite  data [, sync]
@@ -48,7 +48,7 @@ pub(super) enum Want {
     Unmap,
     /// pwrite, or a copy into the mapping.
     Write { offset: u64, len: usize, mapped: bool },
-    /// write at the end; so many bytes of the operation were written before.
+    /// write at the end; `done` bytes of the operation were written before.
     Append { done: u64, len: usize },
     /// pread, or a copy out of the mapping; `rest`: to the end of the file.
     Read { offset: u64, len: usize, rest: bool, mapped: bool },
@@ -58,7 +58,7 @@ pub(super) enum Want {
     List,
     /// fsync, or msync; `data`: fdatasync.
     Sync { mapped: bool, data: bool },
-    /// preadv or pwritev of the operation's buffers, of which so many bytes were moved before.
+    /// preadv or pwritev of the operation's buffers, of which `done` bytes were moved before.
     Vector { offset: u64, done: u64, write: bool },
     /// close.
     Close,

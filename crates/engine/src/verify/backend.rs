@@ -100,8 +100,9 @@ enum Made {
         offset: u64,
         len: u64,
     },
+    /// `None`: the file at the path of the call.
     Cut {
-        number: u64,
+        fd: Option<Fd>,
         size: u64,
     },
     Allocated {
@@ -112,11 +113,12 @@ enum Made {
     },
     /// Another file's data was put there.
     Replaced {
-        number: u64,
+        fd: Fd,
     },
-    Removed {
-        number: u64,
+    MpiSized {
+        file: MpiFile,
     },
+    Removed,
     Renamed,
     MpiOpened,
     MpiClosed {
@@ -178,7 +180,7 @@ pub struct Verified<'b> {
     views: HashMap<ViewId, View>,
     /// Files that were opened without a name so far.
     nameless: u64,
-    /// Path of the call that is made.
+    /// Path of the last call that opens, cuts or removes a file.
     path: Vec<u8>,
     /// Bytes of the call that is made.
     buffer: Mapping,
@@ -240,6 +242,10 @@ impl<'b> Verified<'b> {
             changes: 0,
             checked: Checked::default(),
         }
+    }
+
+    fn mpi_number(&self, file: MpiFile) -> u64 {
+        self.mpi_files.get(&file).map_or(0, |file| file.number)
     }
 
     fn number(&self, fd: Fd) -> u64 {
@@ -364,7 +370,7 @@ impl<'b> Verified<'b> {
                 let starts = self.parts.iter().map(|part| part.offset_bytes);
                 let start = starts.min().unwrap_or(0);
                 let range = start..ends.max().unwrap_or(start);
-                let number = self.mpi_files.get(&file).map_or(0, |file| file.number);
+                let number = self.mpi_number(file);
                 let mark = self.mark(number, range);
                 let bytes = self.buffer.bytes_mut();
                 for part in &self.parts {
@@ -414,20 +420,23 @@ impl<'b> Verified<'b> {
                     _ => self.examine(&file, 0..moved.min(len as usize), offset),
                 }
             }
-            Made::Cut { number, size } => self.change(number, reply, |memory| {
-                memory.clear(number, size..u64::MAX);
-            }),
+            Made::Cut { fd, size } => {
+                let number = fd.map_or_else(|| file_number(&self.path), |fd| self.number(fd));
+                self.change(number, reply, |memory| memory.clear(number, size..u64::MAX));
+            }
             Made::Allocated { fd, mode, offset, size } => {
                 let number = self.number(fd);
                 self.change(number, reply, |memory| {
                     allocated(memory, number, mode, (offset, size));
                 });
             }
-            Made::Replaced { number } => self.change(number, -1, |_| ()),
-            Made::Removed { number } => {
+            Made::Replaced { fd } => self.change(self.number(fd), -1, |_| ()),
+            // All members set it: some of them may have done so before others wrote.
+            Made::MpiSized { file } => self.change(self.mpi_number(file), -1, |_| ()),
+            Made::Removed => {
                 self.changes += 1;
                 if reply >= 0 {
-                    self.memory.clear(number, 0..u64::MAX);
+                    self.memory.clear(file_number(&self.path), 0..u64::MAX);
                 }
             }
             // A directory may have moved.
@@ -549,7 +558,7 @@ impl<'b> Verified<'b> {
     }
 
     fn mpi_wrote(&mut self, file: MpiFile, reply: Reply) {
-        let number = self.mpi_files.get(&file).map_or(0, |file| file.number);
+        let number = self.mpi_number(file);
         for at in 0..self.parts.len() {
             let Part { offset_bytes, len, .. } = self.parts[at];
             let moved = if reply < 0 { -1 } else { len as Reply };
@@ -711,8 +720,7 @@ fn read_vector<const N: usize>(
 impl Verified<'_> {
     /// What a call will have come to, as far as data of files goes. Every call stands here, because one
     /// that is forgotten would make right data wrong.
-    fn made(&self, call: &Call<'_>) -> Option<Made> {
-        let named = |path: &CStr| file_number(path.to_bytes());
+    fn made(call: &Call<'_>) -> Option<Made> {
         Some(match *call {
             Call::Open { flags, .. } => Made::Opened { flags },
             Call::Close { fd } => Made::Closed { fd },
@@ -729,15 +737,15 @@ impl Verified<'_> {
             Call::Preadv { fd, ref bufs, offset } => {
                 Made::Read { fd, offset, len: bufs.iter().map(|buf| buf.len() as u64).sum() }
             }
-            Call::Ftruncate { fd, size } => Made::Cut { number: self.number(fd), size },
-            Call::Truncate { path, size } => Made::Cut { number: named(path), size },
+            Call::Ftruncate { fd, size } => Made::Cut { fd: Some(fd), size },
+            Call::Truncate { size, .. } => Made::Cut { fd: None, size },
             Call::Fallocate { fd, mode, offset, size } => {
                 Made::Allocated { fd, mode, offset, size }
             }
             Call::CopyRange { to: (fd, _), .. }
             | Call::Clone { to: fd, .. }
-            | Call::CloneRange { to: (fd, _), .. } => Made::Replaced { number: self.number(fd) },
-            Call::Unlink { path } => Made::Removed { number: named(path) },
+            | Call::CloneRange { to: (fd, _), .. } => Made::Replaced { fd },
+            Call::Unlink { .. } => Made::Removed,
             Call::Rename { .. } => Made::Renamed,
             Call::Seek { .. }
             | Call::Fsync { .. }
@@ -814,7 +822,8 @@ impl Backend for Verified<'_> {
     fn prepare(&mut self, call: &Call<'_>) -> Result<(), i32> {
         self.settle();
         self.inner.prepare(call)?;
-        if let Call::Open { path, .. } = call {
+        if let Call::Open { path, .. } | Call::Truncate { path, .. } | Call::Unlink { path } = call
+        {
             self.path.clear();
             self.path.extend_from_slice(path.to_bytes());
         }
@@ -825,7 +834,7 @@ impl Backend for Verified<'_> {
         if self.made.is_some() {
             self.settle();
         }
-        let made = self.made(&call);
+        let made = Self::made(&call);
         let reply = if self.verifies { self.issue_verified(call) } else { self.inner.issue(call) };
         self.made = made.map(|made| (made, reply));
         reply
@@ -835,7 +844,7 @@ impl Backend for Verified<'_> {
         self.settle();
         self.inner.prepare_file(call)?;
         match call {
-            FileCall::Open { path, .. } => {
+            FileCall::Open { path, .. } | FileCall::Delete { path } => {
                 self.path.clear();
                 self.path.extend_from_slice(path.to_bytes());
             }
@@ -853,15 +862,11 @@ impl Backend for Verified<'_> {
         if self.made.is_some() {
             self.settle();
         }
-        let number = |file: MpiFile| self.mpi_files.get(&file).map_or(0, |file| file.number);
         let made = match call {
             FileCall::Open { .. } => Some(Made::MpiOpened),
             FileCall::Close { file } => Some(Made::MpiClosed { file }),
-            FileCall::Delete { path } => {
-                Some(Made::Removed { number: file_number(path.to_bytes()) })
-            }
-            // All members set it: some of them may have done so before others wrote.
-            FileCall::SetSize { file, .. } => Some(Made::Replaced { number: number(file) }),
+            FileCall::Delete { .. } => Some(Made::Removed),
+            FileCall::SetSize { file, .. } => Some(Made::MpiSized { file }),
             FileCall::SetView { file, view } => {
                 self.mpi_files.entry(file).and_modify(|file| file.view = view);
                 None

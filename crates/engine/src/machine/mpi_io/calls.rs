@@ -25,7 +25,7 @@ pub(super) enum Filling {
     Gathered,
 }
 
-/// What the calls of one statement have in common.
+/// Arguments that all calls of one statement share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Calls {
     pub(super) file: MpiFile,

@@ -102,7 +102,7 @@ pub(in super::super) fn transfer<B: Backend>(
     transfer_given(step, env, io, comm, buffers, given)
 }
 
-/// What a statement names: a pattern, or bytes and the only call that moves them, if it was made already.
+/// Arguments of a statement: a pattern, or bytes and the only call that moves them, if it was made already.
 enum Given<'p> {
     Pattern((usize, &'p Pattern)),
     Bytes(Bytes, Option<Shot>),
@@ -173,7 +173,7 @@ fn transfer_given<'p, B: Backend>(
     io.conclude_together(step, &tally, subject)
 }
 
-/// What a transfer moves.
+/// The bytes that a transfer moves.
 enum What<'p> {
     Pattern(Used<'p>),
     Bytes(Bytes, Option<Shot>),
@@ -210,7 +210,7 @@ impl What<'_> {
         matches!(self, What::Bytes(bytes, _) if matches!(bytes.word, Word::Shared | Word::Ordered))
     }
 
-    /// Which calls of MPI it becomes.
+    /// A number for the calls of MPI that it becomes.
     fn way(&self, active: &Active) -> u16 {
         match self {
             What::Pattern(used) => pattern_way(used, active),
@@ -225,7 +225,7 @@ impl What<'_> {
     }
 }
 
-/// Which calls of MPI the access by a pattern becomes; leaves room for four flags below.
+/// A number for the calls of MPI that an access by a pattern becomes; leaves room for four flags below.
 fn pattern_way(used: &Used<'_>, active: &Active) -> u16 {
     let (collective, whole) = (used.is_collective(), used.is_whole());
     let deep = collective && !whole && active.depth > 1;
@@ -309,7 +309,7 @@ impl One {
         Some(driver::timed(&mut io.backend, &io.clock, call))
     }
 
-    /// What the operation came to, if the call has moved all bytes; a read also has to lie before the end
+    /// The operation's tally, if the call has moved all bytes; a read also has to lie before the end
     /// that the file is known to have.
     #[inline(always)]
     fn whole<B: Backend>(self, io: &mut Io<'_, B>, shot: Shot) -> Option<Tally> {

@@ -1,4 +1,4 @@
-//! What a read can have moved at most: what of it lies before the end of the file.
+//! Upper bound of the bytes that a read can have moved: those before the end of the file.
 //!
 //! Libraries tell more. ROMIO says of collective reads and of reads through views that they moved
 //! what was asked for, Open MPI 4.1 of collective ones; both leave the buffer as it was. And Open MPI
@@ -15,9 +15,9 @@ use model::pattern::{Extent, Run};
 pub(super) enum Asked<'a> {
     /// The pieces of a pattern.
     Runs(&'a [Run]),
-    /// So many from a position.
+    /// A number of bytes from a position.
     From(u64, u64),
-    /// So many wherever the shared file pointer was.
+    /// A number of bytes wherever the shared file pointer was.
     Anywhere(u64),
 }
 
@@ -73,7 +73,7 @@ pub(super) fn look<B: Backend>(
     Some(size_bytes)
 }
 
-/// What of a piece lies before the end.
+/// The part of a piece before the end of the file.
 pub(super) fn before(end_bytes: u64, piece: Extent) -> Extent {
     let length_bytes = end_bytes.saturating_sub(piece.offset_bytes).min(piece.length_bytes);
     Extent { length_bytes, ..piece }

@@ -32,7 +32,7 @@ pub(in super::super) fn open<B: Backend>(
         true => Members::alone(env.scope.rank),
         false => env.scope.members().clone(),
     };
-    // Who gave another path or mode is told so by the open itself.
+    // A member that gave another path or mode gets an error from the open itself.
     let call =
         Together { what: Joint::Op(step.op), file: 0, way: way(&[io.options.active().atomic]) };
     match meet(comm, &members, step.site, call) {
@@ -145,8 +145,8 @@ fn meet_at(step: Step<'_>, opened: &Opened, stable: bool, comm: &mut dyn Comm) -
     meet(comm, &opened.members, step.site, call)
 }
 
-/// What of the operations on a file is one call, from the file and the second argument. What the
-/// handle knows changes with it.
+/// Makes the call of an operation of one call from the file and the second argument; the state of the
+/// handle changes with it.
 pub(in super::super) type OneCall = fn(&mut Handle, MpiFile, u64) -> FileCall<'static>;
 
 /// `pfsync($h)`

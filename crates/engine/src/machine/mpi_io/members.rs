@@ -1,4 +1,4 @@
-//! What the members of a statement do together, and the open file that it is about.
+//! Agreement of the members of a statement, and the open file of a statement.
 
 use super::super::eval::Env;
 use super::super::flow::{Fault, Flow};

@@ -1,6 +1,6 @@
 //! Statements of MPI-IO become calls on MPI files.
 //!
-//! What all members have to do together is done in four steps: every expression is
+//! A collective statement has four steps: every expression is
 //! evaluated (a rank whose expression has no value ends before anybody waits for it inside
 //! MPI), the members meet at a barrier that can be released and find out whether all have come to
 //! the same statement, they agree on what a back-end call needs, and then they call. Only the

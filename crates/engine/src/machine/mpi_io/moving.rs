@@ -122,7 +122,7 @@ fn end_bytes<B: Backend>(
     end::look(io, job.file, &mut job.seen_bytes, asked).unwrap_or(u64::MAX)
 }
 
-/// A piece in calls of at most so many bytes.
+/// A piece, cut into calls of at most `call_bytes`.
 fn split(extent: Extent, call_bytes: u64) -> impl Iterator<Item = Extent> {
     let call_bytes = call_bytes.max(1);
     (0..extent.length_bytes.div_ceil(call_bytes)).map(move |i| Extent {

@@ -1,4 +1,4 @@
-//! Which bytes a statement of MPI-IO means, and who moves them together.
+//! The bytes that a pattern gives to a member, and the views over them.
 
 use super::super::eval::Env;
 use super::super::extents::record;
@@ -34,7 +34,7 @@ pub(super) struct Used<'p> {
     key: (usize, Geometry),
 }
 
-/// What a member has to do.
+/// Size of a member's part.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Facts {
     pub(super) pieces: u64,
@@ -45,7 +45,7 @@ pub(super) struct Facts {
     pub(super) first_offset: u64,
 }
 
-/// What is kept about a pattern as it is used.
+/// State of a pattern as one statement uses it.
 #[derive(Debug)]
 struct Kept {
     runs: Rc<[Run]>,
@@ -53,11 +53,11 @@ struct Kept {
     /// The view of levels 2 and 3; the number once the back-end has built it.
     view: Option<View>,
     view_id: Option<Result<ViewId, i32>>,
-    /// What events have for its pieces, once one refers to them.
+    /// The number by which events refer to its pieces, and how many they are, once an event does.
     recorded: Option<(u32, u32)>,
 }
 
-/// What one rank keeps about patterns, made on first use outside of every timed window.
+/// The patterns of a rank, computed on first use outside of every timed window.
 #[derive(Debug, Default)]
 pub(in super::super) struct Shared {
     kept: HashMap<(usize, Geometry), Kept>,
@@ -122,7 +122,7 @@ pub(super) fn group_named(env: &Env<'_>, name: &str) -> Result<Members, Fault> {
 }
 
 impl Kept {
-    /// Of a rank that has no bytes.
+    /// A rank without bytes.
     fn nothing() -> Kept {
         let facts = Facts { pieces: 0, bytes: 0, longest_bytes: 0, first_offset: 0 };
         Kept { runs: Rc::from([]), facts, view: None, view_id: None, recorded: None }
@@ -165,12 +165,12 @@ impl Shared {
         Ok(kept.runs.clone())
     }
 
-    /// What a member has to do.
+    /// Size of a member's part.
     pub(super) fn facts(&self, used: &Used<'_>) -> Facts {
         self.kept[&used.key].facts
     }
 
-    /// What events have for all pieces: their number in the record, and how many they are.
+    /// For events: the number of all pieces in the record, and how many they are.
     pub(super) fn recorded(&mut self, used: &Used<'_>, recorder: &mut Recorder) -> (u32, u32) {
         let Some(kept) = self.kept.get_mut(&used.key) else { return (0, 0) };
         let runs = kept.runs.iter().copied();
