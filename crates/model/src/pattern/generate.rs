@@ -134,7 +134,7 @@ impl Generation<'_> {
     }
 
     /// Appends a text with variables in it.
-    fn render(&self, site: Pc, template: u32, out: &mut Vec<u8>) -> Eval<()> {
+    fn render(&self, template: u32, out: &mut Vec<u8>) -> Eval<()> {
         let plan = self.plan;
         let template = plan.templates[template as usize];
         for piece in &plan.pieces[template.start as usize..template.end as usize] {
@@ -143,7 +143,7 @@ impl Generation<'_> {
                     out.extend_from_slice(&plan.text[start as usize..end as usize]);
                 }
                 Piece::Value(value) => match value.source() {
-                    Source::Template(inner) => self.render(site, inner, out)?,
+                    Source::Template(inner) => self.render(inner, out)?,
                     _ => self.peek(value, 0).render(out)?,
                 },
                 Piece::Formatted { value, format } => format.render(self.peek(value, 0), out)?,
@@ -223,10 +223,10 @@ impl<'p> Frame<'p> for Generation<'p> {
         self.plan
     }
 
-    fn ready(&mut self, site: Pc, operand: Operand, place: usize) -> Eval<()> {
+    fn ready(&mut self, _site: Pc, operand: Operand, place: usize) -> Eval<()> {
         if let Source::Template(index) = operand.source() {
             let mut text = Vec::new();
-            self.render(site, index, &mut text)?;
+            self.render(index, &mut text)?;
             self.texts[place] = Value::Str(text);
         }
         Ok(())
