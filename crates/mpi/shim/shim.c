@@ -8,7 +8,7 @@
  * Every function returns MPI_SUCCESS (0) or an MPI error code (transfers: the bytes moved, or minus the code);
  * pb_error gives its class and text. Handles are indices into the tables below; communicator 0 is
  * MPI_COMM_WORLD, 1 MPI_COMM_SELF.
- * Here: life, communicators, messages, agreements. Datatypes and files: files.c.
+ * Here: life, communicators, messages, smallest and largest numbers. Datatypes and files: files.c.
  * What is in neither: any decision. Loops, splitting and policy are in Rust.
  */
 #include <limits.h>
@@ -404,19 +404,19 @@ int pb_claim_set(int handle, int rank, int word, long long wanted)
     return error == MPI_SUCCESS ? MPI_Win_flush(rank, made->window) : error;
 }
 
-/* ---- agreements: all members give a number and get the smallest and the largest -- */
+/* ---- smallest and largest numbers: all members give a number and get the smallest and the largest -- */
 
-struct agreement {
+struct min_max {
     long long own[2], met[2]; /* the number and its opposite */
     MPI_Request request;
 };
 
-TABLE(struct agreement *, agreement)
+TABLE(struct min_max *, min_max)
 
 /* A barrier that can be looked at instead of waited for. */
-int pb_agree_start(int comm, long long value, int *handle)
+int pb_min_max_start(int comm, long long value, int *handle)
 {
-    struct agreement *made = malloc(sizeof *made);
+    struct min_max *made = malloc(sizeof *made);
     *handle = -1;
     if (!made)
         return MPI_ERR_NO_MEM;
@@ -425,7 +425,7 @@ int pb_agree_start(int comm, long long value, int *handle)
     int error = MPI_Iallreduce(made->own, made->met, 2, MPI_LONG_LONG_INT, MPI_MIN,
                                comm_items[comm], &made->request);
     if (error == MPI_SUCCESS) {
-        *handle = agreement_put(made);
+        *handle = min_max_put(made);
         if (*handle >= 0)
             return MPI_SUCCESS;
         error = MPI_ERR_NO_MEM;
@@ -435,16 +435,16 @@ int pb_agree_start(int comm, long long value, int *handle)
 }
 
 /* Looks whether it is done; the handle is gone then. */
-int pb_agree_test(int handle, int *done, long long *smallest, long long *largest)
+int pb_min_max_test(int handle, int *done, long long *smallest, long long *largest)
 {
-    struct agreement *made = agreement_items[handle];
+    struct min_max *made = min_max_items[handle];
     *done = 0;
     int error = MPI_Test(&made->request, done, MPI_STATUS_IGNORE);
     if (error != MPI_SUCCESS || !*done)
         return error;
     *smallest = made->met[0];
     *largest = -made->met[1];
-    agreement_used[handle] = 0;
+    min_max_used[handle] = 0;
     free(made);
     return MPI_SUCCESS;
 }

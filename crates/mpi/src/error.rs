@@ -1,4 +1,4 @@
-//! What can go wrong with MPI, as data.
+//! Errors of MPI, as data.
 
 use crate::launcher::{Job, Launcher};
 use crate::locate::Looked;
@@ -15,7 +15,7 @@ pub enum MpiError {
     Mismatch {
         /// The MPI library of the shim.
         library: String,
-        /// What the launcher says.
+        /// Facts of the launcher.
         job: Job,
     },
     /// A call failed.

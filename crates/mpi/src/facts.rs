@@ -1,4 +1,4 @@
-//! What can be told about the MPI of this machine: `parabench mpi info`.
+//! Facts about the MPI of this machine: `parabench mpi info`.
 
 use crate::world::World;
 use std::ffi::CString;
@@ -13,9 +13,9 @@ pub struct Facts {
     pub library_text: String,
     /// Version of the MPI standard.
     pub standard: (i32, i32),
-    /// What threads may do: "single", "funneled", "serialized" or "multiple".
+    /// Thread level: "single", "funneled", "serialized" or "multiple".
     pub thread_level: &'static str,
-    /// Its MPI-IO: "ROMIO", "OMPIO", or why that cannot be told.
+    /// Its MPI-IO: "ROMIO", "OMPIO", or why it is unknown.
     pub mpi_io: String,
     /// Ranks and machines of this start.
     pub ranks: u32,
@@ -47,7 +47,7 @@ fn mpi_io(world: &World, scratch: &Path) -> String {
     let _ = std::fs::remove_file(&file);
     match text {
         Ok(names) => implementation(&names, &world.library()).into(),
-        Err(reason) => format!("cannot be told: {reason}"),
+        Err(reason) => format!("unknown: {reason}"),
     }
 }
 
@@ -56,7 +56,7 @@ fn hint_names(world: &World, file: &Path) -> Result<String, String> {
     let path = CString::new(file.as_os_str().as_bytes()).map_err(|error| error.to_string())?;
     let mut text = vec![0u8; 16 << 10];
     let (start, size) = (text.as_mut_ptr().cast(), text.len() as i32);
-    // SAFETY: a C string and a buffer of the size that is told, which the shim ends with 0.
+    // SAFETY: a C string and a buffer with its size, which the shim ends with 0.
     let code = unsafe { (world.shim().hint_names)(path.as_ptr(), start, size) };
     world.check("MPI_File_open", code).map_err(|error| error.to_string())?;
     let end = text.iter().position(|byte| *byte == 0).unwrap_or(0);

@@ -8,11 +8,11 @@ use engine::comm::ALONE;
 use model::RankSet;
 use model::plan::{MemberSet, SetId};
 
-/// Communicators by set. A rank has those of the sets it is a member of.
+/// Communicators by set, of the sets that this rank is a member of.
 pub struct Groups {
     ranks: Vec<RankSet>,
     handles: Vec<Option<Handle>>,
-    /// What has to be freed, in the order in which it was made.
+    /// Communicators to free, in the order in which they were made.
     made: Vec<Handle>,
 }
 

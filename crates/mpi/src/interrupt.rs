@@ -27,7 +27,7 @@ pub fn take_start() {
 
 /// Somebody asked this process to stop.
 #[inline(always)]
-pub fn is_told() -> bool {
+pub fn is_requested() -> bool {
     requested()
 }
 
@@ -36,8 +36,8 @@ pub fn may_start() -> bool {
     START.load(Relaxed)
 }
 
-/// Stops this rank as a signal would: another rank was told.
-pub fn tell() {
+/// Stops this rank as a signal would: another rank has received one.
+pub fn stop_rank() {
     request();
 }
 

@@ -1,4 +1,4 @@
-//! What a run stores of the MPI job that executed it.
+//! The MPI job of a run, as the run stores it.
 
 use crate::error::MpiError;
 use crate::launcher;
@@ -28,7 +28,7 @@ const SETTINGS: &[&str] = &[
     "SLURM_MPI_TYPE",
 ];
 
-/// What ran where; `Some` on rank 0. Collective over the world.
+/// The job with its machines; `Some` on rank 0. Collective over the world.
 pub fn job(world: &World) -> Result<Option<Job>, MpiError> {
     let own = i64::from(host::cpus());
     let [fewest, most] = world.reduce(world.node_comm, [-own, own], Reduce::Max)?;

@@ -1,4 +1,4 @@
-//! Which launcher started this process, told by the environment it sets.
+//! The launcher that started this process, detected by the environment that it sets.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -25,10 +25,10 @@ impl Launcher {
     }
 }
 
-/// What a launcher has told a process before MPI is initialised.
+/// Facts that a launcher passes to a process before MPI is initialised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// Who started it.
+    /// The launcher.
     pub launcher: Launcher,
     /// Its world rank.
     pub rank: u32,
@@ -44,10 +44,10 @@ const FIGURES: &[(Launcher, &str, &str)] = &[
     (Launcher::Pmi, "PMIX_RANK", "PMI_SIZE"),
 ];
 
-/// Variables that tell how to reach the launcher: the connection of PMI, the server of PMIx.
+/// Variables with the way to the launcher: the connection of PMI, the server of PMIx.
 const CONNECTIONS: &[&str] = &["PMI_FD", "PMI_PORT", "PMI_CONTROL_FD", "PMIX_NAMESPACE"];
 
-/// The launcher says that all ranks are on this machine. MPICH can be told to take some of them for
+/// The launcher says that all ranks are on this machine. MPICH can be set to take some of them for
 /// others; then nothing is said.
 pub fn is_one_machine(ranks: u32) -> bool {
     job().is_some_and(|job| one_machine(job.launcher, ranks, variable))
@@ -87,14 +87,14 @@ pub fn job_in(
     variable: impl Fn(&str) -> Option<String>,
     is_open: impl Fn(&str) -> bool,
 ) -> Option<Job> {
-    let job = told_in(&variable)?;
+    let job = job_of_variables(&variable)?;
     let is_left_over =
         job.launcher == Launcher::Pmi && variable("PMI_FD").is_some_and(|fd| !is_open(&fd));
     (is_connected(job, &variable) && !is_left_over).then_some(job)
 }
 
-/// What the variables tell, whether it is true or not.
-fn told_in(variable: &impl Fn(&str) -> Option<String>) -> Option<Job> {
+/// The job according to the variables, whether it is true or not.
+fn job_of_variables(variable: &impl Fn(&str) -> Option<String>) -> Option<Job> {
     let launcher = detect(|name| variable(name).is_some())?;
     let number = |name: &str| variable(name)?.parse().ok();
     let mut figures = FIGURES.iter().filter(|figures| figures.0 == launcher);
@@ -156,7 +156,7 @@ pub fn inherited() -> Vec<String> {
 }
 
 fn inherited_in(variable: impl Fn(&str) -> Option<String>) -> Vec<String> {
-    let Some(job) = told_in(&variable).filter(|job| !is_connected(*job, &variable)) else {
+    let Some(job) = job_of_variables(&variable).filter(|job| !is_connected(*job, &variable)) else {
         return Vec::new();
     };
     let own = FIGURES.iter().filter(|figures| figures.0 == job.launcher);

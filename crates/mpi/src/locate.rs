@@ -13,7 +13,7 @@ pub const SHIM_FILE: &str = "libparabench_mpi_shim.so";
 pub struct Found {
     /// Its file.
     pub path: PathBuf,
-    /// Which of the [`places`] it is.
+    /// Name of its place, one of the [`places`].
     pub place: &'static str,
     /// Its functions.
     pub shim: Shim,
@@ -22,7 +22,7 @@ pub struct Found {
 /// A place where a shim could have been.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Looked {
-    /// Which of the [`places`].
+    /// Name of the place, one of the [`places`].
     pub place: &'static str,
     /// The file that was looked for.
     pub path: PathBuf,

@@ -22,7 +22,7 @@ pub struct Crowd {
 }
 
 impl Crowd {
-    /// So many ranks on so many processors. With more ranks than processors the sleep grows
+    /// `ranks` on `cpus`. With more ranks than CPUs the sleep grows
     /// with their ratio, so that looking takes a bounded share of the machine.
     pub fn new(ranks: u32, cpus: u32) -> Crowd {
         let ratio = u64::from(ranks.div_ceil(cpus.max(1)));

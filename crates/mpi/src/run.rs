@@ -28,19 +28,19 @@ use model::Plan;
 use model::plan::Instr;
 use model::run::Contention;
 
-/// What is known on one rank after a run.
+/// The outcome of a run on one rank.
 #[derive(Debug)]
 pub struct RankOutcome {
     /// How this rank has ended.
     pub end: End,
-    /// What it measured, or why that is lost.
+    /// Its record, or why that is lost.
     pub record: Result<RankRecord, String>,
     /// All ranks are here. If not (some were killed after an interrupt), nothing collective
     /// can be done any more: [`World::abort`] is the only way out.
     pub complete: bool,
     /// How every rank has ended, by rank; on rank 0 only.
     pub ends: Vec<End>,
-    /// Who waited for what when nobody could go on; on rank 0 only.
+    /// Ranks that waited in vain; on rank 0 only.
     pub deadlock: Vec<Activity>,
     /// Somebody asked the run to stop.
     pub interrupted: bool,
@@ -52,9 +52,9 @@ pub struct RankOutcome {
     pub clock_read_ns: f64,
     /// Largest difference between the clocks of two machines, at the start or at the end.
     pub clock_skew_ns: u64,
-    /// What the kernels' clocks say about the clocks of all machines.
+    /// The clocks of all machines compared with those of their kernels.
     pub checked: Checked,
-    /// Who else wanted the processors of this machine meanwhile; on its first rank.
+    /// Load of this machine by other processes meanwhile; on its first rank.
     pub contention: Option<Contention>,
     /// Bytes that its network interfaces received and sent meanwhile; likewise.
     pub network: Option<[u64; 2]>,
@@ -84,7 +84,7 @@ pub fn run_rank(
     interrupt::take();
     let prepared = Prepared::new(plan);
     let ready = set_up(world, plan, &prepared, config);
-    let (mut rank, storage) = agree_to_start(world, ready)?;
+    let (mut rank, storage) = confirm_start(world, ready)?;
     let calibrated = engine::clock::best();
     let clock_read_ns = calibrated.reading_cost_ns();
     let groups = mpi(Groups::new(world, &sets(plan)))?;
@@ -117,7 +117,7 @@ fn mpi<T>(result: Result<T, MpiError>) -> Result<T, StartError> {
     result.map_err(|error| StartError::Config(error.to_string()))
 }
 
-/// What this rank needs before it can start.
+/// Prepares this rank and its storage.
 fn set_up<'a>(
     world: &World,
     plan: &Plan,
@@ -160,7 +160,7 @@ fn storage(world: &World, config: &Config) -> Result<Storage, String> {
 }
 
 /// Either all ranks start or none; the first one that cannot is named by all.
-fn agree_to_start<T>(world: &World, ready: Result<T, String>) -> Result<T, StartError> {
+fn confirm_start<T>(world: &World, ready: Result<T, String>) -> Result<T, StartError> {
     let own = if ready.is_ok() { world.size } else { world.rank };
     let first = mpi(world.reduce(world.all, [i64::from(own)], Reduce::Min))?[0] as u32;
     if first == world.size {
@@ -181,7 +181,7 @@ fn agree_to_start<T>(world: &World, ready: Result<T, String>) -> Result<T, Start
     Err(StartError::Rank { rank: first, message })
 }
 
-/// Waits until rank 0 is told to start (SIGUSR1), or to stop.
+/// Waits until rank 0 receives SIGUSR1, or is asked to stop.
 fn hold(world: &World, on_progress: &mut dyn FnMut(&Progress)) -> Result<(), MpiError> {
     // On all ranks: Open MPI's launcher passes on to all what it is sent.
     interrupt::take_start();
@@ -190,7 +190,7 @@ fn hold(world: &World, on_progress: &mut dyn FnMut(&Progress)) -> Result<(), Mpi
     }
     let mut go = Vec::new();
     let mut patience = Patience::idle(world.crowd);
-    while world.rank == 0 && !interrupt::may_start() && !interrupt::is_told() {
+    while world.rank == 0 && !interrupt::may_start() && !interrupt::is_requested() {
         patience.rest();
     }
     world.broadcast(&mut go)
@@ -226,7 +226,7 @@ fn end(
     (clock, start, check): (&Real, Offset, &Check),
 ) -> Result<RankOutcome, StartError> {
     let Ran { mut recorder, end, mut notes } = ran;
-    let mut interrupted = interrupt::is_told();
+    let mut interrupted = interrupt::is_requested();
     if world.crowd.is_crowded() {
         notes |= note::CROWDED;
     }

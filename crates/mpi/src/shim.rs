@@ -14,7 +14,7 @@ use std::path::Path;
 pub(crate) const MISSING: &str = "there is no such file";
 /// Why a place with a file of something else does not do.
 const NO_SHIM: &str = "the file that is there is no MPI shim of Parabench";
-/// What every shim exports, of whatever version.
+/// A symbol that shims of every version export.
 const VERSION_SYMBOL: &str = "pb_shim_version";
 
 /// Most functions return an error code.
@@ -82,8 +82,8 @@ functions! {
     claim_wait = "pb_claim_wait": fn(c_int, c_int, c_int, *mut c_longlong);
     claim_set = "pb_claim_set": fn(c_int, c_int, c_int, c_longlong);
     hint_names = "pb_hint_names": fn(*const c_char, *mut c_char, c_int);
-    agree_start = "pb_agree_start": fn(c_int, c_longlong, *mut c_int);
-    agree_test = "pb_agree_test": fn(c_int, *mut c_int, *mut c_longlong, *mut c_longlong);
+    start_min_max = "pb_min_max_start": fn(c_int, c_longlong, *mut c_int);
+    test_min_max = "pb_min_max_test": fn(c_int, *mut c_int, *mut c_longlong, *mut c_longlong);
     type_contiguous = "pb_type_contiguous": fn(c_int, c_int, *mut c_int);
     type_vector = "pb_type_vector": fn(c_int, c_int, c_longlong, c_int, *mut c_int);
     type_indexed = "pb_type_indexed": fn(c_int, *const c_int, *const c_longlong, c_int, *mut c_int);
@@ -159,7 +159,7 @@ impl Shim {
             return Ok(());
         }
         let (mut class, mut text) = (0, [0u8; 512]);
-        // SAFETY: the buffer has the size that is told; the shim ends the text with 0.
+        // SAFETY: the buffer has the given size; the shim ends the text with 0.
         unsafe { (self.error)(code, &mut class, text.as_mut_ptr().cast(), text.len() as c_int) };
         Err(MpiError::Call { call, class, text: c_text(&text) })
     }
@@ -167,7 +167,7 @@ impl Shim {
     /// Name and version of the MPI library. May be called before `init`.
     pub fn library_version(&self) -> String {
         let mut text = [0u8; 8192];
-        // SAFETY: the buffer has the size that is told; the shim ends the text with 0.
+        // SAFETY: the buffer has the given size; the shim ends the text with 0.
         unsafe { (self.library)(text.as_mut_ptr().cast(), text.len() as c_int) };
         c_text(&text)
     }
@@ -191,7 +191,7 @@ impl Shim {
     }
 }
 
-/// What it is instead of a file.
+/// The kind of something that is not a file, in words.
 fn not_a_file(kind: FileType) -> &'static str {
     if kind.is_dir() {
         "it is a directory, not a file"

@@ -21,7 +21,7 @@ const fn hash(source: &[u8]) -> i32 {
     (hash >> 1) as i32
 }
 
-/// What the compiler is told, up to the name of the result.
+/// The words of the compiler, up to the name of the result.
 pub fn arguments() -> Vec<String> {
     let words = ["-shared", "-fPIC", "-O2", "-x", "c", "-", "-o"];
     let define = format!("-DPB_SHIM_VERSION={SHIM_VERSION}");
@@ -32,7 +32,7 @@ pub fn arguments() -> Vec<String> {
 /// made for it.
 ///
 /// # Errors
-/// What the compiler said, or why it could not be started.
+/// The message of the compiler, or why it could not be started.
 pub fn compile(mpicc: &str, output: &Path) -> Result<(), String> {
     let mut command = Command::new(mpicc);
     let command = command.args(arguments()).arg(output);

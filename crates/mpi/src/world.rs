@@ -192,7 +192,7 @@ impl World {
         Ok(())
     }
 
-    /// Which ranks are on which machine.
+    /// Finds the machine of every rank.
     fn find_node(&mut self) -> Result<(), MpiError> {
         self.node_comm = self.split_node()?;
         (self.node_rank, self.node_size) = self.place_in(self.node_comm)?;
@@ -461,22 +461,30 @@ impl World {
 
     /// Starts an agreement: all members give a number and get the smallest and the
     /// largest. Collective.
-    pub(crate) fn agree_start(&self, comm: Handle, value: i64) -> Result<Agreement, MpiError> {
+    pub(crate) fn start_min_max(
+        &self,
+        comm: Handle,
+        value: i64,
+    ) -> Result<PendingMinMax, MpiError> {
         let mut handle = -1;
         // SAFETY: a valid pointer, a handle the shim gave.
-        let code = unsafe { (self.shim.agree_start)(comm.0, value, &mut handle) };
+        let code = unsafe { (self.shim.start_min_max)(comm.0, value, &mut handle) };
         self.check("MPI_Iallreduce", code)?;
-        Ok(Agreement(handle))
+        Ok(PendingMinMax(handle))
     }
 
     /// The result of an agreement, once all members have come. Not to be asked again then.
-    pub(crate) fn agree_test(&self, agreement: &Agreement) -> Result<Option<Agreed>, MpiError> {
+    pub(crate) fn test_min_max(
+        &self,
+        agreement: &PendingMinMax,
+    ) -> Result<Option<MinMax>, MpiError> {
         let (mut done, mut smallest, mut largest) = (0, 0, 0);
         // SAFETY: valid pointers; the shim gave the handle, and it is not done yet.
-        let code =
-            unsafe { (self.shim.agree_test)(agreement.0, &mut done, &mut smallest, &mut largest) };
+        let code = unsafe {
+            (self.shim.test_min_max)(agreement.0, &mut done, &mut smallest, &mut largest)
+        };
         self.check("MPI_Test", code)?;
-        Ok((done != 0).then_some(Agreed { smallest, largest }))
+        Ok((done != 0).then_some(MinMax { smallest, largest }))
     }
 
     /// Ends all ranks at once with this exit code, as far as MPI can.
@@ -563,9 +571,9 @@ fn expect_kin(shim: &Shim) -> Result<(), MpiError> {
     if stranger { Err(MpiError::Mismatch { library, job }) } else { Ok(()) }
 }
 
-/// What the members of an agreement gave.
+/// The extremes of the members' numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Agreed {
+pub struct MinMax {
     /// The smallest of their numbers.
     pub smallest: i64,
     /// The largest.
@@ -574,7 +582,7 @@ pub struct Agreed {
 
 /// An agreement that was started.
 #[derive(Debug)]
-pub(crate) struct Agreement(c_int);
+pub(crate) struct PendingMinMax(c_int);
 
 /// Words for 4,096 processors.
 const AFFINITY_WORDS: usize = 64;
@@ -592,7 +600,7 @@ fn numbers(cpus: &[i64; AFFINITY_WORDS]) -> Vec<[u32; 2]> {
 /// The processors this process may use, one bit each.
 fn affinity() -> [i64; AFFINITY_WORDS] {
     let mut words = [0i64; AFFINITY_WORDS];
-    // SAFETY: the words are as large as is told; the call writes no more than that.
+    // SAFETY: the call writes at most the given size, that of the words.
     unsafe { libc::sched_getaffinity(0, size_of_val(&words), words.as_mut_ptr().cast()) };
     words
 }

@@ -1,5 +1,5 @@
-//! What can be typed: the subcommands and what several of them share. The
-//! options of one subcommand stand in its file ([`crate::verbs`]).
+//! The command line: the subcommands, and arguments that several of them share. The
+//! options of one subcommand are in its file ([`crate::verbs`]).
 
 use crate::console;
 use crate::error::{Error, Result};
@@ -38,7 +38,7 @@ Where to go next:
 #[derive(Parser)]
 #[command(name = "parabench", version, after_help = EXAMPLES, max_term_width = 100)]
 pub struct Cli {
-    /// What to do.
+    /// The action.
     #[command(subcommand)]
     pub verb: Verb,
 }
@@ -240,7 +240,7 @@ pub struct ProgramArgs {
 }
 
 impl ProgramArgs {
-    /// The directories of `--mount`, if each name stands for one.
+    /// The directories of `--mount`, if no name occurs twice.
     pub fn granted(&self) -> Result<&[(String, PathBuf)]> {
         let mounts = &self.mounts;
         let again = |(at, (name, _)): &(usize, &(String, PathBuf))| {
@@ -249,7 +249,7 @@ impl ProgramArgs {
         if let Some((_, (name, path))) = mounts.iter().enumerate().find(again) {
             let message =
                 format!("--mount {name}={}: the name {name} is given twice", path.display());
-            return Err(Error::input(message).help("each name stands for one directory"));
+            return Err(Error::input(message).help("give each name once"));
         }
         match mounts.len() {
             0..=DIRECTORIES_MAX => Ok(mounts),

@@ -11,7 +11,7 @@ use model::Plan;
 use ppl::{Binding, Compiled};
 use std::path::PathBuf;
 
-/// What the options of a subcommand say about ranks.
+/// Ranks according to the options of a subcommand.
 #[derive(Clone, Debug)]
 pub struct Ranks {
     /// Their number.
@@ -64,7 +64,7 @@ pub fn compile(
         mpi,
         ..Binding::new(ranks.count)
     };
-    let mut loader = Includes::of(&text.name, &args.include_dirs);
+    let mut loader = Includes::new(&text.name, &args.include_dirs);
     ppl::compile(&text.name, text.bytes, &mut loader, &binding)
 }
 

@@ -1,4 +1,4 @@
-//! What ends a subcommand early: a sentence, what to do, and the exit code.
+//! An error that ends a subcommand: a sentence, a remedy, and the exit code.
 
 use crate::exit::Exit;
 
@@ -7,9 +7,9 @@ use crate::exit::Exit;
 pub struct Error {
     /// How the program ends.
     pub exit: Exit,
-    /// What happened, with place, expected and found.
+    /// The problem, with place, expected and found.
     pub message: String,
-    /// What to do.
+    /// The action.
     pub help: Option<String>,
 }
 
@@ -31,7 +31,7 @@ impl Error {
     }
 }
 
-/// What a subcommand gives back.
+/// Result of a subcommand.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// How a run stopped at an error.

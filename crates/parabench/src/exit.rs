@@ -38,7 +38,7 @@ impl Exit {
         all.into_iter().find(|exit| exit.code() == code).unwrap_or(Exit::Failed)
     }
 
-    /// Of two reasons to end, the one that is told: 2 > 130 > 1 > 3 > 0.
+    /// The more important one of two exit codes: 2 > 130 > 1 > 3 > 0.
     pub fn and(self, other: Exit) -> Exit {
         self.max(other)
     }

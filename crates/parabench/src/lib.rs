@@ -1,5 +1,5 @@
 //! Parabench's command line as a library: the binary is [`run`] and an exit code. It wires the other
-//! crates together and holds what none of them may do: reading programs, drawing diagnostics,
+//! crates and does what none of them may do: reading programs, drawing diagnostics,
 //! storing results.
 //!
 //! For other front ends, such as a language server: [`program`] reads a text, [`compile`] binds it,

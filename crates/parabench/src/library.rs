@@ -41,7 +41,7 @@ pub fn find(name: &str) -> Option<&'static Embedded> {
 }
 
 impl Embedded {
-    /// What it is, in a line: the first line of its text without the comment sign.
+    /// Its description: the first line of its text without the comment sign.
     pub fn title(&self) -> &'static str {
         self.text.lines().next().unwrap_or("").trim_start_matches(['#', '/', ' '])
     }

@@ -24,7 +24,7 @@ pub struct Includes {
 
 impl Includes {
     /// A loader for the program called `root`; one that is no file stands in the current directory.
-    pub fn of(root: &str, folders: &[PathBuf]) -> Includes {
+    pub fn new(root: &str, folders: &[PathBuf]) -> Includes {
         let mut names = HashMap::new();
         let file = Path::new(root).canonicalize().ok().filter(|path| path.is_file());
         let own = file.as_deref().and_then(Path::parent).map_or_else(|| ".".into(), PathBuf::from);
@@ -61,7 +61,7 @@ impl Includes {
 pub fn data_of(root: &str, folders: &[PathBuf]) -> ppl::Files {
     let (root, folders) = (root.to_string(), folders.to_vec());
     let from = if root.starts_with('@') { String::new() } else { root.clone() };
-    Box::new(move |path| Includes::of(&root, &folders).file(&from, path).map(|found| found.1))
+    Box::new(move |path| Includes::new(&root, &folders).file(&from, path).map(|found| found.1))
 }
 
 impl Loader for Includes {
@@ -87,7 +87,7 @@ mod tests {
             std::fs::write(folder.path().join(name), ";").unwrap();
         }
         let root = folder.path().join("main.ppl").to_str().unwrap().to_string();
-        let mut loader = Includes::of(&root, &[]);
+        let mut loader = Includes::new(&root, &[]);
         let (a, _) = loader.load(&root, "lib/a.ppl").unwrap();
         assert_eq!(loader.load(&a, "../main.ppl").unwrap().0, root);
         assert_eq!(loader.load(&root, "lib/../lib/a.ppl").unwrap().0, a);
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn embedded_programs_include_embedded_ones_only() {
-        let mut loader = Includes::of("@stress", &[]);
+        let mut loader = Includes::new("@stress", &[]);
         assert_eq!(loader.load("@stress", "olap.ppl").unwrap().0, "@olap");
         assert!(loader.load("@stress", "/etc/hostname").is_err());
     }

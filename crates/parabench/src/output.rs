@@ -9,11 +9,11 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// What a file begins with that a page may take the place of.
+/// Beginning of a file that a page may replace.
 pub const PAGE: &str = "<!doctype html";
 /// The same for a picture.
 pub const PICTURE: &str = "<svg";
-/// Tables are not to be told from other text.
+/// Tables look like any other text.
 pub const ANYTHING: &str = "";
 
 /// The file may be written as far as one can see: there is none yet, or an older one that begins
@@ -83,9 +83,9 @@ pub struct New<'a> {
     pub file: PathBuf,
     /// For messages.
     pub option: &'a str,
-    /// What an older one begins with.
+    /// Beginning of an older one.
     pub start: &'a str,
-    /// What it holds.
+    /// Its content.
     pub bytes: &'a [u8],
 }
 

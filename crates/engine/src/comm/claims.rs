@@ -15,10 +15,10 @@ const NUMBER_BITS: u32 = 48;
 /// Numbers that one execution can hand out. Members go on adding after the last one, once each.
 pub const MAX_NUMBERS: u64 = 1 << (NUMBER_BITS - 1);
 
-/// What a member claims from.
+/// The counter of one execution of a `share`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// Which execution of a `share` by the members this is, from 1.
+    /// Number of the execution of a `share` by the members, from 1.
     pub execution: u64,
     /// Numbers it hands out, at most [`MAX_NUMBERS`]; claims that give this or more get nothing.
     pub numbers: u64,

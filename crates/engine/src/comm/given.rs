@@ -4,7 +4,7 @@ use super::types::Members;
 use model::Value;
 use model::plan::Function;
 
-/// What a member gives to a collective function: which function and kind of value, and the value.
+/// The value of a member for a collective function, with the function and the kind of value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Given(pub [i64; 2]);
 

@@ -1,4 +1,4 @@
-//! What ranks ask of a communicator. Semantics: semantics.md section 4.
+//! The interface of a communicator. Semantics: semantics.md section 4.
 
 use super::claims::Claim;
 use super::given::Given;
@@ -72,7 +72,7 @@ pub trait Comm {
         site: Pc,
     ) -> Result<Poll, String>;
 
-    /// How often any rank has given a lock of a file back, as far as this one is told.
+    /// Number of file locks that ranks have given back, as far as this rank knows.
     fn locks_given_back(&self) -> u64;
 
     /// This rank has given a lock of a file back, or may have: those that wait for one try again.

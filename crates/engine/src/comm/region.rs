@@ -33,7 +33,7 @@ const TEXT_BYTES: usize = 512;
 const GATE_OPEN: u32 = 1;
 const GATE_ABANDONED: u32 = 2;
 
-/// What a rank is doing, as it publishes it.
+/// The published state of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(super) enum Phase {
@@ -87,7 +87,7 @@ struct Header {
     clock: UnsafeCell<Option<Real>>,
 }
 
-/// What one rank publishes, and what others tell it.
+/// The state that one rank publishes, and the words that others write for it.
 #[repr(C, align(128))]
 pub(super) struct RankWords {
     phase: AtomicU32,
@@ -100,7 +100,7 @@ pub(super) struct RankWords {
     generation: AtomicU32,
     /// The collective function at which it waits, and one; 0: a barrier.
     function: AtomicU32,
-    /// What it gave to a collective function, and at which meeting.
+    /// Its value for a collective function, and the number of that barrier.
     given: [AtomicU64; 2],
     meeting: AtomicU64,
     /// The counters it waits for; their sum must reach `target`. At a lock: that of all locks must.
@@ -121,7 +121,7 @@ pub(super) struct SetWords {
     /// Barriers passed times 2, plus [`BROKEN`].
     pub(super) generation: AtomicU32,
     pub(super) sleepers: AtomicU32,
-    /// What a `share` hands out: [`super::claims`].
+    /// The counter of a `share`: [`super::claims`].
     pub(super) claims: AtomicU64,
 }
 
@@ -344,7 +344,7 @@ impl Region {
         self.all_ranks().iter().fold(0, |all, words| all | words.notes.load(SeqCst))
     }
 
-    /// Who waits for what, if all who have not ended wait and nobody's wait is over:
+    /// The waits of all ranks, if all that have not ended wait and no wait is over:
     /// then nobody will ever go on.
     pub fn deadlock(&self) -> Option<Vec<Activity>> {
         let before = self.epochs();
@@ -371,7 +371,7 @@ impl Region {
         self.all_ranks().iter().map(|words| words.epoch.load(SeqCst)).collect()
     }
 
-    /// What a waiting rank waits for; `None` if its wait is over.
+    /// The wait of a rank; `None` if it is over.
     fn stuck(&self, rank: u32) -> Option<Activity> {
         let words = self.rank(rank);
         let site = words.site.load(SeqCst);
@@ -408,7 +408,7 @@ impl Region {
         }
     }
 
-    /// What two counters hold together.
+    /// The sum of two counters.
     pub(super) fn count(&self, slots: [u32; 2]) -> u64 {
         slots.iter().map(|at| self.slots()[*at as usize].count.load(SeqCst)).sum()
     }
@@ -429,7 +429,7 @@ impl RankWords {
         self.meeting.store(meeting, SeqCst);
     }
 
-    /// What it has given at a meeting.
+    /// Its value at a barrier with this number.
     pub(super) fn given(&self, meeting: u64) -> Given {
         if self.meeting.load(SeqCst) != meeting {
             return Given::default();
@@ -488,7 +488,7 @@ impl RankWords {
     }
 }
 
-/// What a rank waits for that wants a lock.
+/// The wait for a lock, in words.
 pub(super) fn lock_of(path: &str) -> String {
     format!("a lock of \"{path}\"")
 }

@@ -1,6 +1,6 @@
 //! How far the ranks of a run are, for its progress line.
 
-/// What a supervisor reports while ranks run.
+/// A report of the supervisor while ranks run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// The ranks are set up and wait for SIGUSR1; nothing is executed yet.

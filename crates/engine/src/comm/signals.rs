@@ -18,7 +18,7 @@ pub(super) struct Slot {
     pub(super) count: AtomicU64,
 }
 
-/// What all processes call a counter. `to`: world rank of the one member it is for.
+/// The key of a counter, the same in all processes. `to`: world rank of the only receiver.
 pub fn key(set: SetId, name: &[u8], to: Option<u32>) -> u64 {
     let start =
         crate::rng::mix(u64::from(set) << 33 | to.map_or(0, |rank| u64::from(rank) << 1 | 1));
@@ -40,7 +40,7 @@ pub(super) fn find(slots: &[Slot], key: u64) -> Option<usize> {
     })
 }
 
-/// What a rank is told when the table is full.
+/// The error of a full table.
 pub(super) fn full() -> String {
     format!("too many different signals in one run: at most about {SLOTS} names are possible")
 }

@@ -50,7 +50,7 @@ impl Members {
     }
 }
 
-/// What all members of a set do together, besides a barrier.
+/// A collective act of the members of a set, besides a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Joint {
     /// A call inside MPI.
@@ -75,7 +75,7 @@ impl Joint {
         }
     }
 
-    /// What a member waits for, in words that complete "rank 3 waits for ...".
+    /// The wait of a member, in words that complete "rank 3 waits for ...".
     pub fn awaited(what: Option<Joint>) -> String {
         match what {
             Some(what) => format!("the other members of {}", what.name()),
@@ -83,7 +83,7 @@ impl Joint {
         }
     }
 
-    /// What cannot be met, in words.
+    /// The barrier or collective act, in words.
     pub fn met(what: Option<Joint>) -> &'static str {
         what.map_or("the barrier", Joint::name)
     }
@@ -116,14 +116,14 @@ pub struct NodePlace {
     pub node_rank: u32,
 }
 
-/// What a rank is doing, for messages.
+/// A waiting rank, for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Activity {
     /// World rank.
     pub rank: u32,
     /// Where it waits.
     pub site: Pc,
-    /// What it waits for: "a barrier", "the signal \"go\" (2 of 3)".
+    /// The awaited thing: "a barrier", "the signal \"go\" (2 of 3)".
     pub what: String,
 }
 

@@ -20,9 +20,9 @@ use std::sync::atomic::AtomicU64;
 
 /// How far a rank may run ahead of the next one: bounds the work of changing ranks.
 pub const QUANTUM_NS: u64 = 100_000;
-/// What asking for a signal takes: a rank that asks again and again lets the others go on.
+/// Virtual time of a test for a signal: a rank that tests in a loop lets the others continue.
 const ASKING_NS: u64 = 10_000;
-/// What a claim takes.
+/// Virtual time of a claim.
 const CLAIMING_NS: u64 = 100;
 /// Statements a rank may execute in one turn: lets the caller look for interrupts.
 const FUEL: u32 = 1 << 20;
@@ -55,7 +55,7 @@ struct Rank {
     status: Status,
     /// Its virtual time while it does not run.
     now_ns: u64,
-    /// What it gives at the meeting it has come to.
+    /// Its value for the collective function at which it waits.
     given: Given,
 }
 
@@ -86,9 +86,9 @@ struct Set {
     ranks: RankSet,
     waiting: Vec<u32>,
     broken: bool,
-    /// What the members gave when they met last.
+    /// Values of the members at their last barrier.
     given: Vec<Given>,
-    /// What a `share` hands out: [`super::claims`].
+    /// The counter of a `share`: [`super::claims`].
     claims: AtomicU64,
 }
 
@@ -161,7 +161,7 @@ impl World {
         }
     }
 
-    /// Who waits for what.
+    /// All waits.
     pub fn waiting(&self) -> Vec<Activity> {
         let state = self.state.borrow();
         let all = state.ranks.iter().zip(0..);
@@ -204,7 +204,7 @@ impl World {
         self.come(rank, members, site, Some(what))
     }
 
-    /// What the members of a set gave when they met last, in their order. A member that has met
+    /// Values of the members of a set at their last barrier, in their order. A member that has passed it
     /// reads it before it can come again, so before they all meet again.
     pub(super) fn given(&self, set: SetId) -> Ref<'_, [Given]> {
         Ref::map(self.state.borrow(), |state| &*state.sets[set as usize].given)
@@ -413,7 +413,7 @@ impl State {
         keys.map(|key| self.signals.get(&key).unwrap_or(&self.none))
     }
 
-    /// When so many signals had been given; `None`: they are not yet.
+    /// When the target number of signals was reached; `None` if it is not reached yet.
     fn given_ns(&self, keys: [u64; 2], target: u64) -> Option<u64> {
         let [all, own] = self.signals(keys);
         given_ns(all, own, target)

@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// A simulation that makes no calls gives up after so many turns (of up to a million statements).
+/// Turns (of up to a million statements) after which a simulation without calls gives up.
 const TURNS_WITHOUT_CALLS_MAX: u64 = 1_000_000;
 
 /// The first calls of some ranks.

@@ -1,4 +1,4 @@
-//! What one forked rank does from its first to its last instruction.
+//! The life of a forked rank, from its first to its last instruction.
 
 use super::rank::{Rank, enter, open_directories};
 use super::signals::Signals;
@@ -11,7 +11,7 @@ use crate::recorder::Medium;
 use model::Plan;
 use std::sync::Arc;
 
-/// What the supervisor gives to every rank.
+/// Everything that a rank gets from its supervisor.
 pub(super) struct Context<'a> {
     pub(super) plan: &'a Plan,
     pub(super) prepared: &'a Prepared<'a>,

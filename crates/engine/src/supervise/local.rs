@@ -34,7 +34,7 @@ struct Supervisor<'a> {
     signals: Signals,
     processes: Processes,
     ends: Vec<Option<End>>,
-    /// What ranks measure, where it is not in files.
+    /// Memory in which ranks record, unless they record in files.
     memory: Vec<File>,
     deadlock: Vec<Activity>,
     /// That of the ranks, once they have started.
@@ -42,12 +42,12 @@ struct Supervisor<'a> {
     watch: Option<Watch>,
     /// How often somebody asked the run to stop.
     stops: u32,
-    /// Who else wants the processors, from the start on.
+    /// Load of the machine by other processes, from the start on.
     machine: Option<MachineMeter>,
 }
 
 /// Runs a plan with one forked process per rank. `on_progress` is called some twenty times per
-/// second, tells how far the ranks are as often as the configuration asks for it, and comes once
+/// second, reports progress as often as the configuration asks for it, and is called once
 /// before the start if that waits for SIGUSR1.
 pub fn run_local(
     plan: &Plan,

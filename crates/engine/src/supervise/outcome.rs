@@ -22,21 +22,21 @@ pub struct Outcome {
     pub clock_read_ns: f64,
     /// Largest difference between the clocks of two machines, at the start or at the end.
     pub clock_skew_ns: u64,
-    /// What the kernel's clocks say about it.
+    /// The same clock compared with those of the kernel.
     pub checked: Checked,
-    /// What was recorded, by rank; a rank whose record cannot be read is missing.
+    /// Records by rank; a rank whose record cannot be read is missing.
     pub records: Vec<RankRecord>,
     /// How every rank ended, by rank.
     pub ends: Vec<End>,
     /// Why ranks ended that could not say so themselves: killed, lost, record unreadable.
     pub errors: Vec<(u32, String)>,
-    /// Who waited for what when nobody could go on; empty without a deadlock.
+    /// Ranks that waited in vain; empty without a deadlock.
     pub deadlock: Vec<Activity>,
     /// Somebody asked the run to stop.
     pub interrupted: bool,
     /// Remarks of ranks: bits of [`crate::machine::note`].
     pub notes: u32,
-    /// Who else wanted the processors of this machine meanwhile; `None` in virtual time.
+    /// Load of this machine by other processes meanwhile; `None` in virtual time.
     pub contention: Option<Contention>,
 }
 
@@ -97,7 +97,7 @@ impl Outcome {
 pub enum StartError {
     /// A resource of the supervisor.
     Io {
-        /// What it wanted to do.
+        /// The failed act, as in "cannot ...".
         what: &'static str,
         /// The system's answer.
         error: io::Error,

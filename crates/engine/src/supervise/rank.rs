@@ -1,4 +1,4 @@
-//! What one rank does, whoever starts it: [`super::run_local`] in a forked process, `mpi::run`
+//! One rank, started by [`super::run_local`] in a forked process or by `mpi::run`
 //! in an MPI process.
 //!
 //! ```text
@@ -32,7 +32,7 @@ pub struct Rank<'a> {
 
 /// A rank that has ended.
 pub struct Ran {
-    /// What it measured.
+    /// Its record.
     pub recorder: Recorder,
     /// How it ended.
     pub end: End,

@@ -18,7 +18,7 @@ pub(super) struct Signals {
     before: libc::sigset_t,
 }
 
-/// What a supervisor is told.
+/// A signal to the supervisor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Told {
     /// Nothing within the time.

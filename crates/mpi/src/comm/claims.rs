@@ -13,7 +13,7 @@ use model::RankSet;
 use model::plan::SetId;
 use std::ffi::c_int;
 
-/// What words are made for.
+/// The first claim, for which words are made.
 const FIRST: Claim = Claim { execution: 1, numbers: 0 };
 
 /// The window, for one run of a program.
@@ -115,7 +115,7 @@ impl Place<'_> {
         self.world.check("MPI_Fetch_and_op", started)
     }
 
-    /// What the word was before 1 was added.
+    /// The word before 1 was added.
     fn added(&self) -> Result<u64, MpiError> {
         let mut found = 0;
         let (shim, word) = (self.world.shim(), self.word());

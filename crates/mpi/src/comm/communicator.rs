@@ -19,7 +19,7 @@ use crate::error::MpiError;
 use crate::groups::Groups;
 use crate::interrupt;
 use crate::patience::Patience;
-use crate::world::{Agreed, Agreement, Handle, Reduce, World};
+use crate::world::{Handle, MinMax, PendingMinMax, Reduce, World};
 use engine::clock::monotonic_raw_ns;
 use engine::comm::{
     Activity, Check, Claim, End, Given, Joint, Members, NodePlace, Poll, Progress, Together,
@@ -70,7 +70,7 @@ pub struct Comm<'w> {
     /// The wait in progress can never end; the rank to blame.
     released: Option<Option<(u32, End)>>,
     /// A barrier that this rank was released from.
-    abandoned: Option<Agreement>,
+    abandoned: Option<PendingMinMax>,
     reason: String,
     coordinator: Option<Coordinator>,
     on_progress: &'w mut dyn FnMut(&Progress),
@@ -89,7 +89,7 @@ pub struct Comm<'w> {
 struct LockWait {
     name: String,
     site: Pc,
-    /// What [`Comm::gave_back`] was.
+    /// [`Comm::gave_back`] when the wait began.
     gave_back: u64,
     patience: Patience,
 }
@@ -105,14 +105,14 @@ struct Pace {
     round_ns: u64,
 }
 
-/// What is known after all ranks have ended.
+/// The end of all ranks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Finish {
     /// All ranks have come; otherwise nothing collective can be done any more.
     pub complete: bool,
     /// How every rank has ended, by rank; on rank 0 only.
     pub ends: Vec<End>,
-    /// Who waited for what when nobody could continue; on rank 0 only.
+    /// Ranks that waited in vain; on rank 0 only.
     pub deadlock: Vec<Activity>,
 }
 
@@ -161,7 +161,7 @@ impl<'w> Comm<'w> {
 
     /// The smallest and the largest of the members' numbers, once all have given theirs;
     /// `None`: released. Collective over the members; releasable like a barrier.
-    pub fn compare(&mut self, members: &Members, value: i64, site: Pc) -> Option<Agreed> {
+    pub fn compare(&mut self, members: &Members, value: i64, site: Pc) -> Option<MinMax> {
         self.compare_for(members, value, site, None)
     }
 
@@ -171,22 +171,22 @@ impl<'w> Comm<'w> {
         value: i64,
         site: Pc,
         what: Option<Joint>,
-    ) -> Option<Agreed> {
+    ) -> Option<MinMax> {
         if members.ranks.len() <= 1 {
-            return Some(Agreed { smallest: value, largest: value });
+            return Some(MinMax { smallest: value, largest: value });
         }
         let Some(handle) = self.groups.handle(members.set) else {
             self.reason = "this rank is not a member of the group".into();
             return None;
         };
-        let agreement = match self.world.agree_start(handle, value) {
+        let agreement = match self.world.start_min_max(handle, value) {
             Ok(agreement) => agreement,
             Err(error) => return self.fail(&error),
         };
         self.status.barriers[members.set as usize] += 1;
         let mut agreed = None;
         let is_met = self.wait_until(Doing::AtBarrier { set: members.set, site, what }, |comm| {
-            agreed = comm.world.agree_test(&agreement)?;
+            agreed = comm.world.test_min_max(&agreement)?;
             Ok(agreed.is_some())
         });
         match is_met {
@@ -223,7 +223,7 @@ impl<'w> Comm<'w> {
         self.keys = [None, Some(self.world.rank)].map(|to| signal_key(members.set, name, to));
     }
 
-    /// What the counters of the wait in progress add up to.
+    /// The sum of the counters of the wait in progress.
     fn count(&self) -> u64 {
         self.keys.iter().map(|key| self.counts.get(key).copied().unwrap_or(0)).sum()
     }
@@ -232,7 +232,7 @@ impl<'w> Comm<'w> {
     fn limit_posted(&mut self) -> Result<(), MpiError> {
         const MANY: u32 = 4096;
         if self.posted.is_multiple_of(64) {
-            while self.world.posted()? > MANY && !interrupt::is_told() {
+            while self.world.posted()? > MANY && !interrupt::is_requested() {
                 self.take_all()?;
             }
         }
@@ -278,7 +278,9 @@ impl<'w> Comm<'w> {
             if done(self)? {
                 return Ok(true);
             }
-            if self.released.is_some() || (interrupt::is_told() && self.may_leave(&mut stays)?) {
+            if self.released.is_some()
+                || (interrupt::is_requested() && self.may_leave(&mut stays)?)
+            {
                 return Ok(false);
             }
             if patience.looks().is_multiple_of(8) {
@@ -379,7 +381,7 @@ impl<'w> Comm<'w> {
         self.pace.round_ns = now_ns + ROUND_NS + REPORT_RANK_NS * u64::from(self.world.size);
         self.with_coordinator(|coordinator, out| {
             coordinator.look(now_ns, out);
-            if interrupt::is_told() {
+            if interrupt::is_requested() {
                 coordinator.interrupt(out);
             }
         })?;
@@ -439,7 +441,7 @@ impl<'w> Comm<'w> {
             }
             Message::Release { .. } => {}
             Message::Interrupt => {
-                interrupt::tell();
+                interrupt::stop_rank();
                 return self.with_coordinator(Coordinator::interrupt);
             }
             Message::Status(status) => {
@@ -500,12 +502,12 @@ impl<'w> Comm<'w> {
 
     /// True when all have come.
     fn wait_for_all(&mut self) -> Result<bool, MpiError> {
-        let here = self.world.agree_start(self.control, 0)?;
+        let here = self.world.start_min_max(self.control, 0)?;
         let mut patience = Patience::idle(self.world.crowd);
         let mut since_interrupt: Option<Patience> = None;
-        while self.world.agree_test(&here)?.is_none() {
+        while self.world.test_min_max(&here)?.is_none() {
             self.attend()?;
-            if interrupt::is_told() {
+            if interrupt::is_requested() {
                 let idle = || Patience::idle(self.world.crowd);
                 if since_interrupt.get_or_insert_with(idle).waited_ns() > GRACE_NS {
                     return Ok(false);
@@ -535,18 +537,18 @@ impl<'w> Comm<'w> {
         let own = &self.status.barriers;
         let mut most: Vec<i64> = own.iter().map(|count| i64::from(*count)).collect();
         self.world.reduce_all(self.control, &mut most, Reduce::Max)?;
-        let mut open: Vec<Agreement> = self.abandoned.take().into_iter().collect();
+        let mut open: Vec<PendingMinMax> = self.abandoned.take().into_iter().collect();
         for (set, (started, most)) in own.iter().zip(most).enumerate() {
             let Some(handle) = self.groups.handle(set as u32) else { continue };
             for _ in i64::from(*started)..most {
-                open.push(self.world.agree_start(handle, 0)?);
+                open.push(self.world.start_min_max(handle, 0)?);
             }
         }
         let mut patience = Patience::new(self.world.crowd);
         while !open.is_empty() {
             let mut left = Vec::with_capacity(open.len());
             for agreement in open {
-                if self.world.agree_test(&agreement)?.is_none() {
+                if self.world.test_min_max(&agreement)?.is_none() {
                     left.push(agreement);
                 }
             }
@@ -724,7 +726,7 @@ impl engine::comm::Comm for Comm<'_> {
             // What goes wrong with messages shows when this rank waits for one.
             let _ = self.look();
         }
-        if interrupt::is_told() { Check::Interrupted } else { Check::GoOn }
+        if interrupt::is_requested() { Check::Interrupted } else { Check::GoOn }
     }
 
     fn leave(&mut self, end: End) {

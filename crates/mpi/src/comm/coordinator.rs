@@ -20,7 +20,7 @@ pub(super) type Letters = Vec<(u32, Message)>;
 /// The timeout after a rank has failed: the run is lost anyway, and what was measured is to be reported.
 const AFTER_FAILURE_NS: u64 = 2_000_000_000;
 
-/// What rank 0 knows of the ranks.
+/// State of all ranks, on rank 0.
 pub(super) struct Coordinator {
     sets: Vec<RankSet>,
     ranks: Vec<Status>,
@@ -113,7 +113,7 @@ impl Coordinator {
         }
     }
 
-    /// Notes what a rank waits for in vain, and releases it.
+    /// Notes the wait of a rank, and releases it.
     fn release_stuck(&mut self, rank: u32, out: &mut Letters) {
         let status = &self.ranks[rank as usize];
         let (site, what) = match &status.doing {

@@ -20,7 +20,7 @@ const STATUS_WORDS: usize = 16 + 3 * NAME_BYTES / 8;
 pub(super) enum Message {
     /// A counter grows by 1.
     Signal { key: u64 },
-    /// What a rank is doing.
+    /// The state of a rank.
     Status(Status),
     /// The wait of this epoch can never end; the rank that is to blame and how it ended.
     Release { epoch: u64, blame: Option<(u32, End)> },
@@ -28,7 +28,7 @@ pub(super) enum Message {
     Interrupt,
 }
 
-/// What a rank is doing, and how far it has come.
+/// The state of a rank, and how far it has come.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Status {
     pub(super) doing: Doing,
@@ -38,7 +38,7 @@ pub(super) struct Status {
     pub(super) barriers: Vec<u32>,
 }
 
-/// What a rank is doing.
+/// The state of a rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Doing {
     #[default]
@@ -54,7 +54,7 @@ pub(super) enum Doing {
 }
 
 impl Message {
-    /// Words of the longest message for a plan with so many sets.
+    /// Words of the longest message for a plan with this number of sets.
     pub(super) fn max_words(sets: usize) -> usize {
         STATUS_WORDS + sets
     }

@@ -3,7 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `message` | what ranks send each other |
-//! | `coordinator` | rank 0's second task: releasing ranks that wait in vain |
+//! | `coordinator` | releases ranks that wait in vain: the second task of rank 0 |
 //! | `claims` | counters of `share` in a window of one-sided memory |
 //! | `communicator` | the communicator of one rank |
 

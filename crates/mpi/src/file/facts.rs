@@ -1,4 +1,4 @@
-//! What there is to know about open files: who opened them, which hints were asked for and
+//! Facts about open files: who opened them, which hints were requested and
 //! which are in effect, where the file system keeps them.
 
 use crate::shim::Shim;
@@ -12,12 +12,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Files whose facts are told; more are opened without.
+/// Most files with facts; more are opened without.
 const FILES_MAX: usize = 64;
 /// Bytes of what `lfs` says that are kept.
 const LAYOUT_MAX_BYTES: usize = 2048;
 
-/// Files by number, and what was told already.
+/// Files by number, and facts that were reported before.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     members: HashMap<c_int, Members>,
@@ -25,7 +25,7 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// Who opened a file.
+    /// The members that opened a file.
     pub(super) fn members(&self, file: MpiFile) -> Option<Members> {
         self.members.get(&file.0).cloned()
     }
@@ -87,7 +87,7 @@ fn file_system(path: &CStr) -> String {
     engine::host::mount_of(path).map(|mount| mount.file_system).unwrap_or_default()
 }
 
-/// What `lfs getstripe` says, where there is an `lfs`.
+/// The answer of `lfs getstripe`, if there is an `lfs`.
 fn layout(path: &CStr) -> Option<String> {
     let places = std::env::var_os("PATH")?;
     let lfs = std::env::split_paths(&places).map(|place: PathBuf| place.join("lfs"));

@@ -3,7 +3,7 @@
 use crate::shim::Shim;
 use std::ffi::c_int;
 
-/// Error classes of the MPI standard and the errno each stands for; others are `EIO`.
+/// Error classes of the MPI standard with their errno; others are `EIO`.
 const CLASSES: &[(&str, i32)] = &[
     ("MPI_ERR_ACCESS", libc::EACCES),
     ("MPI_ERR_AMODE", libc::EINVAL),
@@ -29,7 +29,7 @@ const CLASSES: &[(&str, i32)] = &[
     ("MPI_ERR_UNSUPPORTED_OPERATION", libc::EOPNOTSUPP),
 ];
 
-/// The errno that the name of an error class stands for.
+/// The errno of the name of an error class.
 fn errno_of(name: &str) -> i32 {
     CLASSES.iter().find(|class| class.0 == name).map_or(libc::EIO, |class| class.1)
 }
@@ -38,7 +38,7 @@ fn errno_of(name: &str) -> i32 {
 #[cold]
 pub(super) fn explain(shim: &Shim, call: &str, code: c_int) -> (i32, String) {
     let (mut class, mut text, mut name) = (0, [0u8; 512], [0u8; 64]);
-    // SAFETY: the buffers have the sizes that are told; the shim ends the texts with 0.
+    // SAFETY: the buffers have the given sizes; the shim ends the texts with 0.
     unsafe {
         (shim.error)(code, &mut class, text.as_mut_ptr().cast(), text.len() as c_int);
         (shim.error_name)(class, name.as_mut_ptr().cast(), name.len() as c_int);

@@ -83,7 +83,7 @@ impl<'w, B: Backend> Files<'w, B> {
 
     /// 0 or minus errno; an error is explained.
     #[inline(always)]
-    fn told(&mut self, call: &'static str, code: c_int) -> Reply {
+    fn reply(&mut self, call: &'static str, code: c_int) -> Reply {
         if code == 0 { 0 } else { self.refused(call, code) }
     }
 
@@ -131,7 +131,7 @@ impl<'w, B: Backend> Files<'w, B> {
     }
 
     /// MPI opens files by their whole name: it must still lead to the directory that this rank is
-    /// in, as those of all other calls do.
+    /// in, as all other calls do.
     fn check_root(&mut self, root: usize) -> Result<(), i32> {
         let numbers = |path: &Path| fs::metadata(path).ok().map(|facts| (facts.dev(), facts.ino()));
         let root = numbers(Path::new(OsStr::from_bytes(&self.roots[root])));
@@ -173,7 +173,7 @@ impl<'w, B: Backend> Files<'w, B> {
         let (keys, values) = (hints.keys(), hints.values());
         let mut file = -1;
         // SAFETY: the path and the texts of the hints are NUL-terminated and outlive the call;
-        // both lists have as many pointers as is told.
+        // both lists have the given number of pointers.
         let code = unsafe {
             (self.shim().file_open)(
                 comm,
@@ -185,7 +185,7 @@ impl<'w, B: Backend> Files<'w, B> {
                 &mut file,
             )
         };
-        match self.told("MPI_File_open", code) {
+        match self.reply("MPI_File_open", code) {
             0 => Reply::from(file),
             failed => failed,
         }
@@ -214,12 +214,12 @@ impl<'w, B: Backend> Files<'w, B> {
     fn prepare_transfer(&mut self, file: MpiFile, len: u64, most: Option<u64>, at: At) {
         self.rounds = 1;
         if !self.large && (at.is_collective() || len > PIECE_BYTES) {
-            self.rounds = self.agreed_rounds(file, len, most, at);
+            self.rounds = self.common_rounds(file, len, most, at);
         }
     }
 
     #[inline(never)]
-    fn agreed_rounds(&mut self, file: MpiFile, len: u64, most: Option<u64>, at: At) -> u64 {
+    fn common_rounds(&mut self, file: MpiFile, len: u64, most: Option<u64>, at: At) -> u64 {
         let most = match (at.is_collective(), most) {
             (false, _) => len,
             (true, Some(most)) => most,
@@ -330,7 +330,7 @@ impl<'w, B: Backend> Files<'w, B> {
             let (start, len) = (self.shim().file_start, len as i64);
             start(file.0, how, offset as i64, address.cast(), len, BYTE, &mut request)
         };
-        match self.told(NAMES_START[how as usize], code) {
+        match self.reply(NAMES_START[how as usize], code) {
             0 => Ok(request),
             failed => Err(failed),
         }
@@ -356,7 +356,7 @@ impl<'w, B: Backend> Files<'w, B> {
             built.map_or((0, BYTE), |built| (built.displacement_bytes, built.filetype));
         // SAFETY: handles the shim gave.
         let code = unsafe { (self.shim().file_set_view)(file.0, from as i64, BYTE, of) };
-        self.told("MPI_File_set_view", code)
+        self.reply("MPI_File_set_view", code)
     }
 
     fn size(&mut self, file: MpiFile) -> Reply {
@@ -527,7 +527,7 @@ impl<B: Backend> Backend for Files<'_, B> {
                 ("MPI_File_set_atomicity", unsafe { (shim.file_set_atomicity)(file.0, 1) })
             }
         };
-        self.told(name, code)
+        self.reply(name, code)
     }
 
     fn submit(&mut self, tag: Tag, call: Queued) -> Submitted {

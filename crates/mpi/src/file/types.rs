@@ -64,7 +64,7 @@ impl<'s> Builder<'s> {
         }
     }
 
-    /// So many bytes in one piece.
+    /// A contiguous type of this number of bytes.
     fn bytes(&self, bytes: u64) -> Made<c_int> {
         if let Ok(count) = c_int::try_from(bytes) {
             return self.made("MPI_Type_contiguous", |made| {

@@ -11,7 +11,7 @@ use model::{Op, Plan, Value};
 use mpi::comm::Comm;
 use mpi::groups::Groups;
 use mpi::run_rank;
-use mpi::world::Agreed;
+use mpi::world::MinMax;
 use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
@@ -219,7 +219,7 @@ fn agreements(place: &Stage<'_>) {
         let members = Members { set, ranks: sets[set as usize].members.clone() };
         assert_eq!(groups.handle(set).is_some(), members.ranks.contains(rank));
         if members.ranks.contains(rank) {
-            let agreed = Agreed { smallest, largest: 12 };
+            let agreed = MinMax { smallest, largest: 12 };
             assert_eq!(comm.compare(&members, 10 + i64::from(rank), 0), Some(agreed));
         }
     }

@@ -17,9 +17,9 @@ use std::ops::Range;
 
 /// A line longer than this is named, not drawn, bytes.
 const MAX_LINE_BYTES: usize = 400;
-/// Of a place over many lines, so many are drawn.
+/// Lines that are drawn of a place over many lines.
 const MAX_LINES: usize = 6;
-/// A related place so many lines away is drawn with the first one.
+/// Distance in lines up to which a related place is drawn with the first one.
 const NEAR_LINES: usize = 4;
 
 /// All diagnostics, drawn, with styles; the stream drops those nobody can see.
@@ -75,7 +75,7 @@ struct Window<'a> {
 
 impl<'a> Window<'a> {
     /// Some lines of a file; `None` if one of them is too long to be drawn.
-    fn of(file: &Lines<'a>, lines: Range<usize>) -> Option<Window<'a>> {
+    fn of_lines(file: &Lines<'a>, lines: Range<usize>) -> Option<Window<'a>> {
         let bytes = file.bytes(lines.start, lines.end - 1);
         let (start, text) = (bytes.start, &file.file.text[bytes]);
         let fits = text.split('\n').all(|line| line.len() <= MAX_LINE_BYTES);
@@ -87,7 +87,7 @@ impl<'a> Window<'a> {
     fn around(file: &Lines<'a>, bytes: &Range<usize>) -> Option<Window<'a>> {
         let first = file.line_of(bytes.start);
         let last = file.line_of(bytes.end).min(first + MAX_LINES - 1);
-        Window::of(file, first..last + 1)
+        Window::of_lines(file, first..last + 1)
     }
 
     fn is_near(&self, other: &Window<'_>) -> bool {
@@ -99,7 +99,7 @@ impl<'a> Window<'a> {
     /// Both windows and what lies between them.
     fn joined(&self, other: &Window<'_>, file: &Lines<'a>) -> Option<Window<'a>> {
         let start = self.lines.start.min(other.lines.start);
-        let mut both = Window::of(file, start..self.lines.end.max(other.lines.end))?;
+        let mut both = Window::of_lines(file, start..self.lines.end.max(other.lines.end))?;
         both.marks.clone_from(&self.marks);
         Some(both)
     }

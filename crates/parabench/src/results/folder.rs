@@ -8,7 +8,7 @@
 //!
 //! Ranks record in memory, so that nothing of it touches the storage that is measured
 //! (`recording`). A run ends with one renaming: a run.json without `recording` is all of it.
-//! Of a run that was killed a reader puts together what its ranks left (`stored`).
+//! A reader of a killed run puts the records of its ranks together (`stored`).
 
 use super::recording::{self, MEMORY, PLAN, clear_memory};
 use super::stored::Stored;
@@ -38,7 +38,7 @@ pub struct Folder {
     pub(super) temporary: Option<OwnFolder>,
     /// Where the ranks record; executions of a sweep share that of the sweep.
     pub(super) memory: Option<Rc<OwnFolder>>,
-    /// Of a sweep: its executions.
+    /// The executions of a sweep.
     pub(super) executions: Option<OwnFolder>,
     /// It is one of those.
     pub(super) is_execution: bool,
@@ -76,7 +76,7 @@ pub enum EventSource {
     Files(Option<OwnFolder>),
 }
 
-/// What ranks need to record.
+/// Memory that ranks need to record.
 #[derive(Clone, Copy, Debug)]
 pub struct Needs<'a> {
     /// Memory on this machine, bytes.
@@ -313,7 +313,7 @@ impl Folder {
         store::write(&self.path, run).map_err(|error| Error::failed(error.to_string()))
     }
 
-    /// What could not be stored is not lost.
+    /// Results that could not be stored are not lost.
     fn kept(&self, error: Error) -> Error {
         let Some(memory) = &self.memory else { return error };
         let (memory, shown) = (memory.path().display(), self.path.display());

@@ -27,21 +27,21 @@ use trace::{Facts, Format, Imported, Selection};
 
 /// Where imported logs come from.
 pub struct Origin {
-    /// What reports call the run.
+    /// Title of the run in reports.
     pub title: String,
     /// The command, if Parabench recorded it.
     pub recorded: Option<Recorded>,
-    /// What the logs were, where they are not in a format of another tool.
+    /// Format of the logs, if it is not that of another tool.
     pub format: Option<String>,
     /// When a run of our own began; "" for what the logs tell.
     pub started: String,
     /// Places in the program of a run of our own.
     pub sites: Vec<Site>,
-    /// Which extents its events refer to.
+    /// The extents of its events.
     pub extents: Vec<EventExtents>,
 }
 
-/// What reports call the run of these logs.
+/// Title of the run of these logs in reports.
 pub fn title(logs: &[PathBuf]) -> String {
     let name = logs.first().map_or(String::new(), |log| escape::line(&log.to_string_lossy()));
     let more = if logs.len() > 1 { format!(" and {} more", logs.len() - 1) } else { String::new() };
@@ -236,9 +236,9 @@ fn evidence(facts: &Facts, format: &str, rows: &[Row]) -> Evidence {
     }
 }
 
-/// What the note begins with.
+/// Beginning of the note.
 pub const MOSTLY: &str = "most of it is below ";
-/// Most: so many of a hundred.
+/// Share that counts as most, per cent.
 const PERCENT: u64 = 60;
 
 /// A note, if the run reaches above `here` and one directory has most of them. `counts`: how many each

@@ -1,4 +1,4 @@
-//! What killed runs leave: folders in memory and executions of sweeps of those that were killed in
+//! Remains of killed runs: folders in memory and executions of sweeps of runs that were killed in
 //! the last moment, when their results were stored and only the folders had yet to go, folders in
 //! memory of runs whose results somebody has removed, and scratch directories, which are named.
 //!
@@ -137,7 +137,7 @@ fn remove_if_free(executions: &Path) -> io::Result<()> {
     }
 }
 
-/// What lies in an execution's folder is a run, or nothing yet.
+/// The folder of an execution holds a run, or nothing yet.
 fn is_ours(execution: &Path) -> bool {
     matches!(store::read(execution), Ok(_) | Err(StoreError::Missing { .. }))
 }

@@ -1,4 +1,4 @@
-//! What the ranks of a run that has not ended have recorded, seen by a reader: where it lies, and
+//! Records of the ranks of a run that has not ended, seen by a reader: where they are, and
 //! whether somebody still works on it. Reading changes nothing.
 //!
 //! ```text
@@ -38,7 +38,7 @@ pub fn here() -> Recording {
     }
 }
 
-/// What has become of a run.
+/// The state of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// Its run.json is all of it.
@@ -47,20 +47,20 @@ pub enum State {
     UnderWay,
     /// They were killed; what they recorded is here.
     CutOff,
-    /// What they recorded is not, or cannot be read.
+    /// Their records are gone, or cannot be read.
     OutOfSight,
 }
 
-/// What there is of a run that has not ended.
+/// Files of a run that has not ended.
 pub struct Found {
     pub state: State,
     /// The ranks' files.
     pub memory: Option<OwnFolder>,
-    /// Copies of them, and those of ranks on other machines, beside run.json.
+    /// Copies of them, and files of ranks on other machines, beside run.json.
     pub copies: Option<OwnFolder>,
     /// The path of the ranks' files on each machine.
     pub recorded: Option<PathBuf>,
-    /// Of a sweep: its executions.
+    /// The executions of a sweep.
     pub executions: Option<OwnFolder>,
     /// Where it lies and what can be done, in a sentence.
     pub remark: String,
@@ -109,7 +109,7 @@ impl Found {
         }
     }
 
-    /// What the ranks on this machine have recorded, and remarks on what cannot be read.
+    /// Records of the ranks of this machine, and remarks on files that cannot be read.
     pub fn records(&self) -> (Vec<RankRecord>, Vec<String>) {
         let (mut records, mut notes) = (Vec::<RankRecord>::new(), Vec::new());
         for file in rank_files(self.folders()) {
@@ -152,7 +152,7 @@ impl Found {
         Ok(())
     }
 
-    /// What the ranks execute, or why nobody knows.
+    /// The plan that the ranks execute, or why it is unknown.
     pub fn plan(&self) -> Result<Plan, String> {
         let open = |own: &OwnFolder| {
             open_regular(&own.path().join(PLAN), "a file of a run", PLAN_MAX).ok()
@@ -248,7 +248,7 @@ pub fn rank_files<'a>(folders: impl IntoIterator<Item = &'a OwnFolder>) -> Vec<P
     files.into_iter().map(|(_, path)| path).collect()
 }
 
-/// What a rank has recorded.
+/// The record of a rank.
 pub fn read_rank(path: &Path) -> Result<RankRecord, String> {
     let (file, _) =
         open_regular(path, "what a rank records", u64::MAX).map_err(|error| error.to_string())?;

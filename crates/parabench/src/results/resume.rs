@@ -19,7 +19,7 @@ use model::sweep::Rest;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What a folder holds that is to be resumed.
+/// The sweep in a folder that is to be resumed.
 pub enum Begun {
     /// All executions are there.
     Whole(Box<Run>),
@@ -112,7 +112,7 @@ pub(super) fn executions(folder: &Path, rest: &Rest) -> io::Result<OwnFolder> {
     }
 }
 
-/// What can be done about it.
+/// How to resume a sweep, in a sentence.
 pub fn advice(folder: &Path) -> String {
     format!("`parabench run --resume {}` executes what is missing", folder.display())
 }
@@ -133,7 +133,7 @@ impl Unfinished {
     pub fn take(self) -> Result<(Folder, Earlier)> {
         let Unfinished { run, folder, found, executions } = self;
         let (mut there, mut next) = (Vec::new(), 0);
-        let mut places = sweep::Places::of(&run);
+        let mut places = sweep::Places::new(&run);
         for path in sweep::names(executions.path()) {
             match ended(&path) {
                 Some(execution) => match places.take(&path, &execution) {
@@ -151,7 +151,7 @@ impl Unfinished {
         let found = Found { executions: None, ..found };
         let mut resumed = Folder::at(folder.clone());
         resumed.executions = Some(executions);
-        resumed.replaced = Some(Stored::of(run, folder, found));
+        resumed.replaced = Some(Stored::new(run, folder, found));
         resumed.is_resumed = true;
         Ok((resumed, Earlier { executions: there, next }))
     }

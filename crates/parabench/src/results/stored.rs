@@ -16,14 +16,14 @@ use std::path::{Path, PathBuf};
 
 /// A stored run.
 pub struct Stored {
-    /// What was measured.
+    /// The run.
     pub run: Run,
     /// The folder of its run.json.
     folder: PathBuf,
     found: Found,
-    /// Of a run that has not ended: what its ranks have recorded.
+    /// Records of the ranks of a run that has not ended.
     records: Vec<RankRecord>,
-    /// Of a sweep that has not ended: its executions.
+    /// Executions of a sweep that has not ended.
     parts: Vec<Part>,
     /// Remarks that hold now and will not for ever.
     passing: Vec<String>,
@@ -44,7 +44,7 @@ pub fn read(path: &Path) -> Result<Stored> {
         if run.run.outcome == "cut off" {
             run.run.evidence.notes.extend(leftover::scratch(&run));
         }
-        return Ok(Stored::of(run, folder, found));
+        return Ok(Stored::new(run, folder, found));
     };
     let found = Found::look(&folder, &recording);
     let (mut records, mut parts) = (Vec::new(), Vec::new());
@@ -58,7 +58,7 @@ pub fn read(path: &Path) -> Result<Stored> {
         run.run.exit_code = 0;
     }
     let mut passing = vec![found.remark.clone()];
-    passing.extend(absent.iter().map(|absent| absent.told(&folder, &found)));
+    passing.extend(absent.iter().map(|absent| absent.describe(&folder, &found)));
     if found.state != State::UnderWay {
         passing.extend(leftover::scratch(&run));
     }
@@ -75,7 +75,7 @@ fn known(run: &Run) -> [usize; 2] {
     [run.run.evidence.notes.len(), run.run.rank_errors.len()]
 }
 
-/// Of `run.json` alone the parent is "".
+/// The parent of `run.json` alone is "".
 fn folder_of(path: &Path) -> PathBuf {
     let folder = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
     if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.into() }
@@ -88,7 +88,7 @@ pub(super) fn merge(run: &mut Run, found: &Found, records: &mut Vec<RankRecord>)
     (*records, notes) = found.records();
     let plan = found.plan().unwrap_or_else(|why| {
         if !records.is_empty() {
-            notes.push(format!("where operations stand in the program is unknown: {why}"));
+            notes.push(format!("the places of operations in the program are unknown: {why}"));
         }
         Plan::default()
     });
@@ -121,7 +121,7 @@ pub(super) struct Absent {
     ranks: Node,
 }
 
-/// Machines are told apart by their names, where these differ; or by what has come from them.
+/// Machines are distinguished by their names if these differ, or else by their records.
 fn absent(run: &Run, records: &[RankRecord]) -> Vec<Absent> {
     let nodes = run.run.job.as_ref().map(|job| &job.nodes[..]).unwrap_or_default();
     let here = recording::here().host;
@@ -137,7 +137,7 @@ fn absent(run: &Run, records: &[RankRecord]) -> Vec<Absent> {
 }
 
 impl Absent {
-    fn told(&self, folder: &Path, found: &Found) -> String {
+    fn describe(&self, folder: &Path, found: &Found) -> String {
         let noun = model::words::plural(u64::from(self.ranks.size()), "rank");
         let (host, folder) = (&self.host, folder.display());
         let recorded = found.recorded.as_deref().unwrap_or(Path::new("")).display();
@@ -155,7 +155,7 @@ fn is_resumable(run: &Run) -> bool {
 
 impl Stored {
     /// A run with nothing besides.
-    pub(super) fn of(run: Run, folder: PathBuf, found: Found) -> Stored {
+    pub(super) fn new(run: Run, folder: PathBuf, found: Found) -> Stored {
         let (records, parts, passing) = (Vec::new(), Vec::new(), Vec::new());
         let (is_partial, known) = (false, known(&run));
         Stored { run, folder, found, records, parts, passing, is_partial, known }

@@ -25,7 +25,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// What an execution adds to the events of a sweep.
+/// Part of an execution in the events of a sweep.
 pub struct Part {
     at: (u32, u32),
     sites: Vec<Site>,
@@ -88,14 +88,14 @@ impl Folder {
         for path in self.executions.iter().flat_map(|own| names(own.path())) {
             let execution = store::read(&path).map_err(failed)?;
             if place(&execution).is_some_and(|at| wanted.remove(&at)) {
-                parts.push(Part::of(path, &execution));
+                parts.push(Part::new(path, &execution));
             }
         }
         Ok(parts)
     }
 }
 
-/// Where an execution stands in the grid.
+/// Place of an execution in the grid.
 pub fn place(execution: &Run) -> Option<(u32, u32)> {
     match &execution.run.sweep.as_ref()?.order[..] {
         [one] => Some((one.cell, one.repetition)),
@@ -103,7 +103,7 @@ pub fn place(execution: &Run) -> Option<(u32, u32)> {
     }
 }
 
-/// Which folders belong to a sweep: the first of each place of its grid.
+/// Folders of a sweep: the first of each place of its grid.
 pub(super) struct Places {
     cells: usize,
     reps: u32,
@@ -111,7 +111,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    pub fn of(whole: &Run) -> Places {
+    pub fn new(whole: &Run) -> Places {
         let sweep = whole.run.sweep.as_ref();
         let (cells, reps) = sweep.map_or((0, 0), |sweep| (sweep.cells.len(), sweep.reps));
         Places { cells, reps, taken: HashMap::new() }
@@ -138,7 +138,7 @@ impl Places {
 }
 
 impl Part {
-    fn of(folder: PathBuf, run: &Run) -> Part {
+    fn new(folder: PathBuf, run: &Run) -> Part {
         Part {
             at: place(run).unwrap_or_default(),
             sites: run.run.sites.clone(),
@@ -168,7 +168,7 @@ pub(super) fn put_together(
     parts: &mut Vec<Part>,
 ) -> Result<Vec<Absent>> {
     let (mut absent, mut unreadable) = (Vec::new(), 0);
-    let (mut places, mut left_out) = (Places::of(run), Vec::new());
+    let (mut places, mut left_out) = (Places::new(run), Vec::new());
     for path in found.executions.iter().flat_map(|own| names(own.path())) {
         let mut execution = match store::read(&path) {
             Ok(execution) => execution,
@@ -183,7 +183,7 @@ pub(super) fn put_together(
             left_out.push(why);
             continue;
         }
-        let mut part = Part::of(path, &execution);
+        let mut part = Part::new(path, &execution);
         if execution.run.recording.take().is_some() {
             execution.run.sweep = None;
             let mut records = Vec::new();
@@ -207,7 +207,7 @@ pub(super) fn put_together(
     Ok(absent)
 }
 
-/// One table out of those of the executions, a row group in memory at a time.
+/// Joins the tables of the executions, with one row group in memory at a time.
 pub(super) fn join_events(folder: &Path, run: &mut Run, parts: &[Part]) -> Result<()> {
     let mut table = EventWriter::create(folder, &run.run.sites).map_err(failed)?;
     let sites = &mut run.run.sites.clone();

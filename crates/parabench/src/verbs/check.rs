@@ -64,7 +64,7 @@ impl Check {
     }
 }
 
-/// What has to be granted for a run in a directory of one's own.
+/// Directories to grant for a run in a directory of one's own.
 fn say_directories(name: &str, plan: &Plan) {
     let asked = plan.directories.iter().filter(|directory| !directory.granted);
     let options = asked.map(|directory| format!(" --mount {}=DIR", directory.name));

@@ -33,7 +33,7 @@ const ROOM_BYTES: usize = 128 << 10;
 /// one, and PARABENCH_MPI_SHIM=FILE selects it.
 #[derive(Args)]
 pub struct Mpi {
-    /// What to do.
+    /// The action.
     #[command(subcommand)]
     action: Action,
 }

@@ -10,7 +10,7 @@ use clap::Args;
 /// Without a name: all of them, one line each.
 #[derive(Args)]
 pub struct Ops {
-    /// What to describe in full
+    /// Operation to describe in full
     name: Option<String>,
 }
 

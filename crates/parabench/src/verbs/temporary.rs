@@ -8,7 +8,7 @@ use report::events::EVENTS_FILE;
 use report::store::RUN_FILE;
 use std::io;
 
-/// What a run stores.
+/// Files of a stored run.
 const RESULTS: &[&str] = &[RUN_FILE, EVENTS_FILE];
 
 /// A folder that nobody else uses, where temporary files lie. `help`: how to do without.

@@ -1,6 +1,6 @@
 //! `parabench job`: a submit script for a batch system, to read, change and submit.
 //!
-//! What can be wrong is found here and not after hours in a queue: every point of the run is bound to the
+//! Mistakes are found here and not after hours in a queue: every point of the run is bound to the
 //! ranks and nodes of the job and checked as the run itself does it ([`Run::foresee`]).
 
 mod scheduler;
@@ -19,7 +19,7 @@ use scheduler::Scheduler;
 use script::Script;
 use std::path::{Path, PathBuf};
 
-/// What scripts begin with; other files are not replaced.
+/// Beginning of a script; other files are not replaced.
 const HEAD: &str = "#!/bin/bash\n# Parabench: ";
 
 /// Write a submit script for a batch system
@@ -111,12 +111,12 @@ impl Job {
         Ok(Exit::Success)
     }
 
-    /// What the script could not hold, or commands in it would take for an option.
+    /// Values that the script could not hold, or that commands in it would take for an option.
     fn check_words(&self) -> Result<()> {
-        let out = shown(&self.out)?;
+        let out = quotable_path(&self.out)?;
         is_name("--mpicc", &self.mpicc)?;
         self.modules.iter().try_for_each(|name| is_name("--module", name))?;
-        let script = self.script.as_deref().map(shown).transpose()?;
+        let script = self.script.as_deref().map(quotable_path).transpose()?;
         let own = [&self.mpicc, &out].into_iter().chain(&self.modules).chain(&script);
         own.chain(&self.options).try_for_each(|word| is_of_one_line(word))
     }
@@ -133,17 +133,17 @@ impl Job {
 
     /// The words after `parabench run` in the script, which a run takes.
     fn run_options(&self) -> Result<Vec<String>> {
-        let mut words = vec![shown(&self.program.program)?];
+        let mut words = vec![quotable_path(&self.program.program)?];
         words.extend(self.program.params.iter().map(|(name, value)| format!("{name}={value}")));
         for (name, size) in &self.program.groups {
             let size = size.as_ref().map(|size| format!(":{size}")).unwrap_or_default();
             words.extend(["--group".into(), format!("{name}{size}")]);
         }
         for folder in &self.program.include_dirs {
-            words.extend(["--include-dir".into(), shown(folder)?]);
+            words.extend(["--include-dir".into(), quotable_path(folder)?]);
         }
         for (name, path) in &self.program.mounts {
-            words.extend(["--mount".into(), format!("{name}={}", shown(path)?)]);
+            words.extend(["--mount".into(), format!("{name}={}", quotable_path(path)?)]);
         }
         match self.program.seed {
             Seed::Given(DEFAULT_SEED) => {}
@@ -151,7 +151,7 @@ impl Job {
             Seed::Random => words.extend(["--seed".into(), "random".into()]),
         }
         if let Some(dir) = &self.dir {
-            words.extend(["--dir".into(), shown(dir)?]);
+            words.extend(["--dir".into(), quotable_path(dir)?]);
         }
         self.options.iter().try_for_each(|word| is_of_run(word))?;
         words.extend(self.options.iter().cloned());
@@ -165,7 +165,7 @@ impl Job {
         Ok(words)
     }
 
-    /// What the run would refuse when the job has started.
+    /// Checks that the run would make when the job has started.
     fn check(&self, run: Run) -> Result<()> {
         let ranks = self.ranks()?;
         if run.program.program.as_os_str() == "-" {
@@ -231,7 +231,7 @@ fn takes(words: &[String]) -> Result<Run> {
         Ok(Verb::Run(run)) => Ok(*run),
         Ok(_) => Err(Error::input("expected options of parabench run after --")),
         Err(error) => {
-            // What is missing stands in lines of its own; then comes the usage.
+            // Missing arguments have lines of their own before the usage.
             let said = error.lines().take_while(|line| !line.is_empty());
             let said = said.collect::<Vec<_>>().join("\n");
             let said = said.strip_prefix("error: ").unwrap_or(&said);
@@ -241,7 +241,7 @@ fn takes(words: &[String]) -> Result<Run> {
     }
 }
 
-fn shown(path: &Path) -> Result<String> {
+fn quotable_path(path: &Path) -> Result<String> {
     // A name that begins like an option is none where its folder stands before it.
     let is_option = |text: &str| text.starts_with('-') && text != "-";
     let named = |text: &str| if is_option(text) { format!("./{text}") } else { text.into() };

@@ -26,7 +26,7 @@ pub(super) enum Scheduler {
     Flux,
 }
 
-/// What a script asks for.
+/// Resources that a script requests.
 pub(super) struct Request {
     /// Letters, digits and underscores.
     pub(super) name: String,
@@ -45,7 +45,7 @@ impl Request {
         (self.time.as_secs() / 10).clamp(LEAST_MARGIN_S, MOST_MARGIN_S)
     }
 
-    /// What a script says of that.
+    /// Those resources in the words of the batch system.
     fn warned(&self) -> String {
         format!("# {} s before the limit the ranks get SIGTERM.", self.margin())
     }
@@ -155,7 +155,7 @@ impl Scheduler {
         }
     }
 
-    /// What starts the ranks.
+    /// The launcher of the ranks.
     pub(super) fn launcher(self, ask: &Request) -> String {
         let (nodes, ranks) = (ask.nodes, ask.ranks());
         match self {
@@ -168,7 +168,7 @@ impl Scheduler {
         }
     }
 
-    /// What to look at where the ranks do not find each other.
+    /// Advice if the ranks do not find each other.
     pub(super) fn remark(self) -> &'static str {
         match self {
             Scheduler::Slurm => {

@@ -19,11 +19,11 @@ use std::time::Duration;
 
 /// Signals that are passed on.
 const PASSED_ON: [i32; 6] = [SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2];
-/// What shells add to the number of the signal that ended a command.
+/// Shells add this to the number of the signal that ended a command.
 const BY_SIGNAL: i32 = 128;
 /// How often it is looked whether processes that were left behind have ended.
 const STEP: Duration = Duration::from_millis(20);
-/// After so many looks it is said what is waited for.
+/// Looks before a message says what the wait is for.
 const SILENT_STEPS: u32 = 100;
 
 /// How a command ended.
@@ -42,7 +42,7 @@ impl Ended {
     }
 }
 
-/// What is started: the command itself, or a recorder that has it as its child.
+/// The started process: the command itself, or a recorder that has it as its child.
 pub struct Start {
     /// How it is called.
     pub command: Command,

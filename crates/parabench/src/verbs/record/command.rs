@@ -47,13 +47,13 @@ impl Program {
     }
 
     /// The words, as text.
-    pub fn shown(&self) -> Vec<String> {
+    pub fn words(&self) -> Vec<String> {
         self.words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
     }
 
     /// The words on one line, as a shell would take them.
     pub fn line(&self) -> String {
-        let words: Vec<String> = self.shown().iter().map(|word| quoted(word)).collect();
+        let words: Vec<String> = self.words().iter().map(|word| quoted(word)).collect();
         escape::line(&words.join(" "))
     }
 }

@@ -1,4 +1,4 @@
-//! The logs of a recording: where they lie while the command runs, and under MPI how those of all
+//! The logs of a recording: where they are while the command runs, and under MPI how the logs of all
 //! ranks come together.
 //!
 //! ```text
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// What the name of the folder begins with.
+/// Beginning of the name of the folder.
 const PREFIX: &str = "parabench-recording-";
 /// Room that a tmpfs must have for logs, bytes; else they lie beside the run.
 const ROOM_BYTES: u64 = 1 << 30;
@@ -127,7 +127,7 @@ impl Logs {
         copy().map_err(|error| self.cannot("hand over", &error))
     }
 
-    /// What was recorded is not lost because it cannot be imported.
+    /// A recording that cannot be imported is kept.
     pub fn kept(&self, error: Error) -> Error {
         let folder = self.own.path().display();
         let message = format!("{}; what was recorded is still in {folder}", error.message);

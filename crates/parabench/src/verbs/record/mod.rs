@@ -52,11 +52,11 @@ pub struct Record {
     #[arg(long, value_name = "PATH", conflicts_with = "all")]
     under: Option<PathBuf>,
 
-    /// Keep operations on all files, also those of the system
+    /// Keep operations on all files, also on files of the system
     #[arg(long)]
     all: bool,
 
-    /// Who records
+    /// The recorder
     #[arg(long, value_enum, default_value_t = Via::Preload)]
     via: Via,
 
@@ -74,7 +74,7 @@ pub struct Record {
     command: Vec<OsString>,
 }
 
-/// Who records.
+/// The recorder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Via {
     /// Our library inside the program, at about 0.1 microseconds per call
@@ -114,9 +114,9 @@ impl Record {
                 return Ok(Exit::Command(ended.code()));
             }
             let recorded = Recorded {
-                command: program.shown(),
+                command: program.words(),
                 options: self.options(),
-                by: recorder.shown(),
+                by: recorder.describe(),
                 exit_code: ended.code().into(),
                 cpus: engine::host::cpus(),
                 call_ns: imported.facts.call_ns,
@@ -130,7 +130,7 @@ impl Record {
         Ok(Exit::Command(ended.code()))
     }
 
-    /// What decides which operations are there, as it was asked for.
+    /// The options that decide which operations are recorded.
     fn options(&self) -> Vec<String> {
         let under = self.under.as_ref().map(|under| under.to_string_lossy().into_owned());
         let mut words: Vec<String> =
@@ -154,7 +154,7 @@ impl Record {
     }
 }
 
-/// Who records, ready to do it.
+/// The recorder, ready to start.
 enum Recorder {
     Preload(Preload),
     Strace(Strace),
@@ -168,11 +168,11 @@ impl Recorder {
         }
     }
 
-    /// Who it is, for the run.
-    fn shown(&self) -> String {
+    /// Name of the recorder, for the run.
+    fn describe(&self) -> String {
         match self {
             Recorder::Preload(_) => "preload".into(),
-            Recorder::Strace(strace) => strace.shown(),
+            Recorder::Strace(strace) => strace.describe(),
         }
     }
 
@@ -189,11 +189,11 @@ impl Recorder {
     }
 }
 
-/// A recording without an operation is no run: nothing is stored that would stand in the way of the next.
+/// A recording without an operation is no run: nothing is stored, and the next recording finds an empty folder.
 const NOTHING_KEPT: &str = "nothing was kept, and no run is stored: the command used no files but \
                             those of the system (--all keeps them) or those outside of --under";
 
-/// What was recorded, in a line.
+/// The recording, in a line.
 fn summarize(run: &Run, out: &Path) {
     let format = run.run.trace.as_ref().map_or("", |trace| &trace.format);
     let once = |row: &&Row| row.part_of.is_none() && !is_above(format, row);
@@ -207,7 +207,7 @@ fn summarize(run: &Run, out: &Path) {
     notes.filter(|note| note.starts_with(results::MOSTLY)).for_each(|note| console::note(note));
 }
 
-/// What a recording has left in these folders that did not come to its end, as events. `None`: they hold
+/// Events that an unfinished recording has left in these folders. `None`: they hold
 /// something else.
 pub fn left(folders: &[PathBuf], which: &Selection) -> Option<Result<Imported>> {
     let holds = |folder: &PathBuf, is_log: &dyn Fn(&Path) -> bool| {

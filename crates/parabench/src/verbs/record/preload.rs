@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, io};
 
-/// What the name of the folder with the library begins with.
+/// Beginning of the name of the folder with the library.
 const PREFIX: &str = "parabench-library-";
 const SECOND_NS: i64 = 1_000_000_000;
 

@@ -36,8 +36,8 @@ impl Strace {
         Ok(Strace { version, options: options(&help) })
     }
 
-    /// Its name with what it was told.
-    pub fn shown(&self) -> String {
+    /// Its name with its arguments.
+    pub fn describe(&self) -> String {
         let fast = self.options.contains(&"--seccomp-bpf");
         format!("strace {}{}", self.version, if fast { " --seccomp-bpf" } else { "" })
     }
@@ -62,7 +62,7 @@ pub fn open(folders: &[(PathBuf, PathBuf)]) -> Result<Vec<(PathBuf, Input)>> {
     folders.iter().map(open).collect()
 }
 
-/// What is better where there is a newer strace: calls that are not recorded do not stop (5.3),
+/// Advantages of a newer strace: calls that are not recorded do not stop (5.3),
 /// times are in nanoseconds (5.6).
 fn options(help: &str) -> Vec<&'static str> {
     let mut options = match help.contains("--absolute-timestamps") {

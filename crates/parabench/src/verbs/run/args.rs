@@ -75,7 +75,7 @@ pub struct Run {
     #[arg(skip)]
     pub given: Vec<String>,
 
-    /// Of a sweep that is resumed: where this command line comes from.
+    /// Origin of this command line, if a sweep is resumed.
     #[arg(skip)]
     pub origin: Option<super::sweep::resume::Origin>,
 }
@@ -140,7 +140,7 @@ pub struct DirectoryArgs {
     pub no_preflight: bool,
 }
 
-/// What happens to the results.
+/// Printing and storing of results.
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Results")]
 pub struct Results {
@@ -164,14 +164,14 @@ pub struct Results {
     #[arg(skip)]
     pub events_are_settled: bool,
 
-    /// Keep every operation as an event, in memory up to so many bytes per node (max=BYTES; default:
+    /// Keep every operation as an event, in memory of limited size per node (max=BYTES; default:
     /// half of what is free, at most 8 GiB), or a random sample (sample=1/100, or both with a comma);
     /// stored with --out
     #[arg(long, value_name = "max=BYTES,sample=1/N", num_args = 0..=1, require_equals = true,
           default_missing_value = "sample=1/1", value_parser = KeptEvents::parse)]
     pub events: Option<KeptEvents>,
 
-    /// After the run, tell how faithful it was to the run in this folder, say of `parabench import`;
+    /// After the run, compare it with the run in this folder, for example of `parabench import`;
     /// keeps events as --events does
     #[arg(long, value_name = "DIR")]
     pub against_trace: Option<PathBuf>,
@@ -195,15 +195,15 @@ pub struct Results {
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Execution")]
 pub struct Execution {
-    /// Execute I/O only inside these labels, and what stands in none
+    /// Execute I/O only inside these labels, and I/O without a label
     #[arg(long, value_name = "LABEL,..", value_delimiter = ',', value_parser = NonEmptyStringValueParser::new())]
     pub only: Vec<String>,
 
-    /// What a rank does after a failed operation
+    /// Action of a rank after a failed operation
     #[arg(long, value_enum, default_value_t = OnError::Continue)]
     pub on_error: OnError,
 
-    /// What executes the I/O
+    /// The back-end that executes the I/O
     #[arg(long, value_parser = backends(), default_value = "posix")]
     pub backend: BackendKind,
 
@@ -251,7 +251,7 @@ fn backends() -> impl TypedValueParser<Value = BackendKind> {
 }
 
 impl Run {
-    /// Ranks of a job that this run starts: those of the sweep that goes on, or of the largest point.
+    /// Ranks of a job that this run starts: as many as the resumed sweep or the largest point has.
     pub fn started_ranks(&self) -> u32 {
         let begun = || super::sweep::resume::ranks_of_job(self.sweep.resume.as_deref()?);
         let swept = self.sweep.ranks.iter().flat_map(|ranks| &ranks.0).copied().max();
@@ -287,7 +287,7 @@ impl Run {
 pub struct KeptEvents {
     /// Memory for events on a node, bytes; `None`: what it can spare.
     pub max_bytes: Option<u64>,
-    /// One of so many events; 1: all.
+    /// One event of this number is kept; 1: all.
     pub sample_every: u64,
 }
 

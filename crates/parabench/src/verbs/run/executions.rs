@@ -45,15 +45,15 @@ pub struct Executions<'a> {
     directory: Directory,
     versus: Versus,
     cells: Vec<Point>,
-    /// What was asked for; otherwise one cell, once.
+    /// The requested grid; otherwise one cell, once.
     grid: Sweep,
     folder: Option<Folder>,
-    /// What all executions came to; without a sweep, what the only one did.
+    /// The run of all executions so far; without a sweep, of the only one.
     run: model::Run,
     /// Without a sweep, between its execution and the end: where its events are.
     events: Option<EventSource>,
     exit: Exit,
-    /// Of a sweep that is resumed: executions that are there, by cell and repetition.
+    /// Executions that a resumed sweep has already, by cell and repetition.
     earlier: HashMap<(u32, u32), model::Run>,
     /// Number of the first execution of this process.
     first: usize,

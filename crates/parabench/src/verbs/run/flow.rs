@@ -16,7 +16,7 @@ use super::launch;
 use super::page::Page;
 use super::points::{self, Planned};
 use super::remains::Remains;
-use super::sweep::resume::{self, Asked, Origin};
+use super::sweep::resume::{self, Origin, Resolved};
 use super::sweep::versus::Versus;
 use super::team::{Team, give_up};
 use crate::args::ResultFormat;
@@ -80,9 +80,9 @@ impl Run {
     /// nothing could be run. `team`: the MPI job in which this is rank 0.
     fn alone(&self, team: Option<&Team>) -> Result<Exit> {
         let interrupt = Interrupt::watch(team.is_some(), self.execution.wait);
-        let (run, end) = match resume::asked(self) {
-            Ok(Asked::Nothing(exit)) => return Ok(exit),
-            Ok(Asked::Run(run)) => {
+        let (run, end) = match resume::resolve(self) {
+            Ok(Resolved::Nothing(exit)) => return Ok(exit),
+            Ok(Resolved::Run(run)) => {
                 let mut run = run.resolved(team.map(Team::size));
                 let end = run.accompanied(team, &interrupt);
                 (run, end)
@@ -232,7 +232,7 @@ impl Run {
         done.and(stored).and(printed).map(|()| exit).map_err(Stopped::After)
     }
 
-    /// What only ranks that are processes can do, and how many of those there can be.
+    /// Checks options that need processes as ranks, and their number.
     pub fn check_ranks(&self) -> Result<()> {
         let simulated = self.execution.backend.is_simulated();
         if simulated && self.execution.wait {
@@ -281,7 +281,7 @@ fn refuse_inherited() -> Result<()> {
     let names = found.iter().filter_map(|found| found.split_once('=')).map(|(name, _)| name);
     let unset: Vec<String> = names.map(|name| format!("-u {name}")).collect();
     let message = format!(
-        "{} stand in the environment, but no launcher of an MPI job can be reached: they were \
+        "{} are in the environment, but no launcher of an MPI job can be reached: they were \
          inherited from another job",
         found.join(" ")
     );

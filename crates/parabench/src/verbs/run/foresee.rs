@@ -1,4 +1,4 @@
-//! What a run would refuse that is to start elsewhere, with so many ranks and machines: `parabench job`
+//! Checks of a run that is to start elsewhere, with a given number of ranks and machines: `parabench job`
 //! asks before a job waits in a queue. Nothing is opened or made, so what depends on directories and on
 //! the machine comes out later.
 
@@ -64,7 +64,7 @@ impl Foreseen<'_> {
     fn bind(&self, cell: u32, text: Text) -> Result<(Plan, Option<Rehearsal>)> {
         let run = self.run;
         let binding = grid::binding(run, &self.grid.dimensions, &self.grid.values_at(cell));
-        let part = binding.members.of(self.machines);
+        let part = binding.members.ranks(self.machines);
         let machines: Vec<u32> = part.iter().map(|rank| self.machines[*rank as usize]).collect();
         let config = run.for_rehearsal(&Directory::unopened(), machines.clone());
         let ranks = Ranks { count: machines.len() as u32, assumed: false, machines };

@@ -1,4 +1,4 @@
-//! Directories that a program uses besides the run directory: those of `--mount NAME=DIR`, and, where
+//! Directories that a program uses besides the run directory: from `--mount NAME=DIR`, and, where
 //! the run directory is a scratch one too, scratch directories for names that nobody has granted.
 //!
 //! ```text
@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// One of them.
 pub struct Further {
-    /// What programs call it.
+    /// Its name in programs.
     pub name: String,
     /// The directory.
     pub place: Place,

@@ -189,7 +189,7 @@ fn describe_outcome(outcome: &Outcome) -> &'static str {
 }
 
 /// The command line that repeats a run; none if it is not text. Processes do not know how their launcher was
-/// called: the shortest way to start as many stands in front, `mpiexec -n 4 parabench run x.ppl`.
+/// called, so the shortest way is in front: `mpiexec -n 4 parabench run x.ppl`.
 fn command(run: &Run) -> Vec<String> {
     if let Some(remains) = Remains::wanted() {
         return remains.command();

@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// What asks a run to stop. The last one starts a run that waits for it.
+/// Signals that ask a run to stop. The last one starts a run that waits for it.
 const STOPPING: [i32; 5] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1];
 /// Looks at whether the run ends by itself, and the time between them: a second in all.
 const LOOKS: u32 = 50;
@@ -67,7 +67,7 @@ impl Interrupt {
 
     /// Somebody asked, and the run is going to end. A rank of an MPI job has handlers of its own.
     pub fn requested(&self) -> bool {
-        let requested = self.shared.requested.load(Relaxed) || mpi::interrupt::is_told();
+        let requested = self.shared.requested.load(Relaxed) || mpi::interrupt::is_requested();
         self.shared.noticed.fetch_or(requested, Relaxed);
         requested
     }

@@ -55,7 +55,7 @@ pub fn launch(run: &Run) -> Result<Exit> {
     }
 }
 
-/// What is passed on to the job.
+/// Signals that are passed on to the job.
 fn signals(run: &Run) -> Result<Signals> {
     let usual = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
     let before_limit = (!run.execution.wait).then_some(SIGUSR1);
@@ -157,7 +157,7 @@ fn end_without_word(end: &End) -> Result<Exit> {
     }
 }
 
-/// Waits for the launcher and passes on what we are told.
+/// Waits for the launcher and passes signals and output on.
 fn supervise(mut command: Command, run: &Run, mut signals: Signals) -> Result<End> {
     let name = command.get_program().to_string_lossy().into_owned();
     let stdin =
@@ -295,7 +295,7 @@ fn when_over(results: &Path) -> Result<results::Stored> {
     Ok(left)
 }
 
-/// What to do about a launcher that has started nothing, from what it says.
+/// Advice about a launcher that has started nothing, from its message.
 fn advice(lines: &[String]) -> &'static str {
     let said = |words: &str| lines.iter().any(|line| line.contains(words));
     if said("not enough slots") {

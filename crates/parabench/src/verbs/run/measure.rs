@@ -26,15 +26,15 @@ fn not_started(error: StartError) -> Error {
     Error { exit, ..Error::failed(error.to_string()) }
 }
 
-/// What the ranks are to do.
+/// One execution.
 pub struct Execution<'a> {
     /// The command line.
     pub args: &'a Run,
-    /// What each executes.
+    /// The plan of every rank.
     pub plan: &'a Plan,
     /// How.
     pub config: &'a Config,
-    /// Of an MPI job: who does.
+    /// The ranks of an MPI job that execute it.
     pub members: Members,
     /// Where what they measure is stored.
     pub folder: Option<&'a Folder>,

@@ -1,4 +1,4 @@
-//! Which ranks of an MPI job execute a point of a sweep. The others wait without load.
+//! The ranks of an MPI job that execute a point of a sweep. The others wait without load.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,9 +8,9 @@ pub enum Members {
     /// All of them.
     #[default]
     All,
-    /// So many, the first ones.
+    /// The first ranks, in this number.
     First(u32),
-    /// All on the first so many machines.
+    /// All ranks of the first machines, in this number.
     Nodes(u32),
 }
 
@@ -27,7 +27,7 @@ impl Members {
     }
 
     /// Their ranks, in ascending order.
-    pub fn of(self, machines: &[u32]) -> Vec<u32> {
+    pub fn ranks(self, machines: &[u32]) -> Vec<u32> {
         (0..machines.len() as u32).filter(|rank| self.has(*rank, machines)).collect()
     }
 }
@@ -45,7 +45,7 @@ mod tests {
             (Members::Nodes(1), &[0, 2]),
             (Members::Nodes(2), &[0, 1, 2, 3]),
         ] {
-            assert_eq!(members.of(&machines), ranks);
+            assert_eq!(members.ranks(&machines), ranks);
         }
     }
 }

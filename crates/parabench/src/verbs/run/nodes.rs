@@ -1,7 +1,7 @@
 //! The machines of a job after an execution: what each of them did, the records of their ranks for the event
 //! table, and whether readers had files in the page cache of their machine.
 //!
-//! What each machine did: its ranks merge what they recorded among themselves, and the first
+//! The ranks of each machine merge their records among themselves, and the first
 //! of them tells rank 0, with its load, network and storage. Rows without parts; all machines do it at the
 //! same time.
 
@@ -45,16 +45,16 @@ impl Link for Line<'_> {
     }
 }
 
-/// What is known of the machines of an execution, machine by machine; nothing on one machine.
+/// Figures of the machines of an execution; empty on one machine.
 #[derive(Default)]
 pub struct Nodes {
-    /// What the ranks of each did.
+    /// Rows of the ranks of each machine.
     pub rows: Vec<NodeRow>,
-    /// What was seen on each meanwhile.
+    /// Load, network and storage of each machine meanwhile.
     pub uses: Vec<NodeUse>,
 }
 
-/// What one machine tells rank 0.
+/// The report of one machine to rank 0.
 #[derive(Deserialize, Serialize)]
 struct Told {
     rows: Vec<NodeRow>,
@@ -77,7 +77,7 @@ pub fn gather_nodes(
         return Ok(Nodes::default());
     };
     let whole = merged.rows.iter().filter(|row| row.part_of.is_none());
-    let rows: Vec<NodeRow> = whole.map(|row| of(row, world.node)).collect();
+    let rows: Vec<NodeRow> = whole.map(|row| node_row(row, world.node)).collect();
     let own = Told { rows, used: used(ran, world.node, storage(plan, config)) };
     if world.rank > 0 {
         // Some of its fields are left out where there is nothing to tell.
@@ -98,7 +98,7 @@ pub fn gather_nodes(
     Ok(all)
 }
 
-/// What lies below the directories of the run here.
+/// The storage below the directories of the run on this machine.
 fn storage(plan: &Plan, config: &Config) -> Vec<NodeStorage> {
     if config.backend != BackendKind::Posix {
         return Vec::new();
@@ -110,7 +110,7 @@ fn storage(plan: &Plan, config: &Config) -> Vec<NodeStorage> {
         .collect()
 }
 
-/// The storage of the first machine stands in the run's header; of the others only what is unlike it.
+/// The storage of the first machine is in the run's header; of the others only differences are kept.
 fn keep_what_differs(uses: &mut [NodeUse]) {
     let Some((first, others)) = uses.split_first_mut() else { return };
     let first = std::mem::take(&mut first.storage);
@@ -142,7 +142,7 @@ fn used(ran: &RankOutcome, node: u32, storage: Vec<NodeStorage>) -> NodeUse {
     }
 }
 
-fn of(row: &Row, node: u32) -> NodeRow {
+fn node_row(row: &Row, node: u32) -> NodeRow {
     NodeRow {
         node,
         label: row.label.clone(),
@@ -188,7 +188,7 @@ pub fn gather_records(
     Ok(folder)
 }
 
-/// What comes without bytes is the end.
+/// A message without bytes is the end.
 fn send(world: &World, bytes: &[u8]) -> Result<(), MpiError> {
     bytes.chunks(PIECE_BYTES).try_for_each(|piece| world.send(0, piece))?;
     world.send(0, &[])

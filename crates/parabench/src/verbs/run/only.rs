@@ -38,7 +38,7 @@ fn refused(unknown: &str, known: &[&[u8]]) -> Error {
     error.help(format!("its labels: {}", names.join(", ")))
 }
 
-/// What was asked for and never entered, in sentences.
+/// Requested labels that the program never entered, in sentences.
 pub fn missed<'a>(only: &'a [String], run: &'a Run) -> impl Iterator<Item = String> + 'a {
     let entered = |only: &str| run.times.iter().any(|time| holds(&time.label, only));
     let missed = only.iter().filter(move |only| !entered(only));

@@ -18,11 +18,11 @@ pub struct Place {
     /// Shared with whoever ends the process from outside, see [`Place::leftover`].
     directory: Shared,
     facts: Facts,
-    /// What was found in it.
+    /// The survey of its content.
     survey: OnceCell<Survey>,
 }
 
-/// What is known of the directory while it is locked.
+/// Facts about the directory while it is locked.
 struct Facts {
     path: PathBuf,
     identity: Identity,
@@ -59,7 +59,7 @@ impl Place {
         &self.facts.path
     }
 
-    /// What tells it from others that may get its path.
+    /// Its identity: another directory may get its path.
     pub fn identity(&self) -> Identity {
         self.facts.identity.clone()
     }
@@ -76,7 +76,7 @@ impl Place {
         goes.then_some((path, *scratch))
     }
 
-    /// What leads out of it, as far as was looked; once.
+    /// Links that lead out of it, as far as the survey went; found once.
     pub fn survey(&self) -> &Survey {
         let look = || lock(&self.directory).as_ref().map(RunDirectory::survey).unwrap_or_default();
         self.survey.get_or_init(look)
@@ -100,7 +100,7 @@ impl Place {
         discard(&self.directory);
     }
 
-    /// What has to be done if the process ends before [`Place::finish`].
+    /// The cleanup if the process ends before [`Place::finish`].
     pub fn leftover(&self) -> impl FnOnce() + Send + use<> {
         let directory = Arc::clone(&self.directory);
         move || discard(&directory)

@@ -42,7 +42,7 @@ impl Run {
     ) -> Result<Point> {
         let name = text.name.clone();
         let all = team.map(Team::machines).unwrap_or_default();
-        let part = binding.members.of(all);
+        let part = binding.members.ranks(all);
         let machines: Vec<u32> = part.iter().map(|rank| all[*rank as usize]).collect();
         let count = if team.is_some() { machines.len() as u32 } else { binding.ranks };
         let config = self.for_rehearsal(directory, machines.clone());
@@ -75,7 +75,7 @@ impl Run {
         Ok(Point { plan, members: binding.members, rehearsal, confined, expected, run })
     }
 
-    /// What is to be made before each execution: with `--prepare`. Else what is missing is told.
+    /// Files to make before each execution, with `--prepare`. Without it, missing files are reported.
     fn expected(
         &self,
         plan: &Plan,
@@ -134,7 +134,7 @@ impl Run {
         }
     }
 
-    /// What the ranks of one machine need to record.
+    /// Memory that the ranks of one machine need to record.
     pub fn needs<'a>(
         &self,
         rehearsal: &Rehearsal,
@@ -173,7 +173,7 @@ impl Run {
         }
     }
 
-    /// What the program may do.
+    /// Settings of the program.
     fn settings(&self) -> Settings {
         Settings {
             agile: self.execution.agile,
@@ -205,7 +205,7 @@ fn ranks(rehearsal: &Rehearsal) -> u32 {
     rehearsal.ranks.last().map_or(0, |(ranks, _)| ranks.end)
 }
 
-/// What a program is bound to.
+/// Parameters and ranks of a point.
 pub struct Binding {
     pub program: ProgramArgs,
     pub ranks: u32,
@@ -218,7 +218,7 @@ pub struct Point {
     pub members: Members,
     pub rehearsal: Rehearsal,
     pub confined: Confined,
-    /// What is made before each execution.
+    /// Files that are made before each execution.
     pub expected: Vec<Expected>,
     /// Its run as far as it is known before.
     pub run: model::Run,

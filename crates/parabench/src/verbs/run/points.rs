@@ -1,4 +1,4 @@
-//! What a run consists of: its cells, each with its plan and its checks. A run that sweeps over
+//! The points (cells) of a run, each with its plan and its checks. A run that sweeps over
 //! nothing is a sweep of one cell.
 //!
 //! All cells are compiled and checked before the first execution, and the plans are kept: what
@@ -24,19 +24,19 @@ use report::schedule::LEAST_UNTIL_CI;
 /// Repetitions of each cell at most if only `--until-ci` is given.
 const REPS_UNTIL_CI: u32 = 100;
 
-/// What can be executed.
+/// A run that can be executed.
 pub struct Planned {
     /// By number of cell.
     pub cells: Vec<Point>,
-    /// What was asked for; otherwise one cell, once.
+    /// The requested grid; otherwise one cell, once.
     pub grid: Sweep,
     /// Where the run is stored.
     pub folder: Option<Folder>,
-    /// Of a sweep: what is known of the whole.
+    /// The run of the whole sweep.
     pub run: model::Run,
-    /// Of a sweep that is resumed: what there is.
+    /// Executions that a resumed sweep has already.
     pub earlier: Earlier,
-    /// Of a sweep that is resumed: nothing is missing of it.
+    /// A resumed sweep of which nothing is missing.
     pub whole: Option<Box<model::Run>>,
 }
 
@@ -148,7 +148,7 @@ fn bind(
     versus: &Versus,
 ) -> Result<Point> {
     let binding = grid::binding(args, &grid.dimensions, &grid.values_at(cell));
-    // Warnings are mostly those of all cells.
+    // Most warnings are the same for all cells.
     let warnings = cell == 0 || (cell == 1 && versus.text.is_some());
     let (text, directory) = (versus.text(cell, a.0).clone(), versus.directory(cell, a.1));
     let bound = args.bind(text, &binding, directory, team, warnings);

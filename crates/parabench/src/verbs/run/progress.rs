@@ -7,7 +7,7 @@
 //! At a terminal the parent of the ranks draws it once in a second, and it is gone at the end. In an MPI job
 //! rank 0 adds it to standard error as whole lines `progress: ...`, at growing intervals.
 //!
-//! What follows the ranks' end has a line at a terminal if it takes longer than a second.
+//! Work after the end of the ranks has a line at a terminal if it takes longer than a second.
 
 use crate::console;
 use engine::comm::{Progress, Sample};

@@ -1,4 +1,4 @@
-//! What all ranks of an MPI job must have in common before they start: the words of the command line, the plan,
+//! Checks of all ranks of an MPI job before they start: they have the same command line, the same plan,
 //! the directories. If one rank differs, none starts, and rank 0 prints which rank and machine.
 //!
 //! ```text
@@ -114,7 +114,7 @@ fn check_directory(world: &World, path: &Path, option: &str, own: Option<String>
     .help(format!("choose a directory that all machines share with {option}")))
 }
 
-/// What is wrong with the directory here; `None`: nothing.
+/// The problem with the directory on this machine, if any.
 fn fault(path: &Path, identity: Option<&Identity>, far: bool) -> Option<String> {
     let found = match identity {
         Some(identity) => find_same(path, identity, far).map(|found| found.is_some()),

@@ -1,4 +1,4 @@
-//! What rank 0 of an MPI job leaves for the `parabench run --mpi` that started it, so that
+//! Files that rank 0 of an MPI job leaves for the `parabench run --mpi` that started it, so that
 //! the end of all ranks at once, by SIGKILL for example, loses nothing.
 //!
 //! ```text
@@ -65,7 +65,7 @@ impl Remains {
         let _ = fs::write(self.folder.join("command"), text);
     }
 
-    /// What [`Remains::keep_command`] kept.
+    /// The words that [`Remains::keep_command`] kept.
     pub fn command(&self) -> Vec<String> {
         let text = fs::read_to_string(self.folder.join("command")).unwrap_or_default();
         text.split_terminator('\0').map(String::from).collect()
@@ -90,7 +90,7 @@ impl Remains {
         text.parse().ok().map(Exit::from_code)
     }
 
-    /// What is left; `None` if the ranks never started.
+    /// The remains of the job; `None` if the ranks never started.
     pub fn job(&self) -> Result<Option<Job>> {
         let Ok(bytes) = fs::read(self.folder.join("job.json")) else { return Ok(None) };
         serde_json::from_slice(&bytes)

@@ -36,7 +36,7 @@ use std::rc::Rc;
 use std::thread;
 use std::time::Duration;
 
-/// What rank 0 tells the others.
+/// A message of rank 0 to the others.
 #[derive(Serialize, Deserialize)]
 enum Message {
     /// These execute the plan whose bytes follow.
@@ -48,7 +48,7 @@ enum Message {
 /// Ranks whose figures are lost, and why.
 type Lost = Vec<(u32, String)>;
 
-/// What the ranks recorded, merged; on rank 0.
+/// The merged records of the ranks; on rank 0.
 #[derive(Default)]
 struct Merged {
     collected: Option<Collected>,
@@ -56,13 +56,13 @@ struct Merged {
     lost: Lost,
 }
 
-/// What the ranks measured.
+/// The outcome of an execution.
 pub struct Measured {
     /// How they ended.
     pub outcome: Outcome,
-    /// What they recorded, merged.
+    /// Their merged records.
     pub collected: Collected,
-    /// Of a job on several machines: what each did.
+    /// Figures of each machine of a job on several.
     pub nodes: Nodes,
     /// Where their events are.
     pub events: EventSource,
@@ -80,7 +80,7 @@ pub struct Team {
     world: Rc<World>,
     /// Worlds of some ranks that were needed so far; `None`: this rank is not in it.
     parts: RefCell<HashMap<Members, Option<Rc<World>>>>,
-    /// What ran where; on rank 0 only.
+    /// The job with its machines; on rank 0 only.
     job: Option<Job>,
     /// Process numbers by rank, as their machines count.
     processes: Vec<i64>,
@@ -93,7 +93,7 @@ impl Team {
     /// words; if not, nothing can be executed.
     ///
     /// # Errors
-    /// It cannot, which is told: [`give_up`].
+    /// The exit code, after [`give_up`] has printed why.
     pub fn join(rank: u32) -> std::result::Result<(Team, Result<()>), Exit> {
         Team::try_join().map_err(|error| give_up(rank, error))
     }
@@ -133,7 +133,7 @@ impl Team {
         self.world.nodes
     }
 
-    /// What ran where; on rank 0 only.
+    /// The job with its machines; on rank 0 only.
     pub fn job(&self) -> Option<&Job> {
         self.job.as_ref()
     }
@@ -201,7 +201,7 @@ impl Team {
         Ok(made)
     }
 
-    /// What rank 0 has compiled; `None`: it cannot be read here.
+    /// The plan of rank 0; `None`: it cannot be read here.
     fn receive_plan(&self) -> Result<Option<Plan>> {
         let mut bytes = Vec::new();
         self.world.broadcast(&mut bytes).map_err(broken)?;
@@ -233,7 +233,7 @@ impl Team {
         self.world.broadcast(&mut bytes).map_err(broken)
     }
 
-    /// What all ranks of a world do together; on rank 0 the outcome counts, and the figures are there.
+    /// One execution on all ranks of a world; only rank 0 has the outcome and the figures.
     fn execute(
         &self,
         world: &World,
@@ -374,7 +374,7 @@ impl Shelf {
         self.own.is_some()
     }
 
-    /// What it holds has reached rank 0, or is nothing.
+    /// Its content has reached rank 0, or is not needed.
     fn clear(self) {
         let (Some(folder), Some(own)) = (&self.folder, &self.own) else { return };
         // The last rank of the machine removes the folder; for the others it is not empty.

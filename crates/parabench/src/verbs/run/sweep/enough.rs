@@ -9,7 +9,7 @@ use model::rehearsal::Rehearsal;
 use model::sweep::Sweep;
 use report::compare::{Design, SIGNIFICANCE, row_count};
 
-/// What to say of the blocks before the first of them; `None`: they can be enough, or A and B are not
+/// A remark if there are too few blocks; `None`: they can be enough, or A and B are not
 /// compared. `pairs`: the rehearsals of A and B at each point.
 pub fn remark<'a>(
     grid: &Sweep,
@@ -22,10 +22,10 @@ pub fn remark<'a>(
         whole &= a.complete && b.complete;
     }
     let (blocks, least) = (grid.reps as usize, Design::Blocks.least_n(rows));
-    (rows > 0 && blocks < least).then(|| told(blocks, rows, whole, least))
+    (rows > 0 && blocks < least).then(|| describe_blocks(blocks, rows, whole, least))
 }
 
-fn told(blocks: usize, rows: usize, whole: bool, least: usize) -> String {
+fn describe_blocks(blocks: usize, rows: usize, whole: bool, least: usize) -> String {
     let (s, verb) = if blocks == 1 { ("", "is") } else { ("s", "are") };
     let at_least = if whole { "" } else { "at least " };
     let p = Design::Blocks.least_p(blocks);

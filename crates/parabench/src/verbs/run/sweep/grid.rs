@@ -9,7 +9,7 @@ use model::sweep::{Dimension, DimensionKind};
 /// Most cells: each has its plan.
 const MOST_CELLS: usize = 4096;
 
-/// What varies, in the order of the options; then ranks, then A and B.
+/// Dimensions in the order of the options; then ranks, then A and B.
 pub fn dimensions(run: &Run, pair: Option<&Dimension>) -> Result<Vec<Dimension>> {
     let sweep = &run.sweep;
     let mut dimensions: Vec<Dimension> = Vec::new();
@@ -45,7 +45,7 @@ pub fn dimensions(run: &Run, pair: Option<&Dimension>) -> Result<Vec<Dimension>>
     Ok(dimensions)
 }
 
-/// What the program is bound to where the dimensions have these values.
+/// Parameters and ranks of the point with these values.
 pub fn binding(run: &Run, dimensions: &[Dimension], values: &[&str]) -> Binding {
     let (program, members) = (run.program.clone(), Members::All);
     let mut binding = Binding { program, ranks: run.ranks, members };

@@ -26,11 +26,11 @@ use std::collections::HashSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// What may be given beside `--resume` alone: how ranks are started, and what is printed and written.
+/// Options that may be given beside `--resume` alone: how ranks are started, and what is printed and written.
 const HEEDED: [&str; 6] = ["--resume", "--mpi", "--launcher", "--format", "--html", "--quiet"];
 
-/// What a command line with or without `--resume` asks for.
-pub enum Asked {
+/// The request of a command line with or without `--resume`.
+pub enum Resolved {
     /// To execute this.
     Run(Box<Run>),
     /// Nothing is missing: the stored run was printed.
@@ -55,15 +55,17 @@ impl Origin {
 }
 
 /// Finds out what is to be executed; `given`: the command line of this process.
-pub fn asked(given: &Run) -> Result<Asked> {
-    let Some(folder) = &given.sweep.resume else { return Ok(Asked::Run(Box::new(given.clone()))) };
+pub fn resolve(given: &Run) -> Result<Resolved> {
+    let Some(folder) = &given.sweep.resume else {
+        return Ok(Resolved::Run(Box::new(given.clone())));
+    };
     let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.clone());
     let unfinished = match Begun::open(&folder)? {
         Begun::Rest(unfinished) => unfinished,
         Begun::Whole(run) if given.program.program.as_os_str() == AS_STORED => {
             refuse_others(given)?;
             let exit = print(given, &run)?;
-            return Page::of_stored(given, &folder).map(|()| Asked::Nothing(exit));
+            return Page::of_stored(given, &folder).map(|()| Resolved::Nothing(exit));
         }
         // Its cells are bound first: then [`check`] sees all that differs.
         Begun::Whole(run) => return again(given.clone(), &run, folder),
@@ -77,14 +79,14 @@ pub fn asked(given: &Run) -> Result<Asked> {
 }
 
 /// The run that goes on in a folder, with the seed of what is there.
-fn again(mut run: Run, began: &model::Run, folder: PathBuf) -> Result<Asked> {
+fn again(mut run: Run, began: &model::Run, folder: PathBuf) -> Result<Resolved> {
     if run.program.seed == Seed::Random {
         run.program.seed = Seed::Given(began.run.seed);
     }
     run.sweep.resume = Some(folder.clone());
     run.results.out = Some(folder);
     match run.sweep.is_asked_for() {
-        true => Ok(Asked::Run(Box::new(run))),
+        true => Ok(Resolved::Run(Box::new(run))),
         false => Err(Error::input("--resume: the command line asks for no sweep")
             .help("give the options of the sweep again, or --resume DIR alone")),
     }
@@ -134,7 +136,7 @@ pub fn check(began: &Header, now: &Header) -> Result<()> {
     ))
 }
 
-/// What decides what is executed: the plan of every cell, and options that are not in a plan. Of a sweep that
+/// Everything that decides what is executed: the plan of every cell, and options that are not in a plan. If a sweep
 /// is whole, options of its command line are not stored any more.
 fn identity(header: &Header) -> Vec<Param> {
     let none = Sweep::default();
@@ -223,7 +225,7 @@ fn refuse_others(given: &Run) -> Result<()> {
     ))
 }
 
-/// What resuming this sweep will need.
+/// Facts that resuming this sweep will need.
 pub fn rest(run: &Run) -> Rest {
     let (command, folder) = match &run.origin {
         Some(origin) => (origin.command.clone(), origin.folder.clone()),

@@ -15,12 +15,12 @@ use model::units::{duration_factor, format_duration, size_factor};
 /// Most values of one dimension: a typing error must not run for years.
 const MOST: usize = 10_000;
 
-/// What is wrong with the values, and where.
+/// A mistake in the values, with its place.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Wrong {
     /// Bytes of the argument it is about.
     at: std::ops::Range<usize>,
-    /// What was expected, and what was found.
+    /// Expected and found text.
     message: String,
 }
 
@@ -159,7 +159,7 @@ fn range(first: &str, rest: &str, at: usize) -> Result<Vec<String>, Wrong> {
     Ok(values)
 }
 
-/// What kind of number.
+/// The kind of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Int,

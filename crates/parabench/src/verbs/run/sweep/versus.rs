@@ -16,14 +16,14 @@ use std::path::Path;
 /// Blocks if `--reps` does not say.
 pub const BLOCKS: u32 = 10;
 
-/// What B has of its own.
+/// The parts of B that differ from A.
 #[derive(Default)]
 pub struct Versus {
     /// Its program.
     pub text: Option<Text>,
     /// Its directory.
     pub directory: Option<Directory>,
-    /// What tells A and B apart; `None`: there is no B.
+    /// The difference between A and B; `None`: there is no B.
     pub pair: Option<Dimension>,
 }
 
