@@ -525,7 +525,7 @@ impl Lower<'_> {
             }
             operands.push(ev.operand);
         }
-        let args = self.push_args(operands.into_iter());
+        let args = self.push_args(operands);
         self.emit(Instr::Extent { args }, span);
     }
 
