@@ -57,7 +57,7 @@ fn two_runs_of_one_program_do_the_same() {
         assert_eq!(figure["error_percent"], 0.0, "{figure}");
     }
     scene.parabench("fidelity a b --html page.html").exits(0);
-    assert!(scene.text("page.html").contains("Both time lines"));
+    assert!(scene.text("page.html").contains("operations under way"));
 }
 
 #[test]

@@ -261,7 +261,7 @@ fn holes_are_no_cached_reads() {
     assert!(marks.iter().all(|mark| mark.0 != "cached-reads"), "{marks:?}");
     let seen = seen(&run, "unfetched-reads").unwrap_or_else(|| panic!("{marks:?}"));
     for label in ["hole", "room", "zeros"] {
-        let expected = format!("in label \"{label}\" 100 % of the files read lies in holes");
+        let expected = format!("in label \"{label}\" 100 % of the files read are holes");
         assert!(seen.contains(&expected), "{seen}");
     }
 }

@@ -21,7 +21,7 @@ fn two_directories_are_compared_in_blocks_and_stored_as_one_run() {
     let scene = scene();
     let line = "run x.ppl --dir a --against b --clean --out r";
     let done = scene.parabench(line).exits(0);
-    let done = done.out_has("A: a\nB: b\n").out_has("Wilcoxon signed rank test over blocks");
+    let done = done.out_has("A: a\nB: b\n").out_has("Wilcoxon signed rank");
     let run = scene.json("r/run.json");
     assert_valid(&run);
     let sweep = &run["run"]["sweep"];
