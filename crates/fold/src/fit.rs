@@ -96,12 +96,7 @@ fn by_execution(
     let (depth, root) = (inner - level, inner);
     Some((
         value_bytes(&list) + runs,
-        Number {
-            base: 0,
-            steps,
-            list: Some(List { depth, root, values: list.into() }),
-            ..Number::default()
-        },
+        Number { base: 0, steps, list: Some(List { depth, root, values: list.into() }) },
     ))
 }
 
@@ -120,7 +115,7 @@ fn by_iteration(
     let list = List { depth, root: depth, values: list.into() };
     let cost = value_bytes(&list.values);
     let steps = vec![0; levels];
-    Some((cost, Number { base: 0, steps, list: Some(list), ..Number::default() }))
+    Some((cost, Number { base: 0, steps, list: Some(list) }))
 }
 
 /// The values by place, if every place has one only. Where a statement is left out the list has a

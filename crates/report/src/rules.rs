@@ -1,6 +1,6 @@
 //! Judgement of a finished run: one list of rules.
 //!
-//! A rule ([`rule::Rule`]) looks at the run alone, so that a run made by anybody (an imported trace too) is
+//! A rule (`rule::Rule`) looks at the run alone, so that a run made by anybody (an imported trace too) is
 //! judged alike. Verdicts and remarks become marks, notes become sentences. Topics: `measuring` (the run
 //! and its clock), `data` (bytes of labels), `machines` (CPUs, storage), `mpi`, `sweeps`. The list for users
 //! is docs/verdicts.md.

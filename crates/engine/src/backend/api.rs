@@ -119,7 +119,7 @@ pub trait Backend {
     fn capabilities(&self) -> Capabilities;
 
     /// The untimed part of a call: the lexical rule, which looks at every name
-    /// ([`lexical`]). Called before the first clock reading of every call; an error (errno) replaces
+    /// (`lexical`). Called before the first clock reading of every call; an error (errno) replaces
     /// the call.
     #[inline(always)]
     fn prepare(&mut self, call: &Call<'_>) -> Result<(), i32> {

@@ -47,11 +47,11 @@ pub const MAX_FAILING_SITES: usize = 4096;
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
 pub struct Header {
-    /// [`MAGIC`].
+    /// `MAGIC`.
     pub magic: u64,
-    /// [`BYTE_ORDER`].
+    /// `BYTE_ORDER`.
     pub byte_order: u64,
-    /// [`VERSION`].
+    /// `VERSION`.
     pub version: u64,
     /// World rank.
     pub rank: u32,
@@ -69,7 +69,7 @@ pub struct Header {
     pub left_out_events: u64,
     /// Nanoseconds spent on making room for events.
     pub event_overhead_ns: u64,
-    /// Executions of labels that went to [`MORE_LABEL`].
+    /// Executions of labels that went to `MORE_LABEL`.
     pub labels_beyond_limit: u64,
     /// Figures lost because the area could not grow.
     pub lost: u64,

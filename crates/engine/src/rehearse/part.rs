@@ -29,6 +29,13 @@ impl Part {
         let stage = Rc::clone(stage);
         Part { stage, rank, loops: HashMap::new(), steps: 0, steps_max, in_time: 0 }
     }
+
+    fn end_loop(&mut self, place: u32) {
+        self.loops.remove(&place);
+        if self.loops.is_empty() {
+            self.stage.state.borrow_mut().ranks[self.rank as usize].end_sampling();
+        }
+    }
 }
 
 impl Observer for Part {
@@ -54,20 +61,15 @@ impl Observer for Part {
         if left < self.stage.iterations_max && self.loops.is_empty() {
             return;
         }
-        match self.loops.get_mut(&place).filter(|running| running.is_at(left)) {
-            Some(running) => {
-                if !running.iterated(&self.stage, self.rank, numbers) {
-                    self.loops.remove(&place);
-                    if self.loops.is_empty() {
-                        self.stage.state.borrow_mut().ranks[self.rank as usize].end_sampling();
-                    }
-                }
+        let running = self.loops.get_mut(&place).filter(|running| running.is_at(left));
+        if let Some(running) = running {
+            let goes_on = running.iterated(&self.stage, self.rank, numbers);
+            if !goes_on {
+                self.end_loop(place);
             }
-            None if left >= self.stage.iterations_max => {
-                let running = LongLoop::new(left, self.stage.iterations_max, numbers);
-                self.loops.insert(place, running);
-            }
-            None => {}
+        } else if left >= self.stage.iterations_max {
+            let running = LongLoop::new(left, self.stage.iterations_max, numbers);
+            self.loops.insert(place, running);
         }
     }
 

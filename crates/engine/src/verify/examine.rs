@@ -7,7 +7,7 @@
 //! | other | anything else |
 //!
 //! Any 16 bytes at a multiple of 16 name their writer ([`super::mark`]). Bytes that no whole pair of
-//! words names are compared with the data of the writers beside them. Fewer than [`NAMED_BYTES`] wrong
+//! words names are compared with the data of the writers beside them. Fewer than `NAMED_BYTES` wrong
 //! bytes may be a short write of another rank, and are wrong only where no other rank can have written.
 
 use super::mark::{Keys, Mark, UNIT_BYTES, is_of, pairs, unit_bytes};

@@ -3,9 +3,9 @@
 //! A pattern gives, for member g of G members, a list of [`Extent`]s as [`Run`]s: equal extents at equal
 //! distances. A program uses it through its [`Share`]. All positions and lengths are bytes.
 //!
-//! Reads from top to bottom: [`extent`] knows nothing of the others, [`view`] describes extents as MPI
-//! does, [`builtin`] has the patterns with formulas in Rust, [`generate`] runs those that the language
-//! computes, [`share`] serves both. Not here: how programs write patterns down, and the definitions of
+//! Reads from top to bottom: `extent` knows nothing of the others, `view` describes extents as MPI
+//! does, `builtin` has the patterns with formulas in Rust, [`generate`] runs those that the language
+//! computes, `share` serves both. Not here: how programs write patterns down, and the definitions of
 //! kinds such as `tiled` (crate `ppl`), and the execution of accesses (crate `engine`).
 
 pub(crate) mod builtin;

@@ -53,8 +53,6 @@ fn every_pause_can_be_kept() {
     scene.parabench("fold r --think typical").exits(0).out_has("compute(");
 }
 
-/// Phases in loops and in labels, phases that come again, and one that leaves several files open.
-
 /// What a program waits for before a loop is no part of each iteration.
 #[test]
 fn a_pause_before_a_loop_stands_before_it() {

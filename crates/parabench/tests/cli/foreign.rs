@@ -43,7 +43,7 @@ fn a_command_line_is_called_after_its_tool() {
 #[test]
 fn an_included_text_of_another_tool_is_one_message_too() {
     let text = "#include <fcntl.h>\nint main(void) {\n    int fd = open(\"f\", O_RDWR);\n}\n";
-    let scene = Scene::new().file("lib.c", &text).file("x.ppl", "include \"lib.c\";\nsync;\n");
+    let scene = Scene::new().file("lib.c", text).file("x.ppl", "include \"lib.c\";\nsync;\n");
     scene.parabench("check x.ppl").exits(2).err_has("lib.c:1:1").err_has("x.ppl: 1 error");
 }
 

@@ -27,7 +27,7 @@ impl Programs {
     pub fn program(&mut self) -> String {
         let mut text = "$list = [3, 1, 4, 1, 5, 9, 2, 6];\n".to_string();
         for at in 0..1 + self.below(2) {
-            text += &self.a_loop(&format!("{}", ["a", "b"][at as usize]), &[], ITERATIONS_MAX);
+            text += &self.a_loop(["a", "b"][at as usize], &[], ITERATIONS_MAX);
         }
         text
     }
@@ -39,7 +39,7 @@ impl Programs {
             _ => 2 + self.below(most.min(3000)),
         };
         let variable = format!("{name}{}", around.len());
-        let all = [around, &[variable.clone()]].concat();
+        let all = [around, std::slice::from_ref(&variable)].concat();
         let mut body = String::new();
         for _ in 0..1 + self.below(3) {
             body += &self.statement(name, &all, most / iterations);

@@ -1,8 +1,8 @@
 //! Tokens -> syntax tree, by recursive descent and precedence climbing. Not here: what names, types and
 //! numbers mean (`check`).
 //!
-//! [`parser`] has the state; [`recover`] skips mistakes; [`expr`], [`stmt`] and [`define`] read the
-//! language; [`foreign`] reports words and signs of other languages.
+//! `parser` has the state; `recover` skips mistakes; `expr`, `stmt` and `define` read the
+//! language; `foreign` reports words and signs of other languages.
 
 mod define;
 mod expr;

@@ -49,17 +49,17 @@ impl EventReader {
         self.table.rows()
     }
 
-    /// Labels that [`Event::label`] of the events given so far points to.
+    /// Labels that [`model::Event::label`] of the events given so far points to.
     pub fn labels(&self) -> &[String] {
         &self.tables.labels.texts
     }
 
-    /// Paths that [`Event::path`] and [`Event::path2`] of the events given so far point to.
+    /// Paths that [`model::Event::path`] and [`model::Event::path2`] of the events given so far point to.
     pub fn paths(&self) -> &[Vec<u8>] {
         &self.tables.paths.texts
     }
 
-    /// Names of calls that [`Details::call`] of the events given so far point to.
+    /// Names of calls that [`model::event::Details::call`] of the events given so far point to.
     pub fn calls(&self) -> &[String] {
         &self.tables.calls.texts
     }

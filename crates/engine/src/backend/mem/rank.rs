@@ -229,7 +229,7 @@ impl Backend for Mem {
         }
     }
 
-    /// Links that lead up are made as by [`super::Beneath`], whatever the program runs on later.
+    /// Links that lead up are made as by `Beneath`, whatever the program runs on later.
     fn prepare(&mut self, call: &Call<'_>) -> Result<(), i32> {
         let fs = self.fs.borrow();
         lexical::check(call, |path| fs.locate(path))?;
