@@ -134,7 +134,7 @@ fn fault(path: &Path, identity: Option<&Identity>, far: bool) -> Option<String> 
     }
 }
 
-/// "it is missing on a, b; it is another directory (tmpfs) on c"
+/// "it is missing on a and b; it is another directory (tmpfs) on c"
 fn faults(told: &[String]) -> String {
     let mut all: Vec<(&str, Vec<&str>)> = Vec::new();
     for (host, fault) in told.iter().filter_map(|one| one.split_once(PARTING)) {
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn machines_with_the_same_fault_are_named_together() {
         let told = ["a\nit is missing", "b\nit is another directory (tmpfs)", "c\nit is missing"];
-        let expected = "it is missing on a, c; it is another directory (tmpfs) on b";
+        let expected = "it is missing on a and c; it is another directory (tmpfs) on b";
         assert_eq!(faults(&told.map(String::from)), expected);
         assert_eq!(list(&["n"; 10]), "n, n, n, n, n, n, n, n and 2 more");
     }
