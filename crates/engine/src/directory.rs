@@ -141,13 +141,13 @@ impl RunDirectory {
     }
 
     /// Whether paths that stay inside by their names alone can leave this directory all the same.
-    /// A scratch directory is new, and nobody else gets in. Any other is looked through, up to a
-    /// limit.
+    /// The directory is searched, up to a limit. A scratch directory is new and empty, but a default
+    /// ACL of the directory above may let others in once the program opens it.
     pub fn survey(&self) -> Survey {
-        if self.scratch {
-            return Survey::default();
-        }
         let found = survey::survey(&self.opened);
+        if self.scratch {
+            return found;
+        }
         let doubt = match (self.marker.forced(), self.marker.unlocked()) {
             (true, _) => {
                 Some("the directory was taken with --force and may hold links that leave".into())

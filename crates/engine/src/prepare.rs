@@ -135,6 +135,10 @@ impl Todo {
     }
 }
 
+/// Only this user can write what is made, whatever the umask is: others could put links into it.
+const DIRECTORY_MODE: Mode = Mode::from_bits_retain(0o755);
+const FILE_MODE: Mode = Mode::from_bits_retain(0o644);
+
 /// State of a name.
 enum State {
     There,
@@ -224,7 +228,7 @@ fn make(root: BorrowedFd<'_>, missing: &Missing, seed: u64) -> Result<(), String
     let size_bytes = match &missing.expected.what {
         Thing::File { size_bytes, .. } => *size_bytes,
         Thing::Directory => {
-            return mkdirat(&parent, *name, Mode::from_raw_mode(0o777)).map_err(said);
+            return mkdirat(&parent, *name, DIRECTORY_MODE).map_err(said);
         }
         Thing::Link(target) if stays_inside(&parts, target) => {
             return symlinkat(&target[..], &parent, *name).map_err(said);
@@ -236,7 +240,7 @@ fn make(root: BorrowedFd<'_>, missing: &Missing, seed: u64) -> Result<(), String
         Some(_) => OFlags::empty(),
     };
     let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | fresh;
-    let file = openat(&parent, *name, flags, Mode::from_raw_mode(0o666)).map_err(said)?;
+    let file = openat(&parent, *name, flags, FILE_MODE).map_err(said)?;
     // What has grown meanwhile keeps its data.
     let has = u64::try_from(fstat(&file).map_err(said)?.st_size).unwrap_or(0);
     fill(&File::from(file), path, has..size_bytes, seed).map_err(|error| error.to_string())

@@ -184,6 +184,9 @@ pub trait Backend {
         Submitted::Done(call.execute(self))
     }
 
+    /// [`Backend::prepare`] for the next [`Backend::reap`]. Never timed.
+    fn prepare_reap(&mut self) {}
+
     /// Waits until one of the transfers under way has ended, whichever; `None`: there are none.
     fn reap(&mut self) -> Option<(Tag, Reply)> {
         None

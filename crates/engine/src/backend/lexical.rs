@@ -113,10 +113,14 @@ pub(super) fn protect_marker(call: &Call<'_>) -> Result<(), i32> {
     if touched { Err(libc::EPERM) } else { Ok(()) }
 }
 
+/// Also in capitals and with dots or blanks behind: some file systems take these for the same name.
 #[inline(always)]
 fn names_marker(path: &CStr) -> bool {
-    let before = path.to_bytes().strip_suffix(MARKER.as_bytes());
-    before.is_some_and(|before| matches!(before.last(), None | Some(b'/')))
+    let path = path.to_bytes();
+    let is_end = |byte: &u8| matches!(byte, b'/' | b'.' | b' ');
+    let path = &path[..path.iter().rposition(|byte| !is_end(byte)).map_or(0, |last| last + 1)];
+    let Some(at) = path.len().checked_sub(MARKER.len()) else { return false };
+    path[at..].eq_ignore_ascii_case(MARKER.as_bytes()) && (at == 0 || path[at - 1] == b'/')
 }
 
 #[cfg(test)]
@@ -199,6 +203,22 @@ mod tests {
         for target in [c".parabench", c"./.parabench"] {
             let call = Call::Symlink { target, path: c"l" };
             assert_eq!(check(&call, locate), Err(libc::EPERM));
+        }
+    }
+
+    #[test]
+    fn the_marker_is_known_in_every_spelling() {
+        for (name, is_marker) in [
+            (c".parabench", true),
+            (c"d/.parabench", true),
+            (c".PARABENCH", true),
+            (c".parabench. /", true),
+            (c"x.parabench", false),
+            (c".parabench2", false),
+            (c".", false),
+            (c"", false),
+        ] {
+            assert_eq!(names_marker(name), is_marker, "{name:?}");
         }
     }
 }

@@ -13,7 +13,7 @@ use super::prepare::Prepared;
 use super::schedule::NOT_DUE;
 use super::step::Step;
 use super::work_claims::Claimed;
-use crate::backend::{Backend, InForce};
+use crate::backend::Backend;
 use crate::buffer::Buffers;
 use crate::comm::{Check, Comm, Numbers};
 use model::evaluate::{self, Frame};
@@ -425,13 +425,8 @@ impl Numbers for Counted<'_> {
 /// Other options are in force: passes on those that concern more than the next operation.
 fn options_changed<B: Backend>(env: &mut Env<'_>, io: &mut Io<'_, B>) -> Result<(), Fault> {
     io.open_queue()?;
-    let active = io.options.active();
-    env.begin_in(active.directory, &mut io.paths);
-    io.backend.set_options(&InForce {
-        verify: active.verify,
-        expects_missing: active.expects(libc::ENOENT),
-        expects_existing: active.expects(libc::EEXIST),
-    });
+    env.begin_in(io.options.active().directory, &mut io.paths);
+    io.backend.set_options(&io.options.active().in_force());
     Ok(())
 }
 

@@ -4,6 +4,7 @@ use super::eval::Env;
 use super::flow::Fault;
 use super::place::{self, Place};
 use super::schedule::Rate;
+use crate::backend;
 use crate::buffer::{Content, Ratio, Shape};
 use crate::call::QueueSettings;
 use crate::recorder::Process;
@@ -155,6 +156,15 @@ impl Active {
             self.data = Content::Marked;
         }
         Ok(())
+    }
+
+    /// The options that a back-end around another one has to know.
+    pub(super) fn in_force(&self) -> backend::InForce {
+        backend::InForce {
+            verify: self.verify,
+            expects_missing: self.expects(libc::ENOENT),
+            expects_existing: self.expects(libc::EEXIST),
+        }
     }
 
     /// Options that contradict each other are a mistake.

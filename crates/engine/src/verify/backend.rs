@@ -927,6 +927,11 @@ impl Backend for Verified<'_> {
         submitted
     }
 
+    fn prepare_reap(&mut self) {
+        self.settle();
+        self.inner.prepare_reap();
+    }
+
     fn reap(&mut self) -> Option<(Tag, Reply)> {
         let end = self.inner.reap();
         if let Some((tag, reply)) = end {

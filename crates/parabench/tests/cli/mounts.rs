@@ -438,3 +438,19 @@ fclose($b);
     let alone = scene.file("y.ppl", "write(\"f\", 1k);\n").parabench("run y.ppl --format json");
     assert!(run_object(&alone.exits(0))["run"]["evidence"]["labels"][0]["directories"].is_null());
 }
+
+/// A directory that only its owner enters may hold one that all can write: it must not be moved to where
+/// others come.
+#[test]
+fn open_directories_are_confined_beside_further_ones() {
+    let scene = Scene::new()
+        .file("open.ppl", "mkdir(\"s\"); chmod(\"s\", 0o777); chmod(\".\", 0o700);")
+        .file("x.ppl", "stat(\"s\");")
+        .file("m/.keep", "");
+    fs::remove_file(scene.path("m/.keep")).expect("removed");
+    scene.parabench("run open.ppl --dir d").exits(0);
+    for (further, confinement) in [("", "checked"), (" --mount fast=m", "confined")] {
+        let done = scene.parabench(&format!("run x.ppl --dir d --format json{further}"));
+        assert_eq!(run_object(&done)["run"]["evidence"]["confinement"], confinement, "{further}");
+    }
+}

@@ -1,7 +1,9 @@
 //! `parabench prepare`, `run --prepare` and `run --against-trace`.
 
-use crate::scene::Scene;
+use crate::scene::{PARABENCH, Scene};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 
 const READER: &str = "\
 param $n = 3;
@@ -229,4 +231,18 @@ fn what_is_only_asked_for_is_not_made() {
     let listed = scene.parabench("prepare x.ppl --dir d --dry-run").exits(0);
     let listed = listed.out_has("input: file, ");
     assert!(!listed.out.contains("lock"), "{}", listed.out);
+}
+
+/// Whoever may write in a directory can put links into it: what is prepared is for its owner.
+#[test]
+fn nobody_else_can_write_what_is_prepared() {
+    let scene = Scene::new().file("x.ppl", "read(\"sub/f\", 1k);");
+    let line = format!("umask 0; exec {PARABENCH} prepare x.ppl --dir d");
+    let mut shell = Command::new("sh");
+    let done = shell.args(["-c", &line]).current_dir(scene.path(".")).output().expect("a shell");
+    assert!(done.status.success(), "{done:?}");
+    for name in ["d/sub", "d/sub/f"] {
+        let mode = fs::metadata(scene.path(name)).expect(name).permissions().mode();
+        assert_eq!(mode & 0o022, 0, "{name}");
+    }
 }

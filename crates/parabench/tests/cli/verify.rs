@@ -4,6 +4,7 @@
 use crate::figures::row;
 use crate::scene::Scene;
 use crate::schema::run_object;
+use crate::tmpfs::Tmpfs;
 use serde_json::{Value, json};
 use std::fs;
 
@@ -281,4 +282,15 @@ fn a_mounted_directory_is_verified_too() {
     fs::create_dir(scene.path("other")).expect("mkdir");
     let run = run_object(&scene.parabench("run m.ppl --mount far=other --format json").exits(0));
     assert_eq!(verified(&run)["checked_bytes"], 65536);
+}
+
+/// What brings a copy through memory is no write of its own: the copy holds the source's bytes.
+#[test]
+fn a_copy_between_file_systems_is_the_source() {
+    let text = "write(\"f\", 300k); with (verify=true) copy(\"f\", \"fast:f\");";
+    let scene = Scene::new().file("x.ppl", text).file("m/mount", "");
+    let Some(_mounted) = Tmpfs::mount(&scene.path("m"), "size=8m") else { return };
+    scene.parabench("run x.ppl --dir d --mount fast=m").exits(0);
+    let [source, copy] = ["d/f", "m/f"].map(|name| fs::read(scene.path(name)).expect("a file"));
+    assert!(source.len() == 300 << 10 && source == copy, "the copy differs");
 }

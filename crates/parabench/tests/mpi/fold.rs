@@ -49,7 +49,7 @@ fn statements_of_mpi_io_become_statements_of_mpi_io() {
             "pfopen(\"data\", \"rwc\")",
             ", \"all\");",
             ", \"ordered\");",
-            "with (comm=\"self\") $own = pfopen(\"own-$$rank\", \"wc\");",
+            "with (comm=\"self\") $file = pfopen(\"own-$$rank\", \"wc\");",
             "pwrite(\"whole\", \"extents\");",
         ] {
             assert!(text.contains(part), "{}: {part} in\n{text}", mpi.name);

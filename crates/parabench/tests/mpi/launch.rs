@@ -245,13 +245,18 @@ fn names_do_not_leave_under_mpi() {
 #[test]
 fn mpi_io_of_confined_programs_is_refused() {
     let text = "$h = pfopen(\"f\", \"crw\"); pfwrite($h, 4k); pfclose($h);\n";
-    let up = format!("mkdir(\"a-$$rank\"); symlink(\"../f\", \"a-$$rank/l\");\n{text}");
+    let links = "mkdir(\"a-$$rank\"); symlink(\"../f\", \"a-$$rank/l\");\n";
+    let up = format!("{links}{text}");
     let scene = || Scene::new().file("x.ppl", text).file("up.ppl", &up);
     for mpi in testing::all() {
         let done = under(&mpi, 2, &scene(), "run x.ppl --confine").run().exits(2);
         done.err_has("MPI libraries open the files of MPI-IO themselves").err_has("--no-confine");
         let done = under(&mpi, 2, &scene(), "run up.ppl").run().exits(2);
-        done.err_has("leads up (up.ppl:1:23)");
+        done.err_has("leads up (up.ppl:1:20)");
+        // Both programs work in one directory: the links of one are there for the other.
+        let both = "run up-only.ppl --against-program x.ppl --reps 1";
+        let done = under(&mpi, 2, &scene().file("up-only.ppl", links), both).run().exits(2);
+        done.err_has("another program of this run");
         under(&mpi, 2, &scene(), "run x.ppl").run().exits(0);
         under(&mpi, 2, &scene(), "run up.ppl --no-confine").run().exits(0);
     }

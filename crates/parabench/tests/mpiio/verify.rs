@@ -1,10 +1,12 @@
 //! `with (verify=true)` and MPI-IO: every level and way writes what every other one checks.
 
 use crate::{Case, Stage};
+use engine::collect::collect;
 use std::fs;
 
 pub const CASES: &[Case] = &[
     ("what any level writes any level verifies", 3, levels),
+    ("every transfer under way is checked", 2, all_checked),
     ("wrong bytes are found at every level", 3, wrong),
     ("what a rank wrote and the file no longer has is lost", 2, lost),
     ("data without a place is not verified", 2, no_place),
@@ -42,6 +44,23 @@ fn levels(place: &Stage<'_>) {
         }
         barrier;"#;
     place.run(&format!("{PATTERNS}{text}")).good();
+}
+
+/// Several transfers end one after the other: none is left out, in any order of reading.
+fn all_checked(place: &Stage<'_>) {
+    const BYTES: u64 = 40 * 1000;
+    let text = "with (verify=true, transfer=1000, depth=4) {
+        $h = pfopen(\"f\", \"crw\");
+        repeat 3 { pfwrite($h, 40000, $$rank * 40000); pfread($h, 40000, $$rank * 40000); }
+        pfclose($h); }";
+    let ran = place.run(text).good();
+    let checked: u64 = collect(&[ran.record], &ran.plan)
+        .evidence
+        .labels
+        .iter()
+        .filter_map(|label| Some(label.verified.as_ref()?.checked_bytes))
+        .sum();
+    assert_eq!(checked, 3 * BYTES);
 }
 
 fn wrong(place: &Stage<'_>) {

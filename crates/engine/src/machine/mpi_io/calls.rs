@@ -188,6 +188,7 @@ fn submit<B: Backend>(
 /// Waits for one of the transfers under way. `None`: the back-end has lost it, and its memory is not used
 /// again.
 fn reap<B: Backend>(io: &mut Io<'_, B>, tally: &mut Tally) -> Option<Tag> {
+    io.backend.prepare_reap();
     let start_ns = io.clock.now();
     let ended = io.backend.reap();
     let end_ns = io.clock.now();

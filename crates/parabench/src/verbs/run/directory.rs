@@ -120,12 +120,12 @@ impl Directory {
             return Ok(Confined { by: Confinement::Checked, notes: Vec::new() });
         };
         let (mut doubts, mut notes) = (Vec::new(), Vec::new());
-        // It may open a directory that only this user can enter.
+        // It may open a directory that only this user can enter, or move things to one that others enter.
         let is_chmod = |instr: &Instr| matches!(instr, Instr::Op { op: Op::Chmod, .. });
-        let changes_modes = plan.code.iter().any(is_chmod);
+        let opens = plan.code.iter().any(is_chmod) || !self.further.names().is_empty();
         let mut look = |survey: &Survey, name: &str| -> Result<()> {
             notes.extend(way_out(survey, run)?);
-            let opened = survey.doubt_if_opened.iter().filter(|_| changes_modes);
+            let opened = survey.doubt_if_opened.iter().filter(|_| opens);
             let found = survey.doubt.iter().chain(opened);
             doubts.extend(found.map(|doubt| format!("{doubt}{name}")));
             Ok(())
@@ -269,7 +269,7 @@ pub fn foresee_confinement(run: &Run, plan: &Plan, rehearsal: Option<&Rehearsal>
 }
 
 /// MPI libraries open files by their names, which nobody can resolve beneath a directory for them.
-fn refuse_mpi_files(plan: &Plan, because: &str) -> Result<()> {
+pub fn refuse_mpi_files(plan: &Plan, because: &str) -> Result<()> {
     let is_mpi_io = |instr: &Instr| matches!(instr, Instr::Op { op, .. } if op.is_mpi_io());
     if !plan.code.iter().any(is_mpi_io) {
         return Ok(());

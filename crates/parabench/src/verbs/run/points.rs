@@ -5,7 +5,7 @@
 //! happens to the program's file meanwhile changes nothing.
 
 use super::args::Run;
-use super::directory::Directory;
+use super::directory::{Directory, refuse_mpi_files};
 use super::interrupt::Interrupt;
 use super::point::Point;
 use super::sweep::versus::{self, Versus};
@@ -58,7 +58,7 @@ pub fn plan_all(
         refuse_interrupted(interrupt)?;
     }
     versus::refuse_equal(&args.sweep, cells.iter().map(|bound| &bound.plan))?;
-    confine_alike(&mut cells);
+    confine_alike(&mut cells, team.is_some())?;
     if let Some(out) = &args.results.out {
         versus.directory.iter().try_for_each(|b| Folder::outside(out, b.path()))?;
         let further = directory.further().each(|one| Folder::outside(out, Some(one.place.path())));
@@ -182,16 +182,21 @@ fn begin_sweep(
     }
 }
 
-/// Points share the directory: if one may leave links there, all are confined.
-fn confine_alike(cells: &mut [Point]) {
+/// Points share the directory: if one may leave links there, all are confined. Under MPI, points with
+/// MPI-IO are refused then, because MPI libraries would follow the links.
+fn confine_alike(cells: &mut [Point], mpi: bool) -> Result<()> {
     let is_confined = |one: &Point| matches!(one.confined.by, Confinement::Beneath { .. });
-    let Some(first) = cells.iter().find(|one| is_confined(one)) else { return };
+    let Some(first) = cells.iter().find(|one| is_confined(one)) else { return Ok(()) };
     let confined = first.confined.clone();
     for one in cells.iter_mut().filter(|one| !is_confined(one)) {
+        if mpi {
+            refuse_mpi_files(&one.plan, "another program of this run is, in the same directory")?;
+        }
         one.confined.by = confined.by;
         one.run.run.evidence.confinement = confined.name().into();
         one.run.run.evidence.notes.extend(confined.notes.iter().cloned());
     }
+    Ok(())
 }
 
 /// The grid as it was asked for.
