@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Every crate of the workspace and the crates it may depend on, tests included.
-/// Crates that come later stand here already, so that their place is clear.
 const ARROWS: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("ppl", &["model"]),
@@ -18,11 +17,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("trace", &["model"]),
     ("fold", &["ppl", "model"]),
     ("record", &[]),
-    ("studio", &["ppl", "report", "model"]),
-    (
-        "parabench",
-        &["model", "ppl", "engine", "report", "mpi", "trace", "fold", "record", "studio"],
-    ),
+    ("parabench", &["model", "ppl", "engine", "report", "mpi", "trace", "fold", "record"]),
     ("benches", &["model", "ppl", "engine", "report", "trace", "parabench"]),
 ];
 
