@@ -24,10 +24,14 @@ use ppl::{Binding, compile};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU16, Ordering};
+use std::time::Duration;
 use testing::PLACE;
 
 /// Runs of this process so far: as many on every rank.
 static RUNS: AtomicU16 = AtomicU16::new(0);
+
+/// Members that wait in vain are released after this.
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A case of this test.
 type Case = testing::Case<fn(&Stage<'_>)>;
@@ -87,7 +91,12 @@ impl Stage<'_> {
         // Each run of a case tells its verified data from that of the others.
         let run_mark = RUNS.fetch_add(1, Ordering::Relaxed);
         let settings = Settings { run_mark, ..Settings::default() };
-        let config = Config { directory: self.directory.clone(), settings, ..Config::default() };
+        let config = Config {
+            directory: self.directory.clone(),
+            settings,
+            timeout: Some(TIMEOUT),
+            ..Config::default()
+        };
         let mut outcome = run_rank(self.world, &plan, &config, &mut |_| {}).expect("it starts");
         let record = std::mem::replace(&mut outcome.record, Err(String::new()));
         Ran { outcome, record: record.expect("a record"), plan }
