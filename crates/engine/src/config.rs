@@ -42,7 +42,7 @@ backends! {
     Mem "mem" simulated true "Files in memory, simulated ranks and time: the same result every time";
 }
 
-/// What keeps a program inside the directories (posix only).
+/// Confinement: how a program is kept inside its directories (posix only).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Confinement {
     /// The lexical rule looks at every name. Enough where only this user can write and no symbolic link
@@ -78,7 +78,7 @@ impl Records {
     }
 }
 
-/// How long MPI ranks wait in vain if the configuration sets no other limit.
+/// Default time after which MPI ranks stop waiting for what cannot come.
 pub const TIMEOUT: Duration = Duration::from_secs(600);
 
 /// How a plan is executed.
@@ -94,7 +94,7 @@ pub struct Config {
     pub identity: Option<Identity>,
     /// Further directories of the program: absolute path, and which one it has to be (posix only).
     pub directories: Vec<(PathBuf, Identity)>,
-    /// What keeps the program inside the directories.
+    /// How the program is kept inside its directories.
     pub confinement: Confinement,
     /// Keep an event table.
     pub events: Option<EventsConfig>,

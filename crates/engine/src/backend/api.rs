@@ -241,7 +241,7 @@ pub trait Backend {
     /// Other options are in force from here on. Never timed.
     fn set_options(&mut self, _options: &InForce) {}
 
-    /// What was filled and checked since this was asked last (`verify=true`). Never timed.
+    /// Takes the amounts that were filled and checked since the last call (`verify=true`). Never timed.
     #[inline(always)]
     fn take_checked(&mut self) -> Option<Checked> {
         None
