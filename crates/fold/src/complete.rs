@@ -103,7 +103,7 @@ impl Handles<'_> {
     fn follow(&mut self, rank: &mut Events) {
         let mut all: Vec<Open> = Vec::new();
         rank.change(|entry| match entry.op() {
-            Some(op) if op.row().gives_handle => self.opens(entry, op),
+            Some(op) if op.row().gives_handle() => self.opens(entry, op),
             Some(op) if op.is_between_files() => {
                 let used = entry.parts().map(|mut part| {
                     part.op().into_iter().for_each(|op| self.uses(&mut part, op, &mut all));
@@ -123,7 +123,7 @@ impl Handles<'_> {
                 entry.event.flags |= FLAG_FROM_POSITION;
             }
             let Some(open) = by_number.get(&entry.details.instance) else { return };
-            if entry.op().is_some_and(|op| op.row().gives_handle) {
+            if entry.op().is_some_and(|op| op.row().gives_handle()) {
                 entry.details.open_flags = open.flags;
             }
             if goes_on(open) {

@@ -91,7 +91,7 @@ pub fn instances(log: &Log) -> HashMap<u32, Instance> {
         for entry in parts.filter(|entry| entry.details.instance != NO_ID) {
             let Some(op) = entry.op() else { continue };
             let instance = all.entry(entry.details.instance).or_default();
-            if op.row().gives_handle {
+            if op.row().gives_handle() {
                 let flags = entry.details.open_flags;
                 instance.flags = Some(if flags == NO_ID { 0 } else { flags });
             } else if !takes_handle(op) {

@@ -550,7 +550,7 @@ fn cuts(op: Op, flags: u32) -> bool {
 fn openers(log: &Log) -> HashMap<u32, u32> {
     let mut openers = HashMap::new();
     for (rank, entries) in (0..).zip(&log.ranks) {
-        let opens = |entry: &Logged| entry.op().is_some_and(|op| op.row().gives_handle);
+        let opens = |entry: &Logged| entry.op().is_some_and(|op| op.row().gives_handle());
         openers.extend(entries.iter().filter(opens).map(|entry| (entry.details.instance, rank)));
     }
     openers

@@ -53,7 +53,7 @@ impl Positions {
     /// The operation at the place where it began, as far as one is known.
     fn follow(&mut self, mut entry: Logged) -> Logged {
         let flags = entry.details.open_flags;
-        if entry.op().is_some_and(|op| op.row().gives_handle) && flags != NO_ID {
+        if entry.op().is_some_and(|op| op.row().gives_handle()) && flags != NO_ID {
             self.appending.insert(entry.details.instance, flags & O_APPEND != 0);
         }
         if !entry.is_ok() {

@@ -387,7 +387,7 @@ impl<'a> Shaper<'a> {
             }
         }
         let (args, numbers) = (arguments.args, arguments.numbers);
-        let gives = op.row().gives_handle.then(|| state.opens(entry));
+        let gives = op.row().gives_handle().then(|| state.opens(entry));
         let syncs = op.is_compound() && entry.event.parts_ns[OpPart::Sync as usize] > 0;
         let (errno, adopts) = (entry.event.errno, false);
         let by_itself =

@@ -718,7 +718,7 @@ fn of_call(name: &str) -> Types {
     match classify(name).0 {
         Word::Op(Op::Pfopen) => Types::MPI,
         Word::Op(Op::Readdir) => Types::LIST,
-        Word::Op(op) if op.row().gives_handle => Types::HANDLE,
+        Word::Op(op) if op.row().gives_handle() => Types::HANDLE,
         Word::Op(_) => Types::OUTCOME,
         _ => Types::ANY,
     }

@@ -212,7 +212,7 @@ fn take_outcome<B: Backend>(step: Step<'_>, env: &mut Env<'_>, io: &mut Io<'_, B
             env.set(step.dst, limits::list(names)?);
         }
         Value::Outcome(old) => *old = outcome,
-        Value::Handle(_, errno) if step.op.row().gives_handle => *errno = outcome.errno,
+        Value::Handle(_, errno) if step.op.row().gives_handle() => *errno = outcome.errno,
         _ => env.set(step.dst, Value::Outcome(outcome)),
     }
     Ok(())
@@ -225,7 +225,7 @@ fn leave_out<B: Backend>(step: Step<'_>, env: &mut Env<'_>, io: &mut Io<'_, B>) 
     for operand in step.args {
         let _ = env.ready(step.site, *operand, 0);
     }
-    if step.op.row().gives_handle {
+    if step.op.row().gives_handle() {
         open_left_out(step, env, io);
     }
 }

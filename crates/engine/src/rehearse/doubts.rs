@@ -173,7 +173,7 @@ impl Doubts {
         }
         let row = over.op.row();
         match row.class {
-            _ if row.gives_handle => {
+            _ if row.gives_handle() => {
                 if let Some(known) = self.name(name) {
                     known.opened = Some(over.site);
                     let made = known.maker.is_some();
@@ -363,7 +363,7 @@ impl Doubts {
 /// The program takes the result of this operation, so that it is prepared for it.
 fn looks_itself(plan: &Plan, site: Pc) -> bool {
     let instr = plan.code.get(site as usize);
-    matches!(instr, Some(Instr::Op { op, dst, .. }) if *dst != NO_SLOT && !op.row().gives_handle)
+    matches!(instr, Some(Instr::Op { op, dst, .. }) if *dst != NO_SLOT && !op.row().gives_handle())
 }
 
 /// The statement is inside `with (expect="ENOENT")`: the program is prepared for missing files.

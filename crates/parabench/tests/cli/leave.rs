@@ -95,7 +95,7 @@ fn statements(path: &str) -> Vec<(Op, String)> {
                 _ => "1".into(),
             })
             .collect();
-        let handle = if row.gives_handle { "$h = " } else { "" };
+        let handle = if row.gives_handle() { "$h = " } else { "" };
         made.push((row.op, format!("{handle}{}({});\n", row.name, words.join(", "))));
     }
     // And with the path in the second place.

@@ -712,7 +712,7 @@ fn trap_29_every_failing_operation_gives_exit_code_1() {
                 _ => "1",
             })
             .collect();
-        let handle = if row.gives_handle { "$h = " } else { "" };
+        let handle = if row.gives_handle() { "$h = " } else { "" };
         let text = format!("{handle}{}({});", row.name, words.join(", "));
         let scene = Scene::new().file("x.ppl", &text);
         for backend in ["posix", "mem"] {

@@ -385,7 +385,7 @@ impl Lower<'_> {
     /// An operation where a value is wanted.
     #[cold]
     pub(super) fn op_as_value(&mut self, op: Op, span: Span) -> Ev {
-        let help = match op.row().gives_handle {
+        let help = match op.row().gives_handle() {
             true => format!("it stands alone: $h = {}(...);", op.name()),
             false if op.is_io() => format!("its result is assigned: $ok = {op}(...); if ($ok) ..."),
             false => format!("it is a statement: {}", op.row().example),

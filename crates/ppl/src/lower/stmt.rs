@@ -288,7 +288,7 @@ impl Lower<'_> {
         let args = self.op_arguments(op, args, self.ast.expr_span(value));
         self.warn_hidden(symbol, span);
         // What becomes of an operation differs between ranks; whether a file is open is not asked.
-        let differs = self.around.differs.is_some() || !op.row().gives_handle;
+        let differs = self.around.differs.is_some() || !op.row().gives_handle();
         let dst = self.define(symbol, differs);
         if op == Op::Pfopen {
             self.opened(symbol, span);
@@ -300,7 +300,7 @@ impl Lower<'_> {
 
     /// An operation as a statement.
     fn op_statement(&mut self, op: Op, args: List, span: Span) {
-        if op.row().gives_handle {
+        if op.row().gives_handle() {
             let message = format!("expected `$h = {op}(...)`: the handle that {op} gives is lost");
             let fix = (Span { start: span.start, end: span.start }, "$h = ");
             let diagnostic = Diagnostic::new(Code::Misplaced, span, message).fix(fix.0, fix.1);

@@ -190,11 +190,11 @@ impl Machine<'_> {
             return Err(value::EvalError::Unset);
         }
         if dst != NO_SLOT {
-            let value = match op.row().gives_handle {
+            let value = match op.row().gives_handle() {
                 true => Value::Handle(self.handles + 1, 0),
                 false => Value::Outcome(value::Outcome { bytes: 4096, errno: 0 }),
             };
-            self.handles += u64::from(op.row().gives_handle);
+            self.handles += u64::from(op.row().gives_handle());
             self.set(dst, value);
         }
         Ok(())

@@ -394,7 +394,7 @@ impl Tree<'_> {
         if op == Op::Assert && words[1] == "false" {
             return Err(Stop::Error);
         }
-        if op.row().gives_handle {
+        if op.row().gives_handle() {
             self.handles += 1;
             return Ok(Value::Handle(self.handles, 0));
         }
