@@ -644,6 +644,16 @@ impl Op {
         matches!(self.row().bytes, ByteEffect::Copies | ByteEffect::Shares)
     }
 
+    /// The last name is for what something else is or holds: `rename`, `link`, `symlink`, `copy`, `linkat`.
+    pub fn has_target_name(self) -> bool {
+        self.row().names.len() + usize::from(self.takes_handle()) > 1
+    }
+
+    /// A file or text gets one more name.
+    pub fn adds_name(self) -> bool {
+        self.has_target_name() && self.row().names.last() == Some(&NameEffect::MakesNew)
+    }
+
     /// It is given an open file.
     pub fn takes_handle(self) -> bool {
         use HandleEffect::*;

@@ -402,8 +402,7 @@ fn is_rest(plan: &Plan, site: Pc) -> bool {
 /// The operand that names the file of a command, of two the second one.
 fn name_operand(plan: &Plan, site: Pc) -> Option<Operand> {
     let Instr::Op { op, args, .. } = plan.code.get(site as usize)? else { return None };
-    let second =
-        matches!(op, Op::Rename | Op::Link | Op::Symlink | Op::Copy | Op::Reflink | Op::Linkat);
+    let second = op.has_target_name();
     plan.args.get(*args as usize + usize::from(second)).copied()
 }
 

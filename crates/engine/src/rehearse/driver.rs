@@ -225,7 +225,7 @@ fn uses_results(plan: &Plan, finds_files: bool) -> bool {
     let uses = |instr: &Instr| match instr {
         Instr::Op { op, dst, .. } => {
             let row = op.row();
-            *dst != NO_SLOT && !row.gives_handle() && (others || figures::is_optional(*op))
+            *dst != NO_SLOT && !row.gives_handle() && (others || row.lacked.is_some())
         }
         Instr::Function { function, .. } => {
             others && matches!(function, Function::Errno | Function::Tested)

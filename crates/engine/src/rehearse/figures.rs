@@ -61,33 +61,6 @@ fn of_rank(state: &State, tally: &Tally, all_about: bool) -> RankFigures {
     }
 }
 
-/// Not every file system can do it.
-pub(super) fn is_optional(op: Op) -> bool {
-    use Op::{
-        Dropcaches, Fadvise, Fallocate, Flock, Freflink, Getxattr, Link, Linkat, Listxattr,
-        Reflink, Removexattr, Rename, Setxattr, Statfs, Symlink, Tmpfile,
-    };
-    matches!(
-        op,
-        Reflink
-            | Freflink
-            | Fallocate
-            | Fadvise
-            | Flock
-            | Link
-            | Linkat
-            | Symlink
-            | Rename
-            | Tmpfile
-            | Setxattr
-            | Getxattr
-            | Listxattr
-            | Removexattr
-            | Statfs
-            | Dropcaches
-    )
-}
-
 /// Labels, and operations in them, of which a run has figures: a comparison of two runs has a row for
 /// each. Most ranks measure what the one before them did, which is seen without a search.
 pub(super) fn measured(records: &[RankRecord], tallies: &[Tally]) -> BTreeSet<(String, String)> {

@@ -7,8 +7,9 @@ use super::races::Races;
 use crate::backend::mem::{Planted, Used};
 use crate::backend::{MemFs, Over};
 use crate::clock::{Virtual, thread_cpu_ns};
+use model::Plan;
+use model::op::ByteEffect;
 use model::rehearsal::Exception;
-use model::{Op, Plan};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
@@ -380,7 +381,7 @@ impl State {
     /// An operation of a rank has ended.
     pub(super) fn over(&mut self, rank: u32, name: &[u8], over: &Over<'_>) {
         // Some file systems cannot share blocks.
-        self.about |= matches!(over.op, Op::Reflink | Op::Freflink) || self.races.found();
+        self.about |= (over.op.row().bytes == ByteEffect::Shares) || self.races.found();
         let tally = &mut self.ranks[rank as usize];
         let at = self.layout.op(over.op);
         let bytes = i64::try_from(over.done_bytes).unwrap_or(i64::MAX);

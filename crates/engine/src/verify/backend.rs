@@ -207,12 +207,11 @@ impl<'b> Verified<'b> {
         (rank, run): (u32, u16),
         clock: Clock,
     ) -> Verified<'b> {
-        let uses = |ops: &[Op]| {
-            let is_one = |instr: &Instr| matches!(instr, Instr::Op { op, .. } if ops.contains(op));
+        let uses = |is_meant: fn(Op) -> bool| {
+            let is_one = |instr: &Instr| matches!(instr, Instr::Op { op, .. } if is_meant(*op));
             plan.code.iter().any(is_one)
         };
-        let has_one_name = !uses(&[Op::Link, Op::Symlink, Op::Linkat]);
-        let moves = &[Op::Rename, Op::Copy, Op::Fcopy, Op::Reflink, Op::Freflink];
+        let has_one_name = !uses(Op::adds_name);
         let mut memory = Memory::default();
         memory.has_other_names = !has_one_name;
         Verified {
@@ -221,7 +220,7 @@ impl<'b> Verified<'b> {
             writer: rank & WRITER_MASK,
             ranks: plan.ranks,
             run: run & RUN_MASK,
-            keeps_names: has_one_name && !uses(moves),
+            keeps_names: has_one_name && !uses(|op| op.has_target_name() || op.has_source()),
             has_one_name,
             memory,
             verifies: false,

@@ -13,6 +13,7 @@ use crate::source::Sources;
 use crate::text;
 use crate::word::{Word, classify};
 use model::Op;
+use model::op::ByteEffect;
 use model::open_flags::Access;
 use model::plan::Span;
 use rustc_hash::FxHashMap;
@@ -96,11 +97,12 @@ fn moved(ast: &Ast, stmt: &Stmt) -> impl Iterator<Item = Use> {
         Stmt::Op { op, args, .. } => (op, args),
         _ => (Op::Print, List::default()),
     };
-    let ways: &[bool] = match op {
-        Op::Fread | Op::Readv | Op::Pfread => &[false],
-        Op::Fwrite | Op::Writev | Op::Pfwrite | Op::Ftruncate | Op::Fallocate => &[true],
-        Op::Fcopy | Op::Freflink => &[false, true],
-        _ => &[],
+    let ways: &[bool] = match op.row().bytes {
+        _ if !op.takes_handle() => &[],
+        ByteEffect::Reads => &[false],
+        ByteEffect::Writes | ByteEffect::Resizes | ByteEffect::Allocates => &[true],
+        ByteEffect::Copies | ByteEffect::Shares => &[false, true],
+        ByteEffect::Nothing => &[],
     };
     let uses = ast.exprs_in(args).zip(ways).filter_map(move |(arg, writes)| {
         let is_variable = matches!(ast.expr(arg), Expr::Var(_));
@@ -129,7 +131,7 @@ fn warning(
     sources: &Sources,
 ) -> Diagnostic {
     let (verb, way) = if *writes { ("write", "reading") } else { ("read", "writing") };
-    let mpi = matches!(op, Op::Pfread | Op::Pfwrite);
+    let mpi = op.is_mpi_io();
     let help = match (mpi, writes) {
         (true, _) => "open it with \"rw\" to do both",
         (false, true) => "open it with \"r+\" to do both, or with \"w\" to write it anew",
