@@ -16,7 +16,7 @@ mod script;
 #[path = "backends/steps.rs"]
 mod steps;
 
-use engine::backend::{Backend, Beneath, Capabilities, Cost, Mem, MemFs, Null, Posix};
+use engine::backend::{Backend, Beneath, Cost, Mem, MemFs, Null, Posix};
 use engine::call::{Call, Fd, Lent, Memory, QueueSettings, Queued, Reply, Submitted, Tag, Target};
 use engine::clock::Virtual;
 use place::{Place, in_directory, mem, own_current_directory};
@@ -300,16 +300,8 @@ impl<B: Backend> ByQueue<B> {
 }
 
 impl<B: Backend> Backend for ByQueue<B> {
-    fn name(&self) -> &'static str {
-        "queue"
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        self.0.capabilities()
-    }
-
-    fn prepare(&mut self, call: &Call<'_>) -> Result<(), i32> {
-        self.0.prepare(call)
+    fn inner(&mut self) -> Option<&mut dyn Backend> {
+        Some(&mut self.0)
     }
 
     fn issue(&mut self, call: Call<'_>) -> Reply {

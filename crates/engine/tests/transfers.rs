@@ -25,18 +25,8 @@ struct Scripted {
 }
 
 impl Backend for Scripted {
-    fn name(&self) -> &'static str {
-        "scripted"
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            keeps_data: false,
-            keeps_names: true,
-            direct: false,
-            mpi_files: false,
-            accounts: false,
-        }
+    fn capabilities(&mut self) -> Capabilities {
+        Capabilities { name: "scripted", ..Capabilities::default() }
     }
 
     fn issue(&mut self, call: Call<'_>) -> Reply {

@@ -1,7 +1,7 @@
 //! Invariants of ARCHITECTURE.md that need the language and the engine together: a program is
 //! executed on a back-end and a clock that write down who was asked when.
 
-use engine::backend::{Backend, Capabilities, Cost, Mem, MemFs};
+use engine::backend::{Backend, Cost, Mem, MemFs};
 use engine::buffer::Buffers;
 use engine::call::{Call, Reply};
 use engine::clock::Virtual;
@@ -53,11 +53,8 @@ struct NotingBackend {
 }
 
 impl Backend for NotingBackend {
-    fn name(&self) -> &'static str {
-        "noting"
-    }
-    fn capabilities(&self) -> Capabilities {
-        self.backend.capabilities()
+    fn inner(&mut self) -> Option<&mut dyn Backend> {
+        Some(&mut self.backend)
     }
     fn prepare(&mut self, call: &Call<'_>) -> Result<(), i32> {
         self.log.borrow_mut().push(Mark::Preparation);

@@ -13,15 +13,13 @@ use model::plan::Pc;
 use model::run::MpiFileFacts;
 use std::ffi::CStr;
 
-/// Abilities of a back-end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a back-end is and can do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capabilities {
+    /// Its name for users: "posix", "null", "mem".
+    pub name: &'static str,
     /// Bytes written can be read back.
     pub keeps_data: bool,
-    /// Names and sizes are kept, so that a missing file is an error.
-    pub keeps_names: bool,
-    /// `O_DIRECT` means something.
-    pub direct: bool,
     /// It executes calls on MPI files.
     pub mpi_files: bool,
     /// It keeps its own account of what a program does, as a rehearsal: it gets every operation that
@@ -110,48 +108,57 @@ pub struct Over<'a> {
     pub errno: i32,
 }
 
-/// A place where files live.
+/// A place where files live. What a back-end around another one leaves out is done by that one
+/// ([`Backend::inner`]).
 pub trait Backend {
-    /// Its name in the run: "posix", "null", "mem".
-    fn name(&self) -> &'static str;
+    /// The back-end that this one lies around.
+    #[inline(always)]
+    fn inner(&mut self) -> Option<&mut dyn Backend> {
+        None
+    }
 
-    /// Its abilities.
-    fn capabilities(&self) -> Capabilities;
+    /// What it is and can do.
+    fn capabilities(&mut self) -> Capabilities {
+        self.inner().map_or_else(Capabilities::default, |inner| inner.capabilities())
+    }
 
     /// The untimed part of a call: the lexical rule, which looks at every name
     /// (`lexical`). Called before the first clock reading of every call; an error (errno) replaces
     /// the call.
     #[inline(always)]
     fn prepare(&mut self, call: &Call<'_>) -> Result<(), i32> {
-        lexical::check(call, |path| Some((0, path)))
+        match self.inner() {
+            Some(inner) => inner.prepare(call),
+            None => lexical::check(call, |path| Some((0, path))),
+        }
     }
 
     /// Where the bytes of an open file are; `None` where that is unknown. Never timed.
-    fn look(&self, _fd: Fd) -> Option<Look> {
-        None
+    fn look(&mut self, fd: Fd) -> Option<Look> {
+        self.inner()?.look(fd)
     }
 
     /// Whether a path can be resolved from the name cache of this machine; `None` where that
     /// is unknown. Never timed.
-    fn knows_name(&self, _path: &CStr) -> Option<bool> {
-        None
+    fn knows_name(&mut self, path: &CStr) -> Option<bool> {
+        self.inner()?.knows_name(path)
     }
 
     /// Bytes that this process has fetched from storage so far; `None` where nobody counts them.
     /// Never timed.
-    fn fetched_bytes(&self) -> Option<u64> {
-        None
+    fn fetched_bytes(&mut self) -> Option<u64> {
+        self.inner()?.fetched_bytes()
     }
 
     /// Alignment of transfers on an open file with `O_DIRECT`. Never timed.
-    fn alignment(&self, _fd: Fd) -> Alignment {
-        direct::SAFE
+    fn alignment(&mut self, fd: Fd) -> Alignment {
+        self.inner().map_or(direct::SAFE, |inner| inner.alignment(fd))
     }
 
     /// Where an open file's next byte would be read; after [`Call::Append`] the end of what it wrote.
     /// `None` where that is unknown. Never timed.
-    fn position(&mut self, _fd: Fd) -> Option<u64> {
-        None
+    fn position(&mut self, fd: Fd) -> Option<u64> {
+        self.inner()?.position(fd)
     }
 
     /// Executes the call. Nothing else happens between two clock readings.
@@ -171,25 +178,32 @@ pub trait Backend {
     }
 
     /// [`Backend::issue`] for a call on MPI files; `ENOSYS` where there are none.
-    fn issue_file(&mut self, _call: FileCall<'_>) -> Reply {
-        -Reply::from(libc::ENOSYS)
+    fn issue_file(&mut self, call: FileCall<'_>) -> Reply {
+        self.inner().map_or(-Reply::from(libc::ENOSYS), |inner| inner.issue_file(call))
     }
 
     /// [`Backend::prepare`] for a transfer that is about to be submitted. Never timed.
-    fn prepare_queued(&mut self, _tag: Tag, _call: &mut Queued) {}
+    fn prepare_queued(&mut self, tag: Tag, call: &mut Queued) {
+        self.inner().into_iter().for_each(|inner| inner.prepare_queued(tag, call));
+    }
 
     /// Takes a transfer whose end is not waited for; as many as the caller wants are under way. A
     /// back-end without a queue executes it.
-    fn submit(&mut self, _tag: Tag, call: Queued) -> Submitted {
-        Submitted::Done(call.execute(self))
+    fn submit(&mut self, tag: Tag, call: Queued) -> Submitted {
+        match self.inner() {
+            Some(inner) => inner.submit(tag, call),
+            None => Submitted::Done(call.execute(self)),
+        }
     }
 
     /// [`Backend::prepare`] for the next [`Backend::reap`]. Never timed.
-    fn prepare_reap(&mut self) {}
+    fn prepare_reap(&mut self) {
+        self.inner().into_iter().for_each(|inner| inner.prepare_reap());
+    }
 
     /// Waits until one of the transfers under way has ended, whichever; `None`: there are none.
     fn reap(&mut self) -> Option<(Tag, Reply)> {
-        None
+        self.inner()?.reap()
     }
 
     /// Makes a queue for calls on files ready, in place of an earlier one; nothing is under way. A
@@ -197,67 +211,77 @@ pub trait Backend {
     ///
     /// # Errors
     /// An errno: there is no such queue on this machine.
-    fn open_queue(&mut self, _settings: &QueueSettings) -> Result<(), i32> {
-        Ok(())
+    fn open_queue(&mut self, settings: &QueueSettings) -> Result<(), i32> {
+        self.inner().map_or(Ok(()), |inner| inner.open_queue(settings))
     }
 
     /// Most transfers of the queue use this memory, until another one is lent. Never timed.
-    fn lend_memory(&mut self, _memory: &mut [u8]) {}
+    fn lend_memory(&mut self, memory: &mut [u8]) {
+        self.inner().into_iter().for_each(|inner| inner.lend_memory(memory));
+    }
 
     /// The queue forgets a file that is about to be closed. Never timed.
-    fn leave_file(&mut self, _fd: Fd) {}
+    fn leave_file(&mut self, fd: Fd) {
+        self.inner().into_iter().for_each(|inner| inner.leave_file(fd));
+    }
 
     /// Hands over the submitted transfers, and waits until `wait` of those under way have ended.
-    fn hand_over(&mut self, _wait: u32) -> Reply {
-        0
+    fn hand_over(&mut self, wait: u32) -> Reply {
+        self.inner().map_or(0, |inner| inner.hand_over(wait))
     }
 
     /// The same for one end, but waits no longer than `ns` nanoseconds.
-    fn wait_within(&mut self, _ns: u64) -> Reply {
-        0
+    fn wait_within(&mut self, ns: u64) -> Reply {
+        self.inner().map_or(0, |inner| inner.wait_within(ns))
     }
 
     /// An end that is there already.
     fn ended(&mut self) -> Option<(Tag, Reply)> {
-        None
+        self.inner()?.ended()
     }
 
     /// Facts about a file that was just opened; never timed.
     fn opened_facts(
         &mut self,
-        _file: MpiFile,
-        _members: &Members,
-        _hints: &str,
+        file: MpiFile,
+        members: &Members,
+        hints: &str,
     ) -> Option<MpiFileFacts> {
-        None
+        self.inner()?.opened_facts(file, members, hints)
     }
 
     /// Explanation of the last call that failed besides its errno: class and
     /// text of an MPI error.
-    fn explanation(&self) -> Option<&str> {
-        None
+    fn explanation(&mut self) -> Option<&str> {
+        self.inner()?.explanation()
     }
 
     /// Other options are in force from here on. Never timed.
-    fn set_options(&mut self, _options: &InForce) {}
+    fn set_options(&mut self, options: &InForce) {
+        self.inner().into_iter().for_each(|inner| inner.set_options(options));
+    }
 
     /// Takes the amounts that were filled and checked since the last call (`verify=true`). Never timed.
     #[inline(always)]
     fn take_checked(&mut self) -> Option<Checked> {
-        None
+        self.inner()?.take_checked()
     }
 
     /// The program uses no result of the next [`Call::Access`]: the name has to be there. Never timed.
-    fn needs_name(&mut self) {}
+    fn needs_name(&mut self) {
+        self.inner().into_iter().for_each(|inner| inner.needs_name());
+    }
 
     /// Moves extents without data; the bytes moved, or minus the errno. Only of a back-end that
-    /// accounts ([`Capabilities::accounts`]).
-    fn move_bulk(&mut self, _bulk: &Bulk) -> Reply {
-        -Reply::from(libc::ENOSYS)
+    /// keeps no data.
+    fn move_bulk(&mut self, bulk: &Bulk) -> Reply {
+        self.inner().map_or(-Reply::from(libc::ENOSYS), |inner| inner.move_bulk(bulk))
     }
 
     /// An operation has ended. Only of a back-end that accounts ([`Capabilities::accounts`]).
-    fn concluded(&mut self, _over: &Over<'_>) {}
+    fn concluded(&mut self, over: &Over<'_>) {
+        self.inner().into_iter().for_each(|inner| inner.concluded(over));
+    }
 }
 
 impl Queued {
@@ -280,34 +304,4 @@ impl Queued {
             }
         }
     }
-}
-
-/// The queue of a back-end is that of the one in a field of it.
-#[macro_export]
-macro_rules! queue_of {
-    ($inner:ident) => {
-        fn open_queue(&mut self, settings: &$crate::call::QueueSettings) -> Result<(), i32> {
-            self.$inner.open_queue(settings)
-        }
-
-        fn lend_memory(&mut self, memory: &mut [u8]) {
-            self.$inner.lend_memory(memory);
-        }
-
-        fn leave_file(&mut self, fd: $crate::call::Fd) {
-            self.$inner.leave_file(fd);
-        }
-
-        fn hand_over(&mut self, wait: u32) -> $crate::call::Reply {
-            self.$inner.hand_over(wait)
-        }
-
-        fn wait_within(&mut self, ns: u64) -> $crate::call::Reply {
-            self.$inner.wait_within(ns)
-        }
-
-        fn ended(&mut self) -> Option<($crate::call::Tag, $crate::call::Reply)> {
-            self.$inner.ended()
-        }
-    };
 }

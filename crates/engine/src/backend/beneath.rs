@@ -8,13 +8,12 @@
 //!
 //! A link that leaves its directory gives `EXDEV` when it is followed, and when a program makes it.
 
-use super::api::{Backend, Capabilities, Look};
-use super::direct::Alignment;
+use super::api::Backend;
 use super::lexical::{check, check_link};
 use super::posix::{FdPath, Posix, chmod, link_file, reply, size_of_file};
 use super::refused::{check_path, refuses_flags};
 use super::resolve::{Root, errno, split};
-use crate::call::{Call, Fd, Names, Queued, Reply, Submitted, Tag};
+use crate::call::{Call, Fd, Names, Reply};
 use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
@@ -252,12 +251,8 @@ fn readlink((parent, name): Entry) -> Reply {
 }
 
 impl Backend for Beneath {
-    fn name(&self) -> &'static str {
-        self.posix.name()
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        self.posix.capabilities()
+    fn inner(&mut self) -> Option<&mut dyn Backend> {
+        Some(&mut self.posix)
     }
 
     /// Takes the paths apart; what the file system is asked for them belongs to the call.
@@ -281,35 +276,9 @@ impl Backend for Beneath {
         Ok(())
     }
 
-    fn look(&self, fd: Fd) -> Option<Look> {
-        self.posix.look(fd)
-    }
-
-    fn fetched_bytes(&self) -> Option<u64> {
-        self.posix.fetched_bytes()
-    }
-
-    fn alignment(&self, fd: Fd) -> Alignment {
-        self.posix.alignment(fd)
-    }
-
-    fn position(&mut self, fd: Fd) -> Option<u64> {
-        self.posix.position(fd)
-    }
-
     fn issue(&mut self, call: Call<'_>) -> Reply {
         self.execute(call).unwrap_or_else(|errno| -Reply::from(errno))
     }
-
-    fn submit(&mut self, tag: Tag, call: Queued) -> Submitted {
-        self.posix.submit(tag, call)
-    }
-
-    fn reap(&mut self) -> Option<(Tag, Reply)> {
-        self.posix.reap()
-    }
-
-    crate::queue_of!(posix);
 }
 
 /// A path that comes after that of its directory, without the slashes before it; `.` for the directory.

@@ -281,20 +281,12 @@ fn within(extents: &[Extent], offset: u64, bytes: u64) -> Vec<Extent> {
 }
 
 impl Backend for Joint {
-    fn name(&self) -> &'static str {
-        self.inner.name()
+    fn inner(&mut self) -> Option<&mut dyn Backend> {
+        Some(&mut self.inner)
     }
 
-    fn capabilities(&self) -> Capabilities {
+    fn capabilities(&mut self) -> Capabilities {
         Capabilities { mpi_files: true, ..self.inner.capabilities() }
-    }
-
-    fn prepare(&mut self, call: &Call<'_>) -> Result<(), i32> {
-        self.inner.prepare(call)
-    }
-
-    fn position(&mut self, fd: Fd) -> Option<u64> {
-        self.inner.position(fd)
     }
 
     fn issue(&mut self, call: Call<'_>) -> Reply {
@@ -338,22 +330,6 @@ impl Backend for Joint {
             Target::Mpi { .. } => Submitted::Done(call.execute(self)),
             _ => self.inner.submit(tag, call),
         }
-    }
-
-    fn reap(&mut self) -> Option<(Tag, Reply)> {
-        self.inner.reap()
-    }
-
-    fn hand_over(&mut self, wait: u32) -> Reply {
-        self.inner.hand_over(wait)
-    }
-
-    fn wait_within(&mut self, ns: u64) -> Reply {
-        self.inner.wait_within(ns)
-    }
-
-    fn ended(&mut self) -> Option<(Tag, Reply)> {
-        self.inner.ended()
     }
 }
 

@@ -10,18 +10,8 @@ use crate::call::{Call, FileCall, Reply};
 pub struct Null;
 
 impl Backend for Null {
-    fn name(&self) -> &'static str {
-        "null"
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            keeps_data: false,
-            keeps_names: false,
-            direct: false,
-            mpi_files: true,
-            accounts: false,
-        }
+    fn capabilities(&mut self) -> Capabilities {
+        Capabilities { name: "null", mpi_files: true, ..Capabilities::default() }
     }
 
     #[inline(always)]

@@ -191,21 +191,11 @@ fn off(bytes: u64) -> libc::off_t {
 }
 
 impl Backend for Posix {
-    fn name(&self) -> &'static str {
-        "posix"
+    fn capabilities(&mut self) -> Capabilities {
+        Capabilities { name: "posix", keeps_data: true, ..Capabilities::default() }
     }
 
-    fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            keeps_data: true,
-            keeps_names: true,
-            direct: true,
-            mpi_files: false,
-            accounts: false,
-        }
-    }
-
-    fn look(&self, fd: Fd) -> Option<Look> {
+    fn look(&mut self, fd: Fd) -> Option<Look> {
         let size_bytes = cachestat::size_bytes(fd)?;
         let memory = cachestat::look(fd, size_bytes);
         let mut extents = extents::look(fd, size_bytes);
@@ -223,17 +213,17 @@ impl Backend for Posix {
         if self.roots.is_one() { Ok(()) } else { self.enter(call.names()) }
     }
 
-    fn knows_name(&self, path: &CStr) -> Option<bool> {
+    fn knows_name(&mut self, path: &CStr) -> Option<bool> {
         let directory = self.roots.fd(self.roots.find(path));
         // SAFETY: an end of a path that is borrowed for the call.
         unsafe { names::is_cached(directory, self.at(path)) }
     }
 
-    fn fetched_bytes(&self) -> Option<u64> {
+    fn fetched_bytes(&mut self) -> Option<u64> {
         self.counts_fetched.then(fetched_bytes)
     }
 
-    fn alignment(&self, fd: Fd) -> Alignment {
+    fn alignment(&mut self, fd: Fd) -> Alignment {
         direct::alignment(fd.0)
     }
 

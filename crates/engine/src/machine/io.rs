@@ -95,14 +95,14 @@ pub(super) struct Io<'c, B> {
 
 impl<'c, B: Backend> Io<'c, B> {
     pub(super) fn new(
-        backend: B,
+        mut backend: B,
         clock: Clock,
         recorder: Recorder,
         settings: &'c Settings,
     ) -> Self {
         let accounts = backend.capabilities().accounts;
         Io {
-            traffic: Traffic::start(&backend),
+            traffic: Traffic::start(&mut backend),
             fillings: Fillings::new(clock.passes_by_itself()),
             several: false,
             backend,

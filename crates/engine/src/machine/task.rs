@@ -299,7 +299,7 @@ pub(super) fn map_flags(flags: i32, mapped: bool) -> i32 {
 
 /// What an open file with O_DIRECT wants of transfers.
 #[inline(always)]
-pub(super) fn alignment<B: Backend>(io: &Io<'_, B>, fd: Fd, flags: i32) -> Option<Alignment> {
+pub(super) fn alignment<B: Backend>(io: &mut Io<'_, B>, fd: Fd, flags: i32) -> Option<Alignment> {
     (flags & libc::O_DIRECT != 0).then(|| io.backend.alignment(fd))
 }
 

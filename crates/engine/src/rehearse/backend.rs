@@ -505,11 +505,7 @@ impl Backend for Rehearsed {
         Ok(())
     }
 
-    fn name(&self) -> &'static str {
-        self.inner.name()
-    }
-
-    fn capabilities(&self) -> Capabilities {
+    fn capabilities(&mut self) -> Capabilities {
         Capabilities { mpi_files: true, accounts: true, ..self.inner.capabilities() }
     }
 

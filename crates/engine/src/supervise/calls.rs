@@ -96,16 +96,12 @@ struct Logged {
 }
 
 impl Backend for Logged {
-    fn name(&self) -> &'static str {
-        self.inner.name()
+    fn inner(&mut self) -> Option<&mut dyn Backend> {
+        Some(&mut self.inner)
     }
 
-    fn capabilities(&self) -> Capabilities {
+    fn capabilities(&mut self) -> Capabilities {
         Capabilities { mpi_files: true, ..self.inner.capabilities() }
-    }
-
-    fn prepare(&mut self, call: &Call<'_>) -> Result<(), i32> {
-        self.inner.prepare(call)
     }
 
     fn issue(&mut self, call: Call<'_>) -> Reply {
@@ -139,10 +135,6 @@ impl Backend for Logged {
         let line = || format!("io_uring_enter(wait {wait})");
         self.log.borrow_mut().add(self.rank, line);
         self.inner.hand_over(wait)
-    }
-
-    fn ended(&mut self) -> Option<(Tag, Reply)> {
-        self.inner.ended()
     }
 
     fn reap(&mut self) -> Option<(Tag, Reply)> {

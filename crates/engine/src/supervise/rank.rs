@@ -71,7 +71,7 @@ impl<'a> Rank<'a> {
 
     /// Executes the program to its end. The loop is compiled for every back-end, and once for those that
     /// verify data.
-    pub fn run<B: Backend>(self, backend: B, comm: &mut dyn Comm, clock: Real) -> Ran {
+    pub fn run<B: Backend>(self, mut backend: B, comm: &mut dyn Comm, clock: Real) -> Ran {
         let plan = self.prepared.plan();
         if !verifies(plan) || !backend.capabilities().keeps_data {
             return self.execute(backend, comm, clock);

@@ -7,49 +7,42 @@
 //! read    prepare: memory                    │ issue │ settle: examine
 //! ```
 //!
-//! Between the readings of the clock (`issue`) lies the call of the inner back-end and the choice of
-//! memory. What a call has come to is settled before the next one, outside of every reading. Once a
-//! program has verified anything, all that it does to files is followed: what it writes otherwise, cuts
-//! and removes is expected then.
+//! What a call changes is found before it ([`Effect`]), and takes effect before the next one, outside of
+//! every reading. Once a program has verified anything, all that it does to files is followed: what it
+//! writes otherwise, cuts and removes is expected then.
 
 use super::examine::{Checked, Examiner, Findings, ZeroPlace};
-use super::mark::{Mark, file_number};
+use super::mark::{Mark, RUN_MASK, WRITER_MASK, file_number};
 use super::memory::{Memory, State};
-use crate::backend::api::{Backend, Bulk, Capabilities, InForce, Look, Over};
-use crate::backend::direct::Alignment;
+use crate::backend::api::{Backend, InForce};
 use crate::buffer::Mapping;
 use crate::call::{
-    At, Call, Fd, FileCall, Lent, MpiFile, QueueSettings, Queued, Reply, Submitted, Tag, Target,
+    At, Call, Fd, FileCall, Lent, Memory as Buffer, MpiFile, Queued, Reply, Submitted, Tag, Target,
     ViewId,
 };
-use crate::call::{Memory as Buffer, Memory::Read, Memory::Write};
 use crate::clock::Clock;
-use crate::comm::Members;
 use crate::rng::mix;
 use model::pattern::Extent;
 use model::plan::Instr;
-use model::run::MpiFileFacts;
 use model::{Op, Plan};
 use std::collections::HashMap;
 use std::ffi::CStr;
-use std::io::{IoSlice, IoSliceMut};
 use std::ops::Range;
 use std::rc::Rc;
-
-/// Vectors of few buffers need little memory on the stack.
-const FEW_BUFFERS: usize = 16;
-/// Most buffers of one call, as the kernel allows.
-const MOST_BUFFERS: usize = 1024;
-/// Runs and executions are numbered modulo 2^12, writers modulo 2^20.
-const RUN_MASK: u16 = 0xfff;
-const WRITER_MASK: u32 = 0xf_ffff;
 
 /// A statement of the plan may verify data.
 pub fn verifies(plan: &Plan) -> bool {
     plan.options.iter().any(|options| options.verify.is_some())
 }
 
-/// An open file.
+/// An open file of the back-end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Handle {
+    Posix(Fd),
+    Mpi(MpiFile),
+}
+
+/// What is known of an open file.
 #[derive(Clone, Debug)]
 struct File {
     /// See [`file_number`].
@@ -77,86 +70,85 @@ struct Part {
     len: u64,
 }
 
-/// A call that was made and is not settled.
-#[derive(Clone, Copy, Debug)]
-enum Made {
-    Opened {
-        flags: i32,
-    },
-    Closed {
-        fd: Fd,
-    },
-    Wrote {
-        fd: Fd,
-        offset: u64,
-        len: u64,
-    },
-    Appended {
-        fd: Fd,
-        len: u64,
-    },
-    Read {
-        fd: Fd,
-        offset: u64,
-        len: u64,
-    },
-    /// `None`: the file at the path of the call.
-    Cut {
-        fd: Option<Fd>,
-        size: u64,
-    },
-    Allocated {
-        fd: Fd,
-        mode: i32,
-        offset: u64,
-        size: u64,
-    },
-    /// Another file's data was put there.
-    Replaced {
-        fd: Fd,
-    },
-    MpiSized {
-        file: MpiFile,
-    },
-    Removed,
-    Renamed,
-    MpiOpened,
-    MpiClosed {
-        file: MpiFile,
-    },
-    MpiWrote {
-        file: MpiFile,
-    },
-    MpiRead {
-        file: MpiFile,
-    },
-    /// A queued call that has ended at once.
-    Queued {
-        tag: Tag,
-    },
-}
-
-/// A transfer that is under way with others.
-struct UnderWay {
-    file: File,
-    verifies: bool,
-    generation: u32,
-    /// [`Verified::writes`] and [`Verified::changes`] when it was submitted.
-    writes: u64,
-    changes: u64,
-    offset: u64,
-    /// Bytes of the transfer, and those of it that lie before the end of the file.
-    asked_bytes: u64,
-    memory: Lent,
-    write: bool,
-    /// Another write to some of its bytes was under way too: either may be the last.
-    clashes: bool,
-}
-
-impl UnderWay {
-    fn range(&self) -> Range<u64> {
-        self.offset..self.offset.saturating_add(self.asked_bytes)
+impl Part {
+    fn end_bytes(&self) -> u64 {
+        self.offset_bytes.saturating_add(self.len)
     }
+
+    /// Bytes of it among the first `moved` ones of the memory.
+    fn moved_bytes(&self, moved: u64) -> u64 {
+        moved.saturating_sub(self.memory_bytes).min(self.len)
+    }
+}
+
+/// A transfer that is made, or under way with others.
+struct Transfer {
+    file: File,
+    parts: Vec<Part>,
+    write: bool,
+    verifies: bool,
+    /// What its bytes are filled with; `None`: they do not describe themselves, or are read.
+    mark: Option<Mark>,
+    /// No other transfer that is under way has to do with its bytes.
+    exact: bool,
+    /// The file that it is appended to.
+    appends: Option<Fd>,
+    /// Where the file ends, if that was asked for.
+    end_bytes: Option<u64>,
+    /// Memory of a transfer under way; `None`: the buffer.
+    lent: Option<Lent>,
+}
+
+impl Transfer {
+    /// From its first to its last byte in the file.
+    fn range(&self) -> Range<u64> {
+        let start = self.parts.iter().map(|part| part.offset_bytes).min().unwrap_or(0);
+        start..self.parts.iter().map(Part::end_bytes).max().unwrap_or(start)
+    }
+
+    fn overlaps(&self, other: &Transfer) -> bool {
+        let (one, other) = (self.range(), other.range());
+        one.start < other.end && other.start < one.end
+    }
+
+    fn len(&self) -> u64 {
+        self.parts.iter().map(|part| part.len).sum()
+    }
+
+    fn fill(&self, bytes: &mut [u8]) {
+        let Some(mark) = self.mark else { return };
+        for part in &self.parts {
+            let place = &mut bytes[part.memory_bytes as usize..][..part.len as usize];
+            mark.fill(place, part.offset_bytes);
+        }
+    }
+}
+
+/// What a call does to data of files, if it succeeds.
+enum Effect {
+    Opened {
+        file: File,
+        is_mpi: bool,
+        truncates: bool,
+    },
+    Closed(Handle),
+    Moved(Transfer),
+    /// Bytes have this state then; `None`: nothing lies there. After a failure nobody knows.
+    Changed {
+        number: u64,
+        range: Range<u64>,
+        state: Option<State>,
+    },
+    /// Nobody knows what the file holds.
+    Replaced {
+        number: u64,
+    },
+    Removed {
+        number: u64,
+    },
+    Renamed,
+    /// A transfer that was under way has ended.
+    Ended(Tag),
 }
 
 /// See the [head](self).
@@ -168,34 +160,23 @@ pub struct Verified<'b> {
     run: u16,
     /// No statement gives a file another name or copies it.
     keeps_names: bool,
-    /// No statement gives a file a second name.
-    has_one_name: bool,
     memory: Memory,
     /// `verify=true` is in force.
     verifies: bool,
     /// It was in force before, so that everything is followed.
     follows: bool,
-    files: HashMap<Fd, File>,
-    mpi_files: HashMap<MpiFile, File>,
+    files: HashMap<Handle, File>,
     views: HashMap<ViewId, View>,
     /// Files that were opened without a name so far.
     nameless: u64,
-    /// Path of the last call that opens, cuts or removes a file.
-    path: Vec<u8>,
-    /// Bytes of the call that is made.
+    /// Bytes of the call that is made, and their division into the buffers of a vector.
     buffer: Mapping,
-    parts: Vec<Part>,
-    /// The generation of the write that is made, where it begins if that is the end of the file, and
-    /// where the file of a read ends.
-    generation: u32,
-    start: Option<u64>,
-    end: u64,
-    made: Option<(Made, Reply)>,
-    queued: Vec<Option<UnderWay>>,
-    /// How often a write was submitted to be under way with others, or has ended.
-    writes: u64,
-    /// How often files were changed otherwise.
-    changes: u64,
+    vector: Vec<libc::iovec>,
+    /// Of the last call, and its reply.
+    effect: Option<Effect>,
+    reply: Option<Reply>,
+    /// Transfers under way, by tag.
+    queued: Vec<Option<Transfer>>,
     checked: Checked,
 }
 
@@ -211,541 +192,93 @@ impl<'b> Verified<'b> {
             let is_one = |instr: &Instr| matches!(instr, Instr::Op { op, .. } if is_meant(*op));
             plan.code.iter().any(is_one)
         };
-        let has_one_name = !uses(Op::adds_name);
-        let mut memory = Memory::default();
-        memory.has_other_names = !has_one_name;
+        let has_other_names = uses(Op::adds_name);
         Verified {
             inner: Box::new(inner),
             clock,
             writer: rank & WRITER_MASK,
             ranks: plan.ranks,
             run: run & RUN_MASK,
-            keeps_names: has_one_name && !uses(|op| op.has_target_name() || op.has_source()),
-            has_one_name,
-            memory,
+            keeps_names: !has_other_names && !uses(|op| op.has_target_name() || op.has_source()),
+            memory: Memory::new(has_other_names),
             verifies: false,
             follows: false,
             files: HashMap::new(),
-            mpi_files: HashMap::new(),
             views: HashMap::new(),
             nameless: 0,
-            path: Vec::new(),
             buffer: Mapping::default(),
-            parts: Vec::new(),
-            generation: 0,
-            start: None,
-            end: u64::MAX,
-            made: None,
+            vector: Vec::new(),
+            effect: None,
+            reply: None,
             queued: Vec::new(),
-            writes: 0,
-            changes: 0,
             checked: Checked::default(),
         }
     }
 
-    fn mpi_number(&self, file: MpiFile) -> u64 {
-        self.mpi_files.get(&file).map_or(0, |file| file.number)
-    }
-
-    fn number(&self, fd: Fd) -> u64 {
-        self.files.get(&fd).map_or(0, |file| file.number)
+    fn number(&self, handle: Handle) -> u64 {
+        self.files.get(&handle).map_or(0, |file| file.number)
     }
 
     // Before a call.
 
-    /// Memory for the bytes of a call.
-    fn make_room(&mut self, len: usize) -> Result<(), i32> {
-        self.buffer.grow(len, true).map_err(|_| libc::ENOMEM)
-    }
-
-    /// A new mark for a write to these bytes.
-    fn mark(&mut self, number: u64, range: Range<u64>) -> Mark {
-        self.generation = self.memory.next_generation(number, range);
-        let generation = self.generation;
-        Mark { file: number as u32, writer: self.writer, run: self.run, generation }
-    }
-
-    /// Fills what is about to be written.
-    fn fill(&mut self, fd: Fd, offset: u64, len: usize) -> Result<(), i32> {
-        if !self.verifies {
-            return Ok(());
-        }
-        self.make_room(len)?;
-        let start_ns = self.clock.now();
-        let mark = self.mark(self.number(fd), offset..offset.saturating_add(len as u64));
-        mark.fill(&mut self.buffer.bytes_mut()[..len], offset);
-        self.count_filled(start_ns, len as u64);
-        Ok(())
-    }
-
-    fn count_filled(&mut self, start_ns: u64, bytes: u64) {
-        self.checked.filled_bytes += bytes;
-        self.checked.fill_ns += self.clock.now().saturating_sub(start_ns);
-    }
-
-    /// Where a write to the end of a file begins. Others may append too.
-    fn find_end(&mut self, fd: Fd) -> u64 {
-        let end = self.inner.issue(Call::Seek { fd, offset: 0, end: true });
-        self.start = u64::try_from(end).ok();
-        self.start.unwrap_or(0)
-    }
-
-    fn prepare_bytes(&mut self, call: &Call<'_>) -> Result<(), i32> {
-        self.start = None;
+    /// What a call does to data of files. Every call stands here, because one that is forgotten would make
+    /// right data wrong.
+    fn prepare_effect(&mut self, call: &Call<'_>) -> Result<Option<Effect>, i32> {
+        let changed = |number, range, state| Ok(Some(Effect::Changed { number, range, state }));
         match *call {
+            Call::Open { path, flags, .. } => {
+                let (file, truncates) = (self.new_file(path, flags), flags & libc::O_TRUNC != 0);
+                Ok(Some(Effect::Opened { file, is_mpi: false, truncates }))
+            }
+            Call::Close { fd } => Ok(Some(Effect::Closed(Handle::Posix(fd)))),
+            _ if !self.follows => Ok(None),
             Call::Pwrite { fd, buf, offset } | Call::MapWrite { fd, buf, offset } => {
-                self.fill(fd, offset, buf.len())
+                self.prepare_write(fd, Some(offset), buf.len())
             }
-            Call::Append { fd, buf } => {
-                let start = self.find_end(fd);
-                self.fill(fd, start, buf.len())
-            }
+            Call::Append { fd, buf } => self.prepare_write(fd, None, buf.len()),
             Call::Pwritev { fd, bufs, offset } => {
-                let append = self.files.get(&fd).is_some_and(|file| file.append);
-                let start = if append { self.find_end(fd) } else { offset };
-                self.fill(fd, start, bufs.iter().map(|buf| buf.len()).sum())
-            }
-            Call::Pread { ref buf, .. } | Call::MapRead { ref buf, .. } if self.verifies => {
-                self.make_room(buf.len())
-            }
-            Call::Preadv { ref bufs, .. } if self.verifies => {
-                self.make_room(bufs.iter().map(|buf| buf.len()).sum())
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Places of the bytes of a transfer of an MPI file.
-    fn place(&mut self, file: MpiFile, offset: u64, len: u64, order: Option<ViewId>) {
-        self.parts.clear();
-        let view = self.mpi_files.get(&file).and_then(|file| file.view);
-        let whole = [Extent { offset_bytes: offset, length_bytes: len }];
-        let (extents, skip) = match view.and_then(|view| self.views.get(&view)) {
-            Some(view) => (&view.extents[..], offset),
-            None => (&whole[..], 0),
-        };
-        let plain = [Extent { offset_bytes: 0, length_bytes: len }];
-        let memory = order.and_then(|view| self.views.get(&view)?.memory.as_deref());
-        let mut memory = memory.unwrap_or(&plain).iter().copied();
-        let (mut skip, mut left, mut to) = (skip, len, Extent::default());
-        for extent in extents {
-            let from = skip.min(extent.length_bytes);
-            skip -= from;
-            let mut at = extent.offset_bytes + from;
-            let mut rest = left.min(extent.length_bytes - from);
-            left -= rest;
-            while rest > 0 {
-                if to.length_bytes == 0 {
-                    let Some(next) = memory.next() else { return };
-                    to = next;
-                    continue;
-                }
-                let len = rest.min(to.length_bytes);
-                let (offset_bytes, memory_bytes) = (at, to.offset_bytes);
-                self.parts.push(Part { offset_bytes, memory_bytes, len });
-                (at, rest) = (at + len, rest - len);
-                to.offset_bytes += len;
-                to.length_bytes -= len;
-            }
-        }
-    }
-
-    fn prepare_transfer(
-        &mut self,
-        file: MpiFile,
-        offset: u64,
-        memory: &Buffer<'_>,
-        order: Option<ViewId>,
-    ) -> Result<(), i32> {
-        self.place(file, offset, memory.len() as u64, order);
-        if !self.verifies {
-            return Ok(());
-        }
-        self.make_room(memory.len())?;
-        match memory {
-            Write(_) => {
-                let start_ns = self.clock.now();
-                let ends = self.parts.iter().map(|part| part.offset_bytes + part.len);
-                let starts = self.parts.iter().map(|part| part.offset_bytes);
-                let start = starts.min().unwrap_or(0);
-                let range = start..ends.max().unwrap_or(start);
-                let number = self.mpi_number(file);
-                let mark = self.mark(number, range);
-                let bytes = self.buffer.bytes_mut();
-                for part in &self.parts {
-                    let piece = &mut bytes[part.memory_bytes as usize..][..part.len as usize];
-                    mark.fill(piece, part.offset_bytes);
-                }
-                self.count_filled(start_ns, memory.len() as u64);
-            }
-            // Libraries leave memory behind the end of the file as it was.
-            Read(_) => {
-                let size = self.inner.issue_file(FileCall::Position { file });
-                self.end = u64::try_from(size).unwrap_or(u64::MAX);
-            }
-        }
-        Ok(())
-    }
-
-    // After a call.
-
-    /// Takes the call that was made last into account.
-    fn settle(&mut self) {
-        if let Some((made, reply)) = self.made.take() {
-            self.settle_call(made, reply);
-        }
-    }
-
-    fn settle_call(&mut self, made: Made, reply: Reply) {
-        match made {
-            Made::Opened { flags } => self.opened(flags, reply),
-            Made::Closed { fd } => drop(self.files.remove(&fd)),
-            Made::MpiOpened if reply >= 0 => {
-                let file = self.named_file(0);
-                self.mpi_files.insert(MpiFile(reply as i32), file);
-            }
-            Made::MpiClosed { file } => drop(self.mpi_files.remove(&file)),
-            _ if !self.follows => {}
-            Made::Wrote { fd, offset, len } => {
-                let start = self.start.unwrap_or(offset);
-                self.wrote(self.number(fd), start..start.saturating_add(len), reply);
-            }
-            Made::Appended { fd, len } => self.appended(fd, len, reply),
-            Made::Read { fd, offset, len } if self.verifies => {
-                let Some(file) = self.files.get(&fd).cloned() else { return };
-                let moved = usize::try_from(reply).unwrap_or(0);
-                match (moved, reply) {
-                    (0, 0) => self.examine_end(&file, offset..offset.saturating_add(len)),
-                    _ => self.examine(&file, 0..moved.min(len as usize), offset),
-                }
-            }
-            Made::Cut { fd, size } => {
-                let number = fd.map_or_else(|| file_number(&self.path), |fd| self.number(fd));
-                self.change(number, reply, |memory| memory.clear(number, size..u64::MAX));
-            }
-            Made::Allocated { fd, mode, offset, size } => {
-                let number = self.number(fd);
-                self.change(number, reply, |memory| {
-                    allocated(memory, number, mode, (offset, size));
-                });
-            }
-            Made::Replaced { fd } => self.change(self.number(fd), -1, |_| ()),
-            // All members set it: some of them may have done so before others wrote.
-            Made::MpiSized { file } => self.change(self.mpi_number(file), -1, |_| ()),
-            Made::Removed => {
-                self.changes += 1;
-                if reply >= 0 {
-                    self.memory.clear(file_number(&self.path), 0..u64::MAX);
-                }
-            }
-            // A directory may have moved.
-            Made::Renamed => {
-                self.changes += 1;
-                self.memory.forget_all();
-            }
-            Made::MpiWrote { file } => self.mpi_wrote(file, reply),
-            Made::MpiRead { file } if self.verifies => self.mpi_read(file, reply),
-            Made::Queued { tag } => self.transfer_ended(tag, reply),
-            Made::MpiOpened | Made::Read { .. } | Made::MpiRead { .. } => {}
-        }
-    }
-
-    fn named_file(&mut self, flags: i32) -> File {
-        let mut number = file_number(&self.path);
-        // Files without a name lie in the same directory.
-        if flags & libc::O_TMPFILE == libc::O_TMPFILE {
-            self.nameless += 1;
-            number = mix(number ^ mix(self.nameless));
-        }
-        let append = flags & libc::O_APPEND != 0;
-        File { number, path: self.path.as_slice().into(), append, view: None }
-    }
-
-    fn opened(&mut self, flags: i32, reply: Reply) {
-        if flags & libc::O_TRUNC != 0 {
-            self.changes += 1;
-        }
-        if reply < 0 {
-            return;
-        }
-        let file = self.named_file(flags);
-        if self.follows && flags & libc::O_TRUNC != 0 {
-            self.memory.clear(file.number, 0..u64::MAX);
-        }
-        self.files.insert(Fd(reply as i32), file);
-    }
-
-    /// A file was changed otherwise than by writing; where the call failed nobody knows how far it came.
-    fn change(&mut self, number: u64, reply: Reply, change: impl FnOnce(&mut Memory)) {
-        self.changes += 1;
-        match reply {
-            0.. => change(&mut self.memory),
-            _ => self.memory.forget(number),
-        }
-    }
-
-    /// A call has written some of these bytes.
-    fn wrote(&mut self, number: u64, range: Range<u64>, reply: Reply) {
-        self.changes += 1;
-        self.keep(number, range, reply, self.verifies.then_some(self.generation));
-    }
-
-    /// What lies where a call has written `reply` of the bytes that it was given; `marked`: they
-    /// describe themselves.
-    fn keep(&mut self, number: u64, range: Range<u64>, reply: Reply, marked: Option<u32>) {
-        let state = match marked {
-            Some(generation) if self.has_one_name => State::Written(generation),
-            Some(_) => State::Unsure,
-            None => State::Other,
-        };
-        match u64::try_from(reply) {
-            Ok(done) => self.memory.put(number, range.start..range.start + done, state),
-            // Nobody knows how far it came.
-            Err(_) => self.memory.put(number, range, doubt(marked)),
-        }
-    }
-
-    /// Others may append too: what went elsewhere than it says cannot be checked.
-    fn appended(&mut self, fd: Fd, len: u64, reply: Reply) {
-        let number = self.number(fd);
-        let start = match (self.start.take(), self.inner.position(fd), u64::try_from(reply)) {
-            (Some(start), Some(end), Ok(moved)) if end != start + moved => {
-                self.changes += 1;
-                return self.memory.put(number, end.saturating_sub(moved)..end, State::Other);
-            }
-            (Some(start), ..) => start,
-            (None, ..) => return,
-        };
-        self.wrote(number, start..start + len, reply);
-    }
-
-    /// Examines bytes of the buffer, which were read at an offset.
-    fn examine(&mut self, file: &File, bytes: Range<usize>, offset: u64) {
-        let start_ns = self.clock.now();
-        // What is under way may have been written, or not.
-        let exact = self.queued.iter().all(Option::is_none);
-        let bytes = &self.buffer.bytes()[bytes];
-        let findings = self.examiner(file.number, exact).examine(bytes, offset);
-        self.found(file, findings, start_ns);
-    }
-
-    /// The same where the file has ended.
-    fn examine_end(&mut self, file: &File, range: Range<u64>) {
-        let exact = self.queued.iter().all(Option::is_none);
-        let findings = self.examiner(file.number, exact).examine_end(range);
-        self.found(file, findings, self.clock.now());
-    }
-
-    fn examiner(&self, number: u64, exact: bool) -> Examiner<'_> {
-        Examiner {
-            memory: &self.memory,
-            number,
-            writer: self.writer,
-            run: self.run,
-            ranks: self.ranks,
-            keeps_names: self.keeps_names,
-            exact,
-        }
-    }
-
-    fn found(&mut self, file: &File, mut findings: Findings, start_ns: u64) {
-        let zeros = std::mem::take(&mut findings.zeros).into_iter();
-        let place = |range| ZeroPlace { file: file.number, path: Rc::clone(&file.path), range };
-        self.checked.zeros.extend(zeros.map(place));
-        self.checked.findings.add(findings);
-        self.checked.check_ns += self.clock.now().saturating_sub(start_ns);
-    }
-
-    fn mpi_wrote(&mut self, file: MpiFile, reply: Reply) {
-        let number = self.mpi_number(file);
-        for at in 0..self.parts.len() {
-            let Part { offset_bytes, len, .. } = self.parts[at];
-            let moved = if reply < 0 { -1 } else { len as Reply };
-            self.wrote(number, offset_bytes..offset_bytes + len, moved);
-        }
-    }
-
-    fn mpi_read(&mut self, file: MpiFile, reply: Reply) {
-        let Some(file) = self.mpi_files.get(&file).cloned() else { return };
-        let Ok(moved) = u64::try_from(reply) else { return };
-        for at in 0..self.parts.len() {
-            let Part { offset_bytes, memory_bytes, len } = self.parts[at];
-            let inside = self.end.saturating_sub(offset_bytes).min(len);
-            let read = moved.saturating_sub(memory_bytes).min(inside);
-            let bytes = memory_bytes as usize..(memory_bytes + read) as usize;
-            self.examine(&file, bytes, offset_bytes);
-            self.examine_end(&file, offset_bytes + inside..offset_bytes + len);
-        }
-    }
-
-    // Transfers that are under way together.
-
-    /// A transfer is about to be submitted.
-    fn submitted(&mut self, tag: Tag, file: File, call: &mut Queued) {
-        let write = call.memory.parts().2;
-        let number = file.number;
-        let mut one = UnderWay {
-            file,
-            verifies: self.verifies,
-            generation: 0,
-            writes: 0,
-            changes: self.changes,
-            offset: call.offset,
-            asked_bytes: call.asked_bytes,
-            memory: call.memory.again(),
-            write,
-            clashes: false,
-        };
-        if write {
-            self.writes += 1;
-            let range = one.range();
-            let overlaps = |other: &Range<u64>| other.start < range.end && range.start < other.end;
-            for other in self.queued.iter_mut().flatten() {
-                if other.write && other.file.number == number && overlaps(&other.range()) {
-                    (other.clashes, one.clashes) = (true, true);
-                }
-            }
-            if self.verifies {
-                let start_ns = self.clock.now();
-                let mark = self.mark(number, range.clone());
-                one.generation = self.generation;
-                call.memory.fill(|bytes| mark.fill(bytes, range.start));
-                self.count_filled(start_ns, one.asked_bytes);
-            } else {
-                self.memory.put(number, range, State::Other);
-            }
-        }
-        one.writes = self.writes;
-        let at = tag.0 as usize;
-        if self.queued.len() <= at {
-            self.queued.resize_with(at + 1, || None);
-        }
-        self.queued[at] = Some(one);
-    }
-
-    fn transfer_ended(&mut self, tag: Tag, reply: Reply) {
-        let one = self.queued.get_mut(tag.0 as usize).and_then(Option::take);
-        match one {
-            Some(one) if one.write => self.write_ended(&one, reply),
-            Some(one) if one.verifies => self.read_ended(one, reply),
-            _ => {}
-        }
-    }
-
-    fn write_ended(&mut self, one: &UnderWay, reply: Reply) {
-        self.writes += 1;
-        let marked = one.verifies.then_some(one.generation);
-        match one.clashes || one.changes != self.changes {
-            true => self.memory.put(one.file.number, one.range(), doubt(marked)),
-            false => self.keep(one.file.number, one.range(), reply, marked),
-        }
-    }
-
-    /// Writes meanwhile may have come before or after a read.
-    fn read_ended(&mut self, mut one: UnderWay, reply: Reply) {
-        let Ok(moved) = u64::try_from(reply) else { return };
-        let number = one.file.number;
-        let mut others = self.queued.iter().flatten();
-        let writing = others.any(|other| other.write && other.file.number == number);
-        let exact = !writing && (one.writes, one.changes) == (self.writes, self.changes);
-        let start_ns = self.clock.now();
-        let (offset, range) = (one.offset, one.range());
-        let examiner = self.examiner(number, exact);
-        let Read(bytes) = one.memory.memory() else { return };
-        let given_bytes = bytes.len() as u64;
-        let mut findings = examiner.examine(&bytes[..moved.min(given_bytes) as usize], offset);
-        // Cut before the end of the file, or there.
-        if moved == 0 || given_bytes < one.asked_bytes {
-            findings.add(examiner.examine_end(offset + moved..range.end));
-        }
-        self.found(&one.file, findings, start_ns);
-    }
-
-    fn take_end(&mut self, end: Option<(Tag, Reply)>) -> Option<(Tag, Reply)> {
-        if let Some((tag, reply)) = end {
-            self.transfer_ended(tag, reply);
-        }
-        end
-    }
-}
-
-/// What lies where a write may have come or not.
-fn doubt(marked: Option<u32>) -> State {
-    if marked.is_some() { State::Unsure } else { State::Other }
-}
-
-fn allocated(memory: &mut Memory, number: u64, mode: i32, (offset, size): (u64, u64)) {
-    const KEEPS: i32 = libc::FALLOC_FL_KEEP_SIZE;
-    const HOLES: i32 = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_ZERO_RANGE;
-    match mode & !KEEPS {
-        0 => {}
-        mode if mode & !HOLES == 0 => memory.clear(number, offset..offset.saturating_add(size)),
-        // What lies behind has moved, and says that it belongs elsewhere.
-        _ => memory.put(number, offset..u64::MAX, State::Other),
-    }
-}
-
-/// Issues a vector of writes with these lengths of buffers from other memory.
-fn write_vector<const N: usize>(
-    inner: &mut dyn Backend,
-    mut bytes: &[u8],
-    lens: impl Iterator<Item = usize>,
-    (fd, offset): (Fd, u64),
-) -> Reply {
-    let (mut bufs, mut count) = ([IoSlice::new(&[]); N], 0);
-    for (buf, len) in bufs.iter_mut().zip(lens) {
-        let (one, rest) = bytes.split_at(len);
-        (*buf, bytes, count) = (IoSlice::new(one), rest, count + 1);
-    }
-    inner.issue(Call::Pwritev { fd, bufs: &bufs[..count], offset })
-}
-
-/// The same for reads.
-fn read_vector<const N: usize>(
-    inner: &mut dyn Backend,
-    mut bytes: &mut [u8],
-    lens: impl Iterator<Item = usize>,
-    (fd, offset): (Fd, u64),
-) -> Reply {
-    let mut bufs: [IoSliceMut<'_>; N] = std::array::from_fn(|_| IoSliceMut::new(&mut []));
-    let mut count = 0;
-    for (buf, len) in bufs.iter_mut().zip(lens) {
-        let (one, rest) = bytes.split_at_mut(len);
-        (*buf, bytes, count) = (IoSliceMut::new(one), rest, count + 1);
-    }
-    inner.issue(Call::Preadv { fd, bufs: &mut bufs[..count], offset })
-}
-
-impl Verified<'_> {
-    /// What a call will have come to, as far as data of files goes. Every call stands here, because one
-    /// that is forgotten would make right data wrong.
-    fn made(call: &Call<'_>) -> Option<Made> {
-        Some(match *call {
-            Call::Open { flags, .. } => Made::Opened { flags },
-            Call::Close { fd } => Made::Closed { fd },
-            Call::Pwrite { fd, buf, offset } | Call::MapWrite { fd, buf, offset } => {
-                Made::Wrote { fd, offset, len: buf.len() as u64 }
-            }
-            Call::Append { fd, buf } => Made::Appended { fd, len: buf.len() as u64 },
-            Call::Pwritev { fd, bufs, offset } => {
-                Made::Wrote { fd, offset, len: bufs.iter().map(|buf| buf.len() as u64).sum() }
+                let appends = self.files.get(&Handle::Posix(fd)).is_some_and(|file| file.append);
+                let len = bufs.iter().map(|buf| buf.len()).sum();
+                let effect = self.prepare_write(fd, (!appends).then_some(offset), len)?;
+                self.divide(bufs.iter().map(|buf| buf.len()));
+                Ok(effect)
             }
             Call::Pread { fd, ref buf, offset, .. } | Call::MapRead { fd, ref buf, offset, .. } => {
-                Made::Read { fd, offset, len: buf.len() as u64 }
+                self.prepare_read(fd, offset, buf.len())
             }
             Call::Preadv { fd, ref bufs, offset } => {
-                Made::Read { fd, offset, len: bufs.iter().map(|buf| buf.len() as u64).sum() }
+                let effect =
+                    self.prepare_read(fd, offset, bufs.iter().map(|buf| buf.len()).sum())?;
+                self.divide(bufs.iter().map(|buf| buf.len()));
+                Ok(effect)
             }
-            Call::Ftruncate { fd, size } => Made::Cut { fd: Some(fd), size },
-            Call::Truncate { size, .. } => Made::Cut { fd: None, size },
+            Call::Ftruncate { fd, size } => {
+                changed(self.number(Handle::Posix(fd)), size..u64::MAX, None)
+            }
+            Call::Truncate { path, size } => {
+                changed(file_number(path.to_bytes()), size..u64::MAX, None)
+            }
             Call::Fallocate { fd, mode, offset, size } => {
-                Made::Allocated { fd, mode, offset, size }
+                const HOLES: i32 = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_ZERO_RANGE;
+                let number = self.number(Handle::Posix(fd));
+                match mode & !libc::FALLOC_FL_KEEP_SIZE {
+                    0 => Ok(None),
+                    mode if mode & !HOLES == 0 => {
+                        changed(number, offset..offset.saturating_add(size), None)
+                    }
+                    // What lies behind has moved, and says that it belongs elsewhere.
+                    _ => changed(number, offset..u64::MAX, Some(State::Other)),
+                }
             }
             Call::CopyRange { to: (fd, _), .. }
             | Call::Clone { to: fd, .. }
-            | Call::CloneRange { to: (fd, _), .. } => Made::Replaced { fd },
-            Call::Unlink { .. } => Made::Removed,
-            Call::Rename { .. } => Made::Renamed,
+            | Call::CloneRange { to: (fd, _), .. } => {
+                Ok(Some(Effect::Replaced { number: self.number(Handle::Posix(fd)) }))
+            }
+            Call::Unlink { path } => {
+                Ok(Some(Effect::Removed { number: file_number(path.to_bytes()) }))
+            }
+            Call::Rename { .. } => Ok(Some(Effect::Renamed)),
             Call::Seek { .. }
             | Call::Fsync { .. }
             | Call::Fdatasync { .. }
@@ -775,13 +308,331 @@ impl Verified<'_> {
             | Call::Removexattr { .. }
             | Call::Syncfs { .. }
             | Call::SyncDirectory { .. }
-            | Call::DropCaches {} => return None,
-        })
+            | Call::DropCaches {} => Ok(None),
+        }
+    }
+
+    fn new_file(&mut self, path: &CStr, flags: i32) -> File {
+        let path = path.to_bytes();
+        let mut number = file_number(path);
+        // Files without a name lie in the same directory.
+        if flags & libc::O_TMPFILE == libc::O_TMPFILE {
+            self.nameless += 1;
+            number = mix(number ^ mix(self.nameless));
+        }
+        File { number, path: path.into(), append: flags & libc::O_APPEND != 0, view: None }
+    }
+
+    /// `offset`: `None`: to the end of the file. Others may append too.
+    fn prepare_write(
+        &mut self,
+        fd: Fd,
+        offset: Option<u64>,
+        len: usize,
+    ) -> Result<Option<Effect>, i32> {
+        let mut end = || self.inner.issue(Call::Seek { fd, offset: 0, end: true });
+        let Ok(start) = offset.map_or_else(|| u64::try_from(end()), Ok) else { return Ok(None) };
+        let appends = if offset.is_none() { Some(fd) } else { None };
+        self.prepare_bytes(Handle::Posix(fd), whole(start, len as u64), true, appends)
+    }
+
+    fn prepare_read(&mut self, fd: Fd, offset: u64, len: usize) -> Result<Option<Effect>, i32> {
+        self.prepare_bytes(Handle::Posix(fd), whole(offset, len as u64), false, None)
+    }
+
+    /// Gets the buffer ready for a transfer, and fills it.
+    fn prepare_bytes(
+        &mut self,
+        handle: Handle,
+        parts: Vec<Part>,
+        write: bool,
+        appends: Option<Fd>,
+    ) -> Result<Option<Effect>, i32> {
+        let start_ns = self.clock.now();
+        let Some(mut transfer) = self.begin(handle, parts, write) else { return Ok(None) };
+        if self.verifies {
+            let len = transfer.len() as usize;
+            self.buffer.grow(len, true).map_err(|_| libc::ENOMEM)?;
+            transfer.fill(&mut self.buffer.bytes_mut()[..len]);
+            self.count_filled(&transfer, start_ns);
+        }
+        transfer.appends = appends;
+        Ok(Some(Effect::Moved(transfer)))
+    }
+
+    /// A transfer begins, beside those that are under way.
+    fn begin(&mut self, handle: Handle, parts: Vec<Part>, write: bool) -> Option<Transfer> {
+        let file = self.files.get(&handle)?.clone();
+        let number = file.number;
+        let mut one = Transfer {
+            file,
+            parts,
+            write,
+            verifies: self.verifies,
+            mark: None,
+            exact: true,
+            appends: None,
+            end_bytes: None,
+            lent: None,
+        };
+        for other in self.queued.iter_mut().flatten() {
+            // Either of two writes may be the last, and a read may come before or after a write.
+            let clashes =
+                if write && other.write { one.overlaps(other) } else { write || other.write };
+            if clashes && other.file.number == number {
+                (one.exact, other.exact) = (false, false);
+            }
+        }
+        if write && self.verifies {
+            let generation = self.memory.next_generation(number, one.range());
+            let (file, writer, run) = (number as u32, self.writer, self.run);
+            one.mark = Some(Mark { file, writer, run, generation });
+        }
+        Some(one)
+    }
+
+    fn count_filled(&mut self, transfer: &Transfer, start_ns: u64) {
+        if transfer.mark.is_some() {
+            self.checked.filled_bytes += transfer.len();
+            self.checked.fill_ns += self.clock.now().saturating_sub(start_ns);
+        }
+    }
+
+    /// Divides the buffer into those of a vector.
+    fn divide(&mut self, lens: impl Iterator<Item = usize>) {
+        self.vector.clear();
+        let mut rest = if self.verifies { self.buffer.bytes_mut() } else { return };
+        for iov_len in lens {
+            let (one, after) = rest.split_at_mut(iov_len);
+            self.vector.push(libc::iovec { iov_base: one.as_mut_ptr().cast(), iov_len });
+            rest = after;
+        }
+    }
+
+    /// [`Verified::prepare_effect`] of a call on MPI files.
+    fn prepare_file_effect(&mut self, call: &FileCall<'_>) -> Result<Option<Effect>, i32> {
+        match *call {
+            FileCall::Open { path, .. } => {
+                let file = self.new_file(path, 0);
+                Ok(Some(Effect::Opened { file, is_mpi: true, truncates: false }))
+            }
+            FileCall::Close { file } => Ok(Some(Effect::Closed(Handle::Mpi(file)))),
+            FileCall::SetView { file, view } => {
+                self.files.entry(Handle::Mpi(file)).and_modify(|file| file.view = view);
+                Ok(None)
+            }
+            _ if !self.follows => Ok(None),
+            FileCall::Delete { path } => {
+                Ok(Some(Effect::Removed { number: file_number(path.to_bytes()) }))
+            }
+            // All members set it: some of them may have done so before others wrote.
+            FileCall::SetSize { file, .. } => {
+                Ok(Some(Effect::Replaced { number: self.number(Handle::Mpi(file)) }))
+            }
+            FileCall::Transfer {
+                file, at: At::Offset { offset, .. }, ref memory, order, ..
+            } => self.prepare_mpi(file, offset, memory, order),
+            FileCall::Transfer { at: At::Shared { .. }, .. }
+            | FileCall::MakeView { .. }
+            | FileCall::Sync { .. }
+            | FileCall::Preallocate { .. }
+            | FileCall::Seek { .. }
+            | FileCall::SetAtomic { .. }
+            | FileCall::Most { .. }
+            | FileCall::Position { .. } => Ok(None),
+        }
+    }
+
+    fn prepare_mpi(
+        &mut self,
+        file: MpiFile,
+        offset: u64,
+        memory: &Buffer<'_>,
+        order: Option<ViewId>,
+    ) -> Result<Option<Effect>, i32> {
+        let (handle, write) = (Handle::Mpi(file), matches!(memory, Buffer::Write(_)));
+        let parts = self.place(handle, offset, memory.len() as u64, order);
+        let mut effect = self.prepare_bytes(handle, parts, write, None)?;
+        // Libraries leave memory behind the end of the file as it was.
+        if let Some(Effect::Moved(read)) = effect.as_mut().filter(|_| self.verifies && !write) {
+            let size = self.inner.issue_file(FileCall::Position { file });
+            read.end_bytes = u64::try_from(size).ok();
+        }
+        Ok(effect)
+    }
+
+    /// Places of the bytes of a transfer of an MPI file.
+    fn place(&self, handle: Handle, offset: u64, len: u64, order: Option<ViewId>) -> Vec<Part> {
+        let view = self.files.get(&handle).and_then(|file| self.views.get(&file.view?));
+        let memory = order.and_then(|view| self.views.get(&view)?.memory.as_deref());
+        if view.is_none() && memory.is_none() {
+            return whole(offset, len);
+        }
+        let everything = [Extent { offset_bytes: offset, length_bytes: len }];
+        let in_order = [Extent { offset_bytes: 0, length_bytes: len }];
+        let (extents, mut skip) =
+            view.map_or((&everything[..], 0), |view| (&view.extents[..], offset));
+        let mut memory = memory.unwrap_or(&in_order).iter().copied();
+        let (mut parts, mut left, mut to) = (Vec::new(), len, Extent::default());
+        for extent in extents {
+            let from = skip.min(extent.length_bytes);
+            skip -= from;
+            let mut at = extent.offset_bytes + from;
+            let mut rest = left.min(extent.length_bytes - from);
+            left -= rest;
+            while rest > 0 {
+                if to.length_bytes == 0 {
+                    let Some(next) = memory.next() else { return parts };
+                    to = next;
+                    continue;
+                }
+                let len = rest.min(to.length_bytes);
+                parts.push(Part { offset_bytes: at, memory_bytes: to.offset_bytes, len });
+                (at, rest) = (at + len, rest - len);
+                to.offset_bytes += len;
+                to.length_bytes -= len;
+            }
+        }
+        parts
+    }
+
+    // After a call.
+
+    /// Takes the call that was made last into account.
+    fn settle(&mut self) {
+        if let (Some(effect), Some(reply)) = (self.effect.take(), self.reply.take()) {
+            self.take_effect(effect, reply);
+        }
+    }
+
+    fn take_effect(&mut self, effect: Effect, reply: Reply) {
+        match effect {
+            Effect::Opened { file, is_mpi, truncates } if reply >= 0 => {
+                if truncates {
+                    self.change(file.number, |memory, number| memory.clear(number, 0..u64::MAX));
+                }
+                let number = reply as i32;
+                let posix = Handle::Posix(Fd(number));
+                let handle = if is_mpi { Handle::Mpi(MpiFile(number)) } else { posix };
+                self.files.insert(handle, file);
+            }
+            Effect::Closed(handle) => drop(self.files.remove(&handle)),
+            Effect::Moved(transfer) => self.finish(transfer, reply),
+            Effect::Changed { number, range, state } if reply >= 0 => {
+                self.change(number, |memory, number| match state {
+                    Some(state) => memory.put(number, range, state),
+                    None => memory.clear(number, range),
+                });
+            }
+            Effect::Changed { number, .. } | Effect::Replaced { number } => {
+                self.change(number, Memory::forget);
+            }
+            Effect::Removed { number } if reply >= 0 => {
+                self.change(number, |memory, number| memory.clear(number, 0..u64::MAX));
+            }
+            Effect::Opened { .. } | Effect::Removed { .. } => {}
+            // A directory may have moved.
+            Effect::Renamed => self.change(0, |memory, _| memory.forget_all()),
+            Effect::Ended(tag) => self.end_transfer(tag, reply),
+        }
+    }
+
+    /// A file is changed otherwise than by a transfer, under this name or another one.
+    fn change(&mut self, number: u64, change: impl FnOnce(&mut Memory, u64)) {
+        self.queued.iter_mut().flatten().for_each(|other| other.exact = false);
+        if self.follows {
+            change(&mut self.memory, number);
+        }
+    }
+
+    fn end_transfer(&mut self, tag: Tag, reply: Reply) {
+        if let Some(one) = self.queued.get_mut(tag.0 as usize).and_then(Option::take) {
+            self.finish(one, reply);
+        }
+    }
+
+    fn finish(&mut self, one: Transfer, reply: Reply) {
+        match one.write {
+            true => self.remember(&one, reply),
+            false if one.verifies => self.examine(one, reply),
+            false => {}
+        }
+    }
+
+    /// What lies where a write has moved `reply` of its bytes.
+    fn remember(&mut self, one: &Transfer, reply: Reply) {
+        let number = one.file.number;
+        let moved = u64::try_from(reply).ok();
+        if let (Some(fd), Some(moved)) = (one.appends, moved)
+            && let Some(end) = self.inner.position(fd)
+            && end != one.range().start + moved
+        {
+            // Others have appended too: what went elsewhere than it says cannot be checked.
+            let range = end.saturating_sub(moved)..end;
+            return self.memory.put(number, range, State::Other);
+        }
+        let (written, unsure) = match one.mark {
+            Some(mark) if !self.memory.has_other_names => {
+                (State::Written(mark.generation), State::Unsure)
+            }
+            Some(_) => (State::Unsure, State::Unsure),
+            None => (State::Other, State::Other),
+        };
+        for part in &one.parts {
+            let start = part.offset_bytes;
+            match moved.filter(|_| one.exact) {
+                Some(moved) => {
+                    self.memory.put(number, start..start + part.moved_bytes(moved), written);
+                }
+                // Nobody knows how far it came.
+                None => self.memory.put(number, start..part.end_bytes(), unsure),
+            }
+        }
+    }
+
+    /// Examines what was read, and what is missing behind the end of the file.
+    fn examine(&mut self, mut one: Transfer, reply: Reply) {
+        let Ok(moved) = u64::try_from(reply) else { return };
+        let start_ns = self.clock.now();
+        let asked_bytes = one.len();
+        let lent = one.lent.as_mut().map(Lent::memory);
+        let bytes = match &lent {
+            Some(Buffer::Read(bytes)) => bytes,
+            _ => self.buffer.bytes(),
+        };
+        // A transfer under way can be cut at the end of the file beforehand.
+        let is_cut = moved == 0 || lent.is_some() && (bytes.len() as u64) < asked_bytes;
+        let examiner = Examiner {
+            memory: &self.memory,
+            number: one.file.number,
+            writer: self.writer,
+            run: self.run,
+            ranks: self.ranks,
+            keeps_names: self.keeps_names,
+            exact: one.exact,
+        };
+        let mut findings = Findings::default();
+        for part in &one.parts {
+            let read = part.moved_bytes(moved);
+            let unknown = if is_cut { read } else { part.len };
+            let inside = one.end_bytes.map_or(unknown, |end| end.saturating_sub(part.offset_bytes));
+            let inside = inside.min(part.len);
+            let read = &bytes[part.memory_bytes as usize..][..read.min(inside) as usize];
+            findings.add(examiner.examine(read, part.offset_bytes));
+            findings.add(examiner.examine_end(part.offset_bytes + inside..part.end_bytes()));
+        }
+        let File { number: file, path, .. } = one.file;
+        let zeros = std::mem::take(&mut findings.zeros).into_iter();
+        let zeros = zeros.map(|range| ZeroPlace { file, path: Rc::clone(&path), range });
+        self.checked.zeros.extend(zeros);
+        self.checked.findings.add(findings);
+        self.checked.check_ns += self.clock.now().saturating_sub(start_ns);
     }
 
     /// Issues a call with the bytes of the buffer in place of those of the machine.
-    fn issue_verified(&mut self, call: Call<'_>) -> Reply {
+    fn issue_replaced(&mut self, call: Call<'_>) -> Reply {
         let (inner, bytes) = (&mut *self.inner, self.buffer.bytes_mut());
+        let (parts, count) = (self.vector.as_mut_ptr(), self.vector.len());
         match call {
             Call::Pwrite { fd, buf, offset } => {
                 inner.issue(Call::Pwrite { fd, buf: &bytes[..buf.len()], offset })
@@ -798,130 +649,122 @@ impl Verified<'_> {
                 let buf = &mut bytes[..buf.len()];
                 inner.issue(Call::MapRead { fd, buf, offset, rest })
             }
-            Call::Pwritev { fd, bufs, offset } => {
-                let lens = bufs.iter().map(|buf| buf.len());
-                match bufs.len() {
-                    ..=FEW_BUFFERS => write_vector::<FEW_BUFFERS>(inner, bytes, lens, (fd, offset)),
-                    _ => write_vector::<MOST_BUFFERS>(inner, bytes, lens, (fd, offset)),
-                }
+            Call::Pwritev { fd, offset, .. } => {
+                // SAFETY: `IoSlice` has the layout of iovec, and these name parts of the buffer, which
+                // nothing else uses during the call.
+                let bufs = unsafe { std::slice::from_raw_parts(parts.cast(), count) };
+                inner.issue(Call::Pwritev { fd, bufs, offset })
             }
-            Call::Preadv { fd, bufs, offset } => {
-                let lens = bufs.iter().map(|buf| buf.len());
-                match bufs.len() {
-                    ..=FEW_BUFFERS => read_vector::<FEW_BUFFERS>(inner, bytes, lens, (fd, offset)),
-                    _ => read_vector::<MOST_BUFFERS>(inner, bytes, lens, (fd, offset)),
-                }
+            Call::Preadv { fd, offset, .. } => {
+                // SAFETY: the same for `IoSliceMut`.
+                let bufs = unsafe { std::slice::from_raw_parts_mut(parts.cast(), count) };
+                inner.issue(Call::Preadv { fd, bufs, offset })
             }
             other => inner.issue(other),
         }
     }
+
+    /// The prepared call moves bytes of the buffer.
+    fn replaces_bytes(&self) -> bool {
+        matches!(&self.effect, Some(Effect::Moved(one)) if one.verifies)
+    }
+}
+
+/// A transfer that is one piece.
+fn whole(offset_bytes: u64, len: u64) -> Vec<Part> {
+    vec![Part { offset_bytes, memory_bytes: 0, len }]
 }
 
 impl Backend for Verified<'_> {
+    fn inner(&mut self) -> Option<&mut dyn Backend> {
+        Some(&mut *self.inner)
+    }
+
     fn prepare(&mut self, call: &Call<'_>) -> Result<(), i32> {
         self.settle();
         self.inner.prepare(call)?;
-        if let Call::Open { path, .. } | Call::Truncate { path, .. } | Call::Unlink { path } = call
-        {
-            self.path.clear();
-            self.path.extend_from_slice(path.to_bytes());
-        }
-        if self.follows { self.prepare_bytes(call) } else { Ok(()) }
+        self.effect = self.prepare_effect(call)?;
+        Ok(())
     }
 
     fn issue(&mut self, call: Call<'_>) -> Reply {
-        if self.made.is_some() {
+        // A call that was not prepared.
+        if self.reply.is_some() {
             self.settle();
         }
-        let made = Self::made(&call);
-        let reply = if self.verifies { self.issue_verified(call) } else { self.inner.issue(call) };
-        self.made = made.map(|made| (made, reply));
+        let reply = match self.replaces_bytes() {
+            true => self.issue_replaced(call),
+            false => self.inner.issue(call),
+        };
+        self.reply = Some(reply);
         reply
     }
 
     fn prepare_file(&mut self, call: &FileCall<'_>) -> Result<(), i32> {
         self.settle();
         self.inner.prepare_file(call)?;
-        match call {
-            FileCall::Open { path, .. } | FileCall::Delete { path } => {
-                self.path.clear();
-                self.path.extend_from_slice(path.to_bytes());
-            }
-            FileCall::Transfer { file, at: At::Offset { offset, .. }, memory, order, .. }
-                if self.follows =>
-            {
-                return self.prepare_transfer(*file, *offset, memory, *order);
-            }
-            _ => {}
-        }
+        self.effect = self.prepare_file_effect(call)?;
         Ok(())
     }
 
     fn issue_file(&mut self, call: FileCall<'_>) -> Reply {
-        if self.made.is_some() {
+        if self.reply.is_some() {
             self.settle();
         }
-        let made = match call {
-            FileCall::Open { .. } => Some(Made::MpiOpened),
-            FileCall::Close { file } => Some(Made::MpiClosed { file }),
-            FileCall::Delete { .. } => Some(Made::Removed),
-            FileCall::SetSize { file, .. } => Some(Made::MpiSized { file }),
-            FileCall::SetView { file, view } => {
-                self.mpi_files.entry(file).and_modify(|file| file.view = view);
-                None
-            }
+        let reply = match call {
             FileCall::MakeView { view } => {
                 let reply = self.inner.issue_file(FileCall::MakeView { view });
-                let seen = View { extents: view.extents(), memory: view.memory.clone() };
-                self.views.insert(ViewId(reply as i32), seen);
-                return reply;
+                let shown = View { extents: view.extents(), memory: view.memory.clone() };
+                self.views.insert(ViewId(reply as i32), shown);
+                reply
             }
-            FileCall::Transfer { file, at: At::Offset { .. }, ref memory, .. } => match memory {
-                Write(_) => Some(Made::MpiWrote { file }),
-                Read(_) => Some(Made::MpiRead { file }),
-            },
-            FileCall::Transfer { at: At::Shared { .. }, .. }
-            | FileCall::Sync { .. }
-            | FileCall::Preallocate { .. }
-            | FileCall::Seek { .. }
-            | FileCall::SetAtomic { .. }
-            | FileCall::Most { .. }
-            | FileCall::Position { .. } => None,
-        };
-        let reply = match call {
-            FileCall::Transfer { file, at: at @ At::Offset { .. }, memory, order, most_bytes }
-                if self.verifies =>
-            {
+            FileCall::Transfer { file, at, memory, order, most_bytes } if self.replaces_bytes() => {
                 let bytes = &mut self.buffer.bytes_mut()[..memory.len()];
                 let memory = match memory {
-                    Write(_) => Write(bytes),
-                    Read(_) => Read(bytes),
+                    Buffer::Write(_) => Buffer::Write(bytes),
+                    Buffer::Read(_) => Buffer::Read(bytes),
                 };
                 self.inner.issue_file(FileCall::Transfer { file, at, memory, order, most_bytes })
             }
             other => self.inner.issue_file(other),
         };
-        self.made = made.map(|made| (made, reply));
+        self.reply = Some(reply);
         reply
     }
 
     fn prepare_queued(&mut self, tag: Tag, call: &mut Queued) {
         self.settle();
         self.inner.prepare_queued(tag, call);
-        let file = match call.target {
-            Target::File(fd) => self.files.get(&fd).cloned(),
-            Target::Mpi { file, .. } => self.mpi_files.get(&file).cloned(),
-            Target::Sync { .. } => None,
+        let handle = match call.target {
+            Target::File(fd) => Handle::Posix(fd),
+            Target::Mpi { file, .. } => Handle::Mpi(file),
+            Target::Sync { .. } => return,
         };
-        if let Some(file) = file.filter(|_| self.follows) {
-            self.submitted(tag, file, call);
+        if !self.follows {
+            return;
         }
+        let start_ns = self.clock.now();
+        let parts = self.place(handle, call.offset, call.asked_bytes, None);
+        let write = call.memory.parts().2;
+        let Some(mut one) = self.begin(handle, parts, write) else { return };
+        if one.mark.is_some() {
+            call.memory.fill(|bytes| one.fill(bytes));
+            self.count_filled(&one, start_ns);
+        } else if write {
+            self.memory.put(one.file.number, one.range(), State::Other);
+        }
+        one.lent = Some(call.memory.again());
+        let at = tag.0 as usize;
+        if self.queued.len() <= at {
+            self.queued.resize_with(at + 1, || None);
+        }
+        self.queued[at] = Some(one);
     }
 
     fn submit(&mut self, tag: Tag, call: Queued) -> Submitted {
         let submitted = self.inner.submit(tag, call);
         if let Submitted::Done(reply) = submitted {
-            self.made = Some((Made::Queued { tag }, reply));
+            (self.effect, self.reply) = (Some(Effect::Ended(tag)), Some(reply));
         }
         submitted
     }
@@ -932,17 +775,16 @@ impl Backend for Verified<'_> {
     }
 
     fn reap(&mut self) -> Option<(Tag, Reply)> {
-        let end = self.inner.reap();
-        if let Some((tag, reply)) = end {
-            self.made = Some((Made::Queued { tag }, reply));
-        }
-        end
+        let (tag, reply) = self.inner.reap()?;
+        (self.effect, self.reply) = (Some(Effect::Ended(tag)), Some(reply));
+        Some((tag, reply))
     }
 
     fn ended(&mut self) -> Option<(Tag, Reply)> {
         self.settle();
-        let end = self.inner.ended();
-        self.take_end(end)
+        let (tag, reply) = self.inner.ended()?;
+        self.end_transfer(tag, reply);
+        Some((tag, reply))
     }
 
     fn set_options(&mut self, options: &InForce) {
@@ -956,78 +798,5 @@ impl Backend for Verified<'_> {
         self.settle();
         let checked = std::mem::take(&mut self.checked);
         (checked != Checked::default()).then_some(checked)
-    }
-
-    fn name(&self) -> &'static str {
-        self.inner.name()
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        self.inner.capabilities()
-    }
-
-    fn look(&self, fd: Fd) -> Option<Look> {
-        self.inner.look(fd)
-    }
-
-    fn knows_name(&self, path: &CStr) -> Option<bool> {
-        self.inner.knows_name(path)
-    }
-
-    fn fetched_bytes(&self) -> Option<u64> {
-        self.inner.fetched_bytes()
-    }
-
-    fn alignment(&self, fd: Fd) -> Alignment {
-        self.inner.alignment(fd)
-    }
-
-    fn position(&mut self, fd: Fd) -> Option<u64> {
-        self.inner.position(fd)
-    }
-
-    fn open_queue(&mut self, settings: &QueueSettings) -> Result<(), i32> {
-        self.inner.open_queue(settings)
-    }
-
-    fn lend_memory(&mut self, memory: &mut [u8]) {
-        self.inner.lend_memory(memory);
-    }
-
-    fn leave_file(&mut self, fd: Fd) {
-        self.inner.leave_file(fd);
-    }
-
-    fn hand_over(&mut self, wait: u32) -> Reply {
-        self.inner.hand_over(wait)
-    }
-
-    fn wait_within(&mut self, ns: u64) -> Reply {
-        self.inner.wait_within(ns)
-    }
-
-    fn opened_facts(
-        &mut self,
-        file: MpiFile,
-        members: &Members,
-        hints: &str,
-    ) -> Option<MpiFileFacts> {
-        self.inner.opened_facts(file, members, hints)
-    }
-
-    fn explanation(&self) -> Option<&str> {
-        self.inner.explanation()
-    }
-
-    fn needs_name(&mut self) {
-        self.inner.needs_name();
-    }
-
-    fn move_bulk(&mut self, bulk: &Bulk) -> Reply {
-        self.inner.move_bulk(bulk)
-    }
-
-    fn concluded(&mut self, over: &Over<'_>) {
-        self.inner.concluded(over);
     }
 }

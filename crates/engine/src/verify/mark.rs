@@ -20,6 +20,9 @@ const WORDS: usize = UNIT_BYTES / 8;
 const GENERATION_BITS: u32 = 24;
 const WRITER_BITS: u32 = 20;
 const RUN_BITS: u32 = 12;
+/// Writers and runs are numbered modulo one more than these.
+pub(super) const WRITER_MASK: u32 = (1 << WRITER_BITS) - 1;
+pub(super) const RUN_MASK: u16 = (1 << RUN_BITS) - 1;
 /// The highest generation.
 pub const GENERATION_MAX: u32 = (1 << GENERATION_BITS) - 1;
 const UNIT_MAX: u64 = (1 << (64 - GENERATION_BITS)) - 1;
@@ -102,8 +105,8 @@ impl Mark {
     pub(super) fn keys(self, unit: u64) -> Keys {
         let place = unit & UNIT_MAX;
         let a = splitmix((place << GENERATION_BITS | u64::from(self.generation)) ^ SALT);
-        let writer = self.writer & ((1 << WRITER_BITS) - 1);
-        let run = self.run & ((1 << RUN_BITS) - 1);
+        let writer = self.writer & WRITER_MASK;
+        let run = self.run & RUN_MASK;
         let who = u64::from(self.file) << 32 | u64::from(writer) << RUN_BITS | u64::from(run);
         [a, splitmix(who ^ a)]
     }
@@ -113,8 +116,8 @@ impl Mark {
         let (place, who) = (unmix(a) ^ SALT, unmix(b) ^ a);
         let mark = Mark {
             file: (who >> 32) as u32,
-            writer: (who >> RUN_BITS) as u32 & ((1 << WRITER_BITS) - 1),
-            run: who as u16 & ((1 << RUN_BITS) - 1),
+            writer: (who >> RUN_BITS) as u32 & WRITER_MASK,
+            run: who as u16 & RUN_MASK,
             generation: place as u32 & GENERATION_MAX,
         };
         (mark, place >> GENERATION_BITS)

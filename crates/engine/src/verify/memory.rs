@@ -113,6 +113,11 @@ impl File {
 }
 
 impl Memory {
+    /// Nothing is written yet.
+    pub fn new(has_other_names: bool) -> Memory {
+        Memory { has_other_names, ..Memory::default() }
+    }
+
     fn file(&mut self, number: u64) -> &mut File {
         let (floor, plain) = (self.forgotten_floor, self.forgotten_plain);
         self.files.entry(number).or_insert_with(|| File {

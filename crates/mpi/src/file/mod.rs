@@ -11,10 +11,9 @@ mod types;
 use crate::groups::Groups;
 use crate::shim::Shim;
 use crate::world::{Reduce, World};
-use engine::backend::direct::Alignment;
-use engine::backend::{Backend, Capabilities, Look};
+use engine::backend::{Backend, Capabilities};
 use engine::call::{
-    At, Call, Fd, FileCall, Lent, Memory, MpiFile, MpiMode, Queued, Reply, Submitted, Tag, Target,
+    At, Call, FileCall, Lent, Memory, MpiFile, MpiMode, Queued, Reply, Submitted, Tag, Target,
     ViewId,
 };
 use engine::comm::Members;
@@ -422,37 +421,17 @@ impl Hints {
 }
 
 impl<B: Backend> Backend for Files<'_, B> {
-    fn name(&self) -> &'static str {
-        self.inner.name()
+    fn inner(&mut self) -> Option<&mut dyn Backend> {
+        Some(&mut self.inner)
     }
 
-    fn capabilities(&self) -> Capabilities {
+    fn capabilities(&mut self) -> Capabilities {
         Capabilities { mpi_files: true, ..self.inner.capabilities() }
     }
 
     #[inline(always)]
     fn prepare(&mut self, call: &Call<'_>) -> Result<(), i32> {
         self.inner.prepare(call)
-    }
-
-    fn look(&self, fd: Fd) -> Option<Look> {
-        self.inner.look(fd)
-    }
-
-    fn knows_name(&self, path: &CStr) -> Option<bool> {
-        self.inner.knows_name(path)
-    }
-
-    fn fetched_bytes(&self) -> Option<u64> {
-        self.inner.fetched_bytes()
-    }
-
-    fn alignment(&self, fd: Fd) -> Alignment {
-        self.inner.alignment(fd)
-    }
-
-    fn position(&mut self, fd: Fd) -> Option<u64> {
-        self.inner.position(fd)
     }
 
     #[inline(always)]
@@ -551,9 +530,7 @@ impl<B: Backend> Backend for Files<'_, B> {
         Some((tag, if moved >= 0 { moved } else { self.refused("MPI_Wait", -moved as c_int) }))
     }
 
-    engine::queue_of!(inner);
-
-    fn explanation(&self) -> Option<&str> {
+    fn explanation(&mut self) -> Option<&str> {
         Some(self.explanation.as_str()).filter(|text| !text.is_empty())
     }
 

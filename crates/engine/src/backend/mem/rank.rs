@@ -214,19 +214,9 @@ impl Mem {
 }
 
 impl Backend for Mem {
-    fn name(&self) -> &'static str {
-        "mem"
-    }
-
-    fn capabilities(&self) -> Capabilities {
+    fn capabilities(&mut self) -> Capabilities {
         let keeps_data = self.fs.borrow().keeps_data;
-        Capabilities {
-            keeps_data,
-            keeps_names: true,
-            direct: false,
-            mpi_files: false,
-            accounts: false,
-        }
+        Capabilities { name: "mem", keeps_data, ..Capabilities::default() }
     }
 
     /// Links that lead up are made as by `Beneath`, whatever the program runs on later.

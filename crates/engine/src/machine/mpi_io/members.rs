@@ -12,8 +12,9 @@ use model::Op;
 use model::plan::Pc;
 
 /// Whether statements of MPI-IO can be executed.
-pub(super) fn check_mpi<B: Backend>(op: Op, io: &Io<'_, B>) -> Result<(), Fault> {
-    if io.backend.capabilities().mpi_files { Ok(()) } else { Err(needs_mpi(op, io.backend.name())) }
+pub(super) fn check_mpi<B: Backend>(op: Op, io: &mut Io<'_, B>) -> Result<(), Fault> {
+    let known = io.backend.capabilities();
+    if known.mpi_files { Ok(()) } else { Err(needs_mpi(op, known.name)) }
 }
 
 #[cold]
