@@ -80,10 +80,8 @@ impl Prepare {
         if let Some(trace) = &self.trace {
             expected = prepare::shown_by(trace, expected)?;
         }
-        let asked = plan.directories.iter().filter(|one| !one.granted);
-        let asked: Vec<String> = asked.map(|one| one.name.clone()).collect();
-        if !asked.is_empty() {
-            return Err(not_granted(&asked));
+        if let Some(error) = not_granted(&plan) {
+            return Err(error);
         }
         match self.dry_run {
             true => list(&prepare::missing(&self.directories(directory)?, &expected)?, &self.dir)?,

@@ -182,8 +182,8 @@ impl Job {
             return Err(Error::input(message)
                 .help("leave them out, and change the line of the script that starts the run"));
         }
-        let machines = (0..ranks).map(|rank| rank / self.ranks_per_node).collect();
-        run.foresee(machines)
+        let machines: Vec<u32> = (0..ranks).map(|rank| rank / self.ranks_per_node).collect();
+        run.foresee(&machines)
     }
 }
 

@@ -1,325 +1,351 @@
-//! The directories of a run, what keeps the program inside, and
-//! whether there is room for what it does.
+//! The directories of a run: made or accepted, marked and locked, in the end removed or kept.
+//!
+//! ```text
+//! run x.ppl --dir /data --mount fast=/burst     with (dir="fast") { ... }
+//! run x.ppl                                     a first try: fast is a scratch directory, too
+//! ```
 
-use super::args::Run;
-use super::further::{Further, Furthers};
-use super::place::Place;
+use super::args::{DirectoryArgs, Run};
+use super::progress;
 use crate::compile::Places;
+use crate::console;
 use crate::error::{Error, Result};
 use crate::prepare::Directories;
+use crate::results;
 use ::report::store::RUN_FILE;
-use engine::backend::resolve;
-use engine::config::{BackendKind, Confinement};
-use engine::directory::{Identity, Survey};
-use engine::preflight::{self, Findings, Room};
-use model::directory::leads_down;
-use model::plan::Instr;
-use model::rehearsal::{Expected, Peak, Rehearsal, Thing};
-use model::{Op, Plan};
+use engine::config::BackendKind;
+use engine::directory::{Identity, Removal, Request, RunDirectory, Survey};
+use model::{Plan, escape};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// The directories of a run; back-ends that touch no disk need none.
-pub struct Directory {
-    run: Option<Place>,
-    further: Furthers,
+/// Help for directories that overlap.
+const APART: &str = "choose directories that stand apart";
+
+/// An open directory. If it is dropped before [`Place::finish`], the run never started: a scratch one is removed.
+pub struct Place {
+    /// Its name in programs; "" is the run directory.
+    pub name: String,
+    /// Absolute, without symbolic links.
+    pub path: PathBuf,
+    /// Another directory may get its path.
+    pub identity: Identity,
+    pub is_scratch: bool,
+    stays: bool,
+    survey: OnceLock<Survey>,
+    /// Locked while it is being removed, which may happen from another thread.
+    directory: Mutex<Option<RunDirectory>>,
 }
 
-/// The confinement of a program, and its reasons.
-#[derive(Clone, Debug)]
-pub struct Confined {
-    /// For the ranks.
-    pub by: Confinement,
-    /// Why, in sentences.
-    pub notes: Vec<String>,
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.discard();
+    }
 }
 
-impl Confined {
-    /// As the evidence calls it.
-    pub fn name(&self) -> &'static str {
-        match self.by {
-            Confinement::Checked => "checked",
-            Confinement::Beneath { .. } => "confined",
-            Confinement::Trusted => "none",
+impl Place {
+    /// Makes or accepts a directory; without a path, a scratch one.
+    fn open(name: &str, path: Option<&Path>, options: &DirectoryArgs) -> Result<Place> {
+        let request = Request {
+            directory: path.map(Path::to_path_buf),
+            keep: options.keep,
+            clean: options.clean,
+            force: options.force,
+        };
+        let directory = RunDirectory::open(&request, env!("CARGO_PKG_VERSION"))
+            .map_err(|error| for_mount(Error::input(error.to_string()), name))?;
+        let identity = directory
+            .identity()
+            .map_err(|error| Error::input(format!("cannot look at the directory: {error}")))?;
+        Ok(Place {
+            name: name.into(),
+            path: directory.path().into(),
+            identity,
+            is_scratch: directory.is_scratch(),
+            stays: directory.stays(),
+            survey: OnceLock::new(),
+            directory: Mutex::new(Some(directory)),
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<RunDirectory>> {
+        lock(&self.directory)
+    }
+
+    /// Links that lead out of it, as far as the survey went; found once.
+    pub fn survey(&self) -> &Survey {
+        let look = || self.lock().as_ref().map(RunDirectory::survey).unwrap_or_default();
+        self.survey.get_or_init(look)
+    }
+
+    /// File systems are mounted below it.
+    pub fn holds_mounts(&self) -> bool {
+        self.lock().as_ref().is_some_and(RunDirectory::holds_mounts)
+    }
+
+    /// Between two executions: a scratch directory is as empty as at first, and so is one that is to be cleaned.
+    /// False if something is left.
+    fn clear(&self, clean: bool) -> bool {
+        self.lock().as_ref().is_none_or(|directory| report(&directory.clear(clean)))
+    }
+
+    fn discard(&self) {
+        let mut locked = self.lock();
+        if let Some(directory) = locked.take() {
+            report(&directory.discard());
         }
     }
+
+    /// The run is over. False if something is left that should have been removed.
+    fn finish(&self, quiet: bool) -> bool {
+        let mut locked = self.lock();
+        let Some(directory) = locked.take() else { return true };
+        if self.is_scratch && self.stays && !quiet {
+            console::note(&format!("kept {}", self.path.display()));
+        }
+        report(&progress::during(quiet, "removing the run directory", || directory.finish()))
+    }
+}
+
+/// The directories of a run; none where the back-end touches no disk.
+pub struct Directory {
+    run: Option<Arc<Place>>,
+    further: Arc<Mutex<Vec<Arc<Place>>>>,
 }
 
 impl Directory {
     /// No directory is opened: for checks that need none.
     pub fn unopened() -> Directory {
-        Directory { run: None, further: Furthers::default() }
+        Directory { run: None, further: Arc::default() }
     }
 
-    /// Makes or accepts the directories.
+    /// Makes or accepts the directories of the command line.
     pub fn open(run: &Run) -> Result<Directory> {
         if run.execution.backend != BackendKind::Posix {
             return Ok(Directory::unopened());
         }
-        let place = Place::open(run.directory.dir.as_deref(), &run.directory)?;
-        let further = Furthers::open(run, &place).inspect_err(|_| place.discard())?;
-        Ok(Directory { run: Some(place), further })
+        let place = Place::open("", run.directory.dir.as_deref(), &run.directory)?;
+        let opened = Directory { run: Some(Arc::new(place)), further: Arc::default() };
+        let mut granted = run.program.granted()?.iter();
+        granted.try_for_each(|(name, path)| opened.add_granted(run, name, path))?;
+        Ok(opened)
     }
 
     /// The run directory of `--against`, with the same further ones.
     pub fn beside(&self, run: &Run, path: &Path) -> Result<Directory> {
-        let place = Place::open(Some(path), &run.directory).map_err(|error| not_b(error, path))?;
-        Ok(Directory { run: Some(place), further: self.further.clone() })
+        let place =
+            Place::open("", Some(path), &run.directory).map_err(|error| not_b(error, path))?;
+        Ok(Directory { run: Some(Arc::new(place)), further: Arc::clone(&self.further) })
+    }
+
+    fn add_granted(&self, run: &Run, name: &str, path: &Path) -> Result<()> {
+        let refused = |why: &str, help: &str| {
+            let option = format!("--mount {name}={}", path.display());
+            Err(Error::input(format!("{option}: {why}")).help(help))
+        };
+        let real = match results::real_path(path) {
+            Ok(real) if real.to_str().is_some() => real,
+            Ok(_) => {
+                let why = "the path is not UTF-8, which programs are";
+                return refused(why, "give the directory another name");
+            }
+            Err(error) => {
+                return refused(&format!("cannot find the directory: {error}"), "name another one");
+            }
+        };
+        for other in self.all() {
+            if real.starts_with(&other.path) || other.path.starts_with(&real) {
+                let it = match &*other.name {
+                    "" => "the run directory".to_string(),
+                    name => format!("that of {name}"),
+                };
+                return refused(&format!("it and {it} lie in one another"), APART);
+            }
+        }
+        let place = Place::open(name, Some(&real), &run.directory)?;
+        let numbers = |place: &Place| (place.identity.device, place.identity.inode);
+        if self.all().iter().any(|other| numbers(other) == numbers(&place)) {
+            return refused("the directory is granted twice", APART);
+        }
+        lock(&self.further).push(Arc::new(place));
+        Ok(())
     }
 
     /// Absolute path of the run directory.
     pub fn path(&self) -> Option<&Path> {
-        self.run.as_ref().map(Place::path)
+        self.run.as_ref().map(|place| &*place.path)
     }
 
-    /// Names and paths of all directories, the run directory first; none where no disk is touched.
-    pub fn all(&self) -> Directories {
-        let run = self.path().map(|path| (String::new(), path.to_path_buf()));
-        let further = self.further.each(|one| (one.name.clone(), one.place.path().to_path_buf()));
-        run.into_iter().chain(further).collect()
-    }
-
-    /// Its identity, which another directory at its path would not have.
+    /// Identity of the run directory.
     pub fn identity(&self) -> Option<Identity> {
-        self.run.as_ref().map(Place::identity)
+        self.run.as_ref().map(|place| place.identity.clone())
     }
 
-    /// The further directories.
-    pub fn further(&self) -> &Furthers {
-        &self.further
+    /// The directories besides the run directory.
+    pub fn further(&self) -> Vec<Arc<Place>> {
+        lock(&self.further).clone()
     }
 
-    /// The directories of a program: the path for `$$env(PWD)` ("." if it is not UTF-8), and the paths
-    /// of further directories.
+    /// All directories, the run directory first.
+    pub fn all(&self) -> Vec<Arc<Place>> {
+        self.run.iter().cloned().chain(self.further()).collect()
+    }
+
+    /// Their names and paths.
+    pub fn named(&self) -> Directories {
+        self.all().iter().map(|place| (place.name.clone(), place.path.clone())).collect()
+    }
+
+    /// The directories as a program knows them: the path for `$$env(PWD)` ("." if it is not UTF-8), and the paths
+    /// of further ones.
     pub fn places(&self, run: &Run) -> Result<Places> {
-        let Some(place) = &self.run else { return Places::named(&run.program) };
-        let directory = place.path().to_str().map(str::to_string);
-        Ok(Places { directory, further: self.further.names() })
+        let utf8 = |path: &Path| path.to_str().map(str::to_string);
+        let Some(place) = &self.run else {
+            let is_posix = run.execution.backend == BackendKind::Posix;
+            let directory = run.directory.dir.as_deref().filter(|_| is_posix).and_then(utf8);
+            return Ok(Places { directory, ..Places::named(&run.program)? });
+        };
+        let path = |place: &Arc<Place>| place.path.to_string_lossy().into_owned();
+        let further =
+            self.further().iter().map(|place| (place.name.clone(), path(place))).collect();
+        Ok(Places { directory: utf8(&place.path), further })
     }
 
     /// The directories of which something goes at the end, and whether all of it does.
     pub fn removed(&self, run: &Run) -> Vec<(PathBuf, Identity, bool)> {
-        let removed = |place: &Place| {
-            let (path, whole) = place.removed(&run.directory)?;
-            Some((path.to_path_buf(), place.identity(), whole))
+        let goes = |place: &Arc<Place>| match place.is_scratch {
+            true => !place.stays,
+            false => run.directory.clean,
         };
-        let further = self.further.each(|one| removed(&one.place));
-        self.run.iter().map(removed).chain(further).flatten().collect()
+        let all = self.all().into_iter().filter(goes);
+        all.map(|place| (place.path.clone(), place.identity.clone(), place.is_scratch)).collect()
     }
 
-    /// The lexical rule, where it is enough; else every path is also resolved beneath its directory.
-    /// `expected`: files and links that are made before the program starts. `mpi`: MPI started the ranks.
-    pub fn confined(
-        &self,
-        run: &Run,
-        plan: &Plan,
-        rehearsal: &Rehearsal,
-        expected: &[Expected],
-        mpi: bool,
-    ) -> Result<Confined> {
-        let Some(place) = &self.run else {
-            return Ok(Confined { by: Confinement::Checked, notes: Vec::new() });
-        };
-        let (mut doubts, mut notes) = (Vec::new(), Vec::new());
-        // It may open a directory that only this user can enter, or move things to one that others enter.
-        let is_chmod = |instr: &Instr| matches!(instr, Instr::Op { op: Op::Chmod, .. });
-        let opens = plan.code.iter().any(is_chmod) || !self.further.names().is_empty();
-        let mut look = |survey: &Survey, name: &str| -> Result<()> {
-            notes.extend(way_out(survey, run)?);
-            let opened = survey.doubt_if_opened.iter().filter(|_| opens);
-            let found = survey.doubt.iter().chain(opened);
-            doubts.extend(found.map(|doubt| format!("{doubt}{name}")));
-            Ok(())
-        };
-        look(place.survey(), "")?;
-        let further = self
-            .further
-            .each(|one| look(one.place.survey(), &format!(" (directory {})", one.name)));
-        further.into_iter().collect::<Result<()>>()?;
-        doubts.extend(links_that_lead_up(expected));
-        doubts.extend(exception(plan, rehearsal));
-        if run.directory.no_confine {
-            let although = doubts.iter().map(|doubt| format!("not confined, although {doubt}"));
-            notes.extend(although);
-            return Ok(Confined { by: Confinement::Trusted, notes });
+    /// Gives scratch directories to the names of a plan that nobody has granted, if the run directory is one, too.
+    ///
+    /// # Errors
+    /// It is one of the user's: which names have to be granted.
+    pub fn grant(&self, run: &Run, plan: &mut Plan) -> Result<()> {
+        if run.execution.backend != BackendKind::Posix {
+            return Ok(());
         }
-        doubts.extend(run.directory.confine.then(|| REQUESTED.to_string()));
-        let Some(because) = doubts.first() else {
-            return Ok(Confined { by: Confinement::Checked, notes });
-        };
-        if mpi {
-            refuse_mpi_files(plan, because)?;
+        let asked = not_granted(plan);
+        if run.directory.dir.is_some() {
+            return asked.map_or(Ok(()), Err);
         }
-        resolve::check_support(place.path()).map_err(|_| not_supported(because))?;
-        notes.extend(doubts.iter().map(|doubt| format!("confined because {doubt}")));
-        notes.push(
-            "calls on names are two system calls when confined: the first one finds the directory of \
-             the name. Their times include both and are longer than those of an application"
-                .into(),
-        );
-        let holds = |one: &Further| one.place.holds_mounts();
-        let across_mounts = place.holds_mounts() || self.further.each(holds).contains(&true);
-        Ok(Confined { by: Confinement::Beneath { across_mounts }, notes })
-    }
-
-    /// Files from before may lie in them.
-    pub fn finds_files(&self) -> bool {
-        let is_old = |place: &Place| !place.is_scratch();
-        self.run.iter().any(is_old) || self.further.each(|one| is_old(&one.place)).contains(&true)
-    }
-
-    /// Compares what the program needs with what is there; gives remarks.
-    pub fn preflight(&self, run: &Run, plan: &Plan, rehearsal: &Rehearsal) -> Result<Vec<String>> {
-        let Some(path) = self.path() else { return Ok(Vec::new()) };
-        if run.directory.no_preflight {
-            preflight::raise_open_files();
-            return Ok(Vec::new());
+        for directory in
+            plan.directories.iter_mut().filter(|one| self.run.is_some() && !one.granted)
+        {
+            let known = self.further().into_iter().find(|place| place.name == directory.name);
+            let place = known.map_or_else(|| self.add_scratch(run, &directory.name), Ok)?;
+            directory.path = place.path.to_string_lossy().into_owned();
         }
-        let mut findings = preflight::preflight(path, rehearsal);
-        let names = plan.directories.iter().map(|directory| &*directory.name);
-        let peaks: Vec<(&str, Peak)> = names.zip(rehearsal.peaks.iter().skip(1).copied()).collect();
-        for found in self.further.each(|one| {
-            let number = plan.directories.iter().position(|known| known.name == one.name);
-            let number = number.map_or(usize::MAX, |at| at + 1);
-            preflight::further(&one.name, one.place.path(), number, rehearsal)
-        }) {
-            findings.errors.extend(found.errors);
-            findings.notes.extend(found.notes);
+        Ok(())
+    }
+
+    fn add_scratch(&self, run: &Run, name: &str) -> Result<Arc<Place>> {
+        let place = Arc::new(Place::open(name, None, &run.directory)?);
+        if place.path.to_str().is_none() {
+            let message = "the path of the current directory is not UTF-8, which programs are";
+            return Err(Error::input(message).help(format!("grant it: --mount {name}=DIR")));
         }
-        let found = self.shared_room(path, rehearsal, &peaks);
-        findings.errors.extend(found.errors);
-        findings.notes.extend(found.notes);
-        match findings.errors.is_empty() {
-            true => Ok(findings.notes),
-            false => Err(Error::input(findings.errors.join("\nerror: "))),
+        if !run.results.quiet {
+            console::note(&format!(
+                "the directory {name} is a scratch one beside the run directory; grant another one with \
+                 --mount {name}=DIR"
+            ));
         }
+        lock(&self.further).push(Arc::clone(&place));
+        Ok(place)
     }
 
-    fn shared_room(&self, path: &Path, rehearsal: &Rehearsal, peaks: &[(&str, Peak)]) -> Findings {
-        let own = rehearsal.peaks.first().copied().unwrap_or_default();
-        let further = self.further.each(|one| {
-            let peak = peaks.iter().find(|(name, _)| *name == one.name);
-            (
-                one.name.clone(),
-                one.place.path().to_path_buf(),
-                peak.map_or_else(Peak::default, |it| it.1),
-            )
-        });
-        let mut rooms = vec![Room { name: "", directory: path, peak: own }];
-        for (name, directory, peak) in &further {
-            rooms.push(Room { name, directory, peak: *peak });
-        }
-        preflight::shared(&rooms, rehearsal)
+    /// Between two executions: empties the run directory and the further ones that are scratch ones or to be
+    /// cleaned, each if it was `used`. False if something is left.
+    pub fn clear(&self, clean: bool, used: [bool; 2]) -> bool {
+        let places =
+            self.all().into_iter().filter(|place| used[usize::from(!place.name.is_empty())]);
+        places.fold(true, |cleared, place| place.clear(clean) && cleared)
     }
 
-    /// Between two executions: the run directory is as empty as at first if it is a scratch one or
-    /// is to be cleaned. False if something is left.
-    pub fn clear(&self, clean: bool) -> bool {
-        self.run.as_ref().is_none_or(|place| place.clear(clean))
-    }
-
-    /// The run never started.
-    pub fn discard(self) {
-        self.leftover()();
-    }
-
-    /// The cleanup if the process ends before [`Directory::finish`]; waits while a directory
-    /// is being removed.
+    /// The cleanup if the process ends before [`Directory::finish`], also of directories that come later; waits
+    /// while one is being removed.
     pub fn leftover(&self) -> impl FnOnce() + Send + use<> {
-        let (run, further) = (self.run.as_ref().map(Place::leftover), self.further.leftover());
+        let (run, further) = (self.run.as_ref().map(Arc::downgrade), Arc::downgrade(&self.further));
         move || {
-            run.into_iter().for_each(|discard| discard());
-            further();
+            let run = run.and_then(|run| run.upgrade());
+            let further = further.upgrade().map_or_else(Vec::new, |further| lock(&further).clone());
+            run.into_iter().chain(further).for_each(|place| place.discard());
         }
     }
 
     /// The run is over. False if something is left that should have been removed.
-    pub fn finish(self, quiet: bool) -> bool {
-        let finished = self.run.is_none_or(|place| place.finish(quiet));
-        self.further.finish(quiet) && finished
+    pub fn finish(&self, quiet: bool) -> bool {
+        self.all().iter().fold(true, |finished, place| place.finish(quiet) && finished)
     }
 }
 
-/// A directory of `--against` was refused: in the words of that option. A stored run is compared in another
-/// way.
-fn not_b(error: Error, path: &Path) -> Error {
-    let option = |text: String| text.replace("--dir ", "--against ");
-    let error = Error { message: option(error.message), help: error.help.map(option), ..error };
-    let is_run = path.join(RUN_FILE).is_file() || path.ends_with(RUN_FILE);
-    match is_run {
-        false => error,
-        true => error.help(format!(
-            "this is a stored run, and --against takes a directory to work in: run with --out NEW, then \
-             `parabench compare {} NEW`",
-            path.display()
-        )),
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Says what could not be removed, and how to do it. False if there is such a thing.
+pub fn report(removal: &Removal) -> bool {
+    if removal.left == 0 {
+        return true;
     }
-}
-
-/// Why a program is confined that need not be.
-const REQUESTED: &str = "--confine was given";
-
-/// Refuses MPI-IO in a run that has to be confined, as far as the program and the options show.
-pub fn foresee_confinement(run: &Run, plan: &Plan, rehearsal: Option<&Rehearsal>) -> Result<()> {
-    let doubt = rehearsal.and_then(|rehearsal| exception(plan, rehearsal));
-    let doubt = doubt.filter(|_| !run.directory.no_confine);
-    match doubt.or_else(|| run.directory.confine.then(|| REQUESTED.to_string())) {
-        Some(because) => refuse_mpi_files(plan, &because),
-        None => Ok(()),
+    let say = |line: &str| console::say(&format!("  {}\n", escape::line(line)));
+    console::warning(&format!(
+        "{} entries of the run directory could not be removed; try it with",
+        removal.left
+    ));
+    let examples = removal.examples.iter().map(|(path, _)| path);
+    for path in removal.whole.as_ref().map_or_else(|| examples.collect(), |whole| vec![whole]) {
+        say(&format!("rm -r -- {}", console::quoted(&path.display().to_string())));
     }
-}
-
-/// MPI libraries open files by their names, which nobody can resolve beneath a directory for them.
-pub fn refuse_mpi_files(plan: &Plan, because: &str) -> Result<()> {
-    let is_mpi_io = |instr: &Instr| matches!(instr, Instr::Op { op, .. } if op.is_mpi_io());
-    if !plan.code.iter().any(is_mpi_io) {
-        return Ok(());
+    for (path, why) in &removal.examples {
+        say(&format!("{}: {why}", path.display()));
     }
-    let message = format!(
-        "the program has to be confined ({because}), but MPI libraries open the files of MPI-IO themselves"
-    );
-    Err(Error::input(message)
-        .help("use a directory without such links, or, if you trust the program, --no-confine"))
+    false
 }
 
-fn not_supported(because: &str) -> Error {
-    let message = format!(
-        "the program has to be confined ({because}), but this kernel, or a filter of its calls \
-         (seccomp), cannot resolve paths beneath a directory: expected openat2 (Linux 5.6)"
-    );
-    Error::input(message).help(
-        "use a directory without links that lead up, which only you can write to, or, if you trust \
-         the program, --no-confine",
-    )
-}
-
-/// Refuses hard links out of a directory, devices, and directories that another run uses.
-fn way_out(survey: &Survey, run: &Run) -> Result<Option<String>> {
-    if let Some(below) = &survey.busy {
-        let message = format!("another run uses {below} at this moment");
-        return Err(Error::input(message).help("wait for its end, or choose another directory"));
-    }
-    let Some(way) = &survey.way_out else { return Ok(None) };
-    if run.directory.force {
-        return Ok(Some(format!("--force: {way}, and the program may change it")));
-    }
-    let message = format!("the program could change what lies outside of the directory: {way}");
-    Err(Error::input(message)
-        .help("remove it, name another directory, or use --force if the program may change it"))
-}
-
-/// Links that are made before the program starts and do not lead down.
-fn links_that_lead_up(expected: &[Expected]) -> Option<String> {
-    let leads_up = |one: &&Expected| matches!(&one.what, Thing::Link(to) if !leads_down(to));
-    let name = model::escape::bytes(&expected.iter().find(leads_up)?.path);
-    Some(format!("--prepare makes symbolic links that lead up or are absolute, first {name}"))
-}
-
-/// The first statement that the lexical rule does not cover.
-fn exception(plan: &Plan, rehearsal: &Rehearsal) -> Option<String> {
-    let exception = rehearsal.exception?;
-    let place = match plan.locate_site(exception.site) {
-        Some((file, line, column)) => format!(" ({file}:{line}:{column})"),
-        None => String::new(),
+/// The error of directories that a plan uses and nobody has granted, if there are any.
+pub fn not_granted(plan: &Plan) -> Option<Error> {
+    let asked = plan.directories.iter().filter(|directory| !directory.granted);
+    let names: Vec<&str> = asked.map(|directory| &*directory.name).collect();
+    let (all, verb) = match &names[..] {
+        [] => return None,
+        [one] => (format!("the directory {one}"), "is"),
+        _ => (format!("the directories {}", names.join(", ")), "are"),
     };
-    Some(format!("the program {}{place}", exception.reason))
+    let options: Vec<String> = names.iter().map(|name| format!("--mount {name}=DIR")).collect();
+    let error = Error::input(format!("the program uses {all}, which {verb} not granted"));
+    Some(error.help(format!("say where: {}", options.join(" "))))
+}
+
+/// The same error in the words of the option that named the directory; "" is the run directory.
+pub fn for_mount(error: Error, name: &str) -> Error {
+    match name {
+        "" => error,
+        name => in_words_of(error, "--mount", &format!("--mount {name}=")),
+    }
+}
+
+fn in_words_of(error: Error, option: &str, with_value: &str) -> Error {
+    let reworded = |text: String| {
+        text.replace("--dir ", with_value).replace("with --dir", &format!("with {option}"))
+    };
+    Error { message: reworded(error.message), help: error.help.map(reworded), ..error }
+}
+
+/// A directory of `--against` was refused. A stored run is compared in another way.
+fn not_b(error: Error, path: &Path) -> Error {
+    let error = in_words_of(error, "--against", "--against ");
+    if !path.join(RUN_FILE).is_file() && !path.ends_with(RUN_FILE) {
+        return error;
+    }
+    error.help(format!(
+        "this is a stored run, and --against takes a directory to work in: run with --out NEW, then \
+         `parabench compare {} NEW`",
+        path.display()
+    ))
 }

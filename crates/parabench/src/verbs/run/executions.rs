@@ -14,7 +14,8 @@ use super::args::Run;
 use super::directory::Directory;
 use super::header;
 use super::interrupt::Interrupt;
-use super::measure::Execution;
+use super::launch::{Job, Remains};
+use super::nodes::Nodes;
 use super::only;
 use super::point::Point;
 use super::points::Planned;
@@ -24,12 +25,15 @@ use super::sweep::versus::Versus;
 use super::team::{Measured, Team};
 use crate::args::ResultFormat;
 use crate::console;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::prepare;
 use crate::present;
 use crate::results::{self, EventSource, Folder};
+use engine::collect::collect;
+use engine::comm::Progress;
 use engine::config::Config;
+use engine::supervise::{self, StartError};
 use model::sweep::Sweep;
 use report::{merge, schedule};
 use std::collections::HashMap;
@@ -112,7 +116,6 @@ impl<'a> Executions<'a> {
 
     /// Nothing was measured: nothing stays.
     pub fn abandon(self) {
-        std::iter::once(self.directory).chain(self.versus.directory).for_each(Directory::discard);
         let ranks = self.cells.iter().map(|point| point.plan.ranks).max().unwrap_or(0);
         self.folder.iter().for_each(|folder| folder.abandon(ranks));
     }
@@ -143,9 +146,8 @@ impl<'a> Executions<'a> {
     /// Gives the directories back; the exit code of the run.
     pub fn tidy_up(self) -> Exit {
         let quiet = self.args.results.quiet;
-        let finish = |directory: Directory| directory.finish(quiet);
-        let all = std::iter::once(self.directory).chain(self.versus.directory);
-        match all.map(finish).fold(true, |tidy, one| tidy & one) {
+        let all = std::iter::once(&self.directory).chain(&self.versus.directory);
+        match all.fold(true, |tidy, directory| directory.finish(quiet) && tidy) {
             true => self.exit,
             false => self.exit.and(Exit::Failed),
         }
@@ -242,13 +244,10 @@ impl<'a> Executions<'a> {
     fn between(&mut self, cell: u32, interrupt: &Interrupt) {
         let has_own = self.versus.directory.is_some() && cell % 2 == 1;
         let again = std::mem::replace(&mut self.used[usize::from(has_own)], true);
-        if again && !self.versus.directory(cell, &self.directory).clear(self.args.directory.clean) {
-            self.exit = self.exit.and(Exit::Failed);
-        }
         // A and B share the further ones.
-        if self.first + self.started > 0
-            && !self.directory.further().clear(self.args.directory.clean)
-        {
+        let used = [again, self.first + self.started > 0];
+        let directory = self.versus.directory(cell, &self.directory);
+        if !directory.clear(self.args.directory.clean, used) {
             self.exit = self.exit.and(Exit::Failed);
         }
         // Virtual time does not settle.
@@ -275,32 +274,18 @@ impl<'a> Executions<'a> {
         bar: &mut Bar,
     ) -> Result<()> {
         let (mut run, own) = self.begin(cell, repetition)?;
-        let bound = &self.cells[cell as usize];
         let folder = if self.is_sweep() { own.as_ref() } else { self.folder.as_ref() };
         let config = self.config(cell, repetition, folder);
-        let directory = self.versus.directory(cell, &self.directory);
-        if !bound.expected.is_empty() {
-            let parts = prepare::missing(&directory.all(), &bound.expected)?;
-            prepare::make(&parts, self.run.run.seed)?;
-        }
-        let execution = Execution {
-            args: self.args,
-            plan: &bound.plan,
-            config: &config,
-            members: bound.members,
-            folder,
-            whole: self.folder.as_ref(),
-            directory,
-        };
-        let measured = execution.measure(self.team, &mut |progress| {
+        self.prepare_files(cell)?;
+        let measured = self.measure(cell, &config, folder, &mut |progress| {
             interrupt.pass_on();
             bar.show(progress);
         });
         let Measured { outcome, collected, nodes, events } = measured?;
         (run.run.node_rows, run.run.node_use) = (nodes.rows, nodes.uses);
         self.started += 1;
-        let exit =
-            header::complete(&mut run, &outcome, collected, &bound.plan, self.args.results.strict);
+        let (plan, strict) = (&self.cells[cell as usize].plan, self.args.results.strict);
+        let exit = header::complete(&mut run, &outcome, collected, plan, strict);
         // Without all processes nothing more can be done together.
         let is_last = self.team.is_some_and(|team| !team.is_complete());
         self.interrupted |= outcome.interrupted || is_last;
@@ -318,6 +303,45 @@ impl<'a> Executions<'a> {
             own.map_or(Ok(()), |own| interrupt.undisturbed(|| own.finish(&mut run, events)));
         merge::add(&mut self.run, run);
         stored
+    }
+
+    /// Makes the files that the program expects to find.
+    fn prepare_files(&self, cell: u32) -> Result<()> {
+        let expected = &self.cells[cell as usize].expected;
+        if expected.is_empty() {
+            return Ok(());
+        }
+        let directory = self.versus.directory(cell, &self.directory);
+        let parts = prepare::missing(&directory.named(), expected)?;
+        prepare::make(&parts, self.run.run.seed)
+    }
+
+    /// Lets the ranks run to their end, and merges what they measured: ranks of an MPI job, or those that this process
+    /// forks or simulates.
+    fn measure(
+        &self,
+        cell: u32,
+        config: &Config,
+        folder: Option<&Folder>,
+        on_progress: &mut dyn FnMut(&Progress),
+    ) -> Result<Measured> {
+        let Point { plan, members, .. } = &self.cells[cell as usize];
+        if let Some(team) = self.team {
+            // Whoever started the job has to put this in order, should all ranks be killed.
+            if let (Some(remains), Some(whole)) = (Remains::wanted(), &self.folder) {
+                let directory = self.versus.directory(cell, &self.directory);
+                let directories = directory.removed(self.args);
+                remains.leave(&Job { results: whole.path().into(), directories });
+            }
+            return team.lead(*members, plan, config, folder.map(Folder::path), on_progress);
+        }
+        let mut outcome = supervise::run(plan, config, on_progress).map_err(not_started)?;
+        let quiet = self.args.results.quiet;
+        let collected = progress::during(quiet, "adding up what the ranks recorded", || {
+            collect(&outcome.records, plan)
+        });
+        let events = EventSource::Records(std::mem::take(&mut outcome.records));
+        Ok(Measured { outcome, collected, nodes: Nodes::default(), events })
     }
 
     /// The run of an execution as far as it is known, and the folder that it has in a sweep: they
@@ -409,4 +433,14 @@ impl<'a> Executions<'a> {
         let notes = remarks::collect_notes(self.args, &self.run);
         self.run.run.evidence.notes.extend(notes);
     }
+}
+
+/// Nothing was measured: a limit of this machine stands against it, or something failed.
+fn not_started(error: StartError) -> Error {
+    let exit = match error {
+        StartError::Config(_) => Exit::Input,
+        StartError::Interrupted => Exit::Interrupted,
+        StartError::Io { .. } | StartError::Rank { .. } => Exit::Failed,
+    };
+    Error { exit, ..Error::failed(error.to_string()) }
 }

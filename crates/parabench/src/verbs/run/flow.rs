@@ -6,16 +6,14 @@
 //!          └─ alone ── run_program: text, directory, points, executions, results
 //! ```
 
+use super::after::After;
 use super::args::Run;
 use super::directory::Directory;
 use super::executions::Executions;
-use super::faithful::Faithful;
 use super::header;
 use super::interrupt::Interrupt;
-use super::launch;
-use super::page::Page;
-use super::points::{self, Planned};
-use super::remains::Remains;
+use super::launch::{self, Remains};
+use super::points;
 use super::sweep::resume::{self, Origin, Resolved};
 use super::sweep::versus::Versus;
 use super::team::{Team, give_up};
@@ -101,28 +99,13 @@ impl Run {
         team: Option<&Team>,
         interrupt: &Interrupt,
     ) -> std::result::Result<Exit, Stopped> {
-        let run = self;
-        let faithful = Faithful::prepare(run);
-        let page = Page::prepare(run);
-        let in_vain = run.sweep.is_asked_for() && run.results.out.is_none();
-        if in_vain && run.results.events.take().is_some() {
+        let after = After::prepare(self)?;
+        let has_folder = !self.sweep.is_asked_for() || self.results.out.is_some();
+        if !has_folder && self.results.events.take().is_some() {
             console::note("events are not kept: add --out DIR to store them");
         }
-        match (page, faithful) {
-            (Ok(page), Ok(faithful)) => {
-                let end = run.run_program(team, interrupt);
-                let end = match page {
-                    Some(page) => page.finish(end),
-                    None => end,
-                };
-                match faithful {
-                    Some(faithful) => faithful.finish(end),
-                    None => end,
-                }
-            }
-            (Err(error), Ok(Some(faithful))) => faithful.finish(Err(error.into())),
-            (Err(error), _) | (_, Err(error)) => Err(error.into()),
-        }
+        let end = self.run_program(team, interrupt);
+        after.finish(end)
     }
 
     /// Takes part in an MPI job. All its processes leave with the same exit code.
@@ -200,24 +183,13 @@ impl Run {
         };
         let directory = Directory::open(self)?;
         interrupt.before_end(directory.leftover());
-        let versus = match Versus::open(self, &text, &directory) {
-            Ok(versus) => versus,
-            Err(error) => {
-                directory.discard();
-                return Err(error.into());
-            }
-        };
+        let versus = Versus::open(self, &text, &directory)?;
         versus.directory.iter().for_each(|b| interrupt.before_end(b.leftover()));
-        let planned = points::plan_all(self, team, &text, &directory, &versus, interrupt);
+        let mut planned = points::plan_all(self, team, &text, &directory, &versus, interrupt)?;
         drop(text);
-        let planned = match planned {
-            Ok(Planned { whole: None, .. }) => planned?,
-            whole_or_refused => {
-                discard(directory, versus);
-                let whole = whole_or_refused?.whole.unwrap_or_default();
-                return resume::print(self, &whole).map_err(Stopped::After);
-            }
-        };
+        if let Some(whole) = planned.whole.take() {
+            return resume::print(self, &whole).map_err(Stopped::After);
+        }
         let mut executions = Executions::new(self, team, planned, directory, versus);
         let done = executions.run_all(interrupt);
         if executions.is_empty()
@@ -264,11 +236,6 @@ impl Run {
             None => Ok(()),
         }
     }
-}
-
-/// The run never started: its directories are as before.
-fn discard(directory: Directory, versus: Versus) {
-    std::iter::once(directory).chain(versus.directory).for_each(Directory::discard);
 }
 
 /// Variables say that this is one of several processes of an MPI job, but nothing says how to reach

@@ -3,8 +3,6 @@
 
 use super::args::Run;
 use super::directory::Directory;
-use super::further::Further;
-use super::remains::Remains;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::legacy;
@@ -63,9 +61,9 @@ fn here(plan: &Plan, directory: &Directory) -> Host {
         let directories = plan.directories.iter().map(named).collect();
         return Host { directories, ..host::machine() };
     };
-    let further =
-        |one: &Further| host::further(&one.name, one.place.path(), one.place.is_scratch());
-    Host { directories: directory.further().each(further), ..host::host(path) }
+    let further = directory.further();
+    let further = further.iter().map(|one| host::further(&one.name, &one.path, one.is_scratch));
+    Host { directories: further.collect(), ..host::host(path) }
 }
 
 /// The object for a run that was refused: it has no rows, and says why.
@@ -191,14 +189,16 @@ fn describe_outcome(outcome: &Outcome) -> &'static str {
 /// The command line that repeats a run; none if it is not text. Processes do not know how their launcher was
 /// called, so the shortest way is in front: `mpiexec -n 4 parabench run x.ppl`.
 fn command(run: &Run) -> Vec<String> {
-    if let Some(remains) = Remains::wanted() {
-        return remains.command();
-    }
     let own = own_command();
-    match launcher::job().filter(|_| !run.is_simulated() && !own.is_empty()) {
-        Some(job) => started(job.launcher, run.ranks).into_iter().chain(own).collect(),
-        None => own,
-    }
+    let Some(job) = launcher::job().filter(|_| !run.is_simulated() && !own.is_empty()) else {
+        return own;
+    };
+    let launcher = match job.launcher {
+        Launcher::Slurm => "srun",
+        Launcher::OpenMpi | Launcher::Pmi => "mpiexec",
+    };
+    let started = [launcher.into(), "-n".into(), run.ranks.to_string()];
+    started.into_iter().chain(own).collect()
 }
 
 /// The command line of this process, with the verb; without the path of Parabench, which is another one
@@ -210,14 +210,6 @@ pub fn own_command() -> Vec<String> {
     }
     let words = words.into_iter().map(|word| word.into_string().ok());
     words.collect::<Option<_>>().unwrap_or_default()
-}
-
-fn started(launcher: Launcher, ranks: u32) -> [String; 3] {
-    let command = match launcher {
-        Launcher::Slurm => "srun",
-        Launcher::OpenMpi | Launcher::Pmi => "mpiexec",
-    };
-    [command.into(), "-n".into(), ranks.to_string()]
 }
 
 /// The patterns that the program writes by MPI-IO, in the order of the program: libraries fill their holes.

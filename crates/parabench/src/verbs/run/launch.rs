@@ -1,10 +1,14 @@
-//! `parabench run --mpi`: starts the launcher with this binary and the same arguments,
-//! passes signals on, and puts in order what a job leaves that was killed.
+//! `parabench run --mpi`: starts the launcher with this binary and the same arguments, passes signals on, and puts in
+//! order what a job leaves whose ranks were all killed at once. For that, rank 0 leaves files:
+//!
+//! ```text
+//! FOLDER/job.json   where the results are, and which directories to remove
+//! FOLDER/ended      the exit code: rank 0 has done everything itself
+//! FOLDER/results/   results that were not to be stored (no --out)
+//! ```
 
+use super::after::After;
 use super::args::Run;
-use super::header;
-use super::page::Page;
-use super::remains::{Job, Remains, VARIABLE};
 use crate::args::ResultFormat;
 use crate::console;
 use crate::error::{Error, Result, Stopped};
@@ -12,41 +16,95 @@ use crate::exit::Exit;
 use crate::present;
 use crate::results;
 use engine::directory::{DirectoryError, Identity, RunDirectory};
-use model::run::RankError;
 use mpi::mpiexec::{self, Launched};
+use serde::{Deserialize, Serialize};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// How often the launcher is looked at.
+/// Variable that names the folder for rank 0.
+const VARIABLE: &str = "PARABENCH_JOB";
+/// Pause between two looks at the launcher.
 const PERIOD: Duration = Duration::from_millis(10);
-/// How often the directory of a job that is over is asked for: 3 s.
+/// Attempts to take over the directory of a job that has ended: 3 s.
 const LOOKS: u32 = 300;
-/// How often what a stopped job has printed is waited for: 1 s.
-const LAST_LOOKS: u32 = 100;
-/// How often a run whose launcher has ended is read until it is over: 3 s.
+/// Attempts to read a run whose launcher has ended until its ranks have ended too: 3 s.
 const ENDS: u32 = 30;
-/// Between two of these.
 const END_PERIOD: Duration = Duration::from_millis(100);
-/// The outcome of a run that is not over.
+/// The outcome of a run whose ranks are at work.
 const UNDER_WAY: &str = "under way";
-/// Lines of the launcher that are kept to find out why it ended.
-const LINES: usize = 200;
+
+/// A job while its ranks are at work.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Job {
+    /// Folder with run.json and the ranks' files.
+    pub results: PathBuf,
+    /// Directories in which something is to be removed at the end, what distinguishes each from others that
+    /// may get its path, and whether it goes as a whole.
+    pub directories: Vec<(PathBuf, Identity, bool)>,
+}
+
+/// The folder in which rank 0 leaves files.
+#[derive(Clone, Debug)]
+pub struct Remains {
+    folder: PathBuf,
+}
+
+impl Remains {
+    /// The folder of whoever started this job; `None`: nobody waits for it.
+    pub fn wanted() -> Option<Remains> {
+        let folder = PathBuf::from(std::env::var_os(VARIABLE)?);
+        folder.is_dir().then_some(Remains { folder })
+    }
+
+    /// Where results go that are not to be stored.
+    pub fn results(&self) -> PathBuf {
+        self.folder.join("results")
+    }
+
+    /// Rank 0: what would be left.
+    pub fn leave(&self, job: &Job) {
+        let bytes = serde_json::to_vec(job).unwrap_or_default();
+        // Without it an unforeseen end loses the tables, nothing else.
+        let _ = fs::write(self.folder.join("job.new"), bytes)
+            .and_then(|()| fs::rename(self.folder.join("job.new"), self.folder.join("job.json")));
+    }
+
+    /// Rank 0: nothing is left to do.
+    pub fn end(&self, exit: Exit) {
+        let _ = fs::write(self.folder.join("ended"), exit.code().to_string());
+    }
+
+    /// The exit code, if rank 0 has done everything itself.
+    fn ended(&self) -> Option<Exit> {
+        let text = fs::read_to_string(self.folder.join("ended")).ok()?;
+        text.parse().ok().map(Exit::from_code)
+    }
+
+    /// The remains of the job; `None` if the ranks never started.
+    fn job(&self) -> Result<Option<Job>> {
+        let Ok(bytes) = fs::read(self.folder.join("job.json")) else { return Ok(None) };
+        serde_json::from_slice(&bytes)
+            .map(Some)
+            .map_err(|error| Error::failed(format!("what the job left cannot be read: {error}")))
+    }
+}
 
 /// Starts the job and waits for it.
 pub fn launch(run: &Run) -> Result<Exit> {
     // From here on: a job of which somebody asks to end before it starts ends, too.
     let signals = signals(run)?;
-    let folder = tempdir()?;
-    let remains = Remains::at(folder.path());
-    remains.keep_command(&header::own_command());
+    let folder = tempfile::Builder::new()
+        .prefix("parabench-job-")
+        .tempdir()
+        .map_err(|error| Error::input(format!("cannot make a temporary folder: {error}")))?;
+    let remains = Remains { folder: folder.path().into() };
     let mut command = command(run)?;
-    command.env(VARIABLE, remains.path());
+    command.env(VARIABLE, folder.path());
     let end = supervise(command, run, signals)?;
     match (remains.ended(), remains.job()?) {
         (Some(exit), _) => Ok(exit),
@@ -61,14 +119,6 @@ fn signals(run: &Run) -> Result<Signals> {
     let before_limit = (!run.execution.wait).then_some(SIGUSR1);
     Signals::new(usual.iter().chain(&before_limit))
         .map_err(|error| Error::failed(format!("cannot take signals: {error}")))
-}
-
-/// A folder of our own that goes with us.
-fn tempdir() -> Result<tempfile::TempDir> {
-    tempfile::Builder::new()
-        .prefix("parabench-job-")
-        .tempdir()
-        .map_err(|error| Error::input(format!("cannot make a temporary folder: {error}")))
 }
 
 /// The launcher's command line.
@@ -134,17 +184,15 @@ fn own_arguments(all: impl Iterator<Item = OsString>) -> Vec<OsString> {
 /// How the launcher ended.
 struct End {
     status: ExitStatus,
-    /// The last lines it wrote on standard error.
-    lines: Vec<String>,
-    /// Signals that we passed on.
-    signals: u32,
+    /// A signal was passed on.
+    interrupted: bool,
 }
 
 /// Rank 0 has left nothing on this machine: no rank has started, or they ran where the folder for it cannot be
 /// seen, as from a login node. Then the exit code is all that is known.
 fn end_without_word(end: &End) -> Result<Exit> {
     match end.status.code().map(u8::try_from) {
-        _ if end.signals > 0 => {
+        _ if end.interrupted => {
             let message = "interrupted: no rank has reported to this machine";
             Err(Error { exit: Exit::Interrupted, ..Error::input(message) })
         }
@@ -152,117 +200,51 @@ fn end_without_word(end: &End) -> Result<Exit> {
         _ => {
             let message =
                 format!("no rank has reported to this machine: the launcher {}", describe(end));
-            Err(Error::failed(message).help(advice(&end.lines)))
+            Err(Error::failed(message).help(ADVICE))
         }
     }
 }
 
-/// Waits for the launcher and passes signals and output on.
+/// Launchers say themselves what they lack.
+const ADVICE: &str = "try the launcher with another program, such as: mpiexec -n 2 hostname; options go into \
+                      --launcher, for example for more ranks than CPUs: --launcher \"mpiexec --oversubscribe \
+                      -n {ranks}\"";
+
+/// Waits for the launcher and passes signals on.
 fn supervise(mut command: Command, run: &Run, mut signals: Signals) -> Result<End> {
     let name = command.get_program().to_string_lossy().into_owned();
-    let stdin =
-        if run.program.program.as_os_str() == "-" { Stdio::inherit() } else { Stdio::null() };
-    command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
+    if run.program.program.as_os_str() != "-" {
+        command.stdin(Stdio::null());
+    }
     let mut launched = Launched::start(command).map_err(|error| {
         Error::input(format!("cannot start the launcher {name}: {error}"))
             .help("name another one: --launcher \"srun -n {ranks}\"")
     })?;
-    let lines = Arc::new(Mutex::new(Vec::new()));
-    let child = &mut launched.child;
-    let readers = [
-        child.stdout.take().map(|stream| pass_through(stream, Stream::Out, &lines)),
-        child.stderr.take().map(|stream| pass_through(stream, Stream::Err, &lines)),
-    ];
-    let mut passed = 0;
-    let status = loop {
+    let mut interrupted = false;
+    loop {
+        let ended = launched.child.try_wait();
+        // Also a signal that ended the launcher before we had passed it on.
         for signal in signals.pending() {
             // Launchers end at SIGQUIT without a word to their ranks, some at SIGUSR1 too.
             let is_passed = signal != SIGQUIT && signal != SIGUSR1;
             launched.signal(if is_passed { signal } else { SIGTERM });
-            passed += 1;
+            interrupted = true;
         }
-        match launched.child.try_wait() {
-            Ok(Some(status)) => break status,
+        match ended {
+            Ok(Some(status)) => return Ok(End { status, interrupted }),
             Ok(None) => std::thread::sleep(PERIOD),
             Err(error) => return Err(Error::failed(format!("lost the launcher {name}: {error}"))),
         }
-    };
-    let mut looks = 0;
-    // Nobody may read what they pass on: then a signal ends that too.
-    while readers.iter().flatten().any(|reader| !reader.is_finished()) {
-        passed += signals.pending().count() as u32;
-        looks += u32::from(passed > 0);
-        if looks > LAST_LOOKS {
-            break;
-        }
-        std::thread::sleep(PERIOD);
     }
-    // One that ended the launcher before we had passed it on.
-    passed += signals.pending().count() as u32;
-    let lines = lines.lock().map(|mut lines| std::mem::take(&mut *lines)).unwrap_or_default();
-    Ok(End { status, lines, signals: passed })
 }
 
-/// Where lines of the ranks go.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stream {
-    Out,
-    Err,
-}
-
-/// Writes the lines of the job on our own streams and keeps the last ones of the launcher. What
-/// the launcher itself has to say is no result: it goes to standard error.
-#[expect(clippy::disallowed_methods, reason = "no rank runs in this process")]
-fn pass_through(
-    from: impl Read + Send + 'static,
-    stream: Stream,
-    lines: &Arc<Mutex<Vec<String>>>,
-) -> std::thread::JoinHandle<()> {
-    let lines = Arc::clone(lines);
-    std::thread::spawn(move || {
-        let mut from = BufReader::new(from);
-        let mut line = Vec::new();
-        while matches!(from.read_until(b'\n', &mut line), Ok(1..)) {
-            let text = String::from_utf8_lossy(&line).trim().to_string();
-            let is_of_ranks = stream == Stream::Out && !is_launchers(&text);
-            let _ = match is_of_ranks {
-                true => std::io::stdout().write_all(&line),
-                false => std::io::stderr().write_all(&line),
-            };
-            line.clear();
-            let Ok(mut lines) = lines.lock() else { continue };
-            if !is_of_ranks {
-                lines.push(text);
-                let extra = lines.len().saturating_sub(LINES);
-                lines.drain(..extra);
-            }
-        }
-        let _ = std::io::stdout().flush();
-    })
-}
-
-/// MPICH tells on standard output how a job ended.
-fn is_launchers(line: &str) -> bool {
-    const STARTS: [&str; 6] = [
-        "=   ",
-        "=====",
-        "[mpiexec@",
-        "YOUR APPLICATION TERMINATED",
-        "This typically refers to a problem",
-        "Please see the FAQ page",
-    ];
-    STARTS.iter().any(|start| line.starts_with(start))
-}
-
-/// The job ended without rank 0's last word: merges what the ranks left, prints it with the
-/// reason, and tidies up.
+/// The job ended without rank 0's last word: merges what the ranks left, prints it, and tidies
+/// up. The launcher has said which rank was killed.
 fn salvage(run: &Run, job: &Job, end: &End) -> Result<Exit> {
     let mut left = when_over(&job.results)?;
     let header = &mut left.run.run;
     header.evidence.notes.push(format!("the job was cut off: its launcher {}", describe(end)));
-    header.rank_errors.extend(reason(end, job));
-    header.rank_errors.sort_by_key(|error| error.rank);
-    let exit = if end.signals > 0 { Exit::Interrupted } else { Exit::Failed };
+    let exit = if end.interrupted { Exit::Interrupted } else { Exit::Failed };
     header.exit_code = exit.code();
     let stored = left.finish();
     let exit = if tidy_up(job) { exit } else { exit.and(Exit::Failed) };
@@ -275,10 +257,7 @@ fn salvage(run: &Run, job: &Job, end: &End) -> Result<Exit> {
         false => present::print(&left.run, run.results.format),
     };
     let end = stored.map(drop).and(shown).map(|()| exit).map_err(Stopped::After);
-    let end = match Page::left(run, &job.results) {
-        Some(page) => page.finish(end),
-        None => end,
-    };
+    let end = After::cut_off(run, &job.results).finish(end);
     end.map_err(Stopped::into_error)
 }
 
@@ -295,21 +274,6 @@ fn when_over(results: &Path) -> Result<results::Stored> {
     Ok(left)
 }
 
-/// Advice about a launcher that has started nothing, from its message.
-fn advice(lines: &[String]) -> &'static str {
-    let said = |words: &str| lines.iter().any(|line| line.contains(words));
-    if said("not enough slots") {
-        "fewer ranks, or allow more of them than processors: \
-         --launcher \"mpiexec --oversubscribe -n {ranks}\""
-    } else if said("run as root") {
-        "run as another user, or allow it: \
-         export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
-    } else {
-        "try the launcher with another program, such as: mpiexec -n 2 hostname; \
-         --launcher \"mpiexec OPTIONS -n {ranks}\" gives it options"
-    }
-}
-
 fn describe(end: &End) -> String {
     use std::os::unix::process::ExitStatusExt;
     match (end.status.code(), end.status.signal()) {
@@ -318,47 +282,12 @@ fn describe(end: &End) -> String {
     }
 }
 
-/// The rank that was killed and by what, as far as the launcher tells.
-fn reason(end: &End, job: &Job) -> Option<RankError> {
-    let open_mpi = end.lines.iter().find_map(|line| open_mpi(line));
-    let (rank, signal) = open_mpi.or_else(|| mpich(end, job))?;
-    // MPICH may name a process that it killed itself.
-    let doubt = match open_mpi {
-        Some(_) => "",
-        None => {
-            " (so the launcher says; others ended with it, and one of them may have been first)"
-        }
-    };
-    let message = format!("its process was killed by signal {signal}{doubt}");
-    Some(RankError { rank, message, ..RankError::default() })
-}
-
-/// "mpirun noticed that process rank 2 with PID 77 on node x exited on signal 9 (Killed)."
-fn open_mpi(line: &str) -> Option<(u32, i32)> {
-    let number = |before: &str| {
-        let rest = line.split_once(before)?.1;
-        rest.split(|c: char| !c.is_ascii_digit()).next()?.parse::<i32>().ok()
-    };
-    Some((u32::try_from(number("process rank ")?).ok()?, number("exited on signal ")?))
-}
-
-/// "=   PID 77 RUNNING AT x" and "=   EXIT CODE: 9".
-fn mpich(end: &End, job: &Job) -> Option<(u32, i32)> {
-    let after = |start: &str| {
-        let mut lines = end.lines.iter().filter_map(|line| line.split_once(start));
-        lines.next()?.1.split_whitespace().next()?.parse::<i64>().ok()
-    };
-    let process = after("PID ")?;
-    let rank = job.processes.iter().position(|number| *number == process)?;
-    Some((rank as u32, after("EXIT CODE: ")? as i32))
-}
-
 /// Does what rank 0 could not. False if something is left.
 fn tidy_up(job: &Job) -> bool {
     let mut tidy = true;
     for (path, identity, scratch) in job.directories.iter().filter(|(path, ..)| path.exists()) {
         tidy &= match reclaim(path, *scratch, identity) {
-            Ok(directory) => super::place::report(&directory.finish()),
+            Ok(directory) => super::directory::report(&directory.finish()),
             Err(error) => {
                 console::warning(&error.to_string());
                 false
@@ -387,41 +316,17 @@ fn reclaim(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::process::ExitStatusExt;
-
-    fn end(lines: &[&str]) -> End {
-        let lines = lines.iter().map(|line| line.to_string()).collect();
-        let status = ExitStatus::from_raw(9);
-        End { status, lines, signals: 0 }
-    }
 
     #[test]
-    fn launchers_name_the_rank_that_was_killed() {
-        let job = Job { processes: vec![70, 77], ..Job::default() };
-        let lines = [
-            "noise",
-            "mpirun noticed that process rank 1 with PID 0 on node x exited on signal 9 (Killed).",
-        ];
-        let found = reason(&end(&lines), &job).expect("a reason");
-        assert_eq!((found.rank, &found.message[..]), (1, "its process was killed by signal 9"));
-        let lines = ["=   PID 77 RUNNING AT vm", "=   EXIT CODE: 9", "=   CLEANING UP"];
-        assert_eq!(reason(&end(&lines), &job).expect("a reason").rank, 1);
-        let doubtful = reason(&end(&lines), &job).expect("a reason").message;
-        assert!(doubtful.ends_with("may have been first)"), "{doubtful}");
-        assert_eq!(reason(&end(&["=   PID 7 RUNNING AT vm", "=   EXIT CODE: 9"]), &job), None);
-        assert_eq!(reason(&end(&[]), &job), None);
-        assert_eq!(describe(&end(&[])), "was killed by signal 9");
-    }
-
-    #[test]
-    fn what_a_launcher_refuses_can_be_allowed() {
-        let advice = |line: &str| advice(&[String::from("noise"), line.into()]);
-        let root = "mpiexec.openmpi has detected an attempt to run as root.";
-        assert!(advice(root).contains("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"));
-        let slots = "There are not enough slots available in the system to satisfy the 4";
-        assert!(advice(slots).contains("--oversubscribe -n {ranks}"));
-        assert!(advice("noise").contains("--launcher"));
-        assert_eq!(with_ranks("{ranks}", "4") + &with_ranks("-n{n}", "4"), "4-n4");
+    fn what_is_left_is_found() {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let remains = Remains { folder: folder.path().into() };
+        assert_eq!((remains.ended(), remains.job()), (None, Ok(None)));
+        let directories = vec![("d".into(), Identity::default(), true)];
+        let job = Job { results: "r".into(), directories };
+        remains.leave(&job);
+        remains.end(Exit::Interrupted);
+        assert_eq!((remains.ended(), remains.job()), (Some(Exit::Interrupted), Ok(Some(job))));
     }
 
     #[test]
@@ -435,5 +340,6 @@ mod tests {
             own(&["run", "--launcher=a b", "x", "--", "--mpi"]),
             ["run", "x", "--", "--mpi"]
         );
+        assert_eq!(with_ranks("{ranks}", "4") + &with_ranks("-n{n}", "4"), "4-n4");
     }
 }

@@ -1,14 +1,14 @@
 //! One point of a sweep: the program bound to its parameters and ranks, rehearsed, and checked against its
 //! directory; and how its ranks are configured.
 
-use super::args::{self, KeptEvents, Run};
-use super::directory::{Confined, Directory};
+use super::args::{self, DirectoryArgs, KeptEvents, Run};
+use super::confinement::Confined;
+use super::directory::Directory;
 use super::header;
-use super::members::Members;
+use super::launch::Remains;
 use super::only;
 use super::progress;
-use super::remains::Remains;
-use super::team::Team;
+use super::team::Members;
 use crate::args::{ProgramArgs, ResultFormat, Seed};
 use crate::compile::{self, Ranks};
 use crate::diagnostics;
@@ -20,8 +20,8 @@ use crate::results::{Folder, Needs};
 use engine::config::{BackendKind, Config, Records};
 use engine::machine::Settings;
 use engine::recorder::EventsConfig;
-use model::Plan;
 use model::rehearsal::{Expected, Rehearsal};
+use model::{Plan, Value};
 use std::time::Duration;
 
 /// Memory for the figures of a rank, without events.
@@ -31,31 +31,35 @@ const STDOUT: i32 = 1;
 const STDERR: i32 = 2;
 
 impl Run {
-    /// A program bound to its parameters and ranks, and checked against its directory.
+    /// A program bound to its parameters and ranks, and checked against its directory. `job`: the machine of each
+    /// rank of an MPI job.
     pub fn bind(
         &self,
         text: Text,
         binding: &Binding,
         directory: &Directory,
-        team: Option<&Team>,
+        job: Option<&[u32]>,
         warnings: bool,
     ) -> Result<Point> {
         let name = text.name.clone();
-        let all = team.map(Team::machines).unwrap_or_default();
-        let part = binding.members.ranks(all);
-        let machines: Vec<u32> = part.iter().map(|rank| all[*rank as usize]).collect();
-        let count = if team.is_some() { machines.len() as u32 } else { binding.ranks };
-        let config = self.for_rehearsal(directory, machines.clone());
+        let all = job.unwrap_or_default();
+        let machines: Vec<u32> =
+            binding.members.ranks(all).iter().map(|rank| all[*rank as usize]).collect();
+        let count = if job.is_some() { machines.len() as u32 } else { binding.ranks };
+        let path = directory.path().map(Into::into).unwrap_or_default();
+        let settings = self.settings();
+        let config =
+            Config { directory: path, settings, machines: machines.clone(), ..Config::default() };
         let ranks = Ranks { count, assumed: false, machines };
         // The null back-end takes them without MPI.
-        let mpi = team.is_some() || self.execution.backend == BackendKind::Null;
+        let mpi = job.is_some() || self.execution.backend == BackendKind::Null;
         let places = directory.places(self)?;
         let mut compiled = compile::compile(text, &binding.program, ranks, places, mpi);
         if let Some(plan) = &mut compiled.plan {
-            directory.further().grant(self, plan)?;
+            directory.grant(self, plan)?;
         }
         let (plan, found) = (compiled.plan.as_ref(), &mut compiled.diagnostics);
-        let rehearsal = rehearse(plan, found, &config, self.finds_files(directory))?;
+        let rehearsal = rehearse(plan, found, &config, self.finds_files())?;
         if compiled.plan.is_none() || (warnings && !self.results.quiet) {
             compile::show(&compiled, &name);
         }
@@ -63,12 +67,11 @@ impl Run {
         let plan = compile::plan(compiled, &name)?;
         only::check(&self.execution.only, &plan)?;
         let expected = self.expected(&plan, &rehearsal, directory, &config, warnings)?;
-        let confined = directory.confined(self, &plan, &rehearsal, &expected, team.is_some())?;
+        let confined = directory.confine(self, &plan, &rehearsal, &expected, job.is_some())?;
         let mut notes = confined.notes.clone();
         notes.extend(directory.preflight(self, &plan, &rehearsal)?);
         let mut run = header::provisional(self, &plan, &name, directory);
-        run.run.job = team.and_then(Team::job).map(|job| job.part(&part));
-        run.run.batch = if team.is_some() { String::new() } else { mpi::job::batch() };
+        run.run.batch = if job.is_some() { String::new() } else { mpi::job::batch() };
         run.run.evidence.confinement = confined.name().into();
         run.run.evidence.notes = notes;
         run.run.evidence.options_without_effect = unused;
@@ -84,7 +87,7 @@ impl Run {
         config: &Config,
         warnings: bool,
     ) -> Result<Vec<Expected>> {
-        let directories = directory.all();
+        let directories = directory.named();
         if directories.is_empty() {
             return Ok(Vec::new());
         }
@@ -102,24 +105,21 @@ impl Run {
         Ok(Vec::new())
     }
 
-    /// How the program is rehearsed. `machines`: of each rank.
-    pub fn for_rehearsal(&self, directory: &Directory, machines: Vec<u32>) -> Config {
-        let directory = directory.path().map(Into::into).unwrap_or_default();
-        Config { directory, settings: self.settings(), machines, ..Config::default() }
-    }
-
     /// Files that the program has not made may be there; the null back-end finds all.
-    fn finds_files(&self, directory: &Directory) -> bool {
-        let prepared = self.directory.prepare && directory.path().is_some();
-        self.execution.backend == BackendKind::Null || prepared || directory.finds_files()
+    fn finds_files(&self) -> bool {
+        let DirectoryArgs { prepare, dir, .. } = &self.directory;
+        match self.execution.backend {
+            BackendKind::Null => true,
+            BackendKind::Posix => *prepare || dir.is_some() || !self.program.mounts.is_empty(),
+            _ => false,
+        }
     }
 
-    /// Names of the program's parameters, if it can be compiled without a sweep's values.
-    pub fn parameter_names(&self, text: Text, directory: &Directory) -> Option<Vec<String>> {
+    /// The program's parameters, if it can be compiled without a sweep's values.
+    pub fn parameters(&self, text: Text, directory: &Directory) -> Option<Vec<(String, Value)>> {
         let ranks = Ranks { count: self.ranks, assumed: false, machines: Vec::new() };
         let places = directory.places(self).ok()?;
-        let plan = compile::compile(text, &self.program, ranks, places, false).plan?;
-        Some(plan.params.into_iter().map(|(name, _)| name).collect())
+        Some(compile::compile(text, &self.program, ranks, places, false).plan?.params)
     }
 
     /// Where the run is stored. Ranks without common memory need a folder in any case.
@@ -160,7 +160,11 @@ impl Run {
             backend: self.execution.backend,
             execution: 0,
             identity: directory.identity(),
-            directories: directory.further().identities(),
+            directories: directory
+                .further()
+                .iter()
+                .map(|place| (place.path.clone(), place.identity.clone()))
+                .collect(),
             confinement: confined.by,
             events: self.results.events.map(|kept| events(rehearsal, kept, nodes)),
             machines: Vec::new(),

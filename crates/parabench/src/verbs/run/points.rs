@@ -5,16 +5,17 @@
 //! happens to the program's file meanwhile changes nothing.
 
 use super::args::Run;
-use super::directory::{Directory, refuse_mpi_files};
+use super::confinement::refuse_mpi_files;
+use super::directory::Directory;
 use super::interrupt::Interrupt;
 use super::point::Point;
 use super::sweep::versus::{self, Versus};
-use super::sweep::{enough, grid, resume};
+use super::sweep::{grid, remarks, resume};
 use super::team::Team;
 use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
-use crate::program::Text;
+use crate::program::{self, Text};
 use crate::results::{Begun, Earlier, Folder};
 use engine::config::Confinement;
 use model::sweep::{Cell, Dimension, DimensionKind, Sweep};
@@ -25,6 +26,7 @@ use report::schedule::LEAST_UNTIL_CI;
 const REPS_UNTIL_CI: u32 = 100;
 
 /// A run that can be executed.
+#[derive(Default)]
 pub struct Planned {
     /// By number of cell.
     pub cells: Vec<Point>,
@@ -49,136 +51,142 @@ pub fn plan_all(
     versus: &Versus,
     interrupt: &Interrupt,
 ) -> Result<Planned> {
-    let grid = described(args, versus)?;
-    check_names(args, text, directory, &grid)?;
-    let bind = |cell| bind(args, team, &grid, cell, (text, directory), versus);
-    let mut cells: Vec<Point> = Vec::new();
-    for cell in 0..grid.cells.len() as u32 {
-        cells.push(bind(cell)?);
-        refuse_interrupted(interrupt)?;
+    let is_interrupted = || interrupt.requested();
+    let (grid, mut cells) =
+        bind_all(args, text, directory, versus, team.map(Team::machines), &is_interrupted)?;
+    if let (Some(team), Some(job)) = (team, team.and_then(Team::job)) {
+        for point in &mut cells {
+            point.run.run.job = Some(job.part(&point.members.ranks(team.machines())));
+        }
     }
-    versus::refuse_equal(&args.sweep, cells.iter().map(|bound| &bound.plan))?;
-    confine_alike(&mut cells, team.is_some())?;
     if let Some(out) = &args.results.out {
         versus.directory.iter().try_for_each(|b| Folder::outside(out, b.path()))?;
-        let further = directory.further().each(|one| Folder::outside(out, Some(one.place.path())));
-        further.into_iter().collect::<Result<()>>()?;
+        let further = directory.further();
+        further.iter().try_for_each(|place| Folder::outside(out, Some(&place.path)))?;
     }
-    refuse_interrupted(interrupt)?;
+    let mut planned = Planned { cells, grid, ..Planned::default() };
     if !args.sweep.is_asked_for() {
-        let folder = args.folder(directory, team.is_some())?;
-        let (run, earlier) = (model::Run::default(), Earlier::default());
-        return Ok(Planned { cells, grid, folder, run, earlier, whole: None });
+        planned.folder = args.folder(directory, team.is_some())?;
+        return Ok(planned);
     }
-    let mut run = merge::whole(&cells.iter().map(|bound| &bound.run).collect::<Vec<_>>(), &grid);
-    run.run.job = team.and_then(Team::job).cloned();
-    let (mut folder, earlier) = match open_folder(args, team, &mut run, &cells, directory)? {
-        Opened::Folder(opened) => *opened,
-        Opened::Whole(whole) => {
-            let (folder, earlier, whole) = (None, Earlier::default(), Some(whole));
-            return Ok(Planned { cells, grid, folder, run, earlier, whole });
-        }
-    };
-    begin_sweep(args, team, &mut folder, &mut run, &cells, directory)?;
-    let pairs = cells.chunks_exact(2).map(|pair| (&pair[0].rehearsal, &pair[1].rehearsal));
-    if let Some(remark) = enough::remark(&grid, pairs).filter(|_| args.says_of_blocks()) {
-        console::note(&remark);
+    let runs: Vec<&model::Run> = planned.cells.iter().map(|bound| &bound.run).collect();
+    planned.run = merge::whole(&runs, &planned.grid);
+    planned.run.run.job = team.and_then(Team::job).cloned();
+    open_folder(args, team, &mut planned, directory)?;
+    if planned.whole.is_some() {
+        return Ok(planned);
     }
-    Ok(Planned { cells, grid, folder, run, earlier, whole: None })
+    // Stores the grid before the first execution.
+    let nodes = team.map_or(1, Team::nodes);
+    let needs = planned.cells.iter().map(|bound| args.needs(&bound.rehearsal, directory, nodes));
+    let needs = needs.max_by_key(|needs| needs.bytes);
+    if let (Some(folder), Some(needs)) = (&mut planned.folder, needs) {
+        folder.begin_sweep(&mut planned.run, &needs)?;
+    }
+    Ok(planned)
 }
 
-/// Where a sweep is stored.
-enum Opened {
-    /// There, with what there is of it.
-    Folder(Box<(Option<Folder>, Earlier)>),
-    /// Nothing is missing of it.
-    Whole(Box<model::Run>),
+impl Run {
+    /// Binds and checks every point as an MPI job with these ranks would, which is to start elsewhere; `machines`: of
+    /// each rank. `parabench job` asks before a job waits in a queue. Nothing is opened or made, so what depends on
+    /// directories and on the machine comes out later.
+    pub fn foresee(self, machines: &[u32]) -> Result<()> {
+        let run = self.resolved(Some(machines.len() as u32));
+        run.check_ranks()?;
+        let nodes = machines.last().map_or(1, |last| last + 1);
+        run.sweep.fits(run.ranks, nodes)?;
+        let directory = Directory::unopened();
+        let text = program::read(&run.program.program)?;
+        let versus = Versus::foresee(&run, &text, &directory)?;
+        let (_, cells) = bind_all(&run, &text, &directory, &versus, Some(machines), &|| false)?;
+        if let Some(failure) = cells.iter().find_map(|point| point.rehearsal.failure.as_ref()) {
+            console::warning(&format!(
+                "rehearsed with the ranks of the job, the program fails: {failure}"
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The grid and its points, each bound and checked. `job`: the machine of each rank of an MPI job.
+fn bind_all(
+    args: &Run,
+    text: &Text,
+    directory: &Directory,
+    versus: &Versus,
+    job: Option<&[u32]>,
+    is_interrupted: &dyn Fn() -> bool,
+) -> Result<(Sweep, Vec<Point>)> {
+    let grid = describe(args, versus)?;
+    check_names(args, text, directory, &grid)?;
+    let mut cells: Vec<Point> = Vec::new();
+    for cell in 0..grid.cells.len() as u32 {
+        let binding = grid::binding(args, &grid.dimensions, &grid.values_at(cell));
+        // Most warnings are the same for all cells.
+        let warnings = cell == 0 || (cell == 1 && versus.text.is_some());
+        let (text, directory) = (versus.text(cell, text), versus.directory(cell, directory));
+        let bound = args.bind(text.clone(), &binding, directory, job, warnings);
+        cells.push(bound.map_err(|error| at(args, &grid, cell, error))?);
+        if is_interrupted() {
+            return Err(Error { exit: Exit::Interrupted, ..Error::input("interrupted") });
+        }
+    }
+    versus::refuse_equal(&args.sweep, cells.iter().map(|bound| &bound.plan))?;
+    confine_alike(&mut cells, job.is_some())?;
+    let pairs = cells.chunks_exact(2).map(|pair| (&pair[0].rehearsal, &pair[1].rehearsal));
+    let remark = remarks::too_few_blocks(&grid, pairs);
+    if let Some(remark) = remark.filter(|_| args.says_of_blocks()) {
+        console::note(&remark);
+    }
+    Ok((grid, cells))
 }
 
 /// The folder of a sweep: a new one, or that of one which goes on, with what there is of it.
 fn open_folder(
     args: &Run,
     team: Option<&Team>,
-    run: &mut model::Run,
-    cells: &[Point],
+    planned: &mut Planned,
     directory: &Directory,
-) -> Result<Opened> {
-    let is_kept = args.results.out.is_some();
-    if let Some(sweep) = run.run.sweep.as_mut().filter(|_| is_kept) {
+) -> Result<()> {
+    let Planned { cells, folder, run, earlier, whole, .. } = planned;
+    if let Some(sweep) = run.run.sweep.as_mut().filter(|_| args.results.out.is_some()) {
         resume::name_plans(sweep, cells, directory);
     }
-    let rest = || resume::rest(args);
     let Some(path) = &args.sweep.resume else {
-        let folder = args.folder(directory, team.is_some())?;
-        if let (Some(true), Some(sweep)) = (folder.as_ref().map(Folder::stays), &mut run.run.sweep)
-        {
-            sweep.rest = Some(rest());
-        }
-        return Ok(Opened::Folder(Box::new((folder, Earlier::default()))));
+        *folder = args.folder(directory, team.is_some())?;
+        let stays = folder.as_ref().is_some_and(Folder::stays);
+        run.run
+            .sweep
+            .iter_mut()
+            .filter(|_| stays)
+            .for_each(|one| one.rest = Some(resume::rest(args)));
+        return Ok(());
     };
     Folder::outside(path, directory.path())?;
     let unfinished = match Begun::open(path)? {
         Begun::Rest(unfinished) => unfinished,
-        Begun::Whole(whole) => {
-            resume::check(&whole.run, &run.run)?;
-            return Ok(Opened::Whole(whole));
+        Begun::Whole(stored) => {
+            resume::check(&stored.run, &run.run)?;
+            *whole = Some(stored);
+            return Ok(());
         }
     };
-    run.run.sweep.iter_mut().for_each(|sweep| sweep.rest = Some(rest()));
+    run.run.sweep.iter_mut().for_each(|sweep| sweep.rest = Some(resume::rest(args)));
     resume::check(&unfinished.run.run, &run.run)?;
     let began = unfinished.run.run.clone();
-    let (folder, earlier) = unfinished.take()?;
-    resume::note(&mut run.run, &began, earlier.executions.len());
-    Ok(Opened::Folder(Box::new((Some(folder), earlier))))
-}
-
-fn refuse_interrupted(interrupt: &Interrupt) -> Result<()> {
-    match interrupt.requested() {
-        true => Err(Error { exit: Exit::Interrupted, ..Error::input("interrupted") }),
-        false => Ok(()),
-    }
-}
-
-fn bind(
-    args: &Run,
-    team: Option<&Team>,
-    grid: &Sweep,
-    cell: u32,
-    a: (&Text, &Directory),
-    versus: &Versus,
-) -> Result<Point> {
-    let binding = grid::binding(args, &grid.dimensions, &grid.values_at(cell));
-    // Most warnings are the same for all cells.
-    let warnings = cell == 0 || (cell == 1 && versus.text.is_some());
-    let (text, directory) = (versus.text(cell, a.0).clone(), versus.directory(cell, a.1));
-    let bound = args.bind(text, &binding, directory, team, warnings);
-    bound.map_err(|error| at(args, grid, cell, error))
+    let (resumed, executions) = unfinished.take()?;
+    resume::note(&mut run.run, &began, executions.executions.len());
+    (*folder, *earlier) = (Some(resumed), executions);
+    Ok(())
 }
 
 /// The same error, with the point at which it came up.
-pub fn at(args: &Run, grid: &Sweep, cell: u32, error: Error) -> Error {
+fn at(args: &Run, grid: &Sweep, cell: u32, error: Error) -> Error {
     match args.sweep.is_asked_for() {
         true => {
             Error { message: format!("at {}: {}", grid.describe(cell), error.message), ..error }
         }
         false => error,
-    }
-}
-
-/// Stores the grid before the first execution.
-fn begin_sweep(
-    args: &Run,
-    team: Option<&Team>,
-    folder: &mut Option<Folder>,
-    run: &mut model::Run,
-    cells: &[Point],
-    directory: &Directory,
-) -> Result<()> {
-    let nodes = team.map_or(1, Team::nodes);
-    let needs = cells.iter().map(|bound| args.needs(&bound.rehearsal, directory, nodes));
-    match (folder, needs.max_by_key(|needs| needs.bytes)) {
-        (Some(folder), Some(needs)) => folder.begin_sweep(run, &needs),
-        _ => Ok(()),
     }
 }
 
@@ -200,7 +208,7 @@ fn confine_alike(cells: &mut [Point], mpi: bool) -> Result<()> {
 }
 
 /// The grid as it was asked for.
-pub fn described(args: &Run, versus: &Versus) -> Result<Sweep> {
+fn describe(args: &Run, versus: &Versus) -> Result<Sweep> {
     let given = &args.sweep;
     if given.until_ci.is_some() && given.reps.is_some_and(|reps| reps < LEAST_UNTIL_CI) {
         let message = format!("--until-ci needs at least {LEAST_UNTIL_CI} repetitions");
@@ -227,14 +235,15 @@ pub fn described(args: &Run, versus: &Versus) -> Result<Sweep> {
 }
 
 /// Refuses parameters that the program does not have, in the words of the option.
-pub fn check_names(args: &Run, text: &Text, directory: &Directory, grid: &Sweep) -> Result<()> {
+fn check_names(args: &Run, text: &Text, directory: &Directory, grid: &Sweep) -> Result<()> {
     let params = grid.dimensions.iter().filter(|dimension| dimension.kind == DimensionKind::Param);
     let params: Vec<&Dimension> = params.collect();
     if params.is_empty() {
         return Ok(());
     }
-    let Some(known) = args.parameter_names(text.clone(), directory) else { return Ok(()) };
-    let unknown = params.into_iter().find(|dimension| !known.contains(&dimension.name));
+    let Some(known) = args.parameters(text.clone(), directory) else { return Ok(()) };
+    let known: Vec<&str> = known.iter().map(|(name, _)| &**name).collect();
+    let unknown = params.into_iter().find(|dimension| !known.contains(&&*dimension.name));
     let Some(Dimension { name: unknown, values, .. }) = unknown else { return Ok(()) };
     let option = match (&args.sweep.versus, values.first()) {
         (Some((name, value)), _) if name == unknown => format!("--versus {name}={value}"),
@@ -242,7 +251,7 @@ pub fn check_names(args: &Run, text: &Text, directory: &Directory, grid: &Sweep)
     };
     let message = format!("{option}: the program has no parameter {unknown}");
     Err(Error::input(message).help(
-        match ppl::word::nearest(unknown.as_str(), known.iter().map(String::as_str)) {
+        match ppl::word::nearest(unknown.as_str(), known.iter().copied()) {
             Some(name) => format!("the nearest is {name}"),
             None if known.is_empty() => "it has none: param $name = default;".into(),
             None => format!("it has {}", known.join(" ")),

@@ -10,9 +10,8 @@
 //! Every process hears of every end, also of one before the start, and all leave with the
 //! same exit code: nobody waits for somebody who has gone.
 
-use super::members::Members;
 use super::nodes::{self, Line, Nodes};
-use super::rank_checks;
+use super::rank_checks::{self, broken};
 use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
@@ -75,6 +74,36 @@ const FORWARDED: Duration = Duration::from_millis(300);
 /// How long the others leave rank 0 to store what is left, when some of them are gone.
 const LAST_WORDS: Duration = Duration::from_secs(20);
 
+/// Some ranks of a job; rank 0 is one of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Members {
+    /// All of them.
+    #[default]
+    All,
+    /// The first ranks, in this number.
+    First(u32),
+    /// All ranks of the first machines, in this number.
+    Nodes(u32),
+}
+
+impl Members {
+    /// The rank belongs to them; `machines`: the machine of each rank.
+    pub fn has(self, rank: u32, machines: &[u32]) -> bool {
+        match self {
+            Members::All => true,
+            Members::First(count) => rank < count,
+            Members::Nodes(count) => {
+                machines.get(rank as usize).is_some_and(|machine| *machine < count)
+            }
+        }
+    }
+
+    /// Their ranks, in ascending order.
+    pub fn ranks(self, machines: &[u32]) -> Vec<u32> {
+        (0..machines.len() as u32).filter(|rank| self.has(*rank, machines)).collect()
+    }
+}
+
 /// The processes of the job, seen from one of them.
 pub struct Team {
     world: Rc<World>,
@@ -82,8 +111,6 @@ pub struct Team {
     parts: RefCell<HashMap<Members, Option<Rc<World>>>>,
     /// The job with its machines; on rank 0 only.
     job: Option<Job>,
-    /// Process numbers by rank, as their machines count.
-    processes: Vec<i64>,
     /// All processes are there: things can be done together.
     complete: Cell<bool>,
 }
@@ -103,14 +130,13 @@ impl Team {
         let world = World::init(found.shim).map_err(unusable)?;
         mpi::interrupt::take();
         let same_words = rank_checks::check_words(&world)?;
-        let (mut job, mut processes) = (None, Vec::new());
-        if same_words.is_ok() {
-            job = mpi::job::job(&world).map_err(broken)?;
-            processes = gather_numbers(&world, std::process::id().into()).map_err(broken)?;
-        }
+        let job = match &same_words {
+            Ok(()) => mpi::job::job(&world).map_err(broken)?,
+            Err(_) => None,
+        };
         let (world, parts) = (Rc::new(world), RefCell::default());
         let complete = Cell::new(true);
-        Ok((Team { world, parts, job, processes, complete }, same_words))
+        Ok((Team { world, parts, job, complete }, same_words))
     }
 
     /// This process leads.
@@ -144,22 +170,19 @@ impl Team {
     }
 
     /// Rank 0's part of a run: tells the others what to execute, executes it and merges. `members`
-    /// do, the others wait.
-    /// `results`: folder of the run; `on_start` gets the process numbers by rank.
+    /// do, the others wait. `results`: folder of the run.
     pub fn lead(
         &self,
         members: Members,
         plan: &Plan,
         config: &Config,
         results: Option<&Path>,
-        on_start: impl FnOnce(&[i64]),
         on_progress: &mut dyn FnMut(&Progress),
     ) -> Result<Measured> {
         self.tell(&Message::Task(Box::new(config.clone()), members))?;
         self.world.broadcast(&mut plan.to_bytes()).map_err(broken)?;
         let lost = || Error::failed("what the ranks measured did not reach rank 0");
         let world = self.part(members)?.ok_or_else(lost)?;
-        on_start(&self.processes);
         let (outcome, merged, hidden) =
             self.execute(&world, Some(plan), config, results, on_progress)?;
         let Merged { collected, nodes, .. } = merged;
@@ -311,17 +334,6 @@ fn merge_files(world: &World, config: &Config, plan: &Plan) -> Option<Collected>
     Some(collect(&records, plan))
 }
 
-/// A number of each rank, by rank.
-pub(super) fn gather_numbers(
-    world: &World,
-    own: i64,
-) -> std::result::Result<Vec<i64>, mpi::MpiError> {
-    let mut all = vec![0; world.size as usize];
-    all[world.rank as usize] = own;
-    world.reduce_all(world.all, &mut all, Reduce::Sum)?;
-    Ok(all)
-}
-
 /// How the run ended, as any supervisor tells it.
 fn outcome(ran: RankOutcome, config: &Config, errors: Lost) -> Outcome {
     Outcome {
@@ -387,7 +399,20 @@ fn unusable(error: mpi::MpiError) -> Error {
     Error::input(error.to_string())
 }
 
-/// MPI has failed on the way.
-pub(super) fn broken(error: mpi::MpiError) -> Error {
-    Error::failed(error.to_string())
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_are_the_first_ranks_or_those_of_the_first_machines() {
+        let machines = [0, 1, 0, 1, 2];
+        for (members, ranks) in [
+            (Members::All, &[0, 1, 2, 3, 4][..]),
+            (Members::First(3), &[0, 1, 2]),
+            (Members::Nodes(1), &[0, 2]),
+            (Members::Nodes(2), &[0, 1, 2, 3]),
+        ] {
+            assert_eq!(members.ranks(&machines), ranks);
+        }
+    }
 }

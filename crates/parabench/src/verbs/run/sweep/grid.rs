@@ -1,8 +1,8 @@
 //! The cells of a sweep: every combination of the dimensions' values.
 
 use super::super::args::Run;
-use super::super::members::Members;
 use super::super::point::Binding;
+use super::super::team::Members;
 use crate::error::{Error, Result};
 use model::sweep::{Dimension, DimensionKind};
 

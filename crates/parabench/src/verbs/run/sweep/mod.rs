@@ -2,7 +2,6 @@
 //! whether a sweep goes on as it began. The executing is that of any run.
 
 mod args;
-pub mod enough;
 pub mod grid;
 pub mod remarks;
 pub mod resume;

@@ -1,10 +1,48 @@
-//! Notes on a sweep as a whole: those of the rules, and what depends on the options.
+//! Notes on a sweep as a whole: on a comparison before it starts; at the end those of the rules, and what depends on
+//! the options.
 
 use super::super::args::Run;
 use crate::results;
 use model::errno;
+use model::rehearsal::Rehearsal;
 use model::run::Failure;
 use model::sweep::Sweep;
+use report::compare::{Design, SIGNIFICANCE, row_count};
+
+/// A remark if a comparison has too few blocks for any claim, which is known before it starts: the smallest p that so
+/// many blocks can give, corrected for the number of rows, has to be below 0.05. `None`: they can be enough, or A and B are not
+/// compared. `pairs`: the rehearsals of A and B at each point.
+pub fn too_few_blocks<'a>(
+    grid: &Sweep,
+    pairs: impl Iterator<Item = (&'a Rehearsal, &'a Rehearsal)>,
+) -> Option<String> {
+    grid.pair()?;
+    let (mut rows, mut whole) = (0, true);
+    for (a, b) in pairs {
+        rows += row_count(&a.measured, &b.measured);
+        whole &= a.complete && b.complete;
+    }
+    let (blocks, least) = (grid.reps as usize, Design::Blocks.least_n(rows));
+    (rows > 0 && blocks < least).then(|| describe_blocks(blocks, rows, whole, least))
+}
+
+fn describe_blocks(blocks: usize, rows: usize, whole: bool, least: usize) -> String {
+    let (s, verb) = if blocks == 1 { ("", "is") } else { ("s", "are") };
+    let at_least = if whole { "" } else { "at least " };
+    let p = Design::Blocks.least_p(blocks);
+    let (compared, correction) = match rows {
+        1 => ("1 row is compared".to_string(), String::new()),
+        rows => (
+            format!("{rows} rows (labels and operations) are compared"),
+            format!(" times {rows}, for as many rows (Holm)"),
+        ),
+    };
+    format!(
+        "{blocks} block{s} {verb} too few to claim any difference, whatever is measured: {at_least}{compared}, \
+         and the smallest p that {blocks} block{s} can give is {p:.2}{correction}; a claim needs p below \
+         {SIGNIFICANCE}: --reps {least}, or more if not all blocks agree"
+    )
+}
 
 /// The notes on a sweep; `run`: all executions, merged, with its outcome.
 pub fn collect_notes(args: &Run, run: &model::Run) -> Vec<String> {
@@ -40,4 +78,46 @@ fn leftovers(args: &Run, run: &model::Run, sweep: &Sweep) -> Option<String> {
          executions; --dir without --clean keeps what is in it"
             .into()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::sweep::Dimension;
+
+    fn rehearsal(keys: &[(&str, &str)]) -> Rehearsal {
+        let keys = keys.iter().map(|(label, op)| (label.to_string(), op.to_string()));
+        Rehearsal { measured: keys.collect(), complete: true, ..Rehearsal::default() }
+    }
+
+    fn grid(reps: u32) -> Sweep {
+        let values = vec!["1".to_string(), "2".to_string()];
+        let dimensions = vec![Dimension { values, ..Dimension::default() }];
+        Sweep { dimensions, reps, versus: true, ..Sweep::default() }
+    }
+
+    #[test]
+    fn too_few_blocks_are_noticed_by_the_number_of_rows() {
+        // The label with one operation has one row, that with two has three.
+        let keys = [("w", ""), ("w", "write"), ("m", ""), ("m", "stat"), ("m", "delete")];
+        let (a, b) = (rehearsal(&keys), rehearsal(&keys));
+        for (reps, points, said) in [
+            (8, 1, ""),
+            (7, 1, "4 rows (labels and operations) are compared"),
+            (7, 1, "is 0.02 times 4, for as many rows (Holm)"),
+            (7, 1, "--reps 8"),
+            (8, 2, "8 rows"),
+            (8, 2, "--reps 9"),
+            (1, 1, "1 block is too few"),
+        ] {
+            let pairs = std::iter::repeat_n((&a, &b), points);
+            let remark = too_few_blocks(&grid(reps), pairs).unwrap_or_default();
+            assert!(remark.contains(said) && said.is_empty() == remark.is_empty(), "{remark}");
+        }
+        let one = rehearsal(&[("w", ""), ("w", "write")]);
+        let told = too_few_blocks(&grid(5), std::iter::once((&one, &a))).unwrap();
+        assert!(told.contains("1 row is compared, and the smallest p") && told.contains("0.06;"));
+        let plain = Sweep { versus: false, ..grid(1) };
+        assert_eq!(too_few_blocks(&plain, std::iter::once((&a, &b))), None);
+    }
 }

@@ -6,10 +6,10 @@
 //! parabench run x.ppl --sweep block=4k,8k --resume DIR     the same again, in place of --out
 //! ```
 
+use super::super::after;
 use super::super::args::{AS_STORED, Run};
 use super::super::directory::Directory;
 use super::super::header;
-use super::super::page::Page;
 use super::super::point::Point;
 use crate::args::{self, ResultFormat, Seed, Verb};
 use crate::console;
@@ -65,7 +65,7 @@ pub fn resolve(given: &Run) -> Result<Resolved> {
         Begun::Whole(run) if given.program.program.as_os_str() == AS_STORED => {
             refuse_others(given)?;
             let exit = print(given, &run)?;
-            return Page::of_stored(given, &folder).map(|()| Resolved::Nothing(exit));
+            return after::write_page_of(given, &folder).map(|()| Resolved::Nothing(exit));
         }
         // Its cells are bound first: then [`check`] sees all that differs.
         Begun::Whole(run) => return again(given.clone(), &run, folder),
@@ -236,7 +236,7 @@ pub fn rest(run: &Run) -> Rest {
 
 /// Says in a sweep what is executed at each of its cells.
 pub fn name_plans(sweep: &mut Sweep, cells: &[Point], directory: &Directory) {
-    let directories = directory.all();
+    let directories = directory.named();
     let paths = || directories.iter().map(|(_, path)| path.as_os_str().as_bytes());
     for (cell, bound) in sweep.cells.iter_mut().zip(cells) {
         cell.plan = format!("{:016x}", bound.plan.fingerprint(paths()));

@@ -4,7 +4,6 @@
 use super::super::args::Run;
 use super::super::directory::Directory;
 use super::Sweep;
-use crate::compile::{self, Ranks};
 use crate::error::{Error, Result};
 use crate::program::{self, Text};
 use crate::results;
@@ -45,7 +44,7 @@ impl Versus {
             return Ok(Versus { text: Some(other), pair, ..Versus::default() });
         }
         let Some((name, value)) = &sweep.versus else { return Ok(Versus::default()) };
-        let values = [current(run, text, directory, name)?, value.clone()];
+        let values = [current(run, text, directory, name), value.clone()];
         let pair = Some(dimension(DimensionKind::Param, name, values));
         Ok(Versus { pair, ..Versus::default() })
     }
@@ -120,15 +119,12 @@ pub fn refuse_equal<'p>(sweep: &Sweep, mut plans: impl Iterator<Item = &'p Plan>
 }
 
 /// The value that a parameter has in A: given, or the program's own.
-fn current(run: &Run, text: &Text, directory: &Directory, name: &str) -> Result<String> {
+fn current(run: &Run, text: &Text, directory: &Directory, name: &str) -> String {
     if let Some((_, value)) = run.program.params.iter().find(|(known, _)| known == name) {
-        return Ok(value.clone());
+        return value.clone();
     }
-    let ranks = Ranks { count: run.ranks, assumed: false, machines: Vec::new() };
-    let places = directory.places(run)?;
-    let compiled = compile::compile(text.clone(), &run.program, ranks, places, false);
     // A program that cannot be compiled says why when it is bound.
-    let known = compiled.plan.map(|plan| plan.params).unwrap_or_default();
+    let known = run.parameters(text.clone(), directory).unwrap_or_default();
     let value = known.into_iter().find(|(known, _)| known == name).map(|(_, value)| value);
-    Ok(value.map_or_else(String::new, |value| value.to_string()))
+    value.map_or_else(String::new, |value| value.to_string())
 }
