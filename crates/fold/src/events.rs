@@ -1,102 +1,56 @@
 //! The operations of a rank, packed: some ten bytes each where they are regular, so that tens of
 //! millions fit into memory.
 //!
-//! The repeating part (operation, names, size, open file) is a kind and stored once. An operation is its
-//! kind and the differences of its times and its place from the operation before. Kinds that do not repeat
-//! are stored with their operations. Blocks are independent, so that any operation is found without
-//! reading all before it.
+//! An operation is stored as its differences from the last one of the same name. Blocks are independent, so that any
+//! operation is found without reading all before it.
 
 use super::logged::Logged;
-use model::Op;
-use model::event::{Details, Event};
 use model::op::Part;
-use std::collections::HashMap;
 
 /// Operations of a block.
 const BLOCK: usize = 64;
-/// Most kinds that are stored once: their numbers take two bytes.
-const KINDS_MAX: usize = 1 << 14;
+
+/// An operation as words of 64 bits.
+type Words = [u64; size_of::<Logged>() / size_of::<u64>()];
+
+/// The words that are kept, those that change most first. The number of an operation, its own time and the times of its
+/// parts are not.
+const KEPT: [usize; 16] = [1, 2, 5, 7, 8, 18, 15, 14, 19, 22, 6, 16, 17, 20, 21, 12];
 
 /// Operations in order of start.
 #[derive(Clone, Debug, Default)]
 pub struct Events {
-    kinds: Vec<Kind>,
-    numbers: HashMap<Kind, u32>,
     bytes: Vec<u8>,
     blocks: Vec<Block>,
     len: usize,
-    last: State,
+    coder: Coder,
 }
 
-/// The repeating part.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-struct Kind {
-    op: u8,
-    flags: u8,
-    errno: u16,
-    site: u32,
-    label: u32,
-    path: u32,
-    path2: u32,
-    pieces: u32,
-    extents: u32,
-    log: u32,
-    instance: u32,
-    instance2: u32,
-    file: u32,
-    open_flags: u32,
-    requested_bytes: u64,
-    done_bytes: u64,
-    /// From where a copy writes to where it reads.
-    shift_bytes: u64,
-    syncs: bool,
-}
-
-/// Numbers of a kind.
-const FIELDS: usize = 18;
-
-/// The part that differs from operation to operation.
-#[derive(Clone, Copy, Debug, Default)]
-struct State {
-    start_ns: u64,
-    end_bytes: u64,
-    line: u64,
-}
-
-/// Where a block begins, and what came before it.
+/// Where a block begins, and the start of the operation before it.
 #[derive(Clone, Copy, Debug)]
 struct Block {
     byte: usize,
-    before: State,
+    before_ns: u64,
 }
 
 impl Events {
     /// Adds the next one.
     pub fn push(&mut self, entry: &Logged) {
         if self.len.is_multiple_of(BLOCK) {
-            self.blocks.push(Block { byte: self.bytes.len(), before: self.last });
+            let before_ns = self.coder.last.event.start_ns;
+            self.blocks.push(Block { byte: self.bytes.len(), before_ns });
+            self.coder = Coder::default();
         }
-        self.put_kind(Kind::new(entry));
-        let event = &entry.event;
-        self.put(zigzag(event.start_ns.wrapping_sub(self.last.start_ns)));
-        self.put(zigzag(event.end_ns.wrapping_sub(event.start_ns)));
-        self.put(zigzag(event.offset_bytes.wrapping_sub(self.last.end_bytes)));
-        self.put(zigzag(entry.details.line.wrapping_sub(self.last.line)));
-        self.put(entry.details.waited_us);
-        self.last = State {
-            start_ns: event.start_ns,
-            end_bytes: event.offset_bytes.wrapping_add(event.done_bytes),
-            line: entry.details.line,
-        };
+        self.coder.encode(entry, &mut self.bytes);
         self.len += 1;
     }
 
-    /// How many.
+    /// Number of operations.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// None.
+    /// There are no operations.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -120,17 +74,15 @@ impl Events {
     pub fn from(&self, at: usize) -> Iter<'_> {
         let at = at.min(self.len);
         let block = at / BLOCK;
-        let mut iter = Iter { events: self, at: block * BLOCK, byte: 0, last: State::default() };
-        if let Some(block) = self.blocks.get(block) {
-            (iter.byte, iter.last) = (block.byte, block.before);
-        }
+        let byte = self.blocks.get(block).map_or(0, |block| block.byte);
+        let mut iter = Iter { events: self, at: block * BLOCK, byte, coder: Coder::default() };
         while iter.at < at && iter.next().is_some() {}
         iter
     }
 
-    /// How many begin before a time.
+    /// Number of operations that begin before a time.
     pub fn begun_before(&self, ns: u64) -> usize {
-        let block = self.blocks.partition_point(|block| block.before.start_ns < ns);
+        let block = self.blocks.partition_point(|block| block.before_ns < ns);
         let from = block.saturating_sub(1) * BLOCK;
         let more = self.from(from).take_while(|entry| entry.event.start_ns < ns);
         from + more.count()
@@ -149,32 +101,6 @@ impl Events {
     pub fn retain(&mut self, mut keeps: impl FnMut(&Logged) -> bool) {
         let all = std::mem::take(self);
         *self = all.iter().filter(|entry| keeps(entry)).collect();
-    }
-
-    /// The number of a kind, from 1; or 0, and all of it.
-    fn put_kind(&mut self, kind: Kind) {
-        let known = self.numbers.get(&kind).copied();
-        let number = known.or_else(|| {
-            let number = self.kinds.len() as u32 + 1;
-            (number as usize <= KINDS_MAX).then(|| {
-                self.kinds.push(kind);
-                self.numbers.insert(kind, number);
-                number
-            })
-        });
-        self.put(number.unwrap_or(0).into());
-        if number.is_none() {
-            kind.numbers().into_iter().for_each(|number| self.put(number));
-        }
-    }
-
-    /// Seven bits in each byte, the lowest first; the highest bit tells that more follow.
-    fn put(&mut self, mut number: u64) {
-        while number >= 0x80 {
-            self.bytes.push(number as u8 | 0x80);
-            number >>= 7;
-        }
-        self.bytes.push(number as u8);
     }
 }
 
@@ -201,22 +127,7 @@ pub struct Iter<'a> {
     events: &'a Events,
     at: usize,
     byte: usize,
-    last: State,
-}
-
-impl Iter<'_> {
-    fn take(&mut self) -> u64 {
-        let (mut number, mut shift) = (0, 0);
-        loop {
-            let byte = self.events.bytes[self.byte];
-            self.byte += 1;
-            number |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return number;
-            }
-            shift += 7;
-        }
-    }
+    coder: Coder,
 }
 
 impl Iterator for Iter<'_> {
@@ -226,21 +137,11 @@ impl Iterator for Iter<'_> {
         if self.at == self.events.len {
             return None;
         }
+        if self.at.is_multiple_of(BLOCK) {
+            self.coder = Coder::default();
+        }
         self.at += 1;
-        let kind = match (self.take() as usize).checked_sub(1) {
-            Some(number) => self.events.kinds[number],
-            None => Kind::of_numbers(std::array::from_fn(|_| self.take())),
-        };
-        let start_ns = self.last.start_ns.wrapping_add(unzigzag(self.take()));
-        let end_ns = start_ns.wrapping_add(unzigzag(self.take()));
-        let offset_bytes = self.last.end_bytes.wrapping_add(unzigzag(self.take()));
-        let line = self.last.line.wrapping_add(unzigzag(self.take()));
-        let waited_us = self.take();
-        let end_bytes = offset_bytes.wrapping_add(kind.done_bytes);
-        self.last = State { start_ns, end_bytes, line };
-        let mut logged = kind.logged(start_ns, end_ns, offset_bytes, line);
-        logged.details.waited_us = waited_us;
-        Some(logged)
+        Some(self.coder.decode(&self.events.bytes, &mut self.byte))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -249,124 +150,98 @@ impl Iterator for Iter<'_> {
     }
 }
 
-impl Kind {
-    fn new(entry: &Logged) -> Kind {
-        let Logged { event, details } = entry;
-        Kind {
-            op: event.op,
-            flags: event.flags,
-            errno: event.errno,
-            site: event.site,
-            label: event.label,
-            path: event.path,
-            path2: event.path2,
-            pieces: event.pieces,
-            extents: event.extents,
-            log: details.log,
-            instance: details.instance,
-            instance2: details.instance2,
-            file: details.file,
-            open_flags: details.open_flags,
-            requested_bytes: event.requested_bytes,
-            done_bytes: event.done_bytes,
-            shift_bytes: match copies(event.op) {
-                true => event.from_bytes.wrapping_sub(event.offset_bytes),
-                false => 0,
-            },
-            syncs: event.parts_ns[Part::Sync as usize] > 0,
+/// What the next operation of a block is compared with.
+#[derive(Clone, Debug, Default)]
+struct Coder {
+    last: Logged,
+    /// The last operation of each name.
+    by_op: Vec<(u8, Words)>,
+}
+
+impl Coder {
+    fn encode(&mut self, entry: &Logged, bytes: &mut Vec<u8>) {
+        let words: Words = bytemuck::cast(self.relative(entry));
+        let before = self.before(entry.event.op);
+        let changed = KEPT.iter().enumerate().filter(|(_, word)| words[**word] != before[**word]);
+        bytes.push(entry.event.op);
+        put(changed.clone().fold(0, |mask, (bit, _)| mask | 1 << bit), bytes);
+        changed.for_each(|(_, word)| put(zigzag(words[*word].wrapping_sub(before[*word])), bytes));
+        *before = words;
+        self.last = *entry;
+    }
+
+    fn decode(&mut self, bytes: &[u8], at: &mut usize) -> Logged {
+        let op = bytes[*at];
+        *at += 1;
+        let mask = take(bytes, at);
+        let before = self.before(op);
+        for (_, word) in KEPT.iter().enumerate().filter(|(bit, _)| mask >> bit & 1 != 0) {
+            before[*word] = before[*word].wrapping_add(unzigzag(take(bytes, at)));
         }
+        let relative = bytemuck::cast(*before);
+        self.last = self.absolute(relative);
+        self.last
     }
 
-    /// All of it; ids count from 1, because many are none, which is then 0.
-    fn numbers(&self) -> [u64; FIELDS] {
-        let id = |id: u32| u64::from(id.wrapping_add(1));
-        [
-            self.op.into(),
-            self.flags.into(),
-            self.errno.into(),
-            id(self.site),
-            id(self.label),
-            id(self.path),
-            id(self.path2),
-            self.pieces.into(),
-            self.extents.into(),
-            id(self.log),
-            id(self.instance),
-            id(self.file),
-            id(self.open_flags),
-            self.requested_bytes,
-            self.requested_bytes.wrapping_sub(self.done_bytes),
-            self.syncs.into(),
-            id(self.instance2),
-            self.shift_bytes,
-        ]
+    fn before(&mut self, op: u8) -> &mut Words {
+        let known = self.by_op.iter().position(|(known, _)| *known == op);
+        let at = known.unwrap_or_else(|| {
+            self.by_op.push((op, bytemuck::cast(Logged::default())));
+            self.by_op.len() - 1
+        });
+        &mut self.by_op[at].1
     }
 
-    /// The kind whose numbers these are.
-    fn of_numbers(numbers: [u64; FIELDS]) -> Kind {
-        let id = |at: usize| (numbers[at] as u32).wrapping_sub(1);
-        Kind {
-            op: numbers[0] as u8,
-            flags: numbers[1] as u8,
-            errno: numbers[2] as u16,
-            site: id(3),
-            label: id(4),
-            path: id(5),
-            path2: id(6),
-            pieces: numbers[7] as u32,
-            extents: numbers[8] as u32,
-            log: id(9),
-            instance: id(10),
-            file: id(11),
-            open_flags: id(12),
-            requested_bytes: numbers[13],
-            done_bytes: numbers[13].wrapping_sub(numbers[14]),
-            syncs: numbers[15] != 0,
-            instance2: id(16),
-            shift_bytes: numbers[17],
-        }
-    }
-
-    fn logged(&self, start_ns: u64, end_ns: u64, offset_bytes: u64, line: u64) -> Logged {
-        let mut event = Event {
-            start_ns,
-            end_ns,
-            offset_bytes,
-            requested_bytes: self.requested_bytes,
-            done_bytes: self.done_bytes,
-            site: self.site,
-            label: self.label,
-            path: self.path,
-            path2: self.path2,
-            errno: self.errno,
-            op: self.op,
-            flags: self.flags,
-            pieces: self.pieces,
-            extents: self.extents,
-            from_bytes: match copies(self.op) {
-                true => offset_bytes.wrapping_add(self.shift_bytes),
-                false => 0,
-            },
-            ..Event::default()
-        };
+    /// The operation with small numbers where it goes on from the one before it.
+    fn relative(&self, entry: &Logged) -> Logged {
+        let (mut relative, last) = (*entry, &self.last);
+        let Logged { event, details } = &mut relative;
+        event.end_ns = event.end_ns.wrapping_sub(event.start_ns);
+        event.start_ns = event.start_ns.wrapping_sub(last.event.start_ns);
+        event.offset_bytes = event.offset_bytes.wrapping_sub(end_bytes(last));
+        event.done_bytes = event.requested_bytes.wrapping_sub(event.done_bytes);
+        details.line = details.line.wrapping_sub(last.details.line);
         // How long it took is not kept, only that it took time.
-        event.parts_ns[Part::Sync as usize] = u64::from(self.syncs);
-        let details = Details {
-            line,
-            log: self.log,
-            instance: self.instance,
-            instance2: self.instance2,
-            file: self.file,
-            open_flags: self.open_flags,
-            ..Details::default()
-        };
-        Logged { event, details }
+        let sync_ns = &mut event.parts_ns[Part::Sync as usize];
+        *sync_ns = (*sync_ns).min(1);
+        relative
+    }
+
+    fn absolute(&self, mut relative: Logged) -> Logged {
+        let (Logged { event, details }, last) = (&mut relative, &self.last);
+        event.start_ns = event.start_ns.wrapping_add(last.event.start_ns);
+        event.end_ns = event.end_ns.wrapping_add(event.start_ns);
+        event.offset_bytes = event.offset_bytes.wrapping_add(end_bytes(last));
+        event.done_bytes = event.requested_bytes.wrapping_sub(event.done_bytes);
+        details.line = details.line.wrapping_add(last.details.line);
+        relative
     }
 }
 
-/// It reads at a place of its own.
-fn copies(op: u8) -> bool {
-    matches!(Op::from_u8(op), Some(Op::Copy | Op::Fcopy | Op::Freflink))
+fn end_bytes(entry: &Logged) -> u64 {
+    entry.event.offset_bytes.wrapping_add(entry.event.done_bytes)
+}
+
+/// Seven bits in each byte, the lowest first; the highest bit says that more follow.
+fn put(mut number: u64, bytes: &mut Vec<u8>) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+fn take(bytes: &[u8], at: &mut usize) -> u64 {
+    let (mut number, mut shift) = (0, 0);
+    loop {
+        let byte = bytes[*at];
+        *at += 1;
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return number;
+        }
+        shift += 7;
+    }
 }
 
 /// Small numbers for small differences, whatever their sign.
@@ -381,6 +256,7 @@ fn unzigzag(number: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::Op;
 
     fn entry(at: u64) -> Logged {
         let mut entry = Logged::default();
@@ -408,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_that_do_not_repeat_stand_with_their_operations() {
+    fn irregular_operations_come_out_as_they_were() {
         let irregular = |at: u64| {
             let mut entry = entry(at);
             let random = at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
@@ -422,11 +298,10 @@ mod tests {
             }
             entry
         };
-        let all: Vec<Logged> = (0..3 * KINDS_MAX as u64).map(irregular).collect();
+        let all: Vec<Logged> = (0..10_000).map(irregular).collect();
         let events: Events = all.iter().copied().collect();
         assert!(events.iter().eq(all.iter().copied()));
-        assert_eq!(events.get(2 * KINDS_MAX + 7), Some(all[2 * KINDS_MAX + 7]));
-        assert_eq!((events.kinds.len(), events.numbers.len()), (KINDS_MAX, KINDS_MAX));
+        assert_eq!(events.get(7007), Some(all[7007]));
     }
 
     #[test]

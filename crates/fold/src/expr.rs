@@ -5,7 +5,7 @@
 //! ```
 
 use super::ranks::{Form, Item, Listed, Spread, Value};
-use super::regular::{Regular, Written, grouped, ungrouped};
+use super::regular::{Regular, Written, ungrouped};
 use super::tables::Tables;
 use model::escape::is_harmful;
 use std::collections::BTreeMap;
@@ -268,20 +268,27 @@ impl Linear {
         self.add(1, &format!("({factor}) * {}", around.name));
     }
 
-    /// Its text as a duration, where it counts microseconds.
-    pub fn shown_us(&self, sizes: &Sizes) -> String {
-        match &self.terms[..] {
-            [(factor, atom)] if self.constant == 0 && *factor > 1 => format!("{atom} * {factor}us"),
-            _ => format!("{} * 1us", grouped(&self.text(sizes, false))),
+    /// Its text as a duration, where it counts nanoseconds.
+    pub fn duration(&self, ranks: i64) -> String {
+        let text = |unit: i64, name: &str| {
+            self.text(&Sizes { unit: Some((unit, format!("1{name}"))), ranks }, false)
+        };
+        match self.constant() {
+            Some(ns) => exact_duration(ns),
+            None if self.is_multiple_of(1000) => text(1000, "us"),
+            None => text(1, "ns"),
         }
+    }
+
+    fn is_multiple_of(&self, unit: i64) -> bool {
+        self.constant % unit == 0 && self.terms.iter().all(|term| term.0 % unit == 0)
     }
 
     /// Its text. Bytes have suffixes; where the statement's size divides all, it is a factor.
     pub fn text(&self, sizes: &Sizes, as_bytes: bool) -> String {
         if let Some((unit, text)) = &sizes.unit
             && !self.terms.is_empty()
-            && self.constant % unit == 0
-            && self.terms.iter().all(|term| term.0 % unit == 0)
+            && self.is_multiple_of(*unit)
         {
             let terms = self.terms.iter().map(|(factor, atom)| (factor / unit, atom.clone()));
             let rest = Linear { constant: self.constant / unit, terms: terms.collect() };
@@ -403,6 +410,15 @@ pub fn constant(number: &Spread) -> Option<i64> {
     }
 }
 
+/// `30ms`, `12345us`
+fn exact_duration(ns: i64) -> String {
+    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+    match units.iter().find(|(unit, _)| ns % unit == 0) {
+        Some((unit, name)) => format!("{}{name}", ns / unit),
+        None => format!("{ns}ns"),
+    }
+}
+
 /// `4k`, `64m`, `100`
 pub fn bytes(bytes: i64) -> String {
     let units = [(1i64 << 40, 't'), (1 << 30, 'g'), (1 << 20, 'm'), (1 << 10, 'k')];
@@ -473,13 +489,13 @@ mod tests {
         let mut linear = Linear::default();
         linear.add_value(&Value::Table([0, 1].into(), vec![4, 9]), &mut tables);
         assert_eq!(linear.text(&Sizes::default(), false), "$values[$$rank]");
-        assert_eq!(linear.shown_us(&Sizes::default()), "$values[$$rank] * 1us");
+        assert_eq!(linear.duration(4), "$values[$$rank] * 1ns");
         assert_eq!(tables.all().collect::<Vec<_>>(), [("$values", &vec![4, 9])]);
         let mut linear = Linear::default();
-        linear.add_value(&Value::Affine { base: 0, step: 1880 }, &mut tables);
-        assert_eq!(linear.shown_us(&Sizes::default()), "$$rank * 1880us");
-        linear.constant = 3;
-        assert_eq!(linear.shown_us(&Sizes::default()), "($$rank * 1880 + 3) * 1us");
+        linear.add_value(&Value::Affine { base: 0, step: 1_880_000 }, &mut tables);
+        assert_eq!(linear.duration(4), "$$rank * 1880 * 1us");
+        linear.constant = 3_000;
+        assert_eq!(linear.duration(4), "($$rank * 1880 + 3) * 1us");
     }
 
     #[test]

@@ -121,17 +121,11 @@ fn write_program(
         adopted.push(opened);
     }
     let mut items = ranks::unify(&trees);
-    if options.think != Think::Exact {
-        think::before_loops(&mut items);
-    }
+    think::before_loops(&mut items);
     think::before_labels(&mut items);
-    // Exact pauses differ from call to call of a proc.
-    let (items, procs) = match options.think {
-        Think::Exact => (items, Vec::new()),
-        _ => procs::extracted(items, &shaper),
-    };
+    let (items, procs) = procs::extracted(items, &shaper);
     let hidden = is_hidden(&items);
-    let writer = Writer::new(&shaper, &items, &procs, log, options.think);
+    let writer = Writer::new(&shaper, &items, &procs, log);
     let mut head = options.head.clone();
     if let Some(ns) = starts::chance_ns(log).filter(|_| options.think != Think::Exact) {
         let apart = think::duration(ns);

@@ -16,7 +16,7 @@ use super::meetings;
 use super::repeats::{Element, Repeats, What, find_repeats};
 use super::statement::Arg;
 use super::statement::{Alike, NumberKind};
-use super::tree::{Gap, Kind, Node, collect};
+use super::tree::{Entry, Gap, Kind, Node, collect};
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::{Hash, Hasher};
@@ -127,20 +127,17 @@ fn executed(node: &Node, iteration: i64, count: i64) -> Node {
     node
 }
 
-fn part_of<T>(all: Vec<T>, iteration: u64, parts: u64) -> Vec<T> {
-    let own = all.len() / parts as usize;
-    all.into_iter().skip(own * iteration as usize).take(own).collect()
-}
-
 /// Its part of the time before it.
 fn share(node: &mut Node, iteration: u64, parts: u64) {
-    let Gap { sum_ns, count, waited_ns, longest_ns, each, meets_end, .. } =
-        std::mem::take(&mut node.gap);
     let part = |ns: u64| ns / parts + if iteration == 0 { ns % parts } else { 0 };
-    let each = part_of(each, iteration, parts);
-    let (sum_ns, waited_ns) = (part(sum_ns), part(waited_ns));
-    let count = count / parts;
-    node.gap = Gap { sum_ns, count, waited_ns, longest_ns, each, meets_end, ..Gap::default() };
+    let gap = node.gap;
+    node.gap = Gap {
+        sum_ns: part(gap.sum_ns),
+        count: gap.count / parts,
+        waited_ns: part(gap.waited_ns),
+        entry: Entry::default(),
+        ..gap
+    };
     node.body_mut().iter_mut().for_each(|inner| share(inner, iteration, parts));
 }
 

@@ -5,7 +5,8 @@ use model::event::{Details, Event, FLAG_AT_POSITION, FLAG_FROM_POSITION, FLAG_UN
 use model::op::ParamKind;
 
 /// One operation.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
 pub struct Logged {
     /// The operation as every run has it.
     pub event: Event,

@@ -10,9 +10,6 @@ use std::collections::{BTreeMap, HashMap};
 /// Share of the ranks' time that pauses which are left out may take.
 pub const DROPPED: f64 = 0.02;
 
-/// Shape number of a long pause.
-pub const PAUSE: u32 = 1;
-
 /// Shorter pauses are never long, nanoseconds.
 pub const LONG_NS: u64 = 1_000_000;
 /// Long pauses of a place take this many times as long as its other pauses.

@@ -8,7 +8,7 @@ pub const BARRIER: u32 = 0;
 
 /// Numbers of the shapes of meetings that the log tells, by kind: ranks that have nothing to do between two of
 /// different kinds come to both as the others do, and not to one of them twice.
-pub const RECORDED: std::ops::Range<u32> = 2..18;
+pub const RECORDED: std::ops::Range<u32> = 1..17;
 
 /// All ranks meet where this shape is.
 pub fn is_meeting(shape: u32) -> bool {

@@ -78,7 +78,7 @@ fn called(
         called(inner, number, by_body, proc, statements);
     }
     for place in places.into_iter().rev() {
-        let gap = item.body[place.at].gap.clone();
+        let gap = item.body[place.at].gap;
         let call = Item { form: Form::Call(proc), numbers: place.args, gap, body: Vec::new() };
         let mut taken: Vec<Item> =
             item.body.splice(place.at..place.at + place.length, [call]).collect();
@@ -90,10 +90,7 @@ fn called(
 
 fn add_gaps(items: &mut [Item], others: &[Item]) {
     for (item, other) in items.iter_mut().zip(others) {
-        item.gap.sum_ns = item.gap.sum_ns.saturating_add(other.gap.sum_ns);
-        item.gap.count += other.gap.count;
-        item.gap.longest_ns = item.gap.longest_ns.max(other.gap.longest_ns);
-        item.gap.meets_end |= other.gap.meets_end;
+        item.gap.add(&other.gap);
         add_gaps(&mut item.body, &other.body);
     }
 }
@@ -244,7 +241,7 @@ fn key(item: &Item, depth: usize, shaper: &Shaper<'_>) -> Option<u64> {
     match &item.form {
         Form::Leaf(shape) => match &shaper.shapes.all[*shape as usize] {
             Shape::Op(statement) if !statement.adopts => (0, shape).hash(&mut hasher),
-            Shape::Pause => (0, shape).hash(&mut hasher),
+            Shape::Pause | Shape::LongPause => (0, shape).hash(&mut hasher),
             _ => return None,
         },
         Form::Call(proc) => (1, proc).hash(&mut hasher),

@@ -13,7 +13,7 @@ use super::instances::{Instance, filled, instances};
 use super::irregular::finish;
 use super::log::Log;
 use super::logged::{Logged, takes_handle};
-use super::long_pauses::{LongPauses, PAUSE, PauseStatistics};
+use super::long_pauses::{LongPauses, PauseStatistics, Place};
 use super::meetings::{BARRIER, RECORDED};
 use super::names::Names;
 use super::order::{Action, Order};
@@ -21,8 +21,8 @@ use super::patterns::Patterns;
 use super::rank_state::{Level, RankState};
 use super::starts::Lifetimes;
 use super::statement::{Alike, Arg, Interner, Shape, Statement};
-use super::think::Think;
-use super::tree::{Gap, Node};
+use super::think::{Recorder, Think};
+use super::tree::{Gap, Kind, Node, Number};
 use model::Op;
 use model::errno;
 use model::event::{FLAG_AT_POSITION, FLAG_FROM_POSITION, NO_ID};
@@ -91,8 +91,6 @@ impl<'a> Shaper<'a> {
         let mut shapes = Interner::default();
         let barrier = shapes.number(Shape::Barrier);
         debug_assert_eq!(barrier, BARRIER);
-        let pause = shapes.number(Shape::Pause);
-        debug_assert_eq!(pause, PAUSE);
         let told: Vec<u32> =
             RECORDED.map(|number| shapes.number(Shape::RecordedBarrier(number))).collect();
         debug_assert!(RECORDED.eq(told));
@@ -143,8 +141,10 @@ impl<'a> Shaper<'a> {
             // It waits for others before its first operation, and begins late by that.
             state.begins_late = start_us.is_some_and(|start_us| start_us > 0);
         } else {
-            let start = start_us.map(|us| Node::leaf(self.shapes.number(Shape::Start), &[us], 0));
-            start.into_iter().for_each(|start| state.push(start));
+            start_us.into_iter().for_each(|us| {
+                let ns = us.unsigned_abs() * 1000;
+                self.push_pause(&mut state, Gap::once(ns, true));
+            });
             // How long a process took to start says nothing of what it does; in a run of our own all
             // ranks began at 0.
             let own_ns = if log.imported { 0 } else { self.lifetimes.begin_ns() };
@@ -220,9 +220,7 @@ impl<'a> Shaper<'a> {
                     state.leave(0, &mut self.alike());
                 }
                 gap = told.and_then(|coming| state.gap_to(coming)).unwrap_or_default();
-                if self.think == Think::Exact && gap.count > 0 {
-                    gap.each.push((state.rank, gap.sum_ns));
-                }
+                gap = self.pause(state, gap, None);
                 state.last_ns = state.last_ns.max(free_ns);
                 (told.map_or(Shape::Barrier, |coming| Shape::RecordedBarrier(coming.kind)), vec![])
             }
@@ -258,31 +256,56 @@ impl<'a> Shaper<'a> {
         let Some((statement, numbers)) = self.statement(state, op, entry) else {
             return self.leave_out(state, at);
         };
-        self.enter(state, entry.event.label);
-        let shape = self.shapes.number(Shape::Op(statement));
         let (start_ns, last_ns) = (entry.event.start_ns, state.last_ns);
-        let mut node = Node::leaf(shape, &numbers, 0);
         let is_first = std::mem::take(&mut state.begins_late);
         let waits = is_first || self.lifetimes.fill(last_ns, start_ns);
-        let ns = start_ns.saturating_sub(last_ns);
-        node.gap = Gap::once(ns, waits);
-        if !waits {
-            node.gap.waited_ns = ns.min(entry.waited_ns());
-        }
+        let mut gap = Gap::once(start_ns.saturating_sub(last_ns), waits);
+        gap.waited_ns = gap.waited_ns.max(gap.sum_ns.min(entry.waited_ns()));
         let place = (entry.event.op, self.template(entry.event.path), entry.event.label);
-        if self.think == Think::Exact {
-            node.gap.each.push((state.rank, ns));
-        } else if self.long_pauses.contain(place, ns) {
-            let mut pause = Node::leaf(PAUSE, &[], 0);
-            pause.gap = std::mem::replace(&mut node.gap, Gap::once(0, false));
-            state.push(pause);
-        } else if self.think != Think::None {
-            self.pauses.add(place, ns, self.lifetimes.whole_ns());
+        self.leave_for(state, entry.event.label);
+        let outside = state.levels.len();
+        let gap = self.pause(state, gap, Some(place));
+        self.enter(state, entry.event.label);
+        if self.think == Think::Exact && state.levels.len() > outside {
+            // The pause is before the label; each operation in it has one all the same.
+            self.push_pause(state, Gap::once(0, false));
         }
-        node.gap.meets_end = meets_end;
+        let mut node = Node::leaf(self.shapes.number(Shape::Op(statement)), &numbers, 0);
+        node.gap = Gap { meets_end, ..gap };
         state.last_ns = state.last_ns.max(entry.event.end_ns);
         state.push(node);
         state.operations += 1;
+    }
+
+    /// Makes a statement of a pause, or gives it back if it is part of the mean of its place.
+    fn pause(&mut self, state: &mut RankState, gap: Gap, place: Option<Place>) -> Gap {
+        if gap.count == 0 {
+            return gap;
+        }
+        let is_long = place.is_some_and(|place| self.long_pauses.contain(place, gap.sum_ns));
+        match (self.think, place) {
+            (Think::None, _) => return Gap::default(),
+            (Think::Exact, _) => {
+                let sum_ns = Recorder::adding(self.log.recorder_ns).own_ns(gap.sum_ns);
+                self.push_pause(state, Gap { sum_ns, ..gap });
+            }
+            (Think::Typical, _) if is_long => {
+                let shape = self.shapes.number(Shape::LongPause);
+                state.push(Node::made(shape, Vec::new(), gap, Kind::Leaf));
+            }
+            (Think::Typical, place) => {
+                let whole_ns = self.lifetimes.whole_ns();
+                place.into_iter().for_each(|place| self.pauses.add(place, gap.sum_ns, whole_ns));
+                return gap;
+            }
+        }
+        Gap::once(0, false)
+    }
+
+    fn push_pause(&mut self, state: &mut RankState, gap: Gap) {
+        let shape = self.shapes.number(Shape::Pause);
+        let numbers = vec![Number::constant(gap.sum_ns as i64)];
+        state.push(Node::made(shape, numbers, gap, Kind::Leaf));
     }
 
     fn leave_out(&mut self, state: &RankState, at: usize) {

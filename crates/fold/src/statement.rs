@@ -19,10 +19,10 @@ pub enum Shape {
     Barrier,
     /// The same, as the log tells it: its kind.
     RecordedBarrier(u32),
-    /// A long pause before a burst.
+    /// A long pause before a burst: as long as such pauses are in the mean.
+    LongPause,
+    /// A pause of its number of nanoseconds.
     Pause,
-    /// The rank begins later than others: its number tells when, in microseconds.
-    Start,
     /// Tells the rank that is its number.
     Signal,
     /// An extent of a pattern: its numbers are where and how long.

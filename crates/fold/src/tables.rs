@@ -18,11 +18,14 @@ pub enum Role {
     Counts,
     /// Whether something is executed, 1 or 0.
     Flags,
+    /// Nanoseconds or microseconds.
+    Pauses,
 }
 
 impl Role {
     /// Names of lists, without numbers.
-    pub const NAMES: [&str; 6] = ["values", "numbers", "sizes", "offsets", "counts", "flags"];
+    pub const NAMES: [&str; 7] =
+        ["values", "numbers", "sizes", "offsets", "counts", "flags", "pauses"];
 
     fn name(self) -> &'static str {
         Role::NAMES[self as usize]

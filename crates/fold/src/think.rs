@@ -3,7 +3,7 @@
 //! All pauses of a place become their mean, which keeps their sum. Places are taken from the
 //! longest sum down until the rest is below `DROPPED` of all pauses.
 
-use super::long_pauses::{DROPPED, PAUSE};
+use super::long_pauses::DROPPED;
 use super::ranks::{Form, Item};
 use super::tree::Gap;
 
@@ -56,27 +56,13 @@ pub fn before_loops(items: &mut [Item]) {
 }
 
 /// Moves pauses before the first statements of labels out of the labels: nothing is at work in them yet.
-pub fn before_labels(items: &mut Vec<Item>) {
-    let mut at = 0;
-    while at < items.len() {
-        before_labels(&mut items[at].body);
-        if let Form::Block(_) = items[at].form {
-            while items[at].body.first().is_some_and(is_pause) {
-                let pause = items[at].body.remove(0);
-                items.insert(at, pause);
-                at += 1;
-            }
-            let label = &mut items[at];
-            if let Some(first) = label.body.first_mut() {
-                label.gap.add(&std::mem::take(&mut first.gap));
-            }
+pub fn before_labels(items: &mut [Item]) {
+    for item in items {
+        before_labels(&mut item.body);
+        if let (Form::Block(_), Some(first)) = (&item.form, item.body.first_mut()) {
+            item.gap.add(&std::mem::take(&mut first.gap));
         }
-        at += 1;
     }
-}
-
-fn is_pause(item: &Item) -> bool {
-    item.form == Form::Leaf(PAUSE)
 }
 
 /// The choice of places that get a pause.
@@ -84,14 +70,12 @@ fn is_pause(item: &Item) -> bool {
 pub struct Places {
     /// Shortest sum, nanoseconds.
     least_ns: u64,
-    /// The program has no pauses.
-    none: bool,
     recorder: Recorder,
 }
 
 impl Places {
     /// Chooses among all places of a program: in its statements and in its procs.
-    pub fn chosen(bodies: &[&[Item]], think: Think, recorder: Recorder) -> Places {
+    pub fn chosen(bodies: &[&[Item]], recorder: Recorder) -> Places {
         let mut sums = Vec::new();
         bodies.iter().copied().flatten().for_each(|item| collect(item, &mut sums));
         sums.sort_unstable();
@@ -103,7 +87,7 @@ impl Places {
             dropped > allowed
         });
         let least_ns = least.copied().unwrap_or(u64::MAX).max(1);
-        Places { least_ns, none: think == Think::None, recorder }
+        Places { least_ns, recorder }
     }
 
     /// The pause of a place, nanoseconds.
@@ -115,12 +99,7 @@ impl Places {
     /// Mean of the program's own pauses of a place, nanoseconds; 0 if the recorder caused them.
     pub fn mean_ns(&self, gap: &Gap) -> u64 {
         let mean = (gap.sum_ns as f64 / gap.count.max(1) as f64).round() as u64;
-        if self.none { 0 } else { self.recorder.own_ns(mean) }
-    }
-
-    /// The program's own part of a pause, nanoseconds.
-    pub fn own_ns(&self, ns: u64) -> u64 {
-        self.recorder.own_ns(ns)
+        self.recorder.own_ns(mean)
     }
 }
 
@@ -170,13 +149,12 @@ mod tests {
             Item { form, numbers: Vec::new(), gap, body }
         };
         let leaf = |ns: u64| item(Form::Leaf(9), ns, Vec::new());
-        let pause = item(Form::Leaf(PAUSE), 7, Vec::new());
-        let inner = item(Form::Block(5), 0, vec![pause, leaf(30), leaf(4)]);
+        let inner = item(Form::Block(5), 0, vec![leaf(30), leaf(4)]);
         let mut items = vec![leaf(1), item(Form::Block(4), 0, vec![inner])];
         before_labels(&mut items);
         let sums = |items: &[Item]| items.iter().map(|item| item.gap.sum_ns).collect::<Vec<_>>();
-        assert_eq!(sums(&items), [1, 7, 30]);
-        assert_eq!((sums(&items[2].body), sums(&items[2].body[0].body)), (vec![0], vec![0, 4]));
+        assert_eq!(sums(&items), [1, 30]);
+        assert_eq!((sums(&items[1].body), sums(&items[1].body[0].body)), (vec![0], vec![0, 4]));
     }
 
     #[test]

@@ -35,7 +35,7 @@ impl Number {
 
 /// The time between a statement's start and the end of what came before it, over its executions; and
 /// what else is known of them all.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Gap {
     /// Sum, nanoseconds.
     pub sum_ns: u64,
@@ -47,8 +47,6 @@ pub struct Gap {
     pub entry: Entry,
     /// The longest of the others, nanoseconds.
     pub longest_ns: u64,
-    /// Rank and nanoseconds of every pause, in order for each rank; only for `--think exact`.
-    pub each: Vec<(u32, u64)>,
     /// An execution met the end of a file that the program itself had written.
     pub meets_end: bool,
 }
@@ -79,7 +77,6 @@ impl Gap {
         self.entry.count += other.entry.count;
         self.entry.waited_ns = self.entry.waited_ns.saturating_add(other.entry.waited_ns);
         self.longest_ns = self.longest_ns.max(other.longest_ns);
-        self.each.extend_from_slice(&other.each);
         self.meets_end |= other.meets_end;
     }
 

@@ -1,9 +1,7 @@
 //! The tree of all ranks -> text of a program.
 
 use super::directory;
-use super::expr::{
-    Linear, Loop, Sizes, bytes, holds, index, listed, name_of_loop, place_in, quoted,
-};
+use super::expr::{Linear, Loop, Sizes, bytes, holds, listed, name_of_loop, place_in, quoted};
 use super::facts::mpi_mode;
 use super::lists::{DataFile, LongLists, comment, definition};
 use super::log::Log;
@@ -13,11 +11,11 @@ use super::params::Params;
 use super::patterns::{self, Extents};
 use super::procs::Proc;
 use super::ranks::{Form, Item, Listed, Ranks, Spread, Value};
-use super::regular::{condition, cycle, even_step};
+use super::regular::condition;
 use super::shape::Shaper;
 use super::statement::{Arg, NumberKind, Shape, Statement};
 use super::tables::{Role, Tables, numbered};
-use super::think::{Places, Recorder, Think, duration};
+use super::think::{Places, Recorder, duration};
 use super::tree::Gap;
 use model::Op;
 use model::errno;
@@ -29,7 +27,6 @@ use std::fmt::Write;
 pub struct Writer<'a> {
     shaper: &'a Shaper<'a>,
     procs: &'a [Proc],
-    think: Think,
     places: Places,
     params: Params,
     sizes: Sizes,
@@ -39,12 +36,8 @@ pub struct Writer<'a> {
     tables: Tables,
     /// Lists of names.
     names: Vec<Vec<String>>,
-    /// Lists of pauses, nanoseconds.
-    pauses: Vec<Vec<u64>>,
     /// The longest pause that became a far shorter mean.
     uneven: Option<Uneven>,
-    /// Places whose pauses are counted, so far.
-    counted_pauses: usize,
     /// Variables made so far for names, with their expressions.
     made: Vec<(String, String)>,
     /// Variables that count over executions of loops, with the loop before which they begin.
@@ -81,13 +74,7 @@ type Lines = Vec<String>;
 
 impl<'a> Writer<'a> {
     /// Nothing is written yet.
-    pub fn new(
-        shaper: &'a Shaper<'a>,
-        items: &[Item],
-        procs: &'a [Proc],
-        log: &Log,
-        think: Think,
-    ) -> Writer<'a> {
+    pub fn new(shaper: &'a Shaper<'a>, items: &[Item], procs: &'a [Proc], log: &Log) -> Writer<'a> {
         let ranks = log.ranks.len() as u32;
         let bodies: Vec<&[Item]> =
             std::iter::once(items).chain(procs.iter().map(|proc| &proc.body[..])).collect();
@@ -95,16 +82,13 @@ impl<'a> Writer<'a> {
         Writer {
             shaper,
             procs,
-            think,
-            places: Places::chosen(&bodies, think, Recorder::adding(log.recorder_ns)),
+            places: Places::chosen(&bodies, Recorder::adding(log.recorder_ns)),
             params,
             sizes: Sizes { unit: None, ranks: ranks.into() },
             loops: Vec::new(),
             tables: Tables::default(),
             names: Vec::new(),
-            pauses: Vec::new(),
             uneven: None,
-            counted_pauses: 0,
             made: Vec::new(),
             cursors: Vec::new(),
             counted: 0,
@@ -225,8 +209,10 @@ impl<'a> Writer<'a> {
             return lines.push(line);
         }
         let shape = self.shaper.shapes.all[shape as usize].clone();
-        if shape == Shape::Pause {
-            return self.long_pause(&item.gap, lines);
+        match shape {
+            Shape::LongPause => return self.long_pause(&item.gap, lines),
+            Shape::Pause => return self.exact_pause(item, lines),
+            _ => {}
         }
         if let Shape::Op(statement) = shape {
             let line = self.statement(&statement, item, lines);
@@ -237,14 +223,6 @@ impl<'a> Writer<'a> {
         self.pause(&item.gap, lines);
         match shape {
             Shape::Barrier | Shape::RecordedBarrier(_) => lines.push("barrier;".into()),
-            Shape::Start => {
-                let start_us = self.linear(&item.numbers[0]);
-                lines.extend(match start_us.constant() {
-                    Some(0) => None,
-                    Some(us) => Some(format!("sleep({});", duration(us.unsigned_abs() * 1000))),
-                    None => Some(format!("sleep({});", start_us.shown_us(&self.plain()))),
-                });
-            }
             Shape::Signal => {
                 let to = self.partner(&item.numbers[0]).text(&self.plain(), false);
                 lines.push(format!("signal(\"from-$$rank\", to={to});"));
@@ -256,7 +234,7 @@ impl<'a> Writer<'a> {
                 let count = if count == "1" { String::new() } else { format!(", {count}") };
                 lines.push(format!("wait(\"from-{from}\"{count});"));
             }
-            Shape::Op(_) | Shape::Label(_) | Shape::Extent | Shape::Pause => {}
+            Shape::Op(_) | Shape::Label(_) | Shape::Extent | Shape::Pause | Shape::LongPause => {}
         }
     }
 
@@ -710,27 +688,23 @@ pub struct Uneven {
     pub mean_ns: u64,
 }
 
-/// How long the pauses of a place are.
-struct Pauses {
-    /// An expression.
-    shown: String,
-    /// The variable in it that counts them.
-    counter: Option<String>,
-}
-
 impl Writer<'_> {
     /// `compute(12us);`
     fn pause(&mut self, gap: &Gap, lines: &mut Lines) {
-        let pauses = match self.think {
-            Think::Exact => self.exact(gap),
-            _ => self.places.think_ns(gap).map(|ns| {
-                self.look_at_the_longest(gap);
-                Pauses { shown: duration(ns), counter: None }
-            }),
-        };
-        let Some(Pauses { shown, counter }) = pauses else { return };
-        lines.push(self.as_statement(gap, &shown));
-        lines.extend(counter.map(|counter| format!("{counter} = {counter} + 1;")));
+        if let Some(ns) = self.places.think_ns(gap) {
+            self.look_at_the_longest(gap);
+            lines.push(self.as_statement(gap, &duration(ns)));
+        }
+    }
+
+    /// A pause of a number of nanoseconds.
+    fn exact_pause(&mut self, item: &Item, lines: &mut Lines) {
+        self.tables.hold(Role::Pauses);
+        self.sizes.unit = Some((1000, "1us".into()));
+        let ns = self.linear(&item.numbers[0]);
+        if ns.constant() != Some(0) {
+            lines.push(self.as_statement(&item.gap, &ns.duration(self.ranks.into())));
+        }
     }
 
     /// A long pause, which is kept whatever its share is.
@@ -758,89 +732,6 @@ impl Writer<'_> {
             self.uneven = self.uneven.max(Some(longest));
         }
     }
-
-    /// Every pause of a place; `None` if the recorder caused them all.
-    fn exact(&mut self, gap: &Gap) -> Option<Pauses> {
-        let rows = rows(gap, &self.places);
-        let all = || rows.iter().flat_map(|(_, row)| row);
-        let first = *all().next()?;
-        if all().all(|ns| *ns == first) {
-            return (first > 0).then(|| Pauses { shown: exact(first), counter: None });
-        }
-        if rows.iter().all(|(_, row)| row.len() == 1) {
-            let list = self.list_of_pauses(all().copied().collect());
-            let shown = format!("{list}[{}]", self.number_among(&rows));
-            return Some(Pauses { shown, counter: None });
-        }
-        let counter = numbered("$t", self.counted_pauses);
-        self.counted_pauses += 1;
-        self.cursors.push((counter.clone(), 0));
-        let is_same = rows.iter().all(|(_, row)| *row == rows[0].1);
-        let row: Vec<i64> = rows[0].1.iter().map(|ns| *ns as i64).collect();
-        let step = even_step(&row).and_then(|step| u64::try_from(step).ok());
-        let shown = match step.filter(|_| is_same) {
-            Some(step) => format!("{} + {counter} * {}", exact(first), exact(step)),
-            None => self.listed(&rows, is_same, &counter),
-        };
-        Some(Pauses { shown, counter: Some(counter) })
-    }
-
-    /// A list, row by row, or one row if all are the same; of what repeats once.
-    fn listed(&mut self, rows: &[(u32, Vec<u64>)], is_same: bool, counter: &str) -> String {
-        let rows = if is_same { &rows[..1] } else { rows };
-        let longest = rows.iter().map(|(_, row)| row.len()).max().unwrap_or(0);
-        let cycle = cycle(&rows[0].1);
-        let repeats = |row: &[u64]| row.iter().skip(cycle).zip(row).all(|(a, b)| a == b);
-        let is_cycle = 2 * cycle <= longest && rows.iter().all(|(_, row)| repeats(row));
-        let length = if is_cycle { cycle } else { longest };
-        let mut values = Vec::with_capacity(length * rows.len());
-        for (_, row) in rows {
-            let end = values.len() + length;
-            values.extend(row.iter().take(length));
-            values.resize(end, 0);
-        }
-        let place = if is_cycle { format!("{counter} % {length}") } else { counter.to_string() };
-        let list = self.list_of_pauses(values);
-        match rows {
-            [_] => format!("{list}[{place}]"),
-            _ if is_cycle => format!("{list}[{} * {length} + ({place})]", self.number_among(rows)),
-            _ => format!("{list}[{} * {length} + {place}]", self.number_among(rows)),
-        }
-    }
-
-    fn number_among(&mut self, rows: &[(u32, Vec<u64>)]) -> String {
-        let ranks: Vec<u32> = rows.iter().map(|(rank, _)| *rank).collect();
-        index(&ranks, &mut self.tables)
-    }
-
-    fn list_of_pauses(&mut self, values: Vec<u64>) -> String {
-        let known = self.pauses.iter().position(|list| *list == values);
-        let at = known.unwrap_or_else(|| {
-            self.pauses.push(values);
-            self.pauses.len() - 1
-        });
-        numbered("$pauses", at)
-    }
-
-    /// `$pauses = [12us, 34567ns];`
-    fn lists_of_pauses(&self) -> impl Iterator<Item = (String, Vec<String>)> {
-        self.pauses.iter().enumerate().map(|(at, values)| {
-            (numbered("$pauses", at), values.iter().map(|ns| exact(*ns)).collect())
-        })
-    }
-}
-
-/// Pauses by rank, in order; 0 where the recorder caused them.
-fn rows(gap: &Gap, places: &Places) -> Vec<(u32, Vec<u64>)> {
-    let mut each = gap.each.clone();
-    each.sort_by_key(|(rank, _)| *rank);
-    let rows = each.chunk_by(|a, b| a.0 == b.0);
-    rows.map(|row| (row[0].0, row.iter().map(|(_, ns)| places.own_ns(*ns)).collect())).collect()
-}
-
-/// All digits, and a unit.
-fn exact(ns: u64) -> String {
-    if ns.is_multiple_of(1000) { format!("{}us", ns / 1000) } else { format!("{ns}ns") }
 }
 
 impl Writer<'_> {
@@ -929,7 +820,7 @@ impl Writer<'_> {
             let names = names.iter().map(|name| format!("\"{name}\"")).collect();
             (numbered("$names", at), names)
         });
-        let all = tables.chain(names).chain(self.lists_of_pauses());
+        let all = tables.chain(names);
         all.map(|(name, values)| definition(&name, &name[1..], &values, data)).collect()
     }
 }
