@@ -10,9 +10,9 @@
 //! A rank waits for the next due time before its operation, outside of the readings of the clock: it
 //! sleeps, and spins at the end. Operations under way (io_uring) are counted meanwhile.
 
-use super::flow::{Fault, Flow};
 use super::io::Io;
 use super::schedule::NOT_DUE;
+use super::tally::{Fault, Flow};
 use crate::backend::Backend;
 use crate::comm::{Check, Comm};
 

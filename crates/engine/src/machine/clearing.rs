@@ -5,11 +5,10 @@
 
 use super::driver;
 use super::eval::Env;
-use super::flow::Fault;
 use super::io::Io;
 use super::place::RUN;
 use super::step::{Step, bad_handle, file};
-use super::tally::Subject;
+use super::tally::{Fault, Subject};
 use crate::backend::Backend;
 use crate::call::{Call, Fd};
 use crate::recorder::Count;

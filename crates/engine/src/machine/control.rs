@@ -1,9 +1,9 @@
 //! Statements that are not I/O: printing, sleeping, talking to other ranks.
 
 use super::eval::Env;
-use super::flow::{Fault, Flow};
 use super::io::Io;
 use super::step::Step;
+use super::tally::{Fault, Flow};
 use super::work_claims::WorkClaims;
 use crate::backend::Backend;
 use crate::clock::Clock;

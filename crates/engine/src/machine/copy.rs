@@ -10,13 +10,12 @@
 
 use super::driver;
 use super::eval::Env;
-use super::flow::Fault;
 use super::io::Io;
 use super::note;
 use super::options::Fsync;
-use super::step::{FILE_MODE, Step, file_of, refused};
-use super::tally::{Subject, Tally};
-use super::task::STOPPED;
+use super::step::{Step, file_of, refused};
+use super::tally::{Fault, Subject, Tally};
+use super::transfer::is_stopped;
 use crate::backend::{Backend, InForce};
 use crate::buffer::Buffers;
 use crate::call::{Call, Fd, Reply};
@@ -57,20 +56,41 @@ pub(super) fn run<B: Backend>(
     let (from_bytes, to_bytes) = (from_bytes.unwrap_or(0), to_bytes.unwrap_or(0));
     env.path(site, args[0], &mut io.paths[0])?;
     env.path(site, args[1], &mut io.paths[1])?;
-    let mut tally = Tally::EMPTY;
-    (tally.offset_bytes, tally.requested_bytes) = (to_bytes, len.unwrap_or(0));
+    let mut tally = asked(to_bytes, len);
     io.copies_from(from_bytes);
-    let flags = [libc::O_RDONLY, libc::O_WRONLY | libc::O_CREAT | truncate];
-    if let Some(from) = open(io, &mut tally, 0, flags[0]) {
+    if let Some(from) = io.open(&mut tally, 0, libc::O_RDONLY) {
         io.opened_for_reading(from, false);
-        if let Some(to) = open(io, &mut tally, 1, flags[1]) {
+        if let Some(to) = io.open(&mut tally, 1, libc::O_WRONLY | libc::O_CREAT | truncate) {
             let range = Range { from_bytes, to_bytes, len, call_bytes: CALL_BYTES };
-            bring(step.op, (io, buffers), &mut tally, (from, to), range);
-            driver::part(io, &mut tally, Part::Close, Call::Close { fd: to });
+            match step.op {
+                Op::Reflink => {
+                    io.part(&mut tally, Part::Data, Call::Clone { from, to });
+                }
+                _ => copy_whole((io, buffers), &mut tally, (from, to), range),
+            }
+            io.part(&mut tally, Part::Close, Call::Close { fd: to });
         }
-        driver::part(io, &mut tally, Part::Close, Call::Close { fd: from });
+        io.part(&mut tally, Part::Close, Call::Close { fd: from });
     }
     io.conclude(step.op, site, &tally, Subject::Paths)
+}
+
+fn asked(offset_bytes: u64, len: Option<u64>) -> Tally {
+    Tally { offset_bytes, requested_bytes: len.unwrap_or(0), ..Tally::EMPTY }
+}
+
+fn copy_whole<B: Backend>(
+    (io, buffers): (&mut Io<'_, B>, &mut Buffers),
+    tally: &mut Tally,
+    (from, to): (Fd, Fd),
+    range: Range,
+) {
+    copy((io, buffers), tally, (from, to), range);
+    let [read, written] = [0, 1].map(|at| io.paths[at].place);
+    io.was_read(read, false, tally.done_bytes);
+    let syncs = tally.errno == 0 && io.options.active().fsync != Fsync::None;
+    let synced = syncs && io.sync(tally, to, false);
+    io.wrote(written, tally.done_bytes, !synced);
 }
 
 /// Executes `fcopy`.
@@ -94,8 +114,7 @@ pub(super) fn between<B: Backend>(
         len,
         call_bytes: len.unwrap_or(CALL_BYTES),
     };
-    let mut tally = Tally::EMPTY;
-    (tally.offset_bytes, tally.requested_bytes) = (range.to_bytes, len.unwrap_or(0));
+    let mut tally = asked(range.to_bytes, len);
     io.copies_from(range.from_bytes);
     copy((io, buffers), &mut tally, (from, to), range);
     copied(io, &mut tally, (source, target, to));
@@ -119,14 +138,13 @@ pub(super) fn share<B: Backend>(
     let Some([(_, from), (_, to)]) = files else {
         return refused(step, io, libc::EBADF, subject);
     };
-    let mut tally = Tally::EMPTY;
-    (tally.offset_bytes, tally.requested_bytes) = (to_bytes, len);
+    let mut tally = asked(to_bytes, Some(len));
     io.copies_from(from_bytes);
     let clone = match (len, from_bytes, to_bytes) {
         (0, 0, 0) => Call::Clone { from, to },
         _ => Call::CloneRange { from: (from, from_bytes), to: (to, to_bytes), len },
     };
-    driver::part(io, &mut tally, Part::Data, clone);
+    io.part(&mut tally, Part::Data, clone);
     io.conclude(step.op, site, &tally, subject)
 }
 
@@ -162,40 +180,8 @@ fn copied<B: Backend>(
     io.was_read(mode.place, mode.direct.is_some(), tally.done_bytes);
     let mode = io.handles.get(target).mode;
     io.wrote_to(target, mode, tally.done_bytes);
-    if tally.errno == 0
-        && io.options.active().fsync == Fsync::Op
-        && driver::part(io, tally, Part::Sync, Call::Fsync { fd: to }) >= 0
-    {
+    if tally.errno == 0 && io.options.active().fsync == Fsync::Op && io.sync(tally, to, false) {
         io.made_stable(target);
-    }
-}
-
-fn open<B: Backend>(io: &mut Io<'_, B>, tally: &mut Tally, at: usize, flags: i32) -> Option<Fd> {
-    let call = Call::Open { path: io.paths[at].as_c_str(), flags, mode: FILE_MODE };
-    let fd = tally.add(Part::Open, driver::timed(&mut io.backend, &io.clock, call));
-    (fd >= 0).then_some(Fd(fd as i32))
-}
-
-/// From one open file to the other.
-fn bring<B: Backend>(
-    op: Op,
-    (io, buffers): (&mut Io<'_, B>, &mut Buffers),
-    tally: &mut Tally,
-    (from, to): (Fd, Fd),
-    range: Range,
-) {
-    if op == Op::Reflink {
-        driver::part(io, tally, Part::Data, Call::Clone { from, to });
-        return;
-    }
-    copy((io, buffers), tally, (from, to), range);
-    let [read, written] = [0, 1].map(|at| io.paths[at].place);
-    io.was_read(read, false, tally.done_bytes);
-    if tally.errno == 0 && io.options.active().fsync != Fsync::None {
-        let synced = driver::part(io, tally, Part::Sync, Call::Fsync { fd: to }) >= 0;
-        io.wrote(written, tally.done_bytes, !synced);
-    } else {
-        io.wrote(written, tally.done_bytes, true);
     }
 }
 
@@ -236,8 +222,7 @@ fn copy<B: Backend>(
             moved @ 1.. => tally.done_bytes += moved as u64,
             _ => break,
         }
-        if stop::requested() && tally.done_bytes < wanted {
-            tally.fail(STOPPED);
+        if tally.done_bytes < wanted && is_stopped(tally) {
             break;
         }
     }
@@ -264,13 +249,12 @@ fn through_memory<B: Backend>(
         };
         let (offset, rest) = (from_bytes + done, len.is_none());
         let read = Call::Pread { fd: from, buf: &mut *buf, offset, rest };
-        let read = driver::timed(&mut io.backend, &io.clock, read);
-        match tally.add(Part::Data, read) {
+        match io.part(tally, Part::Data, read) {
             moved @ 1.. => put(io, tally, to, (&buf[..moved as usize], to_bytes + done)),
             _ => return,
         }
-        if stop::requested() && tally.done_bytes < wanted {
-            return tally.fail(STOPPED);
+        if tally.done_bytes < wanted && is_stopped(tally) {
+            return;
         }
     }
 }
@@ -280,11 +264,11 @@ fn put<B: Backend>(io: &mut Io<'_, B>, tally: &mut Tally, fd: Fd, (buf, offset):
     let mut written = 0;
     while written < buf.len() {
         let (buf, offset) = (&buf[written..], offset + written as u64);
-        let shot = driver::timed(&mut io.backend, &io.clock, Call::Pwrite { fd, buf, offset });
-        match tally.add(Part::Data, shot) {
-            moved @ 1.. => written += moved as usize,
-            _ => return,
+        let moved = io.part(tally, Part::Data, Call::Pwrite { fd, buf, offset }).max(0);
+        if moved == 0 {
+            return;
         }
-        tally.done_bytes += shot.reply as u64;
+        written += moved as usize;
+        tally.done_bytes += moved as u64;
     }
 }

@@ -3,10 +3,10 @@
 //! (Operators that make new texts or lists do allocate.)
 
 use super::extents::{RankExtents, Ready};
-use super::flow::Fault;
 use super::place::{self, Place};
 use super::prepare::Prepared;
 use super::scope::Scope;
+use super::tally::Fault;
 use super::text::{Origin, PathText, push_bytes, push_int};
 use crate::clock::Clock;
 use crate::comm::NodePlace;
@@ -413,7 +413,7 @@ impl<'p> Env<'p> {
 impl<'p> Env<'p> {
     /// The pieces of the pattern that an operand names, if it names one.
     #[inline(always)]
-    pub(super) fn pieces(
+    pub(super) fn extents_of(
         &mut self,
         site: Pc,
         operand: Operand,
@@ -421,11 +421,15 @@ impl<'p> Env<'p> {
         if self.plan.patterns.is_empty() {
             return Ok(None);
         }
-        self.pieces_of(site, operand)
+        self.named_extents(site, operand)
     }
 
     #[inline(never)]
-    fn pieces_of(&mut self, site: Pc, operand: Operand) -> Result<Option<&mut Ready<'p>>, Fault> {
+    fn named_extents(
+        &mut self,
+        site: Pc,
+        operand: Operand,
+    ) -> Result<Option<&mut Ready<'p>>, Fault> {
         let plan = self.plan;
         let Value::Str(name) = self.value(site, operand)? else { return Ok(None) };
         let named = |pattern: &model::plan::Pattern| pattern.name.as_bytes() == name;

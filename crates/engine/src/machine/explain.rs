@@ -1,8 +1,8 @@
 //! Why a rank ended, in words: what was wrong with the statement, and for one in a proc who called it.
 
 use super::execute::arguments;
-use super::flow::{Fault, Why};
 use super::rank::Machine;
+use super::tally::{Fault, Why};
 use crate::backend::Backend;
 use model::Value;
 use model::op::ParamKind;

@@ -8,7 +8,7 @@
 //! falls into a timed window; simulated ranks, whose clock stands still meanwhile, do it on
 //! first use.
 
-use super::flow::Fault;
+use super::tally::Fault;
 use crate::recorder::Recorder;
 use model::pattern::{Extent, MAX_STEPS, Run, Runs, Share};
 use model::{Plan, RankSet};
@@ -51,7 +51,7 @@ impl<'p> Ready<'p> {
     }
 
     /// The pieces that hold a byte, in the order of access.
-    pub(super) fn pieces(&self) -> Pieces<'_> {
+    pub(super) fn extents(&self) -> Pieces<'_> {
         let runs = match &self.runs {
             Some(runs) => Source::Kept(runs.iter()),
             None => Source::Made(self.share.runs()),

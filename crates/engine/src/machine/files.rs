@@ -1,25 +1,150 @@
-//! Operations on open files, and `delete`.
+//! Operations on files: whole ones (opened, used and closed), open ones, `delete`, locks.
+//!
+//! ```text
+//! create  open, close               fwrite  data [, sync]
+//! write   open, data [, sync], close        fread   data
+//! readdir open, data, close         fclose  [sync,] close
+//! ```
+//!
+//! With `engine="mmap"` a file is mapped after it is opened and unmapped before it is closed.
+//!
+//! Of locks the kernel is only ever asked to try: a rank that finds one taken waits for its communicator, as
+//! at a barrier, so that it can be released, and that ranks which wait for each other are found and named.
+//!
+//! ```text
+//! rank 0  flock($a, "exclusive"); flock($b, "exclusive");     each holds what the other wants
+//! rank 1  flock($b, "exclusive"); flock($a, "exclusive");
+//! ```
 
 use super::eval::Env;
 use super::extents::Ready;
-use super::flow::Fault;
 use super::handles::Mode;
-use super::io::Io;
+use super::io::{Io, WantedLock};
 use super::options::{Engine, Fsync};
-use super::prepare::Prepared;
-use super::prepare::parse_open_flags;
-use super::step::{Step, bad_handle, file, handle, refused};
-use super::tally::{Shot, Subject, Tally};
-use super::task::{Bytes, Data, More, Task, Transfer, alignment, map_flags, refused_direct};
+use super::prepare::{Prepared, parse_open_flags};
+use super::step::{LOCKS, Step, bad_handle, chosen, file, handle, refused};
+use super::tally::{Fault, Flow, Shot, Subject, Tally};
+use super::transfer::{BUFFERS_MAX, Data, Transfer, Way, end, transfer};
 use super::{driver, note, queue};
 use crate::backend::Backend;
+use crate::backend::direct::Alignment;
 use crate::buffer::{Buffers, MAX_CALL_BYTES};
-use crate::call::{Call, Fd};
-use crate::comm::Comm;
+use crate::call::{Call, Fd, Reply};
+use crate::comm::{Comm, Poll};
+use crate::entries;
 use model::event::NO_ID;
 use model::plan::{NO_SLOT, Operand, Source};
 use model::value::{Eval, EvalError};
 use model::{Op, Part, Value};
+
+/// Room for directory entries in one call, as readdir(3) of glibc has.
+const ENTRIES_BYTES: usize = 32 << 10;
+
+const TAKEN: Reply = -(libc::EWOULDBLOCK as Reply);
+
+/// An operation on a file as a whole: opens the first path, uses the file, closes it.
+#[inline(always)]
+pub(super) fn with_file<B: Backend>(
+    step: Step<'_>,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
+    flags: i32,
+    use_file: impl FnOnce(&mut Io<'_, B>, Fd, &mut Tally),
+) -> Result<(), Fault> {
+    env.path(step.site, step.args[0], &mut io.paths[0])?;
+    let mut tally = Tally::EMPTY;
+    if let Some(fd) = io.open(&mut tally, 0, flags) {
+        use_file(io, fd, &mut tally);
+        io.part(&mut tally, Part::Close, Call::Close { fd });
+    }
+    io.conclude(step.op, step.site, &tally, Subject::Path)
+}
+
+/// write, append and read: moves bytes of the first path's file.
+#[inline(always)]
+pub(super) fn move_bytes<B: Backend>(
+    step: Step<'_>,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
+    buffers: &mut Buffers,
+    (flags, data): (i32, Data),
+    extent: (u64, u64),
+) -> Result<(), Fault> {
+    let way = match io.options.active().engine {
+        Engine::Null => Way::Nothing,
+        Engine::Mmap if data != Data::Append => Way::Mapping,
+        _ => Way::Calls,
+    };
+    let flags = map_flags(open_flags(io, flags), way == Way::Mapping);
+    with_file(step, env, io, flags, |io, fd, tally| {
+        let direct = alignment(io, fd, flags);
+        let mapped = way == Way::Mapping;
+        let write = data.writes();
+        if mapped && io.part(tally, Part::Open, Call::Map { fd, write }) < 0 {
+            return;
+        }
+        if !write && way != Way::Nothing {
+            io.opened_for_reading(fd, direct.is_some());
+        }
+        let mut transfer = Transfer::new(io, (fd, way), direct, data, extent);
+        (tally.offset_bytes, tally.requested_bytes) = transfer.asks_for();
+        transfer.run(io, buffers, tally, None);
+        count_for_path(io, &transfer, tally);
+        if mapped {
+            io.part(tally, Part::Close, Call::Unmap { fd });
+        }
+    })
+}
+
+/// The bytes of the first path's file are moved: counts them, and makes the file stable if that is wanted.
+fn count_for_path<B: Backend>(io: &mut Io<'_, B>, transfer: &Transfer, tally: &mut Tally) {
+    if transfer.data == Data::ReadRest {
+        tally.requested_bytes = tally.done_bytes;
+    }
+    let (place, bytes) = (io.paths[0].place, tally.done_bytes);
+    let is_direct = transfer.direct.is_some();
+    match transfer.data.writes() {
+        writes if transfer.way == Way::Nothing => io.moved_nothing(writes, bytes),
+        false => io.was_read(place, is_direct, bytes),
+        true if tally.errno == 0 => {
+            let syncs = io.options.active().fsync != Fsync::None;
+            io.wrote(place, bytes, !syncs && !is_direct);
+            if syncs {
+                io.sync(tally, transfer.fd, transfer.way == Way::Mapping);
+            }
+        }
+        true => {}
+    }
+}
+
+/// `readdir`
+pub(super) fn list<B: Backend>(
+    step: Step<'_>,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
+    buffers: &mut Buffers,
+) -> Result<(), Fault> {
+    io.names.clear();
+    with_file(step, env, io, libc::O_RDONLY | libc::O_DIRECTORY, |io, fd, tally| {
+        loop {
+            let Ok(buf) = buffers.target(ENTRIES_BYTES) else { return tally.fail(libc::ENOMEM) };
+            if io.part(tally, Part::Data, Call::Getdents { fd, buf }) <= 0 {
+                return;
+            }
+            if step.dst != NO_SLOT {
+                keep_names(io, buffers);
+            }
+        }
+    })
+}
+
+/// Keeps the names that the call before has found.
+#[cold]
+fn keep_names<B: Backend>(io: &mut Io<'_, B>, buffers: &mut Buffers) {
+    let Ok(buf) = buffers.target(ENTRIES_BYTES) else { return };
+    let visible = entries::entries(buf).filter(entries::Entry::is_visible);
+    io.names.extend(visible.map(|entry| Value::str(entry.name.to_bytes())));
+}
 
 /// unlink, and rmdir where that says that the name is a directory (EISDIR on Linux, EPERM in POSIX).
 #[inline(always)]
@@ -99,7 +224,7 @@ pub(super) fn open<B: Backend>(
         mode.mapped = maps(io, mode);
     }
     let flags = map_flags(open_flags(io, flags), mode.mapped);
-    let opened = driver::shot(io, |paths| driver::open(paths, flags));
+    let opened = driver::shot(io, |paths| driver::open(&paths[0], flags));
     let shot = if mode.mapped { map(io, opened, mode.writable) } else { opened };
     let fd = (shot.reply >= 0).then_some(Fd(shot.reply as i32));
     match fd {
@@ -109,7 +234,7 @@ pub(super) fn open<B: Backend>(
                 io.opened_for_reading(fd, mode.direct.is_some());
             }
         }
-        None => refused_direct(io, flags, -shot.reply as i32),
+        None => io.refused_direct(flags, -shot.reply as i32),
     }
     let path_id = io.recorder.path(io.paths[0].bytes());
     let handle = io.handles.add(fd, mode, io.paths[0].bytes(), path_id);
@@ -201,7 +326,7 @@ struct Target {
     offset: Option<u64>,
 }
 
-/// Reads the file and offset of `fread` and `fwrite`. `None`: a bad handle, and the operation has ended.
+/// Reads the file and offset of a transfer. `None`: a bad handle, and the operation has ended.
 #[inline(always)]
 fn target<B: Backend>(
     step: Step<'_>,
@@ -222,14 +347,14 @@ pub(super) fn fread<B: Backend>(
     buffers: &mut Buffers,
 ) -> Result<(), Fault> {
     let Some(target) = target(step, env, io)? else { return Ok(()) };
-    if let Some(ready) = env.pieces(step.site, step.args[1])? {
-        return pieces(step, target, Data::Read, ready, io, buffers);
+    if let Some(ready) = env.extents_of(step.site, step.args[1])? {
+        return by_pattern(step, target, Data::Read, ready, io, buffers);
     }
     let Target { at, fd, mode, position, offset } = target;
     let (data, len) = to_read(env.optional_size(step.site, step.args[1])?);
-    let bytes = Bytes { data, offset_bytes: offset.unwrap_or(position), len };
-    let transfer = Transfer { at, fd, mode, bytes, moves_position: offset.is_none() };
-    moved(step, transfer, io, buffers)
+    let extent = (offset.unwrap_or(position), len);
+    let one = Transfer::of_handle(io, (fd, mode), data, extent);
+    start(step, (at, offset.is_none()), mode, one, io, buffers)
 }
 
 #[inline(always)]
@@ -240,8 +365,8 @@ pub(super) fn fwrite<B: Backend>(
     buffers: &mut Buffers,
 ) -> Result<(), Fault> {
     let Some(target) = target(step, env, io)? else { return Ok(()) };
-    if let Some(ready) = env.pieces(step.site, step.args[1])? {
-        return pieces(step, target, Data::Write, ready, io, buffers);
+    if let Some(ready) = env.extents_of(step.site, step.args[1])? {
+        return by_pattern(step, target, Data::Write, ready, io, buffers);
     }
     let Target { at, fd, mode, position, offset } = target;
     let len = env.size(step.site, step.args[1])?;
@@ -249,28 +374,29 @@ pub(super) fn fwrite<B: Backend>(
         true => (Data::Append, 0),
         false => (Data::Write, offset.unwrap_or(position)),
     };
-    let bytes = Bytes { data, offset_bytes, len };
-    let moves_position = offset.is_none() && !mode.append;
-    moved(step, Transfer { at, fd, mode, bytes, moves_position }, io, buffers)
+    let one = Transfer::of_handle(io, (fd, mode), data, (offset_bytes, len));
+    start(step, (at, offset.is_none() && !mode.append), mode, one, io, buffers)
 }
 
 /// Moves bytes: now, or with others under way.
 #[inline(always)]
-fn moved<B: Backend>(
+fn start<B: Backend>(
     step: Step<'_>,
-    transfer: Transfer,
+    handle: (usize, bool),
+    mode: Mode,
+    one: Transfer,
     io: &mut Io<'_, B>,
     buffers: &mut Buffers,
 ) -> Result<(), Fault> {
     match io.options.active().engine {
-        Engine::Uring { .. } => queue::transfer(step, transfer, io, buffers),
-        _ => driver::transfer(step, transfer, io, buffers),
+        Engine::Uring { .. } => queue::transfer(step, handle, mode, one, io, buffers),
+        _ => transfer(step, handle, one, io, buffers),
     }
 }
 
-/// Access by a pattern: all its pieces in one operation, whose times are added up.
+/// Access by a pattern: all its extents in one operation, whose times are added up.
 #[inline(never)]
-fn pieces<B: Backend>(
+fn by_pattern<B: Backend>(
     step: Step<'_>,
     Target { at, fd, mode, offset, .. }: Target,
     data: Data,
@@ -288,11 +414,10 @@ fn pieces<B: Backend>(
     if io.keeps_events {
         (io.touched.extents, io.touched.pieces) = ready.recorded(&mut io.recorder);
     }
-    let displacement_bytes = offset.unwrap_or(0);
-    let more = More { pieces: ready.pieces(), displacement_bytes, bytes: ready.bytes };
-    let bytes = Bytes { data, offset_bytes: 0, len: 0 };
-    let transfer = Transfer { at, fd, mode, bytes, moves_position: false };
-    driver::run(step, Task::transfer(io, transfer).with_pieces(more), io, buffers)
+    let mut all = Transfer::of_handle(io, (fd, mode), data, (0, 0));
+    let mut tally = Tally::EMPTY;
+    all.run_extents(io, buffers, &mut tally, (ready, offset.unwrap_or(0)));
+    end(step, (at, false), &all, io, tally)
 }
 
 /// `readv` and `writev`: several buffers in one call, which lie one after the other in the rank's own.
@@ -302,24 +427,25 @@ pub(super) fn vector<B: Backend>(
     io: &mut Io<'_, B>,
     buffers: &mut Buffers,
 ) -> Result<(), Fault> {
-    let offset = env.optional_size(step.site, step.args[2])?;
     take_sizes(env.value(step.site, step.args[1])?, &mut io.sizes)?;
-    let Some((at, fd)) = handle(step, env, io)? else { return Ok(()) };
-    let (mode, position) = (io.handles.get(at).mode, io.handles.get(at).position);
+    let Some(target) = target(step, env, io)? else { return Ok(()) };
+    let Target { at, fd, mode, position, offset } = target;
     let offset_bytes = offset.unwrap_or(position);
     let len = io.sizes.iter().fold(0u64, |all, size| all.saturating_add(*size));
-    if io.sizes.len() > driver::BUFFERS_MAX || len > MAX_CALL_BYTES as u64 {
-        let mut tally = Tally { offset_bytes, requested_bytes: len, ..Tally::EMPTY };
+    let data = if step.op == Op::Writev { Data::Write } else { Data::Read };
+    let mut all = Transfer::of_handle(io, (fd, mode), data, (offset_bytes, len));
+    let mut tally = all.tally();
+    if io.sizes.len() > BUFFERS_MAX || len > MAX_CALL_BYTES as u64 {
         tally.fail(libc::EINVAL);
         return io.conclude(step.op, step.site, &tally, Subject::Handle(at));
     }
-    let data = if step.op == Op::Writev { Data::Write } else { Data::Read };
-    // No call says where the end of the file was.
-    let unplaced = data.writes() && mode.append && !io.options.active().is_null();
-    io.touched.unknown |= unplaced && io.keeps_events;
-    let bytes = Bytes { data, offset_bytes, len };
-    let transfer = Transfer { at, fd, mode, bytes, moves_position: offset.is_none() };
-    driver::run(step, Task::transfer(io, transfer).with_vector(), io, buffers)
+    if all.way != Way::Nothing {
+        (all.way, all.call_bytes) = (Way::Vector, len.max(1));
+        // No call says where the end of the file was.
+        io.touched.unknown |= data.writes() && mode.append && io.keeps_events;
+    }
+    all.run(io, buffers, &mut tally, None);
+    end(step, (at, offset.is_none()), &all, io, tally)
 }
 
 /// The sizes in a list.
@@ -339,12 +465,11 @@ pub(super) fn fclose<B: Backend>(
     env: &mut Env<'_>,
     io: &mut Io<'_, B>,
     comm: &mut dyn Comm,
-    buffers: &mut Buffers,
 ) -> Result<(), Fault> {
     let (at, fd) = file(step, env, io)?;
     let Some(at) = at else { return bad_handle(step, io, None) };
     let locked = std::mem::take(&mut io.handles.get(at).locked);
-    let closed = close(step, io, (at, fd), buffers);
+    let closed = close(step, io, (at, fd));
     if locked {
         comm.gave_lock_back();
     }
@@ -355,7 +480,6 @@ fn close<B: Backend>(
     step: Step<'_>,
     io: &mut Io<'_, B>,
     (at, fd): (usize, Option<Fd>),
-    buffers: &mut Buffers,
 ) -> Result<(), Fault> {
     io.handles.remove(at);
     let Some(fd) = fd else { return bad_handle(step, io, Some(at)) };
@@ -364,10 +488,18 @@ fn close<B: Backend>(
     }
     let mode = io.handles.get(at).mode;
     let sync = mode.writable && io.options.active().fsync == Fsync::Close;
-    if sync || mode.mapped {
-        return driver::run(step, Task::close(io, (at, fd), mode.mapped, sync), io, buffers);
+    if !sync && !mode.mapped {
+        return driver::one(step, io, Subject::Handle(at), Call::Close { fd });
     }
-    driver::one(step, io, Subject::Handle(at), Call::Close { fd })
+    let mut tally = Tally::EMPTY;
+    if sync && io.sync(&mut tally, fd, mode.mapped) {
+        io.made_stable(at);
+    }
+    if mode.mapped {
+        io.part(&mut tally, Part::Close, Call::Unmap { fd });
+    }
+    io.part(&mut tally, Part::Close, Call::Close { fd });
+    io.conclude(step.op, step.site, &tally, Subject::Handle(at))
 }
 
 /// `fseek($h, off [, whence])`. Only the end of a file is the system's to know: the current position is
@@ -426,4 +558,77 @@ impl Whence {
 #[inline(always)]
 pub(super) fn to_read(len: Option<u64>) -> (Data, u64) {
     len.map_or((Data::ReadRest, u64::MAX), |len| (Data::Read, len))
+}
+
+/// Who changes a mapping must be able to read the file.
+#[inline(always)]
+fn map_flags(flags: i32, mapped: bool) -> i32 {
+    match mapped && flags & libc::O_ACCMODE == libc::O_WRONLY {
+        true => flags & !libc::O_ACCMODE | libc::O_RDWR,
+        false => flags,
+    }
+}
+
+/// What an open file with O_DIRECT wants of transfers.
+#[inline(always)]
+fn alignment<B: Backend>(io: &mut Io<'_, B>, fd: Fd, flags: i32) -> Option<Alignment> {
+    (flags & libc::O_DIRECT != 0).then(|| io.backend.alignment(fd))
+}
+
+impl<B: Backend> Io<'_, B> {
+    /// Remarks that an open with O_DIRECT failed as file systems without it fail.
+    #[cold]
+    pub(super) fn refused_direct(&mut self, flags: i32, errno: i32) {
+        if flags & libc::O_DIRECT != 0 && matches!(errno, libc::EINVAL | libc::EOPNOTSUPP) {
+            self.notes |= note::DIRECT_REFUSED | note::refused_in(self.paths[0].place);
+        }
+    }
+}
+
+/// `flock`. May be asked again with the same arguments.
+pub(super) fn flock<B: Backend>(
+    step: Step<'_>,
+    env: &mut Env<'_>,
+    io: &mut Io<'_, B>,
+    comm: &mut dyn Comm,
+) -> Result<Flow, Fault> {
+    let operation = chosen(step, env, 1, LOCKS)?.unwrap_or(libc::LOCK_UN);
+    let waits = step.args[2] == Operand::ABSENT;
+    let Some((at, fd)) = handle(step, env, io)? else { return Ok(Flow::Next) };
+    loop {
+        if let Some(wanted) = io.wanted_lock {
+            let poll = comm.wait_for_lock(&io.handles.get(at).path, wanted.seen, step.site);
+            if poll != Poll::Ready {
+                io.wanted_lock = io.wanted_lock.filter(|_| poll == Poll::Pending);
+                return Ok(poll.into());
+            }
+        }
+        let seen = comm.locks_given_back();
+        let shot = driver::timed(&mut io.backend, &io.clock, Call::Flock { fd, operation });
+        let start_ns = io.wanted_lock.map_or(shot.start_ns, |wanted| wanted.start_ns);
+        // Taking another kind of lock gives the old one up, even if the new one is refused.
+        let held = std::mem::replace(
+            &mut io.handles.get(at).locked,
+            shot.reply >= 0 && operation != libc::LOCK_UN,
+        );
+        if held {
+            comm.gave_lock_back();
+        }
+        if shot.reply == TAKEN && waits {
+            io.wanted_lock = Some(WantedLock { start_ns, seen });
+            continue;
+        }
+        io.wanted_lock = None;
+        let shot = Shot { start_ns, ..shot };
+        return io.settle(step.op, step.site, shot, Subject::Handle(at)).map(|()| Flow::Next);
+    }
+}
+
+/// Gives back what a rank that ends still holds, so that nobody waits for it.
+pub(super) fn give_all_back<B: Backend>(io: &mut Io<'_, B>, comm: &mut dyn Comm) {
+    let held: Vec<Fd> = io.handles.locked().collect();
+    for fd in held {
+        io.backend.issue(Call::Flock { fd, operation: libc::LOCK_UN });
+        comm.gave_lock_back();
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::eval::{Env, Random};
 use super::extents::Ready;
-use super::flow::Fault;
+use super::tally::Fault;
 use crate::rng::RankRng;
 use model::Value;
 use model::function::{Calc, Draw, Question};
@@ -45,7 +45,7 @@ fn of_pattern(
     pattern: Operand,
     ask: impl FnOnce(&mut Ready<'_>) -> Result<u64, Fault>,
 ) -> Result<Value, Fault> {
-    let Some(ready) = env.pieces(site, pattern)? else {
+    let Some(ready) = env.extents_of(site, pattern)? else {
         let found = env.value(site, pattern)?.describe();
         return Err(Fault::message(format!("expected the name of a pattern, found {found}")));
     };

@@ -3,7 +3,6 @@
 
 use super::evidence::{Fillings, Traffic};
 use super::extents::counted;
-use super::flow::Fault;
 use super::handles::Handles;
 use super::labels::Labels;
 use super::mpi_io::patterns::Shared;
@@ -13,13 +12,13 @@ use super::place::RUN;
 use super::prepare::Settings;
 use super::queue::Queue;
 use super::schedule::{Arrivals, NOT_DUE};
-use super::tally::{Shot, Subject, Tally};
-use super::task;
+use super::tally::{Fault, Shot, Subject, Tally};
 use super::text::PathText;
+use super::transfer::STOPPED;
 use crate::backend::{Backend, Over};
 use crate::call::{Call, Fd, Reply};
 use crate::clock::Clock;
-use crate::recorder::{Count, Recorder, StatId, Timing};
+use crate::recorder::{Count, Recorder, Timing};
 use crate::stop;
 use crate::verify::{Checked, Findings, ZeroPlace};
 use model::event::{FLAG_DUE, FLAG_EXPECTED, FLAG_FAILED, FLAG_SHORT, FLAG_UNPLACED, NO_ID};
@@ -89,8 +88,6 @@ pub(super) struct Io<'c, B> {
     pub(super) watched: bool,
     /// Where the running operation moves its bytes, for its event.
     pub(super) touched: Touched,
-    /// Offset and size that the running operation names without moving bytes, for its event.
-    pub(super) named: (u64, u64),
 }
 
 impl<'c, B: Backend> Io<'c, B> {
@@ -129,7 +126,6 @@ impl<'c, B: Backend> Io<'c, B> {
             watched: recorder.keeps_events() || accounts,
             accounts,
             touched: Touched::default(),
-            named: (0, 0),
             recorder,
         }
     }
@@ -141,8 +137,8 @@ impl<'c, B: Backend> Io<'c, B> {
 
     /// The operation sets a size or a position, which its event holds.
     pub(super) fn names(&mut self, offset_bytes: u64, size_bytes: u64) {
-        if self.watched {
-            self.named = (offset_bytes, size_bytes);
+        if self.keeps_events {
+            self.touched.named = (offset_bytes, size_bytes);
         }
     }
 
@@ -163,7 +159,7 @@ impl<'c, B: Backend> Io<'c, B> {
         reply
     }
 
-    /// A simple operation of one call is over.
+    /// An operation of one call is over.
     #[inline(always)]
     pub(super) fn settle(
         &mut self,
@@ -172,43 +168,9 @@ impl<'c, B: Backend> Io<'c, B> {
         shot: Shot,
         subject: Subject,
     ) -> Result<(), Fault> {
-        if shot.reply < 0 {
-            return self.settle_failed(op, site, shot, subject);
-        }
-        let mut backward = 0;
-        let (busy_ns, end_ns) = shot.took(&mut backward);
-        self.note_backward(backward);
-        let timing = Timing { start_ns: shot.start_ns, end_ns, busy_ns };
-        self.labels.own_ns += busy_ns;
-        self.ended_ns = end_ns;
-        self.count_done(op, site, timing, 0, false);
-        if self.watched {
-            self.tell_simple(op, site, timing, subject);
-        }
-        self.outcome = Outcome::default();
-        self.operations += 1;
-        Ok(())
-    }
-
-    /// The clock went backward during `calls` calls of the operation.
-    #[inline(always)]
-    fn note_backward(&mut self, calls: u32) {
-        if calls > 0 {
-            self.recorder.clock_went_backward(calls.into());
-        }
-    }
-
-    #[cold]
-    fn settle_failed(
-        &mut self,
-        op: Op,
-        site: Pc,
-        shot: Shot,
-        subject: Subject,
-    ) -> Result<(), Fault> {
         let mut tally = Tally::EMPTY;
         tally.add(Part::Data, shot);
-        self.conclude_slow(op, site, &tally, subject)
+        self.conclude(op, site, &tally, subject)
     }
 
     /// An operation is over: counts it.
@@ -222,9 +184,19 @@ impl<'c, B: Backend> Io<'c, B> {
     ) -> Result<(), Fault> {
         if let Some(checked) = self.backend.take_checked() {
             let tally = self.count_checked(checked, *tally);
-            return self.conclude_examined(op, site, &tally, subject);
+            return self.conclude_slow(op, site, &tally, subject);
         }
-        self.conclude_examined(op, site, tally, subject)
+        if tally.errno != 0 || tally.short || tally.timing.start_ns == u64::MAX {
+            return self.conclude_slow(op, site, tally, subject);
+        }
+        self.ended_ns = tally.timing.end_ns;
+        self.count(op, site, tally);
+        if self.watched {
+            self.tell(op, site, tally, subject, false);
+        }
+        self.outcome = Outcome { bytes: tally.done_bytes, errno: 0 };
+        self.operations += 1;
+        Ok(())
     }
 
     /// Counts what was filled and checked; an operation that has read wrong bytes has failed.
@@ -261,34 +233,23 @@ impl<'c, B: Backend> Io<'c, B> {
         tally
     }
 
-    #[inline(always)]
-    fn conclude_examined(
-        &mut self,
-        op: Op,
-        site: Pc,
-        tally: &Tally,
-        subject: Subject,
-    ) -> Result<(), Fault> {
-        if tally.errno != 0 || tally.short {
-            return self.conclude_slow(op, site, tally, subject);
-        }
-        self.ended_ns = tally.timing.end_ns;
-        self.count(op, site, tally);
-        if self.watched {
-            self.tell(op, site, tally, subject, false);
-        }
-        self.outcome = Outcome { bytes: tally.done_bytes, errno: 0 };
-        self.operations += 1;
-        Ok(())
-    }
-
+    /// Counts an operation that did not fail. Not where the back-end keeps an account: histograms
+    /// of many ranks would take most of the time and memory of a rehearsal.
     #[inline(always)]
     fn count(&mut self, op: Op, site: Pc, tally: &Tally) {
+        let &Tally { timing, done_bytes, short, .. } = tally;
         self.note_backward(tally.backward);
-        self.labels.own_ns += tally.timing.busy_ns;
-        self.moved_bytes += tally.done_bytes;
-        let stat = self.count_done(op, site, tally.timing, tally.done_bytes, tally.short);
-        if let Some(stat) = stat.filter(|_| op.is_compound()) {
+        self.labels.own_ns += timing.busy_ns;
+        self.moved_bytes += done_bytes;
+        if self.accounts {
+            return;
+        }
+        let stat = self.labels.stat(&mut self.recorder, op);
+        match self.arrivals.due_ns {
+            NOT_DUE => self.recorder.done(stat, site, timing, done_bytes, short),
+            due_ns => self.recorder.done_due(stat, site, (timing, due_ns), done_bytes, short),
+        }
+        if op.is_compound() {
             for part in Part::ALL {
                 if tally.parts >> part as u8 & 1 != 0 {
                     self.recorder.part(stat, part, tally.parts_ns[part as usize]);
@@ -297,26 +258,12 @@ impl<'c, B: Backend> Io<'c, B> {
         }
     }
 
-    /// Counts an operation that did not fail. Not where the back-end keeps an account: histograms
-    /// of many ranks would take most of the time and memory of a rehearsal.
+    /// The clock went backward during `calls` calls of the operation.
     #[inline(always)]
-    fn count_done(
-        &mut self,
-        op: Op,
-        site: Pc,
-        timing: Timing,
-        bytes: u64,
-        short: bool,
-    ) -> Option<StatId> {
-        if self.accounts {
-            return None;
+    fn note_backward(&mut self, calls: u32) {
+        if calls > 0 {
+            self.recorder.clock_went_backward(calls.into());
         }
-        let stat = self.labels.stat(&mut self.recorder, op);
-        match self.arrivals.due_ns {
-            NOT_DUE => self.recorder.done(stat, site, timing, bytes, short),
-            due_ns => self.recorder.done_due(stat, site, (timing, due_ns), bytes, short),
-        }
-        Some(stat)
     }
 
     #[inline(never)]
@@ -328,7 +275,7 @@ impl<'c, B: Backend> Io<'c, B> {
         subject: Subject,
     ) -> Result<(), Fault> {
         self.outcome = Outcome { bytes: tally.done_bytes, errno: tally.errno as u16 };
-        if tally.errno == task::STOPPED && stop::requested() {
+        if tally.errno == STOPPED && stop::requested() {
             return Ok(());
         }
         let mut tally = *tally;
@@ -377,16 +324,15 @@ impl<'c, B: Backend> Io<'c, B> {
 
     /// The directories of an operation's files.
     fn refusing(&mut self, subject: Subject) -> u32 {
-        let [first, second] = [0, 1].map(|at| note::refused_in(self.paths[at].place));
+        let of_path = |at: usize| note::refused_in(self.paths[at].place);
+        let handles = &mut self.handles;
+        let mut of_handle = |at: usize| note::refused_in(handles.get(at).mode.place);
         match subject {
             Subject::Nothing => note::refused_in(RUN),
-            Subject::Path => first,
-            Subject::Paths => first | second,
-            Subject::Handle(at) => note::refused_in(self.handles.get(at).mode.place),
-            Subject::Handles { from, to } => [from, to]
-                .map(|at| note::refused_in(self.handles.get(at).mode.place))
-                .into_iter()
-                .fold(0, |all, bit| all | bit),
+            Subject::Path => of_path(0),
+            Subject::Paths => of_path(0) | of_path(1),
+            Subject::Handle(at) => of_handle(at),
+            Subject::Handles { from, to } => of_handle(from) | of_handle(to),
         }
     }
 
@@ -435,6 +381,8 @@ pub(super) struct Touched {
     pub(super) unknown: bool,
     /// See [`Event::from_bytes`].
     pub(super) from_bytes: u64,
+    /// Offset and size that it names without moving bytes.
+    named: (u64, u64),
     /// Appended extents, in order.
     appended: Vec<Run>,
 }
@@ -460,62 +408,15 @@ impl<B: Backend> Io<'_, B> {
         });
     }
 
-    /// A simple operation that succeeded, to who wants to know.
+    /// An operation that is over, to who wants to know.
     #[inline(never)]
-    pub(super) fn tell_simple(&mut self, op: Op, site: Pc, timing: Timing, subject: Subject) {
-        if self.accounts {
-            self.account(op, site, &Tally::EMPTY, subject, false);
-        }
-        match self.keeps_events {
-            true => self.simple_event(op, site, timing, subject),
-            false => self.named = (0, 0),
-        }
-    }
-
-    /// Any other operation.
-    #[inline(never)]
-    pub(super) fn tell(
-        &mut self,
-        op: Op,
-        site: Pc,
-        tally: &Tally,
-        subject: Subject,
-        expected: bool,
-    ) {
+    fn tell(&mut self, op: Op, site: Pc, tally: &Tally, subject: Subject, expected: bool) {
         if self.accounts {
             self.account(op, site, tally, subject, expected);
         }
-        match self.keeps_events {
-            true => self.event(op, site, tally, subject, expected),
-            false => self.named = (0, 0),
+        if self.keeps_events {
+            self.event(op, site, tally, subject, expected);
         }
-    }
-
-    /// The event of a simple operation that succeeded.
-    #[inline(never)]
-    fn simple_event(&mut self, op: Op, site: Pc, timing: Timing, subject: Subject) {
-        let (offset_bytes, requested_bytes) = std::mem::take(&mut self.named);
-        if !self.recorder.chooses_event(self.operations) {
-            return;
-        }
-        let (path, path2) = self.event_paths(subject);
-        let (intended_start_ns, flags) = self.due(timing.start_ns);
-        self.recorder.event(&Event {
-            seq: self.operations,
-            offset_bytes,
-            requested_bytes,
-            start_ns: timing.start_ns,
-            end_ns: timing.end_ns,
-            intended_start_ns,
-            busy_ns: timing.busy_ns,
-            site,
-            label: self.labels.id(),
-            path,
-            path2,
-            op: op as u8,
-            flags,
-            ..Event::default()
-        });
     }
 
     /// When the running operation was due, and the flag that says it.
@@ -559,26 +460,19 @@ impl<B: Backend> Io<'_, B> {
         }
     }
 
-    /// Where the operation began, pieces and their number, and whether that is known.
-    fn take_touched(&mut self, tally: &Tally) -> (u64, u32, u32, bool) {
-        let Touched { mut extents, mut pieces, unknown, .. } = self.touched;
-        let appended = std::mem::take(&mut self.touched.appended);
+    #[inline(never)]
+    fn event(&mut self, op: Op, site: Pc, tally: &Tally, subject: Subject, expected: bool) {
+        let Touched { mut extents, mut pieces, unknown, from_bytes, named, .. } = self.touched;
+        let mut appended = std::mem::take(&mut self.touched).appended;
         // Others have appended between its calls.
         if appended.len() > 1 {
             pieces = counted(appended.len() as u64);
             extents = self.recorder.extents(u64::from(pieces), &appended);
         }
+        let unknown = unknown || pieces > 0 && extents == 0;
         let offset_bytes = appended.first().map_or(tally.offset_bytes, |run| run.offset_bytes);
-        self.touched = Touched { appended, ..Touched::default() };
-        self.touched.appended.clear();
-        (offset_bytes, extents, pieces, unknown || pieces > 0 && extents == 0)
-    }
-
-    #[inline(never)]
-    fn event(&mut self, op: Op, site: Pc, tally: &Tally, subject: Subject, expected: bool) {
-        let from_bytes = self.touched.from_bytes;
-        let (offset_bytes, extents, pieces, unknown) = self.take_touched(tally);
-        let named = std::mem::take(&mut self.named);
+        appended.clear();
+        self.touched.appended = appended;
         if !self.recorder.chooses_event(self.operations) {
             return;
         }

@@ -1,9 +1,9 @@
 //! The options that `with` sets for the I/O inside, procs included.
 
 use super::eval::Env;
-use super::flow::Fault;
 use super::place::{self, Place};
 use super::schedule::Rate;
+use super::tally::Fault;
 use crate::backend;
 use crate::buffer::{Content, Ratio, Shape};
 use crate::call::QueueSettings;

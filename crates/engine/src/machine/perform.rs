@@ -3,13 +3,12 @@
 
 use super::control::Scratch;
 use super::eval::Env;
-use super::flow::{Fault, Flow};
 use super::io::Io;
 use super::prepare::Prepared;
 use super::step::{ADVICE, RANGES, RENAMES, Step, bad_handle, chosen, file};
-use super::tally::{Subject, Tally};
-use super::task::{Bytes, Data, Task, Whole};
-use super::{clearing, control, copy, driver, files, lock, mpi_io};
+use super::tally::{Fault, Flow, Subject, Tally};
+use super::transfer::Data;
+use super::{clearing, control, copy, driver, files, mpi_io};
 use crate::backend::Backend;
 use crate::buffer::Buffers;
 use crate::call::{Call, Fd};
@@ -18,6 +17,9 @@ use model::Op;
 use model::plan::{Function, NO_SLOT, Operand, Pc};
 use model::value::{Eval, EvalError};
 use std::ffi::CStr;
+
+/// How files are opened that are written anew.
+const TRUNCATES: i32 = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC;
 
 /// Executes a statement. Each operation stands here once: one that is forgotten does not compile.
 #[inline(always)]
@@ -69,37 +71,32 @@ pub(super) fn perform<B: Backend>(
         Op::Link => on_paths(step, env, io, |from, to| Call::Link { from, to }),
         Op::Symlink => symlink(step, env, io),
         Op::Delete => files::delete(step, env, io),
-        Op::Readdir => {
-            io.names.clear();
-            let flags = libc::O_RDONLY | libc::O_DIRECTORY;
-            on_file(step, env, io, buffers, (flags, Data::List), (0, 0))
-        }
+        Op::Readdir => files::list(step, env, io, buffers),
         Op::Create => {
-            let flags = files::open_flags(io, libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC);
-            on_file(step, env, io, buffers, (flags, Data::Nothing), (0, 0))
+            let flags = files::open_flags(io, TRUNCATES);
+            files::with_file(step, env, io, flags, |_, _, _| ())
         }
         Op::Write => {
             let len = env.size(site, args[1])?;
             let offset_bytes = env.optional_size(site, args[2])?.unwrap_or(0);
-            let flags = files::open_flags(io, libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC);
-            on_file(step, env, io, buffers, (flags, Data::Write), (offset_bytes, len))
+            let extent = (offset_bytes, len);
+            files::move_bytes(step, env, io, buffers, (TRUNCATES, Data::Write), extent)
         }
         Op::Append => {
-            let len = env.size(site, args[1])?;
-            let flags = files::open_flags(io, libc::O_WRONLY | libc::O_CREAT | libc::O_APPEND);
-            on_file(step, env, io, buffers, (flags, Data::Append), (0, len))
+            let extent = (0, env.size(site, args[1])?);
+            let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_APPEND;
+            files::move_bytes(step, env, io, buffers, (flags, Data::Append), extent)
         }
         Op::Read => {
             let (data, len) = files::to_read(env.optional_size(site, args[1])?);
-            let offset_bytes = env.optional_size(site, args[2])?.unwrap_or(0);
-            let flags = files::open_flags(io, libc::O_RDONLY);
-            on_file(step, env, io, buffers, (flags, data), (offset_bytes, len))
+            let extent = (env.optional_size(site, args[2])?.unwrap_or(0), len);
+            files::move_bytes(step, env, io, buffers, (libc::O_RDONLY, data), extent)
         }
         Op::Fopen | Op::Fcreat | Op::Tmpfile => files::open(step, prepared, env, io),
         Op::Fread => files::fread(step, env, io, buffers),
         Op::Fwrite => files::fwrite(step, env, io, buffers),
         Op::Readv | Op::Writev => files::vector(step, env, io, buffers),
-        Op::Fclose => files::fclose(step, env, io, comm, buffers),
+        Op::Fclose => files::fclose(step, env, io, comm),
         Op::Fseek => files::fseek(step, env, io),
         Op::Fsync | Op::Fdatasync => files::sync(step, env, io),
         Op::Fstat => on_handle(step, env, io, |fd| Call::Fstat { fd }),
@@ -125,7 +122,7 @@ pub(super) fn perform<B: Backend>(
             }
         }
         Op::Linkat => files::linkat(step, env, io),
-        Op::Flock => return lock::flock(step, env, io, comm),
+        Op::Flock => return files::flock(step, env, io, comm),
         Op::Syncfs if args[0] != Operand::ABSENT => {
             on_handle(step, env, io, |fd| Call::Syncfs { fd: Some(fd) })
         }
@@ -154,22 +151,6 @@ pub(super) fn perform<B: Backend>(
         }
     }?;
     Ok(Flow::Next)
-}
-
-/// An operation on a file as a whole.
-#[inline(always)]
-fn on_file<B: Backend>(
-    step: Step<'_>,
-    env: &mut Env<'_>,
-    io: &mut Io<'_, B>,
-    buffers: &mut Buffers,
-    (flags, data): (i32, Data),
-    (offset_bytes, len): (u64, u64),
-) -> Result<(), Fault> {
-    env.path(step.site, step.args[0], &mut io.paths[0])?;
-    let bytes = Bytes { data, offset_bytes, len };
-    let task = Task::whole(io, Whole { flags, bytes });
-    driver::run(step, task, io, buffers)
 }
 
 /// One call on the first path.

@@ -8,21 +8,20 @@
 //! fclose  wait for those of its file              label, with, barrier, signal, wait: for all
 //! ```
 //!
-//! Each slot holds a task ([`super::task`]) and has memory of its own. An operation lasts from the
+//! Each slot holds a transfer ([`super::transfer`]) or an fsync, and has memory of its own. An operation lasts from the
 //! reading before it was handed over to the reading after its end was seen; operations that are handed
 //! over together share the first, those that have ended together the second.
 
-use super::driver;
 use super::eval::Env;
-use super::flow::Fault;
+use super::handles::Mode;
 use super::io::Io;
 use super::note;
 use super::options::{Engine, Fsync};
 use super::place::RUN;
 use super::schedule::NOT_DUE;
 use super::step::{Step, file};
-use super::tally::{Shot, Subject, Tally};
-use super::task::{Bytes, Data, STOPPED, Task, Transfer, Want, call_bytes};
+use super::tally::{Fault, Shot, Subject, Tally};
+use super::transfer::{self, Data, Transfer, is_stopped};
 use crate::backend::Backend;
 use crate::buffer::{Area, Buffers};
 use crate::call::{Fd, QueueSettings, Queued, Reply, Submitted, Tag, Target};
@@ -62,17 +61,17 @@ pub(super) struct Queue {
 }
 
 /// An operation under way.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Slot {
     op: Op,
     site: Pc,
     /// The place of its handle.
     at: usize,
-    task: Task<'static>,
-    /// The call that is under way.
-    want: Want,
-    /// Where its memory begins, as a place in the file.
-    start_bytes: u64,
+    work: Work,
+    /// What its calls have come to.
+    tally: Tally,
+    /// Bytes that the call under way is to move.
+    asked: usize,
     /// When it was handed over, later when its last call ended; `u64::MAX` before.
     since_ns: u64,
     batch: u64,
@@ -80,6 +79,16 @@ struct Slot {
     awaited: bool,
     /// When it was due.
     due_ns: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Work {
+    Transfer(Transfer),
+    /// fsync, `data`: fdatasync.
+    Sync {
+        fd: Fd,
+        data: bool,
+    },
 }
 
 /// Operations of one kind: since when some are under way that is not counted as busy yet.
@@ -117,13 +126,16 @@ impl Queue {
 /// Moves bytes of an open file: submits the operation, if it is one that can be under way with others.
 pub(super) fn transfer<B: Backend>(
     step: Step<'_>,
-    transfer: Transfer,
+    (at, moves_position): (usize, bool),
+    mode: Mode,
+    one: Transfer,
     io: &mut Io<'_, B>,
     buffers: &mut Buffers,
 ) -> Result<(), Fault> {
-    let Transfer { at, bytes: Bytes { data, offset_bytes, len }, .. } = transfer;
-    if !can_wait(io, &transfer) || !make_room(io, len)? {
-        return by_calls(step, transfer, io, buffers);
+    let Transfer { data, offset_bytes, len, .. } = one;
+    let handle = (at, moves_position);
+    if !can_wait(io, mode, &one) || !make_room(io, len)? {
+        return by_calls(step, handle, one, io, buffers);
     }
     if data.writes() && io.handles.get(at).syncing {
         io.finish_file(at)?;
@@ -135,15 +147,14 @@ pub(super) fn transfer<B: Backend>(
         let whole = (len as usize, offset_bytes);
         if io.queue.area.fill(number, buffers, content, whole).is_err() {
             io.queue.free.push(number);
-            return by_calls(step, transfer, io, buffers);
+            return by_calls(step, handle, one, io, buffers);
         }
         io.filled(watch, len);
     }
-    if transfer.moves_position {
+    if moves_position {
         io.handles.get(at).position += len;
     }
-    let task = Task::transfer(io, Transfer { moves_position: false, ..transfer });
-    io.start(number, step, at, task)
+    io.start(number, step, at, Work::Transfer(one), one.tally())
 }
 
 /// fsync or fdatasync of a file, after the writes to it.
@@ -155,8 +166,8 @@ pub(super) fn sync<B: Backend>(
     io.finish_file(at)?;
     let number = io.take_slot()?;
     io.handles.get(at).syncing = true;
-    let task = Task::sync(io, (at, fd), step.op == Op::Fdatasync);
-    io.start(number, step, at, task)
+    let work = Work::Sync { fd, data: step.op == Op::Fdatasync };
+    io.start(number, step, at, work, Tally::EMPTY)
 }
 
 /// fsync can wait in the queue: a queue of `iopoll` takes transfers alone.
@@ -165,17 +176,10 @@ pub(super) fn takes_syncs<B: Backend>(io: &Io<'_, B>) -> bool {
 }
 
 /// The place and end of an operation are known before it starts, and it is transfers alone.
-fn can_wait<B: Backend>(io: &Io<'_, B>, transfer: &Transfer) -> bool {
-    let Bytes { data, offset_bytes, len } = transfer.bytes;
-    let known = matches!(data, Data::Read | Data::Write) && len <= LARGEST_BYTES;
-    let syncs = data.writes() && io.options.active().fsync == Fsync::Op;
-    let call_bytes = call_bytes(io, data);
-    let aligned = transfer.mode.direct.is_none_or(|alignment| {
-        let unit = u64::from(alignment.offset_bytes);
-        let splits = len > call_bytes && !call_bytes.is_multiple_of(unit);
-        offset_bytes.is_multiple_of(unit) && len.is_multiple_of(unit) && !splits
-    });
-    known && !syncs && aligned && !transfer.mode.mapped && io.queue.is_open()
+fn can_wait<B: Backend>(io: &Io<'_, B>, mode: Mode, one: &Transfer) -> bool {
+    let known = matches!(one.data, Data::Read | Data::Write) && one.len <= LARGEST_BYTES;
+    let syncs = one.data.writes() && io.options.active().fsync == Fsync::Op;
+    known && !syncs && !one.is_misaligned() && !mode.mapped && io.queue.is_open()
 }
 
 /// Slots have room for an operation of `len` bytes; not if there is no memory.
@@ -196,15 +200,16 @@ fn make_more_room<B: Backend>(io: &mut Io<'_, B>, len: u64) -> Result<bool, Faul
 #[cold]
 fn by_calls<B: Backend>(
     step: Step<'_>,
-    transfer: Transfer,
+    handle: (usize, bool),
+    one: Transfer,
     io: &mut Io<'_, B>,
     buffers: &mut Buffers,
 ) -> Result<(), Fault> {
     if io.queue.is_open() {
-        io.finish_file(transfer.at)?;
+        io.finish_file(handle.0)?;
         io.notes |= note::UNQUEUED;
     }
-    driver::transfer(step, transfer, io, buffers)
+    transfer::transfer(step, handle, one, io, buffers)
 }
 
 impl<B: Backend> Io<'_, B> {
@@ -246,24 +251,15 @@ impl<B: Backend> Io<'_, B> {
         number: u32,
         step: Step<'_>,
         at: usize,
-        task: Task<'static>,
+        work: Work,
+        tally: Tally,
     ) -> Result<(), Fault> {
         self.handles.get(at).under_way += 1;
         let (awaited, due_ns) = (step.dst != NO_SLOT, self.arrivals.due_ns);
+        let (op, site, since_ns) = (step.op, step.site, u64::MAX);
         self.queue.under_way += 1;
-        let slot = Slot {
-            op: step.op,
-            site: step.site,
-            at,
-            want: Want::Close,
-            start_bytes: task.offset_bytes(),
-            task,
-            since_ns: u64::MAX,
-            batch: 0,
-            awaited,
-            due_ns,
-        };
-        self.queue.slots[number as usize] = Some(slot);
+        self.queue.slots[number as usize] =
+            Some(Slot { op, site, at, work, tally, asked: 0, since_ns, batch: 0, awaited, due_ns });
         self.advance(number)?;
         if awaited {
             return self.await_outcome();
@@ -291,37 +287,18 @@ impl<B: Backend> Io<'_, B> {
         }
     }
 
-    /// Gives the slots to a closure that also needs everything else.
-    fn with_slot<T>(
-        &mut self,
-        number: u32,
-        use_slot: impl FnOnce(&mut Self, &mut Slot) -> T,
-    ) -> Option<T> {
-        let mut slots = std::mem::take(&mut self.queue.slots);
-        let used = slots[number as usize].as_mut().map(|slot| use_slot(self, slot));
-        self.queue.slots = slots;
-        used
-    }
-
-    /// Submits the next call of an operation; counts one that has none.
+    /// Submits the next call of an operation.
     fn advance(&mut self, number: u32) -> Result<(), Fault> {
-        let next = self.with_slot(number, |io, slot| {
-            let (want, fd) = (slot.task.next(io)?, slot.task.fd);
-            slot.want = want;
-            let (target, offset, len) = match want {
-                Want::Write { offset, len, .. } | Want::Read { offset, len, .. } => {
-                    (Target::File(fd), offset, len)
-                }
-                Want::Sync { data, .. } => (Target::Sync { fd, data }, slot.start_bytes, 0),
-                // A task that waits in the queue makes no other calls.
-                _ => return None,
-            };
-            let from = (offset - slot.start_bytes) as usize;
-            Some((target, offset, (from, len, matches!(want, Want::Write { .. }))))
-        });
-        let Some((target, offset, (from, len, write))) = next.flatten() else {
-            return self.finish_slot(number);
+        let Some(slot) = &mut self.queue.slots[number as usize] else { return Ok(()) };
+        let (target, offset, write) = match slot.work {
+            Work::Transfer(one) => {
+                let (offset, len) = one.next();
+                slot.asked = len;
+                (Target::File(one.fd), offset, one.data.writes())
+            }
+            Work::Sync { fd, data } => (Target::Sync { fd, data }, 0, false),
         };
+        let (from, len) = ((offset - slot.tally.offset_bytes) as usize, slot.asked);
         // SAFETY: the slot is this operation's until its end, and the area gets room when nothing is
         // under way.
         let memory = unsafe { self.queue.area.lend(number, from, len, write) };
@@ -411,32 +388,42 @@ impl<B: Backend> Io<'_, B> {
 
     /// A call has ended: the operation goes on, or has ended too.
     fn ended(&mut self, number: u32, reply: Reply, end_ns: u64) -> Result<(), Fault> {
+        let Some(mut slot) = self.queue.slots[number as usize] else { return Ok(()) };
         let is_interrupted = matches!(-reply as i32, libc::EINTR | libc::EAGAIN);
         if is_interrupted && !stop::requested() {
             return self.advance(number);
         }
-        self.with_slot(number, |io, slot| {
-            let shot = Shot { start_ns: slot.since_ns, end_ns, reply };
-            slot.since_ns = end_ns;
-            if is_interrupted {
-                slot.task.tally.add_time(Part::Data, shot);
-                slot.task.tally.fail(STOPPED);
-            } else {
-                slot.task.take(io, slot.want, shot);
+        let shot = Shot { start_ns: slot.since_ns, end_ns, reply };
+        slot.since_ns = end_ns;
+        let goes_on = match &mut slot.work {
+            _ if is_interrupted => {
+                slot.tally.add_time(Part::Data, shot);
+                !is_stopped(&mut slot.tally)
             }
-        });
-        if is_interrupted { self.finish_slot(number) } else { self.advance(number) }
+            Work::Transfer(one) => one.take(self, &mut slot.tally, shot, slot.asked),
+            Work::Sync { .. } => {
+                if slot.tally.add(Part::Sync, shot) >= 0 {
+                    self.made_stable(slot.at);
+                }
+                false
+            }
+        };
+        if !goes_on {
+            return self.finish_slot(number, slot);
+        }
+        self.queue.slots[number as usize] = Some(slot);
+        self.advance(number)
     }
 
-    fn finish_slot(&mut self, number: u32) -> Result<(), Fault> {
+    fn finish_slot(&mut self, number: u32, slot: Slot) -> Result<(), Fault> {
         self.queue.free.push(number);
         self.queue.under_way -= 1;
-        let Some(slot) = &self.queue.slots[number as usize] else { return Ok(()) };
-        let Slot { op, site, at, want, awaited, due_ns, .. } = *slot;
-        let tally = slot.task.tally;
-        let handle = self.handles.get(at);
-        handle.under_way -= 1;
-        handle.syncing &= !matches!(want, Want::Sync { .. });
+        let Slot { op, site, at, work, mut tally, awaited, due_ns, .. } = slot;
+        self.handles.get(at).under_way -= 1;
+        match work {
+            Work::Transfer(one) => one.count_for_handle(self, (at, false), &mut tally),
+            Work::Sync { .. } => self.handles.get(at).syncing = false,
+        }
         let running = std::mem::replace(&mut self.arrivals.due_ns, due_ns);
         let concluded = self.conclude(op, site, &tally, Subject::Handle(at));
         self.arrivals.due_ns = running;

@@ -6,7 +6,7 @@ use super::eval::Env;
 use super::execute::{Pause, Position, execute};
 use super::io::Io;
 use super::prepare::{Prepared, Settings};
-use super::{lock, note};
+use super::{files, note};
 use crate::backend::Backend;
 use crate::buffer::Buffers;
 use crate::clock::Clock;
@@ -120,7 +120,7 @@ impl<'p, B: Backend> Machine<'p, B> {
         }
         self.scratch.work_claims.cut_off(&mut self.io);
         self.io.leave_schedule(1);
-        lock::give_all_back(&mut self.io, comm);
+        files::give_all_back(&mut self.io, comm);
         comm.leave(end);
         self.io.close_all();
         self.io.last_label_ended();

@@ -2,9 +2,8 @@
 //! words that stand for numbers of system calls.
 
 use super::eval::Env;
-use super::flow::Fault;
 use super::io::Io;
-use super::tally::{Subject, Tally};
+use super::tally::{Fault, Subject, Tally};
 use crate::backend::Backend;
 use crate::call::Fd;
 use model::op::ParamKind;

@@ -9,8 +9,8 @@
 //! done by then follows from the beginnings of its last two extents of indices; inside one, work is
 //! taken to advance evenly.
 
-use super::flow::{Fault, Flow};
 use super::io::Io;
+use super::tally::{Fault, Flow};
 use crate::backend::Backend;
 use crate::comm::{Claim, Comm, Given, MAX_NUMBERS, Members, Poll};
 use crate::recorder::ClaimedWork;

@@ -3,10 +3,9 @@
 //! Each transfer under way has a slot of memory; transfers end in any order, and an ended one makes room
 //! for the next. The time of the statement is the time of the calls that make, start and await them.
 
-use super::super::driver;
 use super::super::io::Io;
 use super::super::tally::{Shot, Tally};
-use super::super::task;
+use super::super::transfer::STOPPED;
 use super::end::before;
 use crate::backend::Backend;
 use crate::buffer::{Buffers, Content};
@@ -57,7 +56,7 @@ impl Calls {
         tally: &mut Tally,
     ) -> Option<Extent> {
         if !self.at.is_collective() && stop::requested() {
-            tally.fail(task::STOPPED);
+            tally.fail(STOPPED);
         }
         let good = tally.errno == 0;
         let piece = if good { pieces.next() } else { None };
@@ -101,7 +100,7 @@ impl Calls {
             };
             let (file, order, most_bytes) = (self.file, self.order, self.most_bytes);
             let call = FileCall::Transfer { file, at, memory, order, most_bytes };
-            let reply = driver::part(io, tally, Part::Data, call);
+            let reply = io.part(tally, Part::Data, call);
             tally.done_bytes += reply.max(0) as u64;
         }
     }

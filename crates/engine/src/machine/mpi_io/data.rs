@@ -5,11 +5,10 @@
 
 use super::super::driver;
 use super::super::eval::Env;
-use super::super::flow::{Fault, Flow};
 use super::super::io::Io;
 use super::super::options::{Active, Fsync};
 use super::super::step::Step;
-use super::super::tally::{Shot, Subject, Tally};
+use super::super::tally::{Fault, Flow, Shot, Subject, Tally};
 use super::files::{close_file, open_file};
 use super::members::{bad_file, check_mpi, file, meet, opened, way};
 use super::moving::{Job, move_bytes, move_pattern};
@@ -167,7 +166,7 @@ fn transfer_given<'p, B: Backend>(
     } else if tally.errno == 0 {
         io.wrote_to(opened.at, mode, tally.done_bytes);
     }
-    if sync && driver::part(io, &mut tally, Part::Sync, FileCall::Sync { file }) >= 0 {
+    if sync && io.part(&mut tally, Part::Sync, FileCall::Sync { file }) >= 0 {
         io.made_stable(opened.at);
     }
     io.conclude_together(step, &tally, subject)

@@ -2,12 +2,11 @@
 
 use super::super::eval::Env;
 use super::super::files::Whence;
-use super::super::flow::{Fault, Flow};
 use super::super::handles::{Handle, Mode};
 use super::super::io::Io;
 use super::super::options::Fsync;
 use super::super::step::Step;
-use super::super::tally::{Subject, Tally};
+use super::super::tally::{Fault, Flow, Subject, Tally};
 use super::super::{driver, note};
 use super::members::{Opened, bad_file, check_mpi, meet, opened, way};
 use crate::backend::Backend;
@@ -88,7 +87,7 @@ pub(super) fn open_file<B: Backend>(
     }
     let file = MpiFile(reply as i32);
     if io.options.active().atomic {
-        driver::part(io, tally, Part::Open, FileCall::SetAtomic { file });
+        io.part(tally, Part::Open, FileCall::SetAtomic { file });
     }
     if let Some(facts) = io.backend.opened_facts(file, members, io.options.hints()) {
         io.recorder.mpi_file(&facts);
@@ -104,9 +103,9 @@ pub(super) fn close_file<B: Backend>(
     tally: &mut Tally,
 ) {
     if writable && io.options.active().fsync == Fsync::Close {
-        driver::part(io, tally, Part::Sync, FileCall::Sync { file });
+        io.part(tally, Part::Sync, FileCall::Sync { file });
     }
-    driver::part(io, tally, Part::Close, FileCall::Close { file });
+    io.part(tally, Part::Close, FileCall::Close { file });
 }
 
 /// `pfclose($h)`
@@ -230,7 +229,7 @@ pub(in super::super) fn on_file<B: Backend>(
     let call = call(io.handles.get(opened.at), opened.file, number);
     let makes_stable = matches!(call, FileCall::Sync { .. });
     let mut tally = Tally::EMPTY;
-    if driver::part(io, &mut tally, Part::Data, call) >= 0 && makes_stable {
+    if io.part(&mut tally, Part::Data, call) >= 0 && makes_stable {
         io.made_stable(opened.at);
     }
     io.conclude(step.op, step.site, &tally, Subject::Handle(opened.at)).map(|()| Flow::Next)

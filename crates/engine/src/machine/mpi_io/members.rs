@@ -1,10 +1,9 @@
 //! Agreement of the members of a statement, and the open file of a statement.
 
 use super::super::eval::Env;
-use super::super::flow::{Fault, Flow};
 use super::super::io::Io;
 use super::super::step::Step;
-use super::super::tally::{Subject, Tally};
+use super::super::tally::{Fault, Flow, Subject, Tally};
 use crate::backend::Backend;
 use crate::call::{FileCall, MpiFile};
 use crate::comm::{Comm, Members, Together};

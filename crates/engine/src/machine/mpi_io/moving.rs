@@ -1,7 +1,6 @@
 //! The calls that move the bytes of a statement: one for each piece, or one over all pieces
 //! through a view.
 
-use super::super::driver;
 use super::super::io::Io;
 use super::super::tally::{Shot, Tally};
 use super::calls::{Calls, Filling};
@@ -265,7 +264,7 @@ fn through_view<B: Backend>(
         return;
     }
     let file = job.file;
-    driver::part(io, tally, Part::View, FileCall::SetView { file, view });
+    io.part(tally, Part::View, FileCall::SetView { file, view });
     if !io.any_failed(job.members, tally, "setting the view failed on another member") {
         view_calls(io, buffers, job, used, facts, tally);
     }

@@ -2,7 +2,7 @@
 
 use super::super::eval::Env;
 use super::super::extents::record;
-use super::super::flow::Fault;
+use super::super::tally::Fault;
 use crate::backend::Backend;
 use crate::call::{FileCall, ViewId};
 use crate::comm::Members;
