@@ -6,7 +6,7 @@
 
 use model::Op;
 use model::plan::{BinaryOp, LabelKind, Span, UnaryOp};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Number of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -142,9 +142,6 @@ pub enum Stmt {
     Mix(u32),
     /// Number in [`Ast::shares`].
     Share(u32),
-    /// `define layout`: parsed, kept for the formatter, not executed yet. Number in
-    /// [`Ast::laters`].
-    Later(u32),
 }
 
 /// `repeat`
@@ -230,8 +227,6 @@ pub struct Param {
     pub var: (Name, Span),
     /// Its default.
     pub default: ExprId,
-    /// Text of `///` comments before it or on its line: the comment's span.
-    pub doc: Option<Span>,
 }
 
 /// A group's tag.
@@ -303,17 +298,8 @@ pub struct ProcDef {
     pub params: List,
     /// Body.
     pub body: StmtId,
-}
-
-/// A construct that is parsed but not executed yet.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Later {
-    /// Its keyword, for the message: "define layout", ...
-    pub what: &'static str,
-    /// Expressions in it, in order.
-    pub exprs: List,
-    /// Statements in it, in order.
-    pub body: List,
+    /// A `return value;` is in it.
+    pub gives_value: bool,
 }
 
 /// A program with everything it includes.
@@ -347,8 +333,6 @@ pub struct Ast {
     pub mixes: Vec<Mix>,
     /// See [`Stmt::Share`].
     pub shares: Vec<Share>,
-    /// See [`Stmt::Later`].
-    pub laters: Vec<Later>,
     /// Number of [`Stmt::Split`].
     pub splits: u32,
     /// Comments in order of position, for the formatter.
@@ -367,27 +351,12 @@ pub struct Ast {
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     texts: Vec<Box<str>>,
-    numbers: HashMap<Box<str>, Name>,
-    /// Names used lately, by a cheap hash; plus 1, 0 is none. Saves most lookups.
-    recent: [u32; 32],
+    numbers: FxHashMap<Box<str>, Name>,
 }
 
 impl Names {
     /// The number of an identifier.
-    #[inline]
     pub fn intern(&mut self, text: &str) -> Name {
-        let slot = Names::slot(text);
-        let recent = self.recent[slot].wrapping_sub(1);
-        if self.texts.get(recent as usize).is_some_and(|known| **known == *text) {
-            return Name(recent);
-        }
-        let name = self.look_up(text);
-        self.recent[slot] = name.0 + 1;
-        name
-    }
-
-    #[cold]
-    fn look_up(&mut self, text: &str) -> Name {
         if let Some(name) = self.numbers.get(text) {
             return *name;
         }
@@ -395,13 +364,6 @@ impl Names {
         self.texts.push(text.into());
         self.numbers.insert(text.into(), name);
         name
-    }
-
-    #[inline]
-    fn slot(text: &str) -> usize {
-        let bytes = text.as_bytes();
-        let end = |byte: Option<&u8>| usize::from(byte.copied().unwrap_or(0));
-        (end(bytes.first()) * 3 + end(bytes.last()) * 5 + bytes.len()) % 32
     }
 
     /// The number of an identifier that was interned before.
@@ -492,16 +454,9 @@ impl Ast {
     }
 
     /// Adds a list of node numbers.
-    #[inline]
     pub fn push_list(&mut self, numbers: &[u32]) -> List {
         let start = self.lists.len() as u32;
-        match numbers {
-            // Most lists are this short; a call of memcpy costs more than they do.
-            [] => return List::default(),
-            [a] => self.lists.push(*a),
-            [a, b] => self.lists.extend([*a, *b]),
-            _ => self.lists.extend_from_slice(numbers),
-        }
+        self.lists.extend_from_slice(numbers);
         List { start, len: numbers.len() as u32 }
     }
 }

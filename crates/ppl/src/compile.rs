@@ -41,7 +41,6 @@ pub fn compile(name: &str, text: Vec<u8>, loader: &mut dyn Loader, binding: &Bin
         return Compiled { sources, ast, facts, plan: None, diagnostics };
     }
     diagnostics.extend(check::tree::warn_of_precedence(&ast, &sources));
-    diagnostics.extend(check::tree::check_recursion(&ast));
     let ast = parse::add_kinds(ast, &mut sources);
     let (mut facts, found) = resolve(&ast, &sources);
     diagnostics.extend(found);

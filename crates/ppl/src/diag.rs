@@ -56,8 +56,6 @@ codes! {
     BadValue "E0306" "A value outside its range.";
     Arithmetic "E0307" "Division by zero or overflow in a constant expression.";
     LeavesDirectory "E0308" "A path that leaves the run directory.";
-    Recursion "E0309" "A proc that calls itself without end.";
-    Later "E0310" "A construct that this version does not execute yet.";
     UnknownParameter "E0311" "A parameter that the program does not define.";
     PatternMembers "E0312" "A pattern that does not exist for the number of members that use it.";
     HandleGroup "E0313" "A call of all that opened a file, in a group that lacks some of them.";

@@ -188,11 +188,10 @@ impl Facts {
 
     /// The text of the `///` comments before the first definition of a symbol, or on its line.
     pub fn documentation(&self, id: SymbolId, ast: &Ast, sources: &Sources) -> Option<String> {
-        let symbol = self.symbol(id);
-        let written = match symbol.kind {
-            Kind::Parameter => ast.params.get(symbol.number as usize)?.doc,
-            _ => doc_before(symbol.span.start, ast, sources),
-        }?;
+        let Symbol { kind, span, .. } = *self.symbol(id);
+        let behind =
+            (kind == Kind::Parameter).then(|| doc_behind(span.end, ast, sources)).flatten();
+        let written = behind.or_else(|| doc_before(span.start, ast, sources))?;
         let lines = sources.text(written).lines().map(|line| line.trim().trim_start_matches('/'));
         Some(lines.map(str::trim).collect::<Vec<_>>().join("\n"))
     }
@@ -268,6 +267,15 @@ fn expression_after(place: u32, ast: &Ast, sources: &Sources) -> u32 {
     here.filter(|(_, span)| span.end <= place).last().map_or(first, |(number, _)| number + 1)
 }
 
+/// The `///` comment behind a place on its line.
+fn doc_behind(place: u32, ast: &Ast, sources: &Sources) -> Option<Span> {
+    let next = ast.comments.partition_point(|comment| comment.start < place);
+    let comment = *ast.comments.get(next)?;
+    let between = sources.text(Span { start: place, end: comment.start });
+    let is_doc = !between.contains('\n') && sources.text(comment).starts_with("///");
+    is_doc.then_some(comment)
+}
+
 /// The run of `///` comments whose last line ends above the line of a place.
 fn doc_before(place: u32, ast: &Ast, sources: &Sources) -> Option<Span> {
     let file = sources.file(sources.file_at(place));
@@ -282,7 +290,9 @@ fn doc_before(place: u32, ast: &Ast, sources: &Sources) -> Option<Span> {
                 .text
                 .get(local(comment.end)..local(below))
                 .is_some_and(|gap| gap.trim().is_empty());
-        if !is_next || !sources.text(*comment).starts_with("///") {
+        let on_line = file.text.get(..local(comment.start)).and_then(|t| t.rsplit('\n').next());
+        let begins_line = on_line.is_some_and(|before| before.trim().is_empty());
+        if !is_next || !begins_line || !sources.text(*comment).starts_with("///") {
             break;
         }
         doc = Some(Span { start: comment.start, end: doc.map_or(comment.end, |doc| doc.end) });

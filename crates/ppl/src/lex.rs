@@ -200,21 +200,9 @@ impl<'t> Lexer<'t> {
         Lexer { comments, errors, ..*self }
     }
 
-    /// The text from a token on.
-    pub fn from(&self, token: Token) -> &'t str {
-        &self.text[(token.start - self.base) as usize..]
-    }
-
     /// The text that is not read yet.
     pub fn rest(&self) -> &'t str {
         &self.text[self.at..]
-    }
-
-    /// Only blanks stand before this position on its line.
-    pub fn begins_line(&self, position: u32) -> bool {
-        let before = &self.bytes[..(position - self.base) as usize];
-        let blanks = before.iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
-        before.len() == blanks || before[before.len() - blanks - 1] == b'\n'
     }
 
     #[inline(always)]
@@ -323,8 +311,8 @@ impl<'t> Lexer<'t> {
             b'.' if next == b'.' => (Kind::DotDot, 2),
             b'|' if next == b'|' => (Kind::OrOr, 2),
             b'&' if next == b'&' => (Kind::AndAnd, 2),
-            b'|' => return Some(self.half_operator(Kind::OrOr, "||")),
-            b'&' => return Some(self.half_operator(Kind::AndAnd, "&&")),
+            b'|' => return Some(self.half_operator(Kind::OrOr)),
+            b'&' => return Some(self.half_operator(Kind::AndAnd)),
             _ => return self.unknown(),
         };
         self.at += length;
@@ -332,15 +320,12 @@ impl<'t> Lexer<'t> {
     }
 
     #[cold]
-    fn half_operator(&mut self, kind: Kind, whole: &str) -> Kind {
+    fn half_operator(&mut self, kind: Kind) -> Kind {
         self.at += 1;
         let span = self.token_span();
-        let message = format!("`{}` is not an operator of PPL", &whole[..1]);
-        self.report(
-            Diagnostic::new(Code::UnknownCharacter, span, message)
-                .help(format!("write `{whole}`"))
-                .fix(span, whole),
-        );
+        let message = format!("`{}` is not an operator of PPL", self.token_text());
+        let help = "conditions are joined by `||` and `&&`, flags in quotes: \"O_RDWR|O_CREAT\"";
+        self.report(Diagnostic::new(Code::UnknownCharacter, span, message).help(help));
         kind
     }
 

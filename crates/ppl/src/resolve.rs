@@ -11,7 +11,7 @@ use crate::facts::{Facts, Kind, Mention, Symbol, SymbolId};
 use crate::lower::PUSH;
 use crate::lower::notes::Reports;
 use crate::lower::required;
-use crate::source::{Reader, Sources};
+use crate::source::Sources;
 use crate::text;
 use crate::word::{Word, classify};
 use model::Op;
@@ -26,7 +26,7 @@ use rustc_hash::FxHashMap;
 pub(crate) fn resolve(ast: &Ast, sources: &Sources) -> (Facts, Vec<Diagnostic>) {
     let mut resolver = Resolver {
         ast,
-        reader: Reader::new(sources),
+        sources,
         facts: Facts::default(),
         reports: Reports::default(),
         scopes: Scopes::default(),
@@ -40,7 +40,7 @@ pub(crate) fn resolve(ast: &Ast, sources: &Sources) -> (Facts, Vec<Diagnostic>) 
 
 struct Resolver<'a> {
     ast: &'a Ast,
-    reader: Reader<'a>,
+    sources: &'a Sources,
     facts: Facts,
     reports: Reports,
     scopes: Scopes,
@@ -140,14 +140,13 @@ impl Resolver<'_> {
                 let values = [Some(share.count), share.by].into_iter().flatten();
                 self.with_loop_variable(Some((name, span, Types::INT)), values, share.body);
             }
-            Stmt::Later(number) => self.later(number),
         }
     }
 
     /// `$x = value;`: the value does not see the variable yet.
     fn assign(&mut self, name: Name, value: ExprId, span: Span) {
         let length = self.ast.names.text(name).len() as u32;
-        let sign = u32::from(self.reader.text(span).starts_with('$'));
+        let sign = u32::from(self.sources.text(span).starts_with('$'));
         let place = Span { start: span.start, end: span.start + sign + length };
         let mention = self.mention_later(place);
         self.value(value);
@@ -245,12 +244,6 @@ impl Resolver<'_> {
                 _ => self.value(id),
             }
         }
-    }
-
-    fn later(&mut self, number: u32) {
-        let later = self.ast.laters[number as usize];
-        self.ast.exprs_in(later.exprs).for_each(|id| self.value(id));
-        self.statements(later.body);
     }
 
     /// A place whose symbol is found out after what stands behind it: where it is in the list.
@@ -478,7 +471,7 @@ impl Resolver<'_> {
 
     /// A string in which `$` begins variables.
     fn string(&mut self, span: Span) {
-        let raw = self.reader.text(span);
+        let raw = self.sources.text(span);
         if !raw.as_bytes().contains(&b'$') {
             return;
         }
@@ -535,7 +528,7 @@ impl Resolver<'_> {
         if self.ast.expr(id) != Expr::Str {
             return None;
         }
-        let raw = self.reader.text(self.ast.expr_span(id));
+        let raw = self.sources.text(self.ast.expr_span(id));
         let name = String::from_utf8_lossy(&text::plain(raw)).into_owned();
         Some(if kind == Kind::Group { name.trim().into() } else { name })
     }
@@ -576,8 +569,6 @@ struct Scopes {
     globals: Vec<u32>,
     /// The body of a proc or pattern being read.
     body: Option<Body>,
-    /// Names in strings, by a cheap hash.
-    recent: Vec<Option<Name>>,
 }
 
 /// The body of a proc or pattern.
@@ -665,18 +656,9 @@ impl Resolver<'_> {
         self.scopes.body = outer;
     }
 
-    /// The meaning of a name in a string, mostly without a look into the tree's table.
-    fn visible_text(&mut self, text: &str) -> Option<SymbolId> {
-        let (first, last) = (text.bytes().next()?, text.bytes().last()?);
-        let recent = &mut self.scopes.recent;
-        recent.resize(64, None);
-        let slot = (usize::from(first) + usize::from(last) * 5 + text.len()) % 64;
-        let name = match recent[slot].filter(|name| self.ast.names.text(*name) == text) {
-            Some(name) => name,
-            None => self.ast.names.find(text)?,
-        };
-        recent[slot] = Some(name);
-        self.scopes.visible(name)
+    /// The meaning of a name in a string.
+    fn visible_text(&self, text: &str) -> Option<SymbolId> {
+        self.scopes.visible(self.ast.names.find(text)?)
     }
 }
 

@@ -156,49 +156,6 @@ impl Sources {
     }
 }
 
-/// Reads places of the text one after the other: cheap where the next is in the same file.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Reader<'a> {
-    pub(crate) sources: &'a Sources,
-    /// Text of the file that was asked for last, and its place.
-    file: (&'a str, u32),
-    /// A place and its line.
-    line: (u32, u32),
-}
-
-impl<'a> Reader<'a> {
-    pub(crate) fn new(sources: &'a Sources) -> Reader<'a> {
-        Reader { sources, file: ("", u32::MAX), line: (0, 1) }
-    }
-
-    /// The text of a place.
-    #[inline]
-    pub(crate) fn text(&mut self, span: Span) -> &'a str {
-        let (text, base) = self.file;
-        if span.start >= base
-            && let Some(found) =
-                text.get((span.start - base) as usize..span.end.saturating_sub(base) as usize)
-        {
-            return found;
-        }
-        let file = self.sources.file(self.sources.file_at(span.start));
-        self.file = (&file.text, file.start);
-        self.sources.text(span)
-    }
-
-    /// The line of a place, from 1; cheap if asked in the order of the text.
-    pub(crate) fn line(&mut self, place: u32) -> u32 {
-        let file = self.sources.file(self.sources.file_at(place));
-        let (from, line) = self.line;
-        let (from, line) =
-            if from < file.start || from > place { (file.start, 1) } else { (from, line) };
-        let between = file.text.get((from - file.start) as usize..(place - file.start) as usize);
-        let lines = between.unwrap_or("").bytes().filter(|byte| *byte == b'\n').count() as u32;
-        self.line = (place, line + lines);
-        line + lines
-    }
-}
-
 /// Looks up an environment variable.
 pub type Environment = Box<dyn Fn(&str) -> Option<String>>;
 

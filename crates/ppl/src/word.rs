@@ -2,6 +2,7 @@
 
 use model::Op;
 use model::function::FUNCTIONS;
+use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
 
 macro_rules! keywords {
@@ -55,70 +56,25 @@ pub enum Word {
     Other,
 }
 
-const SLOTS: usize = 512;
-/// No keyword or operation is longer, so that each fits a number.
-const LONGEST: usize = 16;
-
-struct Table([(u128, Word); SLOTS]);
-
-static TABLE: LazyLock<Table> = LazyLock::new(|| {
-    let mut table = Table([(0, Word::Other); SLOTS]);
-    for (text, keyword) in KEYWORDS {
-        table.insert(text, Word::Keyword(*keyword));
-    }
-    for row in model::op::OPS {
-        table.insert(row.name, Word::Op(row.op));
-        row.aliases.iter().for_each(|alias| table.insert(alias, Word::Op(row.op)));
-    }
-    table
+/// Keywords and operations by their spelling in lower case.
+static WORDS: LazyLock<FxHashMap<&str, Word>> = LazyLock::new(|| {
+    let keywords = KEYWORDS.iter().map(|(text, keyword)| (*text, Word::Keyword(*keyword)));
+    let ops = model::op::OPS.iter().flat_map(|row| {
+        row.aliases.iter().chain([&row.name]).map(|name| (*name, Word::Op(row.op)))
+    });
+    keywords.chain(ops).collect()
 });
 
-impl Table {
-    fn insert(&mut self, text: &'static str, word: Word) {
-        assert!(text.len() <= LONGEST && text.bytes().all(|byte| byte.is_ascii_lowercase()));
-        let key = number(text.as_bytes());
-        let mut at = slot(key);
-        while self.0[at].0 != 0 {
-            at = (at + 1) % SLOTS;
-        }
-        self.0[at] = (key, word);
-    }
-}
-
-/// The bytes of a word of at most 16 as one number.
-#[inline]
-fn number(word: &[u8]) -> u128 {
-    word.iter().fold(0, |number, byte| number << 8 | u128::from(*byte))
-}
-
-/// Multiplicative hashing (Knuth 6.4) of the two halves.
-#[inline]
-fn slot(key: u128) -> usize {
-    let folded = (key >> 64) as u64 ^ key as u64;
-    (folded.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - SLOTS.trailing_zeros())) as usize
-}
-
 /// The meaning of a word, and whether it is written in lower case.
-#[inline]
 pub fn classify(word: &str) -> (Word, bool) {
-    if word.is_empty() || word.len() > LONGEST {
-        return (Word::Other, true);
+    if let Some(known) = WORDS.get(word) {
+        return (*known, true);
     }
-    let key = number(word.as_bytes());
-    // Sets the case bit of every byte: only letters become lower-case letters by it.
-    let cases = (u128::MAX / 255 * 0x20) >> (128 - 8 * word.len());
-    let lower = key | cases;
-    let table = &TABLE.0;
-    let mut at = slot(lower);
-    loop {
-        let (known, meaning) = table[at];
-        if known == lower {
-            return (meaning, key == lower);
-        }
-        if known == 0 {
-            return (Word::Other, true);
-        }
-        at = (at + 1) % SLOTS;
+    let has_capitals = word.bytes().any(|byte| byte.is_ascii_uppercase());
+    let lower = has_capitals.then(|| word.to_ascii_lowercase());
+    match lower.and_then(|lower| WORDS.get(&*lower)) {
+        Some(known) => (*known, false),
+        None => (Word::Other, true),
     }
 }
 
@@ -147,6 +103,11 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .filter(|(distance, name)| *distance <= limit && *distance < name.chars().count())
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)
+}
+
+/// A hint at the nearest candidate, if one is near.
+pub fn suggest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    nearest(word, candidates).map(|name| format!("the nearest is {name}"))
 }
 
 /// Optimal string alignment distance: insertions, deletions, replacements and
@@ -188,11 +149,6 @@ mod tests {
         for word in ["", "repea", "repeatt", "min", "a_b", "ABCDEFGHIJKLMNOPQRST"] {
             assert_eq!(classify(word).0, Word::Other, "{word}");
         }
-    }
-
-    #[test]
-    fn the_table_has_room() {
-        assert!(statement_words().count() < SLOTS / 4);
     }
 
     #[test]

@@ -122,6 +122,9 @@ fn comments_before_a_definition_are_its_documentation() {
     for (text, expected) in [
         ("/// Files per rank\nparam $‸n = 4;", Some("Files per rank")),
         ("param $‸n = 4; /// Files per rank", Some("Files per rank")),
+        ("/// one\nparam $‸n = 4; /// two", Some("two")),
+        ("sync; /// one\nparam $‸n = 4;", None),
+        ("define param \"n\" $‸n \"1\" /// one\nsync;", Some("one")),
         (
             "/// Makes files\n/// and reads them\ndefine proc ‸p() { sync; }",
             Some("Makes files\nand reads them"),

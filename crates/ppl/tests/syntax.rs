@@ -145,10 +145,7 @@ fn definitions() {
         ),
         ("define proc p($a, $b) { write($a, $b); }", "(proc p $a $b (block (write $a $b)))"),
         ("define proc p() ;", "(proc p ())"),
-        (
-            "define hints \"w\" = \"a=1\"; define layout \"s\" = split(width=4);",
-            "(define hints \"w\" \"a=1\")\n(define layout \"s\" (call split width=4))",
-        ),
+        ("define hints \"w\" = \"a=1\";", "(define hints \"w\" \"a=1\")"),
     ]);
 }
 
@@ -305,24 +302,6 @@ fn an_included_file_that_is_not_text_is_named_with_its_place() {
     assert_eq!(diagnostics.len(), 1);
     assert_eq!(diagnostics[0].code, Code::NotUtf8);
     assert_eq!(diagnostics[0].related[0].0.start, 8);
-}
-
-#[test]
-fn documentation_of_parameters() {
-    for (text, doc) in [
-        ("param $a = 1;", None),
-        ("/// one\nparam $a = 1;", Some("/// one")),
-        ("/// one\n/// two\nparam $a = 1;", Some("/// one\n/// two")),
-        ("param $a = 1; /// one", Some("/// one")),
-        ("// one\nparam $a = 1;", None),
-        ("/// one\nsync;\nparam $a = 1;", None),
-        ("sync; /// one\nparam $a = 1;", None),
-        ("define param \"a\" $a \"1\" /// one\nsync;", Some("/// one")),
-    ] {
-        let (ast, _, _) = parsed(text);
-        let found = ast.params[0].doc.map(|span| &text[span.start as usize..span.end as usize]);
-        assert_eq!(found, doc, "{text}");
-    }
 }
 
 #[test]

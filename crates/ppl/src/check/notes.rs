@@ -1,21 +1,17 @@
-//! Checks of what lowering noted: collective statements, files opened together, names passed to procs,
-//! and definitions without a use.
+//! Checks of what lowering noted: collective statements, files opened together, and definitions without
+//! a use.
 //!
 //! ```text
 //! if ($$rank == 0) barrier;                 W0304: the others never come
 //! $h = pfopen("f", "crw");
 //! group "io" pfwrite($h, 4k, 0, "all");     E0313: the others that opened it never come
-//! sweep("nosuch");                          E0302: sweep uses its first argument as a pattern
 //! ```
 
 use crate::diag::{Code, Diagnostic};
 use crate::facts::{Facts, Kind, SymbolId};
-use crate::lower::notes::{Call, Collective, Notes, Opens, Param, Passed};
+use crate::lower::notes::{Call, Collective, Notes, Opens};
 use crate::source::Sources;
 use model::RankSet;
-use model::Value;
-use model::plan::Span;
-use rustc_hash::FxHashSet;
 
 /// Warns of everything collective under a condition that differs between ranks.
 pub(crate) fn warn_of_collectives(notes: &Notes) -> Vec<Diagnostic> {
@@ -54,36 +50,6 @@ fn not_all_call(call: &Call, opens: &Opens, name: &str) -> Diagnostic {
     Diagnostic::new(Code::HandleGroup, call.span, message)
         .related(opens.span, "it is opened here")
         .help("open the file in this group, or let all call: those who have no bytes too")
-}
-
-/// Texts that have to name a pattern and do not, once all procs are known.
-pub(crate) fn wrong_names(
-    passed: &Passed,
-    is_pattern: impl Fn(&str) -> bool,
-) -> Vec<(String, Span)> {
-    if passed.texts.is_empty() {
-        return Vec::new();
-    }
-    let needed = needed(passed);
-    let is_number = |text: &str| Value::str(text).as_int().is_ok();
-    // Texts with variables in them are no names yet.
-    let wrong = passed.texts.iter().filter(|(to, text, _)| {
-        needed.contains(to) && !is_number(text) && !text.contains('$') && !is_pattern(text)
-    });
-    wrong.map(|(_, text, span)| (text.clone(), *span)).collect()
-}
-
-/// Parameters that have to name a pattern, directly or in a proc they are handed on to.
-fn needed(passed: &Passed) -> FxHashSet<Param> {
-    let mut needed = passed.needed.clone();
-    let mut before = None;
-    while before != Some(needed.len()) {
-        before = Some(needed.len());
-        let more = passed.handed_on.iter().filter(|(_, to)| needed.contains(to));
-        let more: Vec<Param> = more.map(|(from, _)| *from).collect();
-        needed.extend(more);
-    }
-    needed
 }
 
 /// Warns of procs, patterns and hints that nothing uses.

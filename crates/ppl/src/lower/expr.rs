@@ -1,19 +1,18 @@
 //! Expressions, calls of functions, and lists: constants are folded, the rest becomes code.
 
+use super::groups::RUNNING;
 use super::pass::Lower;
 use super::values::Ev;
-use crate::ast::{Expr, ExprId, List, Name, Repeat};
+use crate::ast::{Expr, ExprId, List, Name};
 use crate::diag::{Code, Diagnostic};
 use crate::facts::Kind;
 use crate::foreign::words;
-use crate::word::{Word, classify, nearest};
+use crate::word::{Word, classify, nearest, suggest};
 use model::function::{Accepts, Calc, FUNCTIONS, Function, FunctionRow};
 use model::internal::{Bound, INTERNALS, InternalRow, Read, Sameness};
 use model::limits::MAX_LIST_DEPTH;
 use model::op::ParamKind;
-use model::plan::{
-    Args, BinaryOp, Instr, Internal, LoopCode, NO_SLOT, Operand, Slot, Span, UnaryOp,
-};
+use model::plan::{Args, BinaryOp, Instr, Internal, NO_SLOT, Operand, Slot, Span, UnaryOp};
 use model::types::{self, Types};
 use model::value::{self, EvalError};
 use model::{Op, Value, limits};
@@ -108,19 +107,11 @@ impl Lower<'_> {
     }
 
     fn binary(&mut self, op: BinaryOp, a: ExprId, b: ExprId, span: Span, dst: Option<Slot>) -> Ev {
-        // Integers alone are computed without a constant for every step.
-        if let Some(Ok(value)) = self
-            .literal(a)
-            .zip(self.literal(b))
-            .map(|(a, b)| value::binary(op, &Value::Int(a), &Value::Int(b)))
-        {
-            return self.known(value);
+        let makes_text = op == BinaryOp::Add && (self.ast.is_text(a) || self.ast.is_text(b));
+        let (a, b) = (self.expr(a), self.expr(b));
+        if makes_text {
+            return self.joined_text([a, b], span);
         }
-        if op == BinaryOp::Add && (self.ast.is_text(a) || self.ast.is_text(b)) {
-            return self.text_in_row(a, b, span);
-        }
-        let a = self.expr(a);
-        let b = self.expr(b);
         if a.is_bad() || b.is_bad() {
             return Ev::BAD;
         }
@@ -150,22 +141,6 @@ impl Lower<'_> {
         })
     }
 
-    /// The value of an expression that is made of integers alone and has one.
-    fn literal(&self, id: ExprId) -> Option<i64> {
-        match self.ast.expr(id) {
-            Expr::Int(n) => Some(n),
-            Expr::Paren(inner) => self.literal(inner),
-            Expr::Binary(op, a, b) => {
-                let (a, b) = (self.literal(a)?, self.literal(b)?);
-                match value::binary(op, &Value::Int(a), &Value::Int(b)) {
-                    Ok(Value::Int(n)) => Some(n),
-                    _ => None,
-                }
-            }
-            _ => None,
-        }
-    }
-
     /// `a || b`, `a && b`: `b` is evaluated only if `a` leaves it open.
     fn short_circuit(
         &mut self,
@@ -192,14 +167,10 @@ impl Lower<'_> {
         self.test_into(slot, left, span);
         let cond = Operand::slot(slot);
         let jump = self.emit(Instr::JumpIf { cond, when: decides, to: 0 }, span);
-        let outer = self.around.differs;
-        if left.differs {
-            self.around.differs = Some(self.ast.expr_span(a));
-        }
-        let right = self.condition_to(b, Some(slot));
-        self.around.differs = outer;
+        let differs = left.differs.then(|| self.ast.expr_span(a));
+        let right = self.under(false, differs, |lower| lower.condition_to(b, Some(slot)));
         self.test_into(slot, right, span);
-        self.patch_here(jump);
+        self.patch_here([jump]);
         if left.is_bad() || right.is_bad() {
             return Ev::BAD;
         }
@@ -215,11 +186,10 @@ impl Lower<'_> {
 
     /// A condition that constants switch off: checked, but no code is left of it.
     fn never_executed(&mut self, id: ExprId) -> Ev {
-        let (code, dead) = (self.plan.code.len(), self.notes.dead_code.len());
+        let code = self.plan.code.len();
         let ev = self.switched_off(true, |lower| lower.condition_value(id));
         self.plan.code.truncate(code);
         self.plan.spans.truncate(code);
-        self.notes.dead_code.truncate(dead);
         ev
     }
 
@@ -313,6 +283,7 @@ impl Lower<'_> {
         match row.read {
             Read::Bound(bound) => self.known(Value::Int(self.bound_value(bound))),
             Read::Running(_) if !self.internal_fits(row, span) => Ev::BAD,
+            Read::Running(what) if self.asked.is_some() => self.internal_on_rank(what, span),
             Read::Running(what) => {
                 self.note_internal(what, span);
                 let differs = what.differs_between_ranks();
@@ -375,7 +346,7 @@ impl Lower<'_> {
 
     #[cold]
     fn word_as_value(&mut self, span: Span) -> Ev {
-        let text = self.reader.text(span);
+        let text = self.sources.text(span);
         let message = format!("expected a value, found `{text}`");
         let help = format!("variables begin with `$`; put a text in quotes: ${text} or \"{text}\"");
         self.reports.push(Diagnostic::new(Code::UnknownName, span, message).help(help));
@@ -437,6 +408,9 @@ impl Lower<'_> {
         let Some(row) = FunctionRow::find(text) else {
             return self.unknown_function(name, span);
         };
+        if self.asked.is_some() && !row.is_pure() {
+            return self.refuse(span, RUNNING);
+        }
         if !self.function_fits(row, span) {
             return Ev::BAD;
         }
@@ -478,6 +452,7 @@ impl Lower<'_> {
         if row.is_collective() {
             self.collective(row.name, span);
         }
+        self.around.inside.asks |= row.takes_path();
         let differs = match row.calc {
             Calc::Pure(_) => evs.iter().any(|ev| ev.differs),
             Calc::Met(_) | Calc::Read => false,
@@ -541,17 +516,11 @@ impl Lower<'_> {
         let text = self.ast.names.text(name);
         let message = format!("expected a function, found `{text}`");
         let names = || FUNCTIONS.iter().map(|row| row.name);
-        let help = match nearest(text, names()) {
-            _ if self.facts.find(Kind::Proc, text).is_some() => {
-                format!(
-                    "{text} is a proc: it is called as a statement, or alone: $x = {text}(...);"
-                )
-            }
-            near => match (words::function(text), near) {
-                (Some(help), _) => help.into(),
-                (None, Some(name)) => format!("the nearest is {name}"),
-                (None, None) => format!("there are {}", names().collect::<Vec<_>>().join(" ")),
-            },
+        let help = if self.facts.find(Kind::Proc, text).is_some() {
+            format!("{text} is a proc: it is called as a statement, or alone: $x = {text}(...);")
+        } else {
+            let hint = words::function(text).map(str::to_string).or_else(|| suggest(text, names()));
+            hint.unwrap_or_else(|| format!("there are {}", names().collect::<Vec<_>>().join(" ")))
         };
         self.reports.push(Diagnostic::new(Code::UnknownName, span, message).help(help));
         Ev::BAD
@@ -644,7 +613,6 @@ impl Lower<'_> {
             self.not_the_procs(name, span);
             return None;
         }
-        self.note_assigned(name);
         Some(self.define(symbol, differs))
     }
 
@@ -658,49 +626,8 @@ impl Lower<'_> {
         self.reports.push(Diagnostic::new(Code::Misplaced, span, message).help(help));
     }
 
-    /// `repeat $x in list body`
-    pub(super) fn repeat_in(&mut self, repeat: &Repeat, span: Span) {
-        let whole = self.listed(repeat.from);
-        let count = match self.constant(whole) {
-            Some(Value::List(items)) => Some(items.len()),
-            _ => None,
-        };
-        let (list, to) = self.kept_list(whole, count, span);
-        let outer = (self.around.unsure, self.around.differs);
-        self.around.unsure += u32::from(count.is_none_or(|n| n == 0));
-        if whole.differs {
-            self.around.differs = Some(self.ast.expr_span(repeat.from));
-        }
-        let limit = repeat.until.and_then(|until| self.limit(until, span));
-        let state = self.frame().enter_loop();
-        let (from, step) = (self.known(Value::Int(0)).operand, self.known(Value::Int(1)).operand);
-        let index = self.frame().fresh("");
-        let code = self.plan.loops.len() as u32;
-        self.plan.loops.push(LoopCode {
-            state,
-            var: index,
-            from,
-            to,
-            step,
-            counted: true,
-            timed: limit.is_some(),
-            body: 0,
-            exit: 0,
-        });
-        self.emit(Instr::Loop { code }, span);
-        self.plan.loops[code as usize].body = self.here_pc();
-        let Some(var) = repeat.var else { return };
-        let slot = self.bind_variable(var, whole.differs);
-        self.emit(Instr::Index { dst: slot, list, index: Operand::slot(index) }, span);
-        let off = count == Some(0);
-        self.switched_off(off, |lower| lower.loop_body(repeat.body, code, limit, span));
-        self.frame().release(var.0, slot);
-        self.let_go(list, span);
-        (self.around.unsure, self.around.differs) = outer;
-    }
-
     /// The list behind `in`.
-    fn listed(&mut self, id: ExprId) -> Ev {
+    pub(super) fn listed(&mut self, id: ExprId) -> Ev {
         let ev = self.expr(id);
         if ev.is_bad() || ev.types.may(Types::LIST) || !self.is_alive() {
             return ev;
@@ -713,7 +640,12 @@ impl Lower<'_> {
     }
 
     /// The list in a slot of its own, because the body may change the variable, and its length.
-    fn kept_list(&mut self, whole: Ev, count: Option<usize>, span: Span) -> (Operand, Operand) {
+    pub(super) fn kept_list(
+        &mut self,
+        whole: Ev,
+        count: Option<usize>,
+        span: Span,
+    ) -> (Operand, Operand) {
         if let Some(count) = count {
             return (whole.operand, self.known(Value::Int(count as i64)).operand);
         }
@@ -726,7 +658,7 @@ impl Lower<'_> {
     }
 
     /// A list that is not shared any more grows without being copied.
-    fn let_go(&mut self, list: Operand, span: Span) {
+    pub(super) fn let_go(&mut self, list: Operand, span: Span) {
         if let model::plan::Source::Slot(dst) = list.source() {
             let src = self.known(Value::Int(0)).operand;
             self.emit(Instr::Move { dst, src }, span);

@@ -2,20 +2,18 @@
 
 use super::pass::Lower;
 use super::stmt::Nest;
-use crate::ast::{Expr, ExprId, List, StmtId};
+use super::values::Ev;
+use crate::ast::{Expr, ExprId, StmtId};
 use crate::diag::{Code, Diagnostic};
 use crate::facts::{Kind, SymbolId, holds};
 use crate::text;
-use crate::word::nearest;
-use model::function::FunctionRow;
-use model::internal::{InternalRow, Read};
+use crate::word::suggest;
 use model::plan::{
-    BinaryOp, Classes, Group, GroupId, Input, Instr, Internal, MemberSet, NO_SLOT, Pc, Plan, SetId,
-    Source, Span, Split, UnaryOp,
+    Classes, Group, GroupId, Input, Instr, Internal, MemberSet, NO_SLOT, Pc, Plan, SetId, Source,
+    Span, Split,
 };
 use model::types::Types;
-use model::value::{self, Eval, EvalError};
-use model::{RankSet, Value, iteration, limits};
+use model::{RankSet, Value, iteration};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -32,12 +30,11 @@ impl Lower<'_> {
         };
         let inner = self.around.active.clone().map(|ranks| meet(&ranks, self.members(group)));
         let outer = std::mem::replace(&mut self.around.active, inner);
-        self.around.unsure += 1;
         let enter = self.emit(Instr::GroupEnter { group, skip: 0 }, span);
-        self.in_scope(|lower| lower.nested(Nest::Group, body));
+        let inside = |lower: &mut Self| lower.in_scope(|lower| lower.nested(Nest::Group, body));
+        self.under(true, None, inside);
         self.emit(Instr::GroupLeave, span);
-        self.patch_here(enter);
-        self.around.unsure -= 1;
+        self.patch_here([enter]);
         self.around.active = outer;
     }
 
@@ -53,10 +50,9 @@ impl Lower<'_> {
         let found = found.filter(|group| (*group as usize) < self.plan.groups.len());
         let found = found.or_else(|| self.world(&text));
         if found.is_none() {
-            let help = match nearest(&text, self.facts.names(Kind::Group)) {
-                Some(name) => format!("the nearest is \"{name}\""),
-                None => format!("define it: define groups {{\"{text}\":D}};"),
-            };
+            let help = suggest(&text, self.facts.names(Kind::Group));
+            let help =
+                help.unwrap_or_else(|| format!("define it: define groups {{\"{text}\":D}};"));
             let message = format!("expected the name of a group, found \"{text}\"");
             let span = self.ast.expr_span(name);
             self.reports.push(Diagnostic::new(Code::UnknownName, span, message).help(help));
@@ -95,23 +91,17 @@ impl Lower<'_> {
         if self.ast.expr(id) != Expr::Str {
             return None;
         }
-        let raw = self.reader.text(self.ast.expr_span(id));
+        let raw = self.sources.text(self.ast.expr_span(id));
         Some(String::from_utf8_lossy(&text::plain(raw)).into_owned())
     }
 
     /// `master body`
     pub(super) fn master(&mut self, body: StmtId, span: Span) {
-        let outer = self.around.differs;
-        if self.around.active.as_ref().is_none_or(|ranks| ranks.len() > 1) {
-            self.around.differs =
-                Some(Span { start: span.start, end: span.start + "master".len() as u32 });
-        }
-        self.around.unsure += 1;
+        let word = Span { start: span.start, end: span.start + "master".len() as u32 };
+        let several = self.around.active.as_ref().is_none_or(|ranks| ranks.len() > 1);
         let enter = self.emit(Instr::Master { skip: 0 }, span);
-        self.statement(body);
-        self.patch_here(enter);
-        self.around.unsure -= 1;
-        self.around.differs = outer;
+        self.under(true, several.then_some(word), |lower| lower.statement(body));
+        self.patch_here([enter]);
     }
 
     /// `barrier;`, `barrier("name");`
@@ -163,96 +153,49 @@ fn meet(a: &Range<u32>, b: &Range<u32>) -> Range<u32> {
     if start < end { start..end } else { 0..0 }
 }
 
-/// Operators and functions in the value of a split.
-const MAX_PARTS: usize = 1_000;
+/// Assignments that the value of a split can go back to.
+const MAX_ASSIGNMENTS: usize = 1_000;
 /// Combinations of loop variables in it.
 const MAX_CASES: u64 = 4_096;
 
-/// The value of a `split`.
+/// The value of a `split`. For each rank it is lowered once more with what that rank knows, so that
+/// constant folding gives the value.
 pub(super) struct Parted {
-    pub(super) by: Formula,
-    /// Its value in the text.
-    pub(super) span: Span,
+    value: ExprId,
+    /// Its scope: see [`super::pass::Around::scope`].
+    scope: u32,
+    /// Loop variables in it, in the order of [`Split::inputs`].
+    loops: Vec<SymbolId>,
 }
 
 /// The last assignment to a variable.
 #[derive(Clone, Copy)]
 pub(super) struct Assigned {
     value: ExprId,
-    /// Where: see [`super::Around::scope`].
+    /// Where: see [`super::pass::Around::scope`].
     scope: u32,
 }
 
-/// The value of a split, without names.
-pub(super) enum Formula {
-    Value(Value),
-    Internal(Internal),
-    /// A loop variable, by its place in [`Split::inputs`].
-    Input(usize),
-    Unary(UnaryOp, Box<Formula>),
-    Binary(BinaryOp, Box<[Formula; 2]>),
-    Call(&'static FunctionRow, Vec<Formula>),
-    List(Vec<Formula>),
-    Index(Box<[Formula; 2]>),
-}
-
-/// A rank whose value is asked for.
-#[derive(Clone, Copy)]
-pub(super) struct Asked<'a> {
-    pub(super) rank: u32,
+/// A rank for which the value of a split is worked out.
+#[derive(Default)]
+pub(super) struct Asked {
+    rank: u32,
     /// Its number among the members of the active set, and how many they are.
-    pub(super) member: u32,
-    pub(super) members: u32,
+    member: u32,
+    members: u32,
     /// Its machine, and its number on it.
-    pub(super) place: (u32, u32),
-    inputs: &'a [i64],
-    pub(super) seed: u64,
-}
-
-impl Formula {
-    /// The value on a rank.
-    pub(super) fn value(&self, asked: &Asked<'_>) -> Eval<Value> {
-        let truth = |side: &Formula| side.value(asked)?.as_condition();
-        Ok(match self {
-            Formula::Value(value) => value.clone(),
-            Formula::Internal(what) => Value::Int(asked.internal(*what)),
-            Formula::Input(at) => Value::Int(asked.inputs[*at]),
-            Formula::Unary(op, a) => value::unary(*op, &a.value(asked)?)?,
-            Formula::Binary(BinaryOp::Or, ab) => Value::Bool(truth(&ab[0])? || truth(&ab[1])?),
-            Formula::Binary(BinaryOp::And, ab) => Value::Bool(truth(&ab[0])? && truth(&ab[1])?),
-            Formula::Binary(op, ab) => {
-                value::binary(*op, &ab[0].value(asked)?, &ab[1].value(asked)?)?
-            }
-            Formula::Call(row, args) => {
-                let args = args.iter().map(|arg| arg.value(asked)).collect::<Eval<Vec<_>>>()?;
-                row.pure(&args, asked.seed).unwrap_or(Err(EvalError::Unset))?
-            }
-            Formula::List(items) => {
-                limits::list(items.iter().map(|item| item.value(asked)).collect::<Eval<_>>()?)?
-            }
-            Formula::Index(ab) => value::index(&ab[0].value(asked)?, &ab[1].value(asked)?)?.clone(),
-        })
-    }
-
-    /// The value as the number that sorts ranks into sets.
-    pub(super) fn number(&self, asked: &Asked<'_>) -> Eval<i64> {
-        match self.value(asked)? {
-            Value::Bool(holds) => Ok(holds.into()),
-            value => value.as_int(),
-        }
-    }
-}
-
-impl Asked<'_> {
-    fn internal(&self, what: Internal) -> i64 {
-        i64::from(match what {
-            Internal::GroupRank => self.member,
-            Internal::GroupSize => self.members,
-            Internal::Node => self.place.0,
-            Internal::NodeRank => self.place.1,
-            _ => self.rank,
-        })
-    }
+    place: (u32, u32),
+    /// Loop variables and their values.
+    loops: Vec<(SymbolId, i64)>,
+    /// The ranges of loops that were met, which happens when the value is read in its place.
+    inputs: Vec<Input>,
+    /// The value in the text, and its scope.
+    split: Span,
+    split_scope: u32,
+    /// The scope of the expression being read: of the split, or of an assignment.
+    scope: u32,
+    /// Assignments read so far.
+    assignments: usize,
 }
 
 impl Lower<'_> {
@@ -273,7 +216,7 @@ impl Lower<'_> {
         let enter = self.emit(Instr::SplitEnter { split, value: ev.operand, end: 0 }, span);
         self.in_scope(|lower| lower.same_inside(value, body));
         self.emit(Instr::GroupLeave, span);
-        self.patch_here(enter);
+        self.patch_here([enter]);
         self.around.active = outer;
     }
 
@@ -316,160 +259,113 @@ impl Lower<'_> {
         }
     }
 
-    /// Takes in what a split goes by, or refuses it.
-    fn goes_by(&mut self, value: ExprId, span: Span) {
+    /// Takes in what a split goes by, or refuses it: any rank shows which names it is made of.
+    fn goes_by(&mut self, value: ExprId, split: Span) {
         let scope = self.around.scope;
-        let mut builder = Builder { lower: self, split: span, scope, inputs: Vec::new(), parts: 0 };
-        let by = builder.formula(value);
-        let split = Split { inputs: builder.inputs };
-        if let Some(by) = by {
-            if split.cases() > MAX_CASES {
-                let message = format!(
-                    "the loops around this split give it {} combinations of values; the limit is \
-                     {MAX_CASES}",
-                    split.cases()
-                );
-                self.reports.push(Diagnostic::new(Code::SplitValue, span, message));
+        let any = Asked { members: 1, split, split_scope: scope, scope, ..Asked::default() };
+        let (_, asked, said) = self.value_on_rank(value, any);
+        if let Some(refusal) = said.into_iter().find(|found| found.code == Code::SplitValue) {
+            return self.reports.push(refusal);
+        }
+        let made = Split { inputs: asked.inputs };
+        if made.cases() > MAX_CASES {
+            let message = format!(
+                "the loops around this split give it {} combinations of values; the limit is \
+                 {MAX_CASES}",
+                made.cases()
+            );
+            self.reports.push(Diagnostic::new(Code::SplitValue, split, message));
+        }
+        let loops = asked.loops.into_iter().map(|(symbol, _)| symbol).collect();
+        self.splits.push(Parted { value, scope, loops });
+        self.plan.splits.push(made);
+    }
+
+    /// The value of an expression on a rank, if it has one, and what there is to say about it. Nothing
+    /// of it stays in the plan.
+    fn value_on_rank(
+        &mut self,
+        value: ExprId,
+        asked: Asked,
+    ) -> (Option<Value>, Asked, Vec<Diagnostic>) {
+        let (code, consts) = (self.plan.code.len(), self.plan.consts.len());
+        let interner = std::mem::take(&mut self.interner);
+        let reports = std::mem::take(&mut self.reports);
+        let temps = self.frame().used_temps();
+        self.asked = Some(asked);
+        let ev = self.expr(value);
+        let found = self.constant(ev).cloned();
+        let asked = self.asked.take().unwrap_or_default();
+        self.frame().reuse_temps(temps);
+        let said = std::mem::replace(&mut self.reports, reports).finish();
+        self.interner = interner;
+        self.plan.consts.truncate(consts);
+        self.plan.code.truncate(code);
+        self.plan.spans.truncate(code);
+        (found, asked, said)
+    }
+
+    /// The value of an internal variable on the rank that is asked.
+    pub(super) fn internal_on_rank(&mut self, what: Internal, span: Span) -> Ev {
+        let Some(asked) = &self.asked else { return Ev::BAD };
+        let is_inside = asked.scope == asked.split_scope;
+        let number = match what {
+            Internal::Rank => asked.rank,
+            Internal::Node => asked.place.0,
+            Internal::NodeRank => asked.place.1,
+            Internal::GroupRank if is_inside => asked.member,
+            Internal::GroupSize if is_inside => asked.members,
+            Internal::GroupRank if asked.scope == 0 => asked.rank,
+            Internal::GroupSize if asked.scope == 0 => self.plan.ranks,
+            Internal::GroupRank | Internal::GroupSize => {
+                return self.refuse(span, "is read in another group than the one that is split");
             }
-            self.splits.push(Parted { by, span });
-            self.plan.splits.push(split);
-        }
-    }
-}
-
-/// Makes a formula of an expression.
-struct Builder<'b, 'a> {
-    lower: &'b mut Lower<'a>,
-    /// The value of the split.
-    split: Span,
-    /// Where the expression is evaluated: see [`super::Around::scope`].
-    scope: u32,
-    inputs: Vec<Input>,
-    parts: usize,
-}
-
-impl Builder<'_, '_> {
-    fn formula(&mut self, id: ExprId) -> Option<Formula> {
-        self.parts += 1;
-        let span = self.lower.ast.expr_span(id);
-        if self.parts > MAX_PARTS {
-            return self.refuse(span, "is too long");
-        }
-        let ast = self.lower.ast;
-        Some(match ast.expr(id) {
-            Expr::Int(n) => Formula::Value(Value::Int(n)),
-            Expr::Float(x) => Formula::Value(Value::Float(x)),
-            Expr::Bool(b) => Formula::Value(Value::Bool(b)),
-            Expr::Duration(ns) => Formula::Value(Value::Duration(ns)),
-            Expr::Str => self.text(span)?,
-            Expr::Var(_) => return self.variable(span),
-            Expr::Internal(name) => return self.internal(ast.names.text(name), span),
-            Expr::Env(name) => {
-                let text = self.lower.environment_text(ast.names.text(name))?;
-                Formula::Value(Value::str(&text))
+            Internal::GroupName => return self.refuse(span, "is the same on all members"),
+            Internal::Rand | Internal::CommonRand | Internal::Time | Internal::Now => {
+                return self.refuse(span, RUNNING);
             }
-            Expr::Unary(op, a) => Formula::Unary(op, Box::new(self.formula(a)?)),
-            Expr::Binary(op, a, b) => {
-                Formula::Binary(op, Box::new([self.formula(a)?, self.formula(b)?]))
-            }
-            Expr::Paren(inner) => self.formula(inner)?,
-            Expr::List(items) => Formula::List(self.formulas(items)?),
-            Expr::Index(list, at) => {
-                Formula::Index(Box::new([self.formula(list)?, self.formula(at)?]))
-            }
-            Expr::Call(name, args) => {
-                let row = FunctionRow::find(ast.names.text(name)).filter(|row| row.is_pure());
-                let Some(row) = row else {
-                    return self.refuse(span, "is found out while the program runs");
-                };
-                Formula::Call(row, self.formulas(args)?)
-            }
-            Expr::Error | Expr::Rate(_) | Expr::Named(..) | Expr::Word(_) => return None,
-        })
+        };
+        self.known(Value::Int(number.into()))
     }
 
-    fn formulas(&mut self, list: List) -> Option<Vec<Formula>> {
-        let ids: Vec<ExprId> = self.lower.ast.exprs_in(list).collect();
-        ids.into_iter().map(|id| self.formula(id)).collect()
-    }
-
-    fn text(&mut self, span: Span) -> Option<Formula> {
-        let raw = self.lower.reader.text(span);
-        if raw.contains('$') {
-            return self.refuse(span, "is a text with variables in it");
+    /// The value of a variable on the rank that is asked.
+    pub(super) fn variable_on_rank(&mut self, symbol: SymbolId, span: Span) -> Ev {
+        let Some(asked) = &mut self.asked else { return Ev::BAD };
+        if let Some((_, value)) = asked.loops.iter().find(|(known, _)| *known == symbol) {
+            let value = Value::Int(*value);
+            return self.known(value);
         }
-        Some(Formula::Value(Value::Str(text::plain(raw).to_vec())))
+        asked.assignments += 1;
+        let (is_long, outer) = (asked.assignments > MAX_ASSIGNMENTS, asked.scope);
+        let known = self.facts.symbol(symbol);
+        let Assigned { value, scope } = match (known.kind, self.assigned.get(&symbol)) {
+            (Kind::Loop, _) => return self.loop_on_rank(symbol, span),
+            (Kind::Argument, _) => return self.refuse(span, "is a parameter of a proc"),
+            _ if known.definitions > 1 => return self.refuse(span, "is set more than once"),
+            (_, None) => return self.refuse(span, RUNNING),
+            _ if is_long => return self.refuse(span, "is made of too many others"),
+            (_, Some(assigned)) => *assigned,
+        };
+        self.asked.iter_mut().for_each(|asked| asked.scope = scope);
+        let ev = self.expr(value);
+        self.asked.iter_mut().for_each(|asked| asked.scope = outer);
+        ev
     }
 
-    fn internal(&mut self, name: &str, span: Span) -> Option<Formula> {
-        match InternalRow::find(name)?.read {
-            Read::Bound(bound) => Some(Formula::Value(Value::Int(self.lower.bound_value(bound)))),
-            Read::Running(what) => match what {
-                Internal::Rank | Internal::Node | Internal::NodeRank => {
-                    Some(Formula::Internal(what))
-                }
-                Internal::GroupRank | Internal::GroupSize => self.of_group(what, span),
-                Internal::GroupName => self.refuse(span, "is the same on all members"),
-                Internal::Rand | Internal::CommonRand | Internal::Time | Internal::Now => {
-                    self.refuse(span, "is found out while the program runs")
-                }
-            },
-        }
-    }
-
-    /// The scope whose active group counts: of the split, or of an assignment.
-    fn of_group(&mut self, what: Internal, span: Span) -> Option<Formula> {
-        let ranks = i64::from(self.lower.plan.ranks);
-        match (self.scope == self.lower.around.scope, self.scope, what) {
-            (true, ..) => Some(Formula::Internal(what)),
-            (_, 0, Internal::GroupRank) => Some(Formula::Internal(Internal::Rank)),
-            (_, 0, _) => Some(Formula::Value(Value::Int(ranks))),
-            _ => self.refuse(span, "is read in another group than the one that is split"),
-        }
-    }
-
-    fn variable(&mut self, span: Span) -> Option<Formula> {
-        let symbol = self.lower.visible(span.start)?.symbol;
-        if let Some(value) = self.lower.constant_of(symbol) {
-            return Some(Formula::Value(value.clone()));
-        }
-        let known = *self.lower.facts.symbol(symbol);
-        match known.kind {
-            Kind::Loop => self.input(symbol, span),
-            Kind::Argument => self.refuse(span, "is a parameter of a proc"),
-            _ if known.definitions > 1 => self.refuse(span, "is set more than once"),
-            _ => match self.lower.assigned.get(&symbol).copied() {
-                Some(assigned) => self.assigned(assigned),
-                None => self.refuse(span, "is found out while the program runs"),
-            },
-        }
-    }
-
-    fn assigned(&mut self, Assigned { value, scope }: Assigned) -> Option<Formula> {
-        let outer = std::mem::replace(&mut self.scope, scope);
-        let formula = self.formula(value);
-        self.scope = outer;
-        formula
-    }
-
-    /// The variable of a loop around the split.
-    fn input(&mut self, symbol: SymbolId, span: Span) -> Option<Formula> {
-        let slot = self.lower.place(symbol).slot;
-        let body = self.lower.facts.symbol(symbol).within;
-        let around = body
-            .is_some_and(|body| holds(self.lower.ast.stmt_span(body), self.split.start))
+    /// The variable of a loop around the split, met for the first time: its first value.
+    fn loop_on_rank(&mut self, symbol: SymbolId, span: Span) -> Ev {
+        let Some(split) = self.asked.as_ref().map(|asked| asked.split) else { return Ev::BAD };
+        let slot = self.place(symbol).slot;
+        let body = self.facts.symbol(symbol).within;
+        let is_around = body.is_some_and(|body| holds(self.ast.stmt_span(body), split.start))
             && slot != NO_SLOT;
-        let open =
-            self.lower.plan.loops.iter().rev().find(|code| code.var == slot && code.exit == 0);
-        let Some(code) = open.filter(|_| around).copied() else {
+        let open = self.plan.loops.iter().rev().find(|code| code.var == slot && code.exit == 0);
+        let Some(code) = open.filter(|_| is_around) else {
             return self
                 .refuse(span, "is the variable of a loop over a list, or of one that has ended");
         };
-        if let Some(at) = self.inputs.iter().position(|input| input.slot == slot) {
-            return Some(Formula::Input(at));
-        }
         let int = |operand: model::plan::Operand| match operand.source() {
-            Source::Const(index) => self.lower.plan.consts[index as usize].as_int().ok(),
+            Source::Const(index) => self.plan.consts[index as usize].as_int().ok(),
             _ => None,
         };
         let (Some(from), Some(to), Some(step)) = (int(code.from), int(code.to), int(code.step))
@@ -477,32 +373,40 @@ impl Builder<'_, '_> {
             return self.refuse(span, "is the variable of a loop whose range is no constant");
         };
         let count = u32::try_from(iteration::count(from, to, step)).unwrap_or(u32::MAX);
-        self.inputs.push(Input { slot, from, step, count });
-        Some(Formula::Input(self.inputs.len() - 1))
+        if let Some(asked) = &mut self.asked {
+            asked.inputs.push(Input { slot, from, step, count });
+            asked.loops.push((symbol, from));
+        }
+        self.known(Value::Int(from))
     }
 
+    /// A value that other ranks cannot know.
     #[cold]
-    fn refuse(&mut self, span: Span, why: &str) -> Option<Formula> {
-        let text = self.lower.reader.text(span);
+    pub(super) fn refuse(&mut self, span: Span, why: &str) -> Ev {
+        let split = self.asked.as_ref().map_or(span, |asked| asked.split);
+        let text = self.sources.text(span);
         let message = format!(
             "expected a value to split by that all ranks know of each other, found {text}, which {why}"
         );
-        let mut diagnostic = Diagnostic::new(Code::SplitValue, self.split, message).help(
+        let mut diagnostic = Diagnostic::new(Code::SplitValue, split, message).help(
             "it can be made of $$rank $$grank $$size $$gsize $$node $$noderank, parameters, \
              variables that are set once to such a value, and loops over constants",
         );
-        if !(self.split.start <= span.start && span.end <= self.split.end) {
+        if !(split.start <= span.start && span.end <= split.end) {
             diagnostic = diagnostic.related(span, "here");
         }
-        self.lower.reports.push(diagnostic);
-        None
+        self.reports.push(diagnostic);
+        Ev::BAD
     }
 }
 
+/// Why a rank cannot know what another one draws or asks for.
+pub(super) const RUNNING: &str = "is found out while the program runs";
+
 /// Sets that a plan can have.
 const MAX_SETS: usize = 1 << 16;
-/// Values of splits that are worked out.
-const MAX_VALUES: u64 = 1 << 24;
+/// Values of splits that are worked out, which takes some seconds.
+const MAX_VALUES: u64 = 1 << 22;
 
 /// Code that is executed with one active set after the other: the program, a proc, or the body of a
 /// group or split.
@@ -554,13 +458,17 @@ struct Sets {
     list: Vec<MemberSet>,
     known: FxHashMap<RankSet, SetId>,
     groups: Vec<RankSet>,
+    /// The machine of each rank, and its number on it.
+    places: Vec<(u32, u32)>,
+    /// Values worked out so far.
+    values: u64,
 }
 
 impl Sets {
     /// The world and what groups make of it.
-    fn new(plan: &Plan) -> Sets {
+    fn new(plan: &Plan, places: Vec<(u32, u32)>) -> Sets {
         let groups = plan.groups.iter().map(|group| group.members.clone().into()).collect();
-        let mut sets = Sets { groups, ..Sets::default() };
+        let mut sets = Sets { groups, places, ..Sets::default() };
         sets.number((0..plan.ranks).into());
         for group in 0..plan.groups.len() {
             sets.enter(0, group);
@@ -586,49 +494,30 @@ impl Sets {
     }
 }
 
-/// Why there are no sets: which split, and a sentence.
-type Refused = (u32, String);
+/// Why there are no sets: the place of a split, and a sentence.
+type Refused = (Span, String);
 
 impl Lower<'_> {
     /// Fills [`model::Plan::sets`].
     pub(super) fn member_sets(&mut self) {
-        let mut walk =
-            Walk { lower: self, sets: Sets::new(&self.plan), places: Vec::new(), values: 0 };
-        let walked = match walk.lower.reports.has_errors() {
-            true => Ok(()),
-            false => walk.everything(),
-        };
-        let mut sets = walk.sets.list;
-        sets.iter_mut().for_each(|set| set.splits.sort_by_key(|made| (made.split, made.case)));
-        self.plan.sets = sets;
-        if let Err((split, message)) = walked {
-            let span = self.splits.get(split as usize).map_or(Span::default(), |split| split.span);
+        let mut sets = Sets::new(&self.plan, self.binding.places());
+        if !self.reports.has_errors()
+            && let Err((span, message)) = self.every_set(&mut sets)
+        {
             self.reports.push(Diagnostic::new(Code::SplitValue, span, message));
         }
+        let mut sets = sets.list;
+        sets.iter_mut().for_each(|set| set.splits.sort_by_key(|made| (made.split, made.case)));
+        self.plan.sets = sets;
     }
-}
 
-struct Walk<'l, 'a> {
-    lower: &'l Lower<'a>,
-    sets: Sets,
-    /// The machine of each rank, and its number on it.
-    places: Vec<(u32, u32)>,
-    /// Values worked out so far.
-    values: u64,
-}
-
-impl Walk<'_, '_> {
     /// Comes to every context with every set that can be active in it.
-    fn everything(&mut self) -> Result<(), Refused> {
-        let contexts = contexts(&self.lower.plan);
-        if contexts.iter().all(|context| context.enters.is_empty()) {
-            return Ok(());
-        }
-        self.places = self.lower.binding.places();
+    fn every_set(&mut self, sets: &mut Sets) -> Result<(), Refused> {
+        let contexts = contexts(&self.plan);
         let mut seen = FxHashSet::default();
         let mut todo = VecDeque::from([(0, 0)]);
         while let Some((context, set)) = todo.pop_front() {
-            if !seen.insert((context, set)) || self.sets.list[set as usize].members.is_empty() {
+            if !seen.insert((context, set)) || sets.list[set as usize].members.is_empty() {
                 continue;
             }
             let Context { enters, calls } = &contexts[context];
@@ -636,10 +525,10 @@ impl Walk<'_, '_> {
             for (enter, body) in enters {
                 match *enter {
                     Enter::Group(group) => {
-                        todo.push_back((*body, self.sets.enter(set, group as usize)));
+                        todo.push_back((*body, sets.enter(set, group as usize)));
                     }
                     Enter::Split(split) => {
-                        let inner = self.split(set, split)?;
+                        let inner = self.split_set(sets, set, split)?;
                         todo.extend(inner.into_iter().map(|set| (*body, set)));
                     }
                 }
@@ -649,19 +538,21 @@ impl Walk<'_, '_> {
     }
 
     /// The sets that a split makes of a set, in all cases.
-    fn split(&mut self, from: SetId, split: u32) -> Result<Vec<SetId>, Refused> {
-        let cases = self.lower.plan.splits.get(split as usize).map_or(0, |split| split.cases());
+    fn split_set(
+        &mut self,
+        sets: &mut Sets,
+        from: SetId,
+        split: u32,
+    ) -> Result<Vec<SetId>, Refused> {
+        let cases = self.plan.splits.get(split as usize).map_or(0, |split| split.cases());
         let mut inner = Vec::new();
         for case in 0..cases {
-            let classes = self.classes(from, split, case)?;
+            let classes = self.classes(sets, from, (split, case))?;
             inner.extend(classes.iter().map(|(_, set)| *set));
-            let made = Classes { split, case: case as u32, classes };
-            self.sets.list[from as usize].splits.push(made);
-            if self.sets.list.len() > MAX_SETS {
-                return Err((
-                    split,
-                    format!("this split makes more than {MAX_SETS} sets of ranks"),
-                ));
+            sets.list[from as usize].splits.push(Classes { split, case: case as u32, classes });
+            if sets.list.len() > MAX_SETS {
+                let message = format!("this split makes more than {MAX_SETS} sets of ranks");
+                return Err((self.ast.expr_span(self.splits[split as usize].value), message));
             }
         }
         Ok(inner)
@@ -669,39 +560,51 @@ impl Walk<'_, '_> {
 
     fn classes(
         &mut self,
+        sets: &mut Sets,
         from: SetId,
-        split: u32,
-        case: u64,
+        (split, case): (u32, u64),
     ) -> Result<Vec<(i64, SetId)>, Refused> {
-        let members = self.sets.list[from as usize].members.clone();
-        self.values += members.len() as u64;
-        if self.values > MAX_VALUES {
+        let members = sets.list[from as usize].members.clone();
+        let Parted { value, scope, ref loops } = self.splits[split as usize];
+        let place = self.ast.expr_span(value);
+        let values = self.plan.splits[split as usize].values(case);
+        let loops: Vec<(SymbolId, i64)> = loops.iter().copied().zip(values).collect();
+        sets.values += members.len() as u64;
+        if sets.values > MAX_VALUES {
             let message = "with this number of ranks, loops and sets it is too much to find out who has \
                            the same value";
-            return Err((split, message.into()));
+            return Err((place, message.into()));
         }
-        let inputs = self.lower.plan.splits[split as usize].values(case);
-        let by = &self.lower.splits[split as usize].by;
         let mut ranks_of: BTreeMap<i64, Vec<u32>> = BTreeMap::new();
         for (member, rank) in (0..).zip(members.iter()) {
             let asked = Asked {
                 rank,
                 member,
                 members: members.len() as u32,
-                place: self.places[rank as usize],
-                inputs: &inputs,
-                seed: self.lower.plan.seed,
+                place: sets.places[rank as usize],
+                loops: loops.clone(),
+                split: place,
+                split_scope: scope,
+                scope,
+                ..Asked::default()
             };
-            let value = by.number(&asked).map_err(|error| (split, no_value(rank, &error)))?;
-            ranks_of.entry(value).or_default().push(rank);
+            let number = self.number_on_rank(value, asked);
+            let number = number
+                .map_err(|why| (place, format!("this split has no value on rank {rank}: {why}")))?;
+            ranks_of.entry(number).or_default().push(rank);
         }
-        let numbered = |(value, ranks): (i64, Vec<u32>)| {
-            (value, self.sets.number(ranks.into_iter().collect()))
-        };
+        let numbered =
+            |(value, ranks): (i64, Vec<u32>)| (value, sets.number(ranks.into_iter().collect()));
         Ok(ranks_of.into_iter().map(numbered).collect())
     }
-}
 
-fn no_value(rank: u32, error: &EvalError) -> String {
-    format!("this split has no value on rank {rank}: {error}")
+    /// The value of a split as the number that sorts ranks into sets.
+    fn number_on_rank(&mut self, value: ExprId, asked: Asked) -> Result<i64, String> {
+        let (found, _, said) = self.value_on_rank(value, asked);
+        match found {
+            Some(Value::Bool(holds)) => Ok(holds.into()),
+            Some(value) => value.as_int().map_err(|error| error.to_string()),
+            None => Err(said.into_iter().next().map_or(RUNNING.into(), |said| said.message)),
+        }
+    }
 }

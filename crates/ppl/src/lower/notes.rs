@@ -3,7 +3,7 @@
 use crate::diag::{Code, Diagnostic, Severity};
 use crate::facts::SymbolId;
 use model::Op;
-use model::plan::{Operand, Pc, Span};
+use model::plan::{Operand, Span};
 use model::with::OptionRow;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
@@ -67,8 +67,10 @@ impl Reports {
 pub(crate) struct Notes {
     /// All `with` statements that are executed.
     pub(crate) withs: Vec<With>,
-    /// Code that constants switch off.
-    pub(crate) dead_code: Vec<Range<Pc>>,
+    /// By index in [`model::Plan::procs`]: what each executes.
+    pub(crate) procs: Vec<Inside>,
+    /// Variables that take files opened with O_DIRECT: how often, and where it is asked for.
+    pub(crate) opened_direct: FxHashMap<SymbolId, (u32, Span)>,
     /// The MPI files that variables take at top level.
     pub(crate) opens: FxHashMap<SymbolId, Opens>,
     /// Variables that take files which each rank opens alone.
@@ -77,23 +79,57 @@ pub(crate) struct Notes {
     pub(crate) calls: Vec<Call>,
     /// Statements for all members under a condition that differs between ranks.
     pub(crate) collectives: Vec<Collective>,
-    /// Uses of arguments in procs.
-    pub(crate) passed: Passed,
     /// Patterns that values name, or were probably meant to name.
     pub(crate) used: FxHashSet<SymbolId>,
 }
 
 /// A `with` statement.
 pub(crate) struct With {
-    /// From its first instruction to the one behind its last.
-    pub(crate) code: Range<Pc>,
     pub(crate) asked: Vec<Asked>,
+    pub(crate) inside: Inside,
 }
 
-impl With {
-    /// Nothing stands inside: `with (dir="fast") {}` tells that `fast:f` names a file of a directory.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.code.len() == 2
+/// What some code executes.
+#[derive(Clone, Default, PartialEq)]
+pub(crate) struct Inside {
+    /// A bit for each operation.
+    ops: u64,
+    /// Procs that it calls, by their indices in [`model::Plan::procs`].
+    pub(crate) calls: FxHashSet<u32>,
+    /// Constants switch some of it off.
+    pub(crate) is_dead: bool,
+    /// Functions ask for files: `size("f")`.
+    pub(crate) asks: bool,
+}
+
+const _: () = assert!(Op::COUNT <= 64);
+
+impl Inside {
+    pub(crate) fn add(&mut self, op: Op) {
+        self.ops |= 1 << op as u8;
+    }
+
+    pub(crate) fn join(&mut self, other: &Inside) {
+        self.ops |= other.ops;
+        self.calls.extend(&other.calls);
+        self.is_dead |= other.is_dead;
+        self.asks |= other.asks;
+    }
+
+    pub(crate) fn ops(&self) -> impl Iterator<Item = Op> {
+        (0..64).filter(|bit| self.ops >> bit & 1 != 0).filter_map(Op::from_u8)
+    }
+
+    /// This code with all procs that it leads to.
+    pub(crate) fn with_called(&self, procs: &[Inside]) -> Inside {
+        let (mut all, mut todo, mut seen) = (self.clone(), vec![self], FxHashSet::default());
+        while let Some(code) = todo.pop() {
+            let new = code.calls.iter().filter(|proc| seen.insert(**proc));
+            let new: Vec<&Inside> = new.filter_map(|proc| procs.get(*proc as usize)).collect();
+            new.iter().for_each(|proc| all.join(proc));
+            todo.extend(new);
+        }
+        all
     }
 }
 
@@ -130,18 +166,4 @@ pub(crate) struct Collective {
     pub(crate) span: Span,
     /// The condition around it that differs between ranks.
     pub(crate) condition: Span,
-}
-
-/// A proc, by its index into [`crate::ast::Ast::procs`], and the place of a parameter.
-pub(crate) type Param = (u32, usize);
-
-/// Uses of arguments in procs.
-#[derive(Default)]
-pub(crate) struct Passed {
-    /// Parameters that have to name a pattern, or be a number.
-    pub(crate) needed: FxHashSet<Param>,
-    /// Parameters that are passed on as arguments of other procs.
-    pub(crate) handed_on: Vec<(Param, Param)>,
-    /// Texts in calls.
-    pub(crate) texts: Vec<(Param, String, Span)>,
 }

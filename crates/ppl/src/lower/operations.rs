@@ -6,12 +6,11 @@ use super::values::Ev;
 use crate::ast::{Expr, ExprId, List};
 use crate::check::texts::{self, Problem};
 use crate::diag::{Code, Diagnostic};
-use crate::facts::{Kind, Mention, SymbolId};
-use crate::text;
-use crate::word::nearest;
+use crate::facts::{Kind, SymbolId};
+use crate::word::{nearest, suggest};
 use model::directory::link_leaves;
 use model::op::{Needs, Param, ParamKind, SEEKS};
-use model::plan::{Operand, Piece, Source, Span, Template};
+use model::plan::{Operand, Piece, Source, Span};
 use model::types::Types;
 use model::{Op, Value};
 
@@ -50,6 +49,10 @@ impl Lower<'_> {
         }
         if op == Op::Symlink && complete {
             self.check_symlink(&operands, span);
+        }
+        if complete && ids.len() > 1 {
+            let handle = self.handle_symbol(ids[0]);
+            self.check_blocks(op, handle, &operands, span);
         }
         let start = self.plan.args.len() as u32;
         self.plan.args.extend_from_slice(&operands[..params.len()]);
@@ -102,10 +105,8 @@ impl Lower<'_> {
         let names = || op.row().params.iter().map(|param| param.name);
         let found = names().position(|known| known == text);
         if found.is_none() {
-            let help = match nearest(text, names()) {
-                Some(name) => format!("the nearest is {name}"),
-                None => format!("it is written {}", op.row().signature()),
-            };
+            let help = suggest(text, names());
+            let help = help.unwrap_or_else(|| format!("it is written {}", op.row().signature()));
             let message = format!("{op} has no argument `{text}`");
             let span = self.ast.expr_span(id);
             self.reports.push(Diagnostic::new(Code::Arguments, span, message).help(help));
@@ -304,7 +305,7 @@ impl Lower<'_> {
             self.reports.push(Diagnostic::new(Code::BadValue, span, message).help(help));
             return false;
         }
-        let text = self.reader.text(span);
+        let text = self.sources.text(span);
         if reads_like_octal(bits) && !text.starts_with("0o") {
             let message = format!("decimal {bits} is mode 0o{bits:o}");
             let help = format!("write 0o{bits} for the mode that chmod(1) calls {bits}");
@@ -331,11 +332,10 @@ impl Lower<'_> {
     fn flags(&mut self, id: ExprId) -> Option<Operand> {
         let ev = self.of_types(Op::Fopen, id, Types::STR, "open flags in quotes")?;
         if let Some(Value::Str(text)) = self.constant(ev).filter(|_| self.is_alive())
-            && let Err(problem) = texts::check_flags(text)
+            && let Err((message, help)) = texts::check_flags(text)
         {
             let span = self.ast.expr_span(id);
-            let diagnostic = Diagnostic::new(Code::BadValue, span, problem.message);
-            self.reports.push(diagnostic.help(problem.help));
+            self.reports.push(Diagnostic::new(Code::BadValue, span, message).help(help));
             return None;
         }
         Some(ev.operand)
@@ -413,7 +413,6 @@ impl Lower<'_> {
     /// The name of a pattern, or a number of bytes.
     fn pattern_or_size(&mut self, op: Op, param: &Param, id: ExprId) -> Option<Operand> {
         let span = self.ast.expr_span(id);
-        self.note_needed(id);
         let ev = match self.plain_string(id) {
             Some(name) if self.use_pattern(&name).is_some() => self.known_text(name.as_bytes()),
             _ => self.expr(id),
@@ -441,7 +440,6 @@ impl Lower<'_> {
     /// The name of a pattern as the argument of a function.
     pub(super) fn pattern_argument(&mut self, id: ExprId) -> Ev {
         let span = self.ast.expr_span(id);
-        self.note_needed(id);
         let ev = match self.plain_string(id) {
             Some(name) if self.use_pattern(&name).is_some() => self.known_text(name.as_bytes()),
             _ => self.expr(id),
@@ -505,7 +503,7 @@ impl Lower<'_> {
             None => {}
         }
         let span = self.ast.expr_span(id);
-        let message = format!("expected {}, found {}", SEEKS.join(", "), self.reader.text(span));
+        let message = format!("expected {}, found {}", SEEKS.join(", "), self.sources.text(span));
         let help =
             "positions count from the start of the file, from the current one or from its end";
         self.reports.push(Diagnostic::new(Code::BadValue, span, message).help(help));
@@ -513,7 +511,7 @@ impl Lower<'_> {
     }
 
     fn seeks_from(&mut self, id: ExprId) -> Option<&'static str> {
-        let text = self.reader.text(self.ast.expr_span(id));
+        let text = self.sources.text(self.ast.expr_span(id));
         let is_word = matches!(self.ast.expr(id), Expr::Word(_) | Expr::Str);
         SEEKS.into_iter().find(|word| is_word && text.trim_matches('"') == *word)
     }
@@ -554,7 +552,7 @@ impl Lower<'_> {
         let span = self.ast.expr_span(id);
         let message = format!(
             "expected \"all\" (collective), \"shared\" or \"ordered\" (shared file pointer), found {}",
-            self.reader.text(span)
+            self.sources.text(span)
         );
         self.reports.push(Diagnostic::new(Code::BadValue, span, message));
         None
@@ -598,13 +596,7 @@ impl Lower<'_> {
     /// Lowers a path; `None` if it is wrong, which is reported.
     pub(super) fn path(&mut self, id: ExprId, kind: ParamKind) -> Option<Operand> {
         let span = self.ast.expr_span(id);
-        let ev = match self.ast.expr(id) {
-            Expr::Str => match self.quoted_path(span) {
-                Ok(operand) => return Some(operand),
-                Err(ev) => ev,
-            },
-            _ => self.expr(id),
-        };
+        let ev = self.expr(id);
         if ev.is_bad() {
             return None;
         }
@@ -635,48 +627,6 @@ impl Lower<'_> {
             return Some(ev.operand);
         }
         self.path_problems(problems, kind, span, ev.operand)
-    }
-
-    /// A path in quotes without problems, as most are. Long programs have very many, and those
-    /// without variables most often once: they become templates of one text, which are not
-    /// looked up. `Err`: one that has to be looked at more closely.
-    #[inline]
-    fn quoted_path(&mut self, span: Span) -> Result<Operand, Ev> {
-        let raw = self.reader.text(span);
-        let text = text::inner(raw).as_bytes();
-        let mark = self.plan.text.len();
-        if texts::is_plain(text) {
-            self.plan.text.extend_from_slice(text);
-            return Ok(self.template_of_text(mark));
-        }
-        let Some(filled) = self.read_string(raw, span) else { return Err(Ev::BAD) };
-        if !self.is_plain_path() {
-            return Err(self.text_or_template(mark, filled));
-        }
-        Ok(match self.string.pieces[..] {
-            [Piece::Text { .. }] => self.template_of_text(mark),
-            _ => self.template_of_pieces(mark),
-        })
-    }
-
-    /// A template of the text from `mark` to the end of the plan's.
-    fn template_of_text(&mut self, mark: usize) -> Operand {
-        let (start, end) = (mark as u32, self.plan.text.len() as u32);
-        let first = self.plan.pieces.len() as u32;
-        self.plan.pieces.push(Piece::Text { start, end });
-        self.plan.templates.push(Template { start: first, end: first + 1 });
-        Operand::template(self.plan.templates.len() as u32 - 1)
-    }
-
-    /// The string read last is a path about which nothing has to be said.
-    fn is_plain_path(&self) -> bool {
-        let Some(first) = self.string.pieces.first() else { return false };
-        let text = |piece: &Piece| match piece {
-            Piece::Text { start, end } => &self.plan.text[*start as usize..*end as usize],
-            _ => &[],
-        };
-        texts::is_plain(text(first))
-            && self.string.pieces[1..].iter().all(|piece| texts::is_plain_part(text(piece)))
     }
 
     /// The literal text of a template with a letter in place of each value.
@@ -768,19 +718,23 @@ impl Lower<'_> {
         if !op.is_collective() && !self.is_called_together(op, ids) {
             return;
         }
-        let is_variable = |id: &ExprId| matches!(self.ast.expr(*id), Expr::Var(_));
-        let handle = ids[0].filter(is_variable).map(|id| self.ast.expr_span(id).start);
-        let handle = handle.and_then(|place| self.mentioned(place));
-        let of_own = |file: &Mention| self.notes.opened_alone.contains(&file.symbol);
-        if handle.as_ref().is_some_and(of_own) || self.around.alone && NAMES_FILE.contains(&op) {
+        let handle = self.handle_symbol(ids[0]);
+        let is_own = handle.is_some_and(|symbol| self.notes.opened_alone.contains(&symbol));
+        if is_own || self.around.alone && NAMES_FILE.contains(&op) {
             return;
         }
         self.collective(&format!("{op}, which all members do together,"), span);
         let active =
             self.around.active.clone().filter(|ranks| !ranks.is_empty() && self.is_alive());
-        if let (Some(Mention { symbol, .. }), Some(ranks)) = (handle, active) {
+        if let (Some(symbol), Some(ranks)) = (handle, active) {
             self.notes.calls.push(Call { symbol, op, ranks, span });
         }
+    }
+
+    /// The variable that an argument is.
+    fn handle_symbol(&self, argument: Option<ExprId>) -> Option<SymbolId> {
+        let id = argument.filter(|id| matches!(self.ast.expr(*id), Expr::Var(_)))?;
+        self.mentioned(self.ast.expr_span(id).start).map(|mention| mention.symbol)
     }
 
     /// A transfer says it by a word, or by the level of its pattern.

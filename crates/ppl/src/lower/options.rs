@@ -6,13 +6,13 @@ use super::stmt::{Flow, Nest};
 use super::values::Ev;
 use crate::ast::{Expr, ExprId, List, StmtId};
 use crate::diag::{Code, Diagnostic};
-use crate::facts::Kind;
+use crate::facts::{Kind, SymbolId};
 use crate::foreign::words;
-use crate::word::nearest;
+use crate::word::suggest;
 use model::directory::{DIRECTORIES_MAX, Directory};
 use model::plan::{Instr, Operand, Options, Source, Span};
 use model::value::EvalError;
-use model::with::{Accepts, OPTIONS, OptionRow, SHORT, error_names, may_be_expected};
+use model::with::{Accepts, OPTIONS, OptionRow, SHORT, WithOption, error_names, may_be_expected};
 use model::{Op, Value, errno, hints};
 
 impl Lower<'_> {
@@ -20,34 +20,56 @@ impl Lower<'_> {
     pub(super) fn with(&mut self, list: List, body: StmtId, span: Span) -> Flow {
         let mut options = Options::default();
         let mut asked = Vec::new();
-        let outer = (self.around.direct, self.around.alone, self.around.in_force);
+        let around = &mut self.around;
+        let outer = (around.direct, around.dedup, around.transfer, around.alone, around.in_force);
+        let outside = std::mem::take(&mut around.inside);
         for id in self.ast.exprs_in(list) {
             if let Expr::Named(name, value) = self.ast.expr(id) {
                 asked.extend(self.option(&mut options, self.ast.names.text(name), value, id));
-                match self.ast.names.text(name) {
-                    "direct" => {
-                        let on = self.is_on(options.direct);
-                        self.around.direct = on.then(|| self.ast.expr_span(id));
-                    }
-                    "comm" => self.around.alone = self.is_self(options.comm),
-                    _ => {}
-                }
             }
         }
+        asked.iter().for_each(|asked| self.enter_option(asked));
         self.shapes_random(&options, list);
         self.verifies_its_own(&options, list);
         self.contradict(&options, list);
         self.has_a_rate(&options, list);
         self.plan.options.push(options);
         let options = self.plan.options.len() as u32 - 1;
-        let start = self.emit(Instr::WithEnter { options }, span);
+        self.emit(Instr::WithEnter { options }, span);
         let flow = self.nested(Nest::With, body);
         self.emit(Instr::WithLeave, span);
-        (self.around.direct, self.around.alone, self.around.in_force) = outer;
-        if self.is_alive() {
-            self.notes.withs.push(With { code: start..self.here_pc(), asked });
+        let is_alive = self.is_alive();
+        let around = &mut self.around;
+        (around.direct, around.dedup, around.transfer, around.alone, around.in_force) = outer;
+        let inside = std::mem::replace(&mut around.inside, outside);
+        around.inside.join(&inside);
+        if is_alive {
+            self.notes.withs.push(With { asked, inside });
         }
         flow
+    }
+
+    /// Remembers what checks of the statements inside ask for.
+    fn enter_option(&mut self, Asked { row, value, span }: &Asked) {
+        let known = match value.source() {
+            Source::Const(number) => Some(&self.plan.consts[number as usize]),
+            _ => None,
+        };
+        match row.option {
+            WithOption::Direct => {
+                let is_on = known.is_some_and(|value| value.as_condition() == Ok(true));
+                self.around.direct = is_on.then_some(*span);
+            }
+            WithOption::Dedup => {
+                let repeats = known.is_none_or(|value| value.as_float() != Ok(1.0));
+                self.around.dedup = repeats.then_some(*span);
+            }
+            WithOption::Transfer => {
+                self.around.transfer = known.and_then(|value| value.as_size().ok());
+            }
+            WithOption::Comm => self.around.alone = known == Some(&Value::str("self")),
+            _ => {}
+        }
     }
 
     /// Only random data can be made to compress or to repeat.
@@ -135,12 +157,6 @@ impl Lower<'_> {
         self.plan.consts[number as usize].as_condition() == Ok(true)
     }
 
-    /// Each rank opens files of its own, whatever the parameters are.
-    fn is_self(&self, option: Option<Operand>) -> bool {
-        let Some(Source::Const(number)) = option.map(Operand::source) else { return false };
-        matches!(&self.plan.consts[number as usize], Value::Str(word) if **word == *b"self")
-    }
-
     /// A file is opened by MPI, which knows nothing of O_DIRECT. Said once for each `with`.
     pub(super) fn not_direct(&mut self, op: Op, span: Span) {
         let Some(place) = self.around.direct.take() else { return };
@@ -175,13 +191,10 @@ impl Lower<'_> {
     fn unknown_option<T>(&mut self, name: &str, id: ExprId) -> Option<T> {
         let span = self.ast.expr_span(id);
         let known = || OPTIONS.iter().map(|row| row.name);
-        let names = known().collect::<Vec<_>>().join(", ");
         let message = format!("`with` has no option `{name}`");
-        let help = match (words::option(name), nearest(name, known())) {
-            (Some(help), _) => help.into(),
-            (None, Some(name)) => format!("the nearest is {name}"),
-            (None, None) => format!("there are {names}"),
-        };
+        let help = words::option(name).map(str::to_string).or_else(|| suggest(name, known()));
+        let all = || format!("there are {}", known().collect::<Vec<_>>().join(", "));
+        let help = help.unwrap_or_else(all);
         self.reports.push(Diagnostic::new(Code::Arguments, span, message).help(help));
         None
     }
@@ -256,7 +269,7 @@ impl Lower<'_> {
         let text = String::from_utf8_lossy(text);
         let unknown = error_names(&text).find(|name| !may_be_expected(name))?;
         let known = errno::ERRNOS.iter().map(|row| row.1).chain([SHORT]);
-        nearest(unknown, known).map(|name| format!("the nearest to {unknown} is {name}"))
+        suggest(unknown, known)
     }
 
     /// `define hints "name" = "key=value;...";`
@@ -310,7 +323,93 @@ impl Lower<'_> {
     fn hints_help(&self, ev: Ev) -> Option<String> {
         let Some(Value::Str(text)) = self.constant(ev) else { return None };
         let text = String::from_utf8_lossy(text);
-        let near = nearest(&text, self.facts.names(Kind::Hints)).filter(|_| !text.contains('='));
-        near.map(|name| format!("the nearest is \"{name}\""))
+        suggest(&text, self.facts.names(Kind::Hints)).filter(|_| !text.contains('='))
+    }
+}
+
+/// The smallest block of storage, bytes.
+const SECTOR: u64 = 512;
+/// Bytes of a block that `dedup` repeats.
+const DEDUP_BLOCK: u64 = 4096;
+/// From this number of blocks on, the last part of a file changes the ratio by less than 5 %.
+const MANY_BLOCKS: u64 = 20;
+
+impl Lower<'_> {
+    /// Warns of direct transfers that ranks refuse with EINVAL, and of blocks that cannot repeat: as far as
+    /// sizes and positions are constants.
+    pub(super) fn check_blocks(
+        &mut self,
+        op: Op,
+        handle: Option<SymbolId>,
+        args: &[Operand],
+        span: Span,
+    ) {
+        if !self.is_alive() {
+            return;
+        }
+        let opened = || {
+            let (count, place) = self.notes.opened_direct.get(&handle?)?;
+            (*count == self.facts.symbol(handle?).definitions).then_some(*place)
+        };
+        let direct = match op {
+            Op::Write | Op::Append | Op::Read => self.around.direct,
+            Op::Fwrite | Op::Fread => opened(),
+            _ => None,
+        };
+        if let Some((place, why)) = direct.zip(self.odd_part(op, args, SECTOR)) {
+            let message = format!("{op} with direct=true: {why}");
+            let help = "storage moves whole blocks of 512 or 4096 bytes past the page cache: other sizes \
+                        and positions fail with EINVAL, unless the file system says that it takes them";
+            self.reports.push(
+                Diagnostic::new(Code::Misaligned, span, message)
+                    .related(place, "it is asked for here")
+                    .help(help),
+            );
+        }
+        let repeats = matches!(op, Op::Write | Op::Append | Op::Fwrite);
+        let is_cut = self.around.transfer.is_some_and(|most| !most.is_multiple_of(DEDUP_BLOCK));
+        let dedup = self.around.dedup.filter(|_| repeats && (is_cut || !self.is_large(op, args)));
+        if let Some((place, why)) = dedup.zip(self.odd_part(op, args, DEDUP_BLOCK)) {
+            let message = format!("{op} with dedup: {why}, so that its blocks do not repeat");
+            let help = "storage finds equal blocks only where they begin at multiples of their size: write \
+                        multiples of 4k at multiples of 4k, or leave dedup out";
+            self.reports.push(
+                Diagnostic::new(Code::NoRepeat, span, message)
+                    .related(place, "it is asked for here")
+                    .help(help),
+            );
+        }
+    }
+
+    /// Describes the part of a transfer that is no multiple of a block.
+    fn odd_part(&self, op: Op, args: &[Operand], block: u64) -> Option<String> {
+        let odd = |n: &u64| !n.is_multiple_of(block);
+        let size = self.constant_size(args[1]);
+        if let Some(size) = size.filter(odd) {
+            return Some(format!("its {size} bytes are no multiple of {block}"));
+        }
+        if let Some(position) = args.get(2).and_then(|at| self.constant_size(*at)).filter(odd) {
+            return Some(format!("its position {position} is no multiple of {block}"));
+        }
+        let is_rest = matches!(op, Op::Read | Op::Fread) && args[1] == Operand::ABSENT;
+        let is_cut = |most: &u64| is_rest || size.is_some_and(|size| size > *most);
+        let most = self.around.transfer.filter(odd).filter(is_cut)?;
+        Some(format!("transfer={most} cuts it into calls of no multiple of {block} bytes"))
+    }
+
+    /// A whole file, of which only the end is no block.
+    fn is_large(&self, op: Op, args: &[Operand]) -> bool {
+        let starts_even = args[2] == Operand::ABSENT
+            || self.constant_size(args[2]).is_some_and(|at| at.is_multiple_of(DEDUP_BLOCK));
+        let size = self.constant_size(args[1]);
+        op == Op::Write && starts_even && size.is_some_and(|n| n >= MANY_BLOCKS * DEDUP_BLOCK)
+    }
+
+    /// A number that the program's constants tell.
+    fn constant_size(&self, operand: Operand) -> Option<u64> {
+        match operand.source() {
+            Source::Const(number) => self.plan.consts[number as usize].as_size().ok(),
+            _ => None,
+        }
     }
 }

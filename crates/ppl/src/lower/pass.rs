@@ -12,7 +12,7 @@
 //! without meaning gets the value [`Ev::BAD`], about which nothing more is reported.
 
 use super::groups::WORLD;
-use super::notes::{Collective, Notes, Reports};
+use super::notes::{Collective, Inside, Notes, Reports};
 use super::params::Params;
 use super::procs::OpenProc;
 use super::stmt::{Nest, OpenLoop};
@@ -22,8 +22,8 @@ use crate::check;
 use crate::check::tree::{asserted_ranks, speaks_of_ranks};
 use crate::diag::{Code, Diagnostic};
 use crate::facts::{Facts, Kind, SymbolId};
-use crate::source::{Binding, Reader, Sources};
-use crate::word::nearest;
+use crate::source::{Binding, Sources};
+use crate::word::suggest;
 use model::directory::Directory;
 use model::group::{self, GroupDef, Remark, Size, Tag};
 use model::plan::{Instr, Pattern, Pc, Span};
@@ -78,7 +78,7 @@ pub(super) struct Lower<'a> {
     pub(super) binding: &'a Binding,
     /// Absolute paths of the directories in which the program may work.
     pub(super) roots: Vec<String>,
-    pub(super) reader: Reader<'a>,
+    pub(super) sources: &'a Sources,
     pub(super) plan: Plan,
     pub(super) interner: Interner,
     pub(super) reports: Reports,
@@ -101,10 +101,11 @@ pub(super) struct Lower<'a> {
     pub(super) in_generator: bool,
     /// By split: what it goes by.
     pub(super) splits: Vec<super::groups::Parted>,
+    /// The rank for which the value of a split is being worked out.
+    pub(super) asked: Option<super::groups::Asked>,
     /// The last assignment of each variable.
     pub(super) assigned: FxHashMap<SymbolId, super::groups::Assigned>,
     pub(super) around: Around,
-    pub(super) string: super::template::Reading,
     /// Files of lists that were read, by name; `None`: it was reported that there is none.
     pub(super) lists: FxHashMap<String, Option<Rc<super::data::Lists>>>,
     /// Values in lists of files so far.
@@ -123,8 +124,13 @@ pub(super) struct Around {
     pub(super) unsure: u32,
     /// The innermost condition that differs between ranks.
     pub(super) differs: Option<Span>,
-    /// The innermost `with` that asks for direct=true.
+    /// The innermost `with` that asks for direct=true, and that for blocks that repeat.
     pub(super) direct: Option<Span>,
+    pub(super) dedup: Option<Span>,
+    /// The largest transfer, if it is limited by a known number.
+    pub(super) transfer: Option<u64>,
+    /// What stands in the innermost `with`, or in none, so far.
+    pub(super) inside: Inside,
     /// Inside with (comm="self").
     pub(super) alone: bool,
     /// The options in force that can contradict each other; in procs they are not known.
@@ -150,7 +156,7 @@ impl<'a> Lower<'a> {
             facts,
             binding,
             roots: binding.roots(),
-            reader: Reader::new(sources),
+            sources,
             plan: empty_plan(ast, ranks, binding),
             interner: Interner::default(),
             reports: Reports::default(),
@@ -166,6 +172,7 @@ impl<'a> Lower<'a> {
             pattern_uses: Vec::new(),
             in_generator: false,
             splits: Vec::new(),
+            asked: None,
             assigned: FxHashMap::default(),
             around: Around {
                 nests: Vec::new(),
@@ -174,13 +181,15 @@ impl<'a> Lower<'a> {
                 unsure: 0,
                 differs: None,
                 direct: None,
+                dedup: None,
+                transfer: None,
+                inside: Inside::default(),
                 alone: false,
                 in_force: InForce::DEFAULT,
                 active: Some(0..ranks),
                 scope: 0,
                 scopes: 0,
             },
-            string: super::template::Reading::default(),
             lists: FxHashMap::default(),
             listed: 0,
         }
@@ -214,11 +223,10 @@ impl<'a> Lower<'a> {
         self.plan.code.len() as Pc
     }
 
-    /// Lets a jump lead to the next instruction, whose number it gives.
-    pub(super) fn patch_here(&mut self, jump: Pc) -> Pc {
+    /// Lets jumps lead to the next instruction.
+    pub(super) fn patch_here(&mut self, jumps: impl IntoIterator<Item = Pc>) {
         let target = self.here_pc();
-        self.patch(jump, target);
-        target
+        jumps.into_iter().for_each(|jump| self.patch(jump, target));
     }
 
     pub(super) fn patch(&mut self, jump: Pc, target: Pc) {
@@ -239,21 +247,24 @@ impl<'a> Lower<'a> {
     /// Does something that is only executed if constants let it.
     pub(super) fn switched_off<T>(&mut self, off: bool, then: impl FnOnce(&mut Self) -> T) -> T {
         self.around.dead += u32::from(off);
-        let start = self.here_pc();
         let result = then(self);
         self.around.dead -= u32::from(off);
-        if off {
-            self.notes.dead_code.push(start..self.here_pc());
-        }
         result
     }
 
-    /// Reports a construct that this version does not execute.
-    #[cold]
-    pub(super) fn later(&mut self, span: Span, what: &str, instead: &str) {
-        let message = format!("{what} is not executed by this version of Parabench");
-        let diagnostic = Diagnostic::new(Code::Later, span, message);
-        self.reports.push(diagnostic.help(instead));
+    /// Does something that may not be executed; `differs`: the condition that differs between ranks.
+    pub(super) fn under<T>(
+        &mut self,
+        is_unsure: bool,
+        differs: Option<Span>,
+        then: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        let outer = (self.around.unsure, self.around.differs);
+        self.around.unsure += u32::from(is_unsure);
+        self.around.differs = differs.or(outer.1);
+        let result = then(self);
+        (self.around.unsure, self.around.differs) = outer;
+        result
     }
 
     /// Something that all members of the active group must do stands here.
@@ -268,22 +279,16 @@ impl<'a> Lower<'a> {
 
     /// Passes over what was noted; the code is finished.
     fn check_notes(&mut self) {
-        let (notes, sources) = (std::mem::take(&mut self.notes), self.reader.sources);
+        let (notes, sources) = (std::mem::take(&mut self.notes), self.sources);
         let mut found = check::notes::warn_of_collectives(&notes);
         found.extend(check::notes::check_opened_together(&notes, self.facts, sources));
         found.into_iter().for_each(|diagnostic| self.reports.push(diagnostic));
-        let is_pattern = |text: &str| self.facts.find(Kind::Pattern, text).is_some();
-        let wrong = check::notes::wrong_names(&notes.passed, is_pattern);
-        self.notes = notes;
-        for (text, span) in wrong {
-            self.unknown_pattern(&text, span);
-        }
-        let mut found = check::notes::warn_of_unused(&self.notes, self.facts, sources);
+        let mut found = check::notes::warn_of_unused(&notes, self.facts, sources);
         if !self.binding.mpi {
             found.extend(check::tree::warn_of_mpi(self.ast));
         }
         if !self.reports.has_errors() {
-            found.extend(check::options::check_options(&self.plan, &self.notes, sources));
+            found.extend(check::options::warn_of_no_effect(&self.plan, &notes, sources));
             found.extend(check::plan::warn_of_signals(&self.plan));
             found.extend(check::access::warn_of_access(self.ast, self.facts, sources));
         }
@@ -420,10 +425,8 @@ impl Lower<'_> {
             let name = name.trim();
             let names = || groups.iter().map(|group| group.def.name.as_str());
             let Some(at) = names().position(|known| known == name) else {
-                let help = match nearest(name, names()) {
-                    Some(name) => format!("the nearest is \"{name}\""),
-                    None => "groups are defined in the program: define groups {...};".into(),
-                };
+                let define = "groups are defined in the program: define groups {...};";
+                let help = suggest(name, names()).unwrap_or(define.into());
                 let message = format!("--group {name}: the program has no group of this name");
                 let diagnostic = Diagnostic::new(Code::UnknownName, Span::COMMAND_LINE, message);
                 self.reports.push(diagnostic.help(help));

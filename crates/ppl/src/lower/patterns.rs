@@ -184,7 +184,7 @@ impl Lower<'_> {
             Some(near) => {
                 // It was meant, so it is not said that nothing uses it.
                 self.use_pattern(near);
-                format!("the nearest is \"{near}\"")
+                format!("the nearest is {near}")
             }
             None => format!("define it: define pattern {{\"{name}\", 10, 1m, 0}};"),
         };
@@ -270,7 +270,7 @@ impl Lower<'_> {
     ) -> Option<(&'static str, Value)> {
         let span = self.ast.expr_span(id);
         let Expr::Named(name, value) = self.ast.expr(id) else {
-            let message = format!("expected name=value, found {}", self.reader.text(span));
+            let message = format!("expected name=value, found {}", self.sources.text(span));
             self.arguments_of_kind(row, span, message, None);
             return None;
         };
@@ -482,7 +482,7 @@ impl Lower<'_> {
     /// A variable of the program that is no constant cannot be read by a generator.
     #[cold]
     pub(super) fn global_in_generator(&mut self, symbol: SymbolId, span: Span) {
-        let name = self.reader.text(self.facts.symbol(symbol).span);
+        let name = self.sources.text(self.facts.symbol(symbol).span);
         let message = format!(
             "{name} cannot be read in a pattern: it is neither a constant nor a parameter nor \
              set in the pattern"

@@ -9,15 +9,15 @@
 //! The value of a proc is in one hidden variable of the program, from where the call takes it at once.
 
 use super::expr::PUSH;
-use super::notes::Param;
+use super::notes::Inside;
 use super::pass::Lower;
 use super::stmt::{Flow, Nest};
 use super::values::Frame;
-use crate::ast::{Ast, Expr, ExprId, List, Name, Stmt, StmtId};
+use crate::ast::{Expr, ExprId, List, Name};
 use crate::diag::{Code, Diagnostic};
 use crate::facts::{Kind, Symbol, SymbolId};
 use crate::foreign::words;
-use crate::word::{nearest, statement_words};
+use crate::word::{statement_words, suggest};
 use model::plan::{Instr, NO_SLOT, Operand, Proc, Slot, Span};
 use model::with::InForce;
 
@@ -28,8 +28,6 @@ pub(super) struct OpenProc {
     pub(super) number: Option<u32>,
     /// The proc or pattern.
     pub(super) owner: Option<SymbolId>,
-    /// Names that got a value in it so far.
-    pub(super) assigned: Vec<Name>,
     /// Variables of the program that it has read so far.
     pub(super) read: Vec<SymbolId>,
 }
@@ -37,8 +35,7 @@ pub(super) struct OpenProc {
 impl OpenProc {
     /// One whose body comes next.
     pub(super) fn new(number: Option<u32>, owner: Option<SymbolId>) -> OpenProc {
-        let (assigned, read) = (Vec::new(), Vec::new());
-        OpenProc { frame: Frame::of_proc(), number, owner, assigned, read }
+        OpenProc { frame: Frame::of_proc(), number, owner, read: Vec::new() }
     }
 }
 
@@ -84,17 +81,20 @@ impl Lower<'_> {
             self.wrong_count(name, params, args, span);
             return false;
         }
-        for (place, id) in self.ast.exprs_in(args).enumerate() {
+        for id in self.ast.exprs_in(args) {
             if let Some(text) = self.plain_string(id) {
                 // The proc may use it as the name of a pattern.
                 self.use_pattern(&text);
             }
-            self.note_passed((number, place), id);
         }
         let evs: Vec<_> = self.ast.exprs_in(args).map(|id| self.expr(id)).collect();
         let mut operands: Vec<Operand> = evs.iter().map(|ev| ev.operand).collect();
         operands.extend(left_out.into_iter().map(|id| self.left_out(id)));
         let args = self.push_args(operands);
+        match self.is_alive() {
+            true => drop(self.around.inside.calls.insert(id)),
+            false => self.around.inside.is_dead = true,
+        }
         self.emit(Instr::CallProc { proc: id, args }, span);
         evs.iter().any(|ev| ev.differs)
     }
@@ -117,12 +117,10 @@ impl Lower<'_> {
     fn unknown_proc(&mut self, name: Name, args: List, span: Span) {
         let text = self.ast.names.text(name);
         let procs = self.facts.names(Kind::Proc);
-        let help = match (nearest(text, procs), words::call(text), nearest(text, statement_words()))
-        {
-            (None, Some(help), _) => help.into(),
-            (Some(name), ..) | (None, None, Some(name)) => format!("the nearest is {name}"),
-            (None, None, None) => format!("define it: define proc {text}(...) {{ ... }}"),
-        };
+        let help = suggest(text, procs)
+            .or_else(|| words::call(text).map(str::to_string))
+            .or_else(|| suggest(text, statement_words()))
+            .unwrap_or_else(|| format!("define it: define proc {text}(...) {{ ... }}"));
         let message = format!("expected an operation or a proc, found `{text}`");
         let word = Span { start: span.start, end: span.start + text.len() as u32 };
         self.reports.push(Diagnostic::new(Code::UnknownName, word, message).help(help));
@@ -152,7 +150,9 @@ impl Lower<'_> {
             self.proc_param(param, params.contains(&param), self.ast.expr_span(id));
             params.push(param);
         }
+        self.around.inside = Inside::default();
         let flow = self.in_scope(|lower| lower.statement(def.body));
+        self.notes.procs.push(std::mem::take(&mut self.around.inside));
         self.check_end(number, flow);
         let end = self.ast.stmt_span(def.body).end;
         self.emit(Instr::Return, Span { start: end.saturating_sub(1), end });
@@ -194,7 +194,7 @@ impl Lower<'_> {
 
     /// A proc gives a value.
     fn gives_value(&self, number: u32) -> bool {
-        has_value(self.ast, self.ast.procs[number as usize].body)
+        self.ast.procs[number as usize].gives_value
     }
 
     /// `$x = name(args);`
@@ -242,19 +242,11 @@ impl Lower<'_> {
             }
             None => {}
         }
-        for nest in self.around.nests.clone().into_iter().rev() {
-            let leave = match nest {
-                Nest::Label => Instr::LabelLeave,
-                Nest::Group => Instr::GroupLeave,
-                Nest::With => Instr::WithLeave,
-                Nest::Loop => continue,
-                Nest::Share => {
-                    self.left_share("return", span);
-                    return Flow::Away;
-                }
-            };
-            self.emit(leave, span);
+        if self.around.nests.contains(&Nest::Share) {
+            self.left_share("return", span);
+            return Flow::Away;
         }
+        self.leave_nests(0, span);
         self.emit(Instr::Return, span);
         Flow::Away
     }
@@ -311,7 +303,7 @@ impl Lower<'_> {
     /// A proc's own variable takes the name of one of the program that the proc has read.
     pub(super) fn warn_hidden(&mut self, symbol: SymbolId, span: Span) {
         let Some(proc) = &self.proc else { return };
-        let written = |symbol| self.reader.sources.text(self.facts.symbol(symbol).span);
+        let written = |symbol| self.sources.text(self.facts.symbol(symbol).span);
         let named = |symbol| written(symbol).trim_start_matches('$');
         let text = named(symbol);
         let is_new = !self.place(symbol).is_somewhere();
@@ -335,62 +327,5 @@ impl Lower<'_> {
         let message = "expected a default made of constants and parameters of the program";
         self.reports.push(Diagnostic::new(Code::BadValue, span, message));
         Operand::ABSENT
-    }
-}
-
-/// A statement holds `return value;`.
-fn has_value(ast: &Ast, id: StmtId) -> bool {
-    let inside = |id| has_value(ast, id);
-    match ast.stmt(id) {
-        Stmt::Return(value) => value.is_some(),
-        Stmt::Block(list) => ast.stmts_in(list).any(inside),
-        Stmt::Time(number) => inside(ast.times[number as usize].body),
-        Stmt::Repeat(number) => inside(ast.repeats[number as usize].body),
-        Stmt::Share(number) => inside(ast.shares[number as usize].body),
-        Stmt::With(_, body)
-        | Stmt::Group(_, body)
-        | Stmt::Split(_, body)
-        | Stmt::Master(body)
-        | Stmt::While(_, body) => inside(body),
-        Stmt::Mix(number) => ast.stmts_in(ast.mixes[number as usize].bodies).any(inside),
-        Stmt::If(number) => {
-            let branch = ast.ifs[number as usize];
-            inside(branch.then) || branch.otherwise.is_some_and(inside)
-        }
-        _ => false,
-    }
-}
-
-impl Lower<'_> {
-    /// The parameter of the proc being lowered that an argument is, as it was passed.
-    fn passed_param(&self, id: ExprId) -> Option<Param> {
-        let (Expr::Var(name), Some(proc)) = (self.ast.expr(id), &self.proc) else { return None };
-        let number = proc.number.filter(|_| self.around.unsure == 0 && self.is_alive())?;
-        let params = self.ast.procs[number as usize].params;
-        let place = self.ast.exprs_in(params).position(|id| self.ast.expr(id) == Expr::Var(name));
-        place.filter(|_| !proc.assigned.contains(&name)).map(|place| (number, place))
-    }
-
-    /// An argument has to name a pattern here.
-    pub(super) fn note_needed(&mut self, id: ExprId) {
-        let param = self.passed_param(id);
-        self.notes.passed.needed.extend(param);
-    }
-
-    /// An argument of a call.
-    fn note_passed(&mut self, to: Param, id: ExprId) {
-        if let Some(from) = self.passed_param(id) {
-            self.notes.passed.handed_on.push((from, to));
-        }
-        if let Some(text) = self.plain_string(id).filter(|_| self.is_alive()) {
-            self.notes.passed.texts.push((to, text, self.ast.expr_span(id)));
-        }
-    }
-
-    /// A variable of the proc gets another value.
-    pub(super) fn note_assigned(&mut self, name: Name) {
-        if let Some(proc) = &mut self.proc {
-            proc.assigned.push(name);
-        }
     }
 }

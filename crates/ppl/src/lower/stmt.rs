@@ -2,7 +2,7 @@
 
 use super::pass::Lower;
 use super::values::Ev;
-use crate::ast::{Expr, ExprId, List, Mix, Name, Repeat, Share, Stmt, StmtId, Time, Until};
+use crate::ast::{Expr, ExprId, If, List, Mix, Name, Repeat, Share, Stmt, StmtId, Time, Until};
 use crate::diag::{Code, Diagnostic};
 use crate::facts::{Kind, Mention, SymbolId};
 use model::plan::{
@@ -85,19 +85,19 @@ impl Lower<'_> {
         }
         match self.ast.stmt(id) {
             Stmt::Op { op, args, .. } => self.op_statement(op, args, span),
-            Stmt::Assign(name, value) => self.assign(name, value, span),
+            Stmt::Assign(_, value) => self.assign(value, span),
             Stmt::Global(name, value) => self.assign_global(name, value, span),
             Stmt::GlobalPush(args) => self.push_item(args, true, span),
             Stmt::Return(value) => return self.return_from(value, span),
             Stmt::SetItem(item, value) => self.set_item(item, value, false, span),
-            Stmt::Repeat(number) => self.repeat(number, span),
+            Stmt::Repeat(number) => self.repeat(self.ast.repeats[number as usize], span),
             Stmt::Block(list) => return self.statements(list),
             Stmt::Time(number) => return self.time(self.ast.times[number as usize], span),
             Stmt::Group(name, body) => self.group(name, body, span),
             Stmt::Split(value, body) => self.split(value, body, span),
             Stmt::Master(body) => self.master(body, span),
             Stmt::Barrier(name) => self.barrier(name, span),
-            Stmt::If(number) => return self.if_else(number, span),
+            Stmt::If(number) => return self.if_else(self.ast.ifs[number as usize], span),
             Stmt::While(cond, body) => return self.while_loop(cond, body, span),
             Stmt::Break => return self.leave_loop(span, |open, jump| open.breaks.push(jump)),
             Stmt::Continue => return self.leave_loop(span, |open, jump| open.continues.push(jump)),
@@ -107,7 +107,6 @@ impl Lower<'_> {
             Stmt::Param(number) => self.param(number, span),
             Stmt::Mix(number) => return self.mix(self.ast.mixes[number as usize], span),
             Stmt::Share(number) => self.share(self.ast.shares[number as usize], span),
-            Stmt::Later(number) => self.later_statement(number, span),
             Stmt::Pattern(number) => self.pattern_defined(number, span),
             Stmt::Proc(_) | Stmt::Groups(_) | Stmt::Hints(..) | Stmt::Empty | Stmt::Error => {}
         }
@@ -127,7 +126,7 @@ impl Lower<'_> {
         let text = match time.label {
             Some(label) => self.expr(label).operand,
             None => {
-                let line = self.reader.line(span.start);
+                let (_, line, _) = self.sources.locate(span.start);
                 self.known_text(format!("line {line}").as_bytes()).operand
             }
         };
@@ -155,7 +154,17 @@ impl Lower<'_> {
         let is_loop = |nest: &Nest| matches!(nest, Nest::Loop | Nest::Share);
         let inner = self.around.nests.iter().rposition(is_loop);
         let Some(inner) = inner else { return Flow::On };
-        for at in (inner + 1..self.around.nests.len()).rev() {
+        self.leave_nests(inner + 1, span);
+        let jump = self.emit(Instr::Jump { to: 0 }, span);
+        if let Some(open) = self.around.loops.last_mut() {
+            note(open, jump);
+        }
+        Flow::Away
+    }
+
+    /// Ends the statements around this place, up to the outermost that is left.
+    pub(super) fn leave_nests(&mut self, outermost: usize, span: Span) {
+        for at in (outermost..self.around.nests.len()).rev() {
             let leave = match self.around.nests[at] {
                 Nest::Label => Instr::LabelLeave,
                 Nest::Group => Instr::GroupLeave,
@@ -164,74 +173,46 @@ impl Lower<'_> {
             };
             self.emit(leave, span);
         }
-        let jump = self.emit(Instr::Jump { to: 0 }, span);
-        if let Some(open) = self.around.loops.last_mut() {
-            note(open, jump);
-        }
-        Flow::Away
+    }
+
+    /// The truth of a condition that is a constant.
+    fn known_condition(&self, ev: Ev) -> Option<bool> {
+        self.constant(ev).and_then(|value| value.as_condition().ok())
+    }
+
+    /// A jump where the condition does not hold; none if it always does.
+    fn jump_unless(&mut self, cond: Ev, place: Span) -> Option<Pc> {
+        let jump = match self.known_condition(cond) {
+            Some(true) => return None,
+            Some(false) => Instr::Jump { to: 0 },
+            None => Instr::JumpIf { cond: cond.operand, when: false, to: 0 },
+        };
+        Some(self.emit(jump, place))
     }
 
     /// `if`
-    fn if_else(&mut self, number: u32, span: Span) -> Flow {
-        let branch = self.ast.ifs[number as usize];
-        let cond = self.condition_value(branch.cond);
-        let known = self.constant(cond).and_then(|value| value.as_condition().ok());
-        let outer = (self.around.unsure, self.around.differs);
-        self.around.unsure += 1;
-        if cond.differs {
-            self.around.differs = Some(self.ast.expr_span(branch.cond));
-        }
-        let jump = match known {
-            Some(true) => None,
-            Some(false) => Some(self.emit(Instr::Jump { to: 0 }, span)),
-            None => {
-                let jump = Instr::JumpIf { cond: cond.operand, when: false, to: 0 };
-                Some(self.emit(jump, self.ast.expr_span(branch.cond)))
-            }
-        };
-        let then = self.switched_off(known == Some(false), |lower| lower.statement(branch.then));
-        let flow = self.else_branch(branch.otherwise, known, jump, then, span);
-        (self.around.unsure, self.around.differs) = outer;
-        flow
-    }
-
-    fn else_branch(
-        &mut self,
-        otherwise: Option<StmtId>,
-        known: Option<bool>,
-        jump: Option<Pc>,
-        then: Flow,
-        span: Span,
-    ) -> Flow {
-        let Some(otherwise) = otherwise else {
-            if let Some(jump) = jump {
-                self.patch_here(jump);
-            }
-            return Flow::On;
-        };
-        let over = (known != Some(false)).then(|| self.emit(Instr::Jump { to: 0 }, span));
-        if let Some(jump) = jump {
-            self.patch_here(jump);
-        }
-        let flow = self.switched_off(known == Some(true), |lower| lower.statement(otherwise));
-        if let Some(over) = over {
-            self.patch_here(over);
-        }
-        if then == Flow::Away { flow } else { Flow::On }
-    }
-
-    /// `define layout`
-    fn later_statement(&mut self, number: u32, span: Span) {
-        let later = self.ast.laters[number as usize];
-        let word = later.what.split(' ').next().unwrap_or_default().len() as u32;
-        let head = Span { start: span.start, end: span.start + word };
-        self.later(head, &format!("`{}`", later.what), "leave it out");
+    fn if_else(&mut self, If { cond, then, otherwise }: If, span: Span) -> Flow {
+        let place = self.ast.expr_span(cond);
+        let cond = self.condition_value(cond);
+        let known = self.known_condition(cond);
+        self.under(true, cond.differs.then_some(place), |lower| {
+            let jump = lower.jump_unless(cond, place);
+            let then = lower.switched_off(known == Some(false), |lower| lower.statement(then));
+            let Some(otherwise) = otherwise else {
+                lower.patch_here(jump);
+                return Flow::On;
+            };
+            let over = (known != Some(false)).then(|| lower.emit(Instr::Jump { to: 0 }, span));
+            lower.patch_here(jump);
+            let flow = lower.switched_off(known == Some(true), |lower| lower.statement(otherwise));
+            lower.patch_here(over);
+            if then == Flow::Away { flow } else { Flow::On }
+        })
     }
 
     /// `$x = value;`
-    fn assign(&mut self, name: Name, value: ExprId, span: Span) {
+    fn assign(&mut self, value: ExprId, span: Span) {
         let Some(Mention { symbol, .. }) = self.mentioned(span.start) else { return };
-        self.note_assigned(name);
         if let Expr::Call(called, args) = self.ast.expr(value)
             && let Some(op) = self.called_op(called)
         {
@@ -293,9 +274,21 @@ impl Lower<'_> {
         if op == Op::Pfopen {
             self.opened(symbol, span);
         }
-        if let Some(args) = args {
-            self.emit(Instr::Op { op, dst, args }, span);
+        if let Some(place) = self.around.direct.filter(|_| matches!(op, Op::Fopen | Op::Fcreat)) {
+            self.notes.opened_direct.entry(symbol).or_insert((0, place)).0 += 1;
         }
+        if let Some(args) = args {
+            self.emit_op(op, dst, args, span);
+        }
+    }
+
+    fn emit_op(&mut self, op: Op, dst: Slot, args: u32, span: Span) {
+        match self.is_alive() {
+            true if op.is_io() => self.around.inside.add(op),
+            true => {}
+            false => self.around.inside.is_dead = true,
+        }
+        self.emit(Instr::Op { op, dst, args }, span);
     }
 
     /// An operation as a statement.
@@ -307,7 +300,7 @@ impl Lower<'_> {
             self.reports.push(diagnostic);
         }
         if let Some(args) = self.op_arguments(op, args, span) {
-            self.emit(Instr::Op { op, dst: NO_SLOT, args }, span);
+            self.emit_op(op, NO_SLOT, args, span);
         }
     }
 }
@@ -333,35 +326,45 @@ fn retarget(instr: &mut Instr, args: &[Operand], result: Operand, new: Slot) -> 
     }
 }
 
-/// Range of a loop.
+/// What a loop goes through.
 struct Range {
     from: Ev,
     to: Ev,
     step: Ev,
+    /// The elements of this list.
+    list: Option<Operand>,
+    /// Number of iterations, if it is constant.
+    count: Option<u64>,
+    /// They differ between ranks, as this place in the text says.
+    differs: Option<Span>,
 }
 
 impl Lower<'_> {
     /// `repeat`
-    pub(super) fn repeat(&mut self, number: u32, span: Span) {
-        let repeat = self.ast.repeats[number as usize];
-        if repeat.in_list {
-            return self.repeat_in(&repeat, span);
-        }
-        let range = self.range(&repeat);
-        let turns = self.turns(&range, &repeat);
-        let outer = (self.around.unsure, self.around.differs);
+    pub(super) fn repeat(&mut self, repeat: Repeat, span: Span) {
+        let range = match repeat.in_list {
+            true => self.list_range(repeat.from, span),
+            false => self.range(&repeat),
+        };
+        let outer = self.around.differs;
         let limit = repeat.until.and_then(|until| self.limit(until, span));
+        let is_unsure = range.count.is_none_or(|n| n == 0);
+        self.under(is_unsure, range.differs, |lower| lower.run_loop(&repeat, range, limit, span));
+        self.around.differs = outer;
+    }
+
+    fn run_loop(&mut self, repeat: &Repeat, range: Range, limit: Option<Limit>, span: Span) {
         let state = self.frame().enter_loop();
-        self.around.unsure += u32::from(turns.is_none_or(|n| n == 0));
-        if range.from.differs || range.to.differs || range.step.differs {
-            let end = repeat.step.or(repeat.to).unwrap_or(repeat.from);
-            let (start, end) = (self.ast.expr_span(repeat.from).start, self.ast.expr_span(end).end);
-            self.around.differs = Some(Span { start, end });
-        }
+        let differs = range.from.differs || range.step.differs;
+        let counter = match (range.list, repeat.var) {
+            (Some(_), _) => self.frame().fresh(""),
+            (None, Some(var)) => self.bind_variable(var, differs),
+            (None, None) => NO_SLOT,
+        };
         let code = self.plan.loops.len() as u32;
         self.plan.loops.push(LoopCode {
             state,
-            var: NO_SLOT,
+            var: counter,
             from: range.from.operand,
             to: range.to.operand,
             step: range.step.operand,
@@ -370,38 +373,43 @@ impl Lower<'_> {
             body: 0,
             exit: 0,
         });
-        let variable =
-            repeat.var.map(|var| self.bind_variable(var, range.from.differs || range.step.differs));
         self.emit(Instr::Loop { code }, span);
-        self.plan.loops[code as usize].var = variable.unwrap_or(NO_SLOT);
         self.plan.loops[code as usize].body = self.here_pc();
-        let off = turns == Some(0);
-        self.switched_off(off, |lower| lower.loop_body(repeat.body, code, limit, span));
-        if let Some(((name, _), slot)) = repeat.var.zip(variable) {
-            self.frame().release(name, slot);
+        let mut variable = counter;
+        if let Some((list, var)) = range.list.zip(repeat.var) {
+            variable = self.bind_variable(var, range.differs.is_some());
+            let index = Operand::slot(counter);
+            self.emit(Instr::Index { dst: variable, list, index }, span);
         }
-        (self.around.unsure, self.around.differs) = outer;
+        let is_off = range.count == Some(0);
+        self.switched_off(is_off, |lower| lower.loop_body(repeat.body, code, limit, span));
+        if let Some((name, _)) = repeat.var {
+            self.frame().release(name, variable);
+        }
+        if let Some(list) = range.list {
+            self.let_go(list, span);
+        }
     }
 
     /// The body, the way to the next iteration, and what stands behind the loop.
-    pub(super) fn loop_body(&mut self, body: StmtId, code: u32, limit: Option<Limit>, span: Span) {
-        self.around.loops.push(OpenLoop::default());
-        let limit = limit.map(|mut limit| {
-            self.at_limit(&mut limit);
-            limit
-        });
-        self.nested(Nest::Loop, body);
-        let open = self.around.loops.pop().unwrap_or_default();
-        let next = self.here_pc();
-        open.continues.iter().for_each(|jump| self.patch(*jump, next));
+    fn loop_body(&mut self, body: StmtId, code: u32, mut limit: Option<Limit>, span: Span) {
+        let over = limit.as_mut().and_then(|limit| self.at_limit(limit));
+        let open = self.looped(Nest::Loop, body);
+        self.patch_here(open.continues);
         self.emit(Instr::Next { code }, span);
-        let exit = self.here_pc();
-        open.breaks.iter().for_each(|jump| self.patch(*jump, exit));
-        self.plan.loops[code as usize].exit = exit;
+        self.patch_here(open.breaks.into_iter().chain(over));
+        self.plan.loops[code as usize].exit = self.here_pc();
         self.frame().leave_loop();
         if let Some(limit) = limit {
             self.limit_left(limit);
         }
+    }
+
+    /// The body of a loop, with the jumps that leave it.
+    fn looped(&mut self, nest: Nest, body: StmtId) -> OpenLoop {
+        self.around.loops.push(OpenLoop::default());
+        self.nested(nest, body);
+        self.around.loops.pop().unwrap_or_default()
     }
 
     /// The loop variable's slot.
@@ -415,11 +423,11 @@ impl Lower<'_> {
     }
 
     fn range(&mut self, repeat: &Repeat) -> Range {
-        match repeat.to {
+        let (from, to, step) = match repeat.to {
             None => {
                 let from = self.known(Value::Int(0));
                 let to = self.integer(repeat.from, "a number of repetitions");
-                Range { from, to, step: self.known(Value::Int(1)) }
+                (from, to, self.known(Value::Int(1)))
             }
             Some(end) => {
                 let from = self.integer(repeat.from, "the start of a range");
@@ -428,9 +436,29 @@ impl Lower<'_> {
                     Some(step) => self.step(step),
                     None => self.known(Value::Int(1)),
                 };
-                Range { from, to, step }
+                (from, to, step)
             }
-        }
+        };
+        let end = repeat.step.or(repeat.to).unwrap_or(repeat.from);
+        let (start, end) = (self.ast.expr_span(repeat.from).start, self.ast.expr_span(end).end);
+        let differs = from.differs || to.differs || step.differs;
+        let differs = differs.then_some(Span { start, end });
+        let count = self.iterations([from, to, step], repeat);
+        Range { from, to, step, list: None, count, differs }
+    }
+
+    /// The elements of a list: by their indices.
+    fn list_range(&mut self, id: ExprId, span: Span) -> Range {
+        let whole = self.listed(id);
+        let count = match self.constant(whole) {
+            Some(Value::List(items)) => Some(items.len()),
+            _ => None,
+        };
+        let (list, to) = self.kept_list(whole, count, span);
+        let (from, step) = (self.known(Value::Int(0)), self.known(Value::Int(1)));
+        let differs = whole.differs.then(|| self.ast.expr_span(id));
+        let to = Ev { operand: to, types: Types::INT, differs: whole.differs };
+        Range { from, to, step, list: Some(list), count: count.map(|n| n as u64), differs }
     }
 
     fn step(&mut self, id: ExprId) -> Ev {
@@ -465,18 +493,17 @@ impl Lower<'_> {
         }
     }
 
-    /// Number of turns if it is constant. A negative count is reported.
-    fn turns(&mut self, range: &Range, repeat: &Repeat) -> Option<u64> {
-        let int = |ev: Ev| match self.constant(ev) {
+    /// Number of iterations if it is constant. A negative count is reported.
+    fn iterations(&mut self, range: [Ev; 3], repeat: &Repeat) -> Option<u64> {
+        let [from, to, step] = range.map(|ev| match self.constant(ev) {
             Some(Value::Int(n)) => Some(*n),
             _ => None,
-        };
-        let (from, to, step) = (int(range.from)?, int(range.to)?, int(range.step)?);
-        if repeat.to.is_none() && to < 0 && self.is_alive() {
-            self.negative_count(to, self.ast.expr_span(repeat.from));
+        });
+        if repeat.to.is_none() && to? < 0 && self.is_alive() {
+            self.negative_count(to?, self.ast.expr_span(repeat.from));
             return None;
         }
-        Some(iteration::count(from, to, step))
+        Some(iteration::count(from?, to?, step?))
     }
 
     #[cold]
@@ -490,40 +517,19 @@ impl Lower<'_> {
     /// `while`
     fn while_loop(&mut self, cond: ExprId, body: StmtId, span: Span) -> Flow {
         let top = self.here_pc();
-        let value = self.condition_value(cond);
-        let known = self.constant(value).and_then(|value| value.as_condition().ok());
-        let outer = (self.around.unsure, self.around.differs);
-        self.around.unsure += 1;
-        if value.differs {
-            self.around.differs = Some(self.ast.expr_span(cond));
-        }
-        let place = self.ast.expr_span(cond);
-        let jump = match known {
-            Some(true) => None,
-            Some(false) => Some(self.emit(Instr::Jump { to: 0 }, place)),
-            None => {
-                Some(self.emit(Instr::JumpIf { cond: value.operand, when: false, to: 0 }, place))
-            }
-        };
-        let breaks =
-            self.switched_off(known == Some(false), |lower| lower.while_body(body, top, span));
-        if let Some(jump) = jump {
-            self.patch_here(jump);
-        }
-        (self.around.unsure, self.around.differs) = outer;
+        let (value, place) = (self.condition_value(cond), self.ast.expr_span(cond));
+        let known = self.known_condition(value);
+        let breaks = self.under(true, value.differs.then_some(place), |lower| {
+            let exit = lower.jump_unless(value, place);
+            let open =
+                lower.switched_off(known == Some(false), |lower| lower.looped(Nest::Loop, body));
+            open.continues.iter().for_each(|jump| lower.patch(*jump, top));
+            lower.emit(Instr::Jump { to: top }, span);
+            let breaks = !open.breaks.is_empty();
+            lower.patch_here(open.breaks.into_iter().chain(exit));
+            breaks
+        });
         if self.is_literal(cond) && known == Some(true) && !breaks { Flow::Away } else { Flow::On }
-    }
-
-    /// The body and the jump back; whether a `break` leaves it.
-    fn while_body(&mut self, body: StmtId, top: u32, span: Span) -> bool {
-        self.around.loops.push(OpenLoop::default());
-        self.nested(Nest::Loop, body);
-        let open = self.around.loops.pop().unwrap_or_default();
-        open.continues.iter().for_each(|jump| self.patch(*jump, top));
-        self.emit(Instr::Jump { to: top }, span);
-        let exit = self.here_pc();
-        open.breaks.iter().for_each(|jump| self.patch(*jump, exit));
-        !open.breaks.is_empty()
     }
 
     /// `1`, `true`: constant without any parameter in it.
@@ -608,17 +614,11 @@ impl Lower<'_> {
         None
     }
 
-    /// The beginning of the body: `break` leaves what [`Lower::limit_left`] ends.
-    fn at_limit(&mut self, limit: &mut Limit) {
+    /// The beginning of the body; a jump that leaves the loop, if its end leaves it at once.
+    fn at_limit(&mut self, limit: &mut Limit) -> Option<Pc> {
         let span = limit.span;
         if !limit.level {
-            let jump = self.emit(Instr::Limit { end: limit.end(), exit: 0 }, span);
-            return self
-                .around
-                .loops
-                .last_mut()
-                .into_iter()
-                .for_each(|open| open.breaks.push(jump));
+            return Some(self.emit(Instr::Limit { end: limit.end(), exit: 0 }, span));
         }
         let top = self.here_pc();
         let reached =
@@ -627,14 +627,14 @@ impl Lower<'_> {
         let run_known = self.if_bounded(limit);
         let over = self.emit(Instr::Limit { end: limit.end(), exit: 0 }, span);
         let run_early = self.emit(Instr::Jump { to: 0 }, span);
-        self.patch_here(over);
+        self.patch_here([over]);
         self.meet(limit);
         self.emit(Instr::Jump { to: top }, span);
-        self.patch_here(run_known);
-        self.patch_here(run_early);
+        self.patch_here([run_known, run_early]);
         let (begun, one) = (limit.begun(), self.known(Value::Int(1)).operand);
         let a = Operand::slot(begun);
         self.emit(Instr::Binary { op: BinaryOp::Add, dst: begun, a, b: one }, span);
+        None
     }
 
     /// The code behind the loop.
@@ -642,9 +642,7 @@ impl Lower<'_> {
         if limit.level {
             let bounded = self.if_bounded(&limit);
             self.meet(&limit);
-            limit.done.iter().chain([&bounded]).for_each(|jump| {
-                self.patch_here(*jump);
-            });
+            self.patch_here(limit.done.into_iter().chain([bounded]));
             self.around.nests.pop();
             self.emit(Instr::LabelLeave, limit.span);
         }
@@ -695,30 +693,25 @@ impl Lower<'_> {
         let head = Span { start: span.start, end };
         self.collective("share", head);
         self.emit(Instr::Share { count: count.operand, by: by.operand }, head);
-        let outer = (self.around.unsure, self.around.differs);
-        self.around.unsure += 1;
-        self.around.differs = Some(head);
         let dst = self.bind_variable(share.var, true);
-        let off = matches!(self.constant(count), Some(Value::Int(0)));
-        self.switched_off(off, |lower| {
-            let claim = lower.emit(Instr::Claim { dst, exit: 0 }, head);
-            lower.share_body(share, claim, span);
-            lower.patch_here(claim);
+        let is_off = matches!(self.constant(count), Some(Value::Int(0)));
+        self.under(true, Some(head), |lower| {
+            lower.switched_off(is_off, |lower| {
+                let claim = lower.emit(Instr::Claim { dst, exit: 0 }, head);
+                lower.share_body(share, claim, span);
+                lower.patch_here([claim]);
+            });
         });
-        (self.around.unsure, self.around.differs) = outer;
         self.frame().release(share.var.0, dst);
         self.emit(Instr::ShareEnd, head);
     }
 
     fn share_body(&mut self, share: Share, claim: Pc, span: Span) {
-        self.around.loops.push(OpenLoop::default());
-        self.nested(Nest::Share, share.body);
-        let open = self.around.loops.pop().unwrap_or_default();
+        let open = self.looped(Nest::Share, share.body);
         open.continues.iter().for_each(|jump| self.patch(*jump, claim));
         self.emit(Instr::Jump { to: claim }, span);
-        if !open.breaks.is_empty() {
-            let place = self.plan.spans[open.breaks[0] as usize];
-            self.left_share("break", place);
+        if let Some(jump) = open.breaks.first() {
+            self.left_share("break", self.plan.spans[*jump as usize]);
         }
     }
 
@@ -768,23 +761,20 @@ impl Lower<'_> {
             _ => return self.no_weight(head),
         };
         let jumps = self.draw(&weights, total, head);
-        let outer = (self.around.unsure, self.around.differs);
-        self.around.unsure += 1;
-        // Each rank draws for itself.
-        self.around.differs = Some(head);
         let bodies: Vec<_> = self.ast.stmts_in(mix.bodies).collect();
         let (mut ends, mut flow) = (Vec::with_capacity(bodies.len()), Flow::Away);
         for ((body, jump), weight) in bodies.into_iter().zip(jumps).zip(weights) {
-            self.patch_here(jump);
-            if self.switched_off(weight == 0, |lower| lower.statement(body)) == Flow::On {
+            self.patch_here([jump]);
+            // Each rank draws for itself.
+            let alternative = self.under(true, Some(head), |lower| {
+                lower.switched_off(weight == 0, |lower| lower.statement(body))
+            });
+            if alternative == Flow::On {
                 flow = Flow::On;
             }
             ends.push(self.emit(Instr::Jump { to: 0 }, head));
         }
-        ends.into_iter().for_each(|jump| {
-            self.patch_here(jump);
-        });
-        (self.around.unsure, self.around.differs) = outer;
+        self.patch_here(ends);
         flow
     }
 

@@ -6,143 +6,108 @@ use super::values::Ev;
 use crate::ast::{Expr, ExprId};
 use crate::diag::{Code, Diagnostic};
 use crate::facts::{Facts, SymbolId, holds};
-use crate::lex::is_name_byte;
 use crate::source::Sources;
 use crate::text::{self, Piece as Part};
 use model::internal::{InternalRow, Read};
-use model::plan::{BinaryOp, Format, Internal, Operand, Piece, Source, Span, Template};
+use model::limits;
+use model::plan::{Format, Operand, Piece, Source, Span, Template};
 use model::types::Types;
-use model::{Value, limits};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
+
+/// A text being put together.
+#[derive(Default)]
+pub(super) struct Filled {
+    /// Those that are text lie in `text`.
+    pieces: Vec<Piece>,
+    text: Vec<u8>,
+    /// Up to here the text is in pieces.
+    closed: usize,
+    /// A value in it differs between ranks.
+    differs: bool,
+    /// Something in it was reported.
+    bad: bool,
+}
+
+impl Filled {
+    fn push(&mut self, piece: Piece) {
+        self.close();
+        self.pieces.push(piece);
+    }
+
+    /// Makes a piece of the literal text since the last one.
+    fn close(&mut self) {
+        let (start, end) = (self.closed as u32, self.text.len() as u32);
+        if start < end {
+            self.pieces.push(Piece::Text { start, end });
+        }
+        self.closed = self.text.len();
+    }
+}
 
 impl Lower<'_> {
     /// The value of a string: a constant, or a template.
     pub(super) fn string(&mut self, span: Span) -> Ev {
-        let raw = self.reader.text(span);
+        let raw = self.sources.text(span);
         let inner = text::inner(raw).as_bytes();
         if !inner.iter().any(|byte| matches!(byte, b'$' | b'\\')) {
             return self.known_text(inner);
         }
-        let mark = self.plan.text.len();
-        match self.read_string(raw, span) {
-            Some(found) => self.text_or_template(mark, found),
-            None => Ev::BAD,
-        }
-    }
-
-    /// Reads a string token into [`Lower::string`]; its literal text goes to the end of the
-    /// plan's. `None`: it has no value, which is reported.
-    pub(super) fn read_string(&mut self, raw: &str, span: Span) -> Option<Filled> {
-        let mark = self.plan.text.len();
-        self.begin_text(mark);
         let mut found = Filled::default();
         for piece in text::pieces(raw, span.start) {
             self.piece(piece, &mut found);
-            if let Err(error) = limits::check_text(self.plan.text.len() - mark) {
-                self.plan.text.truncate(mark);
-                self.no_value(error, span);
-                return None;
-            }
         }
-        if found.bad {
-            self.plan.text.truncate(mark);
-            return None;
-        }
-        self.close_text();
-        Some(found)
+        self.finished_text(found, span)
     }
 
-    /// The value of the string read last, whose text stands from `mark` on.
-    pub(super) fn text_or_template(&mut self, mark: usize, found: Filled) -> Ev {
-        let operand = match self.string.pieces[..] {
-            [] | [Piece::Text { .. }] => {
-                let text = self.plan.text.split_off(mark);
-                return self.known_text(&text);
-            }
-            _ => self.template_of_pieces(mark),
-        };
-        Ev { operand, types: Types::STR, differs: found.differs }
-    }
-
-    /// `"a" + $b` is `"a$b"`.
-    pub(super) fn text_in_row(&mut self, a: ExprId, b: ExprId, span: Span) -> Ev {
-        let mut parts = Vec::new();
-        self.parts_in_row(a, &mut parts);
-        self.parts_in_row(b, &mut parts);
-        let evs: Vec<Ev> = parts.into_iter().map(|part| self.expr(part)).collect();
-        let mark = self.plan.text.len();
-        self.begin_text(mark);
+    /// What is added to a text in quotes is text: `"a" + $b` is `"a$b"`.
+    pub(super) fn joined_text(&mut self, parts: [Ev; 2], span: Span) -> Ev {
         let mut found = Filled::default();
-        evs.into_iter().for_each(|ev| self.fill_in_row(ev, &mut found));
-        self.end_text(mark, found, span)
-    }
-
-    /// The text that comes next is put together from `mark` on.
-    fn begin_text(&mut self, mark: usize) {
-        self.string.text_from = mark;
-        self.string.pieces.clear();
+        parts.into_iter().for_each(|part| self.fill(part, &mut found));
+        self.finished_text(found, span)
     }
 
     /// The value of what was put together.
-    fn end_text(&mut self, mark: usize, found: Filled, span: Span) -> Ev {
+    fn finished_text(&mut self, mut found: Filled, span: Span) -> Ev {
         if found.bad {
-            self.plan.text.truncate(mark);
             return Ev::BAD;
         }
-        if let Err(error) = limits::check_text(self.plan.text.len() - mark) {
-            self.plan.text.truncate(mark);
+        if let Err(error) = limits::check_text(found.text.len()) {
             return self.no_value(error, span);
         }
-        self.close_text();
-        self.text_or_template(mark, found)
-    }
-
-    /// The values of a sum that makes text, as far as its `+` do.
-    fn parts_in_row(&self, id: ExprId, parts: &mut Vec<ExprId>) {
-        match self.ast.expr(id) {
-            Expr::Paren(inner) => self.parts_in_row(inner, parts),
-            Expr::Binary(BinaryOp::Add, a, b) if self.ast.is_text(a) || self.ast.is_text(b) => {
-                self.parts_in_row(a, parts);
-                self.parts_in_row(b, parts);
-            }
-            _ => parts.push(id),
+        if found.pieces.is_empty() {
+            return self.known_text(&found.text);
         }
+        found.close();
+        let (base, first) = (self.plan.text.len() as u32, self.plan.pieces.len() as u32);
+        self.plan.text.extend_from_slice(&found.text);
+        self.plan.pieces.extend(found.pieces.into_iter().map(|piece| match piece {
+            Piece::Text { start, end } => Piece::Text { start: base + start, end: base + end },
+            other => other,
+        }));
+        let end = self.plan.pieces.len() as u32;
+        self.plan.templates.push(Template { start: first, end });
+        let operand = Operand::template(self.plan.templates.len() as u32 - 1);
+        Ev { operand, types: Types::STR, differs: found.differs }
     }
 
-    /// A value at the end of the text so far; a template is taken apart.
-    fn fill_in_row(&mut self, ev: Ev, found: &mut Filled) {
-        let Source::Template(index) = ev.operand.source() else { return self.fill(ev, found) };
-        found.differs |= ev.differs;
-        let Template { start, end } = self.plan.templates[index as usize];
-        for at in start..end {
-            match self.plan.pieces[at as usize] {
-                Piece::Text { start, end } => {
-                    self.plan.text.extend_from_within(start as usize..end as usize);
-                }
-                piece => self.value_piece(piece),
-            }
+    /// Adds a piece of a string. Of a text that is too long the rest is left out.
+    fn piece(&mut self, piece: text::Piece<'_>, found: &mut Filled) {
+        if limits::check_text(found.text.len()).is_err() {
+            return;
         }
-    }
-
-    /// A template of the string read last.
-    pub(super) fn template_of_pieces(&mut self, mark: usize) -> Operand {
-        Operand::template(self.interner.template(&mut self.plan, &self.string.pieces, mark))
-    }
-
-    pub(super) fn piece(&mut self, piece: text::Piece<'_>, found: &mut Filled) {
         match piece {
-            text::Piece::Text(bytes) => self.plan.text.extend_from_slice(bytes),
+            text::Piece::Text(bytes) => found.text.extend_from_slice(bytes),
             text::Piece::Var { run, span } => self.named(run, span, found),
             text::Piece::Braced { name, format, span } => match format {
                 Some(format) => self.formatted(name, format, span, found),
                 None => self.named(name, span, found),
             },
             text::Piece::Internal { name, span } => self.filled_internal(name, span, found),
-            text::Piece::Env { name, span } => match self.environment_text(name) {
-                Some(text) => self.plan.text.extend_from_slice(text.as_bytes()),
-                None => found.bad |= self.environment(name, span).is_bad(),
-            },
+            text::Piece::Env { name, span } => {
+                let ev = self.environment(name, span);
+                self.fill(ev, found);
+            }
         }
     }
 
@@ -151,8 +116,15 @@ impl Lower<'_> {
         let Some((symbol, rest)) = self.named_variable(run, span) else {
             return self.missing(run, span, found);
         };
-        self.fill_variable(symbol, span, found);
-        self.plan.text.extend_from_slice(&run.as_bytes()[run.len() - rest..]);
+        match self.open_text(symbol) {
+            None => {
+                let ev = self.value_of(symbol, span);
+                self.fill(ev, found);
+            }
+            // Of a parameter from outside that has variables in it, what it is here.
+            Some(text) => self.fill_open(&text, span, found),
+        }
+        found.text.extend_from_slice(&run.as_bytes()[run.len() - rest..]);
     }
 
     /// The variable that is read for a name in a string, and how many bytes of the name are text.
@@ -162,18 +134,6 @@ impl Lower<'_> {
         }
         let mention = self.visible(span.start)?;
         Some((mention.symbol, (span.end - mention.span.end) as usize))
-    }
-
-    /// A variable's value at the end of the text so far; of a parameter from outside that has
-    /// variables in it, what it is here.
-    fn fill_variable(&mut self, symbol: SymbolId, span: Span, found: &mut Filled) {
-        match self.open_text(symbol) {
-            None => {
-                let ev = self.value_of(symbol, Span::default());
-                self.fill(ev, found);
-            }
-            Some(text) => self.fill_open(&text, span, found),
-        }
     }
 
     /// `${name:06}`
@@ -192,10 +152,10 @@ impl Lower<'_> {
             found.bad |= self.wrong_type(span, message).is_bad();
             return;
         }
-        let Some(value) = self.constant(ev).cloned() else {
-            return self.value_piece(Piece::Formatted { value: ev.operand, format });
+        let Some(value) = self.constant(ev) else {
+            return found.push(Piece::Formatted { value: ev.operand, format });
         };
-        if let Err(error) = format.render(&value, &mut self.plan.text) {
+        if let Err(error) = format.render(value, &mut found.text) {
             found.bad |= self.no_value(error, span).is_bad();
         }
     }
@@ -218,69 +178,55 @@ impl Lower<'_> {
         found.differs |= ev.differs;
         found.bad |= ev.is_bad();
         match self.constant(ev) {
-            Some(value) => {
-                let value: Value = value.clone();
-                // Constants have a value, so that rendering them cannot fail.
-                let _ = value.render(&mut self.plan.text);
+            // Constants have a value, so that rendering them cannot fail.
+            Some(value) => drop(value.render(&mut found.text)),
+            None => match ev.operand.source() {
+                Source::Template(index) => self.fill_template(index, found),
+                _ => found.push(Piece::Value(ev.operand)),
+            },
+        }
+    }
+
+    fn fill_template(&self, index: u32, found: &mut Filled) {
+        let Template { start, end } = self.plan.templates[index as usize];
+        for piece in &self.plan.pieces[start as usize..end as usize] {
+            match *piece {
+                Piece::Text { start, end } => {
+                    found.text.extend_from_slice(&self.plan.text[start as usize..end as usize]);
+                }
+                piece => found.push(piece),
             }
-            None => self.value_piece(Piece::Value(ev.operand)),
         }
-    }
-
-    fn value_piece(&mut self, piece: Piece) {
-        self.close_text();
-        self.string.pieces.push(piece);
-    }
-
-    /// Makes a piece of the literal text since the last one.
-    fn close_text(&mut self) {
-        let (start, end) = (self.string.text_from, self.plan.text.len());
-        if start < end {
-            self.string.pieces.push(Piece::Text { start: start as u32, end: end as u32 });
-        }
-        self.string.text_from = end;
     }
 
     /// `$$name...`, shortened like `$name...`: `"$$grank_x"` is `$$grank` and `_x`.
     fn filled_internal(&mut self, run: &str, span: Span, found: &mut Filled) {
-        debug_assert!(run.bytes().all(is_name_byte));
-        for end in (1..=run.len()).rev() {
-            match InternalRow::find(&run[..end]).map(|row| row.read) {
-                Some(Read::Bound(bound)) => {
-                    model::value::render_int(self.bound_value(bound), &mut self.plan.text);
-                }
-                Some(Read::Running(what)) => self.internal_piece(what, span, found),
-                None => continue,
+        let Some((row, end)) = longest_internal(run) else {
+            found.bad = true;
+            return self.unknown_internal(run, span);
+        };
+        match row.read {
+            Read::Bound(bound) => {
+                model::value::render_int(self.bound_value(bound), &mut found.text);
             }
-            self.plan.text.extend_from_slice(&run.as_bytes()[end..]);
-            return;
+            Read::Running(what) if self.asked.is_some() => {
+                let ev = self.internal_on_rank(what, span);
+                self.fill(ev, found);
+            }
+            Read::Running(what) => {
+                self.note_internal(what, span);
+                found.differs |= what.differs_between_ranks();
+                found.push(Piece::Internal(what));
+            }
         }
-        found.bad = true;
-        self.unknown_internal(run, span);
-    }
-
-    fn internal_piece(&mut self, what: Internal, span: Span, found: &mut Filled) {
-        self.note_internal(what, span);
-        found.differs |= what.differs_between_ranks();
-        self.value_piece(Piece::Internal(what));
+        found.text.extend_from_slice(&run.as_bytes()[end..]);
     }
 }
 
-/// The string being read.
-#[derive(Default)]
-pub(super) struct Reading {
-    pub(super) pieces: Vec<Piece>,
-    /// Start of its literal text that is no piece yet.
-    text_from: usize,
-}
-
-/// The parts found in a string.
-#[derive(Default)]
-pub(super) struct Filled {
-    /// A value in it differs between ranks.
-    differs: bool,
-    /// Something in it was reported.
-    pub(super) bad: bool,
+/// The internal variable that the longest beginning of a name means, and where it ends.
+fn longest_internal(run: &str) -> Option<(&'static InternalRow, usize)> {
+    let ends = (1..=run.len()).rev();
+    ends.filter_map(|end| Some((InternalRow::find(&run[..end])?, end))).next()
 }
 
 /// Values that name each other, one in the other.
@@ -382,7 +328,7 @@ impl Lower<'_> {
             return None;
         }
         let place = self.ast.expr_span(id);
-        let raw = self.reader.text(place);
+        let raw = self.sources.text(place);
         if !text::pieces(raw, place.start).any(|piece| self.is_open(piece)) {
             return None;
         }
@@ -398,8 +344,7 @@ impl Lower<'_> {
                 self.visible(span.start).is_none()
             }
             Part::Internal { name, .. } => {
-                let rows = (1..=name.len()).rev().filter_map(|end| InternalRow::find(&name[..end]));
-                rows.map(|row| row.read).next().is_some_and(|read| matches!(read, Read::Running(_)))
+                longest_internal(name).is_some_and(|(row, _)| matches!(row.read, Read::Running(_)))
             }
         }
     }
@@ -421,11 +366,9 @@ impl Lower<'_> {
     /// The value of a parameter here.
     pub(super) fn opened_text(&mut self, symbol: SymbolId, span: Span) -> Option<Ev> {
         let text = self.open.texts.get(&symbol).cloned()?;
-        let mark = self.plan.text.len();
-        self.begin_text(mark);
         let mut found = Filled::default();
         self.fill_open(&text, span, &mut found);
-        Some(self.end_text(mark, found, span))
+        Some(self.finished_text(found, span))
     }
 
     /// The pieces of such a value, which is used at a place, at the end of the text so far.
@@ -462,7 +405,7 @@ impl Lower<'_> {
         let (place, owner) = (self.open.place, self.proc.as_ref().and_then(|proc| proc.owner));
         let before = owner.map_or(u32::MAX, |owner| self.facts.body_start(owner));
         if self.open.variables.is_empty() {
-            self.open.list_variables(self.facts, self.reader.sources);
+            self.open.list_variables(self.facts, self.sources);
         }
         let reaches = |id: &SymbolId| {
             let symbol = self.facts.symbol(*id);

@@ -10,9 +10,8 @@ use crate::ast::Name;
 use crate::diag::{Code, Diagnostic};
 use crate::facts::{Facts, Mention, Symbol, SymbolId};
 use crate::word::nearest;
-use hashbrown::HashTable;
 use model::Value;
-use model::plan::{NO_SLOT, Operand, Piece, Plan, Slot, Source, Span, Template};
+use model::plan::{NO_SLOT, Operand, Slot, Source, Span};
 use model::types::Types;
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use std::hash::{Hash, Hasher};
@@ -41,17 +40,13 @@ impl Lower<'_> {
     /// A constant as a value.
     pub(super) fn known(&mut self, value: Value) -> Ev {
         let types = Types::of(&value);
-        let index = match value {
-            Value::Int(n) => self.interner.integer(&mut self.plan, n),
-            value => self.interner.constant(&mut self.plan, value),
-        };
+        let index = self.interner.constant(&mut self.plan.consts, value);
         Ev { operand: Operand::constant(index), types, differs: false }
     }
 
     /// A constant text as a value.
     pub(super) fn known_text(&mut self, text: &[u8]) -> Ev {
-        let index = self.interner.text(&mut self.plan, text);
-        Ev { operand: Operand::constant(index), types: Types::STR, differs: false }
+        self.known(Value::Str(text.to_vec()))
     }
 
     /// The constant that a value is.
@@ -89,8 +84,6 @@ impl Place {
 pub(super) struct Variables {
     /// By [`SymbolId`].
     places: Vec<Place>,
-    /// The mention that probably comes next.
-    next: usize,
     /// Names of which it was reported that they are not visible.
     unknown: FxHashSet<Name>,
 }
@@ -98,25 +91,20 @@ pub(super) struct Variables {
 impl Variables {
     pub(super) fn new(facts: &Facts) -> Variables {
         let places = vec![Place::NOWHERE; facts.symbols().len()];
-        Variables { places, next: 0, unknown: FxHashSet::default() }
+        Variables { places, unknown: FxHashSet::default() }
     }
 }
 
 impl<'a> Lower<'a> {
-    /// The name at a place. Names are mostly requested in the order of the text.
-    #[inline]
-    pub(super) fn mentioned(&mut self, place: u32) -> Option<Mention> {
+    /// The name at a place.
+    pub(super) fn mentioned(&self, place: u32) -> Option<Mention> {
         let mentions = &self.facts.mentions;
-        let mut at = self.variables.next;
-        if mentions.get(at).is_none_or(|mention| mention.span.start != place) {
-            at = mentions.partition_point(|mention| mention.span.start < place);
-        }
-        self.variables.next = at + 1;
+        let at = mentions.partition_point(|mention| mention.span.start < place);
         mentions.get(at).copied().filter(|mention| mention.span.start == place)
     }
 
     /// The symbol named at a place, if it has a value there.
-    pub(super) fn visible(&mut self, place: u32) -> Option<Mention> {
+    pub(super) fn visible(&self, place: u32) -> Option<Mention> {
         let mention = self.mentioned(place)?;
         self.place(mention.symbol).is_somewhere().then_some(mention)
     }
@@ -152,16 +140,14 @@ impl<'a> Lower<'a> {
             let types = Types::of(&self.plan.consts[konst as usize]);
             return Ev { operand: Operand::constant(konst), types, differs: false };
         }
+        if self.asked.is_some() {
+            return self.variable_on_rank(symbol, span);
+        }
         if self.in_generator && slot.0 & Slot::LOCAL == 0 {
             self.global_in_generator(symbol, span);
             return Ev::BAD;
         }
         Ev { operand: Operand::slot(slot), types: self.facts.symbol(symbol).types, differs }
-    }
-
-    /// The constant that a symbol always is.
-    pub(super) fn constant_of(&self, symbol: SymbolId) -> Option<&Value> {
-        self.plan.consts.get(self.place(symbol).konst as usize)
     }
 
     /// Lets a symbol be taken for the same on all ranks, or not; what it was taken for before.
@@ -209,10 +195,10 @@ impl<'a> Lower<'a> {
 
     fn variable_help(&self, text: &str, place: u32) -> String {
         let named = |symbol: SymbolId| {
-            let written = self.reader.sources.text(self.facts.symbol(symbol).span);
+            let written = self.sources.text(self.facts.symbol(symbol).span);
             written.strip_prefix('$').unwrap_or(written)
         };
-        let end = self.reader.sources.end_of_program();
+        let end = self.sources.end_of_program();
         let own = |symbol: &Symbol| symbol.kind.is_variable() && symbol.span.start < end;
         let mut all = self.facts.symbols().filter(|(_, symbol)| own(symbol));
         if all.any(|(id, _)| named(id) == text) {
@@ -227,7 +213,7 @@ impl<'a> Lower<'a> {
                 ),
             };
         }
-        let visible = self.facts.visible_at(place, self.ast, self.reader.sources);
+        let visible = self.facts.visible_at(place, self.ast, self.sources);
         let variables = visible.filter(|(_, symbol)| symbol.kind.is_variable());
         match nearest(text, variables.map(|(id, _)| named(id))) {
             Some(name) => format!("the nearest is ${name}"),
@@ -243,7 +229,7 @@ impl<'a> Lower<'a> {
             self.set_place(symbol, Place { differs, ..here });
             return here.slot;
         }
-        let text = self.reader.text(self.facts.symbol(symbol).span);
+        let text = self.sources.text(self.facts.symbol(symbol).span);
         let slot = self.frame().fresh(text.strip_prefix('$').unwrap_or(text));
         self.set_slot(symbol, slot, differs);
         slot
@@ -319,6 +305,16 @@ impl Frame {
         self.used = 0;
     }
 
+    /// How many intermediate results the current statement uses.
+    pub(super) fn used_temps(&self) -> usize {
+        self.used
+    }
+
+    /// Those behind this number of them are not needed any more.
+    pub(super) fn reuse_temps(&mut self, used: usize) {
+        self.used = used;
+    }
+
     /// The three hidden slots of a loop, until [`Frame::leave_loop`].
     pub(super) fn enter_loop(&mut self) -> Slot {
         if self.depth == self.loops.len() {
@@ -349,145 +345,33 @@ impl Frame {
     }
 }
 
-/// Finds what the plan has already.
-pub(super) struct Interner {
-    consts: HashTable<u32>,
-    templates: HashTable<u32>,
-    /// Integers used lately, by their low bits. Others are kept twice: looking for each costs
-    /// more than that.
-    recent: [Option<(i64, u32)>; RECENT],
-}
-
-/// Constants and templates that are looked up. In longer programs most later ones are
-/// used once, so that looking for them costs more than keeping some twice.
-const MAX_LOOKED_UP: usize = 1 << 15;
-
-/// Entries of [`Interner::recent`].
-const RECENT: usize = 256;
-
-impl Default for Interner {
-    fn default() -> Interner {
-        let (consts, templates) = (HashTable::default(), HashTable::default());
-        Interner { consts, templates, recent: [None; RECENT] }
-    }
-}
+/// Finds constants that the plan has already, by the hash of their values.
+#[derive(Default)]
+pub(super) struct Interner(FxHashMap<u64, u32>);
 
 impl Interner {
-    /// The number of a constant integer.
-    #[inline]
-    pub(super) fn integer(&mut self, plan: &mut Plan, n: i64) -> u32 {
-        let slot = (n ^ n >> 10 ^ n >> 20) as usize % RECENT;
-        if let Some((known, index)) = self.recent[slot]
-            && known == n
-        {
-            return index;
-        }
-        plan.consts.push(Value::Int(n));
-        let index = plan.consts.len() as u32 - 1;
-        self.recent[slot] = Some((n, index));
-        index
-    }
-
-    /// The number of a constant.
-    pub(super) fn constant(&mut self, plan: &mut Plan, value: Value) -> u32 {
-        let hash = value_hash(&value);
-        let consts = &mut plan.consts;
-        if let Some(known) = self.consts.find(hash, |at| consts[*at as usize] == value) {
-            return *known;
+    /// The number of a constant. Of two with the same hash the second is kept each time it comes.
+    pub(super) fn constant(&mut self, consts: &mut Vec<Value>, value: Value) -> u32 {
+        let mut hasher = FxHasher::default();
+        hash_value(&value, &mut hasher);
+        let new = consts.len() as u32;
+        let number = *self.0.entry(hasher.finish()).or_insert(new);
+        if consts.get(number as usize) == Some(&value) {
+            return number;
         }
         consts.push(value);
-        self.keep_constant(consts, hash)
-    }
-
-    /// The number of the last constant, which is new.
-    fn keep_constant(&mut self, consts: &[Value], hash: u64) -> u32 {
-        let new = consts.len() as u32 - 1;
-        if self.consts.len() < MAX_LOOKED_UP {
-            self.consts.insert_unique(hash, new, |at| value_hash(&consts[*at as usize]));
-        }
-        new
-    }
-
-    /// The number of a constant text; copied only if it is new.
-    pub(super) fn text(&mut self, plan: &mut Plan, text: &[u8]) -> u32 {
-        let hash = text_hash(text);
-        let consts = &mut plan.consts;
-        let same = |at: &u32| matches!(&consts[*at as usize], Value::Str(known) if known == text);
-        if let Some(known) = self.consts.find(hash, same) {
-            return *known;
-        }
-        consts.push(Value::Str(text.to_vec()));
-        self.keep_constant(consts, hash)
-    }
-
-    /// The number of a template whose texts are at the end of [`Plan::text`] from
-    /// `mark` on; they are taken away again if the plan has it already.
-    pub(super) fn template(&mut self, plan: &mut Plan, pieces: &[Piece], mark: usize) -> u32 {
-        let hash = pieces_hash(&plan.text, pieces);
-        let same = |at: &u32| {
-            let known = pieces_of(plan, plan.templates[*at as usize]);
-            known.len() == pieces.len()
-                && known.iter().zip(pieces).all(|(a, b)| same_piece(&plan.text, *a, *b))
-        };
-        if let Some(known) = self.templates.find(hash, same) {
-            let known = *known;
-            plan.text.truncate(mark);
-            return known;
-        }
-        let start = plan.pieces.len() as u32;
-        plan.pieces.extend_from_slice(pieces);
-        plan.templates.push(Template { start, end: plan.pieces.len() as u32 });
-        let new = plan.templates.len() as u32 - 1;
-        if self.templates.len() < MAX_LOOKED_UP {
-            let again =
-                |at: &u32| pieces_hash(&plan.text, pieces_of(plan, plan.templates[*at as usize]));
-            self.templates.insert_unique(hash, new, again);
-        }
         new
     }
 }
 
-fn pieces_of(plan: &Plan, template: Template) -> &[Piece] {
-    &plan.pieces[template.start as usize..template.end as usize]
-}
-
-fn same_piece(text: &[u8], a: Piece, b: Piece) -> bool {
-    match (a, b) {
-        (Piece::Text { start, end }, Piece::Text { start: s, end: e }) => {
-            text[start as usize..end as usize] == text[s as usize..e as usize]
-        }
-        (a, b) => a == b,
-    }
-}
-
-fn text_hash(text: &[u8]) -> u64 {
-    let mut hasher = FxHasher::default();
-    text.hash(&mut hasher);
-    hasher.finish()
-}
-
-fn value_hash(value: &Value) -> u64 {
-    let mut hasher = FxHasher::default();
+fn hash_value(value: &Value, hasher: &mut FxHasher) {
+    std::mem::discriminant(value).hash(hasher);
     match value {
-        Value::Str(text) => return text_hash(text),
-        Value::Int(n) | Value::Duration(n) => n.hash(&mut hasher),
-        Value::Float(x) => x.to_bits().hash(&mut hasher),
-        Value::Bool(b) => b.hash(&mut hasher),
-        Value::List(items) => items.iter().for_each(|item| value_hash(item).hash(&mut hasher)),
+        Value::Str(text) => text.hash(hasher),
+        Value::Int(n) | Value::Duration(n) => n.hash(hasher),
+        Value::Float(x) => x.to_bits().hash(hasher),
+        Value::Bool(b) => b.hash(hasher),
+        Value::List(items) => items.iter().for_each(|item| hash_value(item, hasher)),
         Value::Unset | Value::Handle(..) | Value::Outcome(_) => {}
     }
-    hasher.finish()
-}
-
-fn pieces_hash(text: &[u8], pieces: &[Piece]) -> u64 {
-    let mut hasher = FxHasher::default();
-    for piece in pieces {
-        match piece {
-            Piece::Text { start, end } => text[*start as usize..*end as usize].hash(&mut hasher),
-            Piece::Value(operand) => operand.hash(&mut hasher),
-            Piece::Internal(what) => what.hash(&mut hasher),
-            Piece::Formatted { value, format } => (value, format).hash(&mut hasher),
-        }
-    }
-    hasher.finish()
 }

@@ -5,12 +5,11 @@ use crate::ast::{Expr, GroupDef, GroupSize, GroupTag, List, Name, Param, Pattern
 use crate::ast::{ExprId, Stmt, StmtId};
 use crate::diag::{Code, Diagnostic};
 use crate::lex::{Kind, Token};
-use crate::word::nearest;
-use crate::word::{Word, classify, is_function};
+use crate::word::{Word, classify, is_function, suggest};
 use model::plan::Span;
 
 /// Words behind `define`.
-const DEFINITIONS: [&str; 6] = ["groups", "param", "pattern", "proc", "hints", "layout"];
+const DEFINITIONS: [&str; 5] = ["groups", "param", "pattern", "proc", "hints"];
 
 impl Parser<'_, '_, '_> {
     /// `define ...`; the word is consumed.
@@ -20,31 +19,19 @@ impl Parser<'_, '_, '_> {
             Kind::Word => self.slice(self.tok).to_ascii_lowercase(),
             _ => String::new(),
         };
-        match DEFINITIONS.iter().position(|known| *known == word) {
-            Some(which) => {
-                self.accept_word(DEFINITIONS[which]);
-                self.definition(which, start)
-            }
-            None => {
-                let diagnostic = self.expectation("what to define");
-                let guess = nearest(&word, DEFINITIONS);
-                let help = match guess {
-                    Some(guess) => format!("the nearest is `{guess}`"),
-                    None => "it can be groups, param, pattern, proc, hints or layout".into(),
-                };
-                Err(self.error(diagnostic.help(help)))
-            }
-        }
-    }
-
-    fn definition(&mut self, which: usize, start: u32) -> Parse<StmtId> {
-        match which {
-            0 => self.groups(start),
-            1 => self.old_param(start),
-            2 => self.pattern(start),
-            3 => self.proc(start),
-            4 => self.hints(start),
-            _ => self.layout(start),
+        let Some(known) = DEFINITIONS.iter().find(|known| **known == word) else {
+            let diagnostic = self.expectation("what to define");
+            let help = suggest(&word, DEFINITIONS);
+            let help = help.unwrap_or("it can be groups, param, pattern, proc or hints".into());
+            return Err(self.error(diagnostic.help(help)));
+        };
+        self.accept_word(known);
+        match *known {
+            "groups" => self.groups(start),
+            "param" => self.old_param(start),
+            "pattern" => self.pattern(start),
+            "proc" => self.proc(start),
+            _ => self.hints(start),
         }
     }
 
@@ -72,11 +59,6 @@ impl Parser<'_, '_, '_> {
         });
     }
 
-    /// The optional `;` after a definition.
-    fn optional_semi(&mut self) {
-        self.accept(Kind::Semi);
-    }
-
     /// `define param STRING VAR value [;]`
     fn old_param(&mut self, start: u32) -> Parse<StmtId> {
         let first = start;
@@ -85,7 +67,7 @@ impl Parser<'_, '_, '_> {
         let var = self.expect(Kind::Var, &format!("the parameter's variable, {form}"))?;
         self.accept(Kind::Assign);
         let default = self.expr()?;
-        self.optional_semi();
+        self.accept(Kind::Semi);
         Ok(self.push_param(Some(public), var, default, first))
     }
 
@@ -114,33 +96,9 @@ impl Parser<'_, '_, '_> {
         start: u32,
     ) -> StmtId {
         let name = self.intern(var);
-        let doc = self.doc_comment(start);
         let number = self.cx.ast.params.len() as u32;
-        self.cx.ast.params.push(Param { public, var: (name, var.span()), default, doc });
+        self.cx.ast.params.push(Param { public, var: (name, var.span()), default });
         self.push_stmt(Stmt::Param(number), start)
-    }
-
-    /// The `///` comment after the statement on its line, or the run of them before it.
-    fn doc_comment(&self, start: u32) -> Option<Span> {
-        let comments = &self.lex.comments;
-        let is_doc = |span: &Span| self.lex.between(span.start, span.end).starts_with("///");
-        let after = comments.iter().rev().take_while(|span| span.start >= self.prev_end).last();
-        if let Some(after) = after.filter(|span| is_doc(span)) {
-            let gap = self.lex.between(self.prev_end, after.start);
-            if !gap.contains('\n') {
-                return Some(*after);
-            }
-        }
-        let mut doc: Option<Span> = None;
-        for span in comments.iter().rev().skip_while(|span| span.end > start) {
-            let below = doc.map_or(start, |doc| doc.start);
-            let gap = self.lex.between(span.end, below);
-            if !is_doc(span) || !gap.trim().is_empty() || !self.lex.begins_line(span.start) {
-                break;
-            }
-            doc = Some(Span { start: span.start, end: doc.map_or(span.end, |doc| doc.end) });
-        }
-        doc
     }
 
     /// `define groups { "a":D = 4, ... } [;]`
@@ -154,7 +112,7 @@ impl Parser<'_, '_, '_> {
         });
         self.cx.ast.groups.extend(groups);
         result?;
-        self.optional_semi();
+        self.accept(Kind::Semi);
         let len = self.cx.ast.groups.len() as u32 - first;
         Ok(self.push_stmt(Stmt::Groups(List { start: first, len }), start))
     }
@@ -271,7 +229,7 @@ impl Parser<'_, '_, '_> {
             }
             Ok(())
         })?;
-        self.optional_semi();
+        self.accept(Kind::Semi);
         let values = self.list_from(mark);
         let name = name.unwrap_or_else(|| self.push_expr(Expr::Error, at));
         Ok(PatternDef { values, ..PatternDef::new(name) })
@@ -326,9 +284,11 @@ impl Parser<'_, '_, '_> {
                 List::default()
             }
         };
+        self.cx.gives_value = false;
         let body = self.definition_body();
         let number = self.cx.ast.procs.len() as u32;
-        self.cx.ast.procs.push(ProcDef { name: (name, word.span()), params, body });
+        let (name, gives_value) = ((name, word.span()), self.cx.gives_value);
+        self.cx.ast.procs.push(ProcDef { name, params, body, gives_value });
         Ok(self.push_stmt(Stmt::Proc(number), start))
     }
 
@@ -387,21 +347,5 @@ impl Parser<'_, '_, '_> {
         let value = self.expr()?;
         self.semi("the hints")?;
         Ok(self.push_stmt(Stmt::Hints(name, value), start))
-    }
-
-    /// `define layout STRING = kind(args);`
-    fn layout(&mut self, start: u32) -> Parse<StmtId> {
-        let name = self.name_string("the name of the layout in quotes")?;
-        self.expect(
-            Kind::Assign,
-            "`=` and the kind of the layout, as in split(width=4, size=16m)",
-        )?;
-        let at = self.tok.start;
-        let (kind, args) =
-            self.kind_of("the kind of the layout, as in split(width=4, size=16m)")?;
-        let span = self.since(at);
-        let call = self.push_expr(Expr::Call(kind, args), span);
-        self.semi("the layout")?;
-        Ok(self.later("define layout", &[name.0, call.0], &[], start))
     }
 }

@@ -410,7 +410,7 @@ impl Parser<'_, '_, '_> {
                 let call = self.deeper(|parser| parser.call(word))?;
                 self.expr_from(call)
             }
-            _ => match self.unquoted_flags(word).or_else(|| self.boolean(word)) {
+            _ => match self.boolean(word) {
                 Some(value) => self.expr_from(value),
                 None if matches!(self.tok.kind, Kind::Comma | Kind::RParen | Kind::Semi) => {
                     let name = self.intern(word);

@@ -1,12 +1,11 @@
 //! Tokens -> syntax tree, by recursive descent and precedence climbing. Not here: what names, types and
 //! numbers mean (`check`).
 //!
-//! `parser` has the state; `recover` skips mistakes; `expr`, `stmt` and `define` read the
-//! language; `foreign` reports words and signs of other languages.
+//! `parser` has the state; `recover` reports and skips mistakes; `expr`, `stmt` and `define` read the
+//! language.
 
 mod define;
 mod expr;
-mod foreign;
 mod parser;
 mod recover;
 mod stmt;

@@ -113,8 +113,8 @@ pub(super) struct Context<'a> {
     pub(super) blocks: Vec<u32>,
     /// The outermost open block when a misplaced definition was reported.
     pub(super) misplaced_in: Option<u32>,
-    /// The arguments being read are the options of a `with`.
-    pub(super) options: bool,
+    /// The proc being read has a `return value;`.
+    pub(super) gives_value: bool,
 }
 
 impl<'a> Context<'a> {
@@ -136,7 +136,7 @@ impl<'a> Context<'a> {
             loops: 0,
             blocks: Vec::new(),
             misplaced_in: None,
-            options: false,
+            gives_value: false,
         }
     }
 
@@ -145,7 +145,6 @@ impl<'a> Context<'a> {
         let base = self.sources.file(id).start;
         // A share of it: files can be added while this one is parsed.
         let text = self.sources.file(id).text.clone();
-        reserve(&mut self.ast, text.len());
         let known = (self.diagnostics.len(), self.left_out);
         let mut parser = Parser::new(self, &text, base);
         let list = parser.program();
@@ -192,18 +191,6 @@ impl<'a> Context<'a> {
         }
         (self.ast, self.diagnostics)
     }
-}
-
-/// Reserves room for the tree of a text of this size, after usual programs. Memory that is
-/// not used is not touched; growing step by step would copy it again and again.
-fn reserve(ast: &mut Ast, bytes: usize) {
-    let (exprs, stmts) = (bytes / 8, bytes / 16);
-    // Without that much address space the vectors grow step by step.
-    let _ = ast.exprs.try_reserve(exprs);
-    let _ = ast.expr_spans.try_reserve(exprs);
-    let _ = ast.stmts.try_reserve(stmts);
-    let _ = ast.stmt_spans.try_reserve(stmts);
-    let _ = ast.lists.try_reserve(exprs);
 }
 
 /// Parses one file.

@@ -3,9 +3,9 @@
 use super::parser::{Bad, Parse, Parser};
 use crate::ast::{Expr, ExprId};
 use crate::diag::{Code, Diagnostic};
+use crate::foreign::words;
 use crate::lex::{Kind, Token};
-use crate::word::nearest;
-use crate::word::{Word, classify, statement_words};
+use crate::word::{Word, classify, nearest, statement_words, suggest};
 use model::function::FUNCTIONS;
 use model::plan::Span;
 use model::words::shortened;
@@ -264,25 +264,50 @@ impl Parser<'_, '_, '_> {
         }
     }
 
+    /// Reports a word of another language; its parentheses are skipped.
+    #[cold]
+    pub(super) fn foreign_word(&mut self, token: Token, help: &str) -> Parse<()> {
+        let message = format!("PPL has no `{}`", self.slice(token));
+        let diagnostic = Diagnostic::new(Code::UnknownWord, token.span(), message);
+        let bad = self.error(diagnostic.help(help));
+        match self.tok.kind {
+            Kind::LParen => self.skip_parens(),
+            _ if self.slice(token) == "for" => self.skip_to_body(),
+            _ => {}
+        }
+        if self.tok.kind == Kind::LBrace { Ok(()) } else { Err(bad) }
+    }
+
+    /// `and`, `or`, `in` where an operator could stand.
+    fn operator_in_words(&self) -> Option<Diagnostic> {
+        if self.tok.kind != Kind::Word || (self.at_line_start() && self.peek() == Kind::LParen) {
+            return None;
+        }
+        let word = self.slice(self.tok);
+        let message = format!("PPL has no operator `{word}`");
+        let diagnostic = Diagnostic::new(Code::Expected, self.tok.span(), message);
+        if let Some(sign) = words::operator(word) {
+            return Some(diagnostic.help(format!("write `{sign}`")).fix(self.tok.span(), sign));
+        }
+        let is_search = matches!(word, "in" | "not" | "is");
+        is_search.then(|| diagnostic.help("compare one by one: $x == 1 || $x == 2"))
+    }
+
     /// Reports a word that means nothing here. Gives the word it is nearest to.
     #[cold]
     pub(super) fn unknown_word(&mut self, token: Token) -> Option<&'static str> {
         let word = self.slice(token);
         let guess = nearest(word, statement_words());
         let procs = self.cx.procs.iter().map(|name| self.cx.ast.names.text(*name));
-        let proc = guess.is_none().then(|| nearest(word, procs)).flatten().map(str::to_string);
-        let diagnostic = Diagnostic::new(
-            Code::UnknownWord,
-            token.span(),
-            format!("`{word}` is neither a keyword nor an operation nor a proc"),
-        );
-        let nearest = guess.map(str::to_string).or(proc);
-        self.error(match nearest {
-            Some(name) => {
-                diagnostic.help(format!("the nearest is `{name}`")).fix(token.span(), name)
-            }
-            None => diagnostic
-                .help("`parabench ops` lists the operations; procs are defined by `define proc`"),
+        let near = guess.or_else(|| nearest(word, procs)).map(str::to_string);
+        let message = format!("`{word}` is neither a keyword nor an operation nor a proc");
+        let diagnostic = Diagnostic::new(Code::UnknownWord, token.span(), message);
+        self.error(match near {
+            Some(name) => diagnostic.help(format!("the nearest is {name}")).fix(token.span(), name),
+            None => diagnostic.help(
+                "`parabench ops` lists the operations; procs are defined by `define proc`, and \
+                 variables begin with `$`",
+            ),
         });
         guess
     }
@@ -296,12 +321,10 @@ impl Parser<'_, '_, '_> {
         let dollar = format!("${word}");
         self.error(if word.eq_ignore_ascii_case("not") {
             diagnostic.help("write `!`").fix(token.span(), "!")
-        } else if classify(word).0 != Word::Other {
-            diagnostic.help("a value is a number, a string, a variable or a function of them")
         } else if self.cx.ast.names.find(word).is_some() {
             diagnostic.help(format!("variables begin with `$`: {dollar}")).fix(token.span(), dollar)
-        } else if let Some(name) = nearest(word, FUNCTIONS.iter().map(|row| row.name)) {
-            diagnostic.help(format!("the nearest function is `{name}`"))
+        } else if let Some(near) = suggest(word, FUNCTIONS.iter().map(|row| row.name)) {
+            diagnostic.help(near)
         } else {
             diagnostic.help(format!(
                 "put a text in quotes, \"{word}\"; variables begin with `$`: {dollar}"

@@ -2,9 +2,7 @@
 
 use super::expr::binary_op;
 use super::parser::{Bad, MAX_NESTING, Parse, Parser};
-use crate::ast::{
-    Expr, ExprId, If, Later, List, Mix, Name, Repeat, Share, Stmt, StmtId, Time, Until,
-};
+use crate::ast::{Expr, ExprId, If, List, Mix, Name, Repeat, Share, Stmt, StmtId, Time, Until};
 use crate::diag::{Code, Diagnostic};
 use crate::foreign::words;
 use crate::lex::{Kind, Token};
@@ -358,10 +356,7 @@ impl Parser<'_, '_, '_> {
         if self.tok.kind != Kind::LParen {
             return Err(self.expected(&format!("`(` and options after `with`, {form}")));
         }
-        self.cx.options = true;
-        let options = self.args();
-        self.cx.options = false;
-        let options = options?;
+        let options = self.args()?;
         let unnamed = self
             .cx
             .ast
@@ -416,6 +411,7 @@ impl Parser<'_, '_, '_> {
     #[cold]
     fn return_value(&mut self, start: u32) -> Parse<StmtId> {
         let value = if self.tok.kind == Kind::Semi { None } else { Some(self.expr()?) };
+        self.cx.gives_value |= value.is_some();
         self.semi("`return`")?;
         Ok(self.push_stmt(Stmt::Return(value), start))
     }
@@ -461,7 +457,8 @@ impl Parser<'_, '_, '_> {
         let diagnostic = self.expectation(&format!("`=` after {name}"));
         self.error(match self.tok.kind {
             Kind::Plus | Kind::Minus | Kind::Star | Kind::Slash | Kind::Percent => {
-                diagnostic.help(format!("write {};", self.update(name)))
+                let sign = self.slice(self.tok);
+                diagnostic.help(format!("write {name} = {name} {sign} ...;"))
             }
             Kind::EqEq => diagnostic.help("`==` compares; `=` assigns"),
             _ => diagnostic
@@ -498,16 +495,7 @@ impl Parser<'_, '_, '_> {
                 false
             }
         };
-        if self.tok.kind == Kind::Semi {
-            self.bump();
-        } else {
-            self.semi("the arguments")?;
-        }
-        if matches!(op, Op::Pwrite | Op::Pread)
-            && let Some(id) = self.posix_transfer(op, start, mark)
-        {
-            return Ok(id);
-        }
+        self.semi("the arguments")?;
         let args = self.list_from(mark);
         Ok(self.push_stmt(Stmt::Op { op, paren, args }, start))
     }
@@ -561,7 +549,6 @@ impl Parser<'_, '_, '_> {
         let called = self.tok.kind == Kind::LParen;
         match (self.tok.kind, words::statement(self.slice(token), called)) {
             (Kind::Assign, _) => self.forgotten_dollar(token),
-            (Kind::Plus | Kind::Minus, None) => Err(self.bare_increment(token)),
             (_, Some(help)) if !is_proc => {
                 self.foreign_word(token, help)?;
                 Ok(self.push_stmt(Stmt::Error, token.start))
@@ -655,12 +642,6 @@ impl Parser<'_, '_, '_> {
                     head.in_list = true;
                     head.from = self.expr()?;
                     return Ok(());
-                }
-                if self.at_word("range")
-                    && let Some(bad) = self.python_range()
-                {
-                    head.var = Some((self.intern(var), var.span()));
-                    return Err(bad);
                 }
                 if self.count_begins() {
                     let name = self.intern(var);
@@ -766,21 +747,6 @@ impl Parser<'_, '_, '_> {
         let limit = self.expr();
         let limit = self.or_skip_to_body(limit);
         Until { limit, level: self.accept_word("level") }
-    }
-
-    /// A construct that is kept but not executed yet.
-    pub(super) fn later(
-        &mut self,
-        what: &'static str,
-        exprs: &[u32],
-        body: &[u32],
-        start: u32,
-    ) -> StmtId {
-        let exprs = self.cx.ast.push_list(exprs);
-        let body = self.cx.ast.push_list(body);
-        let number = self.cx.ast.laters.len() as u32;
-        self.cx.ast.laters.push(Later { what, exprs, body });
-        self.push_stmt(Stmt::Later(number), start)
     }
 
     /// `share $i n [by n] body`

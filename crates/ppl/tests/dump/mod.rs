@@ -274,13 +274,6 @@ impl Dump<'_> {
                 dump.spaced(name);
                 dump.spaced(value);
             }),
-            Stmt::Later(number) => {
-                let later = self.ast.laters[number as usize];
-                self.node(later.what, |dump| {
-                    dump.exprs(later.exprs);
-                    dump.stmts(later.body);
-                });
-            }
             _ => {}
         }
     }

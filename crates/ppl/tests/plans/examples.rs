@@ -93,7 +93,7 @@ fn what_the_command_line_gives_is_checked() {
             vec![],
             "E0311 nmu=1: the program has no parameter nmu the nearest is num",
         ),
-        (vec![], vec![("writer", None)], "the nearest is \"writers\""),
+        (vec![], vec![("writer", None)], "the nearest is writers"),
         (vec![], vec![("writers", Some("x"))], "E0306 --group writers: expected a number of ranks"),
         (vec![], vec![("writers", Some("120%"))], "E0306"),
         (
