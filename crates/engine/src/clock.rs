@@ -9,15 +9,13 @@
 
 pub mod align;
 pub mod check;
-mod monotonic;
-mod simulated;
-#[cfg(target_arch = "x86_64")]
-mod tsc;
+mod real;
 
-pub use monotonic::{Monotonic, Source, monotonic_raw_ns, thread_cpu_ns};
-pub use simulated::Virtual;
-#[cfg(target_arch = "x86_64")]
-pub use tsc::Tsc;
+pub use real::{Real, Words, best, monotonic_raw_ns, thread_cpu_ns};
+
+use std::cell::Cell;
+use std::fmt;
+use std::rc::Rc;
 
 /// The clock of a rank. [`Clock::now`] is what brackets every back-end call: one branch, which
 /// always goes the same way.
@@ -74,121 +72,59 @@ impl Clock {
     }
 }
 
-/// A clock of this machine.
-#[derive(Clone, Copy, Debug)]
-pub enum Real {
-    /// The calibrated time stamp counter.
-    #[cfg(target_arch = "x86_64")]
-    Tsc(Tsc),
-    /// A clock of the kernel.
-    Monotonic(Monotonic),
+/// Is called after a reading.
+type Read = Rc<dyn Fn(&Virtual)>;
+
+/// Virtual time. Clones share it: the mem back-end advances what the machine reads.
+#[derive(Clone, Default)]
+pub struct Virtual {
+    now_ns: Rc<Cell<u64>>,
+    read: Option<Read>,
 }
 
-/// The cheapest trustworthy clock of this machine; it starts at 0 now. Takes
-/// some milliseconds where it calibrates.
-pub fn best() -> Real {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(tsc) = Tsc::calibrate() {
-        return Real::Tsc(tsc);
-    }
-    Real::Monotonic(Monotonic::cheaper())
-}
-
-impl Real {
-    /// The same clock with its origin moved to now.
-    pub fn restarted(self) -> Real {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Real::Tsc(clock) => Real::Tsc(clock.restarted()),
-            Real::Monotonic(clock) => Real::Monotonic(clock.restarted()),
-        }
+impl fmt::Debug for Virtual {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Virtual({} ns)", self.now_ns.get())
     }
 }
 
-/// Numbers that make the same clock in another process of the same machine: kind, origin,
-/// calibration.
-pub type Words = [u64; 3];
-
-impl Real {
-    /// The clock as numbers.
-    pub fn to_words(self) -> Words {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Real::Tsc(clock) => {
-                let (origin, calibration) = clock.to_words();
-                [1, origin, calibration]
-            }
-            Real::Monotonic(clock) => {
-                [0, clock.origin_ns(), u64::from(clock.source() == Source::Slewed)]
-            }
-        }
+impl Virtual {
+    /// Starts at 0.
+    pub fn start() -> Virtual {
+        Virtual::default()
     }
 
-    /// The clock that [`Real::to_words`] of a process of this machine told. What is no
-    /// clock of this machine becomes one that starts now.
-    pub fn from_words(words: Words) -> Real {
-        match words {
-            #[cfg(target_arch = "x86_64")]
-            [1, origin, calibration] => Real::Tsc(Tsc::from_words(origin, calibration)),
-            [0, origin_ns, 0] => Real::Monotonic(Monotonic::from_origin(Source::Raw, origin_ns)),
-            [0, origin_ns, 1] => Real::Monotonic(Monotonic::from_origin(Source::Slewed, origin_ns)),
-            _ => Real::Monotonic(Monotonic::start(Source::Raw)),
-        }
+    /// The same time; `read` is called after each reading of this clone, and may move it on.
+    pub fn watched(self, read: impl Fn(&Virtual) + 'static) -> Virtual {
+        Virtual { read: Some(Rc::new(read)), ..self }
     }
 
-    /// The same clock set back by so much (forward if negative).
-    pub fn set_back(self, ns: i64) -> Real {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Real::Tsc(clock) => Real::Tsc(clock.set_back(ns)),
-            Real::Monotonic(clock) => {
-                let origin_ns = clock.origin_ns().saturating_add_signed(ns);
-                Real::Monotonic(Monotonic::from_origin(clock.source(), origin_ns))
-            }
-        }
-    }
-
-    /// Its name in the run.
+    /// "virtual"
     pub fn name(&self) -> &'static str {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Real::Tsc(clock) => clock.name(),
-            Real::Monotonic(clock) => clock.name(),
-        }
+        "virtual"
     }
 
     /// Nanoseconds since the start of the run.
     #[inline(always)]
     pub fn now(&self) -> u64 {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Real::Tsc(clock) => clock.now(),
-            Real::Monotonic(clock) => clock.now(),
+        let now_ns = self.now_ns.get();
+        if let Some(read) = &self.read {
+            read(self);
         }
+        now_ns
     }
 
-    /// Median cost of one reading: [`reading_cost_ns`].
-    pub fn reading_cost_ns(&self) -> f64 {
-        reading_cost_ns(|| self.now())
+    /// Lets time pass; it stops at the end of time.
+    #[inline(always)]
+    pub fn advance(&self, ns: u64) {
+        self.now_ns.set(self.now_ns.get().saturating_add(ns));
     }
-}
 
-/// Median cost of one reading in nanoseconds, as two readings around nothing
-/// show it; stored in the run, never subtracted from a time.
-pub fn reading_cost_ns(now: impl Fn() -> u64) -> f64 {
-    const BATCHES: usize = 101;
-    const READINGS: u32 = 100;
-    let mut costs_ns: Vec<f64> = (0..BATCHES)
-        .map(|_| {
-            let start_ns = now();
-            for _ in 1..READINGS {
-                std::hint::black_box(now());
-            }
-            (now() - start_ns) as f64 / f64::from(READINGS)
-        })
-        .collect();
-    costs_ns.sort_unstable_by(f64::total_cmp);
-    costs_ns[BATCHES / 2]
+    /// Sets the time, as when another simulated rank gets its turn.
+    #[inline(always)]
+    pub fn set(&self, now_ns: u64) {
+        self.now_ns.set(now_ns);
+    }
 }
 
 /// A sleep of the kernel usually ends so much later than asked for: the processor must wake up. Pauses of
@@ -229,42 +165,34 @@ fn burn(clock: &Real, ns: u64) {
 mod tests {
     use super::*;
 
-    fn never_goes_back(clock: Real) {
-        let clock = Clock::from(clock);
-        let mut last_ns = clock.now();
-        for _ in 0..10_000 {
-            let now_ns = clock.now();
-            assert!(now_ns >= last_ns);
-            last_ns = now_ns;
-        }
-        clock.spin(1_000_000);
-        assert!(clock.now() >= last_ns + 1_000_000);
-        let before_ns = clock.now();
-        clock.sleep(1_000_000);
-        assert!(clock.now() > before_ns);
-        assert!(reading_cost_ns(|| clock.now()) > 0.0);
-    }
-
-    #[test]
-    fn a_clock_travels_as_numbers_and_can_be_set() {
-        let kernels =
-            [Source::Raw, Source::Slewed].map(|source| Real::Monotonic(Monotonic::start(source)));
-        for clock in kernels.into_iter().chain([best()]) {
-            let same = Real::from_words(clock.to_words());
-            let (before_ns, here_ns, after_ns) = (clock.now(), same.now(), clock.now());
-            assert!((before_ns..=after_ns).contains(&here_ns));
-            let ahead = clock.set_back(-5_000_000_000);
-            let difference_ns = ahead.now() - clock.now();
-            assert!((4_000_000_000..=5_000_000_001).contains(&difference_ns), "{difference_ns}");
-            assert_eq!(same.name(), clock.name());
-        }
-        assert_eq!(Real::from_words([9, 9, 9]).name(), "monotonic_raw");
-    }
-
     #[test]
     fn real_clocks_never_go_back() {
-        never_goes_back(Real::Monotonic(Monotonic::start(Source::Raw)));
-        never_goes_back(Real::Monotonic(Monotonic::start(Source::Slewed)));
-        never_goes_back(best());
+        for clock in [Real::raw(), best()].map(Clock::from) {
+            let mut last_ns = clock.now();
+            for _ in 0..10_000 {
+                let now_ns = clock.now();
+                assert!(now_ns >= last_ns);
+                last_ns = now_ns;
+            }
+            clock.spin(1_000_000);
+            assert!(clock.now() >= last_ns + 1_000_000);
+            let before_ns = clock.now();
+            clock.sleep(1_000_000);
+            assert!(clock.now() > before_ns);
+        }
+    }
+
+    #[test]
+    fn clones_share_the_time() {
+        let clock = Virtual::start();
+        let other = clock.clone();
+        other.advance(5);
+        Clock::from(clock.clone()).sleep(7);
+        Clock::from(clock.clone()).spin(1);
+        assert_eq!((clock.now(), other.now()), (13, 13));
+        other.set(3);
+        assert_eq!(clock.now(), 3);
+        clock.advance(u64::MAX);
+        assert_eq!(clock.now(), u64::MAX);
     }
 }

@@ -229,7 +229,7 @@ fn scratch(request: &Request, version: &str) -> Result<RunDirectory, DirectoryEr
 }
 
 /// Letters that tell directories apart; nobody needs to be unable to guess them.
-fn random_letters(count: usize) -> String {
+pub(crate) fn random_letters(count: usize) -> String {
     const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyz0123456789";
     let mut bytes = [0u8; 16];
     // SAFETY: the buffer is as long as said. Should the call fail, the letters are

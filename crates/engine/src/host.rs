@@ -12,7 +12,6 @@ pub use mounts::{Mount, mount_of};
 pub use usage::{Usage, UsageMeter};
 
 use model::run::{Directory, Host, Storage};
-use std::ffi::CStr;
 use std::fs;
 use std::mem::MaybeUninit;
 use std::path::Path;
@@ -43,10 +42,10 @@ pub fn storage(directory: &Path) -> Storage {
 
 /// The machine alone, where no storage is involved.
 pub fn machine() -> Host {
-    let (name, kernel) = names();
+    let facts = rustix::system::uname();
     Host {
-        name,
-        kernel,
+        name: facts.nodename().to_string_lossy().into_owned(),
+        kernel: facts.release().to_string_lossy().into_owned(),
         cpu: cpu_model(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default()),
         cpus: cpus(),
         memory_bytes: memory("MemTotal").unwrap_or(0),
@@ -66,23 +65,6 @@ pub fn page_cache_can_be_told(file_system: &str) -> bool {
     COUNTED.contains(&file_system)
 }
 
-/// Host name and kernel release.
-fn names() -> (String, String) {
-    let mut facts = MaybeUninit::<libc::utsname>::zeroed();
-    // SAFETY: the structure is writable and all its fields are arrays of bytes, for
-    // which zeros are a value should the call fail.
-    let facts = unsafe {
-        libc::uname(facts.as_mut_ptr());
-        facts.assume_init()
-    };
-    let text = |field: &[libc::c_char]| {
-        // SAFETY: the kernel ends its texts with a NUL within the field.
-        unsafe { CStr::from_ptr(field.as_ptr()) }.to_string_lossy().into_owned()
-    };
-    (text(&facts.nodename), text(&facts.release))
-}
-
-/// The processor's name from /proc/cpuinfo (x86 and PowerPC name it; Arm may not).
 fn cpu_model(cpuinfo: &str) -> String {
     let value = |key: &str| {
         cpuinfo.lines().find_map(|line| {
@@ -95,13 +77,7 @@ fn cpu_model(cpuinfo: &str) -> String {
 
 /// Processors this process may use.
 pub fn cpus() -> u32 {
-    // SAFETY: a set of bits, for which zeros are a value; its size is given.
-    let count = unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set);
-        libc::CPU_COUNT(&set)
-    };
-    count.max(1) as u32
+    rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count()).max(1)
 }
 
 /// A line of /proc/meminfo in bytes: "MemTotal", "MemAvailable".
@@ -116,8 +92,7 @@ fn memory_line(meminfo: &str, name: &str) -> Option<u64> {
 
 /// The time now as RFC 3339 in UTC, to the second: `2026-01-31T12:00:00Z`.
 pub fn utc_now() -> String {
-    // SAFETY: a null pointer asks for the returned value alone.
-    utc(unsafe { libc::time(std::ptr::null_mut()) })
+    utc(rustix::time::clock_gettime(rustix::time::ClockId::Realtime).tv_sec)
 }
 
 /// A moment, seconds since 1970, as [`utc_now`].

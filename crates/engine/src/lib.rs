@@ -3,7 +3,7 @@
 //! ```text
 //! Plan ─▶ machine ──Call──▶ backend (posix, null, mem)
 //!           │  ▲
-//!           │  └─Poll── comm (solo, local, sim)
+//!           │  └─Poll── comm (local, sim)
 //!           └─times──▶ recorder ─▶ one file per rank ─▶ collect ─▶ Run
 //! ```
 //!
@@ -24,7 +24,7 @@ mod entries;
 pub mod host;
 pub mod limits;
 pub mod machine;
-pub mod memory;
+mod memory;
 pub mod own_folder;
 pub mod preflight;
 pub mod prepare;

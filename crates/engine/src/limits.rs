@@ -2,6 +2,7 @@
 
 use crate::host::{self, groups};
 use model::units::format_bytes;
+use rustix::process::{Resource, getrlimit};
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -35,9 +36,8 @@ pub fn restore_file_size_signal(command: &mut Command) {
 /// # Errors
 /// It may not, as a sentence.
 pub fn check_memory() -> Result<(), String> {
-    for (resource, option) in [(libc::RLIMIT_AS, 'v'), (libc::RLIMIT_DATA, 'd')] {
-        let limit = soft(resource);
-        if limit < ADDRESS_SPACE_BYTES {
+    for (resource, option) in [(Resource::As, 'v'), (Resource::Data, 'd')] {
+        if let Some(limit) = soft(resource).filter(|limit| *limit < ADDRESS_SPACE_BYTES) {
             let (limit, needed) = (format_bytes(limit), format_bytes(ADDRESS_SPACE_BYTES));
             return Err(format!(
                 "this shell allows {limit} of memory (ulimit -{option}), but Parabench needs at \
@@ -54,19 +54,15 @@ pub fn with_stack<T>(body: impl FnOnce() -> T) -> T {
     stacker::maybe_grow(STACK_BYTES / 2, STACK_BYTES, body)
 }
 
-/// The soft limit of a resource; no limit is `u64::MAX`.
-fn soft(resource: libc::__rlimit_resource_t) -> u64 {
-    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: 0 };
-    // SAFETY: the structure is borrowed for the call, and keeps its value if that fails.
-    unsafe { libc::getrlimit(resource, &raw mut limit) };
-    limit.rlim_cur
+/// The soft limit; `None`: there is none.
+fn soft(resource: Resource) -> Option<u64> {
+    getrlimit(resource).current
 }
 
 /// Bytes of memory that can still be had: what is free on the machine, and what the control
 /// groups of this process and its address space leave of it. `None` where nothing tells.
 pub fn free_memory_bytes() -> Option<u64> {
-    let space = soft(libc::RLIMIT_AS);
-    let space = (space != libc::RLIM_INFINITY).then(|| space.saturating_sub(ADDRESS_SPACE_BYTES));
+    let space = soft(Resource::As).map(|space| space.saturating_sub(ADDRESS_SPACE_BYTES));
     let machine = host::memory("MemAvailable");
     [machine, in_groups(&groups::folders("memory")), space].into_iter().flatten().min()
 }

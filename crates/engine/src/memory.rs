@@ -1,104 +1,62 @@
-//! Memory of the process: the system's allocator, with huge pages behind large blocks. Buffers of
-//! I/O are not here but in [`crate::buffer`], which maps memory by itself.
+//! Memory that processes share: a mapping of a file, or of memory that forked processes inherit. Buffers of
+//! I/O are not here but in [`crate::buffer`].
 
-use std::alloc::{GlobalAlloc, Layout, System};
+use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
+use std::fs::File;
+use std::io;
+use std::ptr::NonNull;
 
-/// Blocks of this size and more, bytes: some huge pages of x86-64.
-const LARGE: usize = 4 << 20;
-const PAGE: usize = 4096;
-
-/// The allocator of the binaries: the system's. The kernel hands memory out page by page as it
-/// is touched, which took a fifth of the time of compiling a program of a million statements;
-/// behind large blocks it is asked for huge pages. Where its setting is `always` it gives them
-/// anyhow, and where it is `never` this changes nothing
-/// (`/sys/kernel/mm/transparent_hugepage/enabled`).
+/// A shared mapping at an address of the kernel's choice; it ends when it is dropped.
 #[derive(Debug)]
-pub struct Allocator;
+pub(crate) struct Mapping {
+    base: NonNull<u8>,
+    bytes: usize,
+}
 
-// SAFETY: every block is the system allocator's, and what is asked of the kernel changes neither
-// its place nor its contents.
-unsafe impl GlobalAlloc for Allocator {
-    // SAFETY: the caller keeps the contract of the trait, which is the system allocator's.
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: by the caller.
-        ask_for_huge_pages(unsafe { System.alloc(layout) }, layout.size())
+// SAFETY: the mapping belongs to no thread; whoever reads or writes it answers for how.
+unsafe impl Send for Mapping {}
+// SAFETY: as above.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// A mapping of the start of a file, to read only or to write too. Bytes beyond the end of the file must not
+    /// be touched.
+    pub(crate) fn of_file(file: &File, bytes: usize, writes: bool) -> io::Result<Mapping> {
+        let protection = if writes { ProtFlags::READ | ProtFlags::WRITE } else { ProtFlags::READ };
+        let flags = MapFlags::SHARED | MapFlags::NORESERVE;
+        // SAFETY: a new mapping; nothing is replaced.
+        let base = unsafe { mmap(std::ptr::null_mut(), bytes, protection, flags, file, 0) }?;
+        Mapping::new(base, bytes)
     }
 
-    // SAFETY: as for `alloc`.
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: by the caller.
-        ask_for_huge_pages(unsafe { System.alloc_zeroed(layout) }, layout.size())
+    /// Memory of zeros for this process and those that it forks.
+    pub(crate) fn anonymous(bytes: usize) -> io::Result<Mapping> {
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        let flags = MapFlags::SHARED | MapFlags::NORESERVE;
+        // SAFETY: a new mapping; nothing is replaced.
+        let base = unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, protection, flags) }?;
+        Mapping::new(base, bytes)
     }
 
-    // SAFETY: as for `alloc`.
-    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: by the caller; the block is the system allocator's.
-        unsafe { System.dealloc(block, layout) }
+    fn new(base: *mut std::ffi::c_void, bytes: usize) -> io::Result<Mapping> {
+        let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Mapping { base, bytes })
     }
 
-    // SAFETY: as for `alloc`.
-    unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        // SAFETY: by the caller; the block is the system allocator's.
-        ask_for_huge_pages(unsafe { System.realloc(block, layout, new_size) }, new_size)
+    /// Its first byte.
+    pub(crate) fn base(&self) -> NonNull<u8> {
+        self.base
+    }
+
+    /// Its length.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
     }
 }
 
-/// Gives the block back.
-#[inline]
-fn ask_for_huge_pages(block: *mut u8, size: usize) -> *mut u8 {
-    if size >= LARGE && !block.is_null() {
-        advise(block, size);
-    }
-    block
-}
-
-/// For all pages that lie wholly in the block. That the kernel has none is no error.
-#[cold]
-fn advise(block: *mut u8, size: usize) {
-    let skipped = block.align_offset(PAGE);
-    let bytes = (size - skipped) / PAGE * PAGE;
-    // SAFETY: the pages lie in the block; the advice does not change what they hold.
-    unsafe { libc::madvise(block.add(skipped).cast(), bytes, libc::MADV_HUGEPAGE) };
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Flags of the mapping that holds an address: proc(5), smaps.
-    fn flags_at(address: usize) -> String {
-        let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
-        let mut inside = false;
-        for line in maps.lines() {
-            let range = line.split(' ').next().and_then(|range| range.split_once('-'));
-            let number = |text| usize::from_str_radix(text, 16).ok();
-            if let Some((start, end)) = range.and_then(|(a, b)| Some((number(a)?, number(b)?))) {
-                inside = (start..end).contains(&address);
-            } else if inside && let Some(flags) = line.strip_prefix("VmFlags:") {
-                return flags.to_owned();
-            }
-        }
-        panic!("no mapping holds {address:x}");
-    }
-
-    #[test]
-    fn large_blocks_get_huge_pages_and_keep_their_contents() {
-        let small = Layout::from_size_align(LARGE - 1, 8).unwrap();
-        let large = Layout::from_size_align(2 * LARGE + 5, 8).unwrap();
-        // SAFETY: sizes are not 0; blocks are used and freed with the layouts they have.
-        unsafe {
-            let block = Allocator.alloc(small);
-            block.write_bytes(7, small.size());
-            let block = Allocator.realloc(block, small, large.size());
-            assert_eq!((*block, *block.add(small.size() - 1)), (7, 7));
-            if std::path::Path::new("/sys/kernel/mm/transparent_hugepage").exists() {
-                let middle = block as usize + LARGE;
-                assert!(flags_at(middle).split(' ').any(|flag| flag == "hg"), "no huge pages");
-            }
-            Allocator.dealloc(block, large);
-            let block = Allocator.alloc_zeroed(large);
-            assert_eq!((*block, *block.add(large.size() - 1)), (0, 0));
-            Allocator.dealloc(block, large);
-        }
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: mapped with this length; nothing refers to it any more.
+        let _ = unsafe { munmap(self.base.as_ptr().cast(), self.bytes) };
     }
 }

@@ -7,18 +7,19 @@
 //!
 //! Not here: the directory that programs run in (`directory`).
 
-use crate::backend::resolve::errno;
-use std::ffi::CString;
+use crate::directory::random_letters;
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, openat, statfs, unlinkat};
+use rustix::io::Errno;
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Where memory is looked for: tmpfs on every Linux, that of the user's session, that of root.
 const MEMORY: [&str; 2] = ["/dev/shm", "/run"];
-const OPEN_FOLDER: i32 = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+const FOLDER: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// A folder by its descriptor. Dropping it removes nothing.
 #[derive(Debug)]
@@ -31,16 +32,13 @@ impl OwnFolder {
     /// Makes a fresh folder in `parent` for this user alone: its name is `prefix` and six
     /// characters that nobody can guess.
     pub fn fresh(parent: &Path, prefix: &str) -> io::Result<OwnFolder> {
-        // mkdtemp(3) puts other characters in place of these six.
-        let template = parent.join(format!("{prefix}XXXXXX")).into_os_string().into_vec();
-        let template = CString::new(template)?.into_raw();
-        // SAFETY: a NUL-terminated text that the call may write to; taken back right after it.
-        let (made, name) =
-            unsafe { (libc::mkdtemp(template), CString::from_raw(template).into_bytes()) };
-        if made.is_null() {
-            return Err(io::Error::last_os_error());
+        loop {
+            let path = parent.join(format!("{prefix}{}", random_letters(6)));
+            match make(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                made => return made.and_then(|()| OwnFolder::open(&path)),
+            }
         }
-        OwnFolder::open(Path::new(std::ffi::OsStr::from_bytes(&name)))
     }
 
     /// Makes a fresh folder in memory: in a tmpfs with `needed_bytes` free, other than the
@@ -68,7 +66,7 @@ impl OwnFolder {
         if !is_memory_with_room(parent, 1) {
             return Err(io::Error::new(io::ErrorKind::Unsupported, "it is no tmpfs with room"));
         }
-        match fs::DirBuilder::new().mode(0o700).create(path) {
+        match make(path) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
             _ => {}
         }
@@ -86,26 +84,18 @@ impl OwnFolder {
 
     /// It belongs to this process's user.
     pub fn is_mine(&self) -> io::Result<bool> {
-        // SAFETY: no pointers.
-        Ok(self.opened.metadata()?.uid() == unsafe { libc::geteuid() })
+        Ok(self.opened.metadata()?.uid() == rustix::process::geteuid().as_raw())
     }
 
     /// A folder that another process has left. A link is none.
     pub fn open(path: &Path) -> io::Result<OwnFolder> {
-        let opened = File::options().read(true).custom_flags(OPEN_FOLDER).open(path)?;
+        let opened = File::options().read(true).custom_flags(FOLDER.bits() as i32).open(path)?;
         Ok(OwnFolder { path: path.to_path_buf(), opened })
     }
 
     /// A folder in this one. A link is none.
     pub fn open_in(&self, name: &str) -> io::Result<OwnFolder> {
-        let c_name = CString::new(name)?;
-        // SAFETY: the name is NUL-terminated, the descriptor open.
-        let fd = unsafe { libc::openat(self.fd(), c_name.as_ptr(), OPEN_FOLDER) };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: a new descriptor that belongs to nobody else.
-        let opened = File::from(unsafe { OwnedFd::from_raw_fd(fd) });
+        let opened = openat(&self.opened, name, FOLDER, Mode::empty())?.into();
         Ok(OwnFolder { path: self.path.join(name), opened })
     }
 
@@ -122,44 +112,40 @@ impl OwnFolder {
     /// Holds it until this value and its copies in forked processes are gone. Several may.
     pub fn hold(&self) -> io::Result<()> {
         // A read lock needs no right to write.
-        lock(self.fd(), libc::F_OFD_SETLK, libc::F_RDLCK).map(drop)
+        lock(self.opened.as_raw_fd(), libc::F_OFD_SETLK, libc::F_RDLCK).map(drop)
     }
 
     /// Takes it for this value and its copies in forked processes alone; false if another one has it.
     /// Holding it is something else.
     pub fn claim(&self) -> io::Result<bool> {
-        // SAFETY: no pointers.
-        match unsafe { libc::flock(self.fd(), libc::LOCK_EX | libc::LOCK_NB) } {
-            0 => Ok(true),
-            _ if errno() == libc::EWOULDBLOCK => Ok(false),
-            _ => Err(io::Error::last_os_error()),
+        match flock(&self.opened, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(true),
+            Err(Errno::WOULDBLOCK) => Ok(false),
+            Err(errno) => Err(errno.into()),
         }
     }
 
     /// Somebody holds it. Asking changes nothing.
     pub fn is_held(&self) -> io::Result<bool> {
-        let found = lock(self.fd(), libc::F_OFD_GETLK, libc::F_WRLCK)?;
+        let found = lock(self.opened.as_raw_fd(), libc::F_OFD_GETLK, libc::F_WRLCK)?;
         Ok(i32::from(found.l_type) != libc::F_UNLCK)
     }
 
     /// Removes a file of the run from it; no matter if it is gone already. A link with that name
     /// goes as such, a folder stays.
     pub fn remove_file(&self, name: &str) -> io::Result<()> {
-        self.unlink(name, 0)
+        self.unlink(name, AtFlags::empty())
     }
 
     /// Removes an empty folder of the run from it; no matter if it is gone already.
     pub fn remove_folder(&self, name: &str) -> io::Result<()> {
-        self.unlink(name, libc::AT_REMOVEDIR)
+        self.unlink(name, AtFlags::REMOVEDIR)
     }
 
-    fn unlink(&self, name: &str, flags: i32) -> io::Result<()> {
-        let name = CString::new(name)?;
-        // SAFETY: the name is NUL-terminated, the descriptor open.
-        match unsafe { libc::unlinkat(self.fd(), name.as_ptr(), flags) } {
-            0 => Ok(()),
-            _ if errno() == libc::ENOENT => Ok(()),
-            _ => Err(io::Error::last_os_error()),
+    fn unlink(&self, name: &str, flags: AtFlags) -> io::Result<()> {
+        match unlinkat(&self.opened, name, flags) {
+            Err(errno) if errno != Errno::NOENT => Err(errno.into()),
+            _ => Ok(()),
         }
     }
 
@@ -175,10 +161,11 @@ impl OwnFolder {
             Err(error) => Err(error),
         }
     }
+}
 
-    fn fd(&self) -> RawFd {
-        self.opened.as_raw_fd()
-    }
+/// For this user alone.
+fn make(path: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().mode(0o700).create(path)
 }
 
 /// fcntl(2) with a lock of the open file description over the whole file; gives what it answers.
@@ -195,14 +182,7 @@ fn lock(fd: RawFd, command: i32, kind: i32) -> io::Result<libc::flock> {
 
 /// Whether a place is a tmpfs with this number of bytes free.
 fn is_memory_with_room(place: &Path, needed_bytes: u64) -> bool {
-    let Ok(path) = CString::new(place.as_os_str().as_bytes()) else { return false };
-    let mut facts = std::mem::MaybeUninit::<libc::statfs>::uninit();
-    // SAFETY: the path is NUL-terminated, the structure writable.
-    if unsafe { libc::statfs(path.as_ptr(), facts.as_mut_ptr()) } != 0 {
-        return false;
-    }
-    // SAFETY: the call succeeded, so it has filled the structure.
-    let facts = unsafe { facts.assume_init() };
+    let Ok(facts) = statfs(place) else { return false };
     // Without blocks it has no limit of its own.
     let free_bytes = match facts.f_blocks {
         0 => u64::MAX,

@@ -6,11 +6,10 @@
 use crate::{host, limits};
 use model::rehearsal::{Peak, Rehearsal};
 use model::units::format_bytes;
+use rustix::fs::{Access, access, statvfs};
+use rustix::io::Errno;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::collections::BTreeMap;
-use std::ffi::CString;
-use std::fmt::Write;
-use std::mem::MaybeUninit;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -19,6 +18,9 @@ const OWN_HANDLES: u64 = 32;
 
 /// How the remark on a rehearsal begins that did not come to the end.
 const UNKNOWN: &str = "not all needs of the program are known before it runs";
+
+/// What helps against a lack of any kind.
+const SMALLER: &str = "make the program smaller, or start with --no-preflight";
 
 /// Result of the comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -67,7 +69,7 @@ pub fn shared(rooms: &[Room<'_>], rehearsal: &Rehearsal) -> Findings {
     }
     let mut found = Findings::default();
     for rooms in systems.values().filter(|rooms| rooms.len() > 1) {
-        let lacking = space(rooms[0].directory).and_then(|free| together(rooms, rehearsal, free));
+        let lacking = space(rooms[0].directory).and_then(|free| in_all(rooms, rehearsal, free));
         let is_sure = rooms.iter().all(|room| room.peak.spread_bytes + room.peak.spread_files == 0);
         match rehearsal.complete && !rehearsal.timed && is_sure {
             true => found.errors.extend(lacking),
@@ -78,7 +80,7 @@ pub fn shared(rooms: &[Room<'_>], rehearsal: &Rehearsal) -> Findings {
 }
 
 /// Not all of them are full at the same time, so they need no more than the whole program.
-fn together(
+fn in_all(
     rooms: &[&Room<'_>],
     rehearsal: &Rehearsal,
     (free_bytes, free_files): (u64, Option<u64>),
@@ -86,21 +88,14 @@ fn together(
     let sum = |of: fn(&Peak) -> u64| {
         rooms.iter().fold(0, |sum: u64, room| sum.saturating_add(of(&room.peak)))
     };
-    let bytes = sum(|peak| peak.bytes).min(rehearsal.peak_bytes);
-    let files = sum(|peak| peak.files).min(rehearsal.peak_files);
-    let alone = |room: &&Room<'_>| {
-        room.peak.bytes > free_bytes || free_files.is_some_and(|free| room.peak.files > free)
-    };
-    let (needed, there) = match free_files {
-        _ if rooms.iter().any(alone) => return None,
-        _ if bytes > free_bytes => {
-            (format_bytes(bytes), format!("{} free", format_bytes(free_bytes)))
-        }
-        Some(free) if files > free => {
-            (format!("{files} files and directories"), format!("room for {free}"))
-        }
-        _ => return None,
-    };
+    let lacks = |bytes, files| excess((bytes, files), Some(free_bytes), free_files);
+    if rooms.iter().any(|room| lacks(room.peak.bytes, room.peak.files).is_some()) {
+        return None;
+    }
+    let (needed, there) = lacks(
+        sum(|peak| peak.bytes).min(rehearsal.peak_bytes),
+        sum(|peak| peak.files).min(rehearsal.peak_files),
+    )?;
     let names = rooms.iter().map(|room| match room.name {
         "" => "the run directory",
         name => name,
@@ -113,21 +108,26 @@ fn together(
     ))
 }
 
+/// What is needed of bytes, or else of files, and not free, and what is there instead.
+fn excess(
+    (bytes, files): (u64, u64),
+    free_bytes: Option<u64>,
+    free_files: Option<u64>,
+) -> Option<(String, String)> {
+    if let Some(free) = free_bytes.filter(|free| bytes > *free) {
+        return Some((format_bytes(bytes), format!("{} free", format_bytes(free))));
+    }
+    let free = free_files.filter(|free| files > *free)?;
+    Some((format!("{files} files and directories"), format!("room for {free}")))
+}
+
 /// Raises the soft limit of open files to the hard one; the limit that then holds.
 /// Forked ranks inherit it.
 pub fn raise_open_files() -> u64 {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the structure is borrowed for the calls.
-    unsafe {
-        if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) != 0 {
-            return u64::MAX;
-        }
-        let raised = libc::rlimit { rlim_cur: limit.rlim_max, ..limit };
-        match libc::setrlimit(libc::RLIMIT_NOFILE, &raw const raised) {
-            0 => raised.rlim_cur,
-            _ => limit.rlim_cur,
-        }
-    }
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    let holds = if setrlimit(Resource::Nofile, raised).is_ok() { raised } else { limit };
+    holds.current.unwrap_or(u64::MAX)
 }
 
 /// Needs of all ranks together.
@@ -189,7 +189,7 @@ struct Facts {
     /// Option that names another directory.
     option: String,
     file_system: String,
-    writable: Result<(), i32>,
+    writable: Result<(), Errno>,
     free_bytes: Option<u64>,
     /// `None` where the file system makes inodes as it needs them.
     free_files: Option<u64>,
@@ -204,7 +204,7 @@ impl Facts {
             directory: directory.display().to_string(),
             option: option.into(),
             file_system: host::mount_of(directory).unwrap_or_default().file_system,
-            writable: writable(directory),
+            writable: access(directory, Access::WRITE_OK | Access::EXEC_OK),
             free_bytes: space.map(|(bytes, _)| bytes),
             free_files: space.and_then(|(_, files)| files),
             open_files_max,
@@ -215,61 +215,50 @@ impl Facts {
 
 /// Bytes and inodes that this user may still use (statvfs(3)); `None` where the file system does not report it.
 pub(crate) fn space(directory: &Path) -> Option<(u64, Option<u64>)> {
-    let path = CString::new(directory.as_os_str().as_bytes()).ok()?;
-    let mut facts = MaybeUninit::<libc::statvfs>::uninit();
-    // SAFETY: the path is NUL-terminated, the structure writable.
-    if unsafe { libc::statvfs(path.as_ptr(), facts.as_mut_ptr()) } != 0 {
-        return None;
-    }
-    // SAFETY: the call succeeded, so it has filled the structure.
-    let facts = unsafe { facts.assume_init() };
-    if facts.f_blocks == 0 {
-        // It does not say (ramfs, some file systems in user space).
-        return None;
-    }
+    // Without blocks it does not say (ramfs, some file systems in user space).
+    let facts = statvfs(directory).ok().filter(|facts| facts.f_blocks > 0)?;
     let files = (facts.f_files > 0).then_some(facts.f_favail);
     Some((facts.f_bavail.saturating_mul(facts.f_frsize), files))
 }
 
-/// Whether files can be made in the directory; else the errno (`EACCES`, `EROFS`).
-fn writable(directory: &Path) -> Result<(), i32> {
-    let path = CString::new(directory.as_os_str().as_bytes()).map_err(|_| libc::EINVAL)?;
-    // SAFETY: the path is NUL-terminated.
-    match unsafe { libc::access(path.as_ptr(), libc::W_OK | libc::X_OK) } {
-        0 => Ok(()),
-        _ => Err(crate::backend::resolve::errno()),
-    }
-}
-
 fn judge(facts: &Facts, needs: &Needs) -> Findings {
-    let Findings { mut errors, mut notes } = lacking(facts, needs);
-    notes.extend(needs.possible.and_then(|peak| possibly_lacking(facts, needs, peak)));
+    let mut found = Findings::default();
+    judge_room(facts, needs, &mut found);
+    judge_machine(facts, needs, &mut found);
     if !needs.complete {
-        notes.append(&mut errors);
-        notes.push(unknown(facts, needs));
+        found.notes.append(&mut found.errors);
+        let least = facts.free_bytes.map_or(String::new(), |free| {
+            let (least, free) = (format_bytes(needs.bytes), format_bytes(free));
+            format!("; compared {least} of files, which is the least, with {free} free")
+        });
+        found.notes.push(format!("{UNKNOWN}{least}"));
     }
     if let Err(errno) = facts.writable {
-        let (errno, option) = (errno_text(errno), &facts.option);
-        errors.push(format!(
-            "cannot write in {}: {errno}; choose another directory with {option}",
-            facts.directory
+        let number = errno.raw_os_error() as u16;
+        found.errors.push(format!(
+            "cannot write in {}: {} ({}); choose another directory with {}",
+            facts.directory,
+            model::errno::text(number),
+            model::errno::name(number),
+            facts.option
         ));
     }
-    Findings { errors, notes }
+    found
 }
 
-/// Room that the program needs if it writes as much as is possible, and that is not there.
-fn possibly_lacking(facts: &Facts, needs: &Needs, peak: Peak) -> Option<String> {
-    let Facts { directory, file_system, .. } = facts;
-    let lacks = |needed: u64, known: u64, free: Option<u64>| {
-        free.filter(|free| needed > *free && known <= *free)
-    };
-    let (needed, there) = match lacks(peak.bytes, needs.bytes, facts.free_bytes) {
-        Some(free) => (format_bytes(peak.bytes), format!("{} free", format_bytes(free))),
-        None => {
-            let free = lacks(peak.files, needs.files, facts.free_files)?;
-            (format!("{} files and directories", peak.files), format!("room for {free}"))
-        }
+/// Room for files: what the program surely needs, or else what it may need.
+fn judge_room(facts: &Facts, needs: &Needs, found: &mut Findings) {
+    let Facts { directory, file_system, option, .. } = facts;
+    let lacks = |bytes, files| excess((bytes, files), facts.free_bytes, facts.free_files);
+    if let Some((needed, there)) = lacks(needs.bytes, needs.files) {
+        return found.errors.push(format!(
+            "the program needs {needed} at one time, but {directory} ({file_system}) has {there}; \
+             choose another directory with {option}, {SMALLER}"
+        ));
+    }
+    let Some((needed, there)) = needs.possible.and_then(|peak| lacks(peak.bytes, peak.files))
+    else {
+        return;
     };
     let why = match needs.timed {
         true => {
@@ -278,88 +267,39 @@ fn possibly_lacking(facts: &Facts, needs: &Needs, peak: Peak) -> Option<String> 
         }
         false => "the program may need up to",
     };
-    Some(format!(
+    found.notes.push(format!(
         "{why} {needed} at one time, and {directory} ({file_system}) has {there}; if it runs full, \
          operations fail with ENOSPC"
-    ))
+    ));
 }
 
-/// Needs that do not fit.
-fn lacking(facts: &Facts, needs: &Needs) -> Findings {
-    let mut errors = Vec::new();
-    let mut notes = Vec::new();
-    let Facts { directory, file_system, option, .. } = facts;
-    let ask = "make the program smaller, or start with --no-preflight";
-    if let Some(free) = facts.free_bytes.filter(|free| needs.bytes > *free) {
-        let (needed, free) = (format_bytes(needs.bytes), format_bytes(free));
-        errors.push(format!(
-            "the program needs {needed} at one time, but {directory} ({file_system}) has {free} \
-             free; choose another directory with {option}, {ask}"
-        ));
-    }
-    if let Some(free) = facts.free_files.filter(|free| needs.files > *free) {
-        errors.push(format!(
-            "the program needs {} files and directories at one time, but {directory} ({file_system}) has room \
-             for {free}; choose another directory with {option}, {ask}",
-            needs.files
-        ));
-    }
+/// Open files and memory.
+fn judge_machine(facts: &Facts, needs: &Needs, found: &mut Findings) {
     let room = facts.open_files_max.saturating_sub(OWN_HANDLES);
     if needs.handles > room {
-        let known = if needs.timed { &mut notes } else { &mut errors };
+        let known = if needs.timed { &mut found.notes } else { &mut found.errors };
         known.push(format!(
             "a rank opens {} files at one time, but the limit allows {room}; \
-             raise it (ulimit -Hn), {ask}",
+             raise it (ulimit -Hn), {SMALLER}",
             needs.handles
         ));
     }
-    if let Some(free) = facts.memory_bytes {
-        memory(facts, needs, free, &mut errors, &mut notes);
-    }
-    Findings { errors, notes }
-}
-
-fn memory(
-    facts: &Facts,
-    needs: &Needs,
-    free: u64,
-    errors: &mut Vec<String>,
-    notes: &mut Vec<String>,
-) {
+    let Some(free) = facts.memory_bytes else { return };
     let free_text = format_bytes(free);
+    let in_memory = matches!(&*facts.file_system, "tmpfs" | "ramfs");
     if needs.buffers_bytes > free {
         let needed = format_bytes(needs.buffers_bytes);
-        errors.push(format!(
+        found.errors.push(format!(
             "the buffers of all ranks need {needed}, but this machine has {free_text} of memory \
              free; use smaller requests or with(transfer=...), or start with --no-preflight"
         ));
-    } else if is_memory(&facts.file_system)
-        && needs.bytes.saturating_add(needs.buffers_bytes) > free
-    {
+    } else if in_memory && needs.bytes.saturating_add(needs.buffers_bytes) > free {
         let needed = format_bytes(needs.bytes);
-        notes.push(format!(
+        found.notes.push(format!(
             "{} lies in memory: the program's files need {needed} of the {free_text} that are free",
             facts.directory
         ));
     }
-}
-
-fn is_memory(file_system: &str) -> bool {
-    matches!(file_system, "tmpfs" | "ramfs")
-}
-
-fn unknown(facts: &Facts, needs: &Needs) -> String {
-    let mut text = UNKNOWN.to_string();
-    if let Some(free) = facts.free_bytes {
-        let (least, free) = (format_bytes(needs.bytes), format_bytes(free));
-        let _ = write!(text, "; compared {least} of files, which is the least, with {free} free");
-    }
-    text
-}
-
-fn errno_text(errno: i32) -> String {
-    let number = errno as u16;
-    format!("{} ({})", model::errno::text(number), model::errno::name(number))
 }
 
 #[cfg(test)]
@@ -404,7 +344,7 @@ mod tests {
             (facts(), Needs { files: 11, ..needs() }, "needs 11 files"),
             (facts(), Needs { handles: 69, ..needs() }, "opens 69 files at one time"),
             (facts(), Needs { buffers_bytes: 501, ..needs() }, "buffers of all ranks need 501 B"),
-            (Facts { writable: Err(libc::EROFS), ..facts() }, needs(), "(EROFS)"),
+            (Facts { writable: Err(Errno::ROFS), ..facts() }, needs(), "(EROFS)"),
         ];
         for (facts, needs, text) in cases {
             let findings = judge(&facts, &needs);
@@ -482,7 +422,7 @@ mod tests {
             peak: Peak { bytes, files, ..Peak::default() },
         };
         let said = |rooms: [Room<'_>; 2], free| {
-            together(&rooms.iter().collect::<Vec<_>>(), &rehearsal, free).unwrap_or_default()
+            in_all(&rooms.iter().collect::<Vec<_>>(), &rehearsal, free).unwrap_or_default()
         };
         let pair = [room("", 900, 6), room("fast", 900, 6)];
         let text = said(pair, (1400, None));
@@ -506,6 +446,5 @@ mod tests {
         let small =
             Rehearsal { peak_bytes: 1, peak_files: 1, complete: true, ..Rehearsal::default() };
         assert_eq!(preflight(directory.path(), &small), Findings::default());
-        assert!(writable(Path::new("/does/not/exist")).is_err());
     }
 }

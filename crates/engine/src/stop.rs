@@ -49,7 +49,7 @@ pub(crate) extern "C" fn on_signal(_signal: i32) {
 
 /// Lets a signal call `handler`, which must be async-signal-safe; what it did before. Calls go on
 /// where they can; sleeping ends all the same (signal(7)).
-pub(crate) fn handle(signal: i32, handler: extern "C" fn(i32)) -> libc::sigaction {
+pub fn handle(signal: i32, handler: extern "C" fn(i32)) -> libc::sigaction {
     let mut before = MaybeUninit::zeroed();
     // SAFETY: zeros are a value of both structures, which live across the call.
     unsafe {

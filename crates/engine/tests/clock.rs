@@ -7,7 +7,7 @@ use engine::backend::Null;
 use engine::buffer::Buffers;
 use engine::clock::Virtual;
 use engine::collect::{Collected, collect};
-use engine::comm::{Region, Solo};
+use engine::comm::{Local, Region};
 use engine::machine::{Machine, Prepared, Settings, Stop};
 use engine::recorder::{EventsConfig, Medium, Meta, RankRecord, Recorder, Usage};
 use model::{Op, Plan};
@@ -44,7 +44,7 @@ fn run(step_ns: i64, events: Option<EventsConfig>) -> Collected {
 fn record(plan: &Plan, clock: Virtual, events: Option<EventsConfig>) -> RankRecord {
     let prepared = Prepared::new(plan);
     let settings = Settings::default();
-    let mut comm = Solo::new(Arc::new(Region::create(1, &plan.sets).expect("memory")));
+    let mut comm = Local::new(Arc::new(Region::create(1, &plan.sets).expect("memory")), 0, 1);
     let meta = Meta { rank: 0, ranks: 1, sites: plan.code.len() as u32, events };
     let recorder = Recorder::create(Medium::Heap, &meta).expect("memory");
     let mut machine = Machine::new(&prepared, &settings, Null, &comm, clock, recorder);

@@ -10,7 +10,7 @@ use engine::buffer::{Buffers, fill_offset};
 use engine::call::{Call, Fd};
 use engine::clock::Virtual;
 use engine::collect::collect;
-use engine::comm::{Region, Solo};
+use engine::comm::{Local, Region};
 use engine::machine::{Machine, Prepared, Settings, Stop};
 use engine::recorder::{EventsConfig, Medium, Meta, RankRecord, Recorder, Usage};
 use model::plan::{Operand, Options};
@@ -85,7 +85,7 @@ fn run(plan: &Plan, fs: &Rc<RefCell<MemFs>>, seed: u64) -> (RankRecord, u64) {
     let recorder = Recorder::create(Medium::Heap, &meta).expect("memory");
     let (clock, (faults, injected)) = (Virtual::start(), Faults::new(seed));
     let mem = Mem::new(Rc::clone(fs), clock.clone(), Cost::default()).with_faults(faults);
-    let mut comm = Solo::new(region);
+    let mut comm = Local::new(region, 0, 1);
     let mut machine = Machine::new(&prepared, &settings, mem, &comm, clock, recorder);
     let stop = machine.run(&mut comm, &mut Buffers::new(PLAN_SEED, 0));
     assert_eq!(stop, Stop::Finished);

@@ -9,7 +9,7 @@ use engine::buffer::Buffers;
 use engine::call::{Call, Reply};
 use engine::clock::Virtual;
 use engine::collect::collect;
-use engine::comm::{Region, Solo};
+use engine::comm::{Local, Region};
 use engine::machine::{Machine, Prepared, Settings, Stop};
 use engine::recorder::{Medium, Meta, Recorder, Usage};
 use model::Op;
@@ -127,7 +127,7 @@ fn partial_transfers_go_on_and_files_are_closed() {
             asked: Rc::clone(&asked),
             clock: clock.clone(),
         };
-        let mut comm = Solo::new(region);
+        let mut comm = Local::new(region, 0, 1);
         let mut machine = Machine::new(&prepared, &settings, backend, &comm, clock, recorder);
         assert_eq!(machine.run(&mut comm, &mut Buffers::unfilled()), Stop::Finished);
         assert_eq!(*asked.borrow(), case.calls);

@@ -9,7 +9,7 @@ use engine::backend::{Corruption, Corruptions, Cost, Faults, Mem, MemFs};
 use engine::buffer::Buffers;
 use engine::clock::Virtual;
 use engine::collect::{Collected, collect};
-use engine::comm::{Region, Solo};
+use engine::comm::{Local, Region};
 use engine::machine::{Machine, Prepared, Settings, Stop};
 use engine::recorder::{Medium, Meta, Recorder, Usage};
 use engine::verify::Verified;
@@ -35,7 +35,7 @@ fn run(plan: &Plan, back_end: impl FnOnce(Mem) -> Mem) -> Collected {
     let recorder = Recorder::create(Medium::Heap, &meta).expect("memory");
     let (clock, fs) = (Virtual::start(), MemFs::shared("/run", true));
     let mem = back_end(Mem::new(Rc::clone(&fs), clock.clone(), Cost::default()));
-    let mut comm = Solo::new(region);
+    let mut comm = Local::new(region, 0, 1);
     let backend = Verified::around(mem, plan, (0, RUN), clock.clone().into());
     let mut machine = Machine::new(&prepared, &settings, backend, &comm, clock, recorder);
     let stop = machine.run(&mut comm, &mut Buffers::new(42, 0));

@@ -10,6 +10,9 @@
 //! it is, so that its limits cost nothing when it grows.
 
 use crate::value::{self, Eval, EvalError, Value};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::cell::Cell;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -137,6 +140,27 @@ fn depth(value: &Value) -> usize {
 }
 
 /// An empty one.
+impl Serialize for List {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.values.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for List {
+    /// Malformed bytes cannot nest lists beyond what the stack bears.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<List, D::Error> {
+        thread_local!(static OUTER: Cell<usize> = const { Cell::new(0) });
+        let outer = OUTER.get();
+        if outer == MAX_LIST_DEPTH {
+            return Err(D::Error::custom("lists are nested too deep"));
+        }
+        OUTER.set(outer + 1);
+        let values = Vec::deserialize(deserializer);
+        OUTER.set(outer);
+        List::new(values?).map_err(D::Error::custom)
+    }
+}
+
 impl Default for List {
     fn default() -> List {
         Vec::new().into()

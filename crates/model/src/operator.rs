@@ -33,24 +33,26 @@ pub enum BinaryOp {
 }
 
 impl BinaryOp {
+    /// All operators as they are written, in order.
+    pub const ALL: [(BinaryOp, &'static str); 14] = [
+        (BinaryOp::Or, "||"),
+        (BinaryOp::And, "&&"),
+        (BinaryOp::Eq, "=="),
+        (BinaryOp::Ne, "!="),
+        (BinaryOp::Lt, "<"),
+        (BinaryOp::Le, "<="),
+        (BinaryOp::Gt, ">"),
+        (BinaryOp::Ge, ">="),
+        (BinaryOp::Add, "+"),
+        (BinaryOp::Sub, "-"),
+        (BinaryOp::Rem, "%"),
+        (BinaryOp::Mul, "*"),
+        (BinaryOp::Div, "/"),
+        (BinaryOp::Pow, "^"),
+    ];
+
     /// The operator as it is written.
     pub fn symbol(self) -> &'static str {
-        use BinaryOp as B;
-        match self {
-            B::Or => "||",
-            B::And => "&&",
-            B::Eq => "==",
-            B::Ne => "!=",
-            B::Lt => "<",
-            B::Le => "<=",
-            B::Gt => ">",
-            B::Ge => ">=",
-            B::Add => "+",
-            B::Sub => "-",
-            B::Rem => "%",
-            B::Mul => "*",
-            B::Div => "/",
-            B::Pow => "^",
-        }
+        BinaryOp::ALL[self as usize].1
     }
 }

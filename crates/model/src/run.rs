@@ -4,33 +4,26 @@
 //! (docs/run.schema.json). Units stand last in the names. Rows, times and events
 //! are defined in docs/run-format.md; a trace is a run too.
 
-mod arrivals;
-mod cache_control;
 mod host;
 mod job;
 mod label;
-mod share;
 mod trace;
-mod verified;
-mod writes;
 
 use crate::histogram::Histogram;
 use crate::pattern::Run as Pieces;
 use crate::sweep::Sweep;
 use serde::{Deserialize, Serialize};
 
-pub use arrivals::ArrivalRow;
-pub use cache_control::CacheControl;
 pub use host::{Device, Directory, Host, Storage};
 pub use job::{Job, Node, NodeRow, NodeStorage, NodeUse, spans};
-pub use label::{DirectoryEvidence, LabelEvidence};
-pub use share::{ShareRow, Sharer};
+pub use label::{
+    ArrivalRow, CacheControl, DirectoryEvidence, LabelEvidence, PatternWrites, ShareRow, Sharer,
+    VerifiedData, ZeroPlace,
+};
 pub use trace::{
     MovedByRanks, Recorded, Trace, TraceBarrier, TraceFound, TraceGap, TraceLayout, TraceLog,
     TraceMoved, TraceThread,
 };
-pub use verified::{VerifiedData, ZeroPlace};
-pub use writes::PatternWrites;
 
 /// Version of the format that this code writes, and the newest it reads.
 pub const VERSION: u32 = 2;

@@ -7,14 +7,15 @@
 use crate::list::List;
 use crate::operator::{BinaryOp, UnaryOp};
 use crate::words::shortened;
-use std::borrow::Cow;
+use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 use std::fmt;
 
 /// Longest text that an expression makes, in bytes; file names end at 4,096.
 pub const MAX_TEXT_BYTES: usize = 1 << 20;
 
 /// A value. Strings are bytes: file names are.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub enum Value {
     /// No executed assignment has set the variable.
     #[default]
@@ -38,7 +39,7 @@ pub enum Value {
 }
 
 /// The outcome of an operation: as a condition, whether it succeeded; as an integer, the bytes it moved.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
     /// Bytes moved, also by one that failed later.
     pub bytes: u64,
@@ -341,22 +342,14 @@ fn integers(op: BinaryOp, a: i64, b: i64) -> Eval<Value> {
 }
 
 fn power(base: i64, exponent: i64) -> Eval<Value> {
-    let overflow = EvalError::Overflow("the power");
-    if exponent < 0 {
-        return Err(EvalError::Range(
-            "an integer power needs an exponent that is not negative",
-            exponent.to_string(),
-        ));
-    }
-    match base {
-        0 | 1 => Ok(Value::Int(if exponent == 0 { 1 } else { base })),
-        -1 => Ok(Value::Int(if exponent % 2 == 0 { 1 } else { -1 })),
-        _ => u32::try_from(exponent)
-            .ok()
-            .and_then(|exponent| base.checked_pow(exponent))
-            .map(Value::Int)
-            .ok_or(overflow),
-    }
+    let negative = "an integer power needs an exponent that is not negative";
+    let power = match (base, exponent) {
+        (_, ..=-1) => return Err(EvalError::Range(negative, exponent.to_string())),
+        (0 | 1, 1..) => Some(base),
+        (-1, 1..) => Some(if exponent % 2 == 0 { 1 } else { -1 }),
+        _ => u32::try_from(exponent).ok().and_then(|exponent| base.checked_pow(exponent)),
+    };
+    power.map(Value::Int).ok_or(EvalError::Overflow("the power"))
 }
 
 #[cold]
@@ -371,7 +364,7 @@ fn binary_slow(op: BinaryOp, a: &Value, b: &Value) -> Eval<Value> {
         (Value::Unset, _) | (_, Value::Unset) => Err(EvalError::Unset),
         (Value::Outcome(outcome), b) => binary(op, &Value::Int(outcome.bytes as i64), b),
         (a, Value::Outcome(outcome)) => binary(op, a, &Value::Int(outcome.bytes as i64)),
-        (Value::Str(a), Value::Str(b)) => strings(op, a, b),
+        (Value::Str(left), Value::Str(right)) => strings(op, a, b, [left, right]),
         (Value::Bool(a), Value::Bool(b)) if is_equality(op) => compare(op, a.partial_cmp(b)),
         (Value::List(a), Value::List(b)) if is_equality(op) => {
             Ok(Value::Bool(are_equal(a, b) == (op == B::Eq)))
@@ -382,9 +375,13 @@ fn binary_slow(op: BinaryOp, a: &Value, b: &Value) -> Eval<Value> {
         (Value::Duration(x), Value::Duration(y)) => durations(op, *x, *y, a, b),
         (Value::Duration(_), _) | (_, Value::Duration(_)) => scale_duration(op, a, b),
         (Value::Float(_), _) | (_, Value::Float(_)) => floats(op, a, b),
-        (Value::Str(text), other) if !is_number(a) => text_and_other(op, text, other, a, b),
-        (other, Value::Str(text)) if !is_number(b) => other_and_text(op, other, text, a, b),
-        (Value::Str(_) | Value::Int(_), Value::Str(_) | Value::Int(_)) => numeric_strings(op, a, b),
+        (Value::Str(_), Value::Int(_)) | (Value::Int(_), Value::Str(_)) => {
+            if is_number(a) && is_number(b) {
+                numeric_strings(op, a, b)
+            } else {
+                text_and_integer(op, a, b)
+            }
+        }
         _ => Err(mismatch(op, a, b)),
     }
 }
@@ -403,10 +400,6 @@ fn is_number(a: &Value) -> bool {
     a.as_int().is_ok() || a.as_float().is_ok()
 }
 
-fn holds_number(text: &[u8]) -> bool {
-    is_number(&Value::str(text))
-}
-
 /// Their sum or their texts in a row: nobody shall have to guess.
 fn two_numbers(a: &[u8], b: &[u8]) -> EvalError {
     let shown = |text| shortened(&String::from_utf8_lossy(text), 40).into_owned();
@@ -419,15 +412,15 @@ fn mismatch(op: BinaryOp, a: &Value, b: &Value) -> EvalError {
     EvalError::Operands(op.symbol(), a.type_name(), b.type_name())
 }
 
-fn compare(op: BinaryOp, order: Option<std::cmp::Ordering>) -> Eval<Value> {
-    use std::cmp::Ordering::{Equal, Greater, Less};
+/// The result of a comparison; `None`: they have no order.
+fn compare(op: BinaryOp, order: Option<Ordering>) -> Eval<Value> {
     Ok(Value::Bool(match op {
-        BinaryOp::Eq => order == Some(Equal),
-        BinaryOp::Ne => order != Some(Equal),
-        BinaryOp::Lt => order == Some(Less),
-        BinaryOp::Le => matches!(order, Some(Less | Equal)),
-        BinaryOp::Gt => order == Some(Greater),
-        _ => matches!(order, Some(Greater | Equal)),
+        BinaryOp::Eq => order.is_some_and(Ordering::is_eq),
+        BinaryOp::Ne => !order.is_some_and(Ordering::is_eq),
+        BinaryOp::Lt => order.is_some_and(Ordering::is_lt),
+        BinaryOp::Le => order.is_some_and(Ordering::is_le),
+        BinaryOp::Gt => order.is_some_and(Ordering::is_gt),
+        _ => order.is_some_and(Ordering::is_ge),
     }))
 }
 
@@ -438,12 +431,12 @@ fn is_comparison(op: BinaryOp) -> bool {
 
 /// Two strings: `+` joins them unless both hold a number, comparisons go by bytes, other operators
 /// want numbers.
-fn strings(op: BinaryOp, a: &[u8], b: &[u8]) -> Eval<Value> {
+fn strings(op: BinaryOp, a: &Value, b: &Value, [left, right]: [&[u8]; 2]) -> Eval<Value> {
     match op {
-        BinaryOp::Add if holds_number(a) && holds_number(b) => Err(two_numbers(a, b)),
-        BinaryOp::Add => join_texts(a, b),
-        op if is_comparison(op) => compare(op, Some(a.cmp(b))),
-        op => numeric_strings(op, &Value::str(a), &Value::str(b)),
+        BinaryOp::Add if is_number(a) && is_number(b) => Err(two_numbers(left, right)),
+        BinaryOp::Add => join_texts(left, right),
+        op if is_comparison(op) => compare(op, Some(left.cmp(right))),
+        op => numeric_strings(op, a, b),
     }
 }
 
@@ -457,28 +450,19 @@ fn numeric_strings(op: BinaryOp, a: &Value, b: &Value) -> Eval<Value> {
     }
 }
 
-fn text_and_other(op: BinaryOp, text: &[u8], other: &Value, a: &Value, b: &Value) -> Eval<Value> {
-    match (op, other) {
-        (BinaryOp::Add, Value::Int(_)) => join_texts(text, &rendered(other)),
-        (BinaryOp::Eq, Value::Int(_)) => Ok(Value::Bool(false)),
-        (BinaryOp::Ne, Value::Int(_)) => Ok(Value::Bool(true)),
+/// A string that holds no number beside an integer.
+fn text_and_integer(op: BinaryOp, a: &Value, b: &Value) -> Eval<Value> {
+    match op {
+        BinaryOp::Add => {
+            let mut text = Vec::new();
+            a.render(&mut text)?;
+            b.render(&mut text)?;
+            check_text(text.len())?;
+            Ok(Value::Str(text))
+        }
+        op if is_equality(op) => Ok(Value::Bool(op == BinaryOp::Ne)),
         _ => Err(mismatch(op, a, b)),
     }
-}
-
-fn other_and_text(op: BinaryOp, other: &Value, text: &[u8], a: &Value, b: &Value) -> Eval<Value> {
-    match (op, other) {
-        (BinaryOp::Add, Value::Int(_)) => join_texts(&rendered(other), text),
-        (BinaryOp::Eq, Value::Int(_)) => Ok(Value::Bool(false)),
-        (BinaryOp::Ne, Value::Int(_)) => Ok(Value::Bool(true)),
-        _ => Err(mismatch(op, a, b)),
-    }
-}
-
-fn rendered(value: &Value) -> Cow<'static, [u8]> {
-    let mut out = Vec::new();
-    let _ = value.render(&mut out);
-    Cow::Owned(out)
 }
 
 fn floats(op: BinaryOp, left: &Value, right: &Value) -> Eval<Value> {
@@ -498,16 +482,20 @@ fn floats(op: BinaryOp, left: &Value, right: &Value) -> Eval<Value> {
 }
 
 fn durations(op: BinaryOp, x: i64, y: i64, a: &Value, b: &Value) -> Eval<Value> {
-    let overflow = EvalError::Overflow("the duration in nanoseconds");
     match op {
-        BinaryOp::Add => x.checked_add(y).map(Value::Duration).ok_or(overflow),
-        BinaryOp::Sub => x.checked_sub(y).map(Value::Duration).ok_or(overflow),
-        BinaryOp::Div | BinaryOp::Rem => match integers(op, x, y)? {
-            Value::Int(ns) if op == BinaryOp::Rem => Ok(Value::Duration(ns)),
-            quotient => Ok(quotient),
-        },
-        op if is_comparison(op) => compare(op, Some(x.cmp(&y))),
+        BinaryOp::Add | BinaryOp::Sub | BinaryOp::Rem => as_duration(integers(op, x, y)),
+        BinaryOp::Div => integers(op, x, y),
+        op if is_comparison(op) => integers(op, x, y),
         _ => Err(mismatch(op, a, b)),
+    }
+}
+
+/// A result in nanoseconds.
+fn as_duration(result: Eval<Value>) -> Eval<Value> {
+    match result {
+        Ok(Value::Int(ns)) => Ok(Value::Duration(ns)),
+        Err(EvalError::Overflow(_)) => Err(EvalError::Overflow("the duration in nanoseconds")),
+        other => other,
     }
 }
 
@@ -518,19 +506,14 @@ fn scale_duration(op: BinaryOp, a: &Value, b: &Value) -> Eval<Value> {
         (BinaryOp::Mul, factor, Value::Duration(ns)) => (*ns, factor),
         _ => return Err(mismatch(op, a, b)),
     };
-    if let Value::Float(x) = factor {
-        let scaled = if op == BinaryOp::Mul { ns as f64 * x } else { ns as f64 / x };
-        return if scaled.is_finite() && scaled.abs() < i64::MAX as f64 {
-            Ok(Value::Duration(scaled as i64))
-        } else if *x == 0.0 {
-            Err(EvalError::DivisionByZero)
-        } else {
-            Err(EvalError::Overflow("the duration in nanoseconds"))
-        };
-    }
-    match integers(op, ns, factor.as_int()?)? {
-        Value::Int(ns) => Ok(Value::Duration(ns)),
-        other => Ok(other),
+    let Value::Float(x) = factor else {
+        return as_duration(integers(op, ns, factor.as_int()?));
+    };
+    let scaled = if op == BinaryOp::Mul { ns as f64 * x } else { ns as f64 / x };
+    match scaled.is_finite() && scaled.abs() < i64::MAX as f64 {
+        true => Ok(Value::Duration(scaled as i64)),
+        false if *x == 0.0 => Err(EvalError::DivisionByZero),
+        false => Err(EvalError::Overflow("the duration in nanoseconds")),
     }
 }
 

@@ -6,6 +6,7 @@
 //! clock, because a process that ever had a second thread makes slower system calls.
 
 use crate::launcher;
+use engine::stop::handle;
 use std::ffi::{CString, c_char};
 use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 
@@ -33,14 +34,9 @@ impl Deadline {
         FAREWELL.store(leak(farewell), Ordering::Release);
         EXIT_CODE.store(exit_code.into(), Ordering::Release);
         CONNECTION.store(launcher::pmi_connection().unwrap_or(-1), Ordering::Release);
-        // SAFETY: zeroes are a valid sigaction; the handler only calls what signal-safety(7) allows.
-        unsafe {
-            let mut action: libc::sigaction = std::mem::zeroed();
-            action.sa_sigaction = expire as extern "C" fn(i32) as *const () as libc::sighandler_t;
-            action.sa_flags = libc::SA_RESTART;
-            libc::sigaction(libc::SIGALRM, &action, std::ptr::null_mut());
-            libc::alarm(limit_s);
-        }
+        handle(libc::SIGALRM, expire);
+        // SAFETY: no pointers.
+        unsafe { libc::alarm(limit_s) };
         Deadline(())
     }
 }

@@ -6,7 +6,7 @@
 //! half a second ends the process. (A terminal and a launcher may both send the first.)
 
 use engine::clock::monotonic_raw_ns;
-use engine::stop::{SIGNALS, request, requested};
+use engine::stop::{SIGNALS, handle, request, requested};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// When the first signal came; 0: none did.
@@ -17,7 +17,9 @@ const TWICE_NS: u64 = 500_000_000;
 
 /// Takes the signals from now on. After MPI's initialisation, which may have handlers too.
 pub fn take() {
-    SIGNALS.iter().chain(&[libc::SIGUSR1]).for_each(|signal| handle(*signal, stop));
+    for signal in SIGNALS.iter().chain(&[libc::SIGUSR1]) {
+        handle(*signal, stop);
+    }
 }
 
 /// Lets SIGUSR1 mean "start" from now on, in place of "stop".
@@ -39,17 +41,6 @@ pub fn may_start() -> bool {
 /// Stops this rank as a signal would: another rank has received one.
 pub fn stop_rank() {
     request();
-}
-
-fn handle(signal: i32, handler: extern "C" fn(i32)) {
-    // SAFETY: zeroes are a valid sigaction; the handlers only call what signal-safety(7) allows.
-    unsafe {
-        let mut action: libc::sigaction = std::mem::zeroed();
-        action.sa_sigaction = handler as *const () as libc::sighandler_t;
-        // Calls in progress go on: what was begun is measured.
-        action.sa_flags = libc::SA_RESTART;
-        libc::sigaction(signal, &action, std::ptr::null_mut());
-    }
 }
 
 extern "C" fn stop(signal: i32) {

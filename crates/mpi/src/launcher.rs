@@ -47,25 +47,6 @@ const FIGURES: &[(Launcher, &str, &str)] = &[
 /// Variables with the way to the launcher: the connection of PMI, the server of PMIx.
 const CONNECTIONS: &[&str] = &["PMI_FD", "PMI_PORT", "PMI_CONTROL_FD", "PMIX_NAMESPACE"];
 
-/// The launcher says that all ranks are on this machine. MPICH can be set to take some of them for
-/// others; then nothing is said.
-pub fn is_one_machine(ranks: u32) -> bool {
-    job().is_some_and(|job| one_machine(job.launcher, ranks, variable))
-}
-
-fn one_machine(launcher: Launcher, ranks: u32, variable: impl Fn(&str) -> Option<String>) -> bool {
-    let pretends = ["MPIR_CVAR_ODD_EVEN_CLIQUES", "MPIR_CVAR_NUM_CLIQUES", "MPIR_CVAR_NOLOCAL"];
-    if pretends.iter().any(|name| variable(name).is_some()) {
-        return false;
-    }
-    let (name, expected) = match launcher {
-        Launcher::OpenMpi => ("OMPI_COMM_WORLD_LOCAL_SIZE", ranks),
-        Launcher::Pmi => ("MPI_LOCALNRANKS", ranks),
-        Launcher::Slurm => ("SLURM_STEP_NUM_NODES", 1),
-    };
-    variable(name).and_then(|text| text.parse().ok()) == Some(expected)
-}
-
 /// The job this process is part of; `None` for a process started by hand. Found once, before
 /// MPI closes what the launcher has left open.
 pub fn job() -> Option<Job> {
@@ -213,23 +194,6 @@ mod tests {
         assert_eq!(job(&hydra("5")), of(Launcher::Pmi, 1, Some(2)));
         assert_eq!(job(&hydra("6")), None);
         assert_eq!(job(&[]), None);
-    }
-
-    #[test]
-    fn one_machine_is_what_the_launcher_says_and_mpi_does_not_deny() {
-        let is_one = |launcher, set: &[(&str, &str)]| {
-            one_machine(launcher, 4, |name| {
-                set.iter().find(|(key, _)| *key == name).map(|(_, value)| value.to_string())
-            })
-        };
-        let hydra = |ranks| ("MPI_LOCALNRANKS", ranks);
-        assert!(is_one(Launcher::Pmi, &[hydra("4")]));
-        assert!(!is_one(Launcher::Pmi, &[hydra("2")]));
-        assert!(!is_one(Launcher::Pmi, &[hydra("4"), ("MPIR_CVAR_ODD_EVEN_CLIQUES", "1")]));
-        assert!(!is_one(Launcher::OpenMpi, &[hydra("4")]));
-        assert!(is_one(Launcher::OpenMpi, &[("OMPI_COMM_WORLD_LOCAL_SIZE", "4")]));
-        assert!(is_one(Launcher::Slurm, &[("SLURM_STEP_NUM_NODES", "1")]));
-        assert!(!is_one(Launcher::Slurm, &[("SLURM_STEP_NUM_NODES", "4")]));
     }
 
     #[test]

@@ -163,7 +163,7 @@ mod tests {
         let reason = |path: &Path| Shim::open(path).err().expect("refused");
         assert_eq!(reason(&folder.path().join("missing")), "there is no such file");
         assert!(reason(&text).contains("is no MPI shim"), "{}", reason(&text));
-        assert_eq!(reason(folder.path()), "it is a directory, not a file");
+        assert_eq!(reason(folder.path()), "it is not a file");
         assert!(reason(Path::new("/dev/zero")).contains("a device"));
     }
 

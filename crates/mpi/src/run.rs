@@ -13,17 +13,16 @@ use crate::groups::Groups;
 use crate::interrupt;
 use crate::patience::Patience;
 use crate::world::{Reduce, World};
-use engine::backend::{Beneath, Null, Posix};
+use engine::backend::Null;
 use engine::clock::Real;
 use engine::clock::align::{Alignment, Offset};
 use engine::clock::check::{Check, Checked};
 use engine::comm::{Activity, End, Progress};
-use engine::config::{BackendKind, Config, Confinement};
-use engine::directory::Inside;
+use engine::config::Config;
 use engine::host::MachineMeter;
 use engine::machine::{Prepared, note};
 use engine::recorder::{Medium, RankRecord, Recorder, memory_file, read_path};
-use engine::supervise::{Ran, Rank, StartError, enter, open_directories, sets};
+use engine::supervise::{Ran, Rank, StartError, Storage, open_storage, sets};
 use model::Plan;
 use model::plan::Instr;
 use model::run::Contention;
@@ -58,13 +57,6 @@ pub struct RankOutcome {
     pub contention: Option<Contention>,
     /// Bytes that its network interfaces received and sent meanwhile; likewise.
     pub network: Option<[u64; 2]>,
-}
-
-/// A back-end of a run under MPI.
-enum Storage {
-    Null,
-    Posix(Posix, Inside),
-    Beneath(Beneath, Inside),
 }
 
 /// Runs a plan that was made for as many ranks as there are. All ranks call it with the same
@@ -133,30 +125,7 @@ fn set_up<'a>(
         None => Medium::Memory(memory_file().map_err(|error| error.to_string())?.into()),
     };
     let rank = Rank::prepare(plan, prepared, config, world.rank, medium)?;
-    Ok((rank, storage(world, config)?))
-}
-
-fn storage(world: &World, config: &Config) -> Result<Storage, String> {
-    let cannot_open = |error: std::io::Error| format!("cannot open the run directory: {error}");
-    match config.backend {
-        BackendKind::Null => Ok(Storage::Null),
-        BackendKind::Mem => Err("the mem back-end is for simulated ranks".into()),
-        BackendKind::Posix => {
-            let far = world.nodes > 1;
-            let inside = enter(config, far)?;
-            let posix = Posix::known_as(&config.directory).map_err(cannot_open)?;
-            let posix = posix.with_directories(open_directories(config, far)?);
-            Ok(match config.confinement {
-                Confinement::Checked => Storage::Posix(posix, inside),
-                Confinement::Trusted => Storage::Posix(posix.trusting(), inside),
-                Confinement::Beneath { across_mounts } => {
-                    let beneath = Beneath::new(posix).map_err(cannot_open)?;
-                    let beneath = if across_mounts { beneath.across_mounts() } else { beneath };
-                    Storage::Beneath(beneath, inside)
-                }
-            })
-        }
-    }
+    Ok((rank, open_storage(config, world.nodes > 1)?))
 }
 
 /// Either all ranks start or none; the first one that cannot is named by all.

@@ -5,9 +5,7 @@ use crate::source::SHIM_VERSION;
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 use object::{Object, ObjectSegment, ObjectSymbol};
 use std::ffi::{c_char, c_int, c_longlong, c_void};
-use std::fs::FileType;
 use std::io::ErrorKind;
-use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 /// Why a place without a file does not do.
@@ -115,19 +113,12 @@ impl Shim {
         match std::fs::metadata(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Err(MISSING.into()),
             Err(error) => return Err(error.to_string()),
-            Ok(facts) if !facts.is_file() => return Err(not_a_file(facts.file_type()).into()),
+            Ok(facts) if !facts.is_file() => return Err("it is not a file".into()),
             Ok(_) => {}
         }
         let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
         if !is_shim(&bytes) {
             return Err(format!("{NO_SHIM}; remove it, or put one there: parabench mpi build"));
-        }
-        if is_cut_off(&bytes) {
-            return Err(format!(
-                "the file is cut off: it has {} bytes and its headers speak of more; \
-                 run: parabench mpi build",
-                bytes.len()
-            ));
         }
         // MPI libraries load plug-ins that look for the library's own symbols:
         // hence RTLD_GLOBAL.
@@ -191,65 +182,17 @@ impl Shim {
     }
 }
 
-/// The kind of something that is not a file, in words.
-fn not_a_file(kind: FileType) -> &'static str {
-    if kind.is_dir() {
-        "it is a directory, not a file"
-    } else if kind.is_fifo() {
-        "it is a FIFO, not a file"
-    } else {
-        "it is a device or a socket, not a file"
-    }
-}
-
-/// The linker maps what the headers say without a look at the file's length, and a process that
-/// touches pages beyond the end dies of SIGBUS. What is no library at all is left to the linker.
-fn is_cut_off(bytes: &[u8]) -> bool {
-    let whole = |file: object::File<'_>| file.segments().all(|segment| segment.data().is_ok());
-    bytes.starts_with(&object::elf::ELFMAG) && !object::File::parse(bytes).is_ok_and(whole)
-}
-
-/// The bytes are a shim of some version, whole or cut off: nothing of it is executed to find out.
+/// The bytes are a shim of some version: nothing of it is executed to find out. It is whole, too: the linker maps
+/// what the headers say without a look at the file's length, and a process that touches pages beyond the end dies
+/// of SIGBUS.
 pub fn is_shim(bytes: &[u8]) -> bool {
-    if !bytes.starts_with(&object::elf::ELFMAG) {
-        return false;
-    }
-    let exports = |file: &object::File<'_>| {
-        let mut symbols = file.dynamic_symbols();
-        symbols.any(|symbol| symbol.is_definition() && symbol.name() == Ok(VERSION_SYMBOL))
-    };
-    match object::File::parse(bytes).ok().filter(|_| !is_cut_off(bytes)) {
-        Some(file) => exports(&file),
-        // The tables cannot be read; the names of symbols stand near the beginning of a small library.
-        None => bytes.len() < CUT_OFF_BYTES && holds(bytes, VERSION_SYMBOL.as_bytes()),
-    }
-}
-
-/// Shims have some 40 kB: a longer part is one of something else.
-const CUT_OFF_BYTES: usize = 1 << 20;
-
-fn holds(bytes: &[u8], name: &[u8]) -> bool {
-    bytes.windows(name.len()).any(|window| window == name)
+    let Ok(file) = object::File::parse(bytes) else { return false };
+    let mut symbols = file.dynamic_symbols();
+    file.segments().all(|segment| segment.data().is_ok())
+        && symbols.any(|symbol| symbol.is_definition() && symbol.name() == Ok(VERSION_SYMBOL))
 }
 
 fn c_text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).trim().to_string()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_library_that_was_cut_is_noticed_wherever_it_was_cut() {
-        let whole = std::fs::read("/proc/self/exe").expect("this test");
-        let length = whole.len();
-        for cut in [length - 1, length / 2, 100, 63, 4] {
-            assert!(is_cut_off(&whole[..cut]), "{cut} of {length}");
-        }
-        assert!(!is_cut_off(&whole));
-        assert!(!is_cut_off(b"no library"));
-        assert!(is_cut_off(&[&whole[..16], &[0xff; 58]].concat()));
-    }
 }

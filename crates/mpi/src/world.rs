@@ -106,19 +106,9 @@ impl World {
         shim.check("MPI_Init_thread", unsafe { (shim.init)(&mut thread_level) })?;
         let mut world = World::over(Rc::new(shim), STARTED, thread_level)?;
         world.expect_launched()?;
-        let together = launcher::is_one_machine(world.size);
-        if together {
-            // Nobody may spin while others still start.
-            world.crowd = Crowd::new(world.size, count(&affinity()));
-        }
-        // What a launcher says must hold for all ranks.
-        let mut words = [i64::from(!together); 1 + AFFINITY_WORDS];
-        words[1..].copy_from_slice(&affinity());
-        let [apart, cpus @ ..] = world.reduce(world.all, words, Reduce::Or)?;
-        match apart {
-            0 => world.be_one_machine(&cpus)?,
-            _ => world.find_node()?,
-        }
+        // Nobody may spin while others still start.
+        world.crowd = Crowd::new(world.size, count(&affinity()));
+        world.find_node()?;
         Ok(world)
     }
 
@@ -152,10 +142,7 @@ impl World {
         };
         let mut part = World::over(Rc::clone(&self.shim), all, self.thread_level)?;
         part.crowd = self.crowd;
-        match self.nodes {
-            1 => part.be_one_machine(&part.reduce(part.all, affinity(), Reduce::Or)?)?,
-            _ => part.find_node()?,
-        }
+        part.find_node()?;
         Ok(Some(part))
     }
 
@@ -180,22 +167,16 @@ impl World {
         Ok(Handle(node))
     }
 
-    /// All ranks are on one machine and may use these processors: nobody has to be asked for more.
-    fn be_one_machine(&mut self, cpus: &[i64; AFFINITY_WORDS]) -> Result<(), MpiError> {
-        (self.node_rank, self.node_size) = (self.rank, self.size);
-        (self.node, self.nodes, self.machines) = (0, 1, vec![0; self.size as usize]);
-        (self.node_cpus, self.node_cpu_numbers) = (count(cpus), numbers(cpus));
-        self.crowd = Crowd::new(self.node_size, self.node_cpus);
-        // No copy: of the fourth communicator MPICH takes 1.9 MB for a thousand more, on every rank, and
-        // an MPI file has one too.
-        self.node_comm = self.all;
-        Ok(())
-    }
-
     /// Finds the machine of every rank.
     fn find_node(&mut self) -> Result<(), MpiError> {
         self.node_comm = self.split_node()?;
         (self.node_rank, self.node_size) = self.place_in(self.node_comm)?;
+        if self.node_size == self.size {
+            // Of the fourth communicator MPICH takes 1.9 MB for a thousand more ranks, on every rank, and an MPI file
+            // has one too.
+            self.free(self.node_comm)?;
+            self.node_comm = self.all;
+        }
         // The machines are numbered in the order of their first ranks.
         let mut firsts = vec![0; self.size as usize];
         firsts[self.rank as usize] = i64::from(self.node_rank == 0);

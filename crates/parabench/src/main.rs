@@ -1,11 +1,8 @@
-//! The binary `parabench`: its allocator, its stack and its exit code; the rest is the library.
+//! The binary `parabench`: its stack and its exit code; the rest is the library.
 #![warn(clippy::disallowed_methods)]
 
 use engine::limits;
 use std::process::ExitCode;
-
-#[global_allocator]
-static ALLOCATOR: engine::memory::Allocator = engine::memory::Allocator;
 
 fn main() -> ExitCode {
     limits::ignore_file_size_signal();

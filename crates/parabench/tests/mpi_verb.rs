@@ -140,13 +140,8 @@ fn a_shim_takes_the_place_of_shims_only() {
     }
     assert_eq!(std::fs::read(path("text")).expect("readable"), b"precious");
     assert!(path("link").is_symlink() && path("dangling").is_symlink());
-    // A shim that was cut off may go, and so may an empty file.
-    assert_eq!(build("empty").0, Some(0));
-    let mut bytes = std::fs::read(path("empty")).expect("a shim");
-    bytes.truncate(bytes.len() / 2);
-    std::fs::write(path("empty"), bytes).expect("written");
-    let (code, err) = build("empty");
-    assert_eq!(code, Some(0), "{err}");
+    // A shim may go, and so may an empty file.
+    assert_eq!([build("empty").0, build("empty").0], [Some(0); 2]);
     assert_eq!(std::fs::read_dir(folder.path()).expect("readable").count(), 5);
 }
 
@@ -209,14 +204,14 @@ fn a_shim_that_is_cut_off_is_told_alone_and_under_a_launcher() {
             let ended = launch.args(["mpi", "info"]).env("PARABENCH_MPI_SHIM", &cut).run(LIMIT);
             assert_eq!(ended.code(), Some(code), "{ended}");
             assert!(ended.stdout.starts_with("no MPI: "), "{ended}");
-            assert_eq!(ended.stdout.matches("the file is cut off: it has ").count(), 1, "{ended}");
+            assert_eq!(ended.stdout.matches("is no MPI shim of Parabench").count(), 1, "{ended}");
         }
         let program = folder.path().join("x.ppl");
         std::fs::write(&program, "barrier;").expect("written");
         let launch = mpi.launch(2, PARABENCH).args(["run".as_ref(), program.as_os_str()]);
         let ended = launch.env("PARABENCH_MPI_SHIM", &cut).run(LIMIT);
         assert!(!ended.success() && !ended.hung, "{ended}");
-        assert!(ended.stderr.contains("the file is cut off"), "{ended}");
+        assert!(ended.stderr.contains("is no MPI shim of Parabench"), "{ended}");
     }
 }
 

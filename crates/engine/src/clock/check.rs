@@ -8,8 +8,8 @@
 //! A calibration that was disturbed, a guest that moved to another machine and a clock that NTP slews
 //! show as drift; a machine that slept shows in `CLOCK_BOOTTIME`, which goes on meanwhile.
 
-use super::monotonic::read_ns;
-use super::{Real, Source, monotonic_raw_ns};
+use super::real::read_ns;
+use super::{Real, monotonic_raw_ns};
 
 /// Readings for one moment, of which the best counts.
 const TRIES: usize = 32;
@@ -56,8 +56,7 @@ impl Check {
     /// Drift and sleep until now.
     pub fn seen(&self) -> Checked {
         let seen = between(&self.start, &moment(&self.clock));
-        let is_raw = matches!(self.clock, Real::Monotonic(clock) if clock.source() == Source::Raw);
-        Checked { drift_ppb: seen.drift_ppb.filter(|_| !is_raw), ..seen }
+        Checked { drift_ppb: seen.drift_ppb.filter(|_| !self.clock.is_raw()), ..seen }
     }
 }
 
@@ -119,7 +118,7 @@ fn between(start: &Moment, end: &Moment) -> Checked {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::{Monotonic, best};
+    use crate::clock::best;
 
     const START: Moment = Moment { own_ns: 500, raw_ns: 7_000, width_ns: 60, slept_ns: 9_000 };
 
@@ -170,7 +169,7 @@ mod tests {
 
     #[test]
     fn clocks_of_this_machine_can_be_checked() {
-        let raw = Real::Monotonic(Monotonic::start(Source::Raw));
+        let raw = Real::raw();
         assert_eq!(Check::start(raw).seen().drift_ppb, None);
         assert_eq!(Check::start(best()).seen().suspended_ns, 0);
     }

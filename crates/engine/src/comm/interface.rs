@@ -1,14 +1,12 @@
 //! The interface of a communicator. Semantics: semantics.md section 4.
 
-use super::claims::Claim;
-use super::given::Given;
-use super::types::{Check, End, Members, NodePlace, Poll, Together};
+use super::types::{Check, Claim, CollectiveCall, End, Given, Members, NodePlace, Poll};
 use model::Value;
 use model::plan::{Function, Pc};
 
 /// Talks to the other ranks of a run.
 pub trait Comm {
-    /// Its name in the run: "solo", "local", "sim", "mpi".
+    /// Its name in the run: "local", "sim", "mpi".
     fn name(&self) -> &'static str;
 
     /// World rank.
@@ -22,15 +20,10 @@ pub trait Comm {
         NodePlace { node: 0, node_rank: self.rank() }
     }
 
-    /// Waits until all members have come. `site` is where this rank waits, for messages.
-    fn barrier(&mut self, members: &Members, site: Pc) -> Poll;
-
-    /// A barrier before a call that the members make together: it is met only if all came to
-    /// the same one. Communicators without such calls do as for a barrier.
-    fn meet(&mut self, members: &Members, site: Pc, call: Together) -> Poll {
-        let _ = call;
-        self.barrier(members, site)
-    }
+    /// Waits until all members have come. `site` is where this rank waits, for messages. Before a call that the
+    /// members make together it is met only if all came to the same one; communicators without such calls do
+    /// as for a barrier.
+    fn barrier(&mut self, members: &Members, site: Pc, call: Option<CollectiveCall>) -> Poll;
 
     /// Gives a value to a collective function, waits like a barrier until all members have, and
     /// gets the values of all, in order of the members. An error is a sentence: a member has come

@@ -4,12 +4,12 @@
 //! others wait for: spinning for some microseconds where every rank has a
 //! processor of its own, sleeping on the generation (futex) otherwise.
 
-use super::claims::Claim;
-use super::given::{Given, values};
 use super::interface::Comm;
-use super::region::{BROKEN, INTERRUPT, RELEASE, RankWords, Region, lock_of, sleep_on, wake_all};
-use super::signals;
-use super::types::{Check, End, Joint, Members, Poll};
+use super::region::{BROKEN, INTERRUPT, RELEASE, RankWords, Region, sleep_on, wake_all};
+use super::types::{
+    Check, Claim, Collective, CollectiveCall, End, Given, Members, Poll, awaited_lock,
+    release_reason, signal_key, values,
+};
 use model::Value;
 use model::plan::{Function, Pc};
 use std::sync::Arc;
@@ -85,26 +85,31 @@ impl Local {
     }
 
     fn explain(&mut self, members: &Members, what: &str) {
-        let gone = self.region.first_ended(&members.ranks);
-        self.reason = match gone {
-            Some((rank, end)) => format!("{what} cannot be met: rank {rank} {}", end.describe()),
-            None => format!("{what} cannot be met: every rank that is left waits"),
-        };
+        self.reason = release_reason(what, self.region.first_ended(&members.ranks));
     }
 
-    fn slot(&self, members: &Members, name: &[u8], to: Option<u32>) -> Result<u32, String> {
-        let key = signals::key(members.set, name, to);
-        signals::find(self.region.slots(), key).map(|at| at as u32).ok_or_else(signals::full)
-    }
-
-    /// The counters that this rank sees: the set's and its own.
+    /// The counters of a signal that this rank sees: that of the set, and its own.
     fn slots(&self, members: &Members, name: &[u8]) -> Result<[u32; 2], String> {
-        let own = self.slot(members, name, Some(self.rank))?;
-        Ok([self.slot(members, name, None)?, own])
+        let slot = |to| self.region.slot(signal_key(members.set, name, to));
+        Ok([slot(None)?, slot(Some(self.rank))?])
+    }
+}
+
+impl Comm for Local {
+    fn name(&self) -> &'static str {
+        "local"
     }
 
-    /// A barrier, or the meeting of a collective function.
-    fn come(&mut self, members: &Members, site: Pc, what: Option<Joint>) -> Poll {
+    fn rank(&self) -> u32 {
+        self.rank
+    }
+
+    fn size(&self) -> u32 {
+        self.region.ranks()
+    }
+
+    fn barrier(&mut self, members: &Members, site: Pc, call: Option<CollectiveCall>) -> Poll {
+        let what = call.map(|call| call.what);
         let set = self.region.set(members.set);
         let seen = set.generation.load(SeqCst);
         let poll = if seen & BROKEN != 0 {
@@ -123,30 +128,11 @@ impl Local {
             poll
         };
         if poll == Poll::Released {
-            self.explain(members, Joint::met(what));
+            self.explain(members, Collective::name(what));
         }
         poll
     }
-}
 
-impl Comm for Local {
-    fn name(&self) -> &'static str {
-        "local"
-    }
-
-    fn rank(&self) -> u32 {
-        self.rank
-    }
-
-    fn size(&self) -> u32 {
-        self.region.ranks()
-    }
-
-    fn barrier(&mut self, members: &Members, site: Pc) -> Poll {
-        self.come(members, site, None)
-    }
-
-    /// Two meetings: nobody gives anew before all have read.
     fn gather(
         &mut self,
         members: &Members,
@@ -154,16 +140,16 @@ impl Comm for Local {
         (function, given): (Function, Given),
         all: &mut Vec<Value>,
     ) -> Result<Poll, String> {
-        let what = Some(Joint::Function(function));
+        let call = Some(CollectiveCall::of_function(function));
         let meeting = self.region.meeting(members.set);
         self.words().give(meeting, given);
-        let poll = self.come(members, site, what);
+        let poll = self.barrier(members, site, call);
         if poll != Poll::Ready {
             return Ok(poll);
         }
         let given = members.ranks.iter().map(|rank| self.region.rank(rank).given(meeting));
         values(function, members, given, all)?;
-        Ok(self.come(members, site, what))
+        Ok(self.barrier(members, site, call))
     }
 
     fn claim(&mut self, members: &Members, claim: Claim) -> Result<Option<u64>, String> {
@@ -171,10 +157,10 @@ impl Comm for Local {
     }
 
     fn signal(&mut self, members: &Members, name: &[u8], to: Option<u32>) -> Result<(), String> {
-        let slot = self.slot(members, name, to)?;
-        self.region.slots()[slot as usize].count.fetch_add(1, SeqCst);
-        let receivers = to.map_or_else(|| members.ranks.clone(), |rank| (rank..rank + 1).into());
-        for words in receivers.iter().map(|rank| self.region.rank(rank)) {
+        self.region.add_signal(self.region.slot(signal_key(members.set, name, to))?);
+        let is_receiver = |rank: &u32| to.is_none_or(|to| to == *rank);
+        for rank in members.ranks.iter().filter(is_receiver) {
+            let words = self.region.rank(rank);
             if words.waits_for_signal() {
                 words.wake.fetch_add(1, SeqCst);
                 wake_all(&words.wake);
@@ -218,9 +204,8 @@ impl Comm for Local {
         let poll = self.wait_for_count(|| self.region.locks_given_back(), target);
         self.words().ends_wait();
         if poll == Poll::Released {
-            let what = lock_of(&String::from_utf8_lossy(path));
-            self.reason =
-                format!("the wait for {what} cannot be met: every rank that is left waits");
+            let what = awaited_lock(&String::from_utf8_lossy(path));
+            self.reason = release_reason(&format!("the wait for {what}"), None);
         }
         poll
     }

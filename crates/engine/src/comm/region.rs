@@ -8,16 +8,15 @@
 //! killed at any instruction leaves nothing half-written. Who waits, where and
 //! for what is published here: the supervisor finds deadlocks by reading it.
 
-use super::given::Given;
-use super::signals::{self, Slot};
-use super::types::{Activity, End, Joint, blame};
+use super::types::{Activity, Collective, End, Given, awaited_lock, awaited_signal, blame};
 use crate::clock::Real;
+use crate::memory::Mapping;
+use bytemuck::CheckedBitPattern;
 use model::RankSet;
 use model::function::FUNCTIONS;
 use model::plan::{MemberSet, Pc, SetId};
-use std::cell::UnsafeCell;
+use rustix::thread::futex;
 use std::io;
-use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
@@ -34,9 +33,10 @@ const GATE_OPEN: u32 = 1;
 const GATE_ABANDONED: u32 = 2;
 
 /// The published state of a rank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, CheckedBitPattern)]
 #[repr(u32)]
 pub(super) enum Phase {
+    #[allow(dead_code)] // Words are 0 at first.
     Starting = 0,
     Running,
     AtBarrier,
@@ -50,21 +50,8 @@ pub(super) enum Phase {
 }
 
 impl Phase {
-    const ALL: [Phase; 10] = [
-        Phase::Starting,
-        Phase::Running,
-        Phase::AtBarrier,
-        Phase::AtWait,
-        Phase::AtLock,
-        Phase::Finished,
-        Phase::Failed,
-        Phase::Interrupted,
-        Phase::Released,
-        Phase::Killed,
-    ];
-
     fn from_word(word: u32) -> Phase {
-        Phase::ALL.get(word as usize).copied().unwrap_or(Phase::Killed)
+        bytemuck::checked::try_cast(word).unwrap_or(Phase::Killed)
     }
 
     /// It does nothing until another rank acts.
@@ -84,7 +71,7 @@ struct Header {
     /// Locks of files given back so far, by any rank.
     locks_given_back: AtomicU64,
     /// Written by the supervisor before it opens the gate, read by ranks after.
-    clock: UnsafeCell<Option<Real>>,
+    clock: [AtomicU64; 3],
 }
 
 /// The state that one rank publishes, and the words that others write for it.
@@ -121,23 +108,41 @@ pub(super) struct SetWords {
     /// Barriers passed times 2, plus [`BROKEN`].
     pub(super) generation: AtomicU32,
     pub(super) sleepers: AtomicU32,
-    /// The counter of a `share`: [`super::claims`].
+    /// The counter of a `share`: [`super::types::Claim`].
     pub(super) claims: AtomicU64,
+}
+
+/// Counters of signals that a run can have.
+const SLOTS: usize = 1 << 16;
+/// Probes before the table counts as full.
+const PROBES: usize = 1 << 12;
+
+/// A counter of a signal. It is known by a 64-bit hash of its set, name and (for `to=`) member: two of 10^4
+/// names share a hash with a probability of 3 in 10^12.
+#[repr(C)]
+struct Slot {
+    /// 0: free.
+    key: AtomicU64,
+    count: AtomicU64,
+}
+
+/// The slot of a key, taken if it has none; `None` when the table is full.
+fn find_slot(slots: &[Slot], key: u64) -> Option<usize> {
+    let first = key as usize % slots.len();
+    (0..PROBES.min(slots.len())).map(|probe| (first + probe) % slots.len()).find(|at| {
+        match slots[*at].key.compare_exchange(0, key, SeqCst, SeqCst) {
+            Ok(_) => true,
+            Err(holder) => holder == key,
+        }
+    })
 }
 
 /// Shared memory of the ranks of one run.
 pub struct Region {
-    base: NonNull<u8>,
-    bytes: usize,
+    memory: Mapping,
     ranks: u32,
     sets: Vec<RankSet>,
 }
-
-// SAFETY: all words are atomics but the clock, which is written before the gate
-// opens (SeqCst) and only read after.
-unsafe impl Sync for Region {}
-// SAFETY: the mapping belongs to no thread.
-unsafe impl Send for Region {}
 
 impl Region {
     /// Maps the memory for the sets of a plan; all words are 0.
@@ -145,17 +150,10 @@ impl Region {
         let bytes = 4096
             + size_of::<RankWords>() * ranks as usize
             + size_of::<SetWords>() * sets.len()
-            + size_of::<Slot>() * signals::SLOTS;
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
-        let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: a new mapping; nothing is replaced.
-        let base = unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, flags, -1, 0) };
-        if base == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let base = NonNull::new(base.cast()).ok_or_else(|| io::Error::other("mapped at 0"))?;
+            + size_of::<Slot>() * SLOTS;
+        let memory = Mapping::anonymous(bytes)?;
         let sets = sets.iter().map(|set| set.members.clone()).collect();
-        Ok(Region { base, bytes, ranks, sets })
+        Ok(Region { memory, ranks, sets })
     }
 
     /// Number of ranks.
@@ -165,9 +163,8 @@ impl Region {
 
     fn header(&self) -> &Header {
         const { assert!(size_of::<Header>() <= 4096) };
-        // SAFETY: the first page holds the header; zeroes are a valid one, because
-        // `Option<Real>` is only read after it was written.
-        unsafe { self.base.cast().as_ref() }
+        // SAFETY: the first page holds the header; all its fields are atomics.
+        unsafe { self.memory.base().cast().as_ref() }
     }
 
     /// `count` values of type T from byte `offset`.
@@ -175,9 +172,9 @@ impl Region {
     /// # Safety
     /// They lie inside the mapping, aligned, and zeroes are valid values.
     unsafe fn array<T>(&self, offset: usize, count: usize) -> &[T] {
-        debug_assert!(offset + count * size_of::<T>() <= self.bytes);
+        debug_assert!(offset + count * size_of::<T>() <= self.memory.bytes());
         // SAFETY: by the caller.
-        unsafe { std::slice::from_raw_parts(self.base.add(offset).cast().as_ptr(), count) }
+        unsafe { std::slice::from_raw_parts(self.memory.base().add(offset).cast().as_ptr(), count) }
     }
 
     fn all_ranks(&self) -> &[RankWords] {
@@ -206,10 +203,10 @@ impl Region {
         u64::from(set) << 32 | u64::from(generation)
     }
 
-    pub(super) fn slots(&self) -> &[Slot] {
+    fn slots(&self) -> &[Slot] {
         let offset = self.sets_offset() + size_of::<SetWords>() * self.sets.len();
         // SAFETY: laid out so in `create`; all fields are atomics.
-        unsafe { self.array(offset, signals::SLOTS) }
+        unsafe { self.array(offset, SLOTS) }
     }
 
     /// Called by a rank that is set up: waits until the run starts and gives its
@@ -224,8 +221,7 @@ impl Region {
             return None;
         }
         self.rank(rank).phase.store(Phase::Running as u32, SeqCst);
-        // SAFETY: the supervisor wrote it before it opened the gate and never again.
-        unsafe { *self.header().clock.get() }
+        Some(Real::from_words(self.header().clock.each_ref().map(|word| word.load(SeqCst))))
     }
 
     /// Ranks that are set up.
@@ -235,8 +231,9 @@ impl Region {
 
     /// Starts the run: all ranks use this clock.
     pub fn start(&self, clock: Real) {
-        // SAFETY: ranks read it only after the gate is open.
-        unsafe { *self.header().clock.get() = Some(clock) };
+        for (place, word) in self.header().clock.iter().zip(clock.to_words()) {
+            place.store(word, SeqCst);
+        }
         self.move_gate(GATE_OPEN);
     }
 
@@ -382,12 +379,14 @@ impl Region {
                 let same = set.generation.load(SeqCst) == words.generation.load(SeqCst);
                 let function = words.function.load(SeqCst).checked_sub(1);
                 let row = function.and_then(|at| FUNCTIONS.get(at as usize));
-                same.then(|| Joint::awaited(row.map(|row| Joint::Function(row.function))))?
+                same.then(|| {
+                    Collective::awaited(row.map(|row| Collective::Function(row.function)))
+                })?
             }
-            Phase::AtLock => (self.locks_given_back() < target).then(|| lock_of(&name))?,
+            Phase::AtLock => (self.locks_given_back() < target).then(|| awaited_lock(&name))?,
             _ => {
                 let count = self.count(words.slots.each_ref().map(|slot| slot.load(SeqCst)));
-                (count < target).then(|| format!("the signal \"{name}\" ({count} of {target})"))?
+                (count < target).then(|| awaited_signal(&name, count, target))?
             }
         };
         Some(Activity { rank, site, what })
@@ -406,6 +405,24 @@ impl Region {
             words.wake.fetch_add(1, SeqCst);
             wake_all(&words.wake);
         }
+    }
+
+    /// The place of a counter.
+    ///
+    /// # Errors
+    /// The table is full.
+    pub(super) fn slot(&self, key: u64) -> Result<u32, String> {
+        let found = find_slot(self.slots(), key).map(|at| at as u32);
+        found.ok_or_else(|| {
+            format!(
+                "too many different signals in one run: at most about {SLOTS} names are possible"
+            )
+        })
+    }
+
+    /// Adds 1 to a counter.
+    pub(super) fn add_signal(&self, slot: u32) {
+        self.slots()[slot as usize].count.fetch_add(1, SeqCst);
     }
 
     /// The sum of two counters.
@@ -442,10 +459,10 @@ impl RankWords {
         set: SetId,
         generation: u32,
         site: Pc,
-        what: Option<Joint>,
+        what: Option<Collective>,
     ) {
         let function = match what {
-            Some(Joint::Function(function)) => function as u32 + 1,
+            Some(Collective::Function(function)) => function as u32 + 1,
             _ => 0,
         };
         self.function.store(function, Relaxed);
@@ -488,34 +505,28 @@ impl RankWords {
     }
 }
 
-/// The wait for a lock, in words.
-pub(super) fn lock_of(path: &str) -> String {
-    format!("a lock of \"{path}\"")
-}
-
-/// Sleeps while `word` holds `seen`; returns early on signals and for no reason.
+/// Sleeps until the word is woken, if it still is `seen`; returns early when a signal handler has run.
 pub(super) fn sleep_on(word: &AtomicU32, seen: u32) {
-    // SAFETY: the word outlives the call; without a timeout the other arguments are not read.
-    unsafe {
-        libc::syscall(
-            libc::SYS_futex,
-            word.as_ptr(),
-            libc::FUTEX_WAIT,
-            seen,
-            std::ptr::null::<libc::timespec>(),
-        );
-    }
+    let _ = futex::wait(word, futex::Flags::empty(), seen, None);
 }
 
-/// Wakes everybody who sleeps on `word`.
+/// Wakes all that sleep on the word.
 pub(super) fn wake_all(word: &AtomicU32) {
-    // SAFETY: the word outlives the call, which only uses its address.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
+    let _ = futex::wake(word, futex::Flags::empty(), i32::MAX as u32);
 }
 
-impl Drop for Region {
-    fn drop(&mut self) {
-        // SAFETY: mapped in `create` with this length; nothing borrows it any more.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_table_is_an_answer() {
+        let slots: Vec<Slot> =
+            (0..8).map(|_| Slot { key: AtomicU64::new(0), count: AtomicU64::new(0) }).collect();
+        let mut taken: Vec<usize> = (1..=8).map(|key| find_slot(&slots, key).unwrap()).collect();
+        assert_eq!(find_slot(&slots, 3), Some(taken[2]));
+        assert_eq!(find_slot(&slots, 9), None);
+        taken.sort_unstable();
+        assert_eq!(taken, (0..8).collect::<Vec<_>>());
     }
 }

@@ -1,11 +1,10 @@
 //! One simulated rank's end of a [`World`].
 
-use super::claims::Claim;
-use super::given::{Given, values};
 use super::interface::{Comm, Numbers};
-use super::region::lock_of;
-use super::signals;
-use super::types::{Check, End, Joint, Members, NodePlace, Poll, Together};
+use super::types::{
+    Check, Claim, Collective, CollectiveCall, End, Given, Members, NodePlace, Poll, awaited_lock,
+    release_reason, signal_key, values,
+};
 use super::world::{World, keys};
 use model::Value;
 use model::plan::{Function, Pc, SetId};
@@ -54,22 +53,21 @@ impl Sim {
         Sim { observer: Some(observer), ..self }
     }
 
-    fn met(&mut self, poll: Poll, members: &Members) {
+    /// Tells the observer that a barrier was passed, or finds out why it never will be.
+    fn passed(&mut self, poll: Poll, members: &Members, what: Option<Collective>) -> Poll {
         if let Some(observer) = &mut self.observer
             && poll == Poll::Ready
         {
             observer.met(members.set);
         }
+        self.explain(poll, members, Collective::name(what));
+        poll
     }
 
     fn explain(&mut self, poll: Poll, members: &Members, what: &str) {
-        if poll != Poll::Released {
-            return;
+        if poll == Poll::Released {
+            self.reason = release_reason(what, self.world.first_ended(&members.ranks));
         }
-        self.reason = match self.world.first_ended(&members.ranks) {
-            Some((rank, end)) => format!("{what} cannot be met: rank {rank} {}", end.describe()),
-            None => format!("{what} cannot be met: every rank that is left waits"),
-        };
     }
 }
 
@@ -90,18 +88,10 @@ impl Comm for Sim {
         self.world.size()
     }
 
-    fn barrier(&mut self, members: &Members, site: Pc) -> Poll {
-        let poll = self.world.barrier(self.rank, members, site);
-        self.met(poll, members);
-        self.explain(poll, members, "the barrier");
-        poll
-    }
-
-    fn meet(&mut self, members: &Members, site: Pc, call: Together) -> Poll {
-        let poll = self.world.gather(self.rank, members, site, (call.what, Given::default()));
-        self.met(poll, members);
-        self.explain(poll, members, call.what.name());
-        poll
+    fn barrier(&mut self, members: &Members, site: Pc, call: Option<CollectiveCall>) -> Poll {
+        let what = call.map(|call| call.what);
+        let poll = self.world.barrier(self.rank, members, site, (what, Given::default()));
+        self.passed(poll, members, what)
     }
 
     fn gather(
@@ -115,15 +105,13 @@ impl Comm for Sim {
             values(function, members, [given], all)?;
             return Ok(Poll::Ready);
         }
-        let what = Joint::Function(function);
-        let poll = self.world.gather(self.rank, members, site, (what, given));
-        self.met(poll, members);
+        let what = Some(Collective::Function(function));
+        let poll = self.world.barrier(self.rank, members, site, (what, given));
         if poll == Poll::Ready {
             let given = self.world.given(members.set);
             values(function, members, given.iter().copied(), all)?;
         }
-        self.explain(poll, members, what.name());
-        Ok(poll)
+        Ok(self.passed(poll, members, what))
     }
 
     fn claim(&mut self, members: &Members, claim: Claim) -> Result<Option<u64>, String> {
@@ -133,7 +121,7 @@ impl Comm for Sim {
     fn signal(&mut self, members: &Members, name: &[u8], to: Option<u32>) -> Result<(), String> {
         self.world.signal(members, name, to);
         if let Some(observer) = &mut self.observer {
-            observer.signalled(signals::key(members.set, name, to));
+            observer.signalled(signal_key(members.set, name, to));
         }
         Ok(())
     }
@@ -151,10 +139,8 @@ impl Comm for Sim {
         {
             observer.waited(keys(self.rank, members, name), target);
         }
-        if poll == Poll::Released {
-            let name = String::from_utf8_lossy(name);
-            self.explain(poll, members, &format!("the wait for the signal \"{name}\""));
-        }
+        let name = String::from_utf8_lossy(name);
+        self.explain(poll, members, &format!("the wait for the signal \"{name}\""));
         Ok(poll)
     }
 
@@ -169,9 +155,8 @@ impl Comm for Sim {
     fn wait_for_lock(&mut self, path: &[u8], seen: u64, site: Pc) -> Poll {
         let poll = self.world.wait_for_lock(self.rank, path, seen, site);
         if poll == Poll::Released {
-            let what = lock_of(&String::from_utf8_lossy(path));
-            self.reason =
-                format!("the wait for {what} cannot be met: every rank that is left waits");
+            let what = awaited_lock(&String::from_utf8_lossy(path));
+            self.reason = release_reason(&format!("the wait for {what}"), None);
         }
         poll
     }

@@ -4,12 +4,11 @@
 //! waits or is ahead of the others by more than [`QUANTUM_NS`]. So the order is a
 //! function of the program alone, and nearly that of a real machine.
 
-use super::claims::Claim;
-use super::given::Given;
-use super::region::lock_of;
-use super::signals;
 use super::times::{Times, given_ns};
-use super::types::{Activity, End, Joint, Members, Poll, blame};
+use super::types::{
+    Activity, Claim, Collective, End, Given, Members, Poll, awaited_lock, awaited_signal, blame,
+    signal_key,
+};
 use crate::clock::Virtual;
 use model::RankSet;
 use model::plan::{MemberSet, Pc, SetId};
@@ -63,7 +62,7 @@ struct Rank {
 enum Status {
     #[default]
     Runs,
-    AtBarrier(Pc, Option<Joint>),
+    AtBarrier(Pc, Option<Collective>),
     /// The barrier it waited at was met.
     Passed,
     AtWait(Box<Waiting>),
@@ -183,40 +182,26 @@ impl World {
         }
     }
 
-    pub(super) fn barrier(&self, rank: u32, members: &Members, site: Pc) -> Poll {
-        self.come(rank, members, site, None)
-    }
-
-    /// A barrier to which every member brings something.
-    pub(super) fn gather(
-        &self,
-        rank: u32,
-        members: &Members,
-        site: Pc,
-        (what, given): (Joint, Given),
-    ) -> Poll {
-        let mut state = self.state.borrow_mut();
-        let rank_state = &mut state.ranks[rank as usize];
-        if matches!(rank_state.status, Status::Runs) {
-            rank_state.given = given;
-        }
-        drop(state);
-        self.come(rank, members, site, Some(what))
-    }
-
     /// Values of the members of a set at their last barrier, in their order. A member that has passed it
     /// reads it before it can come again, so before they all meet again.
     pub(super) fn given(&self, set: SetId) -> Ref<'_, [Given]> {
         Ref::map(self.state.borrow(), |state| &*state.sets[set as usize].given)
     }
 
-    fn come(&self, rank: u32, members: &Members, site: Pc, what: Option<Joint>) -> Poll {
+    /// Waits until all members have come to the same, each with a value if it is a collective function.
+    pub(super) fn barrier(
+        &self,
+        rank: u32,
+        members: &Members,
+        site: Pc,
+        (what, given): (Option<Collective>, Given),
+    ) -> Poll {
         let mut state = self.state.borrow_mut();
         match state.ranks[rank as usize].status {
             Status::Passed => return state.answer(rank, Poll::Ready),
             Status::Released => return state.answer(rank, Poll::Released),
             Status::AtBarrier(..) => return Poll::Pending,
-            _ => {}
+            _ => state.ranks[rank as usize].given = given,
         }
         if members.ranks.len() <= 1 {
             return Poll::Ready;
@@ -250,7 +235,7 @@ impl World {
     }
 
     pub(super) fn signal(&self, members: &Members, name: &[u8], to: Option<u32>) {
-        let key = signals::key(members.set, name, to);
+        let key = signal_key(members.set, name, to);
         let mut state = self.state.borrow_mut();
         state.signals.entry(key).or_default().add(self.clock.now());
         let Some(list) = state.waiting.get(&key) else { return };
@@ -360,12 +345,12 @@ impl World {
 
 /// The counters that a rank sees: the set's and its own.
 pub(super) fn keys(rank: u32, members: &Members, name: &[u8]) -> [u64; 2] {
-    [None, Some(rank)].map(|to| signals::key(members.set, name, to))
+    [None, Some(rank)].map(|to| signal_key(members.set, name, to))
 }
 
 /// Ranks at two different calls inside MPI, or at one and at a barrier, never meet.
-fn can_meet(one: Option<Joint>, other: Option<Joint>) -> bool {
-    let is_call = |what| matches!(what, Some(Joint::Op(_)));
+fn can_meet(one: Option<Collective>, other: Option<Collective>) -> bool {
+    let is_call = |what| matches!(what, Some(Collective::Op(_)));
     one == other || !is_call(one) && !is_call(other)
 }
 
@@ -387,7 +372,7 @@ impl State {
     }
 
     /// Those that wait in a set have come to what another one comes to.
-    fn have_come_to(&self, set: SetId, what: Option<Joint>) -> bool {
+    fn have_come_to(&self, set: SetId, what: Option<Collective>) -> bool {
         let mut waiting = self.sets[set as usize].waiting.iter();
         waiting.all(|rank| match &self.ranks[*rank as usize].status {
             Status::AtBarrier(_, other) => can_meet(*other, what),
@@ -438,13 +423,13 @@ impl State {
 
     fn activity(&self, rank: &Rank, number: u32) -> Option<Activity> {
         let (site, what) = match &rank.status {
-            Status::AtBarrier(site, what) => (*site, Joint::awaited(*what)),
+            Status::AtBarrier(site, what) => (*site, Collective::awaited(*what)),
             Status::AtWait(waiting) => {
                 let name = String::from_utf8_lossy(&waiting.name);
                 let count: u64 = self.signals(waiting.keys).map(Times::count).iter().sum();
-                (waiting.site, format!("the signal \"{name}\" ({count} of {})", waiting.target))
+                (waiting.site, awaited_signal(&name, count, waiting.target))
             }
-            Status::AtLock(site, path) => (*site, lock_of(&String::from_utf8_lossy(path))),
+            Status::AtLock(site, path) => (*site, awaited_lock(&String::from_utf8_lossy(path))),
             _ => return None,
         };
         Some(Activity { rank: number, site, what })

@@ -10,20 +10,8 @@ use std::path::PathBuf;
 /// rank.
 #[derive(Debug)]
 pub struct MachineMeter {
-    start: Counters,
+    start: Contention,
     network: Option<[u64; 2]>,
-}
-
-/// Counters of the kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Counters {
-    load: Option<f64>,
-    pressure_cpu_ns: Option<u64>,
-    pressure_io_ns: Option<u64>,
-    pressure_memory_ns: Option<u64>,
-    busy_ns: Option<u64>,
-    stolen_ns: Option<u64>,
-    throttled_ns: Option<u64>,
 }
 
 impl MachineMeter {
@@ -34,11 +22,11 @@ impl MachineMeter {
 
     /// Contention since the start; figures that only the ranks know are left empty.
     pub fn used(&self) -> Contention {
-        let (start, end) = (self.start, now());
+        let (start, end) = (&self.start, now());
         let since = |end: Option<u64>, start: Option<u64>| Some(end?.saturating_sub(start?));
         Contention {
-            load_before: start.load,
-            load_after: end.load,
+            load_before: start.load_after,
+            load_after: end.load_after,
             pressure_cpu_ns: since(end.pressure_cpu_ns, start.pressure_cpu_ns),
             pressure_io_ns: since(end.pressure_io_ns, start.pressure_io_ns),
             pressure_memory_ns: since(end.pressure_memory_ns, start.pressure_memory_ns),
@@ -77,18 +65,22 @@ fn interfaces(text: &str) -> Option<[u64; 2]> {
         })
 }
 
-fn now() -> Counters {
+fn now() -> Contention {
     let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let pressure = |of: &str| stalled_ns(&text(&format!("/proc/pressure/{of}")));
     let (busy_ns, stolen_ns) = processors(&text("/proc/stat"), tick_ns()).unzip();
-    Counters {
-        load: text("/proc/loadavg").split_whitespace().next().and_then(|load| load.parse().ok()),
+    Contention {
+        load_after: text("/proc/loadavg")
+            .split_whitespace()
+            .next()
+            .and_then(|load| load.parse().ok()),
         pressure_cpu_ns: pressure("cpu"),
         pressure_io_ns: pressure("io"),
         pressure_memory_ns: pressure("memory"),
         busy_ns,
         stolen_ns,
         throttled_ns: throttled_ns(&groups::folders("cpu")),
+        ..Contention::default()
     }
 }
 

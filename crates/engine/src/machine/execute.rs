@@ -447,7 +447,7 @@ fn barrier(
             env.scope.rank
         )));
     };
-    Ok(match comm.barrier(&members, pc).into() {
+    Ok(match comm.barrier(&members, pc, None).into() {
         Flow::Next => Ok(pc + 1),
         flow => Err(flow),
     })
@@ -475,7 +475,7 @@ fn split_enter(pc: Pc, split: u32, value: Operand, env: &mut Env<'_>) -> Result<
 
 /// Barrier of the active group; then the instruction after `pc`.
 fn wait_for(env: &mut Env<'_>, comm: &mut dyn Comm, pc: Pc) -> Result<Pc, Flow> {
-    match comm.barrier(env.scope.members(), pc).into() {
+    match comm.barrier(env.scope.members(), pc, None).into() {
         Flow::Next => Ok(pc + 1),
         flow => Err(flow),
     }

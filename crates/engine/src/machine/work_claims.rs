@@ -186,7 +186,7 @@ impl WorkClaims {
             let leaving = self.innermost()?.leaving;
             let next = match leaving {
                 Leaving::Works => Ok(Leaving::Waits),
-                Leaving::Waits => match comm.barrier(members, site) {
+                Leaving::Waits => match comm.barrier(members, site, None) {
                     Poll::Ready => {
                         let open = self.innermost()?;
                         let met = open.all_came(io.clock.now());

@@ -4,13 +4,16 @@
 //! mapping with fallocate, so that full memory is an answer and never SIGBUS.
 
 use super::layout::*;
+use crate::memory::Mapping;
 use bytemuck::Pod;
+use rustix::fs::{FallocateFlags, MemfdFlags, fallocate, memfd_create};
+use rustix::mm::{Advice, madvise};
 use std::fs::File;
 use std::io;
 use std::marker::PhantomData;
 use std::mem::offset_of;
 use std::num::NonZeroU32;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -40,15 +43,8 @@ pub enum Medium {
 /// An empty file in memory for [`Medium::Memory`]: made before the fork, read after the
 /// rank has ended.
 pub fn memory_file() -> io::Result<File> {
-    // SAFETY: the name is a C string; the call has no other conditions.
-    let fd = unsafe {
-        libc::memfd_create(c"parabench-rank".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING)
-    };
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the descriptor is fresh and nobody else owns it.
-    Ok(unsafe { File::from_raw_fd(fd) })
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    Ok(memfd_create("parabench-rank", flags)?.into())
 }
 
 /// The place of a `T` in an area.
@@ -94,7 +90,7 @@ pub(super) struct Area {
 #[derive(Debug)]
 enum Backing {
     Heap(Vec<u64>),
-    Mapped { file: File, reserved: usize },
+    Mapped { file: File, mapping: Mapping },
 }
 
 impl Area {
@@ -122,16 +118,14 @@ impl Area {
     /// Maps more than the file has; takes less when the address space is limited.
     fn mapped(file: File, events_bytes: u64) -> io::Result<Area> {
         let mut bytes = STATISTICS_BYTES.saturating_add(events_bytes).min(32 << 30) as usize;
-        loop {
-            match map_shared(&file, bytes) {
-                Ok(base) => {
-                    let backing = Backing::Mapped { file, reserved: bytes / 8 };
-                    return Ok(Area { base, capacity: 0, used: HEADER_WORDS, backing });
-                }
-                Err(error) if bytes <= 64 << 20 => return Err(error),
-                Err(_) => bytes /= 2,
+        let mapping = loop {
+            match Mapping::of_file(&file, bytes, true) {
+                Err(_) if bytes > 64 << 20 => bytes /= 2,
+                mapped => break mapped?,
             }
-        }
+        };
+        let (base, backing) = (mapping.base().cast(), Backing::Mapped { file, mapping });
+        Ok(Area { base, capacity: 0, used: HEADER_WORDS, backing })
     }
 
     fn reserve(&self) -> usize {
@@ -273,7 +267,7 @@ impl Area {
     #[cold]
     fn grow(&mut self, wanted: usize) -> io::Result<()> {
         let (file, reserved) = match &mut self.backing {
-            Backing::Mapped { file, reserved } => (file, reserved),
+            Backing::Mapped { file, mapping } => (file, mapping.bytes() / 8),
             Backing::Heap(words) => {
                 let target = wanted.max(2 * self.capacity).max(HEAP_START_WORDS);
                 words.try_reserve_exact(target - words.len()).map_err(io::Error::other)?;
@@ -284,8 +278,8 @@ impl Area {
             }
         };
         let step = (self.capacity / 8).clamp(*STEP_WORDS.start(), *STEP_WORDS.end());
-        let round = |words: usize| words.next_multiple_of(PAGE_WORDS).min(*reserved);
-        if wanted > *reserved {
+        let round = |words: usize| words.next_multiple_of(PAGE_WORDS).min(reserved);
+        if wanted > reserved {
             return Err(io::Error::from_raw_os_error(libc::EFBIG));
         }
         let mut words = round(wanted.max(self.capacity + step));
@@ -308,48 +302,21 @@ impl Area {
     }
 }
 
-impl Drop for Area {
-    fn drop(&mut self) {
-        if let Backing::Mapped { reserved, .. } = self.backing {
-            // SAFETY: the mapping was made with this length and nothing refers to it.
-            unsafe { libc::munmap(self.base.as_ptr().cast(), reserved * 8) };
-        }
-    }
-}
-
-fn map_shared(file: &File, bytes: usize) -> io::Result<NonNull<u64>> {
-    let protection = libc::PROT_READ | libc::PROT_WRITE;
-    let flags = libc::MAP_SHARED | libc::MAP_NORESERVE;
-    // SAFETY: a fresh mapping at an address of the kernel's choice; words beyond the
-    // end of the file are never touched (`capacity`).
-    let base =
-        unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, flags, file.as_raw_fd(), 0) };
-    if base == libc::MAP_FAILED {
-        return Err(io::Error::last_os_error());
-    }
-    NonNull::new(base.cast()).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))
-}
-
 /// Allocates the file's words `from..to`: a tmpfs or a limit that is full answers here, and no page
 /// that is touched later can be missing.
 fn extend(file: &File, from: usize, to: usize) -> io::Result<()> {
-    let (start, len) = ((from * 8) as libc::off_t, ((to - from) * 8) as libc::off_t);
-    // SAFETY: the descriptor is open; no memory is involved.
-    match unsafe { libc::fallocate(file.as_raw_fd(), 0, start, len) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    Ok(fallocate(file, FallocateFlags::empty(), from as u64 * 8, (to - from) as u64 * 8)?)
 }
 
 /// Takes the page faults now, not between two operations. Only an optimisation:
 /// kernels before 5.14 refuse.
 fn populate(base: NonNull<u64>, from: usize, to: usize) {
-    const MADV_POPULATE_WRITE: i32 = 23;
     let from = from / PAGE_WORDS * PAGE_WORDS;
     // SAFETY: `from..to` lies inside the mapping and is backed by the file.
-    unsafe {
-        libc::madvise(base.as_ptr().add(from).cast(), (to - from) * 8, MADV_POPULATE_WRITE);
-    }
+    let _ = unsafe {
+        let start = base.as_ptr().add(from).cast();
+        madvise(start, (to - from) * 8, Advice::LinuxPopulateWrite)
+    };
 }
 
 /// The words of an area that is read; they stay in place.
@@ -374,54 +341,21 @@ impl Source {
 
     /// Maps a file, so that a large event table needs no memory of its own.
     pub(super) fn map(file: &File) -> io::Result<Source> {
-        let len = (file.metadata()?.len() / 8) as usize;
-        if len == 0 {
-            return Ok(Source::Memory(Vec::new()));
-        }
-        let (protection, flags) = (libc::PROT_READ, libc::MAP_SHARED);
-        // SAFETY: a fresh read-only mapping at an address of the kernel's choice.
-        let base = unsafe {
-            libc::mmap(std::ptr::null_mut(), len * 8, protection, flags, file.as_raw_fd(), 0)
-        };
-        match NonNull::new(base.cast::<u64>()) {
-            Some(base) if base.as_ptr().cast::<libc::c_void>() != libc::MAP_FAILED => {
-                Ok(Source::Mapped(Mapping { base, len }))
-            }
-            _ => Err(io::Error::last_os_error()),
+        let bytes = file.metadata()?.len() as usize / 8 * 8;
+        match bytes {
+            0 => Ok(Source::Memory(Vec::new())),
+            _ => Mapping::of_file(file, bytes, false).map(Source::Mapped),
         }
     }
 
     pub(super) fn words(&self) -> &[u64] {
         match self {
             Source::Memory(words) => words,
-            Source::Mapped(mapping) => mapping.words(),
+            // SAFETY: the words live as long as the mapping; the rank that wrote the file has ended,
+            // nobody changes or shortens it.
+            Source::Mapped(mapping) => unsafe {
+                std::slice::from_raw_parts(mapping.base().as_ptr().cast(), mapping.bytes() / 8)
+            },
         }
-    }
-}
-
-/// A read-only mapping.
-#[derive(Debug)]
-pub(super) struct Mapping {
-    base: NonNull<u64>,
-    len: usize,
-}
-
-// SAFETY: the mapping is read only and owned by this value alone.
-unsafe impl Send for Mapping {}
-// SAFETY: as above.
-unsafe impl Sync for Mapping {}
-
-impl Mapping {
-    fn words(&self) -> &[u64] {
-        // SAFETY: the mapping holds `len` words and lives as long as `self`; the rank that
-        // wrote the file has ended, nobody changes or shortens it.
-        unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.len) }
-    }
-}
-
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // SAFETY: the mapping was made with this length and nothing refers to it.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), self.len * 8) };
     }
 }

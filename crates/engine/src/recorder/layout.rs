@@ -13,6 +13,7 @@ use bytemuck::{CheckedBitPattern, Pod, Zeroable};
 use serde::{Deserialize, Serialize};
 
 use crate::clock::align::Alignment;
+use crate::host::Usage;
 use model::run::MpiFileFacts;
 
 /// First word of an area: eight bytes, the same on every machine.
@@ -375,31 +376,6 @@ pub enum State {
     Failed = 2,
     /// It was asked to stop, or released because of another rank.
     Interrupted = 3,
-}
-
-/// Resources a rank used, measured by itself at its end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Usage {
-    /// Clock at the start of the program.
-    pub start_ns: u64,
-    /// Clock at its end.
-    pub end_ns: u64,
-    /// CPU time, user and system.
-    pub cpu_ns: u64,
-    /// Bytes fetched from storage (`read_bytes` of /proc/self/io); `None` where it is unknown.
-    pub read_bytes: Option<u64>,
-    /// Bytes sent towards storage (`write_bytes`).
-    pub write_bytes: Option<u64>,
-    /// Bytes read by system calls (`rchar`).
-    pub rchar_bytes: Option<u64>,
-    /// Bytes written by system calls (`wchar`).
-    pub wchar_bytes: Option<u64>,
-    /// Time in which the rank could have run, but had no CPU; `None` where it is unknown.
-    pub waited_ns: Option<u64>,
-    /// How often it lost its CPU although it could have run on.
-    pub preemptions: u64,
-    /// Page faults that needed no storage, and those that did.
-    pub faults: [u64; 2],
 }
 
 /// Words of a struct.

@@ -25,10 +25,11 @@ mod rank;
 mod stats;
 mod times;
 
+pub use crate::host::Usage;
 pub use area::{Medium, memory_file};
 pub use counters::{Arrived, ClaimedWork, Count, Process, TrafficId};
 pub use events::{EventsConfig, Listen, Listener, Paths};
-pub use layout::{FailureRecord, Header, State, Usage};
+pub use layout::{FailureRecord, Header, State};
 pub use live::{Live, Seen};
 pub use rank::{Meta, Recorder};
 pub use read::{

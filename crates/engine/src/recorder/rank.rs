@@ -12,6 +12,7 @@ use super::layout::*;
 use super::read::{RankRecord, read};
 use super::stats::{Places, StatId, Stats, Timing};
 use crate::clock::align::Alignment;
+use crate::host::Usage;
 use model::event::NO_ID;
 use model::pattern::Run;
 use model::plan::LabelKind;

@@ -6,6 +6,7 @@ use super::counters::{Arrived, ClaimedWork, Process, Traffic};
 use super::events::EVENT_WORDS;
 use super::layout::*;
 use crate::clock::align::Alignment;
+use crate::host::Usage;
 use bytemuck::Pod;
 use model::directory::DIRECTORIES_MAX;
 use model::event::NO_ID;

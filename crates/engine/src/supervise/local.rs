@@ -1,9 +1,8 @@
 //! Local ranks: forks them, starts them together, watches them, reads what they left.
 
-use super::child::{Context, live};
 use super::outcome::{Outcome, StartError, check_ranks, sets};
-use super::processes::Processes;
-use super::signals::{Signals, Told};
+use super::processes::{Context, Processes, live};
+use super::signals::{Received, Signals};
 use super::watch::Watch;
 use crate::clock::check::{Check, Checked};
 use crate::clock::{self, Real};
@@ -11,11 +10,11 @@ use crate::comm::{Activity, End, Progress, Region};
 use crate::config::{Config, Records};
 use crate::host::{self, MachineMeter};
 use crate::machine::Prepared;
-use crate::recorder::{Medium, RankRecord, read_file};
+use crate::recorder::{Medium, RankRecord, memory_file, read_file};
 use model::Plan;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -124,13 +123,7 @@ impl Supervisor<'_> {
         if let Some(path) = self.config.records.path(rank) {
             return Ok(Medium::File(path));
         }
-        // SAFETY: the name is a constant text.
-        let fd = unsafe { libc::memfd_create(c"parabench-rank".as_ptr(), libc::MFD_CLOEXEC) };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: a new descriptor that belongs to nobody else.
-        let memory = File::from(unsafe { OwnedFd::from_raw_fd(fd) });
+        let memory = memory_file()?;
         let theirs = memory.try_clone()?;
         self.memory.push(memory);
         Ok(Medium::Memory(theirs.into()))
@@ -142,7 +135,7 @@ impl Supervisor<'_> {
         clock: Real,
         on_progress: &mut dyn FnMut(&Progress),
     ) -> Result<(), StartError> {
-        let mut told_to_start = !self.config.wait_for_signal;
+        let mut may_start = !self.config.wait_for_signal;
         let mut held = self.config.wait_for_signal;
         loop {
             self.reap();
@@ -158,7 +151,7 @@ impl Supervisor<'_> {
                 self.region.abandon();
                 return Ok(());
             }
-            if ready && told_to_start {
+            if ready && may_start {
                 self.machine = Some(MachineMeter::start());
                 let clock = clock.restarted();
                 self.clock = Some(clock);
@@ -169,9 +162,9 @@ impl Supervisor<'_> {
                 on_progress(&Progress::Held);
             }
             match self.signals.next(if ready { PERIOD } else { START_PERIOD }) {
-                Told::Start if self.config.wait_for_signal => told_to_start = true,
-                Told::Start | Told::Stop => self.stops += 1,
-                Told::Child | Told::Nothing => {}
+                Received::Start if self.config.wait_for_signal => may_start = true,
+                Received::Start | Received::Stop => self.stops += 1,
+                Received::Child | Received::Nothing => {}
             }
         }
     }
@@ -193,10 +186,10 @@ impl Supervisor<'_> {
             }
             match self.signals.next(PERIOD) {
                 // Batch systems announce a limit by it; a run that waited for it has started.
-                Told::Start if !self.config.wait_for_signal => self.stop(),
-                Told::Stop => self.stop(),
-                Told::Start | Told::Child => {}
-                Told::Nothing => self.look(on_progress),
+                Received::Start if !self.config.wait_for_signal => self.stop(),
+                Received::Stop => self.stop(),
+                Received::Start | Received::Child => {}
+                Received::Nothing => self.look(on_progress),
             }
             if self.stops > 0 {
                 // Again and again: a rank may have fallen asleep after the last time.

@@ -9,7 +9,6 @@
 //! Not here: the run directory's life cycle, merging (`collect`), exit codes.
 
 mod calls;
-mod child;
 mod local;
 mod outcome;
 mod processes;
@@ -21,7 +20,7 @@ mod watch;
 pub use calls::{Calls, list_calls};
 pub use local::run_local;
 pub use outcome::{Outcome, StartError, sets};
-pub use rank::{Ran, Rank, enter, open_directories};
+pub use rank::{Ran, Rank, Storage, open_storage};
 pub use signals::without_signals;
 pub(crate) use sim::simulate;
 pub use sim::{run_sim, run_sim_among, run_sim_with_faults};

@@ -5,18 +5,17 @@
 //! Rank::prepare ─▶ (the ranks agree to start) ─▶ Rank::run ─▶ Ran
 //! ```
 
-use crate::backend::{Backend, Held};
+use crate::backend::{Backend, Beneath, Held, Posix};
 use crate::buffer::Buffers;
 use crate::clock::{Clock, Real, align::Alignment};
 use crate::comm::{Comm, End};
-use crate::config::{BackendKind, Config};
-use crate::directory::{self, Identity, Inside};
+use crate::config::{BackendKind, Config, Confinement};
+use crate::directory::{self, Inside};
 use crate::host::UsageMeter;
 use crate::machine::{Machine, Prepared, Stop};
 use crate::recorder::{EventsConfig, Medium, Meta, Recorder, State, Usage};
 use crate::verify::{Verified, verifies};
 use model::Plan;
-use std::path::PathBuf;
 
 /// Buffers up to this size are made before the start; larger ones on first use.
 const PREPARED_BYTES: u64 = 64 << 20;
@@ -90,14 +89,14 @@ impl<'a> Rank<'a> {
             Machine::new(self.prepared, settings, backend, &*comm, clock, self.recorder);
         let stop = machine.run(comm, &mut self.buffers);
         let meter = self.meter;
-        let usage = |end_ns| usage(&meter, start_ns, end_ns);
+        let usage = |end_ns| Usage { start_ns, end_ns, ..meter.used() };
         let (recorder, notes) = machine.finish(&stop, comm, usage);
         Ran { recorder, end: end(&stop), notes }
     }
 
     /// Ends a rank that was never started.
     pub fn abandon(mut self) {
-        self.recorder.finish(State::Interrupted, &usage(&self.meter, 0, 0));
+        self.recorder.finish(State::Interrupted, &self.meter.used());
     }
 }
 
@@ -111,26 +110,41 @@ pub(super) fn end(stop: &Stop) -> End {
     }
 }
 
-/// Relative paths of the program start in the run directory, the one that was accepted. `far`: on
-/// another machine than that.
-///
-/// # Errors
-/// Why it cannot be entered, as a sentence.
-pub fn enter(config: &Config, far: bool) -> Result<Inside, String> {
-    directory::enter(&config.directory, config.identity.as_ref(), far)
+/// What a rank of processes executes its calls on, and the run directory that it has entered.
+pub enum Storage {
+    /// Nothing.
+    Null,
+    /// A file system; paths are checked by their text, or trusted.
+    Posix(Posix, Inside),
+    /// A file system; every path is resolved beneath the run directory.
+    Beneath(Beneath, Inside),
 }
 
-/// Opens the further directories of the program, those that were accepted. `far`: on another machine
-/// than that.
-///
-/// # Errors
-/// Why one cannot be opened, as a sentence.
-pub fn open_directories(config: &Config, far: bool) -> Result<Vec<Held>, String> {
-    let open = |(path, identity): &(PathBuf, Identity)| {
+/// Enters the run directory and opens the further ones. `far`: on another machine than the one where they were
+/// identified.
+pub fn open_storage(config: &Config, far: bool) -> Result<Storage, String> {
+    let cannot_open = |error: std::io::Error| format!("cannot open the run directory: {error}");
+    match config.backend {
+        BackendKind::Null => return Ok(Storage::Null),
+        BackendKind::Mem => return Err("the mem back-end is for simulated ranks".into()),
+        BackendKind::Posix => {}
+    }
+    let inside = directory::enter(&config.directory, config.identity.as_ref(), far)?;
+    let posix = Posix::known_as(&config.directory).map_err(cannot_open)?;
+    let held = config.directories.iter().map(|(path, identity)| {
         let file = directory::open_same(path, identity, far)?;
         Ok(Held { path: path.clone(), file })
-    };
-    config.directories.iter().map(open).collect()
+    });
+    let posix = posix.with_directories(held.collect::<Result<_, String>>()?);
+    Ok(match config.confinement {
+        Confinement::Checked => Storage::Posix(posix, inside),
+        Confinement::Trusted => Storage::Posix(posix.trusting(), inside),
+        Confinement::Beneath { across_mounts } => {
+            let beneath = Beneath::new(posix).map_err(cannot_open)?;
+            let beneath = if across_mounts { beneath.across_mounts() } else { beneath };
+            Storage::Beneath(beneath, inside)
+        }
+    })
 }
 
 /// Buffers, made beforehand as far as the rehearsal tells what is needed.
@@ -145,20 +159,4 @@ fn buffers(plan: &Plan, config: &Config, rank: u32) -> Buffers {
     // A failure shows again, with its place, when a program needs the buffer.
     let _ = buffers.prepare(prepared(forecast.pool_bytes), prepared(forecast.buffer_bytes));
     buffers
-}
-
-fn usage(meter: &UsageMeter, start_ns: u64, end_ns: u64) -> Usage {
-    let used = meter.used();
-    Usage {
-        start_ns,
-        end_ns,
-        cpu_ns: used.cpu_ns,
-        read_bytes: used.storage_read_bytes,
-        write_bytes: used.storage_write_bytes,
-        rchar_bytes: used.call_read_bytes,
-        wchar_bytes: used.call_write_bytes,
-        waited_ns: used.waited_ns,
-        preemptions: used.preemptions,
-        faults: used.faults,
-    }
 }

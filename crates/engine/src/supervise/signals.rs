@@ -20,7 +20,7 @@ pub(super) struct Signals {
 
 /// A signal to the supervisor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum Received {
     /// Nothing within the time.
     Nothing,
     /// A child has changed.
@@ -45,7 +45,7 @@ impl Signals {
     }
 
     /// Waits for the next one.
-    pub(super) fn next(&self, timeout: Duration) -> Told {
+    pub(super) fn next(&self, timeout: Duration) -> Received {
         let timeout = libc::timespec {
             tv_sec: timeout.as_secs() as libc::time_t,
             tv_nsec: libc::c_long::from(timeout.subsec_nanos() as i32),
@@ -53,10 +53,10 @@ impl Signals {
         // SAFETY: the set and the time live across the call; no details are asked for.
         let signal = unsafe { libc::sigtimedwait(&self.taken, std::ptr::null_mut(), &timeout) };
         match signal {
-            libc::SIGCHLD => Told::Child,
-            libc::SIGUSR1 => Told::Start,
-            signal if stop::SIGNALS.contains(&signal) => Told::Stop,
-            _ => Told::Nothing,
+            libc::SIGCHLD => Received::Child,
+            libc::SIGUSR1 => Received::Start,
+            signal if stop::SIGNALS.contains(&signal) => Received::Stop,
+            _ => Received::Nothing,
         }
     }
 
@@ -79,7 +79,7 @@ impl Signals {
 impl Drop for Signals {
     fn drop(&mut self) {
         // A second Ctrl-C that came too late must not end what follows: results are written.
-        while self.next(Duration::ZERO) != Told::Nothing {}
+        while self.next(Duration::ZERO) != Received::Nothing {}
         // SAFETY: the set was given by the kernel.
         unsafe { libc::sigprocmask(libc::SIG_SETMASK, &self.before, std::ptr::null_mut()) };
     }

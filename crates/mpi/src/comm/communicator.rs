@@ -13,8 +13,7 @@
 //! runs looks for messages every few milliseconds, between two statements.
 
 use super::claims::Claims;
-use super::coordinator::{Coordinator, Letters};
-use super::message::{Doing, Message, Status, short_name};
+use super::coordinator::{Coordinator, Doing, Letters, MESSAGE_WORDS, Message, Status, short_name};
 use crate::error::MpiError;
 use crate::groups::Groups;
 use crate::interrupt;
@@ -22,8 +21,8 @@ use crate::patience::Patience;
 use crate::world::{Handle, MinMax, PendingMinMax, Reduce, World};
 use engine::clock::monotonic_raw_ns;
 use engine::comm::{
-    Activity, Check, Claim, End, Given, Joint, Members, NodePlace, Poll, Progress, Together,
-    signal_key, values,
+    Activity, Check, Claim, Collective, CollectiveCall, End, Given, Members, NodePlace, Poll,
+    Progress, awaited_lock, awaited_signal, release_reason, signal_key, values,
 };
 use engine::config::{Config, TIMEOUT};
 use engine::supervise::Watch;
@@ -34,8 +33,6 @@ use std::fs::File;
 
 /// A running rank looks for messages this often.
 const LOOK_NS: u64 = 5_000_000;
-/// Statements between two readings of the clock, at most.
-const STRIDE_MAX: u32 = 64;
 /// A rank reports that it waits after so long, plus [`REPORT_RANK_NS`] for every rank of the world:
 /// reports must not load rank 0.
 const REPORT_NS: u64 = 50_000_000;
@@ -56,8 +53,8 @@ pub struct Comm<'w> {
     config: &'w Config,
     /// Where messages travel, apart from everything else.
     control: Handle,
+    /// Room for a message.
     words: Vec<i64>,
-    letters: Letters,
     /// Messages sent and taken so far.
     posted: u64,
     taken: u64,
@@ -65,6 +62,10 @@ pub struct Comm<'w> {
     counts: HashMap<u64, u64>,
     keys: [u64; 2],
     status: Status,
+    /// Barriers that this rank has come to, by set.
+    barriers: Vec<u32>,
+    /// The wait in progress comes before a call inside MPI.
+    before_call: bool,
     /// Rank 0 knows of the wait in progress.
     is_reported: bool,
     /// The wait in progress can never end; the rank to blame.
@@ -75,34 +76,14 @@ pub struct Comm<'w> {
     coordinator: Option<Coordinator>,
     on_progress: &'w mut dyn FnMut(&Progress),
     watch: Option<Watch>,
-    pace: Pace,
-    /// The wait for a lock that the last try did not end.
-    lock: Option<LockWait>,
-    /// Locks that this rank has given back.
-    gave_back: u64,
+    started_ns: u64,
+    /// When a running rank looks for messages next, and rank 0 for what to do beside the program.
+    look_ns: u64,
+    round_ns: u64,
+    /// The wait for a lock, over all tries to get it.
+    lock: Option<Patience>,
     /// Counters of a plan with a `share`.
     claims: Option<Claims>,
-}
-
-/// A wait for a lock, over all tries to get it.
-#[derive(Debug)]
-struct LockWait {
-    name: String,
-    site: Pc,
-    /// [`Comm::gave_back`] when the wait began.
-    gave_back: u64,
-    patience: Patience,
-}
-
-/// When a running rank looks for messages.
-#[derive(Debug)]
-struct Pace {
-    until_clock: u32,
-    stride: u32,
-    clock_ns: u64,
-    started_ns: u64,
-    looked_ns: u64,
-    round_ns: u64,
 }
 
 /// The end of all ranks.
@@ -129,7 +110,7 @@ impl<'w> Comm<'w> {
         let sets = groups.sets();
         let timeout_ns =
             u64::try_from(config.timeout.unwrap_or(TIMEOUT).as_nanos()).unwrap_or(u64::MAX);
-        let is_first = world.rank == 0;
+        let (is_first, now_ns) = (world.rank == 0, monotonic_raw_ns());
         let claims = has_share.then(|| Claims::new(world, sets)).transpose()?;
         let first_node = world.machines.iter().zip(0..).filter(|(machine, _)| **machine == 0);
         let ranks_read = first_node.map(|(_, rank)| rank).take(RANKS_READ);
@@ -138,13 +119,14 @@ impl<'w> Comm<'w> {
             groups,
             config,
             control: world.copy(world.all)?,
-            words: vec![0; Message::max_words(sets.len())],
-            letters: Vec::new(),
+            words: vec![0; MESSAGE_WORDS],
             posted: 0,
             taken: 0,
             counts: HashMap::new(),
             keys: [0; 2],
-            status: Status { barriers: vec![0; sets.len()], ..Status::default() },
+            status: Status::default(),
+            barriers: vec![0; sets.len()],
+            before_call: false,
             is_reported: false,
             released: None,
             abandoned: None,
@@ -152,9 +134,10 @@ impl<'w> Comm<'w> {
             coordinator: is_first.then(|| Coordinator::new(world.size, sets, timeout_ns)),
             on_progress,
             watch: is_first.then(|| Watch::new(ranks_read, config)).flatten(),
-            pace: Pace::start(),
+            started_ns: now_ns,
+            look_ns: now_ns,
+            round_ns: now_ns,
             lock: None,
-            gave_back: 0,
             claims,
         })
     }
@@ -170,7 +153,7 @@ impl<'w> Comm<'w> {
         members: &Members,
         value: i64,
         site: Pc,
-        what: Option<Joint>,
+        what: Option<Collective>,
     ) -> Option<MinMax> {
         if members.ranks.len() <= 1 {
             return Some(MinMax { smallest: value, largest: value });
@@ -183,9 +166,11 @@ impl<'w> Comm<'w> {
             Ok(agreement) => agreement,
             Err(error) => return self.fail(&error),
         };
-        self.status.barriers[members.set as usize] += 1;
+        self.barriers[members.set as usize] += 1;
         let mut agreed = None;
-        let is_met = self.wait_until(Doing::AtBarrier { set: members.set, site, what }, |comm| {
+        self.before_call = what.is_some();
+        let doing = Doing::Waits { site, what: Collective::awaited(what), set: Some(members.set) };
+        let is_met = self.wait_until(doing, |comm| {
             agreed = comm.world.test_min_max(&agreement)?;
             Ok(agreed.is_some())
         });
@@ -193,28 +178,10 @@ impl<'w> Comm<'w> {
             Ok(true) => agreed,
             Ok(false) => {
                 self.abandoned = Some(agreement);
-                self.explain(Joint::met(what));
+                self.explain(Collective::name(what));
                 None
             }
             Err(error) => self.fail(&error),
-        }
-    }
-
-    /// A barrier, or the barrier before a call inside MPI, where nobody can be released: there
-    /// all must make the same one.
-    fn come(&mut self, members: &Members, site: Pc, call: Option<Together>) -> Poll {
-        let key = call.map_or(0, Together::key);
-        let what = call.map(|call| call.what);
-        match self.compare_for(members, key, site, what) {
-            Some(agreed) if agreed.smallest == agreed.largest => Poll::Ready,
-            Some(_) => {
-                self.reason = format!(
-                    "{} cannot be met: other members of the group have come to another statement",
-                    Joint::met(what)
-                );
-                Poll::Released
-            }
-            None => Poll::Released,
         }
     }
 
@@ -241,10 +208,7 @@ impl<'w> Comm<'w> {
 
     /// Why the wait could not end.
     fn explain(&mut self, what: &str) {
-        self.reason = match self.released.take().flatten() {
-            Some((rank, end)) => format!("{what} cannot be met: rank {rank} {}", end.describe()),
-            None => format!("{what} cannot be met: every rank that is left waits"),
-        };
+        self.reason = release_reason(what, self.released.take().flatten());
     }
 
     fn fail<T>(&mut self, error: &MpiError) -> Option<T> {
@@ -263,6 +227,7 @@ impl<'w> Comm<'w> {
         self.status.doing = doing;
         let mut patience = Patience::new(self.world.crowd);
         let is_met = self.look_until(&mut patience, &mut done)?;
+        self.before_call = false;
         self.end_wait()?;
         Ok(is_met)
     }
@@ -291,20 +256,11 @@ impl<'w> Comm<'w> {
         }
     }
 
-    /// Reports a wait that lasts for long, and again when the count of a signal has changed.
+    /// Reports a wait that lasts for long.
     fn report_wait(&mut self, patience: &Patience) -> Result<(), MpiError> {
-        let now = self.count();
-        let has_changed = match &mut self.status.doing {
-            Doing::AtWait { count, .. } => std::mem::replace(count, now) != now,
-            _ => false,
-        };
         let report_ns = REPORT_NS + REPORT_RANK_NS * u64::from(self.world.size);
         let is_long = || patience.looks() > 100 && patience.waited_ns() > report_ns;
-        match self.is_reported {
-            true if has_changed => self.report(),
-            false if is_long() => self.report(),
-            _ => Ok(()),
-        }
+        if !self.is_reported && is_long() { self.report() } else { Ok(()) }
     }
 
     /// The wait is over; rank 0 learns it if it knows of the wait.
@@ -319,30 +275,23 @@ impl<'w> Comm<'w> {
         if self.lock.take().is_some() { self.end_wait() } else { Ok(()) }
     }
 
-    /// Waits before the next try to get a lock; false: released or interrupted.
-    fn try_lock_later(&mut self, name: String, site: Pc) -> Result<bool, MpiError> {
-        let gave_back = self.gave_back;
-        let is_same =
-            |wait: &LockWait| (wait.site, wait.gave_back) == (site, gave_back) && wait.name == name;
-        if !self.lock.as_ref().is_some_and(is_same) {
-            self.end_lock_wait()?;
+    /// Waits before the next try to get a lock; false: released or interrupted. The check before the next
+    /// statement ends the wait.
+    fn try_lock_later(&mut self, path: &[u8], site: Pc) -> Result<bool, MpiError> {
+        let what = awaited_lock(&short_name(path));
+        let mut patience = self.lock.take().unwrap_or_else(|| {
             self.released = None;
-        }
-        // The next check before a statement ends the wait.
-        self.pace.until_clock = 1;
-        let patience = Patience::new(self.world.crowd);
-        let first = LockWait { name: name.clone(), site, gave_back, patience };
-        let mut wait = self.lock.take().unwrap_or(first);
-        self.status.doing = Doing::AtLock { site, name };
+            self.status.doing = Doing::Waits { site, what: what.clone(), set: None };
+            Patience::new(self.world.crowd)
+        });
         let mut looks = 0;
-        let may_try = self.look_until(&mut wait.patience, &mut |_| {
+        let may_try = self.look_until(&mut patience, &mut |_| {
             looks += 1;
             Ok(looks > LOCK_LOOKS)
         })?;
-        let what = format!("the wait for a lock of \"{}\"", wait.name);
-        self.lock = Some(wait);
+        self.lock = Some(patience);
         if !may_try {
-            self.explain(&what);
+            self.explain(&format!("the wait for {what}"));
             self.end_lock_wait()?;
         }
         Ok(may_try)
@@ -353,7 +302,7 @@ impl<'w> Comm<'w> {
     /// come, or until one has ended that never will, or until too long for anybody to be there.
     #[cold]
     fn may_leave(&mut self, stays: &mut Option<Patience>) -> Result<bool, MpiError> {
-        if !matches!(self.status.doing, Doing::AtBarrier { what: Some(_), .. }) {
+        if !self.before_call {
             return Ok(true);
         }
         if stays.is_none() {
@@ -375,17 +324,17 @@ impl<'w> Comm<'w> {
 
     /// Rank 0's work beside the program.
     fn coordinate(&mut self, now_ns: u64) -> Result<(), MpiError> {
-        if now_ns < self.pace.round_ns {
+        if now_ns < self.round_ns {
             return Ok(());
         }
-        self.pace.round_ns = now_ns + ROUND_NS + REPORT_RANK_NS * u64::from(self.world.size);
+        self.round_ns = now_ns + ROUND_NS + REPORT_RANK_NS * u64::from(self.world.size);
         self.with_coordinator(|coordinator, out| {
             coordinator.look(now_ns, out);
             if interrupt::is_requested() {
                 coordinator.interrupt(out);
             }
         })?;
-        let at_ns = now_ns.saturating_sub(self.pace.started_ns);
+        let at_ns = now_ns.saturating_sub(self.started_ns);
         let records = &self.config.records;
         let record = |rank| File::open(records.path(rank)?).ok();
         let sample = self.watch.as_mut().and_then(|watch| watch.look(at_ns, record));
@@ -397,13 +346,11 @@ impl<'w> Comm<'w> {
         &mut self,
         act: impl FnOnce(&mut Coordinator, &mut Letters),
     ) -> Result<(), MpiError> {
-        let mut out = std::mem::take(&mut self.letters);
+        let mut out = Letters::new();
         if let Some(coordinator) = &mut self.coordinator {
             act(coordinator, &mut out);
         }
-        let sent = out.drain(..).try_for_each(|(to, message)| self.deliver(to, message));
-        self.letters = out;
-        sent
+        out.into_iter().try_for_each(|(to, message)| self.deliver(to, message))
     }
 
     /// Reports to rank 0 what this rank is doing.
@@ -413,24 +360,13 @@ impl<'w> Comm<'w> {
     }
 
     fn take_all(&mut self) -> Result<(), MpiError> {
-        loop {
-            let mut words = std::mem::take(&mut self.words);
-            let taken = self.world.take(self.control, &mut words);
-            let message = match &taken {
-                Ok(Some((from, count))) => {
-                    Message::decode(&words[..*count]).map(|message| (*from, message))
-                }
-                _ => None,
-            };
-            self.words = words;
-            if taken?.is_none() {
-                return Ok(());
-            }
+        while let Some((from, count)) = self.world.take(self.control, &mut self.words)? {
             self.taken += 1;
-            if let Some((from, message)) = message {
+            if let Some(message) = Message::decode(&self.words[..count]) {
                 self.read(from, message)?;
             }
         }
+        Ok(())
     }
 
     fn read(&mut self, from: u32, message: Message) -> Result<(), MpiError> {
@@ -459,28 +395,8 @@ impl<'w> Comm<'w> {
         if to == self.world.rank {
             return self.read(to, message);
         }
-        let mut words = std::mem::take(&mut self.words);
-        let len = words.len();
-        message.encode(&mut words);
-        let posted = self.world.post(self.control, &words, to);
-        words.resize(len, 0);
-        self.words = words;
         self.posted += 1;
-        posted
-    }
-
-    /// Looks for messages, not more often than every few milliseconds. The number of
-    /// statements between two readings of the clock follows their length.
-    #[cold]
-    fn look(&mut self) -> Result<(), MpiError> {
-        let now_ns = monotonic_raw_ns();
-        self.pace.next_stride(now_ns);
-        self.end_lock_wait()?;
-        if now_ns < self.pace.looked_ns + LOOK_NS {
-            return Ok(());
-        }
-        self.pace.looked_ns = now_ns;
-        self.attend()
+        self.world.post(self.control, &message.encode(), to)
     }
 
     /// Waits until all ranks have left, and frees what belongs to this run. After an
@@ -534,7 +450,7 @@ impl<'w> Comm<'w> {
     /// A rank that was released has started a barrier that others never came to: they
     /// come to it now.
     fn complete_abandoned(&mut self) -> Result<(), MpiError> {
-        let own = &self.status.barriers;
+        let own = &self.barriers;
         let mut most: Vec<i64> = own.iter().map(|count| i64::from(*count)).collect();
         self.world.reduce_all(self.control, &mut most, Reduce::Max)?;
         let mut open: Vec<PendingMinMax> = self.abandoned.take().into_iter().collect();
@@ -559,33 +475,6 @@ impl<'w> Comm<'w> {
     }
 }
 
-impl Pace {
-    fn start() -> Pace {
-        let now_ns = monotonic_raw_ns();
-        Pace {
-            until_clock: 1,
-            stride: 1,
-            clock_ns: now_ns,
-            started_ns: now_ns,
-            looked_ns: now_ns,
-            round_ns: now_ns,
-        }
-    }
-
-    /// Short statements let more of them pass between two readings, long ones fewer.
-    fn next_stride(&mut self, now_ns: u64) {
-        let passed_ns = now_ns.saturating_sub(self.clock_ns);
-        self.stride = if passed_ns > LOOK_NS {
-            1
-        } else if passed_ns < LOOK_NS / 8 {
-            (2 * self.stride).min(STRIDE_MAX)
-        } else {
-            self.stride
-        };
-        (self.until_clock, self.clock_ns) = (self.stride, now_ns);
-    }
-}
-
 impl engine::comm::Comm for Comm<'_> {
     fn name(&self) -> &'static str {
         "mpi"
@@ -603,16 +492,23 @@ impl engine::comm::Comm for Comm<'_> {
         NodePlace { node: self.world.node, node_rank: self.world.node_rank }
     }
 
-    fn barrier(&mut self, members: &Members, site: Pc) -> Poll {
-        self.come(members, site, None)
+    /// Before a call inside MPI nobody can be released: there all must make the same one.
+    fn barrier(&mut self, members: &Members, site: Pc, call: Option<CollectiveCall>) -> Poll {
+        let key = call.map_or(0, CollectiveCall::key);
+        let what = call.map(|call| call.what);
+        match self.compare_for(members, key, site, what) {
+            Some(agreed) if agreed.smallest == agreed.largest => Poll::Ready,
+            Some(_) => {
+                self.reason = format!(
+                    "{} cannot be met: other members of the group have come to another statement",
+                    Collective::name(what)
+                );
+                Poll::Released
+            }
+            None => Poll::Released,
+        }
     }
 
-    fn meet(&mut self, members: &Members, site: Pc, call: Together) -> Poll {
-        self.come(members, site, Some(call))
-    }
-
-    /// The values of all are the sum of vectors that hold one value each: it is read in the order
-    /// of members everywhere, so that sums of floats are the same on all ranks and without MPI.
     fn gather(
         &mut self,
         members: &Members,
@@ -620,8 +516,7 @@ impl engine::comm::Comm for Comm<'_> {
         (function, given): (Function, Given),
         all: &mut Vec<Value>,
     ) -> Result<Poll, String> {
-        let call = Together { what: Joint::Function(function), file: 0, way: 0 };
-        let poll = self.come(members, site, Some(call));
+        let poll = self.barrier(members, site, Some(CollectiveCall::of_function(function)));
         if poll != Poll::Ready {
             return Ok(poll);
         }
@@ -648,8 +543,8 @@ impl engine::comm::Comm for Comm<'_> {
 
     fn signal(&mut self, members: &Members, name: &[u8], to: Option<u32>) -> Result<(), String> {
         let key = signal_key(members.set, name, to);
-        let receivers = to.map_or_else(|| members.ranks.clone(), |rank| (rank..rank + 1).into());
-        for rank in receivers.iter() {
+        let is_receiver = |rank: &u32| to.is_none_or(|to| to == *rank);
+        for rank in members.ranks.iter().filter(is_receiver) {
             if rank == self.world.rank {
                 *self.counts.entry(key).or_insert(0) += 1;
                 continue;
@@ -671,10 +566,22 @@ impl engine::comm::Comm for Comm<'_> {
         if count >= target {
             return Ok(Poll::Ready);
         }
-        let doing = Doing::AtWait { site, count, target, name: short_name(name) };
-        let is_met = self.wait_until(doing, |comm| {
+        let short = short_name(name);
+        let doing = |count| {
+            let what = awaited_signal(&short, count, target);
+            Doing::Waits { site, what, set: None }
+        };
+        let mut known = count;
+        let is_met = self.wait_until(doing(count), |comm| {
             comm.take_all()?;
-            Ok(comm.count() >= target)
+            let count = comm.count();
+            if std::mem::replace(&mut known, count) != count && count < target {
+                comm.status.doing = doing(count);
+                if comm.is_reported {
+                    comm.report()?;
+                }
+            }
+            Ok(count >= target)
         });
         match is_met {
             Ok(true) => return Ok(Poll::Ready),
@@ -691,14 +598,12 @@ impl engine::comm::Comm for Comm<'_> {
         0
     }
 
-    fn gave_lock_back(&mut self) {
-        self.gave_back += 1;
-    }
+    fn gave_lock_back(&mut self) {}
 
     /// Nobody tells the others of locks: a rank tries again after a while, and continues the same wait if the
     /// try fails.
     fn wait_for_lock(&mut self, path: &[u8], _seen: u64, site: Pc) -> Poll {
-        match self.try_lock_later(short_name(path), site) {
+        match self.try_lock_later(path, site) {
             Ok(true) => Poll::Ready,
             Ok(false) => Poll::Released,
             Err(error) => {
@@ -721,10 +626,12 @@ impl engine::comm::Comm for Comm<'_> {
     }
 
     fn check(&mut self) -> Check {
-        self.pace.until_clock -= 1;
-        if self.pace.until_clock == 0 {
-            // What goes wrong with messages shows when this rank waits for one.
-            let _ = self.look();
+        let now_ns = monotonic_raw_ns();
+        // What goes wrong with messages shows when this rank waits for one.
+        let _ = self.end_lock_wait();
+        if now_ns >= self.look_ns {
+            self.look_ns = now_ns + LOOK_NS;
+            let _ = self.attend();
         }
         if interrupt::is_requested() { Check::Interrupted } else { Check::GoOn }
     }
@@ -733,23 +640,5 @@ impl engine::comm::Comm for Comm<'_> {
         self.status.doing = Doing::Ended(end);
         // A rank that does not learn it finds out when the run is finished.
         let _ = self.report();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_stride_follows_the_length_of_statements() {
-        let mut pace = Pace::start();
-        let mut now_ns = pace.clock_ns;
-        for _ in 0..10 {
-            now_ns += u64::from(pace.stride) * 600;
-            pace.next_stride(now_ns);
-        }
-        assert_eq!(pace.stride, STRIDE_MAX);
-        pace.next_stride(now_ns + 64 * LOOK_NS);
-        assert_eq!(pace.stride, 1);
     }
 }

@@ -1,26 +1,90 @@
-//! Rank 0's second task: releasing ranks from waits that can never end.
+//! Messages between ranks while a program runs, and rank 0's second task: releasing ranks from waits that can
+//! never end.
 //!
-//! Ranks report that they have ended, and that they have waited for long. Messages and the time go in,
-//! messages come out.
+//! ```text
+//! any rank ──Signal──▶ members of a group
+//! any rank ──Status, Interrupt──▶ coordinator (rank 0) ──Release, Interrupt──▶ ranks
+//! ```
 //!
-//! | a rank waits | it is released |
-//! |---|---|
-//! | at a barrier that a member has ended without coming to | at once |
-//! | for anything, while all other ranks wait or have ended | after `--timeout` without any change; soon, if a rank has failed |
-//!
-//! The rehearsal of a program finds deadlocks before; this one ends a job that would hang.
+//! Ranks report that they have ended, and that they have waited for long. When all of them wait or have ended
+//! and nothing changes for `--timeout`, or for two seconds once a rank has ended, the waiting ranks are
+//! released, and named with their places. The rehearsal of a program finds deadlocks before; this one ends a
+//! job that would hang.
 
-use super::message::{Doing, Message, Status};
-use engine::comm::{Activity, End, Joint, blame};
+use engine::comm::{Activity, End, blame};
 use model::RankSet;
+use model::plan::{Pc, SetId};
+use serde::{Deserialize, Serialize};
+
+/// Longest text in a message, bytes: people read it, nothing else.
+const TEXT_BYTES: usize = 256;
+/// Words of the longest message: packed numbers take up to 10 bytes, and each byte of a text that is not UTF-8
+/// becomes 3.
+pub(super) const MESSAGE_WORDS: usize = 16 + 3 * TEXT_BYTES / 8;
+/// The timeout after a rank has ended: what the others wait for will hardly come.
+const AFTER_END_NS: u64 = 2_000_000_000;
 
 /// Messages and their receivers.
 pub(super) type Letters = Vec<(u32, Message)>;
 
-/// The timeout after a rank has failed: the run is lost anyway, and what was measured is to be reported.
-const AFTER_FAILURE_NS: u64 = 2_000_000_000;
+/// A message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Message {
+    /// A counter grows by 1.
+    Signal { key: u64 },
+    /// The state of a rank.
+    Status(Status),
+    /// The wait of this epoch can never end; the rank that is to blame and how it ended.
+    Release { epoch: u64, blame: Option<(u32, End)> },
+    /// Stop at the next statement.
+    Interrupt,
+}
 
-/// State of all ranks, on rank 0.
+/// The state of a rank, and the number of waits that it has finished.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Status {
+    pub(super) doing: Doing,
+    pub(super) epoch: u64,
+}
+
+/// The state of a rank.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Doing {
+    #[default]
+    Running,
+    /// What it waits for, in words; the set whose other members it waits for.
+    Waits { site: Pc, what: String, set: Option<SetId> },
+    /// It has ended its program.
+    Ended(End),
+}
+
+impl Message {
+    /// The number of bytes, then the bytes.
+    pub(super) fn encode(&self) -> Vec<i64> {
+        // Packing into memory cannot fail.
+        let bytes = postcard::to_stdvec(self).unwrap_or_default();
+        let words = bytes.chunks(8).map(|bytes| {
+            let mut word = [0; 8];
+            word[..bytes.len()].copy_from_slice(bytes);
+            i64::from_ne_bytes(word)
+        });
+        std::iter::once(bytes.len() as i64).chain(words).collect()
+    }
+
+    /// `None` for words that [`Message::encode`] has not made.
+    pub(super) fn decode(words: &[i64]) -> Option<Message> {
+        let (count, words) = words.split_first()?;
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        postcard::from_bytes(bytes.get(..usize::try_from(*count).ok()?)?).ok()
+    }
+}
+
+/// The name of a signal or a file, cut so that messages have room for it.
+pub(super) fn short_name(name: &[u8]) -> String {
+    String::from_utf8_lossy(&name[..name.len().min(TEXT_BYTES - 64)]).into_owned()
+}
+
+/// State of all ranks, on rank 0. Messages and the time go in, messages come out.
 pub(super) struct Coordinator {
     sets: Vec<RankSet>,
     ranks: Vec<Status>,
@@ -30,7 +94,7 @@ pub(super) struct Coordinator {
     /// When a rank last reported something.
     changed_ns: u64,
     interrupted: bool,
-    /// The waits from which all ranks were released after the timeout.
+    /// The waits from which ranks were released although no rank is to blame.
     pub(super) deadlock: Vec<Activity>,
 }
 
@@ -51,16 +115,11 @@ impl Coordinator {
     pub(super) fn receive(&mut self, from: u32, status: Status, now_ns: u64, out: &mut Letters) {
         let at = from as usize;
         self.changed_ns = now_ns;
-        self.released[at] &= status.waits() && status.epoch == self.ranks[at].epoch;
-        let has_ended = matches!(status.doing, Doing::Ended(_));
+        self.released[at] &= status.epoch == self.ranks[at].epoch;
         if status.doing == Doing::Ended(End::Interrupted) {
             self.interrupt(out);
         }
         self.ranks[at] = status;
-        match has_ended {
-            true => (0..self.ranks.len() as u32).for_each(|rank| self.release_if_broken(rank, out)),
-            false => self.release_if_broken(from, out),
-        }
     }
 
     /// Somebody asked the run to stop: all ranks learn it, once.
@@ -70,79 +129,48 @@ impl Coordinator {
         }
     }
 
-    /// Releases a rank from a barrier to which a member that has ended can never come.
-    fn release_if_broken(&mut self, rank: u32, out: &mut Letters) {
-        let status = &self.ranks[rank as usize];
-        let Doing::AtBarrier { set, .. } = status.doing else { return };
-        if self.released[rank as usize] {
-            return;
-        }
-        let barriers = |status: &Status| status.barriers[set as usize];
-        let absent = self.sets[set as usize].iter().filter_map(|member| {
-            let other = &self.ranks[member as usize];
-            match &other.doing {
-                Doing::Ended(end) if barriers(other) < barriers(status) => {
-                    Some((member, end.clone()))
-                }
-                _ => None,
-            }
-        });
-        let blame = blame(absent);
-        if blame.is_some() {
-            out.push((rank, Message::Release { epoch: status.epoch, blame }));
-            self.released[rank as usize] = true;
-        }
-    }
-
     /// Called now and then: releases all ranks if nothing has changed for too long while nobody runs.
     pub(super) fn look(&mut self, now_ns: u64, out: &mut Letters) {
-        let failed = |status: &Status| match &status.doing {
-            Doing::Ended(end) => *end != End::Finished,
-            _ => false,
-        };
-        let is_running = |status: &Status| status.doing == Doing::Running;
-        if self.interrupted || self.ranks.iter().any(is_running) {
+        let mut states = self.ranks.iter().map(|status| &status.doing);
+        if self.interrupted || states.clone().any(|doing| *doing == Doing::Running) {
             return;
         }
-        let timeout_ns = match self.ranks.iter().any(failed) {
-            true => self.timeout_ns.min(AFTER_FAILURE_NS),
+        let timeout_ns = match states.any(|doing| matches!(doing, Doing::Ended(_))) {
+            true => self.timeout_ns.min(AFTER_END_NS),
             false => self.timeout_ns,
         };
         if now_ns.saturating_sub(self.changed_ns) > timeout_ns {
-            (0..self.ranks.len() as u32).for_each(|rank| self.release_stuck(rank, out));
+            (0..self.ranks.len() as u32).for_each(|rank| self.release(rank, out));
         }
     }
 
-    /// Notes the wait of a rank, and releases it.
-    fn release_stuck(&mut self, rank: u32, out: &mut Letters) {
-        let status = &self.ranks[rank as usize];
-        let (site, what) = match &status.doing {
-            Doing::AtBarrier { site, what, .. } => (*site, Joint::awaited(*what)),
-            Doing::AtWait { site, count, target, name } => {
-                (*site, format!("the signal \"{name}\" ({count} of {target})"))
-            }
-            Doing::AtLock { site, name } => (*site, format!("a lock of \"{name}\"")),
-            Doing::Running | Doing::Ended(_) => return,
+    /// Releases a rank that waits: a member of the set that has ended is to blame, or nobody.
+    fn release(&mut self, rank: u32, out: &mut Letters) {
+        let Status { doing: Doing::Waits { site, what, set }, epoch } = &self.ranks[rank as usize]
+        else {
+            return;
         };
-        if !std::mem::replace(&mut self.released[rank as usize], true) {
-            out.push((rank, Message::Release { epoch: status.epoch, blame: None }));
-            self.deadlock.push(Activity { rank, site, what });
+        if std::mem::replace(&mut self.released[rank as usize], true) {
+            return;
+        }
+        let members = set.iter().flat_map(|set| self.sets[*set as usize].iter());
+        let blame = blame(members.filter_map(|member| Some((member, self.end(member)?))));
+        if blame.is_none() {
+            self.deadlock.push(Activity { rank, site: *site, what: what.clone() });
+        }
+        out.push((rank, Message::Release { epoch: *epoch, blame }));
+    }
+
+    fn end(&self, rank: u32) -> Option<End> {
+        match &self.ranks[rank as usize].doing {
+            Doing::Ended(end) => Some(end.clone()),
+            _ => None,
         }
     }
 
     /// How the ranks have ended; a rank that has not reported it is lost.
     pub(super) fn ends(&self) -> Vec<End> {
-        let end = |status: &Status| match &status.doing {
-            Doing::Ended(end) => end.clone(),
-            _ => End::Lost,
-        };
-        self.ranks.iter().map(end).collect()
-    }
-}
-
-impl Status {
-    fn waits(&self) -> bool {
-        !matches!(self.doing, Doing::Running | Doing::Ended(_))
+        (0..self.ranks.len() as u32).map(|rank| self.end(rank).unwrap_or(End::Lost)).collect()
     }
 }
 
@@ -156,93 +184,82 @@ mod tests {
         Coordinator::new(ranks, &[(0..ranks).into(), (0..2).into()], TIMEOUT_NS)
     }
 
-    fn status(doing: Doing, barriers: [u32; 2]) -> Status {
-        Status { doing, barriers: barriers.to_vec(), epoch: 0 }
+    fn waits(what: &str, set: Option<SetId>) -> Doing {
+        Doing::Waits { site: 7, what: what.into(), set }
     }
 
-    fn at_barrier(barriers: [u32; 2], set: u32) -> Status {
-        status(Doing::AtBarrier { set, site: 7, what: None }, barriers)
-    }
-
-    fn at_wait() -> Status {
-        status(Doing::AtWait { site: 9, count: 1, target: 2, name: "go".into() }, [0, 0])
-    }
-
-    fn at_lock() -> Status {
-        status(Doing::AtLock { site: 4, name: "f".into() }, [0, 0])
-    }
-
-    fn ended(barriers: [u32; 2], end: End) -> Status {
-        status(Doing::Ended(end), barriers)
-    }
-
-    fn report(coordinator: &mut Coordinator, from: u32, status: Status) -> Letters {
+    fn report(coordinator: &mut Coordinator, from: u32, doing: Doing) -> Letters {
         let mut out = Vec::new();
-        coordinator.receive(from, status, 0, &mut out);
+        coordinator.receive(from, Status { doing, epoch: 0 }, 0, &mut out);
         out
     }
 
-    fn look(coordinator: &mut Coordinator, now_ns: u64) -> Vec<u32> {
+    fn look(coordinator: &mut Coordinator, now_ns: u64) -> Letters {
         let mut out = Vec::new();
         coordinator.look(now_ns, &mut out);
-        out.iter().map(|(rank, _)| *rank).collect()
+        out
     }
 
-    fn release(rank: u32, blame: (u32, End)) -> (u32, Message) {
-        (rank, Message::Release { epoch: 0, blame: Some(blame) })
+    fn release(rank: u32, blame: Option<(u32, End)>) -> (u32, Message) {
+        (rank, Message::Release { epoch: 0, blame })
     }
 
     #[test]
-    fn an_ended_rank_breaks_barriers_it_never_reached() {
+    fn an_ended_member_is_to_blame_for_its_set() {
         let mut ranks = coordinator(3);
-        assert_eq!(report(&mut ranks, 0, at_barrier([3, 0], 0)), []);
-        let out = report(&mut ranks, 2, ended([2, 0], End::Failed));
-        assert_eq!(out, [release(0, (2, End::Failed))]);
-        // Released once; a rank that comes later is released at once.
-        assert_eq!(report(&mut ranks, 0, at_barrier([3, 0], 0)), []);
-        let out = report(&mut ranks, 1, at_barrier([3, 0], 0));
-        assert_eq!(out, [release(1, (2, End::Failed))]);
+        report(&mut ranks, 0, waits("a barrier", Some(0)));
+        report(&mut ranks, 1, waits("a barrier", Some(1)));
+        report(&mut ranks, 2, Doing::Ended(End::Failed));
+        assert_eq!(look(&mut ranks, AFTER_END_NS), []);
+        let out = look(&mut ranks, AFTER_END_NS + 1);
+        assert_eq!(out, [release(0, Some((2, End::Failed))), release(1, None)]);
+        assert_eq!(look(&mut ranks, TIMEOUT_NS), [], "released once");
+        assert_eq!(ranks.deadlock.len(), 1);
     }
 
     #[test]
-    fn a_rank_that_passed_a_barrier_does_not_break_it() {
+    fn ranks_that_all_wait_are_released_after_the_timeout() {
         let mut ranks = coordinator(2);
-        assert_eq!(report(&mut ranks, 1, ended([3, 1], End::Finished)), []);
-        assert_eq!(report(&mut ranks, 0, at_barrier([3, 0], 0)), []);
-        let out = report(&mut ranks, 0, at_barrier([3, 2], 1));
-        assert_eq!(out, [release(0, (1, End::Finished))]);
-    }
-
-    #[test]
-    fn ranks_that_wait_in_vain_are_released_after_the_timeout() {
-        let mut ranks = coordinator(4);
-        report(&mut ranks, 0, at_wait());
-        report(&mut ranks, 1, at_lock());
-        report(&mut ranks, 2, ended([1, 0], End::Finished));
-        assert_eq!(look(&mut ranks, 2 * TIMEOUT_NS), [0; 0], "rank 3 runs");
-        report(&mut ranks, 3, at_barrier([1, 0], 0));
-        assert_eq!(look(&mut ranks, TIMEOUT_NS), [0; 0]);
-        assert_eq!(look(&mut ranks, TIMEOUT_NS + 1), [0, 1, 3]);
+        report(&mut ranks, 0, waits("the signal \"go\" (1 of 2)", None));
+        assert_eq!(look(&mut ranks, 2 * TIMEOUT_NS), [], "rank 1 runs");
+        report(&mut ranks, 1, waits("a barrier", Some(0)));
+        assert_eq!(look(&mut ranks, TIMEOUT_NS), []);
+        assert_eq!(look(&mut ranks, TIMEOUT_NS + 1), [release(0, None), release(1, None)]);
         let what: Vec<&str> = ranks.deadlock.iter().map(|stuck| stuck.what.as_str()).collect();
-        assert_eq!(what, ["the signal \"go\" (1 of 2)", "a lock of \"f\"", "a barrier"]);
-        assert_eq!(look(&mut ranks, 3 * TIMEOUT_NS), [0; 0], "released once");
-    }
-
-    #[test]
-    fn a_failed_rank_shortens_the_timeout() {
-        let mut ranks = coordinator(2);
-        report(&mut ranks, 0, at_wait());
-        report(&mut ranks, 1, ended([0, 0], End::Failed));
-        assert_eq!(look(&mut ranks, AFTER_FAILURE_NS), [0; 0]);
-        assert_eq!(look(&mut ranks, AFTER_FAILURE_NS + 1), [0]);
+        assert_eq!(what, ["the signal \"go\" (1 of 2)", "a barrier"]);
     }
 
     #[test]
     fn one_interrupt_reaches_all_ranks_once() {
         let mut ranks = coordinator(2);
-        let out = report(&mut ranks, 1, ended([0, 0], End::Interrupted));
+        let out = report(&mut ranks, 1, Doing::Ended(End::Interrupted));
         assert_eq!(out, [(0, Message::Interrupt), (1, Message::Interrupt)]);
-        assert_eq!(report(&mut ranks, 0, ended([0, 0], End::Interrupted)), []);
+        assert_eq!(report(&mut ranks, 0, Doing::Ended(End::Interrupted)), []);
         assert_eq!(ranks.ends(), [End::Interrupted, End::Interrupted]);
+    }
+
+    #[test]
+    fn messages_arrive_as_they_were_sent() {
+        let status = |doing| Message::Status(Status { doing, epoch: u64::MAX });
+        let what = engine::comm::awaited_signal(&short_name(&[0xff; 1000]), u64::MAX, u64::MAX);
+        for message in [
+            Message::Signal { key: u64::MAX },
+            Message::Release { epoch: 3, blame: Some((7, End::Killed(9))) },
+            Message::Interrupt,
+            status(Doing::Running),
+            status(Doing::Waits { site: Pc::MAX, what, set: Some(SetId::MAX) }),
+            status(Doing::Ended(End::Released)),
+        ] {
+            let words = message.encode();
+            assert!(words.len() <= MESSAGE_WORDS, "{message:?}");
+            assert_eq!(Message::decode(&words), Some(message));
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_words_can_be_decoded(words in proptest::collection::vec(-2..12i64, 0..30)) {
+            let _ = Message::decode(&words);
+        }
     }
 }

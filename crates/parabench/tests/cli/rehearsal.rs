@@ -7,7 +7,6 @@ use engine::config::{BackendKind, Config};
 use engine::rehearse::{Limits, rehearse, rehearse_within};
 use engine::supervise::run_sim;
 use model::op::Class;
-use model::plan::bytes::sealed;
 use model::rehearsal::{DoubtKind, Rehearsal};
 use model::{Op, Plan};
 use ppl::Binding;
@@ -716,44 +715,4 @@ proptest! {
             prop_assert_eq!(run, rehearsed, "{}", text);
         }
     }
-}
-
-/// Everything that a plan can hold.
-const ALL_PARTS: &str = r#"
-    define groups {"a":D, "b":D};
-    define pattern "mine" { repeat $i 3 extent(($i * $$gsize + $$grank) * 8, 8); }
-    define pattern "rows" = strided(block=64, count=4);
-    define proc work($n) { $sum = [$n, 1]; write("$n-$$rank", $sum[0] + 1); print "n $n"; }
-    param $k = 3;
-    time["outer $k", sync] repeat $i 1..$k { work($i); group "a" { signal("s"); wait("s"); } master print len("b"); }
-    $x = 0; while ($x < 5 && $k == 3 || $$rank > 9) { $x = $x + abs(-1); if ($x == 4) break; }
-    with (transfer=1k, expect="ENOENT") { $h = fopen("f", "w"); fwrite($h, "rows"); fwrite($h, "mine"); fclose($h); }
-    group "b" barrier("b"); $s = size("f") + pieces("mine"); rename("f", "g-$s-{$k}"); delete("none");
-"#;
-
-/// A plan with one byte changed, if it is still one: what it refers to is there, so that showing
-/// and executing it ends in order.
-#[test]
-fn a_damaged_plan_is_refused_or_executed_in_order() {
-    let binding = Binding { ranks_assumed: true, ..Binding::new(2) };
-    let plan = ppl::compile("test.ppl", ALL_PARTS.into(), &mut NoIncludes, &binding).plan;
-    let bytes = plan.expect("it compiles").to_bytes();
-    let head = bytes.iter().position(|byte| *byte == b'\n').expect("a head") + 1 + 8;
-    let (mut refused, mut executed) = (0, 0);
-    for (at, change) in (head..bytes.len()).flat_map(|at| [(at, 1), (at, 0x7f), (at, 0x80)]) {
-        let mut payload = bytes[head..].to_vec();
-        payload[at - head] ^= change;
-        let Ok(plan) = Plan::from_bytes(&sealed(&payload)) else {
-            refused += 1;
-            continue;
-        };
-        assert_eq!(plan.verify(), Ok(()));
-        assert!(!ppl::listing(&plan).is_empty());
-        // Some, because each takes up to a second where a loop has lost its end.
-        if executed % 7 == 0 && plan.ranks == 2 {
-            rehearse(&plan, &Config::default(), true);
-        }
-        executed += 1;
-    }
-    assert!(refused > 100 && executed > 100, "{refused} refused, {executed} executed");
 }

@@ -16,7 +16,7 @@ use super::patterns::{self, Used};
 use crate::backend::Backend;
 use crate::buffer::Buffers;
 use crate::call::{At, FileCall, Memory, MpiFile, MpiMode, Reply};
-use crate::comm::{Comm, Joint, Members, Together};
+use crate::comm::{Collective, CollectiveCall, Comm, Members};
 use crate::stop;
 use model::plan::{Operand, Pattern};
 use model::{Op, Part};
@@ -46,8 +46,11 @@ pub(in super::super) fn whole_file<B: Backend>(
     let active = io.options.active();
     let stable = write && active.fsync != Fsync::None;
     let how = pattern_way(&used, active);
-    let call =
-        Together { what: Joint::Op(step.op), file: 0, way: how | way(&[active.atomic, stable]) };
+    let call = CollectiveCall {
+        what: Collective::Op(step.op),
+        file: 0,
+        way: how | way(&[active.atomic, stable]),
+    };
     match meet(comm, &members, step.site, call) {
         Flow::Next => {}
         flow => return Ok(flow),
@@ -137,7 +140,7 @@ fn transfer_given<'p, B: Backend>(
     let sync = write && io.options.active().fsync == Fsync::Op;
     if what.needs_all() {
         let way = what.way(io.options.active()) | way(&[sync]);
-        let call = Together { what: Joint::Op(step.op), file: opened.number, way };
+        let call = CollectiveCall { what: Collective::Op(step.op), file: opened.number, way };
         match meet(comm, &opened.members, step.site, call) {
             Flow::Next => {}
             flow => return Ok(flow),

@@ -11,7 +11,7 @@ use super::super::{driver, note};
 use super::members::{Opened, bad_file, check_mpi, meet, opened, way};
 use crate::backend::Backend;
 use crate::call::{FileCall, MpiFile, MpiMode};
-use crate::comm::{Comm, Joint, Members, Together};
+use crate::comm::{Collective, CollectiveCall, Comm, Members};
 use model::plan::NO_SLOT;
 use model::value::{Eval, EvalError};
 use model::{Op, Part};
@@ -32,8 +32,11 @@ pub(in super::super) fn open<B: Backend>(
         false => env.scope.members().clone(),
     };
     // A member that gave another path or mode gets an error from the open itself.
-    let call =
-        Together { what: Joint::Op(step.op), file: 0, way: way(&[io.options.active().atomic]) };
+    let call = CollectiveCall {
+        what: Collective::Op(step.op),
+        file: 0,
+        way: way(&[io.options.active().atomic]),
+    };
     match meet(comm, &members, step.site, call) {
         Flow::Next => {}
         flow => return Ok(flow),
@@ -140,7 +143,8 @@ pub(in super::super) fn close<B: Backend>(
 
 /// Waits for the members of a collective call on a file.
 fn meet_at(step: Step<'_>, opened: &Opened, stable: bool, comm: &mut dyn Comm) -> Flow {
-    let call = Together { what: Joint::Op(step.op), file: opened.number, way: way(&[stable]) };
+    let call =
+        CollectiveCall { what: Collective::Op(step.op), file: opened.number, way: way(&[stable]) };
     meet(comm, &opened.members, step.site, call)
 }
 

@@ -6,7 +6,7 @@ use super::super::step::Step;
 use super::super::tally::{Fault, Flow, Subject, Tally};
 use crate::backend::Backend;
 use crate::call::{FileCall, MpiFile};
-use crate::comm::{Comm, Members, Together};
+use crate::comm::{CollectiveCall, Comm, Members};
 use model::Op;
 use model::plan::Pc;
 
@@ -26,10 +26,10 @@ pub(super) fn needs_mpi(op: Op, backend: &str) -> Fault {
 
 /// Waits for the members of a collective call; a rank that has ended, or that has come to another
 /// statement, releases the others here.
-pub(super) fn meet(comm: &mut dyn Comm, members: &Members, site: Pc, call: Together) -> Flow {
+pub(super) fn meet(comm: &mut dyn Comm, members: &Members, site: Pc, call: CollectiveCall) -> Flow {
     match members.ranks.len() {
         0 | 1 => Flow::Next,
-        _ => comm.meet(members, site, call).into(),
+        _ => comm.barrier(members, site, Some(call)).into(),
     }
 }
 
