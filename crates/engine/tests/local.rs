@@ -163,7 +163,8 @@ fn one_rank_is_solo() {
     let (outcome, collected) = place.run(&plan);
     assert_eq!(outcome.comm, "solo");
     assert_eq!(outcome.ends, [End::Released]);
-    assert!(collected.rank_errors[0].message.contains("given 1 of 2 times"));
+    assert!(collected.rank_errors[0].message.contains("every rank that is left waits"));
+    assert!(outcome.deadlock[0].what.contains("(1 of 2)"));
     assert_eq!(place.names(), ["d"]);
 }
 

@@ -61,7 +61,7 @@ const DEADLOCKS: [(&str, &str, &[&str]); 4] = [
         "-n 1",
         "create(\"a\"); $h = fopen(\"a\", \"r\"); $g = fopen(\"a\", \"r\");\n\
          flock($h, \"exclusive\"); flock($g, \"exclusive\");",
-        &["no other rank that could give it back"],
+        &["every rank that is left waits"],
     ),
 ];
 
