@@ -1,41 +1,15 @@
 //! The arguments of a statement that are neither names nor open files.
 
 use super::facts::Facts;
-use super::log::Log;
 use super::logged::Logged;
 use super::statement::Arg;
 use model::Event;
 use model::Op;
 use model::errno;
 use model::event::{
-    FLAG_AT_POSITION, FLAG_FROM_POSITION, FLAG_KEEPS_SIZE, FLAG_UNPLACED, NO_ID, rename_word,
+    FLAG_AT_POSITION, FLAG_FROM_POSITION, FLAG_KEEPS_SIZE, FLAG_UNPLACED, rename_word,
 };
 use model::op::{Param, ParamKind};
-use model::open_flags::O_DIRECTORY;
-use std::collections::{HashMap, HashSet};
-
-/// Names that are directories, as far as the run shows.
-pub fn directories(log: &Log) -> HashSet<u32> {
-    let changes = |entry: &Logged| entry.op() == Some(Op::Chmod);
-    if !log.ranks.iter().flatten().any(|entry| changes(&entry)) {
-        return HashSet::new();
-    }
-    let ids: HashMap<&[u8], u32> = log.paths.iter().map(Vec::as_slice).zip(0..).collect();
-    let above = log.paths.iter().flat_map(|path| {
-        let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
-        slashes.map(|(at, _)| &path[..at])
-    });
-    let mut found: HashSet<u32> = above.filter_map(|path| ids.get(path).copied()).collect();
-    found.extend(ids.get(&b"."[..]));
-    for entry in log.ranks.iter().flatten() {
-        let flags = entry.details.open_flags;
-        let opened = flags != NO_ID && flags & O_DIRECTORY != 0;
-        if opened || matches!(entry.op(), Some(Op::Mkdir | Op::Rmdir | Op::Readdir)) {
-            found.insert(entry.event.path);
-        }
-    }
-    found
-}
 
 /// The arguments of one statement.
 pub struct Arguments<'a> {
@@ -60,10 +34,7 @@ impl Arguments<'_> {
         let (event, default) = (&self.entry.event, param.default);
         match param.kind {
             ParamKind::Flags | ParamKind::MpiMode => {
-                self.args.push(Arg::Flags(match self.entry.details.open_flags {
-                    NO_ID => 0,
-                    flags => flags,
-                }))
+                self.args.push(Arg::Flags(self.entry.open_flags()));
             }
             ParamKind::Size | ParamKind::Offset if self.op == Op::Copy => self.part(param.name)?,
             ParamKind::Size | ParamKind::Offset if self.op == Op::Freflink => {

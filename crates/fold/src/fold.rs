@@ -1,11 +1,10 @@
 //! The stages in order: a log becomes statements, loops, one tree for all ranks, procs, text.
 
 use super::barriers::Barriers;
-use super::before::before;
 use super::lists::DataFile;
 use super::log::Log;
 use super::long_pauses::LongPauses;
-use super::order::{self, Order};
+use super::order::{self, History, Order};
 use super::procs;
 use super::ranks::{self, is_hidden};
 use super::shape::Shaper;
@@ -60,85 +59,96 @@ impl Folded {
 /// Number of waits from which on signals between ranks may be shorter than barriers.
 const BARRIERS_FEW: usize = 6;
 
+/// A program that was tried.
+struct Attempt {
+    folded: Folded,
+    /// A barrier is inside a condition.
+    hidden: bool,
+    /// The long pauses of the log.
+    long: LongPauses,
+}
+
+/// What a program is made of.
+struct Source<'a> {
+    log: &'a Log,
+    history: History,
+    options: &'a Options,
+}
+
 /// Makes a program of a log.
 pub fn fold(log: &Log, options: &Options) -> Folded {
+    let source = Source { log, history: History::follow(log), options };
     let recorded = Barriers::find(log);
-    let (hidden, folded) = with_barriers(log, options, &recorded);
-    match hidden && recorded.count() > 0 {
-        true => with_barriers(log, options, &Barriers::default()).1,
-        false => folded,
+    let attempt = source.with_barriers(&recorded);
+    match attempt.hidden && recorded.count() > 0 {
+        true => source.with_barriers(&Barriers::default()).folded,
+        false => attempt.folded,
     }
 }
 
-/// The program with barriers or with signals, and whether a barrier is inside a condition in it. Signals are
-/// used where barriers would be hidden, or many and longer.
-fn with_barriers(log: &Log, options: &Options, recorded: &Barriers) -> (bool, Folded) {
-    let Some(order) = order::barriers(log, recorded) else {
-        return with_long_pauses(log, options, &order::signals(log, recorded));
-    };
-    let many = order.waits() > BARRIERS_FEW + recorded.count();
-    let meeting = with_long_pauses(log, options, &order);
-    if !many && !meeting.0 {
-        return meeting;
+impl Source<'_> {
+    /// The program with barriers or with signals. Signals are used where barriers would be hidden, or many and
+    /// longer.
+    fn with_barriers(&self, recorded: &Barriers) -> Attempt {
+        let signals = || order::signals(self.log, &self.history, recorded);
+        let Some(order) = order::barriers(self.log, &self.history, recorded) else {
+            return self.with_long_pauses(&signals());
+        };
+        let many = order.waits() > BARRIERS_FEW + recorded.count();
+        let meeting = self.with_long_pauses(&order);
+        if !many && !meeting.hidden {
+            return meeting;
+        }
+        let signalling = self.with_long_pauses(&signals());
+        match meeting.hidden || signalling.folded.bytes() < meeting.folded.bytes() {
+            true => signalling,
+            false => meeting,
+        }
     }
-    let signalling = with_long_pauses(log, options, &order::signals(log, recorded));
-    match meeting.0 || signalling.1.bytes() < meeting.1.bytes() {
-        true => signalling,
-        false => meeting,
-    }
-}
 
-/// The program with long pauses as statements where the text that they take is worth it.
-fn with_long_pauses(log: &Log, options: &Options, order: &Order) -> (bool, Folded) {
-    let (hidden, plain, long) = write_program(log, options, order, LongPauses::default());
-    if long.is_empty() {
-        return (hidden, plain);
+    /// The program with long pauses as statements where the text that they take is worth it.
+    fn with_long_pauses(&self, order: &Order) -> Attempt {
+        let plain = self.attempt(order, LongPauses::default());
+        if plain.long.is_empty() {
+            return plain;
+        }
+        let most = plain.folded.bytes() + plain.long.worth(self.log.ranks.len());
+        let long = self.attempt(order, plain.long.clone());
+        if !long.hidden && long.folded.bytes() <= most { long } else { plain }
     }
-    let most = plain.bytes() + long.worth(log.ranks.len());
-    let (hides, folded, _) = write_program(log, options, order, long);
-    match !hides && folded.bytes() <= most {
-        true => (hides, folded),
-        false => (hidden, plain),
-    }
-}
 
-/// The program, whether a barrier is inside a condition in it, and the long pauses of the log.
-fn write_program(
-    log: &Log,
-    options: &Options,
-    order: &Order,
-    long: LongPauses,
-) -> (bool, Folded, LongPauses) {
-    let mut shaper = Shaper::new(log, options.think, long);
-    let starts = starts::starts(log, options.think);
-    let (mut trees, mut adopted) = (Vec::new(), Vec::new());
-    // Where all that begin late wait for others, nobody sleeps.
-    let sleeps = (0..).zip(&starts).any(|(rank, us)| *us > 0 && !order.waits_first(rank));
-    for rank in 0..log.ranks.len() as u32 {
-        let start_us = starts.get(rank as usize).copied().filter(|us| sleeps || *us > 0);
-        let (tree, opened) = shaper.rank(rank, order, start_us);
-        trees.push(tree);
-        adopted.push(opened);
+    fn attempt(&self, order: &Order, long: LongPauses) -> Attempt {
+        let Source { log, history, options } = self;
+        let mut shaper = Shaper::new(log, history, options.think, long);
+        let starts = starts::starts(log, options.think);
+        let (mut trees, mut adopted) = (Vec::new(), Vec::new());
+        // Where all that begin late wait for others, nobody sleeps.
+        let sleeps = (0..).zip(&starts).any(|(rank, us)| *us > 0 && !order.waits_first(rank));
+        for rank in 0..log.ranks.len() as u32 {
+            let start_us = starts.get(rank as usize).copied().filter(|us| sleeps || *us > 0);
+            let (tree, opened) = shaper.rank(rank, order, start_us);
+            trees.push(tree);
+            adopted.push(opened);
+        }
+        let mut items = ranks::unify(&trees);
+        think::before_loops(&mut items);
+        think::before_labels(&mut items);
+        let (items, procs) = procs::extracted(items, &shaper);
+        let writer = Writer::new(&shaper, &items, &procs, log);
+        let mut head = options.head.clone();
+        if let Some(ns) = starts::chance_ns(log).filter(|_| options.think != Think::Exact) {
+            let apart = think::duration(ns);
+            head.push(format!("Ranks began up to {apart} apart, which is left out as chance."));
+        }
+        let before = history.before.clone();
+        head.push(how_to_run(options, log, !before.is_empty()));
+        let Written { text, data, uneven } = writer.program(&items, &head, options.data.as_deref());
+        let (text, _) = ppl::format(&text);
+        let (long, patterns) = (shaper.pauses.find_long_pauses(), shaper.patterns.named());
+        let (left_out, guessed) = (shaper.left_out, shaper.guessed);
+        let folded = Folded { text, data, before, adopted, left_out, guessed, patterns, uneven };
+        Attempt { folded, hidden: is_hidden(&items), long }
     }
-    let mut items = ranks::unify(&trees);
-    think::before_loops(&mut items);
-    think::before_labels(&mut items);
-    let (items, procs) = procs::extracted(items, &shaper);
-    let hidden = is_hidden(&items);
-    let writer = Writer::new(&shaper, &items, &procs, log);
-    let mut head = options.head.clone();
-    if let Some(ns) = starts::chance_ns(log).filter(|_| options.think != Think::Exact) {
-        let apart = think::duration(ns);
-        head.push(format!("Ranks began up to {apart} apart, which is left out as chance."));
-    }
-    let before = before(log);
-    head.push(how_to_run(options, log, !before.is_empty()));
-    let Written { text, data, uneven } = writer.program(&items, &head, options.data.as_deref());
-    let (text, _) = ppl::format(&text);
-    let long = shaper.pauses.find_long_pauses();
-    let patterns = shaper.patterns.named();
-    let (left_out, guessed) = (shaper.left_out, shaper.guessed);
-    (hidden, Folded { text, data, before, adopted, left_out, guessed, patterns, uneven }, long)
 }
 
 /// "Run it: parabench run app.ppl -n 4 --prepare".

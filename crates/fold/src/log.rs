@@ -1,7 +1,7 @@
 //! The operations of a run, as folding reads them; and which open file each works on where the run
 //! does not tell.
 
-use super::events::Events;
+use super::events::{Events, Iter};
 use super::facts::{Facts, Way};
 use super::logged::Logged;
 use super::processes::Process;
@@ -10,7 +10,8 @@ use model::directory::prefixed;
 use model::event::{Event, FLAG_UNPLACED};
 use model::pattern::Run;
 use model::run::{EventExtents, TraceBarrier, TraceFound};
-use std::collections::{HashMap, HashSet};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, HashSet};
 
 /// The operations of all ranks and what their ids mean.
 #[derive(Clone, Debug, Default)]
@@ -114,9 +115,7 @@ impl Log {
         matches!(entry.op(), Some(Op::Fwrite | Op::Writev))
             && self.contended.contains(&entry.details.instance)
     }
-}
 
-impl Log {
     /// Facts from the program's text about an operation.
     pub fn facts(&self, entry: &Logged) -> Facts {
         self.sites.get(&entry.event.site).copied().unwrap_or_default()
@@ -146,5 +145,95 @@ impl Log {
             _ => op.is_collective(),
         };
         joins && !told.alone && !self.imported
+    }
+}
+
+/// Place of an operation: rank and number.
+pub type Place = (u32, usize);
+
+/// Iterates over the operations of a log by time, then by rank.
+pub struct Merged<'a> {
+    ranks: Vec<Iter<'a>>,
+    /// The next operation of each rank, and operations that come later than they began: place by time.
+    next: BinaryHeap<Reverse<(u64, Place)>>,
+    entries: HashMap<Place, Logged>,
+    /// The one that was given last was postponed before.
+    was_postponed: bool,
+}
+
+impl<'a> Merged<'a> {
+    /// Those of a log.
+    pub fn new(log: &'a Log) -> Merged<'a> {
+        let ranks = log.ranks.iter().map(|rank| rank.iter()).collect();
+        let (next, entries) = (BinaryHeap::new(), HashMap::new());
+        let mut merged = Merged { ranks, next, entries, was_postponed: false };
+        (0..log.ranks.len() as u32).for_each(|rank| merged.fetch((rank, 0)));
+        merged
+    }
+
+    /// The operation that was just given comes again at its end; false: it did already.
+    pub fn postpone(&mut self, place: Place, entry: &Logged) -> bool {
+        let end_ns = entry.event.end_ns;
+        let waits = !self.was_postponed && end_ns > entry.event.start_ns;
+        if waits {
+            self.push(end_ns, place, *entry);
+        }
+        waits
+    }
+
+    fn push(&mut self, ns: u64, place: Place, entry: Logged) {
+        self.next.push(Reverse((ns, place)));
+        self.entries.insert(place, entry);
+    }
+
+    fn fetch(&mut self, place: Place) {
+        if let Some(entry) = self.ranks[place.0 as usize].next() {
+            self.push(entry.event.start_ns, place, entry);
+        }
+    }
+}
+
+impl Iterator for Merged<'_> {
+    type Item = (Place, Logged);
+
+    fn next(&mut self) -> Option<(Place, Logged)> {
+        let Reverse((ns, place)) = self.next.pop()?;
+        let entry = self.entries.remove(&place)?;
+        self.was_postponed = ns > entry.event.start_ns;
+        if !self.was_postponed {
+            self.fetch((place.0, place.1 + 1));
+        }
+        Some((place, entry))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_come_by_their_times() {
+        let entry = |start_ns: u64, end_ns: u64, errno: u16| {
+            let mut entry = Logged::default();
+            (entry.event.start_ns, entry.event.end_ns, entry.event.errno) =
+                (start_ns, end_ns, errno);
+            entry
+        };
+        let ranks = [
+            vec![entry(0, 1, 0), entry(5, 9, 1), entry(9, 10, 0)],
+            vec![],
+            vec![entry(0, 4, 0), entry(5, 6, 0), entry(8, 8, 0)],
+        ];
+        let ranks = ranks.into_iter().map(|rank| rank.into_iter().collect()).collect();
+        let log = Log { ranks, ..Log::default() };
+        let by_start = [(0, 0), (2, 0), (0, 1), (2, 1), (2, 2), (0, 2)];
+        assert!(Merged::new(&log).map(|(place, _)| place).eq(by_start));
+        let (mut merged, mut places) = (Merged::new(&log), Vec::new());
+        while let Some((place, entry)) = merged.next() {
+            if entry.event.errno == 0 || !merged.postpone(place, &entry) {
+                places.push(place);
+            }
+        }
+        assert_eq!(places, [(0, 0), (2, 0), (2, 1), (2, 2), (0, 1), (0, 2)]);
     }
 }

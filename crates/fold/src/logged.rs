@@ -2,7 +2,15 @@
 
 use model::Op;
 use model::event::{Details, Event, FLAG_AT_POSITION, FLAG_FROM_POSITION, FLAG_UNPLACED, NO_ID};
-use model::op::ParamKind;
+use model::op::{ByteEffect, Class, NameEffect};
+use model::open_flags::{O_CREAT, O_EXCL};
+
+/// Errors that say what names stand for.
+pub const ENOENT: u16 = 2;
+pub const EEXIST: u16 = 17;
+pub const EISDIR: u16 = 21;
+pub const EINVAL: u16 = 22;
+pub const ENOTEMPTY: u16 = 39;
 
 /// One operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
@@ -28,6 +36,30 @@ impl Logged {
     /// It did not fail.
     pub fn is_ok(&self) -> bool {
         self.event.errno == 0
+    }
+
+    /// Flags of open(2) that it opens with; 0 where it has none.
+    pub fn open_flags(&self) -> u32 {
+        if self.details.open_flags == NO_ID { 0 } else { self.details.open_flags }
+    }
+
+    /// It read less than it asked for.
+    pub fn is_short(&self) -> bool {
+        let reads = self.op().is_some_and(|op| op.row().class == Class::Read);
+        reads && self.is_ok() && self.event.done_bytes < self.event.requested_bytes
+    }
+
+    /// What it does to its first name, or to its last one if it has no other, with its flags considered.
+    pub fn name_effect(&self) -> Option<NameEffect> {
+        let op = self.op()?;
+        let has = |flag| self.open_flags() & flag != 0;
+        Some(match op.row().names.first()? {
+            // All members of a group make the file of MPI.
+            NameEffect::Opens if has(O_EXCL) && !op.is_mpi_io() => NameEffect::MakesNew,
+            NameEffect::Opens if has(O_CREAT) => NameEffect::Makes,
+            NameEffect::Opens => NameEffect::Uses,
+            effect => *effect,
+        })
     }
 
     /// Its effect on each open file: a copy reads one and writes the other. So does sharing of bytes
@@ -56,13 +88,6 @@ impl Logged {
 
 /// It works on files that are open for writing only.
 pub fn needs_writing(op: Op) -> bool {
-    use Op::*;
-    matches!(op, Fwrite | Writev | Ftruncate | Fallocate | Pfwrite | Pfsetsize | Pfpreallocate)
-}
-
-/// The first parameter is an open file.
-pub fn takes_handle(op: Op) -> bool {
-    let first = op.row().params.first();
-    let is_file = |kind| matches!(kind, ParamKind::Handle | ParamKind::MpiHandle);
-    first.is_some_and(|param| is_file(param.kind))
+    use ByteEffect::*;
+    op.takes_handle() && matches!(op.row().bytes, Writes | Resizes | Allocates)
 }

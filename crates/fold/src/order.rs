@@ -4,17 +4,17 @@
 //! A place where all ranks meet satisfies every dependence that crosses it, so as few meetings as
 //! possible are chosen, where ranks come to another label or to their longest pause.
 
-use super::barriers::{Barriers, Coming};
-use super::ends::Met;
+use super::barriers::{Barriers, Coming, Rounds};
 use super::events::Events;
-use super::log::Log;
-use super::logged::{Logged, takes_handle};
-use super::merged::{Merged, Place};
+use super::log::{Log, Merged, Place};
+use super::logged::{EEXIST, ENOENT, Logged};
 use super::processes;
-use super::rounds::Rounds;
+use super::world::World;
 use model::Op;
-use model::event::{Event, FLAG_UNPLACED, NO_ID, RENAME_EXCHANGE};
-use model::open_flags::{O_CREAT, O_EXCL, O_TRUNC};
+use model::event::{Event, FLAG_UNPLACED, NO_ID};
+use model::op::{ByteEffect, NameEffect};
+use model::open_flags::O_TRUNC;
+use model::rehearsal::Expected;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
@@ -90,6 +90,48 @@ impl Order {
     }
 }
 
+/// What a log shows of files and ranks, in the order that results prove.
+#[derive(Debug)]
+pub struct History {
+    /// Files and directories that were there before, each directory before its content.
+    pub before: Vec<Expected>,
+    /// Files with reads that met an end which the log itself had written.
+    pub ends: HashSet<u32>,
+    /// Directories whose modes were changed.
+    pub directories: HashSet<u32>,
+    edges: Vec<Edge>,
+}
+
+impl History {
+    /// Follows all operations of a log.
+    pub fn follow(log: &Log) -> History {
+        let mut world = World::new(log);
+        let mut dependences = Dependences::new(log);
+        let mut merged = Merged::new(log);
+        let is_alone = log.ranks.len() < 2;
+        while let Some((place, entry)) = merged.next() {
+            if !is_alone {
+                if world.contradicts(log, &entry) && merged.postpone(place, &entry) {
+                    continue;
+                }
+                dependences.visit(log, &world, place, &entry);
+            }
+            world.follow(log, &entry);
+        }
+        History {
+            ends: world.written_ends(),
+            directories: world.directories(),
+            before: world.before(log),
+            edges: dependences.edges,
+        }
+    }
+
+    /// Dependences for which nobody has to wait where all ranks come together.
+    fn edges<'a>(&'a self, rounds: &'a Rounds) -> impl Iterator<Item = &'a Edge> {
+        self.edges.iter().filter(|edge| !rounds.separates(edge.from, edge.to))
+    }
+}
+
 /// One operation has to end before another begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Edge {
@@ -99,13 +141,9 @@ struct Edge {
 
 /// Orders the operations of several ranks by meetings of all of them, beside those that the log tells;
 /// `None`: there are too many.
-pub fn barriers(log: &Log, told: &Barriers) -> Option<Order> {
-    if log.ranks.len() < 2 {
-        return Some(Order::default());
-    }
+pub fn barriers(log: &Log, history: &History, told: &Barriers) -> Option<Order> {
     let rounds = Rounds::find(log, told);
-    let edges = Dependences::find(log, &rounds);
-    let mut meetings = choose_meetings(log, &edges, &rounds)?;
+    let mut meetings = choose_meetings(log, history, &rounds)?;
     // One for a dependence lies before the round that has its number.
     meetings.sort_by_key(|(round, _)| *round);
     let mut meetings = meetings.into_iter().peekable();
@@ -164,35 +202,36 @@ fn around(rank: &Events, place: usize) -> u32 {
 
 /// Orders the operations of several ranks by signals from one to another, beside the meetings that the log
 /// tells.
-pub fn signals(log: &Log, told: &Barriers) -> Order {
+pub fn signals(log: &Log, history: &History, told: &Barriers) -> Order {
     let mut actions = vec![Vec::new(); log.ranks.len()];
     told.all().iter().for_each(|barrier| add_recorded_barrier(log, &mut actions, told, barrier));
-    for Edge { from, to } in Dependences::find(log, &Rounds::find(log, told)) {
+    for Edge { from, to } in history.edges(&Rounds::find(log, told)) {
         let from_entry = log.ranks[from.0 as usize].get(from.1);
         let free_ns = from_entry.map_or(0, |entry| entry.event.end_ns);
         // A signal is given after an operation, so before the next one.
         actions[from.0 as usize].push((from.1 + 1, Action::Signal { to: to.0 }));
-        let waits: &mut Vec<(usize, Action)> = &mut actions[to.0 as usize];
-        let same = waits.iter_mut().rev().take_while(|(place, _)| *place == to.1);
-        let known = same.map(|(_, action)| action).find_map(|action| match action {
-            Action::Wait { from: rank, count, free_ns } if *rank == from.0 => {
-                Some((count, free_ns))
-            }
-            _ => None,
-        });
-        match known {
-            Some((count, free)) => (*count, *free) = (*count + 1, free_ns.max(*free)),
-            None => waits.push((to.1, Action::Wait { from: from.0, count: 1, free_ns })),
-        }
+        actions[to.0 as usize].push((to.1, Action::Wait { from: from.0, count: 1, free_ns }));
     }
-    // What a rank tells comes before what it waits for: so nobody waits in a circle.
+    // What a rank signals comes before what it waits for: so nobody waits in a circle.
     let key = |(place, action): &(usize, Action)| match action {
         Action::Signal { to } => (*place, 0, *to),
         Action::Barrier { .. } => (*place, 1, 0),
         Action::Wait { from, .. } => (*place, 2, *from),
     };
-    actions.iter_mut().for_each(|actions| actions.sort_by_key(key));
+    for actions in &mut actions {
+        actions.sort_by_key(key);
+        actions.dedup_by(|(place, more), (known, first)| {
+            place == known && join_waits(first, *more).is_some()
+        });
+    }
     Order { actions }
+}
+
+/// Two waits for one rank are one for two signals.
+fn join_waits(first: &mut Action, more: Action) -> Option<()> {
+    let Action::Wait { from, count, free_ns } = first else { return None };
+    let Action::Wait { from: rank, free_ns: free, .. } = more else { return None };
+    (*from == rank).then(|| (*count, *free_ns) = (*count + 1, free.max(*free_ns)))
 }
 
 /// Last uses of a name or file.
@@ -218,8 +257,8 @@ struct Touched {
     readers: Vec<Place>,
     /// Last truncation or write at the end.
     resized: Option<Place>,
-    /// Reads that met the end.
-    met: Met,
+    /// Last read of each rank that met an end, and where: writes that extend the file came later.
+    met: Vec<(Place, u64)>,
 }
 
 impl Touched {
@@ -230,6 +269,19 @@ impl Touched {
         self.resized = Some(place);
         std::mem::take(&mut self.readers)
     }
+
+    /// A read ended at `end`.
+    fn is_read(&mut self, event: &Event, place: Place, end: u64) {
+        if event.done_bytes < event.requested_bytes {
+            self.met.retain(|(known, _)| known.0 != place.0);
+            self.met.push((place, end));
+        }
+    }
+
+    /// Reads that met an end before this one.
+    fn met_before(&self, end: u64) -> impl Iterator<Item = Place> + '_ {
+        self.met.iter().filter(move |(_, met)| *met < end).map(|(place, _)| *place)
+    }
 }
 
 struct Dependences {
@@ -239,7 +291,6 @@ struct Dependences {
     cut: HashSet<u32>,
     by_path: HashMap<u32, Touched>,
     parents: Rc<Parents>,
-    there: There,
     /// Ranks that opened files, by open instance.
     openers: HashMap<u32, u32>,
     /// How far rank q has seen rank p already: the last place, plus 1; as far as it has seen any.
@@ -252,76 +303,62 @@ struct Dependences {
 }
 
 impl Dependences {
-    fn find(log: &Log, rounds: &Rounds) -> Vec<Edge> {
+    fn new(log: &Log) -> Dependences {
         let ranks = log.ranks.len();
-        let parents = Rc::new(parents(log));
-        let mut all = Dependences {
-            read: read(log),
-            cut: cut(log),
+        Dependences {
+            read: names_of(log, |entry| {
+                bytes_of(entry) == ByteEffect::Reads || entry.op() == Some(Op::Append)
+            }),
+            cut: names_of(log, |entry| cuts(entry) && entry.is_ok()),
             by_path: HashMap::new(),
-            there: There::new(&parents),
-            parents,
+            parents: Rc::new(parents(log)),
             openers: openers(log),
             seen: vec![Vec::new(); ranks],
             visited: vec![0; ranks],
             processes: processes::order(log),
             edges: Vec::new(),
-        };
-        // Who fails because a name is there comes after who made it, though both began at once.
-        let when = |Logged { event, .. }: &Logged| match event.errno {
-            EEXIST => event.end_ns,
-            _ => event.start_ns,
-        };
-        let mut merged = Merged::new(log, when);
-        while let Some((place, entry)) = merged.next() {
-            if all.there.contradicts(&entry) && merged.postpone(place, &entry) {
-                continue;
-            }
-            all.visit(log, place, &entry);
-            all.there.learn(&entry);
         }
-        // Where all come together, nobody has to wait.
-        all.edges.retain(|edge| !rounds.part(edge.from, edge.to));
-        all.edges
     }
 
-    fn visit(&mut self, log: &Log, place: Place, entry: &Logged) {
+    fn visit(&mut self, log: &Log, world: &World, place: Place, entry: &Logged) {
         for from in self.processes.remove(&place).unwrap_or_default() {
             self.begins_after(from, place);
         }
         let visited = &mut self.visited[place.0 as usize];
         *visited = (*visited).max(place.1 + 1);
-        entry.parts().for_each(|part| self.touch(log, place, &part));
+        entry.parts().for_each(|part| self.touch(log, world, place, &part));
     }
 
     /// Follows an operation on a file.
-    fn touch(&mut self, log: &Log, place: Place, entry: &Logged) {
+    fn touch(&mut self, log: &Log, world: &World, place: Place, entry: &Logged) {
         let Some(op) = entry.op() else { return };
         let event = entry.event;
         if event.path == NO_ID {
             return;
         }
-        let flags = if entry.details.open_flags == NO_ID { 0 } else { entry.details.open_flags };
-        if takes_handle(op) && self.openers.get(&entry.details.instance) != Some(&place.0) {
+        if op.takes_handle() && self.openers.get(&entry.details.instance) != Some(&place.0) {
             // It will have to open the file by its name.
             self.use_name(event.path, place);
         }
-        match effect(op, flags, event.errno) {
-            Effect::Changes => self.change(event.path, place),
-            Effect::Makes => self.make(event.path, place),
-            Effect::Misses => self.miss(event.path, place),
-            Effect::Uses => self.use_name(event.path, place),
+        match (event.errno, entry.name_effect()) {
             // Who is at work on the file has to be done before it is removed or renamed.
-            Effect::Nothing if takes_handle(op) => {
+            (..) if op.takes_handle() && !(op == Op::Linkat && entry.is_ok()) => {
                 put(&mut self.by_path.entry(event.path).or_default().used, place);
             }
-            Effect::Nothing => {}
+            (0, Some(NameEffect::MakesNew | NameEffect::Removes)) => {
+                self.change(event.path, place);
+            }
+            (0, Some(NameEffect::Makes)) => self.make(event.path, place),
+            (0, Some(NameEffect::Text) | None) => {}
+            (ENOENT, _) => self.miss(log, world, event.path, place),
+            (0 | EEXIST, _) => self.use_name(event.path, place),
+            _ => {}
         }
         if event.path2 != NO_ID && event.errno == 0 {
             self.change(event.path2, place);
         }
         if event.errno == 0 {
-            self.data(op, flags, place, &event, log.touched(&event));
+            self.data(op, place, entry, log.touched(&event));
         }
     }
 
@@ -335,7 +372,7 @@ impl Dependences {
         touched.scattered.clear();
         touched.cut.clear();
         touched.readers.clear();
-        (touched.resized, touched.met) = (None, Met::default());
+        (touched.resized, touched.met) = (None, Vec::new());
         before.into_iter().for_each(|from| self.edge(from, place));
         self.use_parents(path, place);
     }
@@ -363,9 +400,11 @@ impl Dependences {
     }
 
     /// The name is missing: after who removed it, before who makes it.
-    fn miss(&mut self, path: u32, place: Place) {
-        let missing_above = self.there.missing_above(path);
-        for path in std::iter::once(path).chain(missing_above) {
+    fn miss(&mut self, log: &Log, world: &World, path: u32, place: Place) {
+        let parents = Rc::clone(&self.parents);
+        let above = parents.get(&path).into_iter().flatten().copied();
+        let missing = above.filter(|parent| world.has(log.path(*parent)) == Some(false));
+        for path in std::iter::once(path).chain(missing) {
             let touched = self.by_path.entry(path).or_default();
             put(&mut touched.missed, place);
             if let Some(from) = touched.changed {
@@ -382,47 +421,41 @@ impl Dependences {
 
     /// Bytes of a file: who reads comes after who wrote, who writes after who cut it, who appends after
     /// who wrote the end.
-    fn data(&mut self, op: Op, flags: u32, place: Place, event: &Event, (start, end): (u64, u64)) {
+    fn data(&mut self, op: Op, place: Place, entry: &Logged, (start, end): (u64, u64)) {
+        let event = &entry.event;
         let is_read = self.read.contains(&event.path);
         let is_cut = event.done_bytes > 0 && self.cut.contains(&event.path);
         let touched = self.by_path.entry(event.path).or_default();
-        let before: Vec<Place> = match op {
-            Op::Fread | Op::Readv | Op::Read | Op::Pfread | Op::Pread => {
+        let scatters = event.pieces > 0 || event.flags & FLAG_UNPLACED != 0;
+        if op == Op::Append {
+            wrote(&mut touched.written, start, end.max(start + 1), place);
+        } else if is_read && bytes_of(entry) == ByteEffect::Writes {
+            match scatters {
+                true => put(&mut touched.scattered, place),
+                false if end > start => wrote(&mut touched.written, start, end, place),
+                false => {}
+            }
+        }
+        let before: Vec<Place> = match bytes_of(entry) {
+            _ if cuts(entry) => touched.is_cut(place),
+            ByteEffect::Reads => {
                 if is_cut {
                     put(&mut touched.readers, place);
                 }
-                touched.met.read(event, place, end);
+                touched.is_read(event, place, end);
                 overlapping(&touched.written, start, end)
                     .chain(touched.resized.filter(|_| event.done_bytes < event.requested_bytes))
                     .chain(touched.scattered.iter().copied())
                     .collect()
             }
-            Op::Fwrite | Op::Writev | Op::Pfwrite | Op::Pwrite => {
-                touched.resized = Some(place);
-                let scatters = event.pieces > 0 || event.flags & FLAG_UNPLACED != 0;
-                if is_read && scatters {
-                    put(&mut touched.scattered, place);
-                } else if is_read && end > start {
-                    wrote(&mut touched.written, start, end, place);
-                }
+            ByteEffect::Writes => {
+                let last = touched.resized.replace(place).filter(|_| op == Op::Append);
                 // Once for each rank is enough.
-                let is_new = is_read && touched.after_cut.insert(place.0);
+                let is_new = is_read && op != Op::Append && touched.after_cut.insert(place.0);
                 let cut = if is_new { &touched.cut[..] } else { &[] };
-                cut.iter().copied().chain(touched.met.before(end)).collect()
+                last.into_iter().chain(cut.iter().copied()).chain(touched.met_before(end)).collect()
             }
-            Op::Write => {
-                if is_read && end > start {
-                    wrote(&mut touched.written, start, end, place);
-                }
-                touched.is_cut(place)
-            }
-            Op::Append => {
-                let last = touched.resized.replace(place);
-                wrote(&mut touched.written, start, end.max(start + 1), place);
-                last.into_iter().chain(touched.met.before(end)).collect()
-            }
-            _ if cuts(op, flags) => touched.is_cut(place),
-            Op::Fallocate | Op::Pfpreallocate => {
+            ByteEffect::Allocates => {
                 touched.resized = Some(place);
                 Vec::new()
             }
@@ -465,36 +498,6 @@ fn put(places: &mut Vec<Place>, place: Place) {
     }
 }
 
-const ENOENT: u16 = 2;
-const EEXIST: u16 = 17;
-
-/// Effect of an operation on a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Effect {
-    Changes,
-    Makes,
-    Misses,
-    Uses,
-    Nothing,
-}
-
-fn effect(op: Op, flags: u32, errno: u16) -> Effect {
-    match op {
-        Op::Linkat if errno == 0 => Effect::Changes,
-        _ if takes_handle(op) => Effect::Nothing,
-        _ if errno == ENOENT => Effect::Misses,
-        _ if errno == EEXIST => Effect::Uses,
-        _ if errno != 0 => Effect::Nothing,
-        Op::Fopen if flags & O_EXCL != 0 => Effect::Changes,
-        Op::Fopen | Op::Pfopen if flags & O_CREAT != 0 => Effect::Makes,
-        Op::Pwrite | Op::Create | Op::Fcreat | Op::Write | Op::Append => Effect::Makes,
-        Op::Mkdir | Op::Rmdir | Op::Delete | Op::Pdelete | Op::Rename => Effect::Changes,
-        // What a link holds is a text.
-        Op::Sync | Op::Syncfs | Op::Symlink => Effect::Nothing,
-        _ => Effect::Uses,
-    }
-}
-
 /// Writers of the bytes from `start` to `end`.
 fn overlapping(
     written: &BTreeMap<u64, (u64, Place)>,
@@ -517,34 +520,21 @@ fn wrote(written: &mut BTreeMap<u64, (u64, Place)>, start: u64, end: u64, place:
     written.insert(end, (start, place));
 }
 
-/// Files of which bytes are read: of others nobody has to know who wrote them.
-fn read(log: &Log) -> HashSet<u32> {
-    use Op::*;
-    let reads =
-        |entry: &Logged| matches!(entry.op(), Some(Fread | Readv | Read | Append | Pfread | Pread));
+fn bytes_of(entry: &Logged) -> ByteEffect {
+    entry.op().map_or(ByteEffect::Nothing, |op| op.row().bytes)
+}
+
+/// The file may be shorter afterwards.
+fn cuts(entry: &Logged) -> bool {
+    let opens = matches!(entry.op(), Some(Op::Fopen | Op::Fcreat));
+    let is_cut = opens && entry.open_flags() & O_TRUNC != 0;
+    is_cut || entry.op() == Some(Op::Write) || bytes_of(entry) == ByteEffect::Resizes
+}
+
+/// Names of the files of some operations.
+fn names_of(log: &Log, is_one: fn(&Logged) -> bool) -> HashSet<u32> {
     let all = log.ranks.iter().flatten().flat_map(|entry| entry.parts());
-    all.filter(reads).map(|entry| entry.event.path).collect()
-}
-
-/// Files that are cut.
-fn cut(log: &Log) -> HashSet<u32> {
-    let flags = |entry: &Logged| match entry.details.open_flags {
-        NO_ID => 0,
-        flags => flags,
-    };
-    let is_cut = |entry: &Logged| {
-        entry.op().is_some_and(|op| op == Op::Write || cuts(op, flags(entry))) && entry.is_ok()
-    };
-    log.ranks.iter().flatten().filter(is_cut).map(|entry| entry.event.path).collect()
-}
-
-/// The file may be shorter afterwards. `flags`: open flags.
-fn cuts(op: Op, flags: u32) -> bool {
-    match op {
-        Op::Truncate | Op::Ftruncate | Op::Pfsetsize => true,
-        Op::Fopen | Op::Fcreat => flags & O_TRUNC != 0,
-        _ => false,
-    }
+    all.filter(is_one).map(|entry| entry.event.path).collect()
 }
 
 fn openers(log: &Log) -> HashMap<u32, u32> {
@@ -555,6 +545,9 @@ fn openers(log: &Log) -> HashMap<u32, u32> {
     }
     openers
 }
+
+/// Directories above each name, as far as they are names of the log.
+type Parents = HashMap<u32, Vec<u32>>;
 
 fn parents(log: &Log) -> Parents {
     let numbers: HashMap<&[u8], u32> =
@@ -573,12 +566,16 @@ const COMINGS_EACH: usize = 8;
 
 /// As few meetings as satisfy all edges; each is a place per rank, with the number of the round that it
 /// comes before.
-fn choose_meetings(log: &Log, edges: &[Edge], rounds: &Rounds) -> Option<Vec<(usize, Vec<usize>)>> {
+fn choose_meetings(
+    log: &Log,
+    history: &History,
+    rounds: &Rounds,
+) -> Option<Vec<(usize, Vec<usize>)>> {
     let start_ns = |(rank, place): Place| {
         log.ranks[rank as usize].get(place).map_or(0, |entry| entry.event.start_ns)
     };
     let mut sorted: Vec<(u64, Edge)> =
-        edges.iter().map(|edge| (start_ns(edge.to), *edge)).collect();
+        history.edges(rounds).map(|edge| (start_ns(edge.to), *edge)).collect();
     sorted.sort_by_key(|(ns, edge)| (*ns, edge.to, edge.from));
     // Later edges end later: no rank may have gone further by then.
     let reached =
@@ -659,99 +656,6 @@ fn choose(log: &Log, low: &[usize], high: &[usize]) -> Vec<usize> {
 /// Operations that are looked at for a good place to meet.
 const REACH: usize = 1 << 14;
 
-/// Directories above each name, as far as they are names of the log.
-pub type Parents = HashMap<u32, Vec<u32>>;
-
-/// State so far.
-#[derive(Debug, Default)]
-pub struct There {
-    known: HashMap<u32, bool>,
-    parents: Rc<Parents>,
-}
-
-impl There {
-    /// Nothing is known yet.
-    pub fn new(parents: &Rc<Parents>) -> There {
-        There { known: HashMap::new(), parents: Rc::clone(parents) }
-    }
-
-    /// There is something of that name, as far as that is known.
-    pub fn has(&self, path: u32) -> Option<bool> {
-        self.known.get(&path).copied()
-    }
-
-    fn above(&self, path: u32) -> impl Iterator<Item = u32> + '_ {
-        self.parents.get(&path).into_iter().flatten().copied()
-    }
-
-    /// Directories above a name that are known to be missing.
-    pub fn missing_above(&self, path: u32) -> Vec<u32> {
-        self.above(path).filter(|parent| self.has(*parent) == Some(false)).collect()
-    }
-
-    /// It cannot have ended so now: another call that begins before its end comes first.
-    pub fn contradicts(&self, entry: &Logged) -> bool {
-        let (event, Some(op)) = (&entry.event, entry.op()) else { return false };
-        if event.path == NO_ID || takes_handle(op) || op == Op::Symlink {
-            return false;
-        }
-        let own = self.has(event.path);
-        let lacks_parent = || !self.missing_above(event.path).is_empty();
-        match event.errno {
-            0 if is_new(op, flags(entry)) => own == Some(true) || lacks_parent(),
-            0 if needs(op, flags(entry)) => own == Some(false) || lacks_parent(),
-            0 => lacks_parent(),
-            EEXIST => own == Some(false),
-            // What is made is missing: its directory was.
-            ENOENT if makes(op, flags(entry)) => {
-                self.above(event.path).last().and_then(|above| self.has(above)) == Some(true)
-                    && !lacks_parent()
-            }
-            ENOENT if event.path2 == NO_ID => own == Some(true) && !lacks_parent(),
-            _ => false,
-        }
-    }
-
-    /// Learns from a result.
-    pub fn learn(&mut self, entry: &Logged) {
-        let (event, Some(op)) = (&entry.event, entry.op()) else { return };
-        if event.errno != 0 || event.path == NO_ID || (takes_handle(op) && op != Op::Linkat) {
-            return;
-        }
-        let swaps = op == Op::Rename && event.requested_bytes == RENAME_EXCHANGE;
-        let is_there = swaps || !removes(op);
-        let is_name = op != Op::Symlink && effect(op, flags(entry), 0) != Effect::Nothing;
-        if is_name {
-            self.known.insert(event.path, is_there);
-        }
-        if event.path2 != NO_ID {
-            self.known.insert(event.path2, true);
-        }
-    }
-}
-
-fn flags(entry: &Logged) -> u32 {
-    if entry.details.open_flags == NO_ID { 0 } else { entry.details.open_flags }
-}
-
-fn removes(op: Op) -> bool {
-    matches!(op, Op::Rmdir | Op::Delete | Op::Pdelete | Op::Rename)
-}
-
-/// It succeeds only where nothing has that name.
-fn is_new(op: Op, flags: u32) -> bool {
-    op == Op::Mkdir || (op == Op::Fopen && flags & O_EXCL != 0)
-}
-
-fn makes(op: Op, flags: u32) -> bool {
-    op == Op::Mkdir || op == Op::Fcreat || (op == Op::Fopen && flags & O_CREAT != 0)
-}
-
-/// It succeeds only where something has that name.
-fn needs(op: Op, flags: u32) -> bool {
-    removes(op) || effect(op, flags, 0) == Effect::Uses
-}
-
 #[cfg(test)]
 mod meetings_tests {
     use super::super::barriers::Barriers;
@@ -781,7 +685,8 @@ mod meetings_tests {
 
     #[test]
     fn ranks_that_do_little_do_not_meet_thousands_of_times() {
-        let meets = |log: &Log| barriers(log, &Barriers::default()).is_some();
+        let meets =
+            |log: &Log| barriers(log, &History::follow(log), &Barriers::default()).is_some();
         assert!(meets(&chain(40, 0)));
         assert!(!meets(&chain(800, 0)));
         assert!(meets(&chain(800, 100)));

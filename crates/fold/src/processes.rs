@@ -12,8 +12,7 @@
 //! begin and end are unknown.
 
 use super::events::Events;
-use super::log::Log;
-use super::merged::Place;
+use super::log::{Log, Place};
 use model::run::TraceThread;
 use std::collections::{HashMap, HashSet};
 

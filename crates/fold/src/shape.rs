@@ -7,16 +7,15 @@
 //! Variables of open files are chosen as the kernel chooses descriptors, the lowest that is free, so
 //! that iterations of a loop use the same ones.
 
-use super::arguments::{self, Arguments};
-use super::ends::Ends;
-use super::instances::{Instance, filled, instances};
+use super::arguments::Arguments;
 use super::irregular::finish;
 use super::log::Log;
-use super::logged::{Logged, takes_handle};
+use super::logged::Logged;
 use super::long_pauses::{LongPauses, PauseStatistics, Place};
 use super::meetings::{BARRIER, RECORDED};
 use super::names::Names;
-use super::order::{Action, Order};
+use super::open_files::{Instance, instances};
+use super::order::{Action, History, Order};
 use super::patterns::Patterns;
 use super::rank_state::{Level, RankState};
 use super::starts::Lifetimes;
@@ -26,13 +25,15 @@ use super::tree::{Gap, Kind, Node, Number};
 use model::Op;
 use model::errno;
 use model::event::{FLAG_AT_POSITION, FLAG_FROM_POSITION, NO_ID};
-use model::op::{ParamKind, Part as OpPart};
+use model::op::{HandleEffect, ParamKind, Part as OpPart};
+use model::rehearsal::{Expected, Thing};
 use std::collections::{HashMap, HashSet};
 
 /// Makes statements of the operations of all ranks.
 #[derive(Debug)]
 pub struct Shaper<'a> {
     log: &'a Log,
+    history: &'a History,
     /// Names of files, then of labels.
     pub names: Names,
     /// All shapes.
@@ -42,15 +43,11 @@ pub struct Shaper<'a> {
     /// Names of which a label consists, outermost first, by label.
     labels: Vec<Vec<u32>>,
     instances: HashMap<u32, Instance>,
-    /// Files that held data before, if some were opened in an unknown way.
-    filled: HashSet<u32>,
+    /// Files that held data before.
+    filled: HashSet<&'a [u8]>,
     /// Operations on whole files that begin elsewhere than at 0, with the names' templates.
     placed: HashSet<(u8, u32)>,
-    /// Names of directories.
-    directories: HashSet<u32>,
     lifetimes: Lifetimes,
-    /// Files whose reads are expected to be short.
-    ends: Ends,
     /// How long statements are paused before.
     pub pauses: PauseStatistics,
     /// Pauses that are statements of their own.
@@ -67,7 +64,12 @@ pub struct Shaper<'a> {
 
 impl<'a> Shaper<'a> {
     /// Looks at all names and open files. `think`: whether every pause is kept. `long_pauses`: pauses that are statements.
-    pub fn new(log: &'a Log, think: Think, long_pauses: LongPauses) -> Shaper<'a> {
+    pub fn new(
+        log: &'a Log,
+        history: &'a History,
+        think: Think,
+        long_pauses: LongPauses,
+    ) -> Shaper<'a> {
         let mut texts: Vec<&[u8]> = log.paths.iter().map(Vec::as_slice).collect();
         let labels = log.labels.iter().map(|label| {
             let parts = label.split('/').map(|part| {
@@ -83,11 +85,9 @@ impl<'a> Shaper<'a> {
         });
         let template = |path: u32| names.of.get(path as usize).map_or(NO_ID, |name| name.0);
         let placed = placed.map(|entry| (entry.event.op, template(entry.event.path))).collect();
-        let (instances, directories) = (instances(log), arguments::directories(log));
-        let filled = match instances.values().any(|instance| instance.has_unknown_flags()) {
-            true => filled(log),
-            false => HashSet::new(),
-        };
+        let is_filled = |expected: &&Expected| matches!(expected.what, Thing::File { size_bytes, .. } if size_bytes > 0);
+        let filled = history.before.iter().filter(is_filled);
+        let filled = filled.map(|expected| &expected.path[..]).collect();
         let mut shapes = Interner::default();
         let barrier = shapes.number(Shape::Barrier);
         debug_assert_eq!(barrier, BARRIER);
@@ -101,16 +101,15 @@ impl<'a> Shaper<'a> {
         let (left_out, guessed) = (vec![Vec::new(); log.ranks.len()], 0);
         Shaper {
             log,
+            history,
             names,
             shapes,
             known,
             labels,
-            instances,
+            instances: instances(log),
             filled,
             placed,
-            directories,
             lifetimes,
-            ends: Ends::find(log),
             pauses: PauseStatistics::default(),
             long_pauses,
             patterns,
@@ -245,9 +244,9 @@ impl<'a> Shaper<'a> {
         if self.succeeds_here(op, entry) {
             return self.leave_out(state, at);
         }
-        let meets_end = self.ends.met_by(entry);
+        let meets_end = entry.is_short() && self.history.ends.contains(&entry.event.path);
         let entry = &self.at_known_offset(entry);
-        for part in entry.parts().filter(|_| takes_handle(op)) {
+        for part in entry.parts().filter(|_| op.takes_handle()) {
             let instance = part.details.instance;
             if instance != NO_ID && !state.variables.contains_key(&instance) {
                 self.adopt(state, &part);
@@ -336,7 +335,7 @@ impl<'a> Shaper<'a> {
     /// The rank opens a file that it has not opened in the log, outside of every label.
     fn adopt(&mut self, state: &mut RankState, entry: &Logged) {
         state.leave(0, &mut self.alike());
-        let there = self.filled.contains(&entry.event.path);
+        let there = self.filled.contains(self.log.path(entry.event.path));
         let flags = self.instances.get(&entry.details.instance).map_or(0, |i| i.adopting(there));
         let Some((template, numbers)) = self.name(entry.event.path) else { return };
         let variable = state.take(entry.details.instance);
@@ -371,12 +370,12 @@ impl<'a> Shaper<'a> {
     ) -> Option<(Statement, Vec<i64>)> {
         let told = self.log.facts(entry);
         let (numbers, args) = (Vec::new(), Vec::new());
-        let is_directory = self.directories.contains(&entry.event.path);
+        let is_directory = self.history.directories.contains(&entry.event.path);
         let mut arguments = Arguments { entry, op, told, is_directory, numbers, args };
         let mut paths = [entry.event.path, entry.event.path2].into_iter();
-        let closes = matches!(op, Op::Fclose | Op::Pfclose);
+        let closes = op.row().handle == HandleEffect::Closes;
         let alone = op == Op::Syncfs && entry.details.instance == NO_ID;
-        let parts = entry.parts().filter(|_| takes_handle(op) && !alone);
+        let parts = entry.parts().filter(|_| op.takes_handle() && !alone);
         let variables: Option<Vec<u32>> = parts.map(|part| state.variable(&part, closes)).collect();
         let mut variables = variables?.into_iter();
         let by_pattern = entry.event.pieces > 0;

@@ -64,7 +64,9 @@ pub fn shown_by(trace: &Path, expected: Vec<Expected>) -> Result<Vec<Expected>> 
     let others = expected.into_iter().filter(|expected| !known.contains(&expected.path[..]));
     let mut all: BTreeMap<Vec<u8>, Thing> =
         others.map(|expected| (expected.path, expected.what)).collect();
-    all.extend(fold::before(&log).into_iter().map(|before| (before.path, before.what)));
+    all.extend(
+        fold::History::follow(&log).before.into_iter().map(|before| (before.path, before.what)),
+    );
     Ok(all.into_iter().map(|(path, what)| Expected { path, what }).collect())
 }
 
