@@ -3,24 +3,25 @@
 #![allow(clippy::print_stderr)]
 
 mod common;
+#[path = "doubles/faults.rs"]
+mod faults;
 
 use common::Build;
-use engine::backend::{Backend, Cost, Faults, Mem, MemFs};
 use engine::buffer::{Buffers, fill_offset};
-use engine::call::{Call, Fd};
 use engine::clock::Virtual;
 use engine::collect::collect;
 use engine::comm::{Local, Region};
 use engine::machine::{Machine, Prepared, Settings, Stop};
 use engine::recorder::{EventsConfig, Medium, Meta, RankRecord, Recorder, Usage};
+use faults::{Faults, Faulty, directory, files_in};
 use model::plan::{Operand, Options};
 use model::{Event, Op, Plan, Value};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::fs;
 use std::panic::catch_unwind;
-use std::rc::Rc;
+use std::path::Path;
 use std::sync::Arc;
 
 const SEEDS: u64 = 1_000;
@@ -77,16 +78,16 @@ fn program(seed: u64) -> Program {
 }
 
 /// Executes a plan with the faults of a seed: what was recorded, and how many errors there were.
-fn run(plan: &Plan, fs: &Rc<RefCell<MemFs>>, seed: u64) -> (RankRecord, u64) {
+fn run(plan: &Plan, directory: &Path, seed: u64) -> (RankRecord, u64) {
     let (prepared, settings) = (Prepared::new(plan), Settings::default());
     let region = Arc::new(Region::create(1, &plan.sets).expect("memory"));
     let events = Some(EventsConfig { max_bytes: 1 << 20, ..EventsConfig::default() });
     let meta = Meta { rank: 0, ranks: 1, sites: plan.code.len() as u32, events };
     let recorder = Recorder::create(Medium::Heap, &meta).expect("memory");
     let (clock, (faults, injected)) = (Virtual::start(), Faults::new(seed));
-    let mem = Mem::new(Rc::clone(fs), clock.clone(), Cost::default()).with_faults(faults);
+    let backend = Faulty::new(files_in(directory), clock.clone(), Some(faults));
     let mut comm = Local::new(region, 0, 1);
-    let mut machine = Machine::new(&prepared, &settings, mem, &comm, clock, recorder);
+    let mut machine = Machine::new(&prepared, &settings, backend, &comm, clock, recorder);
     let stop = machine.run(&mut comm, &mut Buffers::new(PLAN_SEED, 0));
     assert_eq!(stop, Stop::Finished);
     let (recorder, _) = machine.finish(&stop, &mut comm, |_| Usage::default());
@@ -105,19 +106,12 @@ fn by_offset(record: &RankRecord, op: Op) -> BTreeMap<u64, Event> {
     found
 }
 
-fn content(fs: &Rc<RefCell<MemFs>>, len: usize) -> Vec<u8> {
-    let mut mem = Mem::new(Rc::clone(fs), Virtual::start(), Cost::default());
-    let fd = Fd(mem.issue(Call::Open { path: c"f", flags: libc::O_RDONLY, mode: 0 }) as i32);
-    let mut bytes = vec![0; len];
-    mem.issue(Call::Pread { fd, buf: &mut bytes, offset: 0, rest: false });
-    bytes
-}
-
 fn check(seed: u64) {
     let Program { plan, pieces, scheduled } = program(seed);
-    let fs = MemFs::shared("/run", true);
-    let (record, errors) = run(&plan, &fs, seed);
-    let bytes = content(&fs, pieces.len() * SLOT_BYTES as usize);
+    let place = directory();
+    let (record, errors) = run(&plan, place.path(), seed);
+    let mut bytes = fs::read(place.path().join("f")).expect("a file");
+    bytes.resize(pieces.len() * SLOT_BYTES as usize, 0);
     let (writes, reads) = (by_offset(&record, Op::Fwrite), by_offset(&record, Op::Fread));
     assert_eq!((writes.len(), reads.len()), (pieces.len(), pieces.len()));
     let mut expected = vec![0; SLOT_BYTES as usize];
@@ -164,8 +158,8 @@ fn whatever_goes_wrong_operations_end_once_and_what_succeeded_is_there() {
 #[test]
 fn the_same_seed_gives_the_same_figures() {
     let figures = |seed| {
-        let (plan, fs) = (program(seed).plan, MemFs::shared("/run", true));
-        let (record, _) = run(&plan, &fs, seed);
+        let (plan, place) = (program(seed).plan, directory());
+        let (record, _) = run(&plan, place.path(), seed);
         let events: Vec<Event> = record.events().collect();
         (format!("{events:?}"), format!("{:?}", collect(&[record], &plan).rows))
     };

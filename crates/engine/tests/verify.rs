@@ -3,9 +3,14 @@
 #![allow(clippy::print_stderr)]
 
 mod common;
+#[path = "doubles/corruptions.rs"]
+mod corruptions;
+#[path = "doubles/faults.rs"]
+mod faults;
 
 use common::Build;
-use engine::backend::{Corruption, Corruptions, Cost, Faults, Mem, MemFs};
+use corruptions::{Corrupting, Corruption, Corruptions};
+use engine::backend::{Backend, Beneath};
 use engine::buffer::Buffers;
 use engine::clock::Virtual;
 use engine::collect::{Collected, collect};
@@ -13,30 +18,30 @@ use engine::comm::{Local, Region};
 use engine::machine::{Machine, Prepared, Settings, Stop};
 use engine::recorder::{Medium, Meta, Recorder, Usage};
 use engine::verify::Verified;
+use faults::{Faults, Faulty, directory, files_in};
 use model::plan::{Operand, Options, Slot};
 use model::run::VerifiedData;
 use model::{Op, Plan, errno};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::panic::catch_unwind;
-use std::rc::Rc;
 use std::sync::Arc;
 
 const SEEDS: u64 = 1_000;
 const FILE_BYTES: i64 = 100_000;
 const RUN: u16 = 7;
 
-/// Executes a plan on files in memory.
-fn run(plan: &Plan, back_end: impl FnOnce(Mem) -> Mem) -> Collected {
+/// Executes a plan in a directory of its own.
+fn run<B: Backend>(plan: &Plan, back_end: impl FnOnce(Beneath, Virtual) -> B) -> Collected {
     let (prepared, settings) =
         (Prepared::new(plan), Settings { run_mark: RUN, ..Settings::default() });
     let region = Arc::new(Region::create(1, &plan.sets).expect("memory"));
     let meta = Meta { rank: 0, ranks: 1, sites: plan.code.len() as u32, events: None };
     let recorder = Recorder::create(Medium::Heap, &meta).expect("memory");
-    let (clock, fs) = (Virtual::start(), MemFs::shared("/run", true));
-    let mem = back_end(Mem::new(Rc::clone(&fs), clock.clone(), Cost::default()));
+    let (clock, place) = (Virtual::start(), directory());
+    let files = back_end(files_in(place.path()), clock.clone());
     let mut comm = Local::new(region, 0, 1);
-    let backend = Verified::around(mem, plan, (0, RUN), clock.clone().into());
+    let backend = Verified::around(files, plan, (0, RUN), clock.clone().into());
     let mut machine = Machine::new(&prepared, &settings, backend, &comm, clock, recorder);
     let stop = machine.run(&mut comm, &mut Buffers::new(42, 0));
     assert_eq!(stop, Stop::Finished);
@@ -137,10 +142,8 @@ fn nothing_is_wrong_whatever_is_written_cut_and_fails() {
     for seed in 0..SEEDS {
         let checked_one = catch_unwind(|| {
             let faulty = seed.is_multiple_of(2);
-            let collected = run(&program(seed), |mem| match faulty {
-                true => mem.with_faults(Faults::new(seed).0),
-                false => mem,
-            });
+            let faults = faulty.then(|| Faults::new(seed).0);
+            let collected = run(&program(seed), |files, clock| Faulty::new(files, clock, faults));
             assert_eq!(wrong(&collected), Vec::<String>::new());
             (verified(&collected).checked_bytes, collected.evidence.failed)
         });
@@ -170,7 +173,8 @@ fn corrupted(corruption: Corruption, seed: u64, after: u64) -> Collected {
     });
     // Half of the file further on it is written over by the second round, or is its end.
     let distance = 1 << 20;
-    run(&plan, |mem| mem.with_corruptions(Corruptions::new(seed, corruption, after, distance)))
+    let corruptions = Corruptions::new(seed, corruption, after, distance);
+    run(&plan, |inner, _| Corrupting { inner, corruptions })
 }
 
 #[test]
@@ -214,8 +218,8 @@ fn a_write_that_lands_elsewhere_is_wrong_in_both_places() {
             b.op(Op::Fclose, &[Operand::slot(handle)]);
         });
     });
-    let misses = Corruptions::new(1, Corruption::MisdirectedWrite, 2, 16 << 10);
-    let collected = run(&plan, |mem| mem.with_corruptions(misses));
+    let corruptions = Corruptions::new(1, Corruption::MisdirectedWrite, 2, 16 << 10);
+    let collected = run(&plan, |inner, _| Corrupting { inner, corruptions });
     let found = verified(&collected);
     let counts = [found.wrong_zeros, found.wrong_older, found.wrong_other];
     assert_eq!(counts, [1, 0, 1], "{:?}", wrong(&collected));

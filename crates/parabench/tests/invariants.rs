@@ -80,7 +80,7 @@ fn execute(plan: &Plan) -> (Vec<Mark>, RankRecord) {
     let world = Rc::new(World::new(1, &plan.sets, time.clone()));
     let meta = Meta { rank: 0, ranks: 1, sites: plan.code.len() as u32, events: None };
     let recorder = Recorder::create(Medium::Heap, &meta).expect("memory");
-    let memory = Mem::new(MemFs::shared("/run", true), time.clone(), Cost::default());
+    let memory = Mem::new(MemFs::shared("/run"), time.clone(), Cost::default());
     let backend = NotingBackend { backend: memory, log: Rc::clone(&log) };
     let readings = Rc::clone(&log);
     let clock = time.watched(move |_| readings.borrow_mut().push(Mark::Reading));

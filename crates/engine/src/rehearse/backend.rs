@@ -4,8 +4,10 @@
 use super::races::Access;
 use super::stage::Stage;
 use crate::backend::mem::Planted;
-use crate::backend::{Backend, Bulk, BulkFile, Capabilities, Cost, InForce, Mem, Over, lexical};
-use crate::call::{Call, Fd, FileCall, MpiFile, MpiMode, Names, Reply};
+use crate::backend::{
+    Backend, Bulk, BulkFile, Capabilities, Cost, InForce, Mem, Over, Sizes, lexical,
+};
+use crate::call::{Call, Fd, Names, Reply};
 use crate::clock::Virtual;
 use model::pattern::Run;
 use model::rehearsal::Exception;
@@ -20,7 +22,6 @@ pub(super) struct Rehearsed {
     rank: u32,
     /// Absolute path of the run directory.
     root: Rc<[u8]>,
-    mpi_files: Vec<Option<Fd>>,
     /// The program expects names to be missing now.
     expects_missing: bool,
     /// The program expects names that it makes to be there already.
@@ -40,7 +41,6 @@ impl Rehearsed {
             stage,
             rank,
             root,
-            mpi_files: Vec::new(),
             expects_missing: false,
             expects_existing: false,
             relies: false,
@@ -286,24 +286,6 @@ impl Rehearsed {
         state.ranks[self.rank as usize].amounts[place] += change;
     }
 
-    fn access(&mut self, fd: Option<Fd>, run: &Run, write: bool) -> Reply {
-        let fd = fd.unwrap_or(Fd(-1));
-        if !self.stage.budget.call() {
-            return -Reply::from(libc::EIO);
-        }
-        let moved = match self.inner.access(fd, run, write) {
-            Ok(bytes) => bytes.min(Reply::MAX as u64) as Reply,
-            Err(errno) => return -Reply::from(errno),
-        };
-        if let Some(number) = self.inner.number(fd) {
-            self.accessed(fd, number, run, (write, moved as u64));
-        }
-        self.stage.changed(self.rank);
-        // As a call of the back-end: a microsecond, and 2,000 bytes in each further one.
-        self.stage.clock.advance(1_000 + moved.max(0) as u64 / 2);
-        moved
-    }
-
     fn accessed(&mut self, fd: Fd, number: u32, run: &Run, (write, moved): (bool, u64)) {
         let appends = write && self.inner.appends(fd);
         let state = &mut *self.stage.state.borrow_mut();
@@ -320,73 +302,6 @@ impl Rehearsed {
         let tally = &mut state.ranks[self.rank as usize];
         if appends && tally.stands_for_several {
             tally.appended.push((number, moved));
-        }
-    }
-
-    fn file(&self, file: MpiFile) -> Option<Fd> {
-        *usize::try_from(file.0).ok().and_then(|at| self.mpi_files.get(at))?
-    }
-
-    /// Moves the shared pointer by `bytes`; returns its old position.
-    fn pointer(&mut self, file: MpiFile, bytes: u64) -> Option<u64> {
-        let number = self.file(file).and_then(|fd| self.inner.number(fd))?;
-        let mut state = self.stage.state.borrow_mut();
-        let pointer = &mut state.pointers.entry(number).or_default().0;
-        let at = *pointer;
-        *pointer = at.saturating_add(bytes);
-        Some(at)
-    }
-
-    fn open_mpi(&mut self, path: &CStr, mode: MpiMode) -> Reply {
-        let access = match (mode.read, mode.write) {
-            (true, true) => libc::O_RDWR,
-            (false, _) => libc::O_WRONLY,
-            _ => libc::O_RDONLY,
-        };
-        // Members open one after the other: only the first one can be the one that makes it.
-        let create = if mode.create { libc::O_CREAT } else { 0 };
-        let reply = self.issue(Call::Open { path, flags: access | create, mode: 0o644 });
-        if reply < 0 {
-            return reply;
-        }
-        let fd = Fd(reply as i32);
-        if let Some(number) = self.inner.number(fd) {
-            let end = if mode.append { self.stage.fs.borrow().extent(number).0 } else { 0 };
-            let mut state = self.stage.state.borrow_mut();
-            let pointer = state.pointers.entry(number).or_default();
-            if pointer.1 == 0 {
-                pointer.0 = end;
-            }
-            pointer.1 += 1;
-        }
-        self.mpi_files.push(Some(fd));
-        self.mpi_files.len() as Reply - 1
-    }
-
-    fn close_mpi(&mut self, file: MpiFile) -> Reply {
-        let Some(fd) = self.file(file) else { return -Reply::from(libc::EBADF) };
-        if let Some(number) = self.inner.number(fd) {
-            let mut state = self.stage.state.borrow_mut();
-            let pointer = state.pointers.entry(number).or_default();
-            pointer.1 = pointer.1.saturating_sub(1);
-        }
-        self.mpi_files[file.0 as usize] = None;
-        self.issue(Call::Close { fd })
-    }
-
-    /// A call on the file behind an MPI file.
-    fn on_file(&mut self, file: MpiFile, call: impl FnOnce(Fd) -> Call<'static>) -> Reply {
-        match self.file(file) {
-            Some(fd) => self.issue(call(fd)),
-            None => -Reply::from(libc::EBADF),
-        }
-    }
-
-    fn size(&mut self, file: MpiFile) -> Reply {
-        match self.file(file) {
-            // How large it is nobody knows.
-            Some(fd) if self.inner.is_found(fd) => -Reply::from(libc::EOPNOTSUPP),
-            _ => self.on_file(file, |fd| Call::Fstat { fd }),
         }
     }
 }
@@ -463,6 +378,12 @@ impl<'a> Effect<'a> {
     }
 }
 
+impl Sizes for Rehearsed {
+    fn is_found(&mut self, fd: Fd) -> bool {
+        self.inner.is_found(fd)
+    }
+}
+
 impl Backend for Rehearsed {
     fn set_options(&mut self, options: &InForce) {
         self.expects_missing = options.expects_missing;
@@ -475,19 +396,23 @@ impl Backend for Rehearsed {
 
     fn move_bulk(&mut self, bulk: &Bulk) -> Reply {
         self.buffers(bulk.buffer_bytes);
-        match bulk.file {
+        let BulkFile::Posix(fd) = bulk.file else { return -Reply::from(libc::ENOSYS) };
+        if bulk.rest && self.inner.is_found(fd) {
             // How much there is nobody knows.
-            BulkFile::Posix(fd) if bulk.rest && self.inner.is_found(fd) => self.reads_all(fd),
-            BulkFile::Posix(fd) => self.access(Some(fd), &bulk.run, bulk.write),
-            BulkFile::Mpi(file) => self.access(self.file(file), &bulk.run, bulk.write),
-            BulkFile::MpiShared(file) => match self.pointer(file, bulk.run.length_bytes) {
-                Some(at) => {
-                    let run = Run::single(at, bulk.run.length_bytes);
-                    self.access(self.file(file), &run, bulk.write)
-                }
-                None => -Reply::from(libc::EBADF),
-            },
+            return self.reads_all(fd);
         }
+        if !self.stage.budget.call() {
+            return -Reply::from(libc::EIO);
+        }
+        let moved = self.inner.move_bulk(bulk);
+        if moved < 0 {
+            return moved;
+        }
+        if let Some(number) = self.inner.number(fd) {
+            self.accessed(fd, number, &bulk.run, (bulk.write, moved as u64));
+        }
+        self.stage.changed(self.rank);
+        moved
     }
 
     fn concluded(&mut self, over: &Over<'_>) {
@@ -506,7 +431,7 @@ impl Backend for Rehearsed {
     }
 
     fn capabilities(&mut self) -> Capabilities {
-        Capabilities { mpi_files: true, accounts: true, ..self.inner.capabilities() }
+        Capabilities { accounts: true, ..self.inner.capabilities() }
     }
 
     fn issue(&mut self, call: Call<'_>) -> Reply {
@@ -565,28 +490,5 @@ impl Backend for Rehearsed {
             self.opened(i64::from(opens) - i64::from(closes));
         }
         reply
-    }
-
-    fn issue_file(&mut self, call: FileCall<'_>) -> Reply {
-        match call {
-            FileCall::Open { path, mode, .. } => self.open_mpi(path, mode),
-            FileCall::Close { file } => self.close_mpi(file),
-            FileCall::Delete { path } => self.issue(Call::Unlink { path }),
-            FileCall::Sync { file } => self.on_file(file, |fd| Call::Fsync { fd }),
-            FileCall::SetSize { file, size } => {
-                self.on_file(file, |fd| Call::Ftruncate { fd, size })
-            }
-            FileCall::Preallocate { file, size } => {
-                self.on_file(file, |fd| Call::Fallocate { fd, mode: 0, offset: 0, size })
-            }
-            FileCall::Position { file } => self.size(file),
-            FileCall::Most { value, .. } => value,
-            FileCall::Seek { .. }
-            | FileCall::SetAtomic { .. }
-            | FileCall::SetView { .. }
-            | FileCall::MakeView { .. } => 0,
-            // Bytes are moved in bulk.
-            FileCall::Transfer { .. } => -Reply::from(libc::ENOSYS),
-        }
     }
 }

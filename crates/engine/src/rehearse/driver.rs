@@ -9,7 +9,7 @@ use super::figures;
 use super::part::Part;
 use super::stage::{Budget, Stage};
 use super::waits;
-use crate::backend::MemFs;
+use crate::backend::{MemFs, MpiFiles, Pointers};
 use crate::buffer::Buffers;
 use crate::clock::Virtual;
 use crate::comm::{Comm, NodePlace, Sample, Sim, World};
@@ -139,7 +139,7 @@ fn perform(
     config.settings.print_fd = None;
     config.settings.agile = false;
     let root = config.directory.to_string_lossy().into_owned();
-    let fs = MemFs::shared(&root, false);
+    let fs = MemFs::shared(&root);
     fs.borrow_mut().add(&plan.directories);
     let root: Rc<[u8]> = root.into_bytes().into();
     let clock = Virtual::start();
@@ -148,7 +148,9 @@ fn perform(
     let budget = Budget::new(limits.steps + 2 * plan.code.len() as u64, time_ns);
     let stage = Stage::new(plan, fs, clock.clone(), budget, iterations_max, finds_files);
     let stage = Rc::new(stage);
-    let backend = |rank, clock| Rehearsed::new(&stage, rank, clock, &root);
+    let pointers = Pointers::default();
+    let backend =
+        |rank, clock| MpiFiles::new(Rehearsed::new(&stage, rank, clock, &root), &pointers);
     let places = places(&config.machines);
     let part = |sim: Sim| {
         let part = Part::new(&stage, sim.rank(), plan.ranks);

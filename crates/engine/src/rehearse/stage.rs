@@ -110,8 +110,6 @@ pub(super) struct State {
     kinds: HashMap<Box<[u8]>, u32>,
     /// Names that the program has removed: no files from before have them.
     removed: HashSet<Box<[u8]>>,
-    /// Shared pointers of MPI files: position and handles, by the file's number.
-    pub(super) pointers: HashMap<u32, (u64, u32)>,
     pub(super) doubts: Doubts,
     pub(super) expects: Expects,
     pub(super) races: Races,
@@ -213,7 +211,6 @@ impl Stage {
             sampled: false,
             kinds: HashMap::new(),
             removed: HashSet::new(),
-            pointers: HashMap::new(),
             doubts: Doubts::new(plan.ranks),
             expects: Expects::default(),
             races: Races::new(plan),

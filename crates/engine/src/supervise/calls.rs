@@ -50,7 +50,7 @@ pub fn list_calls(
     let log = Rc::new(RefCell::new(log));
     let mut config = Config { backend: BackendKind::Mem, events: None, ..config.clone() };
     config.settings.print_fd = None;
-    let fs = MemFs::shared(&config.directory.to_string_lossy(), false);
+    let fs = MemFs::shared(&config.directory.to_string_lossy());
     fs.borrow_mut().add(&plan.directories);
     let clock = Virtual::start();
     let backend = |rank: u32, clock: Virtual| {

@@ -23,7 +23,7 @@ pub use outcome::{Outcome, StartError, sets};
 pub use rank::{Ran, Rank, Storage, open_storage};
 pub use signals::without_signals;
 pub(crate) use sim::simulate;
-pub use sim::{run_sim, run_sim_among, run_sim_with_faults};
+pub use sim::{run_sim, run_sim_among, run_sim_on};
 pub use watch::Watch;
 
 use crate::comm::Progress;

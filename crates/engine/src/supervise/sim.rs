@@ -2,7 +2,7 @@
 
 use super::outcome::{Outcome, StartError, check_ranks, sets};
 use crate::backend::mem::Planted;
-use crate::backend::{Backend, Cost, Faults, Joint, Mem, MemFs, Null, Shared};
+use crate::backend::{Backend, Cost, Mem, MemFs, MpiFiles, Null, Pointers};
 use crate::buffer::Buffers;
 use crate::clock::check::Checked;
 use crate::clock::{self, Real, Virtual};
@@ -10,13 +10,11 @@ use crate::comm::{Activity, End, Progress, Sample, Sim, World};
 use crate::config::{BackendKind, Config};
 use crate::machine::{Machine, Prepared, Stop};
 use crate::recorder::{Listener, Medium, Meta, RankRecord, Recorder, Usage};
-use crate::verify::Verified;
 use crate::{limits, stop};
 use model::directory::absolute;
 use model::rehearsal::{Expected, Thing};
 use model::units::format_bytes;
 use model::{Plan, Value};
-use std::cell::RefCell;
 use std::rc::Rc;
 
 /// Memory of a simulated rank, bytes: measured with one that executes a few operations, and
@@ -45,24 +43,12 @@ pub fn run_sim_among(
     run_sim_with(plan, config, before, &mut |_| (), Some(listener))
 }
 
-/// The same as [`run_sim`] on files that keep their data, for tests: each rank's calls have the faults
-/// that it is given. Statements of MPI-IO are executed, too.
-pub fn run_sim_with_faults(
+/// Runs a plan with simulated ranks, each on a back-end of its own: for tests.
+pub fn run_sim_on<B: Backend>(
     plan: &Plan,
     config: &Config,
-    faults: impl Fn(u32) -> Option<Faults>,
+    backend: impl FnMut(u32, Virtual) -> B,
 ) -> Result<Outcome, StartError> {
-    let fs = MemFs::shared(&config.directory.to_string_lossy(), true);
-    let shared = Rc::default();
-    let backend = |rank: u32, clock: Virtual| {
-        let mem = Mem::new(Rc::clone(&fs), clock.clone(), Cost::default());
-        let mem = match faults(rank) {
-            Some(faults) => mem.with_faults(faults),
-            None => mem,
-        };
-        let joint = Joint::new(mem, clock.clone(), &shared);
-        Verified::around(joint, plan, (rank, config.settings.run_mark), clock.into())
-    };
     let buffers = Buffers::new(plan.seed, 0).with_samples(&plan.samples);
     simulate(plan, config, Virtual::start(), buffers, (backend, alone), &mut |_, _| (), None)
 }
@@ -82,7 +68,7 @@ fn run_sim_with(
         return simulate(plan, config, clock, Buffers::unfilled(), make, &mut on_turn, listener);
     }
     // Programs cannot see what files hold, so neither buffers nor files take memory for it.
-    let fs = MemFs::shared(&config.directory.to_string_lossy(), false);
+    let fs = MemFs::shared(&config.directory.to_string_lossy());
     fs.borrow_mut().add(&plan.directories);
     for one in before {
         let path = absolute(&plan.directories, &one.path);
@@ -94,17 +80,14 @@ fn run_sim_with(
             Thing::Link(target) => fs.borrow_mut().plant_link(&path, target),
         };
     }
-    let backend = |rank: u32, clock: Virtual| {
-        let cost = Cost { seed: plan.seed ^ u64::from(rank), ..Cost::default() };
-        Mem::new(Rc::clone(&fs), clock, cost)
-    };
+    let backend = |_: u32, clock: Virtual| Mem::new(Rc::clone(&fs), clock, Cost::default());
     if listener.is_none() {
         let make = (backend, alone);
         return simulate(plan, config, clock, Buffers::unfilled(), make, &mut on_turn, None);
     }
-    let shared = Rc::new(RefCell::new(Shared::default()));
-    let joint = |rank, clock: Virtual| Joint::new(backend(rank, clock.clone()), clock, &shared);
-    simulate(plan, config, clock, Buffers::unfilled(), (joint, alone), &mut on_turn, listener)
+    let pointers = Pointers::default();
+    let with_mpi = |rank, clock| MpiFiles::new(backend(rank, clock), &pointers);
+    simulate(plan, config, clock, Buffers::unfilled(), (with_mpi, alone), &mut on_turn, listener)
 }
 
 /// A rank that is simulated and nothing else.

@@ -240,7 +240,7 @@ impl<'b> Verified<'b> {
                 let appends = self.files.get(&Handle::Posix(fd)).is_some_and(|file| file.append);
                 let len = bufs.iter().map(|buf| buf.len()).sum();
                 let effect = self.prepare_write(fd, (!appends).then_some(offset), len)?;
-                self.divide(bufs.iter().map(|buf| buf.len()));
+                self.divide(&effect, bufs.iter().map(|buf| buf.len()));
                 Ok(effect)
             }
             Call::Pread { fd, ref buf, offset, .. } | Call::MapRead { fd, ref buf, offset, .. } => {
@@ -249,7 +249,7 @@ impl<'b> Verified<'b> {
             Call::Preadv { fd, ref bufs, offset } => {
                 let effect =
                     self.prepare_read(fd, offset, bufs.iter().map(|buf| buf.len()).sum())?;
-                self.divide(bufs.iter().map(|buf| buf.len()));
+                self.divide(&effect, bufs.iter().map(|buf| buf.len()));
                 Ok(effect)
             }
             Call::Ftruncate { fd, size } => {
@@ -332,31 +332,33 @@ impl<'b> Verified<'b> {
     ) -> Result<Option<Effect>, i32> {
         let mut end = || self.inner.issue(Call::Seek { fd, offset: 0, end: true });
         let Ok(start) = offset.map_or_else(|| u64::try_from(end()), Ok) else { return Ok(None) };
-        let appends = if offset.is_none() { Some(fd) } else { None };
-        self.prepare_bytes(Handle::Posix(fd), whole(start, len as u64), true, appends)
+        let mut effect =
+            self.prepare_bytes(Handle::Posix(fd), whole(start, len as u64), true, len)?;
+        if let Some(Effect::Moved(write)) = effect.as_mut().filter(|_| offset.is_none()) {
+            write.appends = Some(fd);
+        }
+        Ok(effect)
     }
 
     fn prepare_read(&mut self, fd: Fd, offset: u64, len: usize) -> Result<Option<Effect>, i32> {
-        self.prepare_bytes(Handle::Posix(fd), whole(offset, len as u64), false, None)
+        self.prepare_bytes(Handle::Posix(fd), whole(offset, len as u64), false, len)
     }
 
-    /// Gets the buffer ready for a transfer, and fills it.
+    /// Gets `len` bytes of the buffer ready for a transfer, and fills them.
     fn prepare_bytes(
         &mut self,
         handle: Handle,
         parts: Vec<Part>,
         write: bool,
-        appends: Option<Fd>,
+        len: usize,
     ) -> Result<Option<Effect>, i32> {
         let start_ns = self.clock.now();
-        let Some(mut transfer) = self.begin(handle, parts, write) else { return Ok(None) };
+        let Some(transfer) = self.begin(handle, parts, write) else { return Ok(None) };
         if self.verifies {
-            let len = transfer.len() as usize;
             self.buffer.grow(len, true).map_err(|_| libc::ENOMEM)?;
             transfer.fill(&mut self.buffer.bytes_mut()[..len]);
             self.count_filled(&transfer, start_ns);
         }
-        transfer.appends = appends;
         Ok(Some(Effect::Moved(transfer)))
     }
 
@@ -399,9 +401,12 @@ impl<'b> Verified<'b> {
     }
 
     /// Divides the buffer into those of a vector.
-    fn divide(&mut self, lens: impl Iterator<Item = usize>) {
+    fn divide(&mut self, effect: &Option<Effect>, lens: impl Iterator<Item = usize>) {
         self.vector.clear();
-        let mut rest = if self.verifies { self.buffer.bytes_mut() } else { return };
+        if !replaces_bytes(effect) {
+            return;
+        }
+        let mut rest = self.buffer.bytes_mut();
         for iov_len in lens {
             let (one, after) = rest.split_at_mut(iov_len);
             self.vector.push(libc::iovec { iov_base: one.as_mut_ptr().cast(), iov_len });
@@ -452,7 +457,7 @@ impl<'b> Verified<'b> {
     ) -> Result<Option<Effect>, i32> {
         let (handle, write) = (Handle::Mpi(file), matches!(memory, Buffer::Write(_)));
         let parts = self.place(handle, offset, memory.len() as u64, order);
-        let mut effect = self.prepare_bytes(handle, parts, write, None)?;
+        let mut effect = self.prepare_bytes(handle, parts, write, memory.len())?;
         // Libraries leave memory behind the end of the file as it was.
         if let Some(Effect::Moved(read)) = effect.as_mut().filter(|_| self.verifies && !write) {
             let size = self.inner.issue_file(FileCall::Position { file });
@@ -663,11 +668,11 @@ impl<'b> Verified<'b> {
             other => inner.issue(other),
         }
     }
+}
 
-    /// The prepared call moves bytes of the buffer.
-    fn replaces_bytes(&self) -> bool {
-        matches!(&self.effect, Some(Effect::Moved(one)) if one.verifies)
-    }
+/// The call moves bytes of the buffer.
+fn replaces_bytes(effect: &Option<Effect>) -> bool {
+    matches!(effect, Some(Effect::Moved(one)) if one.verifies)
 }
 
 /// A transfer that is one piece.
@@ -692,7 +697,7 @@ impl Backend for Verified<'_> {
         if self.reply.is_some() {
             self.settle();
         }
-        let reply = match self.replaces_bytes() {
+        let reply = match replaces_bytes(&self.effect) {
             true => self.issue_replaced(call),
             false => self.inner.issue(call),
         };
@@ -718,7 +723,9 @@ impl Backend for Verified<'_> {
                 self.views.insert(ViewId(reply as i32), shown);
                 reply
             }
-            FileCall::Transfer { file, at, memory, order, most_bytes } if self.replaces_bytes() => {
+            FileCall::Transfer { file, at, memory, order, most_bytes }
+                if replaces_bytes(&self.effect) =>
+            {
                 let bytes = &mut self.buffer.bytes_mut()[..memory.len()];
                 let memory = match memory {
                     Buffer::Write(_) => Buffer::Write(bytes),

@@ -27,7 +27,7 @@ impl Place {
 
 /// A rank on a file system in memory whose root has this path.
 pub fn mem(directory: &str) -> Mem {
-    let mut mem = Mem::new(MemFs::shared(directory, true), Virtual::start(), Cost::default());
+    let mut mem = Mem::new(MemFs::shared(directory), Virtual::start(), Cost::default());
     // The run makes the marker before the program starts.
     let path = c".parabench";
     let flags = libc::O_CREAT | libc::O_WRONLY;

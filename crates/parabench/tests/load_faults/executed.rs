@@ -1,17 +1,21 @@
-//! A program that was executed on files in memory, with faults by its seed.
+//! A program that was executed by simulated ranks, with faults by its seed.
 
+use crate::faults::{Faults, Faulty, Injected, InjectedError, directory, files_in};
+use crate::mpi_files::MpiFiles;
 use crate::program::Program;
-use engine::backend::{Faults, Injected, InjectedError};
+use engine::clock::Virtual;
 use engine::collect::{Collected, collect};
 use engine::config::{BackendKind, Config};
 use engine::machine::Settings;
 use engine::recorder::{EventsConfig, RankRecord};
-use engine::supervise::{Outcome, run_sim_with_faults};
+use engine::supervise::{Outcome, run_sim_on};
+use engine::verify::Verified;
 use model::event::{FLAG_EXPECTED, FLAG_FAILED, NO_ID};
 use model::{Event, Op, Plan};
 use ppl::Binding;
 use ppl::source::NoIncludes;
 use std::cell::RefCell;
+use std::rc::Rc;
 
 /// What is known of an execution.
 pub struct Executed {
@@ -71,13 +75,19 @@ pub fn execute(program: &Program, seed: u64) -> Executed {
         ..Config::default()
     };
     let told = RefCell::new(vec![Injected::default(); program.ranks as usize]);
-    let faults = |rank: u32| {
-        let (faults, injected) = Faults::new(seed << 8 | u64::from(rank));
-        let faults = faults.of_all_calls(program.one_in?);
-        told.borrow_mut()[rank as usize] = injected;
-        Some(faults)
+    let place = directory();
+    let shared = Rc::default();
+    let backend = |rank: u32, clock: Virtual| {
+        let faults = program.one_in.map(|one_in| {
+            let (faults, injected) = Faults::new(seed << 8 | u64::from(rank));
+            told.borrow_mut()[rank as usize] = injected;
+            faults.of_all_calls(one_in)
+        });
+        let files = Faulty::new(files_in(place.path()), clock.clone(), faults);
+        let files = MpiFiles::new(files, &shared);
+        Verified::around(files, &plan, (rank, config.settings.run_mark), clock.into())
     };
-    let mut outcome = run_sim_with_faults(&plan, &config, faults).expect("it starts");
+    let mut outcome = run_sim_on(&plan, &config, backend).expect("it starts");
     let collected = collect(&outcome.records, &plan);
     let records = std::mem::take(&mut outcome.records);
     let ranks = records.into_iter().zip(told.take());

@@ -5,6 +5,10 @@
 #![allow(clippy::print_stderr)]
 
 mod executed;
+#[path = "../../../engine/tests/doubles/faults.rs"]
+mod faults;
+#[path = "../../../engine/tests/doubles/mpi_files.rs"]
+mod mpi_files;
 mod oracle;
 mod program;
 

@@ -1,8 +1,8 @@
 //! What must hold of every execution, whatever went wrong in it.
 
 use crate::executed::{Done, Executed, Rank};
+use crate::faults::InjectedError;
 use crate::program::{Phase, Program};
-use engine::backend::InjectedError;
 use engine::comm::End;
 use model::event::FLAG_DUE;
 use model::{Op, errno};

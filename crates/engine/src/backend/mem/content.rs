@@ -1,52 +1,49 @@
-//! The content of a file in memory: a size, and pages where something was written.
+//! The content of a file in memory: its size, and where it takes room. Bytes are not kept.
 
-use super::room::Room;
 use model::pattern::Run;
-use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Largest size of a file, as on tmpfs.
 pub(super) const SIZE_MAX: u64 = i64::MAX as u64;
-pub(super) const PAGE: usize = 4096;
+/// Unit of calls that move or share parts of a file.
+pub(super) const PAGE: u64 = 4096;
 /// Extents of one access whose places are kept.
 const PIECES_MAX: u64 = 1024;
+/// Ranges that are kept apart; beyond that every second gap is closed.
+const RANGES: usize = 1 << 14;
 
-type Pages = BTreeMap<u64, Box<[u8; PAGE]>>;
-
-/// The bytes of a file. Holes read as zeros.
+/// A file without its bytes.
 #[derive(Debug, Default)]
 pub(super) struct Content {
     size: u64,
-    /// `None`: only the size is kept.
-    pages: Option<Box<Pages>>,
-    room: Room,
+    /// What was written or allocated: ascending, none touches the next.
+    ranges: Vec<Range<u64>>,
+    /// Sum of their lengths.
+    range_bytes: u64,
+    /// Bytes that take room somewhere.
+    loose_bytes: u64,
+    /// It may take less room than [`Content::room_bytes`]: some bytes may count twice.
+    pub(super) is_rough: bool,
     /// It was there before: nobody knows how much it holds, and reads find what they ask for.
     pub(super) found: bool,
 }
 
 impl Content {
-    /// An empty file.
-    pub(super) fn new(keeps_data: bool) -> Content {
-        let pages = keeps_data.then(Box::default);
-        Content { size: 0, pages, room: Room::default(), found: false }
-    }
-
     pub(super) fn size(&self) -> u64 {
         self.size
     }
 
-    /// Bytes of storage that it takes: its size without holes.
+    /// Bytes of storage that it takes, its size without holes; never less than it really does.
     pub(super) fn room_bytes(&self) -> u64 {
-        self.room.bytes(self.size)
+        // Room may have been taken beyond the end of the file.
+        let end = self.ranges.last().map_or(0, |last| last.end);
+        self.range_bytes.saturating_add(self.loose_bytes).min(self.size.max(end))
     }
 
-    /// [`Content::room_bytes`] may be too much.
-    pub(super) fn is_rough(&self) -> bool {
-        self.room.is_rough()
-    }
-
-    /// Takes room for a range.
-    pub(super) fn allocate(&mut self, start: u64, end: u64) {
-        self.room.add(start, end);
+    /// Bytes of a run that can be read.
+    pub(super) fn readable_bytes(&self, run: &Run) -> u64 {
+        let all = run.length_bytes.saturating_mul(run.count);
+        if self.found { all } else { run.bytes_within(self.size).min(all) }
     }
 
     /// Is at least as large.
@@ -54,20 +51,41 @@ impl Content {
         self.size = self.size.max(size);
     }
 
-    /// A range becomes a hole.
-    pub(super) fn punch(&mut self, start: u64, end: u64) {
-        self.clear(start, end);
-        self.room.remove(start, end);
+    /// Equal pieces are written.
+    pub(super) fn put(&mut self, run: &Run) {
+        let end = run.end_bytes().min(SIZE_MAX);
+        if run.count == 1 || run.stride_bytes == run.length_bytes {
+            self.allocate(run.offset_bytes.min(end), end);
+        } else if run.count <= PIECES_MAX {
+            for piece in 0..run.count {
+                let start = run.offset_bytes.saturating_add(piece.saturating_mul(run.stride_bytes));
+                self.allocate(start.min(end), start.saturating_add(run.length_bytes).min(end));
+            }
+        } else {
+            self.add_loose(run.length_bytes.saturating_mul(run.count));
+        }
+        self.extend(end);
     }
 
-    /// A range reads as zeros.
-    pub(super) fn clear(&mut self, start: u64, end: u64) {
-        let Some(pages) = &mut self.pages else { return };
-        let (first, last) = (start / PAGE as u64, end / PAGE as u64);
-        for (page, bytes) in pages.range_mut(first..=last) {
-            let within = |at: u64| at.saturating_sub(page * PAGE as u64).min(PAGE as u64) as usize;
-            bytes[within(start)..within(end)].fill(0);
+    /// Becomes longer and takes more room, somewhere.
+    pub(super) fn grow(&mut self, size_bytes: u64, room_bytes: u64) {
+        self.size = self.size.saturating_add(size_bytes).min(SIZE_MAX);
+        self.add_loose(room_bytes);
+    }
+
+    fn add_loose(&mut self, bytes: u64) {
+        self.loose_bytes = self.loose_bytes.saturating_add(bytes);
+        self.is_rough = true;
+    }
+
+    /// Cuts off or adds a hole.
+    pub(super) fn resize(&mut self, size: u64) {
+        if size < self.size {
+            self.punch(size, u64::MAX);
+            self.loose_bytes = self.loose_bytes.min(size);
         }
+        self.found &= size > 0;
+        self.size = size;
     }
 
     /// Takes a range of whole pages out: what follows moves to its start.
@@ -77,132 +95,135 @@ impl Content {
         self.size -= end - start;
     }
 
-    /// A range takes no room of its own, until it is written again.
-    pub(super) fn share(&mut self, start: u64, end: u64) {
-        self.room.remove(start, end);
-    }
-
     /// Puts a hole of whole pages in: what begins at `start` moves to its end.
     pub(super) fn insert(&mut self, start: u64, end: u64) {
         self.shift(start, end);
         self.size += end - start;
     }
 
+    /// A range takes room.
+    pub(super) fn allocate(&mut self, start: u64, end: u64) {
+        if let Some(last) = self.ranges.last_mut().filter(|last| last.end == start) {
+            self.range_bytes += end - last.end;
+            last.end = end;
+        } else if start < end {
+            self.add_range(start, end);
+        }
+    }
+
+    fn add_range(&mut self, start: u64, end: u64) {
+        let from = self.ranges.partition_point(|range| range.end < start);
+        let to = self.ranges.partition_point(|range| range.start <= end);
+        let joined = match self.ranges.get(from..to) {
+            Some([first, .., last]) => first.start.min(start)..last.end.max(end),
+            Some([one]) => one.start.min(start)..one.end.max(end),
+            _ => start..end,
+        };
+        self.range_bytes += joined.end - joined.start;
+        let replaced = self.ranges.splice(from..to, [joined]);
+        self.range_bytes -= replaced.map(|range| range.end - range.start).sum::<u64>();
+        if self.ranges.len() > RANGES {
+            self.recount();
+        }
+    }
+
+    /// A range takes no room of its own.
+    pub(super) fn punch(&mut self, start: u64, end: u64) {
+        self.split_at(start);
+        self.split_at(end);
+        self.ranges.retain(|range| range.start < start || range.end > end);
+        self.recount();
+    }
+
+    /// Moves ranges from `from` on to `to`; the space between both must be free.
     fn shift(&mut self, from: u64, to: u64) {
-        self.room.shift(from, to);
-        let Some(pages) = &mut self.pages else { return };
-        let (first, to) = (from / PAGE as u64, to / PAGE as u64);
-        let moved = pages.split_off(&first);
-        // Where pages move down, those that were cleared there go.
-        drop(pages.split_off(&first.min(to)));
-        pages.extend(moved.into_iter().map(|(page, bytes)| (page - first + to, bytes)));
-    }
-
-    /// Becomes longer and takes more room, somewhere.
-    pub(super) fn grow(&mut self, size_bytes: u64, room_bytes: u64) {
-        self.size = self.size.saturating_add(size_bytes).min(SIZE_MAX);
-        self.room.add_loose(room_bytes);
-    }
-
-    /// Equal pieces are written; pages are not kept.
-    pub(super) fn put(&mut self, run: &Run) {
-        let end = run.end_bytes().min(SIZE_MAX);
-        if run.count == 1 || run.stride_bytes == run.length_bytes {
-            self.room.add(run.offset_bytes.min(end), end);
-        } else if run.count <= PIECES_MAX {
-            for piece in 0..run.count {
-                let start = run.offset_bytes.saturating_add(piece.saturating_mul(run.stride_bytes));
-                self.room.add(start.min(end), start.saturating_add(run.length_bytes).min(end));
-            }
-        } else {
-            self.room.add_loose(run.length_bytes.saturating_mul(run.count));
+        self.split_at(from);
+        for range in self.ranges.iter_mut().filter(|range| range.start >= from) {
+            let moved = |at: u64| (at - from).saturating_add(to);
+            *range = moved(range.start)..moved(range.end);
         }
-        self.size = self.size.max(end);
-    }
-
-    /// Cuts off or adds a hole.
-    pub(super) fn resize(&mut self, size: u64) {
-        if let Some(pages) = self.pages.as_mut().filter(|_| size < self.size) {
-            drop(pages.split_off(&size.div_ceil(PAGE as u64)));
-            if let Some(page) = pages.get_mut(&(size / PAGE as u64)) {
-                page[(size % PAGE as u64) as usize..].fill(0);
+        let ranges = std::mem::take(&mut self.ranges);
+        for range in ranges {
+            match self.ranges.last_mut().filter(|last| last.end == range.start) {
+                Some(last) => last.end = range.end,
+                None => self.ranges.push(range),
             }
         }
-        if size < self.size {
-            self.room.cut(size);
-        }
-        self.found &= size > 0;
-        self.size = size;
+        self.recount();
     }
 
-    /// Copies the bytes at `offset` to `buf`; returns their number. The buffer is
-    /// left alone where only sizes are kept.
-    pub(super) fn read(&self, buf: &mut [u8], offset: u64) -> usize {
-        let there = self.size.saturating_sub(offset).min(buf.len() as u64) as usize;
-        let there = if self.found { buf.len() } else { there };
-        let Some(pages) = &self.pages else { return there };
-        for (page, within, range) in pieces(offset, there) {
-            match pages.get(&page) {
-                Some(bytes) => buf[range.clone()].copy_from_slice(&bytes[within..][..range.len()]),
-                None => buf[range].fill(0),
-            }
+    /// No range has `at` inside it.
+    fn split_at(&mut self, at: u64) {
+        let inside = |range: &Range<u64>| range.start < at && at < range.end;
+        if let Some(index) = self.ranges.iter().position(inside) {
+            let end = std::mem::replace(&mut self.ranges[index].end, at);
+            self.ranges.insert(index + 1, at..end);
         }
-        there
     }
 
-    /// Writes; the end must not lie beyond [`SIZE_MAX`].
-    pub(super) fn write(&mut self, buf: &[u8], offset: u64) {
-        if let Some(pages) = &mut self.pages {
-            for (page, within, range) in pieces(offset, buf.len()) {
-                let bytes = pages.entry(page).or_insert_with(|| Box::new([0; PAGE]));
-                bytes[within..][..range.len()].copy_from_slice(&buf[range]);
-            }
+    /// Ranges have changed; there may be too many.
+    fn recount(&mut self) {
+        if self.ranges.len() > RANGES {
+            let pairs = self.ranges.chunks(2);
+            self.ranges = pairs.map(|pair| pair[0].start..pair[pair.len() - 1].end).collect();
+            self.is_rough = true;
         }
-        let end = offset + buf.len() as u64;
-        self.room.add(offset, end);
-        self.size = self.size.max(end);
+        self.range_bytes = self.ranges.iter().map(|range| range.end - range.start).sum();
     }
-}
-
-/// A range of a file by pages: page, first byte within it, range of the buffer.
-fn pieces(
-    offset: u64,
-    length: usize,
-) -> impl Iterator<Item = (u64, usize, std::ops::Range<usize>)> {
-    let mut done = 0;
-    std::iter::from_fn(move || {
-        let at = offset + done as u64;
-        let within = (at % PAGE as u64) as usize;
-        let piece = (PAGE - within).min(length - done);
-        let range = done..done + piece;
-        done += piece;
-        (piece > 0).then_some((at / PAGE as u64, within, range))
-    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn holes_and_cut_tails_read_as_zeros() {
-        let mut content = Content::new(true);
-        content.write(b"abc", 4095);
-        content.resize(4096);
-        content.resize(5000);
-        let mut buf = [9; 8];
-        assert_eq!(content.read(&mut buf, 4094), 8);
-        assert_eq!(&buf, b"\0a\0\0\0\0\0\0");
-        assert_eq!(content.read(&mut buf, 4996), 4);
-        assert_eq!(content.read(&mut buf, 5001), 0);
+    /// A file of this size without room.
+    fn hole(size: u64) -> Content {
+        Content { size, ..Content::default() }
     }
 
     #[test]
-    fn sizes_alone_are_kept_without_data() {
-        let mut content = Content::new(false);
-        content.write(&[1; 100], 1 << 40);
-        assert_eq!(content.size(), (1 << 40) + 100);
-        let mut buf = [9; 4];
-        assert_eq!((content.read(&mut buf, 0), buf), (4, [9; 4]));
+    fn holes_take_no_room_and_what_is_written_twice_takes_it_once() {
+        let mut file = hole(1000);
+        for (start, end, bytes) in [(0, 4, 4), (4, 8, 8), (2, 6, 8), (100, 104, 12), (8, 100, 104)]
+        {
+            file.allocate(start, end);
+            assert_eq!(file.room_bytes(), bytes, "{start}..{end}");
+        }
+        file.resize(50);
+        assert_eq!(file.room_bytes(), 50);
+        file.resize(1000);
+        file.add_loose(7);
+        assert_eq!(file.room_bytes(), 57);
+        file.resize(0);
+        assert_eq!(file.room_bytes(), 0);
+    }
+
+    #[test]
+    fn holes_are_punched_and_ranges_move() {
+        let mut file = hole(100);
+        file.allocate(0, 100);
+        file.punch(20, 30);
+        assert_eq!((file.room_bytes(), file.ranges.len()), (90, 2));
+        file.shift(30, 20);
+        assert_eq!((file.room_bytes(), file.ranges.len()), (90, 1));
+        file.shift(40, 50);
+        assert_eq!((file.room_bytes(), file.ranges.clone()), (90, vec![0..40, 50..100]));
+        file.punch(0, 1000);
+        assert_eq!(file.room_bytes(), 0);
+        // Beyond the end of the file.
+        file.resize(0);
+        file.allocate(100, 200);
+        assert_eq!(file.room_bytes(), 100);
+    }
+
+    #[test]
+    fn many_ranges_are_joined_and_never_count_too_little() {
+        let mut file = hole(u64::MAX);
+        let many = RANGES as u64;
+        (0..many).for_each(|i| file.allocate(i * 10, i * 10 + 1));
+        assert_eq!((file.room_bytes(), file.is_rough), (many, false));
+        (many..many + 9).for_each(|i| file.allocate(i * 10, i * 10 + 1));
+        assert!(file.ranges.len() <= RANGES && file.is_rough);
+        assert!(file.room_bytes() >= many + 9 && file.room_bytes() <= 10 * (many + 9));
     }
 }

@@ -3,48 +3,43 @@
 //! Descriptors start at 3 and are the lowest free number, as in a process.
 
 use super::content::SIZE_MAX;
-use super::fs::MemFs;
-use super::locks::Lock;
-use super::node::{Ino, Kind};
+use super::node::{Done, Ino, Kind, MemFs};
 use crate::backend::refused::{check_path, refuses_flags};
 use crate::call::Fd;
 use crate::entries;
 use crate::entries::MARKER;
+use model::pattern::Run;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 const FIRST: i32 = 3;
+/// Most bytes of one transfer (`MAX_RW_COUNT`, read(2)).
+const TRANSFER_MAX: u64 = 0x7fff_f000;
 
 /// An open file description.
 #[derive(Debug)]
 pub(super) struct Open {
     pub(super) ino: Ino,
     flags: i32,
-    position: u64,
-    /// Sizes of the directory entries that are still to be listed.
+    pub(super) position: u64,
+    /// Names in the directory that are still to be listed.
     listing: Option<std::vec::IntoIter<Box<[u8]>>>,
     /// How it holds its file with flock.
     lock: Option<Lock>,
     /// It is mapped, and whether the mapping can be written.
-    pub(super) mapped: Option<bool>,
+    mapped: Option<bool>,
 }
 
 impl Open {
     /// `O_ACCMODE` is a number, not bits; the value 3 allows neither (open(2)).
-    pub(super) fn reads(&self) -> bool {
-        matches!(self.flags & libc::O_ACCMODE, libc::O_RDONLY | libc::O_RDWR) && !self.path_only()
-    }
-
-    pub(super) fn writes(&self) -> bool {
-        matches!(self.flags & libc::O_ACCMODE, libc::O_WRONLY | libc::O_RDWR) && !self.path_only()
+    fn allows(&self, write: bool) -> bool {
+        let one = if write { libc::O_WRONLY } else { libc::O_RDONLY };
+        [one, libc::O_RDWR].contains(&(self.flags & libc::O_ACCMODE))
+            && self.flags & libc::O_PATH == 0
     }
 
     pub(super) fn appends(&self) -> bool {
         self.flags & libc::O_APPEND != 0
-    }
-
-    fn path_only(&self) -> bool {
-        self.flags & libc::O_PATH != 0
     }
 }
 
@@ -53,25 +48,17 @@ impl Open {
 pub(super) struct Files {
     table: Vec<Option<Open>>,
     free: BinaryHeap<Reverse<usize>>,
-    limit: usize,
+    pub(super) limit: usize,
 }
-
-/// A reply, or an errno.
-pub(super) type Done = Result<i64, i32>;
 
 impl Files {
     pub(super) fn new(limit: usize) -> Files {
         Files { table: Vec::new(), free: BinaryHeap::new(), limit }
     }
 
-    pub(super) fn set_limit(&mut self, limit: usize) {
-        self.limit = limit;
-    }
-
     pub(super) fn close_all(&mut self, fs: &mut MemFs) {
         for open in self.table.drain(..).flatten() {
-            fs.unlock(open.ino, open.lock);
-            fs.nodes.release(open.ino);
+            fs.close(&open);
         }
         self.free.clear();
     }
@@ -83,7 +70,7 @@ impl Files {
             return Err(libc::EMFILE);
         }
         let ino = fs.open(path, flags, mode)?;
-        fs.nodes.hold(ino);
+        fs.nodes.get_mut(ino).opens += 1;
         let open = Some(Open { ino, flags, position: 0, listing: None, lock: None, mapped: None });
         let at = match self.free.pop() {
             Some(Reverse(at)) => at,
@@ -96,89 +83,115 @@ impl Files {
         Ok(at as i64 + i64::from(FIRST))
     }
 
-    fn get(&mut self, fd: Fd) -> Result<&mut Open, i32> {
+    pub(super) fn get(&mut self, fd: Fd) -> Result<&mut Open, i32> {
         let at = usize::try_from(fd.0 - FIRST).map_err(|_| libc::EBADF)?;
         self.table.get_mut(at).and_then(Option::as_mut).ok_or(libc::EBADF)
     }
 
-    /// The file, unless the descriptor was opened with `O_PATH`.
+    /// The file, unless the descriptor is for its name only.
     pub(super) fn file(&mut self, fd: Fd) -> Result<&mut Open, i32> {
-        self.get(fd).and_then(|open| if open.path_only() { Err(libc::EBADF) } else { Ok(open) })
-    }
-
-    /// The file behind a descriptor that is not for its name only.
-    pub(super) fn open_file(&mut self, fd: Fd) -> Result<Ino, i32> {
-        self.file(fd).map(|open| open.ino)
-    }
-
-    /// The same if it can be read.
-    pub(super) fn readable(&mut self, fd: Fd) -> Result<Ino, i32> {
-        self.accessible(fd, false).map(|open| open.ino)
-    }
-
-    /// The same if it can be written.
-    pub(super) fn writable(&mut self, fd: Fd) -> Result<Ino, i32> {
-        self.accessible(fd, true).map(|open| open.ino)
-    }
-
-    /// Writes go to its end.
-    pub(super) fn appends(&mut self, fd: Fd) -> bool {
-        self.file(fd).is_ok_and(|open| open.appends())
-    }
-
-    /// The file behind a descriptor, and how that holds it with flock.
-    pub(super) fn lock_of(&mut self, fd: Fd) -> Result<(Ino, &mut Option<Lock>), i32> {
-        self.file(fd).map(|open| (open.ino, &mut open.lock))
+        self.get(fd).and_then(|open| match open.flags & libc::O_PATH {
+            0 => Ok(open),
+            _ => Err(libc::EBADF),
+        })
     }
 
     /// The file, if its bytes may be read, or written.
     pub(super) fn accessible(&mut self, fd: Fd, write: bool) -> Result<&mut Open, i32> {
-        let open = self.file(fd)?;
-        let allowed = if write { open.writes() } else { open.reads() };
-        if allowed { Ok(open) } else { Err(libc::EBADF) }
+        self.get(fd).and_then(|open| if open.allows(write) { Ok(open) } else { Err(libc::EBADF) })
     }
 
     pub(super) fn close(&mut self, fs: &mut MemFs, fd: Fd) -> Done {
-        let open = self.get(fd)?;
-        fs.unlock(open.ino, open.lock);
-        fs.nodes.release(open.ino);
+        fs.close(self.get(fd)?);
         let at = (fd.0 - FIRST) as usize;
         self.table[at] = None;
         self.free.push(Reverse(at));
         Ok(0)
     }
 
-    pub(super) fn pread(&mut self, fs: &mut MemFs, fd: Fd, buf: &mut [u8], offset: u64) -> Done {
+    /// A transfer of a call; at most `TRANSFER_MAX` bytes of it.
+    pub(super) fn transfer(
+        &mut self,
+        fs: &mut MemFs,
+        fd: Fd,
+        (offset, len): (u64, usize),
+        write: bool,
+    ) -> Done {
         if offset > SIZE_MAX {
             return Err(libc::EINVAL);
         }
-        let open = self.accessible(fd, false)?;
-        check_end(offset, buf.len())?;
+        self.accessible(fd, write)?;
+        check_end(offset, len)?;
+        let run = Run::single(offset, (len as u64).min(TRANSFER_MAX));
+        self.access(fs, fd, &run, write)
+    }
+
+    /// Accesses equal pieces of an open file at once; the bytes moved.
+    pub(super) fn access(&mut self, fs: &mut MemFs, fd: Fd, run: &Run, write: bool) -> Done {
+        let open = self.accessible(fd, write)?;
         let content = fs.nodes.content(open.ino)?;
-        let most = buf.len().min(TRANSFER_MAX);
-        Ok(content.read(&mut buf[..most], offset) as i64)
-    }
-
-    pub(super) fn pwrite(&mut self, fs: &mut MemFs, fd: Fd, buf: &[u8], offset: u64) -> Done {
-        if offset > SIZE_MAX {
-            return Err(libc::EINVAL);
+        if !write {
+            return Ok(content.readable_bytes(run) as i64);
         }
-        let open = self.accessible(fd, true)?;
-        check_end(offset, buf.len())?;
         // Linux appends even then (pwrite(2), bugs).
-        let at = if open.appends() { fs.size(open.ino) as u64 } else { offset };
-        put(fs, open.ino, buf, at)
+        let bytes = run.length_bytes.saturating_mul(run.count);
+        let end = Run::single(content.size(), bytes);
+        put(fs, open.ino, if open.appends() { &end } else { run })
     }
 
-    pub(super) fn write(&mut self, fs: &mut MemFs, fd: Fd, buf: &[u8]) -> Done {
+    /// Writes at the position, or at the end.
+    pub(super) fn append(&mut self, fs: &mut MemFs, fd: Fd, len: usize) -> Done {
         let open = self.accessible(fd, true)?;
-        check_end(open.position, buf.len())?;
+        check_end(open.position, len)?;
         let at = if open.appends() { fs.size(open.ino) as u64 } else { open.position };
-        let done = put(fs, open.ino, buf, at)?;
+        let done = put(fs, open.ino, &Run::single(at, (len as u64).min(TRANSFER_MAX)))?;
         if done > 0 {
             open.position = at + done as u64;
         }
         Ok(done)
+    }
+
+    pub(super) fn map(&mut self, fs: &MemFs, fd: Fd, write: bool) -> Done {
+        let open = self.file(fd)?;
+        if !matches!(fs.nodes.get(open.ino).kind, Kind::File(_)) {
+            return Err(libc::ENODEV);
+        }
+        if !open.allows(false) || write && !open.allows(true) {
+            return Err(libc::EACCES);
+        }
+        open.mapped = Some(write);
+        Ok(0)
+    }
+
+    pub(super) fn unmap(&mut self, fd: Fd) -> Done {
+        self.file(fd)?.mapped.take().map(|_| 0).ok_or(libc::EBADF)
+    }
+
+    /// The file behind a mapping that can be read, or written.
+    pub(super) fn mapped(&mut self, fd: Fd, write: bool) -> Result<Ino, i32> {
+        let open = self.file(fd)?;
+        open.mapped.filter(|writable| *writable || !write).map(|_| open.ino).ok_or(libc::EBADF)
+    }
+
+    /// A copy out of a mapping, or into it.
+    pub(super) fn access_map(
+        &mut self,
+        fs: &mut MemFs,
+        fd: Fd,
+        (offset, len): (u64, usize),
+        write: bool,
+    ) -> Done {
+        let ino = self.mapped(fd, write)?;
+        if write && len == 0 {
+            return Ok(0);
+        }
+        check_end(offset, len)?;
+        let run = Run::single(offset, len as u64);
+        if write {
+            put(fs, ino, &run)
+        } else {
+            Ok(fs.nodes.content(ino)?.readable_bytes(&run) as i64)
+        }
     }
 
     pub(super) fn seek(&mut self, fs: &MemFs, fd: Fd, (offset, end): (i64, bool)) -> Done {
@@ -191,32 +204,15 @@ impl Files {
         Ok(position as i64)
     }
 
-    pub(super) fn position(&mut self, fd: Fd) -> Option<u64> {
-        self.file(fd).ok().map(|open| open.position)
-    }
-
-    /// The file behind a descriptor.
-    pub(super) fn ino(&mut self, fd: Fd) -> Option<Ino> {
-        self.get(fd).ok().map(|open| open.ino)
-    }
-
-    pub(super) fn sync(&mut self, fd: Fd) -> Done {
-        self.file(fd).map(|_| 0)
-    }
-
     pub(super) fn truncate(&mut self, fs: &mut MemFs, fd: Fd, size: u64) -> Done {
         if size > SIZE_MAX {
             return Err(libc::EINVAL);
         }
         let open = self.file(fd)?;
-        if !open.writes() {
+        if !open.allows(true) {
             return Err(libc::EINVAL);
         }
         fs.nodes.change(open.ino, |content| content.resize(size)).map(|()| 0)
-    }
-
-    pub(super) fn stat(&mut self, fs: &MemFs, fd: Fd) -> Done {
-        Ok(fs.size(self.get(fd)?.ino))
     }
 
     /// As many entries as fit in the buffer; see [`crate::call::Call::Getdents`].
@@ -229,19 +225,78 @@ impl Files {
             return Err(libc::ENOENT);
         }
         let listing = open.listing.get_or_insert_with(|| {
-            let visible = names.keys().filter(|name| &***name != MARKER.as_bytes());
+            let visible = names.keys().filter(|name| &***name != MARKER.as_bytes()).cloned();
             let dots = [&b"."[..], b".."].map(Box::from);
-            dots.into_iter()
-                .chain(visible.map(|name| Box::from(&**name)))
-                .collect::<Vec<_>>()
-                .into_iter()
+            dots.into_iter().chain(visible).collect::<Vec<_>>().into_iter()
         });
         take_entries(listing, buf)
     }
+
+    /// A virtual clock stands still while a call lasts, so that a lock that others hold is
+    /// `EWOULDBLOCK` also without `LOCK_NB`.
+    pub(super) fn flock(&mut self, fs: &mut MemFs, fd: Fd, operation: i32) -> Done {
+        let wanted = match operation & !libc::LOCK_NB {
+            libc::LOCK_SH => Some(Lock::Shared),
+            libc::LOCK_EX => Some(Lock::Exclusive),
+            libc::LOCK_UN => None,
+            _ => return Err(libc::EINVAL),
+        };
+        let open = self.file(fd)?;
+        if wanted.is_some() && !open.allows(false) && !open.allows(true) {
+            return Err(libc::EBADF);
+        }
+        if open.lock != wanted {
+            // Another kind of lock is no change of the old one, which may be lost (flock(2)).
+            let locks = &mut fs.nodes.get_mut(open.ino).locks;
+            locks.give_back(open.lock.take());
+            locks.take(wanted)?;
+            open.lock = wanted;
+        }
+        Ok(0)
+    }
 }
 
-/// Most bytes of one transfer (`MAX_RW_COUNT`, read(2)).
-const TRANSFER_MAX: usize = 0x7fff_f000;
+impl MemFs {
+    fn close(&mut self, open: &Open) {
+        self.nodes.get_mut(open.ino).locks.give_back(open.lock);
+        self.nodes.release(open.ino);
+    }
+}
+
+/// How an open file holds its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lock {
+    Shared,
+    Exclusive,
+}
+
+/// Holders of a file's lock: flock(2).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Locks {
+    shared: u32,
+    exclusive: bool,
+}
+
+impl Locks {
+    fn take(&mut self, lock: Option<Lock>) -> Result<(), i32> {
+        match lock {
+            None => {}
+            Some(_) if self.exclusive => return Err(libc::EWOULDBLOCK),
+            Some(Lock::Shared) => self.shared += 1,
+            Some(Lock::Exclusive) if self.shared > 0 => return Err(libc::EWOULDBLOCK),
+            Some(Lock::Exclusive) => self.exclusive = true,
+        }
+        Ok(())
+    }
+
+    fn give_back(&mut self, lock: Option<Lock>) {
+        match lock {
+            None => {}
+            Some(Lock::Shared) => self.shared -= 1,
+            Some(Lock::Exclusive) => self.exclusive = false,
+        }
+    }
+}
 
 fn take_entries(listing: &mut std::vec::IntoIter<Box<[u8]>>, buf: &mut [u8]) -> Done {
     let (mut used, mut counted) = (0, 0);
@@ -269,16 +324,18 @@ fn check_flags(flags: i32) -> Result<i32, i32> {
 
 /// A transfer must end within 63 bits.
 fn check_end(offset: u64, length: usize) -> Result<(), i32> {
-    if offset + length as u64 > SIZE_MAX { Err(libc::EINVAL) } else { Ok(()) }
+    let end = offset.checked_add(length as u64).filter(|end| *end <= SIZE_MAX);
+    end.map(|_| ()).ok_or(libc::EINVAL)
 }
 
-pub(super) fn put(fs: &mut MemFs, ino: Ino, buf: &[u8], at: u64) -> Done {
-    if buf.is_empty() {
-        return Ok(0);
+/// Writes a run; the bytes that files can hold.
+fn put(fs: &mut MemFs, ino: Ino, run: &Run) -> Done {
+    let all = run.length_bytes.saturating_mul(run.count);
+    let bytes = all.min(SIZE_MAX.saturating_sub(run.offset_bytes));
+    let run = if run.count == 1 { Run::single(run.offset_bytes, bytes) } else { *run };
+    match bytes {
+        0 if all > 0 => Err(libc::EFBIG),
+        0 => Ok(0),
+        _ => fs.nodes.change(ino, |content| content.put(&run)).map(|()| bytes as i64),
     }
-    if at >= SIZE_MAX {
-        return Err(libc::EFBIG);
-    }
-    let most = (buf.len().min(TRANSFER_MAX) as u64).min(SIZE_MAX - at) as usize;
-    fs.nodes.change(ino, |content| content.write(&buf[..most], at)).map(|()| most as i64)
 }

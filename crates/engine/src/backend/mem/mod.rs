@@ -5,30 +5,18 @@
 //! advances by its [`Cost`]. The same calls give the same replies and the same times.
 //!
 //! Names, links, sizes and errnos are those a superuser sees on ext4 or tmpfs.
-//! Not here: permissions (root ignores them), times, full disks, and `O_DIRECT` (accepted without
+//! Not here: what files hold, permissions (root ignores them), times, full disks, and `O_DIRECT` (accepted without
 //! effect). What lies above the root is refused with `EXDEV`, as by [`super::Beneath`].
 
-mod attributes;
 mod content;
-mod corrupt;
-mod cost;
-mod faults;
 mod files;
-mod fs;
-mod locks;
-mod maps;
 mod names;
 mod node;
 mod ranges;
 mod rank;
 mod rehearsal;
-mod room;
 mod walk;
 
-pub use corrupt::{Corruption, Corruptions};
-pub use cost::Cost;
-pub use faults::{Faults, Injected, InjectedError};
-pub use fs::MemFs;
-pub use node::Used;
-pub use rank::{Mem, OPEN_FILES_MAX};
+pub use node::{MemFs, Used};
+pub use rank::{Cost, Mem, OPEN_FILES_MAX};
 pub(crate) use rehearsal::Planted;

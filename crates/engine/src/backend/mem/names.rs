@@ -1,14 +1,20 @@
-//! Calls on names: open, unlink, rename, link and the like.
+//! Calls on names: open, unlink, rename, link, extended attributes and the like.
 //!
 //! The order of checks is that of Linux (fs/namei.c), since it decides which errno a
 //! call gives that is wrong in two ways.
 
 use super::content::{Content, SIZE_MAX};
-use super::files::Done;
-use super::fs::MemFs;
-use super::node::{Ino, Kind};
+use super::node::{Done, Ino, Kind, MemFs};
 use super::walk::{Follow, Spot};
 use crate::backend::refused::check_path;
+use std::ffi::CStr;
+
+/// Permission bits that new files do not get.
+const UMASK: u32 = 0o022;
+/// Longest name of an extended attribute.
+const ATTRIBUTE_MAX: usize = 255;
+/// `XATTR_SIZE_MAX` (linux/limits.h).
+const VALUE_MAX: usize = 65_536;
 
 impl MemFs {
     /// Finds or makes the file that an `open` asks for.
@@ -31,8 +37,8 @@ impl MemFs {
                 return Err(libc::ENOENT);
             }
             let (parent, name) = (spot.parent, spot.name.to_vec());
-            let kind = Kind::File(Content::new(self.keeps_data));
-            return Ok(self.nodes.create(parent, &name, kind, self.masked(mode)));
+            let kind = Kind::File(Content::default());
+            return Ok(self.nodes.create(parent, &name, kind, masked(mode)));
         };
         if exclusive {
             return Err(libc::EEXIST);
@@ -48,8 +54,8 @@ impl MemFs {
     fn open_nameless(&mut self, path: &[u8], flags: i32, mode: u32) -> Result<Ino, i32> {
         let parent = self.find(path, Follow::Yes)?;
         self.nodes.names(parent)?;
-        let kind = Kind::File(Content::new(self.keeps_data));
-        let ino = self.nodes.create_nameless(parent, kind, self.masked(mode));
+        let kind = Kind::File(Content::default());
+        let ino = self.nodes.create_nameless(parent, kind, masked(mode));
         self.nodes.get_mut(ino).linkable = flags & libc::O_EXCL == 0;
         Ok(ino)
     }
@@ -81,10 +87,6 @@ impl MemFs {
             Kind::Directory { .. } if changes => Err(libc::EISDIR),
             _ => Ok(()),
         }
-    }
-
-    fn masked(&self, mode: u32) -> u16 {
-        (mode & 0o7777 & !self.umask) as u16
     }
 
     /// The size of a file in bytes, of a link that of its target, of a directory 0.
@@ -174,7 +176,7 @@ impl MemFs {
 
     pub(super) fn mkdir(&mut self, path: &[u8]) -> Done {
         let kind = Kind::Directory { names: Box::default(), parent: 0 };
-        self.make(path, kind, self.masked(0o777))
+        self.make(path, kind, masked(0o777))
     }
 
     pub(super) fn symlink(&mut self, target: &[u8], path: &[u8]) -> Done {
@@ -260,5 +262,68 @@ fn check_new(spot: &Spot<'_>, directory: bool) -> Result<(), i32> {
         Some(_) => Err(libc::EEXIST),
         None if spot.slash && !directory => Err(libc::ENOENT),
         None => Ok(()),
+    }
+}
+
+fn masked(mode: u32) -> u16 {
+    (mode & 0o7777 & !UMASK) as u16
+}
+
+/// Extended attributes: xattr(7), of which programs have the namespace `user.`.
+impl MemFs {
+    pub(super) fn setxattr(&mut self, path: &[u8], name: &CStr, value: &[u8]) -> Done {
+        check_name(name)?;
+        if value.len() > VALUE_MAX {
+            return Err(libc::E2BIG);
+        }
+        let ino = self.attributed(path, name)?;
+        let attributes = &mut self.nodes.get_mut(ino).attributes;
+        attributes.insert(name.to_bytes().into(), value.into());
+        Ok(0)
+    }
+
+    pub(super) fn getxattr(&self, path: &[u8], name: &CStr, buf: &mut [u8]) -> Done {
+        check_name(name)?;
+        let ino = self.attributed(path, name)?;
+        let value = self.nodes.get(ino).attributes.get(name.to_bytes()).ok_or(libc::ENODATA)?;
+        buf.get_mut(..value.len()).ok_or(libc::ERANGE)?.copy_from_slice(value);
+        Ok(value.len() as i64)
+    }
+
+    pub(super) fn listxattr(&self, path: &[u8], buf: &mut [u8]) -> Done {
+        let ino = self.find(path, Follow::Yes)?;
+        let mut names = Vec::new();
+        for name in self.nodes.get(ino).attributes.keys() {
+            names.extend_from_slice(name);
+            names.push(0);
+        }
+        buf.get_mut(..names.len()).ok_or(libc::ERANGE)?.copy_from_slice(&names);
+        Ok(names.len() as i64)
+    }
+
+    pub(super) fn removexattr(&mut self, path: &[u8], name: &CStr) -> Done {
+        check_name(name)?;
+        let ino = self.attributed(path, name)?;
+        let removed = self.nodes.get_mut(ino).attributes.remove(name.to_bytes());
+        removed.map(|_| 0).ok_or(libc::ENODATA)
+    }
+
+    /// Inode whose attributes are meant.
+    fn attributed(&self, path: &[u8], name: &CStr) -> Result<Ino, i32> {
+        let ino = self.find(path, Follow::Yes)?;
+        match self.nodes.get(ino).kind {
+            _ if !name.to_bytes().starts_with(b"user.") => Err(libc::EOPNOTSUPP),
+            _ if name.to_bytes() == b"user." => Err(libc::EINVAL),
+            Kind::File(_) | Kind::Directory { .. } => Ok(ino),
+            Kind::Link(_) | Kind::Free => Err(libc::EPERM),
+        }
+    }
+}
+
+/// Checks that the kernel makes before it looks at any path.
+fn check_name(name: &CStr) -> Result<(), i32> {
+    match name.to_bytes().len() {
+        1..=ATTRIBUTE_MAX => Ok(()),
+        _ => Err(libc::ERANGE),
     }
 }

@@ -1,10 +1,43 @@
-//! Inodes: files, directories, symbolic links.
+//! A file system in memory, and its inodes: files, directories, symbolic links.
 
-use super::attributes::Attributes;
 use super::content::Content;
-use super::locks::Locks;
-use std::collections::HashMap;
+use super::files::Locks;
+use model::directory::Directory;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, DefaultHasher};
+use std::rc::Rc;
+
+/// A reply, or an errno.
+pub(super) type Done = Result<i64, i32>;
+
+/// A file system in memory, which simulated ranks share.
+#[derive(Debug)]
+pub struct MemFs {
+    pub(super) nodes: Nodes,
+    /// The run directory and further ones, each a file system of its own: absolute path, by which it
+    /// is known in calls, and root.
+    pub(super) roots: Vec<(Vec<u8>, Ino)>,
+}
+
+impl MemFs {
+    /// An empty file system whose root has this absolute path, to be shared by ranks.
+    pub fn shared(path: &str) -> Rc<RefCell<MemFs>> {
+        let path = path.trim_end_matches('/').into();
+        Rc::new(RefCell::new(MemFs { nodes: Nodes::new(), roots: vec![(path, ROOT)] }))
+    }
+
+    /// Adds the further directories of a program.
+    pub fn add(&mut self, directories: &[Directory]) {
+        for directory in directories {
+            let root = self.nodes.add_root();
+            self.roots.push((directory.path.clone().into_bytes(), root));
+        }
+    }
+}
+
+/// Attributes of one file; most have none.
+pub(super) type Attributes = BTreeMap<Box<[u8]>, Box<[u8]>>;
 
 /// Number of a node: index into [`Nodes`].
 pub(super) type Ino = u32;
@@ -158,11 +191,6 @@ impl Nodes {
         }
     }
 
-    /// A descriptor refers to the node.
-    pub(super) fn hold(&mut self, ino: Ino) {
-        self.get_mut(ino).opens += 1;
-    }
-
     /// A descriptor refers to the node no longer.
     pub(super) fn release(&mut self, ino: Ino) {
         self.get_mut(ino).opens -= 1;
@@ -200,7 +228,7 @@ impl Nodes {
         let before = self.content(ino)?.room_bytes();
         if let Kind::File(content) = &mut self.get_mut(ino).kind {
             change(content);
-            let (after, is_rough) = (content.room_bytes(), content.is_rough());
+            let (after, is_rough) = (content.room_bytes(), content.is_rough);
             self.is_rough |= is_rough;
             // Files without data can be larger together than any number.
             let used = &mut self.used[usize::from(self.nodes[ino as usize].tree)];

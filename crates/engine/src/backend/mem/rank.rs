@@ -1,11 +1,8 @@
 //! One rank's view of files in memory: its descriptors, its clock and what its calls cost.
 
-use super::corrupt::Corruptions;
-use super::cost::Cost;
-use super::faults::{self, Fault, Faults};
 use super::files::Files;
-use super::fs::MemFs;
-use crate::backend::api::{Backend, Capabilities};
+use super::node::{Done, MemFs};
+use crate::backend::api::{Backend, Bulk, BulkFile, Capabilities};
 use crate::backend::lexical;
 use crate::call::{Call, Fd, Memory, Queued, Reply, Submitted, Tag, Target, Work};
 use crate::clock::Virtual;
@@ -17,6 +14,62 @@ use std::rc::Rc;
 /// Descriptors a rank may have open at one time, unless told otherwise.
 pub const OPEN_FILES_MAX: usize = 1 << 20;
 
+/// Virtual time of calls. A call costs the fixed time of its class, and one that moves bytes their number
+/// divided by the bandwidth (rounded up) in addition. Failed calls cost the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cost {
+    /// `open`.
+    pub open_ns: u64,
+    /// `close`.
+    pub close_ns: u64,
+    /// A transfer, besides its bytes.
+    pub data_ns: u64,
+    /// Calls on names and attributes, `lseek` included.
+    pub metadata_ns: u64,
+    /// `fsync`, `fdatasync`, `syncfs`, and dropping the caches.
+    pub sync_ns: u64,
+    /// Bytes moved per microsecond (the same number as MB/s); 0: moving costs nothing.
+    pub bytes_per_us: u64,
+}
+
+impl Default for Cost {
+    /// A middling local disk behind a page cache: 2 us to open, 1 us for a name,
+    /// 1 us and 2,000 MB/s for a transfer, 1 ms to sync.
+    fn default() -> Cost {
+        Cost {
+            open_ns: 2_000,
+            close_ns: 500,
+            data_ns: 1_000,
+            metadata_ns: 1_000,
+            sync_ns: 1_000_000,
+            bytes_per_us: 2_000,
+        }
+    }
+}
+
+impl Cost {
+    /// The fixed part.
+    fn fixed_ns(&self, work: Work) -> u64 {
+        match work {
+            Work::Open => self.open_ns,
+            Work::Close => self.close_ns,
+            Work::Data => self.data_ns,
+            Work::Metadata => self.metadata_ns,
+            Work::Sync => self.sync_ns,
+            Work::Nothing => 0,
+        }
+    }
+
+    /// The part for the bytes that were moved.
+    fn bytes_ns(&self, moved: Reply) -> u64 {
+        let bytes = u128::try_from(moved).unwrap_or(0);
+        match self.bytes_per_us {
+            0 => 0,
+            rate => (bytes * 1_000).div_ceil(u128::from(rate)) as u64,
+        }
+    }
+}
+
 /// One rank's view of a [`MemFs`].
 #[derive(Debug)]
 pub struct Mem {
@@ -26,166 +79,81 @@ pub struct Mem {
     cost: Cost,
     /// Transfers under way: when they end, and with which reply.
     under_way: BinaryHeap<Reverse<(u64, Tag, Reply)>>,
-    faults: Option<Faults>,
-    corruptions: Option<Corruptions>,
 }
 
 impl Mem {
     /// A rank without open files.
     pub fn new(fs: Rc<RefCell<MemFs>>, clock: Virtual, cost: Cost) -> Mem {
-        let files = Files::new(OPEN_FILES_MAX);
-        Mem {
-            fs,
-            files,
-            clock,
-            cost,
-            under_way: BinaryHeap::new(),
-            faults: None,
-            corruptions: None,
-        }
+        Mem { fs, files: Files::new(OPEN_FILES_MAX), clock, cost, under_way: BinaryHeap::new() }
     }
 
     /// The same with another limit of open files (`EMFILE` beyond it).
     pub fn with_open_files_max(mut self, open_files_max: usize) -> Mem {
-        self.files.set_limit(open_files_max);
+        self.files.limit = open_files_max;
         self
-    }
-
-    /// The same with faults.
-    pub fn with_faults(mut self, faults: Faults) -> Mem {
-        self.faults = Some(faults);
-        self
-    }
-
-    /// The same with writes that go wrong without an error.
-    pub fn with_corruptions(mut self, corruptions: Corruptions) -> Mem {
-        self.corruptions = Some(corruptions);
-        self
-    }
-
-    /// Executes a call that no fault strikes.
-    pub(crate) fn issue_unharmed(&mut self, call: Call<'_>) -> Reply {
-        let (reply, ns) = self.execute_costing(call);
-        self.clock.advance(ns);
-        reply
-    }
-
-    /// Executes a queued call, or the part of it that faults leave; its reply, and how long it takes.
-    fn execute_queued(&mut self, call: &mut Queued) -> (Reply, u64) {
-        let len = call.memory.parts().1;
-        let (fault, delay_ns) = match &mut self.faults {
-            Some(faults) => faults.next(len),
-            None => (Fault::Nothing, 0),
-        };
-        self.note(fault, delay_ns, true);
-        let most = match fault {
-            Fault::Error(errno) => return (-Reply::from(errno), delay_ns),
-            Fault::Partial(most) => most,
-            Fault::Nothing => len,
-        };
-        let offset = call.offset;
-        let (reply, ns) = match (call.target, call.memory.memory()) {
-            (Target::Mpi { .. }, _) => (-Reply::from(libc::ENOSYS), 0),
-            (Target::Sync { fd, data: false }, _) => self.execute_costing(Call::Fsync { fd }),
-            (Target::Sync { fd, data: true }, _) => self.execute_costing(Call::Fdatasync { fd }),
-            (Target::File(fd), Memory::Read(buf)) => {
-                let buf = &mut buf[..most];
-                self.execute_costing(Call::Pread { fd, buf, offset, rest: false })
-            }
-            (Target::File(fd), Memory::Write(buf)) => {
-                self.execute_costing(Call::Pwrite { fd, buf: &buf[..most], offset })
-            }
-        };
-        (reply, ns + delay_ns)
-    }
-
-    /// Executes a call, or what faults leave of it. One that cannot be refused any more is executed, and
-    /// fails all the same: close(2) takes the descriptor whatever it says.
-    #[cold]
-    fn issue_struck(&mut self, call: Call<'_>, fault: Fault, delay_ns: u64) -> Reply {
-        let fixed_ns = self.cost.of(&call);
-        let (reply, ns) = match (fault, call) {
-            (Fault::Error(errno), call @ Call::Close { .. }) => {
-                (-Reply::from(errno), self.execute_costing(call).1)
-            }
-            (Fault::Error(errno), _) => (-Reply::from(errno), fixed_ns),
-            (Fault::Partial(most), call) => self.execute_costing(faults::shortened(call, most)),
-            (Fault::Nothing, call) => self.execute_costing(call),
-        };
-        self.clock.advance(ns + delay_ns);
-        self.note(fault, 0, false);
-        reply
-    }
-
-    fn note(&self, fault: Fault, later_ns: u64, queued: bool) {
-        if let Some(faults) = &self.faults {
-            faults.note(fault, self.clock.now() + later_ns, queued);
-        }
-    }
-
-    fn close_all(&mut self) {
-        self.files.close_all(&mut self.fs.borrow_mut());
     }
 
     /// Executes a call without letting time pass; its reply, and how long it takes.
     fn execute_costing(&mut self, call: Call<'_>) -> (Reply, u64) {
-        let moves = call.work() == Work::Data;
-        if call.work() == Work::Nothing {
+        let work = call.work();
+        if work == Work::Nothing {
             return (call.done_in_full(), 0);
         }
-        let ns = self.cost.of(&call) + self.cost.jitter();
-        let reply = self.execute_or_corrupt(call).unwrap_or_else(|errno| -Reply::from(errno));
-        (reply, ns + if moves { self.cost.of_bytes(reply) } else { 0 })
+        let reply = self.execute(call).unwrap_or_else(|errno| -Reply::from(errno));
+        let moving_ns = if work == Work::Data { self.cost.bytes_ns(reply) } else { 0 };
+        (reply, self.cost.fixed_ns(work) + moving_ns)
     }
 
-    fn execute_or_corrupt(&mut self, call: Call<'_>) -> Result<Reply, i32> {
-        match (call, &mut self.corruptions) {
-            (Call::Pwrite { fd, buf, offset }, Some(corruptions)) => {
-                let written = corruptions.apply(buf, offset);
-                for (buf, offset) in &written {
-                    self.execute(Call::Pwrite { fd, buf, offset: *offset })?;
-                }
-                Ok(buf.len() as Reply)
-            }
-            (call, _) => self.execute(call),
-        }
+    fn advance_to(&self, ns: u64) {
+        self.clock.advance(ns.saturating_sub(self.clock.now()));
     }
 
-    fn execute(&mut self, call: Call<'_>) -> Result<Reply, i32> {
+    fn execute(&mut self, call: Call<'_>) -> Done {
         let fs = &mut *self.fs.borrow_mut();
         let files = &mut self.files;
         match call {
             Call::Open { path, flags, mode } => files.open(fs, path.to_bytes(), flags, mode),
             Call::Close { fd } => files.close(fs, fd),
-            Call::Pread { fd, buf, offset, .. } => files.pread(fs, fd, buf, offset),
-            Call::Pwrite { fd, buf, offset } => files.pwrite(fs, fd, buf, offset),
-            Call::Append { fd, buf } => files.write(fs, fd, buf),
+            Call::Pread { fd, buf, offset, .. } => {
+                files.transfer(fs, fd, (offset, buf.len()), false)
+            }
+            Call::Pwrite { fd, buf, offset } => files.transfer(fs, fd, (offset, buf.len()), true),
+            Call::Preadv { fd, bufs, offset } => {
+                let len = bufs.iter().map(|buf| buf.len()).sum();
+                files.transfer(fs, fd, (offset, len), false)
+            }
+            Call::Pwritev { fd, bufs, offset } => {
+                let len = bufs.iter().map(|buf| buf.len()).sum();
+                files.transfer(fs, fd, (offset, len), true)
+            }
+            Call::Append { fd, buf } => files.append(fs, fd, buf.len()),
             Call::Map { fd, write } => files.map(fs, fd, write),
             Call::Unmap { fd } => files.unmap(fd),
-            Call::MapRead { fd, buf, offset, .. } => files.map_read(fs, fd, buf, offset),
-            Call::MapWrite { fd, buf, offset } => files.map_write(fs, fd, buf, offset),
-            Call::Msync { fd } => files.mapped(fd).map(|_| 0),
+            Call::MapRead { fd, buf, offset, .. } => {
+                files.access_map(fs, fd, (offset, buf.len()), false)
+            }
+            Call::MapWrite { fd, buf, offset } => {
+                files.access_map(fs, fd, (offset, buf.len()), true)
+            }
+            Call::Msync { fd } => files.mapped(fd, false).map(|_| 0),
             Call::Seek { fd, offset, end } => files.seek(fs, fd, (offset, end)),
-            Call::Fsync { fd } | Call::Fdatasync { fd } => files.sync(fd),
+            Call::Fadvise { fd, size, .. } if size > i64::MAX as u64 => {
+                files.file(fd).and(Err(libc::EINVAL))
+            }
+            Call::Fsync { fd }
+            | Call::Fdatasync { fd }
+            | Call::Fadvise { fd, .. }
+            | Call::Syncfs { fd: Some(fd) } => files.file(fd).map(|_| 0),
             Call::Ftruncate { fd, size } => files.truncate(fs, fd, size),
             Call::Fallocate { fd, mode, offset, size } => {
                 files.allocate(fs, fd, mode, (offset, size))
             }
-            Call::Fadvise { fd, size, .. } if size > i64::MAX as u64 => {
-                files.sync(fd).and(Err(libc::EINVAL))
-            }
-            Call::Fadvise { fd, .. } => files.sync(fd),
             Call::CopyRange { from, to, len, .. } => files.copy(fs, from, to, len),
             Call::Clone { from, to } => files.share(fs, (from, 0), (to, 0), 0),
             Call::CloneRange { from, to, len } => files.share(fs, from, to, len),
-            Call::Preadv { fd, bufs, offset } => files.preadv(fs, fd, bufs, offset),
-            Call::Pwritev { fd, bufs, offset } => files.pwritev(fs, fd, bufs, offset),
             Call::Flock { fd, operation } => files.flock(fs, fd, operation),
-            Call::LinkFile { fd, path } => {
-                let ino = files.ino(fd).ok_or(libc::EBADF)?;
-                fs.link_file(ino, path.to_bytes())
-            }
-            Call::Fstat { fd } => files.stat(fs, fd),
+            Call::LinkFile { fd, path } => fs.link_file(files.get(fd)?.ino, path.to_bytes()),
+            Call::Fstat { fd } => Ok(fs.size(files.get(fd)?.ino)),
             Call::Getdents { fd, buf } => files.list(fs, fd, buf),
             Call::Stat { path } => fs.stat(path.to_bytes()),
             Call::Lstat { path } => fs.lstat(path.to_bytes()),
@@ -199,7 +167,6 @@ impl Mem {
             Call::Getxattr { path, name, buf } => fs.getxattr(path.to_bytes(), name, buf),
             Call::Listxattr { path, buf } => fs.listxattr(path.to_bytes(), buf),
             Call::Removexattr { path, name } => fs.removexattr(path.to_bytes(), name),
-            Call::Syncfs { fd: Some(fd) } => files.sync(fd),
             Call::Mkdir { path } => fs.mkdir(path.to_bytes()),
             Call::Rmdir { path } => fs.rmdir(path.to_bytes()),
             Call::Truncate { path, size } => fs.truncate(path.to_bytes(), size),
@@ -215,8 +182,7 @@ impl Mem {
 
 impl Backend for Mem {
     fn capabilities(&mut self) -> Capabilities {
-        let keeps_data = self.fs.borrow().keeps_data;
-        Capabilities { name: "mem", keeps_data, ..Capabilities::default() }
+        Capabilities { name: "mem", ..Capabilities::default() }
     }
 
     /// Links that lead up are made as by `Beneath`, whatever the program runs on later.
@@ -227,47 +193,59 @@ impl Backend for Mem {
     }
 
     fn position(&mut self, fd: Fd) -> Option<u64> {
-        self.files.position(fd)
+        self.files.file(fd).ok().map(|open| open.position)
     }
 
     fn issue(&mut self, call: Call<'_>) -> Reply {
-        if let Some(faults) = &mut self.faults {
-            let (fault, delay_ns) = faults.strike(&call);
-            return self.issue_struck(call, fault, delay_ns);
-        }
-        self.issue_unharmed(call)
+        let (reply, ns) = self.execute_costing(call);
+        self.clock.advance(ns);
+        reply
+    }
+
+    fn move_bulk(&mut self, bulk: &Bulk) -> Reply {
+        let BulkFile::Posix(fd) = bulk.file else { return -Reply::from(libc::ENOSYS) };
+        let moved = self.files.access(&mut self.fs.borrow_mut(), fd, &bulk.run, bulk.write);
+        let moved = moved.unwrap_or_else(|errno| -Reply::from(errno));
+        self.clock.advance(self.cost.data_ns + self.cost.bytes_ns(moved));
+        moved
     }
 
     /// Calls under way at one time take as long as each alone, so that they end in the order of their
     /// sizes; what it does is seen at once.
     fn submit(&mut self, tag: Tag, mut call: Queued) -> Submitted {
-        if matches!(call.target, Target::Mpi { .. }) {
-            return Submitted::Done(-Reply::from(libc::ENOSYS));
-        }
-        let (reply, ns) = self.execute_queued(&mut call);
+        let offset = call.offset;
+        let (reply, ns) = match (call.target, call.memory.memory()) {
+            (Target::Mpi { .. }, _) => return Submitted::Done(-Reply::from(libc::ENOSYS)),
+            (Target::Sync { fd, .. }, _) => self.execute_costing(Call::Fsync { fd }),
+            (Target::File(fd), Memory::Read(buf)) => {
+                self.execute_costing(Call::Pread { fd, buf, offset, rest: false })
+            }
+            (Target::File(fd), Memory::Write(buf)) => {
+                self.execute_costing(Call::Pwrite { fd, buf, offset })
+            }
+        };
         self.under_way.push(Reverse((self.clock.now().saturating_add(ns), tag, reply)));
         Submitted::UnderWay
     }
 
     fn reap(&mut self) -> Option<(Tag, Reply)> {
         let Reverse((end_ns, tag, reply)) = self.under_way.pop()?;
-        self.clock.advance(end_ns.saturating_sub(self.clock.now()));
+        self.advance_to(end_ns);
         Some((tag, reply))
     }
 
     fn hand_over(&mut self, wait: u32) -> Reply {
         let mut ends: Vec<u64> = self.under_way.iter().map(|Reverse(end)| end.0).collect();
         ends.sort_unstable();
-        if let Some(end_ns) = (wait as usize).checked_sub(1).and_then(|at| ends.get(at)) {
-            self.clock.advance(end_ns.saturating_sub(self.clock.now()));
-        }
+        let last = (wait as usize).checked_sub(1).and_then(|at| ends.get(at));
+        last.into_iter().for_each(|end_ns| self.advance_to(*end_ns));
         0
     }
 
     fn wait_within(&mut self, ns: u64) -> Reply {
         let latest_ns = self.clock.now().saturating_add(ns);
         let next_ns = self.under_way.peek().map_or(latest_ns, |Reverse(end)| end.0);
-        self.clock.advance(next_ns.min(latest_ns).saturating_sub(self.clock.now()));
+        self.advance_to(next_ns.min(latest_ns));
         0
     }
 
@@ -279,6 +257,21 @@ impl Backend for Mem {
 
 impl Drop for Mem {
     fn drop(&mut self) {
-        self.close_all();
+        self.files.close_all(&mut self.fs.borrow_mut());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_cost_their_share_of_the_bandwidth() {
+        let cost = Cost { bytes_per_us: 1_000, ..Cost::default() };
+        assert_eq!(cost.bytes_ns(4_096), 4_096);
+        assert_eq!(cost.bytes_ns(0), 0);
+        assert_eq!(cost.bytes_ns(-5), 0);
+        assert_eq!(Cost { bytes_per_us: 3_000, ..cost }.bytes_ns(1), 1);
+        assert_eq!(Cost { bytes_per_us: 0, ..cost }.bytes_ns(1 << 40), 0);
     }
 }

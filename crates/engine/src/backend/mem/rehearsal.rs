@@ -1,8 +1,7 @@
 //! Access of a rehearsal to files in memory, besides calls.
 
-use super::content::{Content, SIZE_MAX};
-use super::fs::MemFs;
-use super::node::{Kind, Used};
+use super::content::Content;
+use super::node::{Kind, MemFs, Used};
 use super::rank::Mem;
 use super::walk::Follow;
 use crate::backend::lexical;
@@ -34,7 +33,7 @@ impl MemFs {
 
     /// The further directory that an absolute path lies in: its path.
     pub(crate) fn root_of(&self, path: &[u8]) -> Option<&[u8]> {
-        let mut roots = self.roots.iter().map(|(root, _)| &root[..]);
+        let mut roots = self.roots[1..].iter().map(|(root, _)| &root[..]);
         roots.find(|root| below(path, root).is_some())
     }
 
@@ -67,7 +66,7 @@ impl MemFs {
     pub(crate) fn plant(&mut self, path: &[u8], what: Planted) -> Result<(), i32> {
         let spot = self.spot(path, Follow::No)?;
         let (parent, name) = (spot.parent, spot.name.to_vec());
-        let mut content = Content::new(false);
+        let mut content = Content::default();
         content.found = what == Planted::Found;
         let kind = match what {
             Planted::Directory => Kind::Directory { names: Box::default(), parent },
@@ -75,16 +74,13 @@ impl MemFs {
         };
         let number = self.nodes.create(parent, &name, kind, 0o644);
         match what {
-            Planted::File(size) => self.nodes.change(number, |content| {
-                content.allocate(0, size);
-                content.extend(size);
-            }),
+            Planted::File(size) => {
+                self.nodes.change(number, |content| content.put(&Run::single(0, size)))
+            }
             _ => Ok(()),
         }
     }
-}
 
-impl MemFs {
     /// Puts a symbolic link where nothing is, unless it leaves the directory.
     pub(crate) fn plant_link(&mut self, path: &[u8], target: &[u8]) -> Result<(), i32> {
         match lexical::stays(target, path, |path| self.locate(path)) {
@@ -112,41 +108,18 @@ impl MemFs {
 impl Mem {
     /// The file behind a descriptor.
     pub(crate) fn number(&mut self, fd: Fd) -> Option<u32> {
-        self.files.ino(fd)
+        self.files.get(fd).ok().map(|open| open.ino)
     }
 
     /// Writes through this descriptor go to the end of the file.
     pub(crate) fn appends(&mut self, fd: Fd) -> bool {
-        self.files.appends(fd)
+        self.files.file(fd).is_ok_and(|open| open.appends())
     }
 
-    /// A read of the rest of a file whose size is unknown finds nothing.
-    pub(crate) fn is_found(&mut self, fd: Fd) -> bool {
+    /// The size of the file is unknown.
+    pub(crate) fn has_unknown_size(&mut self, fd: Fd) -> bool {
+        let number = self.number(fd);
         let fs = self.fs.borrow();
-        let number = self.files.ino(fd);
         number.and_then(|number| fs.nodes.content(number).ok()).is_some_and(|file| file.found)
-    }
-
-    /// Accesses equal pieces of an open file at once; the bytes moved.
-    pub(crate) fn access(&mut self, fd: Fd, run: &Run, write: bool) -> Result<u64, i32> {
-        let fs = &mut *self.fs.borrow_mut();
-        let open = self.files.accessible(fd, write)?;
-        let content = fs.nodes.content(open.ino)?;
-        let all = run.length_bytes.saturating_mul(run.count);
-        let at = if write && open.appends() { content.size() } else { run.offset_bytes };
-        if at > SIZE_MAX {
-            return Err(libc::EINVAL);
-        }
-        if !write {
-            let there = if content.found { all } else { run.bytes_within(content.size()) };
-            return Ok(there.min(all));
-        }
-        let bytes = all.min(SIZE_MAX - at);
-        let run = if open.appends() || run.count == 1 { Run::single(at, bytes) } else { *run };
-        match bytes {
-            0 if all > 0 => Err(libc::EFBIG),
-            0 => Ok(0),
-            _ => fs.nodes.change(open.ino, |content| content.put(&run)).map(|()| bytes),
-        }
     }
 }

@@ -3,8 +3,7 @@
 //! The current directory is the root, nothing lies above it: paths that leave
 //! give `EXDEV`, as [`crate::backend::Beneath`] does.
 
-use super::fs::MemFs;
-use super::node::{Ino, Kind, ROOT};
+use super::node::{Ino, Kind, MemFs, ROOT};
 use crate::backend::lexical::Located;
 use crate::backend::refused::check_path;
 use model::directory::below;
@@ -81,7 +80,10 @@ impl MemFs {
         links: &mut u32,
     ) -> Result<Spot<'a>, i32> {
         let (mut dir, mut rest) = match path.first() {
-            Some(b'/') => self.below_root(path)?,
+            Some(b'/') => {
+                let (root, rest) = self.locate(path).ok_or(libc::EXDEV)?;
+                (self.roots[root].1, rest)
+            }
             _ => (start, path),
         };
         loop {
@@ -166,20 +168,9 @@ impl MemFs {
         if path.first() != Some(&b'/') {
             return Some((0, path));
         }
-        let further = self.roots.iter().map(|(root, _)| &root[..]).enumerate();
-        let mut further = further.map(|(at, root)| (at + 1, root));
-        let found = further.find_map(|(at, root)| Some((at, below(path, root)?)));
-        found.or_else(|| Some((0, below(path, &self.path)?)))
-    }
-
-    /// The root in which an absolute path lies, and the path without the root's own.
-    fn below_root<'a>(&self, path: &'a [u8]) -> Result<(Ino, &'a [u8]), i32> {
-        for (root, ino) in &self.roots {
-            if let Some(rest) = below(path, root) {
-                return Ok((*ino, rest));
-            }
-        }
-        below(path, &self.path).map(|rest| (ROOT, rest)).ok_or(libc::EXDEV)
+        // A further directory may lie in the run directory.
+        let mut roots = self.roots.iter().enumerate().rev();
+        roots.find_map(|(at, (root, _))| Some((at, below(path, root)?)))
     }
 }
 

@@ -270,7 +270,10 @@ fn through_view<B: Backend>(
     }
     if restore {
         // Not timed: an application would keep its view, or open the file anew.
-        io.backend.issue_file(FileCall::SetView { file, view: None });
+        let whole = FileCall::SetView { file, view: None };
+        if io.backend.prepare_file(&whole).is_ok() {
+            io.backend.issue_file(whole);
+        }
     }
 }
 

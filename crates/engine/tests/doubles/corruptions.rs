@@ -1,5 +1,7 @@
 //! Writes that go wrong without an error, by seed: what storage does to data when it fails silently.
 
+use engine::backend::{Backend, Capabilities};
+use engine::call::{Call, Fd, Reply};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -50,7 +52,7 @@ impl Corruptions {
     }
 
     /// Bytes of a call that are really written, with their offsets.
-    pub(super) fn apply(&mut self, buf: &[u8], offset: u64) -> Vec<(Vec<u8>, u64)> {
+    fn apply(&mut self, buf: &[u8], offset: u64) -> Vec<(Vec<u8>, u64)> {
         self.left = self.left.saturating_sub(u64::from(self.left > 0));
         let mut bytes = buf.to_vec();
         if self.left > 0 || buf.len() < 2 * BLOCK_BYTES || self.distance_bytes == u64::MAX {
@@ -82,5 +84,36 @@ impl Corruptions {
             }
             Corruption::MisdirectedWrite => vec![(bytes, offset + distance_bytes)],
         }
+    }
+}
+
+/// A back-end of which one write goes wrong.
+pub struct Corrupting<B> {
+    pub inner: B,
+    pub corruptions: Corruptions,
+}
+
+impl<B: Backend> Backend for Corrupting<B> {
+    fn capabilities(&mut self) -> Capabilities {
+        self.inner.capabilities()
+    }
+
+    fn prepare(&mut self, call: &Call<'_>) -> Result<(), i32> {
+        self.inner.prepare(call)
+    }
+
+    fn position(&mut self, fd: Fd) -> Option<u64> {
+        self.inner.position(fd)
+    }
+
+    fn issue(&mut self, call: Call<'_>) -> Reply {
+        let Call::Pwrite { fd, buf, offset } = call else { return self.inner.issue(call) };
+        for (buf, offset) in self.corruptions.apply(buf, offset) {
+            assert_eq!(
+                self.inner.issue(Call::Pwrite { fd, buf: &buf, offset }),
+                buf.len() as Reply
+            );
+        }
+        buf.len() as Reply
     }
 }

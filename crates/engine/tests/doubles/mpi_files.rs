@@ -1,18 +1,18 @@
-//! MPI files over files in memory, for ranks that are simulated in one thread: what members do
+//! MPI files over files with faults, for ranks that are simulated in one thread: what members do
 //! together they do one after the other.
 //!
-//! Where files keep their data, it is like a library: it goes on with partial transfers and after
-//! interruptions, and what the members do once for all (opening a file, setting its size) happens when
-//! the first one comes and ends on all as it has ended there.
+//! It is like a library: it goes on with partial transfers and after interruptions, and what the members
+//! do once for all (opening a file, setting its size) happens when the first one comes and ends on all as
+//! it has ended there.
 
-use super::api::{Backend, Capabilities};
-use super::mem::Mem;
-use crate::call::{
+use crate::faults::Faulty;
+use engine::backend::{Backend, Capabilities};
+use engine::call::{
     At, Call, Fd, FileCall, Memory, MpiFile, MpiMode, Queued, Reply, Submitted, Tag, Target,
 };
-use crate::clock::Virtual;
-use crate::comm::Members;
-use model::pattern::{Extent, Run, View};
+use engine::comm::Members;
+use engine::verify::file_number;
+use model::pattern::{Extent, View};
 use model::plan::SetId;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -21,17 +21,16 @@ use std::rc::Rc;
 
 /// State that the files of all ranks share.
 #[derive(Debug, Default)]
-pub(crate) struct Shared {
-    /// Shared file pointers, by number of the file.
-    pointers: HashMap<u32, u64>,
+pub struct Shared {
+    /// Shared file pointers, by number of the file's name.
+    pointers: HashMap<u64, u64>,
     /// How calls that are made once for all members have ended, by set and number of the call.
     replies: HashMap<(SetId, u32), Reply>,
 }
 
 /// One rank's files.
-pub(crate) struct Joint {
-    inner: Mem,
-    clock: Virtual,
+pub struct MpiFiles<B> {
+    inner: Faulty<B>,
     /// Open MPI files.
     files: Vec<Option<Open>>,
     views: Vec<Seen>,
@@ -44,6 +43,7 @@ pub(crate) struct Joint {
 #[derive(Clone, Copy)]
 struct Open {
     fd: Fd,
+    number: u64,
     /// The view; `None`: the whole file.
     view: Option<usize>,
     /// The ranks that opened it, if several did.
@@ -58,10 +58,10 @@ struct Seen {
     memory: Option<Vec<Extent>>,
 }
 
-impl Joint {
-    pub(crate) fn new(inner: Mem, clock: Virtual, shared: &Rc<RefCell<Shared>>) -> Joint {
+impl<B: Backend> MpiFiles<B> {
+    pub fn new(inner: Faulty<B>, shared: &Rc<RefCell<Shared>>) -> MpiFiles<B> {
         let (files, views, calls) = (Vec::new(), Vec::new(), HashMap::new());
-        Joint { inner, clock, files, views, calls, shared: Rc::clone(shared) }
+        MpiFiles { inner, files, views, calls, shared: Rc::clone(shared) }
     }
 
     fn file(&self, file: MpiFile) -> Option<Open> {
@@ -77,7 +77,7 @@ impl Joint {
         // Members open one after the other: only the first one can be the one that makes it.
         let create = if mode.create { libc::O_CREAT } else { 0 };
         let call = Call::Open { path, flags: access | create, mode: 0o644 };
-        let several = members.ranks.len() > 1 && self.inner.capabilities().keeps_data;
+        let several = members.ranks.len() > 1;
         let set = several.then_some(members.set);
         let reply = match self.decided(set) {
             None => self.inner.issue(call),
@@ -88,7 +88,8 @@ impl Joint {
         if reply < 0 {
             return reply;
         }
-        self.files.push(Some(Open { fd: Fd(reply as i32), view: None, set }));
+        let number = file_number(path.to_bytes());
+        self.files.push(Some(Open { fd: Fd(reply as i32), number, view: None, set }));
         self.files.len() as Reply - 1
     }
 
@@ -146,7 +147,7 @@ impl Joint {
         memory: Memory<'_>,
         order: Option<usize>,
     ) -> Reply {
-        let Some(Open { fd, view, .. }) = self.file(file) else {
+        let Some(Open { fd, number, view, .. }) = self.file(file) else {
             return -Reply::from(libc::EBADF);
         };
         let bytes = memory.len() as u64;
@@ -154,11 +155,8 @@ impl Joint {
         let extents = match (at, seen) {
             (At::Offset { offset, .. }, Some(seen)) => within(&seen.extents, offset, bytes),
             (At::Offset { offset, .. }, None) => vec![extent(offset, bytes)],
-            (At::Shared { .. }, _) => vec![extent(self.pointer(fd, bytes), bytes)],
+            (At::Shared { .. }, _) => vec![extent(self.pointer(number, bytes), bytes)],
         };
-        if !self.inner.capabilities().keeps_data {
-            return self.account(fd, &extents, matches!(memory, Memory::Write(_)));
-        }
         let moved = match memory {
             Memory::Write(buf) => {
                 let mut bytes = self.arranged(buf, order);
@@ -233,24 +231,8 @@ impl Joint {
         Ok(done)
     }
 
-    /// The same where files have sizes alone.
-    fn account(&mut self, fd: Fd, extents: &[Extent], write: bool) -> Reply {
-        let mut moved = 0;
-        for extent in extents {
-            let run = Run::single(extent.offset_bytes, extent.length_bytes);
-            match self.inner.access(fd, &run, write) {
-                Ok(bytes) => moved += bytes,
-                Err(errno) => return -Reply::from(errno),
-            }
-        }
-        // As a call of files in memory: a microsecond, and 2,000 bytes in each further one.
-        self.clock.advance(1_000 + moved / 2);
-        moved as Reply
-    }
-
     /// Advances the shared pointer; its position before.
-    fn pointer(&mut self, fd: Fd, bytes: u64) -> u64 {
-        let number = self.inner.number(fd).unwrap_or(u32::MAX);
+    fn pointer(&mut self, number: u64, bytes: u64) -> u64 {
         let mut shared = self.shared.borrow_mut();
         let pointer = shared.pointers.entry(number).or_default();
         let at = *pointer;
@@ -280,7 +262,7 @@ fn within(extents: &[Extent], offset: u64, bytes: u64) -> Vec<Extent> {
     cut.filter(|extent| extent.length_bytes > 0).collect()
 }
 
-impl Backend for Joint {
+impl<B: Backend> Backend for MpiFiles<B> {
     fn inner(&mut self) -> Option<&mut dyn Backend> {
         Some(&mut self.inner)
     }
@@ -330,18 +312,5 @@ impl Backend for Joint {
             Target::Mpi { .. } => Submitted::Done(call.execute(self)),
             _ => self.inner.submit(tag, call),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_view_shows_its_extents_one_after_the_other() {
-        let seen = [extent(10, 4), extent(100, 4), extent(200, 8)];
-        assert_eq!(within(&seen, 0, 6), [extent(10, 4), extent(100, 2)]);
-        assert_eq!(within(&seen, 6, 100), [extent(102, 2), extent(200, 8)]);
-        assert_eq!(within(&seen, 99, 1), []);
     }
 }
