@@ -10,6 +10,7 @@ use crate::diag::{Diagnostic, has_errors};
 use crate::lex::{Kind, Lexer, Token};
 use crate::parse::parse_alone;
 use crate::source::Sources;
+use rustc_hash::FxHashSet;
 use std::borrow::Cow;
 
 /// Formats a program. With errors, the text comes back as it was, and why.
@@ -132,11 +133,11 @@ impl<'t> Printer<'t> {
     }
 
     fn token(&mut self, at: usize, token: Token) {
-        if self.facts.block_ends.contains(token.start) {
+        if self.facts.block_ends.contains(&token.start) {
             return self.close_block(token);
         }
         let item = self.items[at];
-        if self.facts.lines.contains(token.start) {
+        if self.facts.lines.contains(&token.start) {
             let glued = token.kind == Kind::Semi && self.last == Kind::RBrace;
             let goes_on = glued || self.line.is_comment();
             if item.new_line || self.must_break || !goes_on {
@@ -146,7 +147,7 @@ impl<'t> Printer<'t> {
             self.flush();
         }
         self.add_token(at, token);
-        if self.facts.block_starts.contains(token.start) {
+        if self.facts.block_starts.contains(&token.start) {
             self.open_block(at);
         }
     }
@@ -167,7 +168,7 @@ impl<'t> Printer<'t> {
             false if self.last == Kind::Comma => Break::May,
             false => Break::No,
         };
-        let lowered = self.facts.capitals.contains(token.start);
+        let lowered = self.facts.capitals.contains(&token.start);
         let text = match lowered {
             true => Cow::Owned(text.to_ascii_lowercase()),
             false => Cow::Borrowed(text),
@@ -179,7 +180,7 @@ impl<'t> Printer<'t> {
     /// After the `{` of a block: its statements are indented.
     fn open_block(&mut self, at: usize) {
         let next = self.items[at + 1].token;
-        self.empty_block = next.is_some_and(|token| self.facts.block_ends.contains(token.start));
+        self.empty_block = next.is_some_and(|token| self.facts.block_ends.contains(&token.start));
         if !self.empty_block {
             self.indent += 1;
             self.fresh = true;
@@ -223,8 +224,8 @@ impl<'t> Printer<'t> {
         let next = self.items[at..].iter().find_map(|item| item.token);
         next.is_none_or(|token| {
             token.kind == Kind::End
-                || self.facts.lines.contains(token.start)
-                || self.facts.block_ends.contains(token.start)
+                || self.facts.lines.contains(&token.start)
+                || self.facts.block_ends.contains(&token.start)
                 || self.is_else(token)
         })
     }
@@ -239,29 +240,7 @@ fn clean(comment: &str) -> Cow<'_, str> {
     Cow::Owned(lines.join("\n"))
 }
 
-/// A set of places in the text: a bit for each byte.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Places(Vec<u64>);
-
-impl Places {
-    fn insert(&mut self, place: u32) {
-        let word = place as usize / 64;
-        if word >= self.0.len() {
-            self.0.resize(word + 1, 0);
-        }
-        self.0[word] |= 1 << (place % 64);
-    }
-
-    pub(super) fn contains(&self, place: u32) -> bool {
-        self.0.get(place as usize / 64).is_some_and(|word| word >> (place % 64) & 1 == 1)
-    }
-}
-
-impl Extend<u32> for Places {
-    fn extend<T: IntoIterator<Item = u32>>(&mut self, places: T) {
-        places.into_iter().for_each(|place| self.insert(place));
-    }
-}
+type Places = FxHashSet<u32>;
 
 /// Places of tokens with a special part.
 #[derive(Debug, Default)]
@@ -377,14 +356,14 @@ impl Spacing {
         next: Kind,
         facts: &Facts,
     ) -> (bool, u32) {
-        let block = facts.block_starts.contains(token.start);
+        let block = facts.block_starts.contains(&token.start);
         let space = self.space(token.kind, next) && (self.last.is_some() || self.commented);
         let depth = self.brackets(token.kind, block);
         self.tight = self.is_tight(token, next, facts);
         let word = token.kind == Kind::Word;
         let spaced = SPACED.iter().any(|known| known.eq_ignore_ascii_case(text));
         self.callable =
-            token.kind == Kind::Internal || (word && !spaced && !facts.bare.contains(token.start));
+            token.kind == Kind::Internal || (word && !spaced && !facts.bare.contains(&token.start));
         self.labelled =
             word && (text.eq_ignore_ascii_case("time") || text.eq_ignore_ascii_case("ctime"));
         self.last = Some(token.kind);
@@ -424,10 +403,10 @@ impl Spacing {
         use Kind::{Assign, Colon, DotDot, LBrace, LBracket, LParen, Slash};
         match token.kind {
             LParen | LBracket | DotDot => true,
-            LBrace => !facts.block_starts.contains(token.start),
+            LBrace => !facts.block_starts.contains(&token.start),
             Colon => self.in_braces(),
             Assign | Slash => !self.space(token.kind, next),
-            _ => facts.unary.contains(token.start),
+            _ => facts.unary.contains(&token.start),
         }
     }
 

@@ -78,17 +78,6 @@ pub struct Parameter {
     pub doc: &'static str,
 }
 
-/// A condition between two arguments.
-#[derive(Clone, Copy, Debug)]
-pub enum Rule {
-    /// The first list, if it is given, has as many numbers as the second.
-    SameLength(&'static str, &'static str),
-    /// The first number is below the second.
-    Below(&'static str, &'static str),
-    /// The first number is at most the second.
-    AtMost(&'static str, &'static str),
-}
-
 /// One row of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct KindRow {
@@ -96,8 +85,6 @@ pub struct KindRow {
     pub name: &'static str,
     /// Its arguments.
     pub params: &'static [Parameter],
-    /// Conditions between them.
-    pub rules: &'static [Rule],
     /// Its description in one or two sentences.
     pub doc: &'static str,
     /// Where member g of G accesses the file.
@@ -159,42 +146,6 @@ impl KindRow {
             values.push((param.name, value));
         }
         Ok(Arguments { kind: self.name, values })
-    }
-
-    /// Checks the conditions between arguments.
-    ///
-    /// # Errors
-    /// A sentence for the user: what was expected and what was found.
-    pub fn check(&self, arguments: &Arguments) -> Result<(), String> {
-        let number = |name| arguments.number(name);
-        let length = |name| arguments.numbers(name).len();
-        for rule in self.rules {
-            match *rule {
-                Rule::SameLength(list, other) if ![0, length(other)].contains(&length(list)) => {
-                    return Err(format!(
-                        "expected as many numbers in {list} as in {other}, found {} and {}",
-                        length(list),
-                        length(other)
-                    ));
-                }
-                Rule::Below(low, high) if number(low) >= number(high) => {
-                    return Err(format!(
-                        "expected {low} to be less than {high}, found {low}={} and {high}={}",
-                        number(low),
-                        number(high)
-                    ));
-                }
-                Rule::AtMost(low, high) if number(low) > number(high) => {
-                    return Err(format!(
-                        "expected {low} to be at most {high}, found {low}={} and {high}={}",
-                        number(low),
-                        number(high)
-                    ));
-                }
-                _ => {}
-            }
-        }
-        Ok(())
     }
 }
 
@@ -282,7 +233,6 @@ pub static KINDS: &[KindRow] = &[
     KindRow {
         name: "segmented",
         params: &[BLOCK, COUNT, HEADER],
-        rules: &[],
         doc: "The file is cut into equal segments, one for each member.",
         formula: "offset(u) = header + (g*count + u)*block, u in 0..count",
         example: "define pattern \"p\" level 0 = segmented(block=64k, count=16);",
@@ -300,7 +250,6 @@ pub static KINDS: &[KindRow] = &[
             ),
             HEADER,
         ],
-        rules: &[],
         doc: "Pieces one after the other: each member its own part, or all the whole file.",
         formula: "offset(u) = header + (g*count + u)*block, or header + u*block, u in 0..count",
         example: "define pattern \"p\" level 0 = sequential(block=1m, count=16, mode=\"whole\");",
@@ -308,7 +257,6 @@ pub static KINDS: &[KindRow] = &[
     KindRow {
         name: "strided",
         params: &[BLOCK, COUNT, HEADER],
-        rules: &[],
         doc: "Members take turns, piece by piece.",
         formula: "offset(i) = header + (i*G + g)*block, i in 0..count",
         example: "define pattern \"p\" level 2 = strided(block=64k, count=16);",
@@ -338,7 +286,6 @@ pub static KINDS: &[KindRow] = &[
             ),
             HEADER,
         ],
-        rules: &[Rule::SameLength("strides", "counts")],
         doc: "Strides within strides, to any depth.",
         formula: "offset = header + g*shift + i1*stride1 + i2*stride2 + ..., ik in 0..countk, i1 \
                   fastest",
@@ -352,7 +299,6 @@ pub static KINDS: &[KindRow] = &[
             COUNT,
             HEADER,
         ],
-        rules: &[Rule::AtMost("min", "max")],
         doc: "Members take turns, and every turn has another length, drawn with the seed of the \
               run: all members draw the same.",
         formula: "turn t belongs to member t mod G; offset(t) = header + the lengths before t",
@@ -370,7 +316,6 @@ pub static KINDS: &[KindRow] = &[
             optional("oy", ANY, "0", "elements that neighbours share in y"),
             HEADER,
         ],
-        rules: &[Rule::Below("ox", "sx"), Rule::Below("oy", "sy")],
         doc: "A 2-D array cut into tiles that may overlap, a tile for each member, as in \
               MPI-Tile-IO. Needs nx*ny members; more have no pieces.",
         formula: "offset(y) = header + ((ty*(sy-oy) + y)*X + tx*(sx-ox))*elem, y in 0..sy, \
@@ -381,7 +326,6 @@ pub static KINDS: &[KindRow] = &[
     KindRow {
         name: "subarray",
         params: &[SIZES, GRID, ELEM, HEADER],
-        rules: &[Rule::SameLength("grid", "sizes")],
         doc: "An array of any number of dimensions, a block of it for each member.",
         formula: "a row of the block in one piece; along n elements and p members the first n mod \
                   p members have one more than n div p",
@@ -396,7 +340,6 @@ pub static KINDS: &[KindRow] = &[
             ELEM,
             HEADER,
         ],
-        rules: &[Rule::SameLength("blocks", "sizes"), Rule::SameLength("grid", "sizes")],
         doc: "An array cut into small blocks that are dealt out to the members in turn in every \
               dimension, as ScaLAPACK has it.",
         formula: "element e of a dimension belongs to place (e/block) % p; a row of a block in \
@@ -412,7 +355,6 @@ pub static KINDS: &[KindRow] = &[
             optional("dumps", POSITIVE, "1", "cubes one after the other"),
             HEADER,
         ],
-        rules: &[],
         doc: "The diagonal cells of a cube, as NAS BT-IO has them. Needs a square number of \
               members, and 3 points along each side of a cell.",
         formula: "q*q = G; cell c in 0..q: cx = (g%q + c) % q, cy = (g/q - c) mod q, cz = c; \
@@ -436,7 +378,6 @@ pub static KINDS: &[KindRow] = &[
             optional("vars", ANY, "0", "variables; 0: 24 in a checkpoint, 4 in the others"),
             HEADER,
         ],
-        rules: &[],
         doc: "An output file of the FLASH code: six arrays for the tree of blocks, then an array \
               for each variable.",
         formula: "in an array with s bytes a block: offset = start + left(g)*s, length = \
@@ -456,7 +397,6 @@ pub static KINDS: &[KindRow] = &[
             ),
             HEADER,
         ],
-        rules: &[],
         doc: "Vertices of an unstructured mesh with a record of values each; a piece is a record.",
         formula: "offset(v) = header + v*values*8 for the vertices v of the member",
         example: "define pattern \"p\" level 3 = mesh(vertices=100000, values=5, \

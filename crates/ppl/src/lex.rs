@@ -80,78 +80,37 @@ impl Token {
     }
 }
 
-/// The class of a byte at the start of a token.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
-    Blank,
-    Letter,
-    Digit,
-    /// A token by itself: [`SINGLE`] tells which.
-    Single,
-    Sign,
-    Bad,
-}
-
-const CLASS: [Class; 256] = {
-    let mut table = [Class::Bad; 256];
-    let mut byte = 0;
-    while byte < 128 {
-        table[byte] = match byte as u8 {
-            b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c => Class::Blank,
-            b'a'..=b'z' | b'A'..=b'Z' | b'_' => Class::Letter,
-            b'0'..=b'9' => Class::Digit,
-            b'"' | b'#' | b'/' | b'$' | b'=' | b'.' | b'|' | b'&' | b'!' | b'<' | b'>' => {
-                Class::Sign
-            }
-            _ if !matches!(SINGLE[byte], Kind::Error) => Class::Single,
-            _ => Class::Bad,
-        };
-        byte += 1;
-    }
-    table
-};
-
-/// Tokens of one byte that nothing longer begins with. A table, because jumps by such a byte
-/// are seldom foreseen by the processor.
-const SINGLE: [Kind; 256] = {
-    let mut table = [Kind::Error; 256];
-    table[b'(' as usize] = Kind::LParen;
-    table[b')' as usize] = Kind::RParen;
-    table[b'[' as usize] = Kind::LBracket;
-    table[b']' as usize] = Kind::RBracket;
-    table[b'{' as usize] = Kind::LBrace;
-    table[b'}' as usize] = Kind::RBrace;
-    table[b',' as usize] = Kind::Comma;
-    table[b';' as usize] = Kind::Semi;
-    table[b':' as usize] = Kind::Colon;
-    table[b'+' as usize] = Kind::Plus;
-    table[b'-' as usize] = Kind::Minus;
-    table[b'%' as usize] = Kind::Percent;
-    table[b'*' as usize] = Kind::Star;
-    table[b'^' as usize] = Kind::Caret;
-    table
-};
-
-/// Bytes at which the text of a string has to be looked at more closely.
-const IN_STRING: [bool; 256] = {
-    let mut table = [false; 256];
-    table[b'"' as usize] = true;
-    table[b'\\' as usize] = true;
-    table[b'$' as usize] = true;
-    table[b'\n' as usize] = true;
-    table[0] = true;
-    table
-};
-
 /// The byte can be part of a name: letter, digit, underscore.
 #[inline(always)]
 pub fn is_name_byte(byte: u8) -> bool {
-    matches!(CLASS[byte as usize], Class::Letter | Class::Digit)
+    byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// Nothing of PPL begins with this byte.
-fn is_bad_byte(byte: u8) -> bool {
-    CLASS[byte as usize] == Class::Bad
+/// The token that a byte is by itself.
+#[inline]
+fn single(byte: u8) -> Option<Kind> {
+    Some(match byte {
+        b'(' => Kind::LParen,
+        b')' => Kind::RParen,
+        b'[' => Kind::LBracket,
+        b']' => Kind::RBracket,
+        b'{' => Kind::LBrace,
+        b'}' => Kind::RBrace,
+        b',' => Kind::Comma,
+        b';' => Kind::Semi,
+        b':' => Kind::Colon,
+        b'=' => Kind::Assign,
+        b'<' => Kind::Lt,
+        b'>' => Kind::Gt,
+        b'+' => Kind::Plus,
+        b'-' => Kind::Minus,
+        b'%' => Kind::Percent,
+        b'*' => Kind::Star,
+        b'/' => Kind::Slash,
+        b'^' => Kind::Caret,
+        b'!' => Kind::Bang,
+        _ => return None,
+    })
 }
 
 /// Reads tokens from the text of one file.
@@ -226,27 +185,24 @@ impl<'t> Lexer<'t> {
     #[inline(always)]
     fn scan(&mut self) -> Kind {
         loop {
-            while CLASS[usize::from(self.byte(self.at))] == Class::Blank {
-                self.at += 1;
-            }
             self.start = self.at;
             let Some(byte) = self.bytes.get(self.at) else {
                 return Kind::End;
             };
-            let found = match CLASS[*byte as usize] {
-                Class::Single => {
+            let found = match byte {
+                b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c => {
                     self.at += 1;
-                    return SINGLE[*byte as usize];
+                    continue;
                 }
-                Class::Blank => continue,
-                Class::Letter => {
-                    self.at += 1;
+                b'a'..=b'z' | b'A'..=b'Z' | b'_' => {
                     self.skip_name();
                     return Kind::Word;
                 }
-                Class::Digit => return self.number(),
-                Class::Sign => self.sign(*byte),
-                Class::Bad => self.unknown(),
+                b'0'..=b'9' => return self.number(),
+                b'"' => return self.string(),
+                b'$' => return self.variable(),
+                b'#' => self.line_comment(),
+                _ => self.sign(*byte),
             };
             if let Some(kind) = found {
                 return kind;
@@ -291,29 +247,22 @@ impl<'t> Lexer<'t> {
     /// A token that begins with a sign; `None`: it was a comment or is reported.
     #[inline]
     fn sign(&mut self, byte: u8) -> Option<Kind> {
-        let start = self.at;
-        let next = self.byte(start + 1);
-        let (kind, length) = match byte {
-            b'"' => return Some(self.string()),
-            b'$' => return self.variable(),
-            b'#' => return self.line_comment(),
-            b'/' if next == b'/' => return self.line_comment(),
-            b'/' if next == b'*' => return self.block_comment(),
-            b'/' => (Kind::Slash, 1),
-            b'=' if next == b'=' => (Kind::EqEq, 2),
-            b'=' => (Kind::Assign, 1),
-            b'!' if next == b'=' => (Kind::NotEq, 2),
-            b'!' => (Kind::Bang, 1),
-            b'<' if next == b'=' => (Kind::Le, 2),
-            b'<' => (Kind::Lt, 1),
-            b'>' if next == b'=' => (Kind::Ge, 2),
-            b'>' => (Kind::Gt, 1),
-            b'.' if next == b'.' => (Kind::DotDot, 2),
-            b'|' if next == b'|' => (Kind::OrOr, 2),
-            b'&' if next == b'&' => (Kind::AndAnd, 2),
-            b'|' => return Some(self.half_operator(Kind::OrOr)),
-            b'&' => return Some(self.half_operator(Kind::AndAnd)),
-            _ => return self.unknown(),
+        let (kind, length) = match (byte, self.byte(self.at + 1)) {
+            (b'/', b'/') => return self.line_comment(),
+            (b'/', b'*') => return self.block_comment(),
+            (b'=', b'=') => (Kind::EqEq, 2),
+            (b'!', b'=') => (Kind::NotEq, 2),
+            (b'<', b'=') => (Kind::Le, 2),
+            (b'>', b'=') => (Kind::Ge, 2),
+            (b'.', b'.') => (Kind::DotDot, 2),
+            (b'|', b'|') => (Kind::OrOr, 2),
+            (b'&', b'&') => (Kind::AndAnd, 2),
+            (b'|', _) => return Some(self.half_operator(Kind::OrOr)),
+            (b'&', _) => return Some(self.half_operator(Kind::AndAnd)),
+            _ => match single(byte) {
+                Some(kind) => (kind, 1),
+                None => return self.unknown(),
+            },
         };
         self.at += length;
         Some(kind)
@@ -364,9 +313,6 @@ impl<'t> Lexer<'t> {
         let mut at = start + 1;
         let mut special = false;
         loop {
-            while !IN_STRING[usize::from(self.byte(at))] {
-                at += 1;
-            }
             match self.byte(at) {
                 b'"' => break,
                 b'\\' => {
@@ -408,7 +354,7 @@ impl<'t> Lexer<'t> {
 
     /// `$name`, `$$name`
     #[inline]
-    fn variable(&mut self) -> Option<Kind> {
+    fn variable(&mut self) -> Kind {
         let start = self.at;
         let dollars = if self.byte(start + 1) == b'$' { 2 } else { 1 };
         self.at += dollars;
@@ -423,10 +369,9 @@ impl<'t> Lexer<'t> {
                 )
                 .help("variables are written $name, internal variables $$rank, environment variables $$env(NAME)"),
             );
-            return Some(Kind::Error);
+            return Kind::Error;
         }
-        let kind = if dollars == 2 { Kind::Internal } else { Kind::Var };
-        Some(kind)
+        if dollars == 2 { Kind::Internal } else { Kind::Var }
     }
 }
 
@@ -492,7 +437,9 @@ fn foreign_string(rest: &str) -> Option<usize> {
 }
 
 fn is_unknown(c: char) -> bool {
-    !is_foreign_quote(c) && (!c.is_ascii() || is_bad_byte(c as u8))
+    let begins_token = |byte: u8| is_name_byte(byte) || single(byte).is_some();
+    let is_known = |c: char| c.is_ascii_whitespace() || "\"$#.|&".contains(c);
+    !is_foreign_quote(c) && !(c.is_ascii() && (begins_token(c as u8) || is_known(c)))
 }
 
 fn describe(c: char) -> String {
@@ -508,15 +455,10 @@ fn help(c: char) -> Option<&'static str> {
         '\u{a0}' | '\u{2000}'..='\u{200b}' | '\u{202f}' | '\u{3000}' | '\u{feff}' => {
             "this looks like a blank but is another character; type a blank in its place"
         }
-        '–' | '—' | '−' | '‐' | '‑' => "write the minus sign `-`",
-        '×' | '·' => "write `*`",
-        '÷' => "write `/`",
-        '≤' => "write `<=`",
-        '≥' => "write `>=`",
-        '≠' => "write `!=`",
-        '；' => "write `;`",
-        '，' => "write `,`",
-        '（' | '）' => "write ( and )",
+        '–' | '—' | '−' | '‐' | '‑' | '×' | '·' | '÷' | '≤' | '≥' | '≠' => {
+            "operators are written - * / <= >= !="
+        }
+        '；' | '，' | '（' | '）' => "write the sign of ASCII that it looks like",
         '?' => "there is no `?:`; write if (...) ... else ...",
         '\\' => "a statement may go on in the next line without any sign",
         '.' => "numbers are written 0.25, ranges 10..100",

@@ -72,22 +72,16 @@ impl Lexer<'_> {
         let span = self.token_span();
         let text = self.token_text();
         let bare = text.trim_start_matches('0');
-        let decimal = if bare.starts_with(|c: char| c.is_ascii_digit()) {
-            bare.to_string()
-        } else {
-            format!("0{bare}")
-        };
         let is_octal = bare.len() > 1 && bare.bytes().all(|byte| (b'0'..=b'7').contains(&byte));
+        let number = if bare.starts_with(|c: char| c.is_ascii_digit()) { "" } else { "0" };
         let (fix, help) = match is_octal {
             true => {
-                let octal = format!("0o{bare}");
-                let help = format!("write {octal} if it is octal (permission bits), or {decimal}");
-                (octal, help)
+                (format!("0o{bare}"), format!("permission bits are 0o{bare}, a size is {bare}"))
             }
-            false => (decimal.clone(), format!("write {decimal}; octal integers begin with 0o")),
+            false => (format!("{number}{bare}"), format!("write {number}{bare}")),
         };
-        let message =
-            format!("expected a number without leading zeros, found {}", shortened(text, 40));
+        let found = shortened(text, 40);
+        let message = format!("expected a number without leading zeros, found {found}");
         self.report(Diagnostic::new(Code::BadNumber, span, message).help(help).fix(span, fix));
         Kind::Error
     }
@@ -261,11 +255,11 @@ mod tests {
             ("5mi", "durations"),
             ("12abc", "durations"),
             ("0x1F", "write 31"),
-            ("0644", "write 0o644"),
-            ("007", "write 7; octal"),
-            ("00", "write 0;"),
-            ("089", "write 89;"),
-            ("064k", "write 64k;"),
+            ("0644", "are 0o644"),
+            ("007", "write 7"),
+            ("00", "write 0"),
+            ("089", "write 89"),
+            ("064k", "write 64k"),
             ("0o8", "written 0o644"),
             ("0o", "written 0o644"),
             ("0o64k", "written 0o644"),

@@ -6,7 +6,6 @@
 use crate::diag::{Code, Diagnostic};
 use model::plan::SourceFile;
 pub use model::plan::Span;
-use std::fmt;
 use std::ops::Range;
 
 /// Largest size of all files of a program together, bytes. A longer program is
@@ -240,21 +239,5 @@ impl Binding {
 impl Default for Binding {
     fn default() -> Binding {
         Binding::new(1)
-    }
-}
-
-impl fmt::Debug for Binding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Binding")
-            .field("ranks", &self.ranks)
-            .field("ranks_assumed", &self.ranks_assumed)
-            .field("machines", &self.machines)
-            .field("params", &self.params)
-            .field("groups", &self.groups)
-            .field("seed", &self.seed)
-            .field("directory", &self.directory)
-            .field("directories", &self.directories)
-            .field("mpi", &self.mpi)
-            .finish_non_exhaustive()
     }
 }

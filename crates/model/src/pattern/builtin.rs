@@ -150,6 +150,12 @@ impl Random {
 
 impl Shape for Random {
     fn check(&self, members: u32) -> Result<(), String> {
+        if self.min_bytes > self.max_bytes {
+            let Random { min_bytes, max_bytes, .. } = self;
+            return Err(format!(
+                "expected min to be at most max, found min={min_bytes} and max={max_bytes}"
+            ));
+        }
         let bytes = product(&[self.max_bytes, self.count, members.into()]);
         if bytes.and_then(|bytes| sum(self.header_bytes, bytes)).is_none() {
             return Err(describe_overflow(members));
@@ -234,6 +240,12 @@ impl Subarray {
 impl Shape for Subarray {
     fn check(&self, members: u32) -> Result<(), String> {
         let grid = self.grid_for(members);
+        let (given, dims) = (grid.len(), self.sizes.len());
+        if given != dims {
+            return Err(format!(
+                "expected as many numbers in grid as in sizes, found {given} and {dims}"
+            ));
+        }
         if product(&grid).is_none_or(|places| places > u64::from(members)) {
             let places: Vec<String> = grid.iter().map(u64::to_string).collect();
             return Err(format!(

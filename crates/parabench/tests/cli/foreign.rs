@@ -33,8 +33,8 @@ fn a_command_line_is_called_after_its_tool() {
         ("ior -a POSIX -b 1m", "an IOR command line"),
         ("mpirun -np 4 mdtest -n 10", "an mdtest command line"),
         ("fio --name=a --rw=read", "a fio command line"),
-        ("dd if=/dev/zero of=x bs=1M count=1", "a dd command line"),
-        ("#!/bin/sh\nelbencho -w -s 1m x", "a shell script"),
+        ("dd if=/dev/zero of=x bs=1M count=1", "a shell script or a command line"),
+        ("#!/bin/sh\nelbencho -w -s 1m x", "a shell script or a command line"),
     ] {
         scene.call("check -").input(line).run().exits(2).err_has(name);
     }

@@ -13,7 +13,7 @@ use model::units::format_bytes;
 use model::with::file_named;
 use model::words::shortened;
 use model::{Value, limits};
-use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -22,8 +22,6 @@ use std::sync::Arc;
 const MAX_BYTES: usize = 64 << 20;
 /// The largest file of lists, and all of a program.
 const MAX_LISTS_BYTES: usize = MAX_SOURCE_BYTES;
-/// The most lines of a file that is a list.
-const MAX_LINES: usize = 1 << 20;
 
 /// The latest time of arrival.
 const CENTURY_NS: i64 = 100 * 366 * 24 * 3600 * 1_000_000_000;
@@ -35,7 +33,7 @@ impl Lower<'_> {
         let ev = match self.constant(ev) {
             Some(Value::Str(name)) => {
                 let name = String::from_utf8_lossy(name).into_owned();
-                self.list_of(&name, id, value_and_weight)
+                self.list_of(&name, id, values_and_weights)
             }
             _ => ev,
         };
@@ -54,7 +52,7 @@ impl Lower<'_> {
     pub(super) fn arrival(&mut self, id: ExprId) -> Ev {
         let ev = self.expr(id);
         match self.named_file(ev) {
-            Some(name) => self.list_of(&name, id, time),
+            Some(name) => self.list_of(&name, id, times),
             None => ev,
         }
     }
@@ -94,9 +92,9 @@ impl Lower<'_> {
     }
 
     /// A constant list of the lines of a file.
-    fn list_of(&mut self, name: &str, id: ExprId, line_of: LineOf) -> Ev {
+    fn list_of(&mut self, name: &str, id: ExprId, lines_of: LinesOf) -> Ev {
         let Some(lists) = self.lists_of(name, id) else { return Ev::BAD };
-        match items(&lists.text, line_of) {
+        match lines_of(&lists.text) {
             Ok(list) => self.known(list),
             Err(wrong) => self.damaged(name, id, &wrong, None),
         }
@@ -147,47 +145,73 @@ impl Lower<'_> {
     }
 }
 
-/// Reads the words of a line, given the value of the line before; fails with what was expected.
-type LineOf = fn(&[&str], Option<&Value>) -> Result<Value, &'static str>;
+/// Makes a list of the lines of a file; fails with what is wrong with it.
+type LinesOf = fn(&str) -> Result<Value, String>;
 
-fn items(text: &str, line_of: LineOf) -> Result<Value, String> {
-    let mut items: Vec<Value> = Vec::new();
-    for (number, line) in (1..).zip(text.lines()) {
-        let line = line.split('#').next().unwrap_or_default();
-        let words: Vec<&str> =
-            line.split([' ', '\t', ',', ';']).filter(|word| !word.is_empty()).collect();
-        if words.is_empty() {
-            continue;
-        }
-        if items.len() == MAX_LINES {
-            return Err(format!("it has more than {MAX_LINES} lines"));
-        }
-        let wrong =
-            |expected| format!("expected {expected} in line {number}, found {:?}", line.trim());
-        let item = line_of(&words, items.last()).map_err(wrong)?;
-        items.push(item);
+/// Reads the values in each line from the line of this number on. `take` fails with what it expected.
+fn each_line(
+    text: &str,
+    first: usize,
+    expected: &str,
+    mut take: impl FnMut(Vec<Value>) -> Result<(), String>,
+) -> Result<(), String> {
+    for (number, line) in (first..).zip(text.lines()) {
+        let taken = match values_in(line) {
+            Some(values) if values.is_empty() => continue,
+            Some(values) => take(values),
+            None => Err(expected.to_string()),
+        };
+        taken.map_err(|expected| wrong(&expected, line, number))?;
     }
+    Ok(())
+}
+
+/// Values of a line: numbers, durations, texts in quotes, and a comment behind them.
+fn values_in(line: &str) -> Option<Vec<Value>> {
+    const BLANKS: [char; 5] = [' ', '\t', ',', ';', '\r'];
+    if let Ok(number) = line.parse::<i64>() {
+        return Some(vec![Value::Int(number)]);
+    }
+    let (mut values, mut rest) = (Vec::new(), line);
+    loop {
+        rest = rest.trim_start_matches(BLANKS);
+        if rest.is_empty() || rest.starts_with('#') {
+            return Some(values);
+        }
+        let is_text = rest.starts_with('"');
+        let end = match is_text {
+            true => closing(rest)? + 1,
+            false => rest.find([' ', '\t', ',', ';', '\r', '#']).unwrap_or(rest.len()),
+        };
+        let (word, after) = rest.split_at(end);
+        values.push(if is_text { Value::Str(text::exact(word)?) } else { plain(word)? });
+        rest = after;
+    }
+}
+
+fn whole(items: Vec<Value>) -> Result<Value, String> {
     match items.is_empty() {
         true => Err("it holds no value".into()),
         false => limits::list(items).map_err(|error| error.to_string()),
     }
 }
 
-/// `4k`, `4k 70`
-fn value_and_weight(words: &[&str], _: Option<&Value>) -> Result<Value, &'static str> {
+/// Lines such as `4k`, `4k 70`.
+fn values_and_weights(text: &str) -> Result<Value, String> {
     let expected = "a value, or a value and its weight, such as 4k 70";
-    let finite = |value: &Value| value.as_float().is_ok_and(f64::is_finite);
-    let value_of =
-        |word: &str| number(word).filter(finite).or_else(|| duration(word).map(Value::Duration));
-    match words {
-        [value] => value_of(value).ok_or(expected),
-        [value, weight] => {
-            let value = value_of(value).ok_or(expected)?;
-            let weight = number(weight).filter(is_weight).ok_or(expected)?;
-            limits::list(vec![value, weight]).map_err(|_| expected)
-        }
-        _ => Err(expected),
-    }
+    let is_weight = |value: &Value| value.as_float().is_ok_and(|weight| weight >= 0.0);
+    let mut items = Vec::new();
+    each_line(text, 1, expected, |mut values| {
+        let is_right = match &values[..] {
+            [value] => !matches!(value, Value::Str(_)),
+            [value, weight] => !matches!(value, Value::Str(_)) && is_weight(weight),
+            _ => false,
+        };
+        let item = if values.len() == 1 { values.pop() } else { limits::list(values).ok() };
+        items.push(item.filter(|_| is_right).ok_or(expected)?);
+        Ok(())
+    })?;
+    whole(items)
 }
 
 /// No element can be drawn.
@@ -196,23 +220,26 @@ fn nothing_weighs(items: &[Value]) -> bool {
     items.iter().all(|item| matches!(item, Value::List(pair) if pair.get(1).is_some_and(is_zero)))
 }
 
-/// A finite number that is not negative.
-fn is_weight(value: &Value) -> bool {
-    value.as_float().is_ok_and(|weight| weight.is_finite() && weight >= 0.0)
-}
-
-/// Seconds, `0.0125`, or a duration.
-fn time(words: &[&str], before: Option<&Value>) -> Result<Value, &'static str> {
+/// Lines of seconds, `0.0125`, or durations.
+fn times(text: &str) -> Result<Value, String> {
     let expected = "a time in seconds, at most a century and not before the one above it";
-    let [word] = words else { return Err(expected) };
-    let seconds = || Value::str(word).as_float().ok();
-    let seconds = || seconds().filter(|s| !s.is_nan()).map(|s| (s * 1e9).round() as i64);
-    let ns = duration(word).or_else(seconds).filter(|ns| (0..=CENTURY_NS).contains(ns));
-    let ns = ns.ok_or(expected)?;
-    match before {
-        Some(Value::Duration(before_ns)) if *before_ns > ns => Err(expected),
-        _ => Ok(Value::Duration(ns)),
-    }
+    let (mut items, mut before_ns) = (Vec::new(), 0);
+    each_line(text, 1, expected, |values| {
+        let ns = match &values[..] {
+            [Value::Duration(ns)] => *ns,
+            [Value::Int(_) | Value::Float(_)] => {
+                values[0].as_float().map_or(-1, |seconds| (seconds * 1e9).round() as i64)
+            }
+            _ => -1,
+        };
+        if !(before_ns..=CENTURY_NS).contains(&ns) {
+            return Err(expected.into());
+        }
+        before_ns = ns;
+        items.push(Value::Duration(ns));
+        Ok(())
+    })?;
+    whole(items)
 }
 
 /// The most values in all lists of a program, enough for ten million irregular operations; 32 bytes of text
@@ -231,9 +258,7 @@ pub(super) struct Lists {
     /// All of it.
     pub(super) text: Arc<String>,
     /// Lists by name.
-    parts: FxHashMap<String, Part>,
-    /// Their names, in order.
-    names: Vec<String>,
+    parts: BTreeMap<String, Part>,
 }
 
 /// A list in a file.
@@ -286,7 +311,6 @@ impl Lists {
                 "expected one list of each name, found [{name}] in lines {there} and {here}"
             ));
         }
-        self.names.push(name.to_string());
         Ok(())
     }
 
@@ -294,44 +318,44 @@ impl Lists {
     fn part(&self, name: Option<&str>) -> Option<Part> {
         match name {
             Some(name) => self.parts.get(name).cloned(),
-            None if self.names.is_empty() => {
+            None if self.parts.is_empty() => {
                 Some(Part { bytes: 0..self.text.len(), line: 1, count: None })
             }
             None => None,
         }
     }
 
-    /// The values of a list, up to a limit.
+    /// The values of a list, up to a limit, and how much they count.
     fn values(&self, part: &Part, room: usize) -> Result<(Vec<Value>, usize), String> {
-        let expected = part.count.unwrap_or(0).min(part.bytes.len());
-        let (mut values, mut weight) = (Vec::with_capacity(expected), 0usize);
-        for (number, line) in (part.line..).zip(self.text[part.bytes.clone()].lines()) {
-            let expected = "a value, or a value and how often it comes, such as 4k 70";
-            let Some((value, times)) = entry(line).ok_or_else(|| wrong(expected, line, number))?
-            else {
-                continue;
+        let expected = "a value, or a value and how often it comes, such as 4k 70";
+        let (mut list, mut weight) = (Vec::new(), 0usize);
+        each_line(&self.text[part.bytes.clone()], part.line, expected, |values| {
+            let times = match values[1..] {
+                [] => 1,
+                [Value::Int(times @ 0..)] => times as usize,
+                _ => return Err(expected.into()),
             };
-            let one = 1 + if let Value::Str(text) = &value { text.len() / 32 } else { 0 };
+            let value = &values[0];
+            let one = 1 + if let Value::Str(text) = value { text.len() / 32 } else { 0 };
             weight = weight.saturating_add(one.saturating_mul(times));
             if weight > room {
-                return Err(format!(
-                    "expected at most {MAX_VALUES} values in all lists, found more in line {number}"
-                ));
+                return Err(format!("at most {MAX_VALUES} values in all lists"));
             }
-            values.extend(std::iter::repeat_n(value, times));
-        }
-        match part.count.filter(|count| *count != values.len()) {
+            list.extend(std::iter::repeat_n(value.clone(), times));
+            Ok(())
+        })?;
+        match part.count.filter(|count| *count != list.len()) {
             Some(count) => {
-                let (found, line) = (values.len(), part.line - 1);
+                let (found, line) = (list.len(), part.line - 1);
                 Err(format!("expected {count} values, as line {line} says, found {found}"))
             }
-            None => Ok((values, weight)),
+            None => Ok((list, weight)),
         }
     }
 
     fn help(&self, name: Option<&str>) -> String {
-        let mut known = self.names.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
-        if self.names.len() > LISTED {
+        let mut known = self.parts.keys().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
+        if self.parts.len() > LISTED {
             known.push_str(", ...");
         }
         match name {
@@ -395,31 +419,6 @@ fn heading(line: &str) -> Option<(&str, Option<usize>)> {
     (is_comment && words.next().is_none()).then_some((name, count))
 }
 
-/// Reads a line: a value and its count, or nothing. `None`: neither.
-fn entry(line: &str) -> Option<Option<(Value, usize)>> {
-    if let Ok(number) = line.parse::<i64>() {
-        return Some(Some((Value::Int(number), 1)));
-    }
-    let line = line.trim();
-    let (value, rest) = match line.starts_with('"') {
-        true => {
-            let (token, rest) = line.split_at(closing(line)? + 1);
-            (Some(Value::Str(text::exact(token)?)), rest)
-        }
-        false => (None, line),
-    };
-    let rest = rest.split('#').next().unwrap_or_default();
-    let mut words = rest.split([' ', '\t', ',', ';']).filter(|word| !word.is_empty());
-    let Some(value) = value.or_else(|| words.next().map(plain)?) else {
-        return rest.trim().is_empty().then_some(None);
-    };
-    let times = match words.next() {
-        Some(word) => word.parse().ok()?,
-        None => 1,
-    };
-    words.next().is_none().then_some(Some((value, times)))
-}
-
 /// The place of the quote that ends a text.
 fn closing(line: &str) -> Option<usize> {
     let mut escaped = false;
@@ -447,24 +446,21 @@ mod tests {
 
     #[test]
     fn lines_are_values_with_or_without_weights() {
-        let found = items("# sizes\n4k 70\n\n64k,30 # large\r\n5ms\n1.5\n", value_and_weight);
+        let found = values_and_weights("# sizes\n4k 70\n\n64k,30 # large\r\n5ms\n1.5\n");
         assert_eq!(found.unwrap().to_string(), "[[4096, 70], [65536, 30], 5ms, 1.5]");
-        let wrong = items("4k 70\nlarge\n", value_and_weight).unwrap_err();
+        let wrong = values_and_weights("4k 70\nlarge\n").unwrap_err();
         assert!(wrong.contains("in line 2, found \"large\""), "{wrong}");
-        assert_eq!(items("# nothing\n", value_and_weight).unwrap_err(), "it holds no value");
+        assert_eq!(values_and_weights("# nothing\n").unwrap_err(), "it holds no value");
     }
 
     #[test]
     fn times_ascend() {
-        let found = items("0\n0.25\n500ms\n500ms\n2\n", time).unwrap();
+        let found = times("0\n0.25\n500ms\n500ms\n2\n").unwrap();
         assert_eq!(found.to_string(), "[0s, 250ms, 500ms, 500ms, 2s]");
         for text in
             ["1\n0.5\n", "-1\n", "1 2\n", "soon\n", "inf\n", "nan\n", "1e300\n", "4000000000\n"]
         {
-            assert!(
-                items(text, time).unwrap_err().contains("expected a time in seconds"),
-                "{text}"
-            );
+            assert!(times(text).unwrap_err().contains("expected a time in seconds"), "{text}");
         }
     }
 
@@ -513,13 +509,13 @@ mod tests {
             ("[a] 1\n", "in line 1"),
             ("[]\n", "in line 1"),
             (&format!("[{}]\n", "a".repeat(101)), "expected a heading"),
-            ("[a]\n0 101\n", "found more in line 2"),
-            ("[a]\n0 18446744073709551615\n", "found more in line 2"),
+            ("[a]\n0 101\n", "at most 33554432 values in all lists, in line 2"),
+            ("[a]\n0 9223372036854775807\n", "at most 33554432 values in all lists, in line 2"),
         ] {
             let wrong = read(text, Some("a")).unwrap_err();
             assert!(wrong.contains(words), "{text}: {wrong}");
         }
         let long = format!("\"{}\" 4\n", "x".repeat(1000));
-        assert!(read(&long, None).unwrap_err().contains("found more in line 1"));
+        assert!(read(&long, None).unwrap_err().contains("in all lists, in line 1"));
     }
 }

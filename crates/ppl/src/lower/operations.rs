@@ -131,12 +131,6 @@ impl Lower<'_> {
         }
         None
     }
-
-    /// It is about the kind of value that a position or size is.
-    fn is_number(kind: ParamKind) -> bool {
-        use ParamKind as K;
-        matches!(kind, K::Size | K::Offset | K::Count | K::Member | K::Mode)
-    }
 }
 
 /// The place of the required parameter with this number.
@@ -190,7 +184,10 @@ impl Lower<'_> {
         use ParamKind as K;
         match param.kind {
             K::Path | K::LinkTarget => self.path(id, param.kind),
-            kind if Self::is_number(kind) => self.number(op, param, id),
+            K::Size | K::Offset | K::Count | K::Member | K::Mode => {
+                let ev = self.expr(id);
+                self.number_of(op, param, id, ev)
+            }
             K::Handle => self.handle(op, id, Types::HANDLE, "a file handle of fopen or fcreat"),
             K::MpiHandle => self.handle(op, id, Types::MPI, "an MPI file handle of pfopen"),
             K::Flags => self.flags(id),
@@ -253,11 +250,6 @@ impl Lower<'_> {
     }
 
     /// A number that is not negative; a constant becomes an integer.
-    fn number(&mut self, op: Op, param: &Param, id: ExprId) -> Option<Operand> {
-        let ev = self.expr(id);
-        self.number_of(op, param, id, ev)
-    }
-
     fn number_of(&mut self, op: Op, param: &Param, id: ExprId, ev: Ev) -> Option<Operand> {
         if ev.is_bad() {
             return None;
@@ -329,19 +321,31 @@ impl Lower<'_> {
         }
     }
 
-    fn flags(&mut self, id: ExprId) -> Option<Operand> {
-        let ev = self.of_types(Op::Fopen, id, Types::STR, "open flags in quotes")?;
-        if let Some(Value::Str(text)) = self.constant(ev).filter(|_| self.is_alive())
-            && let Err((message, help)) = texts::check_flags(text)
-        {
-            let span = self.ast.expr_span(id);
-            self.reports.push(Diagnostic::new(Code::BadValue, span, message).help(help));
-            return None;
-        }
-        Some(ev.operand)
+    /// A text; one that is known now has to be right. `wrong` completes what is said of a text that is
+    /// not; one that is known at run time only is looked at there.
+    fn text_argument(
+        &mut self,
+        op: Op,
+        id: ExprId,
+        wanted: &str,
+        wrong: impl FnOnce(&str, Diagnostic) -> Option<Diagnostic>,
+    ) -> Option<Operand> {
+        let ev = self.of_types(op, id, Types::STR, wanted)?;
+        let Some(text) = self.known_argument(ev) else { return Some(ev.operand) };
+        let message = format!("expected {wanted}, found \"{text}\"");
+        let said = Diagnostic::new(Code::BadValue, self.ast.expr_span(id), message);
+        let Some(said) = wrong(&text, said) else { return Some(ev.operand) };
+        self.reports.push(said);
+        None
     }
 
-    /// One of some words; a text that is known at run time only is looked at there.
+    fn flags(&mut self, id: ExprId) -> Option<Operand> {
+        self.text_argument(Op::Fopen, id, "open flags in quotes", |text, said| {
+            texts::wrong_flags(text).map(|help| said.help(help))
+        })
+    }
+
+    /// One of some words.
     fn word(&mut self, op: Op, param: &Param, words: &[&str], id: ExprId) -> Option<Operand> {
         let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
         let (last, others) = quoted.split_last()?;
@@ -349,17 +353,33 @@ impl Lower<'_> {
             [] => format!("{last} as {}", param.name),
             others => format!("{} or {last} as {}", others.join(", "), param.name),
         };
-        let ev = self.of_types(op, id, Types::STR, &wanted)?;
-        let unknown = self.known_argument(ev).filter(|text| !words.contains(&text.as_str()));
-        let Some(found) = unknown else { return Some(ev.operand) };
         let span = self.ast.expr_span(id);
-        let message = format!("expected {wanted}, found \"{found}\"");
-        let diagnostic = Diagnostic::new(Code::BadValue, span, message);
-        self.reports.push(match nearest(&found, words.iter().copied()) {
-            Some(word) => diagnostic.fix(span, format!("\"{word}\"")),
-            None => diagnostic,
-        });
-        None
+        self.text_argument(op, id, &wanted, |text, said| {
+            match (words.contains(&text), nearest(text, words.iter().copied())) {
+                (true, _) => None,
+                (false, Some(word)) => Some(said.fix(span, format!("\"{word}\""))),
+                (false, None) => Some(said),
+            }
+        })
+    }
+
+    /// The name of an extended attribute. Those of other namespaces are the system's: they say who
+    /// may do what.
+    fn attribute(&mut self, op: Op, id: ExprId) -> Option<Operand> {
+        let span = self.ast.expr_span(id);
+        let wanted = "the name of an attribute that begins with user.";
+        self.text_argument(op, id, wanted, |text, said| match text.contains('.') {
+            _ if text.starts_with("user.") => None,
+            true => Some(said.help("programs can use the attributes of the namespace user. only")),
+            false => Some(said.fix(span, format!("\"user.{text}\""))),
+        })
+    }
+
+    fn mpi_mode(&mut self, id: ExprId) -> Option<Operand> {
+        let help = "letters of r w c x a, with r, w or both (w where c or x stands), as in \"crw\"";
+        self.text_argument(Op::Pfopen, id, "an MPI open mode in quotes", |text, said| {
+            (!texts::is_mpi_mode(text.as_bytes())).then(|| said.help(help))
+        })
     }
 
     /// Sizes of buffers.
@@ -377,48 +397,21 @@ impl Lower<'_> {
         None
     }
 
-    /// The name of an extended attribute. Those of other namespaces are the system's: they say who
-    /// may do what.
-    fn attribute(&mut self, op: Op, id: ExprId) -> Option<Operand> {
-        let ev = self.of_types(op, id, Types::STR, "the name of an attribute in quotes")?;
-        let other = self.known_argument(ev).filter(|text| !text.starts_with("user."));
-        let Some(found) = other else { return Some(ev.operand) };
-        let span = self.ast.expr_span(id);
-        let message =
-            format!("expected the name of an attribute that begins with user., found \"{found}\"");
-        let diagnostic = Diagnostic::new(Code::BadValue, span, message);
-        self.reports.push(match found.contains('.') {
-            true => diagnostic.help("programs can use the attributes of the namespace user. only"),
-            false => diagnostic.fix(span, format!("\"user.{found}\"")),
-        });
-        None
-    }
-
-    fn mpi_mode(&mut self, id: ExprId) -> Option<Operand> {
-        let ev = self.of_types(Op::Pfopen, id, Types::STR, "a mode in quotes")?;
-        if let Some(Value::Str(text)) = self.constant(ev)
-            && !texts::is_mpi_mode(text)
-        {
-            let found = String::from_utf8_lossy(text).into_owned();
-            let message = format!("expected an MPI open mode, found \"{found}\"");
-            let help =
-                "letters of r w c x a, with r, w or both (w where c or x stands), as in \"crw\"";
-            let span = self.ast.expr_span(id);
-            self.reports.push(Diagnostic::new(Code::BadValue, span, message).help(help));
-            return None;
-        }
-        Some(ev.operand)
+    /// What may name a pattern.
+    fn pattern_named(&mut self, id: ExprId) -> Ev {
+        let ev = match self.plain_string(id) {
+            Some(name) if self.use_pattern(&name).is_some() => self.known_text(name.as_bytes()),
+            _ => self.expr(id),
+        };
+        self.may_name_patterns(ev);
+        ev
     }
 
     /// The name of a pattern, or a number of bytes.
     fn pattern_or_size(&mut self, op: Op, param: &Param, id: ExprId) -> Option<Operand> {
         let span = self.ast.expr_span(id);
-        let ev = match self.plain_string(id) {
-            Some(name) if self.use_pattern(&name).is_some() => self.known_text(name.as_bytes()),
-            _ => self.expr(id),
-        };
+        let ev = self.pattern_named(id);
         let Some(Value::Str(text)) = self.constant(ev) else {
-            self.may_name_patterns(ev);
             // `pwrite` and `pread` have no place for the offset that a number would need.
             if matches!(op, Op::Pwrite | Op::Pread) && !ev.types.may(Types::STR) && !ev.is_bad() {
                 return self.expected(op, "the name of a pattern in quotes", ev, id);
@@ -440,28 +433,22 @@ impl Lower<'_> {
     /// The name of a pattern as the argument of a function.
     pub(super) fn pattern_argument(&mut self, id: ExprId) -> Ev {
         let span = self.ast.expr_span(id);
-        let ev = match self.plain_string(id) {
-            Some(name) if self.use_pattern(&name).is_some() => self.known_text(name.as_bytes()),
-            _ => self.expr(id),
-        };
-        let known = self.constant(ev).map(|value| value.to_string());
-        if known.is_none() {
-            self.may_name_patterns(ev);
-        }
-        if ev.is_bad() || known.is_none() && ev.types.may(Types::STR) || !self.is_alive() {
+        let ev = self.pattern_named(id);
+        let is_open = self.constant(ev).is_none() && ev.types.may(Types::STR);
+        if ev.is_bad() || is_open || !self.is_alive() {
             return ev;
         }
-        let text = known.unwrap_or_default();
-        if ev.types.may(Types::STR) && self.use_pattern(&text).is_some() {
+        let Some(Value::Str(text)) = self.constant(ev) else {
+            let message = format!("expected the name of a pattern, found {}", ev.types.describe());
+            return self.wrong_type(span, message);
+        };
+        let text = String::from_utf8_lossy(text).into_owned();
+        if self.use_pattern(&text).is_some() {
             self.note_use(&text, false, span);
             return ev;
         }
-        if ev.types.may(Types::STR) {
-            self.unknown_pattern(&text, span);
-            return Ev::BAD;
-        }
-        let message = format!("expected the name of a pattern, found {}", ev.types.describe());
-        self.wrong_type(span, message)
+        self.unknown_pattern(&text, span);
+        Ev::BAD
     }
 
     fn group_argument(&mut self, op: Op, id: ExprId) -> Option<Operand> {

@@ -13,9 +13,7 @@ use crate::kinds::{Arguments, KINDS, KindRow, Parameter, find_kind};
 use crate::word::nearest;
 use model::function::{Calc, FunctionRow};
 use model::internal::InternalRow;
-use model::pattern::{
-    Extent, GenerateError, Geometry, MAX_STEPS, Random, Run, Strided, Subarray, generate,
-};
+use model::pattern::{Extent, Extents, Geometry, Random, Run, Strided, Subarray, generate};
 use model::plan::{Instr, Pattern, Proc, Span};
 use model::types::Types;
 use model::{Op, Value};
@@ -222,10 +220,6 @@ impl Lower<'_> {
                 return None;
             }
         };
-        if let Err(said) = row.check(&arguments) {
-            self.reports.push(Diagnostic::new(Code::BadValue, span, said).help(written(row)));
-            return None;
-        }
         let definition = arguments.definition();
         let geometry = match def.body {
             Some(body) => self.generator(body, Some((def.params, arguments, span))),
@@ -348,9 +342,6 @@ fn written(row: &KindRow) -> String {
 
 /// Instructions that the checker spends on the generators of a program, all members together.
 const CHECK_STEPS: u64 = 2_000_000;
-
-/// Instructions that show whether a kind exists for a member.
-const KIND_STEPS: u64 = 4096;
 
 /// Members of a kind at each end of a group that are checked.
 const ALIKE: u32 = 64;
@@ -531,16 +522,25 @@ impl Lower<'_> {
 
     /// Checks that patterns exist for the groups of known size that use them.
     pub(super) fn check_uses(&mut self) {
-        let runs = !self.reports.has_errors();
-        let mut effort = Effort { steps: CHECK_STEPS, tried: false, runs };
+        let mut steps = if self.reports.has_errors() { 0 } else { CHECK_STEPS };
         let mut seen: FxHashSet<(String, u32, bool)> = FxHashSet::default();
         for Use { name, members, written, span } in std::mem::take(&mut self.pattern_uses) {
             let found = self.plan.patterns.iter().find(|pattern| pattern.name == name);
             let pattern = found.cloned();
             let is_new = seen.insert((name, members, written));
             let Some(pattern) = pattern.filter(|_| is_new) else { continue };
-            let compare = written && pattern.level >= 2;
-            match self.exists(&pattern, members, &mut effort, compare) {
+            let checked = match pattern.geometry {
+                Geometry::Generator { proc } => {
+                    let compare = written && pattern.level >= 2;
+                    self.check_generator(&pattern, proc, members, &mut steps, compare)
+                }
+                _ => {
+                    let shape = pattern.geometry.shape();
+                    let checked = shape.map_or(Ok(()), |shape| shape.check(members));
+                    checked.map(|()| None).map_err(|said| (None, said))
+                }
+            };
+            match checked {
                 Err((place, said)) => {
                     self.no_such_pattern(&pattern.name, members, span, place, said);
                 }
@@ -552,24 +552,17 @@ impl Lower<'_> {
         }
     }
 
-    /// Whether a pattern exists for this number of members; if not, where and why. Longer
-    /// computations are left to the run. If it exists, and they are compared: the first member whose
+    /// Whether a generator gives extents for this number of members; if not, where and why. Longer
+    /// computations are left to the run. If it does, and they are compared: the first member whose
     /// extents overlap.
-    fn exists(
+    fn check_generator(
         &self,
         pattern: &Pattern,
+        proc: u32,
         members: u32,
-        effort: &mut Effort,
+        steps: &mut u64,
         compare: bool,
     ) -> Result<Option<u32>, (Option<Span>, String)> {
-        let Geometry::Generator { proc } = pattern.geometry else {
-            let shape = pattern.geometry.shape();
-            let checked = shape.map_or(Ok(()), |shape| shape.check(members));
-            return checked.map(|()| None).map_err(|said| (None, said));
-        };
-        if !effort.runs {
-            return Ok(None);
-        }
         let mut overlapping = None;
         // Members of a kind are alike: those at both ends show what is wrong.
         let (first, last) = match pattern.is_of_program() {
@@ -578,15 +571,15 @@ impl Lower<'_> {
         };
         let checked: Vec<u32> = (0..first).chain(last.max(first)..members).collect();
         for (at, member) in checked.iter().copied().enumerate() {
-            let extents = |steps| generate(&self.plan, proc, member, members, steps);
-            // A kind has an end.
-            match effort.spend(checked.len() - at, pattern.is_of_program(), extents) {
+            let share = *steps / (checked.len() - at) as u64;
+            match generate(&self.plan, proc, member, members, share) {
                 Ok(extents) => {
+                    *steps = steps.saturating_sub(extents.len() as u64);
                     if compare && overlapping.is_none() && overlap(&extents) {
                         overlapping = Some(member);
                     }
                 }
-                Err(error) if error.unfinished && error.steps < MAX_STEPS => {}
+                Err(error) if error.unfinished => *steps -= share,
                 Err(error) => {
                     let said = pattern.describe_failure(&error, members);
                     if !pattern.is_of_program() {
@@ -634,45 +627,6 @@ impl Lower<'_> {
     }
 }
 
-/// The checker's budget for generators.
-struct Effort {
-    /// Instructions that are left for all of them.
-    steps: u64,
-    /// One that was not done was given as many instructions as in a run.
-    tried: bool,
-    /// The code has no errors, so that it can be run.
-    runs: bool,
-}
-
-impl Effort {
-    /// Runs a generator with this member's share of what is left for `members`. The first that is
-    /// not done with it may go on as far as in a run, so that one without an end is found out.
-    fn spend(
-        &mut self,
-        members: usize,
-        may_be_endless: bool,
-        generate: impl Fn(u64) -> Result<Vec<Run>, GenerateError>,
-    ) -> Result<Vec<Run>, GenerateError> {
-        let share = self.steps / members.max(1) as u64;
-        let share = if may_be_endless { share } else { share.min(KIND_STEPS) };
-        match generate(share) {
-            Ok(runs) => {
-                self.steps = self.steps.saturating_sub(runs.len() as u64);
-                Ok(runs)
-            }
-            Err(error) if error.unfinished => {
-                self.steps = self.steps.saturating_sub(share);
-                if !may_be_endless || std::mem::replace(&mut self.tried, true) {
-                    Err(error)
-                } else {
-                    generate(MAX_STEPS)
-                }
-            }
-            Err(error) => Err(error),
-        }
-    }
-}
-
 /// Some byte is in two extents, as far as they are compared.
 fn overlap(runs: &[Run]) -> bool {
     let is_used = |run: &&Run| run.count > 0 && run.length_bytes > 0;
@@ -683,13 +637,8 @@ fn overlap(runs: &[Run]) -> bool {
     if runs.windows(2).all(|two| two[0].end_bytes() <= two[1].offset_bytes) {
         return false;
     }
-    let each = |run: &Run| {
-        (0..run.count).filter_map({
-            let run = *run;
-            move |i| run.extent(i)
-        })
-    };
-    let mut extents: Vec<Extent> = runs.iter().flat_map(each).take(MAX_COMPARED).collect();
+    let all = Extents::of(Box::new(runs.into_iter()));
+    let mut extents: Vec<Extent> = all.take(MAX_COMPARED).collect();
     extents.sort_unstable_by_key(|extent| extent.offset_bytes);
     extents.windows(2).any(|pair| pair[0].end_bytes() > pair[1].offset_bytes)
 }

@@ -272,12 +272,13 @@ fn definitions_make_the_same_pattern_again() {
 fn numbers_that_do_not_go_together_are_refused() {
     for (definition, said) in [
         ("subarray(sizes=[4, 4], grid=[2])", "grid as in sizes, found 1 and 2"),
-        ("blockcyclic(sizes=[4, 4], blocks=[2])", "blocks as in sizes, found 1 and 2"),
-        ("nested(block=1, counts=[2, 2], strides=[1])", "strides as in counts, found 1 and 2"),
+        ("blockcyclic(sizes=[4, 4], blocks=[2])", "blocks as sizes, found 1 and 2"),
+        ("nested(block=1, counts=[2, 2], strides=[1])", "strides as counts, found 1 and 2"),
         ("random(min=9, max=3, count=1)", "found min=9 and max=3"),
         ("tiled(nx=2, ny=1, sx=4, sy=1, ox=4)", "found ox=4 and sx=4"),
     ] {
-        let found = compiled(&format!("define pattern \"p\" = {definition};")).diagnostics;
+        let text = format!("define pattern \"p\" = {definition}; print pieces(\"p\");");
+        let found = compiled(&text).diagnostics;
         assert!(found.iter().any(|found| found.message.contains(said)), "{definition}: {found:?}");
     }
     for max in [1, 2] {

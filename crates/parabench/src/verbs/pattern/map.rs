@@ -8,18 +8,12 @@
 
 use model::pattern::Extent;
 use model::units::format_bytes;
-use report::markup::{Element, Markup, element};
-use std::fmt::Display;
+use report::chart::{Axis, Chart, Unit, View};
 
 /// Most lines of text: with more members, each line shows several.
 const TEXT_LINES: usize = 32;
 /// Most lines and most parts of the file in the picture.
-const PICTURE: (usize, usize) = (160, 800);
-/// Height of the picture's lines together, pixels.
-const HEIGHT: usize = 640;
-/// Left and top margins, pixels.
-const LEFT: usize = 70;
-const TOP: usize = 50;
+const PICTURE: (usize, usize) = (32, 150);
 
 /// Bytes that members access in equal parts of the file.
 struct Map {
@@ -82,65 +76,24 @@ pub fn draw_text(members: &[Vec<Extent>], end_bytes: u64, columns: usize) -> Str
     )
 }
 
-/// The map as an SVG picture.
-pub fn draw_svg(title: &str, members: &[Vec<Extent>], end_bytes: u64) -> String {
-    let (lines, width) = PICTURE;
-    let map = Map::new(members, end_bytes, lines, width);
-    let line = (HEIGHT / map.lines.len().max(1)).clamp(4, 40);
-    let height = line * map.lines.len();
-    let (all_x, all_y) = (LEFT + width + 40, TOP + height + 60);
-    let page = element("rect").attr("width", "100%").attr("height", "100%").attr("fill", "white");
-    let frame = rect(LEFT, TOP, width, height).attr("fill", "none").attr("stroke", "black");
-    let mut svg = element("svg")
-        .attr("xmlns", "http://www.w3.org/2000/svg")
-        .attr("viewBox", format!("0 0 {all_x} {all_y}"))
-        .attr("width", all_x)
-        .attr("height", all_y)
-        .attr("font-family", "sans-serif")
-        .attr("font-size", 12)
-        .with(page)
-        .with(text(LEFT, TOP - 24, "start", title))
-        .with(text(LEFT - 8, TOP - 8, "end", "member"))
-        .with(text(LEFT + width / 2, TOP + height + 44, "middle", "offset in the file"));
-    let every = map.lines.len().div_ceil(16).max(1);
-    for (number, (first, _, bytes)) in map.lines.iter().enumerate() {
-        let y = TOP + number * line;
-        svg = svg.with(cells(bytes, map.part_bytes, (first * 137) % 360, (y, line, width)));
-        if number % every == 0 {
-            svg = svg.with(text(LEFT - 8, y + line / 2 + 4, "end", &first.to_string()));
-        }
-    }
-    for eighth in 0..=8 {
-        let bytes = (u128::from(end_bytes) * eighth / 8) as u64;
-        let x = LEFT + width * eighth as usize / 8;
-        svg = svg.with(text(x, TOP + height + 20, "middle", &format_bytes(bytes)));
-    }
-    Markup::from(svg.with(frame)).into_string()
-}
-
-/// A rectangle for each run of parts with the same share.
-fn cells(bytes: &[u64], part_bytes: u64, hue: usize, place: (usize, usize, usize)) -> Markup {
-    let (y, line, width) = place;
-    let scale = width as f64 / bytes.len().max(1) as f64;
-    let mut cells = Markup::default();
-    let mut at = 0;
-    for run in bytes.chunk_by(|a, b| a == b) {
-        let share = run[0] as f64 / part_bytes as f64;
-        if share > 0.0 {
-            let x = format!("{:.2}", LEFT as f64 + at as f64 * scale);
-            let cell = rect(x, y, format!("{:.2}", run.len() as f64 * scale), line - 1);
-            let cell = cell.attr("fill", format!("hsl({hue},65%,45%)"));
-            cells.push(cell.attr("fill-opacity", format!("{:.2}", share.clamp(0.15, 1.0))));
-        }
-        at += run.len();
-    }
-    cells
-}
-
-fn rect(x: impl Display, y: usize, width: impl Display, height: usize) -> Element {
-    element("rect").attr("x", x).attr("y", y).attr("width", width).attr("height", height)
-}
-
-fn text(x: usize, y: usize, anchor: &str, text: &str) -> Element {
-    element("text").attr("x", x).attr("y", y).attr("text-anchor", anchor).text(text)
+/// The map as a picture.
+pub fn picture(title: String, summary: String, members: &[Vec<Extent>], end_bytes: u64) -> View {
+    let (lines, parts) = PICTURE;
+    let map = Map::new(members, end_bytes, lines, parts);
+    let share = |bytes: &u64| match *bytes {
+        0 => f64::NAN,
+        bytes => bytes as f64 / map.part_bytes as f64,
+    };
+    let parts = map.lines.first().map_or(0, |line| line.2.len() as u64);
+    let axis = |title: &str, unit| Axis { title: title.into(), unit, log: false };
+    let firsts = map.lines.iter().map(|line| line.0 as f64);
+    let chart = Chart::Heat {
+        x: axis("offset in the file", Unit::Bytes),
+        y: axis("member", Unit::Rank),
+        value: axis("bytes accessed", Unit::Share),
+        x_edges: (0..=parts).map(|part| (part * map.part_bytes) as f64).collect(),
+        y_edges: firsts.chain([members.len() as f64]).collect(),
+        values: map.lines.iter().map(|line| line.2.iter().map(share).collect()).collect(),
+    };
+    View { name: "pattern".into(), title, summary, chart }
 }

@@ -17,6 +17,7 @@ use model::plan::{Pattern as Defined, Plan};
 use ppl::diag::Code;
 use ppl::kinds::KINDS;
 use report::flow;
+use report::svg::{Width, document};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -240,7 +241,9 @@ impl<'p> Layout<'p> {
     fn to_svg(&self) -> String {
         let Defined { name, definition, .. } = self.pattern;
         let title = format!("{name}: {definition}, {} members", self.members.len());
-        map::draw_svg(&title, &self.members, self.coverage.end_bytes)
+        let summary = self.coverage.sentences().join(" ");
+        let view = map::picture(title, summary, &self.members, self.coverage.end_bytes);
+        document(&view, Width::Wide)
     }
 }
 
