@@ -14,7 +14,7 @@
 #define PB_MAGIC 0x0001434552424150ull /* "PABREC", version 1 */
 #define PB_HEADER_BYTES 4096
 
-/* Kinds of slots, in the order of trace::recording::KINDS. Those of calls have the call's name. */
+/* Kinds of slots, in the order of trace::functions::KINDS. Those of calls have the call's name. */
 #define PB_KINDS(K) \
     K(skip) K(directory) K(shown) K(execute) K(exit) K(spawn) K(unseen) \
     K(open) K(openat) K(creat) K(close) K(close_range) K(dup) K(dup2) K(dup3) K(fcntl_dup) \

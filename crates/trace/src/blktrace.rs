@@ -9,11 +9,10 @@
 //! A request is one transfer of the process that queued it, from its issue to the driver (D; without one
 //! from its queueing, Q) to its completion (C). The device is the file, a sector 512 bytes of it.
 
+use crate::clib::{number, number_of};
 use crate::gaps::{Gap, Gaps};
-use crate::lines::{Lines, Source};
-use crate::named::{self, number};
-use crate::record::{Call, Introduction, Outcome, Record};
-use crate::scanner::{Found, LineFormat};
+use crate::record::{Act, Call, Introduction, Outcome, Record};
+use crate::scanner::{Found, LineFormat, Lines};
 use hashbrown::{HashMap, HashSet};
 use model::Op;
 use rustc_hash::FxBuildHasher;
@@ -171,7 +170,8 @@ impl LineFormat for Blktrace {
         match &self.current {
             Current::Nothing => None,
             Current::Introduction { process, command, now_ns } => {
-                let call = Call::Introduce(Introduction { command, ..Introduction::default() });
+                let who = Introduction { command, ..Introduction::default() };
+                let call = Call::new(Act::Introduce(who));
                 Some(Record { call, ..Record::at(line, *process, *now_ns) })
             }
             Current::Done { request, device, sector, sectors, end_ns, errno } => {
@@ -181,15 +181,14 @@ impl LineFormat for Blktrace {
                 let start_ns = request.issued_ns.or(request.queued_ns).unwrap_or(*end_ns);
                 let bytes = sectors.saturating_mul(SECTOR_BYTES);
                 let offset = Some(sector.saturating_mul(SECTOR_BYTES));
-                let path = named::name(device);
-                let whole = |op| Call::Whole { op, path, offset, bytes, flags: None };
-                let (name, call): (&[u8], _) = match request.kind {
-                    Kind::Read => (b"R", whole(Op::Fread)),
-                    Kind::Write => (b"W", whole(Op::Fwrite)),
-                    Kind::Other => (b"discard", Call::WithoutOperation),
+                let (name, act): (&[u8], _) = match request.kind {
+                    Kind::Read => (b"R", Act::Whole(Op::Fread)),
+                    Kind::Write => (b"W", Act::Whole(Op::Fwrite)),
+                    Kind::Other => (b"discard", Act::WithoutOperation),
                 };
+                let call = Call { offset, ..Call::whole(act, device, bytes) };
                 let outcome = match errno {
-                    0 => Outcome::success(i64::try_from(bytes).unwrap_or(i64::MAX)),
+                    0 => Outcome::success(number_of(bytes)),
                     errno => Outcome::failure(*errno),
                 };
                 let elapsed_ns = Some(end_ns.saturating_sub(start_ns));

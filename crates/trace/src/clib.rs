@@ -1,27 +1,162 @@
-//! Calls of the C library as recorders that wrap it tell them: with the file's name, or its number.
+//! Calls of logs that have no descriptors: they name the file of each call, or have a number for it that no
+//! opening gave.
 //!
 //! ```text
-//! pread64 file=/d/f count=50 offset=5000 result=50 ─▶ Call::Read of the descriptor that /d/f has now
-//! fwrite  file=/d/f size=8 count=512     result=512 ─▶ Call::Write of 4096 bytes
+//! open /d/f  ─▶ descriptor 3      read /d/f ─▶ descriptor 3, the latest one of that name      close /d/f
+//! open /d/f  ─▶ descriptor 3      pread 7   ─▶ 7 is from now on the latest open file without a number
+//! fwrite file=/d/f size=8 count=512 result=512   ─▶ 4096 bytes are written to the descriptor of /d/f
 //! ```
+//!
+//! The resolver then follows the descriptors as in logs of strace. Each process has its own.
 
+use crate::functions::find_function;
 use crate::gaps::{Gap, Gaps};
-use crate::named::{ByName, ByNumber, Who, at, flags_of_mode, name, number, opening};
-use crate::record::{Call, ERRNO_UNKNOWN, Fd, Outcome};
+use crate::record::{Act, At, Call, ERRNO_UNKNOWN, FLAGS_UNKNOWN, Fd, Outcome};
+use hashbrown::HashMap;
 use model::Op;
 use model::event::MODE_UNKNOWN;
-use model::open_flags::{O_CREAT, O_TRUNC};
+use model::open_flags::{O_APPEND, O_CREAT, O_TRUNC};
+use rustc_hash::FxBuildHasher;
 
+/// Files that are open at once; the resolver follows as many.
+const OPEN_MAX: usize = 1 << 20;
 const SEEK_SET: i64 = 0;
 
-/// A call, as far as the recorder tells.
+/// A process and a thread of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Who {
+    /// Number of the process.
+    pub process: u64,
+    /// Number of the thread.
+    pub thread: u64,
+}
+
+/// Numbers that are given away one after the other, and again.
+#[derive(Debug, Default)]
+struct Numbers {
+    free: Vec<i64>,
+    next: i64,
+}
+
+impl Numbers {
+    fn take(&mut self) -> Option<i64> {
+        let next =
+            self.free.pop().or_else(|| ((self.next as usize) < OPEN_MAX).then_some(self.next));
+        self.next += i64::from(next == Some(self.next));
+        next
+    }
+}
+
+/// Open files by what later calls have for them.
+#[derive(Debug, Default)]
+pub struct Files {
+    /// That is a number; `None`: no call has shown it yet.
+    is_numbered: Option<bool>,
+    /// By process and name: thread and descriptor, the latest one last.
+    named: HashMap<(u64, Box<[u8]>), Vec<(u64, i64)>, FxBuildHasher>,
+    /// By process and number.
+    numbered: HashMap<(u64, u64), i64, FxBuildHasher>,
+    /// By process: those that have no number yet.
+    unbound: HashMap<u64, Vec<i64>, FxBuildHasher>,
+    numbers: Numbers,
+    shown: Vec<u8>,
+}
+
+impl Files {
+    /// Calls have names for files, or numbers.
+    pub fn new(is_numbered: bool) -> Files {
+        Files { is_numbered: Some(is_numbered), ..Files::default() }
+    }
+
+    /// A thread opened the file: its descriptor. `None`: too many are open.
+    fn open(&mut self, who: Who, name: &[u8]) -> Option<i64> {
+        let number = self.numbers.take()?;
+        if self.is_numbered != Some(true) {
+            let key = (who.process, name.into());
+            self.named.entry(key).or_default().push((who.thread, number));
+        }
+        if self.is_numbered != Some(false) {
+            self.unbound.entry(who.process).or_default().push(number);
+        }
+        Some(number)
+    }
+
+    /// The descriptor of a file by its name or number. One that nobody opened shows its name, or `fd-7`.
+    /// `None`: too many are open, or it is standard input or output.
+    fn find(&mut self, who: Who, file: &[u8], closes: bool) -> Option<Fd<'_>> {
+        let number = number(file);
+        if *self.is_numbered.get_or_insert(number.is_some()) {
+            self.find_number(who.process, number.filter(|number| *number > 2)?, closes)
+        } else if file.is_empty() {
+            None
+        } else {
+            self.find_name(who, file, closes)
+        }
+    }
+
+    /// The latest file that the thread itself opened; without one, that its process did.
+    fn find_name(&mut self, who: Who, name: &[u8], closes: bool) -> Option<Fd<'_>> {
+        let key = (who.process, Box::from(name));
+        let known = self.named.get(&key).map_or(&[][..], |all| all);
+        let own = known.iter().rposition(|open| open.0 == who.thread);
+        let found = own.or(known.len().checked_sub(1));
+        let number = match found {
+            Some(at) => known[at].1,
+            None => self.open(who, name)?,
+        };
+        if closes && let Some(all) = self.named.get_mut(&key) {
+            all.remove(found.unwrap_or(0));
+            if all.is_empty() {
+                self.named.remove(&key);
+            }
+            self.numbers.free.push(number);
+        }
+        if found.is_none() {
+            self.show(name);
+        }
+        let shown = if found.is_none() { &self.shown[..] } else { b"" };
+        Some(Fd { shown, ..Fd::bare(number) })
+    }
+
+    /// What the number meant before, or the latest open file that has no number yet.
+    fn find_number(&mut self, process: u64, number: u64, closes: bool) -> Option<Fd<'_>> {
+        let unbound = || self.unbound.get_mut(&process).and_then(Vec::pop);
+        let known = self.numbered.get(&(process, number)).copied().or_else(unbound);
+        let found = match known {
+            Some(found) => found,
+            None => self.numbers.take()?,
+        };
+        if closes {
+            self.numbered.remove(&(process, number));
+            self.numbers.free.push(found);
+        } else {
+            self.numbered.insert((process, number), found);
+        }
+        if known.is_some() || closes {
+            return Some(Fd::bare(found));
+        }
+        self.show(format!("fd-{number}").as_bytes());
+        Some(Fd { shown: &self.shown, ..Fd::bare(found) })
+    }
+
+    /// Keeps a name as a recorder shows it beside a descriptor.
+    fn show(&mut self, name: &[u8]) {
+        self.shown.clear();
+        if !name.starts_with(b"/") {
+            self.shown.extend_from_slice(b"./");
+        }
+        self.shown.extend_from_slice(name);
+    }
+}
+
+/// A call, as far as the log tells.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Called<'a> {
-    /// Its function, without `64` at the end.
+    /// Its function.
     pub function: &'a [u8],
     /// The process and thread of the call.
     pub who: Who,
-    /// The file: a name, or a number where the recorder has numbers.
+    /// The file, or the first of two names.
     pub file: &'a [u8],
     /// The second name.
     pub other: &'a [u8],
@@ -41,197 +176,105 @@ pub struct Called<'a> {
     pub result: Option<i64>,
 }
 
-/// The open files.
-#[derive(Debug)]
-pub enum Files {
-    /// The recorder names the file of each call.
-    Named(ByName),
-    /// It tells numbers.
-    Numbered(ByNumber),
-}
-
-impl Files {
-    fn open(&mut self, who: Who, file: &[u8]) -> Option<i64> {
-        match self {
-            Files::Named(files) => files.open(who, file),
-            Files::Numbered(files) => files.open(who.process),
-        }
-    }
-
-    fn find(&mut self, who: Who, file: &[u8], closes: bool) -> Option<Fd<'_>> {
-        match (self, closes) {
-            (Files::Named(_), _) if file.is_empty() => None,
-            (Files::Named(files), false) => files.find(who, file),
-            (Files::Named(files), true) => files.close(who, file),
-            // Standard input and output.
-            (Files::Numbered(_), _) if number(file).is_none_or(|number| number < 3) => None,
-            (Files::Numbered(files), false) => files.find(who.process, number(file)?),
-            (Files::Numbered(files), true) => files.close(who.process, number(file)?),
-        }
-    }
-}
-
 /// The call and its outcome. `None`: unknown, and counted.
 pub fn understand<'a>(
     called: &Called<'a>,
     files: &'a mut Files,
     gaps: &mut Gaps,
 ) -> Option<(Call<'a>, Outcome<'a>)> {
-    let Called { function, who, file, .. } = *called;
-    let flags = match function {
-        b"open" | b"openat" => called.flags,
-        b"creat" => Some(1 | O_CREAT | O_TRUNC),
-        b"fopen" => (!called.mode.is_empty()).then(|| flags_of_mode(called.mode)),
-        _ => return without_opening(called, files, gaps),
+    let (act, letters) = find_function(called.function).unwrap_or((Act::WithoutOperation, b""));
+    let is_on_one = letters.iter().any(|letter| b"fp".contains(letter)) && !letters.contains(&b'F');
+    let act = match act {
+        Act::On(_) | Act::Whole(_) | Act::Enter | Act::Map if is_on_one => act,
+        Act::On(_) | Act::Send | Act::WithoutOperation => Act::WithoutOperation,
+        _ => Act::Other,
     };
-    if file.is_empty() {
-        gaps.add_name(Gap::UnknownFiles, function);
+    let mut call = Call { at: At::here(called.file), to: At::here(called.other), ..Call::new(act) };
+    if matches!(act, Act::WithoutOperation | Act::Other) {
+        return Some((call, outcome(called, &call)));
+    }
+    if let Act::On(Op::Fopen | Op::Fcreat) = act {
+        call.flags = match act {
+            Act::On(Op::Fcreat) => 1 | O_CREAT | O_TRUNC,
+            _ if !letters.contains(&b'M') => called.flags.unwrap_or(FLAGS_UNKNOWN),
+            _ if called.mode.is_empty() => FLAGS_UNKNOWN,
+            _ => flags_of_mode(called.mode),
+        };
+        return opened(called, call, files, gaps);
+    }
+    if letters.contains(&b'f') {
+        let Some(fd) = files.find(called.who, called.file, act == Act::On(Op::Fclose)) else {
+            gaps.add_name(Gap::UnknownFiles, called.function);
+            return None;
+        };
+        call.at = At::open(fd);
+    }
+    fill(called, &mut call, letters);
+    if called.result.is_none() {
+        gaps.add(Gap::NoResults);
+    }
+    Some((call, outcome(called, &call)))
+}
+
+/// A file is opened: the result is a descriptor of ours.
+fn opened<'a>(
+    called: &Called<'a>,
+    call: Call<'a>,
+    files: &mut Files,
+    gaps: &mut Gaps,
+) -> Option<(Call<'a>, Outcome<'a>)> {
+    if called.file.is_empty() {
+        gaps.add_name(Gap::UnknownFiles, called.function);
         return None;
     }
-    let call = opening(file, flags);
     if called.result.is_some_and(|result| result < 0) {
         return Some((call, Outcome::failure(ERRNO_UNKNOWN)));
     }
     if called.result.is_none() {
         gaps.add(Gap::NoResults);
     }
-    let Some(fd) = files.open(who, file) else {
+    let fd = files.open(called.who, called.file);
+    if fd.is_none() {
         gaps.add(Gap::Impossible);
-        return None;
-    };
-    Some((call, Outcome::success(fd)))
-}
-
-fn without_opening<'a>(
-    called: &Called<'a>,
-    files: &'a mut Files,
-    gaps: &mut Gaps,
-) -> Option<(Call<'a>, Outcome<'a>)> {
-    let call = match on_name(called) {
-        Some(call) => call,
-        None if is_on_open(called.function) => {
-            let closes = matches!(called.function, b"close" | b"fclose");
-            let Some(fd) = files.find(called.who, called.file, closes) else {
-                gaps.add_name(Gap::UnknownFiles, called.function);
-                return None;
-            };
-            on_open(called, fd)
-        }
-        None => Call::WithoutOperation,
-    };
-    if called.result.is_none() && !matches!(call, Call::Other | Call::WithoutOperation) {
-        gaps.add(Gap::NoResults);
     }
-    Some((call, outcome(called, &call)))
+    Some((call, Outcome::success(fd?)))
 }
 
-/// Calls on names.
-fn on_name<'a>(called: &Called<'a>) -> Option<Call<'a>> {
-    let (at, other) = (at(called.file), at(called.other));
-    let named = |op| Call::Named { op, at, bytes: 0 };
-    Some(match called.function {
-        b"stat" | b"__xstat" | b"fstatat" | b"newfstatat" | b"statx" | b"__fxstatat" => {
-            Call::NameAttributes { at, size_bytes: None, itself: false }
-        }
-        b"lstat" | b"__lxstat" => Call::NameAttributes { at, size_bytes: None, itself: true },
-        b"access" | b"faccessat" => named(Op::Lookup),
-        b"readlink" | b"readlinkat" => named(Op::Readlink),
-        b"chmod" | b"fchmodat" => Call::Named { op: Op::Chmod, at, bytes: MODE_UNKNOWN },
-        b"utime" | b"utimes" | b"utimensat" => named(Op::Utime),
-        b"truncate" => Call::Named { op: Op::Truncate, at, bytes: called.count.unwrap_or(0) },
-        b"mkdir" | b"mkdirat" => Call::MakeDirectory { at },
-        b"rmdir" => Call::Remove { at, directory: true, size_bytes: None },
-        b"unlink" | b"unlinkat" | b"remove" => {
-            Call::Remove { at, directory: false, size_bytes: None }
-        }
-        b"rename" | b"renameat" => Call::Rename { from: at, to: other, flags: 0 },
-        b"link" | b"linkat" => Call::Link { from: at, to: other },
-        b"symlink" | b"symlinkat" => Call::Symlink { target: name(called.file), at: other },
-        b"chdir" => Call::Enter { at },
-        // The log has no calls that read the directory: opening it counts as reading it.
-        b"opendir" => {
-            let path = name(called.file);
-            Call::Whole { op: Op::Readdir, path, offset: None, bytes: 0, flags: None }
-        }
-        b"readdir" | b"closedir" | b"getcwd" | b"umask" | b"fileno" | b"ftell" | b"ftello"
-        | b"waitpid" | b"wait" | b"fork" | b"vfork" | b"dup" | b"dup2" | b"pipe" | b"fdopen"
-        | b"fflush" | b"msync" | b"munmap" => Call::Other,
-        _ => return None,
-    })
-}
-
-fn is_on_open(function: &[u8]) -> bool {
-    const ON_OPEN: &[&[u8]] = &[
-        b"close",
-        b"fclose",
-        b"read",
-        b"pread",
-        b"readv",
-        b"preadv",
-        b"fread",
-        b"fgets",
-        b"write",
-        b"pwrite",
-        b"writev",
-        b"pwritev",
-        b"fwrite",
-        b"fprintf",
-        b"vfprintf",
-        b"fputs",
-        b"lseek",
-        b"fseek",
-        b"fseeko",
-        b"rewind",
-        b"fsync",
-        b"fdatasync",
-        b"fstat",
-        b"__fxstat",
-        b"ftruncate",
-        b"mmap",
-        b"fchmod",
-    ];
-    ON_OPEN.contains(&function)
-}
-
-/// Calls on what is open.
-fn on_open<'a>(called: &Called<'a>, fd: Fd<'a>) -> Call<'a> {
-    let bytes = called.count.unwrap_or(0).saturating_mul(called.size.unwrap_or(1));
+/// Numbers of the call.
+fn fill(called: &Called<'_>, call: &mut Call<'_>, letters: &[u8]) {
     let offset = called.offset.and_then(|offset| u64::try_from(offset).ok());
-    match called.function {
-        b"close" | b"fclose" => Call::Close { fd },
-        b"read" | b"readv" | b"fread" | b"fgets" => Call::Read { fd, bytes, offset: None },
-        b"write" | b"writev" | b"fwrite" | b"fprintf" | b"vfprintf" | b"fputs" => {
-            Call::Write { fd, bytes, offset: None }
+    let count = called.count.unwrap_or(0);
+    call.bytes = match call.act {
+        Act::On(Op::Fread | Op::Fwrite) | Act::Map => {
+            count.saturating_mul(called.size.unwrap_or(1))
         }
-        b"pread" | b"preadv" => Call::Read { fd, bytes, offset },
-        b"pwrite" | b"pwritev" => Call::Write { fd, bytes, offset },
-        b"fsync" => Call::Handle { op: Op::Fsync, fd },
-        b"fdatasync" => Call::Handle { op: Op::Fdatasync, fd },
-        b"fchmod" => Call::Handle { op: Op::Chmod, fd },
-        b"ftruncate" => Call::Resize { fd, size_bytes: called.count.unwrap_or(0) },
-        b"mmap" => Call::Map { fd, bytes },
-        b"lseek" | b"fseek" | b"fseeko" | b"rewind" => Call::Seek { fd },
-        _ => Call::Attributes { fd, size_bytes: None },
+        Act::On(Op::Truncate | Op::Ftruncate) => count,
+        Act::On(Op::Fallocate) => offset.unwrap_or(0).saturating_add(count),
+        Act::On(Op::Chmod) => MODE_UNKNOWN,
+        _ => 0,
+    };
+    call.offset = offset.filter(|_| letters.contains(&b'o'));
+    if let Act::Whole(_) = call.act {
+        call.flags = FLAGS_UNKNOWN;
     }
 }
 
 /// How a call ended; one without a result did what it was asked to do.
-fn outcome<'a>(called: &Called<'a>, call: &Call<'a>) -> Outcome<'a> {
+fn outcome<'a>(called: &Called<'_>, call: &Call<'_>) -> Outcome<'a> {
     let result = called.result;
-    if result.is_some_and(|result| result < 0) && !matches!(call, Call::Map { .. }) {
+    if result.is_some_and(|result| result < 0) && call.act != Act::Map {
         return Outcome::failure(ERRNO_UNKNOWN);
     }
-    let whole = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
-    Outcome::success(match *call {
-        Call::Read { bytes, .. } | Call::Write { bytes, .. } => match result {
+    Outcome::success(match call.act {
+        Act::On(Op::Fread | Op::Fwrite) => match result {
             // Elements.
             Some(count) if matches!(called.function, b"fread" | b"fwrite") => {
-                count.saturating_mul(whole(called.size.unwrap_or(1)))
+                count.saturating_mul(number_of(called.size.unwrap_or(1)))
             }
             Some(count) => count,
-            None => whole(bytes),
+            None => number_of(call.bytes),
         },
-        Call::Seek { .. } => position(called),
+        Act::On(Op::Fseek) => position(called),
         _ => 0,
     })
 }
@@ -239,14 +282,102 @@ fn outcome<'a>(called: &Called<'a>, call: &Call<'a>) -> Outcome<'a> {
 /// The position that a seek leads to; negative: not told.
 fn position(called: &Called<'_>) -> i64 {
     match (called.function, called.whence) {
-        (b"lseek", _) if called.result.is_some() => called.result.unwrap_or(-1),
+        (b"lseek" | b"lseek64", _) if called.result.is_some() => called.result.unwrap_or(-1),
         (b"rewind", _) => 0,
         (_, Some(SEEK_SET)) => called.offset.unwrap_or(-1),
         _ => -1,
     }
 }
 
-/// `pread64` is `pread`.
-pub fn plain(function: &[u8]) -> &[u8] {
-    function.strip_suffix(b"64").unwrap_or(function)
+/// A number of bytes as a return value.
+pub fn number_of(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}
+
+/// Flags of an `fopen` with this mode: "r+".
+pub fn flags_of_mode(mode: &[u8]) -> u32 {
+    let access = if mode.contains(&b'+') { 2 } else { u32::from(mode.first() != Some(&b'r')) };
+    access
+        | match mode.first() {
+            Some(b'w') => O_CREAT | O_TRUNC,
+            Some(b'a') => O_CREAT | O_APPEND,
+            _ => 0,
+        }
+}
+
+/// Decimal digits alone, as a number.
+pub fn number(text: &[u8]) -> Option<u64> {
+    let is_number = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+    is_number.then(|| std::str::from_utf8(text).ok()?.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown_of(fd: Option<Fd<'_>>) -> (i64, String) {
+        let fd = fd.unwrap();
+        (fd.number, String::from_utf8_lossy(fd.shown).into_owned())
+    }
+
+    fn who(process: u64, thread: u64) -> Who {
+        Who { process, thread }
+    }
+
+    #[test]
+    fn names_mean_what_was_opened_last() {
+        let mut files = Files::new(false);
+        let mut open = |process, thread| files.open(who(process, thread), b"/f");
+        assert_eq!([open(1, 1), open(1, 1), open(2, 2)], [Some(0), Some(1), Some(2)]);
+        assert_eq!(shown_of(files.find(who(1, 7), b"/f", false)), (1, String::new()));
+        assert_eq!(shown_of(files.find(who(1, 1), b"/f", true)), (1, String::new()));
+        assert_eq!(shown_of(files.find(who(1, 1), b"/f", false)), (0, String::new()));
+        assert_eq!(shown_of(files.find(who(1, 1), b"g", false)), (1, "./g".into()));
+        assert_eq!(shown_of(files.find(who(1, 1), b"g", false)), (1, String::new()));
+        assert_eq!(shown_of(files.find(who(3, 3), b"/h", true)), (3, "/h".into()));
+        assert_eq!(files.open(who(1, 1), b"/i"), Some(3));
+    }
+
+    #[test]
+    fn a_thread_means_what_it_opened_itself() {
+        let mut files = Files::default();
+        for thread in 0..3 {
+            files.open(who(1, thread), b"/f");
+        }
+        assert_eq!(shown_of(files.find(who(1, 1), b"/f", false)), (1, String::new()));
+        assert_eq!(shown_of(files.find(who(1, 0), b"/f", true)), (0, String::new()));
+        assert_eq!(shown_of(files.find(who(1, 0), b"/f", false)), (2, String::new()));
+    }
+
+    #[test]
+    fn numbers_mean_the_latest_file_without_one() {
+        let mut files = Files::default();
+        let me = who(1, 1);
+        files.open(me, b"a");
+        files.open(me, b"b");
+        assert_eq!(shown_of(files.find(me, b"7", false)), (1, String::new()));
+        assert_eq!(shown_of(files.find(me, b"8", false)), (0, String::new()));
+        assert_eq!(shown_of(files.find(me, b"9", false)), (2, "./fd-9".into()));
+        assert_eq!(shown_of(files.find(me, b"7", true)), (1, String::new()));
+        files.open(me, b"c");
+        assert_eq!(shown_of(files.find(me, b"7", false)), (1, String::new()));
+        assert!(files.find(me, b"1", false).is_none());
+    }
+
+    #[test]
+    fn too_many_files_are_refused() {
+        let mut files = Files::new(false);
+        let me = who(1, 1);
+        assert!((0..OPEN_MAX).all(|_| files.open(me, b"f").is_some()));
+        assert_eq!(files.open(me, b"f"), None);
+        files.find(me, b"f", true);
+        assert!(files.open(me, b"f").is_some());
+    }
+
+    #[test]
+    fn modes_are_flags() {
+        let flags = ["r", "rb+", "w", "a+", "x"].map(|mode| flags_of_mode(mode.as_bytes()));
+        assert_eq!(flags, [0, 2, 0o1101, 0o2102, 1]);
+        assert_eq!((number(b"12"), number(b"1a"), number(b"")), (Some(12), None, None));
+    }
 }

@@ -6,13 +6,13 @@
 //! ... "op_name": "pwrite", "entry_name": "25", "offset": 0, "length": 1048576, "is_finished": true, ...
 //! ```
 //!
-//! Transfers and closes have numbers for files, which no opening gave: see [`crate::named`].
+//! Transfers and closes have numbers for files, which no opening gave: see [`crate::clib`].
 
+use crate::clib::{self, Called, Files, Who, number, number_of};
+use crate::functions::find_function;
 use crate::gaps::{Gap, Gaps};
-use crate::lines::{Lines, Source};
-use crate::named::{self, ByNumber, at, number, opening};
-use crate::record::{Call, ERRNO_UNKNOWN, Introduction, Outcome, Record};
-use crate::scanner::{Found, LineFormat};
+use crate::record::{Act, Call, ERRNO_UNKNOWN, Introduction, Outcome, Record};
+use crate::scanner::{Found, LineFormat, Lines};
 use hashbrown::HashMap;
 use jiff::Timestamp;
 use model::Op;
@@ -84,13 +84,19 @@ enum Current {
 }
 
 /// Reads one log.
-#[derive(Default)]
 pub struct Elbencho {
     workers: HashMap<u64, Vec<Begun>, FxBuildHasher>,
-    files: ByNumber,
+    files: Files,
     worker: u64,
     now_ns: u64,
     current: Current,
+}
+
+impl Default for Elbencho {
+    fn default() -> Elbencho {
+        let (workers, files, current) = (HashMap::default(), Files::new(true), Current::default());
+        Elbencho { workers, files, worker: 0, now_ns: 0, current }
+    }
 }
 
 impl Elbencho {
@@ -168,16 +174,11 @@ impl LineFormat for Elbencho {
                 let ranks = Some(self.worker as u32 + 1);
                 let introduction =
                     Introduction { command: b"elbencho", ranks, ..Introduction::default() };
-                let call = Call::Introduce(introduction);
-                Some(Record { call, ..plain })
+                Some(Record { call: Call::new(Act::Introduce(introduction)), ..plain })
             }
             Current::Over { operation, start_ns, elapsed_ns, failed } => {
                 gaps.add(Gap::Milliseconds);
-                let (call, value) = call(operation, self.worker, *failed, &mut self.files, gaps)?;
-                let outcome = match failed {
-                    true => Outcome::failure(ERRNO_UNKNOWN),
-                    false => Outcome::success(value),
-                };
+                let (call, outcome) = call(operation, self.worker, *failed, &mut self.files, gaps)?;
                 let (name, elapsed_ns) = (operation.name.as_bytes(), *elapsed_ns);
                 Some(Record { name, start_ns: *start_ns, elapsed_ns, call, outcome, ..plain })
             }
@@ -185,72 +186,40 @@ impl LineFormat for Elbencho {
     }
 }
 
-/// The call of an operation, and its result if it succeeded.
+/// The call of an operation, and how it ended.
 fn call<'a>(
     operation: &'a Operation,
     worker: u64,
     failed: bool,
-    files: &'a mut ByNumber,
+    files: &'a mut Files,
     gaps: &mut Gaps,
-) -> Option<(Call<'a>, i64)> {
-    let Operation { name, entry, offset, length } = operation;
-    let path = entry.as_bytes();
-    if matches!(name.as_str(), "open" | "openat") {
-        let fd = if failed { Some(-1) } else { files.open(worker) };
-        if fd.is_none() {
-            gaps.add(Gap::Impossible);
-        }
-        return fd.map(|fd| (opening(path, None), fd));
+) -> Option<(Call<'a>, Outcome<'a>)> {
+    let (function, file) = (operation.name.as_bytes(), operation.entry.as_bytes());
+    let called = Called {
+        function,
+        who: Who { process: worker, thread: worker },
+        file,
+        count: Some(operation.length),
+        offset: i64::try_from(operation.offset).ok(),
+        result: Some(if failed { -1 } else { number_of(operation.length) }),
+        ..Called::default()
+    };
+    let found = find_function(function);
+    if let Some((Act::On(op), letters)) = found
+        && letters.contains(&b'f')
+        && number(file).is_none()
+    {
+        // Of a file that is open and has its name.
+        let is_whole = matches!(op, Op::Fstat | Op::Fsync | Op::Fdatasync);
+        let act = if is_whole { Act::Whole(op) } else { Act::WithoutOperation };
+        let outcome = if failed { Outcome::failure(ERRNO_UNKNOWN) } else { Outcome::success(0) };
+        return Some((Call::whole(act, file, 0), outcome));
     }
-    let Some(file) = number(path) else { return Some((on_name(name, path), 0)) };
-    let fd = match name.as_str() {
-        "close" => files.close(worker, file),
-        "pread" | "pwrite" | "fsync" | "fdatasync" | "ftruncate" | "fallocate" | "fstat" => {
-            files.find(worker, file)
-        }
-        _ => return Some((Call::WithoutOperation, 0)),
-    };
-    let Some(fd) = fd else {
-        gaps.add(Gap::Impossible);
-        return None;
-    };
-    let (offset, bytes) = (*offset, *length);
-    let moved = i64::try_from(bytes).unwrap_or(i64::MAX);
-    Some(match name.as_str() {
-        "close" => (Call::Close { fd }, 0),
-        "pread" => (Call::Read { fd, bytes, offset: Some(offset) }, moved),
-        "pwrite" => (Call::Write { fd, bytes, offset: Some(offset) }, moved),
-        "fsync" => (Call::Handle { op: Op::Fsync, fd }, 0),
-        "fdatasync" => (Call::Handle { op: Op::Fdatasync, fd }, 0),
-        "ftruncate" => (Call::Resize { fd, size_bytes: bytes }, 0),
-        "fallocate" => {
-            let end_bytes = offset.saturating_add(bytes);
-            (Call::Allocate { fd, end_bytes, keeps_size: false }, 0)
-        }
-        _ => (Call::Attributes { fd, size_bytes: None }, 0),
-    })
-}
-
-fn on_name<'a>(name: &str, path: &'a [u8]) -> Call<'a> {
-    let at = at(path);
-    let whole = |op| {
-        let path = named::name(path);
-        Call::Whole { op, path, offset: None, bytes: 0, flags: None }
-    };
-    match name {
-        "mkdir" | "mkdirat" => Call::MakeDirectory { at },
-        "unlink" | "unlinkat" => {
-            Call::Remove { at, directory: is_directory(path), size_bytes: None }
-        }
-        "rmdir" => Call::Remove { at, directory: true, size_bytes: None },
-        "stat" | "fstatat" | "statx" => {
-            Call::NameAttributes { at, size_bytes: None, itself: false }
-        }
-        "fstat" => whole(Op::Fstat),
-        "fsync" => whole(Op::Fsync),
-        "fdatasync" => whole(Op::Fdatasync),
-        _ => Call::WithoutOperation,
+    let (mut call, outcome) = clib::understand(&called, files, gaps)?;
+    if call.act == Act::On(Op::Delete) && is_directory(file) {
+        call.act = Act::On(Op::Rmdir);
     }
+    Some((call, outcome))
 }
 
 /// elbencho calls directories r0, d7, and files r0-f3; both are removed by `unlinkat`.

@@ -9,10 +9,9 @@ use crate::facts::Facts;
 use crate::format::Format;
 use crate::import::{Options, from_inputs};
 use crate::input::{self, Input};
-use crate::lines::Lines;
 use crate::rules::Rules;
+use crate::scanner::Lines;
 use crate::sort::Traced;
-use crate::table;
 use crate::{Imported, Selection};
 use model::event::{NO_ID, rename_word};
 use model::{Op, errno, escape, units};
@@ -81,9 +80,6 @@ fn line_of(log: &Path, line: u64) -> Result<Vec<u8>, Error> {
     let input = open(log)?;
     if Format::of(&input.beginning) == Some(Format::Darshan) {
         return Err(error(log, "is binary: it has no lines"));
-    }
-    if table::is_one(&input.beginning) {
-        return Err(error(log, "is a table of Parquet: it has no lines"));
     }
     let mut lines = Lines::new(input.bytes, "");
     while lines.advance().map_err(|why| cannot_read(log, lines.number(), &why))? {

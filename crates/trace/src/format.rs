@@ -1,9 +1,7 @@
 //! Kinds of logs: their names, and how each is known by its first bytes.
 
 use crate::input::Input;
-use crate::lines::Lines;
-use crate::scanner::ByLine;
-use crate::scanner::Scanner;
+use crate::scanner::{ByLine, Lines, Scanner};
 use crate::{blktrace, darshan, dftracer, elbencho, fio, recorder, strace};
 use std::io;
 
@@ -90,10 +88,8 @@ impl Format {
     /// # Errors
     /// It is damaged.
     pub(crate) fn scanner(self, input: Input, name: &str) -> io::Result<Box<dyn Scanner>> {
-        match self {
-            Format::Darshan => return Ok(Box::new(darshan::Binary::new(input.bytes)?)),
-            Format::Recorder => return recorder::scanner(input, name),
-            _ => {}
+        if self == Format::Darshan {
+            return Ok(Box::new(darshan::Binary::new(input.bytes)?));
         }
         let begins = input.beginning;
         let lines = Lines::new(input.bytes, name);
@@ -105,7 +101,8 @@ impl Format {
             Format::Blktrace => Box::new(ByLine::new(lines, blktrace::Blktrace::default())),
             Format::DfTracer => Box::new(ByLine::new(lines, dftracer::DfTracer::default())),
             Format::Elbencho => Box::new(ByLine::new(lines, elbencho::Elbencho::default())),
-            Format::Darshan | Format::Recorder => return Err(io::Error::other("no lines")),
+            Format::Recorder => Box::new(ByLine::new(lines, recorder::Recorder::new(name))),
+            Format::Darshan => return Err(io::Error::other("no lines")),
             Format::Rules => return Err(io::Error::other("its rules are missing")),
             Format::Preload => return Err(io::Error::other("a recording is a folder")),
         })

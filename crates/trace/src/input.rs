@@ -1,5 +1,6 @@
-//! Files and standard input -> bytes, decompressed by what they begin with.
+//! Files and standard input -> bytes, decompressed by what they begin with; tables become text.
 
+use crate::table;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::Path;
@@ -30,7 +31,7 @@ pub fn open(path: &Path) -> io::Result<Input> {
     decompressed(raw)
 }
 
-/// Takes compression off.
+/// Takes compression off, and makes text of tables.
 ///
 /// # Errors
 /// As for [`open`].
@@ -49,6 +50,7 @@ pub fn decompressed(mut bytes: Box<dyn BufRead>) -> io::Result<Input> {
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
                 Box::new(zstd::stream::read::Decoder::with_buffer(again)?)
             }
+            beginning if table::is_one(beginning) => Box::new(table::Text::open(again)?),
             _ => return Ok(Input { bytes: again, beginning }),
         };
         bytes = Box::new(BufReader::with_capacity(BUFFER, inner));

@@ -56,14 +56,15 @@ pub struct Names {
 }
 
 /// Texts by number, each once.
-#[derive(Debug, Default)]
-struct Interned {
+#[derive(Clone, Debug, Default)]
+pub struct Interned {
     numbers: HashMap<Box<[u8]>, u32, FxBuildHasher>,
     texts: Vec<Box<[u8]>>,
 }
 
 impl Interned {
-    fn number(&mut self, text: &[u8]) -> u32 {
+    /// The number of a text; one that is new gets the next.
+    pub fn number(&mut self, text: &[u8]) -> u32 {
         match self.numbers.entry_ref(text) {
             EntryRef::Occupied(entry) => *entry.get(),
             EntryRef::Vacant(entry) => {
@@ -73,6 +74,16 @@ impl Interned {
                 number
             }
         }
+    }
+
+    /// All texts, by number.
+    pub fn texts(&self) -> &[Box<[u8]>] {
+        &self.texts
+    }
+
+    /// The same, when no more are added.
+    pub fn into_texts(self) -> Vec<Vec<u8>> {
+        self.texts.into_iter().map(Vec::from).collect()
     }
 }
 

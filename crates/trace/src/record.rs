@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! 17 1795253061.79 pread64(3</d/f>, "..", 4096, 8192) = 4096 <0.000068>
-//!    thread 17, Call::Read { fd: 3, bytes: 4096, offset: Some(8192) }, Outcome::Value(4096)
+//!    thread 17, Call { act: On(Fread), at: 3, bytes: 4096, offset: Some(8192) }, Outcome::success(4096)
 //! ```
 //!
 //! It borrows from the scanner: nothing is allocated per line.
@@ -45,7 +45,7 @@ impl Record<'_> {
             waited_ns: 0,
             name: b"",
             site: b"",
-            call: Call::Other,
+            call: Call::new(Act::Other),
             outcome: Outcome::success(0),
             is_begin: false,
         }
@@ -96,7 +96,7 @@ pub struct Fd<'a> {
 
 impl Fd<'_> {
     /// One of which only the number is known.
-    pub fn bare(number: i64) -> Fd<'static> {
+    pub const fn bare(number: i64) -> Fd<'static> {
         Fd { number, shown: b"", escaped: false, removed: false }
     }
 
@@ -123,13 +123,32 @@ pub struct Name<'a> {
     pub cut: bool,
 }
 
-/// A name and where it starts.
+impl Name<'_> {
+    /// One without escapes.
+    pub const fn plain(text: &[u8]) -> Name<'_> {
+        Name { text, escaped: false, cut: false }
+    }
+}
+
+/// A name and where it starts, or something open.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct At<'a> {
     /// The directory of a relative name.
     pub dir: Fd<'a>,
     /// The name; empty: the descriptor itself.
     pub name: Name<'a>,
+}
+
+impl<'a> At<'a> {
+    /// Something open.
+    pub const fn open(dir: Fd<'a>) -> At<'a> {
+        At { dir, name: Name::plain(b"") }
+    }
+
+    /// A name without escapes, as seen from the current directory.
+    pub const fn here(text: &'a [u8]) -> At<'a> {
+        At { dir: Fd::bare(CWD), name: Name::plain(text) }
+    }
 }
 
 /// Properties that a new thread shares with its parent.
@@ -141,6 +160,13 @@ pub struct Shares {
     pub files: bool,
     /// The current directory.
     pub directory: bool,
+}
+
+impl Shares {
+    /// Those of a process of its own.
+    pub const NOTHING: Shares = Shares { process: false, files: false, directory: false };
+    /// Those of a thread.
+    pub const ALL: Shares = Shares { process: true, files: true, directory: true };
 }
 
 /// Identity of a thread. Empty and `None`: the log lacks it.
@@ -158,95 +184,107 @@ pub struct Introduction<'a> {
     pub shares: Option<u64>,
 }
 
-/// A call. Descriptors and names are those of the caller; [`crate::resolve`] finds the files.
+/// What a call does.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[allow(missing_docs, reason = "fields are the arguments that the variants name")]
-pub enum Call<'a> {
-    /// Opens a name; the result is a descriptor. `flags`: [`FLAGS_UNKNOWN`] where the log has none.
-    Open { at: At<'a>, flags: u32 },
-    /// Closes a descriptor.
-    Close { fd: Fd<'a> },
-    /// Closes all from `first` to `last`, or marks them to be closed by exec.
-    CloseRange { first: i64, last: i64, at_exec: bool },
-    /// Makes another descriptor for the same instance, in place of `over` if there is one.
-    Dup { fd: Fd<'a>, over: Option<i64>, at_exec: bool },
-    /// Says whether exec closes a descriptor.
-    CloseAtExec { fd: Fd<'a>, on: bool },
-    /// Changes flags of an instance that can be changed (F_SETFL).
-    SetFlags { fd: Fd<'a>, flags: u32 },
-    /// Gives descriptors of things that are no files: pipes, sockets, events.
-    NoFile { fds: [Option<i64>; 2] },
-    /// Reads into memory; the result is the number of bytes.
-    Read { fd: Fd<'a>, bytes: u64, offset: Option<u64> },
-    /// Writes from memory.
-    Write { fd: Fd<'a>, bytes: u64, offset: Option<u64> },
+pub enum Act<'a> {
+    /// An operation on what is open, or, where there is a name, on the name.
+    On(Op),
+    /// An operation on a file that the log names: it knows no descriptors. The result is the number of
+    /// bytes moved, if the operation moves any.
+    Whole(Op),
     /// Moves bytes between descriptors, one of which may be no file.
-    Send { from: Fd<'a>, from_offset: Option<u64>, to: Fd<'a>, to_offset: Option<u64>, bytes: u64 },
-    /// Copies bytes between files, or lets them share the bytes (copy_file_range).
-    Copy { from: Fd<'a>, from_offset: Option<u64>, to: Fd<'a>, to_offset: Option<u64>, bytes: u64 },
-    /// Lets a file share bytes of another one; `bytes` 0: all to its end (FICLONE, FICLONERANGE).
-    Clone { from: Fd<'a>, from_offset: u64, to: Fd<'a>, to_offset: u64, bytes: u64 },
-    /// Sets the position; the result is the new one.
-    Seek { fd: Fd<'a> },
-    /// Reads entries of a directory; the result 0 is its end.
-    List { fd: Fd<'a> },
-    /// Asks for the attributes of what is open; `size_bytes` of a regular file.
-    Attributes { fd: Fd<'a>, size_bytes: Option<u64> },
-    /// The same by name; `itself`: of a symbolic link, not of what it leads to.
-    NameAttributes { at: At<'a>, size_bytes: Option<u64>, itself: bool },
-    /// Sets the size of what is open.
-    Resize { fd: Fd<'a>, size_bytes: u64 },
-    /// Allocates the file up to `end_bytes`; without `keeps_size` it grows.
-    Allocate { fd: Fd<'a>, end_bytes: u64, keeps_size: bool },
-    /// Another operation on something open.
-    Handle { op: Op, fd: Fd<'a> },
-    /// Another operation on a name; `bytes` of those that take a size.
-    Named { op: Op, at: At<'a>, bytes: u64 },
-    /// Reads a symbolic link; `target`: its text, empty where the log does not tell it.
-    ReadLink { at: At<'a>, target: Name<'a> },
-    /// Removes a name; `size_bytes` of a regular file.
-    Remove { at: At<'a>, directory: bool, size_bytes: Option<u64> },
-    /// Makes a directory.
-    MakeDirectory { at: At<'a> },
-    /// Gives another name; `flags`: as of renameat2(2).
-    Rename { from: At<'a>, to: At<'a>, flags: u64 },
-    /// Gives a second name.
-    Link { from: At<'a>, to: At<'a> },
-    /// Makes a symbolic link.
-    Symlink { target: Name<'a>, at: At<'a> },
-    /// Makes everything stable.
-    SyncAll,
+    Send,
+    /// Closes all descriptors from `at` to `to`; with O_CLOEXEC they are closed by exec.
+    CloseRange,
+    /// Makes another descriptor for the same instance, in place of `to` if that is not negative.
+    Dup,
+    /// Says by O_CLOEXEC whether exec closes a descriptor.
+    CloseAtExec,
+    /// Changes flags of an instance that can be changed (F_SETFL).
+    SetFlags,
+    /// Gives descriptors of things that are no files: pipes, sockets, events. They are `at` and `to`, or, if
+    /// `at` is negative, the result.
+    NoFile,
     /// Maps a file into memory.
-    Map { fd: Fd<'a>, bytes: u64 },
+    Map,
     /// Enters a directory.
-    Enter { at: At<'a> },
-    /// Tells the current directory.
-    TellDirectory { name: Name<'a> },
+    Enter,
+    /// Shows the current directory.
+    TellDirectory,
     /// Makes a thread or process: the result is its number.
-    Spawn { shares: Shares },
+    Spawn(Shares),
     /// Separates what was shared (unshare).
-    Unshare { shares: Shares },
-    /// The log tells who the thread is.
-    Introduce(Introduction<'a>),
-    /// An operation on a file that the log names: it knows no descriptors. `bytes` were asked for; the
-    /// result is the number of bytes moved, if the operation moves any.
-    Whole { op: Op, path: Name<'a>, offset: Option<u64>, bytes: u64, flags: Option<u32> },
+    Unshare(Shares),
     /// The thread begins as a child of `parent`; ignored for a known thread that is not new.
-    Begin { parent: u64, shares: Shares, is_new: bool },
-    /// A descriptor is open on the shown file.
-    Shown { fd: Fd<'a> },
-    /// A barrier of this many ranks of MPI.
-    Meet { members: u64 },
+    Begin {
+        /// The log's number of the thread that started it.
+        parent: u64,
+        /// What it shares with that one.
+        shares: Shares,
+        /// No thread that was there before.
+        is_new: bool,
+    },
+    /// The log says who the thread is.
+    Introduce(Introduction<'a>),
     /// Executes a program.
-    Execute { name: Name<'a> },
+    Execute,
     /// The thread is over.
     Exit,
-    /// Executing a program made thread `of` this one.
-    Supersede { of: u64 },
+    /// Executing a program made this thread the current one.
+    Supersede(u64),
+    /// A descriptor is open on the shown file.
+    Shown,
+    /// A barrier of `bytes` ranks of MPI.
+    Barrier,
+    /// A call of MPI-IO: the calls of POSIX that it becomes are in the log.
+    Mpi(Op),
+    /// Another call of a library above POSIX.
+    Above,
+    /// A program is executed that the recorder cannot look into.
+    Unseen,
     /// On what is open, or a name, and Parabench has no operation for it.
     WithoutOperation,
     /// Its effect depends on memory that the log does not show.
     Opaque,
     /// Nothing that touches files.
     Other,
+}
+
+/// A call. Descriptors and names are those of the caller; [`crate::resolve`] finds the files.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Call<'a> {
+    /// What it does.
+    pub act: Act<'a>,
+    /// Its first file: the one that is read by a copy, the old name of a rename, the text of a symbolic link.
+    pub at: At<'a>,
+    /// Its second file, or the text that reading a link gave.
+    pub to: At<'a>,
+    /// Position in the first file; `None`: the current one.
+    pub offset: Option<u64>,
+    /// Position in the second file.
+    pub to_offset: Option<u64>,
+    /// Bytes requested; the size that is set, the end of what is allocated, the mode of chmod. Of cloning a
+    /// file 0 means all to its end.
+    pub bytes: u64,
+    /// Flags of open(2), [`FLAGS_UNKNOWN`] where the log has none; of renameat2(2); [`KEEPS_SIZE`].
+    pub flags: u32,
+    /// Size of the regular file, as far as the log knows it.
+    pub size_bytes: Option<u64>,
+}
+
+/// Flag of fallocate(2): the file does not grow.
+pub const KEEPS_SIZE: u32 = 1;
+
+impl<'a> Call<'a> {
+    /// One without arguments.
+    pub const fn new(act: Act<'a>) -> Call<'a> {
+        let nothing = At::open(Fd::bare(CWD));
+        let (offset, to_offset, bytes, flags, size_bytes) = (None, None, 0, 0, None);
+        Call { act, at: nothing, to: nothing, offset, to_offset, bytes, flags, size_bytes }
+    }
+
+    /// One on a file that the log names, and whose flags it does not know.
+    pub fn whole(act: Act<'a>, path: &'a [u8], bytes: u64) -> Call<'a> {
+        Call { at: At::here(path), bytes, flags: FLAGS_UNKNOWN, ..Call::new(act) }
+    }
 }

@@ -1,34 +1,27 @@
-//! Tables of Parquet -> rows of texts, of the columns with some names.
+//! Tables of Parquet -> text: a line with the names of the columns, then a line for each row.
 //!
 //! ```text
-//! func_id: STRING, rank: INT32, tstart: FLOAT   ──▶   "read", "4", "0.25"
+//! func_id: STRING, rank: INT32, tstart: FLOAT   ──▶   "func_id\trank\ttstart\nread\t4\t0.25\n"
 //! ```
 //!
-//! A null is an empty text. One page of each column is in memory.
+//! Between values is a tabulator; one within a value, or the end of a line, is a blank there. A null is an
+//! empty text. One page of each column is in memory.
 
-use crate::gaps::{Gap, Gaps};
-use crate::input::Input;
-use crate::lines::Source;
 use model::contain::contained;
 use parquet::errors::ParquetError;
 use parquet::file::reader::FileReader;
 use parquet::file::serialized_reader::SerializedFileReader;
 use parquet::record::Field;
 use parquet::record::reader::RowIter;
-use parquet::schema::types::Type;
-use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 
-/// An open table.
-pub struct Table {
-    name: String,
+/// A table as text.
+pub struct Text {
     rows: RowIter<'static>,
-    /// The text of each column that is read, in the current row.
-    columns: Vec<Vec<u8>>,
-    /// Place in `columns` of each requested name; `None`: the table has no such column.
-    places: Vec<Option<usize>>,
-    number: u64,
     rows_left: u64,
+    line: Vec<u8>,
+    /// Place of the next byte in the line.
+    at: usize,
 }
 
 /// The log is a table of Parquet.
@@ -36,90 +29,54 @@ pub fn is_one(beginning: &[u8]) -> bool {
     beginning.starts_with(b"PAR1")
 }
 
-/// An unnamed copy of the input: the directory of a table is at its end.
-///
-/// # Errors
-/// It cannot be read, or there is no room for the copy.
-pub fn copied(mut input: Input) -> io::Result<File> {
-    let mut file = tempfile::tempfile()?;
-    io::copy(&mut input.bytes, &mut file)?;
-    Ok(file)
-}
-
-impl Table {
-    /// Opens a table that examples call `name`, to read the columns with these names.
+impl Text {
+    /// Opens a table. The directory of a table is at its end, so an unnamed copy of it is made.
     ///
     /// # Errors
-    /// It is damaged.
-    pub fn open(file: &File, name: &str, names: &[&str]) -> io::Result<Table> {
-        let file = file.try_clone()?;
+    /// It is damaged, or there is no room for the copy.
+    pub fn open(mut bytes: impl Read) -> io::Result<Text> {
+        let mut file = tempfile::tempfile()?;
+        io::copy(&mut bytes, &mut file)?;
         let reader = guarded(|| SerializedFileReader::new(file))?;
-        let root = reader.metadata().file_metadata().schema().clone();
-        let found = |name: &&str| root.get_fields().iter().position(|field| field.name() == *name);
-        let wanted: Vec<Option<usize>> = names.iter().map(found).collect();
-        let mut read: Vec<usize> = wanted.iter().flatten().copied().collect();
-        read.sort_unstable();
-        read.dedup();
-        let place = |at: Option<usize>| read.iter().position(|read| Some(*read) == at);
-        let places = wanted.into_iter().map(place).collect();
-        let fields: Vec<_> = read.iter().map(|at| root.get_fields()[*at].clone()).collect();
-        let columns = vec![Vec::new(); fields.len()];
-        let rows_left = reader.metadata().file_metadata().num_rows().max(0) as u64;
-        let chosen = guarded(|| Type::group_type_builder(root.name()).with_fields(fields).build())?;
-        let rows = guarded(|| RowIter::from_file_into(Box::new(reader)).project(Some(chosen)))?;
-        Ok(Table { name: name.into(), rows, columns, places, number: 0, rows_left })
-    }
-
-    /// Whether the table has a column, by its place in the requested names.
-    pub fn has(&self, column: usize) -> bool {
-        self.places[column].is_some()
-    }
-
-    /// The text of the row in a column, by its place in the requested names.
-    pub fn text(&self, column: usize) -> &[u8] {
-        self.places[column].map_or(&b""[..], |at| &self.columns[at])
-    }
-
-    /// The row, with commas.
-    pub fn shown(&self) -> Vec<u8> {
-        self.columns.join(&b',')
-    }
-}
-
-impl Source for Table {
-    fn advance(&mut self) -> io::Result<bool> {
+        let metadata = reader.metadata().file_metadata();
+        let names = metadata.schema().get_fields().iter().map(|field| field.name().as_bytes());
+        let line = [&names.collect::<Vec<_>>().join(&b'\t')[..], b"\n"].concat();
         // Without columns there are no rows, however many the table says it has.
-        if self.rows_left == 0 || self.columns.is_empty() {
+        let rows_left = if line.len() > 1 { metadata.num_rows().max(0) as u64 } else { 0 };
+        let rows = guarded(|| Ok(RowIter::from_file_into(Box::new(reader))))?;
+        Ok(Text { rows, rows_left, line, at: 0 })
+    }
+
+    /// Goes on to the next row; false at the end.
+    fn advance(&mut self) -> io::Result<bool> {
+        if self.rows_left == 0 {
             return Ok(false);
         }
         let Some(row) = guarded(|| self.rows.next().transpose())? else { return Ok(false) };
-        for (text, (_, field)) in self.columns.iter_mut().zip(row.get_column_iter()) {
-            text.clear();
-            put(field, text)?;
+        (self.at, self.rows_left) = (0, self.rows_left - 1);
+        self.line.clear();
+        for (_, field) in row.get_column_iter() {
+            let start = self.line.len();
+            put(field, &mut self.line)?;
+            let ends = self.line[start..].iter_mut().filter(|byte| b"\t\n\r".contains(byte));
+            ends.for_each(|byte| *byte = b' ');
+            self.line.push(b'\t');
         }
-        self.rows_left -= 1;
-        self.number += 1;
+        self.line.pop();
+        self.line.push(b'\n');
         Ok(true)
-    }
-
-    fn number(&self) -> u64 {
-        self.number
-    }
-
-    fn count(&self, gap: Gap, gaps: &mut Gaps) {
-        gaps.add_line(gap, &self.name, self.number, &self.shown());
     }
 }
 
-/// Names of the columns of a table, for messages.
-///
-/// # Errors
-/// It is damaged.
-pub fn columns(file: &File) -> io::Result<Vec<String>> {
-    let file = file.try_clone()?;
-    let reader = guarded(|| SerializedFileReader::new(file))?;
-    let fields = reader.metadata().file_metadata().schema().get_fields();
-    Ok(fields.iter().map(|field| field.name().into()).collect())
+impl Read for Text {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.at == self.line.len() && !self.advance()? {
+            return Ok(0);
+        }
+        let read = (&self.line[self.at..]).read(buffer)?;
+        self.at += read;
+        Ok(read)
+    }
 }
 
 /// Appends a value as text.

@@ -1,4 +1,4 @@
-//! Tables of Parquet: those of Recorder are imported, others are refused with their columns.
+//! Tables of Parquet: those of Recorder are imported, others are read by rules.
 
 use model::Op;
 use parquet::basic::Compression;
@@ -177,20 +177,35 @@ fn tables_of_recorder_are_known_by_themselves_and_tell_what_its_text_tells() {
 }
 
 #[test]
-fn a_table_of_somebody_else_is_refused_with_its_columns() {
+fn a_table_of_somebody_else_is_in_no_known_format() {
     let log = table(SCHEMA, &columns(), Compression::SNAPPY);
     let options = Options { format: None, which: Selection::All };
     let error = trace::import::from_inputs(inputs(vec![("x.parquet", log)]), &options).err();
-    let message = error.expect("an error").message;
-    assert!(message.contains("--rules FILE. It has begin, duration, op"), "{message}");
+    assert_eq!(error.expect("an error").message, "x.parquet is in no format that is known");
 }
 
 #[test]
-fn rules_refuse_tables() {
-    let rules = Rules::read("[[rule]]\nmatch = '(?<path>.*)'\n", "rules.toml").expect("rules");
+fn rules_read_tables_as_text_with_tabulators() {
+    let rules = r#"
+[[rule]]
+match = '^begin\t'
+[[rule]]
+match = '^(?<start>[^\t]*)\t(?<elapsed>\d+)\t(?<operation>\w*)\t(?<offset>\d+)\t(?<size>\d+)\t[^\t]*\t(?<path>[^\t]*)\t(?<error>.*)'
+"#;
+    let rules = format!("time = '%Y-%m-%d %H:%M:%S%.f %:z'\n{rules}");
+    let rules = Rules::read(&rules, "rules.toml").expect("rules");
     let log = table(SCHEMA, &columns(), Compression::SNAPPY);
-    let error = rules.import(inputs(vec![("x.parquet", log)]), Selection::All).err().expect("one");
-    assert!(error.message.contains("rules read text: make it CSV"), "{}", error.message);
+    let imported = rules.import(inputs(vec![("x.parquet", log)]), Selection::All).expect("events");
+    let unfit = imported.facts.gaps.iter().find(|gap| gap.code == "unfit-lines").expect("dance");
+    assert_eq!(unfit.count, 1);
+    assert_eq!(
+        shown(imported),
+        [
+            "0 fwrite a @0 65536 0+90000000us",
+            "0 fread b c @8192 4096 100+200000000us",
+            "0 delete old @0 0 350+7000000us failed",
+        ]
+    );
 }
 
 #[test]
@@ -198,7 +213,8 @@ fn damaged_tables_are_errors() {
     let whole = recorder(0, &["open", "close"], &[&["/d/f", "66", "420"], &["/d/f"]]);
     let options = Options { format: Some(trace::Format::Recorder), which: Selection::All };
     let read = |bytes: Vec<u8>| {
-        match trace::import::from_inputs(inputs(vec![("x", bytes)]), &options) {
+        let Ok(input) = input::decompressed(Box::new(Cursor::new(bytes))) else { return true };
+        match trace::import::from_inputs(vec![("x".into(), input)], &options) {
             Ok(imported) => shown(imported).len() <= 2,
             // No row of a table that can be read need mean anything.
             Err(error) => ["cannot read x", "x is empty", "no line of x"]

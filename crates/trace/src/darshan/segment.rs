@@ -1,7 +1,7 @@
 //! Transfers of a rank and a file, however the log stores them.
 
 use crate::gaps::{Gap, Gaps};
-use crate::record::{Call, Introduction, Name, Outcome, Record};
+use crate::record::{Act, Call, Introduction, Outcome, Record};
 use hashbrown::HashSet;
 use model::Op;
 use rustc_hash::{FxBuildHasher, FxHasher};
@@ -78,14 +78,12 @@ impl Owner {
     /// The record that says who the rank is.
     pub fn introduction(&self, line: u64) -> Record<'_> {
         let (host, command, ranks) = (&self.host[..], &self.command[..], Some(self.ranks));
-        let call =
-            Call::Introduce(Introduction { host, command, ranks, ..Introduction::default() });
-        Record { call, ..self.bare(line) }
+        let who = Introduction { host, command, ranks, ..Introduction::default() };
+        Record { call: Call::new(Act::Introduce(who)), ..self.bare(line) }
     }
 
     /// The record of a transfer.
     pub fn record(&self, line: u64, segment: &Segment) -> Record<'_> {
-        let path = Name { text: &self.path, escaped: false, cut: false };
         let is_mpi = segment.layer == Layer::MpiIo;
         let op = match (segment.writes, is_mpi) {
             (false, false) => Op::Fread,
@@ -99,7 +97,7 @@ impl Owner {
             start_ns: self.start_ns.saturating_add(start_ns),
             elapsed_ns: Some(end_ns.saturating_sub(start_ns)),
             name: if is_mpi { b"X_MPIIO" } else { b"X_POSIX" },
-            call: Call::Whole { op, path, offset, bytes, flags: None },
+            call: Call { offset, ..Call::whole(Act::Whole(op), &self.path, bytes) },
             outcome: Outcome { value: i64::try_from(bytes).ok(), ..Outcome::default() },
             ..self.bare(line)
         }

@@ -9,8 +9,8 @@
 
 use super::segment::{Layer, Owner, Segment, nanoseconds};
 use crate::gaps::{Gap, Gaps};
-use crate::lines::Lines;
 use crate::record::Record;
+use crate::scanner::Lines;
 use crate::scanner::{Found, LineFormat};
 
 /// Largest rank that is believed.

@@ -1,6 +1,9 @@
 //! The file of a thread: a header, then slots of 64 bytes.
 
+use crate::functions::KINDS;
+use crate::record::Act;
 use bytemuck::{Pod, Zeroable};
+use model::Op;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -92,6 +95,12 @@ pub struct Slot {
 }
 
 impl Slot {
+    /// Other threads feel the call before it has ended.
+    fn is_felt_early(&self) -> bool {
+        let kind = KINDS.get(usize::from(self.kind).wrapping_sub(1));
+        kind.is_some_and(|kind| matches!(kind.1, Act::On(Op::Fclose) | Act::Spawn(_)))
+    }
+
     /// Slots behind it that belong to it.
     fn more(&self) -> usize {
         usize::from(self.text_bytes).div_ceil(SLOT) + usize::from(self.text2_bytes).div_ceil(SLOT)
@@ -142,7 +151,7 @@ impl Recorded {
     pub fn time_ns(&self) -> u64 {
         let ns = match self.slot() {
             None => self.header.birth_ns,
-            Some(slot) if super::kinds::is_felt_early(slot.kind) => slot.start_ns,
+            Some(slot) if slot.is_felt_early() => slot.start_ns,
             Some(slot) => slot.end_ns,
         };
         self.clock_ns(ns)

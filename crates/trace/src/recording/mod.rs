@@ -11,19 +11,19 @@
 //! many processes needs no descriptors; memory depends on threads that live at the same time.
 
 mod file;
-mod kinds;
 mod mpi;
 
-pub use kinds::KINDS;
-
+use crate::functions::KINDS;
 use crate::gaps::{Gap, Gaps};
-use crate::record::{Call, Outcome, Record, Shares};
+use crate::record::{Act, At, Call, Fd, Name, Outcome, Record, Shares};
 use crate::scanner::Scanner;
 use crate::selection::Selection;
 use crate::sums::Sums;
-use file::{Birth, Recorded};
+use file::{Birth, Recorded, Slot};
 use hashbrown::HashMap;
-use kinds::Shape;
+use model::Op;
+use model::event::{RENAME_EXCHANGE, RENAME_NOREPLACE};
+use model::open_flags::{O_CLOEXEC, O_CREAT, O_TRUNC};
 use mpi::MpiIo;
 use rustc_hash::FxBuildHasher;
 use std::cmp::Reverse;
@@ -33,6 +33,11 @@ use std::{fs, io};
 
 /// Ending of the names of files.
 pub const ENDING: &str = "rec";
+
+const AT_REMOVEDIR: u32 = 0x200;
+const CLOSE_RANGE_CLOEXEC: u32 = 4;
+const CLONE_FS: u32 = 0x200;
+const CLONE_FILES: u32 = 0x400;
 
 /// The next record of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -161,7 +166,7 @@ impl Scanner for Folder {
         let (line, file) = (self.count, &self.files[at]);
         if moment == Moment::End {
             let ended = Record::at(line, file.header.thread.into(), file.time_ns());
-            return Some(Record { name: b"exit", call: Call::Exit, ..ended });
+            return Some(Record { name: b"exit", call: Call::new(Act::Exit), ..ended });
         }
         let (process, parent) = (file.header.process, file.header.parent);
         let Some(slot) = file.slot() else {
@@ -170,32 +175,28 @@ impl Scanner for Folder {
             }
             return Some(file.born(line));
         };
-        let Some(kind) = KINDS.get(usize::from(slot.kind).wrapping_sub(1)) else {
+        let Some((name, act, _)) = KINDS.get(usize::from(slot.kind).wrapping_sub(1)) else {
             gaps.add(Gap::Impossible);
             return None;
         };
         let (text, text2) = file.texts();
-        match kind.1 {
-            Shape::Unseen => gaps.add_name(Gap::Unseen, text),
-            Shape::Mpi(op) => self.mpi.call(process, op, text, slot),
-            Shape::MpiOther => gaps.add_name(Gap::Above, text),
-            Shape::Execute => self.mpi.executes(process, text),
+        match *act {
+            Act::Unseen => gaps.add_name(Gap::Unseen, text),
+            Act::Mpi(op) => self.mpi.call(process, op, text, slot),
+            Act::Above => gaps.add_name(Gap::Above, text),
+            Act::Execute => self.mpi.executes(process, text),
             _ => {}
         }
-        if matches!(kind.1, Shape::Unseen | Shape::Mpi(_) | Shape::MpiOther) {
+        if matches!(act, Act::Unseen | Act::Mpi(_) | Act::Above) {
             return None;
         }
         Some(Record {
-            line,
-            thread: file.header.thread.into(),
-            start_ns: file.clock_ns(slot.start_ns),
             elapsed_ns: Some(slot.end_ns.saturating_sub(slot.start_ns)),
-            name: kind.0.as_bytes(),
-            call: kinds::call(kind.1, slot, text, text2),
+            name: name.as_bytes(),
+            call: call(*act, slot, text, text2),
             outcome: Outcome { value: Some(slot.value), errno: slot.error, ..Outcome::default() },
             waited_ns: u64::from(slot.waited_us) * 1000,
-            site: b"",
-            is_begin: false,
+            ..Record::at(line, file.header.thread.into(), file.clock_ns(slot.start_ns))
         })
     }
 
@@ -210,27 +211,57 @@ impl Scanner for Folder {
     }
 }
 
+/// The call of a slot.
+fn call<'a>(act: Act<'static>, slot: &Slot, text: &'a [u8], text2: &'a [u8]) -> Call<'a> {
+    // -1 is the current position, or no size.
+    let offset = u64::try_from(slot.offset).ok();
+    let file = |fd: i32, text| At { dir: Fd::bare(fd.into()), name: Name::plain(text) };
+    let mut call = Call {
+        at: file(slot.fd, text),
+        to: file(slot.fd2, text2),
+        offset,
+        size_bytes: offset,
+        bytes: slot.bytes,
+        flags: slot.flags,
+        ..Call::new(act)
+    };
+    match act {
+        Act::Shown => call.at = At::open(Fd { shown: text, ..call.at.dir }),
+        Act::CloseAtExec if slot.flags != 0 => call.flags = O_CLOEXEC,
+        Act::CloseRange if slot.flags & CLOSE_RANGE_CLOEXEC != 0 => call.flags = O_CLOEXEC,
+        // The offset of the other side stands where a name would.
+        Act::Send | Act::On(Op::Fcopy | Op::Freflink) => {
+            (call.at.name, call.to.name) = (Name::default(), Name::default());
+            let other = text.try_into().ok().map(i64::from_ne_bytes);
+            call.to_offset = other.and_then(|offset| u64::try_from(offset).ok());
+        }
+        Act::On(Op::Fcreat) => call.flags = 1 | O_CREAT | O_TRUNC,
+        Act::On(Op::Fallocate) => call.flags = slot.offset as u32,
+        Act::On(Op::Rename) => call.flags &= (RENAME_NOREPLACE | RENAME_EXCHANGE) as u32,
+        Act::On(Op::Delete) if slot.flags & AT_REMOVEDIR != 0 => call.act = Act::On(Op::Rmdir),
+        Act::Unshare(_) => call.act = Act::Unshare(shares(slot.flags)),
+        _ => {}
+    }
+    call
+}
+
+/// The properties that flags of clone(2) and unshare(2) name.
+fn shares(flags: u32) -> Shares {
+    Shares { process: false, files: flags & CLONE_FILES != 0, directory: flags & CLONE_FS != 0 }
+}
+
 impl Recorded {
     /// The thread begins.
     fn born(&self, line: u64) -> Record<'static> {
-        let all = Shares { process: true, files: true, directory: true };
         let (shares, is_new) = match self.header.birth() {
-            Birth::Thread => (all, true),
-            Birth::Forked => (kinds::shares(self.header.shares), true),
-            Birth::Executed => (Shares::default(), false),
+            Birth::Thread => (Shares::ALL, true),
+            Birth::Forked => (shares(self.header.shares), true),
+            Birth::Executed => (Shares::NOTHING, false),
         };
-        Record {
-            line,
-            thread: self.header.thread.into(),
-            start_ns: self.clock_ns(self.header.birth_ns),
-            elapsed_ns: Some(0),
-            name: b"clone",
-            call: Call::Begin { parent: self.header.parent.into(), shares, is_new },
-            outcome: Outcome::default(),
-            waited_ns: 0,
-            site: b"",
-            is_begin: false,
-        }
+        let start_ns = self.clock_ns(self.header.birth_ns);
+        let call = Call::new(Act::Begin { parent: self.header.parent.into(), shares, is_new });
+        let elapsed_ns = Some(0);
+        Record { elapsed_ns, call, ..Record::at(line, self.header.thread.into(), start_ns) }
     }
 }
 

@@ -1,11 +1,11 @@
 //! Effects of each call on descriptors, positions, names and files, and its operation.
 
-use super::table::{Closed, Instance, NO_FILE, Slot};
+use super::table::{Closed, Instance, Slot};
 use super::threads::Closing;
 use super::{Done, ENOENT, Meaning, Resolver, hash, without_device};
 use crate::gaps::Gap;
 use crate::names::{Node, ROOT, START};
-use crate::record::{At, Call, FLAGS_UNKNOWN, Fd, Name, Record};
+use crate::record::{Act, At, FLAGS_UNKNOWN, Fd, KEEPS_SIZE, Name, Record};
 use crate::strace::CHANGEABLE;
 use model::Op;
 use model::event::{
@@ -14,80 +14,80 @@ use model::event::{
 };
 use model::op::Class;
 use model::open_flags::{O_APPEND, O_CLOEXEC, O_CREAT, O_EXCL, O_TMPFILE, O_TRUNC};
+use std::rc::Rc;
 
 /// Bytes that a call says it has moved.
 pub(super) fn moved(r: &Record<'_>) -> u64 {
     r.outcome.value.and_then(|value| u64::try_from(value).ok()).unwrap_or(0)
 }
 
+/// A flag of an event, if something is so.
+pub(super) fn flag(is: bool, flag: u8) -> u8 {
+    if is { flag } else { 0 }
+}
+
 impl Resolver<'_> {
     /// Follows a call of a thread.
     pub(super) fn call(&mut self, thread: u32, r: &Record<'_>) {
-        let ok = r.outcome.errno == 0;
-        match r.call {
-            Call::Spawn { shares } => self.spawn(thread, r, shares),
-            Call::Close { fd } if r.is_begin => self.begin_close(thread, fd, r),
-            Call::Exit => self.exit(thread),
-            Call::Meet { members } => self.wait_for_ranks(thread, r, members),
-            Call::Introduce(said) => self.introduce(thread, &said),
-            Call::Shown { fd } => drop(self.meaning(thread, fd)),
-            Call::Whole { .. } => self.whole(thread, r),
-            Call::Supersede { of } => self.supersede(thread, of),
+        let (call, ok) = (&r.call, r.outcome.errno == 0);
+        let (fd, at_exec) = (call.at.dir, call.flags & O_CLOEXEC != 0);
+        match call.act {
+            Act::Spawn(shares) => self.spawn(thread, r, shares),
+            Act::On(Op::Fclose) if r.is_begin => self.begin_close(thread, r),
+            Act::Exit => self.exit(thread),
+            Act::Barrier => self.wait_for_ranks(thread, r, call.bytes),
+            Act::Introduce(said) => self.introduce(thread, &said),
+            Act::Shown => drop(self.meaning(thread, fd)),
+            Act::Whole(op) => self.whole(thread, r, op),
+            Act::Supersede(of) => self.supersede(thread, of),
             // Of other calls only the end counts; one that never returned did nothing that is known.
             _ if r.is_begin || (r.outcome.value.is_none() && ok) => {}
-            Call::Read { .. } | Call::Write { .. } => self.transfer(thread, r),
-            Call::Copy { .. } | Call::Send { .. } => self.between(thread, r),
-            Call::Clone { .. } => self.clones(thread, r),
-            Call::Open { at, flags } => self.open(thread, r, at, flags),
-            Call::Close { fd } => self.close(thread, fd, r),
-            Call::CloseRange { first, last, at_exec } if ok => {
-                self.close_range(thread, r, (first, last), at_exec);
+            Act::On(op) => self.operation(thread, r, op),
+            Act::Send => self.between(thread, r),
+            Act::WithoutOperation => self.gaps.add_name(Gap::NoOperation, r.name),
+            Act::Opaque => self.gaps.add_name(Gap::Opaque, r.name),
+            _ if !ok => {}
+            Act::CloseRange => self.close_range(thread, r, at_exec),
+            Act::Dup => self.dup(thread, r, at_exec),
+            Act::CloseAtExec => {
+                self.threads.at(thread).table.set_at_exec(&mut self.held, fd.number, at_exec);
             }
-            Call::Dup { fd, over, at_exec } if ok => self.dup(thread, r, fd, over, at_exec),
-            Call::CloseAtExec { fd, on } if ok => {
-                let table = self.threads.at(thread).table;
-                self.tables.set_at_exec(table, fd.number, on);
-            }
-            Call::SetFlags { fd, flags } if ok => self.set_flags(thread, fd, flags),
-            Call::NoFile { fds } if ok => self.no_file(thread, r, fds),
-            Call::Enter { at } if ok => self.enter(thread, at),
-            Call::TellDirectory { name } if ok => self.tell_directory(thread, name),
-            Call::Unshare { shares } if ok => self.unshare(thread, shares),
-            Call::Execute { name } if ok => self.execute(thread, name),
-            Call::Map { fd, bytes } if ok => self.map(thread, fd, bytes),
-            Call::WithoutOperation => self.gaps.add_name(Gap::NoOperation, r.name),
-            Call::Opaque => self.gaps.add_name(Gap::Opaque, r.name),
-            Call::SyncAll => self.emit(thread, r, Done::named(Op::Sync, NO_ID)),
-            _ => self.operation(thread, r),
+            Act::SetFlags => self.set_flags(thread, fd, call.flags),
+            Act::NoFile => self.no_file(thread, r),
+            Act::Enter => self.enter(thread, call.at),
+            Act::TellDirectory => self.tell_directory(thread, call.at.name),
+            Act::Unshare(shares) => self.unshare(thread, shares),
+            Act::Execute => self.execute(thread, call.at.name),
+            Act::Map => self.map(thread, fd, call.bytes),
+            Act::Begin { .. } | Act::Mpi(_) | Act::Above | Act::Unseen | Act::Other => {}
         }
     }
 
-    /// Calls on open files and on names that move no bytes.
-    fn operation(&mut self, thread: u32, r: &Record<'_>) {
-        match r.call {
-            Call::Seek { fd }
-            | Call::List { fd }
-            | Call::Attributes { fd, .. }
-            | Call::Resize { fd, .. }
-            | Call::Allocate { fd, .. }
-            | Call::Handle { fd, .. } => self.on_open(thread, fd, r),
-            Call::NameAttributes { at, .. }
-            | Call::Named { at, .. }
-            | Call::ReadLink { at, .. }
-            | Call::Remove { at, .. }
-            | Call::MakeDirectory { at } => self.on_name(thread, at, r),
-            Call::Rename { from, to, flags } => self.rename(thread, r, (from, to), flags),
-            Call::Link { from, to } => self.link(thread, r, from, to),
-            Call::Symlink { target, at } => self.symlink(thread, r, target, at),
-            _ => {}
+    fn operation(&mut self, thread: u32, r: &Record<'_>, op: Op) {
+        match op {
+            Op::Fread | Op::Fwrite => {
+                if let Some(instance) = self.instance(thread, r.call.at.dir, r) {
+                    self.moved(thread, &instance, r, op, r.call.bytes, r.call.offset);
+                }
+            }
+            Op::Fcopy => self.between(thread, r),
+            Op::Freflink => self.clones(thread, r),
+            Op::Fopen | Op::Fcreat => self.open(thread, r, op),
+            Op::Fclose => self.close(thread, r),
+            Op::Sync => self.emit(thread, r, Done::named(op, NO_ID)),
+            Op::Rename => self.rename(thread, r),
+            Op::Link => self.link(thread, r),
+            Op::Symlink => self.symlink(thread, r),
+            _ if r.call.at.name.text.is_empty() => self.on_open(thread, r, op),
+            _ => self.on_name(thread, r, op),
         }
     }
 
-    fn open(&mut self, thread: u32, r: &Record<'_>, at: At<'_>, flags: u32) {
-        let Some(node) = self.node(thread, &at) else { return };
-        let path = self.names.path(node);
-        let op = if r.name == b"creat" { Op::Fcreat } else { Op::Fopen };
-        let mut done = Done { open_flags: flags, ..Done::named(op, path) };
+    fn open(&mut self, thread: u32, r: &Record<'_>, op: Op) {
+        let Some(node) = self.node(thread, &r.call.at) else { return };
+        let flags = r.call.flags;
+        let mut done = Done::named(op, self.names.path(node));
+        done.details.open_flags = flags;
         let known = if flags == FLAGS_UNKNOWN { 0 } else { flags };
         if r.outcome.errno != 0 {
             if r.outcome.errno == ENOENT && known & O_CREAT == 0 {
@@ -98,16 +98,14 @@ impl Resolver<'_> {
         let (escaped, fd) = (true, Fd::bare(r.outcome.value.unwrap_or(-1)));
         let shown = without_device(Fd { shown: r.outcome.shown, escaped, ..fd });
         let file = self.opened_file(node, known, Fd { shown, escaped, ..fd });
-        let (position, shown) = (Some(0), hash_of(shown));
-        let instance = Instance { node, path, file, flags, position, shown, ..Instance::default() };
-        let place = self.tables.instances.add(instance);
-        let slot = Slot { instance: place, at_exec: known & O_CLOEXEC != 0 };
-        let table = self.threads.at(thread).table;
-        if !self.tables.set(table, fd.number, slot) {
+        // 0 where the recorder shows no path.
+        let shown = if shown.starts_with(b"/") { hash(shown) } else { 0 };
+        let instance = self.opened(node, file, flags, shown);
+        (done.details.instance, done.details.file) = (instance.number, file);
+        let slot = Slot { instance: Some(instance), at_exec: known & O_CLOEXEC != 0 };
+        if !self.set(thread, fd.number, slot) {
             return self.gaps.add(Gap::Impossible);
         }
-        let number = self.tables.instances.at(place).map_or(NO_ID, |instance| instance.number);
-        (done.instance, done.file) = (number, file);
         self.emit(thread, r, done);
     }
 
@@ -137,9 +135,6 @@ impl Resolver<'_> {
 
     /// The node of a name that starts where the log begins, or is absolute.
     fn walked(&mut self, name: Name<'_>) -> Option<Node> {
-        if !name.escaped {
-            return self.names.walk(START, name.text);
-        }
         let text = self.decoded(name);
         let node = self.names.walk(START, &text);
         self.text = text;
@@ -147,15 +142,15 @@ impl Resolver<'_> {
     }
 
     /// From now on the number may mean something else, although the call has not returned.
-    fn begin_close(&mut self, thread: u32, fd: Fd<'_>, r: &Record<'_>) {
-        let done = self.closed(thread, fd, r);
+    fn begin_close(&mut self, thread: u32, r: &Record<'_>) {
+        let done = self.closed(thread, r);
         self.threads.at_mut(thread).closing = Some(Closing { done });
     }
 
-    fn close(&mut self, thread: u32, fd: Fd<'_>, r: &Record<'_>) {
+    fn close(&mut self, thread: u32, r: &Record<'_>) {
         let done = match self.threads.at_mut(thread).closing.take() {
             Some(begun) => begun.done,
-            None => self.closed(thread, fd, r),
+            None => self.closed(thread, r),
         };
         if let Some(done) = done {
             self.emit(thread, r, done);
@@ -163,28 +158,28 @@ impl Resolver<'_> {
     }
 
     /// Removes a descriptor; the operation, if the instance ends with it.
-    fn closed(&mut self, thread: u32, fd: Fd<'_>, r: &Record<'_>) -> Option<Done> {
+    fn closed(&mut self, thread: u32, r: &Record<'_>) -> Option<Done> {
+        let fd = r.call.at.dir;
         // One that the log does not explain is made, so that it can be closed.
-        let meaning = self.meaning(thread, fd);
-        let table = self.threads.at(thread).table;
-        match self.tables.close(table, fd.number) {
+        let is_no_file = matches!(self.meaning(thread, fd), Meaning::NoFile);
+        match self.threads.at(thread).table.close(&mut self.held, fd.number) {
             Closed::Last(instance) => return Some(Done::on(Op::Fclose, &instance)),
             Closed::Shared => self.gaps.add(Gap::Duplicates),
             Closed::NoFile => self.gaps.add_name(Gap::NoFiles, r.name),
-            Closed::Unknown if r.outcome.errno != 0 || matches!(meaning, Meaning::NoFile) => {}
+            Closed::Unknown if r.outcome.errno != 0 || is_no_file => {}
             Closed::Unknown => self.gaps.add_name(Gap::UnknownFiles, r.name),
         }
         None
     }
 
     /// Each instance that ends is closed by an operation of its own; the first has the time.
-    fn close_range(&mut self, thread: u32, r: &Record<'_>, range: (i64, i64), at_exec: bool) {
-        let table = self.threads.at(thread).table;
+    fn close_range(&mut self, thread: u32, r: &Record<'_>, at_exec: bool) {
+        let table = self.threads.at(thread).table.clone();
         let mut elapsed_ns = r.elapsed_ns.unwrap_or(0);
-        for fd in self.tables.range(table, range.0, range.1) {
+        for fd in table.range(r.call.at.dir.number, r.call.to.dir.number) {
             if at_exec {
-                self.tables.set_at_exec(table, fd, true);
-            } else if let Closed::Last(instance) = self.tables.close(table, fd) {
+                table.set_at_exec(&mut self.held, fd, true);
+            } else if let Closed::Last(instance) = table.close(&mut self.held, fd) {
                 let done = Done::on(Op::Fclose, &instance);
                 self.emit_span(thread, r, (r.start_ns, elapsed_ns, elapsed_ns), done);
                 elapsed_ns = 0;
@@ -192,47 +187,48 @@ impl Resolver<'_> {
         }
     }
 
-    fn dup(&mut self, thread: u32, r: &Record<'_>, fd: Fd<'_>, over: Option<i64>, at_exec: bool) {
+    fn dup(&mut self, thread: u32, r: &Record<'_>, at_exec: bool) {
+        let fd = r.call.at.dir;
         let instance = match self.meaning(thread, fd) {
-            Meaning::File(place) => place,
-            Meaning::NoFile => NO_FILE,
+            Meaning::File(instance) => Some(instance),
+            Meaning::NoFile => None,
             Meaning::Unknown => return,
         };
-        let table = self.threads.at(thread).table;
         let new = r.outcome.value.unwrap_or(-1);
-        if over.is_some() && new != fd.number {
+        if r.call.to.dir.number >= 0 && new != fd.number {
             // Closing what was there is part of this call: an operation without time.
-            if let Closed::Last(instance) = self.tables.close(table, new) {
+            let closed = self.threads.at(thread).table.close(&mut self.held, new);
+            if let Closed::Last(instance) = closed {
                 let span = (r.start_ns, 0, 0);
                 self.emit_span(thread, r, span, Done::on(Op::Fclose, &instance));
             }
         }
-        if !self.tables.set(table, new, Slot { instance, at_exec }) {
+        if !self.set(thread, new, Slot { instance, at_exec }) {
             self.gaps.add(Gap::Impossible);
         }
     }
 
     fn set_flags(&mut self, thread: u32, fd: Fd<'_>, flags: u32) {
-        if let Meaning::File(place) = self.meaning(thread, fd)
-            && let Some(instance) = self.tables.instances.at_mut(place)
-            && instance.flags != NO_ID
+        if let Meaning::File(instance) = self.meaning(thread, fd)
+            && instance.flags.get() != NO_ID
         {
-            instance.flags = instance.flags & !CHANGEABLE | flags & CHANGEABLE;
+            instance.flags.set(instance.flags.get() & !CHANGEABLE | flags & CHANGEABLE);
         }
     }
 
-    fn no_file(&mut self, thread: u32, r: &Record<'_>, fds: [Option<i64>; 2]) {
-        let table = self.threads.at(thread).table;
-        let given = if fds[0].is_none() { [r.outcome.value, None] } else { fds };
-        for fd in given.into_iter().flatten() {
-            self.tables.set(table, fd, Slot { instance: NO_FILE, at_exec: false });
+    fn no_file(&mut self, thread: u32, r: &Record<'_>) {
+        let first = r.call.at.dir.number;
+        let result = r.outcome.value.unwrap_or(-1);
+        let given = if first < 0 { [result, -1] } else { [first, r.call.to.dir.number] };
+        for fd in given {
+            self.set(thread, fd, Slot { instance: None, at_exec: false });
         }
     }
 
     fn enter(&mut self, thread: u32, at: At<'_>) {
         let node = match at.name.text.is_empty() {
             true => match self.meaning(thread, at.dir) {
-                Meaning::File(place) => self.tables.instances.at(place).map(|i| i.node),
+                Meaning::File(instance) => Some(instance.node),
                 _ => None,
             },
             false => self.node(thread, &at),
@@ -252,27 +248,10 @@ impl Resolver<'_> {
     }
 
     fn map(&mut self, thread: u32, fd: Fd<'_>, bytes: u64) {
-        if let Meaning::File(place) = self.meaning(thread, fd)
-            && let Some(instance) = self.tables.instances.at(place).copied()
+        if let Meaning::File(instance) = self.meaning(thread, fd)
             && self.is_kept(instance.path)
         {
             self.gaps.add_bytes(Gap::Mapped, bytes);
-        }
-    }
-
-    fn transfer(&mut self, thread: u32, r: &Record<'_>) {
-        match r.call {
-            Call::Read { fd, bytes, offset } => {
-                if let Some(place) = self.instance(thread, fd, r) {
-                    self.moved(thread, place, r, Op::Fread, bytes, offset);
-                }
-            }
-            Call::Write { fd, bytes, offset } => {
-                if let Some(place) = self.instance(thread, fd, r) {
-                    self.moved(thread, place, r, Op::Fwrite, bytes, offset);
-                }
-            }
-            _ => {}
         }
     }
 
@@ -280,76 +259,59 @@ impl Resolver<'_> {
     pub(super) fn moved(
         &mut self,
         thread: u32,
-        place: u32,
+        instance: &Instance,
         r: &Record<'_>,
         op: Op,
         bytes: u64,
         offset: Option<u64>,
     ) {
-        let Some(mut instance) = self.tables.instances.at(place).copied() else { return };
-        let moved = moved(r);
-        let appends = op == Op::Fwrite && instance.flags != NO_ID && instance.flags & O_APPEND != 0;
+        let (moved, ok) = (moved(r), r.outcome.errno == 0);
         let at = match offset {
-            _ if appends => self.names.size(instance.file),
+            _ if op == Op::Fwrite && instance.has_flag(O_APPEND) => self.names.size(instance.file),
             Some(_) => offset,
-            None => instance.position,
+            None => instance.position.get(),
         };
         let end = at.map(|at| at.saturating_add(moved));
-        if r.outcome.errno == 0 {
+        let (short, unplaced) = (ok && moved < bytes, ok && at.is_none());
+        if ok {
             if offset.is_none() {
-                instance.position = end;
+                instance.position.set(end);
             }
-            self.reached(&instance, op, end, moved < bytes && moved > 0);
+            self.reached(instance, op, end, short && moved > 0);
         }
-        let unplaced = at.is_none() && r.outcome.errno == 0;
         if unplaced && self.is_kept(instance.path) {
             self.gaps.add(Gap::Unplaced);
         }
-        let short = moved < bytes && r.outcome.errno == 0;
-        let flag = |is: bool, flag: u8| if is { flag } else { 0 };
-        let done = Done {
-            offset: at.unwrap_or(0),
-            // strace may leave buffers out of a list.
-            requested: bytes.max(moved),
-            done: moved,
-            flags: flag(short, FLAG_SHORT)
-                | flag(unplaced, FLAG_UNPLACED)
-                | flag(offset.is_none(), FLAG_AT_POSITION),
-            ..Done::on(op, &instance)
-        };
-        if let Some(known) = self.tables.instances.at_mut(place) {
-            known.position = instance.position;
-        }
+        let mut done = Done::on(op, instance);
+        done.event.offset_bytes = at.unwrap_or(0);
+        // strace may leave buffers out of a list.
+        done.event.requested_bytes = bytes.max(moved);
+        done.event.done_bytes = moved;
+        done.event.flags = flag(short, FLAG_SHORT)
+            | flag(unplaced, FLAG_UNPLACED)
+            | flag(offset.is_none(), FLAG_AT_POSITION);
         self.emit(thread, r, done);
     }
 
     /// An operation of a log without descriptors: its file has no open instance.
-    fn whole(&mut self, thread: u32, r: &Record<'_>) {
-        let Call::Whole { op, path, offset, bytes, flags } = r.call else { return };
-        let Some(node) = self.walked(path) else { return self.gaps.add(Gap::Impossible) };
-        let (path, file) = (self.names.path(node), self.names.file(node));
-        let moves = matches!(op.row().class, Class::Read | Class::Write);
-        let moved = moved(r);
-        let done = if moves { moved } else { 0 };
-        let unplaced = moves && offset.is_none() && r.outcome.errno == 0;
-        if unplaced && self.is_kept(path) {
+    fn whole(&mut self, thread: u32, r: &Record<'_>, op: Op) {
+        let call = &r.call;
+        let Some(node) = self.walked(call.at.name) else { return self.gaps.add(Gap::Impossible) };
+        let mut done = Done::named(op, self.names.path(node));
+        (done.details.file, done.details.open_flags) = (self.names.file(node), call.flags);
+        let (moves, ok) =
+            (matches!(op.row().class, Class::Read | Class::Write), r.outcome.errno == 0);
+        let moved = if moves { moved(r) } else { 0 };
+        let unplaced = moves && call.offset.is_none() && ok;
+        if unplaced && self.is_kept(done.event.path) {
             self.gaps.add(Gap::Unplaced);
         }
-        let short = moves && done < bytes && r.outcome.errno == 0;
-        let flag = |is: bool, flag: u8| if is { flag } else { 0 };
-        self.emit(
-            thread,
-            r,
-            Done {
-                offset: offset.unwrap_or(0),
-                requested: if op == Op::Chmod { MODE_UNKNOWN } else { bytes.max(done) },
-                done,
-                flags: flag(unplaced, FLAG_UNPLACED) | flag(short, FLAG_SHORT),
-                file,
-                open_flags: flags.unwrap_or(NO_ID),
-                ..Done::named(op, path)
-            },
-        );
+        let short = moves && moved < call.bytes && ok;
+        let event = &mut done.event;
+        (event.offset_bytes, event.done_bytes) = (call.offset.unwrap_or(0), moved);
+        event.requested_bytes = if op == Op::Chmod { MODE_UNKNOWN } else { call.bytes.max(moved) };
+        event.flags = flag(unplaced, FLAG_UNPLACED) | flag(short, FLAG_SHORT);
+        self.emit(thread, r, done);
     }
 
     /// The file's size after a transfer: a short read ended at the end of the file.
@@ -367,123 +329,94 @@ impl Resolver<'_> {
         }
     }
 
-    fn on_open(&mut self, thread: u32, fd: Fd<'_>, r: &Record<'_>) {
-        let Some(place) = self.instance(thread, fd, r) else { return };
-        let Some(instance) = self.tables.instances.at(place).copied() else { return };
-        let ok = r.outcome.errno == 0;
-        let value = r.outcome.value.and_then(|value| u64::try_from(value).ok());
-        let mut done = Done::on(Op::Fstat, &instance);
-        match r.call {
-            Call::Seek { .. } => {
-                done.op = Op::Fseek;
-                done.offset = value.unwrap_or(0);
-                if ok && let Some(known) = self.tables.instances.at_mut(place) {
-                    known.position = value;
-                }
-            }
-            Call::Attributes { size_bytes: Some(size_bytes), .. } => {
-                self.names.set_size(instance.file, Some(size_bytes));
-            }
-            Call::Resize { size_bytes, .. } => {
-                (done.op, done.requested) = (Op::Ftruncate, size_bytes);
+    fn on_open(&mut self, thread: u32, r: &Record<'_>, op: Op) {
+        let Some(instance) = self.instance(thread, r.call.at.dir, r) else { return };
+        let (bytes, ok) = (r.call.bytes, r.outcome.errno == 0);
+        let mut done = Done::on(op, &instance);
+        done.event.requested_bytes = bytes;
+        match op {
+            Op::Fseek => {
+                let position = r.outcome.value.and_then(|value| u64::try_from(value).ok());
+                done.event.offset_bytes = position.unwrap_or(0);
                 if ok {
-                    self.names.set_size(instance.file, Some(size_bytes));
+                    instance.position.set(position);
                 }
             }
-            Call::Allocate { end_bytes, keeps_size, .. } => {
-                (done.op, done.requested) = (Op::Fallocate, end_bytes);
-                done.flags |= if keeps_size { FLAG_KEEPS_SIZE } else { 0 };
+            Op::Stat | Op::Lstat | Op::Fstat => {
+                done.op = Op::Fstat;
+                if r.call.size_bytes.is_some() {
+                    self.names.set_size(instance.file, r.call.size_bytes);
+                }
+            }
+            Op::Ftruncate if ok => self.names.set_size(instance.file, Some(bytes)),
+            Op::Fallocate => {
+                let keeps_size = r.call.flags & KEEPS_SIZE != 0;
+                done.event.flags = flag(keeps_size, FLAG_KEEPS_SIZE);
                 if ok && !keeps_size {
-                    self.names.grow(instance.file, end_bytes);
+                    self.names.grow(instance.file, bytes);
                 }
             }
-            Call::Handle { op: Op::Chmod, .. } => {
-                (done.op, done.requested) = (Op::Chmod, MODE_UNKNOWN)
-            }
-            Call::Handle { op, .. } => done.op = op,
-            Call::Named { op, bytes, .. } => (done.op, done.requested) = (op, bytes),
-            Call::ReadLink { .. } => done.op = Op::Readlink,
-            Call::List { .. } => return self.list(thread, place, &instance, r),
+            Op::Readdir => return self.list(thread, &instance, r),
             _ => {}
         }
         self.emit_on_open(thread, r, &instance, done);
     }
 
     /// Reading a directory to its end is one operation over several calls.
-    fn list(&mut self, thread: u32, place: u32, instance: &Instance, r: &Record<'_>) {
+    fn list(&mut self, thread: u32, instance: &Rc<Instance>, r: &Record<'_>) {
         let elapsed_ns = r.elapsed_ns.unwrap_or(0);
-        let (start_ns, before_ns) = instance.scan.unwrap_or((r.start_ns, 0));
+        let (start_ns, before_ns) = instance.scan.take().unwrap_or((r.start_ns, 0));
         let busy_ns = before_ns.saturating_add(elapsed_ns);
-        let is_over = r.outcome.errno != 0 || r.outcome.value == Some(0);
-        if let Some(known) = self.tables.instances.at_mut(place) {
-            known.scan = (!is_over).then_some((start_ns, busy_ns));
+        if r.outcome.errno == 0 && r.outcome.value != Some(0) {
+            return instance.scan.set(Some((start_ns, busy_ns)));
         }
-        if is_over {
-            let end_ns = r.start_ns.saturating_add(elapsed_ns);
-            let span = (start_ns, end_ns.saturating_sub(start_ns), busy_ns);
-            self.emit_span(thread, r, span, Done::on(Op::Readdir, instance));
-        }
+        let end_ns = r.start_ns.saturating_add(elapsed_ns);
+        let span = (start_ns, end_ns.saturating_sub(start_ns), busy_ns);
+        self.emit_span(thread, r, span, Done::on(Op::Readdir, instance));
     }
 
-    fn on_name(&mut self, thread: u32, at: At<'_>, r: &Record<'_>) {
-        let of_open = matches!(r.call, Call::Named { .. } | Call::ReadLink { .. });
-        if at.name.text.is_empty() && of_open {
-            return self.on_open(thread, at.dir, r);
-        }
-        let Some(node) = self.node(thread, &at) else { return };
-        let mut done = Done::named(Op::Stat, self.names.path(node));
-        let ok = r.outcome.errno == 0;
+    fn on_name(&mut self, thread: u32, r: &Record<'_>, op: Op) {
+        let Some(node) = self.node(thread, &r.call.at) else { return };
+        let path = self.names.path(node);
+        let mut done = Done::named(op, path);
+        done.event.requested_bytes = r.call.bytes;
         if r.outcome.errno == ENOENT {
             self.names.absent(node);
-        } else if ok {
-            done.file = self.names.file(node);
         }
-        match r.call {
-            Call::NameAttributes { size_bytes, itself, .. } => {
-                done.op = if itself { Op::Lstat } else { Op::Stat };
-                if ok && size_bytes.is_some() {
-                    self.names.set_size(done.file, size_bytes);
+        if r.outcome.errno == 0 {
+            let file = self.names.file(node);
+            done.details.file = file;
+            match op {
+                Op::Stat | Op::Lstat if r.call.size_bytes.is_some() => {
+                    self.names.set_size(file, r.call.size_bytes);
                 }
-            }
-            Call::Named { op, bytes, .. } => {
-                (done.op, done.requested) = (op, bytes);
-                if ok && op == Op::Truncate {
-                    self.names.set_size(done.file, Some(bytes));
-                }
-            }
-            Call::ReadLink { target, .. } => {
-                done.op = Op::Readlink;
-                if ok {
-                    self.found_link(node, done.path, target);
-                }
-            }
-            Call::Remove { directory, size_bytes, .. } => {
-                done.op = if directory { Op::Rmdir } else { Op::Delete };
-                if ok {
-                    let size_bytes = size_bytes.or_else(|| self.names.size(done.file));
-                    self.found_size(done.path, size_bytes.filter(|_| !directory));
+                Op::Truncate => self.names.set_size(file, Some(r.call.bytes)),
+                Op::Readlink => self.found_link(node, path, r.call.to.name),
+                Op::Delete => {
+                    let size_bytes = r.call.size_bytes.or_else(|| self.names.size(file));
+                    self.found_size(path, size_bytes);
                     self.names.remove(node);
                 }
-            }
-            Call::MakeDirectory { .. } => {
-                done.op = Op::Mkdir;
-                if ok {
+                Op::Rmdir => self.names.remove(node),
+                Op::Mkdir => {
                     self.names.make_directory(node);
-                    done.file = self.names.file(node);
+                    done.details.file = self.names.file(node);
                 }
+                _ => {}
             }
-            _ => {}
         }
         self.emit(thread, r, done);
     }
 
-    fn rename(&mut self, thread: u32, r: &Record<'_>, (from, to): (At<'_>, At<'_>), flags: u64) {
-        let Some(from) = self.node(thread, &from) else { return };
-        let Some(to) = self.node(thread, &to) else { return };
+    fn rename(&mut self, thread: u32, r: &Record<'_>) {
+        let Some(from) = self.node(thread, &r.call.at) else { return };
+        let Some(to) = self.node(thread, &r.call.to) else { return };
         let (path, path2) = (self.names.path(from), self.names.path(to));
-        let mut done = Done { path2, requested: flags, ..Done::named(Op::Rename, path) };
+        let mut done = Done::between(Op::Rename, path, path2);
+        let flags = u64::from(r.call.flags);
+        done.event.requested_bytes = flags;
         if r.outcome.errno == 0 {
-            done.file = self.names.file(from);
+            done.details.file = self.names.file(from);
             self.found.makes(path2);
             if !self.names.rename(from, to, flags & RENAME_EXCHANGE != 0) {
                 self.gaps.add(Gap::Impossible);
@@ -492,55 +425,60 @@ impl Resolver<'_> {
         self.emit(thread, r, done);
     }
 
-    fn link(&mut self, thread: u32, r: &Record<'_>, from: At<'_>, to: At<'_>) {
-        let Some(node) = self.node(thread, &to) else { return };
-        if let Some(instance) = self.nameless(thread, &from) {
-            return self.gets_name(thread, r, &instance, node);
-        }
+    fn link(&mut self, thread: u32, r: &Record<'_>) {
+        let (from, ok) = (r.call.at, r.outcome.errno == 0);
+        let Some(node) = self.node(thread, &r.call.to) else { return };
         let path2 = self.names.path(node);
-        let (path, file) = if from.name.text.is_empty() {
-            // A file without a name gets one.
-            let Some(place) = self.instance(thread, from.dir, r) else { return };
-            self.tables.instances.at(place).map_or((NO_ID, NO_ID), |i| (i.path, i.file))
+        let nameless = self.nameless(thread, &from);
+        let (mut done, file) = if let Some(instance) = nameless {
+            // A file without a name gets this one.
+            let mut done = Done::on(Op::Linkat, &instance);
+            done.event.path = path2;
+            (done, instance.file)
+        } else if from.name.text.is_empty() {
+            let Some(instance) = self.instance(thread, from.dir, r) else { return };
+            (Done::between(Op::Link, instance.path, path2), instance.file)
         } else {
             let Some(node) = self.node(thread, &from) else { return };
-            (self.names.path(node), self.names.file(node))
+            (Done::between(Op::Link, self.names.path(node), path2), self.names.file(node))
         };
-        let ok = r.outcome.errno == 0;
         if ok {
             self.names.link(file, node);
+            done.details.file = file;
         }
-        let file = if ok { file } else { NO_ID };
-        self.emit(thread, r, Done { path2, file, ..Done::named(Op::Link, path) });
+        self.emit(thread, r, done);
     }
 
     /// The target is a text. It leads to the same path of the run as it led to in the log.
-    fn symlink(&mut self, thread: u32, r: &Record<'_>, target: Name<'_>, at: At<'_>) {
-        let Some(node) = self.node(thread, &at) else { return };
-        let text = self.decoded(target);
-        let above = self.names.walk(node, b"..").unwrap_or(ROOT);
-        let leads = self.names.walk(above, &text);
-        self.text = text;
-        let Some(leads) = leads else { return self.gaps.add(Gap::Impossible) };
-        let (target, path2) = (self.names.path(leads), self.names.path(node));
+    fn symlink(&mut self, thread: u32, r: &Record<'_>) {
+        let Some(node) = self.node(thread, &r.call.to) else { return };
+        let Some(target) = self.target(node, r.call.at.name) else {
+            return self.gaps.add(Gap::Impossible);
+        };
+        let path2 = self.names.path(node);
         let text = self.names.link_text(path2, target);
         if r.outcome.errno == 0 {
             self.found.makes(path2);
         }
-        self.emit(thread, r, Done { path2, ..Done::named(Op::Symlink, text) });
+        self.emit(thread, r, Done::between(Op::Symlink, text, path2));
+    }
+
+    /// The path that a symbolic link with this text leads to.
+    fn target(&mut self, link: Node, text: Name<'_>) -> Option<u32> {
+        let text = self.decoded(text);
+        let above = self.names.walk(link, b"..").unwrap_or(ROOT);
+        let leads = self.names.walk(above, &text);
+        self.text = text;
+        leads.map(|node| self.names.path(node))
     }
 
     /// A link was read that nobody has made in the log.
-    fn found_link(&mut self, node: Node, path: u32, target: Name<'_>) {
-        if target.text.is_empty() || target.cut || self.names.is_within_fresh(node) {
-            return;
-        }
-        let text = self.decoded(target);
-        let above = self.names.walk(node, b"..").unwrap_or(ROOT);
-        let leads = self.names.walk(above, &text);
-        self.text = text;
-        if let Some(leads) = leads.filter(|_| self.is_kept(path)) {
-            let target = self.names.path(leads);
+    fn found_link(&mut self, node: Node, path: u32, text: Name<'_>) {
+        let is_told = !text.text.is_empty() && !text.cut && !self.names.is_within_fresh(node);
+        if is_told
+            && self.is_kept(path)
+            && let Some(target) = self.target(node, text)
+        {
             self.found.link(path, target);
         }
     }
@@ -553,9 +491,4 @@ impl Resolver<'_> {
             self.found.size(path, bytes);
         }
     }
-}
-
-/// As [`hash`]; 0 where the recorder shows no path.
-fn hash_of(shown: &[u8]) -> u64 {
-    if shown.starts_with(b"/") { hash(shown) } else { 0 }
 }

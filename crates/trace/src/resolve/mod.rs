@@ -11,27 +11,26 @@ mod barriers;
 mod calls;
 mod copies;
 mod found;
-mod labels;
-mod spawn;
 mod table;
 mod threads;
 
 use crate::facts::{Facts, Sink};
 use crate::gaps::{Gap, Gaps};
-use crate::names::{Names, Node, ROOT, START};
-use crate::record::{At, CWD, Call, ERRNO_UNKNOWN, Fd, Name, Record};
+use crate::names::{Interned, Names, Node, ROOT, START};
+use crate::record::{Act, At, CWD, ERRNO_UNKNOWN, Fd, Name, Record};
 use crate::selection::Scope;
 use crate::strace::unescape;
 use barriers::Barriers;
 use found::Found;
-use labels::Labels;
 use model::Op;
 use model::event::{Details, Event, FLAG_EXPECTED, FLAG_FAILED, NO_ID};
 use model::links::text_of_link;
 use model::op::{Class, ParamKind};
+use std::cell::Cell;
 use std::hash::{Hash, Hasher};
-use table::{Instance, NO_FILE, Slot, Tables};
-use threads::Threads;
+use std::rc::Rc;
+use table::{Instance, Slot};
+use threads::{Labels, Threads};
 
 pub use threads::Ranked;
 
@@ -42,20 +41,29 @@ const FAULTS: &[u16] = &[5, 12, 23, 24, 27, 28, 30, 116, 117, 121, 122];
 /// recorder adds.
 const WAITS_NS: u64 = 50_000;
 
+/// Nanoseconds since 1970 from which on a time is a date.
+const DATES_FROM_NS: u64 = 100_000_000 * 1_000_000_000;
+
+const ENOENT: u16 = 2;
+const EEXIST: u16 = 17;
+
 /// Follows the logs of one job.
 pub struct Resolver<'s> {
     sink: &'s mut dyn Sink,
     /// Gaps of the logs.
     pub gaps: Gaps,
     names: Names,
-    tables: Tables,
     pub(crate) threads: Threads,
     scope: Scope,
-    calls: Words,
+    calls: Interned,
     labels: Labels,
     found: Found,
     barriers: Barriers,
     log: u32,
+    /// Open instances so far.
+    instances: u32,
+    /// Descriptors of all tables together.
+    held: usize,
     /// Time of the first record.
     origin_ns: Option<u64>,
     last_end_ns: u64,
@@ -66,73 +74,41 @@ pub struct Resolver<'s> {
     text: Vec<u8>,
 }
 
-/// Words by number; few.
-#[derive(Clone, Debug, Default)]
-struct Words(Vec<Vec<u8>>);
-
-impl Words {
-    fn number(&mut self, word: &[u8]) -> u32 {
-        let found = self.0.iter().position(|known| known == word);
-        found.unwrap_or_else(|| {
-            self.0.push(word.to_vec());
-            self.0.len() - 1
-        }) as u32
-    }
-}
-
-/// Nanoseconds since 1970 from which on a time is a date.
-const DATES_FROM_NS: u64 = 100_000_000 * 1_000_000_000;
-
 /// The meaning of a descriptor.
 enum Meaning {
-    /// An open instance, by its place.
-    File(u32),
+    /// An open instance.
+    File(Rc<Instance>),
     /// A pipe, a socket, a terminal.
     NoFile,
     /// The log does not tell.
     Unknown,
 }
 
-/// An operation that goes into the run.
+/// An operation that goes into the run; its time and thread are added then.
 #[derive(Clone, Copy, Debug)]
 struct Done {
     op: Op,
-    path: u32,
-    path2: u32,
-    offset: u64,
-    from: u64,
-    requested: u64,
-    done: u64,
-    flags: u8,
-    instance: u32,
-    instance2: u32,
-    file: u32,
-    open_flags: u32,
+    event: Event,
+    details: Details,
 }
 
 impl Done {
     /// On what is open.
     fn on(op: Op, instance: &Instance) -> Done {
-        let (path, number, file) = (instance.path, instance.number, instance.file);
-        Done { instance: number, file, ..Done::named(op, path) }
+        let mut done = Done::named(op, instance.path);
+        (done.details.instance, done.details.file) = (instance.number, instance.file);
+        done
     }
 
     /// On a name.
     fn named(op: Op, path: u32) -> Done {
-        Done {
-            op,
-            path,
-            path2: NO_ID,
-            offset: 0,
-            from: 0,
-            requested: 0,
-            done: 0,
-            flags: 0,
-            instance: NO_ID,
-            instance2: NO_ID,
-            file: NO_ID,
-            open_flags: NO_ID,
-        }
+        Done::between(op, path, NO_ID)
+    }
+
+    /// On two names.
+    fn between(op: Op, path: u32, path2: u32) -> Done {
+        let event = Event { path, path2, ..Event::default() };
+        Done { op, event, details: Details::default() }
     }
 }
 
@@ -143,14 +119,15 @@ impl<'s> Resolver<'s> {
             sink,
             gaps: Gaps::default(),
             names: Names::default(),
-            tables: Tables::default(),
             threads: Threads::default(),
             scope,
-            calls: Words::default(),
+            calls: Interned::default(),
             labels: Labels::default(),
             found: Found::default(),
             barriers: Barriers::default(),
             log: 0,
+            instances: 0,
+            held: 0,
             origin_ns: None,
             last_end_ns: 0,
             events: 0,
@@ -177,7 +154,7 @@ impl<'s> Resolver<'s> {
             return self.gaps.add(Gap::Restarted);
         }
         self.threads.at_mut(thread).waited_ns += record.waited_ns;
-        let is_call = !matches!(record.call, Call::Introduce(_) | Call::Meet { .. });
+        let is_call = !matches!(record.call.act, Act::Introduce(_) | Act::Barrier);
         let events = self.events;
         self.call(thread, record);
         // A long call that is left out waits: for a lock, a pipe, a time, files elsewhere.
@@ -211,7 +188,7 @@ impl<'s> Resolver<'s> {
             paths,
             has_sites: self.labels.has_sites(),
             labels: self.labels.into_words(),
-            calls: self.calls.0,
+            calls: self.calls.into_texts(),
             ranks: self.threads.ranks(),
             hosts: self.threads.hosts(),
             threads: self.threads.list(),
@@ -230,35 +207,40 @@ impl<'s> Resolver<'s> {
     /// The meaning of a thread's descriptor.
     fn meaning(&mut self, thread: u32, fd: Fd<'_>) -> Meaning {
         let fd = Fd { shown: without_device(fd), ..fd };
-        let table = self.threads.at(thread).table;
-        match self.tables.get(table, fd.number) {
-            Some(slot) if slot.instance == NO_FILE && !fd.shows_path() => Meaning::NoFile,
-            Some(slot) if self.is_shown(slot.instance, fd) => Meaning::File(slot.instance),
+        match self.threads.at(thread).table.get(fd.number) {
+            Some(Slot { instance: None, .. }) if !fd.shows_path() => Meaning::NoFile,
+            Some(Slot { instance: Some(instance), .. }) if self.is_shown(&instance, fd) => {
+                Meaning::File(instance)
+            }
             _ if fd.shows_path() => self.found_open(thread, fd),
             _ if fd.shown.is_empty() => Meaning::Unknown,
             _ => {
-                self.tables.set(table, fd.number, Slot { instance: NO_FILE, at_exec: false });
+                self.set(thread, fd.number, Slot { instance: None, at_exec: false });
                 Meaning::NoFile
             }
         }
     }
 
+    /// Sets a descriptor of a thread. False: there are too many.
+    fn set(&mut self, thread: u32, fd: i64, slot: Slot) -> bool {
+        self.threads.at(thread).table.set(&mut self.held, fd, slot)
+    }
+
     /// The recorder shows what the instance was opened as, or as what it is called now.
-    fn is_shown(&mut self, place: u32, fd: Fd<'_>) -> bool {
-        let Some(instance) = self.tables.instances.at(place).copied() else { return false };
-        let shown = fd.shown;
-        if !shown.starts_with(b"/") || instance.shown == hash(shown) {
+    fn is_shown(&mut self, instance: &Instance, fd: Fd<'_>) -> bool {
+        let (shown, known) = (fd.shown, instance.shown.get());
+        if !shown.starts_with(b"/") || known == 0 || known == hash(shown) {
             return true;
         }
-        if instance.shown == 0 || fd.removed || shown.ends_with(b"(deleted)") {
+        if fd.removed || shown.ends_with(b"(deleted)") {
             return true;
         }
         let text = self.shown_name(fd);
         let now = self.names.path(instance.node);
         let same = self.names.path_text(now) == text;
         self.text = text;
-        if same && let Some(instance) = self.tables.instances.at_mut(place) {
-            instance.shown = hash(shown);
+        if same {
+            instance.shown.set(hash(shown));
         }
         same
     }
@@ -267,29 +249,29 @@ impl<'s> Resolver<'s> {
     fn found_open(&mut self, thread: u32, fd: Fd<'_>) -> Meaning {
         let Some(node) = self.shown_node(fd) else { return Meaning::Unknown };
         self.gaps.add(Gap::UnknownOrigin);
-        let (path, file) = (self.names.path(node), self.names.file(node));
-        let shown = hash(fd.shown);
-        let instance = Instance {
-            node,
-            path,
-            file,
-            flags: NO_ID,
-            shown,
-            position: None,
-            ..Instance::default()
-        };
-        let place = self.tables.instances.add(instance);
-        let table = self.threads.at(thread).table;
-        match self.tables.set(table, fd.number, Slot { instance: place, at_exec: false }) {
-            true => Meaning::File(place),
+        let file = self.names.file(node);
+        let instance = self.opened(node, file, NO_ID, hash(fd.shown));
+        instance.position.set(None);
+        let slot = Slot { instance: Some(instance.clone()), at_exec: false };
+        match self.set(thread, fd.number, slot) {
+            true => Meaning::File(instance),
             false => Meaning::Unknown,
         }
     }
 
-    /// The place of an open instance. What is none is counted.
-    fn instance(&mut self, thread: u32, fd: Fd<'_>, record: &Record<'_>) -> Option<u32> {
+    /// An instance that was just opened. `shown`: hash of what the recorder shows for it.
+    fn opened(&mut self, node: Node, file: u32, flags: u32, shown: u64) -> Rc<Instance> {
+        let (number, path) = (self.instances, self.names.path(node));
+        self.instances = number.wrapping_add(1);
+        let (flags, shown) = (Cell::new(flags), Cell::new(shown));
+        let (position, scan) = (Cell::new(Some(0)), Cell::new(None));
+        Rc::new(Instance { number, node, path, file, flags, shown, position, scan })
+    }
+
+    /// An open instance. What is none is counted.
+    fn instance(&mut self, thread: u32, fd: Fd<'_>, record: &Record<'_>) -> Option<Rc<Instance>> {
         match self.meaning(thread, fd) {
-            Meaning::File(place) => return Some(place),
+            Meaning::File(instance) => return Some(instance),
             Meaning::NoFile => self.gaps.add_name(Gap::NoFiles, record.name),
             Meaning::Unknown if record.outcome.errno == 9 => {}
             Meaning::Unknown => self.gaps.add_name(Gap::UnknownFiles, record.name),
@@ -306,7 +288,10 @@ impl<'s> Resolver<'s> {
         let from = self.directory(thread, at);
         let text = self.decoded(at.name);
         let node = match own_descriptor(&text) {
-            Some(number) => self.opened_as(thread, number),
+            Some(number) => match self.meaning(thread, Fd::bare(number)) {
+                Meaning::File(instance) => Some(instance.node),
+                _ => self.names.walk(ROOT, &text),
+            },
             None => self.names.walk(from, &text),
         };
         self.text = text;
@@ -314,14 +299,6 @@ impl<'s> Resolver<'s> {
             self.gaps.add(Gap::Impossible);
         }
         node
-    }
-
-    /// Where the name of something open stood.
-    fn opened_as(&mut self, thread: u32, number: i64) -> Option<Node> {
-        match self.meaning(thread, Fd::bare(number)) {
-            Meaning::File(place) => self.tables.instances.at(place).map(|instance| instance.node),
-            _ => self.names.walk(ROOT, format!("/proc/self/fd/{number}").as_bytes()),
-        }
     }
 
     /// The bytes of a name, in the memory that is used again.
@@ -336,7 +313,7 @@ impl<'s> Resolver<'s> {
     }
 
     /// The bytes of a descriptor's name, in memory that is reused.
-    pub(super) fn shown_name(&mut self, fd: Fd<'_>) -> Vec<u8> {
+    fn shown_name(&mut self, fd: Fd<'_>) -> Vec<u8> {
         self.decoded(Name { text: fd.shown, escaped: fd.escaped, cut: false })
     }
 
@@ -357,7 +334,7 @@ impl<'s> Resolver<'s> {
             return ROOT;
         }
         match self.meaning(thread, at.dir) {
-            Meaning::File(place) => self.tables.instances.at(place).map_or(START, |i| i.node),
+            Meaning::File(instance) => instance.node,
             _ => {
                 self.gaps.add(Gap::UnknownDirectory);
                 START
@@ -385,21 +362,12 @@ impl<'s> Resolver<'s> {
     }
 
     /// The open file without a name that a link gives one.
-    fn nameless(&mut self, thread: u32, from: &At<'_>) -> Option<Instance> {
+    fn nameless(&mut self, thread: u32, from: &At<'_>) -> Option<Rc<Instance>> {
         let text = self.decoded(from.name);
         let number = if text.is_empty() { Some(from.dir.number) } else { own_descriptor(&text) };
         self.text = text;
-        let Meaning::File(place) = self.meaning(thread, Fd::bare(number?)) else { return None };
-        self.tables.instances.at(place).copied().filter(Instance::is_nameless)
-    }
-
-    /// A file without a name gets this one.
-    fn gets_name(&mut self, thread: u32, record: &Record<'_>, on: &Instance, node: Node) {
-        if record.outcome.errno == 0 {
-            self.names.link(on.file, node);
-        }
-        let path = self.names.path(node);
-        self.emit(thread, record, Done { path, ..Done::on(Op::Linkat, on) });
+        let Meaning::File(instance) = self.meaning(thread, Fd::bare(number?)) else { return None };
+        Some(instance).filter(|instance| instance.is_nameless())
     }
 
     /// The event of an operation on what is open. Those that Parabench has for names only work on the name
@@ -410,7 +378,7 @@ impl<'s> Resolver<'s> {
             if on.is_nameless() || self.names.is_absent(on.node) {
                 return self.gaps.add_name(Gap::NoOperation, record.name);
             }
-            done.path = self.names.path(on.node);
+            done.event.path = self.names.path(on.node);
         }
         self.emit(thread, record, done);
     }
@@ -437,18 +405,12 @@ impl<'s> Resolver<'s> {
             return false;
         }
         let mut found = false;
-        for path in [done.path, done.path2].into_iter().filter(|path| *path != NO_ID) {
+        for path in [done.event.path, done.event.path2].into_iter().filter(|path| *path != NO_ID) {
             let text = self.names.path_text(path);
             found |=
                 if changes { self.scope.changes(path, text) } else { self.scope.is_root(text) };
         }
         found
-    }
-
-    /// The label of what a thread does at a place of its program.
-    fn label(&mut self, thread: u32, site: &[u8]) -> u32 {
-        let program = self.threads.at(thread).label;
-        if site.is_empty() { program } else { self.labels.site(program, site) }
     }
 
     /// The same of an operation over several calls: start, elapsed and own time.
@@ -460,60 +422,37 @@ impl<'s> Resolver<'s> {
         done: Done,
     ) {
         // Both are asked: what is kept decides what paths are below.
-        let is_name = done.path != NO_ID && done.op != Op::Symlink;
-        let kept = done.path == NO_ID || (is_name && self.is_kept(done.path));
-        let kept2 = done.path2 != NO_ID && self.is_kept(done.path2);
+        let Event { path, path2, done_bytes, .. } = done.event;
+        let is_name = path != NO_ID && done.op != Op::Symlink;
+        let kept = path == NO_ID || (is_name && self.is_kept(path));
+        let kept2 = path2 != NO_ID && self.is_kept(path2);
         if !kept && !kept2 {
-            return self.gaps.add_bytes(Gap::Outside, done.done);
+            return self.gaps.add_bytes(Gap::Outside, done_bytes);
         }
         if self.threads.is_launcher(thread) {
-            return self.gaps.add_bytes(Gap::Launcher, done.done);
+            return self.gaps.add_bytes(Gap::Launcher, done_bytes);
         }
         let errno = record.outcome.errno;
         if self.is_about_root(&done, errno) {
             return self.gaps.add(Gap::OwnDirectory);
         }
-        let failed = if is_fault(errno, done.op) { FLAG_FAILED } else { FLAG_EXPECTED };
-        let start_ns = start_ns.saturating_sub(self.origin_ns());
-        let end_ns = start_ns.saturating_add(elapsed_ns);
-        self.last_end_ns = self.last_end_ns.max(end_ns);
-        let rank = self.threads.rank(thread);
-        let label = self.label(thread, record.site);
-        let event = Event {
-            start_ns,
-            end_ns,
-            intended_start_ns: start_ns,
-            busy_ns,
-            offset_bytes: done.offset,
-            from_bytes: done.from,
-            requested_bytes: done.requested,
-            done_bytes: done.done,
-            label,
-            path: done.path,
-            path2: done.path2,
-            errno,
-            op: done.op as u8,
-            flags: done.flags | if errno == 0 { 0 } else { failed },
-            ..Event::default()
-        };
+        let Done { op, mut event, mut details } = done;
+        event.start_ns = start_ns.saturating_sub(self.origin_ns());
+        event.end_ns = event.start_ns.saturating_add(elapsed_ns);
+        (event.intended_start_ns, event.busy_ns) = (event.start_ns, busy_ns);
+        (event.op, event.errno) = (op as u8, errno);
+        if errno != 0 {
+            event.flags |= if is_fault(errno, op) { FLAG_FAILED } else { FLAG_EXPECTED };
+        }
+        event.label = self.labels.site(self.threads.at(thread).label, record.site);
+        details.waited_us = std::mem::take(&mut self.threads.at_mut(thread).waited_ns) / 1000;
+        (details.line, details.log) = (record.line, self.log);
+        details.call = self.calls.number(record.name);
+        self.last_end_ns = self.last_end_ns.max(event.end_ns);
         self.events += 1;
-        let waited_ns = std::mem::take(&mut self.threads.at_mut(thread).waited_ns);
-        let details = Details {
-            line: record.line,
-            log: self.log,
-            instance: done.instance,
-            instance2: done.instance2,
-            file: done.file,
-            open_flags: done.open_flags,
-            call: self.calls.number(record.name),
-            waited_us: waited_ns / 1000,
-        };
-        self.sink.event(rank, &event, &details);
+        self.sink.event(self.threads.rank(thread), &event, &details);
     }
 }
-
-const ENOENT: u16 = 2;
-const EEXIST: u16 = 17;
 
 /// The error is one of storage. Of an unknown one the operation decides: what moves data asks nothing.
 fn is_fault(errno: u16, op: Op) -> bool {

@@ -1,36 +1,20 @@
 //! Descriptors: which open instance a number means, in each process.
 //!
 //! Threads share a table, forked processes begin with a copy. A copy is made when one of the two
-//! changes it. An instance counts the tables that refer to it and ends with the last one.
+//! changes it. An instance ends when no table refers to it any more.
 
 use hashbrown::HashMap;
 use model::event::NO_ID;
 use model::open_flags::O_TMPFILE;
 use rustc_hash::FxBuildHasher;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-
-/// Number of a table.
-pub type TableId = u32;
 
 /// Descriptors of all tables together; a log with more is not followed further.
 const SLOTS_MAX: usize = 1 << 24;
 
-/// Target of a descriptor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slot {
-    /// Place in [`Instances`]; [`NO_FILE`]: no file.
-    pub instance: u32,
-    /// Exec closes it.
-    pub at_exec: bool,
-}
-
-/// A pipe, a socket, a terminal.
-pub const NO_FILE: u32 = u32::MAX;
-
-type Slots = HashMap<i64, Slot, FxBuildHasher>;
-
 /// An open file description.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug)]
 pub struct Instance {
     /// Its number in the run.
     pub number: u32,
@@ -41,96 +25,38 @@ pub struct Instance {
     /// The file.
     pub file: u32,
     /// Flags of open(2).
-    pub flags: u32,
+    pub flags: Cell<u32>,
     /// Hash of what the recorder showed for it; 0: nothing.
-    pub shown: u64,
+    pub shown: Cell<u64>,
     /// Current position; `None`: unknown.
-    pub position: Option<u64>,
-    /// Tables that refer to it, each with one or several descriptors.
-    pub references: u32,
+    pub position: Cell<Option<u64>>,
     /// A scan of the directory is under way: its start and its own time so far.
-    pub scan: Option<(u64, u64)>,
+    pub scan: Cell<Option<(u64, u64)>>,
 }
 
 impl Instance {
+    /// It was opened with this flag, as far as the log knows.
+    pub fn has_flag(&self, flag: u32) -> bool {
+        self.flags.get() != NO_ID && self.flags.get() & flag == flag
+    }
+
     /// It was opened without a name.
     pub fn is_nameless(&self) -> bool {
-        self.flags != NO_ID && self.flags & O_TMPFILE == O_TMPFILE
+        self.has_flag(O_TMPFILE)
     }
 }
 
-/// Instances that are open. Places are used again.
-#[derive(Debug, Default)]
-pub struct Instances {
-    places: Vec<Instance>,
-    free: Vec<u32>,
-    count: u32,
-}
-
-impl Instances {
-    /// Adds one, which gets the next number; gives its place.
-    pub fn add(&mut self, instance: Instance) -> u32 {
-        let instance = Instance { number: self.count, ..instance };
-        self.count = self.count.wrapping_add(1);
-        match self.free.pop() {
-            Some(place) => {
-                self.places[place as usize] = instance;
-                place
-            }
-            None => {
-                self.places.push(instance);
-                self.places.len() as u32 - 1
-            }
-        }
-    }
-
-    /// The instance at a place.
-    pub fn at(&self, place: u32) -> Option<&Instance> {
-        self.places.get(place as usize)
-    }
-
-    /// The same, to change it.
-    pub fn at_mut(&mut self, place: u32) -> Option<&mut Instance> {
-        self.places.get_mut(place as usize)
-    }
-
-    fn refer(&mut self, place: u32) {
-        if let Some(instance) = self.at_mut(place) {
-            instance.references += 1;
-        }
-    }
-
-    /// One reference less; the instance, if that was the last one.
-    fn release(&mut self, place: u32) -> Option<Instance> {
-        let instance = self.at_mut(place)?;
-        instance.references = instance.references.saturating_sub(1);
-        let ended = *instance;
-        (ended.references == 0).then(|| {
-            self.free.push(place);
-            ended
-        })
-    }
-}
-
-#[derive(Debug, Default)]
-struct Table {
-    slots: Rc<Slots>,
-    /// Threads that use it.
-    users: u32,
-}
-
-/// All tables.
-#[derive(Debug, Default)]
-pub struct Tables {
-    tables: HashMap<TableId, Table, FxBuildHasher>,
-    next: TableId,
-    slots: usize,
-    /// Instances that are open.
-    pub instances: Instances,
+/// Target of a descriptor.
+#[derive(Clone, Debug)]
+pub struct Slot {
+    /// `None`: a pipe, a socket, a terminal.
+    pub instance: Option<Rc<Instance>>,
+    /// Exec closes it.
+    pub at_exec: bool,
 }
 
 /// Effect of closing a descriptor.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Closed {
     /// The descriptor was not known.
     Unknown,
@@ -139,149 +65,113 @@ pub enum Closed {
     /// Others still refer to the instance.
     Shared,
     /// The instance ended.
-    Last(Instance),
+    Last(Rc<Instance>),
 }
 
-impl Tables {
-    /// An empty table for one thread.
-    pub fn fresh(&mut self) -> TableId {
-        self.insert(Rc::default())
+type Slots = HashMap<i64, Slot, FxBuildHasher>;
+
+/// The descriptors of the threads that have this table. `held`: the number of those in all tables.
+#[derive(Clone, Debug, Default)]
+pub struct Table(Rc<RefCell<Rc<Slots>>>);
+
+impl Table {
+    /// Several threads have it.
+    pub fn is_shared(&self) -> bool {
+        Rc::strong_count(&self.0) > 1
     }
 
-    fn insert(&mut self, slots: Rc<Slots>) -> TableId {
-        let id = self.next;
-        self.next = self.next.wrapping_add(1);
-        self.tables.insert(id, Table { slots, users: 1 });
-        id
-    }
-
-    /// Another thread uses the same table.
-    pub fn share(&mut self, id: TableId) -> TableId {
-        if let Some(table) = self.tables.get_mut(&id) {
-            table.users += 1;
-        }
-        id
-    }
-
-    /// Several threads use it.
-    pub fn is_shared(&self, id: TableId) -> bool {
-        self.tables.get(&id).is_some_and(|table| table.users > 1)
+    /// Both are one table.
+    pub fn is_same(&self, other: &Table) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
     }
 
     /// A copy for a new process.
-    pub fn copy(&mut self, id: TableId) -> TableId {
-        let slots = self.tables.get(&id).map(|table| table.slots.clone()).unwrap_or_default();
-        self.insert(slots)
-    }
-
-    /// A thread is over. What only it had open ends.
-    pub fn leave(&mut self, id: TableId) {
-        let Some(table) = self.tables.get_mut(&id) else { return };
-        table.users -= 1;
-        if table.users > 0 {
-            return;
-        }
-        let table = self.tables.remove(&id);
-        if let Some(slots) = table.and_then(|table| Rc::into_inner(table.slots)) {
-            self.slots -= slots.len();
-            for slot in slots.values() {
-                self.instances.release(slot.instance);
-            }
-        }
-    }
-
-    /// The table of a thread that executes a program: its own, without what exec closes.
-    pub fn execute(&mut self, id: TableId) -> TableId {
-        let own = self.unshare(id);
-        let at_exec = |(fd, slot): (&i64, &Slot)| slot.at_exec.then_some(*fd);
-        let slots = self.tables.get(&own).map(|table| table.slots.clone()).unwrap_or_default();
-        let closed: Vec<i64> = slots.iter().filter_map(at_exec).collect();
-        drop(slots);
-        for fd in closed {
-            self.close(own, fd);
-        }
-        own
-    }
-
-    /// A table that no other thread uses.
-    pub fn unshare(&mut self, id: TableId) -> TableId {
-        if self.tables.get(&id).is_none_or(|table| table.users == 1) {
-            return id;
-        }
-        let own = self.copy(id);
-        self.leave(id);
-        own
+    pub fn copy(&self) -> Table {
+        Table(Rc::new(RefCell::new(self.0.borrow().clone())))
     }
 
     /// The meaning of a descriptor.
-    pub fn get(&self, id: TableId, fd: i64) -> Option<Slot> {
-        self.tables.get(&id)?.slots.get(&fd).copied()
+    pub fn get(&self, fd: i64) -> Option<Slot> {
+        self.0.borrow().get(&fd).cloned()
     }
 
-    /// The table alone, to change it. `None`: there are too many descriptors.
-    fn slots(&mut self, id: TableId) -> Option<&mut Slots> {
-        let table = self.tables.get_mut(&id)?;
-        if Rc::strong_count(&table.slots) > 1 {
-            if self.slots + table.slots.len() > SLOTS_MAX {
+    /// Descriptors from `first` to `last`, ascending.
+    pub fn range(&self, first: i64, last: i64) -> Vec<i64> {
+        let slots = self.0.borrow();
+        let mut found: Vec<i64> =
+            slots.keys().copied().filter(|fd| (first..=last).contains(fd)).collect();
+        found.sort_unstable();
+        found
+    }
+
+    /// Changes it, and no copy. `None`: there are too many descriptors.
+    fn change<T>(&self, held: &mut usize, change: impl FnOnce(&mut Slots) -> T) -> Option<T> {
+        let mut slots = self.0.borrow_mut();
+        if Rc::strong_count(&slots) > 1 {
+            if *held + slots.len() > SLOTS_MAX {
                 return None;
             }
-            self.slots += table.slots.len();
-            table.slots.values().for_each(|slot| self.instances.refer(slot.instance));
+            *held += slots.len();
         }
-        Some(Rc::make_mut(&mut table.slots))
+        Some(change(Rc::make_mut(&mut slots)))
     }
 
     /// Sets a descriptor, closing what it meant. False: there are too many.
-    pub fn set(&mut self, id: TableId, fd: i64, slot: Slot) -> bool {
-        if self.slots >= SLOTS_MAX || fd < 0 || fd > i64::from(i32::MAX) {
+    pub fn set(&self, held: &mut usize, fd: i64, slot: Slot) -> bool {
+        if *held >= SLOTS_MAX || !(0..=i64::from(i32::MAX)).contains(&fd) {
             return false;
         }
-        // Before the old one ends: both may be the same instance.
-        self.instances.refer(slot.instance);
-        let Some(slots) = self.slots(id) else { return false };
-        match slots.insert(fd, slot) {
-            None => self.slots += 1,
-            Some(old) => {
-                self.instances.release(old.instance);
-            }
-        }
-        true
+        let old = self.change(held, |slots| slots.insert(fd, slot));
+        *held += usize::from(matches!(old, Some(None)));
+        old.is_some()
     }
 
     /// Says whether exec closes a descriptor.
-    pub fn set_at_exec(&mut self, id: TableId, fd: i64, on: bool) {
-        if self.get(id, fd).is_none_or(|slot| slot.at_exec == on) {
-            return;
-        }
-        if let Some(slot) = self.slots(id).and_then(|slots| slots.get_mut(&fd)) {
-            slot.at_exec = on;
+    pub fn set_at_exec(&self, held: &mut usize, fd: i64, on: bool) {
+        if self.get(fd).is_some_and(|slot| slot.at_exec != on) {
+            self.change(held, |slots| {
+                slots.entry(fd).and_modify(|slot| slot.at_exec = on);
+            });
         }
     }
 
     /// Removes a descriptor.
-    pub fn close(&mut self, id: TableId, fd: i64) -> Closed {
-        if self.get(id, fd).is_none() {
-            return Closed::Unknown;
-        }
-        let Some(slot) = self.slots(id).and_then(|slots| slots.remove(&fd)) else {
-            return Closed::Unknown;
-        };
-        self.slots -= 1;
-        match self.instances.release(slot.instance) {
-            _ if slot.instance == NO_FILE => Closed::NoFile,
-            Some(instance) => Closed::Last(instance),
-            None => Closed::Shared,
+    pub fn close(&self, held: &mut usize, fd: i64) -> Closed {
+        let is_known = self.0.borrow().contains_key(&fd);
+        let removed = is_known.then(|| self.change(held, |slots| slots.remove(&fd)));
+        let Some(slot) = removed.flatten().flatten() else { return Closed::Unknown };
+        *held -= 1;
+        match slot.instance {
+            None => Closed::NoFile,
+            Some(instance) if Rc::strong_count(&instance) == 1 => Closed::Last(instance),
+            Some(_) => Closed::Shared,
         }
     }
 
-    /// Descriptors of a table from `first` to `last`, ascending.
-    pub fn range(&self, id: TableId, first: i64, last: i64) -> Vec<i64> {
-        let slots = self.tables.get(&id).map(|table| &table.slots);
-        let within = |fd: &&i64| (first..=last).contains(*fd);
-        let mut found: Vec<i64> =
-            slots.iter().flat_map(|slots| slots.keys().filter(within)).copied().collect();
-        found.sort_unstable();
-        found
+    /// The thread executes a program: it has a table of its own, without what exec closes.
+    pub fn execute(&mut self, held: &mut usize) {
+        self.unshare();
+        if self.0.borrow().values().any(|slot| slot.at_exec) {
+            let closed = self.change(held, |slots| {
+                let before = slots.len();
+                slots.retain(|_, slot| !slot.at_exec);
+                before - slots.len()
+            });
+            *held -= closed.unwrap_or(0);
+        }
+    }
+
+    /// No other thread has it from now on.
+    pub fn unshare(&mut self) {
+        if self.is_shared() {
+            *self = self.copy();
+        }
+    }
+
+    /// The thread is over. What only it had open ends.
+    pub fn leave(&mut self, held: &mut usize) {
+        let slots = Rc::into_inner(std::mem::take(self).0).map(RefCell::into_inner);
+        *held -= slots.and_then(Rc::into_inner).map_or(0, |slots| slots.len());
     }
 }
 
@@ -289,55 +179,49 @@ impl Tables {
 mod tests {
     use super::*;
 
-    fn open(tables: &mut Tables, id: TableId, fd: i64) -> u32 {
-        let instance = tables.instances.add(Instance::default());
-        assert!(tables.set(id, fd, Slot { instance, at_exec: false }));
-        instance
-    }
-
-    fn is_last(closed: Closed) -> bool {
-        matches!(closed, Closed::Last(_))
+    fn slot(at_exec: bool) -> Slot {
+        let (flags, shown, position, scan) = Default::default();
+        let instance =
+            Instance { number: 0, node: 0, path: 0, file: 0, flags, shown, position, scan };
+        Slot { instance: Some(Rc::new(instance)), at_exec }
     }
 
     #[test]
     fn an_instance_ends_with_its_last_descriptor() {
-        let mut tables = Tables::default();
-        let id = tables.fresh();
-        let instance = open(&mut tables, id, 3);
-        tables.set(id, 4, Slot { instance, at_exec: false });
-        let child = tables.copy(id);
-        assert!(matches!(tables.close(id, 3), Closed::Shared));
-        assert!(matches!(tables.close(id, 4), Closed::Shared));
-        assert!(matches!(tables.close(id, 4), Closed::Unknown));
-        assert!(tables.set(child, 3, Slot { instance, at_exec: true }));
-        assert!(matches!(tables.close(child, 4), Closed::Shared));
-        assert!(is_last(tables.close(child, 3)));
+        let (table, mut held) = (Table::default(), 0);
+        table.set(&mut held, 3, slot(false));
+        table.set(&mut held, 4, table.get(3).unwrap());
+        let child = table.copy();
+        assert!(matches!(table.close(&mut held, 3), Closed::Shared));
+        assert!(matches!(table.close(&mut held, 4), Closed::Shared));
+        assert!(matches!(table.close(&mut held, 4), Closed::Unknown));
+        assert!(child.set(&mut held, 3, child.get(3).unwrap()));
+        assert!(matches!(child.close(&mut held, 4), Closed::Shared));
+        assert!(matches!(child.close(&mut held, 3), Closed::Last(_)));
+        assert_eq!(held, 0);
     }
 
     #[test]
     fn exec_and_exit_close() {
-        let mut tables = Tables::default();
-        let id = tables.fresh();
-        let instance = open(&mut tables, id, 3);
-        tables.set_at_exec(id, 3, true);
-        let thread = tables.share(id);
-        let own = tables.execute(thread);
-        assert_eq!((tables.get(own, 3), tables.get(id, 3).is_some()), (None, true));
-        let child = tables.copy(id);
-        tables.leave(id);
-        assert!(tables.get(child, 3).is_some());
-        assert_eq!(tables.instances.at(instance).unwrap().references, 1);
-        tables.leave(child);
-        assert_eq!(tables.slots, 0);
+        let (mut table, mut held) = (Table::default(), 0);
+        table.set(&mut held, 3, slot(false));
+        table.set_at_exec(&mut held, 3, true);
+        let mut own = table.clone();
+        own.execute(&mut held);
+        assert!(own.get(3).is_none() && table.get(3).is_some());
+        let mut child = table.copy();
+        table.leave(&mut held);
+        assert_eq!(Rc::strong_count(&child.get(3).unwrap().instance.unwrap()), 2, "and this one");
+        child.leave(&mut held);
+        assert_eq!(held, 0);
     }
 
     #[test]
     fn a_descriptor_in_place_of_itself_stays() {
-        let mut tables = Tables::default();
-        let id = tables.fresh();
-        let instance = open(&mut tables, id, 3);
-        tables.set(id, 3, Slot { instance, at_exec: false });
-        assert!(is_last(tables.close(id, 3)));
-        assert_eq!(tables.range(id, 0, i64::MAX), [0i64; 0]);
+        let (table, mut held) = (Table::default(), 0);
+        table.set(&mut held, 3, slot(false));
+        table.set(&mut held, 3, table.get(3).unwrap());
+        assert!(matches!(table.close(&mut held, 3), Closed::Last(_)));
+        assert_eq!(table.range(0, i64::MAX), [0i64; 0]);
     }
 }

@@ -1,8 +1,11 @@
-//! Threads of a log: what each shares with others, and its rank.
+//! Threads and processes of a log: how they begin, execute programs and end, what they share, their ranks and
+//! labels.
 
-use super::labels::Labels;
-use super::table::TableId;
-use crate::names::{Node, START};
+use super::Resolver;
+use super::table::Table;
+use crate::gaps::Gap;
+use crate::names::{Interned, Node, START};
+use crate::record::{Act, Introduction, Name, Record, Shares};
 use hashbrown::{HashMap, HashSet};
 use model::event::NO_ID;
 use model::run::TraceThread;
@@ -35,7 +38,7 @@ pub struct Thread {
     pub(super) host: Vec<u8>,
     /// Label of its events.
     pub(super) label: u32,
-    pub(super) table: TableId,
+    pub(super) table: Table,
     pub(super) directory: Rc<Cell<Node>>,
     /// A close under way, if the log showed its beginning apart.
     pub(super) closing: Option<Closing>,
@@ -47,8 +50,8 @@ pub struct Thread {
 }
 
 impl Thread {
-    /// One of which only the numbers are known.
-    pub(super) fn unknown(number: u64, table: TableId) -> Thread {
+    /// One of which only the number is known.
+    fn unknown(number: u64) -> Thread {
         Thread {
             process: number,
             number,
@@ -57,7 +60,7 @@ impl Thread {
             command: Vec::new(),
             host: Vec::new(),
             label: NO_ID,
-            table,
+            table: Table::default(),
             directory: Rc::new(Cell::new(START)),
             closing: None,
             is_over: false,
@@ -85,7 +88,7 @@ impl Thread {
     }
 
     /// The name of its program, as a label.
-    pub(super) fn set_command(&mut self, command: &[u8], labels: &mut Labels) {
+    fn set_command(&mut self, command: &[u8], labels: &mut Labels) {
         self.command = command.to_vec();
         let name = command.rsplit(|byte| *byte == b'/').next().unwrap_or(command);
         self.label = labels.program(name);
@@ -127,7 +130,7 @@ pub struct Threads {
     job: u32,
     groups: HashSet<u32, FxBuildHasher>,
     /// Calls that make threads and have not returned.
-    pub(super) spawning: Vec<super::spawn::Spawning>,
+    spawning: Vec<Spawning>,
 }
 
 impl Threads {
@@ -255,5 +258,279 @@ impl Threads {
         self.ranks = self.ranks.max(rank + 1);
         self.at_mut(place).rank = Some(rank);
         rank
+    }
+}
+
+/// A call that makes a thread and has not returned.
+#[derive(Clone, Copy, Debug)]
+struct Spawning {
+    thread: u32,
+    group: u32,
+    shares: Shares,
+}
+
+impl Resolver<'_> {
+    /// The thread of a record; one that was not seen before begins. `None`: it is over.
+    pub(super) fn thread(&mut self, record: &Record<'_>) -> Option<u32> {
+        let found = self.threads.find(record.thread);
+        if let Act::Begin { parent, shares, is_new } = record.call.act {
+            let known = found.filter(|place| !is_new && !self.threads.at(*place).is_over);
+            return known.or_else(|| Some(self.begins(record.thread, parent, shares)));
+        }
+        match found {
+            Some(place) if !self.threads.at(place).is_over => Some(place),
+            Some(_) if record.call.act == Act::Exit => None,
+            Some(place) if matches!(record.call.act, Act::Supersede(_)) => Some(place),
+            _ if matches!(record.call.act, Act::Introduce(_)) => {
+                Some(self.unrelated(record.thread))
+            }
+            _ => Some(self.appears(record.thread)),
+        }
+    }
+
+    /// A thread shows up before the call that made it has returned, or without one.
+    fn appears(&mut self, number: u64) -> u32 {
+        let group = self.threads.group;
+        let at = self.threads.spawning.iter().position(|spawning| spawning.group == group);
+        if let Some(at) = at {
+            let Spawning { thread, shares, .. } = self.threads.spawning.remove(at);
+            return self.begin(thread, number, shares);
+        }
+        if self.threads.is_known_group() {
+            self.gaps.add(Gap::UnknownParents);
+        }
+        self.unrelated(number)
+    }
+
+    /// A thread of which the log tells who started it. The first one's parent is the recorder.
+    fn begins(&mut self, number: u64, parent: u64, shares: Shares) -> u32 {
+        match self.threads.find(parent).filter(|_| parent != number) {
+            Some(parent) => self.begin(parent, number, shares),
+            None => self.unrelated(number),
+        }
+    }
+
+    /// A thread that shares nothing.
+    fn unrelated(&mut self, number: u64) -> u32 {
+        self.threads.add(Thread::unknown(number))
+    }
+
+    /// The log tells who the thread is.
+    pub(super) fn introduce(&mut self, thread: u32, said: &Introduction<'_>) {
+        if let Some(ranks) = said.ranks {
+            self.threads.give_ranks(ranks);
+        }
+        let known = self.threads.at_mut(thread);
+        if known.host != said.host {
+            known.host = said.host.to_vec();
+        }
+        known.process = said.process.unwrap_or(known.process);
+        if !said.command.is_empty() && known.command != said.command {
+            known.set_command(said.command, &mut self.labels);
+        }
+        let of = said.shares.and_then(|of| self.threads.find(of)).filter(|of| *of != thread);
+        if let Some(of) = of.filter(|of| !self.threads.at(*of).is_over) {
+            self.share(thread, of);
+        }
+    }
+
+    /// A thread uses the descriptors and the directory of another one.
+    fn share(&mut self, thread: u32, of: u32) {
+        let (table, directory) = self.inherited(of, Shares::ALL);
+        self.inherit(thread, table, directory);
+    }
+
+    /// A thread gets another table and directory.
+    fn inherit(&mut self, thread: u32, table: Table, directory: Rc<Cell<Node>>) {
+        let thread = self.threads.at_mut(thread);
+        thread.directory = directory;
+        std::mem::replace(&mut thread.table, table).leave(&mut self.held);
+    }
+
+    /// A thread begins with what its parent shares or copies.
+    fn begin(&mut self, parent: u32, number: u64, shares: Shares) -> u32 {
+        let (table, directory) = self.inherited(parent, shares);
+        let from = self.threads.at(parent).clone();
+        self.threads.add(Thread {
+            process: if shares.process { from.process } else { number },
+            number,
+            parent: Some(from.number),
+            rank: None,
+            table,
+            directory,
+            closing: None,
+            life_ns: None,
+            ..from
+        })
+    }
+
+    fn inherited(&self, of: u32, shares: Shares) -> (Table, Rc<Cell<Node>>) {
+        let Thread { table, directory, .. } = self.threads.at(of);
+        let table = if shares.files { table.clone() } else { table.copy() };
+        let directory = match shares.directory {
+            true => directory.clone(),
+            false => Rc::new(Cell::new(directory.get())),
+        };
+        (table, directory)
+    }
+
+    /// A call that makes a thread begins, or has returned.
+    pub(super) fn spawn(&mut self, thread: u32, record: &Record<'_>, shares: Shares) {
+        let group = self.threads.group;
+        if record.is_begin {
+            self.threads.spawning.push(Spawning { thread, group, shares });
+            return;
+        }
+        let waited = self.threads.spawning.iter().position(|spawning| spawning.thread == thread);
+        if let Some(at) = waited {
+            self.threads.spawning.remove(at);
+        }
+        let Some(child) = record.outcome.value.and_then(|value| u64::try_from(value).ok()) else {
+            return;
+        };
+        match self.threads.find(child) {
+            _ if child == 0 => {}
+            Some(place) if !self.threads.at(place).is_over => self.is_child(place, thread, shares),
+            // It was faster than its parent.
+            Some(place)
+                if self.threads.at(place).parent == Some(self.threads.at(thread).number) => {}
+            _ => drop(self.begin(thread, child, shares)),
+        }
+    }
+
+    /// A thread that appeared before turns out to be another one's child than was assumed.
+    fn is_child(&mut self, child: u32, parent: u32, shares: Shares) {
+        let number = Some(self.threads.at(parent).number);
+        if child == parent || self.threads.at(child).parent == number {
+            return;
+        }
+        let (table, directory) = self.inherited(parent, shares);
+        self.inherit(child, table, directory);
+        self.threads.at_mut(child).parent = number;
+    }
+
+    /// Descriptors and directory that were shared are the thread's own from now on.
+    pub(super) fn unshare(&mut self, thread: u32, shares: Shares) {
+        let thread = self.threads.at_mut(thread);
+        if shares.files {
+            thread.table.unshare();
+        }
+        if shares.directory {
+            thread.directory = Rc::new(Cell::new(thread.directory.get()));
+        }
+    }
+
+    /// A program takes the process over.
+    pub(super) fn execute(&mut self, thread: u32, name: Name<'_>) {
+        if self.threads.at(thread).table.is_shared() {
+            self.end_others(thread);
+        }
+        let command = self.decoded(name);
+        let process = self.threads.at_mut(thread);
+        process.table.execute(&mut self.held);
+        process.set_command(&command, &mut self.labels);
+        process.process = process.number;
+        self.text = command;
+        self.unshare(thread, Shares { directory: true, ..Shares::NOTHING });
+    }
+
+    /// Other threads of a process end when one of them executes a program.
+    fn end_others(&mut self, thread: u32) {
+        let this = self.threads.at(thread);
+        let others = (0..self.threads.all.len() as u32).filter(|place| *place != thread);
+        let of_process = |place: &u32| {
+            let other = self.threads.at(*place);
+            !other.is_over && other.process == this.process && other.table.is_same(&this.table)
+        };
+        for other in others.filter(of_process).collect::<Vec<_>>() {
+            self.exit(other);
+        }
+    }
+
+    /// The thread `of` executes a program: it goes on under this number.
+    pub(super) fn supersede(&mut self, thread: u32, of: u64) {
+        let number = self.threads.at(thread).number;
+        let Some(place) = self.threads.find(of).filter(|place| *place != thread) else { return };
+        self.exit(thread);
+        let parent = self.threads.at(thread).parent;
+        let goes_on = self.threads.at_mut(place);
+        (goes_on.number, goes_on.process, goes_on.parent) = (number, number, parent);
+        self.threads.name(number, place);
+    }
+
+    /// The thread is over.
+    pub(super) fn exit(&mut self, thread: u32) {
+        let over = self.threads.at_mut(thread);
+        if over.is_over {
+            return;
+        }
+        over.is_over = true;
+        over.table.leave(&mut self.held);
+    }
+}
+
+/// Different labels; further places in a program are `(more)`.
+const LABELS_MAX: usize = 4096;
+
+/// All labels.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Labels {
+    words: Interned,
+    /// By the program's label.
+    sites: HashMap<u32, HashMap<Box<[u8]>, u32, FxBuildHasher>, FxBuildHasher>,
+}
+
+impl Labels {
+    /// That of a program.
+    pub(super) fn program(&mut self, name: &[u8]) -> u32 {
+        self.words.number(name)
+    }
+
+    /// That of a place in a program, which has the label `program`; without a place the program's.
+    pub(super) fn site(&mut self, program: u32, site: &[u8]) -> u32 {
+        if site.is_empty() {
+            return program;
+        }
+        let known = self.sites.entry(program).or_default();
+        if let Some(label) = known.get(site) {
+            return *label;
+        }
+        let outer = self.words.texts().get(program as usize).map_or(&b""[..], |name| name);
+        let has_room = self.words.texts().len() < LABELS_MAX;
+        let inner = if has_room { site } else { b"(more)" };
+        let label = if outer.is_empty() { inner.to_vec() } else { [outer, b"/", inner].concat() };
+        let label = self.words.number(&label);
+        if has_room {
+            known.insert(site.into(), label);
+        }
+        label
+    }
+
+    /// Some calls have a place in the program.
+    pub(super) fn has_sites(&self) -> bool {
+        !self.sites.is_empty()
+    }
+
+    /// Labels by id.
+    pub(super) fn into_words(self) -> Vec<Vec<u8>> {
+        self.words.into_texts()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::event::NO_ID;
+
+    #[test]
+    fn places_are_labels_within_programs_and_bounded() {
+        let mut labels = Labels::default();
+        let app = labels.program(b"app");
+        let (main, again) = (labels.site(app, b"main"), labels.site(app, b"main"));
+        assert_eq!((main, again, labels.site(NO_ID, b"main")), (1, 1, 2));
+        let last = (0..10_000).map(|n| labels.site(app, n.to_string().as_bytes())).last();
+        let words = labels.into_words();
+        assert_eq!((&words[1][..], &words[2][..]), (&b"app/main"[..], &b"main"[..]));
+        assert_eq!((words.len(), &words[last.unwrap() as usize][..]), (4097, &b"app/(more)"[..]));
     }
 }

@@ -1,68 +1,54 @@
-//! Fields of a line -> the record of a call.
+//! Fields of a line -> the record of a call. Threads are introduced before their first one.
 
-use super::field::{Field, Fields};
-use super::file::Rules;
 use super::units::{Clock, bytes, duration_ns};
-use super::who::{Handles, Thread, Threads};
-use crate::record::{At, CWD, Call, FLAGS_UNKNOWN, Fd, Introduction, Name, Outcome, Record};
-use crate::strace;
+use super::{FIELDS, Field, Fields, Rules};
+use crate::clib::{flags_of_mode, number, number_of};
+use crate::functions::find_function;
+use crate::gaps::{Gap, Gaps};
+use crate::record::{Act, At, Call, FLAGS_UNKNOWN, Fd, Introduction, Outcome, Record};
+use crate::scanner::{Found, LineFormat, Lines};
+use hashbrown::{HashMap, HashSet};
 use model::event::MODE_UNKNOWN;
 use model::op::{Class, OPS, ParamKind};
 use model::{Op, errno, open_flags};
+use regex::bytes::CaptureLocations;
+use rustc_hash::FxBuildHasher;
 use std::borrow::Cow;
 
 /// EIO: a failure whose reason the log does not name.
 const UNKNOWN_FAILURE: u16 = 5;
-
-/// Words of POSIX with another name in Parabench, whose `read` and `write` also open and close.
-const POSIX: &[(&str, Op)] = &[
-    ("open", Op::Fopen),
-    ("creat", Op::Fcreat),
-    ("close", Op::Fclose),
-    ("read", Op::Fread),
-    ("pread", Op::Fread),
-    ("readv", Op::Fread),
-    ("preadv", Op::Fread),
-    ("write", Op::Fwrite),
-    ("pwrite", Op::Fwrite),
-    ("writev", Op::Fwrite),
-    ("pwritev", Op::Fwrite),
-    ("lseek", Op::Fseek),
-    ("seek", Op::Fseek),
-    ("access", Op::Lookup),
-    ("getdents", Op::Readdir),
-];
+/// Largest rank that is accepted.
+const RANK_MAX: u64 = 1 << 24;
+/// Numbers of threads whose names are no numbers of their own begin here.
+const NAMED_FROM: u64 = 1 << 32;
 
 /// Finds an operation by its name in POSIX or Parabench, in upper or lower case.
 pub fn find_operation(word: &[u8]) -> Option<Op> {
-    let word = std::str::from_utf8(word).ok()?;
-    let posix = POSIX.iter().find(|(name, _)| name.eq_ignore_ascii_case(word));
-    let ours = || Op::find(word).filter(|op| op.row().class != Class::Control);
-    posix.map(|(_, op)| *op).or_else(ours)
+    match find_function(&word.to_ascii_lowercase()) {
+        Some((Act::On(op), _)) => Some(op),
+        _ => {
+            let ours = Op::find(std::str::from_utf8(word).ok()?);
+            ours.filter(|op| op.row().class != Class::Control)
+        }
+    }
 }
 
 /// All names of operations, for messages.
 pub fn operation_names() -> String {
-    let posix: Vec<&str> = POSIX.iter().map(|(name, _)| *name).collect();
-    let is_ours = |name: &&str| find_operation(name.as_bytes()).is_some() && !posix.contains(name);
+    let is_ours = |name: &&str| find_operation(name.as_bytes()).is_some();
     let ours: Vec<&str> = OPS.iter().map(|row| row.name).filter(is_ours).collect();
-    format!("operations: {}; {}", posix.join(" "), ours.join(" "))
-}
-
-/// The name under which the resolver counts it.
-fn counted_name(op: Op) -> &'static [u8] {
-    if op == Op::Fcreat { b"creat" } else { op.name().as_bytes() }
+    format!("operations: open, pread, lseek and other names of POSIX; {}", ours.join(" "))
 }
 
 /// Why a line that a rule takes makes no operation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Complaint(pub Cow<'static, str>);
+#[derive(Clone, Debug)]
+struct Complaint(Cow<'static, str>);
 
 impl Complaint {
     /// The text of a field is not of the expected form.
-    pub fn unexpected(field: Field, text: &[u8], expected: &str) -> Complaint {
+    fn unexpected(field: Field, text: &[u8], expected: &str) -> Complaint {
         let text = String::from_utf8_lossy(&text[..text.len().min(60)]);
-        Complaint(format!("{} \"{text}\" is not {expected}", field.name()).into())
+        Complaint(format!("{} \"{text}\" is not {expected}", FIELDS[field as usize].1).into())
     }
 
     fn missing(op: Op, what: &str) -> Complaint {
@@ -70,174 +56,281 @@ impl Complaint {
     }
 }
 
-/// When and by whom.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Head {
-    /// Who.
-    pub thread: Thread,
-    /// The thread must be introduced before.
-    pub is_new: bool,
-    /// When it began, nanoseconds.
-    pub start_ns: u64,
-    /// How long it took.
-    pub elapsed_ns: Option<u64>,
-    /// The log tells when.
-    pub has_time: bool,
+/// A thread of a log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Thread {
+    /// Its number for the resolver: the log's, if it is one that no other thread has.
+    number: u64,
+    /// Number of its process.
+    process: u64,
+    /// The first thread that shares descriptors with it.
+    shares: u64,
 }
 
-/// State of the lines before the current one.
+/// A text for fields that belong together.
+type Key = Vec<u8>;
+
+/// All threads seen so far.
 #[derive(Clone, Debug, Default)]
-pub struct Meaning {
+struct Threads {
+    /// With the program that each executes.
+    known: HashMap<Key, (Thread, Vec<u8>), FxBuildHasher>,
+    /// Process and first thread.
+    processes: HashMap<Key, (u64, u64), FxBuildHasher>,
+    numbers: HashSet<u64, FxBuildHasher>,
+    named: u64,
+}
+
+fn key(fields: &Fields<'_>, parts: &[Field]) -> Key {
+    let mut key = Vec::new();
+    for text in parts.iter().map(|part| fields.get(*part).unwrap_or_default()) {
+        key.extend_from_slice(&(text.len() as u32).to_le_bytes());
+        key.extend_from_slice(text);
+    }
+    key
+}
+
+impl Threads {
+    /// The thread of a line, and whether it must be introduced: it is new, or executes another program.
+    fn find_or_begin(&mut self, fields: &Fields<'_>) -> Result<(Thread, bool), Complaint> {
+        let program = fields.get(Field::Program).unwrap_or_default();
+        let key = key(fields, &[Field::Host, Field::Process, Field::Thread, Field::Rank]);
+        if let Some((thread, before)) = self.known.get_mut(&key) {
+            let changed = !program.is_empty() && before != program;
+            if changed {
+                *before = program.to_vec();
+            }
+            return Ok((*thread, changed));
+        }
+        let thread = self.begin(fields)?;
+        self.known.insert(key, (thread, program.to_vec()));
+        Ok((thread, true))
+    }
+
+    fn begin(&mut self, fields: &Fields<'_>) -> Result<Thread, Complaint> {
+        let number = match fields.get(Field::Rank) {
+            Some(rank) => {
+                let known = number(rank).filter(|rank| *rank <= RANK_MAX);
+                known.ok_or_else(|| Complaint::unexpected(Field::Rank, rank, "a rank"))?
+            }
+            None => {
+                let name = fields.get(Field::Thread).or(fields.get(Field::Process));
+                self.number(name.unwrap_or(b"0"))
+            }
+        };
+        let key = key(fields, &[Field::Host, Field::Process, Field::Rank]);
+        let process = fields.get(Field::Process).and_then(self::number).unwrap_or(number);
+        let (process, shares) = *self.processes.entry(key).or_insert((process, number));
+        Ok(Thread { number, process, shares })
+    }
+
+    /// The number that a name is, if no other thread has it.
+    fn number(&mut self, name: &[u8]) -> u64 {
+        let own = number(name).filter(|own| *own < NAMED_FROM);
+        if let Some(own) = own.filter(|own| self.numbers.insert(*own)) {
+            return own;
+        }
+        self.named += 1;
+        NAMED_FROM + self.named - 1
+    }
+}
+
+/// Reads a log by rules.
+pub struct Ruled<'r> {
+    rules: &'r Rules,
+    locations: Vec<CaptureLocations>,
     threads: Threads,
-    handles: Handles,
+    /// Open files by the first thread of their process and the log's text for them.
+    handles: HashMap<(u64, Box<[u8]>), i64, FxBuildHasher>,
+    /// Number of the next one.
+    next_handle: i64,
     starts: Clock,
     ends: Clock,
-    last_ns: u64,
+    line: Line,
+    /// The record that introduces the thread comes now, or the one of the call is still to come.
+    introduces: bool,
+    waits: bool,
 }
 
-impl Meaning {
+/// The current line: its rule, when, and by whom.
+#[derive(Clone, Copy, Debug, Default)]
+struct Line {
+    rule: usize,
+    thread: Thread,
+    start_ns: u64,
+    elapsed_ns: Option<u64>,
+}
+
+impl<'r> Ruled<'r> {
+    /// Reads logs by these rules.
+    pub fn new(rules: &'r Rules) -> Ruled<'r> {
+        Ruled {
+            rules,
+            locations: rules.locations(),
+            threads: Threads::default(),
+            handles: HashMap::default(),
+            next_handle: 0,
+            starts: Clock::default(),
+            ends: Clock::default(),
+            line: Line::default(),
+            introduces: false,
+            waits: false,
+        }
+    }
+
     /// When and by whom. Called once for each line, in order.
-    pub fn head(&mut self, rules: &Rules, fields: &Fields) -> Result<Head, Complaint> {
-        let (start_ns, elapsed_ns, has_time) = self.span(rules, fields)?;
-        self.last_ns = start_ns;
-        if rules.has_ranks && fields.get(Field::Rank).is_none() {
+    fn begin(&mut self, fields: &Fields<'_>, gaps: &mut Gaps) -> Result<(), Complaint> {
+        let (start_ns, elapsed_ns) = self.span(fields)?;
+        if self.rules.has_ranks && fields.get(Field::Rank).is_none() {
             return Err(Complaint("no rank, unlike lines of other rules".into()));
         }
         let (thread, is_new) = self.threads.find_or_begin(fields)?;
-        Ok(Head { thread, is_new, start_ns, elapsed_ns, has_time })
+        if start_ns.is_none() {
+            gaps.add(Gap::NoTimes);
+        }
+        let last_ns = self.line.start_ns;
+        let start_ns = start_ns.unwrap_or(last_ns);
+        if start_ns < last_ns {
+            gaps.add(Gap::Backwards);
+        }
+        self.line = Line { thread, start_ns, elapsed_ns, ..self.line };
+        (self.introduces, self.waits) = (is_new, is_new);
+        Ok(())
     }
 
     /// Start and duration from any two of start, end and duration.
-    fn span(
-        &mut self,
-        rules: &Rules,
-        fields: &Fields,
-    ) -> Result<(u64, Option<u64>, bool), Complaint> {
+    fn span(&mut self, fields: &Fields<'_>) -> Result<(Option<u64>, Option<u64>), Complaint> {
+        let times = &self.rules.times;
         let time = |field: Field, clock: &mut Clock| {
             let Some(text) = fields.get(field) else { return Ok(None) };
-            let wrong = || Complaint::unexpected(field, text, &rules.times.expected());
-            let moment = rules.times.read(text.trim_ascii()).ok_or_else(wrong)?;
+            let wrong = || Complaint::unexpected(field, text, &times.expected());
+            let moment = times.read(text.trim_ascii()).ok_or_else(wrong)?;
             Ok(Some(clock.ns(moment)))
         };
         let start = time(Field::Start, &mut self.starts)?;
         let end = time(Field::End, &mut self.ends)?;
         let elapsed = fields.get(Field::Elapsed).map(|text| {
             let wrong = || Complaint::unexpected(Field::Elapsed, text, "a duration");
-            duration_ns(text, rules.elapsed_unit_ns).ok_or_else(wrong)
+            duration_ns(text, times.unit_ns()).ok_or_else(wrong)
         });
         let elapsed = elapsed.transpose()?;
         Ok(match (start, end, elapsed) {
-            (Some(start), _, Some(elapsed)) => (start, Some(elapsed), true),
-            (Some(start), Some(end), None) => (start, Some(end.saturating_sub(start)), true),
-            (None, Some(end), Some(elapsed)) => (end.saturating_sub(elapsed), Some(elapsed), true),
-            (Some(start), None, None) => (start, None, true),
-            (None, Some(end), None) => (end, None, true),
-            (None, None, elapsed) => (self.last_ns, elapsed, false),
+            (Some(start), Some(end), None) => (Some(start), Some(end.saturating_sub(start))),
+            (None, Some(end), Some(elapsed)) => (Some(end.saturating_sub(elapsed)), Some(elapsed)),
+            (start, end, elapsed) => (start.or(end), elapsed),
         })
     }
 
-    /// The record that says who the thread is.
-    pub fn introduction<'a>(
-        &self,
-        rules: &Rules,
-        f: &'a Fields,
-        line: u64,
-        head: &Head,
-    ) -> Record<'a> {
-        let get = |field| f.get(field).unwrap_or_default();
-        let ranks = rules.has_ranks.then_some(0);
-        let (host, command) = (get(Field::Host), get(Field::Program));
-        let (process, shares) = (Some(head.thread.process), Some(head.thread.shares));
-        let introduction = Introduction { host, command, ranks, process, shares };
-        bare(
-            line,
-            head,
-            b"",
-            Call::Introduce(introduction),
-            Outcome { value: Some(0), ..Outcome::default() },
-        )
-    }
-
-    /// The record of the call.
-    pub fn record<'a>(
-        &mut self,
-        f: &'a Fields,
-        line: u64,
-        head: &Head,
-    ) -> Result<Record<'a>, Complaint> {
+    /// The call of the line, and how it ended.
+    fn call<'a>(&mut self, f: &Fields<'a>) -> Result<(Op, Call<'a>, Outcome<'a>), Complaint> {
         let word = f.get(Field::Operation).ok_or(Complaint("no operation".into()))?;
         let op = find_operation(word)
             .ok_or_else(|| Complaint::unexpected(Field::Operation, word, "an operation"))?;
         let values = Values::read(f)?;
         if matches!(op, Op::Fopen | Op::Fcreat | Op::Tmpfile) {
-            return self.open(op, f, line, head, &values);
+            let (call, outcome) = self.open(op, f, &values)?;
+            return Ok((op, call, outcome));
         }
-        let call = match f.get(Field::Handle) {
-            Some(text) if !prefers_name(op, f) => {
-                on_handle(op, self.fd(head.thread, text), &values)
-            }
-            _ => by_name(op, f, &values)?,
+        let call = match f.get(Field::Handle).filter(|_| !prefers_name(op, f)) {
+            Some(text) => on_handle(op, Fd::bare(self.handle(text)), &values),
+            None => by_name(op, f, &values)?,
         };
         if let (Op::Fclose, Some(text)) = (op, f.get(Field::Handle)) {
-            self.handles.close(head.thread, text);
+            self.handles.remove(&(self.line.thread.shares, Box::from(text)));
         }
-        Ok(bare(line, head, counted_name(op), call, values.outcome(values.value(op))))
+        Ok((op, call, values.outcome(values.value(op))))
     }
 
-    fn fd<'a>(&mut self, thread: Thread, text: &[u8]) -> Fd<'a> {
-        Fd::bare(self.handles.number(thread, text))
+    /// The descriptor that a text stands for.
+    fn handle(&mut self, text: &[u8]) -> i64 {
+        let key = (self.line.thread.shares, Box::from(text));
+        let number = *self.handles.entry(key).or_insert(self.next_handle);
+        self.next_handle = self.next_handle.max(number + 1);
+        number
     }
 
     /// Opening gives a descriptor, or is an operation on a name where the log has none.
     fn open<'a>(
         &mut self,
         op: Op,
-        f: &'a Fields,
-        line: u64,
-        head: &Head,
+        f: &Fields<'a>,
         values: &Values,
-    ) -> Result<Record<'a>, Complaint> {
+    ) -> Result<(Call<'a>, Outcome<'a>), Complaint> {
         let created = open_flags::O_CREAT | open_flags::O_TRUNC | 1;
         let flags = match op {
-            Op::Fcreat => values.flags.or(Some(created)),
-            Op::Tmpfile => Some(values.flags.unwrap_or(2) | open_flags::O_TMPFILE),
-            _ => values.flags,
+            Op::Fcreat => values.flags.unwrap_or(created),
+            Op::Tmpfile => values.flags.unwrap_or(2) | open_flags::O_TMPFILE,
+            _ => values.flags.unwrap_or(FLAGS_UNKNOWN),
         };
-        let text = f.get(Field::Path).ok_or_else(|| Complaint::missing(op, "path"))?;
+        let path = f.get(Field::Path).ok_or_else(|| Complaint::missing(op, "path"))?;
         let given = f.get(Field::Handle).or(f.get(Field::Result));
-        let (name, offset, bytes) = (counted_name(op), None, 0);
-        let Some(handle) = given.filter(|_| values.errno == 0) else {
-            if values.errno != 0 {
-                let call = Call::Open { at: at(text), flags: flags.unwrap_or(FLAGS_UNKNOWN) };
-                return Ok(bare(line, head, name, call, values.outcome(Some(-1))));
-            }
-            let call = Call::Whole { op, path: named(text), offset, bytes, flags };
-            return Ok(bare(line, head, name, call, values.outcome(Some(0))));
-        };
-        let number = self.handles.number(head.thread, handle);
-        let call = Call::Open { at: at(text), flags: flags.unwrap_or(FLAGS_UNKNOWN) };
-        Ok(bare(line, head, name, call, values.outcome(Some(number))))
+        let act = if op == Op::Tmpfile { Op::Fopen } else { op };
+        let call = Call { at: At::here(path), flags, ..Call::new(Act::On(act)) };
+        Ok(match given {
+            _ if values.errno != 0 => (call, values.outcome(-1)),
+            Some(handle) => (call, values.outcome(self.handle(handle))),
+            None => (Call { act: Act::Whole(op), ..call }, values.outcome(0)),
+        })
     }
 }
 
-fn bare<'a>(
-    line: u64,
-    head: &Head,
-    name: &'a [u8],
-    call: Call<'a>,
-    outcome: Outcome<'a>,
-) -> Record<'a> {
-    let (thread, start_ns, elapsed_ns) = (head.thread.number, head.start_ns, head.elapsed_ns);
-    let plain = Record::at(line, thread, start_ns);
-    Record { elapsed_ns, name, call, outcome, ..plain }
+impl LineFormat for Ruled<'_> {
+    fn understand(&mut self, lines: &Lines, gaps: &mut Gaps) -> Found {
+        let rules = self.rules;
+        let Some(number) = rules.find(lines.line(), &mut self.locations) else {
+            return Found::Unknown;
+        };
+        let rule = &rules.rules[number];
+        if rule.skips() {
+            gaps.add(Gap::SkippedLines);
+            return Found::Nothing;
+        }
+        self.line.rule = number;
+        let fields = rule.fields(lines.line(), &self.locations[number]);
+        match self.begin(&fields, gaps) {
+            Ok(()) => Found::Record(self.line.start_ns),
+            Err(why) => {
+                complain(lines, &why, gaps);
+                Found::Nothing
+            }
+        }
+    }
+
+    fn waiting(&mut self) -> Option<u64> {
+        self.introduces = false;
+        std::mem::take(&mut self.waits).then_some(self.line.start_ns)
+    }
+
+    fn record<'a>(&'a mut self, lines: &'a Lines, gaps: &mut Gaps) -> Option<Record<'a>> {
+        let Line { rule, thread, start_ns, elapsed_ns } = self.line;
+        let fields = self.rules.rules[rule].fields(lines.line(), &self.locations[rule]);
+        let plain = Record { elapsed_ns, ..Record::at(lines.number(), thread.number, start_ns) };
+        if self.introduces {
+            let get = |field| fields.get(field).unwrap_or_default();
+            let who = Introduction {
+                host: get(Field::Host),
+                command: get(Field::Program),
+                ranks: self.rules.has_ranks.then_some(0),
+                process: Some(thread.process),
+                shares: Some(thread.shares),
+            };
+            return Some(Record { call: Call::new(Act::Introduce(who)), ..plain });
+        }
+        match self.call(&fields) {
+            Ok((op, call, outcome)) => {
+                Some(Record { name: op.name().as_bytes(), call, outcome, ..plain })
+            }
+            Err(why) => {
+                complain(lines, &why, gaps);
+                None
+            }
+        }
+    }
 }
 
-fn named(text: &[u8]) -> Name<'_> {
-    Name { text, escaped: false, cut: false }
-}
-
-fn at(text: &[u8]) -> At<'_> {
-    At { dir: Fd::bare(CWD), name: named(text) }
+fn complain(lines: &Lines, why: &Complaint, gaps: &mut Gaps) {
+    let text = [why.0.as_bytes(), b": ", lines.line()].concat();
+    gaps.add_line(Gap::UnfitLines, lines.name(), lines.number(), &text);
 }
 
 /// Numbers of a line.
@@ -252,37 +345,25 @@ struct Values {
 }
 
 impl Values {
-    fn read(f: &Fields) -> Result<Values, Complaint> {
-        let number = |field: Field| {
-            let Some(text) = f.get(field) else { return Ok(None) };
-            let wrong = || Complaint::unexpected(field, text, "a number of bytes");
-            bytes(text).map(Some).ok_or_else(wrong)
-        };
-        let result = f.get(Field::Result).and_then(signed);
-        let flags =
-            match f.get(Field::Flags) {
-                None => None,
-                Some(text) => {
-                    let read = read_flags(text);
-                    Some(read.ok_or_else(|| {
-                        Complaint::unexpected(Field::Flags, text, "flags of opening")
-                    })?)
-                }
-            };
-        let errno = match (f.get(Field::Error), result) {
-            (Some(text), _) => {
-                let wrong = || Complaint::unexpected(Field::Error, text, "an error of Linux");
-                read_errno(text).ok_or_else(wrong)?
-            }
-            (None, Some(-1)) => UNKNOWN_FAILURE,
-            (None, Some(result)) if result < 0 => {
-                u16::try_from(-i128::from(result)).unwrap_or(UNKNOWN_FAILURE)
+    fn read(f: &Fields<'_>) -> Result<Values, Complaint> {
+        let size = |field| read_field(f, field, "a number of bytes", bytes);
+        let result = f.get(Field::Result).and_then(|text| trimmed(text)?.parse().ok());
+        let errno = read_field(f, Field::Error, "an error of Linux", read_errno)?;
+        let of_result = match result {
+            Some(-1) => UNKNOWN_FAILURE,
+            Some(..-1) => {
+                u16::try_from(-i128::from(result.unwrap_or(0))).unwrap_or(UNKNOWN_FAILURE)
             }
             _ => 0,
         };
-        let (offset, size, done) =
-            (number(Field::Offset)?, number(Field::Size)?, number(Field::Done)?);
-        Ok(Values { offset, size, done, result, flags, errno })
+        Ok(Values {
+            offset: size(Field::Offset)?,
+            size: size(Field::Size)?,
+            done: size(Field::Done)?,
+            result,
+            flags: read_field(f, Field::Flags, "flags of opening", read_flags)?,
+            errno: errno.unwrap_or(of_result),
+        })
     }
 
     /// Bytes moved: those that the log tells, or all.
@@ -296,110 +377,110 @@ impl Values {
     }
 
     /// The return value of the call.
-    fn value(&self, op: Op) -> Option<i64> {
-        let value = match (op, op.row().class) {
-            (Op::Fseek, _) => self.offset.or(self.result.and_then(|at| u64::try_from(at).ok()))?,
+    fn value(&self, op: Op) -> i64 {
+        match op.row().class {
+            _ if op == Op::Fseek => self.offset.map(number_of).or(self.result).unwrap_or(-1),
+            Class::Read | Class::Write => number_of(self.moved()),
             // The end of the directory: one line is the whole scan.
-            (_, Class::Read | Class::Write) => self.moved(),
             _ => 0,
-        };
-        Some(i64::try_from(value).unwrap_or(i64::MAX))
+        }
     }
 
-    fn outcome<'a>(&self, value: Option<i64>) -> Outcome<'a> {
-        let value = if self.errno == 0 { value } else { Some(-1) };
-        Outcome { value, errno: self.errno, ..Outcome::default() }
+    fn outcome<'a>(&self, value: i64) -> Outcome<'a> {
+        match self.errno {
+            0 => Outcome::success(value),
+            errno => Outcome::failure(errno),
+        }
     }
 }
 
+/// The value of a field, if it is there.
+fn read_field<T>(
+    fields: &Fields<'_>,
+    field: Field,
+    expected: &str,
+    read: impl Fn(&[u8]) -> Option<T>,
+) -> Result<Option<T>, Complaint> {
+    let read = |text| read(text).ok_or_else(|| Complaint::unexpected(field, text, expected));
+    fields.get(field).map(read).transpose()
+}
+
 /// Operations on names, and MPI-IO, whose handles are not descriptors.
-fn prefers_name(op: Op, f: &Fields) -> bool {
+fn prefers_name(op: Op, f: &Fields<'_>) -> bool {
     match op.row().params.first().map(|first| first.kind) {
         Some(ParamKind::MpiHandle | ParamKind::MpiMode) => true,
         Some(ParamKind::Handle) => false,
-        _ => f.get(Field::Path).is_some(),
+        _ => f.get(Field::Path).is_some() || matches!(op, Op::Rename | Op::Link | Op::Symlink),
     }
 }
 
 /// On something open.
 fn on_handle<'a>(op: Op, fd: Fd<'a>, v: &Values) -> Call<'a> {
-    let (offset, bytes) = (v.offset, v.requested());
-    match (op, op.row().class) {
-        (Op::Fclose, _) => Call::Close { fd },
-        (Op::Copy | Op::Fcopy | Op::Reflink | Op::Freflink, _) => Call::WithoutOperation,
-        (_, Class::Read) => Call::Read { fd, bytes, offset },
-        (_, Class::Write) => Call::Write { fd, bytes, offset },
-        (Op::Fseek, _) => Call::Seek { fd },
-        (Op::Fstat | Op::Stat | Op::Lstat, _) => Call::Attributes { fd, size_bytes: v.size },
-        (Op::Ftruncate | Op::Truncate, _) => Call::Resize { fd, size_bytes: bytes },
-        (Op::Fallocate, _) => {
-            let end_bytes = offset.unwrap_or(0).saturating_add(bytes);
-            Call::Allocate { fd, end_bytes, keeps_size: false }
-        }
-        (Op::Readdir, _) => Call::List { fd },
-        _ => Call::Handle { op, fd },
-    }
+    let act = match (op, op.row().class) {
+        (Op::Copy | Op::Fcopy | Op::Reflink | Op::Freflink, _) => Act::WithoutOperation,
+        (_, Class::Read) => Act::On(Op::Fread),
+        (_, Class::Write) => Act::On(Op::Fwrite),
+        (Op::Truncate, _) => Act::On(Op::Ftruncate),
+        _ => Act::On(op),
+    };
+    let bytes = match act {
+        Act::On(Op::Fread | Op::Fwrite | Op::Ftruncate) => v.requested(),
+        Act::On(Op::Fallocate) => v.offset.unwrap_or(0).saturating_add(v.requested()),
+        Act::On(Op::Chmod) => MODE_UNKNOWN,
+        _ => 0,
+    };
+    Call { at: At::open(fd), offset: v.offset, bytes, size_bytes: v.size, ..Call::new(act) }
 }
 
 /// On a name.
-fn by_name<'a>(op: Op, f: &'a Fields, v: &Values) -> Result<Call<'a>, Complaint> {
+fn by_name<'a>(op: Op, f: &Fields<'a>, v: &Values) -> Result<Call<'a>, Complaint> {
     if op == Op::Sync {
-        return Ok(Call::SyncAll);
+        return Ok(Call::new(Act::On(op)));
     }
     let missing = |what| Complaint::missing(op, what);
-    let text = f.get(Field::Path).ok_or_else(|| missing("handle and path"))?;
-    let second = || f.get(Field::Path2).ok_or_else(|| missing("path2"));
-    let (at, bytes) = (at(text), v.requested());
-    let call = match op {
-        Op::Stat | Op::Lstat => {
-            Call::NameAttributes { at, size_bytes: v.size, itself: op == Op::Lstat }
+    let path = f.get(Field::Path).ok_or_else(|| missing("handle and path"))?;
+    let (at, bytes) = (At::here(path), v.requested());
+    let on = |op| Call { at, ..Call::new(Act::On(op)) };
+    Ok(match op {
+        Op::Stat | Op::Lstat => Call { size_bytes: v.size, ..on(op) },
+        Op::Delete | Op::Pdelete => on(Op::Delete),
+        Op::Rmdir | Op::Mkdir => on(op),
+        Op::Rename | Op::Link | Op::Symlink => {
+            Call { to: At::here(f.get(Field::Path2).ok_or_else(|| missing("path2"))?), ..on(op) }
         }
-        Op::Delete | Op::Pdelete => Call::Remove { at, directory: false, size_bytes: None },
-        Op::Rmdir => Call::Remove { at, directory: true, size_bytes: None },
-        Op::Mkdir => Call::MakeDirectory { at },
-        Op::Rename => Call::Rename { from: at, to: self::at(second()?), flags: 0 },
-        Op::Link => Call::Link { from: at, to: self::at(second()?) },
-        Op::Symlink => Call::Symlink { target: named(text), at: self::at(second()?) },
-        Op::Copy | Op::Fcopy | Op::Reflink | Op::Freflink | Op::Linkat => Call::WithoutOperation,
-        Op::Chmod => Call::Named { op, at, bytes: MODE_UNKNOWN },
-        _ if op.row().class == Class::Metadata && op != Op::Fseek => Call::Named { op, at, bytes },
-        _ => Call::Whole { op, path: named(text), offset: v.offset, bytes, flags: v.flags },
-    };
-    Ok(call)
+        Op::Copy | Op::Fcopy | Op::Reflink | Op::Freflink | Op::Linkat => {
+            Call::new(Act::WithoutOperation)
+        }
+        Op::Chmod => Call { bytes: MODE_UNKNOWN, ..on(op) },
+        _ if op.row().class == Class::Metadata && op != Op::Fseek => Call { bytes, ..on(op) },
+        _ => {
+            let flags = v.flags.unwrap_or(FLAGS_UNKNOWN);
+            Call { offset: v.offset, flags, ..Call::whole(Act::Whole(op), path, bytes) }
+        }
+    })
 }
 
-/// `-12`, `12`.
-fn signed(text: &[u8]) -> Option<i64> {
-    std::str::from_utf8(text).ok()?.trim().parse().ok()
+fn trimmed(text: &[u8]) -> Option<&str> {
+    Some(std::str::from_utf8(text).ok()?.trim())
 }
 
 /// A mode of C, names of open(2), or a number.
 fn read_flags(text: &[u8]) -> Option<u32> {
-    let text = std::str::from_utf8(text).ok()?.trim();
-    let create = open_flags::O_CREAT;
-    let mode = open_flags::mode(text).map(|mode| match mode {
-        "r" => 0,
-        "w" => 1 | create | open_flags::O_TRUNC,
-        "a" => 1 | create | open_flags::O_APPEND,
-        "r+" => 2,
-        "w+" => 2 | create | open_flags::O_TRUNC,
-        _ => 2 | create | open_flags::O_APPEND,
-    });
-    let number = || match text.strip_prefix("0x") {
+    let text = trimmed(text)?;
+    if let Some(mode) = open_flags::mode(text) {
+        return Some(flags_of_mode(mode.as_bytes()));
+    }
+    let number = match text.strip_prefix("0x") {
         Some(hex) => u32::from_str_radix(hex, 16).ok(),
         None if text.starts_with('0') => u32::from_str_radix(text.trim_start_matches("0o"), 8).ok(),
         None => text.parse().ok(),
     };
-    let is_named = || open_flags::names(text).all(|word| open_flags::NAMES.contains(&word));
-    mode.or_else(number).or_else(|| {
-        let words = || open_flags::names(text).map(|word| strace::open_flags(word.as_bytes()));
-        is_named().then(|| words().fold(0, |all, word| all | word))
-    })
+    number.or_else(|| open_flags::flags_of_names(text))
 }
 
 /// A name such as ENOENT, its number with or without a sign, or its text.
 fn read_errno(text: &[u8]) -> Option<u16> {
-    let text = std::str::from_utf8(text).ok()?.trim();
+    let text = trimmed(text)?;
     let number =
         text.parse::<i64>().ok().and_then(|number| u16::try_from(number.unsigned_abs()).ok());
     let by_text = || errno::ERRNOS.iter().find(|(.., says)| says.eq_ignore_ascii_case(text));
@@ -417,12 +498,14 @@ mod tests {
             ("fread", Some(Op::Fread)),
             ("unlink", Some(Op::Delete)),
             ("append", Some(Op::Append)),
+            ("readdir", Some(Op::Readdir)),
+            ("seek", Some(Op::Fseek)),
             ("sleep", None),
             ("raed", None),
         ] {
             assert_eq!(find_operation(word.as_bytes()), op, "{word}");
         }
-        assert!(operation_names().contains(" lseek ") && operation_names().contains(" fsync"));
+        assert!(operation_names().contains(" fsync"));
     }
 
     #[test]
@@ -448,5 +531,38 @@ mod tests {
         ] {
             assert_eq!(read_errno(text.as_bytes()), errno, "{text}");
         }
+    }
+
+    fn fields<'a>(texts: &[(Field, &'a str)]) -> Fields<'a> {
+        let mut fields = Fields([b""; FIELDS.len()]);
+        texts.iter().for_each(|(field, text)| fields.0[*field as usize] = text.as_bytes());
+        fields
+    }
+
+    #[test]
+    fn threads_keep_their_numbers_where_these_are_their_own() {
+        let mut threads = Threads::default();
+        let mut of = |process: &str, thread: &str| {
+            let fields = fields(&[(Field::Process, process), (Field::Thread, thread)]);
+            let (found, is_new) = threads.find_or_begin(&fields).unwrap();
+            (found.number, found.process, found.shares, is_new)
+        };
+        assert_eq!(of("10", "1"), (1, 10, 1, true));
+        assert_eq!(of("10", "2"), (2, 10, 1, true));
+        assert_eq!(of("11", "1"), (NAMED_FROM, 11, NAMED_FROM, true));
+        assert_eq!(of("10", "1"), (1, 10, 1, false));
+        assert_eq!(of("x", "main").1, NAMED_FROM + 1);
+    }
+
+    #[test]
+    fn a_changed_program_is_introduced() {
+        let mut threads = Threads::default();
+        let mut of = |program: &str| {
+            let fields = fields(&[(Field::Rank, "7"), (Field::Program, program)]);
+            threads.find_or_begin(&fields).unwrap().1
+        };
+        assert_eq!(["a", "a", "b", "", "b"].map(&mut of), [true, false, true, false, false]);
+        let rank = fields(&[(Field::Rank, "99999999999")]);
+        assert!(threads.find_or_begin(&rank).is_err());
     }
 }

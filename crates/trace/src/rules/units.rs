@@ -57,6 +57,14 @@ impl Times {
         }
     }
 
+    /// Unit of durations without one, nanoseconds.
+    pub fn unit_ns(&self) -> u64 {
+        match self {
+            Times::Numbers(unit_ns) => *unit_ns,
+            Times::Pattern(_) => SECOND_NS,
+        }
+    }
+
     /// The expected form, for messages.
     pub fn expected(&self) -> String {
         match self {

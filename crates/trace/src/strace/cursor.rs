@@ -4,7 +4,7 @@
 //! 3</data/f>, "abc\n"..., [{iov_base="", iov_len=5}], O_RDWR|O_CREAT, 0644) = 5
 //! ```
 
-use crate::record::{At, CWD, Fd, Name};
+use crate::record::{CWD, Fd, Name};
 
 /// A place in the text of a call.
 #[derive(Clone, Copy, Debug)]
@@ -119,19 +119,6 @@ impl<'a> Cursor<'a> {
         let text = &self.text[start..self.at];
         self.at += 1;
         Some(Name { text, escaped, cut: self.take(b"...") })
-    }
-
-    /// A directory and a name in it.
-    pub fn at(&mut self) -> Option<At<'a>> {
-        let dir = self.fd()?;
-        self.next();
-        // NULL: the descriptor itself.
-        Some(At { dir, name: self.string().unwrap_or_default() })
-    }
-
-    /// A name at the current directory.
-    pub fn name_here(&mut self) -> Option<At<'a>> {
-        Some(At { dir: Fd::bare(CWD), name: self.string()? })
     }
 
     /// The argument as it stands, and the cursor behind the comma that follows.

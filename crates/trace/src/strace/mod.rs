@@ -18,8 +18,8 @@ mod stacks;
 mod who;
 
 use crate::gaps::{Gap, Gaps};
-use crate::lines::Lines;
-use crate::record::{Call, Outcome, Record};
+use crate::record::{Act, Call, Outcome, Record};
+use crate::scanner::Lines;
 use crate::scanner::Scanner;
 use cursor::Cursor;
 use hashbrown::HashMap;
@@ -258,7 +258,7 @@ impl Scanner for Strace {
         let is_begin = self.kind == Kind::Begun;
         if self.kind == Kind::Over {
             let (name, outcome, elapsed_ns) = (&b"exit"[..], Outcome::default(), None);
-            let call = superseded(text).map_or(Call::Exit, |of| Call::Supersede { of });
+            let call = Call::new(superseded(text).map_or(Act::Exit, Act::Supersede));
             let plain = Record::at(line, thread, start_ns);
             return Some(Record { elapsed_ns, name, call, outcome, ..plain });
         }
@@ -339,7 +339,7 @@ fn parse(text: &[u8], is_begin: bool) -> Result<Parsed<'_>, Gap> {
     let mut cursor = Cursor::new(arguments);
     let call = calls::call(name, &mut cursor);
     // A call that does not matter needs no understanding, a beginning has no end.
-    if is_begin || call == Some(Call::Other) {
+    if is_begin || call.is_some_and(|call| call.act == Act::Other) {
         let call = call.ok_or(Gap::Unparsed)?;
         let elapsed_ns = elapsed(text.trim_ascii_end()).1.filter(|_| !is_begin);
         return Ok((name, call, Outcome::default(), elapsed_ns));
@@ -355,7 +355,8 @@ fn parse(text: &[u8], is_begin: bool) -> Result<Parsed<'_>, Gap> {
     }
     let (outcome, elapsed_ns) = outcome(end.rest()).ok_or(Gap::CutCalls)?;
     // A failed call may have arguments of any form, for example addresses that cannot be read.
-    let call = call.or((outcome.errno != 0).then_some(Call::Other)).ok_or(Gap::Unparsed)?;
+    let failed = (outcome.errno != 0).then_some(Call::new(Act::Other));
+    let call = call.or(failed).ok_or(Gap::Unparsed)?;
     Ok((name, call, outcome, elapsed_ns))
 }
 

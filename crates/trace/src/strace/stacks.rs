@@ -9,7 +9,7 @@
 //!
 //! The frames stand behind the call, so lines are read on to the next call.
 
-use crate::lines::Lines;
+use crate::scanner::Lines;
 use std::io;
 
 const FRAME: &[u8] = b" > ";
