@@ -18,8 +18,7 @@ pub(crate) fn shared(world: &World, calibrated: Real) -> Result<(Real, Offset), 
     let own = calibrated.restarted();
     let far = compare(world, &own, world.node_rank == 0)?.unwrap_or_default();
     let set = own.set_back(far.ahead_ns);
-    let told = world.share(world.node_comm, set.to_words())?;
-    let clock = Real::from_words(told);
+    let clock = Real::from_words(world.share(world.node_comm, set.to_words())?);
     // The comparison that set the clock is as exact as one made now.
     let rest = Offset { at_ns: clock.now(), ahead_ns: 0, ..far };
     let round_trip_ns = world.share(world.node_comm, [rest.round_trip_ns])?[0];

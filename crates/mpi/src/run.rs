@@ -17,15 +17,14 @@ use engine::backend::Null;
 use engine::clock::Real;
 use engine::clock::align::{Alignment, Offset};
 use engine::clock::check::{Check, Checked};
-use engine::comm::{Activity, End, Progress};
+use engine::comm::{End, Progress};
 use engine::config::Config;
 use engine::host::MachineMeter;
 use engine::machine::{Prepared, note};
 use engine::recorder::{Medium, RankRecord, Recorder, memory_file, read_path};
-use engine::supervise::{Ran, Rank, StartError, Storage, open_storage, sets};
+use engine::supervise::{Outcome, Ran, Rank, StartError, Storage, open_storage, sets};
 use model::Plan;
 use model::plan::Instr;
-use model::run::Contention;
 
 /// The outcome of a run on one rank.
 #[derive(Debug)]
@@ -37,26 +36,11 @@ pub struct RankOutcome {
     /// All ranks are here. If not (some were killed after an interrupt), nothing collective
     /// can be done any more: [`World::abort`] is the only way out.
     pub complete: bool,
-    /// How every rank has ended, by rank; on rank 0 only.
-    pub ends: Vec<End>,
-    /// Ranks that waited in vain; on rank 0 only.
-    pub deadlock: Vec<Activity>,
-    /// Somebody asked the run to stop.
-    pub interrupted: bool,
-    /// Remarks of all ranks if complete, else of this one: bits of [`engine::machine::note`].
-    pub notes: u32,
-    /// Clock: "tsc", "monotonic_raw" or "monotonic".
-    pub clock: &'static str,
-    /// Median cost of one reading of this rank's clock, nanoseconds.
-    pub clock_read_ns: f64,
-    /// Largest difference between the clocks of two machines, at the start or at the end.
-    pub clock_skew_ns: u64,
-    /// The clocks of all machines compared with those of their kernels.
-    pub checked: Checked,
-    /// Load of this machine by other processes meanwhile; on its first rank.
-    pub contention: Option<Contention>,
-    /// Bytes that its network interfaces received and sent meanwhile; likewise.
+    /// Bytes that the network interfaces of this machine received and sent meanwhile; on its first rank.
     pub network: Option<[u64; 2]>,
+    /// All ranks together; records and errors are left to the caller. Ends and the deadlock are known on rank 0, the
+    /// load of a machine on its first rank. If not complete, the notes are this rank's.
+    pub all: Outcome,
 }
 
 /// Runs a plan that was made for as many ranks as there are. All ranks call it with the same
@@ -79,34 +63,33 @@ pub fn run_rank(
     let (mut rank, storage) = confirm_start(world, ready)?;
     let calibrated = engine::clock::best();
     let clock_read_ns = calibrated.reading_cost_ns();
-    let groups = mpi(Groups::new(world, &sets(plan)))?;
+    let groups = Groups::new(world, &sets(plan))?;
     if config.wait_for_signal {
-        mpi(hold(world, on_progress))?;
+        hold(world, on_progress)?;
     }
     let has_share = plan.code.iter().any(|instr| matches!(instr, Instr::Share { .. }));
-    let mut comm = mpi(Comm::new(world, &groups, config, has_share, on_progress))?;
-    let (clock, start) = mpi(clock::shared(world, calibrated))?;
+    let mut comm = Comm::new(world, &groups, config, has_share, on_progress)?;
+    let (clock, start) = clock::shared(world, calibrated)?;
     rank.clock(&Alignment { start, end: None });
     let machine = (world.node_rank == 0).then(MachineMeter::start);
-    mpi(world.barrier(world.all))?;
+    world.barrier(world.all)?;
     let check = Check::start(clock);
     let ran = run(rank, storage, (world, &groups, config), &mut comm, clock);
-    let finish = mpi(comm.finish())?;
-    let outcome = RankOutcome {
-        clock: clock.name(),
-        clock_read_ns,
-        contention: machine.as_ref().map(MachineMeter::used),
-        network: machine.and_then(|machine| machine.network()),
-        ..end(world, config, ran, finish, (&clock, start, &check))?
-    };
+    let finish = comm.finish()?;
+    let mut outcome = end(world, config, ran, finish, (&clock, start, &check))?;
+    outcome.all.clock_read_ns = clock_read_ns;
+    outcome.all.contention = machine.as_ref().map(MachineMeter::used);
+    outcome.network = machine.and_then(|machine| machine.network());
     if outcome.complete {
-        mpi(groups.free(world))?;
+        groups.free(world)?;
     }
     Ok(outcome)
 }
 
-fn mpi<T>(result: Result<T, MpiError>) -> Result<T, StartError> {
-    result.map_err(|error| StartError::Config(error.to_string()))
+impl From<MpiError> for StartError {
+    fn from(error: MpiError) -> StartError {
+        StartError::Config(error.to_string())
+    }
 }
 
 /// Prepares this rank and its storage.
@@ -131,7 +114,7 @@ fn set_up<'a>(
 /// Either all ranks start or none; the first one that cannot is named by all.
 fn confirm_start<T>(world: &World, ready: Result<T, String>) -> Result<T, StartError> {
     let own = if ready.is_ok() { world.size } else { world.rank };
-    let first = mpi(world.reduce(world.all, [i64::from(own)], Reduce::Min))?[0] as u32;
+    let first = world.reduce(world.all, [i64::from(own)], Reduce::Min)?[0] as u32;
     if first == world.size {
         return ready.map_err(StartError::Config);
     }
@@ -139,13 +122,7 @@ fn confirm_start<T>(world: &World, ready: Result<T, String>) -> Result<T, StartE
         Err(message) if world.rank == first => message.into_bytes(),
         _ => Vec::new(),
     };
-    if first != 0 && world.rank == first {
-        mpi(world.send(0, &message))?;
-    }
-    if first != 0 && world.rank == 0 {
-        message = mpi(world.receive(first))?;
-    }
-    mpi(world.broadcast(&mut message))?;
+    world.broadcast_from(first, &mut message)?;
     let message = String::from_utf8_lossy(&message).into_owned();
     Err(StartError::Rank { rank: first, message })
 }
@@ -199,33 +176,34 @@ fn end(
     if world.crowd.is_crowded() {
         notes |= note::CROWDED;
     }
-    let mut clock_skew_ns = 0;
-    let mut checked = check.seen();
+    let (mut clock_skew_ns, mut checked) = (0, check.seen());
     if finish.complete {
-        let last = mpi(clock::offset_now(world, clock))?;
+        let last = clock::offset_now(world, clock)?;
         recorder.clock(&Alignment { start, end: Some(last) });
-        clock_skew_ns = mpi(skew_ns(world, &[start, last]))?;
-        let worst = mpi(world.reduce(world.all, checked.to_words(), Reduce::Max))?;
-        checked = Checked::from_largest(worst);
+        clock_skew_ns = skew_ns(world, &[start, last])?;
+        checked =
+            Checked::from_largest(world.reduce(world.all, checked.to_words(), Reduce::Max)?);
         let own = [i64::from(notes), i64::from(interrupted)];
-        let all = mpi(world.reduce(world.all, own, Reduce::Or))?;
+        let all = world.reduce(world.all, own, Reduce::Or)?;
         (notes, interrupted) = (all[0] as u32, all[1] != 0);
     }
-    Ok(RankOutcome {
-        end,
-        record: record(world, config, recorder),
-        complete: finish.complete,
-        ends: finish.ends,
-        deadlock: finish.deadlock,
-        interrupted,
-        notes,
-        clock: "",
+    let all = Outcome {
+        comm: "mpi",
+        backend: config.backend.name(),
+        clock: clock.name(),
         clock_read_ns: 0.0,
         clock_skew_ns,
         checked,
+        records: Vec::new(),
+        ends: finish.ends,
+        errors: Vec::new(),
+        deadlock: finish.deadlock,
+        interrupted,
+        notes,
         contention: None,
-        network: None,
-    })
+    };
+    let (record, complete) = (record(world, config, recorder), finish.complete);
+    Ok(RankOutcome { end, record, complete, network: None, all })
 }
 
 /// The largest difference between two clocks at one of some moments.

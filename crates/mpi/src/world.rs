@@ -312,9 +312,14 @@ impl World {
 
     /// Rank 0's bytes on every rank of the world. Collective.
     pub fn broadcast(&self, bytes: &mut Vec<u8>) -> Result<(), MpiError> {
-        let own = bytes.len() as i64 * i64::from(self.rank == 0);
+        self.broadcast_from(0, bytes)
+    }
+
+    /// The bytes of rank `root` on every rank of the world. Collective.
+    pub fn broadcast_from(&self, root: u32, bytes: &mut Vec<u8>) -> Result<(), MpiError> {
+        let own = if self.rank == root { bytes.len() as i64 } else { 0 };
         let length = self.reduce(self.all, [own], Reduce::Max)?[0];
-        self.broadcast_length(bytes, length)
+        self.broadcast_length(root, bytes, length)
     }
 
     /// The same for a rank that may have to wait for long, without loading the processor: rank 0
@@ -327,23 +332,25 @@ impl World {
         };
         self.check("MPI_Iallreduce", code)?;
         self.settle_with(Patience::asleep(), "MPI_Iallreduce", request)?;
-        self.broadcast_length(&mut bytes, length)?;
+        self.broadcast_length(0, &mut bytes, length)?;
         Ok(bytes)
     }
 
-    fn broadcast_length(&self, bytes: &mut Vec<u8>, length: i64) -> Result<(), MpiError> {
+    fn broadcast_length(
+        &self,
+        root: u32,
+        bytes: &mut Vec<u8>,
+        length: i64,
+    ) -> Result<(), MpiError> {
         bytes.resize(length as usize, 0);
         for piece in bytes.chunks_mut(PIECE_BYTES) {
-            self.broadcast_piece(self.all, piece)?;
+            let (start, count, mut request) = (piece.as_mut_ptr(), piece.len() as c_int, -1);
+            let (all, root) = (self.all.0, root as c_int);
+            // SAFETY: pointer and length belong to one slice, borrowed until the transfer is done.
+            let code = unsafe { (self.shim.ibcast)(all, start.cast(), count, root, &mut request) };
+            self.settle("MPI_Ibcast", code, request)?;
         }
         Ok(())
-    }
-
-    fn broadcast_piece(&self, comm: Handle, piece: &mut [u8]) -> Result<(), MpiError> {
-        let (start, count, mut request) = (piece.as_mut_ptr(), piece.len() as c_int, -1);
-        // SAFETY: pointer and length belong to one slice, borrowed until the transfer is done.
-        let code = unsafe { (self.shim.ibcast)(comm.0, start.cast(), count, 0, &mut request) };
-        self.settle("MPI_Ibcast", code, request)
     }
 
     /// Numbers of a communicator's rank 0 on all of its ranks. Collective.
@@ -352,13 +359,10 @@ impl World {
         comm: Handle,
         words: [u64; N],
     ) -> Result<[u64; N], MpiError> {
-        let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-        self.broadcast_piece(comm, &mut bytes)?;
-        let mut shared = words;
-        for (word, bytes) in shared.iter_mut().zip(bytes.chunks_exact(8)) {
-            *word = bytes.try_into().map_or(*word, u64::from_ne_bytes);
-        }
-        Ok(shared)
+        // The others give what is less than anything.
+        let is_first = self.place_in(comm)?.0 == 0;
+        let own = words.map(|word| if is_first { word as i64 } else { i64::MIN });
+        Ok(self.reduce(comm, own, Reduce::Max)?.map(|word| word as u64))
     }
 
     /// Rank 0's numbers on every rank of the world, such as a clock's. Collective.

@@ -345,7 +345,7 @@ impl<'c, B: Backend> Io<'c, B> {
         };
         let errno = tally.errno as u16;
         let detail = self.detail.take().unwrap_or_default();
-        self.recorder.failure_explained(site, op, path, (tally.offset_bytes, errno), &detail);
+        self.recorder.failure(site, op, path, (tally.offset_bytes, errno), &detail);
         if !self.settings.stop_on_error {
             return Ok(());
         }

@@ -1,6 +1,7 @@
 //! Label paths and their occurrences: the first and the last are kept one by one, of the others their times
 //! and when they were.
 
+use super::Recorder;
 use super::area::{Area, At};
 use super::layout::*;
 use super::times::{HistogramId, Histograms};
@@ -35,48 +36,83 @@ struct Hot {
     busy: Option<At<Busy>>,
 }
 
+impl Recorder {
+    /// The id of the label `text` directly inside the label `parent` ([`model::event::NO_ID`]: inside none). Call it
+    /// on every entry. Past 4,096 different paths all get the id of `(more)`.
+    pub fn label(&mut self, parent: u32, text: &[u8], kind: LabelKind) -> u32 {
+        if parent == MORE {
+            return self.beyond();
+        }
+        let mut key = std::mem::take(&mut self.labels.key);
+        key.clear();
+        key.push(kind as u8);
+        if let Some(outer) = self.labels.hot.get(parent as usize) {
+            key.extend_from_slice(outer.path(&self.area));
+            key.push(b'/');
+        }
+        key.extend_from_slice(text);
+        let id = match self.labels.ids.get(&key) {
+            Some(id) => *id,
+            None => self.add_label(&key, kind),
+        };
+        self.labels.key = key;
+        id
+    }
+
+    #[cold]
+    fn add_label(&mut self, key: &[u8], kind: LabelKind) -> u32 {
+        let has_room = self.labels.hot.len() <= MAX_LABELS;
+        let added = if has_room { self.labels.add(&mut self.area, &key[1..], kind) } else { None };
+        let Some(id) = added else { return self.beyond() };
+        self.labels.ids.insert(key.to_vec(), id);
+        id
+    }
+
+    /// Counts an execution of a label that has no path of its own.
+    fn beyond(&mut self) -> u32 {
+        self.area.header().labels_beyond_limit += 1;
+        MORE
+    }
+
+    /// The innermost label that this rank is inside of ([`model::event::NO_ID`]: none), for readers of the area.
+    pub fn inside(&mut self, label: u32) {
+        self.area.header().inside = u64::from(label.wrapping_add(1));
+    }
+
+    /// A label was entered at `start_ns`.
+    pub fn entered(&mut self, label: u32, start_ns: u64) {
+        if let Some(hot) = self.labels.hot.get(label as usize) {
+            self.area.get(hot.at).entered = start_ns.saturating_add(1);
+        }
+    }
+
+    /// A label was executed from `start_ns` to `end_ns`; `own_ns`: sum of the operations' own times inside. Keeps
+    /// the occurrence, and gives up the oldest that is not among the first.
+    pub fn occurrence(&mut self, label: u32, start_ns: u64, end_ns: u64, own_ns: u64) {
+        if end_ns < start_ns {
+            self.clock_went_backward(1);
+        }
+        let times = Slot { start_ns, end_ns: end_ns.max(start_ns), own_ns };
+        let Some(hot) = self.labels.hot.get_mut(label as usize) else { return };
+        let area = &mut self.area;
+        let index = area.get(hot.at).count;
+        if let Some(slot) = hot.slot(area, label, index) {
+            *area.get(slot) = times;
+        }
+        area.publish(hot.at.word() + std::mem::offset_of!(Label, count) / 8, index + 1);
+        area.get(hot.at).entered = 0;
+        if index >= KEPT_FIRST + KEPT_LAST {
+            hot.give_up(area, &mut self.stats.histograms, label, index - KEPT_LAST);
+        }
+    }
+}
+
 impl Labels {
     /// Makes label [`MORE`]; `None` when there is no room.
     pub(super) fn create(area: &mut Area) -> Option<Labels> {
         let mut labels = Labels::default();
         labels.add(area, MORE_LABEL, LabelKind::Wall)?;
         Some(labels)
-    }
-
-    /// The label `text` inside `parent` ([`model::event::NO_ID`]: inside none).
-    pub(super) fn label(
-        &mut self,
-        area: &mut Area,
-        parent: u32,
-        text: &[u8],
-        kind: LabelKind,
-    ) -> u32 {
-        if parent == MORE {
-            return beyond(area);
-        }
-        let mut key = std::mem::take(&mut self.key);
-        key.clear();
-        key.push(kind as u8);
-        if let Some(outer) = self.hot.get(parent as usize) {
-            key.extend_from_slice(outer.path(area));
-            key.push(b'/');
-        }
-        key.extend_from_slice(text);
-        let id = match self.ids.get(&key) {
-            Some(id) => *id,
-            None => self.add_key(area, &key, kind),
-        };
-        self.key = key;
-        id
-    }
-
-    #[cold]
-    fn add_key(&mut self, area: &mut Area, key: &[u8], kind: LabelKind) -> u32 {
-        let has_room = self.hot.len() <= MAX_LABELS;
-        let added = if has_room { self.add(area, &key[1..], kind) } else { None };
-        let Some(id) = added else { return beyond(area) };
-        self.ids.insert(key.to_vec(), id);
-        id
     }
 
     fn add(&mut self, area: &mut Area, path: &[u8], kind: LabelKind) -> Option<u32> {
@@ -90,39 +126,6 @@ impl Labels {
         self.hot.push(Hot { at, kind, path_bytes, early, ring, more, busy });
         Some((self.hot.len() - 1) as u32)
     }
-
-    /// An occurrence has begun.
-    pub(super) fn entered(&self, area: &mut Area, label: u32, start_ns: u64) {
-        if let Some(hot) = self.hot.get(label as usize) {
-            area.get(hot.at).entered = start_ns.saturating_add(1);
-        }
-    }
-
-    /// Keeps an occurrence, or gives up the oldest that is not among the first.
-    pub(super) fn occurrence(
-        &mut self,
-        area: &mut Area,
-        histograms: &mut Histograms,
-        label: u32,
-        times: Slot,
-    ) {
-        let Some(hot) = self.hot.get_mut(label as usize) else { return };
-        let index = area.get(hot.at).count;
-        if let Some(slot) = hot.slot(area, label, index) {
-            *area.get(slot) = times;
-        }
-        area.publish(hot.at.word() + std::mem::offset_of!(Label, count) / 8, index + 1);
-        area.get(hot.at).entered = 0;
-        if index >= KEPT_FIRST + KEPT_LAST {
-            hot.give_up(area, histograms, label, index - KEPT_LAST);
-        }
-    }
-}
-
-/// Counts an execution of a label that has no path of its own.
-fn beyond(area: &mut Area) -> u32 {
-    area.header().labels_beyond_limit += 1;
-    MORE
 }
 
 impl Hot {

@@ -3,23 +3,22 @@
 //! Nothing here allocates process memory, formats or locks once a label, an
 //! operation or a site has been seen; the area grows between operations.
 
-use super::area::{Area, Medium};
+use super::area::{Area, At, Medium};
 use super::counters::{Arrived, ClaimedWork, Count, Keyed, Traffic, TrafficId, find};
 use super::events::{Events, EventsConfig, Listener};
-use super::failures::{Failed, Failures, ZeroRanges, rank_error};
+use super::failures::ZeroRanges;
 use super::labels::Labels;
 use super::layout::*;
 use super::read::{RankRecord, read};
-use super::stats::{Places, StatId, Stats, Timing};
+use super::stats::Stats;
 use crate::clock::align::Alignment;
 use crate::host::Usage;
+use model::Event;
 use model::event::NO_ID;
 use model::pattern::Run;
-use model::plan::LabelKind;
 use model::run::MpiFileFacts;
-use model::{Event, Op, Part};
+use std::collections::HashMap;
 use std::io;
-use std::ops::Range;
 
 /// Words that are ready before the start for statistics of the first labels and operations.
 const READY_WORDS: usize = (256 << 10) / 8;
@@ -43,15 +42,17 @@ pub struct Meta {
 /// Records what one rank does.
 #[derive(Debug)]
 pub struct Recorder {
-    area: Area,
-    stats: Stats,
-    labels: Labels,
-    places: Places,
-    failures: Failures,
+    pub(super) area: Area,
+    pub(super) stats: Stats,
+    pub(super) labels: Labels,
+    /// The first counter of each run of sites; `None`: not there yet.
+    pub(super) sites: Vec<Option<At<SiteCount>>>,
+    /// Counts of failures by site.
+    pub(super) failures: HashMap<u32, At<FailureCount>>,
     traffic: Keyed<Traffic>,
     claimed: Keyed<ClaimedWork>,
     arrivals: Keyed<Arrived>,
-    zeros: ZeroRanges,
+    pub(super) zeros: ZeroRanges,
     events: Option<Events>,
 }
 
@@ -71,8 +72,8 @@ impl Recorder {
         Ok(Recorder {
             stats: Stats::create(&mut area).ok_or_else(full)?,
             labels: Labels::create(&mut area).ok_or_else(full)?,
-            places: Places::new(meta.sites),
-            failures: Failures::default(),
+            sites: vec![None; (meta.sites as usize).div_ceil(SITES_PER_BLOCK)],
+            failures: HashMap::new(),
             traffic: Keyed::default(),
             claimed: Keyed::default(),
             arrivals: Keyed::default(),
@@ -89,101 +90,11 @@ impl Recorder {
         }
     }
 
-    /// The id of the label `text` directly inside the label `parent` ([`NO_ID`]: inside
-    /// none). Call it on every entry. Past 4,096 different paths all get the id of `(more)`.
-    pub fn label(&mut self, parent: u32, text: &[u8], kind: LabelKind) -> u32 {
-        self.labels.label(&mut self.area, parent, text, kind)
-    }
-
-    /// The innermost label that this rank is inside of ([`NO_ID`]: none), for readers of the area.
-    pub fn inside(&mut self, label: u32) {
-        self.area.header().inside = u64::from(label.wrapping_add(1));
-    }
-
-    /// A label was entered at `start_ns`.
-    pub fn entered(&mut self, label: u32, start_ns: u64) {
-        self.labels.entered(&mut self.area, label, start_ns);
-    }
-
-    /// A label was executed from `start_ns` to `end_ns`; `own_ns`: sum of the operations'
-    /// own times inside.
-    pub fn occurrence(&mut self, label: u32, start_ns: u64, end_ns: u64, own_ns: u64) {
-        if end_ns < start_ns {
-            self.clock_went_backward(1);
-        }
-        let times = Slot { start_ns, end_ns: end_ns.max(start_ns), own_ns };
-        self.labels.occurrence(&mut self.area, &mut self.stats.histograms, label, times);
-    }
-
     /// This number of times the second of two clock readings was below the first.
     #[cold]
     pub fn clock_went_backward(&mut self, times: u64) {
         let count = &mut self.area.header().clock_backward;
         *count = count.saturating_add(times);
-    }
-
-    /// Where operations of one kind inside one label ([`NO_ID`]: inside none) are
-    /// counted. Stays valid; keep it.
-    #[inline]
-    pub fn stat(&mut self, label: u32, op: Op) -> StatId {
-        self.stats.stat(&mut self.area, label, op)
-    }
-
-    /// An operation was executed and did not fail. `short`: the file ended early.
-    #[inline(always)]
-    pub fn done(&mut self, stat: StatId, site: u32, time: Timing, bytes: u64, short: bool) {
-        let hot = self.stats.hot(stat);
-        self.stats.done(&mut self.area, hot, time, bytes, short);
-        self.places.count(&mut self.area, site, time.busy_ns);
-    }
-
-    /// The same of an operation that was due at a time, from which its time counts.
-    #[cold]
-    pub fn done_due(
-        &mut self,
-        stat: StatId,
-        site: u32,
-        (time, due_ns): (Timing, u64),
-        bytes: u64,
-        short: bool,
-    ) {
-        let since_due_ns = time.end_ns.saturating_sub(due_ns).max(time.busy_ns);
-        let (hot, whole) = (self.stats.hot(stat), Timing { busy_ns: since_due_ns, ..time });
-        self.stats.done(&mut self.area, hot, whole, bytes, short);
-        self.stats.overlapped(&mut self.area, stat, since_due_ns - time.busy_ns);
-        self.stats.service(&mut self.area, stat, time.busy_ns);
-        self.places.count(&mut self.area, site, time.busy_ns);
-    }
-
-    /// A part of a compound operation was executed and did not fail.
-    #[inline(always)]
-    pub fn part(&mut self, stat: StatId, part: Part, ns: u64) {
-        let hot = self.stats.hot(stat);
-        self.stats.part(&mut self.area, hot, part, ns);
-    }
-
-    /// This part of the time of operations is counted twice, because they were under way at the same time.
-    #[inline]
-    pub fn overlapped(&mut self, stat: StatId, ns: u64) {
-        self.stats.overlapped(&mut self.area, stat, ns);
-    }
-
-    /// The time limit at `site` ended its loop.
-    pub fn limit_reached(&mut self, site: u32) {
-        self.places.count(&mut self.area, site, 0);
-    }
-
-    /// An operation failed. `expected`: with an errno that the program names.
-    #[inline]
-    pub fn failed(&mut self, stat: StatId, site: u32, busy_ns: u64, expected: bool) {
-        self.stats.failed(&mut self.area, stat, busy_ns, expected);
-        self.places.count(&mut self.area, site, busy_ns);
-    }
-
-    /// Particulars of an operation that failed unexpectedly; the first 10 per site are
-    /// kept, all are counted.
-    pub fn failure(&mut self, site: u32, op: Op, path: &[u8], offset_bytes: u64, errno: u16) {
-        self.failure_explained(site, op, path, (offset_bytes, errno), "");
     }
 
     /// Where the traffic of a label ([`NO_ID`]: of none) in a directory is counted; 0 is the run
@@ -224,13 +135,6 @@ impl Recorder {
         }
     }
 
-    /// Verified reads found zeros in a file, inside a label ([`NO_ID`]: in none); false: they go on from where
-    /// others ended.
-    #[cold]
-    pub fn zeros(&mut self, label: u32, file: (u64, &[u8]), range: Range<u64>) -> bool {
-        self.zeros.add(&mut self.area, label, file, range)
-    }
-
     /// Keeps the facts of an MPI file.
     pub fn mpi_file(&mut self, facts: &MpiFileFacts) {
         let mut facts = facts.clone();
@@ -244,19 +148,6 @@ impl Recorder {
             text.truncate(cut_at(text, MAX_MPI_TEXT_BYTES));
         }
         self.area.append_message(&Message::MpiFile(facts));
-    }
-
-    /// The same with what the back-end says besides the errno: class and text of an MPI error.
-    pub fn failure_explained(
-        &mut self,
-        site: u32,
-        op: Op,
-        path: &[u8],
-        (offset_bytes, errno): (u64, u16),
-        detail: &str,
-    ) {
-        let failed = Failed { site, op, path, offset_bytes, errno, detail };
-        self.failures.add(&mut self.area, &failed);
     }
 
     /// Events are kept, so that [`Recorder::path`] and [`Recorder::event`] are wanted.
@@ -289,11 +180,6 @@ impl Recorder {
         if let Some(events) = &mut self.events {
             events.add(&mut self.area, event);
         }
-    }
-
-    /// Why the rank does not finish.
-    pub fn rank_error(&mut self, site: Option<u32>, message: &str) {
-        rank_error(&mut self.area, site, message);
     }
 
     /// How this rank's clock relates to rank 0's. Times are recorded as the rank's clock

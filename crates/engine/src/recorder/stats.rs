@@ -1,5 +1,6 @@
 //! Figures per label and operation, and executions by place in the program.
 
+use super::Recorder;
 use super::area::{Area, At};
 use super::layout::{Kind, Owner, SITES_PER_BLOCK, SiteCount, Sites, Stat, Summary};
 use super::times::{HistogramId, Histograms};
@@ -37,12 +38,115 @@ pub(super) struct Stats {
 
 /// Where the figures of a stat are counted.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Hot {
+struct Hot {
     at: At<Stat>,
     done: HistogramId,
     failed: HistogramId,
     /// The first of [`Part::COUNT`] histograms; `None`: the operation is simple.
     parts: Option<HistogramId>,
+}
+
+impl Recorder {
+    /// Where operations of one kind inside one label ([`NO_ID`]: inside none) are counted. Stays valid; keep
+    /// it.
+    #[inline]
+    pub fn stat(&mut self, label: u32, op: Op) -> StatId {
+        let key = (label, op as u32);
+        if let Some(id) = self.stats.ids.get(&key) {
+            return *id;
+        }
+        let added = self.stats.add(&mut self.area, label, op as u32, op.is_compound());
+        let Some(id) = added else { return StatId(0) };
+        self.stats.ids.insert(key, id);
+        id
+    }
+
+    /// An operation was executed and did not fail. `short`: the file ended early.
+    #[inline(always)]
+    pub fn done(&mut self, stat: StatId, site: u32, time: Timing, bytes: u64, short: bool) {
+        self.count_done(stat, time, bytes, short);
+        self.executed(site, time.busy_ns);
+    }
+
+    /// The same of an operation that was due at a time, from which its time counts.
+    #[cold]
+    pub fn done_due(
+        &mut self,
+        stat: StatId,
+        site: u32,
+        (time, due_ns): (Timing, u64),
+        bytes: u64,
+        short: bool,
+    ) {
+        let since_due_ns = time.end_ns.saturating_sub(due_ns).max(time.busy_ns);
+        self.count_done(stat, Timing { busy_ns: since_due_ns, ..time }, bytes, short);
+        self.overlapped(stat, since_due_ns - time.busy_ns);
+        let known = self.stats.services.get(&stat).copied();
+        if let Some(own) = known.or_else(|| self.stats.add_service(&mut self.area, stat)) {
+            self.stats.histograms.count(&mut self.area, own, time.busy_ns);
+        }
+        self.executed(site, time.busy_ns);
+    }
+
+    #[inline(always)]
+    fn count_done(&mut self, stat: StatId, time: Timing, bytes: u64, short: bool) {
+        let hot = self.stats.hot[stat.0 as usize];
+        self.stats.histograms.count(&mut self.area, hot.done, time.busy_ns);
+        let stat = self.area.get(hot.at);
+        stat.short += u64::from(short);
+        stat.bytes = stat.bytes.saturating_add(bytes);
+        stat.first_ns = stat.first_ns.min(time.start_ns);
+        stat.last_ns = stat.last_ns.max(time.end_ns);
+    }
+
+    /// A part of a compound operation was executed and did not fail.
+    #[inline(always)]
+    pub fn part(&mut self, stat: StatId, part: Part, ns: u64) {
+        if let Some(first) = self.stats.hot[stat.0 as usize].parts {
+            self.stats.histograms.count(&mut self.area, first + part as u32, ns);
+        }
+    }
+
+    /// This part of the time of operations is counted twice, because they were under way at the same time.
+    #[inline]
+    pub fn overlapped(&mut self, stat: StatId, ns: u64) {
+        let stat = self.area.get(self.stats.hot[stat.0 as usize].at);
+        stat.overlap_ns = stat.overlap_ns.saturating_add(ns);
+    }
+
+    /// An operation failed. `expected`: with an errno that the program names.
+    #[inline]
+    pub fn failed(&mut self, stat: StatId, site: u32, busy_ns: u64, expected: bool) {
+        let hot = self.stats.hot[stat.0 as usize];
+        let stat = self.area.get(hot.at);
+        *(if expected { &mut stat.expected } else { &mut stat.failed }) += 1;
+        self.stats.histograms.count(&mut self.area, hot.failed, busy_ns);
+        self.executed(site, busy_ns);
+    }
+
+    /// The time limit at `site` ended its loop.
+    pub fn limit_reached(&mut self, site: u32) {
+        self.executed(site, 0);
+    }
+
+    /// Counts an execution of a place in the program, unless there is no room for it.
+    #[inline(always)]
+    fn executed(&mut self, site: u32, busy_ns: u64) {
+        let (block, within) = (site as usize / SITES_PER_BLOCK, site as usize % SITES_PER_BLOCK);
+        let Some(known) = self.sites.get(block) else { return };
+        let Some(first) = known.or_else(|| self.add_sites(block)) else { return };
+        let site = self.area.get(first.nth(within as u64));
+        site.count += 1;
+        site.busy_ns = site.busy_ns.saturating_add(busy_ns);
+    }
+
+    #[cold]
+    fn add_sites(&mut self, block: usize) -> Option<At<SiteCount>> {
+        let sites = Sites { first: (block * SITES_PER_BLOCK) as u64, ..Sites::zeroed() };
+        let at = self.area.append(Kind::Sites, &sites)?;
+        self.sites[block] = Some(at.behind(offset_of!(Sites, sites)));
+        self.sites[block]
+    }
 }
 
 impl Stats {
@@ -51,19 +155,6 @@ impl Stats {
         let mut stats = Stats::default();
         stats.add(area, NO_ID, 0, false)?;
         Some(stats)
-    }
-
-    /// The stat of a label and operation.
-    #[inline]
-    pub(super) fn stat(&mut self, area: &mut Area, label: u32, op: Op) -> StatId {
-        let key = (label, op as u32);
-        if let Some(id) = self.ids.get(&key) {
-            return *id;
-        }
-        let added = self.add(area, label, op as u32, op.is_compound());
-        let Some(id) = added else { return StatId(0) };
-        self.ids.insert(key, id);
-        id
     }
 
     #[cold]
@@ -90,109 +181,10 @@ impl Stats {
         first
     }
 
-    /// Where a stat's figures lie.
-    #[inline(always)]
-    pub(super) fn hot(&self, stat: StatId) -> Hot {
-        self.hot[stat.0 as usize]
-    }
-
-    #[inline(always)]
-    pub(super) fn done(
-        &mut self,
-        area: &mut Area,
-        hot: Hot,
-        time: Timing,
-        bytes: u64,
-        short: bool,
-    ) {
-        self.histograms.count(area, hot.done, time.busy_ns);
-        let stat = area.get(hot.at);
-        stat.short += u64::from(short);
-        stat.bytes = stat.bytes.saturating_add(bytes);
-        stat.first_ns = stat.first_ns.min(time.start_ns);
-        stat.last_ns = stat.last_ns.max(time.end_ns);
-    }
-
-    #[inline(always)]
-    pub(super) fn part(&mut self, area: &mut Area, hot: Hot, part: Part, ns: u64) {
-        if let Some(first) = hot.parts {
-            self.histograms.count(area, first + part as u32, ns);
-        }
-    }
-
-    /// Counts the own time of an operation whose time counts from when it was due.
-    #[cold]
-    pub(super) fn service(&mut self, area: &mut Area, stat: StatId, ns: u64) {
-        let known = self.services.get(&stat).copied();
-        let Some(histogram) = known.or_else(|| self.add_service(area, stat)) else { return };
-        self.histograms.count(area, histogram, ns);
-    }
-
     fn add_service(&mut self, area: &mut Area, stat: StatId) -> Option<HistogramId> {
         let owner = Owner { id: stat.0, which: Owner::SERVICE };
         let histogram = self.histograms.append(area, owner)?;
         self.services.insert(stat, histogram);
         Some(histogram)
     }
-
-    #[inline]
-    pub(super) fn overlapped(&mut self, area: &mut Area, stat: StatId, ns: u64) {
-        let stat = area.get(self.hot(stat).at);
-        stat.overlap_ns = stat.overlap_ns.saturating_add(ns);
-    }
-
-    #[inline]
-    pub(super) fn failed(&mut self, area: &mut Area, stat: StatId, busy_ns: u64, expected: bool) {
-        let hot = self.hot(stat);
-        let stat = area.get(hot.at);
-        *(if expected { &mut stat.expected } else { &mut stat.failed }) += 1;
-        self.histograms.count(area, hot.failed, busy_ns);
-    }
-}
-
-/// Executions and their own times by place in the program. Only blocks that are needed exist.
-#[derive(Debug)]
-pub(super) struct Places {
-    /// The first counter of every run of sites; `None`: not there yet.
-    blocks: Vec<Option<At<SiteCount>>>,
-}
-
-impl Places {
-    pub(super) fn new(sites: u32) -> Places {
-        Places { blocks: vec![None; (sites as usize).div_ceil(SITES_PER_BLOCK)] }
-    }
-
-    /// A site's counters; `None`: there is no room for them.
-    #[inline(always)]
-    pub(super) fn find(&mut self, area: &mut Area, site: u32) -> Option<At<SiteCount>> {
-        let (block, within) = (site as usize / SITES_PER_BLOCK, site as usize % SITES_PER_BLOCK);
-        let first = match *self.blocks.get(block)? {
-            Some(first) => first,
-            None => self.add_block(area, block)?,
-        };
-        Some(first.nth(within as u64))
-    }
-
-    #[inline(always)]
-    pub(super) fn count(&mut self, area: &mut Area, site: u32, busy_ns: u64) {
-        if let Some(at) = self.find(area, site) {
-            count_site(area, at, busy_ns);
-        }
-    }
-
-    #[cold]
-    fn add_block(&mut self, area: &mut Area, block: usize) -> Option<At<SiteCount>> {
-        let sites = Sites { first: (block * SITES_PER_BLOCK) as u64, ..Sites::zeroed() };
-        let at = area.append(Kind::Sites, &sites)?;
-        self.blocks[block] = Some(at.behind(offset_of!(Sites, sites)));
-        self.blocks[block]
-    }
-}
-
-/// Counts an execution at the place that [`Places::find`] gave.
-#[inline(always)]
-pub(super) fn count_site(area: &mut Area, at: At<SiteCount>, busy_ns: u64) {
-    let site = area.get(at);
-    site.count += 1;
-    site.busy_ns = site.busy_ns.saturating_add(busy_ns);
 }

@@ -28,7 +28,7 @@ fn what_is_recorded_is_read_back() {
     recorder.part(write, Part::Data, 20);
     recorder.done(write, 7, at(100, 30), 4096, false);
     recorder.failed(write, 7, 5, false);
-    recorder.failure(7, Op::Write, b"dir/file", 12, 28);
+    recorder.failure(7, Op::Write, b"dir/file", (12, 28), "");
     recorder.occurrence(inner, 90, 140, 35);
     recorder.occurrence(outer, 80, 150, 35);
     let path = recorder.path(b"dir/file");
@@ -166,7 +166,7 @@ pub(crate) fn take(recorder: &mut Recorder, step: &Step) {
             let label = enter(recorder, *label);
             let stat = recorder.stat(label, OPS[usize::from(*op)]);
             recorder.failed(stat, *site, 7, false);
-            recorder.failure(*site, OPS[usize::from(*op)], b"path", 3, 28);
+            recorder.failure(*site, OPS[usize::from(*op)], b"path", (3, 28), "");
         }
         Step::Occurrences { label, count, start_ns, long_ns } => {
             let label = enter(recorder, (*label).max(1));

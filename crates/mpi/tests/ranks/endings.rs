@@ -45,9 +45,9 @@ fn a_failing_rank_releases(place: &Stage<'_>) {
         assert_eq!(error(&outcome), "the barrier cannot be met: rank 3 has failed");
     }
     if place.rank() == 0 {
-        assert_eq!(outcome.ends, [End::Released, End::Released, End::Released, End::Failed]);
+        assert_eq!(outcome.all.ends, [End::Released, End::Released, End::Released, End::Failed]);
     }
-    assert!(outcome.complete && outcome.deadlock.is_empty());
+    assert!(outcome.complete && outcome.all.deadlock.is_empty());
 }
 
 /// Rank 1 ends its program before a barrier of the two others' group too.
@@ -84,7 +84,7 @@ fn a_late_rank(place: &Stage<'_>) {
         b.on_rank(2, |b| b.op(Op::Sleep, &[long]));
     });
     let outcome = place.run_dry(&plan);
-    assert_eq!((outcome.end, outcome.deadlock), (End::Finished, vec![]));
+    assert_eq!((outcome.end, outcome.all.deadlock), (End::Finished, vec![]));
 }
 
 fn a_deadlock(place: &Stage<'_>) {
@@ -94,7 +94,7 @@ fn a_deadlock(place: &Stage<'_>) {
     assert_eq!(outcome.end, expected);
     if place.rank() == 0 {
         let told: Vec<(u32, &str)> =
-            outcome.deadlock.iter().map(|stuck| (stuck.rank, stuck.what.as_str())).collect();
+            outcome.all.deadlock.iter().map(|stuck| (stuck.rank, stuck.what.as_str())).collect();
         assert_eq!(told, [(1, "the signal \"go\" (1 of 2)"), (2, "the signal \"2\" (0 of 1)")]);
     } else {
         assert!(error(&outcome).contains("every rank that is left waits"), "{}", error(&outcome));
@@ -114,11 +114,15 @@ fn different_barriers(place: &Stage<'_>) {
     assert_eq!((&outcome.end, outcome.complete), (&End::Released, true));
     assert!(error(&outcome).contains("every rank that is left waits"), "{}", error(&outcome));
     if place.rank() == 0 {
-        let ranks: Vec<u32> = outcome.deadlock.iter().map(|stuck| stuck.rank).collect();
+        let ranks: Vec<u32> = outcome.all.deadlock.iter().map(|stuck| stuck.rank).collect();
         assert_eq!(ranks, [0, 1, 2]);
-        assert!(outcome.deadlock.iter().all(|stuck| stuck.what == "a barrier"));
-        let mut places: Vec<_> =
-            outcome.deadlock.iter().map(|stuck| plan.locate_site(stuck.site).unwrap()).collect();
+        assert!(outcome.all.deadlock.iter().all(|stuck| stuck.what == "a barrier"));
+        let mut places: Vec<_> = outcome
+            .all
+            .deadlock
+            .iter()
+            .map(|stuck| plan.locate_site(stuck.site).unwrap())
+            .collect();
         places.dedup();
         assert_eq!(places.len(), 3, "{places:?}");
     }
@@ -170,7 +174,7 @@ fn a_late_signal(place: &Stage<'_>) {
         b.op(Op::Wait, &[go]);
     });
     let outcome = place.run_dry(&plan);
-    assert_eq!((outcome.end, outcome.deadlock), (End::Finished, vec![]));
+    assert_eq!((outcome.end, outcome.all.deadlock), (End::Finished, vec![]));
 }
 
 fn busy_plan() -> Plan {
@@ -200,9 +204,9 @@ fn an_interrupt(place: &Stage<'_>) {
     }
     let outcome = place.run(&busy_plan());
     assert_eq!(outcome.end, End::Interrupted);
-    assert!(outcome.interrupted && outcome.complete);
+    assert!(outcome.all.interrupted && outcome.complete);
     if place.rank() == 0 {
-        assert_eq!(outcome.ends, [const { End::Interrupted }; 4]);
+        assert_eq!(outcome.all.ends, [const { End::Interrupted }; 4]);
     }
     let record = outcome.record.expect("a record");
     assert_eq!((record.state, record.stats[0].figures.done.count), (State::Interrupted, 1));

@@ -21,7 +21,7 @@ fn ranks_write_files(place: &Stage<'_>) {
     let plan = plans::files();
     let outcome = place.run(&plan);
     assert_eq!(outcome.end, End::Finished);
-    assert_eq!(outcome.ends, if place.rank() == 0 { vec![End::Finished; 3] } else { vec![] });
+    assert_eq!(outcome.all.ends, if place.rank() == 0 { vec![End::Finished; 3] } else { vec![] });
     assert_eq!(names(&place.directory).len(), 12);
     let record = outcome.record.expect("a record");
     assert_eq!((record.rank, record.ranks, record.state), (place.rank(), 3, State::Finished));
@@ -51,13 +51,13 @@ fn many_ranks(place: &Stage<'_>) {
 fn signals_reach_their_ranks(place: &Stage<'_>) {
     let plan = plans::signals();
     let outcome = place.run_dry(&plan);
-    assert_eq!(outcome.end, End::Finished, "{:?}", outcome.deadlock);
+    assert_eq!(outcome.end, End::Finished, "{:?}", outcome.all.deadlock);
 }
 
 fn collective_functions_meet(place: &Stage<'_>) {
     let plan = plans::collective();
     let outcome = place.run_dry(&plan);
-    assert_eq!(outcome.end, End::Finished, "{:?}", outcome.deadlock);
+    assert_eq!(outcome.end, End::Finished, "{:?}", outcome.all.deadlock);
 }
 
 /// The same name in two groups and in the world: three counters.

@@ -55,7 +55,7 @@ fn a_world_of_one(place: &Stage<'_>) {
         b.op(Op::Mkdir, &[path]);
     });
     let outcome = place.run(&plan);
-    assert_eq!((outcome.end, outcome.ends), (End::Finished, vec![End::Finished]));
+    assert_eq!((outcome.end, outcome.all.ends), (End::Finished, vec![End::Finished]));
     assert!(place.directory.join("d").is_dir());
 }
 
@@ -91,8 +91,8 @@ fn offsets_are_found(place: &Stage<'_>) {
 fn clocks_of_one_machine(place: &Stage<'_>) {
     let plan = Build::plan(3, |b| b.barrier());
     let outcome = place.run_dry(&plan);
-    assert_eq!(outcome.clock_skew_ns, 0);
-    assert!(outcome.clock_read_ns > 0.0 && !outcome.clock.is_empty());
+    assert_eq!(outcome.all.clock_skew_ns, 0);
+    assert!(outcome.all.clock_read_ns > 0.0 && !outcome.all.clock.is_empty());
     let clock = outcome.record.expect("a record").clock.expect("compared");
     assert_eq!((clock.start.ahead_ns, clock.end.map(|end| end.ahead_ns)), (0, Some(0)));
 }

@@ -145,7 +145,7 @@ fn smaller_group(place: &Stage<'_>) {
         format!("{op} cannot be met: other members of the group have come to another statement")
     );
     if place.rank() == 0 {
-        assert_eq!(ran.outcome.ends, [const { End::Released }; 4]);
+        assert_eq!(ran.outcome.all.ends, [const { End::Released }; 4]);
     }
 }
 
@@ -196,7 +196,7 @@ fn never_come(place: &Stage<'_>) {
     assert_eq!(ran.outcome.end, End::Released);
     if place.rank() == 0 {
         let told: Vec<&str> =
-            ran.outcome.deadlock.iter().map(|stuck| stuck.what.as_str()).collect();
+            ran.outcome.all.deadlock.iter().map(|stuck| stuck.what.as_str()).collect();
         let pfwrite = "the other members of pfwrite";
         assert_eq!(told, [pfwrite, pfwrite, "the signal \"go\" (0 of 1)"]);
     }

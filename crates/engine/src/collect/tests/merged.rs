@@ -322,9 +322,9 @@ fn places_are_found_as_the_plan_finds_them() {
 fn ten_failures_are_kept_per_site_and_all_are_counted() {
     let mut recorder = heap(4, 5);
     for k in 0..25 {
-        recorder.failure(2, Op::Delete, format!("file-{k}").as_bytes(), k, 2);
+        recorder.failure(2, Op::Delete, format!("file-{k}").as_bytes(), (k, 2), "");
     }
-    recorder.failure(0, Op::Stat, b"\xff", 0, 13);
+    recorder.failure(0, Op::Stat, b"\xff", (0, 13), "");
     let collected = collect(&[recorder.into_record().unwrap()], &placed_plan());
     let of_site: Vec<_> = collected.failures.iter().filter(|f| f.op == "delete").collect();
     assert_eq!(of_site.len(), 10);

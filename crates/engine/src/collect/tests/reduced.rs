@@ -141,7 +141,7 @@ fn lists_are_bounded_and_say_so() {
     let record = |rank| {
         let mut recorder = heap(rank, 1000);
         for site in 0..10 {
-            (0..10).for_each(|_| recorder.failure(site, Op::Stat, b"p", 0, 2));
+            (0..10).for_each(|_| recorder.failure(site, Op::Stat, b"p", (0, 2), ""));
         }
         recorder.into_record().expect("a sound record")
     };

@@ -152,7 +152,7 @@ fn a_full_disk_is_no_reason_to_crash() {
         let stat = recorder.stat(label, Op::Stat);
         recorder.done(stat, k, at(0, 1 << (k % 60)), 0, false);
         recorder.occurrence(label, 0, 1, 0);
-        recorder.failure(k, Op::Stat, &[b'p'; 100], 0, 2);
+        recorder.failure(k, Op::Stat, &[b'p'; 100], (0, 2), "");
         recorder.rank_error(Some(k), "full");
     }
     recorder.finish(State::Finished, &Usage::default());

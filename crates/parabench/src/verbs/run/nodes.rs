@@ -130,7 +130,7 @@ fn used(ran: &RankOutcome, node: u32, storage: Vec<NodeStorage>) -> NodeUse {
         None => [None; 2],
     };
     let load =
-        |of: fn(&model::run::Contention) -> Option<f64>| ran.contention.as_ref().and_then(of);
+        |of: fn(&model::run::Contention) -> Option<f64>| ran.all.contention.as_ref().and_then(of);
     NodeUse {
         node,
         load_before: load(|machine| machine.load_before),

@@ -294,7 +294,7 @@ impl Team {
             shelf.clear();
         }
         let lost = std::mem::take(&mut merged.lost);
-        Ok((outcome(ran, config, lost), merged, hidden))
+        Ok((Outcome { errors: lost, ..ran.all }, merged, hidden))
     }
 }
 
@@ -332,25 +332,6 @@ fn merge_files(world: &World, config: &Config, plan: &Plan) -> Option<Collected>
     let paths = (0..world.size).filter_map(|rank| config.records.path(rank));
     let records: Vec<RankRecord> = paths.filter_map(|path| read_path(&path).ok()).collect();
     Some(collect(&records, plan))
-}
-
-/// How the run ended, as any supervisor tells it.
-fn outcome(ran: RankOutcome, config: &Config, errors: Lost) -> Outcome {
-    Outcome {
-        comm: "mpi",
-        backend: config.backend.name(),
-        clock: ran.clock,
-        clock_read_ns: ran.clock_read_ns,
-        clock_skew_ns: ran.clock_skew_ns,
-        checked: ran.checked,
-        records: Vec::new(),
-        ends: ran.ends,
-        errors,
-        deadlock: ran.deadlock,
-        interrupted: ran.interrupted,
-        notes: ran.notes,
-        contention: ran.contention,
-    }
 }
 
 /// The folder that a rank records into: rank 0 has made that of its machine and removes it; where
