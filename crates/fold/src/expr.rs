@@ -10,9 +10,6 @@ use super::tables::Tables;
 use model::escape::is_harmful;
 use std::collections::BTreeMap;
 
-/// Lengths of lists that are looked for in others.
-const PART_LEN: std::ops::RangeInclusive<usize> = 4..=4096;
-
 /// Units in which a statement's numbers may be expressed.
 #[derive(Clone, Debug, Default)]
 pub struct Sizes {
@@ -22,12 +19,11 @@ pub struct Sizes {
     pub ranks: i64,
 }
 
-/// A loop that is written: its variable runs from `start` in steps of `stride`.
+/// A loop that is written: its variable runs from `start`.
 #[derive(Clone, Debug)]
 pub struct Loop {
     name: String,
     start: i64,
-    stride: i64,
     used: bool,
     /// Number of iterations, if constant.
     pub count: Option<i64>,
@@ -43,24 +39,18 @@ pub fn name_of_loop(depth: usize) -> String {
 }
 
 impl Loop {
-    /// The variable runs so that most names hold it as it is.
+    /// The variable begins so that most names hold it as it is.
     pub fn new(name: String, item: &Item) -> Loop {
-        let mut wishes: BTreeMap<(i64, i64), usize> = BTreeMap::new();
-        let mut steps = Vec::new();
-        item.body.iter().for_each(|item| collect(item, 0, &mut wishes, &mut steps));
-        let used = steps.iter().any(|step| *step != 0);
-        let fits = |stride: i64| steps.iter().all(|step| step % stride == 0);
-        let plain = wishes.get(&(0, 1)).copied().unwrap_or(0);
-        let best = wishes
-            .into_iter()
-            .filter(|((start, stride), count)| {
-                *stride > 0 && *start >= 0 && fits(*stride) && *count > plain
-            })
-            .max_by_key(|((start, stride), count)| (*count, -start, -stride));
-        let (start, stride) = best.map_or((0, 1), |(wish, _)| wish);
+        let mut uses = Uses::default();
+        item.body.iter().for_each(|item| uses.collect(item, 0));
+        let plain = uses.starts.get(&0).copied().unwrap_or(0);
+        let best = uses.starts.into_iter().filter(|(start, count)| *start > 0 && *count > plain);
+        let start =
+            best.max_by_key(|(start, count)| (*count, -start)).map_or(0, |(start, _)| start);
         let further = item.body.iter().find_map(|item| running(item, 0));
         let cursor = further.map(|further| (String::new(), further));
-        Loop { name, start, stride, used, count: constant(&item.numbers[0]), cursor }
+        let count = constant(&item.numbers[0]);
+        Loop { name, start, used: uses.any, count, cursor }
     }
 
     /// Its variable is used.
@@ -90,59 +80,45 @@ impl Loop {
     /// `repeat $i 10`, with a range where the variable does not begin at 0. `count`: as a number, if
     /// it is one.
     pub fn head(&self, shown: &str, count: Option<i64>) -> String {
-        let Loop { name, start, stride, used, .. } = self;
-        if !used {
-            return format!("repeat {shown}");
-        }
-        if (*start, *stride) == (0, 1) {
-            return format!("repeat {name} {shown}");
-        }
+        let Loop { name, start, used, .. } = self;
         let grouped = if shown.contains(' ') { format!("({shown})") } else { shown.to_string() };
-        let end = match count.and_then(|count| count.checked_mul(*stride)?.checked_add(*start)) {
-            Some(end) => end.to_string(),
-            None if *stride == 1 => format!("{start} + {grouped}"),
-            None => format!("{start} + {grouped} * {stride}"),
-        };
-        let step = if *stride == 1 { String::new() } else { format!(" step {stride}") };
-        format!("repeat {name} {start}..{end}{step}")
+        match count.and_then(|count| count.checked_add(*start)) {
+            _ if !used => format!("repeat {shown}"),
+            _ if *start == 0 => format!("repeat {name} {shown}"),
+            Some(end) => format!("repeat {name} {start}..{end}"),
+            None => format!("repeat {name} {start}..{start} + {grouped}"),
+        }
     }
 }
 
-/// Numbers of names that this loop alone changes, and all growth with it.
-fn collect(
-    item: &Item,
-    depth: usize,
-    wishes: &mut BTreeMap<(i64, i64), usize>,
-    steps: &mut Vec<i64>,
-) {
-    for number in &item.numbers {
-        let is_indexed = |list: &Listed| list.depth == depth && list.root == depth;
-        if number.list.as_ref().is_some_and(is_indexed) {
-            // An index of a list is the variable as it is.
-            steps.push(1);
-            *wishes.entry((0, 1)).or_default() += 1 << 20;
-        }
-        match number.steps.get(depth) {
-            None | Some(Value::Same(0)) => {}
-            Some(Value::Same(step)) => {
-                steps.push(*step);
-                let alone = number
-                    .steps
-                    .iter()
-                    .enumerate()
-                    .all(|(at, other)| at == depth || *other == Value::Same(0));
-                if let (true, Value::Same(base)) = (alone, &number.base)
-                    && *step < 1024
-                {
-                    *wishes.entry((*base, *step)).or_default() += 1;
-                }
+/// How the variable of a loop is used.
+#[derive(Default)]
+struct Uses {
+    any: bool,
+    /// Numbers of names that grow by one with this loop alone, by their first value.
+    starts: BTreeMap<i64, usize>,
+}
+
+impl Uses {
+    fn collect(&mut self, item: &Item, depth: usize) {
+        for number in &item.numbers {
+            let is_indexed = |list: &Listed| list.depth == depth && list.root == depth;
+            if number.list.as_ref().is_some_and(is_indexed) {
+                // An index of a list is the variable as it is.
+                self.any = true;
+                *self.starts.entry(0).or_default() += 1 << 20;
             }
-            // A product with the rank: the index as it is.
-            Some(_) => steps.push(1),
+            let is_zero = |step: &Value| *step == Value::Same(0);
+            let step = number.steps.get(depth).filter(|step| !is_zero(step));
+            self.any |= step.is_some();
+            let others = number.steps.iter().filter(|step| !is_zero(step)).count();
+            if let (Some(Value::Same(1)), 1, Value::Same(base)) = (step, others, &number.base) {
+                *self.starts.entry(*base).or_default() += 1;
+            }
         }
+        let inner = depth + usize::from(item.form == Form::Loop);
+        item.body.iter().for_each(|item| self.collect(item, inner));
     }
-    let inner = depth + usize::from(item.form == Form::Loop);
-    item.body.iter().for_each(|item| collect(item, inner, wishes, steps));
 }
 
 /// An expression holds this variable.
@@ -212,6 +188,7 @@ impl Linear {
                 self.add(*inner, &format!("($$rank % {width})"));
             }
             Value::Table(ranks, values) => {
+                tables.hold_by_rank();
                 let index = index(ranks, tables);
                 let list = tables.name(values.clone());
                 self.add(1, &format!("{list}[{}]", ungrouped(&index)));
@@ -221,9 +198,8 @@ impl Linear {
 
     /// Adds growth with the index of a loop.
     pub fn add_index(&mut self, step: i64, around: &Loop) {
-        let factor = step / around.stride;
-        self.constant -= factor * around.start;
-        self.add(factor, &around.name);
+        self.constant -= step * around.start;
+        self.add(step, &around.name);
     }
 
     /// Adds what a list has for the index of a loop, which runs from 0; `unit` divides all values. Returns
@@ -243,9 +219,11 @@ impl Linear {
                 self.add(factor * unit, &place);
                 None
             }
-            Written::List(list) => {
-                let (list, place) = part_of(&list, tables)
-                    .unwrap_or_else(|| (tables.name(list.values).to_string(), list.place));
+            Written::List(Regular { values, place }) => {
+                if list.rows.is_some() {
+                    tables.hold_by_rank();
+                }
+                let list = tables.name(values).to_string();
                 self.add(unit, &format!("{list}[{}]", ungrouped(&place)));
                 (!place.contains('%')).then_some(list)
             }
@@ -273,10 +251,13 @@ impl Linear {
         let text = |unit: i64, name: &str| {
             self.text(&Sizes { unit: Some((unit, format!("1{name}"))), ranks }, false)
         };
-        match self.constant() {
-            Some(ns) => exact_duration(ns),
-            None if self.is_multiple_of(1000) => text(1000, "us"),
-            None => text(1, "ns"),
+        match (self.constant, &self.terms[..]) {
+            (ns, []) => exact_duration(ns),
+            (0, [(factor, atom)]) if *factor > 1000 => {
+                format!("{atom} * {}", exact_duration(*factor))
+            }
+            _ if self.is_multiple_of(1000) => text(1000, "us"),
+            _ => text(1, "ns"),
         }
     }
 
@@ -312,30 +293,6 @@ impl Linear {
             false => number.to_string(),
         };
         let constant = |number: i64| if as_bytes { bytes(number) } else { number.to_string() };
-        let mut text = String::new();
-        let mut push = |negative: bool, term: String| {
-            match (text.is_empty(), negative) {
-                (true, false) => {}
-                (true, true) => text.push('-'),
-                (false, false) => text.push_str(" + "),
-                (false, true) => text.push_str(" - "),
-            }
-            text.push_str(&term);
-        };
-        // A sum does not begin with a sign if it need not.
-        let positive = self.terms.iter().filter(|term| term.0 > 0);
-        let negative = self.terms.iter().filter(|term| term.0 < 0);
-        let leads = self.constant > 0 && self.terms.iter().all(|term| term.0 < 0);
-        if leads {
-            push(false, constant(self.constant));
-        }
-        for (factor, atom) in positive.chain(negative) {
-            let term = match factor.unsigned_abs() {
-                1 => atom.clone(),
-                _ => format!("{atom} * {}", number(factor.saturating_abs())),
-            };
-            push(*factor < 0, term);
-        }
         if let [(1, atom)] = &self.terms[..]
             && self.constant == 0
             && let Some(inner) = atom.strip_prefix('(').and_then(|atom| atom.strip_suffix(')'))
@@ -343,34 +300,24 @@ impl Linear {
         {
             return inner.to_string();
         }
-        if !leads && (self.constant != 0 || self.terms.is_empty()) {
-            push(self.constant < 0, constant(self.constant.saturating_abs()));
+        let terms = self.terms.iter().map(|(factor, atom)| match factor.unsigned_abs() {
+            1 => (*factor < 0, atom.clone()),
+            _ => (*factor < 0, format!("{atom} * {}", number(factor.saturating_abs()))),
+        });
+        let mut terms: Vec<(bool, String)> = terms.collect();
+        if self.constant != 0 || terms.is_empty() {
+            terms.push((self.constant < 0, constant(self.constant.saturating_abs())));
+        }
+        // A sum does not begin with a sign if it need not.
+        terms.sort_by_key(|(is_negative, _)| *is_negative);
+        let (is_negative, first) = &terms[0];
+        let mut text = if *is_negative { format!("-{first}") } else { first.clone() };
+        for (is_negative, term) in &terms[1..] {
+            text.push_str(if *is_negative { " - " } else { " + " });
+            text.push_str(term);
         }
         text
     }
-}
-
-/// The earlier list that has these values further behind, or from another place on around, and their
-/// place there.
-fn part_of(list: &Regular, tables: &Tables) -> Option<(String, String)> {
-    let Regular { values, place } = list;
-    if !PART_LEN.contains(&values.len()) {
-        return None;
-    }
-    let turning = place.strip_suffix(&format!(" % {}", values.len()));
-    let shift_in = |table: &Vec<i64>| match turning {
-        Some(_) if table.len() != values.len() => None,
-        Some(_) => [&table[..], table].concat().windows(values.len()).position(|w| w == values),
-        None => table.windows(values.len()).position(|window| window == values),
-    };
-    let mut few = tables.all().filter(|(_, table)| table.len() <= *PART_LEN.end());
-    let (name, shift) = few.find_map(|(name, table)| Some((name, shift_in(table)?)))?;
-    let place = match (turning, shift) {
-        (_, 0) => place.clone(),
-        (Some(inner), _) => format!("({} + {shift}) % {}", ungrouped(inner), values.len()),
-        (None, _) => format!("{place} + {shift}"),
-    };
-    Some((name.to_string(), place))
 }
 
 /// The place of a list's value in this iteration, and on this rank.
@@ -381,6 +328,7 @@ pub fn place_in(list: &Listed, around: &Loop, tables: &mut Tables) -> String {
     match rows.distance() {
         Some(distance) => format!("{row} * {distance} + {place}"),
         None => {
+            tables.hold_by_rank();
             let starts = tables.name(rows.starts.clone());
             format!("{starts}[{}] + {place}", ungrouped(&row))
         }
@@ -464,24 +412,18 @@ mod tests {
 
     #[test]
     fn expressions_are_written_as_people_write_them() {
-        let around = |start, stride| Loop {
-            name: "$i".into(),
-            start,
-            stride,
-            used: true,
-            count: None,
-            cursor: None,
-        };
+        let around =
+            |start| Loop { name: "$i".into(), start, used: true, count: None, cursor: None };
         let unit = Sizes { unit: Some((4096, "$size".into())), ranks: 4 };
         let mut tables = Tables::default();
         let mut linear = Linear::default();
-        linear.add_index(16384, &around(0, 1));
+        linear.add_index(16384, &around(0));
         linear.add_value(&Value::Affine { base: 0, step: 4096 }, &mut tables);
         assert_eq!(linear.text(&unit, true), "($i * $$size + $$rank) * $size");
         assert_eq!(linear.text(&Sizes::default(), true), "$i * 16k + $$rank * 4k");
         let mut linear = Linear::default();
         linear.add_value(&Value::Same(7), &mut tables);
-        linear.add_index(2, &around(1, 2));
+        linear.add_index(1, &around(1));
         assert_eq!(linear.text(&unit, false), "$i + 6");
         let mut linear = Linear::default();
         linear.add_value(&Value::Affine { base: 3, step: -1 }, &mut tables);
@@ -493,47 +435,20 @@ mod tests {
         assert_eq!(tables.all().collect::<Vec<_>>(), [("$values", &vec![4, 9])]);
         let mut linear = Linear::default();
         linear.add_value(&Value::Affine { base: 0, step: 1_880_000 }, &mut tables);
-        assert_eq!(linear.duration(4), "$$rank * 1880 * 1us");
+        assert_eq!(linear.duration(4), "$$rank * 1880us");
         linear.constant = 3_000;
         assert_eq!(linear.duration(4), "($$rank * 1880 + 3) * 1us");
     }
 
     #[test]
-    fn lists_that_are_parts_of_others_are_not_written_again() {
-        let mut tables = Tables::default();
-        tables.name(vec![7, 1, 5, 3, 9, 2]);
-        for (values, place, expected) in [
-            (vec![7, 1, 5, 3, 9, 2], "$i % 6", Some("$i % 6")),
-            (vec![5, 3, 9, 2, 7, 1], "$i % 6", Some("($i + 2) % 6")),
-            (vec![5, 3, 9, 2, 7, 1], "($i / 2) % 6", Some("($i / 2 + 2) % 6")),
-            (vec![5, 3, 9, 2], "$at", Some("$at + 2")),
-            (vec![5, 3, 9, 2], "$i / 3", Some("$i / 3 + 2")),
-            (vec![5, 3, 9, 2], "$i % 4", None),
-            (vec![5, 3, 9, 7], "$i", None),
-            (vec![5, 3], "$i", None),
-        ] {
-            let list = Regular { values, place: place.into() };
-            let found = part_of(&list, &tables).map(|(_, place)| place);
-            assert_eq!(found.as_deref(), expected, "{list:?}");
-        }
-    }
-
-    #[test]
     fn ranges_begin_where_names_do() {
-        let loop_of = |start, stride, used| Loop {
-            name: "$i".into(),
-            start,
-            stride,
-            used,
-            count: None,
-            cursor: None,
-        };
+        let loop_of =
+            |start, used| Loop { name: "$i".into(), start, used, count: None, cursor: None };
         for (around, shown, count, expected) in [
-            (loop_of(0, 1, true), "10", Some(10), "repeat $i 10"),
-            (loop_of(0, 1, false), "$count", None, "repeat $count"),
-            (loop_of(1, 1, true), "10", Some(10), "repeat $i 1..11"),
-            (loop_of(1, 1, true), "$count", None, "repeat $i 1..1 + $count"),
-            (loop_of(4, 2, true), "3", Some(3), "repeat $i 4..10 step 2"),
+            (loop_of(0, true), "10", Some(10), "repeat $i 10"),
+            (loop_of(0, false), "$count", None, "repeat $count"),
+            (loop_of(1, true), "10", Some(10), "repeat $i 1..11"),
+            (loop_of(1, true), "$count", None, "repeat $i 1..1 + $count"),
         ] {
             assert_eq!(around.head(shown, count), expected);
         }

@@ -131,7 +131,6 @@ impl Source<'_> {
             adopted.push(opened);
         }
         let mut items = ranks::unify(&trees);
-        think::before_loops(&mut items);
         think::before_labels(&mut items);
         let (items, procs) = procs::extracted(items, &shaper);
         let writer = Writer::new(&shaper, &items, &procs, log);

@@ -16,10 +16,8 @@ use super::meetings;
 use super::repeats::{Element, Repeats, What, find_repeats};
 use super::statement::Arg;
 use super::statement::{Alike, NumberKind};
-use super::tree::{Entry, Gap, Kind, Node, collect};
-use std::collections::hash_map::DefaultHasher;
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::hash::{Hash, Hasher};
+use super::tree::{Gap, Kind, Node, collect};
+use std::collections::HashSet;
 use std::rc::Rc;
 
 /// Fewer elements are short enough.
@@ -51,48 +49,12 @@ fn shorten(nodes: Vec<Node>, alike: &mut Alike<'_>) -> Vec<Node> {
     if text_bytes(&found) < worth { found } else { nodes }
 }
 
-/// Finds repeats among statements alone, and among statements with their sizes where those are few: what is
-/// shorter.
+/// Finds repeats among statements without their numbers.
 fn without_meetings(nodes: &[Node], alike: &mut Alike<'_>) -> Vec<Node> {
     let mut flat = Vec::new();
     nodes.iter().for_each(|node| write_out(node, &mut flat));
     let classes: Vec<u64> = flat.iter().map(|node| alike.class(node)).collect();
-    let found = emit(&find_repeats(&classes), &flat, alike);
-    let sized = with_few_sizes(&classes, &flat, alike);
-    if sized == classes {
-        return found;
-    }
-    let other = emit(&find_repeats(&sized), &flat, alike);
-    if text_bytes(&other) < text_bytes(&found) { other } else { found }
-}
-
-/// Most sizes of a class that make classes of their own.
-const SIZES_MAX: usize = 3;
-
-/// Classes of statements that differ in their sizes, too, if a class has several but few sizes.
-fn with_few_sizes(classes: &[u64], nodes: &[Node], alike: &Alike<'_>) -> Vec<u64> {
-    let size = |node: &Node| {
-        let at = alike.kinds(node).iter().position(|kind| *kind == NumberKind::Bytes)?;
-        Some(node.numbers[at].base)
-    };
-    let sizes: Vec<Option<i64>> = nodes.iter().map(size).collect();
-    let mut by_class: HashMap<u64, BTreeSet<i64>> = HashMap::new();
-    for (class, size) in classes.iter().zip(&sizes) {
-        let known = by_class.entry(*class).or_default();
-        if known.len() <= SIZES_MAX {
-            known.extend(size);
-        }
-    }
-    let sized =
-        classes.iter().zip(&sizes).map(|(class, size)| match (size, by_class[class].len()) {
-            (Some(size), 2..=SIZES_MAX) => {
-                let mut hasher = DefaultHasher::new();
-                (class, size).hash(&mut hasher);
-                hasher.finish()
-            }
-            _ => *class,
-        });
-    sized.collect()
+    emit(&find_repeats(&classes), &flat, alike)
 }
 
 /// Adds an element, or the statements of a short loop.
@@ -135,7 +97,6 @@ fn share(node: &mut Node, iteration: u64, parts: u64) {
         sum_ns: part(gap.sum_ns),
         count: gap.count / parts,
         waited_ns: part(gap.waited_ns),
-        entry: Entry::default(),
         ..gap
     };
     node.body_mut().iter_mut().for_each(|inner| share(inner, iteration, parts));

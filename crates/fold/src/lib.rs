@@ -20,7 +20,6 @@ pub mod facts;
 mod fit;
 mod fold;
 mod irregular;
-mod kinds;
 mod lists;
 mod log;
 mod logged;

@@ -91,7 +91,6 @@ impl Folder {
         let Some(width) = (1..=(len / 3).min(BODY_MAX)).find(is_loop) else { return false };
         let mut iterations = self.take(len - 3 * width);
         let (first, later) = iterations.split_at_mut(width);
-        first[0].gap.enters();
         grow(first, &later[..width]);
         for other in later.chunks(width) {
             first.iter_mut().zip(other).for_each(|(node, other)| node.add_gaps(other));
@@ -173,7 +172,6 @@ fn grow(first: &mut [Node], second: &[Node]) {
 mod tests {
     use super::super::irregular::finish;
     use super::super::statement::Plain;
-    use super::super::tree::Entry;
     use super::*;
 
     /// `a0 a1`: shape and number; a loop is shown as `3{a0+1}`.
@@ -235,43 +233,8 @@ mod tests {
         assert_eq!(nodes[0].numbers[0].base, 100_000);
         assert_eq!(
             nodes[0].body()[0].gap,
-            Gap {
-                sum_ns: 200_000,
-                count: 100_000,
-                longest_ns: 2,
-                entry: Entry { sum_ns: 2, count: 1, waited_ns: 0 },
-                ..Gap::default()
-            }
+            Gap { sum_ns: 200_000, count: 100_000, longest_ns: 2, ..Gap::default() }
         );
-    }
-
-    /// Ten times a statement and a pause of 20 us, then eight statements with pauses of 100 ns.
-    #[test]
-    fn gaps_before_a_loop_are_told_apart_from_those_in_it() {
-        let mut folder = Folder::default();
-        for outer in 0..10 {
-            folder.push(Node::leaf(2, &[outer], 300));
-            for inner in 0..8 {
-                let gap_ns = if inner == 0 { 20_000 } else { 100 };
-                folder.push(Node::leaf(1, &[inner * 4096], gap_ns));
-            }
-        }
-        let mut nodes = finish(folder, &mut Plain::default().alike());
-        let inner = &mut nodes[0].body_mut()[1];
-        let gap = &mut inner.body_mut()[0].gap;
-        let before = gap.take_entries();
-        assert_eq!((before.sum_ns, before.count), (10 * 19_900, 10));
-        assert_eq!((gap.sum_ns, gap.count), (80 * 100, 80));
-        assert_eq!(gap.take_entries(), Gap::default());
-    }
-
-    /// A shorter one before the loop stays in the mean.
-    #[test]
-    fn gaps_before_a_loop_that_are_shorter_than_others_stay() {
-        let entry = Entry { sum_ns: 10, count: 1, waited_ns: 0 };
-        let mut gap = Gap { sum_ns: 70, count: 4, entry, ..Gap::default() };
-        assert_eq!(gap.take_entries(), Gap::default());
-        assert_eq!(gap.sum_ns, 70);
     }
 
     #[test]

@@ -6,18 +6,9 @@ use super::tree::{Gap, Kind, Node};
 /// Number of the shape of a meeting.
 pub const BARRIER: u32 = 0;
 
-/// Numbers of the shapes of meetings that the log tells, by kind: ranks that have nothing to do between two of
-/// different kinds come to both as the others do, and not to one of them twice.
-pub const RECORDED: std::ops::Range<u32> = 1..17;
-
-/// All ranks meet where this shape is.
-pub fn is_meeting(shape: u32) -> bool {
-    shape == BARRIER || RECORDED.contains(&shape)
-}
-
 /// All ranks meet here.
 pub fn is_barrier(node: &Node) -> bool {
-    node.kind == Kind::Leaf && is_meeting(node.shape)
+    node.kind == Kind::Leaf && node.shape == BARRIER
 }
 
 /// All ranks meet in it.

@@ -6,6 +6,7 @@ use super::shape::Shaper;
 use super::statement::{Arg, Shape, Statement};
 use super::tables::numbered;
 use model::Op;
+use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 
@@ -25,29 +26,25 @@ pub struct Params {
     bound: HashMap<i64, BTreeSet<String>>,
 }
 
-/// How often each number is used.
+/// How often each number is used, in order of the first use.
 #[derive(Default)]
-struct Uses {
-    order: Vec<i64>,
-    times: HashMap<i64, u64>,
-}
+struct Uses(Vec<(i64, u64)>);
 
 impl Uses {
     fn add(&mut self, value: i64, times: u64) {
-        let known = self.times.entry(value).or_insert_with(|| {
-            self.order.push(value);
-            0
-        });
-        *known += times;
+        match self.0.iter_mut().find(|(known, _)| *known == value) {
+            Some((_, known)) => *known += times,
+            None => self.0.push((value, times)),
+        }
     }
 
     /// The numbers used most, in order of their first use.
-    fn most_used(&self) -> Vec<i64> {
-        let often = |value: &&i64| self.times[value] > 1;
-        let mut best: Vec<i64> = self.order.iter().filter(often).copied().collect();
-        best.sort_by_key(|value| std::cmp::Reverse(self.times[value]));
-        best.truncate(EACH_MAX);
-        self.order.iter().filter(|value| best.contains(value)).copied().collect()
+    fn most_used(self) -> Vec<i64> {
+        let mut times: Vec<u64> = self.0.iter().map(|(_, times)| *times).collect();
+        times.sort_unstable_by_key(|times| Reverse(*times));
+        let least = times.get(EACH_MAX - 1).map_or(2, |least| 2.max(*least));
+        let often = self.0.into_iter().filter(|(_, times)| *times >= least);
+        often.map(|(value, _)| value).take(EACH_MAX).collect()
     }
 }
 
@@ -85,17 +82,11 @@ impl Params {
     pub fn definitions(&self) -> String {
         let mut text = String::new();
         for (at, count) in self.counts.iter().enumerate() {
-            let bound = match self.bound.get(count) {
-                Some(lists) if lists.len() > 1 => {
-                    let lists: Vec<&str> = lists.iter().map(String::as_str).collect();
-                    format!(", at most {count}: the lengths of {}", lists.join(", "))
-                }
-                Some(lists) => {
-                    let list = lists.first().map_or("", String::as_str);
-                    format!(", at most {count}: the length of {list}")
-                }
-                None => String::new(),
-            };
+            let bound = self.bound.get(count).map_or(String::new(), |lists| {
+                let ends = if lists.len() > 1 { "s" } else { "" };
+                let lists: Vec<&str> = lists.iter().map(String::as_str).collect();
+                format!(", at most {count}: the length{ends} of {}", lists.join(", "))
+            });
             let name = numbered("$count", at);
             let _ = writeln!(text, "param {name} = {count}; /// iterations{bound}");
         }

@@ -9,7 +9,6 @@
 //! folded as operations are.
 
 use super::irregular::finish;
-use super::kinds;
 use super::log::Log;
 use super::logged::Logged;
 use super::loops::Folder;
@@ -48,23 +47,8 @@ struct Pattern {
     level: Option<u8>,
     /// All ranks move the same.
     same: bool,
-    /// Its extents.
-    extents: Extents,
-}
-
-/// The extents of all ranks.
-#[derive(Debug)]
-pub enum Extents {
-    /// Those of a kind, for other numbers of ranks, too.
-    Kind(String),
-    /// Statements of a generator.
-    Body(Vec<Item>),
-}
-
-impl Default for Extents {
-    fn default() -> Extents {
-        Extents::Body(Vec::new())
-    }
+    /// Statements of a generator of the extents of all ranks.
+    body: Vec<Item>,
 }
 
 impl Patterns {
@@ -91,7 +75,7 @@ impl Patterns {
         }
         patterns.all.truncate(PATTERNS_MAX);
         for pattern in &mut patterns.all {
-            pattern.extents = pattern.extents(log, shapes);
+            pattern.body = pattern.body(log, shapes);
             let first = pattern.entries[0].1;
             pattern.same = pattern.entries.iter().all(|(_, entry)| *entry == first)
                 && pattern.entries.len() == log.ranks.len();
@@ -113,9 +97,9 @@ impl Patterns {
         Some((number as u32, pattern.shifted.then_some(further)))
     }
 
-    /// Their levels and extents, over all ranks.
-    pub fn levels(&self) -> impl Iterator<Item = (Option<u8>, &Extents)> {
-        self.all.iter().map(|pattern| (pattern.level, &pattern.extents))
+    /// Their levels and statements, over all ranks.
+    pub fn levels(&self) -> impl Iterator<Item = (Option<u8>, &[Item])> {
+        self.all.iter().map(|pattern| (pattern.level, &pattern.body[..]))
     }
 
     /// Their names, and which entries of the run's table they are, by rank.
@@ -126,16 +110,6 @@ impl Patterns {
 }
 
 impl Pattern {
-    fn extents(&self, log: &Log, shapes: &mut Interner<Shape>) -> Extents {
-        let of_rank = |(_, entry): &(u32, u32)| &log.extents[*entry as usize - 1];
-        let all_ranks = self.entries.iter().map(|(rank, _)| *rank).eq(0..log.ranks.len() as u32);
-        let members: Vec<&EventExtents> = self.entries.iter().map(of_rank).collect();
-        match kinds::find_definition(&members).filter(|_| all_ranks) {
-            Some(kind) => Extents::Kind(kind),
-            None => Extents::Body(self.body(log, shapes)),
-        }
-    }
-
     fn body(&self, log: &Log, shapes: &mut Interner<Shape>) -> Vec<Item> {
         let mut trees = vec![Vec::new(); log.ranks.len()];
         for (rank, entry) in &self.entries {

@@ -15,6 +15,7 @@ use super::statement::{Arg, NumberKind, Shape, kinds};
 use super::tables::numbered;
 use super::tree::Gap;
 use model::Op;
+use model::op::{Class, HandleEffect};
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -54,11 +55,8 @@ pub fn extracted(items: Vec<Item>, shaper: &Shaper<'_>) -> (Vec<Item>, Vec<Proc>
     while procs.len() < PROCS_MAX
         && let Some(found) = best(&root.body, shaper, &procs)
     {
-        let mut proc = found.proc;
-        proc.name = name(&proc.body, shaper, &procs);
-        let mut by_body: HashMap<usize, Vec<Place>> = HashMap::new();
-        found.places.into_iter().for_each(|p| by_body.entry(p.body).or_default().push(p));
-        called(&mut root, &mut 0, &mut by_body, procs.len(), &mut proc.body);
+        let Found { mut proc, mut places } = found;
+        called(&mut root, &mut 0, &mut places, procs.len(), &mut proc.body);
         procs.push(proc);
     }
     (root.body, procs)
@@ -110,25 +108,20 @@ const ARG: usize = 6;
 const DEFINITION: usize = 60;
 
 /// A place where a sequence stands.
-#[derive(Debug)]
-pub struct Place {
-    /// Number of the body, the program being 0, in the order in which they begin.
-    pub body: usize,
+struct Place {
     /// The first element.
-    pub at: usize,
+    at: usize,
     /// Number of elements.
-    pub length: usize,
+    length: usize,
     /// Values of its parameters.
-    pub args: Vec<Spread>,
+    args: Vec<Spread>,
 }
 
-/// A proc and where it is called, in order.
-#[derive(Debug)]
-pub struct Found {
-    /// The proc.
-    pub proc: Proc,
-    /// Its places.
-    pub places: Vec<Place>,
+/// A proc and where it is called, in order, by number of the body: the program is 0, others follow in the order in
+/// which they begin.
+struct Found {
+    proc: Proc,
+    places: HashMap<usize, Vec<Place>>,
 }
 
 /// Elements of a body, with what they are but for their numbers; `None`: they stay where they are.
@@ -147,7 +140,7 @@ struct Candidate {
 }
 
 /// The best one.
-pub fn best(items: &[Item], shaper: &Shaper<'_>, procs: &[Proc]) -> Option<Found> {
+fn best(items: &[Item], shaper: &Shaper<'_>, procs: &[Proc]) -> Option<Found> {
     let mut bodies = Vec::new();
     collect_bodies(items, shaper, &mut bodies);
     if bodies.iter().map(|body| body.items.len()).sum::<usize>() > ELEMENTS_MAX {
@@ -168,18 +161,15 @@ pub fn best(items: &[Item], shaper: &Shaper<'_>, procs: &[Proc]) -> Option<Found
         Some((gain, *length, places, handles, bound))
     });
     let (gain, length, places, handles, bound) = found.max_by_key(|found| found.0)?;
-    (gain > 0).then(|| made(length, places, handles, bound))
-}
-
-fn made(length: usize, places: &[(usize, usize)], handles: Handles, bound: Bound) -> Found {
-    let places = places.iter().zip(bound.args);
-    let places = places.map(|((body, at), args)| Place { body: *body, at: *at, length, args });
+    let mut by_body: HashMap<usize, Vec<Place>> = HashMap::new();
+    for ((body, at), args) in places.iter().zip(bound.args) {
+        by_body.entry(*body).or_default().push(Place { at: *at, length, args });
+    }
     let mut body = bound.body;
     body.iter_mut().for_each(clear);
-    let returns = handles.leaves.first().copied();
-    let name = String::new();
+    let (name, returns) = (name(&body, shaper, procs), handles.leaves.first().copied());
     let proc = Proc { name, handles: handles.needs, params: bound.params, returns, body };
-    Found { proc, places: places.collect() }
+    (gain > 0).then_some(Found { proc, places: by_body })
 }
 
 fn clear(item: &mut Item) {
@@ -268,14 +258,11 @@ fn key(item: &Item, depth: usize, shaper: &Shaper<'_>) -> Option<u64> {
 const PARAMS_MAX: usize = 6;
 
 /// A sequence whose numbers are parameters, and what they are in each place.
-#[derive(Debug)]
-pub struct Bound {
-    /// The statements.
-    pub body: Vec<Item>,
-    /// Their parameters.
-    pub params: Vec<Param>,
+struct Bound {
+    body: Vec<Item>,
+    params: Vec<Param>,
     /// Values by place.
-    pub args: Vec<Vec<Spread>>,
+    args: Vec<Vec<Spread>>,
 }
 
 /// A number of a statement with the loops of the sequence around it.
@@ -286,7 +273,7 @@ struct Number<'a> {
 }
 
 /// Makes one sequence of those in several places; `None`: they differ too much.
-pub fn bound(places: &[&[Item]], shaper: &Shaper<'_>, procs: &[Proc]) -> Option<Bound> {
+fn bound(places: &[&[Item]], shaper: &Shaper<'_>, procs: &[Proc]) -> Option<Bound> {
     let numbers = places.iter().map(|items| {
         let mut all = Vec::new();
         items.iter().for_each(|item| collect_numbers(item, 0, shaper, procs, &mut all));
@@ -387,63 +374,61 @@ fn is_free(spread: &Spread) -> bool {
 
 /// Open files of a sequence, as variables.
 #[derive(Clone, Debug, Default)]
-pub struct Handles {
+struct Handles {
     /// Those that must be open before.
-    pub needs: Vec<u32>,
+    needs: Vec<u32>,
     /// Needed files that it closes.
     closes: Vec<u32>,
     /// Those that it opens and does not close.
-    pub leaves: Vec<u32>,
+    leaves: Vec<u32>,
 }
 
 impl Handles {
     /// Those of a sequence; `None`: it is not known when they are open.
-    pub fn find(items: &[Item], shaper: &Shaper<'_>, procs: &[Proc]) -> Option<Handles> {
+    fn find(items: &[Item], shaper: &Shaper<'_>, procs: &[Proc]) -> Option<Handles> {
         let mut all = Handles::default();
         for item in items {
             match &item.form {
-                Form::Leaf(shape) => {
-                    let Shape::Op(statement) = &shaper.shapes.all[*shape as usize] else {
-                        continue;
-                    };
-                    for arg in &statement.args {
-                        if let Arg::Handle(variable) = arg {
-                            all.uses(*variable)?;
-                            if matches!(statement.op, Op::Fclose | Op::Pfclose) {
-                                all.close(*variable);
-                            }
-                        }
-                    }
-                    let opened = statement.gives.filter(|_| statement.errno == 0);
-                    opened.into_iter().for_each(|variable| all.leaves.push(variable));
-                }
+                Form::Leaf(shape) => all.follow(&shaper.shapes.all[*shape as usize])?,
+                Form::Call(proc) => all.add(&Handles::find(&procs[*proc].body, shaper, procs)?)?,
+                Form::Block(_) => all.add(&Handles::find(&item.body, shaper, procs)?)?,
                 Form::Loop | Form::Only(_) => {
                     let inner = Handles::find(&item.body, shaper, procs)?;
-                    if !inner.leaves.is_empty() || !inner.closes.is_empty() {
-                        return None;
-                    }
                     // Ranks that leave this out may have nothing open that they could hand over.
                     let is_open = |variable: &u32| all.leaves.contains(variable);
-                    if matches!(item.form, Form::Only(_)) && !inner.needs.iter().all(is_open) {
+                    let lacks =
+                        matches!(item.form, Form::Only(_)) && !inner.needs.iter().all(is_open);
+                    if lacks || !inner.leaves.is_empty() || !inner.closes.is_empty() {
                         return None;
                     }
-                    inner.needs.iter().try_for_each(|variable| all.uses(*variable))?;
-                }
-                Form::Call(proc) => {
-                    let inner = Handles::find(&procs[*proc].body, shaper, procs)?;
-                    inner.needs.iter().try_for_each(|variable| all.uses(*variable))?;
-                    inner.closes.iter().for_each(|variable| all.close(*variable));
-                    all.leaves.extend(inner.leaves);
-                }
-                Form::Block(_) => {
-                    let inner = Handles::find(&item.body, shaper, procs)?;
-                    inner.needs.iter().try_for_each(|variable| all.uses(*variable))?;
-                    inner.closes.iter().for_each(|variable| all.close(*variable));
-                    all.leaves.extend(inner.leaves);
+                    all.add(&inner)?;
                 }
             }
         }
         Some(all)
+    }
+
+    fn follow(&mut self, shape: &Shape) -> Option<()> {
+        let Shape::Op(statement) = shape else { return Some(()) };
+        let closes = statement.op.row().handle == HandleEffect::Closes;
+        for arg in &statement.args {
+            if let Arg::Handle(variable) = arg {
+                self.uses(*variable)?;
+                if closes {
+                    self.close(*variable);
+                }
+            }
+        }
+        self.leaves.extend(statement.gives.filter(|_| statement.errno == 0));
+        Some(())
+    }
+
+    /// What follows has these.
+    fn add(&mut self, other: &Handles) -> Option<()> {
+        other.needs.iter().try_for_each(|variable| self.uses(*variable))?;
+        other.closes.iter().for_each(|variable| self.close(*variable));
+        self.leaves.extend(&other.leaves);
+        Some(())
     }
 
     fn uses(&mut self, variable: u32) -> Option<()> {
@@ -469,55 +454,46 @@ impl Handles {
     }
 }
 
-/// `write_state`, `look_at_content_db`
-pub fn name(body: &[Item], shaper: &Shaper<'_>, others: &[Proc]) -> String {
-    let (mut ops, mut path) = (Vec::new(), None);
-    body.iter().for_each(|item| collect_operations(item, shaper, &mut ops, &mut path));
-    let has = |wanted: &[Op]| ops.iter().any(|op| wanted.contains(op));
-    let verb = match () {
-        () if has(&[Op::Fwrite, Op::Writev, Op::Write, Op::Append]) => "write",
-        () if has(&[Op::Copy, Op::Fcopy, Op::Reflink, Op::Freflink]) => "copy",
-        () if has(&[Op::Fread, Op::Readv, Op::Read]) => "read",
-        () if has(&[Op::Delete, Op::Rmdir]) => "remove",
-        () if has(&[Op::Mkdir, Op::Create, Op::Fcreat, Op::Link, Op::Symlink]) => "make",
-        () if has(&[Op::Rename]) => "rename",
-        () if has(&[Op::Fopen]) => "open",
-        () if has(&[Op::Fclose]) => "close",
-        () => "look_at",
-    };
-    let stem = path.map(|path| stem(&path)).filter(|stem| !stem.is_empty());
-    let name = format!("{verb}_{}", stem.unwrap_or("file".into()));
-    let taken = |name: &str| others.iter().any(|other| other.name == name);
-    let numbered = (2..).map(|number| format!("{name}_{number}"));
-    let mut all = std::iter::once(name.clone()).chain(numbered);
-    all.find(|name| !taken(name)).unwrap_or_default()
+/// `fwrite_state`, `stat_content_db`: the first operation that moves bytes, or the first one, and the first file.
+fn name(body: &[Item], shaper: &Shaper<'_>, others: &[Proc]) -> String {
+    let (mut ops, mut paths) = (Vec::new(), Vec::new());
+    body.iter().for_each(|item| collect_operations(item, shaper, &mut ops, &mut paths));
+    let moves = |op: &&Op| matches!(op.row().class, Class::Read | Class::Write);
+    let op = ops.iter().find(moves).or(ops.first()).map_or("do", |op| op.name());
+    let stem = paths.first().map(|path| stem(path)).filter(|stem| !stem.is_empty());
+    let name = format!("{op}_{}", stem.unwrap_or("file".into()));
+    let is_taken = |name: &String| others.iter().any(|other| other.name == *name);
+    let mut all = (0..).map(|at| if at == 0 { name.clone() } else { format!("{name}_{}", at + 1) });
+    all.find(|name| !is_taken(name)).unwrap_or_default()
 }
 
 fn collect_operations(
     item: &Item,
     shaper: &Shaper<'_>,
     ops: &mut Vec<Op>,
-    path: &mut Option<Vec<u8>>,
+    paths: &mut Vec<Vec<u8>>,
 ) {
     if let Form::Leaf(shape) = &item.form
         && let Shape::Op(statement) = &shaper.shapes.all[*shape as usize]
     {
         ops.push(statement.op);
-        let named = statement.args.iter().find_map(|arg| match (arg, item.numbers.first()) {
-            (Arg::Path(template), _) => Some(text(&shaper.names.templates[*template as usize])),
-            (Arg::Named, Some(number)) => match number.base {
-                Value::Same(id) if number.list.is_none() => Some(shaper.path(id).to_vec()),
-                _ => None,
-            },
-            _ => None,
-        });
-        *path = path.take().or(named);
+        for arg in &statement.args {
+            match (arg, item.numbers.first()) {
+                (Arg::Path(template), _) => {
+                    paths.push(text(&shaper.names.templates[*template as usize]));
+                }
+                (Arg::Named, Some(Spread { base: Value::Same(id), list: None, .. })) => {
+                    paths.push(shaper.path(*id).to_vec());
+                }
+                _ => {}
+            }
+        }
     }
-    item.body.iter().for_each(|item| collect_operations(item, shaper, ops, path));
+    item.body.iter().for_each(|item| collect_operations(item, shaper, ops, paths));
 }
 
 /// A template without its numbers.
-pub fn text(template: &[Part]) -> Vec<u8> {
+fn text(template: &[Part]) -> Vec<u8> {
     let texts = template.iter().map(|part| match part {
         Part::Text(text) => &text[..],
         Part::Number { .. } => &b"-"[..],
@@ -526,7 +502,7 @@ pub fn text(template: &[Part]) -> Vec<u8> {
 }
 
 /// The last part of a path, in letters and underscores.
-pub fn stem(path: &[u8]) -> String {
+fn stem(path: &[u8]) -> String {
     let last =
         path.rsplit(|byte| *byte == b'/').find(|part| part.iter().any(u8::is_ascii_alphabetic));
     let letters = last.unwrap_or_default().iter();

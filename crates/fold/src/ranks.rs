@@ -189,13 +189,6 @@ impl Rows {
     pub fn distance(&self) -> Option<i64> {
         even_step(&self.starts)
     }
-
-    /// Bytes of text of the list of starts, roughly.
-    fn bytes(&self) -> usize {
-        let digits = |start: &i64| start.checked_ilog10().unwrap_or(0) as usize + 1;
-        let shown = "$values2 = []; $values2[]".len();
-        shown + self.starts.iter().map(|start| digits(start) + ", ".len()).sum::<usize>()
-    }
 }
 
 impl Listed {
@@ -207,21 +200,9 @@ impl Listed {
             return Some(Listed { depth, root, values: first.to_vec(), rows: None });
         }
         let ranks: Ranks = nodes.iter().map(|(rank, _)| *rank).collect();
-        let longest = rows().map(|(_, row)| row.len()).max().unwrap_or(0);
-        let missing: usize = rows().map(|(_, row)| longest - row.len()).sum();
-        let ragged = Rows::new(Rc::clone(&ranks), rows().map(|(_, row)| row.len()));
-        // Few zeros at the ends of rows are shorter than where each row begins.
-        if missing * "0, ".len() > ragged.bytes() {
-            let values = rows().flat_map(|(_, row)| row.to_vec()).collect();
-            return Some(Listed { depth, root, values, rows: Some(ragged) });
-        }
-        let mut values = Vec::with_capacity(longest * nodes.len());
-        for (at, (_, own)) in (1..).zip(rows()) {
-            values.extend_from_slice(&own);
-            values.resize(at * longest, 0);
-        }
-        let rows = Some(Rows::new(ranks, nodes.iter().map(|_| longest)));
-        Some(Listed { depth, root, values, rows })
+        let rows_of = Rows::new(ranks, rows().map(|(_, row)| row.len()));
+        let values = rows().flat_map(|(_, row)| row.to_vec()).collect();
+        Some(Listed { depth, root, values, rows: Some(rows_of) })
     }
 }
 
@@ -455,7 +436,7 @@ fn item(nodes: &[(u32, &Node)], size: u32) -> Item {
 
 /// All ranks meet where the text says that only some come: true, but hard to see.
 pub fn is_hidden(items: &[Item]) -> bool {
-    let meets = |item: &Item| matches!(item.form, Form::Leaf(shape) if meetings::is_meeting(shape));
+    let meets = |item: &Item| item.form == Form::Leaf(meetings::BARRIER);
     let hides = |item: &Item| matches!(item.form, Form::Only(_)) && any(&item.body, &meets);
     any(items, &hides)
 }

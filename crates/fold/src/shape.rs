@@ -12,7 +12,7 @@ use super::irregular::finish;
 use super::log::Log;
 use super::logged::Logged;
 use super::long_pauses::{LongPauses, PauseStatistics, Place};
-use super::meetings::{BARRIER, RECORDED};
+use super::meetings::BARRIER;
 use super::names::Names;
 use super::open_files::{Instance, instances};
 use super::order::{Action, History, Order};
@@ -91,9 +91,6 @@ impl<'a> Shaper<'a> {
         let mut shapes = Interner::default();
         let barrier = shapes.number(Shape::Barrier);
         debug_assert_eq!(barrier, BARRIER);
-        let told: Vec<u32> =
-            RECORDED.map(|number| shapes.number(Shape::RecordedBarrier(number))).collect();
-        debug_assert!(RECORDED.eq(told));
         let patterns = Patterns::find(log, &mut shapes);
         let known = (0..).zip(&names.of).take(log.paths.len());
         let known = known.map(|(id, name)| (name.clone(), id)).collect();
@@ -221,7 +218,7 @@ impl<'a> Shaper<'a> {
                 gap = told.and_then(|coming| state.gap_to(coming)).unwrap_or_default();
                 gap = self.pause(state, gap, None);
                 state.last_ns = state.last_ns.max(free_ns);
-                (told.map_or(Shape::Barrier, |coming| Shape::RecordedBarrier(coming.kind)), vec![])
+                (Shape::Barrier, vec![])
             }
             Action::Signal { to } => (Shape::Signal, vec![i64::from(to)]),
             Action::Wait { from, count, free_ns } => {

@@ -17,8 +17,6 @@ pub enum Shape {
     Label(u32),
     /// All ranks meet.
     Barrier,
-    /// The same, as the log tells it: its kind.
-    RecordedBarrier(u32),
     /// A long pause before a burst: as long as such pauses are in the mean.
     LongPause,
     /// A pause of its number of nanoseconds.

@@ -39,12 +39,24 @@ pub struct Tables {
     names: Vec<String>,
     /// Meaning of the next list.
     role: Role,
+    /// Some list has values by rank.
+    by_rank: bool,
 }
 
 impl Tables {
     /// Sets the meaning of lists made from now on.
     pub fn hold(&mut self, role: Role) {
         self.role = role;
+    }
+
+    /// A list has values by rank.
+    pub fn hold_by_rank(&mut self) {
+        self.by_rank = true;
+    }
+
+    /// Some list has.
+    pub fn are_by_rank(&self) -> bool {
+        self.by_rank
     }
 
     /// The variable of the list, which is made when it is asked for first.

@@ -43,18 +43,6 @@ impl Recorder {
     }
 }
 
-/// Moves pauses before the first iterations of loops out of the loops: a place's mean would spread what a
-/// thread waited for its start over all that it did then.
-pub fn before_loops(items: &mut [Item]) {
-    for item in items {
-        before_loops(&mut item.body);
-        if let (Form::Loop, Some(first)) = (&item.form, item.body.first_mut()) {
-            let before = first.gap.take_entries();
-            item.gap.add(&before);
-        }
-    }
-}
-
 /// Moves pauses before the first statements of labels out of the labels: nothing is at work in them yet.
 pub fn before_labels(items: &mut [Item]) {
     for item in items {

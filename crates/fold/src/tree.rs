@@ -43,23 +43,10 @@ pub struct Gap {
     pub count: u64,
     /// Part of the sum during which the process waited for another one, nanoseconds.
     pub waited_ns: u64,
-    /// Those of them that come before the first iterations of the innermost loop around.
-    pub entry: Entry,
-    /// The longest of the others, nanoseconds.
+    /// The longest, nanoseconds.
     pub longest_ns: u64,
     /// An execution met the end of a file that the program itself had written.
     pub meets_end: bool,
-}
-
-/// Gaps before loops: what a thread or process waits until it begins, or computes between two loops.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Entry {
-    /// Sum, nanoseconds.
-    pub sum_ns: u64,
-    /// Executions of the loop.
-    pub count: u64,
-    /// Part of the sum during which the process waited for another one, nanoseconds.
-    pub waited_ns: u64,
 }
 
 impl Gap {
@@ -73,34 +60,8 @@ impl Gap {
         self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
         self.count += other.count;
         self.waited_ns = self.waited_ns.saturating_add(other.waited_ns);
-        self.entry.sum_ns = self.entry.sum_ns.saturating_add(other.entry.sum_ns);
-        self.entry.count += other.entry.count;
-        self.entry.waited_ns = self.entry.waited_ns.saturating_add(other.entry.waited_ns);
         self.longest_ns = self.longest_ns.max(other.longest_ns);
         self.meets_end |= other.meets_end;
-    }
-
-    /// A loop begins with what comes after it.
-    pub fn enters(&mut self) {
-        self.entry = Entry { sum_ns: self.sum_ns, count: self.count, waited_ns: self.waited_ns };
-        self.longest_ns = 0;
-    }
-
-    /// Takes the gaps before loops away, as far as they are longer than those between iterations. What
-    /// is left is as long in each iteration as between iterations.
-    pub fn take_entries(&mut self) -> Gap {
-        let Entry { sum_ns, count, waited_ns } = std::mem::take(&mut self.entry);
-        let (later_ns, later) =
-            (self.sum_ns.saturating_sub(sum_ns), self.count.saturating_sub(count));
-        if count == 0 || later == 0 {
-            return Gap::default();
-        }
-        let usual_ns = (later_ns as u128 * u128::from(count) / u128::from(later)) as u64;
-        let Some(more_ns) = sum_ns.checked_sub(usual_ns) else { return Gap::default() };
-        let waited_ns = waited_ns.min(more_ns);
-        self.sum_ns -= more_ns;
-        self.waited_ns = self.waited_ns.saturating_sub(waited_ns);
-        Gap { sum_ns: more_ns, count, waited_ns, ..Gap::default() }
     }
 }
 

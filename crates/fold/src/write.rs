@@ -8,7 +8,7 @@ use super::log::Log;
 use super::long_pauses::LONG_NS;
 use super::names::Part;
 use super::params::Params;
-use super::patterns::{self, Extents};
+use super::patterns;
 use super::procs::Proc;
 use super::ranks::{Form, Item, Listed, Ranks, Spread, Value};
 use super::regular::condition;
@@ -46,8 +46,10 @@ pub struct Writer<'a> {
     counted: usize,
     /// Expressions of ranks that names hold.
     of_ranks: Vec<String>,
-    /// Reason why the program needs its number of ranks.
-    fixed: Fixed,
+    /// The program names ranks: it needs so many.
+    names_ranks: bool,
+    /// It is for no larger number of ranks either.
+    is_for_ranks: bool,
     /// Number of ranks.
     ranks: u32,
     /// How many of them execute what is written.
@@ -93,7 +95,8 @@ impl<'a> Writer<'a> {
             cursors: Vec::new(),
             counted: 0,
             of_ranks: Vec::new(),
-            fixed: Fixed::default(),
+            names_ranks: false,
+            is_for_ranks: false,
             ranks,
             among: ranks as usize,
             directories: log.used_directories().map(str::to_string).collect(),
@@ -128,9 +131,6 @@ impl<'a> Writer<'a> {
         }
         text.push('\n');
         push_separated(&mut text, &body);
-        if has_lists_by_rank(&text) {
-            self.fixed.exactly("a list has a value for each rank");
-        }
         let data = data.and_then(|data| data.file(head));
         let text = format!("{}\n{}{text}", comment(head), self.asserted_ranks());
         Written { text, data, uneven: self.uneven }
@@ -139,11 +139,11 @@ impl<'a> Writer<'a> {
     /// A program that names ranks needs them, one that has lists by rank is for no others: it says so.
     /// `check` takes the number from there, and a run with another one ends there.
     fn asserted_ranks(&self) -> String {
-        let ranks = self.ranks;
-        if ranks == 1 || self.fixed.ranks.is_none() {
+        let (ranks, is_exact) = (self.ranks, self.is_for_ranks || self.tables.are_by_rank());
+        if ranks == 1 || !(self.names_ranks || is_exact) {
             return String::new();
         }
-        let (relation, what) = if self.fixed.exactly { ("==", "is for") } else { (">=", "needs") };
+        let (relation, what) = if is_exact { ("==", "is for") } else { (">=", "needs") };
         let message = format!("it {what} {ranks} ranks: run it with -n {ranks}");
         format!("assert($$size {relation} {ranks}, \"{message}\");\n")
     }
@@ -188,54 +188,38 @@ impl<'a> Writer<'a> {
                 let body = self.body(&item.body);
                 self.among = all;
                 if !body.is_empty() {
-                    lines.push(self.only_there(ranks, body));
+                    let head = self.only(ranks);
+                    self.names_ranks |= names_ranks(&head);
+                    lines.push(block(&head, body));
                 }
             }
         }
     }
 
-    /// Statements of some ranks.
-    fn only_there(&mut self, ranks: &Ranks, body: Lines) -> String {
-        let head = self.only(ranks);
-        if names_ranks(&head) && self.fixed.ranks.is_none() {
-            self.fixed.ranks = Some(head.clone());
-        }
-        block(&head, body)
-    }
-
     fn leaf(&mut self, shape: u32, item: &Item, lines: &mut Lines) {
-        if self.shaper.shapes.all[shape as usize] == Shape::Extent {
-            let line = self.extent(&item.numbers);
-            return lines.push(line);
-        }
-        let shape = self.shaper.shapes.all[shape as usize].clone();
-        match shape {
+        let shaper = self.shaper;
+        let line = match &shaper.shapes.all[shape as usize] {
             Shape::LongPause => return self.long_pause(&item.gap, lines),
             Shape::Pause => return self.exact_pause(item, lines),
-            _ => {}
-        }
-        if let Shape::Op(statement) = shape {
-            let line = self.statement(&statement, item, lines);
-            // Behind the variables of its names: what they take is part of the pause.
-            self.pause(&item.gap, lines);
-            return lines.push(line);
-        }
-        self.pause(&item.gap, lines);
-        match shape {
-            Shape::Barrier | Shape::RecordedBarrier(_) => lines.push("barrier;".into()),
+            Shape::Op(statement) => self.statement(statement, item, lines),
+            Shape::Extent => self.extent(&item.numbers),
+            Shape::Barrier => "barrier;".into(),
             Shape::Signal => {
                 let to = self.partner(&item.numbers[0]).text(&self.plain(), false);
-                lines.push(format!("signal(\"from-$$rank\", to={to});"));
+                format!("signal(\"from-$$rank\", to={to});")
             }
             Shape::Wait => {
                 let from = self.partner(&item.numbers[0]);
                 let from = self.number_in_text(&from, 0, None, lines);
                 let count = self.linear(&item.numbers[1]).text(&self.plain(), false);
                 let count = if count == "1" { String::new() } else { format!(", {count}") };
-                lines.push(format!("wait(\"from-{from}\"{count});"));
+                format!("wait(\"from-{from}\"{count});")
             }
-            Shape::Op(_) | Shape::Label(_) | Shape::Extent | Shape::Pause | Shape::LongPause => {}
-        }
+            Shape::Label(_) => return,
+        };
+        // Behind the variables of its names: what they take is part of the pause.
+        self.pause(&item.gap, lines);
+        lines.push(line);
     }
 
     /// Numbers that are no multiples of a size.
@@ -394,15 +378,14 @@ impl<'a> Writer<'a> {
     fn partner(&mut self, number: &Spread) -> Linear {
         let rank = self.linear(number);
         if rank.constant().is_none() && !rank.text(&self.plain(), false).contains("$$rank") {
-            self.fixed.exactly("a signal names ranks");
+            self.is_for_ranks = true;
         }
         rank
     }
 
     fn linear(&mut self, number: &Spread) -> Linear {
-        if is_chance(&number.base, self.among) {
-            self.fixed.exactly("numbers of ranks follow no rule that goes on");
-        }
+        // Numbers of ranks follow no rule that goes on.
+        self.is_for_ranks |= is_chance(&number.base, self.among);
         let mut linear = Linear::default();
         let tables = &mut self.tables;
         if let Some(list) = &number.list
@@ -440,16 +423,11 @@ impl<'a> Writer<'a> {
     /// The head of a block for some ranks.
     fn only(&self, ranks: &Ranks) -> String {
         let (first, last) = (ranks[0], ranks[ranks.len() - 1]);
-        let is_range = (last - first) as usize + 1 == ranks.len();
         let step = ranks.get(1).map_or(1, |second| second - first);
-        let strided = ranks.windows(2).all(|pair| pair[1] - pair[0] == step);
-        match (first, last) {
-            (0, 0) => "master".into(),
-            _ if first == last => format!("if ($$rank == {first})"),
-            (0, _) if is_range => format!("if ($$rank < {})", last + 1),
-            _ if is_range && last + 1 == self.ranks => format!("if ($$rank >= {first})"),
-            _ if is_range => format!("if ($$rank >= {first} && $$rank <= {last})"),
-            _ if strided && first < step && last + step >= self.ranks => {
+        let is_strided = ranks.windows(2).all(|pair| pair[1] - pair[0] == step);
+        match last {
+            0 => "master".into(),
+            _ if is_strided && step > 1 && first < step && last + step >= self.ranks => {
                 format!("if ($$rank % {step} == {first})")
             }
             _ => format!("if ({})", one_of(ranks, self.ranks)),
@@ -460,16 +438,19 @@ impl<'a> Writer<'a> {
 /// The condition that the rank is one of some: in ranges, or what the others are not.
 fn one_of(ranks: &[u32], size: u32) -> String {
     let others: Vec<u32> = (0..size).filter(|rank| ranks.binary_search(rank).is_err()).collect();
-    let (own, other) = (in_ranges(ranks), format!("!({})", in_ranges(&others)));
+    let (own, other) = (in_ranges(ranks, size), format!("!({})", in_ranges(&others, size)));
     if other.len() < own.len() { other } else { own }
 }
 
 /// `$$rank == 2 || ($$rank >= 5 && $$rank <= 9)`
-fn in_ranges(ranks: &[u32]) -> String {
-    let ranges = ranks.chunk_by(|a, b| a + 1 == *b).map(|range| match range {
-        [first, _, .., last] => format!("($$rank >= {first} && $$rank <= {last})"),
-        few => few.iter().map(|rank| format!("$$rank == {rank}")).collect::<Vec<_>>().join(" || "),
-    });
+fn in_ranges(ranks: &[u32], size: u32) -> String {
+    let ranges =
+        ranks.chunk_by(|a, b| a + 1 == *b).map(|range| match (range[0], range[range.len() - 1]) {
+            (first, last) if first == last => format!("$$rank == {first}"),
+            (0, last) => format!("$$rank < {}", last + 1),
+            (first, last) if last + 1 == size => format!("$$rank >= {first}"),
+            (first, last) => format!("($$rank >= {first} && $$rank <= {last})"),
+        });
     ranges.collect::<Vec<_>>().join(" || ")
 }
 
@@ -619,6 +600,7 @@ impl Writer<'_> {
             Value::Same(id) => (vec![*id], None),
             base => {
                 let ids = (0..self.ranks).map(|rank| base.at(rank, self.ranks)).collect();
+                self.is_for_ranks = true;
                 (ids, Some("$$rank".into()))
             }
         }
@@ -739,13 +721,10 @@ impl Writer<'_> {
     fn patterns(&mut self, data: &mut Option<LongLists>) -> Lines {
         let shaper = self.shaper;
         let all = (0..).zip(shaper.patterns.levels());
-        all.map(|(number, (level, extents))| {
+        all.map(|(number, (level, body))| {
             let level = level.map_or(String::new(), |level| format!("level {level} "));
-            let what = match extents {
-                Extents::Kind(definition) => format!("= {definition};"),
-                Extents::Body(body) => self.generator(number, body, data),
-            };
-            format!("define pattern \"{}\" {level}{what}", patterns::name(number))
+            let body = self.generator(number, body, data);
+            format!("define pattern \"{}\" {level}{body}", patterns::name(number))
         })
         .collect()
     }
@@ -768,28 +747,14 @@ impl Writer<'_> {
 
     /// `extent($i * 16k, 4k);`
     fn extent(&mut self, numbers: &[Spread]) -> String {
-        let shown = |number: &Spread, writer: &mut Self| {
-            let linear = writer.linear(number);
-            linear.text(&writer.plain(), true)
-        };
         self.sizes.unit = None;
-        format!("extent({}, {});", shown(&numbers[0], self), shown(&numbers[1], self))
-    }
-}
-
-/// Why a program cannot be stretched.
-#[derive(Clone, Debug, Default)]
-pub struct Fixed {
-    /// Why the program needs certain ranks.
-    pub ranks: Option<String>,
-    /// It is for no larger number of ranks either.
-    pub exactly: bool,
-}
-
-impl Fixed {
-    fn exactly(&mut self, why: &str) {
-        self.exactly = true;
-        self.ranks.get_or_insert_with(|| why.into());
+        let length = self.linear(&numbers[1]);
+        let shown = length.text(&self.plain(), true);
+        // In lengths, so that it holds for other numbers of ranks, too.
+        self.sizes.unit =
+            length.constant().filter(|bytes| *bytes > 1).map(|it| (it, shown.clone()));
+        let offset = self.linear(&numbers[0]).text(&self.sizes, true);
+        format!("extent({offset}, {shown});")
     }
 }
 
@@ -804,12 +769,6 @@ fn is_chance(value: &Value, ranks: usize) -> bool {
         }
         _ => false,
     }
-}
-
-/// A list has values by rank.
-fn has_lists_by_rank(text: &str) -> bool {
-    let mut inner = text.split('[').skip(1).filter_map(|rest| rest.split(']').next());
-    inner.any(|index| index.contains("$$rank"))
 }
 
 impl Writer<'_> {
@@ -835,12 +794,5 @@ mod fixed_tests {
         assert!(of(603, -289, 2) && of(204_544, 790_592 + 1, 2));
         assert!(!of(9, -1, 8) && !of(0, 4096, 2) && !of(4096, 65_536, 2) && !of(7, 13, 4));
         assert!(!is_chance(&Value::Same(7), 2));
-    }
-
-    #[test]
-    fn lists_by_rank_are_seen() {
-        assert!(has_lists_by_rank("x($sizes[$$rank]);"));
-        assert!(has_lists_by_rank("x($sizes[($$rank - 1) * 314 + $i]);"));
-        assert!(!has_lists_by_rank("x($sizes[$i], $$rank); $l = [1, 2];"));
     }
 }

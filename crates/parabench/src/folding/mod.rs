@@ -8,6 +8,6 @@ mod proof;
 mod read;
 mod sites;
 
-pub use proof::{Proof, prove};
+pub use proof::{Difference, Proof, prove};
 pub use read::read;
 pub use sites::unknown_options;

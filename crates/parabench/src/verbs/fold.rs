@@ -9,6 +9,7 @@ use clap::Args;
 use fold::anonymise::{self, MAP_HEAD};
 use fold::{DataFile, Events, Folded, Log, Only, Options, Think, Uneven};
 use model::run::Run;
+use model::words::count;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -135,7 +136,7 @@ fn fold_and_prove(log: &Rc<Log>, options: &Options) -> (Folded, folding::Proof) 
     let proof = folding::prove(log, &folded);
     let mut folded = Rc::unwrap_or_clone(folded);
     if !proof.is_lossless() {
-        let (differ, whole) = (differing(&proof), count_operations(proof.operations));
+        let (differ, whole) = (differing(&proof), count(proof.operations, "operation"));
         let line = format!("Not the same as the run, which has {whole}: {differ}.");
         add_to_head(&mut folded, &line);
     }
@@ -227,19 +228,10 @@ fn file_name(out: Option<&Path>) -> Option<String> {
     Some(if name.chars().all(is_plain) { name } else { console::quoted(&name) })
 }
 
-/// `1 operation`, `2 operations`
-fn count_operations(number: u64) -> String {
-    model::words::count(number, "operation")
-}
-
 /// `1 operation differs`, `2 operations differ`
 fn differing(proof: &folding::Proof) -> String {
-    let differences = proof.differences;
-    format!(
-        "{} {}",
-        count_operations(differences),
-        if differences == 1 { "differs" } else { "differ" }
-    )
+    let differs = if proof.differences == 1 { "differs" } else { "differ" };
+    format!("{} {differs}", count(proof.differences, "operation"))
 }
 
 /// `typical`, `exact`, `none`
@@ -272,11 +264,7 @@ fn only(log: &mut Log, text: &str) -> Result<()> {
 fn head(run: &Run, log: &Log) -> Vec<String> {
     let header = &run.run;
     let operations: usize = log.ranks.iter().map(Events::len).sum();
-    let operations = count_operations(operations as u64);
-    let ranks = match log.ranks.len() {
-        1 => "1 rank".to_string(),
-        ranks => format!("{ranks} ranks"),
-    };
+    let (operations, ranks) = (count(operations, "operation"), count(log.ranks.len(), "rank"));
     let name = model::escape::line(&header.program.name);
     let name = model::words::shortened(&name, NAME_MAX);
     let when = match header.started.as_str() {
@@ -314,16 +302,13 @@ fn head(run: &Run, log: &Log) -> Vec<String> {
 
 /// Reports the result on standard error.
 fn say(folded: &Folded, proof: &folding::Proof) {
-    let lines = match folded.text.lines().count() {
-        1 => "1 line".to_string(),
-        lines => format!("{lines} lines"),
-    };
+    let lines = count(folded.text.lines().count(), "line");
     let lists = match &folded.data {
         None => String::new(),
         Some((data, 1)) => format!(" and a list in {}", data.name),
         Some((data, lists)) => format!(" and {lists} lists in {}", data.name),
     };
-    let what = format!("{} became {lines}{lists}", count_operations(proof.operations));
+    let what = format!("{} became {lines}{lists}", count(proof.operations, "operation"));
     if proof.is_lossless() {
         let adopted = match proof.adopted {
             0 => String::new(),
@@ -332,35 +317,33 @@ fn say(folded: &Folded, proof: &folding::Proof) {
         };
         console::note(&format!("{what}, without loss{adopted}"));
     } else {
-        let mut text = format!("{what}; {}", differing(proof));
-        if let Some(first) = &proof.first {
-            text.push_str(&format!(
-                "; the first: rank {}, operation {}: {} in the run, {} of the program",
-                first.rank, first.number, first.expected, first.found
-            ));
-        }
-        if let Some(failure) = &proof.failure {
-            text.push_str(&format!("; {failure}"));
-        }
-        console::warning(&text);
+        let first = proof.first.as_ref().map(|first| {
+            let folding::Difference { rank, number, expected, found } = first;
+            format!(
+                "; the first: rank {rank}, operation {number}: {expected} in the run, {found} of the program"
+            )
+        });
+        let failure = proof.failure.as_ref().map(|failure| format!("; {failure}"));
+        let (first, failure) = (first.unwrap_or_default(), failure.unwrap_or_default());
+        console::warning(&format!("{what}; {}{first}{failure}", differing(proof)));
     }
     if proof.unplaced > 0 {
-        let (n, text) = (proof.unplaced, "at positions that the run does not tell");
-        let transfers = model::words::count(n, "transfer");
         console::note(&format!(
-            "{transfers} took place {text}: where the program puts them was not compared"
+            "{} took place at positions that the run does not tell: where the program puts them was not compared",
+            count(proof.unplaced, "transfer")
         ));
     }
-    let left_out: usize = folded.left_out.iter().map(Vec::len).sum();
+    let left_out = folded.left_out.iter().map(Vec::len).sum::<usize>() as u64;
     if left_out > 0 {
         let verb = if left_out == 1 { "has" } else { "have" };
-        console::warning(&format!("{} {verb} no statement", count_operations(left_out as u64)));
+        console::warning(&format!("{} {verb} no statement", count(left_out, "operation")));
     }
     if folded.guessed > 0 {
-        let (what, text) =
-            (count_operations(folded.guessed), "modes or words that the run does not tell");
         let verb = if folded.guessed == 1 { "has" } else { "have" };
-        console::note(&format!("{what} {verb} {text}: the usual ones are used"));
+        console::note(&format!(
+            "{} {verb} modes or words that the run does not tell: the usual ones are used",
+            count(folded.guessed, "operation")
+        ));
     }
     if let Some(Uneven { longest_ns, mean_ns }) = folded.uneven {
         let [longest, mean] = [longest_ns, mean_ns].map(|ns| model::units::format_ns(ns as f64));
@@ -373,7 +356,8 @@ fn say(folded: &Folded, proof: &folding::Proof) {
             1 => "one file or directory".to_string(),
             n => format!("{n} files or directories"),
         };
-        let how = "parabench prepare PROGRAM --trace RUN makes all as the log found them";
-        console::note(&format!("the program expects {what} to be there: {how}"));
+        console::note(&format!(
+            "the program expects {what} to be there: parabench prepare PROGRAM --trace RUN makes all as the log found them"
+        ));
     }
 }

@@ -394,7 +394,7 @@ fn sequences_that_stand_in_several_places_become_procs() {
     ];
     let scene = ran(&program.concat(), "-n 1");
     let text = folded(&scene, "r");
-    for part in ["define proc write_step($n, $bytes) {", "write_step(9, 4100);"] {
+    for part in ["define proc fwrite_step($n, $bytes) {", "fwrite_step(9, 4100);"] {
         assert!(text.contains(part), "{part} in\n{text}");
     }
     assert!(text.lines().count() <= 26, "{text}");

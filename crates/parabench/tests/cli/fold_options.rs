@@ -214,7 +214,7 @@ fn what_is_the_same_in_all_places_is_no_parameter() {
     );
     let scene = ran(&program, "-n 4");
     let text = folded(&scene, "r");
-    assert!(text.contains("define proc write_a($n) {"), "{text}");
+    assert!(text.contains("define proc fwrite_a($n) {"), "{text}");
     assert!(text.contains("param $count = 16;") && text.contains("param $size = 64k;"), "{text}");
 }
 

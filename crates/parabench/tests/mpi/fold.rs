@@ -45,7 +45,8 @@ fn statements_of_mpi_io_become_statements_of_mpi_io() {
         scene.parabench("check r.ppl").exits(0);
         let text = scene.text("r.ppl");
         for part in [
-            "define pattern \"extents\" level 3 = strided(block=64k, count=8);",
+            "define pattern \"extents\" level 3 {",
+            "extent(($i * $$gsize + $$grank) * 64k, 64k);",
             "pfopen(\"data\", \"rwc\")",
             ", \"all\");",
             ", \"ordered\");",
