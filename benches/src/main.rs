@@ -33,10 +33,6 @@ use figure::Figure;
 use std::error::Error;
 use std::process::ExitCode;
 
-/// That of the product.
-#[global_allocator]
-static ALLOCATOR: engine::memory::Allocator = engine::memory::Allocator;
-
 /// What can go wrong: the message is all that is needed.
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
