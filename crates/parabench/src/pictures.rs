@@ -4,7 +4,7 @@ use crate::console;
 use crate::error::{Error, Result};
 use crate::output::{self, ANYTHING, PAGE, PICTURE};
 use ::report::html;
-use ::report::svg::{Width, document};
+use ::report::svg::document;
 use ::report::views::{self, Views};
 use model::Run;
 use std::path::Path;
@@ -18,7 +18,7 @@ pub fn html(run: &Run, views: &Views, file: &Path) -> Result<()> {
 pub fn svg(views: &Views, folder: &Path) -> Result<()> {
     output::make_folder(folder, "--svg")?;
     views.views.iter().try_for_each(|view| {
-        let text = document(view, Width::Wide);
+        let text = document(view);
         let file = folder.join(format!("{}.svg", view.name));
         output::write(&file, "--svg", PICTURE, text.as_bytes())
     })

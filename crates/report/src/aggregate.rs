@@ -1,25 +1,21 @@
-//! The event table in one pass, condensed to what fits pictures.
+//! The event table condensed to what fits pictures, in two passes over the columns that are needed.
 //!
 //! ```text
-//! events.parquet ──scope───▶ ranges (from Parquet's directory, without reading rows)
-//!                ──scan────▶ columns that are needed, row group by row group on two threads
-//!                ──Bins────▶ Aggregates: counters of a fixed size
+//! events.parquet ──scope──▶ ranges, the files with most bytes
+//!                ──rows───▶ Aggregates: counters of a fixed size
 //! ```
 //!
-//! All counters are integers, so that the result does not depend on which thread saw which
-//! event. Memory does not grow with the number of events, except for eight bytes per path where
-//! there are more than a few thousand paths. Not here: pictures ([`crate::views`]). Files: `axis`,
-//! `scan` and `scope`, `extents`, `grid` and `files`, `condense` (the driver).
+//! A row group is in memory at a time, and a few bytes per path. Not here: pictures ([`crate::views`]). Files
+//! from the leaf on: `axis`, `extents`, `scope`, `grid`, `files`, `condense`.
 
 mod axis;
 mod condense;
 mod extents;
 mod files;
 mod grid;
-mod scan;
 mod scope;
 
-pub use axis::{Bands, Busiest, Execution, Nodes, TimeBins};
+pub use axis::{Bands, Busiest, Execution, Nodes, TimeBins, union_of};
 pub use condense::{Aggregates, aggregate};
 pub use files::{FileMap, FileParts, Owner};
 pub use grid::{Cell, DueGrid, Grid, LabelGrid, NodeGrid, OffsetGrid, OpGrid};

@@ -1,5 +1,9 @@
-//! The data of a picture: views fill it, `svg` draws it, and its
-//! data can be written as CSV. Bounded: a view aggregates until its marks fit a screen.
+//! The data of a picture: views fill it, `svg` draws it, and it is written as CSV: a header with units in the
+//! names, one line per mark. Bounded: a view aggregates until its marks fit a screen.
+
+use model::units::Measure;
+use std::io;
+use std::io::Write;
 
 /// A picture with everything a reader needs to understand it.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +39,19 @@ pub enum Unit {
     None,
 }
 
+impl Unit {
+    /// Quantities with several units.
+    pub(crate) fn measure(self) -> Option<Measure> {
+        match self {
+            Unit::Bytes => Some(Measure::Bytes),
+            Unit::MibPerSecond => Some(Measure::ByteRate),
+            Unit::Nanoseconds => Some(Measure::Time),
+            Unit::PerSecond => Some(Measure::OpRate),
+            Unit::Count | Unit::Share | Unit::Rank | Unit::None => None,
+        }
+    }
+}
+
 /// One axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
@@ -44,6 +61,13 @@ pub struct Axis {
     pub unit: Unit,
     /// Logarithmic: values of 0 have no place there.
     pub log: bool,
+}
+
+impl Axis {
+    /// A linear axis.
+    pub fn new(title: &str, unit: Unit) -> Axis {
+        Axis { title: title.into(), unit, log: false }
+    }
 }
 
 /// A point with an optional interval of its y value.
@@ -112,9 +136,6 @@ pub struct Range {
 pub enum Chart {
     /// Series over a common axis: rates over time, CDFs, figures over a swept parameter.
     Lines { x: Axis, y: Axis, join: Join, series: Vec<Series> },
-    /// A shaded band (lowest to highest) with a line in it: ranks over time. `low` and `high`
-    /// bound the band at the points of `line`.
-    Band { x: Axis, y: Axis, line: Series, low: Vec<f64>, high: Vec<f64> },
     /// Cells of a grid: `values[row][column]`, row 0 at the bottom. `x_edges` has one more entry
     /// than a row has columns, `y_edges` one more than there are rows. NaN is an empty cell.
     Heat {
@@ -131,4 +152,117 @@ pub enum Chart {
     Spans { x: Axis, rows: Vec<String>, classes: Vec<String>, bars: Vec<Bar> },
     /// Estimates with their intervals, one below the other, and a line at `line`.
     Forest { x: Axis, line: f64, ranges: Vec<Range> },
+}
+
+/// Writes the data of a view (RFC 4180). What is not a number is empty.
+///
+/// # Errors
+/// Those of `out`.
+pub fn csv(view: &View, out: &mut impl Write) -> io::Result<()> {
+    crate::csv::lines(out, lines(&view.chart))
+}
+
+/// Header and lines.
+pub fn lines(chart: &Chart) -> Vec<Vec<String>> {
+    match chart {
+        Chart::Lines { x, y, series, .. } => of_series(x, y, series),
+        Chart::Heat { x, y, value, x_edges, y_edges, values } => {
+            let (x, y) = (column(x), column(y));
+            let header =
+                [format!("from_{x}"), format!("to_{x}"), format!("from_{y}"), format!("to_{y}")];
+            let mut all = vec![header.into_iter().chain([column(value)]).collect()];
+            for (row, edges) in values.iter().zip(y_edges.windows(2)) {
+                for (value, x_edges) in row.iter().zip(x_edges.windows(2)) {
+                    all.push(numbers(&[x_edges[0], x_edges[1], edges[0], edges[1], *value]));
+                }
+            }
+            all
+        }
+        Chart::Bars { value, names, series } => {
+            let mut all = vec![vec!["name".into(), "series".into(), column(value)]];
+            for (series, values) in series {
+                for (name, value) in names.iter().zip(values) {
+                    all.push(vec![text(name), text(series), number(*value)]);
+                }
+            }
+            all
+        }
+        Chart::Spans { x, rows, classes, bars } => {
+            let x = column(x);
+            let header = ["row", "class"].map(String::from).into_iter();
+            let mut all: Vec<Vec<String>> =
+                vec![header.chain([format!("from_{x}"), format!("to_{x}")]).collect()];
+            let name = |texts: &[String], at: u32| {
+                texts.get(at as usize).map(|it| text(it)).unwrap_or_default()
+            };
+            for bar in bars {
+                let names = [name(rows, bar.row), name(classes, bar.class)];
+                all.push(names.into_iter().chain(numbers(&[bar.start, bar.end])).collect());
+            }
+            all
+        }
+        Chart::Forest { x, ranges, .. } => {
+            let x = column(x);
+            let header = vec!["row".into(), x.clone(), format!("low_{x}"), format!("high_{x}")];
+            let lines = ranges.iter().map(|range| {
+                let numbers = numbers(&[range.at, range.low, range.high]);
+                std::iter::once(range.name.clone()).chain(numbers).collect()
+            });
+            std::iter::once(header).chain(lines).collect()
+        }
+    }
+}
+
+fn of_series(x: &Axis, y: &Axis, series: &[Series]) -> Vec<Vec<String>> {
+    let (x, y) = (column(x), column(y));
+    let intervals = series.iter().flat_map(|series| &series.points).any(|p| p.interval.is_some());
+    let mut header = vec!["series".to_string(), x, y.clone()];
+    if intervals {
+        header.extend([format!("low_{y}"), format!("high_{y}")]);
+    }
+    let mut all = vec![header];
+    for series in series {
+        for point in &series.points {
+            let mut line = vec![text(&series.name), number(point.x), number(point.y)];
+            if intervals {
+                let (low, high) = point.interval.unwrap_or((f64::NAN, f64::NAN));
+                line.extend([number(low), number(high)]);
+            }
+            all.push(line);
+        }
+    }
+    all
+}
+
+/// An axis as the name of a column, its unit last: `time_since_start_ns`.
+fn column(axis: &Axis) -> String {
+    let word = |c: char| if c.is_alphanumeric() { c.to_ascii_lowercase() } else { ' ' };
+    let text: String = axis.title.chars().map(word).collect();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let unit = match axis.unit {
+        Unit::Bytes => "bytes",
+        Unit::MibPerSecond => "mib_s",
+        Unit::Nanoseconds => "ns",
+        Unit::PerSecond => "per_s",
+        Unit::Count | Unit::Share | Unit::Rank | Unit::None => "",
+    };
+    let name = words.join("_");
+    match unit {
+        "" => name,
+        unit if name.ends_with(unit) => name,
+        unit => format!("{name}_{unit}"),
+    }
+}
+
+fn text(text: &str) -> String {
+    model::escape::cell(text).into_owned()
+}
+
+fn numbers(values: &[f64]) -> Vec<String> {
+    values.iter().map(|value| number(*value)).collect()
+}
+
+/// The shortest digits that give the same number back.
+fn number(value: f64) -> String {
+    if value.is_finite() { value.to_string() } else { String::new() }
 }

@@ -15,7 +15,6 @@ mod design;
 mod gate;
 mod inference;
 mod quantities;
-mod sentence;
 pub mod show;
 mod sides;
 

@@ -4,19 +4,62 @@
 //! and line ends inside labels are quoted. Labels that a spreadsheet would calculate or a terminal obey
 //! are written as [`model::escape::cell`] says.
 
-use crate::columns::{Column, ROWS, STATISTICS, Value};
+use crate::json::without_histograms;
 use crate::statistics;
 use model::escape::cell;
 use model::run::Run;
-use std::borrow::Cow;
+use serde::Serialize;
+use serde_json::Value;
 use std::io::{self, Write};
+
+/// Columns of rows, as they are called in the JSON object.
+const ROWS: [&str; 21] = [
+    "label",
+    "op",
+    "part_of",
+    "cell",
+    "repetition",
+    "count",
+    "failed",
+    "short",
+    "expected",
+    "bytes",
+    "min_ns",
+    "mean_ns",
+    "p50_ns",
+    "p90_ns",
+    "p99_ns",
+    "p999_ns",
+    "max_ns",
+    "rank_mib_s",
+    "mib_s",
+    "rank_ops_s",
+    "ops_s",
+];
+
+/// Columns of statistics.
+const STATISTICS: [&str; 13] = [
+    "label",
+    "op",
+    "cell",
+    "metric",
+    "n",
+    "mean",
+    "median",
+    "sd",
+    "ci95_low",
+    "ci95_high",
+    "mean_ci95_low",
+    "mean_ci95_high",
+    "outliers",
+];
 
 /// Writes the summary: one line per label and operation.
 ///
 /// # Errors
 /// Those of `out`.
 pub fn rows(run: &Run, out: &mut impl Write) -> io::Result<()> {
-    records(out, ROWS, &run.rows)
+    records(out, &ROWS, run.rows.iter().map(without_histograms))
 }
 
 /// Writes the statistics of a sweep: one line per figure and cell. Outliers are separated by
@@ -25,14 +68,20 @@ pub fn rows(run: &Run, out: &mut impl Write) -> io::Result<()> {
 /// # Errors
 /// Those of `out`.
 pub fn statistics(run: &Run, out: &mut impl Write) -> io::Result<()> {
-    records(out, STATISTICS, &statistics::of(run))
+    records(out, &STATISTICS, statistics::of(run))
 }
 
-fn records<R>(out: &mut impl Write, columns: &[Column<R>], records: &[R]) -> io::Result<()> {
-    let head = columns.iter().map(|column| column.name.into()).collect();
-    let line =
-        |record| columns.iter().map(|column| text((column.get)(record)).into_owned()).collect();
-    lines(out, std::iter::once(head).chain(records.iter().map(line)))
+fn records<R: Serialize>(
+    out: &mut impl Write,
+    columns: &[&str],
+    records: impl IntoIterator<Item = R>,
+) -> io::Result<()> {
+    let head = columns.iter().map(|column| column.to_string()).collect();
+    let line = |record: R| {
+        let record = serde_json::to_value(record).unwrap_or_default();
+        columns.iter().map(|column| text(&record[*column])).collect()
+    };
+    lines(out, std::iter::once(head).chain(records.into_iter().map(line)))
 }
 
 /// Writes lines of a table as they are.
@@ -47,13 +96,15 @@ pub fn lines(out: &mut impl Write, lines: impl IntoIterator<Item = Vec<String>>)
 }
 
 /// The text of a cell; nothing where there is no figure.
-fn text(value: Value<'_>) -> Cow<'_, str> {
+fn text(value: &Value) -> String {
     match value {
-        Value::Text(text) => cell(text),
-        Value::Whole(value) => value.to_string().into(),
-        Value::Real(value) if value.is_finite() => value.to_string().into(),
-        Value::List(all) => all.iter().map(u32::to_string).collect::<Vec<_>>().join(" ").into(),
-        Value::Real(_) | Value::None => "".into(),
+        Value::String(text) => cell(text).into_owned(),
+        Value::Number(number) if number.is_f64() => {
+            number.as_f64().map_or(String::new(), |number| number.to_string())
+        }
+        Value::Array(all) => all.iter().map(text).collect::<Vec<_>>().join(" "),
+        Value::Null => String::new(),
+        other => other.to_string(),
     }
 }
 
@@ -78,8 +129,17 @@ mod tests {
         lines.map(|line| line.iter().map(str::to_string).collect()).collect()
     }
 
-    fn names<R>(columns: &[Column<R>]) -> Vec<&'static str> {
-        columns.iter().map(|column| column.name).collect()
+    fn has_all(record: impl Serialize, columns: &[&str]) {
+        let record = serde_json::to_value(record).unwrap();
+        let fields: Vec<&String> = record.as_object().expect("an object").keys().collect();
+        assert!(fields.iter().all(|field| columns.contains(&field.as_str())), "{fields:?}");
+        assert_eq!(fields.len(), columns.len());
+    }
+
+    #[test]
+    fn every_field_of_a_record_has_a_column() {
+        has_all(model::run::Row::default(), &ROWS);
+        has_all(&statistics::of(&sample::sweep(1, 5))[0], &STATISTICS);
     }
 
     #[test]
@@ -130,7 +190,7 @@ mod tests {
         let mut out = Vec::new();
         statistics(&sample::sweep(1, 5), &mut out).unwrap();
         let lines = read(&out);
-        assert_eq!(lines[0], names(STATISTICS));
+        assert_eq!(lines[0], STATISTICS);
         assert_eq!(lines[2][..7], ["io", "write", "0", "mib_s", "5", "102", "102"]);
     }
 
@@ -142,7 +202,7 @@ mod tests {
         let mut out = Vec::new();
         rows(&run, &mut out).unwrap();
         let lines = read(&out);
-        let cell = |name: &str| &lines[1][ROWS.iter().position(|c| c.name == name).unwrap()];
+        let cell = |name: &str| &lines[1][ROWS.iter().position(|column| *column == name).unwrap()];
         assert_eq!((cell("mean_ns").as_str(), cell("mib_s").as_str()), ("", ""));
     }
 
@@ -150,6 +210,6 @@ mod tests {
     fn a_run_without_rows_has_its_header() {
         let mut out = Vec::new();
         rows(&Run::default(), &mut out).unwrap();
-        assert_eq!(read(&out), [names(ROWS)]);
+        assert_eq!(read(&out), [ROWS.to_vec()]);
     }
 }

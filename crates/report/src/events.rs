@@ -13,7 +13,7 @@ mod columns;
 mod read;
 mod write;
 
-pub(crate) use read::{Table, Values, invalid, name_column};
+pub(crate) use read::{Table, find_op, invalid, meanings};
 
 pub use columns::{COLUMNS, Column, EVENTS_FILE, EventRow, Origin};
 pub use read::{EventReader, rows};

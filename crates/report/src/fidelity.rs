@@ -9,11 +9,9 @@
 //! `names` says. Times are never exact: each has its error, and beside it how much the original varies,
 //! where several were recorded. docs/fidelity.md has the rules. Not here: whether one program is faster
 //! than another ([`crate::compare`]). Files from the leaves on: `stream`, `names`, `profile`, `tally`,
-//! `align`, `chance`, `ranks`, `examples`, `figures`, `report`, `gate`, `run`, `show`.
+//! `align`, `ranks`, `figures`, `report`, `gate`, `run`, `show`.
 
 mod align;
-mod chance;
-mod examples;
 mod figures;
 mod gate;
 mod names;
@@ -25,10 +23,9 @@ pub mod show;
 mod stream;
 mod tally;
 
-pub use examples::{First, ShownStep};
 pub use figures::{Figure, Latency, Scope};
 pub use gate::Gate;
-pub use report::{Differences, Execution, Fidelity, OpCounts, Recorded, Refused};
+pub use report::{Differences, Execution, Fidelity, First, OpCounts, Recorded, Refused, ShownStep};
 pub use run::{check, compare};
 pub use tally::Kind;
 

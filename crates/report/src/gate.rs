@@ -21,13 +21,9 @@ pub struct Condition {
     pub label: Option<String>,
     /// Name of the figure.
     pub name: String,
-    /// Byte of the text at which the name begins.
-    pub name_at: usize,
     relation: Relation,
     /// The number.
     pub bound: f64,
-    /// Byte of the text at which the number begins.
-    pub bound_at: usize,
     /// The number is in per cent.
     pub percent: bool,
 }
@@ -48,48 +44,25 @@ const SIGNS: [(&str, Relation); 4] = [
     ("<", Relation::Below),
 ];
 
-/// A gate that cannot be read: where (a byte), and what was expected.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GateError {
-    /// Byte of the text at which it went wrong.
-    pub at: usize,
-    /// Message with the expected text.
-    pub message: String,
-}
-
-impl GateError {
-    /// An error at a byte of the text.
-    pub fn new<T>(at: usize, message: impl Into<String>) -> Result<T, GateError> {
-        Err(GateError { at, message: message.into() })
-    }
-
-    /// The message with the place marked below the condition.
-    pub fn marked(&self, text: &str) -> String {
-        let column = text[..self.at.min(text.len())].chars().count();
-        format!("{}\n  {text}\n  {}^", self.message, " ".repeat(column))
-    }
-}
-
 impl Condition {
     /// Reads a condition; `example` is shown where its relation is missing, `number` where its number is.
     ///
     /// # Errors
     /// The text is no condition.
-    pub fn parse(text: &str, example: &str, number: &str) -> Result<Condition, GateError> {
+    pub fn parse(text: &str, example: &str, number: &str) -> Result<Condition, String> {
         let found = SIGNS.iter().filter_map(|sign| Some((text.rfind(sign.0)?, sign)));
         let Some((at, (sign, relation))) = found.max_by_key(|(at, sign)| (*at, sign.0.len()))
         else {
-            return GateError::new(text.len(), format!("expected >=, >, <= or <, as in {example}"));
+            return Err(format!("expected >=, >, <= or <, as in {example}"));
         };
-        let bound_at = at + sign.len();
-        let written = text[bound_at..].trim();
+        let written = text[at + sign.len()..].trim();
         let (digits, percent) = match written.strip_suffix('%') {
             Some(digits) => (digits.trim_end(), true),
             None => (written, false),
         };
         let bound = match digits.parse() {
             Ok(bound) if f64::is_finite(bound) && bound >= 0.0 => bound,
-            _ => return GateError::new(bound_at, format!("expected {number}, found {written:?}")),
+            _ => return Err(format!("expected {number}, found {written:?}")),
         };
         let name = text[..at].trim_end();
         let (label, rest) = match name.rsplit_once(':') {
@@ -99,11 +72,9 @@ impl Condition {
         Ok(Condition {
             text: text.trim().into(),
             label,
-            name_at: name.len() - rest.trim_start().len(),
             name: rest.trim().into(),
             relation: *relation,
             bound,
-            bound_at,
             percent,
         })
     }

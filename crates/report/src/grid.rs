@@ -1,7 +1,7 @@
 //! A table that fits the terminal: right-aligned numbers, quantities each with the unit that fits it;
 //! gaps, digits and columns are given up in a fixed order. The same table becomes Markdown.
 
-use crate::text::{Paint, Terminal, decimals, escape, fit, fit_all, fixed, flow, plain, width};
+use crate::text::{Paint, Terminal, decimals, escape, fit, fixed, flow, plain, width};
 use model::units::Measure;
 use std::borrow::Cow;
 
@@ -77,6 +77,11 @@ impl Cell {
     pub fn number(value: Option<f64>) -> Cell {
         value.filter(|v| v.is_finite()).map_or(Cell::None, Cell::Number)
     }
+
+    /// Nanoseconds or bytes.
+    pub fn whole(value: u64) -> Cell {
+        Cell::Number(value as f64)
+    }
 }
 
 /// One line.
@@ -95,16 +100,34 @@ impl Line {
     }
 }
 
-/// Layout of a table that is too wide even without the columns that may be dropped.
-#[derive(Clone, Debug, Default)]
-pub enum Narrow {
-    /// Its lines are longer than the terminal.
-    #[default]
-    Overflow,
-    /// Several tables of some columns each; the first column is in all of them.
-    Split,
-    /// Another table with the same figures.
-    Instead(Box<Grid>),
+/// A column of a table of records: its heading, and its cell in the line of a record.
+pub struct Field<R> {
+    column: Column,
+    cell: fn(&R) -> Cell,
+    if_any: Option<fn(&R) -> bool>,
+}
+
+/// A column that is always shown.
+pub fn field<R>(
+    name: &'static str,
+    unit: &'static str,
+    kind: Kind,
+    drop_order: u8,
+    cell: fn(&R) -> Cell,
+) -> Field<R> {
+    Field { column: Column::new(name, unit, kind, drop_order), cell, if_any: None }
+}
+
+/// A column that is left out unless `if_any` holds for a record.
+pub fn field_if<R>(
+    name: &'static str,
+    unit: &'static str,
+    kind: Kind,
+    drop_order: u8,
+    if_any: fn(&R) -> bool,
+    cell: fn(&R) -> Cell,
+) -> Field<R> {
+    Field { if_any: Some(if_any), ..field(name, unit, kind, drop_order, cell) }
 }
 
 /// Columns and lines.
@@ -114,8 +137,6 @@ pub struct Grid {
     pub columns: Vec<Column>,
     /// Lines from top to bottom.
     pub lines: Vec<Line>,
-    /// The layout where space is short.
-    pub narrow: Narrow,
 }
 
 /// How much room a drawing takes.
@@ -139,13 +160,36 @@ const MARKDOWN_DIGITS: i32 = 3;
 const LABEL_COLUMNS: usize = 20;
 
 impl Grid {
-    /// A table that overflows where it is too wide.
-    pub fn new(columns: &[Column], lines: Vec<Line>) -> Grid {
-        Grid { columns: columns.to_vec(), lines, narrow: Narrow::Overflow }
+    /// A line per record; `is_bad` marks failures.
+    pub fn of<R>(fields: Vec<Field<R>>, records: &[R], is_bad: fn(&R) -> bool) -> Grid {
+        let is_shown =
+            |field: &Field<R>| field.if_any.is_none_or(|holds| records.iter().any(holds));
+        let fields: Vec<Field<R>> = fields.into_iter().filter(is_shown).collect();
+        let line = |record: &R| Line::Cells {
+            cells: fields.iter().map(|field| (field.cell)(record)).collect(),
+            bad: is_bad(record),
+        };
+        let lines = records.iter().map(line).collect();
+        Grid { columns: fields.into_iter().map(|field| field.column).collect(), lines }
+    }
+
+    /// The same with headings wherever that of the records changes.
+    pub fn with_headings<R>(self, records: &[R], heading: fn(&R) -> String) -> Grid {
+        let mut lines = Vec::new();
+        let mut last = None;
+        for (record, line) in records.iter().zip(self.lines) {
+            let heading = heading(record);
+            if last.as_ref() != Some(&heading) {
+                lines.push(Line::Heading(heading.clone()));
+            }
+            last = Some(heading);
+            lines.push(line);
+        }
+        Grid { lines, ..self }
     }
 
     /// Leaves out the columns for which `keep` is false, with their cells.
-    pub fn retain(&mut self, keep: impl Fn(usize) -> bool) {
+    fn retain(&mut self, keep: impl Fn(usize) -> bool) {
         let mut at = 0;
         self.columns.retain(|_| (keep(at), at += 1).0);
         for line in &mut self.lines {
@@ -164,13 +208,8 @@ impl Grid {
         let fewer = (1..=last).map(|dropped| Step { gap, digits, dropped });
         let steps: Vec<Step> = full.chain(fewer).collect();
         let fits = steps.iter().find_map(|step| self.draw_at(*step, terminal, false));
-        fits.unwrap_or_else(|| match &self.narrow {
-            Narrow::Overflow => {
-                self.draw_at(steps[steps.len() - 1], terminal, true).unwrap_or_default()
-            }
-            Narrow::Split => self.split(terminal),
-            Narrow::Instead(grid) => grid.draw(terminal),
-        })
+        // Lines longer than the terminal, rather than wrong ones.
+        fits.or_else(|| self.draw_at(steps[steps.len() - 1], terminal, true)).unwrap_or_default()
     }
 
     /// The drawing at one step; `None` if it is too wide and `anyway` is false.
@@ -184,9 +223,7 @@ impl Grid {
         if let Some(at) = grid.columns.iter().position(|column| column.kind == Kind::Label) {
             let others = widths.iter().sum::<usize>() + gaps - widths[at];
             let room = terminal.columns.saturating_sub(others).max(LABEL_COLUMNS);
-            let mut labels: Vec<String> = rows.iter().map(|row| row[at].clone()).collect();
-            fit_all(&mut labels, room);
-            rows.iter_mut().zip(labels).for_each(|(row, label)| row[at] = label);
+            rows.iter_mut().for_each(|row| row[at] = fit(&row[at], room));
             widths[at] = widths[at].min(room);
         }
         if widths.iter().sum::<usize>() + gaps > terminal.columns && !anyway {
@@ -201,28 +238,6 @@ impl Grid {
             drawing.push_str(&format!("\n{note}"));
         }
         Some(drawing)
-    }
-
-    /// Tables of as many columns as fit.
-    fn split(&self, terminal: Terminal) -> String {
-        let gap = STEPS[0].0;
-        let widths = self.widths(&self.texts(STEPS[0].1));
-        let mut parts: Vec<Vec<usize>> = Vec::new();
-        let mut taken = usize::MAX;
-        for at in 1..widths.len() {
-            if taken.saturating_add(widths[at] + gap) > terminal.columns {
-                parts.push(vec![0]);
-                taken = widths[0];
-            }
-            taken += widths[at] + gap;
-            parts.last_mut().expect("pushed above").push(at);
-        }
-        let part = |columns: &Vec<usize>| {
-            let mut grid = Grid { narrow: Narrow::Overflow, ..self.clone() };
-            grid.retain(|at| columns.contains(&at));
-            grid.draw(terminal)
-        };
-        parts.iter().map(part).collect::<Vec<_>>().join("\n")
     }
 
     fn cells(&self) -> impl Iterator<Item = &Vec<Cell>> {

@@ -77,7 +77,8 @@ fn write_view(run: &Run, out: &mut impl Write, row: &dyn Fn(&Row) -> Row) -> io:
     out.write_all(object(&view).as_bytes())
 }
 
-fn without_histograms(row: &Row) -> Row {
+/// A row without its histograms.
+pub(crate) fn without_histograms(row: &Row) -> Row {
     Row {
         label: row.label.clone(),
         op: row.op.clone(),

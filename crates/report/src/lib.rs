@@ -21,7 +21,6 @@
 
 pub mod aggregate;
 pub mod chart;
-pub mod columns;
 pub mod compare;
 pub mod csv;
 pub mod events;

@@ -140,10 +140,6 @@ pub fn rows(run: &Run) -> Vec<Row> {
     of(run).into_iter().map(row).collect()
 }
 
-/// Why no member had anything left to do.
-const EITHER: &str =
-    "the count ended before the limit, or all members had done as much when it came";
-
 /// A sentence for each operation of each such loop: its rate up to the limit, with the iterations after
 /// it that make all members equal ("wear-out", as IOR and IO500 have it), and over the label around it.
 pub fn sentences(run: &Run) -> Vec<String> {
@@ -156,59 +152,47 @@ fn sentence(run: &Run, whole: &[Limited], row: &Row) -> Option<String> {
     let outer = row.label.strip_suffix(PARTS[0])?;
     let label = outer.trim_end_matches('/');
     let point = (row.cell, row.repetition);
-    let named = |name: &str| {
+    let busy_ns = |name: &str| {
         let is_it = |one: &&LabelRow| one.label == name && (one.cell, one.repetition) == point;
-        run.labels.iter().find(is_it)
+        run.labels.iter().find(is_it).map(|label| label.busy_ns)
     };
     let worn = format!("{outer}{}", PARTS[1]);
-    let (limited, after) = (named(&row.label)?, named(&worn)?);
-    let rest =
-        run.rows.iter().filter(|row| row.label == worn && (row.cell, row.repetition) == point);
-    let rest: Vec<&Row> = rest.collect();
+    let (limited_ns, after_ns) = (busy_ns(&row.label)?, busy_ns(&worn)?);
+    let rate = rate_text(row.mib_s, row.ops_s)?;
     let place = if label.is_empty() { row.op.clone() } else { format!("{label}, {}", row.op) };
-    let early = rate_text(row.mib_s, row.ops_s)?;
-    let said = if rest.is_empty() {
-        let (took, why) =
-            (format_ns(limited.busy_ns as f64), why_nothing_was_left(run, row, label));
-        format!("{place}: {early} in {took}: {why}; there was no wear-out.")
+    let mut text = format!("{place}: {rate} up to the limit ({})", format_ns(limited_ns as f64));
+    let is_after = |other: &&Row| other.label == worn && (other.cell, other.repetition) == point;
+    if run.rows.iter().any(|other| is_after(&other)) {
+        let after = run.rows.iter().filter(is_after).filter(|other| other.op == row.op);
+        let (bytes, count) = after.chain([row]).fold((0, 0), |(bytes, count), row| {
+            (row.bytes.saturating_add(bytes), done(row).saturating_add(count))
+        });
+        let both_ns = (limited_ns + after_ns) as f64;
+        let mib_s = row.mib_s.map(|_| bytes as f64 / 1_048_576.0 / (both_ns / 1e9));
+        let rate = rate_text(mib_s, Some(count as f64 / (both_ns / 1e9)))?;
+        text += &format!("; {rate} with the wear-out ({} in all)", format_ns(both_ns));
     } else {
-        let all = || rest.iter().copied().filter(|other| other.op == row.op).chain([row]);
-        let (bytes, count): (u64, u64) = (all().map(|row| row.bytes).sum(), all().map(done).sum());
-        let both_ns = limited.busy_ns + after.busy_ns;
-        let seconds = both_ns as f64 / 1e9;
-        let mib_s = row.mib_s.map(|_| bytes as f64 / 1_048_576.0 / seconds);
-        let both = rate_text(mib_s, Some(count as f64 / seconds))?;
-        let took = format_ns(both_ns as f64);
-        format!("{place}: {early} up to the limit; {both} with the wear-out, {took} in all.")
-    };
+        let labels = &run.run.evidence.labels;
+        let own =
+            labels.iter().find(|one| one.label == label && (one.cell, one.repetition) == point);
+        text += match own.is_some_and(|own| !own.timed) {
+            true => "; the count ended before the limit",
+            false => "; no wear-out",
+        };
+    }
     let own = |one: &&Limited| {
         (&*one.label, &*one.op, one.cell, one.repetition) == (label, &*row.op, point.0, point.1)
     };
-    let around = whole.iter().find(own).zip(named(label)).and_then(|(one, busy)| {
-        let at_least = if busy.busy_is_bound { "at least " } else { "" };
-        let (took, rate) = (format_ns(busy.busy_ns as f64), rate_text(one.mib_s, one.ops_s)?);
-        Some(format!(" All of {label}, {took}: {at_least}{rate}."))
-    });
-    Some(said + &around.unwrap_or_default())
+    if let (Some(own), Some(busy_ns)) = (whole.iter().find(own), busy_ns(label)) {
+        let (rate, took) = (rate_text(own.mib_s, own.ops_s)?, format_ns(busy_ns as f64));
+        text += &format!("; {rate} over all of {label} ({took})");
+    }
+    Some(text + ".")
 }
 
 /// Operations that did not fail.
 fn done(row: &Row) -> u64 {
     row.count.saturating_sub(row.failed).saturating_sub(row.expected)
-}
-
-/// Whether the limit ended the loop is in the evidence of the label around it, unless that is in a loop
-/// with a limit of its own.
-fn why_nothing_was_left(run: &Run, row: &Row, label: &str) -> &'static str {
-    let known = run.run.evidence.labels.iter().find(|known| {
-        (&*known.label, known.cell, known.repetition) == (label, row.cell, row.repetition)
-    });
-    let is_in_another = run.run.sites.iter().any(|site| site.op == row.op && site.timed);
-    match known.map(|known| known.timed) {
-        Some(false) => "the count ended before the limit",
-        Some(true) if !is_in_another => "all members had done as much when the limit came",
-        _ => EITHER,
-    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 //! fast: mounted with wsize=65536, without wsize=1048576 on b, other than on a
 //! ```
 
+use crate::rows::grouped;
 use model::run::{Host, Job, Node, NodeUse, Run, Storage};
 use model::sweep::{Execution, Machines};
 use model::words;
@@ -26,12 +27,10 @@ pub struct Unlike {
 
 /// The kernels and their machines; `None`: all have the same.
 pub fn kernels(job: &Job) -> Option<String> {
-    let nodes = job.nodes.iter();
-    let groups = grouped(nodes.map(|node| (node.kernel.as_str(), node.host.as_str())));
-    let told = groups
-        .iter()
-        .map(|(kernel, hosts)| format!("{} on {}", kernel, words::list_some(hosts, NAMED)));
-    (groups.len() > 1).then(|| format!("kernel {}", told.collect::<Vec<_>>().join("; ")))
+    let groups = grouped(job.nodes.iter().map(|node| (&node.kernel, &*node.host)));
+    let named =
+        groups.iter().map(|(kernel, hosts)| format!("{kernel} on {}", list_once(hosts, NAMED)));
+    (groups.len() > 1).then(|| format!("kernel {}", named.collect::<Vec<_>>().join("; ")))
 }
 
 /// Storage below a directory that differs from the first machine's.
@@ -43,17 +42,24 @@ pub fn unlike_storage(run: &Run) -> Vec<Unlike> {
         for own in &used.storage {
             let first = first_machine(run, used);
             let known = below(first, &own.name);
-            all.push(((own.name.as_str(), &*first.name, known, &own.storage), node.host.clone()));
+            all.push(((&*own.name, &*first.name, known, &own.storage), node.host.clone()));
         }
     }
     type Group<'g> = ((&'g str, &'g str, &'g Storage, &'g Storage), Vec<String>);
-    let told = |((name, first, known, own), hosts): &Group<'_>| {
-        let directory = if name.is_empty() { "run directory".into() } else { name.to_string() };
-        let difference = difference(known, own, &words::list_some(hosts, NAMED), first);
+    let unlike = |((name, first, known, own), hosts): &Group<'_>| {
+        let directory = if name.is_empty() { "run directory" } else { name };
+        let hosts: Vec<&str> = hosts.iter().map(String::as_str).collect();
+        let difference = difference(known, own, &list_once(&hosts, NAMED), first);
         let other_type = known.file_system != own.file_system;
         Unlike { other_type, text: format!("{directory}: {difference}") }
     };
-    grouped(all.into_iter()).iter().map(told).collect()
+    grouped(all).iter().map(unlike).collect()
+}
+
+/// Names, each once.
+fn list_once(names: &[&str], most: usize) -> String {
+    let mut seen = HashSet::new();
+    words::list_some(names.iter().filter(|name| seen.insert(**name)), most)
 }
 
 /// The machine of rank 0 in an execution.
@@ -86,19 +92,6 @@ fn difference(known: &Storage, own: &Storage, hosts: &str, first: &str) -> Strin
         return format!("{known_text} on {first}, {own_text}{there} on {hosts}");
     }
     format!("mounted {} on {hosts}, other than on {first}", options.join(", "))
-}
-
-/// Members by what they have in common, in order of appearance, each once.
-fn grouped<K: PartialEq, M: PartialEq>(all: impl Iterator<Item = (K, M)>) -> Vec<(K, Vec<M>)> {
-    let mut groups: Vec<(K, Vec<M>)> = Vec::new();
-    for (key, member) in all {
-        match groups.iter_mut().find(|group| group.0 == key) {
-            Some((_, members)) if members.contains(&member) => {}
-            Some((_, members)) => members.push(member),
-            None => groups.push((key, vec![member])),
-        }
-    }
-    groups
 }
 
 /// Machines of an MPI job that are named; the rest is counted.

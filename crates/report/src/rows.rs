@@ -107,6 +107,18 @@ pub fn is_bound(run: &Run, row: &Row) -> bool {
     run.labels.iter().any(|label| label.busy_is_bound && same(label))
 }
 
+/// Members by what they have in common, in order of appearance.
+pub fn grouped<K: PartialEq, M>(all: impl IntoIterator<Item = (K, M)>) -> Vec<(K, Vec<M>)> {
+    let mut groups: Vec<(K, Vec<M>)> = Vec::new();
+    for (key, member) in all {
+        match groups.iter_mut().find(|group| group.0 == key) {
+            Some((_, members)) => members.push(member),
+            None => groups.push((key, vec![member])),
+        }
+    }
+    groups
+}
+
 /// Bytes per second, or operations per second of what moves none.
 pub fn rate_text(mib_s: Option<f64>, ops_s: Option<f64>) -> Option<String> {
     match (mib_s, ops_s) {

@@ -6,7 +6,6 @@
 //! is docs/verdicts.md.
 
 mod data;
-mod evidence;
 mod machines;
 mod measuring;
 mod mpi;

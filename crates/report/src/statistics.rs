@@ -64,17 +64,6 @@ impl Metric {
             Metric::OpsS => Measure::OpRate,
         }
     }
-
-    /// Its name in JSON and CSV.
-    pub fn name(self) -> &'static str {
-        match self {
-            Metric::TimeNs => "time_ns",
-            Metric::MibS => "mib_s",
-            Metric::RankMibS => "rank_mib_s",
-            Metric::OpsS => "ops_s",
-            Metric::MeanNs => "mean_ns",
-        }
-    }
 }
 
 /// One figure of one cell, repetition by repetition.

@@ -11,36 +11,153 @@
 //! ```
 //!
 //! Below it the labels over ranks (`times`), machines (`nodes`), distributed and scheduled work
-//! (`work`), evidence, remarks and `failures`; of a sweep its grids (`sweep`). `report` puts them in
-//! order. Nothing is computed here besides totals.
+//! (`work`), evidence (`facts`), remarks and failures; of a sweep its points (`sweep`). Nothing is computed here
+//! besides totals.
 
 pub(crate) mod facts;
-mod failures;
 mod nodes;
-mod report;
 mod summary;
 mod sweep;
 mod times;
 pub(crate) mod work;
 
 pub use crate::text::Terminal;
-pub(crate) use report::{failed, figures};
 
-use model::run::Run;
+use crate::document::{Block, Item};
+use crate::rows::{execution, grouped};
+use crate::text::Paint;
+use model::run::{Failure, RankError, Run};
+use model::{RankSet, errno};
+use std::collections::{BTreeSet, HashSet};
 
 /// The whole report of a run for the terminal.
 pub fn render(run: &Run, terminal: Terminal) -> String {
-    crate::document::text(&report::blocks(run), terminal)
+    crate::document::text(&blocks(run), terminal)
 }
 
 /// The whole report of a run as Markdown.
 pub fn markdown(run: &Run) -> String {
-    crate::document::markdown(&report::blocks(run))
+    crate::document::markdown(&blocks(run))
 }
 
 /// Failed operations, and ranks that did not finish, alone. "" if all went well.
 pub fn failures(run: &Run, terminal: Terminal) -> String {
     crate::document::text(&failed(run), terminal)
+}
+
+/// Everything that a report says of a run.
+fn blocks(run: &Run) -> Vec<Block> {
+    let bad = run.run.exit_code != 0;
+    let title = Block::Facts(if bad { Paint::Bad } else { Paint::Heading }, facts::title(run));
+    let mut blocks = vec![title];
+    blocks.extend(figures(run));
+    blocks.push(Block::Facts(Paint::Plain, facts::facts(run)));
+    blocks.push(remarks(run));
+    blocks.extend(failed(run));
+    blocks
+}
+
+/// The tables of a run.
+pub(crate) fn figures(run: &Run) -> Vec<Block> {
+    let (figures, tables) = match &run.run.sweep {
+        Some(sweep) => (sweep::blocks(run, sweep), Vec::new()),
+        None if run.rows.is_empty() => {
+            (vec![Block::Text("No I/O operation was executed.".into())], vec![times::sheet(run)])
+        }
+        None => (Vec::new(), vec![summary::sheet(run), times::sheet(run)]),
+    };
+    let further = [nodes::sheet(run), work::shares(run), work::arrivals(run)];
+    let tables = tables.into_iter().chain(further).flatten();
+    figures.into_iter().chain(tables.map(Block::Sheet)).collect()
+}
+
+/// Notes, then what the evidence says against the figures, and how to fix it.
+pub(crate) fn remarks(run: &Run) -> Block {
+    let evidence = &run.run.evidence;
+    let notes = evidence.notes.iter().map(|note| Item::new(format!("note: {note}")));
+    let marks = evidence.marks.iter().map(|mark| {
+        let (word, paint) =
+            if mark.counts { ("verdict", Paint::Bad) } else { ("remark", Paint::Plain) };
+        let text = format!("{word} {}: {}", mark.code, mark.seen_in_executions());
+        Item { paint, text, more: vec![format!("fix: {}", mark.advice)] }
+    });
+    Block::List(notes.chain(marks).collect())
+}
+
+/// Failed operations and ranks that did not finish; nothing if all went well.
+pub(crate) fn failed(run: &Run) -> Vec<Block> {
+    vec![Block::List(failures_by_kind(run)), Block::List(rank_errors(run))]
+}
+
+/// Kinds of failures that are listed; the rest is counted.
+const LISTED: usize = 20;
+
+/// Failed operations, one entry for each kind and place. Wrong bytes are of another kind in each file and on
+/// each rank: every place has to be looked at.
+fn failures_by_kind(run: &Run) -> Vec<Item> {
+    let key = |failure: &'_ Failure| {
+        let is_wrong = errno::name(failure.errno) == "EBADMSG";
+        let place = is_wrong.then(|| (failure.path.clone(), failure.rank));
+        (failure.place.clone(), failure.op.clone(), failure.errno, place)
+    };
+    let kinds = grouped(run.run.failures.iter().map(|failure| (key(failure), failure)));
+    let listed = kinds.iter().take(LISTED).map(|(_, all)| {
+        let count = all.iter().fold(0u64, |sum, one| sum.saturating_add(one.occurrences));
+        Item::bad(failure(run, all[0], count))
+    });
+    let more = kinds.len().saturating_sub(LISTED);
+    let more = (more > 0).then(|| Item::bad(format!("and {more} more kinds of failures")));
+    listed.chain(more).collect()
+}
+
+/// Its message after the error's name.
+fn reason(failure: &Failure) -> &str {
+    let name = errno::name(failure.errno);
+    let message = failure.message.strip_prefix(name).unwrap_or(&failure.message);
+    let message = message.trim_start_matches([':', ' ']);
+    if message.is_empty() { errno::text(failure.errno) } else { message }
+}
+
+/// `12 x write ENOSPC at p.ppl:9:27 (No space left on device), first: rank 0, f-0, offset 512`; of a sweep
+/// `..., first: n=2, repetition 1, rank 0, ...`
+fn failure(run: &Run, first: &Failure, count: u64) -> String {
+    let at = match execution(run, first.cell, first.repetition) {
+        one if one.is_empty() => one,
+        one => one + ", ",
+    };
+    let Failure { op, place, rank, offset_bytes: offset, .. } = first;
+    let (name, text) = (errno::name(first.errno), reason(first));
+    let path = if first.path.is_empty() { "(no name)" } else { &first.path };
+    format!(
+        "{count} x {op} {name} at {place} ({text}), first: {at}rank {rank}, {path}, offset {offset}"
+    )
+}
+
+/// Ranks that did not finish, one entry for each reason.
+fn rank_errors(run: &Run) -> Vec<Item> {
+    let errors = run.run.rank_errors.iter();
+    let mut kinds = grouped(errors.map(|error| ((&error.place, &error.message), error)));
+    // A process that was ended from outside has no place: others ended because of it.
+    kinds.sort_by_key(|kind| !kind.0.0.is_empty());
+    let lines = kinds.iter().map(|((place, message), kind)| {
+        let at = if place.is_empty() { "" } else { " at " };
+        let all: BTreeSet<u32> = kind.iter().map(|error| error.rank).collect();
+        let ranks: RankSet = all.into_iter().collect();
+        Item::bad(format!("{}{ranks} ended{at}{place}: {message}", in_executions(run, kind)))
+    });
+    lines.collect()
+}
+
+/// The executions of a sweep that they ended in: `at n=2, repetition 1: `, `in 3 executions, first at ...: `.
+fn in_executions(run: &Run, errors: &[&RankError]) -> String {
+    let Some(sweep) = &run.run.sweep else { return String::new() };
+    let all: HashSet<(u32, u32)> =
+        errors.iter().map(|error| (error.cell, error.repetition)).collect();
+    let first = sweep.describe_execution(errors[0].cell, errors[0].repetition);
+    match all.len() {
+        1 => format!("at {first}: "),
+        count => format!("in {count} executions, first at {first}: "),
+    }
 }
 
 #[cfg(test)]

@@ -6,26 +6,85 @@
 //! ```
 //!
 //! The title of a view is a short noun, its summary has the numbers that matter. A view without data is
-//! absent, with a reason. Names are stable: they are file names of `parabench report --data`. `run` puts
-//! the views of the other files in order; `source` and `colors` are what they share, `data` writes CSV.
+//! absent, with a reason. Names are stable: they are file names of `parabench report --data`. `source` is
+//! what they share.
 
-mod calls;
-mod data;
 mod files;
 mod labels;
 mod latency;
 mod moved;
 mod ranks;
 mod rates;
-mod run;
 mod source;
 mod sweep;
 
-pub use data::csv;
-pub(crate) use data::lines;
+pub use crate::chart::csv;
 pub(crate) use latency::latencies_of_sides;
-pub use run::{stored, views};
 pub use source::{Absent, Views};
+
+use crate::StoreError;
+use crate::aggregate::{Aggregates, aggregate};
+use crate::chart::View;
+use model::Run;
+use source::{Colors, Source};
+use std::path::Path;
+
+/// The pictures of a run; `events` come from [`aggregate`], if the run kept any.
+pub fn views(run: &Run, events: Option<&Aggregates>) -> Views {
+    let mut views = Views::default();
+    let colors = Colors::of(run);
+    let source = events.map(|events| Source::new(run, events, &colors));
+    let from_events = |make: fn(&Source<'_>) -> Result<View, String>| {
+        source.as_ref().ok_or_else(|| no_events(run)).and_then(make)
+    };
+    let over_time = |make: fn(&Source<'_>) -> Result<View, String>| {
+        let timed = source.as_ref().map_or_else(|| Err(no_events(run)), Source::timed)?;
+        make(timed)
+    };
+    views.add_all(sweep::NAME, sweep::over_dimensions(run, &colors));
+    let (bandwidth, by_rank) = match moved::bins_of_log(run) {
+        Some(moved) => (moved::over_time(moved), moved::by_rank(moved)),
+        None => (over_time(rates::over_time), over_time(ranks::bandwidth)),
+    };
+    views.add(rates::OVER_TIME, bandwidth);
+    if run.run.job.as_ref().is_some_and(|job| job.nodes.len() > 1) {
+        views.add(ranks::NODES, over_time(ranks::of_nodes));
+    }
+    views.add(ranks::BANDWIDTH, by_rank);
+    views.add(ranks::LATENCY, over_time(ranks::latency));
+    if !run.run.arrivals.is_empty() {
+        views.add(rates::DUE, over_time(rates::latency_since_due));
+    }
+    views.add(rates::CALLS, over_time(rates::calls));
+    views.add(latency::CDF, latency::cdf(run, &colors));
+    views.add(latency::TIME, latency::by_kind(run));
+    views.add(files::OFFSETS, over_time(files::offsets_over_time));
+    views.add(files::NAME, from_events(files::map));
+    let execution = events.map(|events| events.execution);
+    views.add(labels::OVER_TIME, labels::over_time(run, execution));
+    views.add(labels::BY_RANK, over_time(labels::by_rank));
+    views
+}
+
+/// The pictures of a stored run; `path` is its folder.
+///
+/// # Errors
+/// Those of [`aggregate`], if the run says that it kept events.
+pub fn stored(path: &Path, run: &Run) -> Result<Views, StoreError> {
+    let events = match &run.run.events {
+        Some(info) if info.count > 0 && path.is_dir() => aggregate(path, run)?,
+        _ => None,
+    };
+    Ok(views(run, events.as_ref()))
+}
+
+fn no_events(run: &Run) -> String {
+    match &run.run.events {
+        Some(info) if info.count > 0 => "the event table was not read".into(),
+        Some(_) => "no operation was kept as an event".into(),
+        None => "the run kept no events: run with --events and --out".into(),
+    }
+}
 
 #[cfg(test)]
 mod tests;

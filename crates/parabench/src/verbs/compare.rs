@@ -104,9 +104,9 @@ fn share(text: &str) -> std::result::Result<f64, String> {
     }
 }
 
-/// The place of a mistake is marked below the condition.
+/// Reads a gate.
 fn gate(text: &str) -> std::result::Result<Gate, String> {
-    Gate::parse(text).map_err(|error| error.marked(text))
+    Gate::parse(text)
 }
 
 impl Compare {

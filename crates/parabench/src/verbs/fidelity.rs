@@ -64,9 +64,9 @@ enum Format {
     Json,
 }
 
-/// Reads a gate. The place of a mistake is marked below the condition.
+/// Reads a gate.
 pub fn gate(text: &str) -> std::result::Result<Gate, String> {
-    Gate::parse(text).map_err(|error| error.marked(text))
+    Gate::parse(text)
 }
 
 impl Fidelity {

@@ -63,7 +63,7 @@ fn both_rates_are_told() {
                 write(\"f-$$rank-$i\", 64k); }";
     let scene = Scene::new().file("x.ppl", text);
     let done = scene.parabench("run x.ppl -n 2 --backend mem").exits(0);
-    done.out_has("w, write: ").out_has("up to the limit; ").out_has("with the wear-out");
+    done.out_has("w, write: ").out_has("up to the limit (").out_has("with the wear-out");
 }
 
 /// IOR's bandwidth: all bytes by the time from the first open to the last close.

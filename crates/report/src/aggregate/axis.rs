@@ -88,6 +88,19 @@ impl TimeBins {
     }
 }
 
+/// Intervals in order, those at most `close` apart as one.
+pub fn union_of(mut all: Vec<(u64, u64)>, close: u64) -> Vec<(u64, u64)> {
+    all.sort_unstable();
+    let mut out: Vec<(u64, u64)> = Vec::new();
+    for (start, end) in all {
+        match out.last_mut() {
+            Some(last) if start <= last.1.saturating_add(close) => last.1 = last.1.max(end),
+            _ => out.push((start, end)),
+        }
+    }
+    out
+}
+
 /// Neighbouring ranks as bands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bands {

@@ -1,4 +1,4 @@
-//! The extents of a file that an operation moved.
+//! An event as the counters need it, and the extents of a file that it moved.
 //!
 //! ```text
 //! offset_bytes, done_bytes              one extent
@@ -7,46 +7,91 @@
 //!
 //! Runs of equal extents stay together: a pattern of a million extents is looked at once.
 
-use super::scan::Row;
+use model::Op;
 use model::pattern::Run;
 use model::run::EventExtents;
 
-/// `run.events.extents`, as far as all extents are there.
+/// The part of an event that the counters need.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Row {
+    pub rank: u32,
+    pub op: Op,
+    /// Number in [`super::scope::Scope::labels`], or their number for other labels.
+    pub label: usize,
+    /// Number of the path; negative without one.
+    pub path_id: i32,
+    pub offset_bytes: u64,
+    pub done_bytes: u64,
+    pub start_ns: u64,
+    pub end_ns: u64,
+    pub busy_ns: u64,
+    /// It failed, expectedly or not.
+    pub failed: bool,
+    /// Extents that were asked for; 0: one.
+    pub pieces: u32,
+    /// Their number in the table; negative without.
+    pub extents_id: i64,
+    /// Nobody knows which bytes it moved.
+    pub unplaced: bool,
+    /// When it was due, if the program sets a time for it.
+    pub due_ns: Option<u64>,
+}
+
+#[cfg(test)]
+impl Row {
+    pub const EMPTY: Row = Row {
+        rank: 0,
+        op: Op::Fwrite,
+        label: 0,
+        path_id: 0,
+        offset_bytes: 0,
+        done_bytes: 0,
+        start_ns: 0,
+        end_ns: 0,
+        busy_ns: 0,
+        failed: false,
+        pieces: 0,
+        extents_id: -1,
+        unplaced: false,
+        due_ns: None,
+    };
+}
+
+/// `run.events.extents`, as far as all extents are there, and how far they reach: from the first byte of the
+/// first extent to behind the last of all.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Extents {
-    entries: Vec<Option<Vec<Run>>>,
+    entries: Vec<Option<(Vec<Run>, u64)>>,
 }
 
 impl Extents {
     pub fn of(entries: &[EventExtents]) -> Extents {
-        let whole = |entry: &EventExtents| entry.is_whole().then(|| entry.runs.clone());
+        let reach_bytes = |runs: &[Run]| {
+            let first = runs.first().map_or(0, |run| run.offset_bytes);
+            runs.iter().map(|run| end_bytes(run).saturating_sub(first)).max().unwrap_or(0)
+        };
+        let whole = |entry: &EventExtents| {
+            entry.is_whole().then(|| (entry.runs.clone(), reach_bytes(&entry.runs)))
+        };
         Extents { entries: entries.iter().map(whole).collect() }
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+    fn get(&self, id: i64) -> Option<&(Vec<Run>, u64)> {
+        self.entries.get(usize::try_from(id).ok()?)?.as_ref()
     }
 
-    fn get(&self, id: i64) -> Option<&[Run]> {
-        self.entries.get(usize::try_from(id).ok()?)?.as_deref()
-    }
-
-    /// From the first byte of the first extent to behind the last of all.
     pub fn reach_bytes(&self, id: i64) -> u64 {
-        let runs = self.get(id).unwrap_or_default();
-        let first = runs.first().map_or(0, |run| run.offset_bytes);
-        runs.iter().map(|run| end_bytes(run).saturating_sub(first)).max().unwrap_or(0)
+        self.get(id).map_or(0, |entry| entry.1)
     }
 
     /// Gives the runs that hold a byte that was moved; false: nobody knows them.
-    #[inline]
     pub fn moved(&self, row: &Row, mut each: impl FnMut(Run)) -> bool {
         if row.pieces == 0 && !row.unplaced {
             each(Run::single(row.offset_bytes, row.done_bytes));
             return true;
         }
-        match self.get(i64::from(row.extents_id)).filter(|_| !row.unplaced) {
-            Some(runs) => {
+        match self.get(row.extents_id).filter(|_| !row.unplaced) {
+            Some((runs, _)) => {
                 cut(runs, row, each);
                 true
             }

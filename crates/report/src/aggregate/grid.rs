@@ -1,13 +1,12 @@
 //! Counters by column of time, and by ranks, operations, positions or labels.
 
 use super::axis::{Bands, Nodes, TimeBins};
-use super::extents::{bytes_before, end_bytes};
-use super::scan::Row;
+use super::extents::{Row, bytes_before, end_bytes};
 use super::scope::Scope;
-use model::Op;
-use model::histogram::{BUCKETS, bucket, bucket_low};
 use model::op::Class;
 use model::pattern::Run;
+use model::{Histogram, Op};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Rows of positions in [`OffsetGrid`].
@@ -30,6 +29,15 @@ pub struct Cell {
     pub busy_ns: u64,
 }
 
+impl Cell {
+    /// Adds the operations of another cell.
+    pub(crate) fn add(&mut self, other: &Cell) {
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.count = self.count.saturating_add(other.count);
+        self.busy_ns = self.busy_ns.saturating_add(other.busy_ns);
+    }
+}
+
 /// Cells by band of ranks and column of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grid {
@@ -47,7 +55,6 @@ impl Grid {
         &self.cells[band * self.columns..][..self.columns]
     }
 
-    #[inline]
     pub(super) fn add(&mut self, scope: &Scope, band: usize, at: usize, row: &Row) {
         let first = band * self.columns;
         let cells = &mut self.cells[first..first + self.columns];
@@ -64,14 +71,6 @@ impl Grid {
                 cells[at].bytes = cells[at].bytes.saturating_add(share);
             };
             scope.time.spread(row.start_ns, row.end_ns, row.done_bytes, add);
-        }
-    }
-
-    pub(super) fn merge(&mut self, other: &Grid) {
-        for (cell, other) in self.cells.iter_mut().zip(&other.cells) {
-            cell.bytes = cell.bytes.saturating_add(other.bytes);
-            cell.count += other.count;
-            cell.busy_ns = cell.busy_ns.saturating_add(other.busy_ns);
         }
     }
 }
@@ -104,7 +103,6 @@ impl OpGrid {
         &self.bytes[usize::from(class == Class::Write)]
     }
 
-    #[inline]
     pub(super) fn add(&mut self, scope: &Scope, at: usize, row: &Row) {
         self.counts[row.op as usize * self.columns + at] += 1;
         if row.done_bytes > 0 {
@@ -112,12 +110,6 @@ impl OpGrid {
             let add = |at: usize, share: u64| bytes[at] = bytes[at].saturating_add(share);
             scope.time.spread(row.start_ns, row.end_ns, row.done_bytes, add);
         }
-    }
-
-    pub(super) fn merge(&mut self, other: &OpGrid) {
-        add_all(&mut self.counts, &other.counts);
-        add_all(&mut self.bytes[0], &other.bytes[0]);
-        add_all(&mut self.bytes[1], &other.bytes[1]);
     }
 }
 
@@ -142,8 +134,8 @@ impl OffsetGrid {
         let end_ns = scope.time.edge_ns(scope.time.count).saturating_sub(1);
         let time = TimeBins::over(scope.time.start_ns, end_ns, OFFSET_COLUMNS);
         let bands = Bands::over(scope.bands.ranks, MAX_COLOURS);
-        let row_bytes = scope.offset_end_bytes.div_ceil(OFFSET_ROWS as u64).max(1);
-        let rows = scope.offset_end_bytes.div_ceil(row_bytes).max(1) as usize;
+        let row_bytes = scope.end_bytes.div_ceil(OFFSET_ROWS as u64).max(1);
+        let rows = scope.end_bytes.div_ceil(row_bytes).max(1) as usize;
         let bytes = vec![0; time.count * rows * bands.count];
         OffsetGrid { time, bands, row_bytes, rows, end_bytes: 0, bytes }
     }
@@ -160,7 +152,6 @@ impl OffsetGrid {
     }
 
     /// Adds the bytes of a run of extents that the row moved.
-    #[inline]
     pub(super) fn add(&mut self, row: &Row, run: &Run) {
         let column = self.time.of(row.start_ns);
         let band = self.bands.of(row.rank);
@@ -181,11 +172,6 @@ impl OffsetGrid {
             }
             (counted_bytes, at) = (before, at + 1);
         }
-    }
-
-    pub(super) fn merge(&mut self, other: &OffsetGrid) {
-        self.end_bytes = self.end_bytes.max(other.end_bytes);
-        add_all(&mut self.bytes, &other.bytes);
     }
 }
 
@@ -216,7 +202,6 @@ impl LabelGrid {
         &self.busy_ns[(band * self.columns + column) * labels..][..labels]
     }
 
-    #[inline]
     pub(super) fn add(&mut self, scope: &Scope, row: &Row) {
         let (labels, first) = (self.labels.len(), self.bands.of(row.rank) * self.columns);
         scope.time.spread(row.start_ns, row.end_ns, row.busy_ns, |at, share| {
@@ -224,126 +209,41 @@ impl LabelGrid {
             *cell = cell.saturating_add(share);
         });
     }
-
-    pub(super) fn merge(&mut self, other: &LabelGrid) {
-        add_all(&mut self.busy_ns, &other.busy_ns);
-    }
-}
-
-pub(super) fn add_all(to: &mut [u64], from: &[u64]) {
-    to.iter_mut().zip(from).for_each(|(to, from)| *to = to.saturating_add(*from));
 }
 
 /// Columns of time: each needs enough operations for percentiles.
 const COLUMNS: usize = 80;
-/// Buckets of histograms that are one here: 16 steps per power of two.
-const STEP: usize = 4;
-const STEPS: usize = BUCKETS.div_ceil(STEP);
 
-/// Times from when operations were due, by column of that time.
+/// Times from when operations were due to their end, by column of when they were due.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DueGrid {
     /// Columns of when they were due.
     pub time: TimeBins,
     /// Operations of each kind.
-    pub ops: Vec<u64>,
+    pub ops: BTreeMap<&'static str, u64>,
     /// Operations for which the program sets no time.
     pub others: u64,
-    /// By column and step; empty before the first one.
-    counts: Vec<u64>,
-    longest_ns: Vec<u64>,
+    /// Times by column.
+    pub columns: Vec<Histogram>,
 }
 
 impl DueGrid {
     pub(super) fn new(time: &TimeBins) -> DueGrid {
         let end_ns = time.edge_ns(time.count).saturating_sub(1);
         let time = TimeBins::over(time.start_ns, end_ns, COLUMNS);
-        DueGrid { time, ..DueGrid::default() }
+        DueGrid { time, columns: vec![Histogram::default(); time.count], ..DueGrid::default() }
     }
 
-    #[inline]
     pub(super) fn add(&mut self, row: &Row) {
-        let Some(due_ns) = row.due_ns else {
-            self.others += 1;
-            return;
-        };
-        self.reserve();
-        let (at, took_ns) = (self.time.of(due_ns), row.end_ns.saturating_sub(due_ns));
-        self.ops[row.op as usize] += 1;
-        self.counts[at * STEPS + bucket(took_ns) / STEP] += 1;
-        self.longest_ns[at] = self.longest_ns[at].max(took_ns);
-    }
-
-    fn reserve(&mut self) {
-        if self.counts.is_empty() {
-            self.counts = vec![0; self.time.count * STEPS];
-            self.longest_ns = vec![0; self.time.count];
-            self.ops = vec![0; Op::COUNT];
+        match row.due_ns {
+            None => self.others += 1,
+            Some(due_ns) => {
+                *self.ops.entry(row.op.name()).or_default() += 1;
+                let column = &mut self.columns[self.time.of(due_ns)];
+                column.record(row.end_ns.saturating_sub(due_ns));
+            }
         }
     }
-
-    pub(super) fn merge(&mut self, other: &DueGrid) {
-        self.others += other.others;
-        if other.counts.is_empty() {
-            return;
-        }
-        self.reserve();
-        add_all(&mut self.counts, &other.counts);
-        add_all(&mut self.ops, &other.ops);
-        for (longest, other) in self.longest_ns.iter_mut().zip(&other.longest_ns) {
-            *longest = (*longest).max(*other);
-        }
-    }
-
-    /// Operations that were due.
-    pub fn count(&self) -> u64 {
-        self.counts.iter().fold(0, |sum: u64, count| sum.saturating_add(*count))
-    }
-
-    /// Those of a column.
-    pub fn count_in(&self, column: usize) -> u64 {
-        self.column(column).iter().fold(0, |sum: u64, count| sum.saturating_add(*count))
-    }
-
-    fn column(&self, column: usize) -> &[u64] {
-        self.counts.get(column * STEPS..(column + 1) * STEPS).unwrap_or_default()
-    }
-
-    /// The longest time in a column; `None`: nothing was due then.
-    pub fn longest_ns(&self, column: usize) -> Option<u64> {
-        (self.count_in(column) > 0).then(|| self.longest_ns[column])
-    }
-
-    /// The time within which a share of a column's operations was over, to a sixteenth; `None`: there are
-    /// too few for it.
-    pub fn quantile_ns(&self, column: usize, share: f64) -> Option<u64> {
-        let longest = self.longest_ns(column)?;
-        quantile(self.column(column), share).map(|ns| ns.min(longest))
-    }
-
-    /// The same of all columns.
-    pub fn quantile_of_all_ns(&self, share: f64) -> Option<u64> {
-        let mut all = vec![0; STEPS];
-        self.counts.chunks(STEPS).for_each(|column| add_all(&mut all, column));
-        let longest = self.longest_ns.iter().copied().max()?;
-        quantile(&all, share).map(|ns| ns.min(longest))
-    }
-}
-
-/// The end of the step in which the share is reached.
-fn quantile(steps: &[u64], share: f64) -> Option<u64> {
-    let count = steps.iter().fold(0, |sum: u64, count| sum.saturating_add(*count));
-    if count == 0 || (count as f64) * (1.0 - share) < 1.0 - 1e-9 {
-        return None;
-    }
-    let wanted = (count as f64 * share).ceil() as u64;
-    let mut seen = 0u64;
-    let step = steps.iter().position(|count| {
-        seen = seen.saturating_add(*count);
-        seen >= wanted
-    })?;
-    let after = (step + 1) * STEP;
-    Some(if after >= BUCKETS { u64::MAX } else { bucket_low(after) })
 }
 
 /// Operations of the ranks of each machine.
@@ -362,23 +262,15 @@ mod tests {
     #[test]
     fn times_count_from_when_operations_were_due() {
         let mut grid = DueGrid::new(&TimeBins::over(0, 8_000, 240));
-        let mut other = grid.clone();
         for at in 0..100u64 {
             let (due, took) = (80 * at, if at == 50 { 5_000 } else { 320 });
-            let row =
-                Row { start_ns: due + 10, end_ns: due + took, due_ns: Some(due), ..Row::EMPTY };
-            if at % 2 == 0 { grid.add(&row) } else { other.add(&row) }
+            let due_ns = Some(due);
+            grid.add(&Row { start_ns: due + 10, end_ns: due + took, due_ns, ..Row::EMPTY });
         }
-        other.add(&Row::EMPTY);
-        grid.merge(&other);
-        assert_eq!((grid.count(), grid.others, grid.ops[Op::Fwrite as usize]), (100, 1, 100));
-        let column = grid.time.of(4_000);
-        assert_eq!(grid.longest_ns(column), Some(5_000));
-        assert_eq!(grid.quantile_ns(column, 0.99), None);
-        let median = grid.quantile_of_all_ns(0.5).expect("a median");
-        assert!((320..=340).contains(&median), "{median}");
-        assert!(
-            grid.quantile_of_all_ns(0.99).is_some() && grid.quantile_of_all_ns(0.999).is_none()
-        );
+        grid.add(&Row::EMPTY);
+        assert_eq!((grid.others, grid.ops["fwrite"]), (1, 100));
+        let column = &grid.columns[grid.time.of(4_000)];
+        assert_eq!((column.max, column.percentile(0.99)), (5_000, None));
+        assert_eq!(grid.columns.iter().map(|times| times.count).sum::<u64>(), 100);
     }
 }

@@ -1,14 +1,13 @@
-//! Ranges of the columns, from Parquet's directory: known before a row is read. A column
-//! without statistics (another program wrote the file) is read for it.
+//! The events of one execution: their ranges, found in a first pass, and their rows.
 
 use super::axis::{Bands, Busiest, Execution, MAX_LABELS, Nodes, TimeBins};
-use super::extents::Extents;
-use super::scan;
-use crate::events::{Table, invalid};
+use super::extents::{Extents, Row};
+use crate::events::{Table, find_op, invalid, meanings};
 use crate::rows::{OwnTimes, is_service};
-use model::run::Row;
+use model::event::{FLAG_DUE, FLAG_EXPECTED, FLAG_FAILED, FLAG_UNPLACED};
 use model::{Op, Run};
 use parquet::errors::Result;
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 /// Columns of time: what a wide picture can show.
@@ -17,176 +16,205 @@ const TIME_COLUMNS: u64 = 240;
 const COLUMNS_PER_EVENT: u64 = 4;
 /// Bands of ranks, and of machines: one each up to here.
 const MAX_BANDS: usize = 1024;
+/// Files whose parts are counted: those with most bytes.
+const FILES: usize = 24;
+/// Bits of the column `flags` of an operation that failed.
+const FAILED: i64 = (FLAG_FAILED | FLAG_EXPECTED) as i64;
+
+/// A file whose parts are counted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chosen {
+    /// Number of its path.
+    pub id: i32,
+    /// Bytes moved to or from it.
+    pub bytes: u64,
+    /// First row group that names it.
+    pub group: usize,
+}
 
 /// The choice of events and the layout of their counters.
 #[derive(Debug)]
 pub(super) struct Scope {
     pub execution: Execution,
     pub one_of_many: bool,
+    /// Rows of the execution in each row group, from the first one on.
+    pub groups: Vec<usize>,
     pub time: TimeBins,
     pub bands: Bands,
     /// Machines, if there are several.
     pub nodes: Option<Nodes>,
     /// No operation reaches beyond this position in a file.
-    pub offset_end_bytes: u64,
-    /// There are no more paths than this.
-    pub paths: usize,
-    /// Paths whose parts are kept; `None`: all.
-    pub files: Option<Vec<i32>>,
+    pub end_bytes: u64,
+    /// The files with most bytes, largest first.
+    pub files: Vec<Chosen>,
+    /// Other files with bytes.
+    pub more_files: usize,
     /// Labels with most time in operations, most first.
     pub labels: Vec<String>,
-    /// Numbers of the labels; others are the number of labels.
-    pub label_numbers: HashMap<Vec<u8>, usize>,
     /// The busiest operation of one of the labels, and that label's number.
     pub busiest: Option<(usize, Busiest)>,
     /// Extents that operations refer to.
     pub extents: Extents,
-    /// Operations were due at times.
-    pub has_due: bool,
 }
 
 impl Scope {
-    /// The ranges of the first execution; `None`: there is nothing.
+    /// The scope of the first execution, whose rows are the first in the table; `None`: there is nothing.
     pub fn of(table: &Table, run: &Run) -> Result<Option<Scope>> {
-        if table.rows() == 0 {
-            return Ok(None);
-        }
-        let execution = first_execution(table)?;
-        let one_of_many = ["cell", "repetition"]
-            .iter()
-            .map(|name| range(table, 0..table.groups(), name, None))
-            .collect::<Result<Vec<_>>>()?
-            .iter()
-            .any(|(low, high)| low != high);
-        let groups: Vec<usize> =
-            (0..table.groups()).filter(|group| table.may_hold(*group, execution)).collect();
-        let range = |name| range(table, groups.iter().copied(), name, Some(execution));
-        let unsigned =
-            |name| range(name).map(|(low, high)| (low.max(0) as u64, high.max(0) as u64));
-        let (start_ns, end_ns) = (unsigned("start_ns")?.0, unsigned("end_ns")?.1);
-        let ranks = unsigned("rank")?.1.saturating_add(1);
-        let ranks = u32::try_from(ranks).map_err(|_| invalid("rank"))?;
-        let last_bytes = unsigned("offset_bytes")?.1;
-        // Every event has two paths at most. Their numbers may be larger: some are of no event.
-        let paths = unsigned("path_id")?.1.saturating_add(1).min(2 * table.rows() + 2) as usize;
         let entries = run.run.events.as_ref().map_or(&[][..], |events| &events.extents);
         let extents = Extents::of(entries);
-        let reach_bytes = reach(table, &groups, execution, &extents)?;
-        let longest_bytes = unsigned("done_bytes")?.1.max(reach_bytes);
+        let (mut ranges, mut groups) = (Ranges::default(), Vec::new());
+        let (mut first, mut one_of_many) = (None, false);
+        for group in 0..table.groups() {
+            let [cells, repetitions] = numbers(table, group, ["cell", "repetition"])?;
+            let executions = cells.iter().copied().zip(repetitions);
+            let own = |at: &(i64, i64)| *first.get_or_insert(*at) == *at;
+            groups.push(executions.take_while(own).count());
+            ranges.add(table, group, groups[group], &extents)?;
+            if groups[group] < cells.len() {
+                one_of_many = true;
+                break;
+            }
+        }
+        let Some((cell, repetition)) = first else { return Ok(None) };
+        let execution = Execution { cell: cell as u32, repetition: repetition as u32 };
+        let ranks =
+            u32::try_from(ranges.last_rank.saturating_add(1)).map_err(|_| invalid("rank"))?;
         let labels = busiest_labels(run, execution);
-        let busiest = busiest(run, execution, &labels);
-        let numbers = labels.iter().enumerate().map(|(at, label)| (label.clone().into_bytes(), at));
+        // With fewer operations than columns a rate would be that of a single one.
+        let rows: u64 = groups.iter().map(|rows| *rows as u64).sum();
+        let columns = rows.saturating_mul(COLUMNS_PER_EVENT).clamp(1, TIME_COLUMNS) as usize;
+        let (files, more_files) = largest_files(ranges.files);
         Ok(Some(Scope {
             execution,
             one_of_many,
-            time: TimeBins::over(start_ns, end_ns, columns(table, &groups)),
+            groups,
+            time: TimeBins::over(ranges.start_ns, ranges.end_ns, columns),
             bands: Bands::over(ranks, MAX_BANDS),
             nodes: Nodes::of(&run.run.nodes_of(execution.cell, execution.repetition), MAX_BANDS),
-            offset_end_bytes: last_bytes.saturating_add(longest_bytes),
-            paths,
-            files: None,
-            label_numbers: numbers.collect(),
-            busiest,
+            end_bytes: ranges.end_bytes,
+            files,
+            more_files,
+            busiest: busiest(run, execution, &labels),
             labels,
             extents,
-            has_due: !run.run.arrivals.is_empty(),
         }))
     }
+}
 
-    pub fn with_files(self, files: Option<Vec<i32>>) -> Scope {
-        Scope { files, ..self }
+/// Columns of numbers in a row group.
+fn numbers<const N: usize>(table: &Table, group: usize, names: [&str; N]) -> Result<[Vec<i64>; N]> {
+    let mut columns = [const { Vec::new() }; N];
+    for (column, name) in columns.iter_mut().zip(names) {
+        *column = table.numbers(group, name)?;
     }
+    Ok(columns)
+}
 
-    /// Parts of this file are kept.
-    #[inline]
-    pub fn wants_file(&self, path_id: i32) -> bool {
-        let chosen = |files: &Vec<i32>| files.binary_search(&path_id).is_ok();
-        path_id >= 0 && self.files.as_ref().is_none_or(chosen)
+/// Ranges of the columns.
+struct Ranges {
+    last_rank: u64,
+    start_ns: u64,
+    end_ns: u64,
+    end_bytes: u64,
+    files: HashMap<i32, Chosen>,
+}
+
+impl Default for Ranges {
+    fn default() -> Ranges {
+        Ranges { last_rank: 0, start_ns: u64::MAX, end_ns: 0, end_bytes: 0, files: HashMap::new() }
     }
 }
 
-/// Columns of time. With fewer operations than columns a rate would be that of a single one.
-fn columns(table: &Table, groups: &[usize]) -> usize {
-    let rows: u64 =
-        groups.iter().map(|group| table.described(*group).num_rows().max(0) as u64).sum();
-    rows.saturating_mul(COLUMNS_PER_EVENT).clamp(1, TIME_COLUMNS) as usize
-}
-
-/// The farthest that the extents of an operation of the execution reach from its offset.
-fn reach(table: &Table, groups: &[usize], execution: Execution, extents: &Extents) -> Result<u64> {
-    let mut farthest_bytes = 0;
-    let is_used = |group: &&usize| {
-        let range = table.statistics(**group, "extents_id");
-        !extents.is_empty() && range.is_none_or(|(_, high)| high >= 0)
-    };
-    for group in groups.iter().filter(is_used) {
-        let mut latest = -1;
-        scan::integers(table, *group, ["extents_id"], Some(execution), |[id]| {
-            if id != latest {
-                latest = id;
-                farthest_bytes = extents.reach_bytes(latest).max(farthest_bytes);
+impl Ranges {
+    /// Adds the first rows of a row group.
+    fn add(&mut self, table: &Table, group: usize, rows: usize, extents: &Extents) -> Result<()> {
+        let [rank, path, offset, done, start, end, flags, extents_id] = numbers(
+            table,
+            group,
+            [
+                "rank",
+                "path_id",
+                "offset_bytes",
+                "done_bytes",
+                "start_ns",
+                "end_ns",
+                "flags",
+                "extents_id",
+            ],
+        )?;
+        for at in 0..rows {
+            let done_bytes = done[at] as u64;
+            let reach_bytes = done_bytes.max(extents.reach_bytes(extents_id[at]));
+            self.last_rank = self.last_rank.max(rank[at] as u64);
+            self.start_ns = self.start_ns.min(start[at] as u64);
+            self.end_ns = self.end_ns.max(start[at] as u64).max(end[at] as u64);
+            self.end_bytes = self.end_bytes.max((offset[at] as u64).saturating_add(reach_bytes));
+            if path[at] >= 0 && done_bytes > 0 && flags[at] & FAILED == 0 {
+                let id = path[at] as i32;
+                let file = self.files.entry(id).or_insert(Chosen { id, bytes: 0, group });
+                file.bytes = file.bytes.saturating_add(done_bytes);
             }
-        })?;
-    }
-    Ok(farthest_bytes)
-}
-
-fn first_execution(table: &Table) -> Result<Execution> {
-    let mut first = None;
-    for group in 0..table.groups() {
-        scan::until(table, group, ["cell", "repetition"], None, |[cell, repetition]| {
-            let found = Execution { cell: cell as u32, repetition: repetition as u32 };
-            first.get_or_insert(found);
-            false
-        })?;
-        if let Some(found) = first {
-            return Ok(found);
         }
+        Ok(())
     }
-    Err(invalid("number of rows"))
 }
 
-/// Smallest and largest value of a column over row groups, of one execution or of all; (0, 0)
-/// without any.
-fn range(
-    table: &Table,
-    groups: impl IntoIterator<Item = usize>,
-    name: &'static str,
-    execution: Option<Execution>,
-) -> Result<(i64, i64)> {
-    let mut all: Option<(i64, i64)> = None;
-    for group in groups {
-        // The directory speaks of all executions in a row group: each has a clock of its own.
-        let whole = execution.is_none_or(|wanted| table.holds_only(group, wanted));
-        let found = match table.statistics(group, name).filter(|_| whole) {
-            Some(range) => Some(range),
-            None => read_range(table, group, name, execution)?,
-        };
-        let join = |all: (i64, i64), found: (i64, i64)| (all.0.min(found.0), all.1.max(found.1));
-        all = all.into_iter().chain(found).reduce(join);
-    }
-    Ok(all.unwrap_or((0, 0)))
+/// The files with most bytes, of equal ones the first, and the number of others.
+fn largest_files(files: HashMap<i32, Chosen>) -> (Vec<Chosen>, usize) {
+    let mut files: Vec<Chosen> = files.into_values().collect();
+    files.sort_unstable_by_key(|file| (Reverse(file.bytes), file.id));
+    let more = files.len().saturating_sub(FILES);
+    files.truncate(FILES);
+    (files, more)
 }
 
-fn read_range(
+/// Gives the first rows of a row group.
+pub(super) fn rows(
     table: &Table,
     group: usize,
-    name: &'static str,
-    execution: Option<Execution>,
-) -> Result<Option<(i64, i64)>> {
-    let mut all: Option<(i64, i64)> = None;
-    scan::integers(table, group, [name], execution, |[value]| {
-        let (low, high) = all.unwrap_or((value, value));
-        all = Some((low.min(value), high.max(value)));
-    })?;
-    Ok(all)
+    scope: &Scope,
+    mut each: impl FnMut(&Row),
+) -> Result<()> {
+    let [rank, path_id, offset, done] =
+        numbers(table, group, ["rank", "path_id", "offset_bytes", "done_bytes"])?;
+    let [start, end, busy, due] =
+        numbers(table, group, ["start_ns", "end_ns", "busy_ns", "intended_start_ns"])?;
+    let [flags, pieces, extents_id] = numbers(table, group, ["flags", "pieces", "extents_id"])?;
+    let [labels, ops] = [table.texts(group, "label")?, table.texts(group, "op")?];
+    let others = scope.labels.len();
+    let number = |text: &str| scope.labels.iter().position(|label| label == text);
+    let texts = labels.iter().map(Option::as_ref);
+    let labels = meanings(texts, others, |text| Ok(number(text).unwrap_or(others)))?;
+    let ops = meanings(ops.iter().map(Option::as_ref), None, |name| find_op(name).map(Some))?;
+    for at in 0..scope.groups[group] {
+        let (start_ns, flags) = (start[at] as u64, flags[at]);
+        each(&Row {
+            rank: rank[at] as u32,
+            op: ops[at].ok_or_else(|| invalid("op"))?,
+            label: labels[at],
+            path_id: path_id[at] as i32,
+            offset_bytes: offset[at] as u64,
+            done_bytes: done[at] as u64,
+            start_ns,
+            // A damaged table must not give operations that end before they begin.
+            end_ns: (end[at] as u64).max(start_ns),
+            busy_ns: busy[at] as u64,
+            failed: flags & FAILED != 0,
+            pieces: pieces[at] as u32,
+            extents_id: extents_id[at],
+            unplaced: flags & i64::from(FLAG_UNPLACED) != 0,
+            due_ns: (flags & i64::from(FLAG_DUE) != 0).then_some(due[at] as u64),
+        });
+    }
+    Ok(())
 }
 
 /// Label, operation and time of each row of an execution, in nanoseconds of operations that did not
 /// fail.
 fn times(run: &Run, execution: Execution) -> impl Iterator<Item = (&str, &str, f64)> {
-    let is_one =
-        move |row: &&Row| row.part_of.is_none() && (row.cell, row.repetition) == execution.pair();
+    let is_one = move |row: &&model::run::Row| {
+        row.part_of.is_none() && (row.cell, row.repetition) == execution.pair()
+    };
     let own = OwnTimes::new(run);
     run.rows.iter().filter(is_one).map(move |row| (&*row.label, &*row.op, own.sum_ns(row)))
 }

@@ -58,7 +58,7 @@ fn table(executions: &[Execution], count: u64) -> tempfile::TempDir {
 
 #[test]
 fn every_event_is_counted_once() {
-    // More than one row group, so that threads share the work.
+    // More than one row group.
     let count = 100_000;
     let dir = table(&[Execution::default()], count);
     let found = aggregate(dir.path(), &run()).unwrap().unwrap();
@@ -89,15 +89,6 @@ fn every_event_is_counted_once() {
     let busy: Vec<&[u64]> = cells.map(|(band, column)| found.labels.cell(band, column)).collect();
     let sum = |label: usize| busy.iter().map(|cell| cell[label]).sum::<u64>();
     assert_eq!([sum(0), sum(1), sum(2)], [300 * count, 300 * count, 0]);
-}
-
-#[test]
-fn the_result_does_not_depend_on_the_threads() {
-    let dir = table(&[Execution::default()], 150_000);
-    let first = aggregate(dir.path(), &run()).unwrap();
-    for _ in 0..3 {
-        assert_eq!(aggregate(dir.path(), &run()).unwrap(), first);
-    }
 }
 
 #[test]
@@ -236,7 +227,7 @@ fn pieces_of_patterns_have_their_places() {
 #[test]
 fn of_many_files_those_with_most_bytes_are_kept() {
     let dir = tempfile::tempdir().unwrap();
-    let many = 3 * files::MAX_TRACKED as u64;
+    let many = 5000;
     let paths: Vec<String> = (0..many).map(|path| format!("f-{path}")).collect();
     let event = |path: u64| Event {
         seq: path,
@@ -254,12 +245,12 @@ fn of_many_files_those_with_most_bytes_are_kept() {
     let found = aggregate(dir.path(), &run()).unwrap().unwrap();
     assert_eq!(found.files.files[0].path, format!("f-{}", many - 7));
     assert!(found.files.files[1..].iter().all(|file| file.bytes == 2));
-    assert_eq!(found.files.more, files::MAX_TRACKED - found.files.files.len());
+    assert_eq!((found.files.files.len(), found.files.more), (24, 5000 - 24));
 }
 
 #[test]
 fn a_table_may_number_paths_that_no_event_names() {
-    for unused in [10, 2 * files::MAX_TRACKED] {
+    for unused in [10, 5000] {
         let dir = tempfile::tempdir().unwrap();
         let paths: Vec<String> = (0..unused + 2).map(|path| format!("f-{path}")).collect();
         let of = |seq, path: usize| Event { path: path as u32, ..event(seq) };

@@ -2,12 +2,12 @@
 
 use super::design::{Claim, Design, LEAST, Options, Row, SIGNIFICANCE, Side};
 use super::inference::{Contrast, Memo, holm, holm_level};
-use super::quantities::{self, Key, Quantity, Samples};
-use super::sentence;
-use super::sides::{self, Difference, SideMark, split};
+use super::quantities::{Key, Quantity, Samples};
+use super::sides::{Difference, SideMark, split};
+use super::{design, quantities, sides};
 use crate::gate::GateResult;
-use crate::rows;
-use crate::stats::{self, distance_between};
+use crate::stats::distance_between;
+use crate::{rows, stats};
 use model::Run;
 use model::histogram::Histogram;
 use model::units::Measure;
@@ -227,7 +227,7 @@ fn judge(all: &mut [Tested], options: &Options, new: &str, design: Design, memo:
             let interval = contrast.interval(level, memo);
             row.claim = claim(row, contrast, interval, level, options);
         }
-        row.sentence = sentence::describe(row, rows, new, design, options);
+        row.sentence = design::describe(row, rows, new, design, options);
     }
     level
 }

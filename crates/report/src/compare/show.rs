@@ -1,37 +1,23 @@
 //! A comparison as text for people, Markdown, JSON (docs/compare.schema.json), pictures and a page.
 
 use super::comparison::{Comparison, Unmatched, histogram};
-use super::design::{Claim, Design, Options, Row, SIGNIFICANCE, Side};
+use super::design::{
+    Claim, Design, Options, Row, SIGNIFICANCE, Side, row_subject, subject, too_few,
+};
 use super::quantities::{Quantity, Samples};
-use super::sentence::{row_subject, subject, too_few};
 use crate::chart::{Axis, Chart, Join, Point, Range, Series, Unit, View};
 use crate::document::{Block, Item, Sheet};
-use crate::gate;
-use crate::grid::{Cell, Column, Grid, Kind, Line};
-use crate::html;
-use crate::rows::label_name;
+use crate::grid::{Cell, Grid, Kind, field};
+use crate::rows::{grouped, label_name};
 use crate::statistics::Metric;
 use crate::text::Terminal;
 use crate::views::{Views, latencies_of_sides};
-use model::Run;
-use model::words;
+use crate::{gate, html};
+use model::units::with_digits;
+use model::{Run, words};
 
 const RATIO: Kind = Kind::Number { least: 2, most: 4 };
 const PROBABILITY: Kind = Kind::Number { least: 2, most: 5 };
-
-const COLUMNS: [Column; 11] = [
-    Column::new("operation", "", Kind::Word, 0),
-    Column::new("figure", "", Kind::Word, 0),
-    Column::new("n", "A", Kind::Count, 2),
-    Column::new("n", "B", Kind::Count, 2),
-    Column::new("median", "A", Kind::Count, 0),
-    Column::new("median", "B", Kind::Count, 0),
-    Column::new("B faster", "times", RATIO, 0),
-    Column::new("from", "95 %", RATIO, 0),
-    Column::new("to", "95 %", RATIO, 0),
-    Column::new("p", "alone", PROBABILITY, 1),
-    Column::new("p", "Holm", PROBABILITY, 0),
-];
 
 /// Rows that get pictures of their own; the table has them all.
 const ROWS: usize = 12;
@@ -108,7 +94,7 @@ fn figures(comparison: &Comparison) -> Vec<Block> {
     let table = match rows.is_empty() {
         true => Block::Text("The two sides have no row in common.".into()),
         false => {
-            let (grid, notes) = (Grid::new(&COLUMNS, lines(rows)), legend(comparison));
+            let (grid, notes) = (grid(rows), legend(comparison));
             Block::Sheet(Sheet { name: "comparison", title: String::new(), grid, notes })
         }
     };
@@ -125,14 +111,8 @@ fn sentences(comparison: &Comparison) -> Vec<String> {
     let rows = &comparison.rows;
     let (few, others): (Vec<&Row>, Vec<&Row>) =
         rows.iter().partition(|row| row.claim == Claim::TooFew);
-    let mut reasons: Vec<(String, Vec<&Row>)> = Vec::new();
-    for row in few {
-        let reason = too_few(row, rows.len(), comparison.design);
-        match reasons.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, of)) => of.push(row),
-            None => reasons.push((reason, vec![row])),
-        }
-    }
+    let reason = |row: &Row| too_few(row, rows.len(), comparison.design);
+    let reasons = grouped(few.into_iter().map(|row| (reason(row), row)));
     let shared = |(reason, of): (String, Vec<&Row>)| match &of[..] {
         [row] => row.sentence.clone(),
         of if of.len() == rows.len() => reason,
@@ -161,60 +141,46 @@ fn legend(comparison: &Comparison) -> Vec<String> {
     vec![format!("{ratio} {p} Method: docs/statistics.md.")]
 }
 
-/// The figure's name with its unit, and both medians in it.
-fn medians(row: &Row) -> (String, [String; 2]) {
-    let largest = row.base_median.max(row.new_median);
-    let (unit, divisor) = row.metric.measure().unit(largest);
-    let digits = |figure: f64| {
-        let value = figure / divisor;
-        let places = (3 - value.abs().max(1e-9).log10().floor() as i32).clamp(0, 6) as usize;
-        format!("{value:.places$}")
-    };
-    (
-        format!("{}, {unit}", row.metric.quantity()),
-        [digits(row.base_median), digits(row.new_median)],
-    )
+/// Label and point of a row.
+fn place(row: &Row) -> String {
+    match row.point.as_str() {
+        "" => label_name(&row.label).to_string(),
+        point => format!("{} ({point})", label_name(&row.label)),
+    }
+}
+
+/// A median in the unit of the larger one.
+fn median(row: &Row, median: f64) -> Cell {
+    let (_, size) = row.metric.measure().unit(row.base_median.max(row.new_median));
+    Cell::Text(with_digits(median / size, 4))
 }
 
 /// Rows in their order, a heading wherever the label or the point of a sweep changes.
-fn lines(rows: &[Row]) -> Vec<Line> {
-    let mut lines = Vec::new();
-    let mut previous = None;
-    for row in rows {
-        let label = match row.point.as_str() {
-            "" => label_name(&row.label).to_string(),
-            point => format!("{} ({point})", label_name(&row.label)),
-        };
-        if previous.as_ref() != Some(&label) {
-            lines.push(Line::Heading(label.clone()));
-        }
-        previous = Some(label);
-        lines.push(line(row));
-    }
-    lines
-}
-
-fn line(row: &Row) -> Line {
-    let (figure, [base, new]) = medians(row);
-    let op = if row.op.is_empty() { "(label)" } else { &row.op };
-    let cells = vec![
-        Cell::Text(format!("  {op}")),
-        Cell::Text(figure),
-        Cell::Count(row.base_n as u64),
-        Cell::Count(row.new_n as u64),
-        Cell::Text(base),
-        Cell::Text(new),
-        Cell::number(row.ratio),
-        Cell::number(row.ci95_low),
-        Cell::number(row.ci95_high),
-        Cell::number(row.p),
-        Cell::number(row.p_holm),
-    ];
-    Line::Cells { cells, bad: row.claim == Claim::Slower }
-}
-
-fn axis(title: &str, unit: Unit, log: bool) -> Axis {
-    Axis { title: title.into(), unit, log }
+fn grid(rows: &[Row]) -> Grid {
+    let grid = Grid::of(
+        vec![
+            field("operation", "", Kind::Word, 0, |row: &Row| {
+                Cell::Text(format!("  {}", if row.op.is_empty() { "(label)" } else { &row.op }))
+            }),
+            field("figure", "", Kind::Word, 0, |row| {
+                let measure = row.metric.measure();
+                let (unit, _) = measure.unit(row.base_median.max(row.new_median));
+                Cell::Text(format!("{}, {unit}", row.metric.quantity()))
+            }),
+            field("n", "A", Kind::Count, 2, |row| Cell::Count(row.base_n as u64)),
+            field("n", "B", Kind::Count, 2, |row| Cell::Count(row.new_n as u64)),
+            field("median", "A", Kind::Count, 0, |row| median(row, row.base_median)),
+            field("median", "B", Kind::Count, 0, |row| median(row, row.new_median)),
+            field("B faster", "times", RATIO, 0, |row| Cell::number(row.ratio)),
+            field("from", "95 %", RATIO, 0, |row| Cell::number(row.ci95_low)),
+            field("to", "95 %", RATIO, 0, |row| Cell::number(row.ci95_high)),
+            field("p", "alone", PROBABILITY, 1, |row| Cell::number(row.p)),
+            field("p", "Holm", PROBABILITY, 0, |row| Cell::number(row.p_holm)),
+        ],
+        rows,
+        |row| row.claim == Claim::Slower,
+    );
+    grid.with_headings(rows, place)
 }
 
 fn name(row: &Row) -> String {
@@ -250,7 +216,7 @@ fn intervals(comparison: &Comparison) -> Option<View> {
         Some(Range { name: name(row), low: row.ci95_low?, at: row.ratio?, high: row.ci95_high? })
     };
     let chart = Chart::Forest {
-        x: axis("B is faster, times", Unit::None, true),
+        x: Axis { log: true, ..Axis::new("B is faster, times", Unit::None) },
         line: 1.0,
         ranges: rows.iter().filter_map(range).collect(),
     };
@@ -283,8 +249,8 @@ fn repetitions(number: usize, row: &Row, a: &Samples, b: &Samples) -> Option<Vie
         Metric::TimeNs => ("time of the label", Unit::Nanoseconds),
     };
     let chart = Chart::Lines {
-        x: axis("repetition", Unit::Count, false),
-        y: axis(title, unit, false),
+        x: Axis::new("repetition", Unit::Count),
+        y: Axis::new(title, unit),
         join: Join::Dots,
         series: vec![series(0, "A", a)?, series(1, "B", b)?],
     };

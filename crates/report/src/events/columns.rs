@@ -5,6 +5,7 @@ use model::event::{Details, Event, NO_ID};
 use model::{Op, Part};
 use parquet::data_type::ByteArray;
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 /// Name of the event table in the folder of a run.
 pub const EVENTS_FILE: &str = "events.parquet";
@@ -44,22 +45,35 @@ pub struct EventRow {
     pub details: Details,
 }
 
+impl Origin<'_> {
+    /// A row without an event.
+    pub(super) fn row(&self) -> EventRow {
+        let Origin { rank, cell, repetition, .. } = *self;
+        EventRow { rank, cell, repetition, ..EventRow::default() }
+    }
+}
+
 /// An event with everything its row needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Record<'a> {
-    pub origin: &'a Origin<'a>,
+    pub row: &'a EventRow,
     pub host: &'a ByteArray,
-    pub labels: &'a [ByteArray],
-    pub paths: &'a [PathName],
+    pub names: &'a Names,
     /// Numbers in the file of the rank's extents.
     pub extents: &'a [i32],
     /// File and line of the event's site.
     pub place: Option<&'a (ByteArray, u32)>,
-    pub event: &'a Event,
-    /// Figures of the log itself.
-    pub details: &'a Details,
+}
+
+/// Texts that the ids of events mean.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    pub labels: Vec<ByteArray>,
+    pub paths: Vec<PathName>,
     /// Names of calls in logs.
-    pub calls: &'a [ByteArray],
+    pub calls: Vec<ByteArray>,
+    /// By rank, as far as they were needed.
+    pub hosts: HashMap<u32, ByteArray>,
 }
 
 /// A path with its number in the file.
@@ -104,6 +118,11 @@ impl Column {
         }
     }
 
+    /// It holds texts, not numbers.
+    pub(super) fn is_text(&self) -> bool {
+        matches!(self.value, Value::Text(_) | Value::OptionalText(_))
+    }
+
     /// Its line in a Parquet message type.
     pub(super) fn declaration(&self) -> String {
         let name = self.name;
@@ -145,12 +164,12 @@ fn text(table: &[ByteArray], id: u32) -> Option<ByteArray> {
 
 /// The path with this id, as [`text`].
 fn path<'a>(record: &Record<'a>, id: u32) -> Option<&'a PathName> {
-    if id == NO_ID { None } else { record.paths.get(id as usize) }
+    if id == NO_ID { None } else { record.names.paths.get(id as usize) }
 }
 
 /// The number in the file of the event's extents; -1 for none and for what is outside the table.
 fn extents(record: &Record<'_>) -> i32 {
-    let at = (record.event.extents as usize).checked_sub(1);
+    let at = (record.row.event.extents as usize).checked_sub(1);
     at.and_then(|at| record.extents.get(at)).copied().unwrap_or(-1)
 }
 
@@ -160,7 +179,7 @@ fn or_empty(text: Option<ByteArray>) -> ByteArray {
 }
 
 fn op_name(record: &Record<'_>) -> ByteArray {
-    ByteArray::from(Op::from_u8(record.event.op).map_or("?", Op::name))
+    ByteArray::from(Op::from_u8(record.row.event.op).map_or("?", Op::name))
 }
 
 /// A column and what reading puts back.
@@ -178,7 +197,7 @@ const fn shown(value: Value) -> (Value, Put) {
 macro_rules! field {
     ($kind:ident, $as_read:ident; $field:ident $([$at:expr])?: $type:ident) => {
         both(
-            Value::$kind(|r| r.event.$field $([$at as usize])? as $as_read),
+            Value::$kind(|r| r.row.event.$field $([$at as usize])? as $as_read),
             |row, value| row.event.$field $([$at as usize])? = value as $type,
         )
     };
@@ -198,11 +217,11 @@ macro_rules! columns {
 
 columns! {
     "cell" "Parameter point of a sweep; 0 without one."
-        both(Value::Int32(|r| r.origin.cell as i32), |row, value| row.cell = value as u32);
+        both(Value::Int32(|r| r.row.cell as i32), |row, value| row.cell = value as u32);
     "repetition" "Repetition within a sweep; 0 without one."
-        both(Value::Int32(|r| r.origin.repetition as i32), |row, value| row.repetition = value as u32);
+        both(Value::Int32(|r| r.row.repetition as i32), |row, value| row.repetition = value as u32);
     "rank" "Rank that executed the operation."
-        both(Value::Int32(|r| r.origin.rank as i32), |row, value| row.rank = value as u32);
+        both(Value::Int32(|r| r.row.rank as i32), |row, value| row.rank = value as u32);
     "host" "Machine of the rank."
         shown(Value::Text(|r| r.host.clone()));
     "thread" "Thread of the rank; 0 for ranks of Parabench, which have one."
@@ -210,7 +229,7 @@ columns! {
     "seq" "Number of the event on its rank, from 0, in order of start."
         field!(Int64 seq: u64);
     "label" "Label path, `outer/inner`; \"\" outside of all labels."
-        shown(Value::Text(|r| or_empty(text(r.labels, r.event.label))));
+        shown(Value::Text(|r| or_empty(text(&r.names.labels, r.row.event.label))));
     "site" "Place in the plan; `run.sites` in run.json has the same number."
         field!(Int32 site: u32);
     "file" "Program file of the statement; \"\" if it is not known."
@@ -220,13 +239,13 @@ columns! {
     "op" "Operation, as in `parabench ops`."
         shown(Value::Text(op_name));
     "path_id" "Number of the path in this file, the same for the same text; -1 without a path. Some numbers may be of no event."
-        shown(Value::Int32(|r| path(r, r.event.path).map_or(-1, |path| path.id)));
+        shown(Value::Int32(|r| path(r, r.row.event.path).map_or(-1, |path| path.id)));
     "path" "Path below the run directory; of symlink the text that the link holds, of fcopy and freflink the file that is written. A backslash is written `\\\\`, a byte that is not UTF-8 `\\xHH`."
-        shown(Value::OptionalText(|r| path(r, r.event.path).map(|path| path.text.clone())));
+        shown(Value::OptionalText(|r| path(r, r.row.event.path).map(|path| path.text.clone())));
     "path2_id" "Number of the second path; -1 without one."
-        shown(Value::Int32(|r| path(r, r.event.path2).map_or(-1, |path| path.id)));
+        shown(Value::Int32(|r| path(r, r.row.event.path2).map_or(-1, |path| path.id)));
     "path2" "Second path of rename, link, symlink, copy and reflink, of fcopy and freflink the file that is read; else null."
-        shown(Value::OptionalText(|r| path(r, r.event.path2).map(|path| path.text.clone())));
+        shown(Value::OptionalText(|r| path(r, r.row.event.path2).map(|path| path.text.clone())));
     "offset_bytes" "Position in the file, of several extents that of the first, of `fseek` the new one; 0 where the operation has none."
         field!(Int64 offset_bytes: u64);
     "from_bytes" "Position in the file that copy, fcopy and freflink read; 0 elsewhere."
@@ -263,21 +282,21 @@ columns! {
     "flags" "Sum of 1 failed, 2 short (the file ended early), 4 failed as the program expects, 8 nobody knows which bytes of the file were moved, 16 at the position of the open instance, which moved (imported runs only), 32 the program set a time for it: intended_start_ns, 64 as 16, of the file that fcopy reads, 128 allocated without a change of the size (imported runs only)."
         field!(Int32 flags: u8);
     "instance" "Of an imported run, as all that follows: open instance, from its opening to its last close, over duplicates and processes; -1 for operations on names, and in other runs."
-        both(Value::Int32(|r| r.details.instance as i32), |row, value| row.details.instance = value as u32);
+        both(Value::Int32(|r| r.row.details.instance as i32), |row, value| row.details.instance = value as u32);
     "instance2" "Open instance that fcopy and freflink read; -1 elsewhere."
-        both(Value::Int32(|r| r.details.instance2 as i32), |row, value| row.details.instance2 = value as u32);
+        both(Value::Int32(|r| r.row.details.instance2 as i32), |row, value| row.details.instance2 = value as u32);
     "file_id" "The file: the same under all its names, another one for a new file under an old name; -1 where it is unknown."
-        both(Value::Int32(|r| r.details.file as i32), |row, value| row.details.file = value as u32);
+        both(Value::Int32(|r| r.row.details.file as i32), |row, value| row.details.file = value as u32);
     "open_flags" "Flags of open(2) on Linux, where the operation opens; -1 elsewhere."
-        both(Value::Int32(|r| r.details.open_flags as i32), |row, value| row.details.open_flags = value as u32);
+        both(Value::Int32(|r| r.row.details.open_flags as i32), |row, value| row.details.open_flags = value as u32);
     "call" "The call in the log, such as `pwrite64`; \"\" without one."
-        shown(Value::Text(|r| or_empty(text(r.calls, r.details.call))));
+        shown(Value::Text(|r| or_empty(text(&r.names.calls, r.row.details.call))));
     "log" "Which log: a place in `run.trace.logs` of run.json, from 0."
-        both(Value::Int32(|r| r.details.log as i32), |row, value| row.details.log = value as u32);
+        both(Value::Int32(|r| r.row.details.log as i32), |row, value| row.details.log = value as u32);
     "log_line" "Line of the log, from 1, of a call on two lines the first; 0 without one."
-        both(Value::Int64(|r| r.details.line as i64), |row, value| row.details.line = value);
+        both(Value::Int64(|r| r.row.details.line as i64), |row, value| row.details.line = value);
     "waited_us" "What the thread waited between its last operation and this one, for a time, a lock, another process or a processor, as far as the log tells; the rest of the pause it computed."
-        both(Value::Int64(|r| r.details.waited_us as i64), |row, value| row.details.waited_us = value);
+        both(Value::Int64(|r| r.row.details.waited_us as i64), |row, value| row.details.waited_us = value);
 }
 
 /// `bytes` as text: a backslash becomes `\\`, a byte that is not UTF-8 `\xHH`.

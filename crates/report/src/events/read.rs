@@ -12,11 +12,9 @@ use parquet::basic::Type;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::{ParquetError, Result};
-use parquet::file::metadata::RowGroupMetaData;
-use parquet::file::reader::{FileReader, RowGroupReader};
+use parquet::file::reader::FileReader;
 use parquet::file::serialized_reader::SerializedFileReader;
 use parquet::schema::types::ColumnDescPtr;
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -36,12 +34,8 @@ impl EventReader {
     /// # Errors
     /// A missing, truncated, damaged, newer or foreign file, each told apart.
     pub fn open(path: &Path) -> std::result::Result<EventReader, StoreError> {
-        Ok(EventReader {
-            table: Table::open(path)?,
-            group: 0,
-            events: Vec::new().into_iter(),
-            tables: Tables::default(),
-        })
+        let (table, tables) = (Table::open(path)?, Tables::default());
+        Ok(EventReader { table, group: 0, events: Vec::new().into_iter(), tables })
     }
 
     /// Number of events in the file.
@@ -69,131 +63,27 @@ impl EventReader {
         &self.tables.hosts
     }
 
-    /// Row groups in the file.
-    pub(super) fn group_count(&self) -> usize {
-        self.table.groups()
-    }
-
-    /// One of [`COLUMNS`] in one row group.
-    pub(super) fn column(&self, group: usize, name: &str) -> Result<Values> {
-        contained(|| {
-            let (group, rows) = self.table.group(group)?;
-            group.values(name, rows)
-        })
-    }
-
     /// Reads the next row group; false at the end.
     fn next_group(&mut self) -> Result<bool> {
         if self.group == self.table.groups() {
             return Ok(false);
         }
-        let (group, rows) = self.table.group(self.group)?;
         let mut events = Vec::new();
         for column in COLUMNS {
-            let values = group.values(column.name, rows)?;
-            // Only now is the number of rows certain.
-            events.resize(rows, EventRow::default());
-            match values {
-                Values::Numbers(values) => put_numbers(column, &values, &mut events)?,
-                Values::Texts(values) => self.tables.put(column.name, &values, &mut events)?,
+            if column.is_text() {
+                let texts = self.table.texts(self.group, column.name)?;
+                self.tables.put(column.name, &texts, &mut events)?;
+            } else {
+                let numbers = self.table.numbers(self.group, column.name)?;
+                // The first column has the number of rows.
+                events.resize(numbers.len(), EventRow::default());
+                put_numbers(column, &numbers, &mut events)?;
             }
         }
         self.group += 1;
         self.events = events.into_iter();
         Ok(true)
     }
-}
-
-/// Gives every name in a column of names, each as often as it is not the same as that before it.
-/// Memory: one row group of the column.
-pub(crate) fn name_column(
-    reader: &EventReader,
-    column: &str,
-    mut each: impl FnMut(&[u8]),
-) -> std::result::Result<(), StoreError> {
-    let broken = |error: ParquetError| {
-        let (path, detail) = (reader.table.path.clone(), error.to_string());
-        StoreError::Corrupt { path, detail }
-    };
-    for group in 0..reader.group_count() {
-        let Values::Texts(names) = reader.column(group, column).map_err(broken)? else { continue };
-        for same in names.chunk_by(|a, b| a == b) {
-            let Some(name) = &same[0] else { continue };
-            let text = name.as_utf8().map_err(broken)?;
-            let name = decode(text).ok_or_else(|| broken(invalid("name")))?;
-            each(&name);
-        }
-    }
-    Ok(())
-}
-
-/// One column of one row group.
-pub(crate) enum Values {
-    Numbers(Vec<i64>),
-    Texts(Vec<Option<ByteArray>>),
-}
-
-impl Values {
-    /// Rows that the column is of.
-    pub(super) fn rows(&self) -> usize {
-        match self {
-            Values::Numbers(values) => values.len(),
-            Values::Texts(values) => values.len(),
-        }
-    }
-
-    /// Default values of a column that the file does not have.
-    pub(super) fn absent(column: &Column, rows: usize) -> Values {
-        match column.value {
-            Value::Int32(_) | Value::Int64(_) => Values::Numbers(vec![nothing(column.name); rows]),
-            _ => Values::Texts(vec![Some(ByteArray::from("")); rows]),
-        }
-    }
-
-    /// Reads the next `count` rows.
-    pub(super) fn read(reader: ColumnReader, rows: usize) -> Result<Values> {
-        Ok(match reader {
-            ColumnReader::Int32ColumnReader(reader) => {
-                let (values, _) = read_column::<Int32Type>(reader, rows)?;
-                Values::Numbers(values.into_iter().map(i64::from).collect())
-            }
-            ColumnReader::Int64ColumnReader(reader) => {
-                Values::Numbers(read_column::<Int64Type>(reader, rows)?.0)
-            }
-            ColumnReader::ByteArrayColumnReader(reader) => {
-                let (values, levels) = read_column::<ByteArrayType>(reader, rows)?;
-                Values::Texts(spread(values, &levels))
-            }
-            _ => return Err(invalid("type of a column")),
-        })
-    }
-}
-
-/// Values that are there, and for every row 1 if it has one; no levels if all have.
-fn read_column<T: DataType>(
-    mut reader: ColumnReaderImpl<T>,
-    rows: usize,
-) -> Result<(Vec<T::T>, Vec<i16>)> {
-    let (mut values, mut levels) = (Vec::new(), Vec::new());
-    let (mut read, mut more) = (0, 1);
-    while read < rows && more > 0 {
-        more = reader.read_records(rows - read, Some(&mut levels), None, &mut values)?.0;
-        read += more;
-    }
-    let complete = read == rows && (values.len() == rows || levels.len() == rows);
-    if complete { Ok((values, levels)) } else { Err(invalid("number of rows")) }
-}
-
-fn spread(values: Vec<ByteArray>, levels: &[i16]) -> Vec<Option<ByteArray>> {
-    if levels.is_empty() {
-        return values.into_iter().map(Some).collect();
-    }
-    let mut values = values.into_iter();
-    levels.iter().map(|level| if *level == 0 { None } else { values.next() }).collect()
-}
-
-pub(crate) fn invalid(what: &str) -> ParquetError {
-    ParquetError::General(format!("an impossible {what}"))
 }
 
 impl Iterator for EventReader {
@@ -210,8 +100,7 @@ impl Iterator for EventReader {
                 Ok(false) => return None,
                 Err(error) => {
                     self.group = self.table.groups();
-                    let (path, detail) = (self.table.path.clone(), error.to_string());
-                    return Some(Err(StoreError::Corrupt { path, detail }));
+                    return Some(Err(self.table.damaged(error)));
                 }
             }
         }
@@ -227,20 +116,44 @@ impl std::fmt::Debug for EventReader {
     }
 }
 
+/// The meaning of each text of a column, `none` where there is no text. Each different one is looked up once.
+pub(crate) fn meanings<'t, M: Copy>(
+    texts: impl Iterator<Item = Option<&'t ByteArray>>,
+    none: M,
+    mut look_up: impl FnMut(&str) -> Result<M>,
+) -> Result<Vec<M>> {
+    let mut known: HashMap<&[u8], M> = HashMap::new();
+    let meaning = |text: Option<&'t ByteArray>| {
+        let Some(text) = text else { return Ok(none) };
+        if let Some(meaning) = known.get(text.data()) {
+            return Ok(*meaning);
+        }
+        let meaning = look_up(text.as_utf8()?)?;
+        known.insert(text.data(), meaning);
+        Ok(meaning)
+    };
+    texts.map(meaning).collect()
+}
+
+/// The operation of this name.
+pub(crate) fn find_op(name: &str) -> Result<Op> {
+    Op::find(name).ok_or_else(|| invalid("op"))
+}
+
 /// Names and places that the events so far refer to.
 #[derive(Debug, Default)]
-pub(super) struct Tables {
-    pub labels: Names<String>,
-    pub paths: Names<Vec<u8>>,
-    pub calls: Names<String>,
-    pub hosts: BTreeMap<u32, String>,
+struct Tables {
+    labels: Names<String>,
+    paths: Names<Vec<u8>>,
+    calls: Names<String>,
+    hosts: BTreeMap<u32, String>,
 }
 
 /// Texts by id, each once.
 #[derive(Debug)]
-pub(super) struct Names<T> {
-    ids: HashMap<Vec<u8>, u32>,
-    pub texts: Vec<T>,
+struct Names<T> {
+    ids: HashMap<String, u32>,
+    texts: Vec<T>,
 }
 
 impl<T> Default for Names<T> {
@@ -249,104 +162,84 @@ impl<T> Default for Names<T> {
     }
 }
 
-/// An event with its rank, and its value in a column of texts.
-type Named<'a> = (&'a mut EventRow, Option<&'a ByteArray>);
-
 impl<T> Names<T> {
-    /// Puts the ids of a column's names into the events: [`NO_ID`] where there is none.
-    fn put<'a>(
-        &mut self,
-        rows: impl Iterator<Item = Named<'a>>,
-        field: impl Fn(&mut EventRow) -> &mut u32,
-        make: impl Fn(&str) -> Option<T>,
-    ) -> Result<()> {
-        let mut previous: Option<(&ByteArray, u32)> = None;
-        for (row, name) in rows {
-            let id = match (name, previous) {
-                (None, _) => NO_ID,
-                (Some(name), Some((same, id))) if same.data() == name.data() => id,
-                (Some(name), _) => self.id(name, &make)?,
-            };
-            previous = name.map(|name| (name, id));
-            *field(row) = id;
-        }
-        Ok(())
-    }
-
-    /// The id of `name`; `make` gives the text of a new one.
-    fn id(&mut self, name: &ByteArray, make: impl Fn(&str) -> Option<T>) -> Result<u32> {
-        if let Some(id) = self.ids.get(name.data()) {
+    /// The id of a name, whose text is `make` of it.
+    fn id(&mut self, name: &str, make: impl Fn(&str) -> Option<T>) -> Result<u32> {
+        if let Some(id) = self.ids.get(name) {
             return Ok(*id);
         }
-        let text = make(name.as_utf8()?).ok_or_else(|| invalid("name"))?;
         let id = self.texts.len() as u32;
         if id == NO_ID {
             return Err(invalid("number of names"));
         }
-        self.texts.push(text);
-        self.ids.insert(name.data().to_vec(), id);
+        self.texts.push(make(name).ok_or_else(|| invalid("name"))?);
+        self.ids.insert(name.into(), id);
         Ok(id)
     }
 }
 
 impl Tables {
     /// Gives the events what a column of texts says about them.
-    pub fn put(
+    fn put(
         &mut self,
         column: &str,
-        values: &[Option<ByteArray>],
+        texts: &[Option<ByteArray>],
         events: &mut [EventRow],
     ) -> Result<()> {
-        let rows = events.iter_mut().zip(values.iter().map(Option::as_ref));
-        match column {
-            "host" => put_hosts(&mut self.hosts, rows),
-            "op" => put_ops(rows),
+        let all = texts.iter().map(Option::as_ref);
+        // Rows of a run call "in no label" "", events call it NO_ID.
+        let filled = all.clone().map(|text| text.filter(|text| !text.data().is_empty()));
+        let text = |text: &str| Some(text.to_string());
+        let (labels, paths, calls) = (&mut self.labels, &mut self.paths, &mut self.calls);
+        let (ids, field): (Vec<u32>, fn(&mut EventRow) -> &mut u32) = match column {
             "label" => {
-                // Rows of a run call "in no label" "", events call it NO_ID.
-                let rows = rows.map(|(row, label)| (row, label.filter(|label| !label.is_empty())));
-                self.labels.put(rows, |row| &mut row.event.label, |text| Some(text.into()))
+                let ids = meanings(filled, NO_ID, |name| labels.id(name, text))?;
+                (ids, |row| &mut row.event.label)
             }
-            "path" => self.paths.put(rows, |row| &mut row.event.path, decode),
-            "path2" => self.paths.put(rows, |row| &mut row.event.path2, decode),
             "call" => {
-                let rows = rows.map(|(row, call)| (row, call.filter(|call| !call.is_empty())));
-                self.calls.put(rows, |row| &mut row.details.call, |text| Some(text.into()))
+                let ids = meanings(filled, NO_ID, |name| calls.id(name, text))?;
+                (ids, |row| &mut row.details.call)
             }
+            "path" => {
+                let ids = meanings(all, NO_ID, |name| paths.id(name, decode))?;
+                (ids, |row| &mut row.event.path)
+            }
+            "path2" => {
+                let ids = meanings(all, NO_ID, |name| paths.id(name, decode))?;
+                (ids, |row| &mut row.event.path2)
+            }
+            "op" => {
+                let ops = meanings(all, None, |name| find_op(name).map(Some))?;
+                for (row, op) in events.iter_mut().zip(ops) {
+                    row.event.op = op.ok_or_else(|| invalid("op"))? as u8;
+                }
+                return Ok(());
+            }
+            "host" => return self.put_hosts(all, events),
             // `file` follows from the site.
-            _ => Ok(()),
-        }
-    }
-}
-
-fn put_hosts<'a>(
-    hosts: &mut BTreeMap<u32, String>,
-    rows: impl Iterator<Item = Named<'a>>,
-) -> Result<()> {
-    for (row, host) in rows {
-        if let Entry::Vacant(entry) = hosts.entry(row.rank) {
-            let host = host.ok_or_else(|| invalid("host"))?;
-            entry.insert(host.as_utf8()?.to_string());
-        }
-    }
-    Ok(())
-}
-
-fn put_ops<'a>(rows: impl Iterator<Item = Named<'a>>) -> Result<()> {
-    let mut previous: Option<(&ByteArray, Op)> = None;
-    for (row, name) in rows {
-        let name = name.ok_or_else(|| invalid("op"))?;
-        let op = match previous {
-            Some((same, op)) if same.data() == name.data() => op,
-            _ => Op::find(name.as_utf8()?).ok_or_else(|| invalid("op"))?,
+            _ => return Ok(()),
         };
-        previous = Some((name, op));
-        row.event.op = op as u8;
+        events.iter_mut().zip(ids).for_each(|(row, id)| *field(row) = id);
+        Ok(())
     }
-    Ok(())
+
+    fn put_hosts<'t>(
+        &mut self,
+        hosts: impl Iterator<Item = Option<&'t ByteArray>>,
+        events: &[EventRow],
+    ) -> Result<()> {
+        for (row, host) in events.iter().zip(hosts) {
+            if !self.hosts.contains_key(&row.rank) {
+                let host = host.ok_or_else(|| invalid("host"))?;
+                self.hosts.insert(row.rank, host.as_utf8()?.to_string());
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Gives the events what a column of numbers says about them.
-pub(super) fn put_numbers(column: &Column, values: &[i64], events: &mut [EventRow]) -> Result<()> {
+fn put_numbers(column: &Column, values: &[i64], events: &mut [EventRow]) -> Result<()> {
     let largest = match column.name {
         "errno" => i64::from(u16::MAX),
         "flags" => i64::from(u8::MAX),
@@ -389,14 +282,14 @@ pub fn rows(mut events: EventReader, labels: &[LabelRow]) -> Result<Vec<Row>, St
 
 /// Runs `read` such that a panic in it is a silent error. After an error nothing more may be asked
 /// of what it used.
-pub(crate) fn contained<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
+fn contained<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
     let given_up = || Err(invalid("content: the Parquet library gave up on it"));
     model::contain::contained(read).unwrap_or_else(given_up)
 }
 
 /// An open event table, for one thread.
 pub(crate) struct Table {
-    pub path: PathBuf,
+    path: PathBuf,
     parquet: SerializedFileReader<File>,
     /// Index of each of [`COLUMNS`] in the file; `None`: not there.
     positions: Vec<Option<usize>>,
@@ -424,22 +317,66 @@ impl Table {
         self.parquet.metadata().file_metadata().num_rows().max(0) as u64
     }
 
-    /// Entry of the directory for a row group.
-    pub fn described(&self, group: usize) -> &RowGroupMetaData {
-        self.parquet.metadata().row_group(group)
-    }
-
-    /// A row group, and its number of rows.
-    pub fn group(&self, group: usize) -> Result<(Group<'_>, usize)> {
-        let rows = usize::try_from(self.described(group).num_rows());
-        let reader = self.parquet.get_row_group(group)?;
-        Ok((Group { table: self, reader }, rows.map_err(|_| invalid("number of rows"))?))
-    }
-
-    /// Index of a column in the file.
-    pub fn position(&self, name: &str) -> usize {
+    /// Reader of a column in a row group, and the number of rows; no reader of a column that the file does
+    /// not have.
+    fn column(&self, group: usize, name: &str) -> Result<(Option<ColumnReader>, usize)> {
+        let rows = self.parquet.metadata().row_group(group).num_rows();
+        let rows = usize::try_from(rows).map_err(|_| invalid("number of rows"))?;
         let at = COLUMNS.iter().position(|column| column.name == name);
-        at.and_then(|at| self.positions[at]).expect("a column of every table")
+        let position = at.and_then(|at| self.positions[at]);
+        let open = |position| self.parquet.get_row_group(group)?.get_column_reader(position);
+        Ok((position.map(open).transpose()?, rows))
+    }
+
+    /// All values of a column of numbers in a row group.
+    pub fn numbers(&self, group: usize, name: &str) -> Result<Vec<i64>> {
+        match self.column(group, name)? {
+            (None, rows) => Ok(vec![nothing(name); rows]),
+            (Some(ColumnReader::Int32ColumnReader(reader)), rows) => {
+                let (values, _) = read_column::<Int32Type>(reader, rows)?;
+                Ok(values.into_iter().map(i64::from).collect())
+            }
+            (Some(ColumnReader::Int64ColumnReader(reader)), rows) => {
+                Ok(read_column::<Int64Type>(reader, rows)?.0)
+            }
+            _ => Err(invalid("type of a column")),
+        }
+    }
+
+    /// All values of a column of texts in a row group.
+    pub fn texts(&self, group: usize, name: &str) -> Result<Vec<Option<ByteArray>>> {
+        match self.column(group, name)? {
+            (None, rows) => Ok(vec![Some(ByteArray::from("")); rows]),
+            (Some(ColumnReader::ByteArrayColumnReader(reader)), rows) => {
+                let (values, levels) = read_column::<ByteArrayType>(reader, rows)?;
+                let mut values = values.into_iter();
+                Ok(match levels.is_empty() {
+                    true => values.map(Some).collect(),
+                    false => levels
+                        .iter()
+                        .map(|level| if *level == 0 { None } else { values.next() })
+                        .collect(),
+                })
+            }
+            _ => Err(invalid("type of a column")),
+        }
+    }
+
+    /// Gives every name in a column of names, each as often as it differs from the one before.
+    pub fn each_name(
+        &self,
+        column: &str,
+        mut each: impl FnMut(&[u8]),
+    ) -> std::result::Result<(), StoreError> {
+        self.guarded(|| {
+            for group in 0..self.groups() {
+                for same in self.texts(group, column)?.chunk_by(|a, b| a == b) {
+                    let Some(name) = &same[0] else { continue };
+                    each(&decode(name.as_utf8()?).ok_or_else(|| invalid("name"))?);
+                }
+            }
+            Ok(())
+        })
     }
 
     /// Errors of `read`, with the name of the file.
@@ -447,34 +384,31 @@ impl Table {
         &self,
         read: impl FnOnce() -> Result<T>,
     ) -> std::result::Result<T, StoreError> {
-        contained(read).map_err(|error| StoreError::Corrupt {
-            path: self.path.clone(),
-            detail: error.to_string(),
-        })
+        contained(read).map_err(|error| self.damaged(error))
+    }
+
+    fn damaged(&self, error: ParquetError) -> StoreError {
+        StoreError::Corrupt { path: self.path.clone(), detail: error.to_string() }
     }
 }
 
-/// A row group of an open table.
-pub(crate) struct Group<'t> {
-    table: &'t Table,
-    reader: Box<dyn RowGroupReader + 't>,
+/// Values that are there, and for every row 1 if it has one; no levels if all have.
+fn read_column<T: DataType>(
+    mut reader: ColumnReaderImpl<T>,
+    rows: usize,
+) -> Result<(Vec<T::T>, Vec<i16>)> {
+    let (mut values, mut levels) = (Vec::new(), Vec::new());
+    let (mut read, mut more) = (0, 1);
+    while read < rows && more > 0 {
+        more = reader.read_records(rows - read, Some(&mut levels), None, &mut values)?.0;
+        read += more;
+    }
+    let complete = read == rows && (values.len() == rows || levels.len() == rows);
+    if complete { Ok((values, levels)) } else { Err(invalid("number of rows")) }
 }
 
-impl Group<'_> {
-    /// Reads a column bit by bit.
-    pub fn column(&self, name: &str) -> Result<ColumnReader> {
-        self.reader.get_column_reader(self.table.position(name))
-    }
-
-    /// All values of a column.
-    pub fn values(&self, name: &str, rows: usize) -> Result<Values> {
-        let all = COLUMNS.iter().zip(&self.table.positions);
-        let absent = all.filter(|(_, at)| at.is_none()).find(|(column, _)| column.name == name);
-        match absent {
-            Some((column, _)) => Ok(Values::absent(column, rows)),
-            None => Values::read(self.column(name)?, rows),
-        }
-    }
+pub(crate) fn invalid(what: &str) -> ParquetError {
+    ParquetError::General(format!("an impossible {what}"))
 }
 
 const EXPECTED: &str = "an event table of Parabench";

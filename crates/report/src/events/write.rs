@@ -1,9 +1,10 @@
 //! Events -> events.parquet, one row group in memory at a time.
 
 use super::columns::{
-    COLUMNS, EVENTS_FILE, GROUP_ROWS, Origin, PathName, Record, VERSION_KEY, Value, encode,
+    COLUMNS, EVENTS_FILE, EventRow, GROUP_ROWS, Names, Origin, PathName, Record, VERSION_KEY,
+    Value, encode,
 };
-use super::read::{EventReader, Values};
+use super::read::EventReader;
 use crate::file::{AtomicFile, StoreError};
 use model::event::{Details, Event};
 use model::run::{EventExtents, EventsInfo, Site, VERSION};
@@ -18,7 +19,6 @@ use parquet::schema::types::ColumnPath;
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
-use std::hash::{Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,18 +35,6 @@ enum Buffer {
     },
 }
 
-/// A path's text as a key; it shares the bytes of the ranks' tables.
-#[derive(Debug, PartialEq)]
-struct PathKey(ByteArray);
-
-impl Eq for PathKey {}
-
-impl Hash for PathKey {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.data().hash(state);
-    }
-}
-
 /// Writes the event table of a run. It appears under its name when [`EventWriter::finish`]
 /// returns; dropped before, nothing is left.
 #[derive(Debug)]
@@ -55,7 +43,7 @@ pub struct EventWriter {
     file: AtomicFile,
     parquet: SerializedFileWriter<File>,
     places: HashMap<u32, (ByteArray, u32)>,
-    path_ids: HashMap<PathKey, i32>,
+    path_ids: HashMap<Vec<u8>, i32>,
     extents: ExtentTable,
     /// Numbers in it of what the events of the rank refer to.
     extent_ids: Vec<i32>,
@@ -75,6 +63,28 @@ pub struct Imported<'a> {
     pub calls: &'a [Vec<u8>],
     /// Machines of ranks.
     pub hosts: &'a BTreeMap<u32, String>,
+}
+
+impl Names {
+    /// Adds names that follow those it has.
+    fn extend<L: AsRef<[u8]>, P: AsRef<[u8]>, C: AsRef<[u8]>>(
+        &mut self,
+        writer: &mut EventWriter,
+        labels: &[L],
+        paths: &[P],
+        calls: &[C],
+    ) {
+        let lossy = |name: &[u8]| text(&String::from_utf8_lossy(name));
+        self.labels.extend(labels.iter().map(|label| lossy(label.as_ref())));
+        self.calls.extend(calls.iter().map(|call| lossy(call.as_ref())));
+        self.paths.extend(paths.iter().map(|path| writer.path_name(text(&encode(path.as_ref())))));
+    }
+
+    /// The machine of a rank.
+    fn host(&mut self, rank: u32, hosts: &BTreeMap<u32, String>) -> ByteArray {
+        let host = || text(hosts.get(&rank).map_or("", String::as_str));
+        self.hosts.entry(rank).or_insert_with(host).clone()
+    }
 }
 
 impl EventWriter {
@@ -127,30 +137,12 @@ impl EventWriter {
         paths: &[P],
         events: impl Iterator<Item = impl Borrow<Event>>,
     ) -> std::result::Result<(), StoreError> {
-        let host = text(origin.host);
-        let labels: Vec<ByteArray> =
-            labels.iter().map(|label| text(&String::from_utf8_lossy(label.as_ref()))).collect();
-        let paths: Vec<PathName> =
-            paths.iter().map(|path| self.path_name(text(&encode(path.as_ref())))).collect();
+        let mut names = Names::default();
+        names.extend(self, labels, paths, &[] as &[&[u8]]);
+        let (host, details) = (text(origin.host), Details::default());
         for event in events {
-            let event: &Event = event.borrow();
-            let place = self.places.get(&event.site);
-            let (labels, paths, extents) = (&labels, &paths, &self.extent_ids);
-            let (host, details, calls) = (&host, &Details::default(), &[]);
-            push(
-                &mut self.buffers,
-                &Record { origin, host, labels, paths, extents, place, event, details, calls },
-            );
-            self.pushed()?;
-        }
-        Ok(())
-    }
-
-    /// Counts a row; when there are enough, they become a row group.
-    fn pushed(&mut self) -> std::result::Result<(), StoreError> {
-        self.waiting += 1;
-        if self.waiting == GROUP_ROWS {
-            self.flush().map_err(|error| failed(&self.path, error))?;
+            let row = EventRow { event: *event.borrow(), details, ..origin.row() };
+            self.push(&names, &host, &row)?;
         }
         Ok(())
     }
@@ -162,38 +154,16 @@ impl EventWriter {
     /// As for [`EventWriter::create`]; or that of `events`.
     pub fn imported(
         &mut self,
-        names: &Imported<'_>,
+        imported: &Imported<'_>,
         events: impl Iterator<Item = io::Result<(u32, Event, Details)>>,
     ) -> std::result::Result<(), StoreError> {
-        let mut host = (None, text(""));
-        let texts = |names: &[Vec<u8>]| -> Vec<ByteArray> {
-            names.iter().map(|name| text(&String::from_utf8_lossy(name))).collect()
-        };
-        let (labels, calls) = (texts(names.labels), texts(names.calls));
-        let paths: Vec<PathName> =
-            names.paths.iter().map(|path| self.path_name(text(&encode(path)))).collect();
+        let mut names = Names::default();
+        names.extend(self, imported.labels, imported.paths, imported.calls);
         for event in events {
             let (rank, event, details) =
                 event.map_err(|error| StoreError::io(&self.path, "write", error))?;
-            if host.0 != Some(rank) {
-                host = (Some(rank), text(names.hosts.get(&rank).map_or("", String::as_str)));
-            }
-            let origin = Origin { rank, ..Origin::default() };
-            push(
-                &mut self.buffers,
-                &Record {
-                    origin: &origin,
-                    host: &host.1,
-                    labels: &labels,
-                    paths: &paths,
-                    extents: &self.extent_ids,
-                    place: self.places.get(&event.site),
-                    event: &event,
-                    details: &details,
-                    calls: &calls,
-                },
-            );
-            self.pushed()?;
+            let host = names.host(rank, imported.hosts);
+            self.push(&names, &host, &EventRow { rank, event, details, ..EventRow::default() })?;
         }
         Ok(())
     }
@@ -207,73 +177,60 @@ impl EventWriter {
     pub fn append(
         &mut self,
         dir: &Path,
-        at: (u32, u32),
+        (cell, repetition): (u32, u32),
         sites: &HashMap<u32, u32>,
         extents: &[EventExtents],
     ) -> std::result::Result<(), StoreError> {
         self.extents(extents);
-        let reader = EventReader::open(dir)?;
-        for group in 0..reader.group_count() {
-            let rows = self.append_group(&reader, group, at, sites);
-            self.waiting += rows.map_err(|error| failed(&dir.join(EVENTS_FILE), error))?;
-            if self.waiting >= GROUP_ROWS {
-                self.flush().map_err(|error| failed(&self.path, error))?;
-            }
+        let mut reader = EventReader::open(dir)?;
+        let mut names = Names::default();
+        while let Some(row) = reader.next() {
+            let row = row?;
+            let site = sites.get(&row.event.site).copied().unwrap_or(row.event.site);
+            let labels = &reader.labels()[names.labels.len()..];
+            let paths = &reader.paths()[names.paths.len()..];
+            let calls = &reader.calls()[names.calls.len()..];
+            names.extend(self, labels, paths, calls);
+            let host = names.host(row.rank, reader.hosts());
+            let event = Event { site, ..row.event };
+            self.push(&names, &host, &EventRow { cell, repetition, event, ..row })?;
         }
         Ok(())
     }
 
-    fn append_group(
+    /// Adds a row; when there are enough, they become a row group.
+    fn push(
         &mut self,
-        reader: &EventReader,
-        group: usize,
-        (cell, repetition): (u32, u32),
-        sites: &HashMap<u32, u32>,
-    ) -> Result<usize> {
-        let mut rows = 0;
-        let extent_ids = &self.extent_ids;
+        names: &Names,
+        host: &ByteArray,
+        row: &EventRow,
+    ) -> std::result::Result<(), StoreError> {
+        let place = self.places.get(&row.event.site);
+        let record = Record { row, host, names, extents: &self.extent_ids, place };
         for (column, buffer) in COLUMNS.iter().zip(&mut self.buffers) {
-            let values = match column.name.strip_suffix("_id") {
-                // The number of a path is that of this table: it follows from its text.
-                Some(text @ ("path" | "path2")) => {
-                    path_numbers(&mut self.path_ids, reader.column(group, text)?)
+            match (column.value, buffer) {
+                (Value::Int32(value), Buffer::Int32(values)) => values.push(value(&record)),
+                (Value::Int64(value), Buffer::Int64(values)) => values.push(value(&record)),
+                (Value::Text(value), Buffer::Text { values, .. }) => values.push(value(&record)),
+                (Value::OptionalText(value), Buffer::Text { values, levels }) => {
+                    let value = value(&record);
+                    levels.push(i16::from(value.is_some()));
+                    values.extend(value);
                 }
-                _ => reader.column(group, column.name)?,
-            };
-            rows = values.rows();
-            match (values, buffer) {
-                (Values::Numbers(values), Buffer::Int32(buffer)) => {
-                    let put = |value: i64| match column.name {
-                        "cell" => cell as i32,
-                        "repetition" => repetition as i32,
-                        "site" => {
-                            sites.get(&(value as u32)).map_or(value as i32, |site| *site as i32)
-                        }
-                        "extents_id" => usize::try_from(value)
-                            .ok()
-                            .and_then(|at| extent_ids.get(at))
-                            .map_or(-1, |id| *id),
-                        _ => value as i32,
-                    };
-                    buffer.extend(values.into_iter().map(put));
-                }
-                (Values::Numbers(values), Buffer::Int64(buffer)) => buffer.extend(values),
-                (Values::Texts(texts), Buffer::Text { values, levels }) => {
-                    if matches!(column.value, Value::OptionalText(_)) {
-                        levels.extend(texts.iter().map(|text| i16::from(text.is_some())));
-                    }
-                    values.extend(texts.into_iter().flatten());
-                }
-                _ => return Err(ParquetError::General("a column of another type".into())),
+                _ => unreachable!("buffers are made from the columns"),
             }
         }
-        Ok(rows)
+        self.waiting += 1;
+        if self.waiting == GROUP_ROWS {
+            self.flush().map_err(|error| failed(&self.path, error))?;
+        }
+        Ok(())
     }
 
     /// The same path has the same number on all ranks.
     fn path_name(&mut self, text: ByteArray) -> PathName {
         let next = self.path_ids.len() as i32;
-        let id = *self.path_ids.entry(PathKey(text.clone())).or_insert(next);
+        let id = *self.path_ids.entry(text.data().to_vec()).or_insert(next);
         PathName { id, text }
     }
 
@@ -312,22 +269,6 @@ impl EventWriter {
     }
 }
 
-/// Numbers for paths, -1 for none; new ones are added.
-fn path_numbers(ids: &mut HashMap<PathKey, i32>, paths: Values) -> Values {
-    let Values::Texts(paths) = paths else { return paths };
-    let mut number = |path: ByteArray| {
-        let key = PathKey(path);
-        if let Some(id) = ids.get(&key) {
-            return i64::from(*id);
-        }
-        let next = ids.len() as i32;
-        // A copy: what was read would keep its whole page in memory.
-        ids.insert(PathKey(ByteArray::from(key.0.data().to_vec())), next);
-        i64::from(next)
-    };
-    Values::Numbers(paths.into_iter().map(|path| path.map_or(-1, &mut number)).collect())
-}
-
 fn too_few_columns() -> ParquetError {
     ParquetError::General("the file has fewer columns than the table".into())
 }
@@ -361,22 +302,6 @@ fn buffers() -> Vec<Buffer> {
         }
     };
     COLUMNS.iter().map(|column| buffer(&column.value)).collect()
-}
-
-fn push(buffers: &mut [Buffer], record: &Record<'_>) {
-    for (column, buffer) in COLUMNS.iter().zip(buffers) {
-        match (column.value, buffer) {
-            (Value::Int32(value), Buffer::Int32(values)) => values.push(value(record)),
-            (Value::Int64(value), Buffer::Int64(values)) => values.push(value(record)),
-            (Value::Text(value), Buffer::Text { values, .. }) => values.push(value(record)),
-            (Value::OptionalText(value), Buffer::Text { values, levels }) => {
-                let value = value(record);
-                levels.push(i16::from(value.is_some()));
-                values.extend(value);
-            }
-            _ => unreachable!("buffers are made from the columns"),
-        }
-    }
 }
 
 fn message_type() -> String {

@@ -13,7 +13,7 @@
 
 use super::names::Renaming;
 use super::stream::{Ahead, Step, hash};
-use super::tally::Tally;
+use super::tally::{Tally, differing};
 use crate::StoreError;
 use imara_diff::{Algorithm, Diff, InternedInput};
 use std::ops::Range;
@@ -72,7 +72,9 @@ impl Walk<'_> {
     }
 
     fn is_equal(&self, ours: &Step, theirs: &Step) -> bool {
-        self.names.fit(ours, theirs) && super::tally::differing(ours, theirs).is_empty()
+        ours.op == theirs.op
+            && self.names.fit(ours, theirs)
+            && differing(ours, theirs).iter().all(|(_, differs)| !differs)
     }
 
     fn both(&mut self) {

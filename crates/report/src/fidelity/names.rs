@@ -11,7 +11,7 @@
 
 use super::stream::{Step, Texts, stripped};
 use crate::StoreError;
-use crate::events::{EventReader, name_column};
+use crate::events::Table;
 use model::event::NO_ID;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -27,15 +27,14 @@ pub(super) struct Side {
 impl Side {
     /// Adds the names of a run's event table.
     pub fn add(&mut self, folder: &Path) -> Result<(), StoreError> {
-        let reader = EventReader::open(folder)?;
-        for column in ["path", "path2"] {
-            name_column(&reader, column, |name| {
+        let table = Table::open(folder)?;
+        ["path", "path2"].into_iter().try_for_each(|column| {
+            table.each_name(column, |name| {
                 if !self.names.contains(name) {
                     self.names.insert(name.to_vec());
                 }
-            })?;
-        }
-        Ok(())
+            })
+        })
     }
 
     /// The deepest directory that all names are below.

@@ -1,16 +1,13 @@
 //! Compares replays with originals, execution by execution.
 
-use super::align;
-use super::chance::Shared;
-use super::examples;
-use super::figures;
 use super::gate::Gate;
 use super::names::{Renaming, Side};
 use super::profile::Profile;
-use super::ranks;
-use super::report::{self, Differences, Execution, Fidelity, OpCounts, Recorded, Refused};
+use super::ranks::Shared;
+use super::report::{Differences, Execution, Fidelity, OpCounts, Recorded, Refused};
 use super::stream::{Ahead, Step, Steps, Texts, steps};
 use super::tally::Tally;
+use super::{align, figures, ranks, report};
 use crate::StoreError;
 use model::event::NO_ID;
 use model::{Op, Run};
@@ -273,7 +270,7 @@ impl Bench {
     fn execution(&self, pair: Compared<'_, '_>, tally: &Tally) -> Execution {
         let part = pair[1];
         let runs = pair.map(|part| part.recorded.run);
-        let firsts = examples::first_differences(&tally.examples, &self.texts.borrow(), runs);
+        let firsts = report::first_differences(&tally.examples, &self.texts.borrow(), runs);
         Execution {
             name: part.name.clone(),
             operations: tally.ops.values().map(|counts| counts.count[1]).sum(),
@@ -292,7 +289,7 @@ impl Bench {
             let message = "there is nothing to compare".to_string();
             return Err(Refused { message, help: "name an original and a replay".into() });
         };
-        let mut found = Fidelity::empty();
+        let mut found = Fidelity { version: report::VERSION, ..Fidelity::default() };
         let mut profiles: [Vec<Profile>; 2] = Default::default();
         for theirs in replays {
             let pair = [original, theirs];

@@ -1,22 +1,19 @@
 //! The report as text for people, JSON (docs/fidelity.schema.json), pictures and a page.
 
-use super::examples::{First, ShownStep};
 use super::figures::{Figure, Latency, Scope};
 use super::profile::{Bins, Profile};
-use super::report::{Execution, Fidelity, OpCounts};
+use super::report::{Differences, Execution, Fidelity, First, OpCounts, ShownStep};
 use super::tally::Kind as Difference;
 use crate::chart::{Axis, Bar, Chart, Join, Point, Series, Unit, View};
 use crate::document::{Block, Item, Sheet};
-use crate::gate;
-use crate::grid::{Cell, Column, Grid, Kind, Line};
-use crate::html;
+use crate::grid::{Cell, Grid, Kind, field, field_if};
 use crate::stats::Distance;
 use crate::text::{Terminal, grouped};
-use crate::views::{Absent, Views, latencies_of_sides};
-use model::Op;
+use crate::views::{Views, latencies_of_sides};
+use crate::{gate, html};
 use model::histogram::Histogram;
 use model::units::{Measure, format_bytes, format_ns, with_digits};
-use model::words;
+use model::{Op, words};
 
 /// The report for a terminal.
 pub fn table(found: &Fidelity, terminal: Terminal) -> String {
@@ -37,13 +34,10 @@ pub fn page(found: &Fidelity) -> String {
 }
 
 fn blocks(found: &Fidelity) -> Vec<Block> {
-    let mut sheets = vec![executions(found)];
-    sheets.extend(operations(found));
-    sheets.extend(figures(found));
-    sheets.extend(latency(found));
+    let sheets = [executions(found), operations(found), figures(found), latency(found)];
     let worst = found.worst().and_then(|worst| worst.differences.as_ref());
     let firsts = worst.iter().flat_map(|differences| &differences.firsts);
-    let mut blocks: Vec<Block> = sheets.into_iter().map(Block::Sheet).collect();
+    let mut blocks: Vec<Block> = sheets.into_iter().flatten().map(Block::Sheet).collect();
     blocks.extend([
         Block::List(notes(found)),
         Block::List(firsts.map(example).collect()),
@@ -81,133 +75,126 @@ fn notes(found: &Fidelity) -> Vec<Item> {
     notes.into_iter().map(|note| Item::new(format!("note: {note}"))).collect()
 }
 
-fn sheet(name: &'static str, columns: &[Column], lines: Vec<Line>) -> Sheet {
-    let grid = Grid::new(columns, lines);
-    Sheet { name, title: String::new(), grid, notes: Vec::new() }
+fn sheet(name: &'static str, grid: Grid) -> Option<Sheet> {
+    let (title, notes) = (String::new(), Vec::new());
+    (!grid.lines.is_empty()).then(|| Sheet { name, title, grid, notes })
 }
 
 const COUNT: Kind = Kind::Count;
+const TIME: Kind = Kind::Quantity(Measure::Time);
 const PERCENT: Kind = Kind::Number { least: 1, most: 2 };
 
-const EXECUTIONS: [Column; 11] = [
-    Column::new("execution", "", Kind::Label, 0),
-    Column::new("operations", "", COUNT, 0),
-    Column::new("differ", "", COUNT, 0),
-    Column::new("missing", "", COUNT, 0),
-    Column::new("extra", "", COUNT, 0),
-    Column::new("order", "", COUNT, 0),
-    Column::new("names", "", COUNT, 0),
-    Column::new("offsets", "", COUNT, 0),
-    Column::new("bytes", "", COUNT, 0),
-    Column::new("results", "", COUNT, 0),
-    Column::new("flags", "", COUNT, 0),
-];
-
 /// Differences of each execution.
-fn executions(found: &Fidelity) -> Sheet {
-    let named = |role: &str, one: &Execution| {
-        let mut cells = vec![Cell::Text(format!("{role} {}", one.name))];
-        cells.push(Cell::Count(one.operations));
-        match &one.differences {
-            None => cells.extend((0..=Difference::COUNT).map(|_| Cell::None)),
-            Some(differences) => {
-                cells.push(Cell::Count(differences.operations));
-                cells.extend(Difference::ALL.map(|kind| Cell::Count(differences.count(kind))));
-            }
-        }
-        let bad = one.differences.as_ref().is_some_and(|differences| differences.operations > 0);
-        Line::Cells { cells, bad }
-    };
-    let originals = found.originals.iter().map(|one| named("original", one));
-    let replays = found.replays.iter().map(|one| named("replay", one));
-    sheet("executions", &EXECUTIONS, originals.chain(replays).collect())
+fn executions(found: &Fidelity) -> Option<Sheet> {
+    type Named<'f> = (&'static str, &'f Execution);
+    let originals = found.originals.iter().map(|one| ("original", one));
+    let all: Vec<Named<'_>> =
+        originals.chain(found.replays.iter().map(|one| ("replay", one))).collect();
+    let grid = Grid::of(
+        vec![
+            field("execution", "", Kind::Label, 0, |one: &Named<'_>| {
+                Cell::Text(format!("{} {}", one.0, one.1.name))
+            }),
+            field("operations", "", COUNT, 0, |one| Cell::Count(one.1.operations)),
+            field("differ", "", COUNT, 0, |one| one.1.cell(|found| found.operations)),
+            field("missing", "", COUNT, 0, |one| one.1.cell(|found| found.missing)),
+            field("extra", "", COUNT, 0, |one| one.1.cell(|found| found.extra)),
+            field("order", "", COUNT, 0, |one| one.1.cell(|found| found.order)),
+            field("names", "", COUNT, 0, |one| one.1.cell(|found| found.names)),
+            field("offsets", "", COUNT, 0, |one| one.1.cell(|found| found.offsets)),
+            field("bytes", "", COUNT, 0, |one| one.1.cell(|found| found.bytes)),
+            field("results", "", COUNT, 0, |one| one.1.cell(|found| found.results)),
+            field("flags", "", COUNT, 0, |one| one.1.cell(|found| found.open_flags)),
+        ],
+        &all,
+        |one| one.1.differences.as_ref().is_some_and(|found| found.operations > 0),
+    );
+    sheet("executions", grid)
 }
 
-const OPERATION_COLUMNS: [Column; 5] = [
-    Column::new("operation", "", Kind::Word, 0),
-    Column::new("count", "original", COUNT, 0),
-    Column::new("count", "replay", COUNT, 0),
-    Column::new("bytes", "original", COUNT, 0),
-    Column::new("bytes", "replay", COUNT, 0),
-];
+impl Execution {
+    /// A number of differences; none of the original itself.
+    fn cell(&self, figure: fn(&Differences) -> u64) -> Cell {
+        self.differences.as_ref().map_or(Cell::None, |found| Cell::Count(figure(found)))
+    }
+}
 
 /// Operations whose number differs.
 fn operations(found: &Fidelity) -> Option<Sheet> {
     let differing = found.ops.iter().filter(|op| op.original_count != op.replay_count);
-    let line = |op: &OpCounts| {
-        let counts = [op.original_count, op.replay_count, op.original_bytes, op.replay_bytes];
-        let cells = std::iter::once(Cell::Text(op.op.into())).chain(counts.map(Cell::Count));
-        Line::Cells { cells: cells.collect(), bad: true }
-    };
-    let lines: Vec<Line> = differing.map(line).collect();
-    (!lines.is_empty()).then(|| sheet("operations", &OPERATION_COLUMNS, lines))
+    let differing: Vec<OpCounts> = differing.cloned().collect();
+    let grid = Grid::of(
+        vec![
+            field("operation", "", Kind::Word, 0, |op: &OpCounts| Cell::Text(op.op.into())),
+            field("count", "original", COUNT, 0, |op| Cell::Count(op.original_count)),
+            field("count", "replay", COUNT, 0, |op| Cell::Count(op.replay_count)),
+            field("bytes", "original", COUNT, 0, |op| Cell::Count(op.original_bytes)),
+            field("bytes", "replay", COUNT, 0, |op| Cell::Count(op.replay_bytes)),
+        ],
+        &differing,
+        |_| true,
+    );
+    sheet("operations", grid)
 }
 
-const FIGURES: [Column; 6] = [
-    Column::new("phase", "", Kind::Label, 0),
-    Column::new("figure", "", Kind::Word, 0),
-    Column::new("original", "", COUNT, 0),
-    Column::new("replay", "", COUNT, 0),
-    Column::new("error", "%", PERCENT, 0),
-    Column::new("spread", "%", PERCENT, 0),
-];
-
+/// Times in all and by phase.
 fn figures(found: &Fidelity) -> Option<Sheet> {
-    let line = |(scope, figure): (&Scope, &Figure)| {
-        let value = |value: Option<f64>| match value {
-            None => Cell::None,
-            Some(value) if figure.name == "concurrency" => Cell::Text(with_digits(value, 3)),
-            Some(value) => Cell::Text(Measure::Time.format(value, 4)),
-        };
-        let phase = match scope.phase.as_deref() {
-            None => "(all)",
-            Some("") => "(no label)",
-            Some(label) => label,
-        };
-        Line::plain(vec![
-            Cell::Text(phase.into()),
-            Cell::Text(figure.name.into()),
-            value(figure.original),
-            value(figure.replay),
-            Cell::number(figure.error_percent),
-            Cell::number(figure.spread_percent),
-        ])
-    };
-    let all =
-        found.scopes.iter().flat_map(|scope| scope.figures.iter().map(move |one| (scope, one)));
-    let mut sheet = sheet("figures", &FIGURES, all.map(line).collect());
-    let alone = found.originals.len() < 2;
-    sheet.grid.retain(|at| at != 5 || !alone);
-    (!sheet.grid.lines.is_empty()).then_some(sheet)
+    type Scoped<'f> = (&'f Scope, &'f Figure);
+    let all = found.scopes.iter().flat_map(|scope| scope.figures.iter().map(move |f| (scope, f)));
+    let all: Vec<Scoped<'_>> = all.collect();
+    let grid = Grid::of(
+        vec![
+            field("phase", "", Kind::Label, 0, |one: &Scoped<'_>| {
+                Cell::Text(match one.0.phase.as_deref() {
+                    None => "(all)".into(),
+                    Some("") => "(no label)".into(),
+                    Some(label) => label.into(),
+                })
+            }),
+            field("figure", "", Kind::Word, 0, |one| Cell::Text(one.1.name.into())),
+            field("original", "", COUNT, 0, |one| value(one.1.name, one.1.original)),
+            field("replay", "", COUNT, 0, |one| value(one.1.name, one.1.replay)),
+            field("error", "%", PERCENT, 0, |one| Cell::number(one.1.error_percent)),
+            field_if(
+                "spread",
+                "%",
+                PERCENT,
+                0,
+                |one| one.1.spread_percent.is_some(),
+                |one| Cell::number(one.1.spread_percent),
+            ),
+        ],
+        &all,
+        |_| false,
+    );
+    sheet("figures", grid)
 }
 
-const LATENCY: [Column; 8] = [
-    Column::new("operation", "", Kind::Word, 0),
-    Column::new("count", "original", COUNT, 0),
-    Column::new("count", "replay", COUNT, 0),
-    Column::new("mean", "original", COUNT, 0),
-    Column::new("mean", "replay", COUNT, 0),
-    Column::new("error", "%", PERCENT, 0),
-    Column::new("ks", "%", PERCENT, 0),
-    Column::new("wasserstein", "%", PERCENT, 0),
-];
+fn value(name: &str, value: Option<f64>) -> Cell {
+    match value {
+        None => Cell::None,
+        Some(value) if name == "concurrency" => Cell::Text(with_digits(value, 3)),
+        Some(value) => Cell::Text(Measure::Time.format(value, 4)),
+    }
+}
 
 /// Times of single operations over all phases.
 fn latency(found: &Fidelity) -> Option<Sheet> {
-    let line = |one: &Latency| {
-        Line::plain(vec![
-            Cell::Text(one.op.into()),
-            Cell::Count(one.original_count),
-            Cell::Count(one.replay_count),
-            Cell::Text(Measure::Time.format(one.original_mean_ns, 3)),
-            Cell::Text(Measure::Time.format(one.replay_mean_ns, 3)),
-            Cell::number(one.mean_error_percent),
-            Cell::number(Some(one.ks_percent)),
-            Cell::number(one.wasserstein_percent),
-        ])
-    };
-    let all = &found.scopes.first()?.latency;
-    (!all.is_empty()).then(|| sheet("latency", &LATENCY, all.iter().map(line).collect()))
+    let grid = Grid::of(
+        vec![
+            field("operation", "", Kind::Word, 0, |one: &Latency| Cell::Text(one.op.into())),
+            field("count", "original", COUNT, 0, |one| Cell::Count(one.original_count)),
+            field("count", "replay", COUNT, 0, |one| Cell::Count(one.replay_count)),
+            field("mean", "original", TIME, 0, |one| Cell::Number(one.original_mean_ns)),
+            field("mean", "replay", TIME, 0, |one| Cell::Number(one.replay_mean_ns)),
+            field("error", "%", PERCENT, 0, |one| Cell::number(one.mean_error_percent)),
+            field("ks", "%", PERCENT, 0, |one| Cell::Number(one.ks_percent)),
+            field("wasserstein", "%", PERCENT, 0, |one| Cell::number(one.wasserstein_percent)),
+        ],
+        &found.scopes.first()?.latency,
+        |_| false,
+    );
+    sheet("latency", grid)
 }
 
 /// A difference with the operations around it on both sides.
@@ -237,16 +224,10 @@ const PHASES: usize = 24;
 /// Operations with a picture of their times, those with most time.
 const PICTURED_OPERATIONS: usize = 8;
 
-/// Why pictures over time show nothing.
-const ONE_TIME: &str = "all operations of a side lie at one point in time";
 /// Why pictures of durations show nothing.
 const NO_DURATIONS: &str = "the log of a side has no durations of calls";
 
 const SIDES: [&str; 2] = ["original", "replay"];
-
-fn axis(title: &str, unit: Unit, log: bool) -> Axis {
-    Axis { title: title.into(), unit, log }
-}
 
 /// Name of the execution in the pictures; "" if there are no others.
 fn pictured(found: &Fidelity) -> String {
@@ -266,37 +247,33 @@ fn pictured(found: &Fidelity) -> String {
 }
 
 fn views(found: &Fidelity) -> Views {
-    let mut views = Vec::new();
-    let mut absent = Vec::new();
-    let timeless = found.pictured.iter().any(|one| one.elapsed_ns() == 0);
+    let mut views = Views::default();
     let no_durations = found.pictured.iter().any(|one| one.lacks_durations);
-    let mut leave_out = |name, reason: &str| absent.push(Absent { name, reason: reason.into() });
-    match timeless {
-        true => leave_out("phases", ONE_TIME),
-        false => views.push(phases(found)),
-    }
-    if no_durations {
-        leave_out("concurrency", NO_DURATIONS);
-    } else if timeless {
-        leave_out("concurrency", ONE_TIME);
-    } else {
-        views.push(under_way(found));
-    }
+    let timed = |made: View| match found.pictured.iter().any(|one| one.elapsed_ns() == 0) {
+        true => Err("all operations of a side lie at one point in time".to_string()),
+        false => Ok(made),
+    };
+    let with_durations = |made| if no_durations { Err(NO_DURATIONS.to_string()) } else { Ok(made) };
+    views.add("phases", timed(phases(found)));
+    views.add("concurrency", with_durations(under_way(found)).and_then(timed));
     for (at, name) in ["bytes-read", "bytes-written"].into_iter().enumerate() {
-        if found.pictured.iter().all(|one| one.moved[at].total() == 0.0) {
-            leave_out(name, "no operation moved bytes");
-        } else if timeless {
-            leave_out(name, ONE_TIME);
-        } else {
-            views.push(bytes_moved(found, at, name));
-        }
+        views.add(
+            name,
+            match found.pictured.iter().all(|one| one.moved[at].total() == 0.0) {
+                true => Err("no operation moved bytes".into()),
+                false => timed(bytes_moved(found, at, name)),
+            },
+        );
     }
     let latencies = latencies(found);
-    if latencies.is_empty() && no_durations {
-        leave_out("latency", NO_DURATIONS);
-    }
-    views.extend(latencies);
-    Views { views, absent }
+    views.add_all(
+        "latency",
+        match latencies.is_empty() && no_durations {
+            true => Err(NO_DURATIONS.into()),
+            false => Ok(latencies),
+        },
+    );
+    views
 }
 
 /// How many operations are under way.
@@ -359,7 +336,7 @@ fn phases(found: &Fidelity) -> View {
         title: "Phases over time".into(),
         summary: figure_words(found, "elapsed"),
         chart: Chart::Spans {
-            x: axis("time since the first operation", Unit::Nanoseconds, false),
+            x: Axis::new("time since the first operation", Unit::Nanoseconds),
             rows,
             classes: SIDES.map(String::from).to_vec(),
             bars,
@@ -397,8 +374,8 @@ fn over_time(
         Series { name: SIDES[side].into(), color: side, points }
     });
     Chart::Lines {
-        x: axis("time since the first operation", Unit::Nanoseconds, false),
-        y: axis(title, unit, false),
+        x: Axis::new("time since the first operation", Unit::Nanoseconds),
+        y: Axis::new(title, unit),
         join: Join::Step,
         series: series.collect(),
     }

@@ -35,83 +35,50 @@ pub enum Kind {
     OpenFlags,
 }
 
+/// The kinds in the order of reports, each with its words in a sentence, after a number.
+const KINDS: [(Kind, &str, &str); Kind::COUNT] = [
+    (Kind::Missing, "missing", "missing"),
+    (Kind::Extra, "extra", "extra"),
+    (Kind::Order, "order", "out of order"),
+    (Kind::Names, "names", "on another file"),
+    (Kind::Offsets, "offsets", "at another offset"),
+    (Kind::Bytes, "bytes", "of another size"),
+    (Kind::Results, "results", "with another result"),
+    (Kind::OpenFlags, "open_flags", "with other open flags"),
+];
+
 impl Kind {
     /// Number of kinds.
     pub const COUNT: usize = 8;
-    /// All kinds, in the order of reports.
-    pub const ALL: [Kind; Kind::COUNT] = [
-        Kind::Missing,
-        Kind::Extra,
-        Kind::Order,
-        Kind::Names,
-        Kind::Offsets,
-        Kind::Bytes,
-        Kind::Results,
-        Kind::OpenFlags,
-    ];
-}
 
-impl Kind {
+    /// All kinds, in the order of reports.
+    pub fn all() -> [Kind; Kind::COUNT] {
+        KINDS.map(|row| row.0)
+    }
+
     /// Its name in gates and JSON.
     pub fn name(self) -> &'static str {
-        match self {
-            Kind::Missing => "missing",
-            Kind::Extra => "extra",
-            Kind::Order => "order",
-            Kind::Names => "names",
-            Kind::Offsets => "offsets",
-            Kind::Bytes => "bytes",
-            Kind::Results => "results",
-            Kind::OpenFlags => "open_flags",
-        }
+        KINDS[self as usize].1
     }
 
     /// In a sentence, after a number.
     pub fn words(self) -> &'static str {
-        match self {
-            Kind::Missing => "missing",
-            Kind::Extra => "extra",
-            Kind::Order => "out of order",
-            Kind::Names => "on another file",
-            Kind::Offsets => "at another offset",
-            Kind::Bytes => "of another size",
-            Kind::Results => "with another result",
-            Kind::OpenFlags => "with other open flags",
-        }
+        KINDS[self as usize].2
     }
 }
 
-/// In what two operations of one kind differ, besides their names.
-pub(super) fn differing(ours: &Step, theirs: &Step) -> Differing {
-    let placed = !ours.unplaced && !theirs.unplaced;
+/// Whether two operations of one kind differ in each way, besides their names.
+pub(super) fn differing(ours: &Step, theirs: &Step) -> [(Kind, bool); 4] {
+    let is_placed = !ours.unplaced && !theirs.unplaced;
     let short = |step: &Step| step.asked.wrapping_sub(step.done);
-    let told = ours.open_flags != NO_ID && theirs.open_flags != NO_ID;
+    let has_flags = ours.open_flags != NO_ID && theirs.open_flags != NO_ID;
     let place = |step: &Step| (step.offset, step.from, step.extents);
-    let offsets = place(ours) != place(theirs);
-    let results = (ours.errno, short(ours)) != (theirs.errno, short(theirs));
-    Differing {
-        another: ours.op != theirs.op,
-        offsets: placed && offsets,
-        bytes: ours.asked != theirs.asked,
-        results,
-        flags: told && ours.open_flags != theirs.open_flags,
-    }
-}
-
-/// See [`differing`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Differing {
-    another: bool,
-    offsets: bool,
-    bytes: bool,
-    results: bool,
-    flags: bool,
-}
-
-impl Differing {
-    pub fn is_empty(&self) -> bool {
-        *self == Differing::default()
-    }
+    [
+        (Kind::Offsets, is_placed && place(ours) != place(theirs)),
+        (Kind::Bytes, ours.asked != theirs.asked),
+        (Kind::Results, (ours.errno, short(ours)) != (theirs.errno, short(theirs))),
+        (Kind::OpenFlags, has_flags && ours.open_flags != theirs.open_flags),
+    ]
 }
 
 /// The first place of a difference.
@@ -167,24 +134,20 @@ impl Tally {
         same_names: bool,
         near: impl Fn() -> [Near; 2],
     ) {
-        let differing = differing(ours, theirs);
-        let found = [
-            (Kind::Names, !same_names),
-            (Kind::Offsets, differing.offsets),
-            (Kind::Bytes, differing.bytes),
-            (Kind::Results, differing.results),
-            (Kind::OpenFlags, differing.flags),
-        ];
-        for (kind, _) in found.into_iter().filter(|(_, differs)| *differs) {
+        let others = differing(ours, theirs).into_iter();
+        let mut is_equal = true;
+        for (kind, differs) in [(Kind::Names, !same_names)].into_iter().chain(others) {
+            if !differs {
+                continue;
+            }
+            is_equal = false;
             self.differences[kind as usize] += 1;
             if self.lacks(kind) {
-                let (ours, theirs) = (Some(*ours), Some(*theirs));
-                let example =
-                    Example { kind, rank: ours.map_or(0, |s| s.rank), ours, theirs, near: near() };
-                self.examples.push(example);
+                let (rank, ours, theirs) = (ours.rank, Some(*ours), Some(*theirs));
+                self.examples.push(Example { kind, rank, ours, theirs, near: near() });
             }
         }
-        self.equal += u64::from(found.iter().all(|(_, differs)| !differs));
+        self.equal += u64::from(is_equal);
         self.phase = Some(theirs.label);
         self.add(0, ours, theirs.label);
         self.add(1, theirs, theirs.label);

@@ -1,7 +1,7 @@
 //! Hand-made operations whose differences are known, and what holds for any.
 
-use super::chance::Shared;
 use super::names::Renaming;
+use super::ranks::Shared;
 use super::run::{appends, is_adopted, own};
 use super::show::page;
 use super::stream::{Ahead, Step, Steps, Texts};
@@ -66,8 +66,8 @@ fn tally(ours: &[Step], theirs: &[Step]) -> (Tally, Renaming) {
 
 /// Counts of differences by the first letters of their kinds, without zeros.
 fn counts(tally: &Tally) -> String {
-    let known = Kind::ALL.iter().filter(|kind| tally.count(**kind) > 0);
-    known.map(|kind| format!("{kind:?} {}", tally.count(*kind))).collect::<Vec<_>>().join(", ")
+    let known = Kind::all().into_iter().filter(|kind| tally.count(*kind) > 0);
+    known.map(|kind| format!("{kind:?} {}", tally.count(kind))).collect::<Vec<_>>().join(", ")
 }
 
 const BASE: &str = "
@@ -202,7 +202,7 @@ fn the_first_difference_is_shown_with_what_surrounds_it_on_both_sides() {
     let theirs = steps(&BASE.replace("4096 4096", "4096 4000"), &mut texts);
     let (tally, _) = tally(&ours, &theirs);
     let run = Run::default();
-    let shown = examples::first_differences(&tally.examples, &texts, [&run, &run]);
+    let shown = report::first_differences(&tally.examples, &texts, [&run, &run]);
     let text = |steps: &[ShownStep]| {
         let line = |step: &ShownStep| {
             format!("{}{} {}", if step.here { ">" } else { " " }, step.number, step.text)
@@ -430,7 +430,7 @@ fn stored_runs_are_compared_and_said_in_a_sentence() {
     found.judge(&gates.map(|text| Gate::parse(text).unwrap()));
     let verdicts: Vec<&str> = found.gates.iter().map(|gate| gate.verdict.words()).collect();
     assert_eq!(verdicts, ["passes", "fails", "fails", "passes"]);
-    for part in ["class=\"picture wide\"", "operations under way"] {
+    for part in ["class=\"picture\"", "operations under way"] {
         assert!(page(&found).contains(part), "{part}");
     }
 }

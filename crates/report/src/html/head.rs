@@ -2,7 +2,7 @@
 //! the run.
 
 use crate::chart::Unit;
-use crate::machines::{self, describe_job, elsewhere, kernels, name_storage, unlike_storage};
+use crate::machines::{self, kernels, name_storage, unlike_storage};
 use crate::markup::{Markup, element};
 use crate::rows::{class, once};
 use crate::svg::value_text;
@@ -10,7 +10,6 @@ use crate::table::facts;
 use crate::text::safe_word;
 use model::op::Class;
 use model::run::{Run, Trace};
-use model::units::significant;
 
 /// Program, command, key figures, facts.
 pub fn head(run: &Run) -> Markup {
@@ -30,7 +29,6 @@ pub fn head(run: &Run) -> Markup {
         .with(element("h1").text(&header.program.name))
         .all(command)
         .with(keys(run))
-        .with(facts(run))
         .into()
 }
 
@@ -106,41 +104,6 @@ fn keys(run: &Run) -> Markup {
     element("dl").class("keys").all(entries.iter().map(entry)).into()
 }
 
-/// Where it ran and what is known about the measuring.
-fn facts(run: &Run) -> Markup {
-    let header = &run.run;
-    let host = &header.host;
-    let mut known = vec![
-        (if machines::hosts(run) == host.name { "host" } else { "hosts" }, machines::hosts(run)),
-        ("storage", machines::storage(run)),
-        ("directory", host.directory.clone()),
-        ("evidence", facts::facts(run).join(" · ")),
-    ];
-    if header.exit_code != 0 {
-        known.push(("exit code", header.exit_code.to_string()));
-    }
-    list(&known)
-}
-
-/// Marks and notes.
-pub fn marks(run: &Run) -> Markup {
-    let evidence = &run.run.evidence;
-    let marks = evidence.marks.iter().map(|mark| {
-        let (class, word) = if mark.counts { ("counts", "Verdict") } else { ("", "Remark") };
-        element("li")
-            .class(class)
-            .with(element("b").text(format!("{word}: {}", mark.code)))
-            .text(format!(" – {}", mark.seen_in_executions()))
-            .with(element("p").text(format!("Fix: {}", mark.advice)))
-    });
-    let notes = evidence.notes.iter().map(|note| element("li").text(note));
-    let all: Markup = marks.chain(notes).collect();
-    match all.is_empty() {
-        true => all,
-        false => element("ul").class("marks").attr("id", "marks").with(all).into(),
-    }
-}
-
 /// The machine, the storage, the run.
 pub fn environment(run: &Run) -> Markup {
     let (header, host, evidence) = (&run.run, &run.run.host, &run.run.evidence);
@@ -160,36 +123,28 @@ pub fn environment(run: &Run) -> Markup {
     let storage_bytes = |bytes: Option<u64>| {
         bytes.map_or("unknown".into(), |bytes| value_text(bytes as f64, Unit::Bytes))
     };
-    let clock = match evidence.clock.as_str() {
-        "" => String::new(),
-        _ if header.trace.is_some() => String::new(),
-        clock => format!("{clock}, {} ns per reading", significant(evidence.clock_read_ns)),
+    let exit_code = match header.exit_code {
+        0 => String::new(),
+        code => code.to_string(),
     };
-    let seed = if header.trace.is_none() { header.seed.to_string() } else { String::new() };
     list(&[
-        ("host", host.name.clone()),
+        ("exit code", exit_code),
+        ("evidence", facts::facts(run).join(" · ")),
+        (if machines::hosts(run) == host.name { "host" } else { "hosts" }, machines::hosts(run)),
         ("processors", processors),
         ("memory", memory.unwrap_or_default()),
         ("kernel", host.kernel.clone()),
+        ("storage", machines::storage(run)),
         ("run directory", host.directory.clone()),
-        ("mount point", host.storage.mount.clone()),
-        ("device", host.storage.device.clone()),
-        ("file system", host.storage.file_system.clone()),
         ("mount options", host.storage.mount_options.clone()),
         ("further directories", further.collect::<Vec<_>>().join(", ")),
         ("back-end", header.backend.clone()),
         ("communicator", header.comm.clone()),
-        ("MPI job", header.job.as_ref().map_or(String::new(), describe_job)),
-        ("batch job", header.batch.clone()),
-        ("elsewhere", elsewhere(run).unwrap_or_default()),
         ("kernels", header.job.as_ref().and_then(kernels).unwrap_or_default()),
         ("unlike mounts", unlike.collect::<Vec<_>>().join("; ")),
-        ("confinement", evidence.confinement.clone()),
-        ("clock", clock),
         ("fetched from storage", storage_bytes(evidence.storage_read_bytes)),
         ("sent to storage", storage_bytes(evidence.storage_write_bytes)),
         ("parameters", params.collect::<Vec<_>>().join(", ")),
-        ("seed", seed),
         ("started", header.started.clone()),
         ("Parabench", header.parabench.clone()),
         ("run format", run.version.to_string()),

@@ -1,10 +1,13 @@
-//! The frame of a page: head, style, sections.
+//! The frame of a page, its blocks and its pictures.
 
+use crate::chart::{View, lines};
 use crate::document::{Block, Item, Sheet};
 use crate::grid::{Cell, Column, Grid, Line};
 use crate::markup::{Element, Markup, element};
-use crate::svg;
+use crate::svg::{self, draw};
 use crate::text::Paint;
+use crate::views::Absent;
+use model::words;
 
 /// Content security policy: the page may load and do nothing.
 const POLICY: &str =
@@ -128,4 +131,62 @@ fn line_of(columns: &[Column], cells: &[Cell], texts: &[String], bad: bool) -> E
         line.push(element("td").class(class).text(text));
     }
     element("tr").class(row_class).all(line)
+}
+
+/// Lines of data at most that a page shows.
+const DATA_LINES: usize = 200;
+
+/// All pictures, and the reasons why others are not there.
+pub fn figures(views: &[View], absent: &[Absent]) -> Markup {
+    let mut out: Markup = views.iter().map(figure).collect();
+    if !absent.is_empty() {
+        let entry =
+            |absent: &Absent| element("li").text(format!("{}: {}", absent.name, absent.reason));
+        let title = format!("Pictures without data: {}", absent.len());
+        out.push(details(&title).with(element("ul").all(absent.iter().map(entry))));
+    }
+    out
+}
+
+/// A picture with its data.
+pub fn figure(view: &View) -> Markup {
+    element("figure")
+        .attr("id", &view.name)
+        .with(element("h3").text(&view.title))
+        .with(element("figcaption").text(&view.summary))
+        .with(scroll(&view.title).with(draw(view)))
+        .with(data(view))
+        .into()
+}
+
+/// A part that opens when its title is chosen.
+fn details(title: &str) -> Element {
+    element("details").with(element("summary").text(title))
+}
+
+/// The numbers of a picture, folded away.
+fn data(view: &View) -> Markup {
+    let mut lines = lines(&view.chart);
+    if lines.len() < 2 {
+        return Markup::default();
+    }
+    let count = lines.len() - 1;
+    lines.truncate(DATA_LINES + 1);
+    let table = element("table")
+        .with(element("thead").with(row(&lines[0], "th")))
+        .with(element("tbody").all(lines[1..].iter().map(|line| row(line, "td"))));
+    let title = format!("Data: {}", words::count(count, "line"));
+    let details = details(&title).with(scroll(&format!("data of {}", view.name)).with(table));
+    let more =
+        format!("The first {DATA_LINES} of {count} lines; parabench report --data writes all.");
+    details.all((count > DATA_LINES).then(|| note(&more))).into()
+}
+
+/// A line of data; what is no number is marked.
+fn row(line: &[String], tag: &'static str) -> Element {
+    let cell = |text: &String| {
+        let class = if text.parse::<f64>().is_err() { "word" } else { "" };
+        element(tag).class(class).text(text)
+    };
+    element("tr").all(line.iter().map(cell))
 }

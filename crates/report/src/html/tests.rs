@@ -1,6 +1,6 @@
 //! The page as others read it: its text, its structure, and that nothing in it does anything.
 
-use super::figures::figure;
+use super::page::figure;
 use super::render;
 use crate::chart::*;
 use crate::tests::sample::{self, HARD_LABELS};

@@ -1,9 +1,9 @@
 //! Rules about where the bytes of each label came from and went to, and what emptied the page cache.
 
-use super::evidence::{
-    each_directory, each_label, inside, is_virtual, reads_by_mpi, share, sum, writes,
+use super::rule::{
+    Rule, each_directory, each_label, inside, is_virtual, note, reads_by_mpi, remark, share, sum,
+    verdict, writes,
 };
-use super::rule::{Rule, note, remark, verdict};
 use crate::text::{at_least, percent};
 use model::merge::merge_all;
 use model::run::{CacheControl, LabelEvidence, Row, Run};
@@ -122,18 +122,12 @@ pub const NOTES: &[Rule] = &[
 enum Origin {
     /// From storage, or unknown.
     Storage,
-    /// This share of it from the page cache.
-    Cache(Held),
+    /// This share was not fetched: it came from the page cache.
+    NotFetched(f64),
+    /// The page cache held this share when the files were opened.
+    HeldAtOpen(f64),
     /// This share of its files was never written.
     Nowhere(f64),
-}
-
-/// How a share of the page cache is known.
-enum Held {
-    /// The rest of the bytes that were read was not fetched.
-    NotFetched(f64),
-    /// The page cache held it when the files were opened.
-    AtOpen(f64),
 }
 
 /// Fetched bytes decide. Where they are unknown (network file systems), where so few were fetched that
@@ -161,26 +155,26 @@ fn origin(label: &LabelEvidence, ranks: u32) -> Origin {
     let fetched = fetched.map(|bytes| bytes.saturating_sub(label.direct_read_bytes));
     let missing = fetched.map_or(0.0, |bytes| 1.0 - bytes as f64 / buffered);
     if missing >= CACHED_SHARE {
-        return Origin::Cache(Held::NotFetched(missing));
+        return Origin::NotFetched(missing);
     }
     let little = fetched.is_none_or(|bytes| bytes <= OTHER_BYTES * u64::from(ranks));
     let held = share(label.cached_bytes, label.looked_bytes);
     match little && held >= CACHED_SHARE {
-        true => Origin::Cache(Held::AtOpen(held)),
+        true => Origin::HeldAtOpen(held),
         false => Origin::Storage,
     }
 }
 
 fn cached_reads(run: &Run) -> Option<String> {
     let find = |label: &LabelEvidence| match origin(label, run.run.ranks) {
-        Origin::Cache(Held::NotFetched(share)) => {
+        Origin::NotFetched(share) => {
             Some(format!("{} of the bytes read came from the page cache", at_least(share)))
         }
-        Origin::Cache(Held::AtOpen(share)) => Some(format!(
+        Origin::HeldAtOpen(share) => Some(format!(
             "{} of the files read were in the page cache when they were opened",
             percent(share)
         )),
-        Origin::Storage | Origin::Nowhere(_) => None,
+        _ => None,
     };
     let seen = each_label(run, |label| each_directory(run, label, find))?;
     Some(format!("{seen}: these read rates show memory speed, not disk speed"))
@@ -192,7 +186,7 @@ fn unfetched_reads(run: &Run) -> Option<String> {
             "{} of the files read are holes or extents that were never written",
             percent(holes)
         )),
-        Origin::Storage | Origin::Cache(_) => None,
+        _ => None,
     };
     let seen = each_label(run, |label| each_directory(run, label, find))?;
     Some(format!("{seen}: they are not read from storage"))
@@ -340,22 +334,17 @@ fn direct(run: &Run) -> Option<String> {
         return None;
     }
     // Holes are not fetched.
-    let empty = share(holes, mapped);
-    let data = read as f64 * (1.0 - empty);
-    let least = if empty > 0.0 { read - read / 8 } else { read / 2 };
+    let data = read as f64 * (1.0 - share(holes, mapped));
     let (all, came) = (format_bytes(read), format_bytes(fetched.min(read)));
-    let holes = format!("{} of {} sampled are holes", format_bytes(holes), format_bytes(mapped));
-    Some(match fetched >= least {
-        true => format!("O_DIRECT worked: {came} of {all} came from storage"),
-        false if empty > 0.0 && fetched as f64 >= data / 2.0 => {
-            format!("O_DIRECT worked: {came} of {all} came from storage, {holes}")
+    let rest = match holes {
+        0 => String::new(),
+        _ => format!("; {} of {} sampled are holes", format_bytes(holes), format_bytes(mapped)),
+    };
+    Some(match fetched as f64 >= data / 2.0 {
+        true => format!("O_DIRECT worked: {came} of {all} came from storage{rest}"),
+        false => {
+            format!("O_DIRECT: only {came} of {all} came from storage, the rest from memory{rest}")
         }
-        false if empty > 0.0 => {
-            format!(
-                "O_DIRECT: only {came} of {all} came from storage, the rest from memory; {holes}"
-            )
-        }
-        false => format!("O_DIRECT: only {came} of {all} came from storage, the rest from memory"),
     })
 }
 

@@ -1,7 +1,9 @@
 //! Rules about the machines: their storage, who else wanted their CPUs, and whether they made enough load.
 
-use super::evidence::{has_storage, in_memory, is_virtual, memory_of, rank_time_ns, reads_by_mpi};
-use super::rule::{Rule, remark, verdict};
+use super::rule::{
+    Rule, has_storage, in_memory, is_virtual, memory_of, rank_time_ns, reads_by_mpi, remark,
+    verdict,
+};
 use crate::machines::unlike_storage;
 use crate::rows::OwnTimes;
 use crate::table::work::describe_backlog;

@@ -1,7 +1,6 @@
 //! Rules about the run itself: failures, events, short labels, the clock.
 
-use super::evidence::is_virtual;
-use super::rule::{Rule, note, verdict};
+use super::rule::{Rule, is_virtual, note, verdict};
 use crate::rows::{OwnTimes, once};
 use crate::text::percent;
 use model::run::Run;

@@ -1,6 +1,7 @@
 //! Values to places: any finite numbers in, 0 to 1 out.
 
 use crate::chart::{Axis, Unit};
+use crate::text::grouped;
 
 /// Larger numbers are drawn at this one: differences of two stay finite.
 const LIMIT: f64 = 1e300;
@@ -110,27 +111,27 @@ pub fn rounded_up(axis: &Axis, scale: &Scale, wanted: usize) -> Scale {
 }
 
 fn linear(axis: &Axis, scale: &Scale, wanted: usize) -> Ticks {
-    let (shown, step) = step(axis, scale, wanted);
-    let decimals = decimals(step / shown.size);
+    let ((name, size), step) = step(axis, scale, wanted);
+    let decimals = decimals(step / size);
     let first = (scale.lo / step - 1e-9).ceil();
     let values = (0..=2 * wanted).map(|n| (first + n as f64) * step);
     let inside = values.take_while(|value| *value <= scale.hi + step * 1e-6);
     let ticks = inside.filter_map(|value| {
-        Some(Tick { at: scale.place(value)?, text: plain(value / shown.size, decimals) })
+        Some(Tick { at: scale.place(value)?, text: plain(value / size, decimals) })
     });
-    Ticks { title: title(axis, shown.name), ticks: ticks.collect() }
+    Ticks { title: title(axis, name), ticks: ticks.collect() }
 }
 
 /// The unit of the axis and the distance of its ticks, in the base unit.
-fn step(axis: &Axis, scale: &Scale, wanted: usize) -> (Shown, f64) {
-    let shown = suited(axis.unit, scale.lo.abs().max(scale.hi.abs()));
+fn step(axis: &Axis, scale: &Scale, wanted: usize) -> ((&'static str, f64), f64) {
+    let unit = suited(axis.unit, scale.lo.abs().max(scale.hi.abs()));
     let rough = (scale.hi - scale.lo) / wanted as f64;
     let step = match axis.unit {
         Unit::Bytes if rough >= 1.0 => 2f64.powf((rough.log2() - 1e-9).ceil()),
         Unit::Bytes | Unit::Count | Unit::Rank => nice(rough).max(1.0),
-        _ => nice(rough / shown.size) * shown.size,
+        _ => nice(rough / unit.1) * unit.1,
     };
-    (shown, step)
+    (unit, step)
 }
 
 /// The smallest of 1, 2, 5 times a power of ten that is not below `rough`.
@@ -201,68 +202,17 @@ fn title(axis: &Axis, unit: &str) -> String {
     }
 }
 
-/// A unit in which the numbers of an axis are short.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Shown {
-    /// One of it in the base unit.
-    pub size: f64,
-    /// How it is written; "" for none.
-    pub name: &'static str,
-}
-
-const fn shown(size: f64, name: &'static str) -> Shown {
-    Shown { size, name }
-}
-
-const KI: f64 = 1024.0;
-const BYTES: [Shown; 7] = [
-    shown(1.0, "B"),
-    shown(KI, "KiB"),
-    shown(KI * KI, "MiB"),
-    shown(KI * KI * KI, "GiB"),
-    shown(KI * KI * KI * KI, "TiB"),
-    shown(KI * KI * KI * KI * KI, "PiB"),
-    shown(KI * KI * KI * KI * KI * KI, "EiB"),
-];
-const RATES: [Shown; 4] =
-    [shown(1.0 / KI, "KiB/s"), shown(1.0, "MiB/s"), shown(KI, "GiB/s"), shown(KI * KI, "TiB/s")];
-const TIMES: [Shown; 4] = [shown(1.0, "ns"), shown(1e3, "µs"), shown(1e6, "ms"), shown(1e9, "s")];
-const PER_SECOND: [Shown; 3] = [shown(1.0, "op/s"), shown(1e3, "kop/s"), shown(1e6, "Mop/s")];
-const COUNTS: [Shown; 4] =
-    [shown(1.0, ""), shown(1e5, "thousand"), shown(1e7, "million"), shown(1e10, "billion")];
-const SHARES: [Shown; 1] = [shown(0.01, "%")];
-const PLAIN: [Shown; 1] = [shown(1.0, "")];
-
-fn family(unit: Unit) -> &'static [Shown] {
-    match unit {
-        Unit::Bytes => &BYTES,
-        Unit::MibPerSecond => &RATES,
-        Unit::Nanoseconds => &TIMES,
-        Unit::PerSecond => &PER_SECOND,
-        Unit::Count => &COUNTS,
-        Unit::Share => &SHARES,
-        Unit::Rank | Unit::None => &PLAIN,
+/// The unit for numbers up to `largest`, and how much of the base unit it is; "" for none.
+fn suited(unit: Unit, largest: f64) -> (&'static str, f64) {
+    match (unit.measure(), unit) {
+        (Some(measure), _) => measure.unit(largest * (1.0 + 1e-9)),
+        (None, Unit::Share) => ("%", 0.01),
+        _ => ("", 1.0),
     }
 }
 
-/// The unit for numbers up to `largest`. The sizes above are thresholds where a unit is
-/// taken up late; its true size is what its name says.
-pub fn suited(unit: Unit, largest: f64) -> Shown {
-    let family = family(unit);
-    let fits = |shown: &&Shown| shown.size <= largest.abs() * (1.0 + 1e-9);
-    let chosen = *family.iter().rev().find(fits).unwrap_or(&family[0]);
-    let size = match chosen.name {
-        "thousand" => 1e3,
-        "million" => 1e6,
-        "billion" => 1e9,
-        _ => chosen.size,
-    };
-    Shown { size, ..chosen }
-}
-
-/// A number with fixed decimals, groups of three digits above 9999, powers of ten where that
-/// would be long.
-pub fn plain(value: f64, decimals: usize) -> String {
+/// A number with fixed decimals, its thousands grouped; powers of ten where that would be long.
+fn plain(value: f64, decimals: usize) -> String {
     if value.abs() >= 1e9 || (value != 0.0 && value.abs() < 1e-6) {
         return format!("{value:.1e}").replace(".0e", "e");
     }
@@ -272,24 +222,7 @@ pub fn plain(value: f64, decimals: usize) -> String {
     } else {
         text
     };
-    group(&text)
-}
-
-/// `12345.6` with a thin space between groups of three digits.
-fn group(text: &str) -> String {
-    let whole = text.split('.').next().unwrap_or(text);
-    let digits = whole.trim_start_matches('-');
-    if digits.len() < 5 {
-        return text.to_string();
-    }
-    let mut out = String::from(if whole.starts_with('-') { "-" } else { "" });
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push('\u{2009}');
-        }
-        out.push(digit);
-    }
-    out + &text[whole.len()..]
+    grouped(text)
 }
 
 /// A number with three significant digits, zeros at its end left out.
@@ -307,11 +240,11 @@ pub(crate) fn value_text(value: f64, unit: Unit) -> String {
     if !value.is_finite() {
         return "-".into();
     }
-    if matches!(unit, Unit::Count | Unit::Rank) && value.fract() == 0.0 {
-        return plain(value, 0);
+    let (name, size) = suited(unit, value);
+    match unit {
+        Unit::Count | Unit::Rank if value.fract() == 0.0 => plain(value, 0),
+        _ => format!("{} {name}", short(value / size)).trim_end().to_string(),
     }
-    let shown = suited(unit, value);
-    format!("{} {}", short(value / shown.size), shown.name).trim_end().to_string()
 }
 
 #[cfg(test)]
@@ -382,7 +315,13 @@ mod tests {
             (Unit::PerSecond, true, 1e2, 1e5, "x: 100 op/s | 1 kop/s | 10 kop/s | 100 kop/s"),
             (Unit::Share, false, 0.0, 1.0, "x (%): 0 | 20 | 40 | 60 | 80 | 100"),
             (Unit::Rank, false, 0.0, 3.0, "x: 0 | 1 | 2 | 3"),
-            (Unit::Count, false, 0.0, 250_000.0, "x (thousand): 0 | 50 | 100 | 150 | 200 | 250"),
+            (
+                Unit::Count,
+                false,
+                0.0,
+                250_000.0,
+                "x: 0 | 50,000 | 100,000 | 150,000 | 200,000 | 250,000",
+            ),
             (Unit::None, false, -3.0, 3.0, "x: -2 | 0 | 2"),
         ] {
             assert_eq!(drawn(unit, log, lo, hi), expected);
@@ -422,11 +361,11 @@ mod tests {
             (1_250_000.0, Unit::Nanoseconds, "1.25 ms"),
             (999.0, Unit::Nanoseconds, "999 ns"),
             (35.512, Unit::MibPerSecond, "35.5 MiB/s"),
-            (1023.0, Unit::MibPerSecond, "1023 MiB/s"),
+            (1023.0, Unit::MibPerSecond, "1,023 MiB/s"),
             (4608.0, Unit::MibPerSecond, "4.5 GiB/s"),
             (0.5, Unit::MibPerSecond, "512 KiB/s"),
             (0.123, Unit::Share, "12.3 %"),
-            (1_234_567.0, Unit::Count, "1\u{2009}234\u{2009}567"),
+            (1_234_567.0, Unit::Count, "1,234,567"),
             (7.0, Unit::Rank, "7"),
             (250_000.0, Unit::PerSecond, "250 kop/s"),
             (1e300, Unit::None, "1e300"),
@@ -439,8 +378,8 @@ mod tests {
 
     #[test]
     fn long_numbers_are_grouped() {
-        assert_eq!(plain(1234.0, 0), "1234");
-        assert_eq!(plain(-12345.67, 1), "-12\u{2009}345.7");
+        assert_eq!(plain(1234.0, 0), "1,234");
+        assert_eq!(plain(-12345.67, 1), "-12,345.7");
         assert_eq!(plain(-0.001, 1), "0.0");
         assert_eq!(plain(2e12, 0), "2e12");
     }

@@ -5,10 +5,6 @@ use crate::text::{at_least, percent};
 use model::run::{Evidence, Run, Trace};
 use model::units::{format_ns, significant};
 use model::words;
-use std::collections::BTreeMap;
-
-/// Labels whose cost of data is shown; the rest is counted.
-const LABELS_SHOWN: usize = 3;
 
 /// Program, machine, duration and outcome.
 pub fn title(run: &Run) -> Vec<String> {
@@ -99,45 +95,22 @@ fn imported(trace: &Trace, evidence: &Evidence) -> Vec<String> {
     facts
 }
 
-/// `filling data 0.21 ns/B, 1.3 % per rank (label "a" 0.2 ns/B, label "b" 0.3 ns/B)`: what it cost to make
-/// the data that was written, outside of every operation.
+/// `filling data 0.21 ns/B, 1.3 % per rank`: what it cost to make the data that was written, outside of every
+/// operation.
 fn filling(run: &Run) -> Option<String> {
-    let mut labels: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    let (mut ns, mut bytes) = (0u64, 0u64);
     for label in &run.run.evidence.labels {
         let verified = label.verified.as_ref().map_or(0, |verified| verified.filled_bytes);
-        let bytes = label.written_bytes.saturating_sub(verified);
-        if let Some(ns) = label.fill_ns.filter(|_| bytes > 0) {
-            let sum = labels.entry(&label.label).or_default();
-            *sum = (sum.0.saturating_add(ns), sum.1.saturating_add(bytes));
+        let filled = label.written_bytes.saturating_sub(verified);
+        if let Some(fill_ns) = label.fill_ns.filter(|_| filled > 0) {
+            (ns, bytes) = (ns.saturating_add(fill_ns), bytes.saturating_add(filled));
         }
     }
-    let add = |sum: (u64, u64), one: &(u64, u64)| {
-        (sum.0.saturating_add(one.0), sum.1.saturating_add(one.1))
-    };
-    let (ns, bytes) = labels.values().fold((0, 0), add);
     let rank_time_ns = run.run.duration_wall_ns as f64 * f64::from(run.run.ranks);
     (bytes > 0 && rank_time_ns > 0.0).then(|| {
-        let (cost, share) = (per_byte((ns, bytes)), percent(ns as f64 / rank_time_ns));
-        format!("filling data {cost}, {share} per rank{}", of_labels(&labels))
+        let cost = significant(ns as f64 / bytes as f64);
+        format!("filling data {cost} ns/B, {} per rank", percent(ns as f64 / rank_time_ns))
     })
-}
-
-fn per_byte((ns, bytes): (u64, u64)) -> String {
-    format!("{} ns/B", significant(ns as f64 / bytes as f64))
-}
-
-/// The same of each label, if there are several.
-fn of_labels(labels: &BTreeMap<&str, (u64, u64)>) -> String {
-    let one = |(label, cost): (&&str, &(u64, u64))| match *label {
-        "" => format!("outside of labels {}", per_byte(*cost)),
-        label => format!("label \"{}\" {}", label, per_byte(*cost)),
-    };
-    let each: Vec<String> = labels.iter().map(one).collect();
-    if labels.len() > 1 {
-        format!(" ({})", words::list_some(&each, LABELS_SHOWN))
-    } else {
-        String::new()
-    }
 }
 
 /// Content of the event table, if that is not everything by choice.

@@ -1,20 +1,21 @@
 //! The summary: per label and operation, parts below their operation, and the totals of each class.
 
-use crate::columns::{self, BYTES, ROWS, Value, shown};
 use crate::document::Sheet;
-use crate::grid::{Cell, Column, Grid, Kind, Line};
+use crate::grid::{Cell, Grid, Kind, Line, field, field_if};
 use crate::limited;
 use crate::rows::{
     class, execution, is_bound, is_service, label_name, moves_bytes, once, repeated,
 };
 use model::op::{Class, Part};
 use model::run::{Row, Run};
+use model::units::Measure;
+use std::borrow::Cow;
 
-/// Columns with their headings.
-type Columns = [(&'static columns::Column<Row>, &'static Column)];
-
-/// Precedes the columns of rows.
-const OPERATION: Column = Column::new("operation", "", Kind::Word, 0);
+const COUNT: Kind = Kind::Count;
+const TIME: Kind = Kind::Quantity(Measure::Time);
+const BYTES: Kind = Kind::Quantity(Measure::Bytes);
+const BYTE_RATE: Kind = Kind::Quantity(Measure::ByteRate);
+const OP_RATE: Kind = Kind::Quantity(Measure::OpRate);
 
 const LEGEND: &str = "Times are per successful operation. Rate per rank = bytes / time spent in this operation (mean \
                       of ranks). Total rate = bytes / duration of the phase, other operations included.";
@@ -27,15 +28,76 @@ const LEGEND_ABOVE: &str = "Rows of MPI-IO (pfopen, pfwrite, ...) are calls of t
 const LEGEND_BOUND: &str = "≥: the label was executed more often than is kept one by one; gaps between its occurrences \
                             count as time inside.";
 
+/// A line: a row, or the sum of a class.
+struct Entry<'r> {
+    heading: String,
+    name: String,
+    row: Cow<'r, Row>,
+    /// Rates of the label are lower bounds.
+    at_least: bool,
+    /// Bytes could have been moved: a zero is worth showing.
+    can_move: bool,
+    /// No times and no rates: different operations and labels have none in common.
+    is_total: bool,
+}
+
 /// The table; none if nothing was executed.
 pub fn sheet(run: &Run) -> Option<Sheet> {
     if run.rows.is_empty() {
         return None;
     }
-    let columns = shown(ROWS, &run.rows);
-    let headings = columns.iter().map(|(_, heading)| (*heading).clone());
-    let headings: Vec<Column> = std::iter::once(OPERATION).chain(headings).collect();
-    let grid = Grid::new(&headings, [lines(run, &columns), totals(run, &columns)].concat());
+    let mut entries: Vec<Entry<'_>> = run.rows.iter().map(|row| entry(run, row)).collect();
+    entries.extend(totals(run));
+    // Where the table is too wide, rare percentiles go first, then what one rank reaches, bytes (they follow
+    // from count and program), then the least telling times; counts of failures never.
+    let grid = Grid::of(
+        vec![
+            field("operation", "", Kind::Word, 0, |one: &Entry<'_>| Cell::Text(one.name.clone())),
+            field("count", "", COUNT, 0, |one| Cell::Count(one.row.count)),
+            field_if(
+                "failed",
+                "",
+                COUNT,
+                0,
+                |one| one.row.failed > 0,
+                |one| Cell::Count(one.row.failed),
+            ),
+            field_if(
+                "short",
+                "",
+                COUNT,
+                0,
+                |one| one.row.short > 0,
+                |one| Cell::Count(one.row.short),
+            ),
+            field_if(
+                "expected",
+                "",
+                COUNT,
+                0,
+                |one| one.row.expected > 0,
+                |one| Cell::Count(one.row.expected),
+            ),
+            field("bytes", "", BYTES, 5, |one| match (one.row.bytes, one.can_move) {
+                (0, false) => Cell::None,
+                (bytes, _) => Cell::whole(bytes),
+            }),
+            field("min", "", TIME, 6, |one| one.time(one.row.min_ns)),
+            field("avg", "", TIME, 9, |one| one.figure(one.row.mean_ns)),
+            field("p50", "", TIME, 7, |one| one.time(one.row.p50_ns)),
+            field("p90", "", TIME, 2, |one| one.time(one.row.p90_ns)),
+            field("p99", "", TIME, 8, |one| one.time(one.row.p99_ns)),
+            field("p99.9", "", TIME, 1, |one| one.time(one.row.p999_ns)),
+            field("max", "", TIME, 0, |one| one.time(one.row.max_ns)),
+            field("bytes/s", "per rank", BYTE_RATE, 4, |one| one.figure(one.row.rank_mib_s)),
+            field("bytes/s", "total", BYTE_RATE, 0, |one| one.total_rate(one.row.mib_s)),
+            field("ops/s", "per rank", OP_RATE, 3, |one| one.figure(one.row.rank_ops_s)),
+            field("ops/s", "total", OP_RATE, 0, |one| one.total_rate(one.row.ops_s)),
+        ],
+        &entries,
+        |one| one.row.failed > 0,
+    );
+    let grid = grid.with_headings(&entries, |one| one.heading.clone());
     let has_rate = |row: &Row| row.label.is_empty() && (row.mib_s.is_some() || row.ops_s.is_some());
     let is_bound = |line: &Line| matches!(line, Line::Cells { cells, .. } if cells.iter().any(|cell| matches!(cell, Cell::AtLeast(_))));
     let legends = [
@@ -50,57 +112,41 @@ pub fn sheet(run: &Run) -> Option<Sheet> {
     Some(Sheet { name: "summary", title: String::new(), notes: notes.collect(), grid })
 }
 
-/// Rows in their order, a heading wherever the label or the execution changes.
-fn lines(run: &Run, columns: &Columns) -> Vec<Line> {
-    let mut lines = Vec::new();
-    let mut previous = None;
-    for row in &run.rows {
-        let group = (row.label.as_str(), row.cell, row.repetition);
-        if previous.replace(group) != Some(group) {
-            let label = label_name(&row.label);
-            lines.push(Line::Heading(match execution(run, row.cell, row.repetition) {
-                one if one.is_empty() => label.to_string(),
-                one => format!("{label} ({one})"),
-            }));
-        }
-        let cells = cells(row, is_bound(run, row), columns);
-        lines.push(Line::Cells { cells, bad: row.failed > 0 });
+impl Entry<'_> {
+    fn figure(&self, figure: Option<f64>) -> Cell {
+        if self.is_total { Cell::Text(String::new()) } else { Cell::number(figure) }
     }
-    lines
-}
 
-/// `at_least`: rates of the label are lower bounds.
-fn cells(row: &Row, at_least: bool, columns: &Columns) -> Vec<Cell> {
-    let cell = |(column, heading): &(&columns::Column<Row>, &Column)| match (column.get)(row) {
-        Value::Whole(count) if heading.kind == Kind::Count => Cell::Count(count),
-        Value::Whole(sum) if heading.kind == BYTES => bytes(sum, can_move(row)),
-        value => match Cell::number(value.number()) {
-            Cell::Number(rate) if at_least && heading.unit == "total" => Cell::AtLeast(rate),
+    fn time(&self, ns: Option<u64>) -> Cell {
+        self.figure(ns.map(|ns| ns as f64))
+    }
+
+    fn total_rate(&self, rate: Option<f64>) -> Cell {
+        match self.figure(rate) {
+            Cell::Number(rate) if self.at_least => Cell::AtLeast(rate),
             cell => cell,
+        }
+    }
+}
+
+fn entry<'r>(run: &Run, row: &'r Row) -> Entry<'r> {
+    let label = label_name(&row.label);
+    let part = row.part_of.as_deref().map(|whole| {
+        let part = row.op.strip_prefix(whole).and_then(|rest| rest.strip_prefix('.'));
+        part.unwrap_or(&row.op)
+    });
+    Entry {
+        heading: match execution(run, row.cell, row.repetition) {
+            one if one.is_empty() => label.to_string(),
+            one => format!("{label} ({one})"),
         },
-    };
-    let name = match part(row) {
-        Some(part) => format!("    .{part}"),
-        None => format!("  {}", row.op),
-    };
-    std::iter::once(Cell::Text(name)).chain(columns.iter().map(cell)).collect()
-}
-
-/// The word after the point of a part's row.
-fn part(row: &Row) -> Option<&str> {
-    let whole = row.part_of.as_deref()?;
-    let part = row.op.strip_prefix(whole).and_then(|rest| rest.strip_prefix('.'));
-    Some(part.unwrap_or(&row.op))
-}
-
-/// A zero is worth showing only where bytes could have been moved.
-fn can_move(row: &Row) -> bool {
-    let data = part(row).is_none_or(|part| part == Part::Data.name());
-    data && moves_bytes(row.part_of.as_deref().unwrap_or(&row.op))
-}
-
-fn bytes(bytes: u64, could_be: bool) -> Cell {
-    if bytes == 0 && !could_be { Cell::None } else { Cell::Number(bytes as f64) }
+        name: part.map_or_else(|| format!("  {}", row.op), |part| format!("    .{part}")),
+        row: Cow::Borrowed(row),
+        at_least: is_bound(run, row),
+        can_move: part.is_none_or(|part| part == Part::Data.name())
+            && moves_bytes(row.part_of.as_deref().unwrap_or(&row.op)),
+        is_total: false,
+    }
 }
 
 /// Classes in the order of the totals, and their names.
@@ -114,35 +160,31 @@ const CLASSES: [(Class, &str); 7] = [
     (Class::Control, "other"),
 ];
 
-/// Counts and bytes of each class, if there is more than one row to add up. No times and no rates:
-/// different operations and labels have none in common.
-fn totals(run: &Run, columns: &Columns) -> Vec<Line> {
+/// Counts and bytes of each class, if there is more than one row to add up.
+fn totals(run: &Run) -> Vec<Entry<'static>> {
     let whole: Vec<&Row> = once(run).collect();
     if whole.len() < 2 {
         return Vec::new();
     }
-    let mut lines = vec![Line::Heading("all labels, by class".to_string())];
-    for (of, name) in CLASSES {
-        let members: Vec<&Row> = whole.iter().copied().filter(|row| class(&row.op) == of).collect();
-        if !members.is_empty() {
-            lines.push(total(name, of, &members, columns));
-        }
-    }
-    lines
-}
-
-fn total(name: &str, class: Class, rows: &[&Row], columns: &Columns) -> Line {
-    let cell = |(column, heading): &(&columns::Column<Row>, &Column)| {
-        let sum = rows.iter().fold(0u64, |sum, row| match (column.get)(row) {
-            Value::Whole(figure) => sum.saturating_add(figure),
-            _ => sum,
+    let total = |(of, name): (Class, &str)| {
+        let mut members = whole.iter().filter(|row| class(&row.op) == of).peekable();
+        members.peek()?;
+        let sum = members.fold(Row::default(), |sum, row| Row {
+            count: sum.count.saturating_add(row.count),
+            failed: sum.failed.saturating_add(row.failed),
+            short: sum.short.saturating_add(row.short),
+            expected: sum.expected.saturating_add(row.expected),
+            bytes: sum.bytes.saturating_add(row.bytes),
+            ..sum
         });
-        match heading.kind {
-            Kind::Count => Cell::Count(sum),
-            BYTES => bytes(sum, matches!(class, Class::Read | Class::Write)),
-            _ => Cell::Text(String::new()),
-        }
+        Some(Entry {
+            heading: "all labels, by class".into(),
+            name: format!("  {name}"),
+            row: Cow::Owned(sum),
+            at_least: false,
+            can_move: matches!(of, Class::Read | Class::Write),
+            is_total: true,
+        })
     };
-    let cells = std::iter::once(Cell::Text(format!("  {name}"))).chain(columns.iter().map(cell));
-    Line::Cells { cells: cells.collect(), bad: rows.iter().any(|row| row.failed > 0) }
+    CLASSES.into_iter().filter_map(total).collect()
 }

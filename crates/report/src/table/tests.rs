@@ -259,28 +259,22 @@ fn a_loop_with_wear_out_has_both_rates() {
     assert!(!plain(&run, 100).contains("wear-out"));
     run.labels.push(label("w/wear-out", 3_000_000_000));
     let text = plain(&run, 400);
+    assert!(text.contains("w, write: 200 MiB/s up to the limit (2 s); no wear-out"), "{text}");
+    // The evidence says whether the limit ended the loop.
+    let label = "w".into();
+    run.run.evidence.labels =
+        vec![LabelEvidence { label, timed: false, ..LabelEvidence::default() }];
+    let text = plain(&run, 400);
+    assert!(text.contains("up to the limit (2 s); the count ended before the limit"), "{text}");
+    run.rows.push(row("w/wear-out", 100 << 20, 33.3));
+    let text = plain(&run, 400);
     assert!(
-        text.contains("w, write: 200 MiB/s in 2 s: the count ended before the limit, or"),
+        text.contains("200 MiB/s up to the limit (2 s); 100 MiB/s with the wear-out (5 s in all)"),
         "{text}"
     );
-    assert!(!text.contains("up to the limit;"), "{text}");
-    // The evidence tells whether the limit ended the loop.
-    for (timed, why) in [
-        (false, "in 2 s: the count ended before the limit; there was no wear-out"),
-        (true, "in 2 s: all members had done as much when the limit came; there was no wear-out"),
-    ] {
-        let label = "w".into();
-        let evidence = LabelEvidence { label, timed, ..LabelEvidence::default() };
-        run.run.evidence.labels = vec![evidence];
-        assert!(plain(&run, 400).contains(why), "{}", plain(&run, 400));
-    }
-    run.rows.push(row("w/wear-out", 100 << 20, 33.3));
-    let text = plain(&run, 100);
-    let both = "w, write: 200 MiB/s up to the limit; 100 MiB/s with the wear-out, 5 s in all.";
-    assert!(text.contains(both), "{text}");
     run.labels[0].busy_ns = 8_000_000_000;
     let text = plain(&run, 400);
-    assert!(text.contains(&format!("{both} All of w, 8 s: 62.5 MiB/s.")), "{text}");
+    assert!(text.contains("(5 s in all); 62.5 MiB/s over all of w (8 s)."), "{text}");
 }
 
 #[test]
@@ -321,58 +315,31 @@ fn failures_are_shown_at_every_width() {
     }
 }
 
-/// Whoever looks for lost data has to know where to look.
+/// Whoever looks for lost data has to know every place.
 #[test]
-fn files_with_wrong_bytes_are_named_up_to_five() {
+fn wrong_bytes_are_listed_by_file_and_rank() {
     let mut run = sample::aborted();
-    let wrong = model::errno::number("EBADMSG").expect("an error");
-    for (files, expected) in [
-        (1, "f-0, offset 7\n"),
-        (3, "f-0, offset 7; also in f-1, f-2\n"),
-        (5, "offset 7; also in f-1, f-2, f-3, f-4\n"),
-        (7, "offset 7; also in f-1, f-2, f-3, f-4 and others\n"),
-    ] {
-        let failure = |number| Failure {
-            place: "p.ppl:1:1".into(),
-            op: "read".into(),
-            path: format!("f-{number}"),
-            offset_bytes: 7,
-            errno: wrong,
-            message: "EBADMSG: verify".into(),
-            occurrences: 1,
-            ..Failure::default()
-        };
-        run.run.failures = (0..files).chain(0..files).map(failure).collect();
-        let text = plain(&run, 300);
-        assert!(text.contains(expected), "{expected}\n{text}");
-    }
-}
-
-/// Each rank has read other bytes: what was wrong there is not what was wrong elsewhere.
-#[test]
-fn wrong_bytes_of_other_ranks_are_named() {
-    let mut run = sample::aborted();
-    let wrong = model::errno::number("EBADMSG").expect("an error");
-    let failure = |rank: u32| Failure {
+    let wrong = errno::number("EBADMSG").expect("an error");
+    let failure = |(file, rank): (u32, u32)| Failure {
         rank,
         place: "p.ppl:1:1".into(),
         op: "pread".into(),
-        path: "f".into(),
+        path: format!("f-{file}"),
         errno: wrong,
         message: format!("EBADMSG: corrupted at offset {} (1 byte)", rank * 10_000),
         occurrences: 1,
         ..Failure::default()
     };
-    for (ranks, expected) in [
-        (1, "f, offset 0\n"),
-        (2, "f, offset 0; so on rank 1 (corrupted at offset 10000 (1 byte))\n"),
-        (5, "rank 3 (corrupted at offset 30000 (1 byte)), and on 1 more rank\n"),
-        (7, "rank 3 (corrupted at offset 30000 (1 byte)), and on 3 more ranks\n"),
-    ] {
-        run.run.failures = (0..ranks).chain(0..ranks).map(failure).collect();
-        let text = plain(&run, 300);
-        assert!(text.contains(expected), "{expected}\n{text}");
+    run.run.failures = [(0, 0), (0, 1), (1, 0), (0, 0)].map(failure).to_vec();
+    let text = plain(&run, 300);
+    for (count, offset, rank, file) in [(2, 0, 0, 0), (1, 10_000, 1, 0), (1, 0, 0, 1)] {
+        let line = format!(
+            "{count} x pread EBADMSG at p.ppl:1:1 (corrupted at offset {offset} (1 byte)), first: rank {rank}, f-{file}"
+        );
+        assert!(text.contains(&line), "{line}\n{text}");
     }
+    run.run.failures = (0..30).map(|file| failure((file, 0))).collect();
+    assert!(plain(&run, 300).contains("and 10 more kinds of failures"));
 }
 
 #[test]

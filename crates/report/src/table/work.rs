@@ -2,58 +2,96 @@
 //! (`with (rate=...)`).
 
 use crate::document::Sheet;
-use crate::grid::{Cell, Column, Grid, Kind, Line};
+use crate::grid::{Cell, Grid, Kind, field, field_if};
 use crate::rows::execution;
 use model::run::{ArrivalRow, Run, ShareRow, Sharer};
 use model::units::{Measure, format_ns};
 use model::words;
 
+const COUNT: Kind = Kind::Count;
 const TIME: Kind = Kind::Quantity(Measure::Time);
+const BYTE_RATE: Kind = Kind::Quantity(Measure::ByteRate);
 const OP_RATE: Kind = Kind::Quantity(Measure::OpRate);
-
-const SHARE_COLUMNS: [Column; 14] = [
-    Column::new("share", "", Kind::Label, 0),
-    Column::new("times", "", Kind::Count, 1),
-    Column::new("ranks", "", Kind::Count, 2),
-    Column::new("indices", "", Kind::Count, 0),
-    Column::new("steady", "", Kind::Quantity(Measure::ByteRate), 0),
-    Column::new("whole", "", Kind::Quantity(Measure::ByteRate), 0),
-    Column::new("steady", "op/s", Kind::Quantity(Measure::OpRate), 3),
-    Column::new("whole", "op/s", Kind::Quantity(Measure::OpRate), 3),
-    Column::new("fewest", "indices", Kind::Count, 0),
-    Column::new("most", "indices", Kind::Count, 0),
-    Column::new("time", "", TIME, 0),
-    Column::new("tail", "", TIME, 0),
-    Column::new("idle", "per rank", TIME, 0),
-    Column::new("claims", "", Kind::Count, 4),
-];
-const SHARE_TIMES: usize = 1;
-const BYTE_RATES: [usize; 2] = [4, 5];
-const OP_RATES: [usize; 2] = [6, 7];
 
 const SHARE_LEGEND: &str = "Steady: until the first rank had nothing left; whole: to the end of all. Tail: the time \
                       between the two; idle: what a rank waited at the end, mean over ranks. Fewest, most: \
                       indices of one rank.";
 
+/// A row with its name.
+type Named<'r, R> = (String, &'r R);
+
 /// The table; none if nothing was shared.
 pub fn shares(run: &Run) -> Option<Sheet> {
-    let shares = &run.run.shares;
-    if shares.is_empty() {
-        return None;
-    }
-    let lines = shares.iter().map(|share| Line::plain(share_cells(run, share)));
-    let mut grid = Grid::new(&SHARE_COLUMNS, lines.collect());
-    let moves_bytes = shares.iter().any(|share| share.bytes > 0);
-    let repeats = shares.iter().any(|share| share.executions > 1);
-    grid.retain(|at| match at {
-        SHARE_TIMES => repeats,
-        _ if BYTE_RATES.contains(&at) => moves_bytes,
-        _ if OP_RATES.contains(&at) => !moves_bytes || shares.iter().any(|share| share.bytes == 0),
-        _ => true,
-    });
-    let mut notes = vec![SHARE_LEGEND.to_string()];
-    notes.extend(shares.iter().map(|share| parts(run, share)));
-    Some(Sheet { name: "shares", title: String::new(), grid, notes })
+    let shares: Vec<Named<'_, ShareRow>> =
+        run.run.shares.iter().map(|share| (share_name(run, share), share)).collect();
+    let grid = Grid::of(
+        vec![
+            field("share", "", Kind::Label, 0, |one: &Named<'_, ShareRow>| {
+                Cell::Text(one.0.clone())
+            }),
+            field_if(
+                "times",
+                "",
+                COUNT,
+                1,
+                |one| one.1.executions > 1,
+                |one| Cell::Count(one.1.executions),
+            ),
+            field("ranks", "", COUNT, 2, |one| Cell::Count(one.1.ranks.into())),
+            field("indices", "", COUNT, 0, |one| Cell::Count(one.1.indices)),
+            field_if(
+                "steady",
+                "",
+                BYTE_RATE,
+                0,
+                |one| one.1.bytes > 0,
+                |one| rate(mib(one.1.steady_bytes), one.1.steady_ns),
+            ),
+            field_if(
+                "whole",
+                "",
+                BYTE_RATE,
+                0,
+                |one| one.1.bytes > 0,
+                |one| rate(mib(one.1.bytes), one.1.whole_ns),
+            ),
+            field_if(
+                "steady",
+                "op/s",
+                OP_RATE,
+                3,
+                |one| one.1.bytes == 0,
+                |one| rate(one.1.steady_operations, one.1.steady_ns),
+            ),
+            field_if(
+                "whole",
+                "op/s",
+                OP_RATE,
+                3,
+                |one| one.1.bytes == 0,
+                |one| rate(one.1.operations as f64, one.1.whole_ns),
+            ),
+            field("fewest", "indices", COUNT, 0, |one| Cell::Count(one.1.fewest.indices)),
+            field("most", "indices", COUNT, 0, |one| Cell::Count(one.1.most.indices)),
+            field("time", "", TIME, 0, |one| time(one.1, one.1.whole_ns)),
+            field("tail", "", TIME, 0, |one| {
+                time(one.1, one.1.whole_ns.saturating_sub(one.1.steady_ns))
+            }),
+            field("idle", "per rank", TIME, 0, |one| {
+                time(one.1, one.1.idle_ns / u64::from(one.1.ranks.max(1)))
+            }),
+            field("claims", "", COUNT, 4, |one| Cell::Count(one.1.claims)),
+        ],
+        &shares,
+        |_| false,
+    );
+    let parts = shares.iter().map(|(name, share)| parts(name, share));
+    let notes = std::iter::once(SHARE_LEGEND.to_string()).chain(parts).collect();
+    (!shares.is_empty()).then(|| Sheet { name: "shares", title: String::new(), grid, notes })
+}
+
+fn mib(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
 }
 
 /// Per second, if there is a time.
@@ -61,27 +99,8 @@ fn rate(amount: f64, ns: u64) -> Cell {
     Cell::number((ns > 0 && amount > 0.0).then(|| amount * 1e9 / ns as f64))
 }
 
-fn share_cells(run: &Run, share: &ShareRow) -> Vec<Cell> {
-    const MIB: f64 = (1 << 20) as f64;
-    let tail_ns = share.whole_ns.saturating_sub(share.steady_ns);
-    let time = |ns: u64| if share.executions > 0 { Cell::Number(ns as f64) } else { Cell::None };
-    let idle_ns = share.idle_ns / u64::from(share.ranks.max(1));
-    vec![
-        Cell::Text(share_name(run, share)),
-        Cell::Count(share.executions),
-        Cell::Count(share.ranks.into()),
-        Cell::Count(share.indices),
-        rate(share.steady_bytes as f64 / MIB, share.steady_ns),
-        rate(share.bytes as f64 / MIB, share.whole_ns),
-        rate(share.steady_operations, share.steady_ns),
-        rate(share.operations as f64, share.whole_ns),
-        Cell::Count(share.fewest.indices),
-        Cell::Count(share.most.indices),
-        time(share.whole_ns),
-        time(tail_ns),
-        time(idle_ns),
-        Cell::Count(share.claims),
-    ]
+fn time(share: &ShareRow, ns: u64) -> Cell {
+    if share.executions > 0 { Cell::whole(ns) } else { Cell::None }
 }
 
 fn share_name(run: &Run, share: &ShareRow) -> String {
@@ -89,7 +108,7 @@ fn share_name(run: &Run, share: &ShareRow) -> String {
 }
 
 /// Indices of each rank; of many ranks the fewest and the most.
-fn parts(run: &Run, share: &ShareRow) -> String {
+fn parts(name: &str, share: &ShareRow) -> String {
     let one = |sharer: &Sharer| {
         let (rank, idle) = (sharer.rank, format_ns(sharer.idle_ns as f64));
         format!("rank {rank} {} (idle {idle})", sharer.indices)
@@ -99,23 +118,8 @@ fn parts(run: &Run, share: &ShareRow) -> String {
         false => [&share.fewest, &share.most].map(one).to_vec(),
     };
     let which = if shown.len() == share.ranks as usize { "" } else { "fewest and most, " };
-    format!("{}: {which}{}.", share_name(run, share), shown.join(", "))
+    format!("{name}: {which}{}.", shown.join(", "))
 }
-
-const ARRIVAL_COLUMNS: [Column; 11] = [
-    Column::new("arrivals", "", Kind::Label, 0),
-    Column::new("process", "", Kind::Label, 3),
-    Column::new("times", "", Kind::Count, 1),
-    Column::new("ranks", "", Kind::Count, 2),
-    Column::new("operations", "", Kind::Count, 0),
-    Column::new("asked", "", OP_RATE, 0),
-    Column::new("reached", "", OP_RATE, 0),
-    Column::new("late", "mean", TIME, 0),
-    Column::new("late", "max", TIME, 0),
-    Column::new("backlog", "max", Kind::Count, 0),
-    Column::new("backlog", "end", Kind::Count, 0),
-];
-const ARRIVAL_TIMES: usize = 2;
 
 const ARRIVAL_LEGEND: &str = "Times of these operations count from when they were due; rows \"service\" have the time \
                               of their calls alone. Late: from when an operation was due to its start. Backlog: \
@@ -124,36 +128,40 @@ const ARRIVAL_LEGEND: &str = "Times of these operations count from when they wer
 
 /// The table; none without schedules.
 pub fn arrivals(run: &Run) -> Option<Sheet> {
-    let arrivals = &run.run.arrivals;
-    if arrivals.is_empty() {
-        return None;
-    }
-    let line = |row| Line::Cells { cells: arrival_cells(run, row), bad: row.is_behind() };
-    let lines = arrivals.iter().map(line);
-    let mut grid = Grid::new(&ARRIVAL_COLUMNS, lines.collect());
-    let repeats = arrivals.iter().any(|row| row.executions > 1);
-    grid.retain(|at| at != ARRIVAL_TIMES || repeats);
-    let mut notes = vec![ARRIVAL_LEGEND.to_string()];
-    let behind = arrivals.iter().filter(|row| row.is_behind());
-    notes.extend(behind.map(|row| format!("{}.", describe_backlog(run, row))));
-    Some(Sheet { name: "arrivals", title: String::new(), grid, notes })
-}
-
-fn arrival_cells(run: &Run, row: &ArrivalRow) -> Vec<Cell> {
-    let mean_late_ns = row.late_ns as f64 / row.operations.max(1) as f64;
-    vec![
-        Cell::Text(arrival_name(run, row)),
-        Cell::Text(row.process.clone()),
-        Cell::Count(row.executions),
-        Cell::Count(row.ranks.into()),
-        Cell::Count(row.operations),
-        Cell::Number(row.asked_ops_s),
-        Cell::number(row.achieved_ops_s),
-        Cell::Number(mean_late_ns),
-        Cell::Number(row.latest_ns as f64),
-        Cell::Count(row.backlog_max),
-        Cell::Count(row.backlog_end),
-    ]
+    let arrivals: Vec<Named<'_, ArrivalRow>> =
+        run.run.arrivals.iter().map(|row| (arrival_name(run, row), row)).collect();
+    let grid = Grid::of(
+        vec![
+            field("arrivals", "", Kind::Label, 0, |one: &Named<'_, ArrivalRow>| {
+                Cell::Text(one.0.clone())
+            }),
+            field("process", "", Kind::Label, 3, |one| Cell::Text(one.1.process.clone())),
+            field_if(
+                "times",
+                "",
+                COUNT,
+                1,
+                |one| one.1.executions > 1,
+                |one| Cell::Count(one.1.executions),
+            ),
+            field("ranks", "", COUNT, 2, |one| Cell::Count(one.1.ranks.into())),
+            field("operations", "", COUNT, 0, |one| Cell::Count(one.1.operations)),
+            field("asked", "", OP_RATE, 0, |one| Cell::Number(one.1.asked_ops_s)),
+            field("reached", "", OP_RATE, 0, |one| Cell::number(one.1.achieved_ops_s)),
+            field("late", "mean", TIME, 0, |one| {
+                Cell::Number(one.1.late_ns as f64 / one.1.operations.max(1) as f64)
+            }),
+            field("late", "max", TIME, 0, |one| Cell::whole(one.1.latest_ns)),
+            field("backlog", "max", COUNT, 0, |one| Cell::Count(one.1.backlog_max)),
+            field("backlog", "end", COUNT, 0, |one| Cell::Count(one.1.backlog_end)),
+        ],
+        &arrivals,
+        |one| one.1.is_behind(),
+    );
+    let behind = arrivals.iter().filter(|one| one.1.is_behind());
+    let behind = behind.map(|one| format!("{}.", describe_backlog(run, one.1)));
+    let notes = std::iter::once(ARRIVAL_LEGEND.to_string()).chain(behind).collect();
+    (!arrivals.is_empty()).then(|| Sheet { name: "arrivals", title: String::new(), grid, notes })
 }
 
 fn arrival_name(run: &Run, row: &ArrivalRow) -> String {

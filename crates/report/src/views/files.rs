@@ -4,8 +4,9 @@ use super::source::{Source, axis, time_axis};
 use crate::aggregate::{Bands, FileParts, Owner};
 use crate::chart::{Bar, Chart, Join, Point, Series, Unit, View};
 use crate::text;
-use model::units::{format_bytes, format_ns};
+use model::units::format_bytes;
 use model::words;
+use std::collections::HashSet;
 
 pub(super) const NAME: &str = "file-map";
 pub(super) const OFFSETS: &str = "offset-over-time";
@@ -13,29 +14,19 @@ pub(super) const OFFSETS: &str = "offset-over-time";
 const MAX_COLOURS: usize = 9;
 /// Bands of ranks with a colour each at most.
 const MAX_BANDS: usize = 8;
-/// Ways in which several ranks touch a part, with their names.
-const MEETINGS: [(Meeting, &str); 3] = [
-    (Meeting::SameBytes, "several ranks, the same bytes"),
-    (Meeting::OtherBytes, "several ranks, other bytes each"),
-    (Meeting::Unknown, "several ranks, not compared"),
-];
+/// Ways in which several ranks touch a part.
+const MEETINGS: [&str; 3] = [SAME_BYTES, OTHER_BYTES, NOT_COMPARED];
+const SAME_BYTES: &str = "several ranks, the same bytes";
+const OTHER_BYTES: &str = "several ranks, other bytes each";
+const NOT_COMPARED: &str = "several ranks, not compared";
 
-/// How several ranks meet in a part of a file.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Meeting {
-    SameBytes,
-    OtherBytes,
-    Unknown,
-}
-
-impl Meeting {
-    fn of(file: &FileParts, owner: Owner) -> Option<Meeting> {
-        match owner {
-            Owner::Nobody | Owner::Rank(_) => None,
-            Owner::Shared => Some(Meeting::SameBytes),
-            Owner::Several if file.is_compared => Some(Meeting::OtherBytes),
-            Owner::Several => Some(Meeting::Unknown),
-        }
+/// How several ranks touched a part of a file.
+fn meeting(file: &FileParts, owner: Owner) -> Option<&'static str> {
+    match owner {
+        Owner::Nobody | Owner::Rank(_) => None,
+        Owner::Shared => Some(SAME_BYTES),
+        Owner::Several if file.is_compared => Some(OTHER_BYTES),
+        Owner::Several => Some(NOT_COMPARED),
     }
 }
 
@@ -52,9 +43,9 @@ pub(super) fn map(source: &Source<'_>) -> Result<View, String> {
             Owner::Nobody => None,
             Owner::Rank(rank) => Some(bands.of(rank)),
             owner => {
-                let meeting = Meeting::of(file, owner);
-                let at = meetings.iter().position(|known| Some(known.0) == meeting);
-                at.map(|at| bands.count + at)
+                let meeting = meeting(file, owner)?;
+                let at = meetings.iter().position(|known| *known == meeting)?;
+                Some(bands.count + at)
             }
         };
         let mut at = 0;
@@ -68,7 +59,7 @@ pub(super) fn map(source: &Source<'_>) -> Result<View, String> {
         }
     }
     let mut classes: Vec<String> = (0..bands.count).map(|band| bands.name(band)).collect();
-    classes.extend(meetings.iter().map(|meeting| meeting.1.to_string()));
+    classes.extend(meetings.iter().map(|meeting| meeting.to_string()));
     let widest = files.files.iter().map(|file| file.part_bytes).max().unwrap_or(1);
     let shown = files.files.len() as u64;
     Ok(View {
@@ -80,10 +71,9 @@ pub(super) fn map(source: &Source<'_>) -> Result<View, String> {
             format_bytes(widest),
             shown_path(&largest.path),
             format_bytes((largest.bytes as f64 * source.scale) as u64),
-            if files.more > 0 {
-                format!(" At least {} more are not shown.", files.more)
-            } else {
-                String::new()
+            match files.more {
+                0 => String::new(),
+                more => format!(" {more} more are not shown."),
             },
             source.unplaced(),
             source.note
@@ -98,12 +88,10 @@ pub(super) fn map(source: &Source<'_>) -> Result<View, String> {
 }
 
 /// Those that occur.
-fn meetings(files: &[FileParts]) -> Vec<(Meeting, &'static str)> {
-    let occurs = |meeting: Meeting| {
-        let mut owners = files.iter().flat_map(|file| file.owners.iter().map(move |o| (file, *o)));
-        owners.any(|(file, owner)| Meeting::of(file, owner) == Some(meeting))
-    };
-    MEETINGS.into_iter().filter(|meeting| occurs(meeting.0)).collect()
+fn meetings(files: &[FileParts]) -> Vec<&'static str> {
+    let owners = files.iter().flat_map(|file| file.owners.iter().map(move |o| (file, *o)));
+    let found: HashSet<&str> = owners.filter_map(|(file, owner)| meeting(file, owner)).collect();
+    MEETINGS.into_iter().filter(|meeting| found.contains(meeting)).collect()
 }
 
 /// Whether ranks overlap. Operations that were not kept, or whose position is unknown, may overlap too.
@@ -176,10 +164,8 @@ pub(super) fn offsets_over_time(source: &Source<'_>) -> Result<View, String> {
         name: OFFSETS.into(),
         title: source.titled(format!("File offsets over time{overlaid}")),
         summary: format!(
-            "{marks} cells of {} by {}, up to {}. Colour: the rank that moved most bytes there; others moved bytes \
-             in {mixed} of them.{}{}",
-            format_ns(grid.time.width_ns as f64),
-            format_bytes(grid.row_bytes),
+            "{marks} cells, up to {}. Colour: the rank that moved most bytes there; others moved bytes in {mixed} of \
+             them.{}{}",
             format_bytes(grid.end_bytes),
             source.unplaced(),
             source.note

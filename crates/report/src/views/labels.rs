@@ -1,7 +1,9 @@
 //! Labels over time: what the run did when, as a whole and on each rank.
 
-use super::source::{Source, nothing, qualified, scope_name, shown_label, time_axis, total};
-use crate::aggregate::{Execution, TimeBins};
+use super::source::{
+    Source, extremes, nothing, qualified, scope_name, shown_label, time_axis, total,
+};
+use crate::aggregate::{Execution, TimeBins, union_of};
 use crate::chart::{Bar, Chart, View};
 use model::Run;
 use model::run::{LabelRow, TimeRow};
@@ -96,46 +98,14 @@ fn busy(run: &Run, path: &str, execution: (u32, u32)) -> (u64, bool) {
 
 /// The occurrences of a label; those that lie closer than a picture can show are one bar.
 fn bars(row: usize, label: &Label<'_>, time: &TimeBins) -> Vec<Bar> {
-    let mut spans: Vec<(u64, u64)> =
-        label.rows.iter().map(|time| (time.first_start_ns, time.last_end_ns)).collect();
-    spans.sort_unstable();
-    let mut joined: Vec<(u64, u64)> = Vec::new();
-    for (start_ns, end_ns) in spans {
-        match joined.last_mut() {
-            Some(last) if start_ns <= last.1.saturating_add(time.width_ns) => {
-                last.1 = last.1.max(end_ns);
-            }
-            _ => joined.push((start_ns, end_ns)),
-        }
-    }
+    let spans = label.rows.iter().map(|time| (time.first_start_ns, time.last_end_ns));
     let bar = |(start_ns, end_ns): (u64, u64)| Bar {
         row: row as u32,
         class: 0,
         start: start_ns as f64,
         end: end_ns.max(start_ns) as f64,
     };
-    joined.into_iter().map(bar).collect()
-}
-
-/// The ranks with most and least time in operations.
-fn most_and_least(source: &Source<'_>, bands: [usize; 2], ns: impl Fn(usize) -> f64) -> String {
-    let name = |band: usize| source.events.labels.bands.name(band);
-    let [most, least] = bands.map(|band| format_ns(ns(band)));
-    let time = &source.events.time;
-    let overlap = match ns(bands[0]) > (time.edge_ns(time.count) - time.edge_ns(0)) as f64 {
-        true => " Overlapping operations are added up.",
-        false => "",
-    };
-    let spent = match source.events.labels.bands.count {
-        1 => format!("{} spent {most} in operations.", name(bands[0])),
-        _ if most == least => format!("Every rank spent {most} in operations."),
-        _ => format!(
-            "Time in operations: most {} ({most}), least {} ({least}).",
-            name(bands[0]),
-            name(bands[1])
-        ),
-    };
-    spent + overlap
+    union_of(spans.collect(), time.width_ns).into_iter().map(bar).collect()
 }
 
 /// On each rank the label with most time in operations at each time.
@@ -167,9 +137,8 @@ pub(super) fn by_rank(source: &Source<'_>) -> Result<View, String> {
     }
     let per_rank_ns =
         |band: usize| by_band_ns[band] as f64 * source.scale / f64::from(grid.bands.size(band));
-    let order = |a: &usize, b: &usize| per_rank_ns(*a).total_cmp(&per_rank_ns(*b));
-    let busiest = (0..grid.bands.count).rev().max_by(order).unwrap_or(0);
-    let idlest = (0..grid.bands.count).min_by(order).unwrap_or(0);
+    let name = |band| grid.bands.name(band);
+    let per_rank = extremes(grid.bands.count, name, per_rank_ns, format_ns);
     let most = (0..totals_ns.len()).rev().max_by_key(|label| totals_ns[*label]).unwrap_or(0);
     let all_ns: u64 = totals_ns.iter().fold(0, |sum, ns| sum.saturating_add(*ns));
     if source.events.events == 0 {
@@ -189,10 +158,9 @@ pub(super) fn by_rank(source: &Source<'_>) -> Result<View, String> {
         name: BY_RANK.into(),
         title: qualified("Phases by rank and time".into(), &[&source.point]),
         summary: format!(
-            "{label} has {} % of the time in operations. {} Columns are {} wide and have the colour of the label with most time in operations; gaps have none.{}",
+            "{label} has {} % of the time in operations. Per rank: {per_rank}, overlapping operations added up. A column \
+             has the colour of the label with most time.{}",
             significant(share),
-            most_and_least(source, [busiest, idlest], per_rank_ns),
-            format_ns(time.width_ns as f64),
             source.note
         ),
         chart: Chart::Spans {

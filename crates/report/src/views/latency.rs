@@ -1,19 +1,15 @@
-//! How long operations took: from the histograms of the rows, no events needed.
+//! How long operations took: from the rows and their histograms, no events needed.
 
-use super::source::Colors;
-use super::source::{axis, axis_of, log_axis, no_time, qualified, shown_label};
+use super::source::{Colors, axis, log_axis, no_time, qualified, shown_label};
 use crate::chart::{Axis, Chart, Join, Point, Series, Unit, View};
-use crate::rows::{OwnTimes, moves_bytes};
+use crate::rows::{OwnTimes, is_service, moves_bytes, once};
 use crate::stats::Distance;
-use model::Run;
 use model::histogram::{BUCKETS, Histogram, bucket_low};
 use model::run::Row;
 use model::units::format_ns;
-use model::words;
+use model::{Run, words};
 
-pub(super) const HISTOGRAM: &str = "latency-histogram";
 pub(super) const CDF: &str = "latency-cdf";
-pub(super) const PERCENTILES: &str = "latency-percentiles";
 /// Series in a picture's data: those with most time. Fewer are drawn.
 const MAX_CALLS: usize = 200;
 /// Series that are described in words.
@@ -109,30 +105,17 @@ impl Calls {
         Calls { op: op.into(), name, histogram }
     }
 
-    fn median(&self) -> f64 {
-        self.histogram.quantile(0.5).unwrap_or(0) as f64
-    }
-
-    /// Not a number where there are too few calls.
-    fn percentile(&self, q: f64) -> f64 {
-        self.histogram.percentile(q).map_or(f64::NAN, |ns| ns as f64)
-    }
-
     /// "write: p50 10 us, p99 20 us, longest 1 ms".
     fn sentence(&self) -> String {
         let p99 = self.histogram.percentile(0.99);
         let p99 = p99.map_or(String::new(), |ns| format!("p99 {}, ", format_ns(ns as f64)));
-        let (median, longest) = (format_ns(self.median()), format_ns(self.histogram.max as f64));
+        let median = format_ns(self.histogram.quantile(0.5).unwrap_or(0) as f64);
+        let longest = format_ns(self.histogram.max as f64);
         format!("{}: p50 {median}, {p99}longest {longest}", self.name)
     }
 }
 
 impl All {
-    fn titled(&self, title: &str) -> String {
-        qualified(title.into(), &[if self.repeated { "all repetitions together" } else { "" }])
-    }
-
-    /// The text below the first of the pictures; the others show the same calls.
     fn summary(&self) -> String {
         let all: Vec<String> = self.calls.iter().map(Calls::sentence).collect();
         let mut text = format!("{}.", words::list_some(&all, MAX_SENTENCES));
@@ -146,13 +129,13 @@ impl All {
     }
 
     /// A series of each, in distinct colours.
-    fn series(&self, colors: &Colors, points: fn(&Histogram) -> Vec<Point>) -> Vec<Series> {
+    fn series(&self, colors: &Colors) -> Vec<Series> {
         let ops: Vec<&str> = self.calls.iter().map(|calls| &*calls.op).collect();
         let colors = colors.of_series(&ops);
         let series = |(calls, color): (&Calls, usize)| Series {
             name: calls.name.clone(),
             color,
-            points: points(&calls.histogram),
+            points: cumulated(&calls.histogram),
         };
         self.calls.iter().zip(colors).map(series).collect()
     }
@@ -183,51 +166,21 @@ fn time_axis() -> Axis {
     log_axis("time of an operation", Unit::Nanoseconds)
 }
 
-/// Share of the calls by time.
-pub(super) fn histogram(run: &Run, colors: &Colors) -> Result<View, String> {
-    let all = all(run)?;
-    Ok(View {
-        name: HISTOGRAM.into(),
-        title: all.titled("Latency histogram"),
-        summary: all.summary(),
-        chart: Chart::Lines {
-            x: time_axis(),
-            y: axis("share of the calls", Unit::Share),
-            join: Join::Step,
-            series: all.series(colors, shares),
-        },
-    })
-}
-
-/// The share of the calls in each step; 0 before, after and between those.
-fn shares(histogram: &Histogram) -> Vec<Point> {
-    let mut points: Vec<Point> = Vec::new();
-    let mut next = None;
-    for (step, count) in coarse(histogram) {
-        if next != Some(step) {
-            let gap = next.unwrap_or(step);
-            points.push(Point { x: step_low(gap), y: 0.0, interval: None });
-        }
-        let y = count as f64 / histogram.count as f64;
-        points.push(Point { x: step_low(step), y, interval: None });
-        next = Some(step + 1);
-    }
-    points.extend(next.map(|next| Point { x: step_low(next), y: 0.0, interval: None }));
-    points
-}
-
 /// Share of the calls that were over by each time.
 pub(super) fn cdf(run: &Run, colors: &Colors) -> Result<View, String> {
     let all = all(run)?;
     Ok(View {
         name: CDF.into(),
-        title: all.titled("Cumulated latencies"),
-        summary: "The same calls, added up from the shortest to the longest.".into(),
+        title: qualified(
+            "Latency".into(),
+            &[if all.repeated { "all repetitions together" } else { "" }],
+        ),
+        summary: all.summary(),
         chart: Chart::Lines {
             x: time_axis(),
             y: axis("share of the calls that took no longer", Unit::Share),
             join: Join::Line,
-            series: all.series(colors, cumulated),
+            series: all.series(colors),
         },
     })
 }
@@ -274,35 +227,55 @@ pub(crate) fn latencies_of_sides(
     }
 }
 
-/// One figure of some calls.
-type Figure = fn(&Calls) -> f64;
+pub(super) const TIME: &str = "time-by-kind";
+/// Kinds with a bar of their own.
+const MAX_KINDS: usize = 24;
 
-/// The usual percentiles side by side.
-pub(super) fn percentiles(run: &Run) -> Result<View, String> {
-    let all = all(run)?;
-    let figures: [(&str, Figure); 5] = [
-        ("median", Calls::median),
-        ("90 %", |calls| calls.percentile(0.9)),
-        ("99 %", |calls| calls.percentile(0.99)),
-        ("99.9 %", |calls| calls.percentile(0.999)),
-        ("longest", |calls| calls.histogram.max as f64),
-    ];
-    let series = figures
-        .iter()
-        .map(|(name, figure)| (name.to_string(), all.calls.iter().map(figure).collect()));
-    // There may be too few calls for some.
-    let series =
-        series.filter(|(_, values): &(String, Vec<f64>)| values.iter().any(|v| v.is_finite()));
-    let series: Vec<(String, Vec<f64>)> = series.collect();
-    let values = series.iter().flat_map(|(_, values)| values.iter().copied());
+/// Operations and the time in them, most first; those with least together.
+fn kinds(run: &Run) -> Result<Vec<(&str, f64)>, String> {
+    let own = OwnTimes::new(run);
+    let mut kinds: Vec<(&str, f64)> = Vec::new();
+    for row in once(run).filter(|row| row.count > 0) {
+        match kinds.iter_mut().find(|(op, _)| *op == row.op) {
+            Some((_, ns)) => *ns += own.sum_ns(row),
+            None => kinds.push((&row.op, own.sum_ns(row))),
+        }
+    }
+    if kinds.is_empty() {
+        return Err("nothing was executed".into());
+    }
+    kinds.sort_by(|a, b| b.1.total_cmp(&a.1));
+    if kinds.len() > MAX_KINDS {
+        let rest = kinds.split_off(MAX_KINDS - 1);
+        kinds.push(("others", rest.iter().map(|kind| kind.1).sum()));
+    }
+    Ok(kinds)
+}
+
+/// How long all executions of each operation took that did not fail.
+pub(super) fn by_kind(run: &Run) -> Result<View, String> {
+    let kinds = kinds(run)?;
+    let all: f64 = kinds.iter().map(|kind| kind.1).sum();
+    if all <= 0.0 {
+        return Err(no_time(run).into());
+    }
     Ok(View {
-        name: PERCENTILES.into(),
-        title: all.titled("Latency percentiles"),
-        summary: "The same calls. p99 needs 100 calls, p99.9 needs 1,000.".into(),
+        name: TIME.into(),
+        title: "Time in calls by kind".into(),
+        summary: format!(
+            "Over all ranks, labels and executions calls took {}, of which {} {}.{}",
+            format_ns(all),
+            kinds[0].0,
+            format_ns(kinds[0].1),
+            match run.rows.iter().any(is_service) {
+                true => " The wait from when operations were due to their start is not in it.",
+                false => "",
+            }
+        ),
         chart: Chart::Bars {
-            value: axis_of("time of an operation", Unit::Nanoseconds, values),
-            names: all.calls.iter().map(|calls| calls.name.clone()).collect(),
-            series,
+            value: axis("sum of the calls' own times, all ranks", Unit::Nanoseconds),
+            names: kinds.iter().map(|kind| kind.0.to_string()).collect(),
+            series: vec![("time".into(), kinds.iter().map(|kind| kind.1).collect())],
         },
     })
 }
@@ -325,7 +298,7 @@ mod tests {
     fn labels_are_not_taken_together() {
         let run = two_labels();
         let colors = Colors::of(&run);
-        let view = histogram(&run, &colors).unwrap();
+        let view = cdf(&run, &colors).unwrap();
         assert!(view.summary.starts_with("large: fwrite: p50 92"), "{}", view.summary);
         let Chart::Lines { series, .. } = &view.chart else { panic!("lines") };
         let names: Vec<_> = series.iter().map(|series| (&*series.name, series.color)).collect();
@@ -347,34 +320,6 @@ mod tests {
     }
 
     #[test]
-    fn decades_stand_on_a_logarithmic_axis() {
-        let Chart::Bars { value, .. } = percentiles(&two_labels()).unwrap().chart else {
-            panic!("bars")
-        };
-        assert!(value.log);
-    }
-
-    #[test]
-    fn zeros_do_not_make_the_axis_linear_and_percentiles_of_few_calls_are_not_named() {
-        let mut run = two_labels();
-        run.rows.truncate(2);
-        run.rows[0].histogram = Some(sample::histogram(20, 0));
-        run.rows[1].histogram = Some(sample::histogram(20, 7_000_000));
-        let short = Row {
-            label: "b".into(),
-            histogram: Some(sample::histogram(5, 10_000)),
-            ..run.rows[0].clone()
-        };
-        run.rows.push(short);
-        let Chart::Bars { value, series, .. } = percentiles(&run).unwrap().chart else {
-            panic!("bars")
-        };
-        assert!(value.log);
-        let names: Vec<&str> = series.iter().map(|(name, _)| &**name).collect();
-        assert_eq!(names, ["median", "90 %", "longest"]);
-    }
-
-    #[test]
     fn few_calls_have_no_p99() {
         for count in [1, 20] {
             let row = Row {
@@ -382,27 +327,8 @@ mod tests {
                 ..sample::row("", "stat", count, 0, [800; 5])
             };
             let run = Run { rows: vec![row], ..Run::default() };
-            let summary = histogram(&run, &Colors::of(&run)).unwrap().summary;
+            let summary = cdf(&run, &Colors::of(&run)).unwrap().summary;
             assert!(summary.contains("p50 ") && !summary.contains("p99 "), "{summary}");
-            let colors = Colors::of(&run);
-            let views = [histogram(&run, &colors), cdf(&run, &colors), percentiles(&run)];
-            let titles = views.map(|view| view.unwrap().title);
-            let distinct: std::collections::HashSet<&String> = titles.iter().collect();
-            assert_eq!(distinct.len(), 3, "{titles:?}");
-        }
-    }
-
-    #[test]
-    fn calls_are_described_once() {
-        let mut run = two_labels();
-        for label in ["a", "b", "c"] {
-            run.rows.push(Row { label: label.into(), ..run.rows[0].clone() });
-        }
-        let colors = Colors::of(&run);
-        let first = histogram(&run, &colors).unwrap().summary;
-        assert!(first.contains("large: fwrite: p50") && first.contains("1 more"), "{first}");
-        for view in [cdf(&run, &colors), percentiles(&run)] {
-            assert!(!view.unwrap().summary.contains("p50"));
         }
     }
 
@@ -410,10 +336,27 @@ mod tests {
     fn times_from_when_operations_were_due_are_named_so() {
         let run = sample::open_loop();
         let colors = Colors::of(&run);
-        let view = histogram(&run, &colors).unwrap();
+        let view = cdf(&run, &colors).unwrap();
         assert!(view.summary.starts_with("fread since due: p50 20 ms"), "{}", view.summary);
         let Chart::Lines { series, .. } = &view.chart else { panic!("lines") };
         let names: Vec<&str> = series.iter().map(|series| &*series.name).collect();
         assert_eq!(names, ["fread since due", "stat"]);
+    }
+
+    #[test]
+    fn calls_of_mpi_io_and_those_below_them_count_once() {
+        let run = sample::recorded_mpi();
+        let Chart::Bars { names, series, .. } = by_kind(&run).unwrap().chart else {
+            panic!("bars")
+        };
+        let [most, least] = [0, 1].map(|at| series[0].1[at]);
+        assert_eq!((&names[..], most / least), (&["fwrite".to_string(), "fread".into()][..], 3.0));
+    }
+
+    #[test]
+    fn waits_for_a_start_are_no_time_of_calls() {
+        let view = by_kind(&sample::open_loop()).unwrap();
+        let Chart::Bars { series, .. } = view.chart else { panic!("bars") };
+        assert_eq!(series[0].1, [7_500_000.0, 300_000.0]);
     }
 }

@@ -1,9 +1,10 @@
 //! Bytes over time of logs without single transfers: HEATMAP of Darshan.
 
-use super::source::{axis, mib_s, rate_text, time_axis, total};
-use super::{ranks, rates};
+use super::ranks::{self, Heat};
+use super::rates;
+use super::source::{axis, capital, mib_s, rate_text, steps, time_axis, total};
 use crate::aggregate::TimeBins;
-use crate::chart::{Chart, Join, Point, Series, Unit, View};
+use crate::chart::{Chart, Join, Unit, View};
 use model::Run;
 use model::run::{MovedByRanks, TraceMoved};
 use model::units::{format_bytes, format_ns};
@@ -21,24 +22,25 @@ pub(super) fn bins_of_log(run: &Run) -> Option<&[TraceMoved]> {
 
 /// Bytes read and written per second, by layer.
 pub(super) fn over_time(moved: &[TraceMoved]) -> Result<View, String> {
-    let mut series = Vec::new();
-    let mut sums = Vec::new();
+    let (mut series, mut sums) = (Vec::new(), Vec::new());
     for layer in moved {
-        let all = [
-            ("reading", joined(layer, |ranks| &ranks.read_bytes)),
-            ("writing", joined(layer, |ranks| &ranks.written_bytes)),
-        ];
-        for (verb, (time, bytes)) in all {
+        let time = columns(layer);
+        let both: [(&str, fn(&MovedByRanks) -> &Vec<u64>); 2] =
+            [("reading", |ranks| &ranks.read_bytes), ("writing", |ranks| &ranks.written_bytes)];
+        for (verb, bytes) in both {
+            let bytes = joined(&time, layer, layer.ranks.iter().map(bytes));
             let sum = total(bytes.iter().copied());
             if sum == 0 {
                 continue;
             }
             let name = format!("{verb}, {}", shown(layer));
-            let rates: Vec<f64> =
-                bytes.iter().map(|bytes| mib_s(*bytes as f64, time.width_ns as f64)).collect();
-            let average = mib_s(sum as f64, (time.width_ns * time.count as u64) as f64);
-            sums.push(format!("{name} {} on average ({})", rate_text(average), format_bytes(sum)));
-            series.push(rates::steps(&name, series.len(), &time, rates.into_iter()));
+            let rate = |bytes: u64, columns: usize| {
+                mib_s(bytes as f64, time.width_ns as f64 * columns as f64)
+            };
+            let average = rate_text(rate(sum, time.count));
+            sums.push(format!("{name} {average} on average ({})", format_bytes(sum)));
+            let rates = bytes.iter().map(|bytes| rate(*bytes, 1));
+            series.push(steps(&name, series.len(), &time, rates));
         }
     }
     if sums.is_empty() {
@@ -47,7 +49,7 @@ pub(super) fn over_time(moved: &[TraceMoved]) -> Result<View, String> {
     Ok(View {
         name: rates::OVER_TIME.into(),
         title: "Bandwidth over time".into(),
-        summary: format!("{}. {}", rates::capital(&sums.join("; ")), describe_bins(moved)),
+        summary: format!("{}. {}", capital(&sums.join("; ")), describe_bins(moved)),
         chart: Chart::Lines {
             x: time_axis(),
             y: axis("bandwidth of all ranks", Unit::MibPerSecond),
@@ -57,76 +59,54 @@ pub(super) fn over_time(moved: &[TraceMoved]) -> Result<View, String> {
     })
 }
 
-/// The mean over ranks, and the slowest and fastest group of them, of the layer that moved most.
-pub(super) fn band(moved: &[TraceMoved]) -> Result<View, String> {
-    let both = |ranks: &MovedByRanks| [sum(&ranks.read_bytes), sum(&ranks.written_bytes)];
+/// Bandwidth of a rank by groups of ranks and time, of the layer that moved most.
+pub(super) fn by_rank(moved: &[TraceMoved]) -> Result<View, String> {
+    let both = |ranks: &MovedByRanks| [&ranks.read_bytes, &ranks.written_bytes].map(|b| sum(b));
     let all = |layer: &&TraceMoved| total(layer.ranks.iter().flat_map(both));
     let Some(layer) = moved.iter().max_by_key(all).filter(|layer| all(layer) > 0) else {
         return Err("no operation moved bytes".into());
     };
-    if layer.ranks.len() < 2 {
-        return Err("there is one rank".into());
-    }
-    let size =
-        |ranks: &MovedByRanks| f64::from(ranks.last_rank.saturating_sub(ranks.first_rank)) + 1.0;
-    let of_group = |ranks: &MovedByRanks| {
-        let one = TraceMoved { ranks: vec![ranks.clone()], ..layer.clone() };
-        let (time, read) = joined(&one, |ranks| &ranks.read_bytes);
-        let (_, written) = joined(&one, |ranks| &ranks.written_bytes);
-        let at = |bytes: &[u64], at: usize| bytes.get(at).copied().unwrap_or(0) as f64;
-        let columns = 0..time.count.max(written.len());
-        let rate = |column: usize| {
-            mib_s(at(&read, column) + at(&written, column), time.width_ns as f64) / size(ranks)
-        };
-        columns.map(rate).collect::<Vec<f64>>()
+    let time = columns(layer);
+    let rates = |ranks: &MovedByRanks| -> Vec<f64> {
+        let size = f64::from(ranks.last_rank.saturating_sub(ranks.first_rank)) + 1.0;
+        let bytes = joined(&time, layer, [&ranks.read_bytes, &ranks.written_bytes].into_iter());
+        bytes.iter().map(|bytes| mib_s(*bytes as f64, time.width_ns as f64) / size).collect()
     };
-    let (time, _) = joined(layer, |ranks| &ranks.read_bytes);
-    let rates: Vec<Vec<f64>> = layer.ranks.iter().map(of_group).collect();
-    let all_ranks: f64 = layer.ranks.iter().map(size).sum();
-    let (mut points, mut low, mut high) = (Vec::new(), Vec::new(), Vec::new());
-    for column in 0..time.count {
-        let of = |group: &Vec<f64>| group.get(column).copied().unwrap_or(0.0);
-        let sum: f64 = rates.iter().zip(&layer.ranks).map(|(group, r)| of(group) * size(r)).sum();
-        let x = time.edge_ns(column) as f64;
-        points.push(Point { x, y: sum / all_ranks, interval: None });
-        low.push(rates.iter().map(of).fold(f64::INFINITY, f64::min));
-        high.push(rates.iter().map(of).fold(0.0, f64::max));
-    }
-    let peak = high.iter().copied().fold(0.0, f64::max);
-    let groups = layer.ranks.len();
-    Ok(View {
-        name: ranks::BAND.into(),
-        title: format!("Bandwidth per rank over time, {}", shown(layer)),
-        summary: format!(
-            "Up to {} per rank. The band holds the means of {groups} groups of neighbouring ranks, the line is the mean of all ranks. {}",
-            rate_text(peak),
-            describe_bins(moved)
-        ),
-        chart: Chart::Band {
-            x: time_axis(),
-            y: axis("bandwidth of a rank", Unit::MibPerSecond),
-            line: Series { name: "mean of the ranks".into(), color: 0, points },
-            low,
-            high,
-        },
-    })
+    let values: Vec<Vec<f64>> = layer.ranks.iter().map(rates).collect();
+    let peak = values.iter().flatten().copied().fold(0.0, f64::max);
+    let end = layer.ranks.last().map_or(0, |ranks| ranks.last_rank.saturating_add(1));
+    let firsts = layer.ranks.iter().map(|ranks| ranks.first_rank);
+    let heat = Heat {
+        x_edges: (0..=time.count).map(|at| time.edge_ns(at) as f64).collect(),
+        y_edges: firsts.chain([end]).map(f64::from).collect(),
+        values,
+    };
+    let title = format!("Bandwidth by rank and time, {}", shown(layer));
+    let summary = format!("Up to {} per rank. {}", rate_text(peak), describe_bins(moved));
+    Ok(heat.view(ranks::BANDWIDTH, title, summary, "bandwidth of a rank", Unit::MibPerSecond))
 }
 
-/// Columns of time, and what all groups moved in each.
-fn joined<'a>(
-    layer: &'a TraceMoved,
-    bytes: impl Fn(&'a MovedByRanks) -> &'a Vec<u64>,
-) -> (TimeBins, Vec<u64>) {
+/// Columns of time of a layer.
+fn columns(layer: &TraceMoved) -> TimeBins {
     let longest = |ranks: &MovedByRanks| ranks.read_bytes.len().max(ranks.written_bytes.len());
     let bins = layer.ranks.iter().map(longest).max().unwrap_or(0).max(1);
-    let together = bins.div_ceil(MAX_COLUMNS);
-    let count = bins.div_ceil(together);
-    let mut columns = vec![0u64; count];
-    for (at, bytes) in layer.ranks.iter().flat_map(|ranks| bytes(ranks).iter().enumerate()) {
-        columns[at / together] = columns[at / together].saturating_add(*bytes);
+    let joined = bins.div_ceil(MAX_COLUMNS);
+    let width_ns = layer.bin_ns.saturating_mul(joined as u64);
+    TimeBins { start_ns: 0, width_ns, count: bins.div_ceil(joined) }
+}
+
+/// The sum of several lists of bins in each column.
+fn joined<'a>(
+    time: &TimeBins,
+    layer: &TraceMoved,
+    lists: impl Iterator<Item = &'a Vec<u64>>,
+) -> Vec<u64> {
+    let mut columns = vec![0u64; time.count];
+    for (bin, bytes) in lists.flat_map(|list| list.iter().enumerate()) {
+        let column = &mut columns[time.of((bin as u64).saturating_mul(layer.bin_ns))];
+        *column = column.saturating_add(*bytes);
     }
-    let width_ns = layer.bin_ns.saturating_mul(together as u64);
-    (TimeBins { start_ns: 0, width_ns, count }, columns)
+    columns
 }
 
 fn sum(bytes: &[u64]) -> u64 {
@@ -172,13 +152,14 @@ mod tests {
         let Chart::Lines { series, .. } = &view.chart else { panic!("lines") };
         let rates: Vec<f64> = series[0].points.iter().map(|point| point.y).collect();
         assert_eq!((series.len(), &rates[..]), (1, &[0.0, 6.0, 0.0, 6.0, 6.0][..]));
-        let view = band(&moved).expect("a view");
-        let Chart::Band { low, high, line, .. } = &view.chart else { panic!("a band") };
-        assert_eq!((low[1], high[1], line.points[1].y), (2.0, 4.0, 3.0));
+        let view = by_rank(&moved).expect("a view");
+        let Chart::Heat { values, y_edges, .. } = &view.chart else { panic!("a heat map") };
+        assert_eq!((values[0][1], values[1][1]), (2.0, 4.0));
+        assert_eq!(y_edges, &[0.0, 1.0, 2.0]);
         let names: Vec<String> =
             crate::views::views(&run, None).views.into_iter().map(|view| view.name).collect();
         assert!(names.contains(&"bandwidth-over-time".into()), "{names:?}");
-        assert!(names.contains(&"bandwidth-of-ranks-over-time".into()), "{names:?}");
+        assert!(names.contains(&"bandwidth-by-rank-and-time".into()), "{names:?}");
     }
 
     #[test]
@@ -186,6 +167,6 @@ mod tests {
         let view = over_time(&[layer(1, 1000)]).expect("a view");
         let Chart::Lines { series, .. } = &view.chart else { panic!("lines") };
         assert_eq!(series[0].points.len(), 201);
-        assert!(band(&[layer(1, 10)]).is_err() && over_time(&[layer(1, 1)]).is_err());
+        assert!(over_time(&[layer(1, 1)]).is_err());
     }
 }

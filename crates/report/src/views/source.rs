@@ -1,7 +1,7 @@
 //! Shared by all pictures of a run: the source of events, axes, words.
 
-use crate::aggregate::{Aggregates, Execution};
-use crate::chart::{Axis, Unit, View};
+use crate::aggregate::{Aggregates, Execution, TimeBins};
+use crate::chart::{Axis, Point, Series, Unit, View};
 use crate::rows::OwnTimes;
 use crate::svg::SERIES;
 use crate::text::{escape, fit};
@@ -33,18 +33,17 @@ pub struct Absent {
 }
 
 impl Views {
-    pub(super) fn add_all(&mut self, name: &'static str, made: Result<Vec<View>, String>) {
+    /// Adds pictures, or the reason why there are none.
+    pub(crate) fn add_all(&mut self, name: &'static str, made: Result<Vec<View>, String>) {
         match made {
             Ok(made) => self.views.extend(made),
             Err(reason) => self.absent.push(Absent { name, reason }),
         }
     }
 
-    pub(super) fn add(&mut self, name: &'static str, made: Result<View, String>) {
-        match made {
-            Ok(view) => self.views.push(view),
-            Err(reason) => self.absent.push(Absent { name, reason }),
-        }
+    /// Adds a picture, or the reason why there is none.
+    pub(crate) fn add(&mut self, name: &'static str, made: Result<View, String>) {
+        self.add_all(name, made.map(|view| vec![view]));
     }
 }
 
@@ -168,7 +167,7 @@ pub fn qualified(title: String, words: &[&str]) -> String {
 }
 
 pub fn axis(title: &str, unit: Unit) -> Axis {
-    Axis { title: title.into(), unit, log: false }
+    Axis::new(title, unit)
 }
 
 /// The axis of `values`: logarithmic if the largest is far above the smallest one, zeros apart, which
@@ -197,6 +196,44 @@ pub fn mib_s(bytes: f64, ns: f64) -> f64 {
 /// MiB/s in words, in the units of the tables and axes.
 pub fn rate_text(mib_s: f64) -> String {
     Measure::ByteRate.format(mib_s, 3)
+}
+
+/// One value per column of time; the last one reaches to the end.
+pub fn steps(
+    name: &str,
+    color: usize,
+    time: &TimeBins,
+    values: impl Iterator<Item = f64>,
+) -> Series {
+    let point = |(at, y)| Point { x: time.edge_ns(at) as f64, y, interval: None };
+    let mut points: Vec<Point> = values.enumerate().map(point).collect();
+    if let Some(last) = points.last().copied() {
+        points.push(Point { x: time.edge_ns(points.len()) as f64, ..last });
+    }
+    Series { name: name.into(), color, points }
+}
+
+/// With a capital letter at the beginning.
+pub fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// "most rank 3 (4 MiB), least rank 0 (1 MiB)"; of equal figures "4 MiB each".
+pub fn extremes(
+    count: usize,
+    name: impl Fn(usize) -> String,
+    figure: impl Fn(usize) -> f64,
+    text: impl Fn(f64) -> String,
+) -> String {
+    let order = |a: &usize, b: &usize| figure(*a).total_cmp(&figure(*b));
+    let least = (0..count).min_by(order).unwrap_or(0);
+    let most = (0..count).rev().max_by(order).unwrap_or(0);
+    let [high, low] = [most, least].map(|at| text(figure(at)));
+    match high == low {
+        true => format!("{high} each"),
+        false => format!("most {} ({high}), least {} ({low})", name(most), name(least)),
+    }
 }
 
 /// The sum of figures, which may come from a damaged run.
