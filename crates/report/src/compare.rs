@@ -8,7 +8,7 @@
 //! The unit of inference is the repetition: an execution of the program. A claim needs at least
 //! [`LEAST`] repetitions on either side, p < 0.05 after Holm's correction over all rows compared, and
 //! a difference above `min_effect`. docs/statistics.md has the formulas. Files from the leaves on:
-//! `design`, `inference`, `quantities`, `sides`, `sentence`, `comparison`, `gate`, `show`.
+//! `design`, `inference`, `quantities`, `sides`, `comparison`, `gate`, `show`.
 
 mod comparison;
 mod design;
