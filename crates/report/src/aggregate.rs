@@ -15,10 +15,10 @@ mod files;
 mod grid;
 mod scope;
 
-pub use axis::{Bands, Busiest, Execution, Nodes, TimeBins, union_of};
+pub use axis::{Bands, Busiest, Execution, TimeBins, union_of};
 pub use condense::{Aggregates, aggregate};
 pub use files::{FileMap, FileParts, Owner};
-pub use grid::{Cell, DueGrid, Grid, LabelGrid, NodeGrid, OffsetGrid, OpGrid};
+pub use grid::{Cell, DueGrid, Grid, LabelGrid, OffsetGrid, OpGrid};
 
 #[cfg(test)]
 mod tests;

@@ -146,12 +146,10 @@ pub enum Chart {
         y_edges: Vec<f64>,
         values: Vec<Vec<f64>>,
     },
-    /// Named bars from 0, one group per name with one bar per series.
-    Bars { value: Axis, names: Vec<String>, series: Vec<(String, Vec<f64>)> },
     /// Intervals on rows: labels over time and rank, parts of files by rank.
     Spans { x: Axis, rows: Vec<String>, classes: Vec<String>, bars: Vec<Bar> },
     /// Estimates with their intervals, one below the other, and a line at `line`.
-    Forest { x: Axis, line: f64, ranges: Vec<Range> },
+    Forest { x: Axis, line: Option<f64>, ranges: Vec<Range> },
 }
 
 /// Writes the data of a view (RFC 4180). What is not a number is empty.
@@ -178,15 +176,6 @@ pub fn lines(chart: &Chart) -> Vec<Vec<String>> {
             }
             all
         }
-        Chart::Bars { value, names, series } => {
-            let mut all = vec![vec!["name".into(), "series".into(), column(value)]];
-            for (series, values) in series {
-                for (name, value) in names.iter().zip(values) {
-                    all.push(vec![text(name), text(series), number(*value)]);
-                }
-            }
-            all
-        }
         Chart::Spans { x, rows, classes, bars } => {
             let x = column(x);
             let header = ["row", "class"].map(String::from).into_iter();
@@ -206,7 +195,7 @@ pub fn lines(chart: &Chart) -> Vec<Vec<String>> {
             let header = vec!["row".into(), x.clone(), format!("low_{x}"), format!("high_{x}")];
             let lines = ranges.iter().map(|range| {
                 let numbers = numbers(&[range.at, range.low, range.high]);
-                std::iter::once(range.name.clone()).chain(numbers).collect()
+                std::iter::once(text(&range.name)).chain(numbers).collect()
             });
             std::iter::once(header).chain(lines).collect()
         }

@@ -16,7 +16,7 @@ mod write;
 pub(crate) use read::{Table, find_op, invalid, meanings};
 
 pub use columns::{COLUMNS, Column, EVENTS_FILE, EventRow, Origin};
-pub use read::{EventReader, rows};
+pub use read::EventReader;
 pub use write::{EventWriter, Imported};
 
 #[cfg(test)]

@@ -78,6 +78,21 @@ impl Cell {
         value.filter(|v| v.is_finite()).map_or(Cell::None, Cell::Number)
     }
 
+    /// A number of executions, where they are several.
+    pub fn times(count: u64) -> Cell {
+        if count > 1 { Cell::Count(count) } else { Cell::Text(String::new()) }
+    }
+
+    /// No figure, or that nothing was counted.
+    fn is_nothing(&self) -> bool {
+        match self {
+            Cell::Text(text) => text.is_empty(),
+            Cell::Count(count) => *count == 0,
+            Cell::None => true,
+            Cell::Number(_) | Cell::AtLeast(_) | Cell::AtMost(_) => false,
+        }
+    }
+
     /// Nanoseconds or bytes.
     pub fn whole(value: u64) -> Cell {
         Cell::Number(value as f64)
@@ -104,7 +119,7 @@ impl Line {
 pub struct Field<R> {
     column: Column,
     cell: fn(&R) -> Cell,
-    if_any: Option<fn(&R) -> bool>,
+    is_optional: bool,
 }
 
 /// A column that is always shown.
@@ -115,19 +130,18 @@ pub fn field<R>(
     drop_order: u8,
     cell: fn(&R) -> Cell,
 ) -> Field<R> {
-    Field { column: Column::new(name, unit, kind, drop_order), cell, if_any: None }
+    Field { column: Column::new(name, unit, kind, drop_order), cell, is_optional: false }
 }
 
-/// A column that is left out unless `if_any` holds for a record.
-pub fn field_if<R>(
+/// A column that is left out if it has nothing in any line.
+pub fn optional<R>(
     name: &'static str,
     unit: &'static str,
     kind: Kind,
     drop_order: u8,
-    if_any: fn(&R) -> bool,
     cell: fn(&R) -> Cell,
 ) -> Field<R> {
-    Field { if_any: Some(if_any), ..field(name, unit, kind, drop_order, cell) }
+    Field { is_optional: true, ..field(name, unit, kind, drop_order, cell) }
 }
 
 /// Columns and lines.
@@ -162,8 +176,9 @@ const LABEL_COLUMNS: usize = 20;
 impl Grid {
     /// A line per record; `is_bad` marks failures.
     pub fn of<R>(fields: Vec<Field<R>>, records: &[R], is_bad: fn(&R) -> bool) -> Grid {
-        let is_shown =
-            |field: &Field<R>| field.if_any.is_none_or(|holds| records.iter().any(holds));
+        let has_any =
+            |field: &Field<R>| records.iter().any(|record| !(field.cell)(record).is_nothing());
+        let is_shown = |field: &Field<R>| !field.is_optional || has_any(field);
         let fields: Vec<Field<R>> = fields.into_iter().filter(is_shown).collect();
         let line = |record: &R| Line::Cells {
             cells: fields.iter().map(|field| (field.cell)(record)).collect(),

@@ -8,7 +8,6 @@ use crate::statistics::{self, Statistic};
 use model::escape;
 use model::run::{Header, LabelRow, Row, Run, TimeRow};
 use serde::Serialize;
-use std::borrow::Cow;
 use std::io::{self, Write};
 
 /// The same fields as [`Run`], borrowed where they can be.
@@ -30,7 +29,7 @@ pub(crate) struct View<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     limited: Vec<Limited>,
     /// Program, machine, outcome and evidence.
-    run: Cow<'a, Header>,
+    run: &'a Header,
 }
 
 /// An object on one line, escaped beyond JSON's rules because a terminal may be its reader. Figures that
@@ -72,7 +71,7 @@ fn write_view(run: &Run, out: &mut impl Write, row: &dyn Fn(&Row) -> Row) -> io:
         times: &run.times,
         statistics: statistics::of(run),
         limited: limited::of(run),
-        run: finite(&run.run),
+        run: &run.run,
     };
     out.write_all(object(&view).as_bytes())
 }
@@ -88,16 +87,6 @@ pub(crate) fn without_histograms(row: &Row) -> Row {
         failed_histogram: None,
         ..*row
     }
-}
-
-/// A cost that was not measured is stored as 0: the field cannot be null.
-fn finite(header: &Header) -> Cow<'_, Header> {
-    if header.evidence.clock_read_ns.is_finite() {
-        return Cow::Borrowed(header);
-    }
-    let mut header = header.clone();
-    header.evidence.clock_read_ns = 0.0;
-    Cow::Owned(header)
 }
 
 #[cfg(test)]
@@ -185,13 +174,11 @@ mod tests {
         let mut run = sample::listing1();
         (run.rows[0].mean_ns, run.rows[0].mib_s) = (Some(f64::NAN), Some(f64::INFINITY));
         run.run.evidence.page_cache_share = Some(f64::NAN);
-        run.run.evidence.clock_read_ns = f64::NAN;
         assert_valid(&run);
         let value: Value = serde_json::from_str(&to_string(&run)).unwrap();
         assert_eq!(value["rows"][0]["mean_ns"], Value::Null);
         assert_eq!(value["rows"][0]["mib_s"], Value::Null);
         assert_eq!(value["run"]["evidence"]["page_cache_share"], Value::Null);
-        assert_eq!(value["run"]["evidence"]["clock_read_ns"], json!(0.0));
     }
 
     /// All objects of a value, with the path to each.

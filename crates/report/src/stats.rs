@@ -60,12 +60,17 @@ pub fn upper_tail(z: f64) -> f64 {
     if z < 4.0 { 0.5 - density * normal_series(z) } else { density / normal_fraction(z) }
 }
 
-/// The z whose upper tail has this probability, at most 0.5; by bisection.
+/// The z whose upper tail has this probability, at most 0.5.
 pub fn quantile_of_tail(tail: f64) -> f64 {
-    let (mut low, mut high) = (0.0f64, 40.0f64);
-    for _ in 0..80 {
+    bisected(40.0, |z| upper_tail(z) > tail)
+}
+
+/// The figure from 0 to `high` up to which `is_below` holds.
+fn bisected(mut high: f64, is_below: impl Fn(f64) -> bool) -> f64 {
+    let mut low = 0.0;
+    for _ in 0..100 {
         let middle = (low + high) / 2.0;
-        if upper_tail(middle) > tail { low = middle } else { high = middle }
+        if is_below(middle) { low = middle } else { high = middle }
     }
     (low + high) / 2.0
 }
@@ -87,18 +92,13 @@ fn normal_fraction(z: f64) -> f64 {
 }
 
 /// The value below which a t-distributed figure lies with probability `p` (0.5 to 1), for
-/// `freedom` degrees of freedom. By bisection of [`student`].
+/// `freedom` degrees of freedom.
 pub fn quantile_of_student(p: f64, freedom: usize) -> f64 {
-    let (mut low, mut high) = (0.0f64, 1.0f64);
+    let mut high = 1.0;
     while student(high, freedom) < p && high < 1e12 {
-        (low, high) = (high, high * 2.0);
+        high *= 2.0;
     }
-    for _ in 0..100 {
-        let middle = (low + high) / 2.0;
-        let below = student(middle, freedom) < p;
-        if below { low = middle } else { high = middle }
-    }
-    (low + high) / 2.0
+    bisected(high, |t| student(t, freedom) < p)
 }
 
 /// Probability that a t-distributed figure lies below `t` (Abramowitz & Stegun 26.7.3 and 26.7.4).

@@ -45,7 +45,6 @@ fn drawn(chart: &Chart) -> Paper {
         Chart::Heat { x, y, value, x_edges, y_edges, values } => {
             marks::heat(sheet, [x, y, value], x_edges, y_edges, values);
         }
-        Chart::Bars { value, names, series } => marks::bars(sheet, value, names, series),
         Chart::Spans { x, rows, classes, bars } => marks::spans(sheet, x, rows, classes, bars),
         Chart::Forest { x, line, ranges } => marks::forest(sheet, x, *line, ranges),
     }

@@ -26,14 +26,13 @@ use crate::StoreError;
 use crate::aggregate::{Aggregates, aggregate};
 use crate::chart::View;
 use model::Run;
-use source::{Colors, Source};
+use source::Source;
 use std::path::Path;
 
 /// The pictures of a run; `events` come from [`aggregate`], if the run kept any.
 pub fn views(run: &Run, events: Option<&Aggregates>) -> Views {
     let mut views = Views::default();
-    let colors = Colors::of(run);
-    let source = events.map(|events| Source::new(run, events, &colors));
+    let source = events.map(|events| Source::new(run, events));
     let from_events = |make: fn(&Source<'_>) -> Result<View, String>| {
         source.as_ref().ok_or_else(|| no_events(run)).and_then(make)
     };
@@ -41,23 +40,19 @@ pub fn views(run: &Run, events: Option<&Aggregates>) -> Views {
         let timed = source.as_ref().map_or_else(|| Err(no_events(run)), Source::timed)?;
         make(timed)
     };
-    views.add_all(sweep::NAME, sweep::over_dimensions(run, &colors));
+    views.add_all(sweep::NAME, sweep::over_dimensions(run));
     let (bandwidth, by_rank) = match moved::bins_of_log(run) {
         Some(moved) => (moved::over_time(moved), moved::by_rank(moved)),
         None => (over_time(rates::over_time), over_time(ranks::bandwidth)),
     };
     views.add(rates::OVER_TIME, bandwidth);
-    if run.run.job.as_ref().is_some_and(|job| job.nodes.len() > 1) {
-        views.add(ranks::NODES, over_time(ranks::of_nodes));
-    }
     views.add(ranks::BANDWIDTH, by_rank);
     views.add(ranks::LATENCY, over_time(ranks::latency));
     if !run.run.arrivals.is_empty() {
         views.add(rates::DUE, over_time(rates::latency_since_due));
     }
     views.add(rates::CALLS, over_time(rates::calls));
-    views.add(latency::CDF, latency::cdf(run, &colors));
-    views.add(latency::TIME, latency::by_kind(run));
+    views.add(latency::CDF, latency::cdf(run));
     views.add(files::OFFSETS, over_time(files::offsets_over_time));
     views.add(files::NAME, from_events(files::map));
     let execution = events.map(|events| events.execution);

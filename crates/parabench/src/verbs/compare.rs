@@ -211,7 +211,7 @@ impl Compare {
         let terminal = Terminal { columns: console::columns(), color: console::colours() };
         let texts: Vec<String> = match self.format {
             Format::Table => comparisons.iter().map(|one| show::table(one, terminal)).collect(),
-            Format::Json => comparisons.iter().map(show::json).collect(),
+            Format::Json => comparisons.iter().map(report::json::object).collect(),
             Format::Markdown => comparisons.iter().map(show::markdown).collect(),
             Format::Junit => vec![show::junit(comparisons, self.undecided_fails())],
         };

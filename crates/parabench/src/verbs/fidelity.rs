@@ -85,7 +85,7 @@ impl Fidelity {
         let found = measure(&originals?, &replays?, &self.gates)?;
         console::print_made(&match self.format {
             Format::Table => show::table(&found, terminal()),
-            Format::Json => show::json(&found),
+            Format::Json => report::json::object(&found),
         })?;
         if let Some(file) = &self.html {
             output::write(file, "--html", PAGE, show::page(&found).as_bytes())?;

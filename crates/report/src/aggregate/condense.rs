@@ -3,7 +3,7 @@
 use super::axis::{Bands, Busiest, Execution, TimeBins};
 use super::extents::Row;
 use super::files::{FileMap, Files};
-use super::grid::{DueGrid, Grid, LabelGrid, NodeGrid, OffsetGrid, OpGrid};
+use super::grid::{DueGrid, Grid, LabelGrid, OffsetGrid, OpGrid};
 use super::scope::{self, Scope};
 use crate::StoreError;
 use crate::events::Table;
@@ -34,8 +34,6 @@ pub struct Aggregates {
     pub busiest: Option<Busiest>,
     /// By band of ranks and column of time.
     pub grid: Grid,
-    /// The same by machine, of a job on several.
-    pub nodes: Option<NodeGrid>,
     /// Operations by column of time.
     pub ops: OpGrid,
     /// Times from when operations were due; `None`: the run sets no times.
@@ -69,7 +67,6 @@ pub fn aggregate(path: &Path, run: &Run) -> Result<Option<Aggregates>, StoreErro
 
 impl Aggregates {
     fn new(scope: &Scope, has_due: bool) -> Aggregates {
-        let nodes = scope.nodes.clone();
         Aggregates {
             execution: scope.execution,
             one_of_many: scope.one_of_many,
@@ -81,8 +78,6 @@ impl Aggregates {
             bands: scope.bands,
             busiest: scope.busiest.as_ref().map(|(_, busiest)| busiest.clone()),
             grid: Grid::new(&scope.bands, &scope.time),
-            nodes: nodes
-                .map(|nodes| NodeGrid { grid: Grid::new(&nodes.bands, &scope.time), nodes }),
             ops: OpGrid::new(&scope.time),
             due: has_due.then(|| DueGrid::new(&scope.time)),
             offsets: OffsetGrid::new(scope),
@@ -100,9 +95,6 @@ impl Aggregates {
         self.bytes = self.bytes.saturating_add(row.done_bytes);
         let at = scope.time.of(row.start_ns);
         self.grid.add(scope, scope.bands.of(row.rank), at, row);
-        if let Some(NodeGrid { nodes, grid }) = &mut self.nodes {
-            grid.add(scope, nodes.of_rank(row.rank), at, row);
-        }
         self.ops.add(scope, at, row);
         if let Some(due) = &mut self.due {
             due.add(row);

@@ -1,6 +1,6 @@
 //! Counters by column of time, and by ranks, operations, positions or labels.
 
-use super::axis::{Bands, Nodes, TimeBins};
+use super::axis::{Bands, TimeBins};
 use super::extents::{Row, bytes_before, end_bytes};
 use super::scope::Scope;
 use model::op::Class;
@@ -244,15 +244,6 @@ impl DueGrid {
             }
         }
     }
-}
-
-/// Operations of the ranks of each machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NodeGrid {
-    /// The machines.
-    pub nodes: Nodes,
-    /// By band of machines and column of time.
-    pub grid: Grid,
 }
 
 #[cfg(test)]

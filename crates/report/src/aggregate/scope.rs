@@ -1,6 +1,6 @@
 //! The events of one execution: their ranges, found in a first pass, and their rows.
 
-use super::axis::{Bands, Busiest, Execution, MAX_LABELS, Nodes, TimeBins};
+use super::axis::{Bands, Busiest, Execution, MAX_LABELS, TimeBins};
 use super::extents::{Extents, Row};
 use crate::events::{Table, find_op, invalid, meanings};
 use crate::rows::{OwnTimes, is_service};
@@ -14,7 +14,7 @@ use std::collections::HashMap;
 const TIME_COLUMNS: u64 = 240;
 /// Columns of time for each event at most.
 const COLUMNS_PER_EVENT: u64 = 4;
-/// Bands of ranks, and of machines: one each up to here.
+/// Bands of ranks: one each up to here.
 const MAX_BANDS: usize = 1024;
 /// Files whose parts are counted: those with most bytes.
 const FILES: usize = 24;
@@ -41,8 +41,6 @@ pub(super) struct Scope {
     pub groups: Vec<usize>,
     pub time: TimeBins,
     pub bands: Bands,
-    /// Machines, if there are several.
-    pub nodes: Option<Nodes>,
     /// No operation reaches beyond this position in a file.
     pub end_bytes: u64,
     /// The files with most bytes, largest first.
@@ -90,7 +88,6 @@ impl Scope {
             groups,
             time: TimeBins::over(ranges.start_ns, ranges.end_ns, columns),
             bands: Bands::over(ranks, MAX_BANDS),
-            nodes: Nodes::of(&run.run.nodes_of(execution.cell, execution.repetition), MAX_BANDS),
             end_bytes: ranges.end_bytes,
             files,
             more_files,

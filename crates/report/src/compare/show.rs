@@ -1,4 +1,4 @@
-//! A comparison as text for people, Markdown, JSON (docs/compare.schema.json), pictures and a page.
+//! A comparison as text for people, Markdown, pictures and a page.
 
 use super::comparison::{Comparison, Unmatched, histogram};
 use super::design::{
@@ -32,11 +32,6 @@ pub fn table(comparison: &Comparison, terminal: Terminal) -> String {
 /// The comparison for an issue or a merge request.
 pub fn markdown(comparison: &Comparison) -> String {
     crate::document::markdown(&blocks(comparison))
-}
-
-/// The comparison as one JSON object.
-pub fn json(comparison: &Comparison) -> String {
-    crate::json::object(comparison)
 }
 
 /// The gates of all comparisons as a JUnit test suite, for pipelines.
@@ -217,7 +212,7 @@ fn intervals(comparison: &Comparison) -> Option<View> {
     };
     let chart = Chart::Forest {
         x: Axis { log: true, ..Axis::new("B is faster, times", Unit::None) },
-        line: 1.0,
+        line: Some(1.0),
         ranges: rows.iter().filter_map(range).collect(),
     };
     let mut sentences: Vec<&str> = rows.iter().take(4).map(|row| row.sentence.as_str()).collect();

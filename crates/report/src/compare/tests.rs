@@ -580,7 +580,7 @@ fn every_format_survives_hostile_names() {
         let (verdict, reasons) = (Verdict::Fail, vec![long.clone()]);
         let gate = GateResult { gate: label.to_string(), verdict, reasons };
         found.gates.push(gate);
-        let value: serde_json::Value = serde_json::from_str(&show::json(&found)).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&crate::json::object(&found)).unwrap();
         assert_eq!(value["rows"][0]["label"], **label);
         let table = show::table(&found, crate::table::Terminal::default());
         assert!(!table.chars().any(|c| c.is_control() && c != '\n'), "{table:?}");

@@ -6,8 +6,7 @@ use super::columns::{
 use crate::file::{StoreError, named, open_regular};
 use model::Op;
 use model::event::NO_ID;
-use model::run::{LabelRow, Row, VERSION};
-use model::summary::Summary;
+use model::run::VERSION;
 use parquet::basic::Type;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
@@ -254,32 +253,6 @@ fn put_numbers(column: &Column, values: &[i64], events: &mut [EventRow]) -> Resu
     Ok(())
 }
 
-/// The rows of all events that `events` still gives. `labels`: how long labels were executed; rates in
-/// one that is not among them go from an operation's first start to its last end.
-///
-/// # Errors
-/// Those of the reader.
-pub fn rows(mut events: EventReader, labels: &[LabelRow]) -> Result<Vec<Row>, StoreError> {
-    let mut executions: BTreeMap<(u32, u32), Summary> = BTreeMap::new();
-    for event in events.by_ref() {
-        let event = event?;
-        let execution = executions.entry((event.cell, event.repetition)).or_default();
-        execution.add(event.rank, &event.event);
-    }
-    let path = |label: u32| events.labels().get(label as usize).map_or("", String::as_str);
-    let mut all = Vec::new();
-    for ((cell, repetition), summary) in executions {
-        let busy_ns = |label: &str| {
-            let key = (label, cell, repetition);
-            let same = |row: &&LabelRow| (row.label.as_str(), row.cell, row.repetition) == key;
-            labels.iter().find(same).map(|row| row.busy_ns)
-        };
-        let rows = summary.rows(path, busy_ns).into_iter();
-        all.extend(rows.map(|row| Row { cell, repetition, ..row }));
-    }
-    Ok(all)
-}
-
 /// Runs `read` such that a panic in it is a silent error. After an error nothing more may be asked
 /// of what it used.
 fn contained<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
@@ -412,8 +385,6 @@ pub(crate) fn invalid(what: &str) -> ParquetError {
 }
 
 const EXPECTED: &str = "an event table of Parabench";
-/// Largest directory of a table that is read, bytes: 2^32 rows have a tenth of it.
-const DIRECTORY_MAX: u32 = 1 << 30;
 
 fn foreign(path: &Path) -> StoreError {
     StoreError::Foreign { path: path.into(), expected: EXPECTED }
@@ -424,23 +395,10 @@ fn starts_like_parquet(file: &File) -> bool {
     file.read_exact_at(&mut magic, 0).is_ok() && magic == *b"PAR1"
 }
 
-/// The last bytes of the file have the size of Parquet's directory, which is read as a whole.
-fn directory_is_sensible(file: &File, size_bytes: u64) -> bool {
-    let mut last = [0; 8];
-    let read = size_bytes.checked_sub(8).map(|at| file.read_exact_at(&mut last, at));
-    let [a, b, c, d, magic @ ..] = last;
-    let is_whole = matches!(read, Some(Ok(()))) && magic == *b"PAR1";
-    !is_whole || u32::from_le_bytes([a, b, c, d]) <= DIRECTORY_MAX
-}
-
 /// Opens a file and reads Parquet's directory at its end.
 fn open_table(path: &Path) -> std::result::Result<SerializedFileReader<File>, StoreError> {
     let (file, size_bytes) = open_regular(path, EXPECTED, u64::MAX)?;
     let ours = size_bytes == 0 || starts_like_parquet(&file);
-    if !directory_is_sensible(&file, size_bytes) {
-        let detail = "a directory of impossible size".into();
-        return Err(StoreError::Corrupt { path: path.into(), detail });
-    }
     contained(|| SerializedFileReader::new(file)).map_err(|_| match ours {
         // Parquet's directory is at the end: without it the file was cut.
         true => StoreError::Truncated { path: path.into(), size_bytes },

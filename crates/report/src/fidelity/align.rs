@@ -39,7 +39,7 @@ pub(super) fn compare(
     tally: &mut Tally,
 ) -> Result<(), StoreError> {
     while let Some(rank) = first(original.rank()?, replay.rank()?) {
-        Walk { original: &mut *original, replay: &mut *replay, names, tally, rank }.go()?;
+        Walk { sides: [&mut *original, &mut *replay], names, tally, rank }.go()?;
         tally.rank_over();
     }
     Ok(())
@@ -51,8 +51,8 @@ fn first(a: Option<u32>, b: Option<u32>) -> Option<u32> {
 
 /// The operations of one rank.
 struct Walk<'w> {
-    original: &'w mut Ahead,
-    replay: &'w mut Ahead,
+    /// Original and replay.
+    sides: [&'w mut Ahead; 2],
     names: &'w mut Renaming,
     tally: &'w mut Tally,
     rank: u32,
@@ -61,12 +61,13 @@ struct Walk<'w> {
 impl Walk<'_> {
     fn go(&mut self) -> Result<(), StoreError> {
         loop {
-            match (self.original.front(self.rank)?, self.replay.front(self.rank)?) {
+            let [original, replay] = &mut self.sides;
+            match (original.front(self.rank)?, replay.front(self.rank)?) {
                 (None, None) => return Ok(()),
                 (Some(ours), Some(theirs)) if self.is_equal(&ours, &theirs) => self.both(),
                 (Some(_), Some(_)) => self.window()?,
-                (Some(_), None) => self.missing(),
-                (None, Some(_)) => self.extra(),
+                (Some(_), None) => self.alone(0),
+                (None, Some(_)) => self.alone(1),
             }
         }
     }
@@ -78,32 +79,29 @@ impl Walk<'_> {
     }
 
     fn both(&mut self) {
-        if let (Some(ours), Some(theirs)) = (self.original.pass(), self.replay.pass()) {
-            let same_names = self.names.pair(&ours, &theirs);
-            let near = || [self.original.near(self.rank), self.replay.near(self.rank)];
-            self.tally.both(&ours, &theirs, same_names, near);
+        let Walk { sides, names, tally, rank } = self;
+        let [ours, theirs] = sides.each_mut().map(|side| side.pass());
+        if let (Some(ours), Some(theirs)) = (ours, theirs) {
+            let same_names = names.pair(&ours, &theirs);
+            tally
+                .both(&ours, &theirs, same_names, || sides.each_ref().map(|side| side.near(*rank)));
         }
     }
 
-    fn missing(&mut self) {
-        if let Some(ours) = self.original.pass() {
-            let near = || [self.original.near(self.rank), self.replay.near(self.rank)];
-            self.tally.missing(&ours, self.names, near);
-        }
-    }
-
-    fn extra(&mut self) {
-        if let Some(theirs) = self.replay.pass() {
-            let near = || [self.original.near(self.rank), self.replay.near(self.rank)];
-            self.tally.extra(&theirs, self.names, near);
+    /// The next operation of the original (side 0) or of the replay (side 1) has no partner.
+    fn alone(&mut self, side: usize) {
+        let Walk { sides, names, tally, rank } = self;
+        if let Some(step) = sides[side].pass() {
+            tally.alone(side, &step, names, || sides.each_ref().map(|side| side.near(*rank)));
         }
     }
 
     /// Aligns what comes next. Where more follows, what stands behind the last operation that is
     /// on both sides is left for the next window.
     fn window(&mut self) -> Result<(), StoreError> {
-        let (ours, whole) = self.original.window(self.rank, WINDOW)?;
-        let (theirs, also_whole) = self.replay.window(self.rank, WINDOW)?;
+        let [original, replay] = &mut self.sides;
+        let (ours, whole) = original.window(self.rank, WINDOW)?;
+        let (theirs, also_whole) = replay.window(self.rank, WINDOW)?;
         let mut script = aligned(ours, theirs, self.names);
         if !(whole && also_whole) {
             let last = script.iter().rposition(|pair| matches!(pair, Pair::Both));
@@ -115,8 +113,8 @@ impl Walk<'_> {
         for pair in script {
             match pair {
                 Pair::Both => self.both(),
-                Pair::Missing => self.missing(),
-                Pair::Extra => self.extra(),
+                Pair::Missing => self.alone(0),
+                Pair::Extra => self.alone(1),
             }
         }
         Ok(())
@@ -144,11 +142,11 @@ fn align(ours: &[Step], theirs: &[Step], names: &Renaming, level: usize, script:
         return;
     };
     let mut input = InternedInput::default();
-    let named = |step: &Step, of: fn(&Renaming, u32) -> u32| {
-        key(step, [of(names, step.name), of(names, step.name2)])
+    let named = |step: &Step, side: usize| {
+        key(step, [step.name, step.name2].map(|name| names.key_of(side, name)))
     };
-    input.update_before(ours.iter().map(|step| named(step, Renaming::of_original)));
-    input.update_after(theirs.iter().map(|step| named(step, Renaming::of_replay)));
+    input.update_before(ours.iter().map(|step| named(step, 0)));
+    input.update_after(theirs.iter().map(|step| named(step, 1)));
     let mut at = 0;
     for hunk in Diff::compute(Algorithm::Histogram, &input).hunks() {
         let range = |range: Range<u32>| range.start as usize..range.end as usize;

@@ -136,16 +136,15 @@ impl Renaming {
         if self.shared.contains(&id) { id } else { NO_ID }
     }
 
-    /// The key by which names of the original are compared.
-    pub fn of_original(&self, id: u32) -> u32 {
+    /// The key by which names of the original (side 0) and of the replay (side 1) are compared.
+    pub fn key_of(&self, side: usize, id: u32) -> u32 {
         let is_known = id == NO_ID || self.shared.contains(&id);
-        if is_known { id } else { self.to.get(&id).copied().unwrap_or(NEW) }
-    }
-
-    /// The key by which names of the replay are compared.
-    pub fn of_replay(&self, id: u32) -> u32 {
-        let is_known = id == NO_ID || self.shared.contains(&id) || self.from.contains_key(&id);
-        if is_known { id } else { NEW }
+        match side {
+            _ if is_known => id,
+            0 => self.to.get(&id).copied().unwrap_or(NEW),
+            _ if self.from.contains_key(&id) => id,
+            _ => NEW,
+        }
     }
 
     /// How many names of the original have another one in the replay.

@@ -280,8 +280,8 @@ pub(super) fn first_differences(
         First {
             kind: example.kind,
             rank: example.rank,
-            original: side(0, example.ours),
-            replay: side(1, example.theirs),
+            original: side(0, example.steps[0]),
+            replay: side(1, example.steps[1]),
         }
     };
     sorted.iter().map(first).collect()

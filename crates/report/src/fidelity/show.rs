@@ -1,4 +1,4 @@
-//! The report as text for people, JSON (docs/fidelity.schema.json), pictures and a page.
+//! The report as text for people, pictures and a page.
 
 use super::figures::{Figure, Latency, Scope};
 use super::profile::{Bins, Profile};
@@ -6,7 +6,7 @@ use super::report::{Differences, Execution, Fidelity, First, OpCounts, ShownStep
 use super::tally::Kind as Difference;
 use crate::chart::{Axis, Bar, Chart, Join, Point, Series, Unit, View};
 use crate::document::{Block, Item, Sheet};
-use crate::grid::{Cell, Grid, Kind, field, field_if};
+use crate::grid::{Cell, Grid, Kind, field, optional};
 use crate::stats::Distance;
 use crate::text::{Terminal, grouped};
 use crate::views::{Views, latencies_of_sides};
@@ -18,11 +18,6 @@ use model::{Op, words};
 /// The report for a terminal.
 pub fn table(found: &Fidelity, terminal: Terminal) -> String {
     crate::document::text(&blocks(found), terminal)
-}
-
-/// The report as one JSON object.
-pub fn json(found: &Fidelity) -> String {
-    crate::json::object(found)
 }
 
 /// The report as one self-contained page.
@@ -155,14 +150,7 @@ fn figures(found: &Fidelity) -> Option<Sheet> {
             field("original", "", COUNT, 0, |one| value(one.1.name, one.1.original)),
             field("replay", "", COUNT, 0, |one| value(one.1.name, one.1.replay)),
             field("error", "%", PERCENT, 0, |one| Cell::number(one.1.error_percent)),
-            field_if(
-                "spread",
-                "%",
-                PERCENT,
-                0,
-                |one| one.1.spread_percent.is_some(),
-                |one| Cell::number(one.1.spread_percent),
-            ),
+            optional("spread", "%", PERCENT, 0, |one| Cell::number(one.1.spread_percent)),
         ],
         &all,
         |_| false,

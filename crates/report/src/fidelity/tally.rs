@@ -86,10 +86,9 @@ pub(super) fn differing(ours: &Step, theirs: &Step) -> [(Kind, bool); 4] {
 pub(super) struct Example {
     pub kind: Kind,
     pub rank: u32,
-    /// The operations themselves.
-    pub ours: Option<Step>,
-    pub theirs: Option<Step>,
-    /// Their neighbours in the original and in the replay.
+    /// The operations themselves, in the original and in the replay.
+    pub steps: [Option<Step>; 2],
+    /// Their neighbours there.
     pub near: [Near; 2],
 }
 
@@ -143,8 +142,8 @@ impl Tally {
             is_equal = false;
             self.differences[kind as usize] += 1;
             if self.lacks(kind) {
-                let (rank, ours, theirs) = (ours.rank, Some(*ours), Some(*theirs));
-                self.examples.push(Example { kind, rank, ours, theirs, near: near() });
+                let (rank, steps) = (ours.rank, [Some(*ours), Some(*theirs)]);
+                self.examples.push(Example { kind, rank, steps, near: near() });
             }
         }
         self.equal += u64::from(is_equal);
@@ -164,43 +163,30 @@ impl Tally {
         self.profiles[side].add(step, phase);
     }
 
-    /// An operation of the original has no partner.
-    pub fn missing(&mut self, ours: &Step, names: &Renaming, near: impl Fn() -> [Near; 2]) {
-        self.add(0, ours, self.phase.unwrap_or(ours.label));
-        let key = alone(ours, |id| names.of_original(id));
-        let example = || Example {
-            kind: Kind::Missing,
-            rank: ours.rank,
-            ours: Some(*ours),
-            theirs: None,
-            near: near(),
-        };
-        self.alone(0, key, example);
-    }
-
-    /// An operation of the replay has no partner.
-    pub fn extra(&mut self, theirs: &Step, names: &Renaming, near: impl Fn() -> [Near; 2]) {
-        self.phase = Some(theirs.label);
-        self.add(1, theirs, theirs.label);
-        let key = alone(theirs, |id| names.of_replay(id));
-        let example = || Example {
-            kind: Kind::Extra,
-            rank: theirs.rank,
-            ours: None,
-            theirs: Some(*theirs),
-            near: near(),
-        };
-        self.alone(1, key, example);
-    }
-
-    fn alone(&mut self, side: usize, key: u64, example: impl Fn() -> Example) {
+    /// An operation of the original (side 0) or of the replay (side 1) has no partner.
+    pub fn alone(
+        &mut self,
+        side: usize,
+        step: &Step,
+        names: &Renaming,
+        near: impl Fn() -> [Near; 2],
+    ) {
+        let kind = [Kind::Missing, Kind::Extra][side];
+        if side == 1 {
+            self.phase = Some(step.label);
+        }
+        self.add(side, step, self.phase.unwrap_or(step.label));
+        let key = key_of(step, |id| names.key_of(side, id));
         if self.loose.len() < LOOSE || self.loose.contains_key(&key) {
             self.loose.entry(key).or_default()[side] += 1;
         } else {
-            self.differences[[Kind::Missing, Kind::Extra][side] as usize] += 1;
+            self.differences[kind as usize] += 1;
         }
         if self.candidates[side].len() < CANDIDATES {
-            self.candidates[side].push((key, example()));
+            let mut steps = [None; 2];
+            steps[side] = Some(*step);
+            let example = Example { kind, rank: step.rank, steps, near: near() };
+            self.candidates[side].push((key, example));
         }
     }
 
@@ -231,7 +217,7 @@ impl Tally {
 }
 
 /// The key by which an operation is recognised at another place.
-fn alone(step: &Step, known: impl Fn(u32) -> u32) -> u64 {
+fn key_of(step: &Step, known: impl Fn(u32) -> u32) -> u64 {
     // Names without a partner are themselves.
     let name = |id: u32| if known(id) == NO_ID - 1 { id } else { known(id) };
     let offset = (!step.unplaced).then_some(step.offset);

@@ -1,8 +1,7 @@
 //! Rules about where the bytes of each label came from and went to, and what emptied the page cache.
 
 use super::rule::{
-    Rule, each_directory, each_label, inside, is_virtual, note, reads_by_mpi, remark, share, sum,
-    verdict, writes,
+    Rule, each_directory, each_label, inside, is_virtual, note, remark, share, sum, verdict,
 };
 use crate::text::{at_least, percent};
 use model::merge::merge_all;
@@ -28,48 +27,41 @@ const PLACES_NAMED: usize = 3;
 
 /// Rules about the data of labels.
 pub const RULES: &[Rule] = &[
-    verdict("cached-reads", cached_reads, "").with_fix(|run| match reads_by_mpi(run) {
-        true => {
-            "add `dropcaches;` before the reads, read what another node wrote, or use files larger than \
-             memory (direct=true does not concern MPI-IO)"
-        }
-        false => {
-            "read with (direct=true) {...}, add `dropcaches;` before the reads, read what another node wrote, \
-             or use files larger than memory"
-        }
-    }),
+    verdict(
+        "cached-reads",
+        cached_reads,
+        "read with (direct=true) {...} (no help for MPI-IO), add `dropcaches;` before the reads, read what another \
+         node wrote, or use files larger than memory",
+    ),
     verdict(
         "unfetched-reads",
         unfetched_reads,
-        "write the files before they are read: truncate and fallocate make room, but no data"
+        "write the files before they are read: truncate and fallocate make room, but no data",
     ),
-    verdict("unstable-writes", unstable_writes, "").with_fix(|run| {
-        match (writes(run, false), writes(run, true)) {
-            (_, false) => "write with (fsync=\"close\") {...}, fsync($h); or sync; inside the label",
-            (false, true) => "write with (fsync=\"close\") {...}, pfsync($h); or sync; inside the label",
-            (true, true) => {
-                "write with (fsync=\"close\") {...}, fsync($h); or, of MPI files, pfsync($h); or sync; inside \
-                 the label"
-            }
-        }
-    }),
+    verdict(
+        "unstable-writes",
+        unstable_writes,
+        "write with (fsync=\"close\") {...}, fsync($h); (pfsync($h); of MPI files) or sync; inside the label",
+    ),
     remark(
         "unstable-writes",
         |run| {
             let unsure = each_label(run, unstable(run))?;
-            unstable_writes(run).is_none().then(|| format!("{unsure}, unless a later sync of another rank covered them"))
+            unstable_writes(run)
+                .is_none()
+                .then(|| format!("{unsure}, unless a later sync of another rank covered them"))
         },
-        "let every rank call sync;, or write with (fsync=\"close\") {...}"
+        "let every rank call sync;, or write with (fsync=\"close\") {...}",
     ),
     remark(
         "warm-names",
         warm_names,
-        "add `dropcaches;` before this phase, or use files created by another node"
+        "add `dropcaches;` before this phase, or use files created by another node",
     ),
     verdict(
         "serial-queue",
         serial_queue,
-        "open the files with direct=true, or read the figures as figures of depth=1"
+        "open the files with direct=true, or read the figures as figures of depth=1",
     ),
     verdict(
         "null-engine",
@@ -83,17 +75,14 @@ pub const RULES: &[Rule] = &[
                  no storage"
             ))
         },
-        "leave engine=\"null\" out to measure storage"
+        "leave engine=\"null\" out to measure storage",
     ),
-    verdict("unknown-zeros", unknown_zeros, "").with_fix(|run| match verifies_writes(run) {
-        false => {
-            "files of earlier runs that were written without holes have lost data; holes of others look the same"
-        }
-        true => {
-            "data of other ranks there is lost; holes look the same: read it on the rank that wrote it, which \
-             knows its holes, or write files without holes"
-        }
-    }),
+    verdict(
+        "unknown-zeros",
+        unknown_zeros,
+        "files that were written without holes have lost data, holes look the same: read them on the rank that \
+         wrote them, which knows its holes",
+    ),
 ];
 
 /// Notes on the control of the page cache.

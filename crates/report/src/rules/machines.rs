@@ -1,8 +1,7 @@
 //! Rules about the machines: their storage, who else wanted their CPUs, and whether they made enough load.
 
 use super::rule::{
-    Rule, has_storage, in_memory, is_virtual, memory_of, rank_time_ns, reads_by_mpi, remark,
-    verdict,
+    Rule, has_storage, in_memory, is_virtual, memory_of, rank_time_ns, remark, verdict,
 };
 use crate::machines::unlike_storage;
 use crate::rows::OwnTimes;
@@ -37,10 +36,11 @@ const HOSTS: usize = 4;
 
 /// Rules on the storage below the files.
 pub const STORAGE: &[Rule] = &[
-    remark("memory-storage", memory_storage, "").with_fix(|run| match in_memory(run) {
-        Some(_) => "give a directory on the storage in question with --dir",
-        None => "give a directory on the storage in question with --mount",
-    }),
+    remark(
+        "memory-storage",
+        memory_storage,
+        "give a directory on the storage in question with --dir or --mount",
+    ),
     remark("loop-device", loop_device, "give a directory on the storage in question with --dir"),
     verdict(
         "unlike-mounts",
@@ -58,33 +58,33 @@ pub const STORAGE: &[Rule] = &[
 
 /// Others that used the CPUs.
 pub const COMPETITION: &[Rule] = &[
-    verdict("starved", starved, "").with_fix(|run| match is_bound(run) {
-        true => {
-            "stop other work on the CPUs that the ranks are bound to, use fewer ranks, or bind them to others"
-        }
-        false => "stop other work on these CPUs, use fewer ranks, or bind ranks to free CPUs",
-    }),
+    verdict(
+        "starved",
+        starved,
+        "stop other work on the CPUs that the ranks may use, use fewer ranks, or bind them to free CPUs",
+    ),
     verdict(
         "stolen-time",
         stolen_time,
-        "measure on a machine with CPUs of its own, or when its neighbours are quiet"
+        "measure on a machine with CPUs of its own, or when its neighbours are quiet",
     ),
     verdict(
         "throttled",
         throttled,
-        "raise or remove the limit (cpu.max, or the --cpus of a container)"
+        "raise or remove the limit (cpu.max, or the --cpus of a container)",
     ),
 ];
 
 /// Ranks that could not make the load.
 pub const LOAD: &[Rule] = &[
-    verdict("client-saturated", saturated, "").with_fix(|run| match reads_by_mpi(run) {
-        true => "use more nodes or ranks, or larger requests",
-        false => "use more nodes or ranks, larger requests, or direct=true, which copies less",
-    }),
+    verdict(
+        "client-saturated",
+        saturated,
+        "use more nodes or ranks, larger requests, or (not for MPI-IO) direct=true, which copies less",
+    ),
     remark(
         "crowded",
-        |run| Some(format!("{}: times include waiting for them", crowded(run)?)),
+        crowded,
         "use at most one rank for each CPU where times of single operations matter",
     ),
     verdict(
@@ -176,11 +176,6 @@ fn starved(run: &Run) -> Option<String> {
     ))
 }
 
-/// The launcher has bound ranks to CPUs.
-fn is_bound(run: &Run) -> bool {
-    run.run.job.iter().flat_map(|job| &job.nodes).any(Node::is_bound)
-}
-
 /// The operation whose mean is farthest above its median.
 fn most_skewed(run: &Run) -> Option<(&Row, f64)> {
     // A late start of a due operation is not its own time.
@@ -237,27 +232,19 @@ fn saturated(run: &Run) -> Option<String> {
 /// More ranks than CPUs take turns, and their times include the turns of others.
 fn crowded(run: &Run) -> Option<String> {
     let (ranks, cpus) = (run.run.ranks, run.run.host.cpus);
-    if run.run.comm == "local" && cpus > 0 && ranks > cpus {
-        return Some(format!("{ranks} ranks share {cpus} CPUs"));
-    }
-    if !run.run.evidence.crowded {
-        return None;
-    }
+    let here = run.run.comm == "local" && cpus > 0 && ranks > cpus;
     let nodes = run.run.job.iter().flat_map(|job| &job.nodes);
     let full: Vec<&Node> = nodes.filter(|node| node.size() > node.cpus).collect();
-    let Some(fullest) = full.iter().max_by_key(|node| node.size()) else {
-        return Some("on a machine there were more ranks than CPUs they may use".to_string());
+    let seen = match full.first() {
+        _ if here => format!("{ranks} ranks share {cpus} CPUs"),
+        _ if !run.run.evidence.crowded => return None,
+        None => "on a machine there were more ranks than CPUs they may use".to_string(),
+        Some(first) => {
+            let hosts = words::list_some(full.iter().map(|node| &node.host), HOSTS);
+            format!("more ranks than CPUs on {hosts} ({} on {} CPUs)", first.size(), first.cpus)
+        }
     };
-    let is_like = |node: &&&Node| (node.size(), node.cpus) == (fullest.size(), fullest.cpus);
-    let hosts: Vec<&str> = full.iter().filter(is_like).map(|node| &*node.host).collect();
-    let each = if hosts.len() > 1 { "each of " } else { "" };
-    let others = match full.len() - hosts.len() {
-        0 => String::new(),
-        1 => "; 1 other host has too many ranks, too".into(),
-        others => format!("; {others} other hosts have too many ranks, too"),
-    };
-    let (hosts, ranks, cpus) = (words::list_some(&hosts, HOSTS), fullest.size(), fullest.cpus);
-    Some(format!("on {each}{hosts} {ranks} ranks share {cpus} CPUs{others}"))
+    Some(format!("{seen}: times include waiting for them"))
 }
 
 /// How far a row is from equal work: bytes where ranks moved different amounts, else time.

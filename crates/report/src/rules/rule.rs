@@ -1,8 +1,6 @@
 //! A rule: a code, a severity, a condition on a finished run with its sentence, and the fix. Questions that rules
 //! ask a run: its clock, its storage, and the evidence of its labels.
 
-use crate::rows::moves_bytes;
-use model::Op;
 use model::run::{DirectoryEvidence, LabelEvidence, Mark, Run, Storage};
 
 /// Severity of a rule.
@@ -19,7 +17,7 @@ pub enum Severity {
 /// The condition and sentence of a rule.
 type Seen = fn(&Run) -> Option<String>;
 
-/// One rule. A code may have several, with different severities or fixes.
+/// One rule. A code may have several, with different severities.
 pub struct Rule {
     /// Stable short name: "cached-reads". docs/verdicts.md lists all that are not notes.
     pub code: &'static str,
@@ -29,32 +27,24 @@ pub struct Rule {
     pub seen: Seen,
     /// The advice; "" for notes.
     pub fix: &'static str,
-    /// Chooses the fix where it depends on the run.
-    pub choose_fix: Option<fn(&Run) -> &'static str>,
 }
 
-/// A verdict with one fix.
+/// A verdict.
 pub const fn verdict(code: &'static str, seen: Seen, fix: &'static str) -> Rule {
-    Rule { code, severity: Severity::Verdict, seen, fix, choose_fix: None }
+    Rule { code, severity: Severity::Verdict, seen, fix }
 }
 
-/// A remark with one fix.
+/// A remark.
 pub const fn remark(code: &'static str, seen: Seen, fix: &'static str) -> Rule {
-    Rule { code, severity: Severity::Remark, seen, fix, choose_fix: None }
+    Rule { code, severity: Severity::Remark, seen, fix }
 }
 
 /// A note.
 pub const fn note(code: &'static str, seen: Seen) -> Rule {
-    Rule { code, severity: Severity::Note, seen, fix: "", choose_fix: None }
+    Rule { code, severity: Severity::Note, seen, fix: "" }
 }
 
 impl Rule {
-    /// The rule with a fix that depends on the run.
-    pub const fn with_fix(mut self, choose: fn(&Run) -> &'static str) -> Rule {
-        self.choose_fix = Some(choose);
-        self
-    }
-
     /// The mark of a run, if the rule is not a note and the run gives a reason.
     pub fn mark(&self, run: &Run) -> Option<Mark> {
         if self.severity == Severity::Note {
@@ -62,7 +52,7 @@ impl Rule {
         }
         let seen = (self.seen)(run)?;
         let counts = self.severity == Severity::Verdict;
-        let advice = self.choose_fix.map_or(self.fix, |choose| choose(run)).into();
+        let advice = self.fix.into();
         Some(Mark { code: self.code.into(), counts, seen, advice, executions: None })
     }
 
@@ -83,19 +73,6 @@ pub fn is_virtual(run: &Run) -> bool {
 /// The run used real storage: neither the memory of a simulation nor nothing at all.
 pub fn has_storage(run: &Run) -> bool {
     !matches!(run.run.backend.as_str(), "mem" | "null")
-}
-
-/// Some of the bytes read went through MPI-IO, which opens its files as it wants.
-pub fn reads_by_mpi(run: &Run) -> bool {
-    run.rows.iter().any(|row| row.bytes > 0 && matches!(row.op.as_str(), "pread" | "pfread"))
-}
-
-/// The run wrote bytes through MPI-IO, or otherwise.
-pub fn writes(run: &Run, mpi: bool) -> bool {
-    let is_write = |op: &str| moves_bytes(op) && !op.contains("read");
-    let rows = run.rows.iter().filter(|row| row.part_of.is_none() && row.bytes > 0);
-    rows.filter(|row| is_write(&row.op))
-        .any(|row| Op::find(&row.op).is_some_and(|op| op.is_mpi_io() == mpi))
 }
 
 /// The file system or ram disk that keeps the files in memory, if one does.

@@ -566,10 +566,10 @@ fn all_crowded_machines_are_named_or_counted() {
         ..Node::default()
     };
     for (nodes, expected) in [
-        (vec![node(1, 3, 2)], ["n1", "3 ranks"]),
-        (vec![node(1, 3, 2), node(2, 3, 4), node(3, 3, 2)], ["n1 and n3", "3 ranks"]),
-        ((1..8).map(|n| node(n, 3, 2)).collect(), ["n1, n2, n3, n4 and 3 more", "3 ranks"]),
-        (vec![node(1, 4, 2), node(2, 3, 2)], ["4 ranks", "1 other"]),
+        (vec![node(1, 3, 2)], ["n1", "3 on 2"]),
+        (vec![node(1, 3, 2), node(2, 3, 4), node(3, 3, 2)], ["n1 and n3", "3 on 2"]),
+        ((1..8).map(|n| node(n, 3, 2)).collect(), ["n1, n2, n3, n4 and 3 more", "3 on 2"]),
+        (vec![node(1, 4, 2), node(2, 3, 2)], ["n1 and n2", "4 on 2"]),
     ] {
         let mut run = listing1();
         run.run.comm = "mpi".into();
@@ -578,40 +578,6 @@ fn all_crowded_machines_are_named_or_counted() {
         let mark = marks(&run).into_iter().find(|mark| mark.code == "crowded").expect("a mark");
         assert!(expected.iter().all(|part| mark.seen.contains(part)), "{}", mark.seen);
     }
-}
-
-/// MPI-IO opens files itself: direct=true is no advice then.
-#[test]
-fn what_cannot_help_is_not_advised() {
-    let mut run = sound();
-    label(&mut run).fetched_bytes = Some(0);
-    let advice = |run: &Run| {
-        let mark = marks(run).into_iter().find(|mark| mark.code == "cached-reads");
-        mark.expect("it fires").advice
-    };
-    assert!(advice(&run).starts_with("read with (direct=true)"));
-    run.rows[0].op = "pfread".into();
-    run.rows[0].bytes = 1;
-    assert!(advice(&run).contains("direct=true does not concern MPI-IO"));
-    assert!(!advice(&run).contains("read with (direct=true)"));
-}
-
-/// fsync takes no MPI file, and pfsync no other.
-#[test]
-fn unstable_writes_name_the_operation_that_makes_them_stable() {
-    let mut run = sound();
-    label(&mut run).unstable_bytes = label(&mut run).written_bytes;
-    let advice = |run: &Run| {
-        let mark = marks(run).into_iter().find(|mark| mark.code == "unstable-writes");
-        mark.expect("it fires").advice
-    };
-    assert!(advice(&run).contains(" fsync($h)") && !advice(&run).contains("pfsync"));
-    let mut mpi = run.rows[0].clone();
-    mpi.op = "pfwrite".into();
-    run.rows.push(mpi.clone());
-    assert!(advice(&run).contains(" fsync($h)") && advice(&run).contains("pfsync($h)"));
-    run.rows = vec![mpi];
-    assert!(!advice(&run).contains(" fsync($h)") && advice(&run).contains("pfsync($h)"));
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! The marks of each kind of chart.
 
-use super::axis::{Scale, Tick, Ticks, rounded_up, short, ticks, value_text};
-use super::frame::{Across, Down, Frame, Legend, Paper, Plot, UNIT, classes, drawn};
-use super::palette::{Ink, SERIES, SHADES};
+use super::axis::{Scale, Tick, Ticks, rounded_up, short, ticks};
+use super::frame::{Frame, Legend, Paper, Plot, UNIT, classes, drawn};
+use super::palette::{Ink, SHADES};
 use crate::chart::{Axis, Bar, Join, Point, Range, Series, Unit};
 
 /// Ticks of an x axis.
@@ -148,57 +148,6 @@ fn row_ticks(axis: &Axis, scale: &Scale) -> Ticks {
     found
 }
 
-/// Groups of a picture at most, and its bars.
-const GROUPS: usize = 40;
-const BARS: usize = 100;
-/// Height of a bar and of the space between groups, pixels.
-const BAR: u32 = 16;
-const GAP: u32 = 8;
-
-/// Named bars from 0, lying, so that names of any length can be read: a group per name with one bar per
-/// series.
-pub fn bars(paper: &mut Paper, value: &Axis, names: &[String], series: &[(String, Vec<f64>)]) {
-    let drawn = series.len().min(SERIES);
-    let groups = names.len().min(GROUPS).min(BARS / drawn.max(1));
-    paper.note_first(groups, names.len(), "groups");
-    paper.note_first(drawn, series.len(), "series");
-    let series = &series[..drawn];
-    let value = Axis { log: false, ..value.clone() };
-    let figures = series.iter().flat_map(|(_, figures)| figures.iter().take(groups).copied());
-    let mut scale = Scale::over(figures.chain([0.0]), false, true);
-    // Room for the figure at the end of the longest bar.
-    scale.hi = (scale.hi + 0.16 * (scale.hi - scale.lo)).min(f64::MAX);
-    let name = |(at, (name, _)): (usize, &(String, Vec<f64>))| (Ink::Series(at), name.clone());
-    let group_height = drawn.max(1) as u32 * BAR + GAP;
-    let frame = Frame {
-        x: ticks(&value, &scale, TICKS),
-        y: names_of_rows(&names[..groups]),
-        legend: match drawn {
-            0 | 1 => Legend::None,
-            _ => Legend::Names(series.iter().enumerate().map(name).collect()),
-        },
-        height: (groups as u32 * group_height).max(60),
-        rows: true,
-        empty: groups == 0 || drawn == 0,
-    };
-    let height = f64::from(frame.height);
-    let base = scale.place(0.0).unwrap_or(0.0);
-    frame.draw(paper, |plot| {
-        for (at, (_, figures)) in series.iter().enumerate() {
-            for (group, figure) in figures.iter().take(groups).enumerate() {
-                let Some(end) = scale.place(*figure) else { continue };
-                let above = group as u32 * group_height + GAP / 2 + at as u32 * BAR;
-                let top = 1.0 - f64::from(above) / height;
-                let bottom = top - f64::from(BAR - 2) / height;
-                plot.rect([(base, top), (end, bottom)], Ink::Series(at));
-                let (place, text) =
-                    ((Across::Start, Down::Middle), value_text(*figure, value.unit));
-                plot.text((end + 0.008, (top + bottom) / 2.0), place, Ink::Text, &text);
-            }
-        }
-    });
-}
-
 /// Rows of a picture at most.
 const ROWS: usize = 256;
 /// Names that fit one below the other.
@@ -250,15 +199,16 @@ pub fn spans(paper: &mut Paper, x: &Axis, rows: &[String], names: &[String], bar
 const NEAR: f64 = 0.08;
 
 /// Estimates with their intervals from top to bottom, and a line at `line`.
-pub fn forest(paper: &mut Paper, x: &Axis, line: f64, ranges: &[Range]) {
+pub fn forest(paper: &mut Paper, x: &Axis, line: Option<f64>, ranges: &[Range]) {
     let count = ranges.len().min(ROWS);
     paper.note_first(count, ranges.len(), "intervals");
     let ranges = &ranges[..count];
     let ends = ranges.iter().flat_map(|range| [range.low, range.at, range.high]);
-    let scale = Scale::over(ends.chain([line]), x.log, false);
+    let scale = Scale::over(ends.chain(line), x.log, true);
+    let line = line.and_then(|line| Some((line, scale.place(line)?)));
     let names: Vec<String> = ranges.iter().map(|range| range.name.clone()).collect();
     let frame = Frame {
-        x: with_line(ticks(x, &scale, TICKS), line, &scale),
+        x: with_line(ticks(x, &scale, TICKS), line),
         y: names_of_rows(&names),
         legend: Legend::None,
         height: height_of(count),
@@ -267,7 +217,7 @@ pub fn forest(paper: &mut Paper, x: &Axis, line: f64, ranges: &[Range]) {
     };
     let half = 0.3 / count.max(1) as f64;
     frame.draw(paper, |plot| {
-        if let Some(at) = scale.place(line) {
+        if let Some((_, at)) = line {
             plot.line(&[(at, 0.0), (at, 1.0)], Ink::Text, UNIT);
         }
         for (row, range) in ranges.iter().enumerate() {
@@ -284,8 +234,8 @@ pub fn forest(paper: &mut Paper, x: &Axis, line: f64, ranges: &[Range]) {
 }
 
 /// The ticks with one at the line.
-fn with_line(mut axis: Ticks, line: f64, scale: &Scale) -> Ticks {
-    let Some(at) = scale.place(line) else { return axis };
+fn with_line(mut axis: Ticks, line: Option<(f64, f64)>) -> Ticks {
+    let Some((line, at)) = line else { return axis };
     axis.ticks.retain(|tick| (tick.at - at).abs() > NEAR);
     axis.ticks.push(Tick { at, text: short(line) });
     axis.ticks.sort_by(|a, b| a.at.total_cmp(&b.at));
@@ -303,13 +253,13 @@ mod tests {
         let ranges = vec![range("a", 0.5, 0.6, 0.7), range("b", 1.9, 2.0, 2.1)];
         let x = Axis { title: "B is faster, times".into(), unit: Unit::None, log: true };
         let scale = Scale::over([0.5, 2.1].into_iter(), true, false);
-        let axis = with_line(ticks(&x, &scale, 7), 1.0, &scale);
+        let axis = with_line(ticks(&x, &scale, 7), scale.place(1.0).map(|at| (1.0, at)));
         let one = axis.ticks.iter().find(|tick| tick.text == "1").expect("a tick at 1");
         assert_eq!(Some(one.at), scale.place(1.0));
         // As far from 1 to 2 as from a half to 1.
         let place = |value: f64| scale.place(value).unwrap();
         assert!((place(2.0) + place(0.5) - 2.0 * place(1.0)).abs() < 1e-12);
-        let chart = Chart::Forest { x, line: 1.0, ranges };
+        let chart = Chart::Forest { x, line: Some(1.0), ranges };
         let view = View { name: "n".into(), title: "t".into(), summary: "s.".into(), chart };
         let svg = super::super::document(&view);
         assert_eq!(svg.matches("<circle").count(), 2, "a point for each estimate");

@@ -122,12 +122,6 @@ fn chart() -> impl Strategy<Value = Chart> {
                 y_edges,
                 values,
             });
-    let bars = (
-        axis(),
-        prop::collection::vec(text(), 0..8),
-        prop::collection::vec((text(), numbers(8)), 0..10),
-    )
-        .prop_map(|(value, names, series)| Chart::Bars { value, names, series });
     let bar = (0u32..6, 0u32..12, number(), number()).prop_map(|(row, class, start, end)| Bar {
         row,
         class,
@@ -147,9 +141,9 @@ fn chart() -> impl Strategy<Value = Chart> {
         at,
         high,
     });
-    let forest = (axis(), number(), prop::collection::vec(range, 0..8))
+    let forest = (axis(), prop::option::of(number()), prop::collection::vec(range, 0..8))
         .prop_map(|(x, line, ranges)| Chart::Forest { x, line, ranges });
-    prop_oneof![lines, heat, bars, spans, forest]
+    prop_oneof![lines, heat, spans, forest]
 }
 
 proptest! {
@@ -173,6 +167,7 @@ fn many_series_rows_and_names_are_bounded() {
         color: name,
         points: many(3).map(|x| Point { x, y: x.sin(), interval: None }).collect(),
     };
+    let range = |at: f64| Range { name: at.to_string(), low: at, at, high: at };
     let charts = [
         Chart::Lines {
             x: x.clone(),
@@ -180,11 +175,7 @@ fn many_series_rows_and_names_are_bounded() {
             join: Join::Dots,
             series: (0..100_000).map(one).collect(),
         },
-        Chart::Bars {
-            value: y,
-            names: many(5000).map(|x| x.to_string()).collect(),
-            series: (0..50).map(|at| (at.to_string(), many(5000).collect())).collect(),
-        },
+        Chart::Forest { x: y, line: None, ranges: many(5000).map(range).collect() },
         Chart::Spans {
             x,
             rows: many(5000).map(|x| x.to_string()).collect(),
@@ -214,12 +205,13 @@ fn texts(chart: Chart, name: &str) -> Vec<String> {
 
 #[test]
 fn what_is_not_drawn_is_said() {
-    let names = (0..50).map(|at| at.to_string()).collect();
-    let series = vec![("a".to_string(), vec![1.0; 50])];
-    let bars = Chart::Bars { value: plain_axis(Unit::Count), names, series };
+    let range = |at: u32| Range { name: at.to_string(), low: 1.0, at: 1.0, high: 1.0 };
+    let (x, ranges) = (plain_axis(Unit::Count), (0..300).map(range).collect());
+    let rows = Chart::Forest { x, line: None, ranges };
     for element in ["text", "desc"] {
-        let text = texts(bars.clone(), element).join(" ");
-        assert!(text.contains("The first 40 of 50 groups are drawn; the data hold all."), "{text}");
+        let text = texts(rows.clone(), element).join(" ");
+        let expected = "The first 256 of 300 intervals are drawn; the data hold all.";
+        assert!(text.contains(expected), "{text}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Machines of a job side by side: the band of their rates, and which of them is the slowest.
 
 use crate::document::Sheet;
-use crate::grid::{Cell, Grid, Kind, field, field_if};
+use crate::grid::{Cell, Grid, Kind, field, optional};
 use crate::machines::kernels;
 use crate::rows::{grouped, point};
 use crate::stats::median;
@@ -38,7 +38,6 @@ pub fn sheet(run: &Run) -> Option<Sheet> {
     }
     let left_out = groups.len().saturating_sub(LINES);
     groups.truncate(LINES);
-    let moves_bytes: fn(&Group<'_>) -> bool = |group| group.rows.iter().any(|row| row.0.bytes > 0);
     let grid = Grid::of(
         vec![
             field("over nodes", "", Kind::Label, 0, |group: &Group<'_>| {
@@ -49,9 +48,9 @@ pub fn sheet(run: &Run) -> Option<Sheet> {
                     group.rows.iter().map(|row| &row.1).collect::<BTreeSet<_>>().len() as u64
                 )
             }),
-            field_if("slowest", "", BYTES, 0, moves_bytes, |group| group.bytes_at(0.0)),
-            field_if("median", "", BYTES, 0, moves_bytes, |group| group.bytes_at(0.5)),
-            field_if("fastest", "", BYTES, 0, moves_bytes, |group| group.bytes_at(1.0)),
+            optional("slowest", "", BYTES, 0, |group| group.bytes_at(0.0)),
+            optional("median", "", BYTES, 0, |group| group.bytes_at(0.5)),
+            optional("fastest", "", BYTES, 0, |group| group.bytes_at(1.0)),
             field("slowest", "op/s", OPERATIONS, 2, |group| group.operations_at(0.0)),
             field("median", "op/s", OPERATIONS, 2, |group| group.operations_at(0.5)),
             field("fastest", "op/s", OPERATIONS, 2, |group| group.operations_at(1.0)),

@@ -1,7 +1,7 @@
 //! The summary: per label and operation, parts below their operation, and the totals of each class.
 
 use crate::document::Sheet;
-use crate::grid::{Cell, Grid, Kind, Line, field, field_if};
+use crate::grid::{Cell, Grid, Kind, Line, field, optional};
 use crate::limited;
 use crate::rows::{
     class, execution, is_bound, is_service, label_name, moves_bytes, once, repeated,
@@ -54,30 +54,9 @@ pub fn sheet(run: &Run) -> Option<Sheet> {
         vec![
             field("operation", "", Kind::Word, 0, |one: &Entry<'_>| Cell::Text(one.name.clone())),
             field("count", "", COUNT, 0, |one| Cell::Count(one.row.count)),
-            field_if(
-                "failed",
-                "",
-                COUNT,
-                0,
-                |one| one.row.failed > 0,
-                |one| Cell::Count(one.row.failed),
-            ),
-            field_if(
-                "short",
-                "",
-                COUNT,
-                0,
-                |one| one.row.short > 0,
-                |one| Cell::Count(one.row.short),
-            ),
-            field_if(
-                "expected",
-                "",
-                COUNT,
-                0,
-                |one| one.row.expected > 0,
-                |one| Cell::Count(one.row.expected),
-            ),
+            optional("failed", "", COUNT, 0, |one| Cell::Count(one.row.failed)),
+            optional("short", "", COUNT, 0, |one| Cell::Count(one.row.short)),
+            optional("expected", "", COUNT, 0, |one| Cell::Count(one.row.expected)),
             field("bytes", "", BYTES, 5, |one| match (one.row.bytes, one.can_move) {
                 (0, false) => Cell::None,
                 (bytes, _) => Cell::whole(bytes),

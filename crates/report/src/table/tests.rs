@@ -166,10 +166,10 @@ fn an_aborted_run_at_100_columns() {
         Times are per successful operation. Rate per rank = bytes / time spent in this operation (mean of
           ranks). Total rate = bytes / duration of the phase, other operations included.
 
-        label     times  ranks     start      end       busy       min    median   longest  slowest  slowest
-                                                                                               rank   time #
-        turn    1000000      2      0 ns  5.000 s  ≤ 3.400 s  2.000 µs  2.003 µs  2.400 µs        -        -
-        stress        1      2  1.200 µs  1.250 s    1.250 s   1.250 s   1.250 s   1.250 s        1        0
+        label     times  ranks     start      end       busy       min    median   longest  slowest
+                                                                                               rank
+        turn    1000000      2      0 ns  5.000 s  ≤ 3.400 s  2.000 µs  2.003 µs  2.400 µs        -
+        stress               2  1.200 µs  1.250 s    1.250 s                       1.250 s        1
         start, end: first rank in, last rank out. busy: at least one rank was inside. min, median, longest:
           over the occurrences, each that of its slowest rank.
         turn: 1000 of 1000000 times are kept one by one, the others in a histogram; min and median are over
@@ -216,11 +216,10 @@ fn an_aborted_run_at_80_columns() {
           operation (mean of ranks). Total rate = bytes / duration of the phase, other
           operations included.
 
-        label    times   start    end     busy     min  median longest slowest slowest
-                                                                          rank  time #
-        turn   1000000    0 ns 5.00 s ≤ 3.40 s 2.00 µs 2.00 µs 2.40 µs       -       -
-        stress       1 1.20 µs 1.25 s   1.25 s  1.25 s  1.25 s  1.25 s       1       0
-        Not shown at this width: ranks.
+        label    times ranks   start    end     busy     min  median longest slowest
+                                                                                rank
+        turn   1000000     2    0 ns 5.00 s ≤ 3.40 s 2.00 µs 2.00 µs 2.40 µs       -
+        stress             2 1.20 µs 1.25 s   1.25 s                  1.25 s       1
         start, end: first rank in, last rank out. busy: at least one rank was inside.
           min, median, longest: over the occurrences, each that of its slowest rank.
         turn: 1000 of 1000000 times are kept one by one, the others in a histogram; min

@@ -1,7 +1,7 @@
 //! Time labels over ranks: one line per label, many occurrences summarised.
 
 use crate::document::Sheet;
-use crate::grid::{Cell, Grid, Kind, field, field_if};
+use crate::grid::{Cell, Grid, Kind, field, optional};
 use crate::rows::execution;
 use crate::text::fit;
 use model::run::{LabelRow, Run, TimeRow, TimesMore};
@@ -31,9 +31,7 @@ pub fn sheet(run: &Run) -> Option<Sheet> {
     let grid = Grid::of(
         vec![
             field("label", "", Kind::Label, 0, |group: &Group<'_>| Cell::Text(group.name.clone())),
-            field_if("times", "", Kind::Count, 0, Group::is_repeated, |group| {
-                Cell::Count(group.occurrences())
-            }),
+            optional("times", "", Kind::Count, 0, |group| Cell::times(group.occurrences())),
             field("ranks", "", Kind::Count, 1, |group| {
                 Cell::Count(group.most(|time| time.ranks.into()))
             }),
@@ -46,21 +44,17 @@ pub fn sheet(run: &Run) -> Option<Sheet> {
                 Some(label) if label.busy_is_bound => Cell::AtMost(label.busy_ns as f64),
                 Some(label) => Cell::whole(label.busy_ns),
             }),
-            field_if("min", "", TIME, 2, Group::is_repeated, |group| {
-                Cell::whole(group.times_ns()[0])
-            }),
-            field_if("median", "", TIME, 5, Group::is_repeated, |group| {
-                let times = group.times_ns();
-                Cell::whole(times[(times.len() - 1) / 2])
-            }),
+            optional("min", "", TIME, 2, |group| group.time_at(0.0)),
+            optional("median", "", TIME, 5, |group| group.time_at(0.5)),
             field("longest", "", TIME, 0, |group| {
                 Cell::whole(group.most(|time| time.max_ns).max(group.beyond_ns()))
             }),
             field("slowest", "rank", Kind::Count, 0, |group| {
                 group.slowest(|time| time.slowest_rank.into())
             }),
-            field_if("slowest", "time #", Kind::Count, 6, Group::is_repeated, |group| {
-                group.slowest(|time| time.index)
+            optional("slowest", "time #", Kind::Count, 6, |group| match group.is_repeated() {
+                true => group.slowest(|time| time.index),
+                false => Cell::Text(String::new()),
             }),
         ],
         &groups,
@@ -123,11 +117,12 @@ impl Group<'_> {
         self.more.map_or(0, |more| more.histogram.max)
     }
 
-    /// Times of the kept occurrences, shortest first.
-    fn times_ns(&self) -> Vec<u64> {
+    /// A time of the kept occurrences, the shortest (0) or their median (0.5); nothing for one alone.
+    fn time_at(&self, share: f64) -> Cell {
         let mut times: Vec<u64> = self.kept.iter().map(|time| time.max_ns).collect();
         times.sort_unstable();
-        times
+        let at = (share * (times.len() - 1) as f64) as usize;
+        if self.is_repeated() { Cell::whole(times[at]) } else { Cell::Text(String::new()) }
     }
 
     /// A figure of the occurrence that took longest, of equals the first, if it is a kept one.

@@ -2,7 +2,7 @@
 //! (`with (rate=...)`).
 
 use crate::document::Sheet;
-use crate::grid::{Cell, Grid, Kind, field, field_if};
+use crate::grid::{Cell, Grid, Kind, field, optional};
 use crate::rows::execution;
 use model::run::{ArrivalRow, Run, ShareRow, Sharer};
 use model::units::{Measure, format_ns};
@@ -29,48 +29,19 @@ pub fn shares(run: &Run) -> Option<Sheet> {
             field("share", "", Kind::Label, 0, |one: &Named<'_, ShareRow>| {
                 Cell::Text(one.0.clone())
             }),
-            field_if(
-                "times",
-                "",
-                COUNT,
-                1,
-                |one| one.1.executions > 1,
-                |one| Cell::Count(one.1.executions),
-            ),
+            optional("times", "", COUNT, 1, |one| Cell::times(one.1.executions)),
             field("ranks", "", COUNT, 2, |one| Cell::Count(one.1.ranks.into())),
             field("indices", "", COUNT, 0, |one| Cell::Count(one.1.indices)),
-            field_if(
-                "steady",
-                "",
-                BYTE_RATE,
-                0,
-                |one| one.1.bytes > 0,
-                |one| rate(mib(one.1.steady_bytes), one.1.steady_ns),
-            ),
-            field_if(
-                "whole",
-                "",
-                BYTE_RATE,
-                0,
-                |one| one.1.bytes > 0,
-                |one| rate(mib(one.1.bytes), one.1.whole_ns),
-            ),
-            field_if(
-                "steady",
-                "op/s",
-                OP_RATE,
-                3,
-                |one| one.1.bytes == 0,
-                |one| rate(one.1.steady_operations, one.1.steady_ns),
-            ),
-            field_if(
-                "whole",
-                "op/s",
-                OP_RATE,
-                3,
-                |one| one.1.bytes == 0,
-                |one| rate(one.1.operations as f64, one.1.whole_ns),
-            ),
+            optional("steady", "", BYTE_RATE, 0, |one| {
+                rate(mib(one.1.steady_bytes), one.1.steady_ns)
+            }),
+            optional("whole", "", BYTE_RATE, 0, |one| rate(mib(one.1.bytes), one.1.whole_ns)),
+            optional("steady", "op/s", OP_RATE, 3, |one| {
+                of_no_bytes(one.1, rate(one.1.steady_operations, one.1.steady_ns))
+            }),
+            optional("whole", "op/s", OP_RATE, 3, |one| {
+                of_no_bytes(one.1, rate(one.1.operations as f64, one.1.whole_ns))
+            }),
             field("fewest", "indices", COUNT, 0, |one| Cell::Count(one.1.fewest.indices)),
             field("most", "indices", COUNT, 0, |one| Cell::Count(one.1.most.indices)),
             field("time", "", TIME, 0, |one| time(one.1, one.1.whole_ns)),
@@ -97,6 +68,11 @@ fn mib(bytes: u64) -> f64 {
 /// Per second, if there is a time.
 fn rate(amount: f64, ns: u64) -> Cell {
     Cell::number((ns > 0 && amount > 0.0).then(|| amount * 1e9 / ns as f64))
+}
+
+/// Operations that move bytes have the rates of these.
+fn of_no_bytes(share: &ShareRow, rate: Cell) -> Cell {
+    if share.bytes == 0 { rate } else { Cell::None }
 }
 
 fn time(share: &ShareRow, ns: u64) -> Cell {
@@ -136,14 +112,7 @@ pub fn arrivals(run: &Run) -> Option<Sheet> {
                 Cell::Text(one.0.clone())
             }),
             field("process", "", Kind::Label, 3, |one| Cell::Text(one.1.process.clone())),
-            field_if(
-                "times",
-                "",
-                COUNT,
-                1,
-                |one| one.1.executions > 1,
-                |one| Cell::Count(one.1.executions),
-            ),
+            optional("times", "", COUNT, 1, |one| Cell::times(one.1.executions)),
             field("ranks", "", COUNT, 2, |one| Cell::Count(one.1.ranks.into())),
             field("operations", "", COUNT, 0, |one| Cell::Count(one.1.operations)),
             field("asked", "", OP_RATE, 0, |one| Cell::Number(one.1.asked_ops_s)),

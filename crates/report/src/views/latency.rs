@@ -1,8 +1,8 @@
 //! How long operations took: from the rows and their histograms, no events needed.
 
-use super::source::{Colors, axis, log_axis, no_time, qualified, shown_label};
+use super::source::{axis, colors, no_time, qualified, shown_label};
 use crate::chart::{Axis, Chart, Join, Point, Series, Unit, View};
-use crate::rows::{OwnTimes, is_service, moves_bytes, once};
+use crate::rows::{OwnTimes, moves_bytes};
 use crate::stats::Distance;
 use model::histogram::{BUCKETS, Histogram, bucket_low};
 use model::run::Row;
@@ -19,62 +19,48 @@ const STEP: usize = 4;
 
 /// The times of one operation in one label at one point of a sweep: operations of other labels,
 /// sizes or numbers of ranks are others.
-struct Calls {
-    op: String,
-    /// "write: fwrite, block=4k", without what is the same in all.
-    name: String,
-    histogram: Histogram,
-}
-
-/// Measurements of one kind of calls.
-struct Measured {
+struct Calls<'a> {
+    /// One of its rows.
+    row: &'a Row,
     histogram: Histogram,
     /// Sum of the calls' own times.
     own_ns: f64,
     is_due: bool,
 }
 
-/// All that did not fail, most time first.
-struct All {
-    calls: Vec<Calls>,
-    /// Not among `calls`.
-    more: usize,
-    /// Repetitions of a point are taken together.
-    repeated: bool,
+impl Calls<'_> {
+    fn is_of(&self, row: &Row) -> bool {
+        let of = self.row;
+        (of.cell, &of.label, &of.op) == (row.cell, &row.label, &row.op)
+    }
 }
 
-fn all(run: &Run) -> Result<All, String> {
+/// All that did not fail, most time first.
+fn all(run: &Run) -> Result<Vec<Calls<'_>>, String> {
     let own = OwnTimes::new(run);
-    let mut all: Vec<((u32, &str, &str), Measured)> = Vec::new();
+    let mut all: Vec<Calls<'_>> = Vec::new();
     let rows = run.rows.iter().filter(|row| row.part_of.is_none());
     for (row, histogram) in rows.filter_map(|row| Some((row, row.histogram.as_ref()?))) {
-        let key = (row.cell, &*row.label, &*row.op);
         let (own_ns, is_due) = (own.sum_ns(row), own.service(row).is_some());
-        match all.iter_mut().find(|entry| entry.0 == key) {
-            Some((_, known)) => {
-                known.histogram.merge(histogram);
-                known.own_ns += own_ns;
-                known.is_due |= is_due;
+        match all.iter_mut().find(|calls| calls.is_of(row)) {
+            Some(calls) => {
+                calls.histogram.merge(histogram);
+                calls.own_ns += own_ns;
+                calls.is_due |= is_due;
             }
-            None => all.push((key, Measured { histogram: histogram.clone(), own_ns, is_due })),
+            None => all.push(Calls { row, histogram: histogram.clone(), own_ns, is_due }),
         }
     }
-    all.retain(|entry| entry.1.histogram.count > 0);
-    let Some(&((cell, label, _), _)) = all.first() else {
+    all.retain(|calls| calls.histogram.count > 0);
+    if all.is_empty() {
         return Err(match run.rows.is_empty() {
             true => "nothing was executed".into(),
             false if lacks_durations(run) => no_time(run).into(),
             false => "no operation succeeded, or the run holds no histograms".into(),
         });
-    };
-    let several =
-        [all.iter().any(|entry| entry.0.0 != cell), all.iter().any(|entry| entry.0.1 != label)];
-    all.sort_by(|a, b| b.1.own_ns.total_cmp(&a.1.own_ns));
-    let more = all.len().saturating_sub(MAX_CALLS);
-    all.truncate(MAX_CALLS);
-    let calls = all.into_iter().map(|(key, measured)| Calls::new(run, key, several, measured));
-    let repeated = run.rows.iter().any(|row| row.repetition != run.rows[0].repetition);
-    Ok(All { calls: calls.collect(), more, repeated })
+    }
+    all.sort_by(|a, b| b.own_ns.total_cmp(&a.own_ns));
+    Ok(all)
 }
 
 /// Operations succeeded, and the log has no durations.
@@ -83,119 +69,83 @@ fn lacks_durations(run: &Run) -> bool {
     run.run.trace.is_some() && run.rows.iter().any(|row| succeeded(row) && row.mean_ns.is_none())
 }
 
-impl Calls {
-    fn new(
-        run: &Run,
-        (cell, label, op): (u32, &str, &str),
-        [several_points, several_labels]: [bool; 2],
-        measured: Measured,
-    ) -> Calls {
-        let Measured { histogram, is_due, .. } = measured;
-        let mut name = op.to_string();
-        if is_due {
-            name += " since due";
-        }
-        if several_labels {
-            name = format!("{}: {name}", shown_label(label));
-        }
+/// "write: fwrite, block=4k", without what is the same in all.
+fn names(run: &Run, all: &[Calls<'_>]) -> Vec<String> {
+    let first = all[0].row;
+    let several_labels = all.iter().any(|calls| calls.row.label != first.label);
+    let several_points = all.iter().any(|calls| calls.row.cell != first.cell);
+    let name = |Calls { row, is_due, .. }: &Calls<'_>| {
+        let label = if several_labels { shown_label(&row.label) + ": " } else { String::new() };
+        let since = if *is_due { " since due" } else { "" };
+        let mut name = format!("{label}{}{since}", row.op);
         if let Some(sweep) = run.run.sweep.as_ref().filter(|_| several_points) {
-            let point = crate::text::fit(&crate::text::escape(&sweep.describe(cell)), 60);
-            name = format!("{name}, {point}");
+            let point = crate::text::escape(&sweep.describe(row.cell));
+            name += &format!(", {}", crate::text::fit(&point, 60));
         }
-        Calls { op: op.into(), name, histogram }
-    }
-
-    /// "write: p50 10 us, p99 20 us, longest 1 ms".
-    fn sentence(&self) -> String {
-        let p99 = self.histogram.percentile(0.99);
-        let p99 = p99.map_or(String::new(), |ns| format!("p99 {}, ", format_ns(ns as f64)));
-        let median = format_ns(self.histogram.quantile(0.5).unwrap_or(0) as f64);
-        let longest = format_ns(self.histogram.max as f64);
-        format!("{}: p50 {median}, {p99}longest {longest}", self.name)
-    }
+        name
+    };
+    all.iter().map(name).collect()
 }
 
-impl All {
-    fn summary(&self) -> String {
-        let all: Vec<String> = self.calls.iter().map(Calls::sentence).collect();
-        let mut text = format!("{}.", words::list_some(&all, MAX_SENTENCES));
-        if self.more > 0 {
-            text += &format!(" {} with less time are left out.", self.more);
-        }
-        if self.calls.iter().any(|calls| moves_bytes(&calls.op)) {
-            text += " Calls of one operation and label are together, whatever their sizes.";
-        }
-        text
-    }
-
-    /// A series of each, in distinct colours.
-    fn series(&self, colors: &Colors) -> Vec<Series> {
-        let ops: Vec<&str> = self.calls.iter().map(|calls| &*calls.op).collect();
-        let colors = colors.of_series(&ops);
-        let series = |(calls, color): (&Calls, usize)| Series {
-            name: calls.name.clone(),
-            color,
-            points: cumulated(&calls.histogram),
-        };
-        self.calls.iter().zip(colors).map(series).collect()
-    }
-}
-
-/// Counts by steps of equal width on a logarithmic axis: number of the step and count.
-fn coarse(histogram: &Histogram) -> Vec<(usize, u64)> {
-    let mut steps: Vec<(usize, u64)> = Vec::new();
-    for (bucket, count) in &histogram.buckets {
-        let step = usize::from(*bucket) / STEP;
-        match steps.last_mut() {
-            Some(last) if last.0 == step => last.1 = last.1.saturating_add(*count),
-            _ => steps.push((step, *count)),
-        }
-    }
-    steps
-}
-
-/// Begin of a step, above 0 for logarithmic axes.
-fn step_low(step: usize) -> f64 {
-    match step * STEP {
-        bucket if bucket >= BUCKETS => u64::MAX as f64,
-        bucket => bucket_low(bucket).max(1) as f64,
-    }
-}
-
-fn time_axis() -> Axis {
-    log_axis("time of an operation", Unit::Nanoseconds)
+/// "write: p50 10 us, p99 20 us, longest 1 ms".
+fn sentence((name, calls): (&String, &Calls<'_>)) -> String {
+    let p99 = calls.histogram.percentile(0.99);
+    let p99 = p99.map_or(String::new(), |ns| format!("p99 {}, ", format_ns(ns as f64)));
+    let median = format_ns(calls.histogram.quantile(0.5).unwrap_or(0) as f64);
+    let longest = format_ns(calls.histogram.max as f64);
+    format!("{name}: p50 {median}, {p99}longest {longest}")
 }
 
 /// Share of the calls that were over by each time.
-pub(super) fn cdf(run: &Run, colors: &Colors) -> Result<View, String> {
-    let all = all(run)?;
+pub(super) fn cdf(run: &Run) -> Result<View, String> {
+    let mut all = all(run)?;
+    let more = all.len().saturating_sub(MAX_CALLS);
+    all.truncate(MAX_CALLS);
+    let names = names(run, &all);
+    let sentences: Vec<String> = names.iter().zip(&all).map(sentence).collect();
+    let mut summary = format!("{}.", words::list_some(&sentences, MAX_SENTENCES));
+    if more > 0 {
+        summary += &format!(" {more} with less time are left out.");
+    }
+    if all.iter().any(|calls| moves_bytes(&calls.row.op)) {
+        summary += " Calls of one operation and label are together, whatever their sizes.";
+    }
+    let is_repeated = run.rows.iter().any(|row| row.repetition != run.rows[0].repetition);
+    let repeated = if is_repeated { "all repetitions together" } else { "" };
+    let ops: Vec<&str> = all.iter().map(|calls| &*calls.row.op).collect();
+    let histograms = all.iter().map(|calls| &calls.histogram);
+    let series = names.into_iter().zip(colors(&ops)).zip(histograms);
+    let series = series.map(|((name, color), times)| curve(name, color, times)).collect();
     Ok(View {
         name: CDF.into(),
-        title: qualified(
-            "Latency".into(),
-            &[if all.repeated { "all repetitions together" } else { "" }],
-        ),
-        summary: all.summary(),
-        chart: Chart::Lines {
-            x: time_axis(),
-            y: axis("share of the calls that took no longer", Unit::Share),
-            join: Join::Line,
-            series: all.series(colors),
-        },
+        title: qualified("Latency".into(), &[repeated]),
+        summary,
+        chart: chart("share of the calls that took no longer", series),
     })
 }
 
+fn chart(share: &str, series: Vec<Series>) -> Chart {
+    let x = Axis { log: true, ..axis("time of an operation", Unit::Nanoseconds) };
+    Chart::Lines { x, y: axis(share, Unit::Share), join: Join::Line, series }
+}
+
 /// The share of the calls that were over at the end of each step.
-fn cumulated(histogram: &Histogram) -> Vec<Point> {
+fn curve(name: String, color: usize, histogram: &Histogram) -> Series {
     let start = Point { x: histogram.min.max(1) as f64, y: 0.0, interval: None };
-    let mut seen = 0;
-    let points = coarse(histogram).into_iter().map(|(step, count)| {
-        seen = count.saturating_add(seen);
+    let step = |bucket: u16| usize::from(bucket) / STEP;
+    let steps = histogram.buckets.chunk_by(|a, b| step(a.0) == step(b.0));
+    let mut seen = 0.0;
+    let points = steps.map(|buckets| {
+        seen += buckets.iter().map(|bucket| bucket.1 as f64).sum::<f64>();
         // All of a step is over at its end, and nothing comes after the maximum.
-        let x = step_low(step + 1).min(histogram.max as f64).max(start.x);
-        Point { x, y: seen as f64 / histogram.count as f64, interval: None }
+        let end = match (step(buckets[0].0) + 1) * STEP {
+            bucket if bucket >= BUCKETS => u64::MAX,
+            bucket => bucket_low(bucket),
+        };
+        let x = (end.min(histogram.max) as f64).max(start.x);
+        Point { x, y: seen / histogram.count as f64, interval: None }
     });
-    std::iter::once(start).chain(points).collect()
+    Series { name, color, points: std::iter::once(start).chain(points).collect() }
 }
 
 /// Cumulated latencies of an operation on both sides of a comparison.
@@ -205,11 +155,8 @@ pub(crate) fn latencies_of_sides(
     sides: [(&str, &Histogram); 2],
     distance: Distance,
 ) -> View {
-    let series = |(color, (name, histogram)): (usize, (&str, &Histogram))| Series {
-        name: name.into(),
-        color,
-        points: cumulated(histogram),
-    };
+    let series = sides.into_iter().enumerate();
+    let series = series.map(|(color, (name, times))| curve(name.into(), color, times)).collect();
     View {
         name,
         title: format!("Latency of {of}"),
@@ -218,66 +165,8 @@ pub(crate) fn latencies_of_sides(
             distance.kolmogorov_smirnov * 100.0,
             format_ns(distance.wasserstein_ns)
         ),
-        chart: Chart::Lines {
-            x: time_axis(),
-            y: axis("share of operations that took no longer", Unit::Share),
-            join: Join::Line,
-            series: sides.into_iter().enumerate().map(series).collect(),
-        },
+        chart: chart("share of operations that took no longer", series),
     }
-}
-
-pub(super) const TIME: &str = "time-by-kind";
-/// Kinds with a bar of their own.
-const MAX_KINDS: usize = 24;
-
-/// Operations and the time in them, most first; those with least together.
-fn kinds(run: &Run) -> Result<Vec<(&str, f64)>, String> {
-    let own = OwnTimes::new(run);
-    let mut kinds: Vec<(&str, f64)> = Vec::new();
-    for row in once(run).filter(|row| row.count > 0) {
-        match kinds.iter_mut().find(|(op, _)| *op == row.op) {
-            Some((_, ns)) => *ns += own.sum_ns(row),
-            None => kinds.push((&row.op, own.sum_ns(row))),
-        }
-    }
-    if kinds.is_empty() {
-        return Err("nothing was executed".into());
-    }
-    kinds.sort_by(|a, b| b.1.total_cmp(&a.1));
-    if kinds.len() > MAX_KINDS {
-        let rest = kinds.split_off(MAX_KINDS - 1);
-        kinds.push(("others", rest.iter().map(|kind| kind.1).sum()));
-    }
-    Ok(kinds)
-}
-
-/// How long all executions of each operation took that did not fail.
-pub(super) fn by_kind(run: &Run) -> Result<View, String> {
-    let kinds = kinds(run)?;
-    let all: f64 = kinds.iter().map(|kind| kind.1).sum();
-    if all <= 0.0 {
-        return Err(no_time(run).into());
-    }
-    Ok(View {
-        name: TIME.into(),
-        title: "Time in calls by kind".into(),
-        summary: format!(
-            "Over all ranks, labels and executions calls took {}, of which {} {}.{}",
-            format_ns(all),
-            kinds[0].0,
-            format_ns(kinds[0].1),
-            match run.rows.iter().any(is_service) {
-                true => " The wait from when operations were due to their start is not in it.",
-                false => "",
-            }
-        ),
-        chart: Chart::Bars {
-            value: axis("sum of the calls' own times, all ranks", Unit::Nanoseconds),
-            names: kinds.iter().map(|kind| kind.0.to_string()).collect(),
-            series: vec![("time".into(), kinds.iter().map(|kind| kind.1).collect())],
-        },
-    })
 }
 
 #[cfg(test)]
@@ -297,12 +186,11 @@ mod tests {
     #[test]
     fn labels_are_not_taken_together() {
         let run = two_labels();
-        let colors = Colors::of(&run);
-        let view = cdf(&run, &colors).unwrap();
+        let view = cdf(&run).unwrap();
         assert!(view.summary.starts_with("large: fwrite: p50 92"), "{}", view.summary);
         let Chart::Lines { series, .. } = &view.chart else { panic!("lines") };
         let names: Vec<_> = series.iter().map(|series| (&*series.name, series.color)).collect();
-        assert_eq!(names, [("large: fwrite", 0), ("small: fwrite", 1)]);
+        assert_eq!(names, [("large: fwrite", 1), ("small: fwrite", 2)]);
     }
 
     #[test]
@@ -311,7 +199,7 @@ mod tests {
         run.rows.iter_mut().for_each(|row| {
             row.histogram = Some(sample::histogram(row.count, 1000 * u64::from(row.cell + 1)));
         });
-        let view = cdf(&run, &Colors::of(&run)).unwrap();
+        let view = cdf(&run).unwrap();
         assert!(view.title.ends_with("(all repetitions together)"), "{}", view.title);
         let Chart::Lines { series, .. } = &view.chart else { panic!("lines") };
         assert_eq!(series.len(), 2 * 3);
@@ -327,7 +215,7 @@ mod tests {
                 ..sample::row("", "stat", count, 0, [800; 5])
             };
             let run = Run { rows: vec![row], ..Run::default() };
-            let summary = cdf(&run, &Colors::of(&run)).unwrap().summary;
+            let summary = cdf(&run).unwrap().summary;
             assert!(summary.contains("p50 ") && !summary.contains("p99 "), "{summary}");
         }
     }
@@ -335,28 +223,10 @@ mod tests {
     #[test]
     fn times_from_when_operations_were_due_are_named_so() {
         let run = sample::open_loop();
-        let colors = Colors::of(&run);
-        let view = cdf(&run, &colors).unwrap();
+        let view = cdf(&run).unwrap();
         assert!(view.summary.starts_with("fread since due: p50 20 ms"), "{}", view.summary);
         let Chart::Lines { series, .. } = &view.chart else { panic!("lines") };
         let names: Vec<&str> = series.iter().map(|series| &*series.name).collect();
         assert_eq!(names, ["fread since due", "stat"]);
-    }
-
-    #[test]
-    fn calls_of_mpi_io_and_those_below_them_count_once() {
-        let run = sample::recorded_mpi();
-        let Chart::Bars { names, series, .. } = by_kind(&run).unwrap().chart else {
-            panic!("bars")
-        };
-        let [most, least] = [0, 1].map(|at| series[0].1[at]);
-        assert_eq!((&names[..], most / least), (&["fwrite".to_string(), "fread".into()][..], 3.0));
-    }
-
-    #[test]
-    fn waits_for_a_start_are_no_time_of_calls() {
-        let view = by_kind(&sample::open_loop()).unwrap();
-        let Chart::Bars { series, .. } = view.chart else { panic!("bars") };
-        assert_eq!(series[0].1, [7_500_000.0, 300_000.0]);
     }
 }

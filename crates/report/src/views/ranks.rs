@@ -1,77 +1,18 @@
-//! Ranks, and machines, against each other over time: who was slow, and when.
+//! Ranks against each other over time: who was slow, and when.
 
 use super::source::{
-    Source, axis, axis_of, extremes, mib_s, nothing, qualified, rate_text, shown_label, time_axis,
-    total,
+    Source, axis, axis_of, extremes, mib_s, nothing, qualified, shown_label, time_axis, total,
 };
-use crate::aggregate::{Bands, Cell, NodeGrid};
-use crate::chart::{Chart, Join, Point, Series, Unit, View};
-use crate::text::escape;
+use crate::aggregate::{Bands, Cell};
+use crate::chart::{Chart, Unit, View};
 use model::units::{format_bytes, format_ns, significant};
-use model::words;
 
-pub(super) const NODES: &str = "bandwidth-of-nodes-over-time";
 pub(super) const BANDWIDTH: &str = "bandwidth-by-rank-and-time";
 pub(super) const LATENCY: &str = "latency-by-rank-and-time";
-/// Machines that have a line each.
-const LINES: usize = 8;
 /// Rows of a heat map.
 const MAX_ROWS: usize = 32;
 /// Columns of a heat map: with the rows a few thousand marks.
 const MAX_COLUMNS: usize = 120;
-
-/// A line per machine of a job; of many the slowest, the fastest, and the mean.
-pub(super) fn of_nodes(source: &Source<'_>) -> Result<View, String> {
-    let Some(NodeGrid { nodes, grid }) = &source.events.nodes else {
-        return Err("the execution shown ran on one node".into());
-    };
-    if source.events.bytes == 0 {
-        return Err("no operation moved bytes".into());
-    }
-    let (time, bands) = (&source.events.time, &nodes.bands);
-    let width_ns = time.width_ns as f64;
-    // The rate of a machine; neighbours that share a band are averaged.
-    let rate = |of: &[usize], columns: &[usize]| {
-        let cells = of.iter().flat_map(|band| columns.iter().map(|at| grid.band(*band)[*at].bytes));
-        let count: f64 = of.iter().map(|band| f64::from(bands.size(*band))).sum();
-        mib_s(total(cells) as f64 * source.scale, columns.len() as f64 * width_ns) / count
-    };
-    let all: Vec<usize> = (0..bands.count).collect();
-    let moves = |at: &usize| all.iter().any(|band| grid.band(*band)[*at].bytes > 0);
-    let active: Vec<usize> = (0..time.count).filter(moves).collect();
-    let mean = |band: usize| rate(&[band], &active);
-    let mut order = all.clone();
-    order.sort_by(|a, b| mean(*a).total_cmp(&mean(*b)));
-    let name = |band: usize| escape(&nodes.name(band));
-    let (slow, fast) = (order[0], order[order.len() - 1]);
-    let mut lines: Vec<(String, Vec<usize>)> = match bands.count > LINES {
-        true => vec![(name(slow), vec![slow]), (name(fast), vec![fast])],
-        false => all.iter().map(|band| (name(*band), vec![*band])).collect(),
-    };
-    if bands.count > LINES {
-        lines.push(("mean of the nodes".into(), all.clone()));
-    }
-    let series = |(color, (name, of)): (usize, (String, Vec<usize>))| {
-        let point = |at| Point { x: time.edge_ns(at) as f64, y: rate(&of, &[at]), interval: None };
-        Series { name, color, points: (0..time.count).map(point).collect() }
-    };
-    let means = extremes(bands.count, name, mean, rate_text);
-    Ok(View {
-        name: NODES.into(),
-        title: source.titled("Bandwidth per node over time".into()),
-        summary: format!(
-            "Bandwidth of {}, where any moved bytes: {means}.{}",
-            words::count(bands.ranks, "node"),
-            source.note
-        ),
-        chart: Chart::Lines {
-            x: time_axis(),
-            y: axis("bandwidth of a node", Unit::MibPerSecond),
-            join: Join::Line,
-            series: lines.into_iter().enumerate().map(series).collect(),
-        },
-    })
-}
 
 /// Bandwidth of each rank in each column of time: columns and rows of other widths can be compared.
 pub(super) fn bandwidth(source: &Source<'_>) -> Result<View, String> {

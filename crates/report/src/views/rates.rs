@@ -1,7 +1,8 @@
 //! How fast the run was over its time.
 
 use super::source::{
-    Source, axis, axis_of, capital, mib_s, nothing, qualified, rate_text, steps, time_axis, total,
+    Source, axis, axis_of, capital, colors, mib_s, nothing, qualified, rate_text, steps, time_axis,
+    total,
 };
 use crate::aggregate::{DueGrid, TimeBins};
 use crate::chart::{Chart, Join, Point, Series, Unit, View};
@@ -25,7 +26,7 @@ pub(super) fn over_time(source: &Source<'_>) -> Result<View, String> {
         let bytes = ops.bytes(class);
         let rate = |bytes: u64| mib_s(bytes as f64 * source.scale, time.width_ns as f64);
         sums.push(sum(name, bytes, time, source.scale));
-        let color = source.colors.class(class);
+        let color = usize::from(class == Class::Write);
         series.push(steps(name, color, time, bytes.iter().map(|bytes| rate(*bytes))));
     }
     if series.is_empty() {
@@ -74,15 +75,14 @@ pub(super) fn calls(source: &Source<'_>) -> Result<View, String> {
     let Some((busiest, most)) = used.first().copied() else {
         return Err(nothing(source));
     };
-    // Operations without a colour of their own are one line.
-    let (used, rest): (Vec<_>, Vec<_>) =
-        used.into_iter().partition(|(op, _)| source.colors.op(op.name()) < SERIES);
+    // Those without a colour of their own are one line.
+    let rest = used.split_off(used.len().min(SERIES));
+    let names: Vec<&str> = used.iter().map(|(op, _)| op.name()).collect();
     let per_second = |count: u64| count as f64 * source.scale / (time.width_ns as f64 / 1e9);
-    let line = |(op, _): &(Op, u64)| {
-        let color = source.colors.op(op.name());
+    let line = |((op, _), color): (&(Op, u64), usize)| {
         steps(op.name(), color, time, ops.counts(*op).iter().map(|count| per_second(*count)))
     };
-    let mut series: Vec<Series> = used.iter().map(line).collect();
+    let mut series: Vec<Series> = used.iter().zip(colors(&names)).map(line).collect();
     if !rest.is_empty() {
         let sum = |at: usize| total(rest.iter().map(|(op, _)| ops.counts(*op)[at]));
         series.push(steps("others", SERIES, time, (0..time.count).map(|at| per_second(sum(at)))));

@@ -2,14 +2,12 @@
 
 use crate::aggregate::{Aggregates, Execution, TimeBins};
 use crate::chart::{Axis, Point, Series, Unit, View};
-use crate::rows::OwnTimes;
 use crate::svg::SERIES;
 use crate::text::{escape, fit};
 use model::op::Class;
 use model::run::Row;
 use model::units::Measure;
 use model::{Op, Run, words};
-use std::cmp::Reverse;
 
 /// Values that differ by more have a logarithmic axis.
 const LOG_FROM: f64 = 20.0;
@@ -67,7 +65,6 @@ pub fn nothing(source: &Source<'_>) -> String {
 /// Events with facts that all pictures of them share.
 pub struct Source<'a> {
     pub events: &'a Aggregates,
-    pub colors: &'a Colors,
     /// Operations per counted event: more than 1 in a sample.
     pub scale: f64,
     /// "block=4k, repetition 0"; empty where there is one execution.
@@ -85,7 +82,7 @@ pub struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    pub fn new(run: &Run, events: &'a Aggregates, colors: &'a Colors) -> Source<'a> {
+    pub fn new(run: &Run, events: &'a Aggregates) -> Source<'a> {
         let info = run.run.events.as_ref();
         let every = info.map_or(1, |info| info.sample_every.max(1));
         let dropped = info.map_or(0, |info| info.dropped);
@@ -107,7 +104,6 @@ impl<'a> Source<'a> {
         let first = labels.next();
         Source {
             events,
-            colors,
             scale: every as f64,
             point: scope_name(run, events.execution),
             no_time: no_time(run),
@@ -179,10 +175,6 @@ pub fn axis_of(title: &str, unit: Unit, values: impl Iterator<Item = f64>) -> Ax
     Axis { log: least > 0.0 && most > LOG_FROM * least, ..axis(title, unit) }
 }
 
-pub fn log_axis(title: &str, unit: Unit) -> Axis {
-    Axis { log: true, ..axis(title, unit) }
-}
-
 /// The axis of all views over time.
 pub fn time_axis() -> Axis {
     axis("time since start", Unit::Nanoseconds)
@@ -249,80 +241,33 @@ pub fn shown_label(label: &str) -> String {
     }
 }
 
-/// Operations of a run in the order of their colours.
-#[derive(Debug, Default)]
-pub struct Colors {
-    ops: Vec<String>,
-}
-
-impl Colors {
-    /// Operations with most time come first.
-    pub fn of(run: &Run) -> Colors {
-        let own = OwnTimes::new(run);
-        let mut ops: Vec<(String, u64)> = Vec::new();
-        for row in run.rows.iter().filter(|row| row.part_of.is_none()) {
-            let busy_ns = own.sum_ns(row) as u64;
-            match ops.iter_mut().find(|entry| entry.0 == row.op) {
-                Some(entry) => entry.1 = entry.1.saturating_add(busy_ns),
-                None => ops.push((row.op.clone(), busy_ns)),
-            }
-        }
-        ops.sort_by_key(|entry| Reverse(entry.1));
-        Colors { ops: ops.into_iter().map(|entry| entry.0).collect() }
-    }
-
-    /// The colour of an operation; grey past the palette.
-    pub fn op(&self, name: &str) -> usize {
-        self.ops.iter().position(|op| op == name).unwrap_or(SERIES)
-    }
-
-    /// The colour of the operation of a class that took most time.
-    pub fn class(&self, class: Class) -> usize {
-        let of = |op: &String| Op::find(op).is_some_and(|op| op.row().class == class);
-        self.ops.iter().position(of).unwrap_or(usize::from(class == Class::Write))
-    }
-
-    /// Distinct colours of series; `ops` are their operations. The first series of an
-    /// operation has its colour, further ones have those that are left.
-    pub fn of_series(&self, ops: &[&str]) -> Vec<usize> {
-        let mut colors = vec![SERIES; ops.len()];
-        let mut taken = [false; SERIES];
-        let mut later = Vec::new();
-        for (at, op) in ops.iter().enumerate().take(SERIES) {
-            match taken.get_mut(self.op(op)) {
-                Some(taken) if !*taken => {
-                    *taken = true;
-                    colors[at] = self.op(op);
-                }
-                _ => later.push(at),
-            }
-        }
-        let free = (0..SERIES).filter(|color| !taken[*color]);
-        later.into_iter().zip(free).for_each(|(at, color)| colors[at] = color);
-        colors
-    }
+/// Distinct colours of series by their operations, the same in all pictures: the first that reads and
+/// the first that writes have the first two, others those that are left, and then grey.
+pub fn colors(ops: &[&str]) -> Vec<usize> {
+    let of_class = |op: &&str| match Op::find(op)?.row().class {
+        Class::Read => Some(0),
+        Class::Write => Some(1),
+        _ => None,
+    };
+    let fixed: Vec<Option<usize>> = ops.iter().map(of_class).collect();
+    let mut free = (2..SERIES).chain((0..2).filter(|color| !fixed.contains(&Some(*color))));
+    let color = |at: usize| {
+        let own = fixed[at].filter(|_| !fixed[..at].contains(&fixed[at]));
+        own.or_else(|| free.next()).unwrap_or(SERIES)
+    };
+    (0..ops.len()).map(color).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::run::Row;
 
     #[test]
-    fn an_operation_has_one_colour_and_series_have_different_ones() {
-        let row = |op: &str, ns: f64| Row {
-            op: op.into(),
-            count: 1,
-            mean_ns: Some(ns),
-            ..Row::default()
-        };
-        let rows = vec![row("stat", 1.0), row("fwrite", 9.0), row("fread", 5.0)];
-        let colors = Colors::of(&Run { rows, ..Run::default() });
-        assert_eq!(["fwrite", "fread", "stat", "open"].map(|op| colors.op(op)), [0, 1, 2, SERIES]);
-        assert_eq!([Class::Read, Class::Write].map(|class| colors.class(class)), [1, 0]);
-        let series = ["fread", "fread", "stat", "fwrite", "fwrite"];
-        assert_eq!(colors.of_series(&series), [1, 3, 2, 0, 4]);
-        let many = colors.of_series(&["fread"; 10]);
-        assert_eq!(many, [1, 0, 2, 3, 4, 5, 6, 7, SERIES, SERIES]);
+    fn colours_are_those_of_what_operations_do_and_differ() {
+        assert_eq!(colors(&["fwrite", "stat", "fread", "open"]), [1, 2, 0, 3]);
+        assert_eq!(colors(&["stat", "fread", "fread", "unlink"]), [2, 0, 3, 4]);
+        let many = colors(&["fread"; 10]);
+        assert_eq!(many[..SERIES], [0, 2, 3, 4, 5, 6, 7, 1]);
+        assert_eq!(many[SERIES..], [SERIES; 2]);
     }
 }

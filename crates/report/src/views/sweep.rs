@@ -1,8 +1,7 @@
 //! Figures over what a sweep varied: a parameter (figure one of PIObench) or the number of ranks.
 
-use super::source::Colors;
-use super::source::{axis, axis_of, shown_label};
-use crate::chart::{Axis, Chart, Join, Point, Series, Unit, View};
+use super::source::{axis, axis_of, colors, shown_label};
+use crate::chart::{Axis, Chart, Join, Point, Range, Series, Unit, View};
 use crate::limited;
 use crate::rows::rate_text;
 use crate::statistics::{self, Metric, Statistic};
@@ -21,7 +20,7 @@ const MAX_SERIES: usize = 200;
 const LOG_POINTS_FROM: f64 = 8.0;
 
 /// For each dimension the bandwidth over it, and operations per second of those that move no bytes.
-pub(super) fn over_dimensions(run: &Run, colors: &Colors) -> Result<Vec<View>, String> {
+pub(super) fn over_dimensions(run: &Run) -> Result<Vec<View>, String> {
     let sweep = run.run.sweep.as_ref().ok_or("the run is no sweep")?;
     if sweep.dimensions.is_empty() {
         return Err("the program was repeated, nothing varied".into());
@@ -46,7 +45,7 @@ pub(super) fn over_dimensions(run: &Run, colors: &Colors) -> Result<Vec<View>, S
     let pictures = |(at, dimension)| {
         let both = [(Metric::MibS, &moving), (Metric::OpsS, &others)];
         let shown = both.into_iter().filter(|(_, figures)| !figures.is_empty());
-        shown.map(move |(metric, figures)| over(sweep, at, dimension, metric, figures, colors))
+        shown.map(move |(metric, figures)| over(sweep, at, dimension, metric, figures))
     };
     Ok(sweep.dimensions.iter().enumerate().flat_map(pictures).collect())
 }
@@ -128,7 +127,6 @@ fn over(
     dimension: &Dimension,
     metric: Metric,
     figures: &[&Statistic],
-    colors: &Colors,
 ) -> View {
     let mut lines = lines(sweep, at, figures);
     let more = lines.len().saturating_sub(MAX_SERIES);
@@ -142,12 +140,10 @@ fn over(
     let mut summary = summary.unwrap_or("No execution has a rate.".into());
     let points = || lines.iter().flat_map(|line| &line.figures);
     let missing = points().filter(|(_, figure)| figure.ci95_low.is_none()).count();
-    summary += &match (positions(dimension).is_some(), missing) {
-        (true, 0) => " Bars are 95 % confidence intervals of the median.".into(),
-        (false, _) if points().all(|(_, figure)| figure.n == 1) => String::new(),
-        (false, _) => " Bars are medians.".into(),
-        (_, n) if n == points().count() => " Intervals need five repetitions.".into(),
-        (_, n) => format!(" {n} points have no interval: that needs five repetitions."),
+    summary += &match missing {
+        0 => " Bars are 95 % confidence intervals of the median.".into(),
+        n if n == points().count() => " Intervals need five repetitions.".into(),
+        n => format!(" {n} points have no interval: that needs five repetitions."),
     };
     if more > 0 {
         summary += &format!(" {more} lower lines are left out.");
@@ -162,9 +158,9 @@ fn over(
     let y = axis_of(y, unit, ends);
     let chart = match positions(dimension) {
         Some((x, positions)) => {
-            Chart::Lines { x, y, join: Join::Line, series: series(&lines, &positions, colors) }
+            Chart::Lines { x, y, join: Join::Line, series: series(&lines, &positions) }
         }
-        None => bars(dimension, y, &lines),
+        None => Chart::Forest { x: y, line: None, ranges: ranges(dimension, &lines) },
     };
     View { name: format!("{word}-over-{}", file_name(&dimension.name)), title, summary, chart }
 }
@@ -177,7 +173,7 @@ fn claim(line: &Line<'_>, dimension: &Dimension, metric: Metric) -> Option<Strin
         _ => rate_text(None, Some(best.median)),
     }?;
     let Line { name, figures, .. } = line;
-    let at = format!("{}={}", dimension.name, crate::text::escape(&dimension.values[number]));
+    let at = value_name(dimension, number);
     let n = best.n;
     Some(match separated {
         _ if figures.len() == 1 => format!("{name}: {rate} at {at}, the only value."),
@@ -191,7 +187,7 @@ fn claim(line: &Line<'_>, dimension: &Dimension, metric: Metric) -> Option<Strin
     })
 }
 
-fn series(lines: &[Line<'_>], positions: &[f64], colors: &Colors) -> Vec<Series> {
+fn series(lines: &[Line<'_>], positions: &[f64]) -> Vec<Series> {
     let point = |(number, figure): &(usize, &Statistic)| Point {
         x: positions[*number],
         y: figure.median,
@@ -203,21 +199,27 @@ fn series(lines: &[Line<'_>], positions: &[f64], colors: &Colors) -> Vec<Series>
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
         Series { name: line.name.clone(), color, points }
     };
-    lines.iter().zip(colors.of_series(&ops)).map(series).collect()
+    lines.iter().zip(colors(&ops)).map(series).collect()
 }
 
-/// Values that are not numbers are side by side.
-fn bars(dimension: &Dimension, value: Axis, lines: &[Line<'_>]) -> Chart {
-    let figures = |line: &Line<'_>| {
-        let mut values = vec![f64::NAN; dimension.values.len()];
-        line.figures.iter().for_each(|(number, figure)| values[*number] = figure.median);
-        (line.name.clone(), values)
+/// Values that are not numbers stand below one another.
+fn ranges(dimension: &Dimension, lines: &[Line<'_>]) -> Vec<Range> {
+    let range = |line: &Line<'_>, (number, figure): &(usize, &Statistic)| {
+        let Statistic { median, ci95_low, ci95_high, .. } = figure;
+        Range {
+            name: format!("{}, {}", line.name, value_name(dimension, *number)),
+            low: ci95_low.unwrap_or(*median),
+            at: *median,
+            high: ci95_high.unwrap_or(*median),
+        }
     };
-    Chart::Bars {
-        value,
-        names: dimension.values.iter().map(|value| crate::text::escape(value)).collect(),
-        series: lines.iter().map(figures).collect(),
-    }
+    let all = lines.iter().flat_map(|line| line.figures.iter().map(move |figure| (line, figure)));
+    all.map(|(line, figure)| range(line, figure)).collect()
+}
+
+/// "block=4k".
+fn value_name(dimension: &Dimension, number: usize) -> String {
+    format!("{}={}", dimension.name, crate::text::escape(&dimension.values[number]))
 }
 
 /// The axis of a dimension of numbers, and where its values lie on it.
@@ -295,7 +297,7 @@ mod tests {
     }
 
     fn pictures(run: &Run) -> Result<Vec<View>, String> {
-        over_dimensions(run, &Colors::of(run))
+        over_dimensions(run)
     }
 
     /// One dimension, five repetitions; the figures of a cell reach so far up.
@@ -379,11 +381,13 @@ mod tests {
     }
 
     #[test]
-    fn few_repetitions_have_no_intervals_and_words_are_bars() {
+    fn few_repetitions_have_no_intervals_and_words_are_rows() {
         let views = pictures(&swept(&["near", "far"], 2)).unwrap();
-        let Chart::Bars { names, series, .. } = &views[0].chart else { panic!("bars") };
-        assert_eq!(names[..], ["near", "far"]);
-        assert_eq!(series[0].1, [100.5, 300.5]);
+        let Chart::Forest { ranges, .. } = &views[0].chart else { panic!("rows") };
+        let first: Vec<(&str, f64, f64)> =
+            ranges[..2].iter().map(|range| (&*range.name, range.low, range.at)).collect();
+        let [near, far] = ["near", "far"].map(|word| format!("w: fwrite, ranks=2, block={word}"));
+        assert_eq!(first, [(&*near, 100.5, 100.5), (&*far, 300.5, 300.5)]);
     }
 
     /// Operations that take little of their label's time, or have no label, are no headline.

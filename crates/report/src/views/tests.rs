@@ -1,11 +1,11 @@
 //! What holds for all views, whatever the run was.
 
 use super::*;
-use crate::chart::{Chart, Series, View, lines};
+use crate::chart::{Chart, View};
 use crate::events::{EventWriter, Origin};
 use crate::tests::sample;
 use model::event::{Event, NO_ID};
-use model::run::{EventsInfo, Job, Node, Row};
+use model::run::{EventsInfo, Row};
 use model::{Op, Run};
 use proptest::prelude::*;
 
@@ -16,7 +16,6 @@ fn marks(chart: &Chart) -> usize {
     match chart {
         Chart::Lines { series, .. } => series.iter().take(9).map(|s| s.points.len()).sum(),
         Chart::Heat { values, .. } => values.iter().flatten().filter(|v| v.is_finite()).count(),
-        Chart::Bars { names, series, .. } => names.len() * series.len(),
         Chart::Spans { bars, .. } => bars.len(),
         Chart::Forest { ranges, .. } => ranges.len(),
     }
@@ -45,9 +44,6 @@ fn check(view: &View) {
                 !value.log || values.iter().flatten().all(|v| v.is_nan() || *v > 0.0),
                 "{name}"
             );
-        }
-        Chart::Bars { names, series, .. } => {
-            assert!(series.iter().all(|(_, values)| values.len() == names.len()), "{name}");
         }
         Chart::Spans { rows, classes, bars, .. } => {
             let inside = |bar: &crate::chart::Bar| {
@@ -162,78 +158,9 @@ fn large_runs_have_small_pictures() {
     let absent: Vec<&str> = views.absent.iter().map(|absent| absent.name).collect();
     assert_eq!(absent, ["figures-over-sweep"]);
     // All move the same: nobody is named as the one that moved least and most.
-    for name in [ranks::BANDWIDTH] {
-        let view = views.views.iter().find(|view| view.name == name).expect("a view");
-        assert!(
-            !view.summary.contains("rank 0 ") && !view.summary.contains("rank 1 "),
-            "{}",
-            view.summary
-        );
-    }
-}
-
-/// Ranks lie crosswise on the machines.
-#[test]
-fn machines_have_a_band_of_their_own() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut writer = EventWriter::create(dir.path(), &[]).unwrap();
-    for rank in 0..4u32 {
-        let event = |seq: u64| Event {
-            seq,
-            start_ns: seq * 1_000_000_000,
-            end_ns: (seq + 1) * 1_000_000_000,
-            busy_ns: 1_000_000_000,
-            done_bytes: if rank % 2 == 0 { 3 << 20 } else { 1 << 20 },
-            label: 0,
-            path: 0,
-            path2: NO_ID,
-            op: Op::Fwrite as u8,
-            ..Event::default()
-        };
-        let events: Vec<Event> = (0..10).map(event).collect();
-        let origin = Origin { rank, host: "node", ..Origin::default() };
-        writer.rank(&origin, &["a"], &["f"], events.iter()).unwrap();
-    }
-    let mut run = sample::listing1();
-    run.run.events = Some(writer.finish().unwrap());
-    let node = |host: &str, ranks: [[u32; 2]; 2]| Node {
-        host: host.into(),
-        ranks: ranks.to_vec(),
-        ..Node::default()
-    };
-    let nodes = vec![node("fast", [[0, 0], [2, 2]]), node("slow", [[1, 1], [3, 3]])];
-    run.run.job = Some(Job { nodes, ..Job::default() });
-    let views = stored(dir.path(), &run).unwrap();
-    check_all(&views);
-    let view = views.views.iter().find(|view| view.name == ranks::NODES).expect("a view");
-    for part in ["slow", "2.00 MiB/s", "fast", "6.00 MiB/s", "2 nodes"] {
-        assert!(view.summary.contains(part), "{part}: {}", view.summary);
-    }
-    let at_middle = |view: &View| -> Vec<(String, f64)> {
-        let Chart::Lines { series, .. } = &view.chart else { panic!("lines") };
-        let middle = |series: &Series| series.points[series.points.len() / 2].y.round();
-        series.iter().map(|series| (series.name.clone(), middle(series))).collect()
-    };
-    assert_eq!(at_middle(view), [("fast".to_string(), 6.0), ("slow".to_string(), 2.0)]);
-    let csv = lines(&view.chart);
-    assert_eq!(csv[0][0], "series");
-    assert!(csv.iter().any(|line| line[0] == "fast") && csv.iter().any(|line| line[0] == "slow"));
-    // Of many the extremes are named.
-    let idle =
-        |at: u32| Node { host: format!("idle{at}"), ranks: vec![[at, at]], ..Node::default() };
-    let few = run.run.job.as_ref().expect("a job").nodes.clone();
-    run.run.job.as_mut().unwrap().nodes.extend((4..13).map(idle));
-    let many = stored(dir.path(), &run).unwrap();
-    let view = many.views.iter().find(|view| view.name == ranks::NODES).expect("a view");
-    let names: Vec<String> = at_middle(view).into_iter().map(|(name, _)| name).collect();
-    assert!(names[0].starts_with("idle"), "{names:?}");
-    assert_eq!(names[1..], ["fast", "mean of the nodes"]);
-    run.run.job.as_mut().unwrap().nodes = few;
-    // On one machine there is nothing to compare.
-    run.run.job.as_mut().unwrap().nodes.truncate(1);
-    let alone = stored(dir.path(), &run).unwrap();
-    assert!(alone.views.iter().all(|view| view.name != ranks::NODES));
-    assert!(alone.absent.iter().all(|absent| absent.name != ranks::NODES));
+    let view = views.views.iter().find(|view| view.name == ranks::BANDWIDTH).expect("a view");
+    let summary = &view.summary;
+    assert!(!summary.contains("rank 0 ") && !summary.contains("rank 1 "), "{summary}");
 }
 
 /// One operation each millisecond is due; from the half on each takes 3 ms, so that a queue grows.
@@ -296,9 +223,7 @@ fn unknown_durations_are_in_no_picture() {
     check_all(&views);
     let reason =
         |name: &str| &*views.absent.iter().find(|absent| absent.name == name).unwrap().reason;
-    for name in [latency::CDF, latency::TIME] {
-        assert!(reason(name).contains("durations"), "{name}");
-    }
+    assert!(reason(latency::CDF).contains("durations"));
     let text = crate::table::render(&run, crate::table::Terminal::default());
     assert!(!text.contains(" ns"), "{text}");
 }
