@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 /// A launcher of MPI processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +110,9 @@ pub(crate) fn pmi_connection() -> Option<i32> {
     variable("PMI_FD")?.parse().ok()
 }
 
+/// A launcher passes on in this time what a process has printed; when the job has ended, it passes on no more.
+const FORWARDED: Duration = Duration::from_millis(300);
+
 /// The PMI-1 command that ends a job.
 pub(crate) fn abort_command(exit_code: u8) -> String {
     format!("cmd=abort exitcode={exit_code}\n")
@@ -116,7 +120,12 @@ pub(crate) fn abort_command(exit_code: u8) -> String {
 
 /// Asks the launcher to end the job, because this process cannot become a rank of it: the others would
 /// wait for it in MPI_Init. Launchers that do not speak PMI-1 end a job when one of its processes fails.
+/// What was printed before is passed on first.
 pub fn end_job(exit_code: u8) {
+    if job().is_none() {
+        return;
+    }
+    std::thread::sleep(FORWARDED);
     let Some(connection) = pmi_connection() else { return };
     let command = abort_command(exit_code);
     // SAFETY: the pointer and the length belong to the text.

@@ -1,16 +1,14 @@
 //! The command line: the subcommands, and arguments that several of them share. The
 //! options of one subcommand are in its file ([`crate::verbs`]).
 
-use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
-use crate::mistyped;
 use crate::verbs;
-use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use model::directory::{DIRECTORIES_MAX, is_name};
 use model::escape;
+use model::run::Param;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -99,44 +97,13 @@ impl Verb {
     }
 }
 
-/// A command line that only asked for help, or was wrong.
-pub struct Refused {
-    words: Vec<OsString>,
-    error: clap::Error,
-}
-
-impl Refused {
-    /// How the process ends.
-    pub fn exit(&self) -> Exit {
-        if self.error.use_stderr() { Exit::Input } else { Exit::Success }
-    }
-
-    /// Prints the help, or what is wrong.
-    pub fn tell(&self) {
-        if self.error.kind() == ErrorKind::InvalidSubcommand && takes_none(&self.words) {
-            console::error(&mistyped::explain(&self.words));
-        } else {
-            let _ = self.error.print();
-        }
-    }
-}
-
 /// Reads the command line.
-pub fn parse(words: Vec<OsString>) -> std::result::Result<Verb, Refused> {
+pub fn parse(words: Vec<OsString>) -> std::result::Result<Verb, clap::Error> {
     let words = with_amounts(words);
-    read(&words).map_err(|error| {
-        let error = harmless(&words).unwrap_or(error);
-        Refused { words, error }
-    })
+    read(&words).map_err(|error| harmless(&words).unwrap_or(error))
 }
 
-/// Reads a command line that was read before.
-pub fn parse_again(words: &[String]) -> std::result::Result<Verb, String> {
-    let words = with_amounts(words.iter().map(OsString::from).collect());
-    read(&words).map_err(|error| error.to_string())
-}
-
-pub fn read(words: &[OsString]) -> std::result::Result<Verb, clap::Error> {
+fn read(words: &[OsString]) -> std::result::Result<Verb, clap::Error> {
     let mut command = Cli::command();
     let mut matches = command.try_get_matches_from_mut(words)?;
     let given = given(&command, &matches);
@@ -147,16 +114,19 @@ pub fn read(words: &[OsString]) -> std::result::Result<Verb, clap::Error> {
     })
 }
 
-/// What was typed of a subcommand's options, as it is called: `--reps`, `-e`, `NAME=VALUE`.
-fn given(command: &clap::Command, matches: &ArgMatches) -> Vec<String> {
+/// The options of a subcommand that were typed, with their values; each as it is called: `--reps`, `-e`, `NAME=VALUE`.
+fn given(command: &clap::Command, matches: &ArgMatches) -> Vec<Param> {
     let Some((name, own)) = matches.subcommand() else { return Vec::new() };
     let options = command.find_subcommand(name).into_iter().flat_map(clap::Command::get_arguments);
-    let is_given = |option: &&Arg| {
-        let source = own.try_contains_id(option.get_id().as_str()).ok();
-        source.and_then(|_| own.value_source(option.get_id().as_str()))
-            == Some(ValueSource::CommandLine)
-    };
-    options.filter(is_given).map(called).collect()
+    let typed = options.filter_map(|option| {
+        let id = option.get_id().as_str();
+        own.try_contains_id(id).ok().filter(|is_there| *is_there)?;
+        let is_typed = own.value_source(id) == Some(ValueSource::CommandLine);
+        let values = own.get_raw(id).filter(|_| is_typed)?;
+        let values: Vec<_> = values.map(|value| value.to_string_lossy()).collect();
+        Some(Param { name: called(option), value: values.join(" ") })
+    });
+    typed.collect()
 }
 
 /// `--ranks`, `-e`, `NAME=VALUE`.
@@ -167,12 +137,6 @@ pub fn called(option: &Arg) -> String {
         (None, Some(short)) => format!("-{short}"),
         (None, None) => names.first().map_or(String::new(), ToString::to_string),
     }
-}
-
-/// The first word is what should have been a subcommand: `parabench mpi nosuch` has one.
-fn takes_none(words: &[OsString]) -> bool {
-    let first = words.get(1).and_then(|word| word.to_str());
-    first.is_none_or(|first| first != "help" && Cli::command().find_subcommand(first).is_none())
 }
 
 /// The same error about words without control characters: clap repeats them with colours around.
@@ -187,25 +151,20 @@ fn harmless(words: &[OsString]) -> Option<clap::Error> {
 /// `--events sample=1/100` and `--events max=1g` as one word with `=`: an option whose value may be
 /// left out takes it no other way, and the word would be a parameter of the program.
 fn with_amounts(words: Vec<OsString>) -> Vec<OsString> {
+    // What follows `--` is a command that is recorded.
+    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
     let mut joined: Vec<OsString> = Vec::with_capacity(words.len());
-    let mut words = words.into_iter();
-    for word in words.by_ref() {
+    for (at, word) in words.into_iter().enumerate() {
         let text = word.to_str().unwrap_or_default();
-        let is_amount = text.starts_with("sample=") || text.starts_with("max=");
+        let is_amount = at < end && (text.starts_with("sample=") || text.starts_with("max="));
         match joined.last_mut() {
             Some(last) if is_amount && last == "--events" => {
                 last.push("=");
                 last.push(&word);
             }
-            // What follows is a command that is recorded.
-            _ if word == "--" => {
-                joined.push(word);
-                break;
-            }
             _ => joined.push(word),
         }
     }
-    joined.extend(words);
     joined
 }
 

@@ -31,6 +31,20 @@ impl Error {
     }
 }
 
+/// Results cannot be written, or are damaged.
+impl From<report::StoreError> for Error {
+    fn from(error: report::StoreError) -> Error {
+        Error::failed(error.to_string())
+    }
+}
+
+/// MPI has failed on the way.
+impl From<mpi::MpiError> for Error {
+    fn from(error: mpi::MpiError) -> Error {
+        Error::failed(error.to_string())
+    }
+}
+
 /// Result of a subcommand.
 pub type Result<T> = std::result::Result<T, Error>;
 

@@ -34,7 +34,6 @@ pub mod folding;
 mod legacy;
 mod library;
 mod loader;
-mod mistyped;
 mod output;
 mod pictures;
 mod prepare;
@@ -64,17 +63,21 @@ pub fn run() -> exit::Exit {
             error.exit
         }),
         Ok(_) => exit::Exit::Success,
-        Err(help) if help.exit() == exit::Exit::Success && !speaks => help.exit(),
-        Err(refused) => {
+        // Help, which was asked for.
+        Err(help) if !help.use_stderr() => {
+            if speaks {
+                let _ = help.print();
+            }
+            exit::Exit::Success
+        }
+        Err(wrong) => {
             if !speaks {
                 // If all have the same words, rank 0 ends the job meanwhile.
                 std::thread::sleep(RANK_0_SPEAKS);
             }
-            refused.tell();
-            if refused.exit() != exit::Exit::Success {
-                launcher::end_job(refused.exit().code());
-            }
-            refused.exit()
+            let _ = wrong.print();
+            launcher::end_job(exit::Exit::Input.code());
+            exit::Exit::Input
         }
     }
 }

@@ -12,6 +12,7 @@ use model::directory::prefixed;
 use model::plan::Source;
 use model::rehearsal::{Expected, Thing};
 use model::units::format_bytes;
+use model::words;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -110,11 +111,8 @@ impl Part {
     fn check(&self) -> Result<()> {
         let (shown, option) = (self.directory.display(), self.option());
         if !self.todo.in_the_way.is_empty() {
-            let mut said = self.todo.in_the_way.clone();
-            let more = said.len().saturating_sub(SHOWN);
-            said.truncate(SHOWN);
-            let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-            let message = format!("{shown} cannot be prepared: {}{more}", said.join("; "));
+            let said = words::list_some(&self.todo.in_the_way, SHOWN);
+            let message = format!("{shown} cannot be prepared: {said}");
             return Err(Error::input(message).help(format!(
                 "remove it, or choose an empty directory with {option}; nothing was made"
             )));
@@ -192,14 +190,12 @@ fn absent_names(absent: &[(&Part, &Missing)]) -> Option<String> {
 /// "2 files are shorter than what the program reads, first a, which has 10 of 4096 bytes"
 fn short_files(short: &[(&Part, &Missing)]) -> Option<String> {
     let (part, first) = short.first()?;
-    let files = match short.len() {
-        1 => "1 file is".to_string(),
-        n => format!("{n} files are"),
-    };
+    let (files, are) =
+        (words::count(short.len(), "file"), if short.len() == 1 { "is" } else { "are" });
     let (has, more) = (first.has_bytes.unwrap_or(0), first.new_bytes());
     let name = part.shown(first);
     Some(format!(
-        "{files} shorter than what the program reads, first {name}, which has {has} of {} bytes",
+        "{files} {are} shorter than what the program reads, first {name}, which has {has} of {} bytes",
         has.saturating_add(more)
     ))
 }
@@ -241,18 +237,15 @@ pub fn sum(parts: &[Part]) -> String {
     let directories = count(|what| *what == Thing::Directory);
     let links = count(|what| matches!(what, Thing::Link(_)));
     let files = all().count() - directories - links;
-    let many = |count: usize, one: &str, more: &str| match count {
-        1 => format!("1 {one}"),
-        n => format!("{n} {more}"),
-    };
     let linked = match links {
         0 => String::new(),
-        _ => format!("{}, ", many(links, "symbolic link", "symbolic links")),
+        1 => "1 symbolic link, ".into(),
+        _ => format!("{links} symbolic links, "),
     };
     format!(
         "{linked}{} and {}, {}",
-        many(directories, "directory", "directories"),
-        many(files, "file", "files"),
+        words::count(directories, "directory"),
+        words::count(files, "file"),
         format_bytes(parts.iter().map(|part| part.todo.bytes()).fold(0, u64::saturating_add))
     )
 }

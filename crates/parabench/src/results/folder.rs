@@ -32,6 +32,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 /// A results folder that is ours to fill.
+#[derive(Default)]
 pub struct Folder {
     pub(super) path: PathBuf,
     /// It goes at the end.
@@ -129,7 +130,7 @@ impl Folder {
         }
         // A rank leaves the current directory, and under MPI one of them stores the results.
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-        Ok(Folder { replaced, ..Folder::at(path) })
+        Ok(Folder { replaced, path, ..Folder::default() })
     }
 
     /// Makes the folder before what is stored in it is there, and keeps others from doing the same.
@@ -153,25 +154,13 @@ impl Folder {
 
     /// Takes away what processes that were killed had begun to write.
     pub fn remove_unfinished(&self) -> Result<()> {
-        gone(leftover::remove_unfinished(&self.path)).map_err(|error| self.failed("empty", &error))
+        let removed = OwnFolder::open(&self.path).and_then(|own| leftover::remove_unfinished(&own));
+        gone(removed).map_err(|error| self.failed("empty", &error))
     }
 
     /// Somebody has stored a run in it since it was opened.
     pub fn is_taken(&self) -> bool {
         self.replaced.is_none() && self.path.join(RUN_FILE).exists()
-    }
-
-    pub(super) fn at(path: PathBuf) -> Folder {
-        Folder {
-            path,
-            temporary: None,
-            memory: None,
-            executions: None,
-            is_execution: false,
-            held: None,
-            replaced: None,
-            is_resumed: false,
-        }
     }
 
     /// Refuses a folder inside of a run directory.
@@ -188,18 +177,14 @@ impl Folder {
 
     /// A folder that goes at the end: this one, or a new one.
     pub fn temporary(path: Option<PathBuf>) -> Result<Folder> {
-        let make = || match path {
+        let made = match path {
             Some(path) => fs::create_dir(&path).and_then(|()| OwnFolder::open(&path)),
             None => OwnFolder::fresh(&std::env::temp_dir(), "parabench-run-"),
         };
-        let own = make()
-            .map_err(|error| Error::input(format!("cannot make a temporary folder: {error}")))?;
-        Ok(Folder { temporary: Some(own), ..Folder::at(PathBuf::new()) }.named())
-    }
-
-    fn named(mut self) -> Folder {
-        self.path = self.temporary.as_ref().map_or(PathBuf::new(), |own| own.path().into());
-        self
+        let own =
+            made.map_err(|error| Error::input(format!("cannot make a temporary folder: {error}")))?;
+        let path = own.path().into();
+        Ok(Folder { temporary: Some(own), path, ..Folder::default() })
     }
 
     /// It is still there when the run is over.
@@ -310,7 +295,7 @@ impl Folder {
         if run.run.events.is_some() {
             self.write_events(run, events)?;
         }
-        store::write(&self.path, run).map_err(|error| Error::failed(error.to_string()))
+        Ok(store::write(&self.path, run)?)
     }
 
     /// Results that could not be stored are not lost.

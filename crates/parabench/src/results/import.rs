@@ -26,6 +26,7 @@ use trace::sort::Sorter;
 use trace::{Facts, Format, Imported, Selection};
 
 /// Where imported logs come from.
+#[derive(Default)]
 pub struct Origin {
     /// Title of the run in reports.
     pub title: String,
@@ -51,24 +52,17 @@ pub fn title(logs: &[PathBuf]) -> String {
 impl Origin {
     /// Logs that others recorded.
     pub fn logs(logs: &[PathBuf]) -> Origin {
-        Origin::command(title(logs), None)
-    }
-
-    /// Logs under this title, of a command that was recorded.
-    pub fn command(title: String, recorded: Option<Recorded>) -> Origin {
-        let (sites, extents) = (Vec::new(), Vec::new());
-        Origin { title, recorded, format: None, started: String::new(), sites, extents }
+        Origin { title: title(logs), ..Origin::default() }
     }
 }
 
 /// Writes the events and the run of imported logs.
 pub fn store_import(folder: &Folder, origin: Origin, imported: Imported) -> Result<Run> {
-    let failed = |error: ::report::StoreError| Error::failed(error.to_string());
     fs::create_dir_all(folder.path()).map_err(|error| {
         Error::input(format!("cannot make --out {}: {error}", folder.path().display()))
     })?;
     let Imported { format, logs: read, facts, events } = imported;
-    let mut table = EventWriter::create(folder.path(), &origin.sites).map_err(failed)?;
+    let mut table = EventWriter::create(folder.path(), &origin.sites)?;
     table.extents(&origin.extents);
     let mut summary = Summary::default();
     let names = Names {
@@ -90,8 +84,8 @@ pub fn store_import(folder: &Folder, origin: Origin, imported: Imported) -> Resu
             (traced.rank as u32, traced.event, traced.details)
         })
     });
-    table.imported(&names, rows).map_err(failed)?;
-    let info = table.finish().map_err(failed)?;
+    table.imported(&names, rows)?;
+    let info = table.finish()?;
     let labels: Vec<String> = facts.labels.iter().map(|label| lossy(label)).collect();
     let label = |id: u32| labels.get(id as usize).map_or("", String::as_str);
     let mut rows = summary.rows(label, |_| None);
@@ -128,7 +122,7 @@ pub fn store_import(folder: &Folder, origin: Origin, imported: Imported) -> Resu
         header.started = origin.started;
     }
     let run = Run { version: VERSION, rows, run: header, ..Run::default() };
-    store::write(folder.path(), &run).map_err(failed)?;
+    store::write(folder.path(), &run)?;
     Ok(run)
 }
 

@@ -142,17 +142,14 @@ fn is_ours(execution: &Path) -> bool {
     matches!(store::read(execution), Ok(_) | Err(StoreError::Missing { .. }))
 }
 
-/// The name of a result until all of it is written: `.run.json.a7Bc3d.tmp`.
-pub(super) fn is_unfinished_name(name: &str) -> bool {
-    let mut starts = [RUN_FILE, EVENTS_FILE].into_iter();
-    name.ends_with(".tmp") && starts.any(|start| name.starts_with(&format!(".{start}.")))
-}
-
-/// Nobody writes it any longer.
+/// A result that a killed process was writing: `.run.json.a7Bc3d.tmp`.
 pub(super) fn is_unfinished(folder: &Path, name: &str) -> bool {
     let place = folder.join(name);
+    let is_name = |start| name.starts_with(&format!(".{start}.")) && name.ends_with(".tmp");
     let is_file = fs::symlink_metadata(&place).is_ok_and(|facts| facts.is_file());
-    is_unfinished_name(name) && is_file && File::open(&place).is_ok_and(|file| is_free(&file))
+    is_file
+        && [RUN_FILE, EVENTS_FILE].into_iter().any(is_name)
+        && File::open(&place).is_ok_and(|file| is_free(&file))
 }
 
 /// File systems without locks cannot tell.
@@ -161,11 +158,11 @@ fn is_free(file: &File) -> bool {
 }
 
 /// Removes those that are left in a folder.
-pub(super) fn remove_unfinished(folder: &Path) -> io::Result<()> {
-    let names = fs::read_dir(folder)?.flatten();
+pub(super) fn remove_unfinished(own: &OwnFolder) -> io::Result<()> {
+    let names = fs::read_dir(own.path())?.flatten();
     let names = names.filter_map(|entry| entry.file_name().into_string().ok());
-    let mut left = names.filter(|name| is_unfinished(folder, name));
-    left.try_for_each(|name| fs::remove_file(folder.join(name)))
+    let mut left = names.filter(|name| is_unfinished(own.path(), name));
+    left.try_for_each(|name| own.remove_file(&name))
 }
 
 #[cfg(test)]
@@ -220,7 +217,8 @@ mod tests {
             fs::write(folder.path().join(name), "half").expect("a file");
         }
         let writing = AtomicFile::create(&folder.path().join(RUN_FILE)).expect("a file");
-        remove_unfinished(folder.path()).expect("removed");
+        let own = OwnFolder::open(folder.path()).expect("a folder");
+        remove_unfinished(&own).expect("removed");
         let names = fs::read_dir(folder.path()).expect("a folder").flatten();
         let mut names: Vec<String> =
             names.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();

@@ -39,9 +39,10 @@ pub fn here() -> Recording {
 }
 
 /// The state of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum State {
     /// Its run.json is all of it.
+    #[default]
     Finished,
     /// Its processes are at work.
     UnderWay,
@@ -52,6 +53,7 @@ pub enum State {
 }
 
 /// Files of a run that has not ended.
+#[derive(Default)]
 pub struct Found {
     pub state: State,
     /// The ranks' files.
@@ -95,18 +97,6 @@ impl Found {
             _ => remark(folder, recording, &memory, &copies),
         };
         Found { state, memory: memory.and_then(Result::ok), copies, recorded, executions, remark }
-    }
-
-    /// Nothing of it.
-    pub fn nothing() -> Found {
-        Found {
-            state: State::Finished,
-            memory: None,
-            copies: None,
-            recorded: None,
-            executions: None,
-            remark: String::new(),
-        }
     }
 
     /// Records of the ranks of this machine, and remarks on files that cannot be read.
@@ -196,39 +186,30 @@ fn remark(
     copies: &Option<OwnFolder>,
 ) -> String {
     let (here, host) = (here(), &recording.host);
-    let Some(memory) = memory else {
-        if *host != here.host {
-            return format!(
-                "the run has not ended or was cut off: whether {host} still works on it cannot be \
-                 seen from this machine; report it there"
-            );
-        }
-        return "the run was cut off: what its ranks had measured is lost, because no memory \
-                that outlives a process (a tmpfs such as /dev/shm) had room for it"
-            .into();
-    };
-    if let (Err(_), Some(copies)) = (memory, copies) {
-        let copies = copies.path().display();
-        return format!(
-            "the run was cut off: this is what its ranks had measured; it lies in {copies}"
-        );
-    }
-    match memory {
-        Ok(memory) => format!(
+    match (memory, copies) {
+        (Some(Ok(memory)), _) => format!(
             "the run was cut off: this is what its ranks had measured; it lies in memory ({}): \
              `parabench report {} --settle` stores it before the machine restarts",
             memory.path().display(),
             folder.display()
         ),
-        Err(_) if *host != here.host => format!(
-            "the run has not ended or was cut off: its ranks record in the memory of {host}; \
-             report it there"
+        (Some(Err(_)), Some(copies)) => format!(
+            "the run was cut off: this is what its ranks had measured; it lies in {}",
+            copies.path().display()
         ),
-        Err(_) if recording.boot != here.boot => format!(
-            "the run was cut off: what its ranks had measured lay in the memory of {host} and is \
-             lost, because the machine was restarted"
+        _ if *host != here.host => format!(
+            "the run has not ended or was cut off: what its ranks have measured can be seen on {host} \
+             alone; report it there"
         ),
-        Err(error) => format!(
+        (None, _) => "the run was cut off: what its ranks had measured is lost, because no memory \
+                      that outlives a process (a tmpfs such as /dev/shm) had room for it"
+            .into(),
+        (Some(Err(_)), _) if recording.boot != here.boot => {
+            "the run was cut off: what its ranks had measured lay in memory and is lost, because the \
+             machine was restarted"
+                .into()
+        }
+        (Some(Err(error)), _) => format!(
             "the run has not ended or was cut off, and what its ranks have measured cannot be \
              read: {}: {error}",
             recording.memory.as_deref().unwrap_or_default()
@@ -292,7 +273,7 @@ mod tests {
         let restarted = Recording { boot: "other".into(), ..gone.clone() };
         assert!(look(&restarted).contains("was restarted"));
         let elsewhere = Recording { host: "other".into(), ..restarted };
-        assert!(look(&elsewhere).contains("memory of other; report it there"));
+        assert!(look(&elsewhere).contains("on other alone; report it there"));
         assert!(look(&here()).contains("is lost"));
     }
 }

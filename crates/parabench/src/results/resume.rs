@@ -16,6 +16,7 @@ use ::report::store;
 use engine::own_folder::OwnFolder;
 use model::run::Run;
 use model::sweep::Rest;
+use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -55,7 +56,7 @@ impl Begun {
         let folder = std::path::absolute(path).unwrap_or_else(|_| path.into());
         let found = match &run.run.recording {
             Some(recording) => Found::look(&folder, recording),
-            None => Found::nothing(),
+            None => Found::default(),
         };
         let executions = executions(&folder, &rest).map_err(|error| {
             wrong(&format!("the executions so far cannot be found: {error}"))
@@ -94,7 +95,7 @@ fn stored(path: &Path, wrong: &dyn Fn(&str) -> Error) -> Result<(Run, Option<Res
 fn whole(path: &Path, run: Run, wrong: &dyn Fn(&str) -> Error) -> Result<Begun> {
     // What a kill in the last moment has left.
     leftover::remove_executions(path);
-    sweep::remove_unfinished_in(path);
+    remove_unfinished_in(path);
     match run.run.outcome.as_str() {
         "cut off" | "interrupted" => {
             Err(wrong("the sweep has ended, and its executions are not kept one by one any more")
@@ -133,10 +134,10 @@ impl Unfinished {
     pub fn take(self) -> Result<(Folder, Earlier)> {
         let Unfinished { run, folder, found, executions } = self;
         let (mut there, mut next) = (Vec::new(), 0);
-        let mut places = sweep::Places::new(&run);
+        let mut places = HashSet::new();
         for path in sweep::names(executions.path()) {
             match ended(&path) {
-                Some(execution) => match places.take(&path, &execution) {
+                Some(execution) => match sweep::take_place(&run, &mut places, &path, &execution) {
                     Ok(()) => there.push(execution),
                     Err(why) => console::note(&why),
                 },
@@ -147,14 +148,22 @@ impl Unfinished {
             }
             next = next.max(number(&path) + 1);
         }
-        sweep::remove_unfinished_in(&folder);
+        remove_unfinished_in(&folder);
         let found = Found { executions: None, ..found };
-        let mut resumed = Folder::at(folder.clone());
-        resumed.executions = Some(executions);
-        resumed.replaced = Some(Stored::new(run, folder, found));
-        resumed.is_resumed = true;
+        let resumed = Folder {
+            path: folder.clone(),
+            executions: Some(executions),
+            replaced: Some(Stored::new(run, folder, found)),
+            is_resumed: true,
+            ..Folder::default()
+        };
         Ok((resumed, Earlier { executions: there, next }))
     }
+}
+
+/// Nobody else is at work on the folder. What cannot be removed stays where it is.
+fn remove_unfinished_in(folder: &Path) {
+    let _ = OwnFolder::open(folder).and_then(|own| leftover::remove_unfinished(&own));
 }
 
 fn number(path: &Path) -> usize {

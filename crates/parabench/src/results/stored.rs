@@ -10,11 +10,12 @@ use ::report::store;
 use ::report::views::{self, Views};
 use engine::recorder::RankRecord;
 use model::Plan;
-use model::run::{EventsInfo, Node, RankError, Run, spans};
+use model::run::{EventsInfo, Node, Run, spans};
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// A stored run.
+#[derive(Default)]
 pub struct Stored {
     /// The run.
     pub run: Run,
@@ -29,8 +30,6 @@ pub struct Stored {
     passing: Vec<String>,
     /// Ranks of other machines whose records are not here: until they are, nothing is final.
     is_partial: bool,
-    /// Notes and errors of ranks when it was read: what a caller adds comes after them.
-    known: [usize; 2],
 }
 
 /// Reads the run in the folder `path`, or whose run.json it is.
@@ -40,7 +39,7 @@ pub fn read(path: &Path) -> Result<Stored> {
     let Some(recording) = run.run.recording.clone() else {
         let rest = run.run.sweep.as_ref().and_then(|sweep| sweep.rest.as_ref());
         let executions = rest.and_then(|rest| resume::executions(&folder, rest).ok());
-        let found = Found { executions, ..Found::nothing() };
+        let found = Found { executions, ..Found::default() };
         if run.run.outcome == "cut off" {
             run.run.evidence.notes.extend(leftover::scratch(&run));
         }
@@ -67,12 +66,7 @@ pub fn read(path: &Path) -> Result<Stored> {
         run.run.evidence.notes.push(resume::advice(&folder));
     }
     let is_partial = !absent.is_empty();
-    let known = known(&run);
-    Ok(Stored { run, folder, found, records, parts, passing, is_partial, known })
-}
-
-fn known(run: &Run) -> [usize; 2] {
-    [run.run.evidence.notes.len(), run.run.rank_errors.len()]
+    Ok(Stored { run, folder, found, records, parts, passing, is_partial })
 }
 
 /// The parent of `run.json` alone is "".
@@ -156,9 +150,7 @@ fn is_resumable(run: &Run) -> bool {
 impl Stored {
     /// A run with nothing besides.
     pub(super) fn new(run: Run, folder: PathBuf, found: Found) -> Stored {
-        let (records, parts, passing) = (Vec::new(), Vec::new(), Vec::new());
-        let (is_partial, known) = (false, known(&run));
-        Stored { run, folder, found, records, parts, passing, is_partial, known }
+        Stored { run, folder, found, ..Stored::default() }
     }
 
     /// Its pictures. A damaged event table is the input's fault.
@@ -219,7 +211,7 @@ impl Stored {
         let remark = "the run was cut off: this is what its ranks had measured";
         run.run.evidence.notes.push(remark.into());
         self.store_events(&self.folder, &mut run)?;
-        store::write(&self.folder, &run).map_err(|error| Error::failed(error.to_string()))?;
+        store::write(&self.folder, &run)?;
         let ranks = run.run.ranks;
         self.run = run;
         if rests {
@@ -228,28 +220,14 @@ impl Stored {
         self.clear(ranks).map(|()| true)
     }
 
-    /// Brings what is in the memory of this machine to the run's folder, where it waits for that of others, and
-    /// stores what was added to the run since it was read.
+    /// Brings what is in the memory of this machine to the run's folder, where it waits for that of others.
     fn gather(&mut self) -> Result<()> {
         let failed =
             |what: &str, error: io::Error| Error::failed(format!("cannot {what}: {error}"));
         let copy = self.found.copy(&self.folder);
         copy.map_err(|error| failed("copy what the ranks had measured", error))?;
-        let mut run =
-            store::read(&self.folder).map_err(|error| Error::failed(error.to_string()))?;
-        let [notes, errors] = self.known;
-        let header = &self.run.run;
-        let told = |error: &RankError| format!("rank {}: {}", error.rank, error.message);
-        let added = header.evidence.notes.iter().skip(notes).cloned();
-        let added: Vec<String> =
-            added.chain(header.rank_errors.iter().skip(errors).map(told)).collect();
-        if !added.is_empty() {
-            run.run.evidence.notes.extend(added);
-            run.run.exit_code = header.exit_code;
-            store::write(&self.folder, &run).map_err(|error| Error::failed(error.to_string()))?;
-        }
         let memory = self.found.memory.take();
-        let freed = memory.map_or(Ok(()), |memory| leftover::remove(&memory, header.ranks));
+        let freed = memory.map_or(Ok(()), |memory| leftover::remove(&memory, self.run.run.ranks));
         freed.map_err(|error| failed("free the memory that it lay in", error))
     }
 

@@ -18,7 +18,7 @@ use ::report::store::RUN_FILE;
 use ::report::{StoreError, merge, store};
 use engine::own_folder::OwnFolder;
 use engine::recorder::RankRecord;
-use model::run::{EventExtents, EventsInfo, Run, Site};
+use model::run::{EventExtents, Run, Site};
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
@@ -62,7 +62,7 @@ impl Folder {
         let made = fs::create_dir(&path);
         made.map_err(|error| self.failed("store another execution in", &error))?;
         let memory = self.memory.as_ref().map(Rc::clone);
-        Ok(Folder { memory, is_execution: true, ..Folder::at(path) })
+        Ok(Folder { memory, is_execution: true, path, ..Folder::default() })
     }
 
     /// At the end of a sweep, whose executions are in `run`: their events are joined, and their
@@ -73,7 +73,7 @@ impl Folder {
         if run.run.events.is_some() {
             join_events(&self.path, run, &self.parts(run)?)?;
         }
-        store::write(&self.path, run).map_err(failed)?;
+        store::write(&self.path, run)?;
         let removed = self.executions.as_ref().filter(|_| is_whole).map_or(Ok(()), remove);
         removed.map_err(|error| self.failed("tidy up", &error))?;
         self.clear(run.run.ranks)
@@ -86,7 +86,7 @@ impl Folder {
             order.map(|execution| (execution.cell, execution.repetition)).collect();
         let mut parts = Vec::new();
         for path in self.executions.iter().flat_map(|own| names(own.path())) {
-            let execution = store::read(&path).map_err(failed)?;
+            let execution = store::read(&path)?;
             if place(&execution).is_some_and(|at| wanted.remove(&at)) {
                 parts.push(Part::new(path, &execution));
             }
@@ -95,45 +95,33 @@ impl Folder {
     }
 }
 
+/// Place of an execution in the grid, if it is one of the sweep `whole` and the first of its place. `taken`: places so
+/// far.
+///
+/// # Errors
+/// It is left out; in words.
+pub(super) fn take_place(
+    whole: &Run,
+    taken: &mut HashSet<(u32, u32)>,
+    path: &Path,
+    execution: &Run,
+) -> std::result::Result<(), String> {
+    let sweep = whole.run.sweep.as_ref();
+    let (cells, reps) = sweep.map_or((0, 0), |sweep| (sweep.cells.len(), sweep.reps));
+    let place = place(execution).filter(|(cell, rep)| (*cell as usize) < cells && *rep < reps);
+    let why = match place {
+        Some(place) if taken.insert(place) => return Ok(()),
+        Some(_) => "another folder holds the same execution",
+        None => "it is no execution of this sweep",
+    };
+    Err(format!("{} is left out: {why}", path.display()))
+}
+
 /// Place of an execution in the grid.
 pub fn place(execution: &Run) -> Option<(u32, u32)> {
     match &execution.run.sweep.as_ref()?.order[..] {
         [one] => Some((one.cell, one.repetition)),
         _ => None,
-    }
-}
-
-/// Folders of a sweep: the first of each place of its grid.
-pub(super) struct Places {
-    cells: usize,
-    reps: u32,
-    taken: HashMap<(u32, u32), PathBuf>,
-}
-
-impl Places {
-    pub fn new(whole: &Run) -> Places {
-        let sweep = whole.run.sweep.as_ref();
-        let (cells, reps) = sweep.map_or((0, 0), |sweep| (sweep.cells.len(), sweep.reps));
-        Places { cells, reps, taken: HashMap::new() }
-    }
-
-    /// Takes the place of an execution.
-    ///
-    /// # Errors
-    /// It has none, or another folder has it; in words.
-    pub fn take(&mut self, path: &Path, execution: &Run) -> std::result::Result<(), String> {
-        let shown = path.display();
-        let at = place(execution)
-            .filter(|(cell, repetition)| (*cell as usize) < self.cells && *repetition < self.reps);
-        let Some(at) = at else {
-            return Err(format!("{shown} is left out: it is no execution of this sweep"));
-        };
-        if let Some(first) = self.taken.get(&at) {
-            let first = first.file_name().unwrap_or_default().to_string_lossy();
-            return Err(format!("{shown} is left out: {first} holds the same execution"));
-        }
-        self.taken.insert(at, path.into());
-        Ok(())
     }
 }
 
@@ -168,7 +156,7 @@ pub(super) fn put_together(
     parts: &mut Vec<Part>,
 ) -> Result<Vec<Absent>> {
     let (mut absent, mut unreadable) = (Vec::new(), 0);
-    let (mut places, mut left_out) = (Places::new(run), Vec::new());
+    let (mut places, mut left_out) = (HashSet::new(), Vec::new());
     for path in found.executions.iter().flat_map(|own| names(own.path())) {
         let mut execution = match store::read(&path) {
             Ok(execution) => execution,
@@ -179,7 +167,7 @@ pub(super) fn put_together(
                 continue;
             }
         };
-        if let Err(why) = places.take(&path, &execution) {
+        if let Err(why) = take_place(run, &mut places, &path, &execution) {
             left_out.push(why);
             continue;
         }
@@ -209,7 +197,7 @@ pub(super) fn put_together(
 
 /// Joins the tables of the executions, with one row group in memory at a time.
 pub(super) fn join_events(folder: &Path, run: &mut Run, parts: &[Part]) -> Result<()> {
-    let mut table = EventWriter::create(folder, &run.run.sites).map_err(failed)?;
+    let mut table = EventWriter::create(folder, &run.run.sites)?;
     let sites = &mut run.run.sites.clone();
     let mut left_out = 0;
     for part in parts {
@@ -223,21 +211,15 @@ pub(super) fn join_events(folder: &Path, run: &mut Run, parts: &[Part]) -> Resul
                 tables::write_events(temporary.path(), &mut run, &mut records.iter())?;
                 let events = run.run.events.unwrap_or_default();
                 left_out += events.left_out;
-                table
-                    .append(temporary.path(), part.at, &numbers, &events.extents)
-                    .map_err(failed)?;
+                table.append(temporary.path(), part.at, &numbers, &events.extents)?;
             }
             None if part.folder.join(EVENTS_FILE).is_file() => {
-                table.append(&part.folder, part.at, &numbers, &part.extents).map_err(failed)?;
+                table.append(&part.folder, part.at, &numbers, &part.extents)?;
             }
             None => {}
         }
     }
-    let info = table.finish().map_err(failed)?;
-    let sample_every = run.run.events.as_ref().map_or(1, |asked| asked.sample_every.max(1));
-    let dropped = run.run.evidence.dropped_events;
-    run.run.events = Some(EventsInfo { dropped, sample_every, left_out, ..info });
-    Ok(())
+    tables::finish(table, run, left_out)
 }
 
 /// Removes the executions of a sweep, and nothing else that may lie there.
@@ -253,25 +235,6 @@ pub(super) fn remove_one(executions: &OwnFolder, path: &Path) -> io::Result<()> 
     for file in [RUN_FILE, EVENTS_FILE] {
         own.remove_file(file)?;
     }
-    remove_unfinished(&own)?;
+    leftover::remove_unfinished(&own)?;
     executions.remove_folder(&name)
-}
-
-/// Removes files that a killed process was writing into the folder of a sweep that nobody else is at
-/// work on. What cannot be removed stays where it is.
-pub(super) fn remove_unfinished_in(folder: &Path) {
-    let _ = OwnFolder::open(folder).and_then(|own| remove_unfinished(&own));
-}
-
-/// Files that a killed process was writing: `.run.json.a7Bc3d.tmp`.
-fn remove_unfinished(own: &OwnFolder) -> io::Result<()> {
-    let entries = fs::read_dir(own.path())?.flatten();
-    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    names
-        .filter(|name| leftover::is_unfinished_name(name))
-        .try_for_each(|name| own.remove_file(&name))
-}
-
-fn failed(error: StoreError) -> Error {
-    Error::failed(error.to_string())
 }

@@ -1,6 +1,6 @@
 //! The tables of a run, from what the ranks recorded.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use ::report::events::{EventWriter, Origin};
 use engine::recorder::RankRecord;
 use model::run::{EventsInfo, Evidence, Run, VERSION};
@@ -13,8 +13,7 @@ pub fn write_events<R: Borrow<RankRecord>>(
     run: &mut Run,
     records: &mut dyn Iterator<Item = R>,
 ) -> Result<()> {
-    let failed = |error: ::report::StoreError| Error::failed(error.to_string());
-    let mut table = EventWriter::create(folder, &run.run.sites).map_err(failed)?;
+    let mut table = EventWriter::create(folder, &run.run.sites)?;
     let mut left_out = 0;
     for record in records {
         let record: &RankRecord = record.borrow();
@@ -24,9 +23,14 @@ pub fn write_events<R: Borrow<RankRecord>>(
         let origin =
             Origin { rank: record.rank, host: run.run.host_of(record.rank), ..Origin::default() };
         table.extents(&record.extents);
-        table.rank(&origin, &labels, &paths, record.events()).map_err(failed)?;
+        table.rank(&origin, &labels, &paths, record.events())?;
     }
-    let info = table.finish().map_err(failed)?;
+    finish(table, run, left_out)
+}
+
+/// Ends a table of events, and says in the run what is in it.
+pub fn finish(table: EventWriter, run: &mut Run, left_out: u64) -> Result<()> {
+    let info = table.finish()?;
     let sample_every = run.run.events.as_ref().map_or(1, |asked| asked.sample_every.max(1));
     let dropped = run.run.evidence.dropped_events;
     run.run.events = Some(EventsInfo { dropped, sample_every, left_out, ..info });

@@ -158,11 +158,6 @@ impl Compare {
 
     /// A and B of every comparison.
     fn pairs(&self) -> Result<Vec<(Side, Side, Design)>> {
-        let (first, rest) = match &self.base[..] {
-            [] => self.runs.split_at(1.min(self.runs.len())),
-            base => (base, &self.new[..]),
-        };
-        self.refuse_same(first, rest)?;
         if !self.base.is_empty() {
             return Ok(vec![(side(&self.base)?, side(&self.new)?, Design::Samples)]);
         }
@@ -180,24 +175,6 @@ impl Compare {
         let base = side(&self.runs[..1])?;
         let new = self.runs[1..].iter().map(|run| side(std::slice::from_ref(run)));
         new.map(|new| Ok((base.clone(), new?, Design::Samples))).collect()
-    }
-
-    /// A run under two names, as far as the folders tell; equal contents are noticed later.
-    fn refuse_same(&self, base: &[PathBuf], new: &[PathBuf]) -> Result<()> {
-        let folder = |path: &PathBuf| {
-            let path = path.canonicalize().ok()?;
-            Some(if path.is_file() { path.parent()?.to_path_buf() } else { path })
-        };
-        let base: Vec<PathBuf> = base.iter().filter_map(folder).collect();
-        let same = new.iter().find(|run| folder(run).is_some_and(|run| base.contains(&run)));
-        match same {
-            Some(run) if !self.anyway => Err(Error::input(format!(
-                "{}: the same run is on both sides: it cannot differ from itself",
-                run.display()
-            ))
-            .help("name two runs; --anyway compares them nevertheless")),
-            _ => Ok(()),
-        }
     }
 
     fn page(&self, pairs: &[(Side, Side, Design)], comparisons: &[Comparison]) -> Result<()> {

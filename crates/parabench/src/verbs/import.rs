@@ -88,31 +88,24 @@ impl Import {
         let out = self.out.as_deref().ok_or_else(|| Error::input("-o DIR is missing"))?;
         let folder = results::Folder::open(out, None, self.force)?;
         folder.remove_unfinished()?;
-        let is_own = || self.logs.iter().any(|log| results::is_own(log));
-        let left = || super::record::left(&self.logs, &options.which);
-        let left = if rules.is_none() && options.format.is_none() { left() } else { None };
-        if let Some(empty) = self.logs.iter().find(|log| left.is_none() && holds_nothing(log)) {
+        // Without rules and --as, logs show what they are.
+        let is_shown = rules.is_none() && options.format.is_none();
+        let left = if is_shown { super::record::left(&self.logs, &options.which) } else { None };
+        let is_left = left.is_some();
+        if let Some(empty) = self.logs.iter().find(|log| !is_left && holds_nothing(log)) {
             let message = format!("{} is a folder without a run or a recording", empty.display());
             return Err(Error::input(message).help("name the logs in it"));
         }
-        let is_left = left.is_some();
-        let (origin, imported) = match rules {
-            None if is_left => {
-                let imported = left.unwrap_or_else(|| Err(Error::input("no recording")))?;
-                (results::Origin::logs(&self.logs), imported)
-            }
-            None if options.format.is_none() && is_own() => {
-                results::import_own(&self.logs, &options.which)?
-            }
-            None => (
-                results::Origin::logs(&self.logs),
-                trace::import(&self.logs, options).map_err(shown)?,
-            ),
-            Some(rules) => {
-                let inputs = trace::import::open(&self.logs).map_err(shown)?;
-                let imported = rules.import(inputs, options.which.clone()).map_err(shown)?;
-                (results::Origin::logs(&self.logs), imported)
-            }
+        let of_logs = |imported| (results::Origin::logs(&self.logs), imported);
+        let (origin, imported) = if let Some(imported) = left {
+            of_logs(imported?)
+        } else if let Some(rules) = rules {
+            let inputs = trace::import::open(&self.logs).map_err(shown)?;
+            of_logs(rules.import(inputs, options.which.clone()).map_err(shown)?)
+        } else if is_shown && self.logs.iter().any(|log| results::is_own(log)) {
+            results::import_own(&self.logs, &options.which)?
+        } else {
+            of_logs(trace::import(&self.logs, options).map_err(shown)?)
         };
         if imported.is_empty() {
             return Err(self.nothing(&imported));
@@ -142,43 +135,19 @@ impl Import {
         }
     }
 
-    /// Why no operation of the logs is there to be stored.
+    /// No operation of the logs is there to be stored.
     fn nothing(&self, imported: &Imported) -> Error {
-        let count = |code: &str| imported.facts.gaps.iter().find(|gap| gap.code == code);
-        let name = results::title(&self.logs);
-        let (outside, unknown) = (count("outside"), count("unparsed-lines"));
-        let help = match &self.under {
-            Some(_) => "without --under all are kept but those on files of the system",
-            None => "--all keeps those on files of the system, too",
+        let place = match &self.under {
+            Some(under) => format!("below {}", under.display()),
+            None => "on a file that is kept".into(),
         };
-        let (message, help) = match (outside, unknown, &self.under) {
-            (Some(outside), _, Some(under)) => (
-                format!(
-                    "{name} has no operation below {}: {} are on files elsewhere",
-                    under.display(),
-                    outside.count
-                ),
-                help,
-            ),
-            (Some(outside), ..) => (
-                format!("{name} has operations on files of the system only: {}", outside.count),
-                help,
-            ),
-            (None, Some(unknown), _) => (
-                format!(
-                    "no line of {name} is a call as logs of {} have them: {}",
-                    imported.format.name(),
-                    unknown.examples.first().map_or("", String::as_str)
-                ),
-                "without --as a log shows what it is",
-            ),
-            _ => {
-                let gaps = imported.facts.gaps.iter().map(|gap| gap.says.trim_end_matches('.'));
-                let why = gaps.map(|says| format!("; {says}")).collect::<String>();
-                (format!("{name} has no operation on a file{why}"), help)
-            }
-        };
-        Error::input(message).help(help)
+        let why = imported.facts.gaps.iter().map(|gap| {
+            let first = gap.examples.first().map(|first| format!(", first {first}"));
+            format!("; {}{}", gap.says.trim_end_matches('.'), first.unwrap_or_default())
+        });
+        let (name, why) = (results::title(&self.logs), why.collect::<String>());
+        Error::input(format!("{name} has no operation {place}{why}"))
+            .help("--all keeps operations on all files; without --as a log shows what it is")
     }
 }
 
@@ -208,9 +177,5 @@ fn read_rules(path: &Path) -> Result<Rules> {
 
 /// An error of the import, for the terminal.
 fn shown(error: trace::Error) -> Error {
-    Error { help: some(error.help), ..Error::input(error.message) }
-}
-
-fn some(help: String) -> Option<String> {
-    Some(help).filter(|help| !help.is_empty())
+    Error { help: Some(error.help).filter(|help| !help.is_empty()), ..Error::input(error.message) }
 }

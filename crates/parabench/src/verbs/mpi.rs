@@ -10,8 +10,8 @@ use mpi::locate::Looked;
 use mpi::shim::is_shim;
 use mpi::{MpiError, World, facts, launcher, locate};
 use serde_json::{Value, json};
-use std::fs::{self, File};
-use std::io::{ErrorKind, Write};
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -19,8 +19,6 @@ use std::time::Duration;
 /// MPI that does not start within this time hangs.
 const LIMIT: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
-/// A shim has less.
-const ROOM_BYTES: usize = 128 << 10;
 
 /// Connect to the MPI of this machine, or tell which one it is
 ///
@@ -97,21 +95,24 @@ impl Build {
         let output = self.output.clone().or_else(locate::default_output).ok_or_else(|| {
             Error::input("where this binary lies is not known").help("name a file with -o FILE")
         })?;
-        check_folder(&output)?;
         check_file(&output)?;
         // Compiled beside it first: what is there goes only when the new one is known to work.
-        let mut fresh = output.clone().into_os_string();
-        fresh.push(format!(".{}", std::process::id()));
-        let fresh = Fresh(fresh.into());
-        check_room(&output, &fresh.0)?;
-        locate::build(&mpicc, &fresh.0).map_err(|error| {
+        let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = tempfile::tempdir_in(folder.unwrap_or(Path::new("."))).map_err(|error| {
+            let message = format!("-o {}: cannot write in its folder: {error}", output.display());
+            Error::input(message).help(
+                "name a file elsewhere with -o FILE (then PARABENCH_MPI_SHIM=FILE selects it)",
+            )
+        })?;
+        let fresh = folder.path().join(locate::SHIM_FILE);
+        locate::build(&mpicc, &fresh).map_err(|error| {
             Error::input(error.to_string()).help("name the compiler of your MPI with --mpicc")
         })?;
-        let library = library_of(&fresh.0).map_err(|reason| {
+        let library = library_of(&fresh).map_err(|reason| {
             Error::input(format!("the shim for {mpicc} was compiled, but: {reason}"))
         })?;
         self.spare_another(&output, &library)?;
-        fs::rename(&fresh.0, &output)
+        fs::rename(&fresh, &output)
             .map_err(|error| Error::input(format!("cannot write {}: {error}", output.display())))?;
         console::print(&format!("{}: for {library}\n", output.display()))?;
         if locate::places().iter().all(|(_, place)| !is_same(place, &output)) {
@@ -140,65 +141,21 @@ impl Build {
     }
 }
 
-/// A file that goes unless it was renamed.
-struct Fresh(PathBuf);
-
-impl Drop for Fresh {
-    fn drop(&mut self) {
-        // After the renaming there is none.
-        let _ = fs::remove_file(&self.0);
-    }
-}
-
-fn check_folder(output: &Path) -> Result<()> {
-    let folder = match output.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    if folder.is_dir() {
-        return Ok(());
-    }
-    let message = format!("-o {}: there is no folder {}", output.display(), folder.display());
-    Err(Error::input(message).help("make it first, or name a file elsewhere"))
-}
-
 /// A shim takes the place of a shim, of an empty file, and of nothing else.
 fn check_file(output: &Path) -> Result<()> {
-    let refused = |why: &str| {
-        let message = format!("-o {}: {why}", output.display());
-        Err(Error::input(message).help("name another file with -o, or remove this one first"))
-    };
-    let facts = match fs::symlink_metadata(output) {
-        Ok(facts) => facts,
+    let why = match fs::symlink_metadata(output) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        Err(error) => return refused(&error.to_string()),
+        Err(error) => error.to_string(),
+        Ok(facts) if facts.is_symlink() => "expected a file, found a symbolic link".into(),
+        Ok(facts) if !facts.is_file() => "expected a regular file, found something else".into(),
+        Ok(_) => match fs::read(output) {
+            Ok(bytes) if bytes.is_empty() || is_shim(&bytes) => return Ok(()),
+            Ok(_) => "the file that is there is no MPI shim of Parabench".into(),
+            Err(error) => error.to_string(),
+        },
     };
-    if facts.is_symlink() {
-        return refused("expected a file, found a symbolic link");
-    }
-    if !facts.is_file() {
-        return refused("expected a regular file, found something else");
-    }
-    let is_ours = |bytes: &[u8]| bytes.is_empty() || is_shim(bytes);
-    match fs::read(output) {
-        Ok(bytes) if is_ours(&bytes) => Ok(()),
-        Ok(_) => refused("the file that is there is no MPI shim of Parabench"),
-        Err(error) => refused(&error.to_string()),
-    }
-}
-
-/// There is room for a shim beside it: a compiler would blame itself.
-fn check_room(output: &Path, fresh: &Path) -> Result<()> {
-    let written = File::create_new(fresh).and_then(|mut file| {
-        file.write_all(&[0; ROOM_BYTES])?;
-        file.sync_all()
-    });
-    let written = written.and_then(|()| fs::remove_file(fresh));
-    written.map_err(|error| {
-        let message = format!("-o {}: cannot write in its folder: {error}", output.display());
-        Error::input(message)
-            .help("name a file elsewhere with -o FILE (then PARABENCH_MPI_SHIM=FILE selects it)")
-    })
+    Err(Error::input(format!("-o {}: {why}", output.display()))
+        .help("name another file with -o, or remove this one first"))
 }
 
 /// Both lead to one file.
@@ -259,7 +216,7 @@ impl Info {
                 if rank > 0 {
                     return Ok(Exit::Success);
                 }
-                ended.map_err(|error| Error::failed(error.to_string()))?;
+                ended?;
                 object(&facts, &found)
             }
         };

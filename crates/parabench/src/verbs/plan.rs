@@ -17,7 +17,7 @@ use crate::rehearse::rehearse;
 use clap::Args;
 use engine::config::Config;
 use engine::supervise::{Calls, list_calls};
-use model::op::{Class, Op};
+use model::op::Class;
 use model::rehearsal::{OpFigures, Peak, RankFigures, Rehearsal};
 use model::units::format_bytes;
 use serde_json::{Value, json};
@@ -124,110 +124,83 @@ impl Plan {
     }
 }
 
-/// A figure and how far it may be off.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Estimate {
-    value: u64,
-    spread: u64,
-}
-
-impl Estimate {
-    fn add(&mut self, value: u64, spread: u64, ranks: u64) {
-        self.value = self.value.saturating_add(value.saturating_mul(ranks));
-        self.spread = self.spread.saturating_add(spread.saturating_mul(ranks));
-    }
-
-    /// "125 MiB (± 3 MiB)".
-    fn bytes(self) -> String {
-        format!("{}{}", format_bytes(self.value), self.within(format_bytes))
-    }
-
-    /// "1280 files (± 30)".
-    fn count(self, one: &str, more: &str) -> String {
-        let noun = if self.value == 1 { one } else { more };
-        format!("{} {noun}{}", self.value, self.within(|spread| spread.to_string()))
-    }
-
-    fn within(self, format: impl Fn(u64) -> String) -> String {
-        match self.spread {
-            0 => String::new(),
-            spread => format!(" (± {})", format(spread)),
-        }
-    }
-}
-
 /// Figures of one rank, or of all ranks together.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Figures {
-    /// By operation, only those that occur.
-    ops: Vec<(Op, OpFigures)>,
-    read: Estimate,
-    written: Estimate,
-    files: Estimate,
-    directories: Estimate,
-    /// Files at the fullest, in the run directory and in the further ones of the plan.
-    footprints: Vec<Peak>,
-    /// These are exact.
-    footprint_exact: bool,
-    /// Largest buffers, bytes.
-    buffer_bytes: u64,
-    /// Most handles open at one time.
-    handles: u64,
-    /// All figures are exact.
+struct Budget {
+    figures: RankFigures,
     exact: bool,
+    /// Its storage at the fullest is exact.
+    footprint_exact: bool,
 }
 
-impl Figures {
-    fn of_rank(rank: &RankFigures, rehearsal: &Rehearsal) -> Figures {
-        let mut figures = Figures { exact: rehearsal.is_exact(), ..Figures::default() };
-        figures.add(rank, 1);
-        figures.footprints.clone_from(&rank.peaks);
-        figures.footprint_exact = figures.exact;
-        figures
+impl Budget {
+    fn of_rank(rank: &RankFigures, rehearsal: &Rehearsal) -> Budget {
+        let exact = rehearsal.is_exact();
+        Budget { figures: rank.clone(), exact, footprint_exact: exact }
     }
 
-    fn of_all(rehearsal: &Rehearsal) -> Figures {
-        let mut figures = Figures { exact: rehearsal.is_exact(), ..Figures::default() };
+    fn of_all(rehearsal: &Rehearsal) -> Budget {
+        let exact = rehearsal.is_exact();
+        let mut figures = RankFigures { peaks: rehearsal.peaks.clone(), ..RankFigures::default() };
         for (ranks, one) in &rehearsal.ranks {
-            figures.add(one, u64::from(ranks.end.saturating_sub(ranks.start)));
+            add(&mut figures, one, u64::from(ranks.end.saturating_sub(ranks.start)));
         }
-        figures.footprints.clone_from(&rehearsal.peaks);
-        figures.footprint_exact = figures.exact && !rehearsal.peak_about;
-        figures
+        Budget { figures, exact, footprint_exact: exact && !rehearsal.peak_about }
     }
 
     /// The sum over directories: no less than what lies in all of them at any time.
     fn footprint(&self) -> Peak {
-        Peak::all(&self.footprints)
+        Peak::all(&self.figures.peaks)
     }
 
-    fn add(&mut self, rank: &RankFigures, ranks: u64) {
-        rank.ops.iter().for_each(|(op, each)| self.add_op(*op, each, ranks));
-        self.files.add(rank.files, rank.spread_files, ranks);
-        self.directories.add(rank.directories, rank.spread_directories, ranks);
-        let add = |sum: &mut u64, each: u64| *sum = sum.saturating_add(each.saturating_mul(ranks));
-        add(&mut self.buffer_bytes, rank.buffer_bytes);
-        add(&mut self.handles, rank.handles);
+    /// "about " before needs that are no more than that, unless the title says it of all figures.
+    fn about(&self) -> &'static str {
+        if self.footprint_exact || !self.exact { "" } else { "about " }
     }
 
-    fn add_op(&mut self, op: Op, each: &OpFigures, ranks: u64) {
-        match op.row().class {
-            Class::Read => self.read.add(each.bytes, each.spread_bytes, ranks),
-            Class::Write => self.written.add(each.bytes, each.spread_bytes, ranks),
-            _ => {}
-        }
-        let at = self.ops.binary_search_by_key(&op, |entry| entry.0).unwrap_or_else(|at| {
-            self.ops.insert(at, (op, OpFigures::default()));
+    /// Bytes moved by operations of a class, and how far they may be off.
+    fn moved(&self, class: Class) -> (u64, u64) {
+        let ops = self.figures.ops.iter().filter(|(op, _)| op.row().class == class);
+        ops.fold((0, 0), |(bytes, spread): (u64, u64), (_, op)| {
+            (bytes.saturating_add(op.bytes), spread.saturating_add(op.spread_bytes))
+        })
+    }
+}
+
+/// Adds the figures of some equal ranks.
+fn add(sum: &mut RankFigures, each: &RankFigures, ranks: u64) {
+    let add = |sum: &mut u64, each: u64| *sum = sum.saturating_add(each.saturating_mul(ranks));
+    for (op, each) in &each.ops {
+        let at = sum.ops.binary_search_by_key(op, |entry| entry.0).unwrap_or_else(|at| {
+            sum.ops.insert(at, (*op, OpFigures::default()));
             at
         });
-        let sum = &mut self.ops[at].1;
-        let add = |sum: &mut u64, each: u64| *sum = sum.saturating_add(each.saturating_mul(ranks));
+        let sum = &mut sum.ops[at].1;
         add(&mut sum.count, each.count);
         add(&mut sum.bytes, each.bytes);
         add(&mut sum.spread_count, each.spread_count);
         add(&mut sum.spread_bytes, each.spread_bytes);
         sum.about |= each.about;
     }
+    add(&mut sum.files, each.files);
+    add(&mut sum.spread_files, each.spread_files);
+    add(&mut sum.directories, each.directories);
+    add(&mut sum.spread_directories, each.spread_directories);
+    add(&mut sum.buffer_bytes, each.buffer_bytes);
+    add(&mut sum.handles, each.handles);
+}
+
+/// "125 MiB (± 3 MiB)".
+fn bytes((value, spread): (u64, u64)) -> String {
+    format_bytes(value) + &within(spread, format_bytes)
+}
+
+/// "1280 files (± 30)".
+fn count(value: u64, spread: u64, noun: &str) -> String {
+    model::words::count(value, noun) + &within(spread, |spread| spread.to_string())
+}
+
+fn within(spread: u64, format: impl Fn(u64) -> String) -> String {
+    if spread > 0 { format!(" (± {})", format(spread)) } else { String::new() }
 }
 
 /// Code, budget and calls for people.
@@ -238,13 +211,13 @@ fn render_text(plan: &model::Plan, rehearsal: &Rehearsal, calls: Option<&Calls>)
     }
     let kinds = &rehearsal.ranks;
     for (ranks, rank) in kinds.iter().take(SHOWN) {
-        section(&mut out, &title(ranks), &Figures::of_rank(rank, rehearsal), plan);
+        section(&mut out, &title(ranks), &Budget::of_rank(rank, rehearsal), plan);
     }
     if kinds.len() > SHOWN {
         let _ = writeln!(out, "\nand {} more kinds of ranks", kinds.len() - SHOWN);
     }
     if plan.ranks > 1 {
-        let all = Figures::of_all(rehearsal);
+        let all = Budget::of_all(rehearsal);
         section(&mut out, &format!("all {} ranks", plan.ranks), &all, plan);
     }
     if !rehearsal.complete {
@@ -269,8 +242,9 @@ fn title(ranks: &Range<u32>) -> String {
     }
 }
 
-fn section(out: &mut String, title: &str, figures: &Figures, plan: &model::Plan) {
-    let _ = writeln!(out, "\nbudget of {title}{}", if figures.exact { "" } else { ", about" });
+fn section(out: &mut String, title: &str, budget: &Budget, plan: &model::Plan) {
+    let figures = &budget.figures;
+    let _ = writeln!(out, "\nbudget of {title}{}", if budget.exact { "" } else { ", about" });
     let name = figures.ops.iter().map(|(op, _)| op.name().len()).max().unwrap_or(0);
     let count = figures.ops.iter().map(|(_, op)| op.count).max().unwrap_or(0).to_string().len();
     for (op, sum) in &figures.ops {
@@ -281,24 +255,22 @@ fn section(out: &mut String, title: &str, figures: &Figures, plan: &model::Plan)
         out.push_str(&about(sum));
         out.push('\n');
     }
-    moved_and_made(out, figures);
-    // What is "about" as a whole says so in its title.
-    let about = if figures.footprint_exact || !figures.exact { "" } else { "about " };
-    let peak = figures.footprint();
-    let storage = Estimate { value: peak.bytes, spread: peak.spread_bytes };
+    moved_and_made(out, budget);
+    let (about, peak) = (budget.about(), budget.footprint());
     let _ = writeln!(
         out,
         "  needs {about}{} of storage and {} of buffers",
-        storage.bytes(),
+        bytes((peak.bytes, peak.spread_bytes)),
         format_bytes(figures.buffer_bytes)
     );
-    for (name, peak) in directories(plan, figures) {
+    let several = !plan.directories.is_empty();
+    for (name, peak) in directories(plan).zip(&figures.peaks).filter(|_| several) {
         let name = if name.is_empty() { "the run directory".into() } else { format!("{name}:") };
         let (bytes, files) = (format_bytes(peak.bytes), peak.files);
         let _ = writeln!(out, "  of that in {name} {about}{bytes}, {files} files at one time");
     }
     if figures.handles > 0 {
-        let open = Estimate { value: figures.handles, spread: 0 }.count("file", "files");
+        let open = model::words::count(figures.handles, "file");
         let _ = writeln!(out, "  keeps {open} open between operations");
     }
 }
@@ -314,32 +286,33 @@ fn about(op: &OpFigures) -> String {
 }
 
 /// "reads 3 KiB, writes 120 KiB, makes 30 files and 3 directories, 33 names at one time".
-fn moved_and_made(out: &mut String, figures: &Figures) {
-    let moved = [("reads", figures.read), ("writes", figures.written)];
-    let moved = moved.iter().filter(|(_, moved)| moved.value > 0);
+fn moved_and_made(out: &mut String, budget: &Budget) {
+    let figures = &budget.figures;
+    let moved = [("reads", Class::Read), ("writes", Class::Write)];
+    let moved = moved.map(|(verb, class)| (verb, budget.moved(class)));
+    let moved = moved.iter().filter(|(_, moved)| moved.0 > 0);
     let mut parts: Vec<String> =
-        moved.map(|(verb, moved)| format!("{verb} {}", moved.bytes())).collect();
-    let made =
-        [(figures.files, "file", "files"), (figures.directories, "directory", "directories")];
-    let made = made.iter().filter(|(made, ..)| made.value > 0);
-    let made: Vec<String> = made.map(|(made, one, more)| made.count(one, more)).collect();
+        moved.map(|(verb, moved)| format!("{verb} {}", bytes(*moved))).collect();
+    let made = [
+        (figures.files, figures.spread_files, "file"),
+        (figures.directories, figures.spread_directories, "directory"),
+    ];
+    let made = made.iter().filter(|(made, ..)| *made > 0);
+    let made: Vec<String> = made.map(|(made, spread, noun)| count(*made, *spread, noun)).collect();
     if !made.is_empty() {
         parts.push(format!("makes {}", made.join(" and ")));
-        let peak = figures.footprint();
-        let names = Estimate { value: peak.files, spread: peak.spread_files };
-        let about = if figures.footprint_exact || !figures.exact { "" } else { "about " };
-        parts.push(format!("{about}{} at one time", names.count("name", "names")));
+        let peak = budget.footprint();
+        let names = count(peak.files, peak.spread_files, "name");
+        parts.push(format!("{}{names} at one time", budget.about()));
     }
     if !parts.is_empty() {
         let _ = writeln!(out, "  {}", parts.join(", "));
     }
 }
 
-/// Needs of each directory, if there are several.
-fn directories<'a>(plan: &'a model::Plan, figures: &Figures) -> Vec<(&'a str, Peak)> {
-    let further = plan.directories.iter().map(|directory| &*directory.name);
-    let names = std::iter::once("").chain(further).filter(|_| !plan.directories.is_empty());
-    names.zip(figures.footprints.iter().copied()).collect()
+/// Names of the directories; "" is the run directory.
+fn directories(plan: &model::Plan) -> impl Iterator<Item = &str> {
+    std::iter::once("").chain(plan.directories.iter().map(|directory| &*directory.name))
 }
 
 fn list(out: &mut String, calls: &Calls) {
@@ -362,7 +335,7 @@ fn render_json(
     calls: Option<&Calls>,
 ) -> String {
     let budget = rehearsal.ranks.iter().map(|(ranks, rank)| {
-        let mut object = figures(&Figures::of_rank(rank, rehearsal), plan);
+        let mut object = figures(&Budget::of_rank(rank, rehearsal), plan);
         object["first_rank"] = json!(ranks.start);
         object["last_rank"] = json!(ranks.end.saturating_sub(1));
         object
@@ -378,51 +351,52 @@ fn render_json(
         "ranks": plan.ranks,
         "code": ppl::listing(plan).lines().collect::<Vec<_>>(),
         "budget": budget.collect::<Vec<_>>(),
-        "all": figures(&Figures::of_all(rehearsal), plan),
+        "all": figures(&Budget::of_all(rehearsal), plan),
         "complete": rehearsal.complete,
         "calls": calls,
     });
     model::escape::json(&format!("{object:#}\n")).into_owned()
 }
 
-fn figures(figures: &Figures, plan: &model::Plan) -> Value {
+fn figures(budget: &Budget, plan: &model::Plan) -> Value {
+    let figures = &budget.figures;
     let ops = figures.ops.iter().map(|(op, sum)| {
         json!({
             "op": op.name(), "count": sum.count, "bytes": sum.bytes, "exact": !sum.about,
             "count_spread": sum.spread_count, "bytes_spread": sum.spread_bytes,
         })
     });
-    let further = plan.directories.iter().map(|directory| &*directory.name);
-    let names = std::iter::once("").chain(further);
-    let footprints = names
-        .zip(&figures.footprints)
+    let footprints = directories(plan)
+        .zip(&figures.peaks)
         .map(|(name, peak)| json!({"directory": name, "bytes": peak.bytes, "files": peak.files}));
-    let peak = figures.footprint();
+    let (read, written) = (budget.moved(Class::Read), budget.moved(Class::Write));
+    let peak = budget.footprint();
     json!({
         "ops": ops.collect::<Vec<_>>(),
-        "read_bytes": figures.read.value,
-        "read_bytes_spread": figures.read.spread,
-        "written_bytes": figures.written.value,
-        "written_bytes_spread": figures.written.spread,
-        "files": figures.files.value,
-        "files_spread": figures.files.spread,
-        "directories": figures.directories.value,
-        "directories_spread": figures.directories.spread,
+        "read_bytes": read.0,
+        "read_bytes_spread": read.1,
+        "written_bytes": written.0,
+        "written_bytes_spread": written.1,
+        "files": figures.files,
+        "files_spread": figures.spread_files,
+        "directories": figures.directories,
+        "directories_spread": figures.spread_directories,
         "footprint_bytes": peak.bytes,
         "footprint_bytes_spread": peak.spread_bytes,
         "footprint_files": peak.files,
         "footprint_files_spread": peak.spread_files,
         "footprint_of": footprints.collect::<Vec<_>>(),
-        "footprint_exact": figures.footprint_exact,
+        "footprint_exact": budget.footprint_exact,
         "buffer_bytes": figures.buffer_bytes,
         "handles": figures.handles,
-        "exact": figures.exact,
+        "exact": budget.exact,
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::Op;
 
     fn rank(op: Op, count: u64, bytes: u64) -> RankFigures {
         let figures = OpFigures { count, bytes, spread_count: 1, ..OpFigures::default() };
@@ -434,19 +408,19 @@ mod tests {
         let ranks = vec![(0..3, rank(Op::Write, 2, 10)), (3..5, rank(Op::Read, 1, 7))];
         let peaks = vec![Peak { bytes: 9, files: 1, ..Peak::default() }];
         let rehearsal = Rehearsal { ranks, peaks, complete: true, ..Rehearsal::default() };
-        let figures = Figures::of_all(&rehearsal);
-        let values = [figures.written.value, figures.read.value, figures.files.value];
-        assert_eq!(values, [30, 14, 5]);
+        let budget = Budget::of_all(&rehearsal);
+        let figures = &budget.figures;
+        let moved = [budget.moved(Class::Write).0, budget.moved(Class::Read).0];
+        assert_eq!((moved, figures.files), ([30, 14], 5));
         let counts: Vec<_> =
             figures.ops.iter().map(|(op, sum)| (*op, sum.count, sum.spread_count)).collect();
         assert_eq!(counts, [(Op::Write, 6, 3), (Op::Read, 2, 2)]);
-        assert_eq!((figures.footprint().bytes, figures.exact), (9, true));
+        assert_eq!((budget.footprint().bytes, budget.exact), (9, true));
     }
 
     #[test]
     fn estimates_show_their_spread() {
-        let bytes = Estimate { value: 125 << 20, spread: 3 << 20 };
-        assert_eq!(bytes.bytes(), "125 MiB (± 3 MiB)");
-        assert_eq!(Estimate { value: 1, spread: 0 }.count("file", "files"), "1 file");
+        assert_eq!(bytes((125 << 20, 3 << 20)), "125 MiB (± 3 MiB)");
+        assert_eq!(count(1, 0, "file"), "1 file");
     }
 }

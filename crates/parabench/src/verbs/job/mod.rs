@@ -16,7 +16,7 @@ use clap::Args;
 use jiff::SignedDuration;
 use model::escape;
 use scheduler::Scheduler;
-use script::Script;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Beginning of a script; other files are not replaced.
@@ -96,7 +96,7 @@ impl Job {
         let options = self.run_options()?;
         let warning = self.scheduler.warning(self.time);
         warning.into_iter().for_each(console::warning);
-        let text = Script { job: &self, ranks, options: &options }.text();
+        let text = script::write(&self, ranks, &options);
         match &self.script {
             None => console::print_program(&text)?,
             Some(file) => {
@@ -227,11 +227,13 @@ fn is_of_one_line(word: &str) -> Result<()> {
 fn takes(words: &[String]) -> Result<Run> {
     let first = ["parabench", "run"].map(String::from);
     let last = ["--out", "results"].map(String::from);
-    match args::parse_again(&[&first, words, &last].concat()) {
+    let words = [&first, words, &last].concat();
+    match args::parse(words.into_iter().map(OsString::from).collect()) {
         Ok(Verb::Run(run)) => Ok(*run),
         Ok(_) => Err(Error::input("expected options of parabench run after --")),
         Err(error) => {
             // Missing arguments have lines of their own before the usage.
+            let error = error.to_string();
             let said = error.lines().take_while(|line| !line.is_empty());
             let said = said.collect::<Vec<_>>().join("\n");
             let said = said.strip_prefix("error: ").unwrap_or(&said);

@@ -121,7 +121,8 @@ impl Record {
                 cpus: engine::host::cpus(),
                 call_ns: imported.facts.call_ns,
             };
-            let origin = Origin::command(program.line(), Some(recorded));
+            let origin =
+                Origin { title: program.line(), recorded: Some(recorded), ..Origin::default() };
             let run = results::store_import(&folder, origin, imported);
             let run = run.map_err(|error| logs.kept(error))?;
             summarize(&run, &out);

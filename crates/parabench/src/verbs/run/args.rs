@@ -6,6 +6,7 @@ use clap::builder::{
 };
 use clap::{Arg, Args, ValueEnum};
 use engine::config::BackendKind;
+use model::run::Param;
 use report::fidelity::Gate;
 use std::path::PathBuf;
 
@@ -71,9 +72,9 @@ pub struct Run {
     #[command(flatten)]
     pub released: Released,
 
-    /// The options that were typed, by their long names: `--reps`.
+    /// The options that were typed.
     #[arg(skip)]
-    pub given: Vec<String>,
+    pub given: Vec<Param>,
 
     /// Origin of this command line, if a sweep is resumed.
     #[arg(skip)]

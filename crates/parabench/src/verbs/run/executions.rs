@@ -132,15 +132,13 @@ impl<'a> Executions<'a> {
     }
 
     /// Prints what was measured.
-    pub fn print(&self, interrupt: &Interrupt) -> Result<()> {
+    pub fn print(&self) -> Result<()> {
         let format = self.args.results.format;
-        match self.args.results.quiet && format == ResultFormat::Table {
-            true => {
-                present::failures(&self.run);
-                Ok(())
-            }
-            false => interrupt.last_words(self.interrupted, || present::print(&self.run, format)),
+        if self.args.results.quiet && format == ResultFormat::Table {
+            present::failures(&self.run);
+            return Ok(());
         }
+        present::print(&self.run, format)
     }
 
     /// Gives the directories back; the exit code of the run.

@@ -53,7 +53,15 @@ impl Run {
                 Err(Error::input("the launcher has not made this a process of an MPI job")
                     .help("it has to be mpiexec or srun"))
             }
-            None if run.job.mpi || run.job.launcher.is_some() => run.launch(),
+            None if run.job.mpi || run.job.launcher.is_some() => {
+                if simulated {
+                    let message =
+                        "--mpi: with --backend mem ranks are simulated, there is nothing to start";
+                    return Err(Error::input(message));
+                }
+                run.check_ranks()?;
+                launch::launch(&run)
+            }
             _ => run.alone(None),
         }
     }
@@ -157,17 +165,6 @@ impl Run {
         Err(error)
     }
 
-    /// Starts an MPI job that runs the program.
-    fn launch(&self) -> Result<Exit> {
-        if self.execution.backend.is_simulated() {
-            let message =
-                "--mpi: with --backend mem ranks are simulated, there is nothing to start";
-            return Err(Error::input(message));
-        }
-        self.check_ranks()?;
-        launch::launch(self)
-    }
-
     /// The run of a program: everything that can refuse it comes before the first execution; whatever happens after
     /// the ranks have started, what they measured is stored and printed, and the directory is tidied up.
     fn run_program(
@@ -199,7 +196,7 @@ impl Run {
             return Err(error.into());
         }
         let stored = executions.store(done.is_err(), interrupt);
-        let printed = executions.print(interrupt);
+        let printed = executions.print();
         let exit = executions.tidy_up();
         done.and(stored).and(printed).map(|()| exit).map_err(Stopped::After)
     }

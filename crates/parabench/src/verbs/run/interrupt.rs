@@ -5,7 +5,7 @@
 //! |---|---|
 //! | the first | is given up in order where it asks for that ([`Interrupt::requested`]); where it does not within a second, it is ended from outside |
 //! | a second one | is ended from outside |
-//! | one while ranks run | stores and prints what was measured; printing that nobody reads is ended from outside |
+//! | one while ranks run | stores and prints what was measured |
 //!
 //! Ended from outside means: a thread that does nothing else removes what must not stay behind and
 //! ends the process, whatever the run waits for. So no wait has to know of signals.
@@ -24,8 +24,6 @@ const STOPPING: [i32; 5] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1];
 /// Looks at whether the run ends by itself, and the time between them: a second in all.
 const LOOKS: u32 = 50;
 const PERIOD: Duration = Duration::from_millis(20);
-/// How long the results of an interrupted run may take to be read by whoever reads them.
-const LAST_WORDS: Duration = Duration::from_secs(10);
 /// Stack of the thread, bytes: it removes directories.
 const STACK: usize = 256 << 10;
 
@@ -83,25 +81,6 @@ impl Interrupt {
     /// Should the run be ended from outside, this is done before.
     pub fn before_end(&self, leftover: impl FnOnce() + Send + 'static) {
         self.shared.leftovers().push(Box::new(leftover));
-    }
-
-    /// Prints the results of a run. If that was interrupted, nobody may be there to read them.
-    pub fn last_words<T>(&self, interrupted: bool, print: impl FnOnce() -> T) -> T {
-        let done = Arc::new(AtomicBool::new(!interrupted));
-        if interrupted {
-            let (shared, done) = (Arc::clone(&self.shared), Arc::clone(&done));
-            let timer = thread::Builder::new().name("last words".into()).stack_size(STACK);
-            // Without the thread it takes another signal.
-            let _ = timer.spawn(move || {
-                thread::sleep(LAST_WORDS);
-                if !done.load(Relaxed) {
-                    shared.end();
-                }
-            });
-        }
-        let printed = print();
-        done.store(true, Relaxed);
-        printed
     }
 
     /// Does what must not be cut off: storing results.

@@ -224,10 +224,9 @@ fn supervise(mut command: Command, run: &Run, mut signals: Signals) -> Result<En
     loop {
         let ended = launched.child.try_wait();
         // Also a signal that ended the launcher before we had passed it on.
-        for signal in signals.pending() {
-            // Launchers end at SIGQUIT without a word to their ranks, some at SIGUSR1 too.
-            let is_passed = signal != SIGQUIT && signal != SIGUSR1;
-            launched.signal(if is_passed { signal } else { SIGTERM });
+        for _ in signals.pending() {
+            // At others, launchers write to standard output or end without a word to their ranks.
+            launched.signal(SIGTERM);
             interrupted = true;
         }
         match ended {

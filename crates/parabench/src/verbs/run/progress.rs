@@ -59,27 +59,6 @@ pub fn watch_period(quiet: bool) -> Option<Duration> {
     }
 }
 
-/// When a log gets a line: each interval is twice the one before, up to a limit.
-struct Intervals {
-    next: Duration,
-    interval: Duration,
-}
-
-impl Intervals {
-    fn new() -> Intervals {
-        Intervals { next: LOG_PERIOD, interval: LOG_PERIOD }
-    }
-
-    fn is_due(&mut self, now: Duration) -> bool {
-        let is_due = now >= self.next;
-        if is_due {
-            self.interval = (2 * self.interval).min(LOG_LONGEST);
-            self.next = now + self.interval;
-        }
-        is_due
-    }
-}
-
 /// Executions of a sweep.
 struct Executions {
     all: u64,
@@ -98,7 +77,8 @@ pub struct Bar {
     /// Hidden if nothing is drawn; it measures the time all the same.
     bar: ProgressBar,
     target: Target,
-    log: Intervals,
+    /// When a log gets its next line.
+    next: Duration,
     /// The sample before, for rates.
     before: Sample,
     executions: Option<Executions>,
@@ -113,30 +93,32 @@ impl Bar {
         Bar {
             bar: drawn(quiet).unwrap_or_else(ProgressBar::hidden),
             target: Target::find(quiet),
-            log: Intervals::new(),
+            next: LOG_PERIOD,
             before: Sample::default(),
             executions,
         }
     }
 
-    /// An execution begins, of a sweep at a point of the grid.
+    /// An execution begins, of a sweep at a point of the grid. Short executions are never looked at: a line between
+    /// them shows where the sweep is.
     pub fn begin(&mut self, point: &str) {
         self.before = Sample::default();
-        if let Some(line) = self.begin_at(point, self.bar.elapsed()) {
-            self.write(line);
+        let now = self.bar.elapsed();
+        let Some(executions) = &mut self.executions else { return };
+        executions.begun += 1;
+        (executions.point, executions.since) = (shorten(point), now);
+        if now >= PERIOD && self.is_due(now) {
+            self.write(self.line(None, now));
         }
     }
 
-    /// The line between two executions of a sweep: short executions are never looked at.
-    fn begin_at(&mut self, point: &str, now: Duration) -> Option<String> {
-        let executions = self.executions.as_mut()?;
-        executions.begun += 1;
-        (executions.point, executions.since) = (shorten(point), now);
-        let is_due = match self.target {
-            Target::Log => self.log.is_due(now),
-            _ => now >= PERIOD,
-        };
-        is_due.then(|| self.line(None, now))
+    /// A log gets a line when the elapsed time has doubled, or after ten minutes.
+    fn is_due(&mut self, now: Duration) -> bool {
+        let is_due = self.target != Target::Log || now >= self.next;
+        if is_due {
+            self.next = now + now.clamp(LOG_PERIOD, LOG_LONGEST);
+        }
+        is_due
     }
 
     /// An earlier process has executed one.
@@ -155,14 +137,17 @@ impl Bar {
     pub fn show(&mut self, progress: &Progress) {
         let now = self.bar.elapsed();
         match progress {
-            Progress::Held => say_ready(),
+            Progress::Held => {
+                let pid = std::process::id();
+                console::say(&format!("ready; to start: kill -USR1 {pid}\n"));
+            }
             Progress::Alive => {}
-            Progress::At(_) if self.target == Target::Log && !self.log.is_due(now) => {}
-            Progress::At(sample) => {
+            Progress::At(sample) if self.is_due(now) => {
                 let line = self.line(Some(sample), now);
                 self.before = sample.clone();
                 self.write(line);
             }
+            Progress::At(_) => {}
         }
     }
 
@@ -263,16 +248,7 @@ fn describe_seconds(all: u64) -> String {
 
 /// A name of the program's author, escaped and short.
 fn shorten(name: &str) -> String {
-    let name = model::escape::line(name);
-    match name.char_indices().nth(NAME_CHARS) {
-        Some((at, _)) => format!("{}...", &name[..at]),
-        None => name.to_string(),
-    }
-}
-
-fn say_ready() {
-    let pid = std::process::id();
-    console::say(&format!("ready; to start: kill -USR1 {pid}\n"));
+    model::words::shortened(&model::escape::line(name), NAME_CHARS).into()
 }
 
 /// A line on standard error, if that is a terminal.
@@ -344,8 +320,8 @@ mod tests {
     #[test]
     fn a_sweep_has_execution_point_and_time_left() {
         let mut bar = Bar::new(Some(30), true);
-        let line = bar.begin_at("block=4k", seconds(5)).expect("it is time");
-        assert_eq!(line, "run 1 of 30 (block=4k) - 5 s");
+        bar.begin("block=4k");
+        assert_eq!(bar.line(None, seconds(5)), "run 1 of 30 (block=4k) - 5 s");
         let executions = bar.executions.as_mut().expect("a sweep");
         (executions.begun, executions.since) = (11, seconds(100));
         for (now, left) in [(100, "3 min 20 s"), (104, "3 min 16 s"), (400, "0 s")] {
@@ -363,13 +339,9 @@ mod tests {
 
     #[test]
     fn a_log_has_lines_at_growing_intervals() {
-        let mut log = Intervals::new();
-        let due = (0..4_000).filter(|now_s| log.is_due(seconds(*now_s)));
-        let expected = [10, 30, 70, 150, 310, 630, 1230, 1830, 2430, 3030, 3630];
-        assert_eq!(due.collect::<Vec<u64>>(), expected);
-        let mut bar = Bar { target: Target::Log, ..Bar::new(Some(4000), true) };
-        let lines = (0..20).filter_map(|at| bar.begin_at("n=1", seconds(9 * at)));
-        assert_eq!(lines.count(), 4);
+        let mut log = Bar { target: Target::Log, ..Bar::new(None, true) };
+        let due = (0..3_000).filter(|now_s| log.is_due(seconds(*now_s)));
+        assert_eq!(due.collect::<Vec<u64>>(), [10, 20, 40, 80, 160, 320, 640, 1240, 1840, 2440]);
     }
 
     #[test]

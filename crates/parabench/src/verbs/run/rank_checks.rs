@@ -21,22 +21,17 @@ use std::path::Path;
 /// The start of a fault of a directory that the rank sees.
 const UNWRITABLE: &str = "it cannot be written";
 
-/// MPI has failed on the way.
-pub fn broken(error: mpi::MpiError) -> Error {
-    Error::failed(error.to_string())
-}
-
 /// The first rank with a fault; on rank 0 with the rank's words. `own`: the fault of this rank. All ranks call it.
-fn find_fault(world: &World, own: Option<&str>) -> Result<Option<(u32, String)>> {
+pub fn find_fault(world: &World, own: Option<&str>) -> Result<Option<(u32, String)>> {
     let rank = own.map_or(i64::MAX, |_| i64::from(world.rank));
-    let first = world.reduce(world.all, [rank], Reduce::Min).map_err(broken)?[0];
+    let first = world.reduce(world.all, [rank], Reduce::Min)?[0];
     let Ok(first) = u32::try_from(first) else { return Ok(None) };
     let mut words = own.unwrap_or_default().to_string();
     if world.rank == 0 && first > 0 {
-        let bytes = world.receive(first).map_err(broken)?;
+        let bytes = world.receive(first)?;
         words = String::from_utf8_lossy(&bytes).into_owned();
     } else if world.rank == first && first > 0 {
-        world.send(0, words.as_bytes()).map_err(broken)?;
+        world.send(0, words.as_bytes())?;
     }
     Ok(Some((first, words)))
 }
@@ -50,7 +45,7 @@ pub fn check_words(world: &World) -> Result<Result<()>> {
         std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let own = words.join("\0");
     let mut first = own.clone().into_bytes();
-    world.broadcast(&mut first).map_err(broken)?;
+    world.broadcast(&mut first)?;
     let shown = |words: &str| escape::line(&words.replace('\0', " "));
     let fault = format!("on {} was started with `{}`", host::machine().name, shown(&own));
     let is_other = own.as_bytes() != first;

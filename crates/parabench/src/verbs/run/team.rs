@@ -11,7 +11,7 @@
 //! same exit code: nobody waits for somebody who has gone.
 
 use super::nodes::{self, Line, Nodes};
-use super::rank_checks::{self, broken};
+use super::rank_checks;
 use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
@@ -25,7 +25,6 @@ use engine::recorder::{RankRecord, read_path};
 use engine::supervise::Outcome;
 use model::Plan;
 use model::run::Job;
-use mpi::world::Reduce;
 use mpi::{RankOutcome, World, launcher};
 use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
@@ -38,21 +37,10 @@ use std::time::Duration;
 /// A message of rank 0 to the others.
 #[derive(Serialize, Deserialize)]
 enum Message {
-    /// These execute the plan whose bytes follow.
-    Task(Box<Config>, Members),
+    /// These execute the plan with these bytes.
+    Task(Box<Config>, Members, Vec<u8>),
     /// There is nothing more to do; the exit code.
     End(u8),
-}
-
-/// Ranks whose figures are lost, and why.
-type Lost = Vec<(u32, String)>;
-
-/// The merged records of the ranks; on rank 0.
-#[derive(Default)]
-struct Merged {
-    collected: Option<Collected>,
-    nodes: Nodes,
-    lost: Lost,
 }
 
 /// The outcome of an execution.
@@ -69,8 +57,6 @@ pub struct Measured {
 
 /// How long the others give the first process of a machine to print why there is no MPI.
 const FIRST_SPEAKS: Duration = Duration::from_secs(3);
-/// A launcher passes on in this time what a process has printed; when the job has ended, it passes on no more.
-const FORWARDED: Duration = Duration::from_millis(300);
 /// How long the others leave rank 0 to store what is left, when some of them are gone.
 const LAST_WORDS: Duration = Duration::from_secs(20);
 
@@ -131,7 +117,7 @@ impl Team {
         mpi::interrupt::take();
         let same_words = rank_checks::check_words(&world)?;
         let job = match &same_words {
-            Ok(()) => mpi::job::job(&world).map_err(broken)?,
+            Ok(()) => mpi::job::job(&world)?,
             Err(_) => None,
         };
         let (world, parts) = (Rc::new(world), RefCell::default());
@@ -179,24 +165,19 @@ impl Team {
         results: Option<&Path>,
         on_progress: &mut dyn FnMut(&Progress),
     ) -> Result<Measured> {
-        self.tell(&Message::Task(Box::new(config.clone()), members))?;
-        self.world.broadcast(&mut plan.to_bytes()).map_err(broken)?;
+        self.tell(&Message::Task(Box::new(config.clone()), members, plan.to_bytes()))?;
         let lost = || Error::failed("what the ranks measured did not reach rank 0");
         let world = self.part(members)?.ok_or_else(lost)?;
-        let (outcome, merged, hidden) =
-            self.execute(&world, Some(plan), config, results, on_progress)?;
-        let Merged { collected, nodes, .. } = merged;
-        let events = EventSource::Files(hidden);
-        Ok(Measured { outcome, collected: collected.ok_or_else(lost)?, nodes, events })
+        self.execute(&world, Some(plan), config, results, on_progress)?.ok_or_else(lost)
     }
 
     /// The part of the others: whatever rank 0 says, until it ends.
     pub fn follow(&self) -> Result<Exit> {
         while self.complete.get() {
-            let bytes = self.world.await_broadcast().map_err(broken)?;
+            let bytes = self.world.await_broadcast()?;
             match postcard::from_bytes(&bytes) {
-                Ok(Message::Task(config, members)) => {
-                    let plan = self.receive_plan()?;
+                Ok(Message::Task(config, members, plan)) => {
+                    let plan = Plan::from_bytes(&plan).ok();
                     let Some(world) = self.part(members)? else { continue };
                     // Why it failed is known to rank 0, which tells it.
                     let _ = self.execute(&world, plan.as_ref(), &config, None, &mut |_| ());
@@ -218,17 +199,10 @@ impl Team {
         if let Some(known) = self.parts.borrow().get(&members) {
             return Ok(known.clone());
         }
-        let made = world.part(members.has(world.rank, &world.machines)).map_err(broken)?;
+        let made = world.part(members.has(world.rank, &world.machines))?;
         let made = made.map(Rc::new);
         self.parts.borrow_mut().insert(members, made.clone());
         Ok(made)
-    }
-
-    /// The plan of rank 0; `None`: it cannot be read here.
-    fn receive_plan(&self) -> Result<Option<Plan>> {
-        let mut bytes = Vec::new();
-        self.world.broadcast(&mut bytes).map_err(broken)?;
-        Ok(Plan::from_bytes(&bytes).ok())
     }
 
     /// The run is over, or has never begun: all leave with this exit code. Rank 0 calls it.
@@ -246,17 +220,16 @@ impl Team {
         }
         // Communicators of parts go with MPI.
         self.parts.take();
-        let end = |world: World| world.leave(exit.code());
-        Rc::into_inner(self.world).map_or(Ok(()), end).map_err(broken)
+        Ok(Rc::into_inner(self.world).map_or(Ok(()), |world| world.leave(exit.code()))?)
     }
 
     fn tell(&self, message: &Message) -> Result<()> {
         let mut bytes = postcard::to_stdvec(message)
             .map_err(|error| Error::failed(format!("cannot pack the program: {error}")))?;
-        self.world.broadcast(&mut bytes).map_err(broken)
+        Ok(self.world.broadcast(&mut bytes)?)
     }
 
-    /// One execution on all ranks of a world; only rank 0 has the outcome and the figures.
+    /// One execution on all ranks of a world; only rank 0 has what was measured.
     fn execute(
         &self,
         world: &World,
@@ -264,7 +237,7 @@ impl Team {
         config: &Config,
         results: Option<&Path>,
         on_progress: &mut dyn FnMut(&Progress),
-    ) -> Result<(Outcome, Merged, Option<OwnFolder>)> {
+    ) -> Result<Option<Measured>> {
         let plan = rank_checks::check_plan(world, plan)?;
         rank_checks::check_directories(world, config)?;
         let mut config = config.clone();
@@ -278,23 +251,29 @@ impl Team {
             }
         };
         self.complete.set(ran.complete);
-        let mut merged = match ran.complete {
-            true => merge(world, &ran, plan, config)?,
-            false => Merged { collected: merge_files(world, config, plan), ..Merged::default() },
-        };
-        let hidden = match ran.complete && config.events.is_some() {
-            true => {
-                nodes::gather_records(world, ran.record.as_ref().ok(), shelf.is_hidden(), results)
+        let record = ran.record.as_ref();
+        let (mut errors, mut nodes, mut hidden) = (Vec::new(), Nodes::default(), None);
+        let collected = if ran.complete {
+            let collected = collect_over(record.ok(), plan, &mut Line(world));
+            let lost = record.err().map(|why| format!("what it measured is lost: {why}"));
+            errors.extend(rank_checks::find_fault(world, lost.as_deref())?);
+            let collected = collected.map_err(Error::failed)?;
+            nodes = nodes::gather_nodes(world, &ran, plan, config).map_err(Error::failed)?;
+            if config.events.is_some() {
+                hidden = nodes::gather_records(world, record.ok(), shelf.is_hidden(), results)?;
             }
-            false => Ok(None),
-        };
-        let hidden = hidden.map_err(broken)?;
-        // Otherwise what it recorded is all that there is.
-        if ran.complete {
             shelf.clear();
-        }
-        let lost = std::mem::take(&mut merged.lost);
-        Ok((Outcome { errors: lost, ..ran.all }, merged, hidden))
+            collected
+        } else {
+            // What the ranks recorded is all that there is.
+            merge_files(world, config, plan)
+        };
+        Ok(collected.map(|collected| Measured {
+            outcome: Outcome { errors, ..ran.all },
+            collected,
+            nodes,
+            events: EventSource::Files(hidden),
+        }))
     }
 }
 
@@ -306,22 +285,8 @@ pub fn give_up(rank: u32, error: Error) -> Exit {
     }
     let message = format!("rank {rank} on {}: {}", host::machine().name, error.message);
     console::error(&Error { message, ..error });
-    thread::sleep(FORWARDED);
     launcher::end_job(error.exit.code());
     error.exit
-}
-
-/// The figures and the ranks whose figures are lost, on rank 0.
-fn merge(world: &World, ran: &RankOutcome, plan: &Plan, config: &Config) -> Result<Merged> {
-    let record = ran.record.as_ref();
-    let collected = collect_over(record.ok(), plan, &mut Line(world));
-    let own = if record.is_ok() { i64::MAX } else { i64::from(world.rank) };
-    let first = world.reduce(world.all, [own], Reduce::Min).map_err(broken)?[0];
-    let why = record.err().map_or(String::new(), |why| format!(": {why}"));
-    let lost = u32::try_from(first).map(|rank| (rank, format!("what it measured is lost{why}")));
-    let collected = collected.map_err(Error::failed)?;
-    let nodes = nodes::gather_nodes(world, ran, plan, config).map_err(Error::failed)?;
-    Ok(Merged { collected, nodes, lost: lost.into_iter().collect() })
 }
 
 /// Some ranks are gone: their files are all that is left.
@@ -353,7 +318,7 @@ impl Shelf {
         let join = |path| OwnFolder::join(path).and_then(|own| own.hold().map(|()| own));
         let folder = path.and_then(|path| join(path).ok());
         let identity = folder.as_ref().and_then(|own| own.identity().ok()).unwrap_or_default();
-        let leaders = world.shared_words(identity).map_err(broken)?;
+        let leaders = world.shared_words(identity)?;
         let is_seen = folder.is_some() && world.node == 0 && identity == leaders;
         if folder.is_none() {
             *records = Records::Memory;

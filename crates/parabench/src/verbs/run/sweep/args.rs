@@ -113,12 +113,11 @@ fn dimension(text: &str) -> Result<Dimension, String> {
     let Some((name, list)) = text.split_once('=').filter(|(name, _)| !name.is_empty()) else {
         return Err(format!("expected NAME=VALUES, for example block=4k,64k, found {text:?}"));
     };
-    let values = values::parse(list).map_err(|wrong| wrong.draw(text, name.len() + 1))?;
-    Ok(Dimension { name: name.into(), values })
+    Ok(Dimension { name: name.into(), values: values::parse(list)? })
 }
 
 fn ranks(text: &str) -> Result<RankCounts, String> {
-    let values = values::parse(text).map_err(|wrong| wrong.draw(text, 0))?;
+    let values = values::parse(text)?;
     let number = |value: &String| {
         let number = value.parse::<u32>().ok();
         number
@@ -155,7 +154,7 @@ mod tests {
         let block = dimension("block=1..4*2").unwrap();
         assert_eq!((block.name.as_str(), block.values.len()), ("block", 3));
         assert!(dimension("=1").unwrap_err().contains("NAME=VALUES"));
-        assert!(dimension("block=1,,").unwrap_err().ends_with("\n          ^"));
+        assert!(dimension("block=1,,").unwrap_err().contains("found nothing"));
         assert_eq!(ranks("1..8*2"), Ok(RankCounts(vec![1, 2, 4, 8])));
         assert!(ranks("0,1").unwrap_err().contains("from 1 to"));
         assert_eq!(share("2%"), Ok(0.02));

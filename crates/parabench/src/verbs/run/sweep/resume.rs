@@ -23,11 +23,16 @@ use model::run::{Header, Node, Param};
 use model::sweep::{Cell, Dimension, Rest, Resumed, Sweep};
 use mpi::launcher;
 use std::collections::HashSet;
+use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Options that may be given beside `--resume` alone: how ranks are started, and what is printed and written.
 const HEEDED: [&str; 6] = ["--resume", "--mpi", "--launcher", "--format", "--html", "--quiet"];
+
+/// Options that may be others when a sweep goes on.
+const NOT_COMPARED: [&str; 6] =
+    ["--out", "--ranks", "--force", "--keep", "--no-preflight", "--timeout"];
 
 /// The request of a command line with or without `--resume`.
 pub enum Resolved {
@@ -177,11 +182,7 @@ fn as_stored(given: &Run, unfinished: &Unfinished) -> Result<Run> {
     let again = |why: String| {
         Error::input(why).help("give the whole command line again, with --resume in place of --out")
     };
-    let parsed = args::parse_again(&command).map(|verb| match verb {
-        Verb::Run(run) => Some(*run),
-        _ => None,
-    });
-    let Ok(Some(mut run)) = parsed else {
+    let Ok(Verb::Run(mut run)) = args::parse(command.iter().map(OsString::from).collect()) else {
         return Err(again("--resume: the command line of the sweep is not stored as text".into()));
     };
     let html = given.results.html.as_deref().map(std::path::absolute).transpose();
@@ -200,7 +201,7 @@ fn as_stored(given: &Run, unfinished: &Unfinished) -> Result<Run> {
     run.results.events_are_settled = run.results.html.is_none();
     run.results.html = html.or(run.results.html);
     run.job = given.job.clone();
-    Ok(run)
+    Ok(*run)
 }
 
 /// Without a program, nothing may be given that the sweep knows: it would not be heeded.
@@ -210,9 +211,9 @@ fn refuse_others(given: &Run) -> Result<()> {
         name == "--ranks"
             && (given.job.mpi || given.job.launcher.is_some() || launcher::job().is_some())
     };
-    let is_heeded = |name: &&String| HEEDED.contains(&name.as_str()) || is_ranks_of_job(name);
+    let names = given.given.iter().map(|option| &*option.name);
     let others: Vec<&str> =
-        given.given.iter().filter(|name| !is_heeded(name)).map(String::as_str).collect();
+        names.filter(|name| !HEEDED.contains(name) && !is_ranks_of_job(name)).collect();
     if others.is_empty() {
         return Ok(());
     }
@@ -249,37 +250,13 @@ fn here() -> String {
     folder.unwrap_or_default()
 }
 
-/// The options that decide what is executed and that nothing else in a run tells.
+/// The options that decide what is executed; program, parameters and ranks decide it by the plans.
 fn options(run: &Run) -> Vec<Param> {
-    let Run { directory, results, execution, .. } = run;
-    let absolute = |path: &Path| {
-        std::path::absolute(path).unwrap_or_else(|_| path.into()).to_string_lossy().into_owned()
+    let decides = |option: &&Param| {
+        let name = &*option.name;
+        name.starts_with('-') && !HEEDED.contains(&name) && !NOT_COMPARED.contains(&name)
     };
-    let events = results.events.map(|kept| match kept.max_bytes {
-        Some(bytes) => format!("max={bytes},sample=1/{}", kept.sample_every),
-        None => format!("sample=1/{}", kept.sample_every),
-    });
-    let given = |is_given: bool| is_given.then(|| "yes".to_string());
-    let path = |path: &Option<PathBuf>| path.as_deref().map(absolute);
-    let (only, on_error) = (execution.only.join(","), format!("{:?}", execution.on_error));
-    let all = [
-        ("--dir", path(&directory.dir)),
-        ("--against", path(&run.sweep.against)),
-        ("--clean", given(directory.clean)),
-        ("--prepare", given(directory.prepare)),
-        ("--against-trace", path(&results.against_trace)),
-        ("--confine", given(directory.confine)),
-        ("--no-confine", given(directory.no_confine)),
-        ("--events", events),
-        ("--strict", given(results.strict)),
-        ("--only", Some(only).filter(|only| !only.is_empty())),
-        ("--on-error", Some(on_error.to_lowercase())),
-        ("--agile", given(execution.agile)),
-    ];
-    let mounts = run.program.mounts.iter();
-    let mounts = mounts.map(|(name, path)| (format!("--mount {name}"), absolute(path)));
-    let all = all.into_iter().filter_map(|(name, value)| Some((name.to_string(), value?)));
-    all.chain(mounts).map(|(name, value)| Param { name, value }).collect()
+    run.given.iter().filter(decides).cloned().collect()
 }
 
 /// Says in a run that is about to go on that it did.
@@ -310,7 +287,7 @@ mod tests {
         for value in values {
             let words = ["parabench", "run", "--resume", "r", option, value];
             let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
-            match args::read(&words.iter().map(Into::into).collect::<Vec<_>>()) {
+            match args::parse(words.iter().map(Into::into).collect()) {
                 Ok(Verb::Run(run)) => return Ok(*run),
                 Ok(_) => {}
                 Err(error) => why = error.kind(),
@@ -364,7 +341,11 @@ mod tests {
         for name in names.iter().filter(|name| *name != "--help" && *name != "--resume") {
             match with_value(name) {
                 Ok(run) => {
-                    assert_eq!(run.given.iter().filter(|one| *one == name).count(), 1, "{name}");
+                    assert_eq!(
+                        run.given.iter().filter(|one| one.name == *name).count(),
+                        1,
+                        "{name}"
+                    );
                     let refused = refuse_others(&run);
                     assert_eq!(refused.is_ok(), HEEDED.contains(&&**name), "{name}: {refused:?}");
                 }
@@ -373,7 +354,7 @@ mod tests {
                 Err(other) => panic!("{name}: {other}: no value of it is known here"),
             }
         }
-        let params = args::parse_again(&["parabench", "run", "--resume", "r"].map(String::from));
+        let params = args::parse(["parabench", "run", "--resume", "r"].map(Into::into).into());
         assert!(matches!(params, Ok(Verb::Run(run)) if refuse_others(&run).is_ok()));
     }
 }
