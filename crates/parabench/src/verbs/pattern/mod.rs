@@ -17,7 +17,7 @@ use model::plan::{Pattern as Defined, Plan};
 use ppl::diag::Code;
 use ppl::kinds::KINDS;
 use report::flow;
-use report::svg::{Width, document};
+use report::svg::document;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -243,7 +243,7 @@ impl<'p> Layout<'p> {
         let title = format!("{name}: {definition}, {} members", self.members.len());
         let summary = self.coverage.sentences().join(" ");
         let view = map::picture(title, summary, &self.members, self.coverage.end_bytes);
-        document(&view, Width::Wide)
+        document(&view)
     }
 }
 

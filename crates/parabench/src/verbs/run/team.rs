@@ -25,7 +25,7 @@ use engine::recorder::{RankRecord, read_path};
 use engine::supervise::Outcome;
 use model::Plan;
 use model::run::Job;
-use mpi::{RankOutcome, World, launcher};
+use mpi::{World, launcher};
 use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
