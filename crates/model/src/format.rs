@@ -4,9 +4,10 @@
 //! "step-${i:06}"   step-000042      "${i:x}"   2a      "${i:04x}"   002a
 //! ```
 
-use crate::value::{Eval, Value, render_int};
+use crate::value::{Eval, Value};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::io::Write;
 
 /// The widest number.
 const MAX_WIDTH: u8 = 64;
@@ -43,20 +44,17 @@ impl Format {
     /// The value is no integer.
     pub fn render(self, value: &Value, out: &mut Vec<u8>) -> Eval<()> {
         let n = value.as_int()?;
-        let mut digits = Vec::with_capacity(usize::from(MAX_WIDTH));
+        let width = usize::from(self.width);
+        // The sign counts.
         match self.hexadecimal {
-            true => digits.extend_from_slice(format!("{:x}", n.unsigned_abs()).as_bytes()),
-            false if n < 0 => {
-                render_int(n, &mut digits);
-                digits.remove(0);
+            true if n < 0 => {
+                let width = width.saturating_sub(1);
+                write!(out, "-{:0width$x}", n.unsigned_abs())
             }
-            false => render_int(n, &mut digits),
+            true => write!(out, "{n:0width$x}"),
+            false => write!(out, "{n:0width$}"),
         }
-        let sign = usize::from(n < 0);
-        out.extend_from_slice(&b"-"[..sign]);
-        let zeros = usize::from(self.width).saturating_sub(sign + digits.len());
-        out.resize(out.len() + zeros, b'0');
-        out.extend_from_slice(&digits);
+        .expect("writing to a vector cannot fail");
         Ok(())
     }
 }

@@ -23,7 +23,7 @@ const MIB: f64 = (1u64 << 20) as f64;
 const RATE_SCALE: f64 = (1u128 << 80) as f64;
 
 /// Figures of one label and operation on one rank.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RankFigures {
     /// Executions that failed unexpectedly.
     pub failed: u64,
@@ -266,19 +266,8 @@ impl Summary {
 impl RankFigures {
     /// Nothing yet.
     fn of(op: Op) -> RankFigures {
-        RankFigures {
-            overlap_ns: 0,
-            failed: 0,
-            expected: 0,
-            short: 0,
-            bytes: 0,
-            first_ns: u64::MAX,
-            last_ns: 0,
-            done: Histogram::default(),
-            service: Histogram::default(),
-            failed_times: Histogram::default(),
-            parts: op.is_compound().then(Box::default),
-        }
+        let parts = op.is_compound().then(Box::default);
+        RankFigures { first_ns: u64::MAX, parts, ..RankFigures::default() }
     }
 
     /// Adds an execution. A part that took no time counts as not executed.

@@ -20,17 +20,19 @@ pub fn size_factor(suffix: &str) -> Option<i64> {
     })
 }
 
+/// Suffixes of durations with their nanoseconds, from the longest.
+const DURATIONS: [(&str, i64); 6] = [
+    ("h", 3_600_000_000_000),
+    ("min", 60_000_000_000),
+    ("s", 1_000_000_000),
+    ("ms", 1_000_000),
+    ("us", 1_000),
+    ("ns", 1),
+];
+
 /// Nanoseconds of a duration suffix; `None` if the word is not one.
 pub fn duration_factor(suffix: &str) -> Option<i64> {
-    Some(match suffix {
-        "ns" => 1,
-        "us" => 1_000,
-        "ms" => 1_000_000,
-        "s" => 1_000_000_000,
-        "min" => 60_000_000_000,
-        "h" => 3_600_000_000_000,
-        _ => return None,
-    })
+    DURATIONS.iter().find(|(name, _)| *name == suffix).map(|(_, ns)| *ns)
 }
 
 /// The integer that a string holds: blanks around it, a sign, a size suffix and `0o644` are fine.
@@ -50,43 +52,22 @@ pub fn parse_integer_text(text: &[u8]) -> Option<i64> {
 
 /// Nanoseconds as a duration literal of PPL, exact: `1500000` gives `1500us`.
 pub fn format_duration(ns: i64) -> String {
-    const UNITS: [(&str, i64); 6] = [
-        ("h", 3_600_000_000_000),
-        ("min", 60_000_000_000),
-        ("s", 1_000_000_000),
-        ("ms", 1_000_000),
-        ("us", 1_000),
-        ("ns", 1),
-    ];
     if ns == 0 {
         return "0s".into();
     }
-    let exact = UNITS.iter().find(|(_, factor)| ns % factor == 0);
+    let exact = DURATIONS.iter().find(|(_, factor)| ns % factor == 0);
     let (unit, factor) = exact.expect("every integer is a multiple of 1");
     format!("{}{unit}", ns / factor)
 }
 
 /// Bytes for people, powers of 1024: `1536` gives `1.5 KiB`.
 pub fn format_bytes(bytes: u64) -> String {
-    const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    let mut value = bytes as f64;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    if unit == 0 { format!("{bytes} B") } else { format!("{} {}", significant(value), UNITS[unit]) }
+    Measure::Bytes.significant(bytes as f64)
 }
 
 /// Nanoseconds for people: `1234567` gives `1.23 ms`.
 pub fn format_ns(ns: f64) -> String {
-    let (value, unit) = match ns {
-        ns if ns < 1e3 => (ns, "ns"),
-        ns if ns < 1e6 => (ns / 1e3, "µs"),
-        ns if ns < 1e9 => (ns / 1e6, "ms"),
-        ns => (ns / 1e9, "s"),
-    };
-    format!("{} {unit}", significant(value))
+    Measure::Time.significant(ns)
 }
 
 /// About three significant digits without an exponent: `1.23`, `12.3`, `1234`.
@@ -130,6 +111,8 @@ impl Measure {
                 ("MiB", KI * KI),
                 ("GiB", KI * KI * KI),
                 ("TiB", KI * KI * KI * KI),
+                ("PiB", KI * KI * KI * KI * KI),
+                ("EiB", KI * KI * KI * KI * KI * KI),
             ],
             Measure::ByteRate => {
                 &[("B/s", 1.0 / KI / KI), ("KiB/s", 1.0 / KI), ("MiB/s", 1.0), ("GiB/s", KI)]
@@ -143,6 +126,12 @@ impl Measure {
         let units = self.units();
         let fits = units.iter().rev().find(|unit| value.abs() >= unit.1);
         *fits.unwrap_or(&units[0])
+    }
+
+    /// `value` with about three significant digits, and its unit.
+    fn significant(self, value: f64) -> String {
+        let (unit, size) = self.unit(value);
+        format!("{} {unit}", significant(value / size))
     }
 
     /// `value` with `digits` significant digits, or all of its integer, and its unit.

@@ -196,33 +196,11 @@ impl Value {
         use std::io::Write;
         match self {
             Value::Unset => return Err(EvalError::Unset),
-            Value::Int(n) => render_int(*n, out),
             Value::Str(text) => out.extend_from_slice(text),
             other => write!(out, "{other}").expect("writing to a vector cannot fail"),
         }
         Ok(())
     }
-}
-
-/// Appends decimal digits without going through the formatting machinery.
-#[inline]
-pub fn render_int(n: i64, out: &mut Vec<u8>) {
-    let mut digits = [0u8; 20];
-    let mut at = digits.len();
-    let mut rest = n.unsigned_abs();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    if n < 0 {
-        at -= 1;
-        digits[at] = b'-';
-    }
-    out.extend_from_slice(&digits[at..]);
 }
 
 impl fmt::Display for Value {
@@ -307,12 +285,8 @@ pub fn binary(op: BinaryOp, a: &Value, b: &Value) -> Eval<Value> {
 #[inline(always)]
 pub fn integer(op: BinaryOp, a: &Value, b: &Value) -> Option<i64> {
     let (Value::Int(a), Value::Int(b)) = (a, b) else { return None };
-    match op {
-        BinaryOp::Add => a.checked_add(*b),
-        BinaryOp::Sub => a.checked_sub(*b),
-        BinaryOp::Mul => a.checked_mul(*b),
-        BinaryOp::Div => a.checked_div(*b),
-        BinaryOp::Rem => a.checked_rem(*b),
+    match integers(op, *a, *b) {
+        Ok(Value::Int(n)) => Some(n),
         _ => None,
     }
 }

@@ -37,12 +37,16 @@ pub struct Job {
     pub ranks: Option<u32>,
 }
 
-/// Variables with world rank and number of processes.
-const FIGURES: &[(Launcher, &str, &str)] = &[
-    (Launcher::OpenMpi, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
-    (Launcher::Slurm, "SLURM_PROCID", "SLURM_NTASKS"),
-    (Launcher::Pmi, "PMI_RANK", "PMI_SIZE"),
-    (Launcher::Pmi, "PMIX_RANK", "PMI_SIZE"),
+/// Launchers with the variables of world rank and number of processes, and those that must be set besides; the most
+/// telling first. Hydra starts its proxies by srun within an allocation, whose ranks then have Slurm's variables
+/// of the proxy. Slurm sets PMI variables too, and its allocation variables stand in every job script: only
+/// `SLURM_STEP_ID` together with `SLURM_PROCID` means "started by srun".
+const SIGNS: &[(Launcher, &str, &str, &[&str])] = &[
+    (Launcher::OpenMpi, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", &["OMPI_COMM_WORLD_SIZE"]),
+    (Launcher::Pmi, "PMI_RANK", "PMI_SIZE", &["MPI_LOCALRANKID", "PMI_SIZE"]),
+    (Launcher::Slurm, "SLURM_PROCID", "SLURM_NTASKS", &["SLURM_STEP_ID", "SLURM_NTASKS"]),
+    (Launcher::Pmi, "PMI_RANK", "PMI_SIZE", &["PMI_SIZE"]),
+    (Launcher::Pmi, "PMIX_RANK", "PMI_SIZE", &["PMIX_NAMESPACE"]),
 ];
 
 /// Variables with the way to the launcher: the connection of PMI, the server of PMIx.
@@ -77,12 +81,12 @@ pub fn job_in(
 
 /// The job according to the variables, whether it is true or not.
 fn job_of_variables(variable: &impl Fn(&str) -> Option<String>) -> Option<Job> {
-    let launcher = detect(|name| variable(name).is_some())?;
+    let is_set = |name: &str| variable(name).is_some();
+    let (launcher, rank, ranks, _) = SIGNS
+        .iter()
+        .find(|(_, rank, _, others)| is_set(rank) && others.iter().all(|name| is_set(name)))?;
     let number = |name: &str| variable(name)?.parse().ok();
-    let mut figures = FIGURES.iter().filter(|figures| figures.0 == launcher);
-    let job = figures.find_map(|(launcher, rank, ranks)| {
-        Some(Job { launcher: *launcher, rank: number(rank)?, ranks: number(ranks) })
-    })?;
+    let job = Job { launcher: *launcher, rank: number(rank)?, ranks: number(ranks) };
     job.ranks.is_none_or(|ranks| job.rank < ranks).then_some(job)
 }
 
@@ -149,29 +153,12 @@ fn inherited_in(variable: impl Fn(&str) -> Option<String>) -> Vec<String> {
     let Some(job) = job_of_variables(&variable).filter(|job| !is_connected(*job, &variable)) else {
         return Vec::new();
     };
-    let own = FIGURES.iter().filter(|figures| figures.0 == job.launcher);
-    let mut names: Vec<&str> = own.flat_map(|(_, rank, ranks)| [*rank, *ranks]).collect();
+    let own = SIGNS.iter().filter(|sign| sign.0 == job.launcher);
+    let mut names: Vec<&str> = own.flat_map(|(_, rank, ranks, _)| [*rank, *ranks]).collect();
     names.sort_unstable();
     names.dedup();
     let set = names.into_iter().filter_map(|name| Some(format!("{name}={}", variable(name)?)));
     set.collect()
-}
-
-/// Variables, the launcher they tell, most telling first. Hydra starts its proxies by srun within an
-/// allocation, whose ranks then have Slurm's variables of the proxy. Slurm sets PMI variables
-/// too, and its allocation variables stand in every job script: only
-/// `SLURM_STEP_ID` together with `SLURM_PROCID` means "started by srun".
-const SIGNS: &[(&[&str], Launcher)] = &[
-    (&["OMPI_COMM_WORLD_SIZE"], Launcher::OpenMpi),
-    (&["MPI_LOCALRANKID", "PMI_RANK", "PMI_SIZE"], Launcher::Pmi),
-    (&["SLURM_STEP_ID", "SLURM_PROCID", "SLURM_NTASKS"], Launcher::Slurm),
-    (&["PMI_RANK", "PMI_SIZE"], Launcher::Pmi),
-    (&["PMIX_RANK", "PMIX_NAMESPACE"], Launcher::Pmi),
-];
-
-/// The launcher that started this process; `None` for a process started by hand.
-pub fn detect(is_set: impl Fn(&str) -> bool) -> Option<Launcher> {
-    SIGNS.iter().find(|(names, _)| names.iter().all(|name| is_set(name))).map(|sign| sign.1)
 }
 
 #[cfg(test)]
@@ -233,7 +220,10 @@ mod tests {
     #[test]
     fn the_environment_tells_the_launcher() {
         for (set, launcher) in [
-            (vec!["OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMIX_NAMESPACE"], Some(Launcher::OpenMpi)),
+            (
+                vec!["OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMIX_NAMESPACE"],
+                Some(Launcher::OpenMpi),
+            ),
             (vec!["PMI_RANK", "PMI_SIZE"], Some(Launcher::Pmi)),
             (
                 vec!["SLURM_STEP_ID", "SLURM_PROCID", "SLURM_NTASKS", "PMI_RANK", "PMI_SIZE"],
@@ -253,7 +243,11 @@ mod tests {
             (vec!["SLURM_PROCID", "SLURM_NTASKS"], None),
             (vec![], None),
         ] {
-            assert_eq!(detect(|name| set.contains(&name)), launcher, "{set:?}");
+            let value = |name: &str| {
+                let is_size = name.ends_with("SIZE") || name.ends_with("NTASKS");
+                set.contains(&name).then(|| if is_size { "2" } else { "1" }.to_string())
+            };
+            assert_eq!(job_of_variables(&value).map(|job| job.launcher), launcher, "{set:?}");
         }
     }
 }

@@ -15,6 +15,7 @@ use model::value::{self, Eval, EvalError};
 use model::{Value, escape};
 use std::collections::HashMap;
 use std::io::ErrorKind;
+use std::io::Write;
 use std::os::fd::RawFd;
 
 /// How often a rank that computes looks whether it shall stop.
@@ -96,9 +97,7 @@ pub(super) fn print(
 ) -> Result<Flow, Fault> {
     let line = &mut scratch.line;
     line.clear();
-    line.push(b'[');
-    value::render_int(i64::from(env.scope.rank), line);
-    line.push(b']');
+    write!(line, "[{}]", env.scope.rank).expect("writing to a vector cannot fail");
     for operand in step.args {
         line.push(b' ');
         env.render(step.site, *operand, line)?;

@@ -194,11 +194,6 @@ impl Recorder {
         self.area.publish(std::mem::offset_of!(Header, state) / 8, state as u64);
     }
 
-    /// Bytes of the area in use.
-    pub fn used_bytes(&self) -> usize {
-        8 * self.area.used()
-    }
-
     /// Ends recording and reads the area.
     pub fn into_record(mut self) -> Result<RankRecord, String> {
         if let Some(events) = &mut self.events {

@@ -308,9 +308,8 @@ impl RankRecord {
                 first_ns: stat.first_ns,
                 last_ns: stat.last_ns,
                 done: histogram(&stat.done)?,
-                service: Histogram::default(),
                 failed_times: histogram(&stat.failed_times)?,
-                parts: None,
+                ..RankFigures::default()
             },
         })
     }

@@ -13,7 +13,7 @@ use crate::evaluate::{self, Frame};
 use crate::limits;
 use crate::op::Op;
 use crate::plan::{Args, Instr, Internal, LoopCode, Operand, Pc, Piece, Plan, Slot, Source};
-use crate::value::{Eval, EvalError, Value, render_int};
+use crate::value::{Eval, EvalError, Value};
 
 /// Instructions that a generator may execute for a member: less than a second, and four for each
 /// of the most extents. A rank does not hear of an interrupt meanwhile.
@@ -147,7 +147,9 @@ impl Generation<'_> {
                     _ => self.peek(value, 0).render(out)?,
                 },
                 Piece::Formatted { value, format } => format.render(self.peek(value, 0), out)?,
-                Piece::Internal(what) => render_int(self.known_internal(what)?.into(), out),
+                Piece::Internal(what) => {
+                    Value::Int(self.known_internal(what)?.into()).render(out)?
+                }
             }
         }
         limits::check_text(out.len())

@@ -90,15 +90,6 @@ fn results_are_conditions_and_numbers_of_bytes() {
 }
 
 #[test]
-fn integers_render_in_decimal() {
-    for n in [0, 7, -7, i64::MAX, i64::MIN] {
-        let mut out = Vec::new();
-        render_int(n, &mut out);
-        assert_eq!(String::from_utf8(out).unwrap(), n.to_string());
-    }
-}
-
-#[test]
 fn lists_are_equal_if_their_elements_are() {
     let list = |values: &[Value]| Value::List(values.to_vec().into());
     let pair = |a, b| list(&[Value::Int(a), b]);

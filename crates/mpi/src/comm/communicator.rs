@@ -142,30 +142,18 @@ impl<'w> Comm<'w> {
         })
     }
 
-    /// The smallest and the largest of the members' numbers, once all have given theirs;
-    /// `None`: released. Collective over the members; releasable like a barrier.
-    pub fn compare(&mut self, members: &Members, value: i64, site: Pc) -> Option<MinMax> {
-        self.compare_for(members, value, site, None)
-    }
-
-    fn compare_for(
+    /// The smallest and the largest of the numbers that the members give, once all have come; `None`: released.
+    fn compare(
         &mut self,
         members: &Members,
         value: i64,
-        site: Pc,
-        what: Option<Collective>,
-    ) -> Option<MinMax> {
-        if members.ranks.len() <= 1 {
-            return Some(MinMax { smallest: value, largest: value });
-        }
+        (site, what): (Pc, Option<Collective>),
+    ) -> Result<Option<MinMax>, MpiError> {
         let Some(handle) = self.groups.handle(members.set) else {
             self.reason = "this rank is not a member of the group".into();
-            return None;
+            return Ok(None);
         };
-        let agreement = match self.world.start_min_max(handle, value) {
-            Ok(agreement) => agreement,
-            Err(error) => return self.fail(&error),
-        };
+        let agreement = self.world.start_min_max(handle, value)?;
         self.barriers[members.set as usize] += 1;
         let mut agreed = None;
         self.before_call = what.is_some();
@@ -174,15 +162,11 @@ impl<'w> Comm<'w> {
             agreed = comm.world.test_min_max(&agreement)?;
             Ok(agreed.is_some())
         });
-        match is_met {
-            Ok(true) => agreed,
-            Ok(false) => {
-                self.abandoned = Some(agreement);
-                self.explain(Collective::name(what));
-                None
-            }
-            Err(error) => self.fail(&error),
+        if !is_met? {
+            self.abandoned = Some(agreement);
+            self.explain(Collective::name(what));
         }
+        Ok(agreed)
     }
 
     /// Chooses the counters that [`Comm::count`] adds up: the set's and this rank's own.
@@ -209,11 +193,6 @@ impl<'w> Comm<'w> {
     /// Why the wait could not end.
     fn explain(&mut self, what: &str) {
         self.reason = release_reason(what, self.released.take().flatten());
-    }
-
-    fn fail<T>(&mut self, error: &MpiError) -> Option<T> {
-        self.reason = error.to_string();
-        None
     }
 
     /// Waits until `done`; false: released or interrupted before.
@@ -494,19 +473,22 @@ impl engine::comm::Comm for Comm<'_> {
 
     /// Before a call inside MPI nobody can be released: there all must make the same one.
     fn barrier(&mut self, members: &Members, site: Pc, call: Option<CollectiveCall>) -> Poll {
-        let key = call.map_or(0, CollectiveCall::key);
+        if members.ranks.len() <= 1 {
+            return Poll::Ready;
+        }
         let what = call.map(|call| call.what);
-        match self.compare_for(members, key, site, what) {
-            Some(agreed) if agreed.smallest == agreed.largest => Poll::Ready,
-            Some(_) => {
+        match self.compare(members, call.map_or(0, CollectiveCall::key), (site, what)) {
+            Ok(Some(agreed)) if agreed.smallest == agreed.largest => return Poll::Ready,
+            Ok(Some(_)) => {
                 self.reason = format!(
                     "{} cannot be met: other members of the group have come to another statement",
                     Collective::name(what)
                 );
-                Poll::Released
             }
-            None => Poll::Released,
+            Ok(None) => {}
+            Err(error) => self.reason = error.to_string(),
         }
+        Poll::Released
     }
 
     fn gather(

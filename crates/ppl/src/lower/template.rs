@@ -207,7 +207,7 @@ impl Lower<'_> {
         };
         match row.read {
             Read::Bound(bound) => {
-                model::value::render_int(self.bound_value(bound), &mut found.text);
+                found.text.extend_from_slice(self.bound_value(bound).to_string().as_bytes());
             }
             Read::Running(what) if self.asked.is_some() => {
                 let ev = self.internal_on_rank(what, span);

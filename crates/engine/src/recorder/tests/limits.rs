@@ -9,7 +9,7 @@ fn ten_million_occurrences_fit_into_bounded_memory() {
     let mut recorder = heap(0, 1);
     let label = recorder.label(NO_ID, b"loop", LabelKind::Wall);
     (0..COUNT).for_each(|i| recorder.occurrence(label, 10 * i, 10 * i + i % 7, 0));
-    assert!(recorder.used_bytes() < 48 << 10, "{}", recorder.used_bytes());
+    assert!(recorder.used_area().len() < 48 << 10, "{}", recorder.used_area().len());
     let record = recorder.into_record().unwrap();
     let label = &record.labels[1];
     assert_eq!((label.count, label.kept.len()), (COUNT, 1000));
@@ -81,12 +81,12 @@ fn labels_are_bytes() {
 fn events_stop_at_their_limit_and_are_counted() {
     let events = Some(EventsConfig { max_bytes: 100_000, expected: 0, sample_every: 1 });
     let mut recorder = Recorder::create(Medium::Heap, &Meta { events, ..META }).unwrap();
-    let before = recorder.used_bytes();
+    let before = recorder.used_area().len();
     for seq in 0..2000 {
         let path = recorder.path(format!("file-{}", seq % 10).as_bytes());
         recorder.event(&Event { seq, path, ..Event::default() });
     }
-    assert!(recorder.used_bytes() - before <= 100_000);
+    assert!(recorder.used_area().len() - before <= 100_000);
     let record = recorder.into_record().unwrap();
     assert!(record.event_count() > 650);
     assert_eq!(record.event_count() + record.header.dropped_events, 2000);
