@@ -6,9 +6,9 @@ use std::io::Cursor;
 use trace::{Format, Options, Selection, input};
 
 fuzz_target!(|bytes: &[u8]| {
-    for format in Format::ALL {
+    for format in Format::all() {
         let Ok(input) = input::decompressed(Box::new(Cursor::new(bytes.to_vec()))) else { return };
-        let options = Options { format: Some(*format), which: Selection::Data };
+        let options = Options { format: Some(format), which: Selection::Data };
         if let Ok(imported) = trace::import::from_inputs(vec![("log".into(), input)], &options) {
             let paths = imported.facts.paths.len();
             for traced in imported.events {

@@ -34,7 +34,7 @@ pub struct Blktrace {
     current: Current,
 }
 
-/// The kind of the current line.
+/// The record of the current line.
 #[derive(Debug, Default)]
 enum Current {
     #[default]
@@ -52,17 +52,8 @@ struct Request {
     line: u64,
     queued_ns: Option<u64>,
     issued_ns: Option<u64>,
-    kind: Kind,
-}
-
-/// The kind of a request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Kind {
-    #[default]
-    Read,
-    Write,
-    /// Discards, among others.
-    Other,
+    /// `None`: discards, among others.
+    op: Option<Op>,
 }
 
 /// A line's parts.
@@ -72,7 +63,7 @@ struct Line<'a> {
     now_ns: u64,
     process: u64,
     action: &'a [u8],
-    kind: Kind,
+    op: Option<Op>,
     sector: u64,
     sectors: u64,
     /// The program, or the error of a completion.
@@ -82,50 +73,40 @@ struct Line<'a> {
 impl Blktrace {
     /// The time of the record that the line gives; `None`: it gives none.
     fn take(&mut self, line: &Line<'_>, lines: &Lines, gaps: &mut Gaps) -> Option<u64> {
-        let number = lines.number();
         let key = (device_number(line.device), line.sector);
         match line.action {
-            b"Q" => {
-                let (process, kind) = (line.process, line.kind);
-                let queued_ns = Some(line.now_ns);
-                let request = Request { process, line: number, queued_ns, issued_ns: None, kind };
-                let introduction = introduction(&mut self.known, line);
-                self.begin(key, request, lines, gaps);
-                let now_ns = queued_ns.filter(|_| introduction.is_some());
-                self.current = introduction.unwrap_or_default();
-                now_ns
-            }
-            b"D" => {
-                let bare = Request { process: line.process, line: number, ..Request::default() };
-                let request = self.pending.get(&key).copied().unwrap_or(bare);
-                let issued_ns = Some(line.now_ns);
-                let is_new = request.queued_ns.is_none();
-                let introduction = if is_new { introduction(&mut self.known, line) } else { None };
-                self.begin(key, Request { issued_ns, kind: line.kind, ..request }, lines, gaps);
-                let now_ns = issued_ns.filter(|_| introduction.is_some());
-                self.current = introduction.unwrap_or_default();
-                now_ns
-            }
+            b"Q" | b"D" => return self.begin(key, line, lines, gaps),
+            b"C" => return self.complete(key, line, lines, gaps),
             // Merged into another request, which has a completion for both.
-            b"M" | b"F" => {
-                self.pending.remove(&key);
-                None
-            }
-            b"C" => self.complete(key, line, lines, gaps),
-            FLUSH => {
-                gaps.add_name(Gap::NoOperation, FLUSH);
-                None
-            }
-            _ => None,
+            b"M" | b"F" => drop(self.pending.remove(&key)),
+            FLUSH => gaps.add_name(Gap::NoOperation, FLUSH),
+            _ => {}
         }
+        None
     }
 
-    fn begin(&mut self, key: (u64, u64), request: Request, lines: &Lines, gaps: &mut Gaps) {
+    /// A request is queued or issued. Its process is introduced, once.
+    fn begin(
+        &mut self,
+        key: (u64, u64),
+        line: &Line<'_>,
+        lines: &Lines,
+        gaps: &mut Gaps,
+    ) -> Option<u64> {
+        let (process, now_ns) = (line.process, line.now_ns);
+        let is_issued = line.action == b"D";
+        let queued = self.pending.get(&key).copied().filter(|_| is_issued);
+        let new = Request { process, line: lines.number(), ..Request::default() };
+        let mut request = Request { op: line.op, ..queued.unwrap_or(new) };
+        *(if is_issued { &mut request.issued_ns } else { &mut request.queued_ns }) = Some(now_ns);
         if self.pending.len() < PENDING_MAX {
             self.pending.insert(key, request);
         } else {
             lines.count(Gap::Impossible, gaps);
         }
+        let is_new = queued.is_none() && self.known.insert(process);
+        self.current = Current::Introduction { process, command: line.last.to_vec(), now_ns };
+        is_new.then_some(now_ns)
     }
 
     fn complete(
@@ -154,7 +135,9 @@ impl LineFormat for Blktrace {
             return self.take(&line, lines, gaps).map_or(Found::Nothing, Found::Record);
         }
         self.in_summary |= [&b"CPU"[..], b"Total ("].iter().any(|head| text.starts_with(head));
-        if self.in_summary || is_known(text) { Found::Nothing } else { Found::Unknown }
+        // Messages of the kernel, and empty lines, hold no event.
+        let is_known = words(text).next().is_none_or(|word| word == b"Input");
+        if self.in_summary || is_known { Found::Nothing } else { Found::Unknown }
     }
 
     fn end(&mut self, lines: &Lines, gaps: &mut Gaps) {
@@ -166,78 +149,64 @@ impl LineFormat for Blktrace {
     }
 
     fn record<'a>(&'a mut self, lines: &'a Lines, gaps: &mut Gaps) -> Option<Record<'a>> {
-        let line = lines.number();
-        match &self.current {
-            Current::Nothing => None,
+        let (request, device, sector, sectors, end_ns, errno) = match &self.current {
+            Current::Nothing => return None,
             Current::Introduction { process, command, now_ns } => {
                 let who = Introduction { command, ..Introduction::default() };
                 let call = Call::new(Act::Introduce(who));
-                Some(Record { call, ..Record::at(line, *process, *now_ns) })
+                return Some(Record { call, ..Record::at(lines.number(), *process, *now_ns) });
             }
             Current::Done { request, device, sector, sectors, end_ns, errno } => {
-                if request.queued_ns.is_some() && request.issued_ns.is_none() {
-                    gaps.add(Gap::Queued);
-                }
-                let start_ns = request.issued_ns.or(request.queued_ns).unwrap_or(*end_ns);
-                let bytes = sectors.saturating_mul(SECTOR_BYTES);
-                let offset = Some(sector.saturating_mul(SECTOR_BYTES));
-                let (name, act): (&[u8], _) = match request.kind {
-                    Kind::Read => (b"R", Act::Whole(Op::Fread)),
-                    Kind::Write => (b"W", Act::Whole(Op::Fwrite)),
-                    Kind::Other => (b"discard", Act::WithoutOperation),
-                };
-                let call = Call { offset, ..Call::whole(act, device, bytes) };
-                let outcome = match errno {
-                    0 => Outcome::success(number_of(bytes)),
-                    errno => Outcome::failure(*errno),
-                };
-                let elapsed_ns = Some(end_ns.saturating_sub(start_ns));
-                let plain = Record::at(request.line, request.process, start_ns);
-                Some(Record { elapsed_ns, name, call, outcome, ..plain })
+                (request, device, sector, sectors, *end_ns, *errno)
             }
+        };
+        if request.queued_ns.is_some() && request.issued_ns.is_none() {
+            gaps.add(Gap::Queued);
         }
+        let start_ns = request.issued_ns.or(request.queued_ns).unwrap_or(end_ns);
+        let bytes = sectors.saturating_mul(SECTOR_BYTES);
+        let offset = Some(sector.saturating_mul(SECTOR_BYTES));
+        let act = request.op.map_or(Act::WithoutOperation, Act::Whole);
+        let name: &[u8] = match request.op {
+            Some(Op::Fread) => b"R",
+            Some(_) => b"W",
+            None => b"discard",
+        };
+        let call = Call { offset, ..Call::whole(act, device, bytes) };
+        let outcome = match errno {
+            0 => Outcome::success(number_of(bytes)),
+            errno => Outcome::failure(errno),
+        };
+        let elapsed_ns = Some(end_ns.saturating_sub(start_ns));
+        let plain = Record::at(request.line, request.process, start_ns);
+        Some(Record { elapsed_ns, name, call, outcome, ..plain })
     }
 }
 
-/// Says which program a process is, once.
-fn introduction(known: &mut HashSet<u64, FxBuildHasher>, line: &Line<'_>) -> Option<Current> {
-    let (process, now_ns, command) = (line.process, line.now_ns, line.last.to_vec());
-    known.insert(process).then_some(Current::Introduction { process, command, now_ns })
+fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
 }
 
 /// `8,0 3 1 0.000000000 697 Q W 223490 + 8 [kjournald]`.
 fn parse(line: &[u8]) -> Option<Line<'_>> {
-    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let mut words = words(line);
     let device = words.next().filter(|word| is_device(word))?;
     number(words.next()?)?;
     number(words.next()?)?;
-    let now_ns = seconds(words.next()?)?;
-    let process = number(words.next()?)?;
+    let (now_ns, process) = (seconds(words.next()?)?, number(words.next()?)?);
     let action = words.next()?;
-    let plain = Line {
-        device,
-        now_ns,
-        process,
-        action,
-        kind: Kind::Other,
-        sector: 0,
-        sectors: 0,
-        last: b"",
-    };
+    let plain =
+        Line { device, now_ns, process, action, op: None, sector: 0, sectors: 0, last: b"" };
     if !matches!(action, b"Q" | b"D" | b"M" | b"F" | b"C") {
         return Some(plain);
     }
-    let kind = kind(words.next()?);
-    let sector = words.next()?;
+    let op = op(words.next()?);
     // Flushes without data, and commands that are no transfers, have no sectors.
-    let without = if action == b"Q" { FLUSH } else { b"" };
-    let Some(sector) = number(sector) else { return Some(Line { action: without, ..plain }) };
-    let sectors = match words.next() {
-        Some(b"+") => number(words.next()?)?,
-        _ => return Some(Line { action: without, ..plain }),
-    };
-    let last = bracketed(line);
-    Some(Line { kind, sector, sectors, last, ..plain })
+    let without = Line { action: if action == b"Q" { FLUSH } else { b"" }, ..plain };
+    let Some(sector) = number(words.next()?) else { return Some(without) };
+    let Some(b"+") = words.next() else { return Some(without) };
+    let sectors = number(words.next()?)?;
+    Some(Line { op, sector, sectors, last: bracketed(line), ..plain })
 }
 
 /// The text in the brackets at the end.
@@ -248,12 +217,12 @@ fn bracketed(line: &[u8]) -> &[u8] {
 }
 
 /// `WSM` writes, `RA` reads, `DS` discards.
-fn kind(flags: &[u8]) -> Kind {
+fn op(flags: &[u8]) -> Option<Op> {
+    let has = |letter| flags.contains(letter);
     match flags {
-        flags if flags.contains(&b'D') => Kind::Other,
-        flags if flags.contains(&b'W') => Kind::Write,
-        flags if flags.contains(&b'R') => Kind::Read,
-        _ => Kind::Other,
+        _ if has(&b'D') => None,
+        _ if has(&b'W') => Some(Op::Fwrite),
+        _ => has(&b'R').then_some(Op::Fread),
     }
 }
 
@@ -274,12 +243,6 @@ fn seconds(text: &[u8]) -> Option<u64> {
     let (whole, fraction) = (number(&text[..at])?, &text[at + 1..]);
     let ns = number(fraction).filter(|_| fraction.len() == 9)?;
     Some(whole.saturating_mul(1_000_000_000).saturating_add(ns))
-}
-
-/// Lines that hold no event: messages of the kernel, empty ones.
-fn is_known(line: &[u8]) -> bool {
-    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-    words.next().is_none_or(|word| word == b"Input")
 }
 
 /// The log begins like the text of blkparse.

@@ -18,49 +18,37 @@ use jiff::Timestamp;
 use model::Op;
 use rustc_hash::FxBuildHasher;
 use serde::Deserialize;
-use std::borrow::Cow;
 
 /// Operations of one worker that have not ended: workers wait for each.
 const PENDING_MAX: usize = 1 << 10;
 /// Largest rank that is believed.
 const RANK_MAX: u64 = 1 << 24;
 
-/// A line.
-#[derive(Deserialize)]
-struct Line<'a> {
-    #[serde(borrow)]
-    date: Cow<'a, str>,
+/// A line: an operation begins or ends.
+#[derive(Clone, Debug, Deserialize)]
+struct Line {
+    date: String,
     worker_rank: i64,
-    #[serde(borrow)]
-    op_name: Cow<'a, str>,
-    #[serde(borrow)]
-    entry_name: Cow<'a, str>,
+    op_name: String,
+    entry_name: String,
     offset: u64,
     length: u64,
     is_finished: bool,
     is_error: bool,
 }
 
-/// An operation.
-#[derive(Clone, Debug, Default)]
-struct Operation {
-    name: String,
-    entry: String,
-    offset: u64,
-    length: u64,
-}
-
-impl Operation {
+impl Line {
     /// Both lines of an operation; listings are longer at their end.
-    fn is_same(&self, other: &Operation) -> bool {
-        (&self.name, &self.entry, self.offset) == (&other.name, &other.entry, other.offset)
+    fn is_same(&self, other: &Line) -> bool {
+        (&self.op_name, &self.entry_name, self.offset)
+            == (&other.op_name, &other.entry_name, other.offset)
     }
 }
 
-/// One that has begun.
+/// An operation that has begun.
 #[derive(Clone, Debug)]
 struct Begun {
-    operation: Operation,
+    operation: Line,
     start_ns: u64,
     line: u64,
 }
@@ -68,7 +56,7 @@ struct Begun {
 impl Begun {
     /// It never ended.
     fn cut(&self, lines: &Lines, gaps: &mut Gaps) {
-        let text = format!("{} {}", self.operation.name, self.operation.entry);
+        let text = format!("{} {}", self.operation.op_name, self.operation.entry_name);
         gaps.add_line(Gap::CutCalls, lines.name(), self.line, text.as_bytes());
     }
 }
@@ -80,7 +68,7 @@ enum Current {
     #[default]
     Introduction,
     /// An operation is over; without duration where its beginning is not in the log.
-    Over { operation: Operation, start_ns: u64, elapsed_ns: Option<u64>, failed: bool },
+    Over { operation: Line, start_ns: u64, elapsed_ns: Option<u64> },
 }
 
 /// Reads one log.
@@ -102,57 +90,33 @@ impl Default for Elbencho {
 impl Elbencho {
     /// Reads the line; `None`: its form is unknown.
     fn take(&mut self, lines: &Lines, gaps: &mut Gaps) -> Option<Found> {
-        let line: Line<'_> = serde_json::from_slice(lines.line()).ok()?;
-        let now_ns = date_ns(&line.date)?;
+        let operation: Line = serde_json::from_slice(lines.line()).ok()?;
+        let now_ns = date_ns(&operation.date)?;
         // Outside of the workers the rank is -1.
-        let worker = u64::try_from(line.worker_rank).unwrap_or(0);
+        let worker = u64::try_from(operation.worker_rank).unwrap_or(0);
         if worker > RANK_MAX {
             return None;
         }
-        let operation = Operation {
-            name: line.op_name.into_owned(),
-            entry: line.entry_name.into_owned(),
-            offset: line.offset,
-            length: line.length,
-        };
-        let (is_finished, failed) = (line.is_finished, line.is_error);
         (self.worker, self.now_ns) = (worker, now_ns);
         let is_new = !self.workers.contains_key(&worker);
-        if is_finished {
-            self.current = self.finish(operation, failed, lines, gaps);
-            self.workers.entry(worker).or_default();
-            return Some(Found::Record(now_ns));
+        let pending = self.workers.entry(worker).or_default();
+        if !operation.is_finished {
+            if pending.len() >= PENDING_MAX {
+                pending.remove(0).cut(lines, gaps);
+            }
+            pending.push(Begun { operation, start_ns: now_ns, line: lines.number() });
+            self.current = Current::Introduction;
+            return Some(if is_new { Found::Record(now_ns) } else { Found::Nothing });
         }
-        self.begin(operation, lines, gaps);
-        self.current = Current::Introduction;
-        Some(if is_new { Found::Record(now_ns) } else { Found::Nothing })
-    }
-
-    fn begin(&mut self, operation: Operation, lines: &Lines, gaps: &mut Gaps) {
-        let begun = Begun { operation, start_ns: self.now_ns, line: lines.number() };
-        let pending = self.workers.entry(self.worker).or_default();
-        if pending.len() >= PENDING_MAX {
-            pending.remove(0).cut(lines, gaps);
-        }
-        pending.push(begun);
-    }
-
-    fn finish(
-        &mut self,
-        operation: Operation,
-        failed: bool,
-        lines: &Lines,
-        gaps: &mut Gaps,
-    ) -> Current {
-        let pending = self.workers.entry(self.worker).or_default();
         let begun = pending.iter().rposition(|begun| begun.operation.is_same(&operation));
         let begun = begun.map(|at| pending.remove(at));
         if begun.is_none() {
             lines.count(Gap::LostStarts, gaps);
         }
-        let start_ns = begun.as_ref().map_or(self.now_ns, |begun| begun.start_ns);
-        let elapsed_ns = begun.map(|begun| self.now_ns.saturating_sub(begun.start_ns));
-        Current::Over { operation, start_ns, elapsed_ns, failed }
+        let start_ns = begun.as_ref().map_or(now_ns, |begun| begun.start_ns);
+        let elapsed_ns = begun.map(|begun| now_ns.saturating_sub(begun.start_ns));
+        self.current = Current::Over { operation, start_ns, elapsed_ns };
+        Some(Found::Record(now_ns))
     }
 }
 
@@ -176,10 +140,10 @@ impl LineFormat for Elbencho {
                     Introduction { command: b"elbencho", ranks, ..Introduction::default() };
                 Some(Record { call: Call::new(Act::Introduce(introduction)), ..plain })
             }
-            Current::Over { operation, start_ns, elapsed_ns, failed } => {
+            Current::Over { operation, start_ns, elapsed_ns } => {
                 gaps.add(Gap::Milliseconds);
-                let (call, outcome) = call(operation, self.worker, *failed, &mut self.files, gaps)?;
-                let (name, elapsed_ns) = (operation.name.as_bytes(), *elapsed_ns);
+                let (call, outcome) = call(operation, self.worker, &mut self.files, gaps)?;
+                let (name, elapsed_ns) = (operation.op_name.as_bytes(), *elapsed_ns);
                 Some(Record { name, start_ns: *start_ns, elapsed_ns, call, outcome, ..plain })
             }
         }
@@ -188,13 +152,13 @@ impl LineFormat for Elbencho {
 
 /// The call of an operation, and how it ended.
 fn call<'a>(
-    operation: &'a Operation,
+    operation: &'a Line,
     worker: u64,
-    failed: bool,
     files: &'a mut Files,
     gaps: &mut Gaps,
 ) -> Option<(Call<'a>, Outcome<'a>)> {
-    let (function, file) = (operation.name.as_bytes(), operation.entry.as_bytes());
+    let (function, file) = (operation.op_name.as_bytes(), operation.entry_name.as_bytes());
+    let failed = operation.is_error;
     let called = Called {
         function,
         who: Who { process: worker, thread: worker },

@@ -20,61 +20,61 @@ macro_rules! gaps {
             $name,
         )* }
 
-        /// Code and sentence of each; `#` becomes the number, `@` the bytes.
+        /// Code and sentence of each; `#` becomes the number, `@` the bytes, `[a|b]` the first of both for one.
         pub const GAPS: &[(&str, &str)] = &[ $( ($code, $says), )* ];
     };
 }
 
 gaps! {
-    Unparsed "unparsed-lines" "# lines are in no form that is known";
-    UnfitLines "unfit-lines" "# lines have a rule, but no operation";
-    SkippedLines "skipped-lines" "# lines were left out by rules that skip them";
-    LongLines "long-lines" "# lines are longer than 1 MiB: their ends were skipped";
-    CutCalls "cut-calls" "# calls have no end: the log was cut, or their thread died in them";
-    CutLogs "cut-logs" "# logs end in the middle: what came behind is missing";
-    LostStarts "lost-starts" "# calls have an end but no beginning in the log";
-    Restarted "restarted" "# calls were interrupted by signals and began anew";
-    UnknownFiles "unknown-descriptors" "# calls use descriptors that the log does not explain";
-    UnknownOrigin "unknown-origin" "# descriptors were opened before the log began: their flags and positions are unknown";
-    NoFiles "no-files" "# calls work on pipes, sockets, terminals and other things that are no files";
-    Outside "outside" "# calls on files elsewhere were left out (@)";
-    OwnDirectory "own-directory" "# calls made, removed, renamed or missed the directory itself and were left out: a run has it";
-    Launcher "launcher" "# calls of the launcher of the MPI job were left out (@)";
-    NoOperation "no-operation" "# calls have no operation of Parabench and were left out";
-    Opaque "opaque" "# calls hand work to the kernel that the log does not show";
-    Mapped "mapped" "# files were mapped into memory (@): what was read and written there is invisible";
-    Unplaced "unplaced" "# transfers took place at positions that the log does not tell";
-    Halves "copies" "# calls that send bytes from file to file became a read without time and a write";
-    FailedCopies "failed-copies" "# copies were not possible inside the kernel and were left out";
-    Duplicates "duplicates" "# calls closed one of several descriptors of the same instance";
-    CutNames "cut-names" "# names are not complete in the log";
-    UnknownDirectory "unknown-directory" "# names are relative to a directory that the log does not tell";
-    UnknownParents "unknown-parents" "# threads appear whose beginning is not in the log";
-    Impossible "impossible" "# calls contradict what the log says before, exceed every limit, or hold a name with a zero byte";
-    NoTimes "no-times" "# calls have no time: only their order is known";
-    RelativeTimes "relative-times" "# logs have times that begin with each of them anew: times of two of them cannot be compared";
-    Seconds "whole-seconds" "# calls have times in whole seconds";
-    NoDurations "no-durations" "# calls have a beginning but no duration";
-    Backwards "time-backwards" "# times lie before the ones of earlier lines";
-    Layers "layers" "# transfers of MPI-IO (@) were left out: the log has the ones of POSIX that they became";
-    Sums "sums" "# modules hold sums over calls: their rows have no events, percentiles and order";
-    Aggregated "aggregated" "# modules hold counters of other things than calls and were left out";
-    Unlisted "unlisted-layouts" "# files lie on storage as Lustre stripes them, but are not listed: 10,000 are";
-    Unfound "unlisted-files" "# files were removed, or are links, of which nothing more is listed: 100,000 are";
-    NoMetadata "no-metadata" "# files have transfers, but neither opens nor other metadata operations in the log";
-    CoarseTimes "coarse-times" "# transfers have times that are multiples of 0.1 ms";
-    NoResults "no-results" "# calls have no result in the log: taken as done in full";
-    SinglePrecision "single-precision" "# calls have times of seven digits: after 100 s they are multiples of 8 us";
-    Milliseconds "milliseconds" "# operations have times in whole milliseconds";
-    Queued "from-queue" "# requests are timed from the queue: the log has no issue of theirs to the driver";
-    Above "above" "# calls are of MPI, HDF5 and the like: left out, as the log has the calls of POSIX below them";
-    Unseen "unseen-programs" "# programs were executed that the recorder cannot look into";
-    Streams "streams" "# programs have a C library whose streams cannot be recorded";
-    Dropped "dropped" "# calls found no room and were not recorded";
-    Running "running" "# processes were still at work when recording ended: what they did behind that is missing";
-    PartMet "barriers-of-some" "# barriers of some ranks of the job were left out: what they waited there counts as pauses";
-    Unmet "lost-barriers" "# arrivals of ranks at barriers were left out: not all others came, or 262,144 are listed";
-    Partial "partial" "# files may have more transfers than the recorder could keep";
+    Unparsed "unparsed-lines" "# [line is|lines are] in no form that is known";
+    UnfitLines "unfit-lines" "# [line has|lines have] a rule, but no operation";
+    SkippedLines "skipped-lines" "# [line was|lines were] left out by rules that skip them";
+    LongLines "long-lines" "# [line is|lines are] longer than 1 MiB: their ends were skipped";
+    CutCalls "cut-calls" "# [call has|calls have] no end: the log was cut, or their thread died in them";
+    CutLogs "cut-logs" "# [log ends|logs end] in the middle: what came behind is missing";
+    LostStarts "lost-starts" "# [call has|calls have] an end but no beginning in the log";
+    Restarted "restarted" "# [call was|calls were] interrupted by signals and began anew";
+    UnknownFiles "unknown-descriptors" "# [call uses|calls use] descriptors that the log does not explain";
+    UnknownOrigin "unknown-origin" "# [descriptor was|descriptors were] opened before the log began: their flags and positions are unknown";
+    NoFiles "no-files" "# [call works|calls work] on pipes, sockets, terminals and other things that are no files";
+    Outside "outside" "# [call on files elsewhere was|calls on files elsewhere were] left out (@)";
+    OwnDirectory "own-directory" "# [call|calls] made, removed, renamed or missed the directory itself and [was|were] left out: a run has it";
+    Launcher "launcher" "# [call of the launcher of the MPI job was|calls of the launcher of the MPI job were] left out (@)";
+    NoOperation "no-operation" "# [call has|calls have] no operation of Parabench and [was|were] left out";
+    Opaque "opaque" "# [call hands|calls hand] work to the kernel that the log does not show";
+    Mapped "mapped" "# [file was|files were] mapped into memory (@): what was read and written there is invisible";
+    Unplaced "unplaced" "# [transfer|transfers] took place at positions that the log does not tell";
+    Halves "copies" "# [call|calls] that send bytes from file to file became a read without time and a write";
+    FailedCopies "failed-copies" "# [copy was|copies were] not possible inside the kernel and [was|were] left out";
+    Duplicates "duplicates" "# [call|calls] closed one of several descriptors of the same instance";
+    CutNames "cut-names" "# [name is|names are] not complete in the log";
+    UnknownDirectory "unknown-directory" "# [name is|names are] relative to a directory that the log does not tell";
+    UnknownParents "unknown-parents" "# [thread appears|threads appear] whose beginning is not in the log";
+    Impossible "impossible" "# [call contradicts|calls contradict] what the log says before, [exceeds|exceed] every limit, or [holds|hold] a name with a zero byte";
+    NoTimes "no-times" "# [call has|calls have] no time: only their order is known";
+    RelativeTimes "relative-times" "# [log has|logs have] times that begin with each of them anew: times of two of them cannot be compared";
+    Seconds "whole-seconds" "# [call has|calls have] times in whole seconds";
+    NoDurations "no-durations" "# [call has|calls have] a beginning but no duration";
+    Backwards "time-backwards" "# [time lies|times lie] before the ones of earlier lines";
+    Layers "layers" "# [transfer|transfers] of MPI-IO (@) [was|were] left out: the log has the ones of POSIX that they became";
+    Sums "sums" "# [module holds|modules hold] sums over calls: their rows have no events, percentiles and order";
+    Aggregated "aggregated" "# [module holds|modules hold] counters of other things than calls and [was|were] left out";
+    Unlisted "unlisted-layouts" "# [file|files] lie on storage as Lustre stripes them, but are not listed: 10,000 are";
+    Unfound "unlisted-files" "# [file was|files were] removed, or are links, of which nothing more is listed: 100,000 are";
+    NoMetadata "no-metadata" "# [file has|files have] transfers, but neither opens nor other metadata operations in the log";
+    CoarseTimes "coarse-times" "# [transfer has|transfers have] times that are multiples of 0.1 ms";
+    NoResults "no-results" "# [call has|calls have] no result in the log: taken as done in full";
+    SinglePrecision "single-precision" "# [call has|calls have] times of seven digits: after 100 s they are multiples of 8 us";
+    Milliseconds "milliseconds" "# [operation has|operations have] times in whole milliseconds";
+    Queued "from-queue" "# [request is|requests are] timed from the queue: the log has no issue of theirs to the driver";
+    Above "above" "# [call is|calls are] of MPI, HDF5 and the like: left out, as the log has the calls of POSIX below them";
+    Unseen "unseen-programs" "# [program was|programs were] executed that the recorder cannot look into";
+    Streams "streams" "# [program has|programs have] a C library whose streams cannot be recorded";
+    Dropped "dropped" "# [call|calls] found no room and [was|were] not recorded";
+    Running "running" "# [process was|processes were] still at work when recording ended: what they did behind that is missing";
+    PartMet "barriers-of-some" "# [barrier|barriers] of some ranks of the job [was|were] left out: what they waited there counts as pauses";
+    Unmet "lost-barriers" "# [arrival|arrivals] of ranks at barriers [was|were] left out: not all others came, or 262,144 are listed";
+    Partial "partial" "# [file|files] may have more transfers than the recorder could keep";
 }
 
 #[derive(Clone, Debug, Default)]
@@ -147,26 +147,21 @@ impl Gaps {
 
     /// The gaps that occurred, in the order of the table.
     pub fn list(&self) -> Vec<TraceGap> {
-        let all = GAPS.iter().zip(&self.counts).filter(|(_, count)| count.count > 0);
-        all.map(|((code, says), count)| count.gap(code, says)).collect()
+        (0..GAPS.len()).filter_map(|at| self.find(at)).collect()
     }
-}
 
-impl Gaps {
-    /// One kind of gap, if it occurred.
-    pub fn find(&self, gap: Gap) -> Option<TraceGap> {
-        let ((code, says), count) = (GAPS[gap as usize], &self.counts[gap as usize]);
+    /// A kind of gap by its place in the table, if it occurred.
+    pub fn find(&self, at: usize) -> Option<TraceGap> {
+        let ((code, says), count) = (GAPS[at], &self.counts[at]);
         (count.count > 0).then(|| count.gap(code, says))
     }
 }
 
 impl Count {
     fn gap(&self, code: &str, says: &str) -> TraceGap {
-        let mut says = says.replacen('#', &self.count.to_string(), 1);
+        let mut says = sentence_for(says, self.count);
+        says = says.replacen('#', &self.count.to_string(), 1);
         says = says.replacen('@', &format!("{} bytes", self.bytes), 1);
-        if self.count == 1 {
-            says = singular(&says);
-        }
         let mut names: Vec<_> = self.names.iter().collect();
         names.sort_by_key(|(name, count)| (u64::MAX - **count, (*name).clone()));
         for (at, (name, count)) in names.iter().take(8).enumerate() {
@@ -181,51 +176,16 @@ impl Count {
     }
 }
 
-/// "1 calls have" -> "1 call has".
-fn singular(says: &str) -> String {
-    let mut words: Vec<String> = says.split(' ').map(str::to_string).collect();
-    let nouns = [
-        "lines",
-        "logs",
-        "calls",
-        "files",
-        "names",
-        "descriptors",
-        "threads",
-        "transfers",
-        "times",
-        "operations",
-        "requests",
-        "programs",
-        "modules",
-        "copies",
-        "processes",
-    ];
-    if let Some(noun) = words.get_mut(1).filter(|word| nouns.contains(&word.as_str())) {
-        match noun.as_str() {
-            "copies" => *noun = "copy".into(),
-            "processes" => *noun = "process".into(),
-            _ => drop(noun.pop()),
-        }
-        if let Some(verb) = words.get_mut(2) {
-            *verb = match verb.as_str() {
-                "are" => "is".into(),
-                "have" => "has".into(),
-                "were" => "was".into(),
-                "end" | "use" | "work" | "hand" | "hold" | "contradict" | "find" | "lie"
-                | "appear" => {
-                    format!("{verb}s")
-                }
-                other => other.into(),
-            };
-        }
+/// A sentence of the table in singular or plural.
+fn sentence_for(says: &str, count: u64) -> String {
+    let mut says = says.to_string();
+    while let Some((before, rest)) = says.split_once('[')
+        && let Some((choice, behind)) = rest.split_once(']')
+    {
+        let (one, many) = choice.split_once('|').unwrap_or((choice, choice));
+        says = [before, if count == 1 { one } else { many }, behind].concat();
     }
-    words
-        .join(" ")
-        .replace(" and were ", " and was ")
-        .replace(" were left out", " was left out")
-        .replace(", exceed every", ", exceeds every")
-        .replace(", or hold ", ", or holds ")
+    says
 }
 
 #[cfg(test)]
@@ -234,23 +194,22 @@ mod tests {
 
     #[test]
     fn one_is_no_plural() {
-        for (many, one) in [
-            ("1 lines are in no form", "1 line is in no form"),
+        for (gap, one, many) in [
+            (Gap::Unparsed, "# line is in no form", "# lines are in no form"),
             (
-                "1 transfers of MPI-IO (4 bytes) were left out",
-                "1 transfer of MPI-IO (4 bytes) was left out",
+                Gap::Outside,
+                "# call on files elsewhere was left",
+                "# calls on files elsewhere were left",
             ),
-            ("1 logs end in the middle", "1 log ends in the middle"),
-            (
-                "1 calls made, removed, renamed or missed the directory itself and were left out",
-                "1 call made, removed, renamed or missed the directory itself and was left out",
-            ),
-            (
-                "1 calls have no operation and were left out",
-                "1 call has no operation and was left out",
-            ),
+            (Gap::NoOperation, "# call has no operation", "# calls have no operation"),
         ] {
-            assert_eq!(singular(many), one);
+            let says = GAPS[gap as usize].1;
+            assert!(
+                sentence_for(says, 1).starts_with(one) && sentence_for(says, 2).starts_with(many)
+            );
+        }
+        for (code, says) in GAPS {
+            assert!(!sentence_for(says, 1).contains(['[', ']', '|']), "{code}");
         }
     }
 
@@ -281,7 +240,7 @@ mod tests {
         let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/traces.md");
         let page = std::fs::read_to_string(page).unwrap();
         for (code, says) in GAPS {
-            let says = says.replace('#', "N").replace("(@)", "(BYTES)");
+            let says = sentence_for(says, 2).replace('#', "N").replace("(@)", "(BYTES)");
             assert!(page.contains(&format!("\n| `{code}` | {says} |\n")), "{code}");
         }
     }

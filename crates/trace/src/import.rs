@@ -192,7 +192,7 @@ fn common_format(inputs: &[(PathBuf, Input)], options: &Options) -> Result<Forma
 }
 
 fn unknown_format(log: &Path) -> Error {
-    let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
+    let names: Vec<&str> = Format::all().map(Format::name).collect();
     Error {
         message: format!("{} is in no format that is known", log_name(log)),
         help: format!(
@@ -274,7 +274,7 @@ fn follow(logs: &mut [Log<'_>], resolver: &mut Resolver<'_>) -> Result<u64, Erro
 /// No line of the logs is what the format says, or there is none.
 fn nothing_known(logs: &[Log<'_>], format: Format, gaps: &Gaps) -> Option<Error> {
     let lines: u64 = logs.iter().map(|log| log.scanner.count()).sum();
-    let unknown = [Gap::Unparsed, Gap::UnfitLines].map(|gap| gaps.find(gap));
+    let unknown = [Gap::Unparsed, Gap::UnfitLines].map(|gap| gaps.find(gap as usize));
     let mut examples = unknown.iter().flatten().flat_map(|gap| &gap.examples);
     let first = examples.next();
     if !format.has_lines() || (lines > 0 && first.is_none()) {

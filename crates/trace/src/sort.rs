@@ -480,7 +480,8 @@ mod tests {
 
     #[test]
     fn a_file_that_was_cut_is_an_error() {
-        let mut reader = read(&[Traced { rank: u64::MAX, ..Traced::default() }]).pop().expect("a run");
+        let mut reader =
+            read(&[Traced { rank: u64::MAX, ..Traced::default() }]).pop().expect("a run");
         reader.file.set_len(5).expect("cut");
         assert!(reader.advance().is_err());
     }

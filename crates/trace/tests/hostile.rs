@@ -241,8 +241,8 @@ proptest! {
     #[test]
     fn any_bytes_are_taken(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         survive(bytes.clone(), None);
-        for format in Format::ALL {
-            survive(bytes.clone(), Some(*format));
+        for format in Format::all() {
+            survive(bytes.clone(), Some(format));
         }
     }
 

@@ -36,7 +36,7 @@ pub struct Import {
 
     /// Format of the logs, instead of the one they show
     #[arg(long = "as", value_name = "FORMAT",
-          value_parser = PossibleValuesParser::new(Format::ALL.iter().map(|format| format.name())))]
+          value_parser = PossibleValuesParser::new(Format::all().map(Format::name)))]
     format: Option<String>,
 
     /// Read the logs by this file of rules: regular expressions for their lines (docs/rules.md)

@@ -32,6 +32,8 @@ pub struct Layout {
     counters: usize,
     /// Number of times.
     times: usize,
+    /// Times behind the first three that this version does not have.
+    missing: usize,
     /// The operations and their counters.
     pub counts: &'static [Count],
 }
@@ -44,11 +46,9 @@ const fn moved(op: Op, plus: &'static [usize], bytes: usize, times: Times) -> Co
     Count { op, plus, minus: &[], bytes: Some(bytes), times: Some(times) }
 }
 
-/// Times of POSIX and MPI-IO: of version 3 on, and before, when two of them were missing.
+/// Times of POSIX and MPI-IO from version 3 on.
 const READ: Times = (8, Some(11), 1, 5);
 const WRITE: Times = (9, Some(12), 2, 6);
-const OLD_READ: Times = (6, Some(9), 1, 3);
-const OLD_WRITE: Times = (7, Some(10), 2, 4);
 const STDIO_READ: Times = (2, None, 6, 10);
 const STDIO_WRITE: Times = (1, None, 5, 9);
 
@@ -64,7 +64,7 @@ const POSIX_4: &[Count] = &[
     calls(Op::Rename, &[10]),
 ];
 
-const POSIX_3: &[Count] = &[
+const POSIX: &[Count] = &[
     calls(Op::Fopen, &[0]),
     moved(Op::Fread, &[1], 9, READ),
     moved(Op::Fwrite, &[2], 10, WRITE),
@@ -74,27 +74,10 @@ const POSIX_3: &[Count] = &[
     calls(Op::Fdatasync, &[7]),
 ];
 
-const POSIX_2: &[Count] = &[
-    calls(Op::Fopen, &[0]),
-    moved(Op::Fread, &[1], 9, OLD_READ),
-    moved(Op::Fwrite, &[2], 10, OLD_WRITE),
-    calls(Op::Fseek, &[3]),
-    calls(Op::Stat, &[4]),
-    calls(Op::Fsync, &[6]),
-    calls(Op::Fdatasync, &[7]),
-];
-
-const MPI_IO_3: &[Count] = &[
+const MPI_IO: &[Count] = &[
     calls(Op::Pfopen, &[0, 1]),
     moved(Op::Pfread, &[2, 4, 6, 8], 14, READ),
     moved(Op::Pfwrite, &[3, 5, 7, 9], 15, WRITE),
-    calls(Op::Pfsync, &[10]),
-];
-
-const MPI_IO_2: &[Count] = &[
-    calls(Op::Pfopen, &[0, 1]),
-    moved(Op::Pfread, &[2, 4, 6, 8], 14, OLD_READ),
-    moved(Op::Pfwrite, &[3, 5, 7, 9], 15, OLD_WRITE),
     calls(Op::Pfsync, &[10]),
 ];
 
@@ -139,17 +122,17 @@ impl Module {
 
 /// The layout of a module's records; `None`: the version is not known.
 pub fn layout(module: Module, version: u32) -> Option<Layout> {
-    let (counters, times, counts) = match (module, version) {
-        (Module::Posix, 4) => (69, 17, POSIX_4),
-        (Module::Posix, 3) => (64, 17, POSIX_3),
-        (Module::Posix, 2) => (64, 15, POSIX_2),
-        (Module::MpiIo, 3) => (51, 17, MPI_IO_3),
-        (Module::MpiIo, 1 | 2) => (51, 15, MPI_IO_2),
-        (Module::Stdio, 2) => (14, 15, STDIO_2),
-        (Module::Stdio, 1) => (13, 15, STDIO_1),
+    let (counters, times, missing, counts) = match (module, version) {
+        (Module::Posix, 4) => (69, 17, 0, POSIX_4),
+        (Module::Posix, 3) => (64, 17, 0, POSIX),
+        (Module::Posix, 2) => (64, 15, 2, POSIX),
+        (Module::MpiIo, 3) => (51, 17, 0, MPI_IO),
+        (Module::MpiIo, 1 | 2) => (51, 15, 2, MPI_IO),
+        (Module::Stdio, 2) => (14, 15, 0, STDIO_2),
+        (Module::Stdio, 1) => (13, 15, 0, STDIO_1),
         _ => return None,
     };
-    Some(Layout { counters, times, counts })
+    Some(Layout { counters, times, missing, counts })
 }
 
 impl Layout {
@@ -163,7 +146,10 @@ impl Count {
     /// The sum that a record tells. `word`: the 64 bits at a place in the record.
     pub fn sum(&self, layout: &Layout, word: impl Fn(usize) -> u64) -> Sum {
         let counter = |at: usize| u64::try_from(word(16 + 8 * at) as i64).unwrap_or(0);
-        let seconds = |at: usize| f64::from_bits(word(16 + 8 * (layout.counters + at)));
+        let seconds = |at: usize| {
+            let at = if at > 2 { at - layout.missing } else { at };
+            f64::from_bits(word(16 + 8 * (layout.counters + at)))
+        };
         let sum = |counters: &[usize]| {
             counters.iter().fold(0u64, |sum, at| sum.saturating_add(counter(*at)))
         };

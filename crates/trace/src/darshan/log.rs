@@ -300,12 +300,8 @@ impl Header {
     }
 
     /// Names of the modules. Format 3.20 has one more of HDF5, 3.41 one more of PnetCDF.
-    fn names(&self) -> &'static [&'static str] {
-        match self.format {
-            format if format >= (3, 41) => NAMES_341,
-            format if format >= (3, 20) => NAMES_320,
-            _ => NAMES_300,
-        }
+    fn names(&self) -> impl Iterator<Item = &'static str> {
+        names(self.format).split(' ')
     }
 
     /// Regions of the modules DXT_POSIX and DXT_MPIIO.
@@ -315,7 +311,7 @@ impl Header {
 
     /// Region and version of a module; of one that the format does not have nothing, in no version.
     pub(super) fn named(&self, name: &str) -> (Region, u32) {
-        let place = self.names().iter().position(|known| *known == name);
+        let place = self.names().position(|known| known == name);
         place.map_or((Region::default(), 0), |at| (self.modules[at], self.versions[at]))
     }
 
@@ -323,7 +319,7 @@ impl Header {
     /// [`super::beside`] are told, or say less than events.
     fn count_other_modules(&self, gaps: &mut Gaps) {
         for place in (0..self.modules.len()).filter(|place| self.modules[*place].length > 0) {
-            let name = self.names().get(place).copied().unwrap_or("others");
+            let name = self.names().nth(place).unwrap_or("others");
             let version = self.versions[place];
             if matches!((name, version), ("DXT_POSIX" | "DXT_MPIIO", _) | ("LUSTRE" | "HEATMAP", 1))
             {
@@ -477,6 +473,18 @@ pub(super) fn damaged(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("it is no whole log of Darshan ({why})"))
 }
 
+/// Names of the modules in a format, with blanks between them.
+pub(super) fn names(format: (u64, u64)) -> &'static str {
+    if format >= (3, 41) {
+        "NULL POSIX MPI-IO H5F H5D PNETCDF_FILE PNETCDF_VAR BG/Q LUSTRE STDIO DXT_POSIX DXT_MPIIO MDHIM APXC \
+         APMPI HEATMAP"
+    } else if format >= (3, 20) {
+        "NULL POSIX MPI-IO H5F H5D PNETCDF BG/Q LUSTRE STDIO DXT_POSIX DXT_MPIIO"
+    } else {
+        "NULL POSIX MPI-IO HDF5 PNETCDF BG/Q LUSTRE STDIO DXT_POSIX DXT_MPIIO"
+    }
+}
+
 /// `3.21` as (3, 21).
 fn format_of(log: &[u8]) -> Option<(u64, u64)> {
     let text = log.get(..8)?;
@@ -485,50 +493,6 @@ fn format_of(log: &[u8]) -> Option<(u64, u64)> {
     let format = (major.parse().ok()?, minor.parse().ok()?);
     (format.0 == 3).then_some(format)
 }
-
-pub(super) const NAMES_300: &[&str] = &[
-    "NULL",
-    "POSIX",
-    "MPI-IO",
-    "HDF5",
-    "PNETCDF",
-    "BG/Q",
-    "LUSTRE",
-    "STDIO",
-    "DXT_POSIX",
-    "DXT_MPIIO",
-];
-pub(super) const NAMES_320: &[&str] = &[
-    "NULL",
-    "POSIX",
-    "MPI-IO",
-    "H5F",
-    "H5D",
-    "PNETCDF",
-    "BG/Q",
-    "LUSTRE",
-    "STDIO",
-    "DXT_POSIX",
-    "DXT_MPIIO",
-];
-pub(super) const NAMES_341: &[&str] = &[
-    "NULL",
-    "POSIX",
-    "MPI-IO",
-    "H5F",
-    "H5D",
-    "PNETCDF_FILE",
-    "PNETCDF_VAR",
-    "BG/Q",
-    "LUSTRE",
-    "STDIO",
-    "DXT_POSIX",
-    "DXT_MPIIO",
-    "MDHIM",
-    "APXC",
-    "APMPI",
-    "HEATMAP",
-];
 
 /// The log begins like a binary one of Darshan 3.
 pub fn looks_like_log(beginning: &[u8]) -> bool {

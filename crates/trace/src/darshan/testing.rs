@@ -1,6 +1,6 @@
 //! Binary logs made for tests, in every format, byte order and compression.
 
-use super::log::{NAMES_300, NAMES_320, NAMES_341};
+use super::log::names as module_names;
 use bzip2::write::BzEncoder;
 use flate2::write::ZlibEncoder;
 use std::io::Write;
@@ -40,14 +40,6 @@ impl Form {
     /// Bytes before the places of the regions, and number of modules.
     fn header(self) -> (usize, usize) {
         if self.is_wide() { (32, 64) } else { (24, 16) }
-    }
-
-    fn names(self) -> &'static [&'static str] {
-        match self.format {
-            format if format >= (3, 41) => NAMES_341,
-            format if format >= (3, 20) => NAMES_320,
-            _ => NAMES_300,
-        }
     }
 
     fn word(self, word: u64) -> [u8; 8] {
@@ -122,7 +114,9 @@ pub fn log(form: Form, ranks: u64, names: &[(u64, &str)], modules: &[Module]) ->
     let table_at = header_bytes + body.len();
     body.extend(&table);
     for module in modules {
-        let place = form.names().iter().position(|name| *name == module.name);
+        let place = module_names((form.format.0.into(), form.format.1.into()))
+            .split(' ')
+            .position(|name| name == module.name);
         let place = place.expect("a module of this format");
         let bytes: Vec<u8> = module.words.iter().flat_map(|part| form.word(*part)).collect();
         let bytes = form.packed(&bytes);

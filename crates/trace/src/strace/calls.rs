@@ -4,15 +4,11 @@
 //! not listed there: [`Act::Other`].
 
 use super::cursor::Cursor;
-use super::flags::{
-    AT_REMOVEDIR, AT_SYMLINK_NOFOLLOW, CLONE_FILES, CLONE_FS, CLONE_THREAD, CLOSE_RANGE_CLOEXEC,
-    DUP_CLOEXEC, FD_CLOEXEC, MAP_ANONYMOUS, RENAME_EXCHANGE, RENAME_NOREPLACE, has, is, names,
-    open_flags,
-};
+use super::flags::{has, is, names, open_flags};
 use crate::functions::find_function;
 use crate::record::{Act, At, Call, Fd, KEEPS_SIZE, Name, Shares};
 use model::Op;
-use model::event::{self, MODE_UNKNOWN};
+use model::event::{MODE_UNKNOWN, RENAME_EXCHANGE, RENAME_NOREPLACE};
 use model::open_flags::{O_CLOEXEC, O_CREAT, O_TRUNC};
 
 /// What `name` with these arguments does. The cursor stands behind the opening bracket; it need not
@@ -66,15 +62,17 @@ fn arguments<'a>(act: Act<'static>, letters: &[u8], c: &mut Cursor<'a>) -> Optio
             }
             b'm' => call.bytes = mode(word),
             b's' => call.size_bytes = size_of(word),
-            b'x' if has(word, DUP_CLOEXEC) || has(word, CLOSE_RANGE_CLOEXEC) => {
+            b'x' if has(word, b"O_CLOEXEC", O_CLOEXEC.into())
+                || has(word, b"CLOSE_RANGE_CLOEXEC", 4) =>
+            {
                 call.flags = O_CLOEXEC;
             }
             b'r' => call.flags = rename_flags(word),
-            b'n' if has(word, MAP_ANONYMOUS) => call.act = Act::Other,
-            b'a' if act == Act::On(Op::Stat) && has(word, AT_SYMLINK_NOFOLLOW) => {
+            b'n' if has(word, b"MAP_ANONYMOUS", 0x20) => call.act = Act::Other,
+            b'a' if act == Act::On(Op::Stat) && has(word, b"AT_SYMLINK_NOFOLLOW", 0x100) => {
                 call.act = Act::On(Op::Lstat);
             }
-            b'a' if act == Act::On(Op::Delete) && has(word, AT_REMOVEDIR) => {
+            b'a' if act == Act::On(Op::Delete) && has(word, b"AT_REMOVEDIR", 0x200) => {
                 call.act = Act::On(Op::Rmdir);
             }
             _ => {}
@@ -97,9 +95,9 @@ fn mode(word: &[u8]) -> u64 {
 
 /// `RENAME_NOREPLACE`, as the kernel takes them; others have no operation.
 fn rename_flags(word: &[u8]) -> u32 {
-    let all =
-        [(RENAME_NOREPLACE, event::RENAME_NOREPLACE), (RENAME_EXCHANGE, event::RENAME_EXCHANGE)];
-    all.into_iter().filter(|(flag, _)| has(word, *flag)).map(|(_, bit)| bit as u32).sum()
+    let noreplace = has(word, b"RENAME_NOREPLACE", 1);
+    let exchange = has(word, b"RENAME_EXCHANGE", 2);
+    u32::from(noreplace) * RENAME_NOREPLACE as u32 | u32::from(exchange) * RENAME_EXCHANGE as u32
 }
 
 /// The type of a file in its mode.
@@ -132,7 +130,7 @@ fn fcntl<'a>(c: &mut Cursor<'a>) -> Option<Call<'a>> {
     let (act, flags) = match command {
         _ if is(b"F_DUPFD", 0) => (Act::Dup, 0),
         _ if is(b"F_DUPFD_CLOEXEC", 1030) => (Act::Dup, O_CLOEXEC),
-        _ if is(b"F_SETFD", 2) && has(c.word(), FD_CLOEXEC) => (Act::CloseAtExec, O_CLOEXEC),
+        _ if is(b"F_SETFD", 2) && has(c.word(), b"FD_CLOEXEC", 1) => (Act::CloseAtExec, O_CLOEXEC),
         _ if is(b"F_SETFD", 2) => (Act::CloseAtExec, 0),
         _ if is(b"F_SETFL", 4) => (Act::SetFlags, open_flags(c.word())),
         _ if is(b"F_GETFD", 1) || is(b"F_GETFL", 3) => (Act::Other, 0),
@@ -197,8 +195,8 @@ fn shares(text: &[u8]) -> Shares {
     let start = memchr::memmem::find(text, key).map_or(0, |at| at + key.len());
     let flags = Cursor::new(&text[start..]).word();
     Shares {
-        process: has(flags, CLONE_THREAD),
-        files: has(flags, CLONE_FILES),
-        directory: has(flags, CLONE_FS),
+        process: has(flags, b"CLONE_THREAD", 0x10000),
+        files: has(flags, b"CLONE_FILES", 0x400),
+        directory: has(flags, b"CLONE_FS", 0x200),
     }
 }

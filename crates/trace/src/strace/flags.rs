@@ -1,6 +1,6 @@
 //! Names of flags as strace prints them.
 
-use model::open_flags::{LINUX, O_CLOEXEC};
+use model::open_flags::LINUX;
 
 /// Flags that F_SETFL can change: O_APPEND, O_NONBLOCK, O_DIRECT, O_NOATIME.
 pub const CHANGEABLE: u32 = 0o2000 | 0o4000 | 0o40000 | 0o1000000;
@@ -18,47 +18,10 @@ fn open_flag(word: &[u8]) -> u32 {
     }
 }
 
-/// A flag as strace shows it: by name, by number (`-X raw`), or both (`-X verbose`).
-#[derive(Clone, Copy, Debug)]
-pub struct Flag {
-    name: &'static [u8],
-    bits: i64,
-}
-
-impl Flag {
-    const fn new(name: &'static [u8], bits: i64) -> Flag {
-        Flag { name, bits }
-    }
-}
-
-/// unlinkat(2) removes a directory.
-pub const AT_REMOVEDIR: Flag = Flag::new(b"AT_REMOVEDIR", 0x200);
-/// A link itself is meant.
-pub const AT_SYMLINK_NOFOLLOW: Flag = Flag::new(b"AT_SYMLINK_NOFOLLOW", 0x100);
-/// renameat2(2) replaces nothing.
-pub const RENAME_NOREPLACE: Flag = Flag::new(b"RENAME_NOREPLACE", 1);
-/// renameat2(2) exchanges both names.
-pub const RENAME_EXCHANGE: Flag = Flag::new(b"RENAME_EXCHANGE", 2);
-/// close_range(2) closes at exec only.
-pub const CLOSE_RANGE_CLOEXEC: Flag = Flag::new(b"CLOSE_RANGE_CLOEXEC", 4);
-/// F_SETFD: closed by exec.
-pub const FD_CLOEXEC: Flag = Flag::new(b"FD_CLOEXEC", 1);
-/// Flag of dup3(2).
-pub const DUP_CLOEXEC: Flag = Flag::new(b"O_CLOEXEC", O_CLOEXEC as i64);
-/// Memory without a file.
-pub const MAP_ANONYMOUS: Flag = Flag::new(b"MAP_ANONYMOUS", 0x20);
-/// The new task is a thread.
-pub const CLONE_THREAD: Flag = Flag::new(b"CLONE_THREAD", 0x10000);
-/// It shares descriptors.
-pub const CLONE_FILES: Flag = Flag::new(b"CLONE_FILES", 0x400);
-/// It shares the current directory.
-pub const CLONE_FS: Flag = Flag::new(b"CLONE_FS", 0x200);
-
-/// An argument, flags joined by `|`, holds this one.
-pub fn has(text: &[u8], flag: Flag) -> bool {
+/// An argument, flags joined by `|`, holds this one: by name, by number (`-X raw`), or both (`-X verbose`).
+pub fn has(text: &[u8], name: &[u8], bits: i64) -> bool {
     let number = |word: &[u8]| super::cursor::Cursor::new(word).number().unwrap_or(0);
-    text.split(|byte| *byte == b'|').any(|word| number(word) & flag.bits != 0)
-        || names(text, flag.name)
+    text.split(|byte| *byte == b'|').any(|word| number(word) & bits != 0) || names(text, name)
 }
 
 /// The text has the name as a whole word.
@@ -77,14 +40,15 @@ pub fn is(text: &[u8], name: &[u8], value: i64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::open_flags::O_CREAT;
+    use model::open_flags::{O_CLOEXEC, O_CREAT};
 
     #[test]
     fn flags_are_numbers_of_linux() {
         assert_eq!(open_flags(b"O_RDWR|O_CREAT|O_CLOEXEC"), 2 | O_CREAT | O_CLOEXEC);
         assert_eq!(open_flags(b"O_WRONLY|0x8000"), 0x8001);
-        assert!(has(b"CLONE_VM|CLONE_FS|SIGCHLD", CLONE_FS));
-        assert!(!has(b"CLONE_FSX", CLONE_FS) && has(b"CLONE_FSX|CLONE_FS", CLONE_FS));
+        let has_fs = |text| has(text, b"CLONE_FS", 0x200);
+        assert!(has_fs(b"CLONE_VM|CLONE_FS|SIGCHLD"));
+        assert!(!has_fs(b"CLONE_FSX") && has_fs(b"CLONE_FSX|CLONE_FS"));
     }
 
     #[test]
@@ -99,7 +63,8 @@ mod tests {
             ("0x100", false),
             ("", false),
         ] {
-            assert_eq!(has(text.as_bytes(), AT_REMOVEDIR), expected, "{text}");
+            let found = has(text.as_bytes(), b"AT_REMOVEDIR", 0x200);
+            assert_eq!(found, expected, "{text}");
         }
         assert_eq!(open_flags(b"0x80241 /* O_WRONLY|O_CREAT|O_TRUNC|O_CLOEXEC */"), 0x80241);
         assert!(is(b"F_SETFD", b"F_SETFD", 2) && is(b"0x2 /* F_SETFD */", b"F_SETFD", 2));
