@@ -85,6 +85,8 @@ pub struct InForce {
     pub expects_missing: bool,
     /// The program expects names that it makes to be there already (`EEXIST`).
     pub expects_existing: bool,
+    /// The program expects fewer bytes than it asks for.
+    pub expects_short: bool,
 }
 
 /// An operation that has ended.

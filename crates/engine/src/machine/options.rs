@@ -164,6 +164,7 @@ impl Active {
             verify: self.verify,
             expects_missing: self.expects(libc::ENOENT),
             expects_existing: self.expects(libc::EEXIST),
+            expects_short: self.expects_short,
         }
     }
 

@@ -1,6 +1,7 @@
 //! The back-end of a rehearsal, around that of files in memory: it keeps an account of what calls and
 //! operations change, in the [`Stage`].
 
+use super::expects::Kind;
 use super::races::Access;
 use super::stage::Stage;
 use crate::backend::mem::Planted;
@@ -12,6 +13,7 @@ use crate::clock::Virtual;
 use model::pattern::Run;
 use model::rehearsal::Exception;
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::ffi::CStr;
 use std::rc::Rc;
 
@@ -22,10 +24,8 @@ pub(super) struct Rehearsed {
     rank: u32,
     /// Absolute path of the run directory.
     root: Rc<[u8]>,
-    /// The program expects names to be missing now.
-    expects_missing: bool,
-    /// The program expects names that it makes to be there already.
-    expects_existing: bool,
+    /// The program expects names to be missing now, or to be there already.
+    options: InForce,
     /// The next call that asks for a name needs it.
     relies: bool,
     /// Why the lexical rule does not cover a call of the operation under way.
@@ -35,17 +35,8 @@ pub(super) struct Rehearsed {
 impl Rehearsed {
     pub(super) fn new(stage: &Rc<Stage>, rank: u32, clock: Virtual, root: &Rc<[u8]>) -> Rehearsed {
         let inner = Mem::new(Rc::clone(&stage.fs), clock, Cost::default());
-        let (stage, root) = (Rc::clone(stage), Rc::clone(root));
-        Rehearsed {
-            inner,
-            stage,
-            rank,
-            root,
-            expects_missing: false,
-            expects_existing: false,
-            relies: false,
-            exception: None,
-        }
+        let (stage, root, options) = (Rc::clone(stage), Rc::clone(root), InForce::default());
+        Rehearsed { inner, stage, rank, root, options, relies: false, exception: None }
     }
 
     /// A path as a name below the run directory, or below a further one with that one's path.
@@ -60,97 +51,93 @@ impl Rehearsed {
         tidied(inside)
     }
 
+    /// The number of the file at a name.
+    fn number(&self, name: &[u8]) -> Result<u32, i32> {
+        self.stage.fs.borrow().number(name)
+    }
+
+    fn size_bytes(&self, number: u32) -> u64 {
+        self.stage.fs.borrow().extent(number).0
+    }
+
     /// Puts what the call needs in its place, if iterations that were left out would have made it, or
     /// if it may have been there before.
-    fn set_up(&mut self, call: &Call<'_>) {
-        let lists = matches!(*call, Call::Open { flags, .. } if flags & libc::O_DIRECTORY != 0);
-        let directory = lists || matches!(call, Call::Rmdir { .. });
-        let effect = Effect::of(call);
-        let makes_directory = matches!(effect, Effect::Makes { directory: true, .. });
-        let makes = matches!(effect, Effect::Makes { .. });
-        match call.names() {
-            Names::None => {}
-            Names::One { path, .. } if matches!(call, Call::Access { .. }) => {
-                let relies = std::mem::take(&mut self.relies);
-                self.set_up_name(path, relies, directory);
-                self.asked(path);
-            }
-            Names::One { path, .. } if matches!(call, Call::Readlink { .. }) => {
-                let name = self.name(path.to_bytes()).into_owned();
-                let has = |it: &Rehearsed| it.stage.state.borrow().expects.has(&name);
-                let known = has(self);
-                self.set_up_name(path, true, false);
-                if !known && has(self) {
-                    self.stage.state.borrow_mut().expects.is_link(&name);
-                }
-            }
-            Names::One { path, .. } | Names::Link { path, .. } => {
-                if !matches!(call, Call::Lstat { .. } | Call::Unlink { .. }) {
-                    let name = self.name(path.to_bytes());
-                    self.stage.state.borrow_mut().expects.is_followed(&name);
-                }
-                // Who makes a name and takes EEXIST does not rely on it either.
-                self.set_up_name(path, !makes, directory || makes_directory);
-                if matches!(call, Call::Stat { .. } | Call::Lstat { .. }) {
-                    let name = self.name(path.to_bytes());
-                    self.stage.state.borrow_mut().doubts.asked(&name);
-                }
-            }
+    fn set_up(&mut self, call: &Call<'_>, effect: &NameEffect<'_>) {
+        let path = match call.names() {
+            Names::None => return,
+            Names::One { path, .. } | Names::Link { path, .. } => path,
             Names::Two { from, to } => {
                 let exchanges = matches!(call, Call::Rename { flags: libc::RENAME_EXCHANGE, .. });
-                self.set_up_name(to, exchanges, false);
-                self.set_up_name(from, true, false);
+                self.set_up_name(&self.name(to.to_bytes()), exchanges, Kind::File);
+                return self.set_up_name(&self.name(from.to_bytes()), true, Kind::File);
             }
+        };
+        let name = self.name(path.to_bytes());
+        if !matches!(call, Call::Lstat { .. } | Call::Unlink { .. } | Call::Readlink { .. }) {
+            self.stage.state.borrow_mut().expects.is_followed(&name);
         }
-    }
-
-    /// A program that asks whether a file is there, and uses the answer, does not rely on it: it is not
-    /// there, unless the program made or used it. Files from before can change the answer.
-    fn asked(&mut self, path: &CStr) {
-        let name = self.name(path.to_bytes()).into_owned();
-        let missing = self.stage.fs.borrow().number(&name) == Err(libc::ENOENT);
-        self.stage.state.borrow_mut().about |= missing && self.stage.finds_files;
-    }
-
-    fn set_up_name(&mut self, path: &CStr, must_exist: bool, directory: bool) {
-        let name = self.name(path.to_bytes()).into_owned();
-        if name.is_empty() || (!directory && self.stage.fs.borrow().number(&name).is_ok()) {
-            return;
-        }
-        let start = self.stage.fs.borrow().root_of(&name).map_or(0, |root| root.len() + 1);
-        // What may be missing is not relied on.
-        let relies = !self.expects_missing;
-        let above = (start..name.len()).filter(|at| name[*at] == b'/');
-        for end in above {
-            self.plant(&name[..end], relies, true);
-        }
-        self.plant(&name, must_exist && relies, directory);
-    }
-
-    fn plant(&self, name: &[u8], must_exist: bool, directory: bool) {
-        let number = self.stage.fs.borrow().number(name);
-        if number != Err(libc::ENOENT) {
-            if directory && number.is_ok() {
-                self.is_directory(name);
-            }
-            return;
-        }
+        let kind = match call {
+            Call::Open { flags, .. } if flags & libc::O_DIRECTORY != 0 => Kind::Directory,
+            Call::Rmdir { .. } | Call::Mkdir { .. } => Kind::Directory,
+            Call::Readlink { .. } => Kind::Link,
+            _ => Kind::File,
+        };
+        let relies = match call {
+            Call::Access { .. } => std::mem::take(&mut self.relies),
+            // Who makes a name and takes EEXIST does not rely on it either.
+            _ => effect.makes.is_none(),
+        };
+        self.set_up_name(&name, relies, kind);
         let state = &mut *self.stage.state.borrow_mut();
+        match call {
+            // A program that asks whether a file is there, and uses the answer, does not rely on it: it is
+            // not there, unless the program made or used it. Files from before can change the answer.
+            Call::Access { .. } => {
+                let is_missing = self.number(&name) == Err(libc::ENOENT);
+                state.about |= is_missing && self.stage.finds_files;
+            }
+            Call::Stat { .. } | Call::Lstat { .. } => state.doubts.asked(&name),
+            _ => {}
+        }
+    }
+
+    fn set_up_name(&self, name: &[u8], must_exist: bool, kind: Kind) {
+        if name.is_empty() || (kind != Kind::Directory && self.number(name).is_ok()) {
+            return;
+        }
+        let start = self.stage.fs.borrow().root_of(name).map_or(0, |root| root.len() + 1);
+        // What may be missing is not relied on.
+        let relies = !self.options.expects_missing;
+        for end in (start..name.len()).filter(|at| name[*at] == b'/') {
+            self.plant(&name[..end], relies, Kind::Directory);
+        }
+        self.plant(name, must_exist && relies, kind);
+    }
+
+    fn plant(&self, name: &[u8], must_exist: bool, kind: Kind) {
+        let state = &mut *self.stage.state.borrow_mut();
+        match self.number(name) {
+            Err(libc::ENOENT) if must_exist && !state.was_removed(name) => {}
+            // `stat("d")` does not tell what `d` is; a name below it does.
+            Ok(_) if kind == Kind::Directory && !state.expects.is_read(name) => {
+                if self.stage.fs.borrow_mut().found_is_directory(name) {
+                    state.expects.is_directory(name);
+                }
+                return;
+            }
+            _ => return,
+        }
         let left_out = state.left_out(name, &self.stage.fs.borrow());
         let what = match left_out {
-            _ if !must_exist || state.was_removed(name) => return,
             Some(what) => what,
             None => {
                 let like = state.doubts.missing(self.rank, name);
-                let size = like.and_then(|name| self.stage.fs.borrow().number(&name).ok());
-                let known = size.map(|number| self.stage.fs.borrow().extent(number).0);
-                match known {
-                    _ if !self.stage.finds_files && !state.sampled => {
-                        state.expects.name(name, directory, None);
-                        return;
-                    }
-                    _ if directory => Planted::Directory,
-                    Some(size) => Planted::File(size),
+                if !self.stage.finds_files && !state.sampled {
+                    return state.expects.name(name, kind, None);
+                }
+                match like.and_then(|name| self.number(&name).ok()) {
+                    _ if kind == Kind::Directory => Planted::Directory,
+                    Some(number) => Planted::File(self.size_bytes(number)),
                     None => Planted::Found,
                 }
             }
@@ -160,10 +147,10 @@ impl Rehearsed {
         }
         // Names that were left out are unknown: one that is missing may be theirs.
         if !state.sampled {
-            let number = self.stage.fs.borrow().number(name).ok();
-            state.expects.name(name, directory, number);
+            let number = self.number(name).ok();
+            state.expects.name(name, kind, number);
             if let Planted::File(size) = what {
-                state.expects.read(number, size);
+                state.expects.read(number, size, false);
             }
             state.about = true;
         }
@@ -171,17 +158,9 @@ impl Rehearsed {
         state.placed(self.stage.fs.borrow().used());
     }
 
-    /// `stat("d")` does not tell what `d` is; a name below it does.
-    fn is_directory(&self, name: &[u8]) {
-        let state = &mut *self.stage.state.borrow_mut();
-        if !state.expects.is_read(name) && self.stage.fs.borrow_mut().found_is_directory(name) {
-            state.expects.is_directory(name);
-        }
-    }
-
-    /// The file of which a call may change the size, or ask for it.
-    fn file_of(&mut self, call: &Call<'_>) -> Option<u32> {
-        match *call {
+    /// The file of which a call may change the size, or ask for it; and its size now.
+    fn file_of(&mut self, call: &Call<'_>) -> Option<(u32, u64)> {
+        let number = match *call {
             Call::Ftruncate { fd, .. }
             | Call::Fallocate { fd, .. }
             | Call::Fstat { fd }
@@ -192,86 +171,59 @@ impl Rehearsed {
             | Call::Clone { to: fd, .. }
             | Call::CloneRange { to: (fd, _), .. } => self.inner.number(fd),
             Call::Open { path, .. } | Call::Truncate { path, .. } | Call::Stat { path } => {
-                let name = self.name(path.to_bytes());
-                self.stage.fs.borrow().number(&name).ok()
+                self.number(&self.name(path.to_bytes())).ok()
             }
             _ => None,
-        }
-    }
-
-    fn size_bytes(&self, number: u32) -> u64 {
-        self.stage.fs.borrow().extent(number).0
+        }?;
+        Some((number, self.size_bytes(number)))
     }
 
     /// For the search for races: what a call has done to the bytes of its file. `before`: its size.
-    fn touched(&mut self, file: Option<(u32, u64)>, asks: bool) {
-        let Some((number, before)) = file else { return };
+    fn changed_size(&mut self, (number, before): (u32, u64), asks: bool) {
         let size = self.size_bytes(number);
         let races = &mut self.stage.state.borrow_mut().races;
         if asks {
             races.on_file(self.rank, number, Access::Asks);
         }
         match size.cmp(&before) {
-            std::cmp::Ordering::Less => races.on_file(self.rank, number, Access::Takes),
-            std::cmp::Ordering::Equal => {}
-            std::cmp::Ordering::Greater => races.on_file(self.rank, number, Access::Adds(size)),
+            Ordering::Less => races.on_file(self.rank, number, Access::Takes),
+            Ordering::Equal => {}
+            Ordering::Greater => races.on_file(self.rank, number, Access::Adds(size)),
         }
     }
 
-    /// For the search for races: what a call needs of names or does to them.
-    fn touched_names(&self, effect: Effect<'_>, new: bool, done: bool) {
-        let races = &mut self.stage.state.borrow_mut().races;
-        let mut touch =
-            |path: &CStr, access| races.on_name(self.rank, &self.name(path.to_bytes()), access);
-        match effect {
-            Effect::Nothing => {}
-            Effect::Asks(path) => touch(path, Access::Asks),
-            Effect::Makes { path, exclusive, .. } => {
-                if exclusive {
-                    touch(path, Access::Asks);
-                }
-                if new {
-                    touch(path, Access::Adds(0));
-                }
-            }
-            Effect::Removes(path) if done => touch(path, Access::Takes),
-            Effect::Moves(from, to) if done => {
-                touch(from, Access::Takes);
-                touch(to, Access::Adds(0));
-            }
-            Effect::Removes(_) | Effect::Moves(..) => {}
-        }
-    }
-
-    /// A call has made or removed names. `new`: there is one more.
-    fn renamed(&mut self, effect: Effect<'_>, new: bool) {
-        let (made, gone, is_directory) = match effect {
-            Effect::Makes { path, directory, .. } => (Some(path), None, directory),
-            Effect::Removes(path) => (None, Some(path), false),
-            Effect::Moves(from, to) => (Some(to), Some(from), false),
-            Effect::Nothing | Effect::Asks(_) => return,
-        };
+    /// A call was made. `new`: there is one file or directory more.
+    fn changed_names(&mut self, effect: &NameEffect<'_>, new: bool, done: bool) {
         let state = &mut *self.stage.state.borrow_mut();
-        if let Some(path) = gone {
-            state.gone(self.rank, &self.name(path.to_bytes()));
+        if let Some(path) = effect.asks {
+            state.races.on_name(self.rank, &self.name(path.to_bytes()), Access::Asks);
         }
-        if let Some(path) = made {
+        if let Some(path) = effect.removes.filter(|_| done) {
             let name = self.name(path.to_bytes());
-            let number = self.stage.fs.borrow().number(&name).ok();
-            if is_directory && self.expects_existing {
-                state.expects.may_be_there(&name);
-            }
-            state.made(self.rank, &name, number.unwrap_or(u32::MAX), is_directory, new);
-            if let Some(number) = number.filter(|_| self.stage.iterations_max < u64::MAX) {
-                state.remember_kind(&name, number);
-            }
+            state.races.on_name(self.rank, &name, Access::Takes);
+            state.gone(&name);
+        }
+        let Some(path) = effect.makes.filter(|_| done) else { return };
+        if effect.opens && !new {
+            state.ranks[self.rank as usize].found_old = true;
+            return;
+        }
+        let name = self.name(path.to_bytes());
+        let number = self.number(&name).ok();
+        state.races.on_name(self.rank, &name, Access::Adds(0));
+        if effect.directory && self.options.expects_existing {
+            state.expects.may_be_there(&name);
+        }
+        state.made(self.rank, &name, number.unwrap_or(u32::MAX), effect.directory, new);
+        if let Some(number) = number.filter(|_| self.stage.iterations_max < u64::MAX) {
+            state.remember_kind(&name, number);
         }
     }
 
     /// A file of unknown size is read to its end.
     fn reads_all(&mut self, fd: Fd) -> Reply {
         let number = self.inner.number(fd);
-        self.stage.state.borrow_mut().expects.read_all(number);
+        self.stage.state.borrow_mut().expects.read(number, 0, true);
         0
     }
 
@@ -286,12 +238,13 @@ impl Rehearsed {
         state.ranks[self.rank as usize].amounts[place] += change;
     }
 
-    fn accessed(&mut self, fd: Fd, number: u32, run: &Run, (write, moved): (bool, u64)) {
+    fn accessed(&mut self, fd: Fd, run: &Run, (write, moved): (bool, u64)) {
+        let Some(number) = self.inner.number(fd) else { return };
         let appends = write && self.inner.appends(fd);
         let state = &mut *self.stage.state.borrow_mut();
         let end = run.end_bytes();
         if !write && moved > 0 {
-            state.expects.read(Some(number), end);
+            state.expects.read(Some(number), end, false);
         }
         let access = match write {
             true if appends => Access::Adds(self.size_bytes(number)),
@@ -317,63 +270,57 @@ fn tidied(path: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(parts.join(&b'/'))
 }
 
-/// The file of which a call copies or shares all that is there.
-fn takes_all(call: &Call<'_>) -> Option<Fd> {
+/// The file of which a call copies or shares bytes, where they end, and whether it takes all that is there.
+fn source(call: &Call<'_>) -> Option<(Fd, u64, bool)> {
     match *call {
-        Call::CopyRange { from: (fd, _), rest: true, .. }
-        | Call::Clone { from: fd, .. }
-        | Call::CloneRange { from: (fd, _), len: 0, .. } => Some(fd),
-        _ => None,
-    }
-}
-
-/// The file of which a call copies or shares bytes, and where they end.
-fn reads_up_to(call: &Call<'_>) -> Option<(Fd, u64)> {
-    match *call {
-        Call::CopyRange { from: (fd, offset), len, .. } => {
-            Some((fd, offset.saturating_add(len as u64)))
+        Call::CopyRange { from: (fd, offset), len, rest, .. } => {
+            Some((fd, offset.saturating_add(len as u64), rest))
         }
-        Call::CloneRange { from: (fd, offset), len: len @ 1.., .. } => {
-            Some((fd, offset.saturating_add(len)))
+        Call::CloneRange { from: (fd, offset), len, .. } => {
+            Some((fd, offset.saturating_add(len), len == 0))
         }
+        Call::Clone { from, .. } => Some((from, 0, true)),
         _ => None,
     }
 }
 
 /// Effect of a successful call on names.
-#[derive(Clone, Copy)]
-enum Effect<'a> {
-    Nothing,
-    /// It fails without the name.
-    Asks(&'a CStr),
-    Makes {
-        path: &'a CStr,
-        directory: bool,
-        /// Whether the name was there decides what follows.
-        exclusive: bool,
-    },
-    Removes(&'a CStr),
-    Moves(&'a CStr, &'a CStr),
+#[derive(Clone, Copy, Default)]
+struct NameEffect<'a> {
+    /// Whether the name is there decides what follows.
+    asks: Option<&'a CStr>,
+    makes: Option<&'a CStr>,
+    removes: Option<&'a CStr>,
+    /// It makes a directory.
+    directory: bool,
+    /// It opens what is there already.
+    opens: bool,
 }
 
-impl<'a> Effect<'a> {
-    fn of(call: &Call<'a>) -> Effect<'a> {
-        let makes = |path| Effect::Makes { path, directory: false, exclusive: false };
+impl<'a> NameEffect<'a> {
+    fn of(call: &Call<'a>) -> NameEffect<'a> {
+        let nothing = NameEffect::default();
         match *call {
             Call::Open { path, flags, .. } if flags & libc::O_CREAT != 0 => {
-                let exclusive = flags & libc::O_EXCL != 0;
-                Effect::Makes { path, directory: false, exclusive }
+                let asks = Some(path).filter(|_| flags & libc::O_EXCL != 0);
+                NameEffect { asks, makes: Some(path), opens: true, ..nothing }
             }
             Call::Open { path, .. } | Call::Stat { path } | Call::Access { path } => {
-                Effect::Asks(path)
+                NameEffect { asks: Some(path), ..nothing }
             }
-            Call::Symlink { path, .. } | Call::Link { to: path, .. } => makes(path),
-            Call::LinkFile { path, .. } => makes(path),
-            Call::Mkdir { path } => Effect::Makes { path, directory: true, exclusive: false },
-            Call::Unlink { path } | Call::Rmdir { path } => Effect::Removes(path),
-            Call::Rename { flags: libc::RENAME_EXCHANGE, .. } => Effect::Nothing,
-            Call::Rename { from, to, .. } => Effect::Moves(from, to),
-            _ => Effect::Nothing,
+            Call::Mkdir { path } => NameEffect { makes: Some(path), directory: true, ..nothing },
+            Call::Symlink { path, .. } | Call::Link { to: path, .. } => {
+                NameEffect { makes: Some(path), ..nothing }
+            }
+            Call::LinkFile { path, .. } => NameEffect { makes: Some(path), ..nothing },
+            Call::Unlink { path } | Call::Rmdir { path } => {
+                NameEffect { removes: Some(path), ..nothing }
+            }
+            Call::Rename { flags: libc::RENAME_EXCHANGE, .. } => nothing,
+            Call::Rename { from, to, .. } => {
+                NameEffect { makes: Some(to), removes: Some(from), ..nothing }
+            }
+            _ => nothing,
         }
     }
 }
@@ -386,8 +333,7 @@ impl Sizes for Rehearsed {
 
 impl Backend for Rehearsed {
     fn set_options(&mut self, options: &InForce) {
-        self.expects_missing = options.expects_missing;
-        self.expects_existing = options.expects_existing;
+        self.options = *options;
     }
 
     fn needs_name(&mut self) {
@@ -405,20 +351,17 @@ impl Backend for Rehearsed {
             return -Reply::from(libc::EIO);
         }
         let moved = self.inner.move_bulk(bulk);
-        if moved < 0 {
-            return moved;
+        if moved >= 0 {
+            self.accessed(fd, &bulk.run, (bulk.write, moved as u64));
+            self.stage.changed(self.rank);
         }
-        if let Some(number) = self.inner.number(fd) {
-            self.accessed(fd, number, &bulk.run, (bulk.write, moved as u64));
-        }
-        self.stage.changed(self.rank);
         moved
     }
 
     fn concluded(&mut self, over: &Over<'_>) {
         let name = self.name(over.path);
         let state = &mut *self.stage.state.borrow_mut();
-        state.over(self.rank, &name, over);
+        state.over(self.rank, &name, over, &self.options);
         if let Some(reason) = self.exception.take() {
             state.exception.get_or_insert(Exception { site: over.site, reason });
         }
@@ -438,56 +381,46 @@ impl Backend for Rehearsed {
         if !self.stage.budget.call() {
             return -Reply::from(libc::EIO);
         }
-        if let Some(fd) = takes_all(&call).filter(|fd| self.inner.is_found(*fd)) {
-            return self.reads_all(fd);
-        }
+        let mut asks = matches!(call, Call::Fstat { .. } | Call::Stat { .. });
         match &call {
+            Call::Seek { fd, end: true, .. } if self.inner.is_found(*fd) => return 0,
+            Call::Seek { .. } => asks = true,
             Call::Preadv { bufs, .. } => {
-                self.buffers(bufs.iter().map(|buf| buf.len() as u64).sum())
+                asks = true;
+                self.buffers(bufs.iter().map(|buf| buf.len() as u64).sum());
             }
             Call::Pwritev { bufs, .. } => {
-                self.buffers(bufs.iter().map(|buf| buf.len() as u64).sum())
+                self.buffers(bufs.iter().map(|buf| buf.len() as u64).sum());
             }
             _ => {}
         }
-        if let Some((fd, end)) = reads_up_to(&call) {
+        if let Some((fd, end, all)) = source(&call) {
+            if all && self.inner.is_found(fd) {
+                return self.reads_all(fd);
+            }
             let number = self.inner.number(fd);
             let state = &mut *self.stage.state.borrow_mut();
-            state.expects.read(number, end);
+            state.expects.read(number, end, false);
             if let Some(number) = number {
                 state.races.on_file(self.rank, number, Access::Needs(end));
             }
         }
-        if let Call::Seek { fd, end: true, .. } = call
-            && self.inner.is_found(fd)
-        {
-            return 0;
-        }
-        self.set_up(&call);
-        let (effect, file) = (Effect::of(&call), self.file_of(&call));
-        let file = file.map(|number| (number, self.size_bytes(number)));
-        let asks = matches!(
-            call,
-            Call::Fstat { .. } | Call::Stat { .. } | Call::Seek { .. } | Call::Preadv { .. }
-        );
-        let opens = matches!(call, Call::Open { .. });
-        let closes = matches!(call, Call::Close { .. });
+        let effect = NameEffect::of(&call);
+        self.set_up(&call, &effect);
+        let file = self.file_of(&call);
+        let handles = match call {
+            Call::Open { .. } => 1,
+            Call::Close { .. } => -1,
+            _ => 0,
+        };
         let names = self.stage.names();
         let reply = self.inner.issue(call);
         let new = self.stage.names() > names;
-        self.touched_names(effect, new, reply >= 0);
-        if reply < 0 {
-            return reply;
-        }
-        self.touched(file, asks);
-        self.stage.changed(self.rank);
-        if new || !opens {
-            self.renamed(effect, new);
-        } else if matches!(effect, Effect::Makes { .. }) {
-            self.stage.state.borrow_mut().ranks[self.rank as usize].found_old = true;
-        }
-        if opens || closes {
-            self.opened(i64::from(opens) - i64::from(closes));
+        self.changed_names(&effect, new, reply >= 0);
+        if reply >= 0 {
+            file.into_iter().for_each(|file| self.changed_size(file, asks));
+            self.stage.changed(self.rank);
+            self.opened(handles);
         }
         reply
     }

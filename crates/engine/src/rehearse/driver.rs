@@ -5,10 +5,9 @@
 //! last rehearsal that came to the end of the program counts.
 
 use super::backend::Rehearsed;
-use super::figures;
 use super::part::Part;
 use super::stage::{Budget, Stage};
-use super::waits;
+use super::{doubts, figures};
 use crate::backend::{MemFs, MpiFiles, Pointers};
 use crate::buffer::Buffers;
 use crate::clock::Virtual;
@@ -86,7 +85,7 @@ pub fn rehearse_within(
 
 /// Rehearses with as many iterations of each loop as the limits allow.
 fn leave_out(plan: &Plan, config: &Config, finds_files: bool, limits: Limits) -> Option<Rehearsal> {
-    let (mut iterations, mut best, mut taken, mut growth) = (FEW, None, 1, MORE);
+    let (mut iterations, mut best) = (FEW, None);
     loop {
         // The first one has to end if any can.
         let limits = if best.is_none() { limits } else { limits.divided_by(2) };
@@ -94,13 +93,9 @@ fn leave_out(plan: &Plan, config: &Config, finds_files: bool, limits: Limits) ->
         if !next.rehearsal.complete {
             return best;
         }
-        if best.is_some() {
-            growth = (next.steps / taken).max(1) + 1;
-        }
-        taken = next.steps.max(1);
         best = Some(next.rehearsal);
         iterations = iterations.saturating_mul(MORE);
-        if taken.saturating_mul(growth) > limits.steps {
+        if next.steps.saturating_mul(MORE) > limits.steps {
             return best;
         }
     }
@@ -182,12 +177,12 @@ fn places(machines: &[u32]) -> Vec<NodePlace> {
 
 fn summarize(plan: &Plan, stage: &Stage, outcome: &Outcome) -> Rehearsal {
     let state = &*stage.state.borrow();
-    let mut doubts = state.doubts.tell(plan, &stage.fs.borrow());
+    let mut found = state.doubts.list(plan, &stage.fs.borrow());
     // Iterations that were left out may have given what is waited for.
     if !state.sampled {
-        doubts.extend(waits::doubts(plan, outcome));
+        found.extend(doubts::endless_waits(plan, outcome));
     }
-    doubts.sort_by_key(|doubt| plan.spans.get(doubt.site as usize).copied());
+    found.sort_by_key(|doubt| plan.spans.get(doubt.site as usize).copied());
     let is_spent = stage.budget.is_spent();
     let complete = outcome.finished() && !is_spent;
     let failed = !outcome.finished() && !is_spent && !outcome.interrupted && !state.sampled;
@@ -213,7 +208,7 @@ fn summarize(plan: &Plan, stage: &Stage, outcome: &Outcome) -> Rehearsal {
         complete,
         failure: failed.then(|| outcome.ending(plan)),
         about,
-        doubts,
+        doubts: found,
         expected: state.expects.all(plan),
         exception: state.exception,
         measured: figures::measured(&outcome.records, &state.ranks),

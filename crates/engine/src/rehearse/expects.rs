@@ -4,17 +4,24 @@ use model::Plan;
 use model::rehearsal::{Expected, Thing};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+/// What a name is used as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    File,
+    Directory,
+    /// Only its text was read.
+    Link,
+}
+
 /// Names and how much of them is read.
 #[derive(Debug, Default)]
 pub(super) struct Expects {
-    /// By name: it is a directory, and the number of the planted file, if there is one.
-    names: BTreeMap<Vec<u8>, (bool, Option<u32>)>,
+    /// By name: its kind, and the number of the planted file, if there is one.
+    names: BTreeMap<Vec<u8>, (Kind, Option<u32>)>,
     /// By number: bytes up to the end of what is read, and whether all of it is.
     reads: HashMap<u32, (u64, bool)>,
     /// Directories that the program makes if they are not there.
     optional: HashSet<Vec<u8>>,
-    /// Names of which only the text of a symbolic link is read.
-    links: HashSet<Vec<u8>>,
 }
 
 /// Text of a symbolic link of which nothing more is known.
@@ -22,30 +29,25 @@ const TARGET: &[u8] = b"target";
 
 impl Expects {
     /// A name is used that nobody made. `number`: that of the file that was put there.
-    pub(super) fn name(&mut self, name: &[u8], directory: bool, number: Option<u32>) {
-        if let (false, Some(number)) = (directory, number) {
+    pub(super) fn name(&mut self, name: &[u8], kind: Kind, number: Option<u32>) {
+        if let Some(number) = number.filter(|_| kind != Kind::Directory) {
             self.reads.entry(number).or_default();
         }
         // What is in a directory that the program makes if it is not there: then it is there.
         let above = name.iter().enumerate().filter(|(_, byte)| **byte == b'/');
-        for above in
-            above.map(|(end, _)| &name[..end]).filter(|above| self.optional.contains(*above))
-        {
-            self.names.insert(above.into(), (true, None));
+        for above in above.map(|(end, _)| &name[..end]).filter(|it| self.optional.contains(*it)) {
+            self.names.insert(above.into(), (Kind::Directory, None));
         }
-        let known = self.names.entry(name.into()).or_insert((directory, number));
-        known.0 |= directory;
-    }
-
-    /// The text of a symbolic link is read, and nobody has used the name otherwise.
-    pub(super) fn is_link(&mut self, name: &[u8]) {
-        self.links.insert(name.into());
+        let known = self.names.entry(name.into()).or_insert((kind, number));
+        if kind == Kind::Directory {
+            known.0 = kind;
+        }
     }
 
     /// A name is used by a call that follows symbolic links.
     pub(super) fn is_followed(&mut self, name: &[u8]) {
-        if !self.links.is_empty() {
-            self.links.remove(name);
+        if let Some((kind @ Kind::Link, _)) = self.names.get_mut(name) {
+            *kind = Kind::File;
         }
     }
 
@@ -57,7 +59,7 @@ impl Expects {
     /// A name that was only asked for is used as a directory: it is one.
     pub(super) fn is_directory(&mut self, name: &[u8]) {
         if let Some(known) = self.names.get_mut(name) {
-            *known = (true, None);
+            *known = (Kind::Directory, None);
         }
     }
 
@@ -72,36 +74,24 @@ impl Expects {
         self.names.contains_key(name)
     }
 
-    /// Bytes of a file are read up to `end`.
-    pub(super) fn read(&mut self, number: Option<u32>, end: u64) {
+    /// Bytes of a file are read up to `end`, `whole`: to its end.
+    pub(super) fn read(&mut self, number: Option<u32>, end: u64, whole: bool) {
         if let Some(file) = number.and_then(|number| self.reads.get_mut(&number)) {
-            file.0 = file.0.max(end);
-        }
-    }
-
-    /// A file is read to its end.
-    pub(super) fn read_all(&mut self, number: Option<u32>) {
-        if let Some(file) = number.and_then(|number| self.reads.get_mut(&number)) {
-            file.1 = true;
+            *file = (file.0.max(end), file.1 || whole);
         }
     }
 
     /// All of it, directories before what is in them.
     pub(super) fn all(&self, plan: &Plan) -> Vec<Expected> {
-        let thing = |(directory, number): (bool, Option<u32>)| match directory {
-            true => Thing::Directory,
-            false => {
-                let read = number.and_then(|number| self.reads.get(&number));
-                let (size_bytes, whole) = read.copied().unwrap_or_default();
-                Thing::File { size_bytes, whole }
-            }
-        };
-        let entry = |(path, what): (&Vec<u8>, &(bool, Option<u32>))| Expected {
-            path: plan.named(path).into_owned(),
-            what: match self.links.contains(path) {
-                true => Thing::Link(TARGET.to_vec()),
-                false => thing(*what),
-            },
+        let entry = |(path, (kind, number)): (&Vec<u8>, &(Kind, Option<u32>))| {
+            let read = number.and_then(|number| self.reads.get(&number));
+            let (size_bytes, whole) = read.copied().unwrap_or_default();
+            let what = match kind {
+                Kind::File => Thing::File { size_bytes, whole },
+                Kind::Directory => Thing::Directory,
+                Kind::Link => Thing::Link(TARGET.to_vec()),
+            };
+            Expected { path: plan.named(path).into_owned(), what }
         };
         self.names.iter().map(entry).collect()
     }

@@ -1,6 +1,5 @@
 //! Turns the tallies of ranks into figures of a [`model::rehearsal::Rehearsal`].
 
-use super::amounts;
 use super::stage::{State, Tally};
 use crate::recorder::RankRecord;
 use model::Op;
@@ -14,9 +13,22 @@ pub(super) fn peaks(state: &State, footprint: &[i64]) -> (Vec<Peak>, Peak) {
     let places = state.layout.footprint();
     let sum = |at: usize| state.ranks.iter().map(|tally| tally.spread[at]).sum();
     let spread: Vec<f64> = places.map(sum).collect();
-    let mut peaks = amounts::peaks(footprint, &spread);
+    let mut peaks = peaks_of(footprint, &spread);
     let all = peaks.pop().unwrap_or_default();
     (peaks, all)
+}
+
+/// A footprint and its spread as figures, one for each directory and one for all of them.
+fn peaks_of(footprint: &[i64], spread: &[f64]) -> Vec<Peak> {
+    let positive = |number: i64| number.max(0) as u64;
+    let spread = |at: usize| spread.get(at).map_or(0, |spread| spread.ceil() as u64);
+    let peak = |at: usize| Peak {
+        bytes: positive(footprint[at]),
+        files: positive(footprint[at + 1]),
+        spread_bytes: spread(at),
+        spread_files: spread(at + 1),
+    };
+    (0..footprint.len()).step_by(2).map(peak).collect()
 }
 
 /// Ranks side by side with the same figures are one entry. `all_about`: no figure is exact.
@@ -47,7 +59,7 @@ fn of_rank(state: &State, tally: &Tally, all_about: bool) -> RankFigures {
         };
         (*op, figures)
     };
-    let mut peaks = amounts::peaks(&tally.peak, &tally.spread[layout.footprint()]);
+    let mut peaks = peaks_of(&tally.peak, &tally.spread[layout.footprint()]);
     peaks.truncate(layout.directories);
     RankFigures {
         ops: layout.ops.iter().map(op).filter(|(_, figures)| figures.count > 0).collect(),
@@ -62,30 +74,15 @@ fn of_rank(state: &State, tally: &Tally, all_about: bool) -> RankFigures {
 }
 
 /// Labels, and operations in them, of which a run has figures: a comparison of two runs has a row for
-/// each. Most ranks measure what the one before them did, which is seen without a search.
+/// each.
 pub(super) fn measured(records: &[RankRecord], tallies: &[Tally]) -> BTreeSet<(String, String)> {
-    let mut all = BTreeSet::new();
-    let mut before: Option<(&RankRecord, &Tally)> = None;
-    for (record, tally) in records.iter().zip(tallies) {
-        let is_same = |(known, its): (&RankRecord, &Tally)| {
-            labels(record).eq(labels(known)) && tally.measured == its.measured
-        };
-        if !before.is_some_and(is_same) {
-            all.extend(keys(record, tally));
-        }
-        before = Some((record, tally));
-    }
-    all
-}
-
-fn labels(record: &RankRecord) -> impl Iterator<Item = (bool, &[u8])> {
-    record.labels.iter().map(|label| (label.count > 0, &*label.path))
+    records.iter().zip(tallies).flat_map(|(record, tally)| keys(record, tally)).collect()
 }
 
 fn keys(record: &RankRecord, tally: &Tally) -> impl Iterator<Item = (String, String)> {
     let lossy = |path: &[u8]| String::from_utf8_lossy(path).into_owned();
-    let entered = labels(record).filter(|label| label.0);
-    let entered = entered.map(move |(_, path)| (lossy(path), String::new()));
+    let entered = record.labels.iter().filter(|label| label.count > 0);
+    let entered = entered.map(move |label| (lossy(&label.path), String::new()));
     let done = tally.measured.iter().filter_map(move |(label, op)| {
         let path = record.labels.get(*label as usize);
         let label = if *label == NO_ID { String::new() } else { lossy(&path?.path) };

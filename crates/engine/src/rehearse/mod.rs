@@ -9,7 +9,6 @@
 //!
 //! | file, in the order of their use | contents |
 //! |---|---|
-//! | `amounts` | rows of numbers |
 //! | `doubts` | mistakes that the rehearsal shows |
 //! | `expects` | files that must be there before |
 //! | `races` | results that depend on which rank is faster |
@@ -17,11 +16,9 @@
 //! | `sample` | which iterations of a long loop are executed, and how far the figures may be off |
 //! | `part` | steps and iterations of a rank |
 //! | `backend` | calls, and what they change |
-//! | `waits` | waits that never end |
 //! | `figures` | what was done, as figures |
 //! | `driver` | rehearses a plan within limits |
 
-mod amounts;
 mod backend;
 mod doubts;
 mod driver;
@@ -31,6 +28,5 @@ mod part;
 mod races;
 mod sample;
 mod stage;
-mod waits;
 
 pub use driver::{Limits, RANKS_MAX, expected, rehearse, rehearse_within};

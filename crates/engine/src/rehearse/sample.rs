@@ -16,8 +16,7 @@
 //! unlike all that were executed. Of a loop inside another the spread is added for each iteration, since it
 //! chooses alike in all of them.
 
-use super::amounts::{Row, add_scaled};
-use super::stage::{Mark, Stage};
+use super::stage::{Mark, Row, Stage, add_scaled};
 use crate::comm::Numbers;
 
 /// Standard errors, and strata of unseen iterations, in a spread.

@@ -1,18 +1,96 @@
-//! State that all ranks of a rehearsal share: files, and tallies.
+//! State that all ranks of a rehearsal share: files, and tallies as rows of numbers that can be added,
+//! subtracted and multiplied.
+//!
+//! ```text
+//! write: calls bytes | read: calls bytes | files directories handles | run directory: bytes names | all: bytes names
+//! ```
 
-use super::amounts::{Layout, Row, add_scaled, raise, subtract};
-use super::doubts::{Change, Doubts, skeleton};
+use super::doubts::{Doubts, Made, skeleton};
 use super::expects::Expects;
 use super::races::Races;
 use crate::backend::mem::{Planted, Used};
-use crate::backend::{MemFs, Over};
+use crate::backend::{InForce, MemFs, Over};
 use crate::clock::{Virtual, thread_cpu_ns};
-use model::Plan;
 use model::op::ByteEffect;
+use model::plan::Instr;
 use model::rehearsal::Exception;
+use model::{Op, Plan};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::Range;
 use std::rc::Rc;
+
+/// Numbers in the order of a [`Layout`].
+pub(super) type Row = Vec<i64>;
+
+/// The place of each number in a row.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    /// Operations of the plan, in order of [`Op`].
+    pub(super) ops: Vec<Op>,
+    /// By operation: its index in `ops`.
+    places: Vec<usize>,
+    /// The run directory and the further ones.
+    pub(super) directories: usize,
+}
+
+impl Layout {
+    pub(super) fn new(plan: &Plan) -> Layout {
+        let op = |instr: &Instr| if let Instr::Op { op, .. } = instr { Some(*op) } else { None };
+        let mut ops: Vec<Op> = plan.code.iter().filter_map(op).collect();
+        ops.sort_unstable();
+        ops.dedup();
+        let mut places = vec![0; Op::COUNT];
+        ops.iter().zip(0..).for_each(|(op, place)| places[*op as usize] = place);
+        Layout { ops, places, directories: 1 + plan.directories.len() }
+    }
+
+    /// Executions of an operation; its bytes come behind.
+    pub(super) fn op(&self, op: Op) -> usize {
+        2 * self.places[op as usize]
+    }
+
+    /// Files made.
+    pub(super) fn files(&self) -> usize {
+        2 * self.ops.len()
+    }
+
+    /// Directories made.
+    pub(super) fn folders(&self) -> usize {
+        self.files() + 1
+    }
+
+    /// Handles that are open.
+    pub(super) fn handles(&self) -> usize {
+        self.files() + 2
+    }
+
+    /// Bytes and names by directory, and last in all of them together.
+    pub(super) fn footprint(&self) -> Range<usize> {
+        let start = self.files() + 3;
+        start..start + 2 * (self.directories + 1)
+    }
+
+    pub(super) fn width(&self) -> usize {
+        self.footprint().end
+    }
+}
+
+/// Adds a multiple of the differences between a row and an earlier one.
+pub(super) fn add_scaled(to: &mut [i64], difference: &[i64], factor: i64) {
+    for (to, difference) in to.iter_mut().zip(difference) {
+        *to = to.saturating_add(difference.saturating_mul(factor));
+    }
+}
+
+pub(super) fn subtract(now: &[i64], before: &[i64]) -> Row {
+    now.iter().zip(before).map(|(now, before)| now.saturating_sub(*before)).collect()
+}
+
+/// Becomes the larger one at each place.
+pub(super) fn raise(peak: &mut [i64], now: impl Iterator<Item = i64>) {
+    peak.iter_mut().zip(now).for_each(|(peak, now)| *peak = (*peak).max(now));
+}
 
 /// Units of the budget that a step takes; a call takes one.
 const STEP: u64 = 8;
@@ -91,8 +169,9 @@ pub(super) struct Stage {
 pub(super) struct State {
     pub(super) layout: Layout,
     pub(super) ranks: Vec<Tally>,
-    /// Footprint of the files now.
+    /// Footprint of the files now, and what it was made from.
     used: Row,
+    seen: Vec<Used>,
     /// Footprint added for iterations that were left out.
     extra: Row,
     pub(super) peak: Row,
@@ -118,7 +197,7 @@ pub(super) struct State {
 }
 
 /// Tally of one rank.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
     pub(super) amounts: Row,
     /// How far each amount may be off.
@@ -132,8 +211,8 @@ pub(super) struct Tally {
     pub(super) buffer_bytes: u64,
     /// Most handles that were open between operations.
     pub(super) handles: i64,
-    /// Names that the running operation has made or removed.
-    pub(super) changes: Vec<Change>,
+    /// Names that the running operation has made.
+    made: Vec<Made>,
     /// The running iteration has a weight above 1.
     pub(super) stands_for_several: bool,
     /// Since then: files that were made, bytes appended to files, and statements that have made new
@@ -151,15 +230,7 @@ impl Tally {
             spread: vec![0.0; layout.width()],
             peak: vec![0; layout.footprint().len()],
             about: vec![false; layout.ops.len()],
-            measured: BTreeSet::new(),
-            buffer_bytes: 0,
-            handles: 0,
-            changes: Vec::new(),
-            stands_for_several: false,
-            born: Vec::new(),
-            appended: Vec::new(),
-            found_old: false,
-            sites: HashMap::new(),
+            ..Tally::default()
         }
     }
 
@@ -203,6 +274,7 @@ impl Stage {
             ranks: vec![Tally::new(&layout); plan.ranks as usize],
             layout,
             used: footprint.clone(),
+            seen: Vec::new(),
             extra: footprint.clone(),
             peak: footprint,
             sure_peak: None,
@@ -296,41 +368,38 @@ impl Tally {
 }
 
 impl State {
-    /// Each number of the footprint that has changed: its place, and by how much.
-    fn take_changes(&mut self, used: &[Used], mut change: impl FnMut(&mut State, usize, i64)) {
-        let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-        let all = 2 * used.len();
-        for (at, used) in used.iter().enumerate() {
-            for (kind, now) in [signed(used.bytes), signed(used.nodes)].into_iter().enumerate() {
-                let difference = now.saturating_sub(self.used[2 * at + kind]);
-                if difference != 0 {
-                    for place in [2 * at + kind, all + kind] {
-                        self.used[place] = self.used[place].saturating_add(difference);
-                        change(self, place, difference);
-                    }
-                }
-            }
+    /// How the footprint has changed since the last look; `None`: not at all.
+    fn take_difference(&mut self, used: &[Used]) -> Option<Row> {
+        if self.seen == used {
+            return None;
         }
+        self.seen = used.to_vec();
+        let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        let each = used.iter().map(|used| [signed(used.bytes), signed(used.nodes)]);
+        let all = each.clone().fold([0i64; 2], |all, one| {
+            [all[0].saturating_add(one[0]), all[1].saturating_add(one[1])]
+        });
+        let now: Row = each.chain([all]).flatten().collect();
+        let difference = subtract(&now, &self.used);
+        self.used = now;
+        Some(difference)
     }
 
     fn changed(&mut self, rank: u32, used: &[Used]) {
-        let start = self.layout.footprint().start;
-        self.take_changes(used, |state, place, difference| {
-            let tally = &mut state.ranks[rank as usize];
-            let amount = &mut tally.amounts[start + place];
-            *amount = amount.saturating_add(difference);
-            tally.peak[place] = tally.peak[place].max(*amount);
-            let now = state.used[place].saturating_add(state.extra[place]);
-            state.peak[place] = state.peak[place].max(now);
-            state.shrank |= difference < 0;
-        });
+        let Some(difference) = self.take_difference(used) else { return };
+        let tally = &mut self.ranks[rank as usize];
+        let own = &mut tally.amounts[self.layout.footprint()];
+        add_scaled(own, &difference, 1);
+        raise(&mut tally.peak, own.iter().copied());
+        self.shrank |= difference.iter().any(|more| *more < 0);
+        self.raise_peak();
     }
 
     /// A file was put in its place that counts already, or was there before.
     pub(super) fn placed(&mut self, used: &[Used]) {
-        self.take_changes(used, |state, place, difference| {
-            state.extra[place] = state.extra[place].saturating_sub(difference);
-        });
+        if let Some(difference) = self.take_difference(used) {
+            add_scaled(&mut self.extra, &difference, -1);
+        }
     }
 
     fn raise_peak(&mut self) {
@@ -344,7 +413,7 @@ impl State {
         let place = if directory { self.layout.folders() } else { self.layout.files() };
         let tally = &mut self.ranks[rank as usize];
         tally.amounts[place] += i64::from(new);
-        tally.changes.push(Change::Made(name.into(), number));
+        tally.made.push(Made { name: name.into(), number, new });
         if tally.stands_for_several && new {
             tally.born.push(number);
         }
@@ -370,13 +439,12 @@ impl State {
     }
 
     /// A rank has removed a name.
-    pub(super) fn gone(&mut self, rank: u32, name: &[u8]) {
+    pub(super) fn gone(&mut self, name: &[u8]) {
         self.removed.insert(name.into());
-        self.ranks[rank as usize].changes.push(Change::Gone(name.into()));
     }
 
     /// An operation of a rank has ended.
-    pub(super) fn over(&mut self, rank: u32, name: &[u8], over: &Over<'_>) {
+    pub(super) fn over(&mut self, rank: u32, name: &[u8], over: &Over<'_>, options: &InForce) {
         // Some file systems cannot share blocks.
         self.about |= (over.op.row().bytes == ByteEffect::Shares) || self.races.found();
         let tally = &mut self.ranks[rank as usize];
@@ -390,13 +458,12 @@ impl State {
         }
         tally.handles = tally.handles.max(tally.amounts[self.layout.handles()]);
         if tally.stands_for_several {
-            let made = tally.changes.iter().any(|change| matches!(change, Change::Made(..)));
             let site = tally.sites.entry(over.site).or_default();
-            *site = (site.0 || made, site.1 || tally.found_old);
+            *site = (site.0 || !tally.made.is_empty(), site.1 || tally.found_old);
         }
         tally.found_old = false;
         let found = self.expects.has(name);
-        self.doubts.over(rank, name, over, &tally.changes, found);
-        tally.changes.clear();
+        self.doubts.over(rank, name, over, &tally.made, (found, options));
+        tally.made.clear();
     }
 }
