@@ -21,28 +21,14 @@ pub struct Condition {
     pub label: Option<String>,
     /// Name of the figure.
     pub name: String,
-    relation: Relation,
+    relation: &'static str,
     /// The number.
     pub bound: f64,
     /// The number is in per cent.
     pub percent: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Relation {
-    AtLeast,
-    AtMost,
-    Above,
-    Below,
-}
-
-/// Longer signs first, so that `>=` is not read as `>`.
-const SIGNS: [(&str, Relation); 4] = [
-    (">=", Relation::AtLeast),
-    ("<=", Relation::AtMost),
-    (">", Relation::Above),
-    ("<", Relation::Below),
-];
+const RELATIONS: [&str; 4] = [">=", "<=", ">", "<"];
 
 impl Condition {
     /// Reads a condition; `example` is shown where its relation is missing, `number` where its number is.
@@ -50,12 +36,11 @@ impl Condition {
     /// # Errors
     /// The text is no condition.
     pub fn parse(text: &str, example: &str, number: &str) -> Result<Condition, String> {
-        let found = SIGNS.iter().filter_map(|sign| Some((text.rfind(sign.0)?, sign)));
-        let Some((at, (sign, relation))) = found.max_by_key(|(at, sign)| (*at, sign.0.len()))
-        else {
+        let found = RELATIONS.iter().filter_map(|sign| Some((text.rfind(sign)?, *sign)));
+        let Some((at, relation)) = found.max_by_key(|(at, sign)| (*at, sign.len())) else {
             return Err(format!("expected >=, >, <= or <, as in {example}"));
         };
-        let written = text[at + sign.len()..].trim();
+        let written = text[at + relation.len()..].trim();
         let (digits, percent) = match written.strip_suffix('%') {
             Some(digits) => (digits.trim_end(), true),
             None => (written, false),
@@ -73,7 +58,7 @@ impl Condition {
             text: text.trim().into(),
             label,
             name: rest.trim().into(),
-            relation: *relation,
+            relation,
             bound,
             percent,
         })
@@ -81,16 +66,16 @@ impl Condition {
 
     /// The condition is an upper bound.
     pub fn is_upper(&self) -> bool {
-        matches!(self.relation, Relation::AtMost | Relation::Below)
+        self.relation.starts_with('<')
     }
 
     /// A figure meets the condition.
     pub fn holds(&self, figure: f64) -> bool {
         match self.relation {
-            Relation::AtLeast => figure >= self.bound,
-            Relation::AtMost => figure <= self.bound,
-            Relation::Above => figure > self.bound,
-            Relation::Below => figure < self.bound,
+            ">=" => figure >= self.bound,
+            "<=" => figure <= self.bound,
+            ">" => figure > self.bound,
+            _ => figure < self.bound,
         }
     }
 }

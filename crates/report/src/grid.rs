@@ -1,7 +1,7 @@
 //! A table that fits the terminal: right-aligned numbers, quantities each with the unit that fits it;
 //! gaps, digits and columns are given up in a fixed order. The same table becomes Markdown.
 
-use crate::text::{Paint, Terminal, decimals, escape, fit, fixed, flow, plain, width};
+use crate::text::{Paint, Terminal, escape, fit, fixed, flow, plain, width};
 use model::units::Measure;
 use std::borrow::Cow;
 
@@ -14,8 +14,8 @@ pub enum Kind {
     Label,
     /// Whole numbers, and texts that are aligned like numbers.
     Count,
-    /// Numbers with `least` to `most` decimals.
-    Number { least: usize, most: usize },
+    /// Numbers with so many decimals.
+    Number(usize),
     /// Numbers with a unit each.
     Quantity(Measure),
 }
@@ -157,18 +157,15 @@ pub struct Grid {
 #[derive(Clone, Copy, Debug)]
 struct Step {
     gap: usize,
-    digits: i32,
+    digits: u32,
     dropped: u8,
 }
 
 /// Steps before columns are given up, widest first.
-const STEPS: [(usize, i32); 4] = [(2, 4), (2, 3), (1, 3), (1, 2)];
-
-/// Two digits would hide differences of several per cent.
-const LEAST_DIGITS: u32 = 3;
+const STEPS: [(usize, u32); 3] = [(2, 4), (2, 3), (1, 3)];
 
 /// Digits of numbers in Markdown.
-const MARKDOWN_DIGITS: i32 = 3;
+const MARKDOWN_DIGITS: u32 = 3;
 
 /// A cut label keeps at least this many characters.
 const LABEL_COLUMNS: usize = 20;
@@ -262,25 +259,13 @@ impl Grid {
         })
     }
 
-    /// The cells of every line as text; numbers with enough digits that the smallest of the column
-    /// has `digits`.
-    pub fn texts(&self, digits: i32) -> Vec<Vec<String>> {
-        let places = |at: usize, column: &Column| match column.kind {
-            Kind::Number { least, most } => {
-                let values = self.cells().filter_map(|cells| match cells[at] {
-                    Cell::Number(value) => Some(value),
-                    _ => None,
-                });
-                decimals(values, digits, least.min(digits as usize), most)
-            }
-            _ => 0,
-        };
-        let places: Vec<usize> =
-            self.columns.iter().enumerate().map(|(at, column)| places(at, column)).collect();
+    /// The cells of every line as text; quantities with so many significant digits.
+    pub fn texts(&self, digits: u32) -> Vec<Vec<String>> {
         let text = |at: usize, cell: &Cell| {
             let number = |value: f64| match self.columns[at].kind {
-                Kind::Quantity(measure) => measure.format(value, (digits as u32).max(LEAST_DIGITS)),
-                _ => fixed(value, places[at]),
+                Kind::Quantity(measure) => measure.format(value, digits),
+                Kind::Number(decimals) => fixed(value, decimals),
+                _ => value.to_string(),
             };
             match cell {
                 Cell::Text(text) => escape(text),

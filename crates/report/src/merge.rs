@@ -151,14 +151,12 @@ fn add_evidence(whole: &mut Evidence, added: Evidence, name: &str, side: &str) {
     let sum = |a: Option<u64>, b: Option<u64>| Some(a.unwrap_or(0).saturating_add(b?));
     // From here on the sum of all executions, or null if one could not tell.
     let first = whole.clock.is_empty();
-    whole.storage_read_bytes = match (first, whole.storage_read_bytes) {
-        (false, None) => None,
-        (_, known) => sum(known, added.storage_read_bytes),
-    };
-    whole.storage_write_bytes = match (first, whole.storage_write_bytes) {
-        (false, None) => None,
-        (_, known) => sum(known, added.storage_write_bytes),
-    };
+    for (known, added) in [
+        (&mut whole.storage_read_bytes, added.storage_read_bytes),
+        (&mut whole.storage_write_bytes, added.storage_write_bytes),
+    ] {
+        *known = if first || known.is_some() { sum(*known, added) } else { None };
+    }
     whole.clock = added.clock;
     whole.clock_read_ns = whole.clock_read_ns.max(added.clock_read_ns);
     whole.clock_skew_ns = whole.clock_skew_ns.max(added.clock_skew_ns);
@@ -183,9 +181,7 @@ fn add_evidence(whole: &mut Evidence, added: Evidence, name: &str, side: &str) {
     whole.program_write_bytes = whole.program_write_bytes.saturating_add(added.program_write_bytes);
     whole.labels.extend(added.labels);
     whole.crowded |= added.crowded;
-    let known = std::mem::take(&mut whole.mpi_writes);
-    let new = added.mpi_writes.into_iter().filter(|one| !known.contains(one)).collect::<Vec<_>>();
-    whole.mpi_writes = [known, new].concat();
+    extend_by_new(&mut whole.mpi_writes, added.mpi_writes);
     let wait_ns = |of: &Option<Contention>| of.as_ref().map(|all| all.longest_wait_ns);
     if wait_ns(&added.contention) > wait_ns(&whole.contention) {
         whole.contention = added.contention;
@@ -197,13 +193,17 @@ fn add_evidence(whole: &mut Evidence, added: Evidence, name: &str, side: &str) {
     whole.dropped_events += added.dropped_events;
     whole.event_overhead_ns = whole.event_overhead_ns.saturating_add(added.event_overhead_ns);
     whole.labels_beyond_limit += added.labels_beyond_limit;
-    for option in added.options_without_effect {
-        if !whole.options_without_effect.contains(&option) {
-            whole.options_without_effect.push(option);
-        }
-    }
+    extend_by_new(&mut whole.options_without_effect, added.options_without_effect);
     for mark in added.marks {
         add_mark(&mut whole.marks, mark, name, side);
+    }
+}
+
+fn extend_by_new<T: PartialEq>(known: &mut Vec<T>, added: Vec<T>) {
+    for one in added {
+        if !known.contains(&one) {
+            known.push(one);
+        }
     }
 }
 
@@ -238,8 +238,7 @@ fn mean_share(a: (Option<f64>, u64), b: (Option<f64>, u64)) -> Option<f64> {
         ((Some(a), a_bytes), (Some(b), b_bytes)) if a_bytes + b_bytes > 0 => {
             Some((a * a_bytes as f64 + b * b_bytes as f64) / (a_bytes + b_bytes) as f64)
         }
-        ((known, _), (None, _)) | ((None, _), (known, _)) => known,
-        ((known, _), _) => known,
+        ((None, _), (known, _)) | ((known, _), _) => known,
     }
 }
 

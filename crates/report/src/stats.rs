@@ -117,22 +117,6 @@ pub fn student(t: f64, freedom: usize) -> f64 {
     (1.0 + central) / 2.0
 }
 
-/// How probable a sum is that is at most, and at least, as large as the one found.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Tails {
-    /// P(sum <= found).
-    pub lower: f64,
-    /// P(sum >= found).
-    pub upper: f64,
-}
-
-impl Tails {
-    /// Twice the smaller tail, at most 1.
-    pub fn two_sided(self) -> f64 {
-        (2.0 * self.lower.min(self.upper)).min(1.0)
-    }
-}
-
 /// Doubled midranks of the values, in their order.
 pub fn scores(values: &[i64]) -> Vec<u32> {
     let mut order: Vec<usize> = (0..values.len()).collect();
@@ -185,12 +169,12 @@ impl Counts {
         Counts(ways)
     }
 
-    /// How probable the sum `found` is.
-    pub fn tails(&self, found: u32) -> Tails {
+    /// Two-sided probability of a sum at least as far out as `found`: twice its smaller tail, at most 1.
+    pub fn two_sided(&self, found: u32) -> f64 {
         let all: f64 = self.0.iter().sum();
         let lower: f64 = self.0[..=found as usize].iter().sum();
         let upper: f64 = self.0[found as usize..].iter().sum();
-        Tails { lower: lower / all, upper: upper / all }
+        (2.0 * lower.min(upper) / all).min(1.0)
     }
 }
 

@@ -143,23 +143,6 @@ fn broken(part: &str, columns: usize, lines: &mut Vec<String>) {
     }
 }
 
-/// Decimals that show the smallest non-zero value of a column with `digits` significant
-/// digits, between `least` and `most`: one number of decimals for the whole column, so that
-/// the points stand below one another.
-pub fn decimals(
-    values: impl Iterator<Item = f64>,
-    digits: i32,
-    least: usize,
-    most: usize,
-) -> usize {
-    let smallest = values.filter(|v| v.is_finite() && *v > 0.0).fold(f64::INFINITY, f64::min);
-    if !smallest.is_finite() {
-        return least;
-    }
-    let needed = digits - 1 - smallest.log10().floor() as i32;
-    (needed.max(0) as usize).clamp(least, most)
-}
-
 /// A number with fixed decimals. A positive one that would round to 0 is `<` the smallest that
 /// can be shown: nothing that happened looks like nothing.
 pub fn fixed(value: f64, decimals: usize) -> String {
@@ -251,20 +234,6 @@ mod tests {
         let parts = ["aaa", "bbbb", "cccccccccccc"].map(str::to_string);
         assert_eq!(wrap(&parts, " · ", 10), "aaa · bbbb\n  cccccccccccc");
         assert_eq!(wrap(&[], " ", 10), "");
-    }
-
-    #[test]
-    fn a_column_has_as_many_decimals_as_its_smallest_number_needs() {
-        for (values, digits, expected) in [
-            (vec![0.000812, 144.9], 3, 6),
-            (vec![0.0123, 5.0], 3, 4),
-            (vec![12.3], 3, 3),
-            (vec![1e-9], 3, 6),
-            (vec![], 3, 3),
-            (vec![0.0, f64::NAN], 3, 3),
-        ] {
-            assert_eq!(decimals(values.into_iter(), digits, 3, 6), expected);
-        }
     }
 
     #[test]

@@ -27,7 +27,7 @@ fn notes(run: &Value) -> String {
 #[test]
 fn the_tables_of_a_sweep_are_the_golden_ones() {
     let done = mem("--sweep block=4k,64k --sweep-ranks 1..4*2 --reps 5").exits(0);
-    let from = done.out.find("over ranks").unwrap();
+    let from = done.out.find("write: time").unwrap();
     let table = &done.out[from..done.out.find("Median of").unwrap()];
     let path = root().join("crates/parabench/tests/golden/sweep.txt");
     if std::env::var_os("UPDATE_GOLDEN").is_some() {

@@ -235,7 +235,7 @@ fn rank_sum(base: &[i64], new: &[i64], shift: i64, memo: &mut Memo) -> f64 {
     }
     let mut key = all;
     key.sort_unstable();
-    memo.counts(key, |key| Counts::of_choices(key, taken)).tails(found).two_sided()
+    memo.counts(key, |key| Counts::of_choices(key, taken)).two_sided(found)
 }
 
 /// A sum of `taken` of the scores drawn without putting back.
@@ -262,7 +262,7 @@ fn signed_rank(differences: &[i64], shift: i64, memo: &mut Memo) -> f64 {
         return two_sided_normal(f64::from(found) - mean, variance);
     }
     key.sort_unstable();
-    memo.counts(key, Counts::of_signs).tails(found).two_sided()
+    memo.counts(key, Counts::of_signs).two_sided(found)
 }
 
 /// Doubled ranks move in steps of 2: half a step is the correction for continuity.

@@ -16,8 +16,8 @@ use crate::{gate, html};
 use model::units::with_digits;
 use model::{Run, words};
 
-const RATIO: Kind = Kind::Number { least: 2, most: 4 };
-const PROBABILITY: Kind = Kind::Number { least: 2, most: 5 };
+const RATIO: Kind = Kind::Number(3);
+const PROBABILITY: Kind = Kind::Number(4);
 
 /// Rows that get pictures of their own; the table has them all.
 const ROWS: usize = 12;
@@ -178,15 +178,6 @@ fn grid(rows: &[Row]) -> Grid {
     grid.with_headings(rows, place)
 }
 
-fn name(row: &Row) -> String {
-    let point = if row.point.is_empty() { String::new() } else { format!(", {}", row.point) };
-    match (row.label.as_str(), row.op.as_str()) {
-        (label, "") => format!("{label}{point}"),
-        ("", op) => format!("{op}{point}"),
-        (label, op) => format!("{label}: {op}{point}"),
-    }
-}
-
 /// The intervals of all rows, then each row's repetitions and latencies.
 pub(super) fn views(base: &Side, new: &Side, comparison: &Comparison) -> Vec<View> {
     let (a, b) = (Samples::of(&base.runs), Samples::of(&new.runs));
@@ -195,7 +186,7 @@ pub(super) fn views(base: &Side, new: &Side, comparison: &Comparison) -> Vec<Vie
         views.extend(repetitions(number, row, &a, &b));
         let key = (row.label.clone(), row.op.clone(), row.cell);
         views.extend(row.latency.map(|distance| {
-            let (title, view) = (name(row), format!("latencies-{number}"));
+            let (title, view) = (row_subject(row), format!("latencies-{number}"));
             let sides = [("A", &histogram(base, &key)), ("B", &histogram(new, &key))];
             latencies_of_sides(view, &title, sides, distance)
         }));
@@ -208,7 +199,12 @@ fn intervals(comparison: &Comparison) -> Option<View> {
     let known = comparison.rows.iter().filter(|row| row.ci95_low.is_some());
     let rows: Vec<&Row> = known.take(FOREST).collect();
     let range = |row: &&Row| {
-        Some(Range { name: name(row), low: row.ci95_low?, at: row.ratio?, high: row.ci95_high? })
+        Some(Range {
+            name: row_subject(row),
+            low: row.ci95_low?,
+            at: row.ratio?,
+            high: row.ci95_high?,
+        })
     };
     let chart = Chart::Forest {
         x: Axis { log: true, ..Axis::new("B is faster, times", Unit::None) },
@@ -249,7 +245,7 @@ fn repetitions(number: usize, row: &Row, a: &Samples, b: &Samples) -> Option<Vie
         join: Join::Dots,
         series: vec![series(0, "A", a)?, series(1, "B", b)?],
     };
-    let title = format!("Repetitions of {}", name(row));
+    let title = format!("Repetitions of {}", row_subject(row));
     let (name, summary) = (format!("repetitions-{number}"), row.sentence.clone());
     Some(View { name, title, summary, chart })
 }

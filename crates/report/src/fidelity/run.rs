@@ -86,8 +86,7 @@ fn executions<'a>(all: &[Recorded<'a>]) -> Result<Vec<Part<'a>>, Refused> {
     let mut parts = Vec::new();
     for recorded in all {
         check(recorded)?;
-        let sweep = recorded.run.run.sweep.as_ref();
-        let order = sweep.map_or(&[][..], |sweep| &sweep.order[..]);
+        let order = order(recorded.run);
         let whole = order.iter().filter(|one| one.outcome != INTERRUPTED);
         let mut repetitions: Vec<(u32, u32)> =
             whole.map(|one| (one.cell, one.repetition)).collect();
@@ -149,17 +148,20 @@ pub fn check(recorded: &Recorded<'_>) -> Result<(), Refused> {
 /// Outcome of an execution that a signal cut off; it is not compared.
 const INTERRUPTED: &str = "interrupted";
 
+/// The executions of a sweep.
+fn order(run: &Run) -> &[model::sweep::Execution] {
+    run.run.sweep.as_ref().map_or(&[], |sweep| &sweep.order)
+}
+
 /// No execution of the run came to its end before it was interrupted.
 fn is_cut_off(run: &Run) -> bool {
-    let order = run.run.sweep.as_ref().map_or(&[][..], |sweep| &sweep.order[..]);
-    let all = order.iter().all(|one| one.outcome == INTERRUPTED);
+    let all = order(run).iter().all(|one| one.outcome == INTERRUPTED);
     run.run.outcome == INTERRUPTED && all
 }
 
 /// Executions that are left out because they were interrupted.
 fn cut_off(recorded: &Recorded<'_>) -> Option<String> {
-    let order = recorded.run.run.sweep.as_ref().map_or(&[][..], |sweep| &sweep.order[..]);
-    let one = order.iter().find(|one| one.outcome == INTERRUPTED)?;
+    let one = order(recorded.run).iter().find(|one| one.outcome == INTERRUPTED)?;
     let (name, repetition) = (recorded.name, one.repetition);
     Some(format!("{name}: repetition {repetition} was interrupted and is not compared"))
 }

@@ -77,7 +77,7 @@ fn sheet(name: &'static str, grid: Grid) -> Option<Sheet> {
 
 const COUNT: Kind = Kind::Count;
 const TIME: Kind = Kind::Quantity(Measure::Time);
-const PERCENT: Kind = Kind::Number { least: 1, most: 2 };
+const PERCENT: Kind = Kind::Number(2);
 
 /// Differences of each execution.
 fn executions(found: &Fidelity) -> Option<Sheet> {

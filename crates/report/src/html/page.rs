@@ -54,8 +54,8 @@ pub fn note(text: &str) -> Element {
 
 /// Lines of a table at most.
 const LINES: usize = 2000;
-/// Significant digits of the smallest number of a column.
-const DIGITS: i32 = 4;
+/// Significant digits of quantities.
+const DIGITS: u32 = 4;
 
 /// All parts in order.
 pub fn blocks(blocks: &[Block]) -> Markup {

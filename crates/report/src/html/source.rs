@@ -4,7 +4,7 @@ use super::page::{note, scroll};
 use crate::chart::Unit;
 use crate::markup::{Element, Markup, element};
 use crate::svg::value_text;
-use crate::text::percent;
+use crate::text::{fit, percent};
 use model::run::{ProgramFile, Run, Site};
 use model::units::format_ns;
 use std::collections::BTreeMap;
@@ -119,16 +119,14 @@ fn line(number: usize, text: &str, sum: Option<&Sum>, all_ns: u64) -> Element {
         }
     };
     let number = element("td").class("n").text(number.to_string());
-    row.all([bar, share, time, calls, number, element("td").class("code").preformatted(&cut(text))])
-}
-
-/// A line of the program, if it is long its beginning.
-fn cut(text: &str) -> String {
-    let mut cut: String = text.chars().take(LETTERS).collect();
-    if cut.len() < text.len() {
-        cut.push('…');
-    }
-    cut
+    row.all([
+        bar,
+        share,
+        time,
+        calls,
+        number,
+        element("td").class("code").preformatted(&fit(text, LETTERS)),
+    ])
 }
 
 #[cfg(test)]

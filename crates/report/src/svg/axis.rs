@@ -93,23 +93,6 @@ pub fn ticks(axis: &Axis, scale: &Scale, wanted: usize) -> Ticks {
     }
 }
 
-/// Extends the upper end of a linear scale to its next tick.
-pub fn rounded_up(axis: &Axis, scale: &Scale, wanted: usize) -> Scale {
-    let mut scale = *scale;
-    if scale.log {
-        return scale;
-    }
-    // A longer axis may have wider steps, whose next tick lies still higher.
-    for _ in 0..3 {
-        let (_, step) = step(axis, &scale, wanted.max(2));
-        let hi = (scale.hi / step - 1e-9).ceil() * step;
-        if hi.is_finite() && hi > scale.hi {
-            scale.hi = hi;
-        }
-    }
-    scale
-}
-
 fn linear(axis: &Axis, scale: &Scale, wanted: usize) -> Ticks {
     let ((name, size), step) = step(axis, scale, wanted);
     let decimals = decimals(step / size);
@@ -328,14 +311,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn the_upper_end_becomes_round() {
-        let axis = Axis { title: String::new(), unit: Unit::MibPerSecond, log: false };
-        for (lo, hi, expected) in [(0.0, 423.0, 500.0), (-5.0, 237.0, 300.0), (0.0, 500.0, 500.0)] {
-            assert_eq!(rounded_up(&axis, &Scale { lo, hi, log: false }, 5).hi, expected);
-        }
-    }
-
     proptest! {
         #[test]
         fn any_range_has_some_ticks_in_order(lo: f64, hi: f64, log: bool, unit in 0usize..8) {
@@ -347,8 +322,6 @@ mod tests {
             prop_assert!(ticks.len() <= 33, "{}", ticks.len());
             prop_assert!(ticks.windows(2).all(|pair| pair[0].at <= pair[1].at));
             prop_assert!(ticks.iter().all(|tick| (0.0..=1.0).contains(&tick.at)));
-            let scale = rounded_up(&axis, &scale, 5);
-            prop_assert!(scale.hi.is_finite());
         }
     }
 

@@ -141,8 +141,6 @@ pub struct Frame {
     pub height: u32,
     /// The y axis names rows: no lines across.
     pub rows: bool,
-    /// There is nothing to draw: the plot says so.
-    pub empty: bool,
 }
 
 /// Where the marks of a chart are drawn.
@@ -165,10 +163,6 @@ impl Frame {
         let (first, last) = (spot(left, header + ABOVE), spot(WIDTH - RIGHT, bottom));
         let mut plot = Plot { paper, edges: [first.0, first.1, last.0, last.1] };
         self.draw_axes(&mut plot);
-        if self.empty {
-            let place = (Across::Middle, Down::Middle);
-            plot.text((0.5, 0.5), place, Ink::Muted, "no data");
-        }
         marks(&mut plot);
         paper.height = bottom + BELOW;
         if !self.x.title.is_empty() {
@@ -229,12 +223,6 @@ impl Plot<'_> {
         let dot = element("circle").attr("cx", x).attr("cy", y).attr("r", radius);
         self.paper.svg.push(ink.fill(dot));
     }
-
-    /// A text on one line.
-    pub fn text(&mut self, at: (f64, f64), part: (Across, Down), ink: Ink, text: &str) {
-        let at = self.spot(at);
-        self.paper.text(at, part, ink, text);
-    }
 }
 
 /// Meaning of the colours.
@@ -271,46 +259,37 @@ fn text_width(text: &str) -> u32 {
     (width(text) as f64 * LETTER).ceil() as u32
 }
 
-/// Draws the title to the left and the legend beside it, or below if it does not fit. Gives the height in
-/// pixels.
+/// Draws the title and, below it, the legend. Gives the height in pixels.
 fn draw_header(paper: &mut Paper, title: &str, legend: &Legend) -> u32 {
     let title = fit(&escape(title), (f64::from(WIDTH) / LETTER) as usize);
-    let title_lines = u32::from(!title.is_empty());
-    if !title.is_empty() {
-        paper.text(spot(0, 2), (Across::Start, Down::Top), Ink::Muted, &title);
-    }
-    let lines = match legend {
-        Legend::None => title_lines,
-        Legend::Names(names) => draw_names(paper, &title, names),
+    let mut lines = u32::from(!title.is_empty());
+    paper.text(spot(0, 2), (Across::Start, Down::Top), Ink::Muted, &title);
+    match legend {
+        Legend::None => {}
+        Legend::Names(names) => lines = draw_names(paper, lines, names),
         Legend::Shades { title, ticks } => {
-            draw_shades(paper, title_lines * LINE, title, ticks);
-            title_lines + 2
+            draw_shades(paper, lines * LINE, title, ticks);
+            lines += 2;
         }
     };
     lines * LINE + 4
 }
 
-/// Draws names of series; gives the number of lines.
-fn draw_names(paper: &mut Paper, title: &str, names: &[(Ink, String)]) -> u32 {
+/// Draws names of series from a line on; gives the line after them.
+fn draw_names(paper: &mut Paper, mut line: u32, names: &[(Ink, String)]) -> u32 {
     let columns = (f64::from(WIDTH) / LETTER) as usize / 2;
-    let names: Vec<(Ink, String)> =
-        names.iter().map(|(ink, name)| (*ink, fit(&escape(name), columns))).collect();
-    let room = |name: &str| SAMPLE + 6 + text_width(name) + 14;
-    let all: u32 = names.iter().map(|(_, name)| room(name)).sum();
-    let is_beside = title.is_empty() || text_width(title) + 24 + all <= WIDTH;
-    let (mut x, mut line) = match (title.is_empty(), is_beside) {
-        (false, true) => (WIDTH + 14 - all, 0),
-        _ => (0, u32::from(!title.is_empty())),
-    };
-    for (ink, name) in &names {
-        if x > 0 && x + room(name) - 14 > WIDTH {
+    let mut x = 0;
+    for (ink, name) in names {
+        let name = fit(&escape(name), columns);
+        let room = SAMPLE + 6 + text_width(&name);
+        if x > 0 && x + room > WIDTH {
             (x, line) = (0, line + 1);
         }
         let y = line * LINE;
         paper.rect([spot(x, y + 3), spot(x + SAMPLE, y + 3 + SAMPLE)], *ink);
         let start = (Across::Start, Down::Top);
-        paper.text(spot(x + SAMPLE + 6, y + 2), start, Ink::Text, name);
-        x += room(name);
+        paper.text(spot(x + SAMPLE + 6, y + 2), start, Ink::Text, &name);
+        x += room + 14;
     }
     line + 1
 }

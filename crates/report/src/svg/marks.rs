@@ -1,6 +1,6 @@
 //! The marks of each kind of chart.
 
-use super::axis::{Scale, Tick, Ticks, rounded_up, short, ticks};
+use super::axis::{Scale, Tick, Ticks, short, ticks};
 use super::frame::{Frame, Legend, Paper, Plot, UNIT, classes, drawn};
 use super::palette::{Ink, SHADES};
 use crate::chart::{Axis, Bar, Join, Point, Range, Series, Unit};
@@ -30,7 +30,7 @@ pub fn lines(paper: &mut Paper, x: &Axis, y: &Axis, join: Join, series: &[Series
         let (low, high) = point.interval.unwrap_or((point.y, point.y));
         [low, point.y, high]
     };
-    let y_scale = rounded_up(y, &Scale::over(points().flat_map(ends), y.log, true), 5);
+    let y_scale = Scale::over(points().flat_map(ends), y.log, true);
     let mark = |point: &Point| {
         let place = |y: f64| y_scale.place(y);
         let interval = point.interval.and_then(|(low, high)| place(low).zip(place(high)));
@@ -57,7 +57,6 @@ pub fn lines(paper: &mut Paper, x: &Axis, y: &Axis, join: Join, series: &[Series
         },
         height: HEIGHT,
         rows: false,
-        empty: known == 0,
     };
     frame.draw(paper, |plot| {
         // The first series lies on top.
@@ -130,7 +129,6 @@ pub fn heat(
         legend: Legend::Shades { title: legend.title, ticks: legend.ticks },
         height: HEIGHT,
         rows: true,
-        empty: rects.is_empty(),
     };
     frame.draw(paper, |plot| {
         rects.into_iter().for_each(|(corners, shade)| plot.rect(corners, Ink::Shade(shade)));
@@ -181,7 +179,6 @@ pub fn spans(paper: &mut Paper, x: &Axis, rows: &[String], names: &[String], bar
         legend: classes(names),
         height: height_of(count),
         rows: true,
-        empty: bars.is_empty() || count == 0,
     };
     frame.draw(paper, |plot| {
         for bar in bars.iter().filter(|bar| (bar.row as usize) < count) {
@@ -213,7 +210,6 @@ pub fn forest(paper: &mut Paper, x: &Axis, line: Option<f64>, ranges: &[Range]) 
         legend: Legend::None,
         height: height_of(count),
         rows: true,
-        empty: ranges.is_empty(),
     };
     let half = 0.3 / count.max(1) as f64;
     frame.draw(paper, |plot| {

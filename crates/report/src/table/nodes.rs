@@ -17,8 +17,6 @@ const LEGEND: &str =
 const MEDIANS: &str = "Over nodes: rate of each node = bytes / time in which its ranks were in the label, median of \
                        its executions at a point.";
 
-const PARTLY: &str = "(3 of 5): the slowest node took part in 3 of 5 executions at this point.";
-
 /// Lines of a sweep's table; run.json has all of them.
 const LINES: usize = 60;
 
@@ -60,13 +58,11 @@ pub fn sheet(run: &Run) -> Option<Sheet> {
         |_| false,
     );
     let legend = if header.sweep.is_some() { MEDIANS } else { LEGEND };
-    let partly = header.sweep.as_ref().filter(|sweep| !sweep.machines.is_empty());
-    let partly = partly.map(|_| PARTLY.to_string());
     let more = (left_out > 0).then(|| format!("{left_out} more lines: node_rows in run.json."));
     // Too much to read for many executions.
     let uses = header.node_use.iter().filter(|_| header.sweep.is_none());
     let uses = uses.filter_map(|entry| used(entry, job)).take(NODES);
-    let notes = std::iter::once(legend.to_string()).chain(partly).chain(more);
+    let notes = std::iter::once(legend.to_string()).chain(more);
     let notes = notes.chain(kernels(job)).chain(uses).collect();
     Some(Sheet { name: "nodes", title: String::new(), grid, notes })
 }
@@ -150,20 +146,12 @@ impl Group<'_> {
         at(&self.rates(|row| row.ops_s), share)
     }
 
-    /// "cn07", or "cn07 (3 of 5)" if it took part in 3 of 5 executions.
     fn slowest(&self) -> Cell {
         let rates = match self.rates(|row| row.mib_s) {
             none if none.is_empty() => self.rates(|row| row.ops_s),
             rates => rates,
         };
-        let Some((_, slowest)) = rates.first() else { return Cell::None };
-        let own = self.rows.iter().filter(|(_, machine)| machine == *slowest);
-        let own: BTreeSet<u32> = own.map(|(row, _)| row.repetition).collect();
-        let all: BTreeSet<u32> = self.rows.iter().map(|(row, _)| row.repetition).collect();
-        Cell::Text(match own.len() == all.len() {
-            true => slowest.0.clone(),
-            false => format!("{} ({} of {})", slowest.0, own.len(), all.len()),
-        })
+        rates.first().map_or(Cell::None, |(_, slowest)| Cell::Text(slowest.0.clone()))
     }
 }
 

@@ -1,8 +1,8 @@
 //! Positions in files: over time, and by the ranks that touched them.
 
-use super::source::{Source, axis, time_axis};
+use super::source::{Source, time_axis};
 use crate::aggregate::{Bands, FileParts, Owner};
-use crate::chart::{Bar, Chart, Join, Point, Series, Unit, View};
+use crate::chart::{Axis, Bar, Chart, Join, Point, Series, Unit, View};
 use crate::text;
 use model::units::format_bytes;
 use model::words;
@@ -79,7 +79,7 @@ pub(super) fn map(source: &Source<'_>) -> Result<View, String> {
             source.note
         ),
         chart: Chart::Spans {
-            x: axis("position in the file", Unit::Bytes),
+            x: Axis::new("position in the file", Unit::Bytes),
             rows: files.files.iter().map(|file| shown_path(&file.path)).collect(),
             classes,
             bars,
@@ -172,7 +172,7 @@ pub(super) fn offsets_over_time(source: &Source<'_>) -> Result<View, String> {
         ),
         chart: Chart::Lines {
             x: time_axis(),
-            y: axis("position in the file", Unit::Bytes),
+            y: Axis::new("position in the file", Unit::Bytes),
             join: Join::Dots,
             series: series.into_iter().filter(|series| !series.points.is_empty()).collect(),
         },

@@ -5,6 +5,7 @@ use super::source::{
 };
 use crate::aggregate::{Execution, TimeBins, union_of};
 use crate::chart::{Bar, Chart, View};
+use crate::rows::grouped;
 use model::Run;
 use model::run::{LabelRow, TimeRow};
 use model::units::{format_ns, significant};
@@ -33,18 +34,13 @@ pub(super) fn over_time(run: &Run, execution: Option<Execution>) -> Result<View,
     let Some(first) = first else { return Err("the program has no labels".into()) };
     let shown = execution.unwrap_or(Execution { cell: first.0, repetition: first.1 });
     let execution = shown.pair();
-    let mut labels: Vec<Label<'_>> = Vec::new();
-    for time in run.times.iter().filter(|time| (time.cell, time.repetition) == execution) {
-        let at = labels.iter().position(|label| label.path == time.label).unwrap_or_else(|| {
-            labels.push(Label { path: &time.label, rows: Vec::new(), busy: (0, false) });
-            labels.len() - 1
-        });
-        labels[at].rows.push(time);
-    }
+    let own = run.times.iter().filter(|time| (time.cell, time.repetition) == execution);
+    let by_label = grouped(own.map(|time| (&*time.label, time))).into_iter();
+    let label = |(path, rows)| Label { path, rows, busy: busy(run, path, execution) };
+    let mut labels: Vec<Label<'_>> = by_label.map(label).collect();
     if labels.is_empty() {
         return Err("the execution shown ran no label to its end".into());
     }
-    labels.iter_mut().for_each(|label| label.busy = busy(run, label.path, execution));
     let all = labels.len();
     labels.sort_by_key(|label| Reverse(label.busy.0));
     labels.truncate(MAX_ROWS);

@@ -1,8 +1,8 @@
 //! How long operations took: from the rows and their histograms, no events needed.
 
-use super::source::{axis, colors, no_time, qualified, shown_label};
+use super::source::{colors, no_time, qualified, shown_label};
 use crate::chart::{Axis, Chart, Join, Point, Series, Unit, View};
-use crate::rows::{OwnTimes, moves_bytes};
+use crate::rows::{OwnTimes, grouped, moves_bytes};
 use crate::stats::Distance;
 use model::histogram::{BUCKETS, Histogram, bucket_low};
 use model::run::Row;
@@ -28,28 +28,18 @@ struct Calls<'a> {
     is_due: bool,
 }
 
-impl Calls<'_> {
-    fn is_of(&self, row: &Row) -> bool {
-        let of = self.row;
-        (of.cell, &of.label, &of.op) == (row.cell, &row.label, &row.op)
-    }
-}
-
 /// All that did not fail, most time first.
 fn all(run: &Run) -> Result<Vec<Calls<'_>>, String> {
     let own = OwnTimes::new(run);
+    let rows = run.rows.iter().filter(|row| row.part_of.is_none() && row.histogram.is_some());
+    let kinds = grouped(rows.map(|row| ((row.cell, &row.label, &row.op), row)));
     let mut all: Vec<Calls<'_>> = Vec::new();
-    let rows = run.rows.iter().filter(|row| row.part_of.is_none());
-    for (row, histogram) in rows.filter_map(|row| Some((row, row.histogram.as_ref()?))) {
-        let (own_ns, is_due) = (own.sum_ns(row), own.service(row).is_some());
-        match all.iter_mut().find(|calls| calls.is_of(row)) {
-            Some(calls) => {
-                calls.histogram.merge(histogram);
-                calls.own_ns += own_ns;
-                calls.is_due |= is_due;
-            }
-            None => all.push(Calls { row, histogram: histogram.clone(), own_ns, is_due }),
-        }
+    for (_, rows) in kinds {
+        let mut histogram = Histogram::default();
+        rows.iter().filter_map(|row| row.histogram.as_ref()).for_each(|own| histogram.merge(own));
+        let own_ns = rows.iter().map(|row| own.sum_ns(row)).sum();
+        let is_due = rows.iter().any(|row| own.service(row).is_some());
+        all.push(Calls { row: rows[0], histogram, own_ns, is_due });
     }
     all.retain(|calls| calls.histogram.count > 0);
     if all.is_empty() {
@@ -125,8 +115,8 @@ pub(super) fn cdf(run: &Run) -> Result<View, String> {
 }
 
 fn chart(share: &str, series: Vec<Series>) -> Chart {
-    let x = Axis { log: true, ..axis("time of an operation", Unit::Nanoseconds) };
-    Chart::Lines { x, y: axis(share, Unit::Share), join: Join::Line, series }
+    let x = Axis { log: true, ..Axis::new("time of an operation", Unit::Nanoseconds) };
+    Chart::Lines { x, y: Axis::new(share, Unit::Share), join: Join::Line, series }
 }
 
 /// The share of the calls that were over at the end of each step.

@@ -2,9 +2,9 @@
 
 use super::ranks::{self, Heat};
 use super::rates;
-use super::source::{axis, capital, mib_s, rate_text, steps, time_axis, total};
+use super::source::{capital, mib_s, rate_text, steps, steps_over_time, total};
 use crate::aggregate::TimeBins;
-use crate::chart::{Chart, Join, Unit, View};
+use crate::chart::{Unit, View};
 use model::Run;
 use model::run::{MovedByRanks, TraceMoved};
 use model::units::{format_bytes, format_ns};
@@ -50,12 +50,7 @@ pub(super) fn over_time(moved: &[TraceMoved]) -> Result<View, String> {
         name: rates::OVER_TIME.into(),
         title: "Bandwidth over time".into(),
         summary: format!("{}. {}", capital(&sums.join("; ")), describe_bins(moved)),
-        chart: Chart::Lines {
-            x: time_axis(),
-            y: axis("bandwidth of all ranks", Unit::MibPerSecond),
-            join: Join::Step,
-            series,
-        },
+        chart: steps_over_time("bandwidth of all ranks", Unit::MibPerSecond, series),
     })
 }
 

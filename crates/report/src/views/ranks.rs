@@ -1,10 +1,10 @@
 //! Ranks against each other over time: who was slow, and when.
 
 use super::source::{
-    Source, axis, axis_of, extremes, mib_s, nothing, qualified, shown_label, time_axis, total,
+    Source, axis_of, extremes, mib_s, nothing, qualified, shown_label, time_axis, total,
 };
 use crate::aggregate::{Bands, Cell};
-use crate::chart::{Chart, Unit, View};
+use crate::chart::{Axis, Chart, Unit, View};
 use model::units::{format_bytes, format_ns, significant};
 
 pub(super) const BANDWIDTH: &str = "bandwidth-by-rank-and-time";
@@ -111,12 +111,12 @@ impl Heat {
         let values = || self.values.iter().flatten().copied();
         // A cell without a shade would say that nothing happened in it.
         let value = match values().any(|value| value == 0.0) {
-            true => axis(value, unit),
+            true => Axis::new(value, unit),
             false => axis_of(value, unit, values()),
         };
         let chart = Chart::Heat {
             x: time_axis(),
-            y: axis("rank", Unit::Rank),
+            y: Axis::new("rank", Unit::Rank),
             value,
             x_edges: self.x_edges,
             y_edges: self.y_edges,

@@ -1,8 +1,8 @@
 //! How fast the run was over its time.
 
 use super::source::{
-    Source, axis, axis_of, capital, colors, mib_s, nothing, qualified, rate_text, steps, time_axis,
-    total,
+    Source, axis_of, capital, colors, mib_s, nothing, qualified, rate_text, steps, steps_over_time,
+    time_axis, total,
 };
 use crate::aggregate::{DueGrid, TimeBins};
 use crate::chart::{Chart, Join, Point, Series, Unit, View};
@@ -40,12 +40,7 @@ pub(super) fn over_time(source: &Source<'_>) -> Result<View, String> {
             capital(&sums.join("; ")),
             source.note
         ),
-        chart: Chart::Lines {
-            x: time_axis(),
-            y: axis("bandwidth of all ranks", Unit::MibPerSecond),
-            join: Join::Step,
-            series,
-        },
+        chart: steps_over_time("bandwidth of all ranks", Unit::MibPerSecond, series),
     })
 }
 
@@ -99,12 +94,7 @@ pub(super) fn calls(source: &Source<'_>) -> Result<View, String> {
             calls(most),
             source.note
         ),
-        chart: Chart::Lines {
-            x: time_axis(),
-            y: axis("operations begun, all ranks", Unit::PerSecond),
-            join: Join::Step,
-            series,
-        },
+        chart: steps_over_time("operations begun, all ranks", Unit::PerSecond, series),
     })
 }
 

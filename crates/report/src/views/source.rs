@@ -1,7 +1,7 @@
 //! Shared by all pictures of a run: the source of events, axes, words.
 
 use crate::aggregate::{Aggregates, Execution, TimeBins};
-use crate::chart::{Axis, Point, Series, Unit, View};
+use crate::chart::{Axis, Chart, Join, Point, Series, Unit, View};
 use crate::svg::SERIES;
 use crate::text::{escape, fit};
 use model::op::Class;
@@ -162,22 +162,23 @@ pub fn qualified(title: String, words: &[&str]) -> String {
     if words.is_empty() { title } else { format!("{title} ({})", words.join("; ")) }
 }
 
-pub fn axis(title: &str, unit: Unit) -> Axis {
-    Axis::new(title, unit)
-}
-
 /// The axis of `values`: logarithmic if the largest is far above the smallest one, zeros apart, which
 /// have no place there.
 pub fn axis_of(title: &str, unit: Unit, values: impl Iterator<Item = f64>) -> Axis {
     let (least, most) = values
         .filter(|value| value.is_finite() && *value != 0.0)
         .fold((f64::INFINITY, 0.0f64), |(least, most), value| (least.min(value), most.max(value)));
-    Axis { log: least > 0.0 && most > LOG_FROM * least, ..axis(title, unit) }
+    Axis { log: least > 0.0 && most > LOG_FROM * least, ..Axis::new(title, unit) }
 }
 
 /// The axis of all views over time.
 pub fn time_axis() -> Axis {
-    axis("time since start", Unit::Nanoseconds)
+    Axis::new("time since start", Unit::Nanoseconds)
+}
+
+/// Series of [`steps`].
+pub fn steps_over_time(y: &str, unit: Unit, series: Vec<Series>) -> Chart {
+    Chart::Lines { x: time_axis(), y: Axis::new(y, unit), join: Join::Step, series }
 }
 
 /// Mebibytes per second.

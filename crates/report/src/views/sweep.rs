@@ -1,6 +1,6 @@
 //! Figures over what a sweep varied: a parameter (figure one of PIObench) or the number of ranks.
 
-use super::source::{axis, axis_of, colors, shown_label};
+use super::source::{axis_of, colors, shown_label};
 use crate::chart::{Axis, Chart, Join, Point, Range, Series, Unit, View};
 use crate::limited;
 use crate::rows::rate_text;
@@ -243,7 +243,7 @@ fn positions(dimension: &Dimension) -> Option<(Axis, Vec<f64>)> {
         DimensionKind::Nodes => "number of nodes",
         _ => &dimension.name,
     };
-    Some((Axis { log, ..axis(title, unit) }, all))
+    Some((Axis { log, ..Axis::new(title, unit) }, all))
 }
 
 /// A name that every file system takes.
