@@ -11,6 +11,6 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(rules) = Rules::read(text, "rules") else { return };
     let Ok(log) = input::decompressed(Box::new(Cursor::new(bytes[at + 4..].to_vec()))) else { return };
     if let Ok(imported) = rules.import(vec![("log".into(), log)], Selection::Data) {
-        imported.events.for_each(|traced| drop(traced.expect("no disk")));
+        imported.events.for_each(|traced| assert!(traced.is_ok(), "no disk"));
     }
 });
