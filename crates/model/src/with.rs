@@ -153,7 +153,7 @@ options! {
         takers Takers::Words(&[
             ("mmap", MAPS), ("uring", QUEUED), ("uring|posix", QUEUED), ("null", NULLED),
         ]),
-        seeming &[Append, Readv, Writev],
+        seeming &[Append, Copy, Fcopy, Read, Readv, Write, Writev],
         help "a file is mapped when it is opened: put the fopen inside; io_uring is for fread, fwrite, fsync \
               and fdatasync; null is for reads and writes other than those of MPI-IO; others make their own calls",
         doc "How bytes are moved: by pread and pwrite, by copying them out of and into a mapping of the file, by \
@@ -365,8 +365,9 @@ impl OptionRow {
     }
 }
 
-/// The options in force that can contradict each other; `None`: it is not known yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The options in force that can contradict each other; `None`: it is not known yet, as in a proc, which
+/// can be called inside of any `with`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InForce {
     /// Files are opened with O_DIRECT.
     pub direct: Option<bool>,
@@ -392,10 +393,6 @@ impl InForce {
         depth: Some(1),
         batch: Some(0),
     };
-
-    /// In a proc, which can be called inside of any `with`.
-    pub const UNKNOWN: InForce =
-        InForce { direct: None, mapped: None, null: None, verify: None, depth: None, batch: None };
 
     /// An option is given; `value`: one that its row accepts, if it is known.
     pub fn set(&mut self, option: WithOption, value: Option<&Value>) {

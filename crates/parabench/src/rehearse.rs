@@ -28,17 +28,9 @@ pub fn rehearse(
         return Err(Error { exit: Exit::Interrupted, ..Error::input("interrupted") });
     }
     diagnostics.extend(rehearsal.doubts.iter().map(|doubt| diagnostic(plan, doubt)));
-    keep_one_of_signals(diagnostics);
     // Stable, so that what is found at one place stays in the order in which it was found.
     diagnostics.sort_by_key(|diagnostic| diagnostic.span);
     Ok(rehearsal)
-}
-
-/// That nobody waits for a signal says nothing where nobody can get it.
-fn keep_one_of_signals(diagnostics: &mut Vec<Diagnostic>) {
-    let is_lost = |one: &&Diagnostic| one.code == Code::NotMember;
-    let lost: Vec<Span> = diagnostics.iter().filter(is_lost).map(|one| one.span).collect();
-    diagnostics.retain(|one| one.code != Code::Unheard || !lost.contains(&one.span));
 }
 
 fn diagnostic(plan: &Plan, doubt: &Doubt) -> Diagnostic {

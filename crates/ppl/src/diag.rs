@@ -78,7 +78,6 @@ codes! {
     Hidden "W0309" "A variable of a proc hides one of the program that the proc reads.";
     NeverMet "W0310" "A wait for other ranks that never ends.";
     NotMember "W0311" "A signal for a member that its group does not have.";
-    Unheard "W0312" "A signal that nobody waits for.";
     NotMade "W0313" "An MPI file that is opened for writing, and that neither this nor anything before creates.";
     OneWay "W0314" "A read of a file that is opened for writing alone, or a write of one opened for reading alone.";
     NeedsMpi "W0401" "A statement that needs MPI at run time.";
@@ -161,4 +160,70 @@ impl Diagnostic {
 /// At least one of them is an error.
 pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(|d| d.severity() == Severity::Error)
+}
+
+/// Most errors and most warnings that are kept; a last one has the number of the others.
+pub const MAX_EACH: usize = 100;
+
+/// Diagnostics found so far.
+#[derive(Default)]
+pub(crate) struct Reports {
+    found: Vec<Diagnostic>,
+    errors: Tally,
+    warnings: Tally,
+}
+
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Tally {
+    count: usize,
+    /// The first that was left out.
+    left_out: Option<(Code, Span)>,
+}
+
+impl Reports {
+    #[cold]
+    pub(crate) fn push(&mut self, diagnostic: Diagnostic) {
+        let tally = match diagnostic.severity() {
+            Severity::Error => &mut self.errors,
+            Severity::Warning => &mut self.warnings,
+        };
+        tally.count += 1;
+        if tally.count <= MAX_EACH {
+            self.found.push(diagnostic);
+        } else {
+            tally.left_out.get_or_insert((diagnostic.code, diagnostic.span));
+        }
+    }
+
+    /// At least one error was found.
+    pub(crate) fn has_errors(&self) -> bool {
+        self.errors.count > 0
+    }
+
+    /// More errors will not be kept, so their help need not be worked out.
+    pub(crate) fn is_full(&self) -> bool {
+        self.errors.count >= MAX_EACH
+    }
+
+    /// What is found so far, to come back to.
+    pub(crate) fn mark(&self) -> (usize, Tally, Tally) {
+        (self.found.len(), self.errors, self.warnings)
+    }
+
+    /// Forgets what was found since.
+    pub(crate) fn rewind(&mut self, (found, errors, warnings): (usize, Tally, Tally)) {
+        self.found.truncate(found);
+        (self.errors, self.warnings) = (errors, warnings);
+    }
+
+    pub(crate) fn finish(mut self) -> Vec<Diagnostic> {
+        for (tally, what) in [(self.errors, "errors"), (self.warnings, "warnings")] {
+            if let Some((code, span)) = tally.left_out {
+                let message = format!("{} more {what} are not shown", tally.count - MAX_EACH);
+                let help = "mend those above first; many of the others may go with them";
+                self.found.push(Diagnostic::new(code, span, message).help(help));
+            }
+        }
+        self.found
+    }
 }

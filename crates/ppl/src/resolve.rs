@@ -6,10 +6,9 @@
 //! the whole program.
 
 use crate::ast::{Ast, Expr, ExprId, GroupSize, List, Name, Stmt, StmtId};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, Reports};
 use crate::facts::{Facts, Kind, Mention, Symbol, SymbolId};
 use crate::lower::PUSH;
-use crate::lower::notes::Reports;
 use crate::lower::required;
 use crate::source::Sources;
 use crate::text;
@@ -18,8 +17,8 @@ use model::Op;
 use model::function::{Accepts, FunctionRow};
 use model::internal::InternalRow;
 use model::op::ParamKind;
-use model::plan::{BinaryOp, Span, UnaryOp};
-use model::types::Types;
+use model::plan::{BinaryOp, Span};
+use model::types::{self, Types};
 use rustc_hash::FxHashMap;
 
 /// Finds the meaning of all names, and names that are defined twice.
@@ -672,27 +671,14 @@ fn types_of(ast: &Ast, id: ExprId) -> Types {
         Expr::Str | Expr::Env(_) => Types::STR,
         Expr::List(_) => Types::LIST,
         Expr::Paren(inner) => types_of(ast, inner),
-        Expr::Unary(UnaryOp::Not, _) => Types::BOOL,
-        Expr::Unary(UnaryOp::Neg, _) => Types::NUMBER,
-        Expr::Binary(BinaryOp::Add, a, b) => {
-            let lists = types_of(ast, a).and(types_of(ast, b)).and(Types::LIST);
-            of_binary(BinaryOp::Add).or(lists)
-        }
-        Expr::Binary(op, ..) => of_binary(op),
+        Expr::Unary(op, a) => types::unary(op, types_of(ast, a)).or_any(),
+        Expr::Binary(BinaryOp::Add, ..) if ast.is_text(id) => Types::STR,
+        Expr::Binary(op, a, b) => types::binary(op, types_of(ast, a), types_of(ast, b)).or_any(),
         Expr::Call(name, _) => of_call(ast.names.text(name)),
         Expr::Internal(name) => {
             InternalRow::find(ast.names.text(name)).map_or(Types::ANY, |row| row.types)
         }
         _ => Types::ANY,
-    }
-}
-
-fn of_binary(op: BinaryOp) -> Types {
-    use BinaryOp as B;
-    match op {
-        B::Add => Types::NUMBER.or(Types::STR),
-        B::Sub | B::Rem | B::Mul | B::Div | B::Pow => Types::NUMBER,
-        _ => Types::BOOL,
     }
 }
 

@@ -4,8 +4,9 @@ mod dump;
 
 use dump::dump;
 use ppl::ast::Ast;
+use ppl::diag::MAX_EACH;
 use ppl::diag::{Code, Diagnostic};
-use ppl::parse::{MAX_ERRORS, MAX_HEIGHT};
+use ppl::parse::MAX_HEIGHT;
 use ppl::source::{Loader, NoIncludes, Sources};
 
 fn parsed(text: &str) -> (Ast, Vec<Diagnostic>, String) {
@@ -270,8 +271,8 @@ fn long_rows_of_operators_are_limited() {
 #[test]
 fn the_number_of_errors_is_limited() {
     let (_, diagnostics, shown) = parsed(&"stat(\"a\")\n".repeat(1000));
-    assert_eq!(diagnostics.len(), MAX_ERRORS + 1);
-    assert_eq!(diagnostics[MAX_ERRORS].message, "900 more errors are not shown");
+    assert_eq!(diagnostics.len(), MAX_EACH + 1);
+    assert_eq!(diagnostics[MAX_EACH].message, "900 more errors are not shown");
     assert_eq!(shown.lines().count(), 1000);
 }
 
@@ -287,7 +288,7 @@ fn a_chain_of_includes_is_limited() {
     let (_, diagnostics, _) = parsed_with("include \"first\";", &mut Endless(0));
     assert!(diagnostics.iter().all(|d| d.code == Code::Include));
     assert!(diagnostics[0].message.contains("32 levels"), "{}", diagnostics[0].message);
-    assert_eq!(diagnostics.len(), MAX_ERRORS + 1);
+    assert_eq!(diagnostics.len(), MAX_EACH + 1);
 }
 
 #[test]

@@ -14,49 +14,39 @@ use model::pattern::{Extent, MAX_STEPS, Run, Runs, Share};
 use model::{Plan, RankSet};
 use std::cell::Cell;
 
-/// Runs of a member that are kept; more are made anew on every access.
+/// Runs of a member that events refer to.
 const MAX_RUNS: usize = 1 << 16;
 
 /// The pieces of a pattern for this rank in one group.
 #[derive(Debug)]
 pub(super) struct Ready<'p> {
     share: Share<'p>,
-    /// `None`: too many to be kept.
-    runs: Option<Vec<Run>>,
     /// Bytes of all pieces.
     pub(super) bytes: u64,
-    /// The run that was requested last, and the number of pieces before it.
-    cursor: (usize, u64),
     /// The number by which events refer to them, and how many they are, once an event does.
     recorded: Cell<Option<(u32, u32)>>,
 }
 
 impl<'p> Ready<'p> {
     fn new(share: Share<'p>) -> Ready<'p> {
-        let runs: Vec<Run> = share.runs().take(MAX_RUNS + 1).collect();
         let bytes = share.bytes();
-        let runs = (runs.len() <= MAX_RUNS).then_some(runs);
-        Ready { share, runs, bytes, cursor: (0, 0), recorded: Cell::new(None) }
+        Ready { share, bytes, recorded: Cell::new(None) }
     }
 
     /// For events: the number of all pieces in the record, and how many they are.
     #[inline(never)]
     pub(super) fn recorded(&self, recorder: &mut Recorder) -> (u32, u32) {
-        let known = self.recorded.get().unwrap_or_else(|| match &self.runs {
-            Some(runs) => record(recorder, runs.iter().copied(), 0),
-            None => record(recorder, self.share.runs().take(MAX_RUNS), self.count()),
-        });
+        let known = self
+            .recorded
+            .get()
+            .unwrap_or_else(|| record(recorder, self.share.runs().take(MAX_RUNS), self.count()));
         self.recorded.set(Some(known));
         known
     }
 
     /// The pieces that hold a byte, in the order of access.
     pub(super) fn extents(&self) -> Pieces<'_> {
-        let runs = match &self.runs {
-            Some(runs) => Source::Kept(runs.iter()),
-            None => Source::Made(self.share.runs()),
-        };
-        Pieces { runs, run: Run::single(0, 0), passed: 1 }
+        Pieces { runs: self.share.runs(), run: Run::single(0, 0), passed: 1 }
     }
 
     /// Number of pieces.
@@ -64,21 +54,9 @@ impl<'p> Ready<'p> {
         self.share.count()
     }
 
-    /// The `i`-th piece. Going upwards from piece to piece costs nothing.
-    pub(super) fn piece(&mut self, i: u64) -> Option<Extent> {
-        let Some(runs) = &self.runs else { return self.share.extent(i) };
-        let (mut at, mut before) = if i < self.cursor.1 { (0, 0) } else { self.cursor };
-        let run = loop {
-            let run = runs.get(at)?;
-            if i - before < run.count {
-                break run;
-            }
-            before += run.count;
-            at += 1;
-        };
-        self.cursor = (at, before);
-        let offset_bytes = run.offset_bytes + (i - before) * run.stride_bytes;
-        Some(Extent { offset_bytes, length_bytes: run.length_bytes })
+    /// The `i`-th piece.
+    pub(super) fn piece(&self, i: u64) -> Option<Extent> {
+        self.share.extent(i)
     }
 }
 
@@ -101,26 +79,17 @@ pub(super) fn counted(pieces: u64) -> u32 {
 
 /// Pieces one after the other.
 pub(super) struct Pieces<'r> {
-    runs: Source<'r>,
+    runs: Runs<'r>,
     run: Run,
     /// Pieces of the run that were given.
     passed: u64,
-}
-
-/// The source of runs.
-enum Source<'r> {
-    Kept(std::slice::Iter<'r, Run>),
-    Made(Runs<'r>),
 }
 
 impl Pieces<'_> {
     /// Equal pieces together, in place of one after the other.
     #[inline(always)]
     pub(super) fn next_run(&mut self) -> Option<Run> {
-        match &mut self.runs {
-            Source::Kept(runs) => runs.next().copied(),
-            Source::Made(runs) => runs.next(),
-        }
+        self.runs.next()
     }
 }
 

@@ -8,13 +8,13 @@
 //! ```
 //!
 //! `g` is the number of the member, `G` the number of members. Arithmetic that could pass 2^63 - 1 is
-//! refused by [`Shape::check`] before anything runs; the other functions rely on that.
+//! refused by [`Geometry::check`] before anything runs; the other functions rely on that.
 
-use super::extent::{Run, Runs, describe_overflow, product, sum};
+use super::extent::{Run, describe_overflow, product, sum};
+use super::generate::MAX_RUNS;
 use super::view::{Datatype, View};
 use crate::permutation::mix;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// A pattern's kind and numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,43 +31,40 @@ pub enum Geometry {
 }
 
 impl Geometry {
-    /// The functions of a built-in pattern; `None` for a generator, whose extents only a plan knows
-    /// ([`crate::plan::Pattern::share`] serves both).
-    pub fn shape(&self) -> Option<&dyn Shape> {
-        match self {
-            Geometry::Strided(shape) => Some(shape),
-            Geometry::Random(shape) => Some(shape),
-            Geometry::Subarray(shape) => Some(shape),
-            Geometry::Generator { .. } => None,
-        }
-    }
-}
-
-/// A built-in pattern with its numbers. `member` is in `0..members`, and there is at least one; all but
-/// the check need `check(members)` to have succeeded.
-pub trait Shape: fmt::Debug {
-    /// Checks whether the pattern exists for this number of members.
+    /// Checks whether a built-in pattern exists for this number of members, at least one. Generators show
+    /// it when they run.
     ///
     /// # Errors
     /// For the user: what was expected and what was found.
-    fn check(&self, members: u32) -> Result<(), String>;
-
-    /// The extents of a member in the order of access, as runs of equal extents.
-    fn runs(&self, member: u32, members: u32) -> Runs<'_>;
-
-    /// Number of extents of a member.
-    fn count(&self, member: u32, members: u32) -> u64 {
-        self.runs(member, members).map(|run| run.count).sum()
+    pub fn check(&self, members: u32) -> Result<(), String> {
+        match self {
+            Geometry::Strided(strided) => strided.check(members),
+            Geometry::Random(random) => random.check(members),
+            Geometry::Subarray(subarray) => subarray.check(members),
+            Geometry::Generator { .. } => Ok(()),
+        }
     }
 
-    /// Bytes that a member accesses.
-    fn bytes(&self, member: u32, members: u32) -> u64 {
-        self.runs(member, members).map(|run| run.count * run.length_bytes).sum()
+    /// The extents of a member of a built-in pattern that exists for this number of members, in the order
+    /// of access, as runs of equal extents.
+    pub(super) fn runs(&self, member: u32, members: u32) -> Vec<Run> {
+        match self {
+            Geometry::Strided(strided) => vec![strided.run(member, members)],
+            Geometry::Random(random) => random.runs(member, members),
+            Geometry::Subarray(subarray) => subarray.runs(member, members),
+            Geometry::Generator { .. } => Vec::new(),
+        }
     }
 
-    /// The extents of a member as a file view.
-    fn view(&self, member: u32, members: u32) -> View {
-        View::of_runs(&self.runs(member, members).collect::<Vec<Run>>())
+    /// The view of such a pattern, if MPI has a type for it.
+    pub(super) fn view(&self, member: u32, members: u32) -> Option<View> {
+        match self {
+            Geometry::Strided(strided) if strided.as_subarray && strided.count > 0 => {
+                Some(strided.view(member, members))
+            }
+            Geometry::Subarray(subarray) => Some(subarray.view(member, members)),
+            _ => None,
+        }
     }
 }
 
@@ -86,7 +83,7 @@ pub struct Strided {
     pub as_subarray: bool,
 }
 
-impl Shape for Strided {
+impl Strided {
     fn check(&self, members: u32) -> Result<(), String> {
         // Also the stride of a pattern without extents has to be a number.
         let row = product(&[self.block_bytes, members.into()]);
@@ -94,19 +91,17 @@ impl Shape for Strided {
         end.map(|_| ()).ok_or_else(|| describe_overflow(members))
     }
 
-    fn runs(&self, member: u32, members: u32) -> Runs<'_> {
-        Box::new(std::iter::once(Run {
+    fn run(&self, member: u32, members: u32) -> Run {
+        Run {
             offset_bytes: self.header_bytes + u64::from(member) * self.block_bytes,
             length_bytes: self.block_bytes,
             stride_bytes: u64::from(members) * self.block_bytes,
             count: self.count,
-        }))
+        }
     }
 
+    /// A column of a 2-D array.
     fn view(&self, member: u32, members: u32) -> View {
-        if !self.as_subarray || self.count == 0 {
-            return View::of_runs(&self.runs(member, members).collect::<Vec<Run>>());
-        }
         let filetype = Datatype::Subarray {
             sizes: vec![self.count, members.into()],
             subsizes: vec![self.count, 1],
@@ -146,9 +141,7 @@ impl Random {
         let bits = mix(self.seed ^ mix(t));
         self.min_bytes + ((u128::from(bits) * choices) >> 64) as u64
     }
-}
 
-impl Shape for Random {
     fn check(&self, members: u32) -> Result<(), String> {
         if self.min_bytes > self.max_bytes {
             let Random { min_bytes, max_bytes, .. } = self;
@@ -167,30 +160,21 @@ impl Shape for Random {
                 self.count
             ));
         }
-        Ok(())
+        check_runs(self.count)
     }
 
-    fn runs(&self, member: u32, members: u32) -> Runs<'_> {
+    fn runs(&self, member: u32, members: u32) -> Vec<Run> {
         let (member, members) = (u64::from(member), u64::from(members));
         let mut offset_bytes = self.header_bytes;
-        let mut t = 0;
-        Box::new((0..self.count).map(move |u| {
-            let own = u * members + member;
-            while t < own {
-                offset_bytes += self.length_bytes(t);
-                t += 1;
+        let mut runs = Vec::with_capacity(self.count as usize);
+        for t in 0..self.count * members {
+            let length_bytes = self.length_bytes(t);
+            if t % members == member {
+                runs.push(Run::single(offset_bytes, length_bytes));
             }
-            Run::single(offset_bytes, self.length_bytes(own))
-        }))
-    }
-
-    fn count(&self, _member: u32, _members: u32) -> u64 {
-        self.count
-    }
-
-    fn bytes(&self, member: u32, members: u32) -> u64 {
-        let turns = (0..self.count).map(|u| u * u64::from(members) + u64::from(member));
-        turns.map(|t| self.length_bytes(t)).sum()
+            offset_bytes += length_bytes;
+        }
+        runs
     }
 }
 
@@ -237,7 +221,7 @@ impl Subarray {
     }
 }
 
-impl Shape for Subarray {
+impl Subarray {
     fn check(&self, members: u32) -> Result<(), String> {
         let grid = self.grid_for(members);
         let (given, dims) = (grid.len(), self.sizes.len());
@@ -255,13 +239,14 @@ impl Shape for Subarray {
         }
         let bytes = product(&self.sizes).and_then(|n| product(&[n, self.element_bytes]));
         let end = bytes.and_then(|bytes| sum(self.header_bytes, bytes));
-        end.map(|_| ()).ok_or_else(|| describe_overflow(members))
+        end.ok_or_else(|| describe_overflow(members))?;
+        check_runs(
+            self.sizes.iter().zip(&grid).rev().skip(2).map(|(n, p)| n.div_ceil(*p)).product(),
+        )
     }
 
-    fn runs(&self, member: u32, members: u32) -> Runs<'_> {
-        let Some(block) = self.block(member, members) else {
-            return Box::new(std::iter::empty());
-        };
+    fn runs(&self, member: u32, members: u32) -> Vec<Run> {
+        let Some(block) = self.block(member, members) else { return Vec::new() };
         let mut dims: Vec<(u64, u64)> =
             block.iter().zip(self.units()).map(|((_, count), unit)| (*count, unit)).collect();
         let starts = block.iter().zip(&dims).map(|((start, _), (_, unit))| start * unit);
@@ -269,14 +254,15 @@ impl Shape for Subarray {
         let length_bytes = dims.pop().map_or(0, |(count, unit)| count * unit);
         let (count, stride_bytes) = dims.pop().unwrap_or((1, length_bytes));
         let planes: u64 = dims.iter().map(|dim| dim.0).product();
-        Box::new((0..planes).map(move |plane| {
+        let run = |plane| {
             let (mut rest, mut offset_bytes) = (plane, offset_bytes);
             for (count, unit) in dims.iter().rev() {
                 offset_bytes += rest % count * unit;
                 rest /= count;
             }
             Run { offset_bytes, length_bytes, stride_bytes, count }
-        }))
+        };
+        (0..planes).map(run).collect()
     }
 
     fn view(&self, member: u32, members: u32) -> View {
@@ -287,6 +273,14 @@ impl Shape for Subarray {
         let (sizes, element_bytes) = (self.sizes.clone(), self.element_bytes);
         let filetype = Datatype::Subarray { sizes, subsizes, starts, element_bytes };
         View::at(self.header_bytes, filetype)
+    }
+}
+
+/// A member's runs are kept in memory.
+fn check_runs(runs: u64) -> Result<(), String> {
+    match runs <= MAX_RUNS as u64 {
+        true => Ok(()),
+        false => Err(format!("expected at most {MAX_RUNS} pieces of a member, found {runs}")),
     }
 }
 

@@ -2,7 +2,6 @@
 
 use bytemuck::{Pod, Zeroable};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// The largest position in a file: `off_t` and `MPI_Offset` have 63 bits.
 pub const MAX_OFFSET_BYTES: u64 = i64::MAX as u64;
@@ -83,22 +82,23 @@ impl Run {
 }
 
 /// Runs in the order of access.
-pub type Runs<'a> = Box<dyn Iterator<Item = Run> + 'a>;
+pub type Runs<'a> = std::iter::Copied<std::slice::Iter<'a, Run>>;
 
 /// The extents of runs, computed one by one.
-pub struct Extents<'a> {
+#[derive(Debug)]
+pub struct Extents<I> {
     run: Run,
-    rest: Runs<'a>,
+    rest: I,
 }
 
-impl<'a> Extents<'a> {
+impl<I: Iterator<Item = Run>> Extents<I> {
     /// Expands runs.
-    pub fn of(rest: Runs<'a>) -> Extents<'a> {
+    pub fn of(rest: I) -> Extents<I> {
         Extents { run: Run::default(), rest }
     }
 }
 
-impl Iterator for Extents<'_> {
+impl<I: Iterator<Item = Run>> Iterator for Extents<I> {
     type Item = Extent;
 
     #[inline]
@@ -112,12 +112,6 @@ impl Iterator for Extents<'_> {
         // The position after the last extent may have no number; nobody reads it.
         self.run.offset_bytes = self.run.offset_bytes.wrapping_add(self.run.stride_bytes);
         Some(extent)
-    }
-}
-
-impl fmt::Debug for Extents<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Extents").field("run", &self.run).finish_non_exhaustive()
     }
 }
 

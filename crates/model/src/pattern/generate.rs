@@ -19,8 +19,8 @@ use crate::value::{Eval, EvalError, Value};
 /// of the most extents. A rank does not hear of an interrupt meanwhile.
 pub const MAX_STEPS: u64 = 1 << 23;
 
-/// Most runs of a member that a generator may give: 64 MiB of memory.
-const MAX_RUNS: usize = 1 << 21;
+/// Most runs of a member: 64 MiB of memory.
+pub(super) const MAX_RUNS: usize = 1 << 21;
 
 const BEYOND_FILE: &str = "an extent must end before 2^63 bytes";
 const BEYOND_SUM: &str = "the extents of a member must be less than 2^63 bytes together";

@@ -14,7 +14,7 @@ mod generate;
 mod share;
 mod view;
 
-pub use builtin::{Geometry, Random, Shape, Strided, Subarray, balanced_grid};
+pub use builtin::{Geometry, Random, Strided, Subarray, balanced_grid};
 pub use extent::{Extent, Extents, MAX_OFFSET_BYTES, Run, Runs};
 pub use generate::{GenerateError, MAX_STEPS, generate};
 pub use share::Share;

@@ -5,7 +5,7 @@
 //! for extent in share.extents() { ... }                           the same extents every time
 //! ```
 
-use super::builtin::{Geometry, Shape};
+use super::builtin::Geometry;
 use super::extent::{Extent, Extents, Run, Runs, describe_overflow};
 use super::generate::{GenerateError, generate};
 use super::view::View;
@@ -14,19 +14,12 @@ use crate::plan::{Pattern, Plan};
 /// The extents of one member.
 #[derive(Debug)]
 pub struct Share<'p> {
-    source: Source<'p>,
+    geometry: &'p Geometry,
+    runs: Vec<Run>,
+    /// Number of extents before each run.
+    before: Vec<u64>,
     member: u32,
     members: u32,
-}
-
-#[derive(Debug)]
-enum Source<'p> {
-    Shape(&'p dyn Shape),
-    Generated {
-        runs: Vec<Run>,
-        /// Number of extents before each run.
-        before: Vec<u64>,
-    },
 }
 
 impl Pattern {
@@ -67,30 +60,22 @@ impl Pattern {
         members: u32,
         steps: u64,
     ) -> Result<Share<'p>, String> {
-        let source = match (self.geometry.shape(), &self.geometry) {
-            (Some(shape), _) => {
-                shape.check(members)?;
-                Source::Shape(shape)
-            }
-            (None, Geometry::Generator { proc }) => {
+        let geometry = &self.geometry;
+        geometry.check(members)?;
+        let runs = match geometry {
+            Geometry::Generator { proc } => {
                 let runs = generate(plan, *proc, member, members, steps);
-                Source::generated(runs.map_err(|error| self.describe_failure(&error, members))?)
+                runs.map_err(|error| self.describe_failure(&error, members))?
             }
-            (None, _) => Source::generated(Vec::new()),
+            built_in => built_in.runs(member, members),
         };
-        Ok(Share { source, member, members })
-    }
-}
-
-impl Source<'_> {
-    fn generated(runs: Vec<Run>) -> Self {
         let mut extents = 0u64;
         let before = runs.iter().map(|run| {
             let before = extents;
             extents = extents.saturating_add(run.count);
             before
         });
-        Source::Generated { before: before.collect(), runs }
+        Ok(Share { geometry, before: before.collect(), runs, member, members })
     }
 }
 
@@ -107,53 +92,29 @@ impl Share<'_> {
 
     /// The extents in the order of access, as runs of equal extents.
     pub fn runs(&self) -> Runs<'_> {
-        match &self.source {
-            Source::Shape(shape) => shape.runs(self.member, self.members),
-            Source::Generated { runs, .. } => Box::new(runs.iter().copied()),
-        }
+        self.runs.iter().copied()
     }
 
     /// The extents in the order of access.
-    pub fn extents(&self) -> Extents<'_> {
+    pub fn extents(&self) -> Extents<Runs<'_>> {
         Extents::of(self.runs())
     }
 
     /// The `i`-th extent, counted from 0.
     pub fn extent(&self, i: u64) -> Option<Extent> {
-        match &self.source {
-            Source::Generated { runs, before } => {
-                let at = before.partition_point(|before| *before <= i).checked_sub(1)?;
-                runs[at].extent(i - before[at])
-            }
-            Source::Shape(shape) => {
-                let mut left = i;
-                shape.runs(self.member, self.members).find_map(|run| {
-                    let found = run.extent(left);
-                    left = left.saturating_sub(run.count);
-                    found
-                })
-            }
-        }
+        let at = self.before.partition_point(|before| *before <= i).checked_sub(1)?;
+        self.runs[at].extent(i - self.before[at])
     }
 
     /// Number of extents.
     pub fn count(&self) -> u64 {
-        match &self.source {
-            Source::Shape(shape) => shape.count(self.member, self.members),
-            Source::Generated { runs, .. } => {
-                runs.iter().fold(0, |sum, run| sum.saturating_add(run.count))
-            }
-        }
+        let last = self.before.last().zip(self.runs.last());
+        last.map_or(0, |(before, run)| before.saturating_add(run.count))
     }
 
     /// Bytes of all extents.
     pub fn bytes(&self) -> u64 {
-        match &self.source {
-            Source::Shape(shape) => shape.bytes(self.member, self.members),
-            Source::Generated { runs, .. } => {
-                runs.iter().map(|run| run.count * run.length_bytes).sum()
-            }
-        }
+        self.runs().map(|run| run.count * run.length_bytes).sum()
     }
 
     /// One past the last byte of this member's extents.
@@ -163,9 +124,7 @@ impl Share<'_> {
 
     /// The extents as a file view.
     pub fn view(&self) -> View {
-        match &self.source {
-            Source::Shape(shape) => shape.view(self.member, self.members),
-            Source::Generated { runs, .. } => View::of_runs(runs),
-        }
+        let built_in = self.geometry.view(self.member, self.members);
+        built_in.unwrap_or_else(|| View::of_runs(&self.runs))
     }
 }

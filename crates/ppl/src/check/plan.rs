@@ -1,7 +1,6 @@
-//! Checks of the finished plan: signals without a wait, and paths that begin with a directory's name.
+//! Checks of the finished plan: paths that begin with a directory's name.
 //!
 //! ```text
-//! signal("redy"); wait("ready");   W0312: the first is never waited for
 //! copy("fast:f", "g");             W0205: `fast` names no directory here
 //! stat("fast:../f");               E0308: it leaves the directory
 //! ```
@@ -9,47 +8,10 @@
 //! Only constants are compared: computed names are checked when the program runs.
 
 use crate::diag::{Code, Diagnostic};
-use crate::word::nearest;
+use model::Value;
 use model::directory::{prefixed, starts_above};
 use model::op::ParamKind;
-use model::plan::{Function, Instr, Operand, Piece, Plan, Source, Span};
-use model::{Op, Value, escape};
-
-/// Warns of signals that nobody waits for, unless the names of some waits are only known at run time.
-pub(crate) fn warn_of_signals(plan: &Plan) -> Vec<Diagnostic> {
-    let waits: Option<Vec<&[u8]>> =
-        plan.code.iter().filter_map(waited).map(|at| plan.literal(plan.args[at])).collect();
-    let Some(waits) = waits else { return Vec::new() };
-    let signals = plan.code.iter().zip(&plan.spans).filter_map(|(instr, span)| match instr {
-        Instr::Op { op: Op::Signal, args, .. } => Some((plan.args[*args as usize], *span)),
-        _ => None,
-    });
-    signals.filter_map(|(name, span)| unheard(plan, name, span, &waits)).collect()
-}
-
-/// Index in [`Plan::args`] of the signal's name that an instruction waits for.
-fn waited(instr: &Instr) -> Option<usize> {
-    match instr {
-        Instr::Op { op: Op::Wait, args, .. } => Some(*args as usize),
-        Instr::Function { function: Function::Tested, args, .. } => Some(args.start as usize),
-        _ => None,
-    }
-}
-
-fn unheard(plan: &Plan, name: Operand, span: Span, waits: &[&[u8]]) -> Option<Diagnostic> {
-    let name = plan.literal(name)?;
-    if waits.contains(&name) {
-        return None;
-    }
-    let shown = escape::bytes(name);
-    let message = format!("nobody waits for the signal \"{shown}\"");
-    let waits = waits.iter().filter_map(|wait| std::str::from_utf8(wait).ok());
-    let help = match nearest(&shown, waits) {
-        Some(wait) => format!("there is a wait for \"{wait}\""),
-        None => format!("other ranks wait for it with wait(\"{shown}\"); or leave it out"),
-    };
-    Some(Diagnostic::new(Code::Unheard, span, message).help(help))
-}
+use model::plan::{Instr, Operand, Piece, Plan, Source, Span};
 
 /// Looks through all paths of a plan.
 pub(crate) fn check_directories(plan: &Plan) -> Vec<Diagnostic> {

@@ -1,8 +1,7 @@
 //! Checks of the tree alone: precedence of `%`, MPI, and whether the program speaks of ranks.
 
 use crate::ast::{Ast, Expr, ExprId, Stmt};
-use crate::diag::{Code, Diagnostic};
-use crate::lower::notes::Reports;
+use crate::diag::{Code, Diagnostic, Reports};
 use crate::source::Sources;
 use crate::word::{Word, classify};
 use model::Op;

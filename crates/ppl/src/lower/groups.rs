@@ -9,8 +9,8 @@ use crate::facts::{Kind, SymbolId, holds};
 use crate::text;
 use crate::word::suggest;
 use model::plan::{
-    Classes, Group, GroupId, Input, Instr, Internal, MemberSet, NO_SLOT, Pc, Plan, SetId, Source,
-    Span, Split,
+    Classes, Group, GroupId, Input, Instr, Internal, MemberSet, NO_SLOT, Pc, Plan, SetId, Span,
+    Split,
 };
 use model::types::Types;
 use model::{RankSet, Value, iteration};
@@ -364,10 +364,7 @@ impl Lower<'_> {
             return self
                 .refuse(span, "is the variable of a loop over a list, or of one that has ended");
         };
-        let int = |operand: model::plan::Operand| match operand.source() {
-            Source::Const(index) => self.plan.consts[index as usize].as_int().ok(),
-            _ => None,
-        };
+        let int = |operand| self.constant_of(operand).and_then(|value| value.as_int().ok());
         let (Some(from), Some(to), Some(step)) = (int(code.from), int(code.to), int(code.step))
         else {
             return self.refuse(span, "is the variable of a loop whose range is no constant");

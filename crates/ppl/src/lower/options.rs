@@ -10,7 +10,7 @@ use crate::facts::{Kind, SymbolId};
 use crate::foreign::words;
 use crate::word::suggest;
 use model::directory::{DIRECTORIES_MAX, Directory};
-use model::plan::{Instr, Operand, Options, Source, Span};
+use model::plan::{Instr, Operand, Options, Span};
 use model::value::EvalError;
 use model::with::{Accepts, OPTIONS, OptionRow, SHORT, WithOption, error_names, may_be_expected};
 use model::{Op, Value, errno, hints};
@@ -29,10 +29,7 @@ impl Lower<'_> {
             }
         }
         asked.iter().for_each(|asked| self.enter_option(asked));
-        self.shapes_random(&options, list);
-        self.verifies_its_own(&options, list);
-        self.contradict(&options, list);
-        self.has_a_rate(&options, list);
+        self.check_combinations(&options, list);
         self.plan.options.push(options);
         let options = self.plan.options.len() as u32 - 1;
         self.emit(Instr::WithEnter { options }, span);
@@ -51,10 +48,7 @@ impl Lower<'_> {
 
     /// Remembers what checks of the statements inside ask for.
     fn enter_option(&mut self, Asked { row, value, span }: &Asked) {
-        let known = match value.source() {
-            Source::Const(number) => Some(&self.plan.consts[number as usize]),
-            _ => None,
-        };
+        let known = self.constant_of(*value);
         match row.option {
             WithOption::Direct => {
                 let is_on = known.is_some_and(|value| value.as_condition() == Ok(true));
@@ -72,89 +66,68 @@ impl Lower<'_> {
         }
     }
 
-    /// Only random data can be made to compress or to repeat.
-    fn shapes_random(&mut self, options: &Options, list: List) {
-        let Some(Source::Const(number)) = options.data.map(Operand::source) else { return };
-        let other =
-            matches!(&self.plan.consts[number as usize], Value::Str(word) if **word != *b"random");
-        let shapes = &["compress", "dedup"];
-        let given = self.first_of(list, shapes);
-        if let Some((id, name)) = given.filter(|_| other) {
-            let message = format!("{name} shapes random data: it does nothing to other data");
-            let diagnostic = Diagnostic::new(Code::BadValue, self.ast.expr_span(id), message);
-            self.reports.push(diagnostic.help("leave out data, or leave out compress and dedup"));
+    /// Options that say nothing beside others, or contradict those in force.
+    fn check_combinations(&mut self, options: &Options, list: List) {
+        let known = |option: Option<Operand>| option.and_then(|operand| self.constant_of(operand));
+        let is_other = known(options.data).is_some_and(|data| *data != Value::str("random"));
+        let verifies = known(options.verify).is_some_and(|on| on.as_condition() == Ok(true));
+        let (arrival, has_rate) = (known(options.arrival), options.rate.is_some());
+        let is_listed = matches!(arrival, Some(Value::List(_)));
+        // A wrong one is reported already.
+        let is_word = match self.first_of(list, &["arrival"]) {
+            Some(_) => arrival.is_some() && !is_listed,
+            None => true,
+        };
+        let rules: [(bool, &[&'static str], &str, &str); 4] = [
+            (
+                is_other,
+                &["compress", "dedup"],
+                "this shapes random data: it does nothing to other data",
+                "leave out data, or leave out compress and dedup",
+            ),
+            (
+                verifies,
+                &["data", "compress", "dedup"],
+                "verify=true writes data of its own: this does nothing to it",
+                "leave out this or verify",
+            ),
+            (
+                is_listed && has_rate,
+                &["rate"],
+                "the times of arrival are the rate",
+                "leave out rate",
+            ),
+            (
+                is_word && !has_rate,
+                &["arrival", "per"],
+                "this goes with rate, which is missing in this `with`",
+                "write as in with (rate=1000/s, arrival=\"poisson\")",
+            ),
+        ];
+        for (is_wrong, names, message, help) in rules {
+            if let Some(id) = self.first_of(list, names).filter(|_| is_wrong) {
+                let diagnostic = Diagnostic::new(Code::BadValue, self.ast.expr_span(id), message);
+                self.reports.push(diagnostic.help(help));
+            }
         }
-    }
-
-    /// Verified data is of its own kind.
-    fn verifies_its_own(&mut self, options: &Options, list: List) {
-        if !self.is_on(options.verify) {
-            return;
-        }
-        if let Some((id, name)) = self.first_of(list, &["data", "compress", "dedup"]) {
-            let message = format!("verify=true writes data of its own: {name} does nothing to it");
-            let diagnostic = Diagnostic::new(Code::BadValue, self.ast.expr_span(id), message);
-            self.reports.push(diagnostic.help(format!("leave out {name} or verify")));
-        }
-    }
-
-    /// Options that contradict each other, here or in a `with` around this one, would end every rank.
-    fn contradict(&mut self, options: &Options, list: List) {
         for (option, operand) in options.given() {
-            let value = match operand.source() {
-                Source::Const(number) => Some(&self.plan.consts[number as usize]),
-                _ => None,
-            };
-            self.around.in_force.set(option, value);
+            let value = self.constant_of(operand).cloned();
+            self.around.in_force.set(option, value.as_ref());
         }
         let Some((which, why)) = self.around.in_force.contradiction() else { return };
         let names = which.map(|option| option.row().name);
-        if let Some((id, _)) = self.first_of(list, &names).filter(|_| self.is_alive()) {
+        if let Some(id) = self.first_of(list, &names).filter(|_| self.is_alive()) {
             self.reports.push(Diagnostic::new(Code::BadValue, self.ast.expr_span(id), why));
         }
     }
 
-    /// When operations are due says nothing without a rate, unless it is at times of a list, which are one.
-    fn has_a_rate(&mut self, options: &Options, list: List) {
-        let is_listed = match options.arrival.map(Operand::source) {
-            Some(Source::Const(number)) => {
-                matches!(self.plan.consts[number as usize], Value::List(_))
-            }
-            Some(_) => return,
-            // A wrong one is reported already.
-            None if self.first_of(list, &["arrival"]).is_some() => return,
-            None => false,
-        };
-        let (names, message): (&[&str], _) = match (is_listed, options.rate.is_some()) {
-            (true, true) => (&["rate"], "the times of arrival are the rate"),
-            (false, false) => {
-                (&["arrival", "per"], "this goes with rate, which is missing in this `with`")
-            }
-            _ => return,
-        };
-        if let Some((id, name)) = self.first_of(list, names) {
-            let help = match is_listed {
-                true => "leave out rate".to_string(),
-                false => format!("write with (rate=1000/s, {name}=...)"),
-            };
-            let diagnostic = Diagnostic::new(Code::BadValue, self.ast.expr_span(id), message);
-            self.reports.push(diagnostic.help(help));
-        }
-    }
-
     /// The first of these options that is given.
-    fn first_of(&self, list: List, names: &[&'static str]) -> Option<(ExprId, &'static str)> {
-        self.ast.exprs_in(list).find_map(|id| {
-            let Expr::Named(given, _) = self.ast.expr(id) else { return None };
-            let name = names.iter().find(|name| **name == self.ast.names.text(given))?;
-            Some((id, *name))
-        })
-    }
-
-    /// For certain, whatever the parameters are.
-    fn is_on(&self, option: Option<Operand>) -> bool {
-        let Some(Source::Const(number)) = option.map(Operand::source) else { return false };
-        self.plan.consts[number as usize].as_condition() == Ok(true)
+    fn first_of(&self, list: List, names: &[&str]) -> Option<ExprId> {
+        let is_one = |id: &ExprId| match self.ast.expr(*id) {
+            Expr::Named(given, _) => names.contains(&self.ast.names.text(given)),
+            _ => false,
+        };
+        self.ast.exprs_in(list).find(is_one)
     }
 
     /// A file is opened by MPI, which knows nothing of O_DIRECT. Said once for each `with`.
@@ -407,9 +380,6 @@ impl Lower<'_> {
 
     /// A number that the program's constants tell.
     fn constant_size(&self, operand: Operand) -> Option<u64> {
-        match operand.source() {
-            Source::Const(number) => self.plan.consts[number as usize].as_size().ok(),
-            _ => None,
-        }
+        self.constant_of(operand)?.as_size().ok()
     }
 }

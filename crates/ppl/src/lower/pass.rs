@@ -12,7 +12,7 @@
 //! without meaning gets the value [`Ev::BAD`], about which nothing more is reported.
 
 use super::groups::WORLD;
-use super::notes::{Collective, Inside, Notes, Reports};
+use super::notes::{Collective, Inside, Notes};
 use super::params::Params;
 use super::procs::OpenProc;
 use super::stmt::{Nest, OpenLoop};
@@ -20,7 +20,7 @@ use super::values::{Ev, Frame, Interner, Variables};
 use crate::ast::{Ast, GroupSize, GroupTag, List, Stmt};
 use crate::check;
 use crate::check::tree::{asserted_ranks, speaks_of_ranks};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, Reports};
 use crate::facts::{Facts, Kind, SymbolId};
 use crate::source::{Binding, Sources};
 use crate::word::suggest;
@@ -113,6 +113,7 @@ pub(super) struct Lower<'a> {
 }
 
 /// The surroundings of the current statement.
+#[derive(Default)]
 pub(super) struct Around {
     /// Statements around it, outermost first.
     pub(super) nests: Vec<Nest>,
@@ -175,20 +176,9 @@ impl<'a> Lower<'a> {
             asked: None,
             assigned: FxHashMap::default(),
             around: Around {
-                nests: Vec::new(),
-                loops: Vec::new(),
-                dead: 0,
-                unsure: 0,
-                differs: None,
-                direct: None,
-                dedup: None,
-                transfer: None,
-                inside: Inside::default(),
-                alone: false,
                 in_force: InForce::DEFAULT,
                 active: Some(0..ranks),
-                scope: 0,
-                scopes: 0,
+                ..Around::default()
             },
             lists: FxHashMap::default(),
             listed: 0,
@@ -289,7 +279,6 @@ impl<'a> Lower<'a> {
         }
         if !self.reports.has_errors() {
             found.extend(check::options::warn_of_no_effect(&self.plan, &notes, sources));
-            found.extend(check::plan::warn_of_signals(&self.plan));
             found.extend(check::access::warn_of_access(self.ast, self.facts, sources));
         }
         found.into_iter().for_each(|diagnostic| self.reports.push(diagnostic));

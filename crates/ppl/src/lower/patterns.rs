@@ -534,11 +534,7 @@ impl Lower<'_> {
                     let compare = written && pattern.level >= 2;
                     self.check_generator(&pattern, proc, members, &mut steps, compare)
                 }
-                _ => {
-                    let shape = pattern.geometry.shape();
-                    let checked = shape.map_or(Ok(()), |shape| shape.check(members));
-                    checked.map(|()| None).map_err(|said| (None, said))
-                }
+                _ => pattern.geometry.check(members).map(|()| None).map_err(|said| (None, said)),
             };
             match checked {
                 Err((place, said)) => {
@@ -637,7 +633,7 @@ fn overlap(runs: &[Run]) -> bool {
     if runs.windows(2).all(|two| two[0].end_bytes() <= two[1].offset_bytes) {
         return false;
     }
-    let all = Extents::of(Box::new(runs.into_iter()));
+    let all = Extents::of(runs.iter().copied());
     let mut extents: Vec<Extent> = all.take(MAX_COMPARED).collect();
     extents.sort_unstable_by_key(|extent| extent.offset_bytes);
     extents.windows(2).any(|pair| pair[0].end_bytes() > pair[1].offset_bytes)

@@ -134,7 +134,7 @@ impl Lower<'_> {
     /// The code of all procs, in the order of their definitions.
     pub(super) fn proc_bodies(&mut self) {
         self.around.active = None;
-        self.around.in_force = InForce::UNKNOWN;
+        self.around.in_force = InForce::default();
         for (id, symbol) in self.facts.symbols().filter(|(_, symbol)| symbol.kind == Kind::Proc) {
             self.proc_body(id, symbol.number);
         }

@@ -51,7 +51,11 @@ impl Lower<'_> {
 
     /// The constant that a value is.
     pub(super) fn constant(&self, ev: Ev) -> Option<&Value> {
-        match ev.operand.source() {
+        self.constant_of(ev.operand)
+    }
+
+    pub(super) fn constant_of(&self, operand: Operand) -> Option<&Value> {
+        match operand.source() {
             Source::Const(index) => self.plan.consts.get(index as usize),
             _ => None,
         }
@@ -202,16 +206,10 @@ impl<'a> Lower<'a> {
         let own = |symbol: &Symbol| symbol.kind.is_variable() && symbol.span.start < end;
         let mut all = self.facts.symbols().filter(|(_, symbol)| own(symbol));
         if all.any(|(id, _)| named(id) == text) {
-            return match self.proc {
-                Some(_) => format!(
-                    "${text} is set elsewhere; a proc sees its parameters, its own variables and \
-                     the globals that are set before its definition"
-                ),
-                None => format!(
-                    "${text} is set only later, in a proc, or by a repeat, whose variable lives in \
-                     its loop; set it before: ${text} = ..."
-                ),
-            };
+            return format!(
+                "${text} is set elsewhere, and is visible from there on: in its loop or proc, or, if the \
+                 program sets it, also in procs that are defined later"
+            );
         }
         let visible = self.facts.visible_at(place, self.ast, self.sources);
         let variables = visible.filter(|(_, symbol)| symbol.kind.is_variable());

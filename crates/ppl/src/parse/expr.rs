@@ -237,7 +237,7 @@ impl Parser<'_, '_, '_> {
     #[cold]
     fn check_string(&mut self, token: Token) {
         for problem in crate::text::check(self.slice(token), token.start) {
-            self.cx.push(problem);
+            self.cx.reports.push(problem);
         }
     }
 

@@ -5,7 +5,7 @@
 //! mistakes, and each only once.
 
 use crate::ast::{Ast, Expr, ExprId, List, Name, Stmt, StmtId};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, Reports};
 use crate::foreign::diagnose;
 use crate::kinds::{KindRow, find_kind};
 use crate::lex::{Kind, Lexer, Token};
@@ -17,8 +17,6 @@ use std::collections::HashSet;
 pub const MAX_NESTING: u32 = 200;
 /// The tree of one expression may be this high; `1 + 1 + 1` has height 3.
 pub const MAX_HEIGHT: u32 = 500;
-/// Most errors that are reported; a last one has the number of the others.
-pub const MAX_ERRORS: usize = 100;
 
 /// The function has reported an error and could not go on.
 pub(crate) struct Bad;
@@ -90,9 +88,7 @@ pub(super) struct Context<'a> {
     /// Texts of other languages and tools are recognized.
     recognises: bool,
     pub(super) ast: Ast,
-    pub(super) diagnostics: Vec<Diagnostic>,
-    /// Errors beyond [`MAX_ERRORS`]: their number and the first of them.
-    left_out: Option<(usize, Code, Span)>,
+    pub(super) reports: Reports,
     /// Names of the files being parsed, the root first.
     pub(super) chain: Vec<String>,
     /// Number of files included so far.
@@ -124,8 +120,7 @@ impl<'a> Context<'a> {
             loader,
             recognises: true,
             ast: Ast::default(),
-            diagnostics: Vec::new(),
-            left_out: None,
+            reports: Reports::default(),
             chain: Vec::new(),
             includes: 0,
             scratch: Vec::new(),
@@ -145,51 +140,25 @@ impl<'a> Context<'a> {
         let base = self.sources.file(id).start;
         // A share of it: files can be added while this one is parsed.
         let text = self.sources.file(id).text.clone();
-        let known = (self.diagnostics.len(), self.left_out);
+        let known = self.reports.mark();
         let mut parser = Parser::new(self, &text, base);
         let list = parser.program();
         let comments = std::mem::take(&mut parser.lex.comments);
         self.ast.comments.extend(comments);
-        if self.diagnostics.len() == known.0 || !self.recognises {
-            return list;
-        }
-        self.foreign(&text, base, known).unwrap_or(list)
-    }
-
-    /// The text has mistakes. If it is none of PPL, one diagnostic says so in place of them.
-    #[cold]
-    pub(super) fn foreign(
-        &mut self,
-        text: &str,
-        base: u32,
-        (count, left_out): (usize, Option<(usize, Code, Span)>),
-    ) -> Option<List> {
-        let found = diagnose(text, base)?;
-        self.diagnostics.truncate(count);
-        self.left_out = left_out;
-        self.push(found);
-        Some(List::default())
-    }
-
-    #[cold]
-    pub(super) fn push(&mut self, diagnostic: Diagnostic) {
-        if self.diagnostics.len() < MAX_ERRORS {
-            self.diagnostics.push(diagnostic);
-            return;
-        }
-        let (count, ..) = self.left_out.get_or_insert((0, diagnostic.code, diagnostic.span));
-        *count += 1;
+        let has_mistakes = self.reports.mark().0 > known.0;
+        // A text that is none of PPL gets one diagnostic in place of all others.
+        let foreign = (has_mistakes && self.recognises).then(|| diagnose(&text, base)).flatten();
+        let Some(foreign) = foreign else { return list };
+        self.reports.rewind(known);
+        self.reports.push(foreign);
+        List::default()
     }
 
     fn finish(mut self) -> (Ast, Vec<Diagnostic>) {
         self.ast.comments.sort_unstable();
-        self.diagnostics.sort_by_key(|diagnostic| diagnostic.span);
-        if let Some((count, code, span)) = self.left_out {
-            let message = format!("{count} more errors are not shown");
-            let help = "mend those above first; many of the others may go with them";
-            self.diagnostics.push(Diagnostic::new(code, span, message).help(help));
-        }
-        (self.ast, self.diagnostics)
+        let mut diagnostics = self.reports.finish();
+        diagnostics.sort_by_key(|diagnostic| diagnostic.span);
+        (self.ast, diagnostics)
     }
 }
 
@@ -251,7 +220,7 @@ impl<'c, 'a, 't> Parser<'c, 'a, 't> {
     fn take_lexer_errors(&mut self) {
         for error in std::mem::take(&mut self.lex.errors) {
             if !(self.skipping && error.code == Code::UnknownCharacter) {
-                self.cx.push(error);
+                self.cx.reports.push(error);
             }
         }
     }

@@ -17,7 +17,7 @@ impl Parser<'_, '_, '_> {
         // At the end of the last token or after it: in it, or between it and this one.
         let spoilt = self.lex.bad_end > 0 && self.lex.bad_end >= self.prev_end;
         if !spoilt && self.error_at != Some(self.tok.start) {
-            self.cx.push(diagnostic);
+            self.cx.reports.push(diagnostic);
         }
         self.error_at = Some(self.tok.start);
         Bad

@@ -869,7 +869,7 @@ impl Parser<'_, '_, '_> {
         let bad = !problems.is_empty();
         for mut problem in problems {
             problem.related.push((token.span(), "included here".into()));
-            self.cx.push(problem);
+            self.cx.reports.push(problem);
         }
         if bad {
             return Err(Bad);
@@ -885,7 +885,7 @@ impl Parser<'_, '_, '_> {
     fn include_error(&mut self, token: Token, message: String, help: &str) -> Bad {
         let span: Span = token.span();
         let diagnostic = Diagnostic::new(Code::Include, span, message);
-        self.cx.push(if help.is_empty() { diagnostic } else { diagnostic.help(help) });
+        self.cx.reports.push(if help.is_empty() { diagnostic } else { diagnostic.help(help) });
         Bad
     }
 }

@@ -8,7 +8,7 @@ use crate::call::{FileCall, ViewId};
 use crate::comm::Members;
 use crate::recorder::Recorder;
 use model::Value;
-use model::pattern::{Extents, MAX_STEPS, Run, Share, View};
+use model::pattern::{Extents, MAX_STEPS, Run, Runs, Share, View};
 use model::plan::{Pattern, Plan};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -80,8 +80,8 @@ impl Used<'_> {
     }
 
     /// The pieces of this member in the order of access.
-    pub(super) fn extents(&self) -> Extents<'_> {
-        Extents::of(Box::new(self.runs.iter().copied()))
+    pub(super) fn extents(&self) -> Extents<Runs<'_>> {
+        Extents::of(self.runs.iter().copied())
     }
 }
 
