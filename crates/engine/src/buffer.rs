@@ -10,30 +10,22 @@
 //! | sample | what a file beside the program holds, at each place of a file the byte at that place |
 //! | offset | pseudo-random by seed and position in the file: any two writers of a range write the same |
 
-mod area;
 mod content;
-mod fill;
 mod mapping;
 mod pool;
-mod repeated;
 mod slots;
-mod stamp;
-mod wide;
 
-pub use area::Area;
-pub use content::{Content, Ratio, Shape};
-pub use fill::{fill_offset, fill_sample};
+pub use content::{Content, Ratio, Shape, fill_offset};
 pub(crate) use mapping::Mapping;
-pub use slots::Slots;
+pub use slots::{Area, Slots};
 
 use crate::rng::mix;
+use content::fill_by_place;
 use model::plan::Sample;
 use pool::Pool;
-use repeated::Repeated;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
-use wide::Wide;
 
 /// Alignment of every buffer in bytes: enough for `O_DIRECT` everywhere.
 pub const ALIGNMENT_BYTES: usize = mapping::PAGE_BYTES;
@@ -41,9 +33,6 @@ pub const ALIGNMENT_BYTES: usize = mapping::PAGE_BYTES;
 /// The most one read or write moves on Linux (`MAX_RW_COUNT`); a larger request is made in
 /// several calls and so needs no larger buffer.
 pub const MAX_CALL_BYTES: usize = 0x7fff_f000;
-
-/// Up to here a buffer of [`Buffers::wide_source`] is memory of its own throughout.
-pub const WIDE_BYTES: usize = 256 << 20;
 
 /// Kinds of data that were written besides random data that never repeats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,8 +43,6 @@ pub struct Wrote {
     pub by_offset: bool,
     /// `compress=R` or `dedup=R`
     pub shaped: bool,
-    /// Calls of more than [`WIDE_BYTES`], whose bytes repeat.
-    pub wide: bool,
 }
 
 /// The buffers of one rank. Simulated ranks take turns and can share one.
@@ -71,20 +58,11 @@ pub struct Buffers {
     shapes: u64,
     zero: Mapping,
     offset: Mapping,
-    wide: Wide,
-    wide_zero: Repeated,
     target: Mapping,
-    gathered: Gathered,
+    /// The kind of memory in which [`Buffers::gather`] has put bytes together, and where.
+    gathered: (Content, usize),
     samples: Vec<Arc<Vec<u8>>>,
     wrote: Wrote,
-}
-
-/// Where [`Buffers::gather`] has put bytes together.
-#[derive(Clone, Copy, Debug)]
-enum Gathered {
-    Offset,
-    Random(usize),
-    Shaped(usize),
 }
 
 impl Buffers {
@@ -106,10 +84,8 @@ impl Buffers {
             shapes: 0,
             zero: Mapping::default(),
             offset: Mapping::default(),
-            wide: Wide::new(mix(rank_seed), Shape::PLAIN),
-            wide_zero: Repeated::default(),
             target: Mapping::default(),
-            gathered: Gathered::Offset,
+            gathered: (Content::Offset, 0),
             samples: Vec::new(),
             wrote: Wrote::default(),
         }
@@ -155,18 +131,11 @@ impl Buffers {
         offset_bytes: u64,
     ) -> io::Result<&[u8]> {
         match content {
-            Content::Offset if self.filled => {
+            Content::Offset | Content::Sample(_) if self.filled => {
                 self.wrote.by_offset = true;
                 self.offset.grow(len, true)?;
                 let bytes = &mut self.offset.bytes_mut()[..len];
-                fill_offset(bytes, offset_bytes, self.seed);
-                Ok(bytes)
-            }
-            Content::Sample(number) if self.filled => {
-                self.wrote.by_offset = true;
-                self.offset.grow(len, true)?;
-                let bytes = &mut self.offset.bytes_mut()[..len];
-                fill_sample(bytes, offset_bytes, &self.samples[number as usize]);
+                fill_by_place(content, bytes, offset_bytes, (self.seed, &self.samples));
                 Ok(bytes)
             }
             Content::Random | Content::Shaped(_) if self.filled => {
@@ -200,49 +169,6 @@ impl Buffers {
         &mut self.shaped
     }
 
-    /// [`Buffers::source`] for calls of any size: beyond [`WIDE_BYTES`] random and zero bytes
-    /// repeat, so that they take no more memory than that.
-    #[inline(always)]
-    pub fn wide_source(
-        &mut self,
-        content: Content,
-        len: usize,
-        offset_bytes: u64,
-    ) -> io::Result<&[u8]> {
-        match len <= WIDE_BYTES {
-            true => self.source(content, len, offset_bytes),
-            false => self.repeated_source(content, len, offset_bytes),
-        }
-    }
-
-    #[cold]
-    fn repeated_source(
-        &mut self,
-        content: Content,
-        len: usize,
-        offset_bytes: u64,
-    ) -> io::Result<&[u8]> {
-        let by_place = matches!(content, Content::Offset | Content::Sample(_) | Content::Marked);
-        if by_place || !self.filled {
-            return self.source(content, len, offset_bytes);
-        }
-        if content == Content::Zero {
-            self.wrote.zeros = true;
-            self.wide_zero.grow(len, WIDE_BYTES, |_| ())?;
-            return Ok(&self.wide_zero.bytes()[..len]);
-        }
-        self.wrote.wide = true;
-        let shape = match content {
-            Content::Shaped(shape) => shape,
-            _ => Shape::PLAIN,
-        };
-        self.wrote.shaped |= shape != Shape::PLAIN;
-        if self.wide.shape() != shape {
-            self.wide = self.wide.reshaped(shape);
-        }
-        self.wide.take(len, offset_bytes)
-    }
-
     /// Puts the bytes of places in a file together, as one call over all of them needs them:
     /// see [`Buffers::gathered`]. An error is `ENOMEM`.
     pub fn gather(
@@ -251,29 +177,19 @@ impl Buffers {
         len: usize,
         places: impl Iterator<Item = (u64, usize)>,
     ) -> io::Result<()> {
-        self.gathered = Gathered::Offset;
-        match content {
-            Content::Random | Content::Shaped(_) if self.filled => {
-                let start = self.pool(content, len)?.take_for(len, places);
-                self.gathered = match content {
-                    Content::Random => Gathered::Random(start),
-                    _ => Gathered::Shaped(start),
-                };
-                return Ok(());
-            }
-            _ => self.offset.grow(len, self.filled)?,
+        if self.filled && matches!(content, Content::Random | Content::Shaped(_)) {
+            let start = self.pool(content, len)?.take_for(len, places);
+            self.gathered = (content, start);
+            return Ok(());
         }
+        self.gathered = (Content::Offset, 0);
+        self.offset.grow(len, self.filled)?;
         if self.filled && content != Content::Marked {
-            self.wrote.by_offset |= matches!(content, Content::Offset | Content::Sample(_));
+            self.wrote.by_offset = true;
             let mut rest = &mut self.offset.bytes_mut()[..len];
             for (offset_bytes, piece_len) in places {
                 let (piece, after) = rest.split_at_mut(piece_len.min(rest.len()));
-                match content {
-                    Content::Sample(number) => {
-                        fill_sample(piece, offset_bytes, &self.samples[number as usize]);
-                    }
-                    _ => fill_offset(piece, offset_bytes, self.seed),
-                }
+                fill_by_place(content, piece, offset_bytes, (self.seed, &self.samples));
                 rest = after;
             }
         }
@@ -282,10 +198,11 @@ impl Buffers {
 
     /// A part of what was last gathered; empty if there is not as much.
     pub fn gathered(&self, range: Range<usize>) -> &[u8] {
-        let (bytes, start) = match self.gathered {
-            Gathered::Offset => (self.offset.bytes(), 0),
-            Gathered::Random(start) => (self.random.bytes(), start),
-            Gathered::Shaped(start) => (self.shaped.bytes(), start),
+        let (content, start) = self.gathered;
+        let bytes = match content {
+            Content::Random => self.random.bytes(),
+            Content::Shaped(_) => self.shaped.bytes(),
+            _ => self.offset.bytes(),
         };
         bytes.get(start..).and_then(|bytes| bytes.get(range)).unwrap_or_default()
     }

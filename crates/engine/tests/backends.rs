@@ -229,7 +229,9 @@ fn submit(
 
 /// Waits for what was submitted: replies by tag.
 fn replies(backend: &mut impl Backend, submitted: Vec<Submitted>) -> Vec<Reply> {
-    let mut replies: Vec<(Tag, Reply)> = std::iter::from_fn(|| backend.reap()).collect();
+    let under_way = submitted.iter().filter(|one| **one == Submitted::UnderWay).count();
+    backend.hand_over(under_way as u32);
+    let mut replies: Vec<(Tag, Reply)> = std::iter::from_fn(|| backend.ended()).collect();
     for (tag, submitted) in submitted.into_iter().enumerate() {
         if let Submitted::Done(reply) = submitted {
             replies.push((Tag(tag as u32), reply));
@@ -267,7 +269,7 @@ fn queue(mut backend: impl Backend) {
     let bad = -Reply::from(libc::EBADF);
     assert_eq!(replies(&mut backend, reads), [128, 128, 0, bad]);
     assert_eq!(parts.concat(), data);
-    assert_eq!(backend.reap(), None);
+    assert_eq!(backend.ended(), None);
 }
 
 trait IssuePrepared: Backend {
@@ -304,7 +306,8 @@ impl<B: Backend> ByQueue<B> {
         {
             Submitted::Done(reply) => reply,
             Submitted::UnderWay => {
-                let (tag, reply) = self.0.reap().expect("it is under way");
+                self.0.hand_over(1);
+                let (tag, reply) = self.0.ended().expect("it is under way");
                 assert_eq!(tag, Tag(7));
                 reply
             }
@@ -364,7 +367,8 @@ fn transfers_under_way_on_mem_end_by_their_times() {
         assert_eq!((submitted, clock.now()), (Submitted::UnderWay, 0));
     }
     let ends: Vec<(u32, Reply, u64)> = std::iter::from_fn(|| {
-        let (tag, reply) = mem.reap()?;
+        mem.hand_over(1);
+        let (tag, reply) = mem.ended()?;
         Some((tag.0, reply, clock.now()))
     })
     .collect();

@@ -374,7 +374,7 @@ fn what_cannot_be_executed_ends_the_rank_with_its_place() {
         let path = b.text(&[P::T("a-"), P::V(x)]);
         b.op(Op::Stat, &[path]);
     });
-    assert_eq!(error(&unset), "test.ppl:1:1: the variable $x has no value yet: assign one first");
+    assert_eq!(error(&unset), "test.ppl:1:1: the variable has no value yet");
     let negative = Build::plan(1, |b| {
         let count = b.int(-3);
         b.repeat(NO_SLOT, count, |_| {});

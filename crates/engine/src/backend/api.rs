@@ -20,8 +20,8 @@ pub struct Capabilities {
     pub name: &'static str,
     /// Bytes written can be read back.
     pub keeps_data: bool,
-    /// It executes calls on MPI files.
-    pub mpi_files: bool,
+    /// Most bytes of one transfer on an MPI file; 0: it executes no calls on them.
+    pub mpi_call_bytes: u64,
     /// It keeps its own account of what a program does, as a rehearsal: it gets every operation that
     /// has ended ([`Backend::concluded`]), and bytes in bulk ([`Backend::move_bulk`]) in place of the
     /// calls that move them. The recorder counts nothing then.
@@ -190,22 +190,12 @@ pub trait Backend {
     }
 
     /// Takes a transfer whose end is not waited for; as many as the caller wants are under way. A
-    /// back-end without a queue executes it.
+    /// back-end without a queue executes it. Transfers on MPI files need no handing over.
     fn submit(&mut self, tag: Tag, call: Queued) -> Submitted {
         match self.inner() {
             Some(inner) => inner.submit(tag, call),
             None => Submitted::Done(call.execute(self)),
         }
-    }
-
-    /// [`Backend::prepare`] for the next [`Backend::reap`]. Never timed.
-    fn prepare_reap(&mut self) {
-        self.inner().into_iter().for_each(|inner| inner.prepare_reap());
-    }
-
-    /// Waits until one of the transfers under way has ended, whichever; `None`: there are none.
-    fn reap(&mut self) -> Option<(Tag, Reply)> {
-        self.inner()?.reap()
     }
 
     /// Makes a queue for calls on files ready, in place of an earlier one; nothing is under way. A
@@ -227,7 +217,8 @@ pub trait Backend {
         self.inner().into_iter().for_each(|inner| inner.leave_file(fd));
     }
 
-    /// Hands over the submitted transfers, and waits until `wait` of those under way have ended.
+    /// Hands over the submitted transfers, and waits until `wait` of those under way have ended:
+    /// [`Backend::ended`] gives them. Of transfers on MPI files it waits for one.
     fn hand_over(&mut self, wait: u32) -> Reply {
         self.inner().map_or(0, |inner| inner.hand_over(wait))
     }
@@ -301,8 +292,7 @@ impl Queued {
             (Target::Sync { fd, data: true }, _) => backend.issue(Call::Fdatasync { fd }),
             (Target::Mpi { file, collective }, memory) => {
                 let at = At::Offset { offset, collective };
-                let (order, most_bytes) = (None, None);
-                backend.issue_file(FileCall::Transfer { file, at, memory, order, most_bytes })
+                backend.issue_file(FileCall::Transfer { file, at, memory, order: None })
             }
         }
     }

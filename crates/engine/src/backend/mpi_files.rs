@@ -200,7 +200,7 @@ impl<B: Sizes> Backend for MpiFiles<B> {
     }
 
     fn capabilities(&mut self) -> Capabilities {
-        Capabilities { mpi_files: true, ..self.inner.capabilities() }
+        Capabilities { mpi_call_bytes: u64::MAX, ..self.inner.capabilities() }
     }
 
     fn issue(&mut self, call: Call<'_>) -> Reply {

@@ -11,7 +11,7 @@ pub struct Null;
 
 impl Backend for Null {
     fn capabilities(&mut self) -> Capabilities {
-        Capabilities { name: "null", mpi_files: true, ..Capabilities::default() }
+        Capabilities { name: "null", mpi_call_bytes: u64::MAX, ..Capabilities::default() }
     }
 
     #[inline(always)]

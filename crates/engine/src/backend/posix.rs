@@ -266,10 +266,6 @@ impl Backend for Posix {
         }
     }
 
-    fn reap(&mut self) -> Option<(Tag, Reply)> {
-        self.ring.as_mut()?.reap()
-    }
-
     #[inline(always)]
     fn hand_over(&mut self, wait: u32) -> Reply {
         self.ring.as_mut().map_or(0, |ring| ring.hand_over(wait))

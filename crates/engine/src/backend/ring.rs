@@ -155,20 +155,6 @@ impl Ring {
         }
     }
 
-    /// Waits for an end; `None`: nothing is under way, or the kernel refuses to wait.
-    pub(super) fn reap(&mut self) -> Option<(Tag, Reply)> {
-        while self.under_way > 0 {
-            if let Some(end) = self.ended() {
-                return Some(end);
-            }
-            let waited = self.hand_over(1);
-            if waited < 0 && waited != -Reply::from(libc::EINTR) {
-                return None;
-            }
-        }
-        None
-    }
-
     #[inline(always)]
     pub(super) fn ended(&mut self) -> Option<(Tag, Reply)> {
         let end = self.ring.completion().next()?;

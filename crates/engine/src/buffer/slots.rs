@@ -1,7 +1,10 @@
-//! Memory of transfers that are under way together.
+//! Memory of transfers that are under way together, one slot for each: borrowed for one statement, or one's own
+//! for transfers that outlive their statements.
 
-use super::stamp::{BLOCK_BYTES, Position, Stamps};
-use super::{Buffers, Content, fill_offset, fill_sample};
+use super::content::fill_by_place;
+use super::mapping::Mapping;
+use super::pool::{BLOCK_BYTES, Position, Stamps};
+use super::{Buffers, Content};
 use crate::call::{Lent, Memory, Tag};
 use model::pattern::Extent;
 use std::collections::VecDeque;
@@ -19,23 +22,12 @@ pub struct Slots<'b> {
     free: VecDeque<u32>,
     /// The one that was lent last.
     last: Option<u32>,
-    fill: Fill<'b>,
-}
-
-/// The use of the slots.
-enum Fill<'b> {
-    /// Reads, each with a slot of its own.
-    Reads(std::marker::PhantomData<&'b mut Buffers>),
-    /// Writes of the same bytes: all slots are the first.
-    Same,
-    /// Writes of bytes that go by their offset, with this seed.
-    ByOffset(u64),
-    /// Writes of bytes of a sample.
-    Sample(Arc<Vec<u8>>),
-    /// Writes of bytes that somebody else fills.
-    Marked,
-    /// Writes of random bytes.
-    Stamped(&'b mut Stamps),
+    /// Of writes; with zeros all slots are the first.
+    content: Option<Content>,
+    seed: u64,
+    samples: &'b [Arc<Vec<u8>>],
+    /// Of random bytes.
+    stamps: Option<&'b mut Stamps>,
 }
 
 impl Buffers {
@@ -47,42 +39,39 @@ impl Buffers {
         longest_bytes: usize,
         depth: u32,
     ) -> io::Result<Slots<'_>> {
-        let too_large = || io::Error::from_raw_os_error(libc::ENOMEM);
         let slot_bytes =
             longest_bytes.checked_next_multiple_of(BLOCK_BYTES).ok_or_else(too_large)?;
         let all = slot_bytes.checked_mul(depth as usize).ok_or_else(too_large)?;
-        let seed = self.seed;
-        let (base, count, fill) = match content {
-            None => (self.target(all)?.as_mut_ptr(), depth, Fill::Reads(Default::default())),
-            Some(Content::Offset) if self.filled => {
-                self.wrote.by_offset = true;
-                (self.target(all)?.as_mut_ptr(), depth, Fill::ByOffset(seed))
+        let content = content.map(|content| if self.filled { content } else { Content::Zero });
+        let (seed, mut count, mut stamps) = (self.seed, depth, None);
+        let mut samples: &[Arc<Vec<u8>>] = &[];
+        let base = match content {
+            Some(Content::Zero) => self.source(Content::Zero, slot_bytes, 0)?.as_ptr().cast_mut(),
+            Some(content @ (Content::Random | Content::Shaped(_))) => {
+                let (bytes, of_pool) = self.pool_of(content).all(all)?;
+                count = (bytes.len() / slot_bytes.max(1)) as u32;
+                stamps = Some(of_pool);
+                bytes.as_mut_ptr()
             }
-            Some(Content::Sample(number)) if self.filled => {
-                self.wrote.by_offset = true;
-                let sample = Arc::clone(&self.samples[number as usize]);
-                (self.target(all)?.as_mut_ptr(), depth, Fill::Sample(sample))
-            }
-            Some(Content::Marked) if self.filled => {
-                (self.target(all)?.as_mut_ptr(), depth, Fill::Marked)
-            }
-            Some(content @ (Content::Random | Content::Shaped(_))) if self.filled => {
-                let (bytes, stamps) = self.pool_of(content).all(all)?;
-                let count = (bytes.len() / slot_bytes.max(1)) as u32;
-                (bytes.as_mut_ptr(), count, Fill::Stamped(stamps))
-            }
-            Some(_) => {
-                let bytes = self.source(Content::Zero, slot_bytes, 0)?;
-                (bytes.as_ptr().cast_mut(), depth, Fill::Same)
+            None | Some(Content::Offset | Content::Sample(_) | Content::Marked) => {
+                self.wrote.by_offset |= content.is_some_and(|content| content != Content::Marked);
+                let base = self.target(all)?.as_mut_ptr();
+                samples = &self.samples;
+                base
             }
         };
-        Ok(Slots { base, slot_bytes, count, used: 0, free: VecDeque::new(), last: None, fill })
+        let (used, free, last) = (0, VecDeque::new(), None);
+        Ok(Slots { base, slot_bytes, count, used, free, last, content, seed, samples, stamps })
     }
+}
+
+fn too_large() -> io::Error {
+    io::Error::from_raw_os_error(libc::ENOMEM)
 }
 
 impl Slots<'_> {
     /// Memory for a transfer, and the number of its slot; `None`: all slots are lent.
-    pub fn lend(&mut self, piece: Extent) -> Option<(Tag, Lent)> {
+    pub fn lend(&mut self, extent: Extent) -> Option<(Tag, Lent)> {
         let slot = if self.used < self.count {
             self.used += 1;
             self.used - 1
@@ -90,15 +79,12 @@ impl Slots<'_> {
             self.free.pop_front()?
         };
         // Between two uses of one slot there is always such a step.
-        let starts_over = self.last.is_some_and(|last| slot <= last);
+        if self.last.is_some_and(|last| slot <= last) {
+            self.stamps.iter_mut().for_each(|stamps| stamps.start_over());
+        }
         self.last = Some(slot);
-        let len = (piece.length_bytes as usize).min(self.slot_bytes);
-        Some((Tag(slot), self.lend_slot(slot, starts_over, len, piece.offset_bytes)))
-    }
-
-    /// Their transfers write.
-    pub fn fills(&self) -> bool {
-        !matches!(self.fill, Fill::Reads(_))
+        let len = (extent.length_bytes as usize).min(self.slot_bytes);
+        Some((Tag(slot), self.lend_slot(slot, len, extent.offset_bytes)))
     }
 
     /// The transfer in a slot has ended.
@@ -106,38 +92,75 @@ impl Slots<'_> {
         self.free.push_back(slot.0);
     }
 
-    fn lend_slot(&mut self, slot: u32, starts_over: bool, len: usize, offset_bytes: u64) -> Lent {
-        let start = match self.fill {
-            Fill::Same => 0,
-            _ => slot as usize * self.slot_bytes,
-        };
+    fn lend_slot(&mut self, slot: u32, len: usize, offset_bytes: u64) -> Lent {
+        let is_same = self.content == Some(Content::Zero);
+        let start = if is_same { 0 } else { slot as usize * self.slot_bytes };
         // SAFETY: the buffers behind `base` hold `count` slots of `slot_bytes` (one where all are
         // the same), and stay borrowed as long as `self`, which its user keeps until every transfer
         // has ended. Nobody uses this slot now, or all of them only read it.
         unsafe {
             let address = self.base.add(start);
-            match &mut self.fill {
-                Fill::Reads(_) => {
-                    return Lent::new(Memory::Read(std::slice::from_raw_parts_mut(address, len)));
-                }
-                Fill::Same | Fill::Marked => {}
-                Fill::ByOffset(seed) => {
-                    let bytes = std::slice::from_raw_parts_mut(address, len);
-                    fill_offset(bytes, offset_bytes, *seed);
-                }
-                Fill::Sample(sample) => {
-                    let bytes = std::slice::from_raw_parts_mut(address, len);
-                    fill_sample(bytes, offset_bytes, sample);
-                }
-                Fill::Stamped(stamps) => {
-                    if starts_over {
-                        stamps.start_over();
-                    }
-                    let bytes = std::slice::from_raw_parts_mut(address, len);
-                    stamps.put(bytes, Position { pool_bytes: start, offset_bytes });
-                }
+            if is_same {
+                return Lent::new(Memory::Write(std::slice::from_raw_parts(address, len)));
             }
-            Lent::new(Memory::Write(std::slice::from_raw_parts(address, len)))
+            let bytes = std::slice::from_raw_parts_mut(address, len);
+            let Some(content) = self.content else { return Lent::new(Memory::Read(bytes)) };
+            match &mut self.stamps {
+                Some(stamps) => stamps.put(bytes, Position { pool_bytes: start, offset_bytes }),
+                None => fill_by_place(content, bytes, offset_bytes, (self.seed, self.samples)),
+            }
+            Lent::new(Memory::Write(bytes))
         }
+    }
+}
+
+/// Slots of equal size.
+#[derive(Debug, Default)]
+pub struct Area {
+    mapping: Mapping,
+    slot_bytes: usize,
+}
+
+impl Area {
+    /// Each slot has room for `len` bytes.
+    pub fn has_room(&self, len: usize) -> bool {
+        len <= self.slot_bytes
+    }
+
+    /// Makes room for `count` slots of `len` bytes; no slot is lent. Gives all the memory. An error is
+    /// `ENOMEM`.
+    pub fn make_room(&mut self, count: u32, len: usize) -> io::Result<&mut [u8]> {
+        let slot_bytes = len.max(1).checked_next_power_of_two().ok_or_else(too_large)?;
+        let slot_bytes = slot_bytes.max(super::ALIGNMENT_BYTES);
+        let all = slot_bytes.checked_mul(count as usize).ok_or_else(too_large)?;
+        self.mapping.grow(all, true)?;
+        self.slot_bytes = slot_bytes;
+        Ok(&mut self.mapping.bytes_mut()[..all])
+    }
+
+    /// Fills a slot with what is written. An error is `ENOMEM`.
+    pub fn fill(
+        &mut self,
+        slot: u32,
+        buffers: &mut Buffers,
+        content: Content,
+        (len, offset_bytes): (usize, u64),
+    ) -> io::Result<()> {
+        let start = slot as usize * self.slot_bytes;
+        let source = buffers.source(content, len, offset_bytes)?;
+        self.mapping.bytes_mut()[start..start + len].copy_from_slice(source);
+        Ok(())
+    }
+
+    /// Lends bytes of a slot, from `from` on.
+    ///
+    /// # Safety
+    /// Until the call has ended, the slot must not be filled or lent again, and the area must live
+    /// without getting room.
+    pub unsafe fn lend(&mut self, slot: u32, from: usize, len: usize, write: bool) -> Lent {
+        let start = slot as usize * self.slot_bytes + from;
+        let bytes = &mut self.mapping.bytes_mut()[start..start + len];
+        // SAFETY: the caller's word.
+        unsafe { Lent::new(if write { Memory::Write(bytes) } else { Memory::Read(bytes) }) }
     }
 }

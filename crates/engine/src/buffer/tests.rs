@@ -223,7 +223,7 @@ fn what_was_written_is_told_once() {
     for content in [Content::Random, Content::Zero, Content::Offset, shaped(2.0, 1.0)] {
         buffers.source(content, 10, 0).unwrap();
     }
-    let all = Wrote { zeros: true, by_offset: true, shaped: true, wide: false };
+    let all = Wrote { zeros: true, by_offset: true, shaped: true };
     assert_eq!(buffers.take_wrote(), all);
     assert_eq!(buffers.take_wrote(), Wrote::default());
 }
@@ -240,20 +240,6 @@ fn ranks_write_different_bytes_unless_content_goes_by_offset() {
     assert_eq!(first, of(&mut Buffers::new(1, 0), Content::Random), "the same seed");
     assert_ne!(first, of(&mut later, Content::Random), "another execution of a sweep");
     assert_eq!(of(&mut again, Content::Offset), of(&mut later, Content::Offset));
-}
-
-#[test]
-fn wide_buffers_repeat_and_take_little_memory() {
-    let mut buffers = Buffers::new(1, 0);
-    let len = 5 * WIDE_BYTES + 100;
-    let bytes = buffers.wide_source(Content::Random, len, 0).unwrap();
-    assert_eq!(bytes.len(), len);
-    assert_ne!(bytes[..100], [0; 100]);
-    assert_eq!(bytes[..100], bytes[5 * WIDE_BYTES..]);
-    let first = bytes[..4096].to_vec();
-    let bytes = buffers.wide_source(Content::Random, len, 0).unwrap();
-    assert_ne!(bytes[..4096], first, "the next call writes other blocks");
-    assert!(buffers.take_wrote().wide);
 }
 
 #[test]

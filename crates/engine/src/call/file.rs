@@ -177,8 +177,6 @@ pub enum FileCall<'a> {
         memory: Memory<'a>,
         /// The view whose order the memory has, where that is not the order of the file.
         order: Option<ViewId>,
-        /// The largest transfer of all members in this call, bytes; `None`: each knows only its own.
-        most_bytes: Option<u64>,
     },
     /// Builds a view; its number. Not a part of any operation's time.
     MakeView {

@@ -55,7 +55,7 @@ pub struct Queued {
 /// Answer to a transfer that was given to a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Submitted {
-    /// It ends later: `Backend::reap`.
+    /// It ends later: `Backend::ended`.
     UnderWay,
     /// It is over.
     Done(Reply),

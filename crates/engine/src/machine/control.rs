@@ -1,21 +1,31 @@
-//! Statements that are not I/O: printing, sleeping, talking to other ranks.
+//! Statements that are not I/O: printing, sleeping, talking to other ranks. And open-loop arrivals:
+//! `with (rate=1000/s, arrival="poisson")`. Operations are due at times of a schedule that goes on however long
+//! they take.
+//!
+//! ```text
+//! due      |    |    |    |    |    |      the schedule
+//! started  |    |         || |      |      when it is due, or as soon as the rank can
+//!                    ^ backlog 1
+//! ```
+//!
+//! A rank waits for the next due time before its operation, outside of the readings of the clock: it
+//! sleeps, and spins at the end. Operations under way (io_uring) are counted meanwhile.
 
 use super::eval::Env;
 use super::io::Io;
+use super::rank::Machine;
+use super::schedule::NOT_DUE;
 use super::step::Step;
-use super::tally::{Fault, Flow};
-use super::work_claims::WorkClaims;
+use super::tally::{Fault, Flow, Pause, came};
 use crate::backend::Backend;
 use crate::clock::Clock;
-use crate::comm::{Check, Comm, Given, Members, Poll};
+use crate::comm::{Check, Comm, Given, Members};
 use crate::stop;
 use model::function::{Accepts, Calc};
-use model::plan::{Function, Operand, Pc, SetId};
+use model::plan::{Function, Operand, Pc};
 use model::value::{self, Eval, EvalError};
 use model::{Value, escape};
-use std::collections::HashMap;
-use std::io::ErrorKind;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::fd::RawFd;
 
 /// How often a rank that computes looks whether it shall stop.
@@ -24,96 +34,75 @@ const SLICE_NS: u64 = 10_000_000;
 /// How often a rank that prints into a full pipe does, milliseconds.
 const LOOK_MS: i32 = 100;
 
-/// Texts and sums that control statements use again.
-#[derive(Debug, Default)]
-pub(super) struct Scratch {
-    line: Vec<u8>,
-    /// Sums of the numbers that waits asked for so far, by set and name.
-    waited: HashMap<(SetId, Vec<u8>), u64>,
-    /// Key of the wait in progress.
-    key: (SetId, Vec<u8>),
-    /// Values of the members of a collective function.
-    given: Vec<Value>,
-    /// Work that is shared.
-    pub(super) work_claims: WorkClaims,
-}
+/// Nothing is due later than this, 146 years: clocks, also the one of rehearsals, go no further than twice
+/// as far.
+const DUE_MAX_NS: u64 = 1 << 62;
+/// So long before it is due a rank stops sleeping: a sleep of the kernel may end later than asked for.
+const SPIN_NS: u64 = 120_000;
 
-/// `sleep`; `agile`: no time passes.
-pub(super) fn sleep<B: Backend>(
-    step: Step<'_>,
-    env: &mut Env<'_>,
-    comm: &mut dyn Comm,
-    io: &mut Io<'_, B>,
-) -> Result<Flow, Fault> {
-    if io.settings.agile {
-        return Ok(Flow::Next);
-    }
-    pass(step, env, comm, io, (u64::MAX, Clock::sleep))
-}
-
-/// `compute`
-pub(super) fn compute<B: Backend>(
-    step: Step<'_>,
-    env: &mut Env<'_>,
-    comm: &mut dyn Comm,
-    io: &mut Io<'_, B>,
-) -> Result<Flow, Fault> {
-    pass(step, env, comm, io, (SLICE_NS, Clock::spin))
-}
-
-/// Lets time pass in slices, until it has or the rank shall stop. What statements have cost since the
-/// last operation or pause is part of it, so that pauses add up exactly.
-fn pass<B: Backend>(
-    step: Step<'_>,
-    env: &mut Env<'_>,
-    comm: &mut dyn Comm,
-    io: &mut Io<'_, B>,
-    (slice_ns, slice): (u64, fn(&Clock, u64)),
-) -> Result<Flow, Fault> {
-    let ns = env.value(step.site, step.args[0])?.as_duration_ns()?;
-    let mut now_ns = io.clock.now();
-    let since_ns = match io.ended_ns {
-        1.. if io.queue.is_idle() => io.ended_ns.min(now_ns),
-        _ => now_ns,
-    };
-    let end_ns = since_ns.saturating_add(ns);
-    while now_ns < end_ns {
-        if comm.check() == Check::Interrupted {
-            return Ok(Flow::Interrupted);
+impl<B: Backend> Machine<'_, B> {
+    /// `sleep`; `agile`: no time passes.
+    pub(super) fn sleep(&mut self, step: Step<'_>, comm: &mut dyn Comm) -> Flow {
+        if self.io.settings.agile {
+            return Ok(());
         }
-        slice(&io.clock, (end_ns - now_ns).min(slice_ns));
-        now_ns = io.clock.now();
+        self.pass(step, comm, (u64::MAX, Clock::sleep))
     }
-    io.ended_ns = end_ns;
-    Ok(Flow::Next)
-}
 
-/// `print`: one line in one write(2), so that the lines of ranks do not mix.
-pub(super) fn print(
-    step: Step<'_>,
-    env: &mut Env<'_>,
-    scratch: &mut Scratch,
-    fd: Option<RawFd>,
-) -> Result<Flow, Fault> {
-    let line = &mut scratch.line;
-    line.clear();
-    write!(line, "[{}]", env.scope.rank).expect("writing to a vector cannot fail");
-    for operand in step.args {
-        line.push(b' ');
-        env.render(step.site, *operand, line)?;
+    /// `compute`
+    pub(super) fn compute(&mut self, step: Step<'_>, comm: &mut dyn Comm) -> Flow {
+        self.pass(step, comm, (SLICE_NS, Clock::spin))
     }
-    // Names and parameters come from outside: they must not command the terminal.
-    let is_plain = |byte: &u8| matches!(byte, b' '..=b'~');
-    if !line.iter().all(is_plain) {
-        let shown = escape::bytes(line);
+
+    /// Lets time pass in slices, until it has or the rank shall stop. What statements have cost since the
+    /// last operation or pause is part of it, so that pauses add up exactly.
+    fn pass(
+        &mut self,
+        step: Step<'_>,
+        comm: &mut dyn Comm,
+        (slice_ns, slice): (u64, fn(&Clock, u64)),
+    ) -> Flow {
+        let ns = self.env.value(step.site, step.args[0])?.as_duration_ns()?;
+        let io = &mut self.io;
+        let mut now_ns = io.clock.now();
+        let since_ns = match io.ended_ns {
+            1.. if io.queue.is_idle() => io.ended_ns.min(now_ns),
+            _ => now_ns,
+        };
+        let end_ns = since_ns.saturating_add(ns);
+        while now_ns < end_ns {
+            if comm.check() == Check::Interrupted {
+                return Err(Pause::Interrupted.into());
+            }
+            slice(&io.clock, (end_ns - now_ns).min(slice_ns));
+            now_ns = io.clock.now();
+        }
+        io.ended_ns = end_ns;
+        Ok(())
+    }
+
+    /// `print`: one line in one write(2), so that the lines of ranks do not mix.
+    pub(super) fn print(&mut self, step: Step<'_>) -> Flow {
+        let line = &mut self.scratch.line;
         line.clear();
-        line.extend_from_slice(shown.as_bytes());
+        write!(line, "[{}]", self.env.scope.rank).expect("writing to a vector cannot fail");
+        for operand in step.args {
+            line.push(b' ');
+            self.env.render(step.site, *operand, line)?;
+        }
+        // Names and parameters come from outside: they must not command the terminal.
+        let is_plain = |byte: &u8| matches!(byte, b' '..=b'~');
+        if !line.iter().all(is_plain) {
+            let shown = escape::bytes(line);
+            line.clear();
+            line.extend_from_slice(shown.as_bytes());
+        }
+        line.push(b'\n');
+        if let Some(fd) = self.io.settings.print_fd {
+            write_all(fd, line);
+        }
+        Ok(())
     }
-    line.push(b'\n');
-    if let Some(fd) = fd {
-        write_all(fd, line);
-    }
-    Ok(Flow::Next)
 }
 
 /// Nothing can be done about a closed terminal: errors end the line.
@@ -148,9 +137,9 @@ fn can_write(fd: RawFd) -> bool {
 }
 
 /// `assert`
-pub(super) fn assert(step: Step<'_>, env: &mut Env<'_>) -> Result<Flow, Fault> {
+pub(super) fn assert(step: Step<'_>, env: &mut Env<'_>) -> Flow {
     if env.value(step.site, step.args[0])?.as_condition()? {
-        return Ok(Flow::Next);
+        return Ok(());
     }
     let message = step.args[1];
     if message == Operand::ABSENT {
@@ -161,63 +150,45 @@ pub(super) fn assert(step: Step<'_>, env: &mut Env<'_>) -> Result<Flow, Fault> {
     Err(Fault::message(String::from_utf8_lossy(&text)))
 }
 
-/// `gsum(x)` and the like: meets the other members of the active group. Inner `Err`: not now. May be
-/// asked again with the same argument.
-pub(super) fn collective(
-    site: Pc,
-    function: Function,
-    own: Operand,
-    env: &mut Env<'_>,
-    comm: &mut dyn Comm,
-    scratch: &mut Scratch,
-) -> Result<Result<Value, Flow>, Fault> {
-    let row = function.row();
-    let own = env.value(site, own)?;
-    let own = match row.params {
-        [Accepts::Condition] => Value::Bool(own.as_condition()?),
-        _ => value::number(own)?,
-    };
-    let (Calc::Met(of_all), Some(given)) = (row.calc, Given::new(function, &own)) else {
-        return Err(EvalError::Unset.into());
-    };
-    let all = &mut scratch.given;
-    let poll = comm.gather(env.scope.members(), site, (function, given), all);
-    match poll.map_err(Fault::message)? {
-        Poll::Ready => Ok(Ok(of_all(all)?)),
-        poll => Ok(Err(poll.into())),
+impl<B: Backend> Machine<'_, B> {
+    /// `gsum(x)` and the like: meets the other members of the active group. May be asked again with the
+    /// same argument.
+    pub(super) fn collective(
+        &mut self,
+        site: Pc,
+        function: Function,
+        own: Operand,
+        comm: &mut dyn Comm,
+    ) -> Flow<Value> {
+        let row = function.row();
+        let own = self.env.value(site, own)?;
+        let own = match row.params {
+            [Accepts::Condition] => Value::Bool(own.as_condition()?),
+            _ => value::number(own)?,
+        };
+        let (Calc::Met(of_all), Some(given)) = (row.calc, Given::new(function, &own)) else {
+            return Err(EvalError::Unset.into());
+        };
+        let all = &mut self.scratch.given;
+        let poll = comm.gather(self.env.scope.members(), site, (function, given), all);
+        came(poll.map_err(Fault::message)?)?;
+        Ok(of_all(all)?)
     }
-}
 
-/// `signal`
-pub(super) fn signal(
-    step: Step<'_>,
-    env: &mut Env<'_>,
-    comm: &mut dyn Comm,
-    scratch: &mut Scratch,
-) -> Result<Flow, Fault> {
-    let members = receivers(step, env)?;
-    let to = match step.args[1] {
-        Operand::ABSENT => None,
-        operand => Some(member(env.int(step.site, operand)?, &members)?),
-    };
-    scratch.line.clear();
-    env.render(step.site, step.args[0], &mut scratch.line)?;
-    comm.signal(&members, &scratch.line, to).map_err(Fault::message)?;
-    Ok(Flow::Next)
-}
-
-/// The members of the group that a signal names, else of the active group.
-fn receivers(step: Step<'_>, env: &Env<'_>) -> Result<Members, Fault> {
-    if step.args[2] == Operand::ABSENT {
-        return Ok(env.scope.members().clone());
+    /// `signal`
+    pub(super) fn signal(&mut self, step: Step<'_>, comm: &mut dyn Comm) -> Flow {
+        let members = match self.env.plan.literal(step.args[2]) {
+            Some(name) => self.env.group_named(name)?,
+            None => self.env.scope.members().clone(),
+        };
+        let to = match step.args[1] {
+            Operand::ABSENT => None,
+            operand => Some(member(self.env.int(step.site, operand)?, &members)?),
+        };
+        self.scratch.line.clear();
+        self.env.render(step.site, step.args[0], &mut self.scratch.line)?;
+        comm.signal(&members, &self.scratch.line, to).map_err(Fault::message)
     }
-    let name = env.plan.literal(step.args[2]).unwrap_or_default();
-    let number = env.plan.groups.iter().position(|group| group.name.as_bytes() == name);
-    let members = number.and_then(|number| env.scope.whole_group(env.plan, number as u32));
-    members.ok_or_else(|| {
-        let name = String::from_utf8_lossy(name);
-        Fault::message(format!("there is no group \"{name}\""))
-    })
 }
 
 /// World rank of a member.
@@ -229,53 +200,107 @@ fn member(number: i64, members: &Members) -> Eval<u32> {
     })
 }
 
-/// `wait`: the k-th wait for a signal is over when its counter has reached the sum of the first
-/// k numbers. May be asked again with the same arguments.
-pub(super) fn wait(
-    step: Step<'_>,
-    env: &mut Env<'_>,
-    comm: &mut dyn Comm,
-    scratch: &mut Scratch,
-) -> Result<Flow, Fault> {
-    let members = env.scope.members().clone();
-    let target = target(step.site, step.args, env, scratch)?;
-    let poll = comm.wait(&members, &scratch.key.1, target, step.site).map_err(Fault::message)?;
-    if poll == Poll::Ready {
-        match scratch.waited.get_mut(&scratch.key) {
+impl<B: Backend> Machine<'_, B> {
+    /// `wait`: the k-th wait for a signal is over when its counter has reached the sum of the first
+    /// k numbers. May be asked again with the same arguments.
+    pub(super) fn wait(&mut self, step: Step<'_>, comm: &mut dyn Comm) -> Flow {
+        let members = self.env.scope.members().clone();
+        let target = self.wait_target(step.site, step.args)?;
+        let poll =
+            comm.wait(&members, &self.scratch.key.1, target, step.site).map_err(Fault::message)?;
+        came(poll)?;
+        match self.scratch.waited.get_mut(&self.scratch.key) {
             Some(sum) => *sum = target,
-            None => drop(scratch.waited.insert(scratch.key.clone(), target)),
+            None => drop(self.scratch.waited.insert(self.scratch.key.clone(), target)),
+        }
+        Ok(())
+    }
+
+    /// `tested(signal, n)`: whether such a wait would be over at once.
+    pub(super) fn tested(&mut self, site: Pc, args: &[Operand], comm: &mut dyn Comm) -> Flow<bool> {
+        let target = self.wait_target(site, args)?;
+        comm.tested(self.env.scope.members(), &self.scratch.key.1, target).map_err(Fault::message)
+    }
+
+    /// The target of the counter of a signal: the sum of the numbers this rank has waited for, and
+    /// the next. Name and set are in `scratch.key` then.
+    fn wait_target(&mut self, site: Pc, args: &[Operand]) -> Flow<u64> {
+        let n = match args.get(1) {
+            Some(operand) => self.env.optional_size(site, *operand)?.unwrap_or(1),
+            None => 1,
+        };
+        self.scratch.key.0 = self.env.scope.members().set;
+        self.scratch.key.1.clear();
+        self.env.render(site, args[0], &mut self.scratch.key.1)?;
+        let before = self.scratch.waited.get(&self.scratch.key).copied().unwrap_or(0);
+        Ok(before.saturating_add(n))
+    }
+}
+
+impl<B: Backend> Io<'_, B> {
+    /// Waits until the operation that is about to be executed is due. May be asked again.
+    #[cold]
+    pub(super) fn wait_until_due(&mut self, comm: &mut dyn Comm) -> Flow {
+        if self.arrivals.due_ns != NOT_DUE {
+            // It was begun before.
+            return Ok(());
+        }
+        let schedule = self.options.active().schedule;
+        let due_ns = self.arrivals.next_due_ns(schedule);
+        if due_ns > DUE_MAX_NS {
+            return Err(Fault::message("the next operation is due in more than 146 years"));
+        }
+        let mut now_ns = self.clock.now();
+        if now_ns < due_ns {
+            self.wait_until(due_ns, comm)?;
+            now_ns = self.clock.now();
+        }
+        self.arrivals.start(schedule, now_ns);
+        Ok(())
+    }
+
+    /// Whether the next iteration of a loop would begin at its time limit or later: where operations are due,
+    /// when the next one is. The loop then lasts until the limit. May be asked again.
+    pub(super) fn reaches_limit(&mut self, limit_ns: u64, comm: &mut dyn Comm) -> Flow<bool> {
+        let begins_ns = match self.options.active().schedule {
+            0 => 0,
+            schedule => self.arrivals.next_due_ns(schedule),
+        };
+        if begins_ns.max(self.clock.now()) < limit_ns {
+            return Ok(false);
+        }
+        self.wait_until(limit_ns, comm)?;
+        Ok(true)
+    }
+
+    fn wait_until(&mut self, due_ns: u64, comm: &mut dyn Comm) -> Flow {
+        self.ended_ns = 0;
+        let spin_ns = if self.clock.passes_by_itself() { SPIN_NS } else { 0 };
+        loop {
+            let left_ns = due_ns.saturating_sub(self.clock.now());
+            if left_ns == 0 {
+                return Ok(());
+            }
+            let sleep_ns = left_ns.saturating_sub(spin_ns);
+            match self.queue.is_idle() {
+                true if sleep_ns > 0 => self.clock.sleep(sleep_ns),
+                true => self.clock.spin(left_ns),
+                false => self.wait_within(sleep_ns)?,
+            }
+            match comm.check() {
+                Check::GoOn => {}
+                Check::Interrupted => return Err(Pause::Interrupted.into()),
+                // Another simulated rank is behind in time.
+                Check::Yield => return Err(Pause::Pending.into()),
+            }
         }
     }
-    Ok(poll.into())
-}
 
-/// `tested(signal, n)`: whether such a wait would be over at once.
-pub(super) fn tested(
-    site: Pc,
-    args: &[Operand],
-    env: &mut Env<'_>,
-    comm: &mut dyn Comm,
-    scratch: &mut Scratch,
-) -> Result<bool, Fault> {
-    let target = target(site, args, env, scratch)?;
-    comm.tested(env.scope.members(), &scratch.key.1, target).map_err(Fault::message)
-}
-
-/// The target of the counter of a signal: the sum of the numbers this rank has waited for, and
-/// the next. Name and set are in `scratch.key` then.
-fn target(
-    site: Pc,
-    args: &[Operand],
-    env: &mut Env<'_>,
-    scratch: &mut Scratch,
-) -> Result<u64, Fault> {
-    let n = match args.get(1) {
-        Some(operand) => env.optional_size(site, *operand)?.unwrap_or(1),
-        None => 1,
-    };
-    scratch.key.0 = env.scope.members().set;
-    scratch.key.1.clear();
-    env.render(site, args[0], &mut scratch.key.1)?;
-    let before = scratch.waited.get(&scratch.key).copied().unwrap_or(0);
-    Ok(before.saturating_add(n))
+    /// Keeps what became of a schedule, and of those inside of it.
+    pub(super) fn leave_schedule(&mut self, number: u32) {
+        let now_ns = self.clock.now();
+        for (label, site, figures) in self.arrivals.leave(number, now_ns) {
+            self.recorder.arrived(label, site, &figures);
+        }
+    }
 }

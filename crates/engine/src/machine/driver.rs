@@ -4,7 +4,7 @@
 use super::io::Io;
 use super::place::RUN;
 use super::step::{FILE_MODE, Step};
-use super::tally::{Fault, Shot, Subject, Tally};
+use super::tally::{Flow, Shot, Subject, Tally};
 use super::text::PathText;
 use crate::backend::Backend;
 use crate::call::{Call, Fd, FileCall, Reply, Work};
@@ -84,47 +84,44 @@ pub(super) fn open(path: &PathText, flags: i32) -> Call<'_> {
     Call::Open { path: path.as_c_str(), flags, mode: FILE_MODE }
 }
 
-/// An operation of one call on its paths.
-#[inline(always)]
-pub(super) fn one_on_paths<B: Backend>(
-    step: Step<'_>,
-    io: &mut Io<'_, B>,
-    subject: Subject,
-    call: impl for<'a> FnOnce(&'a [PathText; 2]) -> Call<'a>,
-) -> Result<(), Fault> {
-    let shot = shot(io, call);
-    io.settle(step.op, step.site, shot, subject)
-}
-
-/// Makes a call on the paths of the operation.
-#[inline(always)]
-pub(super) fn shot<B: Backend>(
-    io: &mut Io<'_, B>,
-    call: impl for<'a> FnOnce(&'a [PathText; 2]) -> Call<'a>,
-) -> Shot {
-    let call = call(&io.paths);
-    timed(&mut io.backend, &io.clock, call)
-}
-
-/// An operation of one call that has no path.
-#[inline(always)]
-pub(super) fn one<B: Backend>(
-    step: Step<'_>,
-    io: &mut Io<'_, B>,
-    subject: Subject,
-    call: Call<'_>,
-) -> Result<(), Fault> {
-    let is_sync = call.work() == Work::Sync;
-    let shot = timed(&mut io.backend, &io.clock, call);
-    if is_sync && shot.reply >= 0 {
-        match subject {
-            Subject::Handle(at) if step.op == Op::Syncfs => {
-                let place = io.handles.get(at).mode.place;
-                io.made_all_stable(place);
-            }
-            Subject::Handle(at) => io.made_stable(at),
-            _ => io.made_all_stable(RUN),
-        }
+impl<B: Backend> Io<'_, B> {
+    /// An operation of one call on its paths.
+    #[inline(always)]
+    pub(super) fn one_on_paths(
+        &mut self,
+        step: Step<'_>,
+        subject: Subject,
+        call: impl for<'a> FnOnce(&'a [PathText; 2]) -> Call<'a>,
+    ) -> Flow {
+        let shot = self.shot_on_paths(call);
+        self.settle(step, shot, subject)
     }
-    io.settle(step.op, step.site, shot, subject)
+
+    /// Makes a call on the paths of the operation.
+    #[inline(always)]
+    pub(super) fn shot_on_paths(
+        &mut self,
+        call: impl for<'a> FnOnce(&'a [PathText; 2]) -> Call<'a>,
+    ) -> Shot {
+        let call = call(&self.paths);
+        timed(&mut self.backend, &self.clock, call)
+    }
+
+    /// An operation of one call that has no path.
+    #[inline(always)]
+    pub(super) fn one_call(&mut self, step: Step<'_>, subject: Subject, call: Call<'_>) -> Flow {
+        let is_sync = call.work() == Work::Sync;
+        let shot = timed(&mut self.backend, &self.clock, call);
+        if is_sync && shot.reply >= 0 {
+            match subject {
+                Subject::Handle(at) if step.op == Op::Syncfs => {
+                    let place = self.handles.get(at).mode.place;
+                    self.made_all_stable(place);
+                }
+                Subject::Handle(at) => self.made_stable(at),
+                _ => self.made_all_stable(RUN),
+            }
+        }
+        self.settle(step, shot, subject)
+    }
 }

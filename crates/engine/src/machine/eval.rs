@@ -6,10 +6,10 @@ use super::extents::{RankExtents, Ready};
 use super::place::{self, Place};
 use super::prepare::Prepared;
 use super::scope::Scope;
-use super::tally::Fault;
-use super::text::{Origin, PathText, push_bytes, push_int};
+use super::tally::{Fault, Flow};
+use super::text::{Origin, PathText, push_int};
 use crate::clock::Clock;
-use crate::comm::NodePlace;
+use crate::comm::{Members, NodePlace};
 use crate::rng::{self, RankRng};
 use model::evaluate::Frame;
 use model::limits;
@@ -18,6 +18,8 @@ use model::value::{Eval, EvalError};
 use model::{RankSet, Value};
 use std::collections::HashMap;
 
+/// Patterns that a message names.
+const PATTERNS: usize = 8;
 /// Texts kept for reuse.
 const SPARE_MAX: usize = 64;
 /// The value of an argument that was left out.
@@ -287,7 +289,7 @@ impl<'p> Env<'p> {
                 Value::Int(n) => push_int(out, *n),
                 Value::Str(text) => {
                     limits::check_text(out.len() + text.len())?;
-                    push_bytes(out, text);
+                    out.extend_from_slice(text);
                 }
                 other => {
                     other.render(out)?;
@@ -309,7 +311,7 @@ impl<'p> Env<'p> {
         for piece in &plan.pieces[template.start as usize..template.end as usize] {
             match *piece {
                 Piece::Text { start, end } => {
-                    push_bytes(out, &plan.text[start as usize..end as usize]);
+                    out.extend_from_slice(&plan.text[start as usize..end as usize]);
                 }
                 Piece::Value(operand) => self.render(site, operand, out)?,
                 Piece::Formatted { value, format } => {
@@ -411,13 +413,25 @@ impl<'p> Env<'p> {
 }
 
 impl<'p> Env<'p> {
+    /// All members of a group of the program.
+    pub(super) fn group_named(&self, name: &[u8]) -> Flow<Members> {
+        let number = self.plan.groups.iter().position(|group| group.name.as_bytes() == name);
+        let members = number.and_then(|number| self.scope.whole_group(self.plan, number as u32));
+        members.ok_or_else(|| {
+            let name = String::from_utf8_lossy(name);
+            Fault::message(format!("there is no group \"{name}\""))
+        })
+    }
+}
+
+impl<'p> Env<'p> {
     /// The pieces of the pattern that an operand names, if it names one.
     #[inline(always)]
     pub(super) fn extents_of(
         &mut self,
         site: Pc,
         operand: Operand,
-    ) -> Result<Option<&mut Ready<'p>>, Fault> {
+    ) -> Flow<Option<&mut Ready<'p>>> {
         if self.plan.patterns.is_empty() {
             return Ok(None);
         }
@@ -425,23 +439,42 @@ impl<'p> Env<'p> {
     }
 
     #[inline(never)]
-    fn named_extents(
-        &mut self,
-        site: Pc,
-        operand: Operand,
-    ) -> Result<Option<&mut Ready<'p>>, Fault> {
+    fn named_extents(&mut self, site: Pc, operand: Operand) -> Flow<Option<&mut Ready<'p>>> {
         let plan = self.plan;
         let Value::Str(name) = self.value(site, operand)? else { return Ok(None) };
         let named = |pattern: &model::plan::Pattern| pattern.name.as_bytes() == name;
-        let Some(number) = plan.patterns.iter().position(named) else { return Ok(None) };
+        let Some(number) = plan.patterns.iter().position(named) else {
+            let is_number = Value::Str(name.clone()).as_int().is_ok();
+            return if is_number { Ok(None) } else { Err(no_pattern(plan, name)) };
+        };
         let group = plan.patterns[number].group.as_ref();
         let group = group.and_then(|name| plan.groups.iter().find(|group| group.name == *name));
+        let own: RankSet;
         let ranks = match group {
-            Some(group) => group.members.clone().into(),
-            None => self.scope.members().ranks.clone(),
+            Some(group) => {
+                own = group.members.clone().into();
+                &own
+            }
+            None => &self.scope.members().ranks,
         };
-        self.extents.get(plan, number, &ranks, self.scope.rank).map(Some)
+        let rank = self.scope.rank;
+        let Some(member) = ranks.position(rank) else {
+            let name = &plan.patterns[number].name;
+            let message = format!("rank {rank} is no member of the group of pattern \"{name}\"");
+            return Err(Fault::message(message));
+        };
+        self.extents.get(plan, number, (Some(member), ranks.len() as u32)).map(Some)
     }
+}
+
+/// A text that is neither a number of bytes nor a pattern, where either could stand.
+fn no_pattern(plan: &Plan, name: &[u8]) -> Fault {
+    let name = String::from_utf8_lossy(name);
+    let known = plan.patterns.iter().take(PATTERNS).map(|p| format!("\"{}\"", p.name));
+    let known = known.collect::<Vec<_>>().join(", ");
+    Fault::message(format!(
+        "expected the name of a pattern or a number of bytes, found \"{name}\"; there are {known}"
+    ))
 }
 
 /// The streams of one rank.

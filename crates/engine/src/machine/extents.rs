@@ -1,127 +1,129 @@
 //! The extents of patterns that belong to this rank, computed once.
 //!
 //! ```text
-//! (pattern, ranks of the group)  ->  runs of equal pieces, bytes, or why there are none
+//! (pattern, member, members)  ->  runs of equal extents, bytes, or why there are none
 //! ```
 //!
 //! Where time passes by itself, all are worked out before the rank starts, so that none of it
 //! falls into a timed window; simulated ranks, whose clock stands still meanwhile, do it on
 //! first use.
 
-use super::tally::Fault;
+use super::tally::{Fault, Flow};
+use crate::call::ViewId;
 use crate::recorder::Recorder;
-use model::pattern::{Extent, MAX_STEPS, Run, Runs, Share};
+use model::pattern::{Extent, Extents, MAX_STEPS, Run, Share, View};
+use model::plan::Pattern;
 use model::{Plan, RankSet};
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 
 /// Runs of a member that events refer to.
 const MAX_RUNS: usize = 1 << 16;
 
-/// The pieces of a pattern for this rank in one group.
+/// The extents of a pattern for this rank among others.
 #[derive(Debug)]
 pub(super) struct Ready<'p> {
-    share: Share<'p>,
-    /// Bytes of all pieces.
+    pub(super) pattern: &'p Pattern,
+    /// `None`: it calls with the others and has no bytes.
+    share: Option<Share<'p>>,
+    /// Bytes of all extents, and of the longest one.
     pub(super) bytes: u64,
+    pub(super) longest_bytes: u64,
+    /// The first byte that is accessed, and how long the file must be for all of them.
+    pub(super) first_offset: u64,
+    pub(super) end_bytes: u64,
     /// The number by which events refer to them, and how many they are, once an event does.
     recorded: Cell<Option<(u32, u32)>>,
+    /// The view over them, once it is needed, and its number once the back-end has built it.
+    view: OnceCell<Option<View>>,
+    pub(super) view_id: Cell<Option<Result<ViewId, i32>>>,
 }
 
 impl<'p> Ready<'p> {
-    fn new(share: Share<'p>) -> Ready<'p> {
-        let bytes = share.bytes();
-        Ready { share, bytes, recorded: Cell::new(None) }
+    fn new(pattern: &'p Pattern, share: Option<Share<'p>>) -> Ready<'p> {
+        let runs = || share.iter().flat_map(Share::runs).filter(|run| run.count > 0);
+        Ready {
+            pattern,
+            bytes: share.as_ref().map_or(0, Share::bytes),
+            longest_bytes: runs().map(|run| run.length_bytes).max().unwrap_or(0),
+            first_offset: runs().next().map_or(0, |run| run.offset_bytes),
+            end_bytes: share.as_ref().map_or(0, Share::end_bytes),
+            share,
+            recorded: Cell::new(None),
+            view: OnceCell::new(),
+            view_id: Cell::new(None),
+        }
     }
 
-    /// For events: the number of all pieces in the record, and how many they are.
+    /// For events: the number of all extents in the record, and how many they are.
     #[inline(never)]
     pub(super) fn recorded(&self, recorder: &mut Recorder) -> (u32, u32) {
-        let known = self
-            .recorded
-            .get()
-            .unwrap_or_else(|| record(recorder, self.share.runs().take(MAX_RUNS), self.count()));
+        let known = self.recorded.get().unwrap_or_else(|| {
+            let runs: Vec<Run> = self.runs().take(MAX_RUNS).collect();
+            (recorder.extents(self.count(), &runs), counted(self.count()))
+        });
         self.recorded.set(Some(known));
         known
     }
 
-    /// The pieces that hold a byte, in the order of access.
-    pub(super) fn extents(&self) -> Pieces<'_> {
-        Pieces { runs: self.share.runs(), run: Run::single(0, 0), passed: 1 }
+    /// The extents that hold a byte, as runs of equal ones, in the order of access.
+    pub(super) fn runs(&self) -> impl Iterator<Item = Run> + '_ {
+        let runs = self.share.iter().flat_map(Share::runs);
+        runs.filter(|run| run.count > 0 && run.length_bytes > 0)
     }
 
-    /// Number of pieces.
+    /// The same one by one.
+    pub(super) fn extents(&self) -> Extents<impl Iterator<Item = Run> + '_> {
+        Extents::of(self.runs())
+    }
+
+    /// Number of extents.
     pub(super) fn count(&self) -> u64 {
-        self.share.count()
+        self.share.as_ref().map_or(0, Share::count)
     }
 
-    /// The `i`-th piece.
-    pub(super) fn piece(&self, i: u64) -> Option<Extent> {
-        self.share.extent(i)
+    /// The `i`-th extent.
+    pub(super) fn extent(&self, i: u64) -> Option<Extent> {
+        self.share.as_ref()?.extent(i)
     }
-}
 
-/// Records pieces for events: their number in the record, and how many they are. `least`:
-/// their smallest number, if these are not all.
-pub(super) fn record(
-    recorder: &mut Recorder,
-    runs: impl Iterator<Item = Run>,
-    least: u64,
-) -> (u32, u32) {
-    let runs: Vec<Run> = runs.filter(|run| run.count > 0 && run.length_bytes > 0).collect();
-    let pieces = runs.iter().map(|run| run.count).fold(0, u64::saturating_add).max(least);
-    (recorder.extents(pieces, &runs), counted(pieces))
-}
+    /// All members call each time.
+    pub(super) fn is_collective(&self) -> bool {
+        self.pattern.level & 1 != 0
+    }
 
-/// A number of pieces as events have it.
-pub(super) fn counted(pieces: u64) -> u32 {
-    u32::try_from(pieces).unwrap_or(u32::MAX)
-}
+    /// All extents go in one call, through a view.
+    pub(super) fn is_whole(&self) -> bool {
+        self.pattern.level & 2 != 0
+    }
 
-/// Pieces one after the other.
-pub(super) struct Pieces<'r> {
-    runs: Runs<'r>,
-    run: Run,
-    /// Pieces of the run that were given.
-    passed: u64,
-}
+    /// The view over them; `None`: this member sees nothing.
+    pub(super) fn view(&self) -> Option<&View> {
+        let share = self.share.as_ref().filter(|_| self.bytes > 0);
+        self.view.get_or_init(|| share.map(Share::view)).as_ref()
+    }
 
-impl Pieces<'_> {
-    /// Equal pieces together, in place of one after the other.
-    #[inline(always)]
-    pub(super) fn next_run(&mut self) -> Option<Run> {
-        self.runs.next()
+    /// The view that is built, if its memory is in another order than the file.
+    pub(super) fn order(&self) -> Option<ViewId> {
+        self.view()?.memory.as_ref()?;
+        self.view_id.get()?.ok()
     }
 }
 
-impl Iterator for Pieces<'_> {
-    type Item = Extent;
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<Extent> {
-        while self.passed >= self.run.count || self.run.length_bytes == 0 {
-            (self.run, self.passed) = (self.next_run()?, 0);
-        }
-        let offset_bytes = self.run.offset_bytes + self.passed * self.run.stride_bytes;
-        self.passed += 1;
-        Some(Extent { offset_bytes, length_bytes: self.run.length_bytes })
-    }
+/// A number of extents as events have it.
+pub(super) fn counted(extents: u64) -> u32 {
+    u32::try_from(extents).unwrap_or(u32::MAX)
 }
 
-impl std::fmt::Debug for Pieces<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Pieces").field("run", &self.run).field("passed", &self.passed).finish()
-    }
-}
-
-/// The extents for one group.
+/// The extents for one member of so many; `None`: the rank is none of them.
 #[derive(Debug)]
 struct Entry<'p> {
     pattern: usize,
-    ranks: RankSet,
+    member: Option<u32>,
+    members: u32,
     ready: Result<Ready<'p>, String>,
 }
 
-/// The extents of all patterns in all groups of this rank.
+/// The extents of all patterns of this rank.
 #[derive(Debug, Default)]
 pub(super) struct RankExtents<'p> {
     entries: Vec<Entry<'p>>,
@@ -135,7 +137,7 @@ impl<'p> RankExtents<'p> {
         let groups = plan.groups.iter().map(|group| group.members.clone().into());
         for ranks in sets.chain(groups).filter(|ranks| ranks.contains(rank)) {
             for pattern in 0..plan.patterns.len() {
-                self.entry(plan, pattern, &ranks, rank);
+                self.entry(plan, pattern, (ranks.position(rank), ranks.len() as u32));
             }
         }
     }
@@ -143,38 +145,32 @@ impl<'p> RankExtents<'p> {
     fn entry(
         &mut self,
         plan: &'p Plan,
-        pattern: usize,
-        ranks: &RankSet,
-        rank: u32,
+        number: usize,
+        (member, members): (Option<u32>, u32),
     ) -> &mut Entry<'p> {
-        let known = |entry: &Entry<'_>| entry.pattern == pattern && entry.ranks == *ranks;
+        let known = |entry: &Entry<'_>| {
+            (entry.pattern, entry.member, entry.members) == (number, member, members)
+        };
         let at = self.entries.iter().position(known).unwrap_or_else(|| {
-            let members = ranks.len() as u32;
-            let member = ranks.position(rank).unwrap_or(0);
-            let share = plan.patterns[pattern].share(plan, member, members, MAX_STEPS);
-            let ready = share.map(Ready::new);
-            self.entries.push(Entry { pattern, ranks: ranks.clone(), ready });
+            let pattern = &plan.patterns[number];
+            let share = member.map(|member| pattern.share(plan, member, members, MAX_STEPS));
+            let ready = share.transpose().map(|share| Ready::new(pattern, share));
+            self.entries.push(Entry { pattern: number, member, members, ready });
             self.entries.len() - 1
         });
         &mut self.entries[at]
     }
 
-    /// The pieces of a pattern for this rank in a group it is a member of.
+    /// The extents of a pattern for this rank, which is a member of so many, or none of them.
     pub(super) fn get(
         &mut self,
         plan: &'p Plan,
-        pattern: usize,
-        ranks: &RankSet,
-        rank: u32,
-    ) -> Result<&mut Ready<'p>, Fault> {
-        let name = &plan.patterns[pattern].name;
-        let members = ranks.len();
-        if !ranks.contains(rank) {
-            let message = format!("rank {rank} is no member of the group of pattern \"{name}\"");
-            return Err(Fault::message(message));
-        }
-        let entry = self.entry(plan, pattern, ranks, rank);
+        number: usize,
+        geometry: (Option<u32>, u32),
+    ) -> Flow<&mut Ready<'p>> {
+        let entry = self.entry(plan, number, geometry);
         entry.ready.as_mut().map_err(|said| {
+            let (name, members) = (&plan.patterns[number].name, geometry.1);
             let message = format!("there is no pattern \"{name}\" for {members} members: {said}");
             Fault::message(message)
         })

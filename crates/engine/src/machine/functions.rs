@@ -2,40 +2,67 @@
 
 use super::eval::{Env, Random};
 use super::extents::Ready;
-use super::tally::Fault;
+use super::rank::Machine;
+use super::tally::{Fault, Flow};
+use crate::backend::Backend;
+use crate::call::Call;
 use crate::rng::RankRng;
-use model::Value;
 use model::function::{Calc, Draw, Question};
 use model::pattern::Extent;
 use model::plan::{Args, Function, Operand, Pc, Slot, Source};
 use model::value::{self, Eval, EvalError};
+use model::{Value, errno};
 use std::collections::hash_map::Entry;
 
-/// `dst = function(args)`; `size` asks the back-end for the size of a path, if it is there.
-pub(super) fn call(
-    env: &mut Env<'_>,
-    site: Pc,
-    function: Function,
-    dst: Slot,
-    args: Args,
-    size: impl FnOnce(&mut Env<'_>, Operand) -> Result<Option<u64>, Fault>,
-) -> Result<(), Fault> {
-    let plan = env.plan;
-    let args = &plan.args[args.range()];
-    let value = match function.row().calc {
-        Calc::Drawn(what) => drawn(env, site, what, args)?,
-        Calc::Asked(Question::Size) => {
-            Value::Int(size(env, args[0])?.map_or(-1, |bytes| bytes as i64))
+impl<B: Backend> Machine<'_, B> {
+    /// `dst = function(args)`
+    pub(super) fn function(&mut self, site: Pc, function: Function, dst: Slot, args: Args) -> Flow {
+        let args = &self.prepared.plan.args[args.range()];
+        let env = &mut self.env;
+        let value = match function.row().calc {
+            Calc::Drawn(what) => drawn(env, site, what, args)?,
+            Calc::Asked(Question::Size) => {
+                let size = self.size_of((site, function), args[0])?;
+                Value::Int(size.map_or(-1, |bytes| bytes as i64))
+            }
+            Calc::Asked(Question::Exists) => {
+                Value::Bool(self.size_of((site, function), args[0])?.is_some())
+            }
+            Calc::Asked(Question::Pieces) => of_pattern(env, site, args[0], |p| Ok(p.count()))?,
+            Calc::Asked(Question::PieceOffset) => of_piece(env, site, args, |p| p.offset_bytes)?,
+            Calc::Asked(Question::PieceSize) => of_piece(env, site, args, |p| p.length_bytes)?,
+            // The evaluator and the execute loop have taken them.
+            Calc::Pure(_) | Calc::Met(_) | Calc::Read | Calc::Asked(Question::Tested) => {
+                return Ok(());
+            }
+        };
+        self.env.set(dst, value);
+        Ok(())
+    }
+
+    /// `size(path)`, `exists(path)`: asks the back-end; not timed, not counted. `None`: it is not there.
+    fn size_of(&mut self, (site, function): (Pc, Function), path: Operand) -> Flow<Option<u64>> {
+        self.env.path(site, path, &mut self.io.paths[0])?;
+        let path = self.io.paths[0].as_c_str();
+        // Whose size is asked for has to be there; a rehearsal takes nothing for granted of the other.
+        let call = match function {
+            Function::Exists => Call::Access { path },
+            _ => Call::Stat { path },
+        };
+        let reply = match self.io.backend.prepare(&call) {
+            Ok(()) => self.io.backend.issue(call),
+            Err(errno) => -i64::from(errno),
+        };
+        match u64::try_from(reply) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(_) if matches!(-reply as i32, libc::ENOENT | libc::ENOTDIR) => Ok(None),
+            Err(_) => {
+                let path = String::from_utf8_lossy(self.io.paths[0].bytes());
+                let (name, text) = (errno::name(-reply as u16), errno::text(-reply as u16));
+                Err(Fault::message(format!("\"{path}\" cannot be looked at: {name} ({text})")))
+            }
         }
-        Calc::Asked(Question::Exists) => Value::Bool(size(env, args[0])?.is_some()),
-        Calc::Asked(Question::Pieces) => of_pattern(env, site, args[0], |p| Ok(p.count()))?,
-        Calc::Asked(Question::PieceOffset) => of_piece(env, site, args, |p| p.offset_bytes)?,
-        Calc::Asked(Question::PieceSize) => of_piece(env, site, args, |p| p.length_bytes)?,
-        // The evaluator and the execute loop have taken them.
-        Calc::Pure(_) | Calc::Met(_) | Calc::Read | Calc::Asked(Question::Tested) => return Ok(()),
-    };
-    env.set(dst, value);
-    Ok(())
+    }
 }
 
 /// Asks the pattern that the first argument names.
@@ -43,8 +70,8 @@ fn of_pattern(
     env: &mut Env<'_>,
     site: Pc,
     pattern: Operand,
-    ask: impl FnOnce(&mut Ready<'_>) -> Result<u64, Fault>,
-) -> Result<Value, Fault> {
+    ask: impl FnOnce(&mut Ready<'_>) -> Flow<u64>,
+) -> Flow<Value> {
     let Some(ready) = env.extents_of(site, pattern)? else {
         let found = env.value(site, pattern)?.describe();
         return Err(Fault::message(format!("expected the name of a pattern, found {found}")));
@@ -58,12 +85,12 @@ fn of_piece(
     site: Pc,
     args: &[Operand],
     ask: impl FnOnce(Extent) -> u64,
-) -> Result<Value, Fault> {
+) -> Flow<Value> {
     let i = env.size(site, args[1])?;
     of_pattern(env, site, args[0], |ready| {
         let count = ready.count();
         let missing = || format!("expected a piece from 0 to below {count}, found {i}");
-        ready.piece(i).map(ask).ok_or_else(|| Fault::message(missing()))
+        ready.extent(i).map(ask).ok_or_else(|| Fault::message(missing()))
     })
 }
 

@@ -5,16 +5,15 @@ use super::evidence::{Fillings, Traffic};
 use super::extents::counted;
 use super::handles::Handles;
 use super::labels::Labels;
-use super::mpi_io::patterns::Shared;
 use super::note;
 use super::options::OptionStack;
 use super::place::RUN;
 use super::prepare::Settings;
 use super::queue::Queue;
 use super::schedule::{Arrivals, NOT_DUE};
-use super::tally::{Fault, Shot, Subject, Tally};
+use super::step::Step;
+use super::tally::{Fault, Flow, STOPPED, Shot, Subject, Tally};
 use super::text::PathText;
-use super::transfer::STOPPED;
 use crate::backend::{Backend, Over};
 use crate::call::{Call, Fd, Reply};
 use crate::clock::Clock;
@@ -23,7 +22,6 @@ use crate::stop;
 use crate::verify::{Checked, Findings, ZeroPlace};
 use model::event::{FLAG_DUE, FLAG_EXPECTED, FLAG_FAILED, FLAG_SHORT, FLAG_UNPLACED, NO_ID};
 use model::pattern::Run;
-use model::plan::Pc;
 use model::value::Outcome;
 use model::{Event, Op, Part, Plan, Value, errno};
 
@@ -47,8 +45,6 @@ pub(super) struct Io<'c, B> {
     pub(super) handles: Handles,
     pub(super) labels: Labels,
     pub(super) options: OptionStack,
-    /// Patterns as this rank uses them with MPI files.
-    pub(super) patterns: Shared,
     /// The back-end's explanation of the first failed call of the running operation.
     pub(super) detail: Option<String>,
     /// Paths of the running operation.
@@ -84,6 +80,8 @@ pub(super) struct Io<'c, B> {
     pub(super) keeps_events: bool,
     /// The back-end keeps its own account of operations; the recorder counts none.
     pub(super) accounts: bool,
+    /// Most bytes of one transfer on an MPI file; 0: there is no MPI.
+    pub(super) mpi_call_bytes: u64,
     /// Somebody wants to know every operation: events, the back-end.
     pub(super) watched: bool,
     /// Where the running operation moves its bytes, for its event.
@@ -97,8 +95,10 @@ impl<'c, B: Backend> Io<'c, B> {
         recorder: Recorder,
         settings: &'c Settings,
     ) -> Self {
-        let accounts = backend.capabilities().accounts;
+        let known = backend.capabilities();
+        let accounts = known.accounts;
         Io {
+            mpi_call_bytes: known.mpi_call_bytes,
             traffic: Traffic::start(&mut backend),
             fillings: Fillings::new(clock.passes_by_itself()),
             several: false,
@@ -107,7 +107,6 @@ impl<'c, B: Backend> Io<'c, B> {
             handles: Handles::default(),
             labels: Labels::new(&settings.only),
             options: OptionStack::new(),
-            patterns: Shared::default(),
             detail: None,
             paths: [PathText::new(), PathText::new()],
             label_text: Vec::new(),
@@ -161,38 +160,26 @@ impl<'c, B: Backend> Io<'c, B> {
 
     /// An operation of one call is over.
     #[inline(always)]
-    pub(super) fn settle(
-        &mut self,
-        op: Op,
-        site: Pc,
-        shot: Shot,
-        subject: Subject,
-    ) -> Result<(), Fault> {
+    pub(super) fn settle(&mut self, step: Step<'_>, shot: Shot, subject: Subject) -> Flow {
         let mut tally = Tally::EMPTY;
         tally.add(Part::Data, shot);
-        self.conclude(op, site, &tally, subject)
+        self.conclude(step, &tally, subject)
     }
 
     /// An operation is over: counts it.
     #[inline(always)]
-    pub(super) fn conclude(
-        &mut self,
-        op: Op,
-        site: Pc,
-        tally: &Tally,
-        subject: Subject,
-    ) -> Result<(), Fault> {
+    pub(super) fn conclude(&mut self, step: Step<'_>, tally: &Tally, subject: Subject) -> Flow {
         if let Some(checked) = self.backend.take_checked() {
             let tally = self.count_checked(checked, *tally);
-            return self.conclude_slow(op, site, &tally, subject);
+            return self.conclude_slow(step, &tally, subject);
         }
         if tally.errno != 0 || tally.short || tally.timing.start_ns == u64::MAX {
-            return self.conclude_slow(op, site, tally, subject);
+            return self.conclude_slow(step, tally, subject);
         }
         self.ended_ns = tally.timing.end_ns;
-        self.count(op, site, tally);
+        self.count(step, tally);
         if self.watched {
-            self.tell(op, site, tally, subject, false);
+            self.tell(step, tally, subject, false);
         }
         self.outcome = Outcome { bytes: tally.done_bytes, errno: 0 };
         self.operations += 1;
@@ -236,7 +223,8 @@ impl<'c, B: Backend> Io<'c, B> {
     /// Counts an operation that did not fail. Not where the back-end keeps an account: histograms
     /// of many ranks would take most of the time and memory of a rehearsal.
     #[inline(always)]
-    fn count(&mut self, op: Op, site: Pc, tally: &Tally) {
+    fn count(&mut self, step: Step<'_>, tally: &Tally) {
+        let Step { op, site, .. } = step;
         let &Tally { timing, done_bytes, short, .. } = tally;
         self.note_backward(tally.backward);
         self.labels.own_ns += timing.busy_ns;
@@ -267,13 +255,8 @@ impl<'c, B: Backend> Io<'c, B> {
     }
 
     #[inline(never)]
-    fn conclude_slow(
-        &mut self,
-        op: Op,
-        site: Pc,
-        tally: &Tally,
-        subject: Subject,
-    ) -> Result<(), Fault> {
+    fn conclude_slow(&mut self, step: Step<'_>, tally: &Tally, subject: Subject) -> Flow {
+        let Step { op, site, .. } = step;
         self.outcome = Outcome { bytes: tally.done_bytes, errno: tally.errno as u16 };
         if tally.errno == STOPPED && stop::requested() {
             return Ok(());
@@ -288,9 +271,9 @@ impl<'c, B: Backend> Io<'c, B> {
         tally.short &= !self.options.active().expects_short;
         let expected = tally.errno != 0
             && (self.options.active().expects(tally.errno)
-                || self.is_lacking(op, tally.errno, subject));
+                || self.is_lacking(step.op, tally.errno, subject));
         if tally.errno == 0 {
-            self.count(op, site, &tally);
+            self.count(step, &tally);
         } else {
             let busy_ns = tally.timing.busy_ns;
             self.note_backward(tally.backward);
@@ -299,11 +282,11 @@ impl<'c, B: Backend> Io<'c, B> {
             self.recorder.failed(stat, site, busy_ns, expected);
         }
         if self.watched {
-            self.tell(op, site, &tally, subject, expected);
+            self.tell(step, &tally, subject, expected);
         }
         self.operations += 1;
         if tally.errno != 0 && !expected {
-            return self.failed(op, site, &tally, subject);
+            return self.failed(step, &tally, subject);
         }
         self.detail = None;
         if tally.short && self.settings.strict && self.settings.stop_on_error {
@@ -337,7 +320,8 @@ impl<'c, B: Backend> Io<'c, B> {
     }
 
     #[cold]
-    fn failed(&mut self, op: Op, site: Pc, tally: &Tally, subject: Subject) -> Result<(), Fault> {
+    fn failed(&mut self, step: Step<'_>, tally: &Tally, subject: Subject) -> Flow {
+        let Step { op, site, .. } = step;
         let path = match subject {
             Subject::Nothing => &b""[..],
             Subject::Path | Subject::Paths => self.paths[0].bytes(),
@@ -368,6 +352,21 @@ impl<'c, B: Backend> Io<'c, B> {
             self.backend.issue(Call::Close { fd });
         }
     }
+
+    /// An operation on a handle whose open failed, or which is closed: EBADF without a call.
+    #[cold]
+    pub(super) fn bad_handle(&mut self, step: Step<'_>, at: Option<usize>) -> Flow {
+        let subject = at.map_or(Subject::Nothing, Subject::Handle);
+        self.refused(step, libc::EBADF, subject)
+    }
+
+    /// An operation that fails without a call.
+    #[cold]
+    pub(super) fn refused(&mut self, step: Step<'_>, errno: i32, subject: Subject) -> Flow {
+        let mut tally = Tally::EMPTY;
+        tally.fail(errno);
+        self.conclude(step, &tally, subject)
+    }
 }
 
 /// The place of an event's bytes, as far as an offset does not give it.
@@ -389,7 +388,8 @@ pub(super) struct Touched {
 
 impl<B: Backend> Io<'_, B> {
     /// An operation has ended, for the account of the back-end.
-    fn account(&mut self, op: Op, site: Pc, tally: &Tally, subject: Subject, expected: bool) {
+    fn account(&mut self, step: Step<'_>, tally: &Tally, subject: Subject, expected: bool) {
+        let Step { op, site, .. } = step;
         let path = match subject {
             Subject::Nothing => &b""[..],
             Subject::Path => self.paths[0].bytes(),
@@ -410,12 +410,12 @@ impl<B: Backend> Io<'_, B> {
 
     /// An operation that is over, to who wants to know.
     #[inline(never)]
-    fn tell(&mut self, op: Op, site: Pc, tally: &Tally, subject: Subject, expected: bool) {
+    fn tell(&mut self, step: Step<'_>, tally: &Tally, subject: Subject, expected: bool) {
         if self.accounts {
-            self.account(op, site, tally, subject, expected);
+            self.account(step, tally, subject, expected);
         }
         if self.keeps_events {
-            self.event(op, site, tally, subject, expected);
+            self.event(step, tally, subject, expected);
         }
     }
 
@@ -461,7 +461,8 @@ impl<B: Backend> Io<'_, B> {
     }
 
     #[inline(never)]
-    fn event(&mut self, op: Op, site: Pc, tally: &Tally, subject: Subject, expected: bool) {
+    fn event(&mut self, step: Step<'_>, tally: &Tally, subject: Subject, expected: bool) {
+        let Step { op, site, .. } = step;
         let Touched { mut extents, mut pieces, unknown, from_bytes, named, .. } = self.touched;
         let mut appended = std::mem::take(&mut self.touched).appended;
         // Others have appended between its calls.

@@ -4,28 +4,27 @@
 //!
 //! | files | what they hold |
 //! |---|---|
-//! | `rank`, `explain` | a rank, and why it ended, in words |
+//! | `run` | a rank from its start to its end, and why it ended, in words |
 //! | `execute` | the loop over instructions |
 //! | `perform` | which calls each operation is, one arm for each |
-//! | `files`, `copy`, `lock`, `clearing`, `mpi_io` | operations that need more than a line |
-//! | `control`, `work_claims`, `arrivals`, `functions` | statements and functions that are no I/O, waiting |
+//! | `files`, `copy`, `mpi_io` | operations that need more than a line |
+//! | `control`, `functions` | statements and functions that are no I/O, waiting |
 //! | `step` | arguments of operations |
-//! | `queue`, `driver` | make the calls: several operations under way, or one after the other |
-//! | `task` | operations of several calls: which comes next |
+//! | `rank` | the state of a rank |
+//! | `work_claims` | work that is shared |
+//! | `queue`, `transfer` | bytes of files: which call is next; several operations under way |
+//! | `driver` | makes the calls, one after the other |
 //! | `traffic`, `io` | counting: data on its way to storage, operations and their events |
 //! | `options`, `eval` | options in force; values, groups, random numbers, templates |
 //! | `labels`, `handles`, `extents`, `schedule`, `evidence` | what is remembered between operations |
-//! | `tally`, `text`, `place`, `scope`, `note`, `prepare`, `flow` | words that all of them use |
+//! | `tally`, `text`, `place`, `scope`, `note`, `prepare` | words that all of them use |
 
-mod arrivals;
-mod clearing;
 mod control;
 mod copy;
 mod driver;
 mod eval;
 mod evidence;
 mod execute;
-mod explain;
 mod extents;
 mod files;
 mod functions;
@@ -40,6 +39,7 @@ mod place;
 pub(crate) mod prepare;
 mod queue;
 mod rank;
+mod run;
 mod schedule;
 mod scope;
 mod step;

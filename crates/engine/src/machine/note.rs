@@ -18,8 +18,6 @@ pub const ZEROS: u32 = 32;
 pub const BY_OFFSET: u32 = 64;
 /// Data was written that compresses or repeats: `compress=R`, `dedup=R`.
 pub const SHAPED: u32 = 128;
-/// Calls wrote more than [`crate::buffer::WIDE_BYTES`] at one time, in which random data repeats.
-pub const WIDE: u32 = 256;
 /// `copy` or `fcopy` between file systems brought the data through memory.
 pub const THROUGH_MEMORY: u32 = 1024;
 /// An MPI file was opened inside `with (direct=true)`.
@@ -80,61 +78,69 @@ pub(super) fn lacking(op: Op, errno: i32) -> u32 {
 
 /// The remarks on the data that was written.
 pub(super) fn of_data(wrote: Wrote) -> u32 {
-    let bits = [
-        (wrote.zeros, ZEROS),
-        (wrote.by_offset, BY_OFFSET),
-        (wrote.shaped, SHAPED),
-        (wrote.wide, WIDE),
-    ];
+    let bits = [(wrote.zeros, ZEROS), (wrote.by_offset, BY_OFFSET), (wrote.shaped, SHAPED)];
     bits.into_iter().filter(|(set, _)| *set).fold(0, |all, (_, bit)| all | bit)
 }
+
+/// The sentences of remarks that are the same on every file system.
+const SENTENCES: &[(u32, &str)] = &[
+    (
+        UNMAPPED,
+        "engine=\"mmap\": files that were opened to append to were not mapped: they were \
+         written by calls",
+    ),
+    (
+        UNQUEUED,
+        "engine=\"uring\": some operations were made by single calls, because their end is not \
+         known before (the rest of a file, the end of a file to append to), or because they are several \
+         calls that depend on each other (patterns, fsync=\"op\", more than 64 MiB)",
+    ),
+    (NO_QUEUE, "engine=\"uring|posix\": io_uring cannot be used here, so single calls were made"),
+    (
+        DIRECT_MISALIGNED,
+        "with direct=true sizes, offsets and transfer must be multiples of the \
+         storage's block (512 or 4096 bytes): such transfers failed with EINVAL without a call",
+    ),
+    (
+        DIRECT_MPI,
+        "direct=true does not concern MPI-IO: the MPI library opens its files as it wants, so \
+         they went through the page cache unless its hints say otherwise",
+    ),
+    (
+        ZEROS,
+        "data=\"zero\": zeros were written; storage that compresses or deduplicates hardly \
+         stores them",
+    ),
+    (
+        BY_OFFSET,
+        "data=\"offset\" or from a file: files were written whose blocks are equal at equal positions; \
+         storage that deduplicates stores them once",
+    ),
+    (
+        SHAPED,
+        "compress or dedup: data was written that compresses or repeats as the program says; \
+         smaller writes than 4 KiB, and ends of others, compress each for itself and repeat no blocks",
+    ),
+    (
+        THROUGH_MEMORY,
+        "copy: the kernel does not copy between these file systems (EXDEV), so data was \
+         read and written through memory, as cp does",
+    ),
+];
 
 /// The sentences of a set of remarks. `directories`: those of the run, in the order of their numbers.
 pub fn sentences(bits: u32, directories: &[Named<'_>]) -> Vec<String> {
     let refusing = refusing(bits, directories);
     let refused = direct::explain_open(libc::EINVAL, &refusing)
         .unwrap_or_else(|| "the file system does not support O_DIRECT".into());
-    let misaligned = "with direct=true sizes, offsets and transfer must be multiples of the \
-         storage's block (512 or 4096 bytes): such transfers failed with EINVAL without a call";
-    let ignored = "direct=true does not concern MPI-IO: the MPI library opens its files as it wants, so \
-         they went through the page cache unless its hints say otherwise";
-    let zeros = "data=\"zero\": zeros were written; storage that compresses or deduplicates hardly \
-         stores them";
-    let by_offset = "data=\"offset\" or from a file: files were written whose blocks are equal at equal positions; \
-         storage that deduplicates stores them once";
-    let shaped = "compress or dedup: data was written that compresses or repeats as the program says; \
-         smaller writes than 4 KiB, and ends of others, compress each for itself and repeat no blocks";
-    let wide =
-        "calls of more than 256 MiB were made: within such a call the data repeats after that";
-    let unmapped = "engine=\"mmap\": files that were opened to append to were not mapped: they were \
-         written by calls";
-    let through_memory = "copy: the kernel does not copy between these file systems (EXDEV), so data was \
-         read and written through memory, as cp does";
-    let unqueued = "engine=\"uring\": some operations were made by single calls, because their end is not \
-         known before (the rest of a file, the end of a file to append to), or because they are several \
-         calls that depend on each other (patterns, fsync=\"op\", more than 64 MiB)";
-    let no_queue =
-        "engine=\"uring|posix\": io_uring cannot be used here, so single calls were made";
-    let all = [
-        (UNMAPPED, unmapped.to_string()),
-        (UNQUEUED, unqueued.to_string()),
-        (NO_QUEUE, no_queue.to_string()),
-        (DIRECT_REFUSED, refused),
-        (DIRECT_MISALIGNED, misaligned.to_string()),
-        (DIRECT_MPI, ignored.to_string()),
-        (ZEROS, zeros.to_string()),
-        (BY_OFFSET, by_offset.to_string()),
-        (SHAPED, shaped.to_string()),
-        (WIDE, wide.to_string()),
-        (THROUGH_MEMORY, through_memory.to_string()),
-    ];
     let place = format!("the file system {refusing}");
     let place = place.trim_end();
     let lacks = |(op, bit): (Op, u32)| {
         let said = format!("{op} is not supported by {place}: counted as expected, not as failed");
         (bit, said)
     };
-    let all = all.into_iter().chain(lackable().map(lacks));
+    let fixed = SENTENCES.iter().map(|(bit, sentence)| (*bit, sentence.to_string()));
+    let all = [(DIRECT_REFUSED, refused)].into_iter().chain(fixed).chain(lackable().map(lacks));
     all.filter(|(bit, _)| bits & bit != 0).map(|(_, sentence)| sentence).collect()
 }
 

@@ -3,7 +3,7 @@
 use super::eval::Env;
 use super::place::{self, Place};
 use super::schedule::Rate;
-use super::tally::Fault;
+use super::tally::{Fault, Flow};
 use crate::backend;
 use crate::buffer::{Content, Ratio, Shape};
 use crate::call::QueueSettings;
@@ -131,7 +131,7 @@ impl Active {
     }
 
     /// Random data gets the shape in force. `wanted`: just now, so that other data is a mistake.
-    fn shape_data(&mut self, wanted: bool) -> Result<(), Fault> {
+    fn shape_data(&mut self, wanted: bool) -> Flow {
         match self.data {
             Content::Random | Content::Shaped(_) | Content::Marked => {
                 self.data = Content::random(self.shape);
@@ -146,7 +146,7 @@ impl Active {
     }
 
     /// Verified data is of its own kind.
-    fn mark_data(&mut self) -> Result<(), Fault> {
+    fn mark_data(&mut self) -> Flow {
         if self.verify {
             if self.data != Content::Random {
                 let what = "verify=true writes data of its own: data, compress and dedup do nothing \
@@ -169,7 +169,7 @@ impl Active {
     }
 
     /// Options that contradict each other are a mistake.
-    fn refuse_contradictions(&self) -> Result<(), Fault> {
+    fn refuse_contradictions(&self) -> Flow {
         let in_force = InForce {
             direct: Some(self.direct),
             mapped: Some(self.engine == Engine::Mmap),
@@ -222,7 +222,7 @@ impl OptionStack {
         env: &mut Env<'_>,
         site: Pc,
         options: &Options,
-    ) -> Result<Option<Rate>, Fault> {
+    ) -> Flow<Option<Rate>> {
         let (mut next, plan) = (self.top, env.plan);
         for (option, operand) in options.given() {
             let value = env.value(site, operand)?;
@@ -287,7 +287,7 @@ impl OptionStack {
 }
 
 /// The rate of this rank that a `with` asks for; `None`: none, or 0.
-fn rate(env: &mut Env<'_>, site: Pc, options: &Options) -> Result<Option<Rate>, Fault> {
+fn rate(env: &mut Env<'_>, site: Pc, options: &Options) -> Flow<Option<Rate>> {
     let mut process = Process::Fixed;
     let mut times: Vec<u64> = Vec::new();
     if let Some(operand) = options.arrival {
@@ -326,7 +326,7 @@ fn rate(env: &mut Env<'_>, site: Pc, options: &Options) -> Result<Option<Rate>, 
 }
 
 /// Data of the file with this name.
-fn sample(plan: &Plan, name: &str) -> Result<Content, Fault> {
+fn sample(plan: &Plan, name: &str) -> Flow<Content> {
     let number = plan.samples.iter().position(|sample| sample.name == name);
     number.map(|number| Content::Sample(number as u32)).ok_or_else(|| {
         let why = "is not known before the run: write its name, or a parameter, into the `with`";
@@ -335,14 +335,14 @@ fn sample(plan: &Plan, name: &str) -> Result<Content, Fault> {
 }
 
 /// The directory with this name.
-fn directory(plan: &Plan, name: &str) -> Result<Place, Fault> {
+fn directory(plan: &Plan, name: &str) -> Flow<Place> {
     place::find(&plan.directories, name).ok_or_else(|| {
         Fault::message(format!("no directory {name} is granted; grant it with --mount {name}=DIR"))
     })
 }
 
 /// Libraries crash, hang or take long with some hints: why these cannot be used.
-fn usable(text: &str) -> Result<(), Fault> {
+fn usable(text: &str) -> Flow {
     let why = hints::parse(text).err();
     why.map_or(Ok(()), |why| Err(Fault::message(format!("these hints cannot be used: {why}"))))
 }

@@ -1,244 +1,219 @@
 //! Operations become calls: which, says one line or two for each. What each does and what its time covers: the
 //! operation table of crate model and language.md section 4.
 
-use super::control::Scratch;
-use super::eval::Env;
-use super::io::Io;
-use super::prepare::Prepared;
-use super::step::{ADVICE, RANGES, RENAMES, Step, bad_handle, chosen, file};
-use super::tally::{Fault, Flow, Subject, Tally};
+use super::control::assert;
+use super::driver::timed;
+use super::files::to_read;
+use super::rank::Machine;
+use super::step::{ADVICE, RANGES, RENAMES, Step, chosen};
+use super::tally::{Flow, Subject, Tally};
 use super::transfer::Data;
-use super::{clearing, control, copy, driver, files, mpi_io};
 use crate::backend::Backend;
 use crate::buffer::Buffers;
 use crate::call::{Call, Fd};
 use crate::comm::Comm;
 use model::Op;
-use model::plan::{Function, NO_SLOT, Operand, Pc};
+use model::plan::{NO_SLOT, Operand};
 use model::value::{Eval, EvalError};
 use std::ffi::CStr;
 
 /// How files are opened that are written anew.
 const TRUNCATES: i32 = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC;
 
-/// Executes a statement. Each operation stands here once: one that is forgotten does not compile.
-#[inline(always)]
-pub(super) fn perform<B: Backend>(
-    step: Step<'_>,
-    prepared: &Prepared<'_>,
-    env: &mut Env<'_>,
-    io: &mut Io<'_, B>,
-    comm: &mut dyn Comm,
-    buffers: &mut Buffers,
-    scratch: &mut Scratch,
-) -> Result<Flow, Fault> {
-    let (site, args) = (step.site, step.args);
-    match step.op {
-        Op::Stat => on_name(step, env, io, |path| Call::Stat { path }),
-        Op::Lstat => on_name(step, env, io, |path| Call::Lstat { path }),
-        Op::Lookup => {
-            if step.dst == NO_SLOT {
-                io.backend.needs_name();
+impl<B: Backend> Machine<'_, B> {
+    /// Executes a statement. Each operation stands here once: one that is forgotten does not compile.
+    #[inline(always)]
+    pub(super) fn perform(
+        &mut self,
+        step: Step<'_>,
+        comm: &mut dyn Comm,
+        buffers: &mut Buffers,
+    ) -> Flow {
+        let (site, args) = (step.site, step.args);
+        match step.op {
+            Op::Stat => self.on_name(step, |path| Call::Stat { path }),
+            Op::Lstat => self.on_name(step, |path| Call::Lstat { path }),
+            Op::Lookup => {
+                if step.dst == NO_SLOT {
+                    self.io.backend.needs_name();
+                }
+                self.on_name(step, |path| Call::Access { path })
             }
-            on_name(step, env, io, |path| Call::Access { path })
-        }
-        Op::Mkdir => on_path(step, env, io, |path| Call::Mkdir { path }),
-        Op::Rmdir => on_path(step, env, io, |path| Call::Rmdir { path }),
-        Op::Readlink => on_name(step, env, io, |path| Call::Readlink { path }),
-        Op::Utime => on_path(step, env, io, |path| Call::Utime { path }),
-        Op::Statfs => on_path(step, env, io, |path| Call::Statfs { path }),
-        Op::Truncate => {
-            let size = env.size(site, args[1])?;
-            io.names(0, size);
-            on_path(step, env, io, |path| Call::Truncate { path, size })
-        }
-        Op::Chmod => {
-            let mode = permissions(env.int(site, args[1])?)?;
-            io.names(0, u64::from(mode));
-            on_path(step, env, io, |path| Call::Chmod { path, mode })
-        }
-        Op::Rename => {
-            let flags = chosen(step, env, 2, RENAMES)?.unwrap_or(0);
-            io.names(0, u64::from(flags));
-            on_paths(step, env, io, |from, to| Call::Rename { from, to, flags })
-        }
-        Op::Copy | Op::Reflink => copy::run(step, env, io, buffers),
-        Op::Fcopy => copy::between(step, env, io, buffers),
-        Op::Freflink => copy::share(step, env, io),
-        Op::Setxattr | Op::Getxattr | Op::Listxattr | Op::Removexattr => {
-            attributes(step, env, io, buffers)
-        }
-        Op::Link => on_paths(step, env, io, |from, to| Call::Link { from, to }),
-        Op::Symlink => symlink(step, env, io),
-        Op::Delete => files::delete(step, env, io),
-        Op::Readdir => files::list(step, env, io, buffers),
-        Op::Create => {
-            let flags = files::open_flags(io, TRUNCATES);
-            files::with_file(step, env, io, flags, |_, _, _| ())
-        }
-        Op::Write => {
-            let len = env.size(site, args[1])?;
-            let offset_bytes = env.optional_size(site, args[2])?.unwrap_or(0);
-            let extent = (offset_bytes, len);
-            files::move_bytes(step, env, io, buffers, (TRUNCATES, Data::Write), extent)
-        }
-        Op::Append => {
-            let extent = (0, env.size(site, args[1])?);
-            let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_APPEND;
-            files::move_bytes(step, env, io, buffers, (flags, Data::Append), extent)
-        }
-        Op::Read => {
-            let (data, len) = files::to_read(env.optional_size(site, args[1])?);
-            let extent = (env.optional_size(site, args[2])?.unwrap_or(0), len);
-            files::move_bytes(step, env, io, buffers, (libc::O_RDONLY, data), extent)
-        }
-        Op::Fopen | Op::Fcreat | Op::Tmpfile => files::open(step, prepared, env, io),
-        Op::Fread => files::fread(step, env, io, buffers),
-        Op::Fwrite => files::fwrite(step, env, io, buffers),
-        Op::Readv | Op::Writev => files::vector(step, env, io, buffers),
-        Op::Fclose => files::fclose(step, env, io, comm),
-        Op::Fseek => files::fseek(step, env, io),
-        Op::Fsync | Op::Fdatasync => files::sync(step, env, io),
-        Op::Fstat => on_handle(step, env, io, |fd| Call::Fstat { fd }),
-        Op::Ftruncate => {
-            let size = env.size(site, args[1])?;
-            io.names(0, size);
-            on_handle(step, env, io, |fd| Call::Ftruncate { fd, size })
-        }
-        Op::Fallocate => {
-            let offset = env.optional_size(site, args[1])?.unwrap_or(0);
-            let size = env.size(site, args[2])?;
-            let mode = chosen(step, env, 3, RANGES)?.unwrap_or(0);
-            io.names(offset, size);
-            on_handle(step, env, io, |fd| Call::Fallocate { fd, mode, offset, size })
-        }
-        Op::Fadvise => {
-            let (offset, size) = (env.size(site, args[1])?, env.size(site, args[2])?);
-            let advice = chosen(step, env, 3, ADVICE)?.unwrap_or(0);
-            io.names(offset, size);
-            match advice {
-                libc::POSIX_FADV_DONTNEED => clearing::need_no_more(step, env, io, (offset, size)),
-                _ => on_handle(step, env, io, |fd| Call::Fadvise { fd, offset, size, advice }),
+            Op::Mkdir => self.on_path(step, |path| Call::Mkdir { path }),
+            Op::Rmdir => self.on_path(step, |path| Call::Rmdir { path }),
+            Op::Readlink => self.on_name(step, |path| Call::Readlink { path }),
+            Op::Utime => self.on_path(step, |path| Call::Utime { path }),
+            Op::Statfs => self.on_path(step, |path| Call::Statfs { path }),
+            Op::Truncate => {
+                let size = self.env.size(site, args[1])?;
+                self.io.names(0, size);
+                self.on_path(step, |path| Call::Truncate { path, size })
+            }
+            Op::Chmod => {
+                let mode = permissions(self.env.int(site, args[1])?)?;
+                self.io.names(0, u64::from(mode));
+                self.on_path(step, |path| Call::Chmod { path, mode })
+            }
+            Op::Rename => {
+                let flags = chosen(step, &mut self.env, 2, RENAMES)?.unwrap_or(0);
+                self.io.names(0, u64::from(flags));
+                self.on_paths(step, |from, to| Call::Rename { from, to, flags })
+            }
+            Op::Copy | Op::Reflink => self.copy_paths(step, buffers),
+            Op::Fcopy | Op::Freflink => self.copy_files(step, buffers),
+            Op::Setxattr | Op::Getxattr | Op::Listxattr | Op::Removexattr => {
+                self.attributes(step, buffers)
+            }
+            Op::Link => self.on_paths(step, |from, to| Call::Link { from, to }),
+            Op::Symlink => self.symlink(step),
+            Op::Delete => self.delete(step),
+            Op::Readdir => self.readdir(step, buffers),
+            Op::Create => {
+                let flags = self.io.open_flags(TRUNCATES);
+                self.with_file(step, flags, |_, _, _| ())
+            }
+            Op::Write => {
+                let len = self.env.size(site, args[1])?;
+                let offset_bytes = self.env.optional_size(site, args[2])?.unwrap_or(0);
+                let extent = (offset_bytes, len);
+                self.move_file_bytes(step, buffers, (TRUNCATES, Data::Write), extent)
+            }
+            Op::Append => {
+                let extent = (0, self.env.size(site, args[1])?);
+                let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_APPEND;
+                self.move_file_bytes(step, buffers, (flags, Data::Append), extent)
+            }
+            Op::Read => {
+                let (data, len) = to_read(self.env.optional_size(site, args[1])?);
+                let extent = (self.env.optional_size(site, args[2])?.unwrap_or(0), len);
+                self.move_file_bytes(step, buffers, (libc::O_RDONLY, data), extent)
+            }
+            Op::Fopen | Op::Fcreat | Op::Tmpfile => self.fopen(step),
+            Op::Fread => self.fread(step, buffers),
+            Op::Fwrite => self.fwrite(step, buffers),
+            Op::Readv | Op::Writev => self.vector(step, buffers),
+            Op::Fclose => self.fclose(step, comm),
+            Op::Fseek => self.fseek(step),
+            Op::Fsync | Op::Fdatasync => self.fsync(step),
+            Op::Fstat => self.on_handle(step, |fd| Call::Fstat { fd }),
+            Op::Ftruncate => {
+                let size = self.env.size(site, args[1])?;
+                self.io.names(0, size);
+                self.on_handle(step, |fd| Call::Ftruncate { fd, size })
+            }
+            Op::Fallocate => {
+                let offset = self.env.optional_size(site, args[1])?.unwrap_or(0);
+                let size = self.env.size(site, args[2])?;
+                let mode = chosen(step, &mut self.env, 3, RANGES)?.unwrap_or(0);
+                self.io.names(offset, size);
+                self.on_handle(step, |fd| Call::Fallocate { fd, mode, offset, size })
+            }
+            Op::Fadvise => {
+                let (offset, size) = (self.env.size(site, args[1])?, self.env.size(site, args[2])?);
+                let advice = chosen(step, &mut self.env, 3, ADVICE)?.unwrap_or(0);
+                self.io.names(offset, size);
+                match advice {
+                    libc::POSIX_FADV_DONTNEED => self.need_no_more(step, (offset, size)),
+                    _ => self.on_handle(step, |fd| Call::Fadvise { fd, offset, size, advice }),
+                }
+            }
+            Op::Linkat => self.linkat(step),
+            Op::Flock => self.flock(step, comm),
+            Op::Syncfs if args[0] != Operand::ABSENT => {
+                self.on_handle(step, |fd| Call::Syncfs { fd: Some(fd) })
+            }
+            Op::Sync | Op::Syncfs => self.sync_directory(step),
+            Op::Dropcaches => self.drop_caches(step),
+            Op::Pfopen => self.pfopen(step, comm),
+            Op::Pfclose => self.pfclose(step, comm),
+            Op::Pdelete => self.pdelete(step),
+            Op::Pwrite | Op::Pread => self.whole_mpi_file(step, comm, buffers),
+            Op::Pfwrite | Op::Pfread => self.pf_transfer(step, comm, buffers),
+            Op::Pfsync | Op::Pfsetsize | Op::Pfpreallocate | Op::Pfseek => {
+                self.on_mpi_file(step, comm)
+            }
+            Op::Print => {
+                self.io.ended_ns = 0;
+                self.print(step)
+            }
+            Op::Assert => assert(step, &mut self.env),
+            Op::Sleep => self.sleep(step, comm),
+            Op::Compute => self.compute(step, comm),
+            Op::Signal => self.signal(step, comm),
+            Op::Wait => {
+                self.io.ended_ns = 0;
+                self.wait(step, comm)
             }
         }
-        Op::Linkat => files::linkat(step, env, io),
-        Op::Flock => return files::flock(step, env, io, comm),
-        Op::Syncfs if args[0] != Operand::ABSENT => {
-            on_handle(step, env, io, |fd| Call::Syncfs { fd: Some(fd) })
-        }
-        Op::Sync | Op::Syncfs => sync(step, env, io),
-        Op::Dropcaches => clearing::drop_caches(step, io),
-        Op::Pfopen => return mpi_io::open(step, env, io, comm),
-        Op::Pfclose => return mpi_io::close(step, env, io, comm),
-        Op::Pdelete => return mpi_io::delete(step, env, io),
-        Op::Pwrite | Op::Pread => return mpi_io::whole_file(step, env, io, comm, buffers),
-        Op::Pfwrite | Op::Pfread => return mpi_io::transfer(step, env, io, comm, buffers),
-        Op::Pfsync => return mpi_io::on_file(step, env, io, comm, mpi_io::sync),
-        Op::Pfsetsize => return mpi_io::on_file(step, env, io, comm, mpi_io::set_size),
-        Op::Pfpreallocate => return mpi_io::on_file(step, env, io, comm, mpi_io::preallocate),
-        Op::Pfseek => return mpi_io::on_file(step, env, io, comm, mpi_io::seek),
-        Op::Print => {
-            io.ended_ns = 0;
-            return control::print(step, env, scratch, io.settings.print_fd);
-        }
-        Op::Assert => return control::assert(step, env),
-        Op::Sleep => return control::sleep(step, env, comm, io),
-        Op::Compute => return control::compute(step, env, comm, io),
-        Op::Signal => return control::signal(step, env, comm, scratch),
-        Op::Wait => {
-            io.ended_ns = 0;
-            return control::wait(step, env, comm, scratch);
-        }
-    }?;
-    Ok(Flow::Next)
-}
-
-/// One call on the first path.
-#[inline(always)]
-fn on_path<B: Backend>(
-    step: Step<'_>,
-    env: &mut Env<'_>,
-    io: &mut Io<'_, B>,
-    call: impl for<'a> FnOnce(&'a CStr) -> Call<'a>,
-) -> Result<(), Fault> {
-    env.path(step.site, step.args[0], &mut io.paths[0])?;
-    driver::one_on_paths(step, io, Subject::Path, |paths| call(paths[0].as_c_str()))
-}
-
-/// The same for a name that is only looked up.
-#[inline(always)]
-fn on_name<B: Backend>(
-    step: Step<'_>,
-    env: &mut Env<'_>,
-    io: &mut Io<'_, B>,
-    call: impl for<'a> FnOnce(&'a CStr) -> Call<'a>,
-) -> Result<(), Fault> {
-    env.path(step.site, step.args[0], &mut io.paths[0])?;
-    io.looks_up_name();
-    driver::one_on_paths(step, io, Subject::Path, |paths| call(paths[0].as_c_str()))
-}
-
-/// One call on two paths.
-#[inline(always)]
-fn on_paths<B: Backend>(
-    step: Step<'_>,
-    env: &mut Env<'_>,
-    io: &mut Io<'_, B>,
-    call: impl for<'a> FnOnce(&'a CStr, &'a CStr) -> Call<'a>,
-) -> Result<(), Fault> {
-    env.path(step.site, step.args[0], &mut io.paths[0])?;
-    env.path(step.site, step.args[1], &mut io.paths[1])?;
-    driver::one_on_paths(step, io, Subject::Paths, |paths| {
-        call(paths[0].as_c_str(), paths[1].as_c_str())
-    })
-}
-
-/// The target is any text.
-fn symlink<B: Backend>(step: Step<'_>, env: &mut Env<'_>, io: &mut Io<'_, B>) -> Result<(), Fault> {
-    env.link_target(step.site, step.args[0], &mut io.paths[0])?;
-    env.path(step.site, step.args[1], &mut io.paths[1])?;
-    driver::one_on_paths(step, io, Subject::Paths, |paths| Call::Symlink {
-        target: paths[0].as_c_str(),
-        path: paths[1].as_c_str(),
-    })
-}
-
-/// The file system of the directory in which paths begin.
-fn sync<B: Backend>(step: Step<'_>, env: &mut Env<'_>, io: &mut Io<'_, B>) -> Result<(), Fault> {
-    let Some(directory) = env.directory() else {
-        return on_nothing(step, io, Call::Syncfs { fd: None });
-    };
-    io.paths[0].fill(|path| {
-        path.extend_from_slice(directory.as_bytes());
-        Ok(())
-    })?;
-    io.paths[0].place = env.place();
-    driver::one_on_paths(step, io, Subject::Path, |paths| Call::SyncDirectory {
-        path: paths[0].as_c_str(),
-    })?;
-    if io.outcome.errno == 0 {
-        io.made_all_stable(env.place());
     }
-    Ok(())
-}
 
-/// One call on no file.
-#[inline(always)]
-fn on_nothing<B: Backend>(step: Step<'_>, io: &mut Io<'_, B>, call: Call<'_>) -> Result<(), Fault> {
-    driver::one(step, io, Subject::Nothing, call)
-}
+    /// One call on the first path.
+    #[inline(always)]
+    fn on_path(&mut self, step: Step<'_>, call: impl for<'a> FnOnce(&'a CStr) -> Call<'a>) -> Flow {
+        self.env.path(step.site, step.args[0], &mut self.io.paths[0])?;
+        self.io.one_on_paths(step, Subject::Path, |paths| call(paths[0].as_c_str()))
+    }
 
-/// One call on an open file.
-#[inline(always)]
-pub(super) fn on_handle<B: Backend>(
-    step: Step<'_>,
-    env: &mut Env<'_>,
-    io: &mut Io<'_, B>,
-    call: impl FnOnce(Fd) -> Call<'static>,
-) -> Result<(), Fault> {
-    match file(step, env, io)? {
-        (Some(at), Some(fd)) => driver::one(step, io, Subject::Handle(at), call(fd)),
-        (at, _) => bad_handle(step, io, at),
+    /// The same for a name that is only looked up.
+    #[inline(always)]
+    fn on_name(&mut self, step: Step<'_>, call: impl for<'a> FnOnce(&'a CStr) -> Call<'a>) -> Flow {
+        self.env.path(step.site, step.args[0], &mut self.io.paths[0])?;
+        self.io.looks_up_name();
+        self.io.one_on_paths(step, Subject::Path, |paths| call(paths[0].as_c_str()))
+    }
+
+    /// One call on two paths.
+    #[inline(always)]
+    fn on_paths(
+        &mut self,
+        step: Step<'_>,
+        call: impl for<'a> FnOnce(&'a CStr, &'a CStr) -> Call<'a>,
+    ) -> Flow {
+        self.env.path(step.site, step.args[0], &mut self.io.paths[0])?;
+        self.env.path(step.site, step.args[1], &mut self.io.paths[1])?;
+        self.io.one_on_paths(step, Subject::Paths, |paths| {
+            call(paths[0].as_c_str(), paths[1].as_c_str())
+        })
+    }
+
+    /// The target is any text.
+    fn symlink(&mut self, step: Step<'_>) -> Flow {
+        self.env.link_target(step.site, step.args[0], &mut self.io.paths[0])?;
+        self.env.path(step.site, step.args[1], &mut self.io.paths[1])?;
+        self.io.one_on_paths(step, Subject::Paths, |paths| Call::Symlink {
+            target: paths[0].as_c_str(),
+            path: paths[1].as_c_str(),
+        })
+    }
+
+    /// The file system of the directory in which paths begin.
+    fn sync_directory(&mut self, step: Step<'_>) -> Flow {
+        let Some(directory) = self.env.directory() else {
+            return self.io.one_call(step, Subject::Nothing, Call::Syncfs { fd: None });
+        };
+        self.io.paths[0].fill(|path| {
+            path.extend_from_slice(directory.as_bytes());
+            Ok(())
+        })?;
+        self.io.paths[0].place = self.env.place();
+        self.io.one_on_paths(step, Subject::Path, |paths| Call::SyncDirectory {
+            path: paths[0].as_c_str(),
+        })?;
+        if self.io.outcome.errno == 0 {
+            self.io.made_all_stable(self.env.place());
+        }
+        Ok(())
+    }
+
+    /// One call on an open file.
+    #[inline(always)]
+    pub(super) fn on_handle(
+        &mut self,
+        step: Step<'_>,
+        call: impl FnOnce(Fd) -> Call<'static>,
+    ) -> Flow {
+        let Some((at, fd)) = self.handle(step)? else { return Ok(()) };
+        self.io.one_call(step, Subject::Handle(at), call(fd))
     }
 }
 
@@ -249,74 +224,41 @@ fn permissions(mode: i64) -> Eval<u32> {
     }
 }
 
-/// `size(path)`, `exists(path)`: asks the back-end; not timed, not counted. `None`: it is not there.
-pub(super) fn size_of<B: Backend>(
-    (site, function): (Pc, Function),
-    path: Operand,
-    env: &mut Env<'_>,
-    io: &mut Io<'_, B>,
-) -> Result<Option<u64>, Fault> {
-    env.path(site, path, &mut io.paths[0])?;
-    let path = io.paths[0].as_c_str();
-    // Whose size is asked for has to be there; a rehearsal takes nothing for granted of the other.
-    let call = match function {
-        Function::Exists => Call::Access { path },
-        _ => Call::Stat { path },
-    };
-    let reply = match io.backend.prepare(&call) {
-        Ok(()) => io.backend.issue(call),
-        Err(errno) => -i64::from(errno),
-    };
-    match u64::try_from(reply) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(_) if matches!(-reply as i32, libc::ENOENT | libc::ENOTDIR) => Ok(None),
-        Err(_) => {
-            let path = String::from_utf8_lossy(io.paths[0].bytes());
-            let (name, text) =
-                (model::errno::name(-reply as u16), model::errno::text(-reply as u16));
-            Err(Fault::message(format!("\"{path}\" cannot be looked at: {name} ({text})")))
-        }
-    }
-}
-
 /// Longest value, and names of all attributes of a file (`XATTR_SIZE_MAX`, `XATTR_LIST_MAX`).
 const MAX_BYTES: usize = 65_536;
 
-/// An operation on extended attributes: a path, and the name of an attribute in the namespace `user.`
-fn attributes<B: Backend>(
-    step: Step<'_>,
-    env: &mut Env<'_>,
-    io: &mut Io<'_, B>,
-    buffers: &mut Buffers,
-) -> Result<(), Fault> {
-    env.path(step.site, step.args[0], &mut io.paths[0])?;
-    if step.op != Op::Listxattr {
-        env.path(step.site, step.args[1], &mut io.paths[1])?;
-        check_name(io.paths[1].bytes())?;
-    }
-    let len = match step.op {
-        Op::Setxattr => env.size(step.site, step.args[2])?,
-        _ => 0,
-    };
-    let (path, name) = (io.paths[0].as_c_str(), io.paths[1].as_c_str());
-    let call = match step.op {
-        Op::Setxattr => {
-            // The kernel refuses what is longer by a byte as well as what is longer by far.
-            let len = len.min(MAX_BYTES as u64 + 1) as usize;
-            let value = buffers.source(io.options.active().data, len, 0);
-            value.map(|value| Call::Setxattr { path, name, value })
+impl<B: Backend> Machine<'_, B> {
+    /// An operation on extended attributes: a path, and the name of an attribute in the namespace `user.`
+    fn attributes(&mut self, step: Step<'_>, buffers: &mut Buffers) -> Flow {
+        self.env.path(step.site, step.args[0], &mut self.io.paths[0])?;
+        if step.op != Op::Listxattr {
+            self.env.path(step.site, step.args[1], &mut self.io.paths[1])?;
+            check_name(self.io.paths[1].bytes())?;
         }
-        Op::Getxattr => buffers.target(MAX_BYTES).map(|buf| Call::Getxattr { path, name, buf }),
-        Op::Listxattr => buffers.target(MAX_BYTES).map(|buf| Call::Listxattr { path, buf }),
-        _ => Ok(Call::Removexattr { path, name }),
-    };
-    let Ok(call) = call else {
-        let mut tally = Tally::EMPTY;
-        tally.fail(libc::ENOMEM);
-        return io.conclude(step.op, step.site, &tally, Subject::Path);
-    };
-    let shot = driver::timed(&mut io.backend, &io.clock, call);
-    io.settle(step.op, step.site, shot, Subject::Path)
+        let len = match step.op {
+            Op::Setxattr => self.env.size(step.site, step.args[2])?,
+            _ => 0,
+        };
+        let (path, name) = (self.io.paths[0].as_c_str(), self.io.paths[1].as_c_str());
+        let call = match step.op {
+            Op::Setxattr => {
+                // The kernel refuses what is longer by a byte as well as what is longer by far.
+                let len = len.min(MAX_BYTES as u64 + 1) as usize;
+                let value = buffers.source(self.io.options.active().data, len, 0);
+                value.map(|value| Call::Setxattr { path, name, value })
+            }
+            Op::Getxattr => buffers.target(MAX_BYTES).map(|buf| Call::Getxattr { path, name, buf }),
+            Op::Listxattr => buffers.target(MAX_BYTES).map(|buf| Call::Listxattr { path, buf }),
+            _ => Ok(Call::Removexattr { path, name }),
+        };
+        let Ok(call) = call else {
+            let mut tally = Tally::EMPTY;
+            tally.fail(libc::ENOMEM);
+            return self.io.conclude(step, &tally, Subject::Path);
+        };
+        let shot = timed(&mut self.io.backend, &self.io.clock, call);
+        self.io.settle(step, shot, Subject::Path)
+    }
 }
 
 /// Other namespaces are the system's.

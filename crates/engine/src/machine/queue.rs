@@ -12,22 +12,21 @@
 //! reading before it was handed over to the reading after its end was seen; operations that are handed
 //! over together share the first, those that have ended together the second.
 
-use super::eval::Env;
 use super::handles::Mode;
 use super::io::Io;
 use super::note;
 use super::options::{Engine, Fsync};
 use super::place::RUN;
 use super::schedule::NOT_DUE;
-use super::step::{Step, file};
-use super::tally::{Fault, Shot, Subject, Tally};
-use super::transfer::{self, Data, Transfer, is_stopped};
+use super::step::Step;
+use super::tally::{Fault, Flow, Shot, Subject, Tally, is_stopped};
+use super::transfer::{Data, Transfer};
 use crate::backend::Backend;
 use crate::buffer::{Area, Buffers};
 use crate::call::{Fd, QueueSettings, Queued, Reply, Submitted, Tag, Target};
 use crate::recorder::Count;
 use crate::stop;
-use model::plan::{Function, Instr, NO_SLOT, Pc};
+use model::plan::{Function, Instr, NO_SLOT};
 use model::value::Outcome;
 use model::{Op, Part, errno};
 
@@ -63,8 +62,8 @@ pub(super) struct Queue {
 /// An operation under way.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
-    op: Op,
-    site: Pc,
+    /// Its statement, without arguments.
+    step: Step<'static>,
     /// The place of its handle.
     at: usize,
     work: Work,
@@ -123,101 +122,97 @@ impl Queue {
     }
 }
 
-/// Moves bytes of an open file: submits the operation, if it is one that can be under way with others.
-pub(super) fn transfer<B: Backend>(
-    step: Step<'_>,
-    (at, moves_position): (usize, bool),
-    mode: Mode,
-    one: Transfer,
-    io: &mut Io<'_, B>,
-    buffers: &mut Buffers,
-) -> Result<(), Fault> {
-    let Transfer { data, offset_bytes, len, .. } = one;
-    let handle = (at, moves_position);
-    if !can_wait(io, mode, &one) || !make_room(io, len)? {
-        return by_calls(step, handle, one, io, buffers);
-    }
-    if data.writes() && io.handles.get(at).syncing {
-        io.finish_file(at)?;
-    }
-    let number = io.take_slot()?;
-    if data.writes() {
-        let content = io.options.active().data;
-        let watch = io.watch_filling(len);
-        let whole = (len as usize, offset_bytes);
-        if io.queue.area.fill(number, buffers, content, whole).is_err() {
-            io.queue.free.push(number);
-            return by_calls(step, handle, one, io, buffers);
-        }
-        io.filled(watch, len);
-    }
-    if moves_position {
-        io.handles.get(at).position += len;
-    }
-    io.start(number, step, at, Work::Transfer(one), one.tally())
-}
-
-/// fsync or fdatasync of a file, after the writes to it.
-pub(super) fn sync<B: Backend>(
-    step: Step<'_>,
-    (at, fd): (usize, Fd),
-    io: &mut Io<'_, B>,
-) -> Result<(), Fault> {
-    io.finish_file(at)?;
-    let number = io.take_slot()?;
-    io.handles.get(at).syncing = true;
-    let work = Work::Sync { fd, data: step.op == Op::Fdatasync };
-    io.start(number, step, at, work, Tally::EMPTY)
-}
-
-/// fsync can wait in the queue: a queue of `iopoll` takes transfers alone.
-pub(super) fn takes_syncs<B: Backend>(io: &Io<'_, B>) -> bool {
-    io.queue.settings.is_some_and(|settings| !settings.iopoll)
-}
-
-/// The place and end of an operation are known before it starts, and it is transfers alone.
-fn can_wait<B: Backend>(io: &Io<'_, B>, mode: Mode, one: &Transfer) -> bool {
-    let known = matches!(one.data, Data::Read | Data::Write) && one.len <= LARGEST_BYTES;
-    let syncs = one.data.writes() && io.options.active().fsync == Fsync::Op;
-    known && !syncs && !one.is_misaligned() && !mode.mapped && io.queue.is_open()
-}
-
-/// Slots have room for an operation of `len` bytes; not if there is no memory.
-#[inline(always)]
-fn make_room<B: Backend>(io: &mut Io<'_, B>, len: u64) -> Result<bool, Fault> {
-    if io.queue.area.has_room(len as usize) { Ok(true) } else { make_more_room(io, len) }
-}
-
-#[cold]
-fn make_more_room<B: Backend>(io: &mut Io<'_, B>, len: u64) -> Result<bool, Fault> {
-    io.finish_all()?;
-    let depth = io.queue.depth();
-    let made = io.queue.area.make_room(depth, len as usize);
-    Ok(made.map(|memory| io.backend.lend_memory(memory)).is_ok())
-}
-
-/// One call after the other, after the operations under way on the file.
-#[cold]
-fn by_calls<B: Backend>(
-    step: Step<'_>,
-    handle: (usize, bool),
-    one: Transfer,
-    io: &mut Io<'_, B>,
-    buffers: &mut Buffers,
-) -> Result<(), Fault> {
-    if io.queue.is_open() {
-        io.finish_file(handle.0)?;
-        io.notes |= note::UNQUEUED;
-    }
-    transfer::transfer(step, handle, one, io, buffers)
-}
-
 impl<B: Backend> Io<'_, B> {
+    /// Moves bytes of an open file: submits the operation, if it is one that can be under way with others.
+    pub(super) fn queue_transfer(
+        &mut self,
+        step: Step<'_>,
+        (at, moves_position): (usize, bool),
+        mode: Mode,
+        one: Transfer,
+        buffers: &mut Buffers,
+    ) -> Flow {
+        let Transfer { data, offset_bytes, len, .. } = one;
+        let handle = (at, moves_position);
+        if !self.can_wait(mode, &one) || !self.make_room(len)? {
+            return self.by_calls(step, handle, one, buffers);
+        }
+        if data.writes() && self.handles.get(at).syncing {
+            self.finish_file(at)?;
+        }
+        let number = self.take_slot()?;
+        if data.writes() {
+            let content = self.options.active().data;
+            let watch = self.watch_filling(len);
+            let whole = (len as usize, offset_bytes);
+            if self.queue.area.fill(number, buffers, content, whole).is_err() {
+                self.queue.free.push(number);
+                return self.by_calls(step, handle, one, buffers);
+            }
+            self.filled(watch, len);
+        }
+        if moves_position {
+            self.handles.get(at).position += len;
+        }
+        self.start(number, step, at, Work::Transfer(one), one.tally())
+    }
+
+    /// fsync or fdatasync of a file, after the writes to it.
+    pub(super) fn queue_sync(&mut self, step: Step<'_>, (at, fd): (usize, Fd)) -> Flow {
+        self.finish_file(at)?;
+        let number = self.take_slot()?;
+        self.handles.get(at).syncing = true;
+        let work = Work::Sync { fd, data: step.op == Op::Fdatasync };
+        self.start(number, step, at, work, Tally::EMPTY)
+    }
+
+    /// fsync can wait in the queue: a queue of `iopoll` takes transfers alone.
+    pub(super) fn takes_syncs(&self) -> bool {
+        self.queue.settings.is_some_and(|settings| !settings.iopoll)
+    }
+
+    /// The place and end of an operation are known before it starts, and it is transfers alone.
+    fn can_wait(&self, mode: Mode, one: &Transfer) -> bool {
+        let known = matches!(one.data, Data::Read | Data::Write) && one.len <= LARGEST_BYTES;
+        let syncs = one.data.writes() && self.options.active().fsync == Fsync::Op;
+        known && !syncs && !one.is_misaligned() && !mode.mapped && self.queue.is_open()
+    }
+
+    /// Slots have room for an operation of `len` bytes; not if there is no memory.
+    #[inline(always)]
+    fn make_room(&mut self, len: u64) -> Flow<bool> {
+        if self.queue.area.has_room(len as usize) { Ok(true) } else { self.make_more_room(len) }
+    }
+
+    #[cold]
+    fn make_more_room(&mut self, len: u64) -> Flow<bool> {
+        self.finish_all()?;
+        let depth = self.queue.depth();
+        let made = self.queue.area.make_room(depth, len as usize);
+        Ok(made.map(|memory| self.backend.lend_memory(memory)).is_ok())
+    }
+
+    /// One call after the other, after the operations under way on the file.
+    #[cold]
+    fn by_calls(
+        &mut self,
+        step: Step<'_>,
+        handle: (usize, bool),
+        one: Transfer,
+        buffers: &mut Buffers,
+    ) -> Flow {
+        if self.queue.is_open() {
+            self.finish_file(handle.0)?;
+            self.notes |= note::UNQUEUED;
+        }
+        self.transfer(step, handle, one, buffers)
+    }
+
     /// Opens the queue that the options in force ask for, if it is not open.
     ///
     /// # Errors
     /// There is no such queue here, and nothing else may be used.
-    pub(super) fn open_queue(&mut self) -> Result<(), Fault> {
+    pub(super) fn open_queue(&mut self) -> Flow {
         let Engine::Uring { or_posix } = self.options.active().engine else { return Ok(()) };
         let settings = self.options.queue();
         if self.accounts || self.queue.settings == Some(settings) {
@@ -236,7 +231,7 @@ impl<B: Backend> Io<'_, B> {
     }
 
     /// A slot that is free; waits for one.
-    fn take_slot(&mut self) -> Result<u32, Fault> {
+    fn take_slot(&mut self) -> Flow<u32> {
         loop {
             match self.queue.free.pop() {
                 Some(number) => return Ok(number),
@@ -246,20 +241,14 @@ impl<B: Backend> Io<'_, B> {
     }
 
     /// Submits an operation in a free slot. Waits for an end if `depth` operations are under way then.
-    fn start(
-        &mut self,
-        number: u32,
-        step: Step<'_>,
-        at: usize,
-        work: Work,
-        tally: Tally,
-    ) -> Result<(), Fault> {
+    fn start(&mut self, number: u32, step: Step<'_>, at: usize, work: Work, tally: Tally) -> Flow {
         self.handles.get(at).under_way += 1;
         let (awaited, due_ns) = (step.dst != NO_SLOT, self.arrivals.due_ns);
-        let (op, site, since_ns) = (step.op, step.site, u64::MAX);
+        let Step { op, site, dst, .. } = step;
+        let (step, since_ns) = (Step { op, site, dst, args: &[] }, u64::MAX);
         self.queue.under_way += 1;
         self.queue.slots[number as usize] =
-            Some(Slot { op, site, at, work, tally, asked: 0, since_ns, batch: 0, awaited, due_ns });
+            Some(Slot { step, at, work, tally, asked: 0, since_ns, batch: 0, awaited, due_ns });
         self.advance(number)?;
         if awaited {
             return self.await_outcome();
@@ -277,7 +266,7 @@ impl<B: Backend> Io<'_, B> {
         if is_whole || due_ns != NOT_DUE { self.wait_for(0) } else { Ok(()) }
     }
 
-    fn await_outcome(&mut self) -> Result<(), Fault> {
+    fn await_outcome(&mut self) -> Flow {
         loop {
             if let Some(outcome) = self.queue.outcome.take() {
                 self.outcome = outcome;
@@ -288,7 +277,7 @@ impl<B: Backend> Io<'_, B> {
     }
 
     /// Submits the next call of an operation.
-    fn advance(&mut self, number: u32) -> Result<(), Fault> {
+    fn advance(&mut self, number: u32) -> Flow {
         let Some(slot) = &mut self.queue.slots[number as usize] else { return Ok(()) };
         let (target, offset, write) = match slot.work {
             Work::Transfer(one) => {
@@ -319,22 +308,18 @@ impl<B: Backend> Io<'_, B> {
     }
 
     /// Hands over submitted calls, waits for `ends` ends, and counts all operations that have ended.
-    pub(super) fn wait_for(&mut self, ends: u32) -> Result<(), Fault> {
+    pub(super) fn wait_for(&mut self, ends: u32) -> Flow {
         self.enter_queue(ends <= 1, |backend| backend.hand_over(ends))
     }
 
     /// The same; waits for one end, but no longer than `ns`.
-    pub(super) fn wait_within(&mut self, ns: u64) -> Result<(), Fault> {
+    pub(super) fn wait_within(&mut self, ns: u64) -> Flow {
         self.enter_queue(true, |backend| backend.wait_within(ns))
     }
 
     /// `counts`: operations that have ended at its return did so by themselves, not because they were waited
     /// for.
-    fn enter_queue(
-        &mut self,
-        counts: bool,
-        enter: impl FnOnce(&mut B) -> Reply,
-    ) -> Result<(), Fault> {
+    fn enter_queue(&mut self, counts: bool, enter: impl FnOnce(&mut B) -> Reply) -> Flow {
         let start_ns = self.clock.now();
         let entered = enter(&mut self.backend);
         let end_ns = self.clock.now();
@@ -378,7 +363,7 @@ impl<B: Backend> Io<'_, B> {
         slot.batch = *batch;
         if slot.since_ns == u64::MAX {
             slot.since_ns = start_ns;
-            let kind = &mut kinds[slot.op as usize];
+            let kind = &mut kinds[slot.step.op as usize];
             if kind.under_way == 0 {
                 kind.since_ns = start_ns;
             }
@@ -387,7 +372,7 @@ impl<B: Backend> Io<'_, B> {
     }
 
     /// A call has ended: the operation goes on, or has ended too.
-    fn ended(&mut self, number: u32, reply: Reply, end_ns: u64) -> Result<(), Fault> {
+    fn ended(&mut self, number: u32, reply: Reply, end_ns: u64) -> Flow {
         let Some(mut slot) = self.queue.slots[number as usize] else { return Ok(()) };
         let is_interrupted = matches!(-reply as i32, libc::EINTR | libc::EAGAIN);
         if is_interrupted && !stop::requested() {
@@ -415,19 +400,19 @@ impl<B: Backend> Io<'_, B> {
         self.advance(number)
     }
 
-    fn finish_slot(&mut self, number: u32, slot: Slot) -> Result<(), Fault> {
+    fn finish_slot(&mut self, number: u32, slot: Slot) -> Flow {
         self.queue.free.push(number);
         self.queue.under_way -= 1;
-        let Slot { op, site, at, work, mut tally, awaited, due_ns, .. } = slot;
+        let Slot { step, at, work, mut tally, awaited, due_ns, .. } = slot;
         self.handles.get(at).under_way -= 1;
         match work {
             Work::Transfer(one) => one.count_for_handle(self, (at, false), &mut tally),
             Work::Sync { .. } => self.handles.get(at).syncing = false,
         }
         let running = std::mem::replace(&mut self.arrivals.due_ns, due_ns);
-        let concluded = self.conclude(op, site, &tally, Subject::Handle(at));
+        let concluded = self.conclude(step, &tally, Subject::Handle(at));
         self.arrivals.due_ns = running;
-        self.count_overlap(op, &tally);
+        self.count_overlap(step.op, &tally);
         if awaited {
             self.queue.outcome = Some(self.outcome);
         }
@@ -456,7 +441,7 @@ impl<B: Backend> Io<'_, B> {
     // Statements that depend on operations under way.
 
     /// Waits for all operations under way.
-    pub(super) fn finish_all(&mut self) -> Result<(), Fault> {
+    pub(super) fn finish_all(&mut self) -> Flow {
         while self.queue.under_way > 0 {
             self.wait_for(1)?;
         }
@@ -464,50 +449,21 @@ impl<B: Backend> Io<'_, B> {
     }
 
     /// Waits for the operations under way on a file.
-    pub(super) fn finish_file(&mut self, at: usize) -> Result<(), Fault> {
+    pub(super) fn finish_file(&mut self, at: usize) -> Flow {
         while self.handles.get(at).under_way > 0 {
             self.wait_for(1)?;
         }
         Ok(())
     }
 
-    /// An operation is about to be executed while others are under way.
-    #[cold]
-    pub(super) fn wait_before(&mut self, step: Step<'_>, env: &mut Env<'_>) -> Result<(), Fault> {
-        let queues = matches!(self.options.active().engine, Engine::Uring { .. });
-        match step.op {
-            // They wait by themselves.
-            Op::Fread | Op::Fwrite | Op::Fsync | Op::Fdatasync if queues => Ok(()),
-            // They need not wait.
-            Op::Fopen | Op::Fcreat | Op::Tmpfile => self.hand_over_fresh(),
-            Op::Print | Op::Assert | Op::Sleep | Op::Compute => self.hand_over_fresh(),
-            Op::Fclose
-            | Op::Fread
-            | Op::Fwrite
-            | Op::Fsync
-            | Op::Fdatasync
-            | Op::Readv
-            | Op::Writev
-            | Op::Fseek
-            | Op::Fstat
-            | Op::Ftruncate
-            | Op::Fallocate
-            | Op::Fadvise => match file(step, env, self)? {
-                (Some(at), Some(_)) => self.finish_file(at),
-                _ => Ok(()),
-            },
-            _ => self.finish_all(),
-        }
-    }
-
     /// Hands over submitted operations, so that they are under way while the program does other things.
-    fn hand_over_fresh(&mut self) -> Result<(), Fault> {
+    pub(super) fn hand_over_fresh(&mut self) -> Flow {
         if self.queue.fresh.is_empty() { Ok(()) } else { self.wait_for(0) }
     }
 
     /// An instruction is about to be executed while operations are under way.
     #[cold]
-    pub(super) fn wait_before_instr(&mut self, instr: &Instr) -> Result<(), Fault> {
+    pub(super) fn wait_before_instr(&mut self, instr: &Instr) -> Flow {
         let waits = match instr {
             Instr::LabelEnter { .. } | Instr::LabelLeave => true,
             Instr::WithEnter { .. } | Instr::WithLeave => true,

@@ -1,18 +1,22 @@
 //! A rank that executes its plan. A machine can be left and entered again (simulated ranks share a thread): all
-//! of its state is data. Not here: which rank runs when (`comm`), processes (`supervise`).
+//! of its state is data, which stands here; what it does with it stands in the files above. Not here: which rank runs
+//! when (`comm`), processes (`supervise`).
 
-use super::control::Scratch;
 use super::eval::Env;
-use super::execute::{Pause, Position, execute};
 use super::io::Io;
 use super::prepare::{Prepared, Settings};
-use super::{files, note};
+use super::step::Step;
+use super::tally::Flow;
+use super::work_claims::WorkClaims;
 use crate::backend::Backend;
-use crate::buffer::Buffers;
+use crate::call::Fd;
 use crate::clock::Clock;
-use crate::comm::{Comm, End};
-use crate::recorder::{Recorder, State, Usage};
-use model::plan::Pc;
+use crate::comm::Comm;
+use crate::recorder::Recorder;
+use model::plan::{Operand, Pc, Plan, SetId, Source};
+use model::value::{Eval, EvalError};
+use model::{Op, Value};
+use std::collections::HashMap;
 
 /// Why a rank gave control back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,8 +48,8 @@ pub struct Machine<'p, B> {
     pub(super) prepared: &'p Prepared<'p>,
     pub(super) position: Position,
     pub(super) env: Env<'p>,
-    io: Io<'p, B>,
-    scratch: Scratch,
+    pub(super) io: Io<'p, B>,
+    pub(super) scratch: Scratch,
 }
 
 impl<'p, B: Backend> Machine<'p, B> {
@@ -67,69 +71,95 @@ impl<'p, B: Backend> Machine<'p, B> {
             scratch: Scratch::default(),
         }
     }
+}
 
-    /// Executes until the rank has to stop. The buffers may be other ones every time, the
-    /// communicator is the rank's own.
-    pub fn run(&mut self, comm: &mut dyn Comm, buffers: &mut Buffers) -> Stop {
-        let pause = execute(
-            self.prepared,
-            &mut self.position,
-            &mut self.env,
-            &mut self.io,
-            comm,
-            buffers,
-            &mut self.scratch,
-        );
-        let pause = match pause {
-            Ok(Pause::Finished) => self.io.finish_all().map(|()| Pause::Finished),
-            other => other,
-        };
-        self.io.notes |= note::of_data(buffers.take_wrote());
-        let site = self.position.pc;
-        match pause {
-            Ok(Pause::Finished) => Stop::Finished,
-            Ok(Pause::Pending) => Stop::Pending,
-            Ok(Pause::Interrupted) => Stop::Interrupted,
-            Ok(Pause::Released) => {
-                Stop::Released { site, message: self.released(comm.release_reason(), site) }
-            }
-            Err(fault) => Stop::Failed { site, message: self.explain(fault, site) },
+impl<B: Backend> Machine<'_, B> {
+    /// The place of the first argument's handle, and its file.
+    #[inline(always)]
+    pub(super) fn file(&mut self, step: Step<'_>) -> Eval<(Option<usize>, Option<Fd>)> {
+        self.file_of(step, 0)
+    }
+
+    /// The same of another argument.
+    #[inline(always)]
+    pub(super) fn file_of(
+        &mut self,
+        step: Step<'_>,
+        arg: usize,
+    ) -> Eval<(Option<usize>, Option<Fd>)> {
+        let at = self.io.handles.find(self.env.value(step.site, step.args[arg])?)?;
+        Ok((at, at.and_then(|at| self.io.handles.fd(at))))
+    }
+
+    /// The handle that a transfer goes to: its place in the table and its file. `None`: a bad one, and
+    /// the operation is over.
+    #[inline(always)]
+    pub(super) fn handle(&mut self, step: Step<'_>) -> Flow<Option<(usize, Fd)>> {
+        match self.file(step)? {
+            (Some(at), Some(fd)) => Ok(Some((at, fd))),
+            (at, _) => self.io.bad_handle(step, at).map(|()| None),
         }
     }
+}
 
-    /// Ends the rank: others do not wait for it any longer, its files are closed, and
-    /// what it recorded is complete. `usage` is asked after the files are closed. Gives the
-    /// recorder and the rank's remarks ([`note`]).
-    pub fn finish(
-        mut self,
-        stop: &Stop,
-        comm: &mut dyn Comm,
-        usage: impl FnOnce(u64) -> Usage,
-    ) -> (Recorder, u32) {
-        // What is under way uses memory of this rank.
-        while !self.io.queue.is_idle() && self.io.wait_for(1).is_ok() {}
-        let end_ns = self.io.clock.now();
-        let (end, state) = match stop {
-            Stop::Finished => (End::Finished, State::Finished),
-            Stop::Failed { .. } => (End::Failed, State::Failed),
-            Stop::Released { .. } => (End::Released, State::Interrupted),
-            Stop::Interrupted | Stop::Pending => (End::Interrupted, State::Interrupted),
-        };
-        if let Stop::Failed { site, message } | Stop::Released { site, message } = stop {
-            self.io.recorder.rank_error(Some(*site), message);
-        }
-        self.scratch.work_claims.cut_off(&mut self.io);
-        self.io.leave_schedule(1);
-        files::give_all_back(&mut self.io, comm);
-        comm.leave(end);
-        self.io.close_all();
-        self.io.last_label_ended();
-        self.io.recorder.finish(state, &usage(end_ns));
-        (self.io.recorder, self.io.notes)
+/// Parameters of every operation: one load where the table itself would take several.
+static PARAMS: [u8; Op::COUNT] = {
+    let mut params = [0; Op::COUNT];
+    let mut op = 0;
+    while op < Op::COUNT {
+        params[op] = model::op::OPS[op].params.len() as u8;
+        op += 1;
     }
+    params
+};
 
-    /// Operations executed so far.
-    pub fn operations(&self) -> u64 {
-        self.io.operations
+/// Where the rank is in the program.
+#[derive(Debug, Default)]
+pub(super) struct Position {
+    pub(super) pc: Pc,
+    pub(super) calls: Vec<Call>,
+    /// The first part of a label's end with `sync` is done: only the barrier is left.
+    pub(super) label_ended: bool,
+}
+
+impl Position {
+    /// The calls of the procs that are running, the innermost first.
+    pub(super) fn callers(&self) -> impl Iterator<Item = Pc> {
+        self.calls.iter().rev().map(|call| call.return_to - 1)
     }
+}
+
+/// A running proc.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Call {
+    pub(super) return_to: Pc,
+    pub(super) outer_base: usize,
+}
+
+/// Texts and sums that control statements use again.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    pub(super) line: Vec<u8>,
+    /// Sums of the numbers that waits asked for so far, by set and name.
+    pub(super) waited: HashMap<(SetId, Vec<u8>), u64>,
+    /// Key of the wait in progress.
+    pub(super) key: (SetId, Vec<u8>),
+    /// Values of the members of a collective function.
+    pub(super) given: Vec<Value>,
+    /// Work that is shared.
+    pub(super) work_claims: WorkClaims,
+}
+
+/// The operands of a command; `print` has their number first.
+#[inline(always)]
+pub(super) fn arguments(plan: &Plan, op: Op, at: u32) -> Result<&[Operand], EvalError> {
+    let at = at as usize;
+    if op != Op::Print {
+        return Ok(&plan.args[at..at + usize::from(PARAMS[op as usize])]);
+    }
+    let count = match plan.args[at].source() {
+        Source::Const(index) => plan.consts[index as usize].as_size()?,
+        _ => 0,
+    };
+    Ok(&plan.args[at + 1..at + 1 + count as usize])
 }

@@ -2,86 +2,22 @@
 //! words that stand for numbers of system calls.
 
 use super::eval::Env;
-use super::io::Io;
-use super::tally::{Fault, Subject, Tally};
-use crate::backend::Backend;
-use crate::call::Fd;
+use super::tally::{Fault, Flow};
 use model::op::ParamKind;
 use model::plan::{Operand, Pc, Slot};
-use model::value::Eval;
 use model::{Op, Value};
 
 /// Permission bits of new files before umask.
 pub(super) const FILE_MODE: u32 = 0o666;
 
 /// The instruction that is executed.
-#[derive(Clone, Copy)]
-pub(super) struct Step<'p> {
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step<'p> {
     pub(super) op: Op,
     pub(super) site: Pc,
     pub(super) dst: Slot,
     /// As many operands as the operation table has parameters.
     pub(super) args: &'p [Operand],
-}
-
-/// The place of the first argument's handle, and its file.
-#[inline(always)]
-pub(super) fn file<B: Backend>(
-    step: Step<'_>,
-    env: &mut Env<'_>,
-    io: &mut Io<'_, B>,
-) -> Eval<(Option<usize>, Option<Fd>)> {
-    file_of(step, 0, env, io)
-}
-
-/// The same of another argument.
-#[inline(always)]
-pub(super) fn file_of<B: Backend>(
-    step: Step<'_>,
-    arg: usize,
-    env: &mut Env<'_>,
-    io: &mut Io<'_, B>,
-) -> Eval<(Option<usize>, Option<Fd>)> {
-    let at = io.handles.find(env.value(step.site, step.args[arg])?)?;
-    Ok((at, at.and_then(|at| io.handles.fd(at))))
-}
-
-/// The handle that a transfer goes to: its place in the table and its file. `None`: a bad one, and
-/// the operation is over.
-#[inline(always)]
-pub(super) fn handle<B: Backend>(
-    step: Step<'_>,
-    env: &mut Env<'_>,
-    io: &mut Io<'_, B>,
-) -> Result<Option<(usize, Fd)>, Fault> {
-    match file(step, env, io)? {
-        (Some(at), Some(fd)) => Ok(Some((at, fd))),
-        (at, _) => bad_handle(step, io, at).map(|()| None),
-    }
-}
-
-/// An operation on a handle whose open failed, or which is closed: EBADF without a call.
-#[cold]
-pub(super) fn bad_handle<B: Backend>(
-    step: Step<'_>,
-    io: &mut Io<'_, B>,
-    at: Option<usize>,
-) -> Result<(), Fault> {
-    let subject = at.map_or(Subject::Nothing, Subject::Handle);
-    refused(step, io, libc::EBADF, subject)
-}
-
-/// An operation that fails without a call.
-#[cold]
-pub(super) fn refused<B: Backend>(
-    step: Step<'_>,
-    io: &mut Io<'_, B>,
-    errno: i32,
-    subject: Subject,
-) -> Result<(), Fault> {
-    let mut tally = Tally::EMPTY;
-    tally.fail(errno);
-    io.conclude(step.op, step.site, &tally, subject)
 }
 
 /// Modes of `fallocate`.
@@ -94,7 +30,7 @@ pub(super) const RANGES: &[i32] = &[
 ];
 /// Flags of `rename`.
 pub(super) const RENAMES: &[u32] = &[libc::RENAME_EXCHANGE, libc::RENAME_NOREPLACE];
-/// Operations of `flock`; the kernel never waits: see [`super::lock`].
+/// Operations of `flock`; the kernel never waits: see [`super::files`].
 pub(super) const LOCKS: &[i32] =
     &[libc::LOCK_SH | libc::LOCK_NB, libc::LOCK_EX | libc::LOCK_NB, libc::LOCK_UN];
 /// Advice of `fadvise`.
@@ -113,7 +49,7 @@ pub(super) fn chosen<T: Copy>(
     env: &mut Env<'_>,
     at: usize,
     numbers: &[T],
-) -> Result<Option<T>, Fault> {
+) -> Flow<Option<T>> {
     let param = &step.op.row().params[at];
     let ParamKind::Word(words) = param.kind else { return Ok(None) };
     if step.args[at] == Operand::ABSENT {

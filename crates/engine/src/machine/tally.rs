@@ -4,7 +4,12 @@
 use crate::call::Reply;
 use crate::comm::Poll;
 use crate::recorder::Timing;
+use crate::stop;
 use model::{EvalError, Part};
+
+/// Error of an operation in whose middle the rank was stopped. It is not counted: calls that the
+/// kernel interrupts are repeated, so that nothing else gives this error.
+pub(super) const STOPPED: i32 = libc::EINTR;
 
 /// One call and the two clock readings around it.
 #[derive(Clone, Copy)]
@@ -120,11 +125,23 @@ impl Tally {
     }
 }
 
-/// Why a statement cannot be executed; the site is known to the execute loop. One word, so that the result of
+/// The rank is to stop, in the middle of an operation.
+pub(super) fn is_stopped(tally: &mut Tally) -> bool {
+    let stopped = stop::requested();
+    if stopped {
+        tally.fail(STOPPED);
+    }
+    stopped
+}
+
+/// How a statement ends: the rank goes on, or leaves it.
+pub(crate) type Flow<T = ()> = Result<T, Fault>;
+
+/// Why a statement is not executed to its end; the site is known to the execute loop. One word, so that the result of
 /// every statement comes back in registers: through memory it costs a failed store forwarding, several
 /// nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Fault(Box<Why>);
+pub(crate) struct Fault(Box<Why>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Why {
@@ -132,6 +149,27 @@ pub(super) enum Why {
     Eval(EvalError),
     /// A sentence.
     Message(String),
+    /// It is no mistake.
+    Pause(Pause),
+}
+
+/// Why a rank leaves its program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pause {
+    /// It is at its end.
+    Finished,
+    /// It goes on later, with the same instruction.
+    Pending,
+    /// What it waits for cannot come.
+    Released,
+    /// Somebody asked the run to stop.
+    Interrupted,
+}
+
+impl From<Pause> for Fault {
+    fn from(pause: Pause) -> Fault {
+        Fault(Box::new(Why::Pause(pause)))
+    }
 }
 
 impl From<EvalError> for Fault {
@@ -152,25 +190,11 @@ impl Fault {
     }
 }
 
-/// Whether the rank goes on after a statement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Flow {
-    /// With the next instruction.
-    Next,
-    /// Later, with the same instruction.
-    Pending,
-    /// Never: what it waits for cannot come.
-    Released,
-    /// Never: somebody asked the run to stop.
-    Interrupted,
-}
-
-impl From<Poll> for Flow {
-    fn from(poll: Poll) -> Flow {
-        match poll {
-            Poll::Ready => Flow::Next,
-            Poll::Pending => Flow::Pending,
-            Poll::Released => Flow::Released,
-        }
+/// What was waited for has come; if not, the rank leaves the statement.
+pub(super) fn came(poll: Poll) -> Result<(), Fault> {
+    match poll {
+        Poll::Ready => Ok(()),
+        Poll::Pending => Err(Pause::Pending.into()),
+        Poll::Released => Err(Pause::Released.into()),
     }
 }

@@ -95,7 +95,7 @@ impl PathText {
         (self.origin, self.place) = (Origin::NOTHING, RUN);
         self.bytes.clear();
         let rendered = render(&mut self.bytes);
-        let whole = !has_nul(&self.bytes);
+        let whole = !self.bytes.contains(&0);
         if rendered.is_err() || !whole {
             self.bytes.clear();
         }
@@ -128,84 +128,21 @@ impl PathText {
     }
 }
 
-/// Eight bytes at a time: paths are too short for a call of memchr to pay.
-#[inline(always)]
-fn has_nul(bytes: &[u8]) -> bool {
-    const LOW: u64 = 0x0101_0101_0101_0101;
-    let words = bytes.chunks_exact(8);
-    let rest = words.remainder();
-    let word = |chunk: &[u8]| chunk.try_into().map_or(0, u64::from_ne_bytes);
-    // The borrow of `word - LOW` reaches the top bit of a byte first where it is 0.
-    let zero = |word: u64| word.wrapping_sub(LOW) & !word & (LOW << 7);
-    let found = words.fold(0, |found, chunk| found | zero(word(chunk)));
-    // `contains` would call memchr.
-    found != 0 || rest.iter().fold(false, |found, byte| found | (*byte == 0))
-}
-
 #[cold]
 fn contains_nul() -> EvalError {
     EvalError::Type("a path", "a text with a zero byte in it".into())
 }
 
-/// Texts up to this length are copied in registers.
-const SHORT: usize = 16;
-
-/// Appends bytes.
-#[inline(always)]
-pub(super) fn push_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
-    let len = bytes.len();
-    if len > SHORT {
-        return out.extend_from_slice(bytes);
-    }
-    out.reserve(SHORT);
-    // SAFETY: there is room for SHORT bytes after the buffer's end; reads and writes
-    // stay within the first `len` of source and room; both have no alignment to keep.
-    unsafe {
-        let (from, to) = (bytes.as_ptr(), out.as_mut_ptr().add(out.len()));
-        if len >= 8 {
-            let tail = len - 8;
-            let first = from.cast::<u64>().read_unaligned();
-            let last = from.add(tail).cast::<u64>().read_unaligned();
-            to.cast::<u64>().write_unaligned(first);
-            to.add(tail).cast::<u64>().write_unaligned(last);
-        } else if len >= 4 {
-            let tail = len - 4;
-            let first = from.cast::<u32>().read_unaligned();
-            let last = from.add(tail).cast::<u32>().read_unaligned();
-            to.cast::<u32>().write_unaligned(first);
-            to.add(tail).cast::<u32>().write_unaligned(last);
-        } else if len > 0 {
-            *to = *from;
-            *to.add(len / 2) = *from.add(len / 2);
-            *to.add(len - 1) = *from.add(len - 1);
-        }
-        out.set_len(out.len() + len);
-    }
-}
-
 /// Appends an integer in decimal.
 #[inline(always)]
 pub(super) fn push_int(out: &mut Vec<u8>, n: i64) {
-    push_bytes(out, itoa::Buffer::new().format(n).as_bytes());
+    out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes());
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    #[test]
-    fn a_nul_is_found_at_every_place() {
-        for len in 0..40 {
-            let mut bytes = vec![0x80; len];
-            assert!(!has_nul(&bytes));
-            for at in 0..len {
-                bytes[at] = 0;
-                assert!(has_nul(&bytes), "{at} of {len}");
-                bytes[at] = 1;
-            }
-        }
-    }
 
     #[test]
     fn a_path_ends_with_its_only_nul() {
@@ -248,16 +185,6 @@ mod tests {
         assert_eq!(path.bytes(), b"f-912344");
         fill(&mut path, i64::MAX);
         assert!(!path.step_to(i64::MIN));
-    }
-
-    #[test]
-    fn texts_of_every_length_are_appended() {
-        let text: Vec<u8> = (1..=40).collect();
-        for len in 0..=text.len() {
-            let mut out = b"before".to_vec();
-            push_bytes(&mut out, &text[..len]);
-            assert_eq!(out, [b"before", &text[..len]].concat());
-        }
     }
 
     proptest! {

@@ -226,9 +226,7 @@ impl<B: Backend> Io<'_, B> {
         }
         (fetched.last, fetched.operations) = (Some((now_ns, bytes)), self.operations);
     }
-}
 
-impl<B: Backend> Io<'_, B> {
     /// So many bytes are about to be filled.
     #[inline(always)]
     pub(super) fn watch_filling(&mut self, bytes: u64) -> Option<Watch> {

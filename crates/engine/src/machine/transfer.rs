@@ -13,12 +13,11 @@ use super::io::Io;
 use super::note;
 use super::options::Fsync;
 use super::step::Step;
-use super::tally::{Fault, Shot, Subject, Tally};
+use super::tally::{Flow, Shot, Subject, Tally, is_stopped};
 use crate::backend::direct::Alignment;
 use crate::backend::{Backend, Bulk, BulkFile};
 use crate::buffer::{Buffers, MAX_CALL_BYTES};
 use crate::call::{Call, Fd, Reply};
-use crate::stop;
 use model::Part;
 use model::limits::CALL_BYTES;
 use model::pattern::Run;
@@ -28,10 +27,6 @@ use std::io::{self, IoSlice, IoSliceMut};
 pub(super) const BUFFERS_MAX: usize = 1024;
 /// Size of the calls that read the rest of a file, unless `with (transfer=...)` says otherwise.
 const REST_BYTES: u64 = 1 << 20;
-/// Error of an operation in whose middle the rank was stopped. It is not counted: calls that the
-/// kernel interrupts are repeated, so that nothing else gives this error.
-pub(super) const STOPPED: i32 = libc::EINTR;
-
 const INTERRUPTED: Reply = -(libc::EINTR as Reply);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,38 +71,31 @@ pub(super) struct Transfer {
     pub(super) call_bytes: u64,
 }
 
-/// The most that one call moves.
-#[inline(always)]
-pub(super) fn call_bytes<B>(io: &Io<'_, B>, data: Data) -> u64 {
-    let usual = if data == Data::ReadRest { REST_BYTES } else { CALL_BYTES };
-    io.options.active().transfer.unwrap_or(usual).min(MAX_CALL_BYTES as u64)
-}
-
-/// The rank is to stop, in the middle of an operation.
-pub(super) fn is_stopped(tally: &mut Tally) -> bool {
-    let stopped = stop::requested();
-    if stopped {
-        tally.fail(STOPPED);
+impl<B: Backend> Io<'_, B> {
+    /// The most that one call moves.
+    #[inline(always)]
+    pub(super) fn call_bytes(&self, data: Data) -> u64 {
+        let usual = if data == Data::ReadRest { REST_BYTES } else { CALL_BYTES };
+        self.options.active().transfer.unwrap_or(usual).min(MAX_CALL_BYTES as u64)
     }
-    stopped
 }
 
 impl Transfer {
     #[inline(always)]
-    pub(super) fn new<B>(
+    pub(super) fn new<B: Backend>(
         io: &Io<'_, B>,
         (fd, way): (Fd, Way),
         direct: Option<Alignment>,
         data: Data,
         (offset_bytes, len): (u64, u64),
     ) -> Transfer {
-        let call_bytes = call_bytes(io, data);
+        let call_bytes = io.call_bytes(data);
         Transfer { fd, data, way, direct, offset_bytes, len, done_bytes: 0, call_bytes }
     }
 
     /// Bytes of the file of a handle.
     #[inline(always)]
-    pub(super) fn of_handle<B>(
+    pub(super) fn of_handle<B: Backend>(
         io: &Io<'_, B>,
         (fd, mode): (Fd, Mode),
         data: Data,
@@ -139,7 +127,7 @@ impl Transfer {
 
     /// `with (fsync="op")` makes the file stable after it.
     #[inline(always)]
-    pub(super) fn syncs<B>(&self, io: &Io<'_, B>) -> bool {
+    pub(super) fn syncs<B: Backend>(&self, io: &Io<'_, B>) -> bool {
         let options = io.options.active();
         self.data.writes() && options.fsync == Fsync::Op && !options.is_null()
     }
@@ -339,21 +327,19 @@ impl Transfer {
         (ready, displacement_bytes): (&Ready<'_>, u64),
     ) {
         tally.requested_bytes = ready.bytes;
-        let mut extents = ready.extents();
         if io.accounts {
-            while tally.errno == 0
-                && let Some(run) = extents.next_run()
-            {
+            for run in ready.runs() {
                 let offset_bytes = run.offset_bytes.saturating_add(displacement_bytes);
-                if run.count > 0 && run.length_bytes > 0 {
-                    self.run_in_bulk(io, tally, Run { offset_bytes, ..run });
+                self.run_in_bulk(io, tally, Run { offset_bytes, ..run });
+                if tally.errno != 0 {
+                    break;
                 }
             }
             tally.short = tally.done_bytes < tally.requested_bytes;
             return;
         }
         let mut is_first = true;
-        for extent in extents {
+        for extent in ready.extents() {
             if tally.errno != 0 || is_stopped(tally) {
                 return;
             }
@@ -402,63 +388,63 @@ impl Transfer {
     }
 }
 
-/// Moves bytes of an open file, and its position if nobody named another one.
-#[inline(always)]
-pub(super) fn transfer<B: Backend>(
-    step: Step<'_>,
-    (at, moves_position): (usize, bool),
-    transfer: Transfer,
-    io: &mut Io<'_, B>,
-    buffers: &mut Buffers,
-) -> Result<(), Fault> {
-    let Transfer { offset_bytes, len, .. } = transfer;
-    let first = match transfer.is_one_call(io) {
-        true => transfer.issue((offset_bytes, len as usize), io, buffers).ok(),
-        false => None,
-    };
-    match first {
-        Some(shot) if shot.reply == len as Reply => {
-            let mut tally = Tally::of_one_call(shot, offset_bytes, len);
-            transfer.count_for_handle(io, (at, moves_position), &mut tally);
-            io.conclude(step.op, step.site, &tally, Subject::Handle(at))
-        }
-        first => transfer_rest(step, (at, moves_position), transfer, io, buffers, first),
-    }
-}
-
-/// Makes the calls that are left after the one that was made already.
-#[inline(never)]
-fn transfer_rest<B: Backend>(
-    step: Step<'_>,
-    handle: (usize, bool),
-    mut transfer: Transfer,
-    io: &mut Io<'_, B>,
-    buffers: &mut Buffers,
-    made: Option<Shot>,
-) -> Result<(), Fault> {
-    let mut tally = transfer.tally();
-    transfer.run(io, buffers, &mut tally, made);
-    end(step, handle, &transfer, io, tally)
-}
-
-/// A transfer of an open file is over: the file is made stable if that is wanted, and all is counted.
-pub(super) fn end<B: Backend>(
-    step: Step<'_>,
-    handle: (usize, bool),
-    transfer: &Transfer,
-    io: &mut Io<'_, B>,
-    mut tally: Tally,
-) -> Result<(), Fault> {
-    transfer.count_for_handle(io, handle, &mut tally);
-    let fd = transfer.fd;
-    let mapped = transfer.way == Way::Mapping;
-    if tally.errno == 0 && transfer.syncs(io) && io.sync(&mut tally, fd, mapped) {
-        io.made_stable(handle.0);
-    }
-    io.conclude(step.op, step.site, &tally, Subject::Handle(handle.0))
-}
-
 impl<B: Backend> Io<'_, B> {
+    /// Moves bytes of an open file, and its position if nobody named another one.
+    #[inline(always)]
+    pub(super) fn transfer(
+        &mut self,
+        step: Step<'_>,
+        (at, moves_position): (usize, bool),
+        transfer: Transfer,
+        buffers: &mut Buffers,
+    ) -> Flow {
+        let Transfer { offset_bytes, len, .. } = transfer;
+        let first = match transfer.is_one_call(self) {
+            true => transfer.issue((offset_bytes, len as usize), self, buffers).ok(),
+            false => None,
+        };
+        match first {
+            Some(shot) if shot.reply == len as Reply => {
+                let mut tally = Tally::of_one_call(shot, offset_bytes, len);
+                transfer.count_for_handle(self, (at, moves_position), &mut tally);
+                self.conclude(step, &tally, Subject::Handle(at))
+            }
+            first => self.transfer_rest(step, (at, moves_position), transfer, buffers, first),
+        }
+    }
+
+    /// Makes the calls that are left after the one that was made already.
+    #[inline(never)]
+    fn transfer_rest(
+        &mut self,
+        step: Step<'_>,
+        handle: (usize, bool),
+        mut transfer: Transfer,
+        buffers: &mut Buffers,
+        made: Option<Shot>,
+    ) -> Flow {
+        let mut tally = transfer.tally();
+        transfer.run(self, buffers, &mut tally, made);
+        self.end_transfer(step, handle, &transfer, tally)
+    }
+
+    /// A transfer of an open file is over: the file is made stable if that is wanted, and all is counted.
+    pub(super) fn end_transfer(
+        &mut self,
+        step: Step<'_>,
+        handle: (usize, bool),
+        transfer: &Transfer,
+        mut tally: Tally,
+    ) -> Flow {
+        transfer.count_for_handle(self, handle, &mut tally);
+        let fd = transfer.fd;
+        let mapped = transfer.way == Way::Mapping;
+        if tally.errno == 0 && transfer.syncs(self) && self.sync(&mut tally, fd, mapped) {
+            self.made_stable(handle.0);
+        }
+        self.conclude(step, &tally, Subject::Handle(handle.0))
+    }
+
     /// Makes a file stable, as a part of an operation.
     pub(super) fn sync(&mut self, tally: &mut Tally, fd: Fd, mapped: bool) -> bool {
         let call = if mapped { Call::Msync { fd } } else { Call::Fsync { fd } };

@@ -10,23 +10,14 @@
 //! taken to advance evenly.
 
 use super::io::Io;
-use super::tally::{Fault, Flow};
+use super::tally::{Fault, Flow, Pause, came};
 use crate::backend::Backend;
-use crate::comm::{Claim, Comm, Given, MAX_NUMBERS, Members, Poll};
+use crate::comm::{Claim, Comm, Given, MAX_NUMBERS, Members};
 use crate::recorder::ClaimedWork;
 use model::Value;
 use model::plan::{Function, Pc, SetId};
 
 const MILLI: u64 = 1000;
-
-/// The result of a claim.
-pub(super) enum Claimed {
-    Index(i64),
-    /// All indices are claimed.
-    Nothing,
-    /// Another simulated rank is behind in time.
-    Later,
-}
 
 /// The executions of `share` that a rank is in, and has been in.
 #[derive(Debug, Default)]
@@ -95,7 +86,7 @@ impl WorkClaims {
         site: Pc,
         [count, by]: [i64; 2],
         io: &Io<'_, B>,
-    ) -> Result<(), Fault> {
+    ) -> Flow {
         let wrong = |what: &str, found| {
             Err(Fault::message(format!("share: expected {what}, found {found}")))
         };
@@ -144,26 +135,27 @@ impl WorkClaims {
         Ok(())
     }
 
-    fn innermost(&mut self) -> Result<&mut Open, Fault> {
+    fn innermost(&mut self) -> Flow<&mut Open> {
         self.open.last_mut().ok_or_else(|| Fault::message("a claim stands outside of a share"))
     }
 
-    /// The next index.
+    /// The next index; `None`: all are claimed.
     pub(super) fn claim<B: Backend>(
         &mut self,
         members: &Members,
         io: &mut Io<'_, B>,
         comm: &mut dyn Comm,
-    ) -> Result<Claimed, Fault> {
+    ) -> Flow<Option<i64>> {
         let open = self.innermost()?;
         if open.next == open.end {
             match comm.claim(members, open.claim).map_err(Fault::message)? {
-                None => return Ok(Claimed::Later),
+                // Another simulated rank is behind in time.
+                None => return Err(Pause::Pending.into()),
                 Some(number) if number >= open.claim.numbers => {
                     // What is under way belongs to the work.
                     io.finish_all()?;
                     open.done[2] = Done::now(io, open.done[2].indices);
-                    return Ok(Claimed::Nothing);
+                    return Ok(None);
                 }
                 Some(number) => open.extend(number, io),
             }
@@ -171,7 +163,7 @@ impl WorkClaims {
         let index = open.next as i64;
         open.next += 1;
         open.done[2].indices += 1;
-        Ok(Claimed::Index(index))
+        Ok(Some(index))
     }
 
     /// `share end`. May be asked again.
@@ -181,58 +173,44 @@ impl WorkClaims {
         site: Pc,
         io: &mut Io<'_, B>,
         comm: &mut dyn Comm,
-    ) -> Result<Flow, Fault> {
+    ) -> Flow {
         loop {
-            let leaving = self.innermost()?.leaving;
-            let next = match leaving {
-                Leaving::Works => Ok(Leaving::Waits),
-                Leaving::Waits => match comm.barrier(members, site, None) {
-                    Poll::Ready => {
-                        let open = self.innermost()?;
-                        let met = open.all_came(io.clock.now());
-                        comm.claims_over(members, open.claim).map_err(Fault::message)?;
-                        Ok(met)
-                    }
-                    poll => Err(poll),
-                },
-                Leaving::AllCame { idle_ns, whole_ns } => self
-                    .longest(members, site, idle_ns, comm)?
-                    .map(|tail_ns| Leaving::TailKnown { idle_ns, whole_ns, tail_ns }),
+            let open = self.innermost()?;
+            let next = match open.leaving {
+                Leaving::Works => Leaving::Waits,
+                Leaving::Waits => {
+                    came(comm.barrier(members, site, None))?;
+                    comm.claims_over(members, open.claim).map_err(Fault::message)?;
+                    open.all_came(io.clock.now())
+                }
+                Leaving::AllCame { idle_ns, whole_ns } => {
+                    let tail_ns = self.longest(members, site, idle_ns, comm)?;
+                    Leaving::TailKnown { idle_ns, whole_ns, tail_ns }
+                }
                 Leaving::TailKnown { idle_ns, whole_ns, tail_ns } => {
-                    match self.longest(members, site, whole_ns, comm)? {
-                        Ok(group_ns) => {
-                            self.keep(members, io, [idle_ns, whole_ns, tail_ns, group_ns]);
-                            return Ok(Flow::Next);
-                        }
-                        Err(poll) => Err(poll),
-                    }
+                    let group_ns = self.longest(members, site, whole_ns, comm)?;
+                    self.keep(members, io, [idle_ns, whole_ns, tail_ns, group_ns]);
+                    return Ok(());
                 }
             };
-            match next {
-                Ok(next) => self.innermost()?.leaving = next,
-                Err(poll) => return Ok(poll.into()),
-            }
+            self.innermost()?.leaving = next;
         }
     }
 
-    /// The longest of what the members give. Inner `Err`: not now.
+    /// The longest of what the members give.
     fn longest(
         &mut self,
         members: &Members,
         site: Pc,
         own_ns: u64,
         comm: &mut dyn Comm,
-    ) -> Result<Result<u64, Poll>, Fault> {
+    ) -> Flow<u64> {
         let own = Value::Duration(i64::try_from(own_ns).unwrap_or(i64::MAX));
         let given = Given::new(Function::Gmax, &own).unwrap_or_default();
         let met = comm.gather(members, site, (Function::Gmax, given), &mut self.given);
-        Ok(match met.map_err(Fault::message)? {
-            Poll::Ready => {
-                let all = self.given.iter().filter_map(|value| value.as_duration_ns().ok());
-                Ok(all.max().unwrap_or(own_ns))
-            }
-            poll => Err(poll),
-        })
+        came(met.map_err(Fault::message)?)?;
+        let all = self.given.iter().filter_map(|value| value.as_duration_ns().ok());
+        Ok(all.max().unwrap_or(own_ns))
     }
 
     /// The execution is over: counts it.

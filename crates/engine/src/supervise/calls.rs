@@ -101,7 +101,7 @@ impl Backend for Logged {
     }
 
     fn capabilities(&mut self) -> Capabilities {
-        Capabilities { mpi_files: true, ..self.inner.capabilities() }
+        Capabilities { mpi_call_bytes: u64::MAX, ..self.inner.capabilities() }
     }
 
     fn issue(&mut self, call: Call<'_>) -> Reply {
@@ -132,14 +132,17 @@ impl Backend for Logged {
     }
 
     fn hand_over(&mut self, wait: u32) -> Reply {
-        let line = || format!("io_uring_enter(wait {wait})");
+        let is_mpi = !self.under_way.is_empty();
+        let line = || match is_mpi {
+            true => "MPI_Wait".to_string(),
+            false => format!("io_uring_enter(wait {wait})"),
+        };
         self.log.borrow_mut().add(self.rank, line);
-        self.inner.hand_over(wait)
+        if is_mpi { 0 } else { self.inner.hand_over(wait) }
     }
 
-    fn reap(&mut self) -> Option<(Tag, Reply)> {
-        self.log.borrow_mut().add(self.rank, || "MPI_Wait".into());
-        self.under_way.pop_front()
+    fn ended(&mut self) -> Option<(Tag, Reply)> {
+        self.under_way.pop_front().or_else(|| self.inner.ended())
     }
 }
 

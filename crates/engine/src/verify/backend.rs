@@ -723,15 +723,13 @@ impl Backend for Verified<'_> {
                 self.views.insert(ViewId(reply as i32), shown);
                 reply
             }
-            FileCall::Transfer { file, at, memory, order, most_bytes }
-                if replaces_bytes(&self.effect) =>
-            {
+            FileCall::Transfer { file, at, memory, order } if replaces_bytes(&self.effect) => {
                 let bytes = &mut self.buffer.bytes_mut()[..memory.len()];
                 let memory = match memory {
                     Buffer::Write(_) => Buffer::Write(bytes),
                     Buffer::Read(_) => Buffer::Read(bytes),
                 };
-                self.inner.issue_file(FileCall::Transfer { file, at, memory, order, most_bytes })
+                self.inner.issue_file(FileCall::Transfer { file, at, memory, order })
             }
             other => self.inner.issue_file(other),
         };
@@ -774,17 +772,6 @@ impl Backend for Verified<'_> {
             (self.effect, self.reply) = (Some(Effect::Ended(tag)), Some(reply));
         }
         submitted
-    }
-
-    fn prepare_reap(&mut self) {
-        self.settle();
-        self.inner.prepare_reap();
-    }
-
-    fn reap(&mut self) -> Option<(Tag, Reply)> {
-        let (tag, reply) = self.inner.reap()?;
-        (self.effect, self.reply) = (Some(Effect::Ended(tag)), Some(reply));
-        Some((tag, reply))
     }
 
     fn ended(&mut self) -> Option<(Tag, Reply)> {

@@ -241,12 +241,6 @@ impl<B: Backend> Backend for Faulty<B> {
         Submitted::UnderWay
     }
 
-    fn reap(&mut self) -> Option<(Tag, Reply)> {
-        let Reverse((end_ns, tag, reply)) = self.under_way.pop()?;
-        self.clock.advance(end_ns.saturating_sub(self.clock.now()));
-        Some((tag, reply))
-    }
-
     fn hand_over(&mut self, wait: u32) -> Reply {
         let mut ends: Vec<u64> = self.under_way.iter().map(|Reverse(end)| end.0).collect();
         ends.sort_unstable();
@@ -265,7 +259,11 @@ impl<B: Backend> Backend for Faulty<B> {
 
     fn ended(&mut self) -> Option<(Tag, Reply)> {
         let Reverse((end_ns, ..)) = self.under_way.peek()?;
-        (*end_ns <= self.clock.now()).then(|| self.reap()).flatten()
+        if *end_ns > self.clock.now() {
+            return None;
+        }
+        let Reverse((_, tag, reply)) = self.under_way.pop()?;
+        Some((tag, reply))
     }
 }
 

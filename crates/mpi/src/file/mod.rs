@@ -27,8 +27,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use types::{BYTE, Builder, Built};
 
-/// The largest transfer that is one call where counts are `int`, and its pieces otherwise.
-const PIECE_BYTES: u64 = 1 << 30;
+/// Most bytes of one call where counts are `int`.
+const CALL_BYTES: u64 = 1 << 30;
 
 /// MPI files over a [`World`]; everything else goes to `inner`.
 pub struct Files<'w, B> {
@@ -45,8 +45,8 @@ pub struct Files<'w, B> {
     under_way: VecDeque<(Tag, c_int)>,
     /// The path of the call that was prepared.
     path: CString,
-    /// Calls to be made for the transfer that was prepared, alike on all members.
-    rounds: u64,
+    /// The transfer that was waited for last.
+    ended: Option<(Tag, Reply)>,
     facts: facts::Kept,
     explanation: String,
 }
@@ -70,7 +70,7 @@ impl<'w, B: Backend> Files<'w, B> {
             views: Vec::new(),
             under_way: VecDeque::new(),
             path: CString::default(),
-            rounds: 1,
+            ended: None,
             facts: facts::Kept::default(),
             explanation: String::new(),
         }
@@ -208,30 +208,6 @@ impl<'w, B: Backend> Files<'w, B> {
         Err(libc::EINVAL)
     }
 
-    /// How many calls a transfer takes where counts are `int`: the same number on all members.
-    #[inline(always)]
-    fn prepare_transfer(&mut self, file: MpiFile, len: u64, most: Option<u64>, at: At) {
-        self.rounds = 1;
-        if !self.large && (at.is_collective() || len > PIECE_BYTES) {
-            self.rounds = self.common_rounds(file, len, most, at);
-        }
-    }
-
-    #[inline(never)]
-    fn common_rounds(&mut self, file: MpiFile, len: u64, most: Option<u64>, at: At) -> u64 {
-        let most = match (at.is_collective(), most) {
-            (false, _) => len,
-            (true, Some(most)) => most,
-            (true, None) => match self.facts.members(file) {
-                Some(members) => {
-                    self.most(&members, [len as i64]).map_or(len, |most| most[0] as u64)
-                }
-                None => len,
-            },
-        };
-        most.div_ceil(PIECE_BYTES).max(1)
-    }
-
     #[inline(always)]
     fn transfer(
         &mut self,
@@ -240,60 +216,17 @@ impl<'w, B: Backend> Files<'w, B> {
         memory: &mut Memory<'_>,
         order: Option<ViewId>,
     ) -> Reply {
-        let (address, len) = (memory.address(), memory.len() as u64);
+        let (buffer, len): (*mut c_void, _) = (memory.address().cast(), memory.len() as i64);
         let write = matches!(memory, Memory::Write(_));
-        if let Some(memory_type) = order.and_then(|view| self.views.get(view.0 as usize)?.memory) {
-            let count = i64::from(len > 0);
-            return self.one_transfer(file, at, write, (address, count, memory_type), 0);
-        }
-        if self.rounds == 1 {
-            return self.one_transfer(file, at, write, (address, len as i64, BYTE), 0);
-        }
-        self.transfer_in_rounds(file, at, write, (address, len))
-    }
-
-    #[cold]
-    fn transfer_in_rounds(
-        &mut self,
-        file: MpiFile,
-        at: At,
-        write: bool,
-        (address, len): (*mut u8, u64),
-    ) -> Reply {
-        let mut done = 0;
-        for round in 0..self.rounds {
-            let from = (round * PIECE_BYTES).min(len);
-            let piece = (len - from).min(PIECE_BYTES);
-            // A short piece is the end: going on would leave a hole. Others may still wait.
-            let piece = if done < from { 0 } else { piece };
-            // SAFETY: `from` is at most the length of the memory.
-            let start = unsafe { address.add(from as usize) };
-            match self.one_transfer(file, at, write, (start, piece as i64, BYTE), from) {
-                moved if moved < 0 => return moved,
-                moved => done += moved as u64,
-            }
-        }
-        done as Reply
-    }
-
-    /// One call; `ahead`: bytes of the transfer that lie before it.
-    #[inline(always)]
-    fn one_transfer(
-        &mut self,
-        file: MpiFile,
-        at: At,
-        write: bool,
-        (address, count, of): (*mut u8, i64, c_int),
-        ahead: u64,
-    ) -> Reply {
-        let buffer: *mut c_void = address.cast();
+        let order = order.and_then(|view| self.views.get(view.0 as usize)?.memory);
+        let (count, of) = order.map_or((len, BYTE), |memory| (i64::from(len > 0), memory));
         let how = |collective: bool| c_int::from(write) | c_int::from(collective) << 1;
         // SAFETY: the memory holds `count` items of the type and is borrowed by the caller for
         // the duration of the call; it is written only if it was given for reading into.
         let (call, moved) = unsafe {
             match at {
                 At::Offset { offset, collective } => {
-                    let (how, offset) = (how(collective), (offset + ahead) as i64);
+                    let (how, offset) = (how(collective), offset as i64);
                     let moved = (self.shim().file_at)(file.0, how, offset, buffer, count, of);
                     (&NAMES_AT[how as usize], moved)
                 }
@@ -316,12 +249,6 @@ impl<'w, B: Backend> Files<'w, B> {
         memory: &Lent,
     ) -> Result<c_int, Reply> {
         let (address, len, write) = memory.parts();
-        if len as u64 > PIECE_BYTES && !self.large {
-            self.explanation = "one non-blocking transfer of more than 1 GiB needs MPI 4: \
-                 write transfer=1g beside depth"
-                .into();
-            return Err(-Reply::from(libc::EINVAL));
-        }
         let how = c_int::from(write) | c_int::from(collective) << 1;
         let mut request = -1;
         // SAFETY: whoever lent the memory vouches that it stays until the request is done.
@@ -426,7 +353,8 @@ impl<B: Backend> Backend for Files<'_, B> {
     }
 
     fn capabilities(&mut self) -> Capabilities {
-        Capabilities { mpi_files: true, ..self.inner.capabilities() }
+        let mpi_call_bytes = if self.large { u64::MAX } else { CALL_BYTES };
+        Capabilities { mpi_call_bytes, ..self.inner.capabilities() }
     }
 
     #[inline(always)]
@@ -442,10 +370,6 @@ impl<B: Backend> Backend for Files<'_, B> {
     #[inline(always)]
     fn prepare_file(&mut self, call: &FileCall<'_>) -> Result<(), i32> {
         match call {
-            FileCall::Transfer { file, at, memory, most_bytes, .. } => {
-                self.prepare_transfer(*file, memory.len() as u64, *most_bytes, *at);
-                Ok(())
-            }
             FileCall::Open { path, mode, members, .. } => self.prepare_open(path, *mode, members),
             FileCall::SetSize { file, size } | FileCall::Preallocate { file, size } => {
                 self.prepare_size(*file, *size)
@@ -460,6 +384,7 @@ impl<B: Backend> Backend for Files<'_, B> {
             | FileCall::SetAtomic { .. }
             | FileCall::SetView { .. }
             | FileCall::MakeView { .. }
+            | FileCall::Transfer { .. }
             | FileCall::Most { .. }
             | FileCall::Position { .. } => Ok(()),
         }
@@ -522,12 +447,20 @@ impl<B: Backend> Backend for Files<'_, B> {
         }
     }
 
-    /// The oldest: others may wait for the calls that it is part of.
-    fn reap(&mut self) -> Option<(Tag, Reply)> {
-        let (tag, request) = self.under_way.pop_front()?;
+    /// Of those on MPI files the oldest: others may wait for the calls that it is part of.
+    fn hand_over(&mut self, wait: u32) -> Reply {
+        let Some((tag, request)) = self.under_way.pop_front() else {
+            return self.inner.hand_over(wait);
+        };
         // SAFETY: a request the shim gave, waited for once.
         let moved = unsafe { (self.shim().wait)(request) };
-        Some((tag, if moved >= 0 { moved } else { self.refused("MPI_Wait", -moved as c_int) }))
+        let reply = if moved >= 0 { moved } else { self.refused("MPI_Wait", -moved as c_int) };
+        self.ended = Some((tag, reply));
+        0
+    }
+
+    fn ended(&mut self) -> Option<(Tag, Reply)> {
+        self.ended.take().or_else(|| self.inner.ended())
     }
 
     fn explanation(&mut self) -> Option<&str> {

@@ -1,36 +1,43 @@
 //! Agreement of the members of a statement, and the open file of a statement.
 
-use super::super::eval::Env;
 use super::super::io::Io;
+use super::super::rank::Machine;
 use super::super::step::Step;
-use super::super::tally::{Fault, Flow, Subject, Tally};
+use super::super::tally::{Fault, Flow, Subject, Tally, came};
 use crate::backend::Backend;
 use crate::call::{FileCall, MpiFile};
-use crate::comm::{CollectiveCall, Comm, Members};
+use crate::comm::{Collective, CollectiveCall, Comm, Members};
 use model::Op;
-use model::plan::Pc;
 
-/// Whether statements of MPI-IO can be executed.
-pub(super) fn check_mpi<B: Backend>(op: Op, io: &mut Io<'_, B>) -> Result<(), Fault> {
-    let known = io.backend.capabilities();
-    if known.mpi_files { Ok(()) } else { Err(needs_mpi(op, known.name)) }
+impl<B: Backend> Io<'_, B> {
+    /// Whether statements of MPI-IO can be executed.
+    pub(super) fn check_mpi(&mut self, op: Op) -> Flow {
+        let has_mpi = self.mpi_call_bytes > 0;
+        if has_mpi { Ok(()) } else { Err(needs_mpi(op, self.backend.capabilities().name)) }
+    }
 }
 
 #[cold]
-pub(super) fn needs_mpi(op: Op, backend: &str) -> Fault {
+fn needs_mpi(op: Op, backend: &str) -> Fault {
     Fault::message(format!(
         "{op} needs MPI, and this run has none (back-end {backend}): start it with mpiexec or \
          --mpi, use the POSIX operations, or leave the statement out with --only"
     ))
 }
 
-/// Waits for the members of a collective call; a rank that has ended, or that has come to another
-/// statement, releases the others here.
-pub(super) fn meet(comm: &mut dyn Comm, members: &Members, site: Pc, call: CollectiveCall) -> Flow {
-    match members.ranks.len() {
-        0 | 1 => Flow::Next,
-        _ => comm.barrier(members, site, Some(call)).into(),
+/// Waits for the members of a collective call on the `number`-th file that they opened; a rank that has ended, or that
+/// has come to another statement, releases the others here.
+pub(super) fn meet(
+    comm: &mut dyn Comm,
+    members: &Members,
+    step: Step<'_>,
+    (file, way): (u32, u16),
+) -> Flow {
+    if members.ranks.len() < 2 {
+        return Ok(());
     }
+    let call = CollectiveCall { what: Collective::Op(step.op), file, way };
+    came(comm.barrier(members, step.site, Some(call)))
 }
 
 /// The way of a call, from what decides which calls of MPI it becomes.
@@ -64,10 +71,10 @@ impl<B: Backend> Io<'_, B> {
         step: Step<'_>,
         tally: &Tally,
         subject: Subject,
-    ) -> Result<Flow, Fault> {
-        self.conclude(step.op, step.site, tally, subject)?;
+    ) -> Flow {
+        self.conclude(step, tally, subject)?;
         self.ended_ns = 0;
-        Ok(Flow::Next)
+        Ok(())
     }
 
     /// The largest value of all members; not timed, all members ask.
@@ -91,46 +98,25 @@ pub(super) struct Opened {
     pub(super) members: Members,
     /// How many files the members had opened before.
     pub(super) number: u32,
-    pub(super) writable: bool,
 }
 
-/// The file behind the first argument, and its place in the table of handles; `Err`: none, at this
-/// place.
-#[inline(always)]
-pub(super) fn file<B: Backend>(
-    step: Step<'_>,
-    env: &mut Env<'_>,
-    io: &mut Io<'_, B>,
-) -> Result<Result<(usize, MpiFile), Option<usize>>, Fault> {
-    let Some(at) = io.handles.find(env.value(step.site, step.args[0])?)? else {
-        return Ok(Err(None));
-    };
-    Ok(io.handles.mpi_file(at).map(|(file, ..)| (at, file)).ok_or(Some(at)))
-}
+impl<B: Backend> Machine<'_, B> {
+    /// The place of the first argument's handle in the table, and its file.
+    #[inline(always)]
+    pub(super) fn mpi_file(&mut self, step: Step<'_>) -> Flow<(Option<usize>, Option<MpiFile>)> {
+        let at = self.io.handles.find(self.env.value(step.site, step.args[0])?)?;
+        Ok((at, at.and_then(|at| self.io.handles.mpi_file(at)).map(|(file, ..)| file)))
+    }
 
-/// The same with what is known of it.
-pub(super) fn opened<B: Backend>(
-    step: Step<'_>,
-    env: &mut Env<'_>,
-    io: &mut Io<'_, B>,
-) -> Result<Result<Opened, Option<usize>>, Fault> {
-    Ok(file(step, env, io)?.and_then(|(at, file)| {
-        let writable = io.handles.get(at).mode.writable;
-        let (_, members, number) = io.handles.mpi_file(at).ok_or(Some(at))?;
-        Ok(Opened { at, file, members: members.clone(), number, writable })
-    }))
-}
-
-/// An operation on a file whose open failed, or which is closed: EBADF without a call. All
-/// members come here alike, because they agreed on the open.
-#[cold]
-pub(super) fn bad_file<B: Backend>(
-    step: Step<'_>,
-    io: &mut Io<'_, B>,
-    at: Option<usize>,
-) -> Result<Flow, Fault> {
-    let mut tally = Tally::EMPTY;
-    tally.fail(libc::EBADF);
-    let subject = at.map_or(Subject::Nothing, Subject::Handle);
-    io.conclude(step.op, step.site, &tally, subject).map(|()| Flow::Next)
+    /// The same with what is known of it. `None`: a bad one, and the operation is over, on all members alike
+    /// because they agreed on the open.
+    pub(super) fn opened_mpi_file(&mut self, step: Step<'_>) -> Flow<Option<Opened>> {
+        let (at, _) = self.mpi_file(step)?;
+        match at.and_then(|at| Some((at, self.io.handles.mpi_file(at)?))) {
+            Some((at, (file, members, number))) => {
+                Ok(Some(Opened { at, file, members: members.clone(), number }))
+            }
+            None => self.io.bad_handle(step, at).map(|()| None),
+        }
+    }
 }

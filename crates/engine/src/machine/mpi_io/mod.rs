@@ -10,19 +10,10 @@
 //! |---|---|
 //! | `members` | what members do together |
 //! | `files` | opening, closing, sizes: one call each |
-//! | `patterns` | which bytes a statement means: patterns, members, views |
 //! | `data` | statements that move bytes: what they mean, which ranks have to be there |
-//! | `moving` | their calls: for each piece, or over all pieces through a view |
-//! | `calls` | one after the other, or several at a time |
-//! | `end` | what a read can have moved at most |
+//! | `calls` | their calls: for each extent, one after the other or several at a time, or over all through a view |
 
 mod calls;
 mod data;
-mod end;
 mod files;
 mod members;
-mod moving;
-pub(super) mod patterns;
-
-pub(super) use data::{transfer, whole_file};
-pub(super) use files::{close, delete, on_file, open, preallocate, seek, set_size, sync};
