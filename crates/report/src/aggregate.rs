@@ -31,8 +31,6 @@ use std::path::Path;
 pub struct Aggregates {
     /// The execution they are from.
     pub execution: Execution,
-    /// There are others in the table.
-    pub one_of_many: bool,
     /// Events counted here; those that failed are not.
     pub events: u64,
     /// Events of operations that failed, also as the program expects.
@@ -85,7 +83,6 @@ impl Aggregates {
     fn new(scope: &Scope, has_due: bool) -> Aggregates {
         Aggregates {
             execution: scope.execution,
-            one_of_many: scope.one_of_many,
             events: 0,
             failed: 0,
             bytes: 0,

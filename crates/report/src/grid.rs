@@ -14,7 +14,7 @@ pub enum Kind {
     Label,
     /// Whole numbers, and texts that are aligned like numbers.
     Count,
-    /// Numbers with so many decimals.
+    /// Numbers with this number of decimals.
     Number(usize),
     /// Numbers with a unit each.
     Quantity(Measure),
@@ -259,7 +259,7 @@ impl Grid {
         })
     }
 
-    /// The cells of every line as text; quantities with so many significant digits.
+    /// The cells of every line as text; quantities with `digits` significant digits.
     pub fn texts(&self, digits: u32) -> Vec<Vec<String>> {
         let text = |at: usize, cell: &Cell| {
             let number = |value: f64| match self.columns[at].kind {

@@ -43,19 +43,9 @@ pub fn list(columns: usize) -> String {
 /// One operation in full, or the functions, internal variables and options of a name; `name` is a
 /// name or an alias in any case. `None`: there is none.
 pub fn entry(name: &str, columns: usize) -> Option<String> {
-    match Op::find(name) {
-        Some(op) => Some(operation(op.row(), columns)),
-        None => other_entry(name, columns),
+    if let Some(op) = Op::find(name) {
+        return Some(operation(op.row(), columns));
     }
-}
-
-/// All names that [`entry`] knows.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    let words = words().into_iter().flat_map(|(_, words)| words);
-    OPS.iter().map(|row| row.name).chain(words.map(|word| word.name))
-}
-
-fn other_entry(name: &str, columns: usize) -> Option<String> {
     let all = words().into_iter().flat_map(|(_, words)| words);
     let named = all.filter(|word| {
         word.name.eq_ignore_ascii_case(name) || word.form.eq_ignore_ascii_case(name)
@@ -63,6 +53,12 @@ fn other_entry(name: &str, columns: usize) -> Option<String> {
     let entries = named.map(|word| format!("{}\n\n{}", word.form, paragraph(word.doc, 2, columns)));
     let entries: Vec<String> = entries.collect();
     (!entries.is_empty()).then(|| entries.join("\n"))
+}
+
+/// All names that [`entry`] knows.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    let words = words().into_iter().flat_map(|(_, words)| words);
+    OPS.iter().map(|row| row.name).chain(words.map(|word| word.name))
 }
 
 /// A word of the language that is no operation.

@@ -129,11 +129,8 @@ pub fn rate_text(mib_s: Option<f64>, ops_s: Option<f64>) -> Option<String> {
 
 /// An execution in words: `block=4k, repetition 3`; "" for a run that was executed once.
 pub fn execution(run: &Run, cell: u32, repetition: u32) -> String {
-    match (&run.run.sweep, cell, repetition) {
-        (Some(sweep), ..) => sweep.describe_execution(cell, repetition),
-        (None, 0, 0) => String::new(),
-        (None, ..) => format!("cell {cell}, repetition {repetition}"),
-    }
+    let sweep = run.run.sweep.as_ref();
+    sweep.map_or(String::new(), |sweep| sweep.describe_execution(cell, repetition))
 }
 
 /// A point of a sweep in words: `block=4k`; "" if nothing varies.

@@ -6,21 +6,8 @@ use model::Op;
 /// Labels of [`LabelGrid`] with a colour of their own; the others share one more.
 pub(super) const MAX_LABELS: usize = 8;
 
-/// An execution of a run. Each has a clock of its own, so one is condensed at a time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Execution {
-    /// Parameter point of a sweep; 0 without one.
-    pub cell: u32,
-    /// Repetition within a sweep; 0 without one.
-    pub repetition: u32,
-}
-
-impl Execution {
-    /// Cell and repetition.
-    pub fn pair(self) -> (u32, u32) {
-        (self.cell, self.repetition)
-    }
-}
+/// Point of a sweep and repetition. Each execution has a clock of its own, so one is condensed at a time.
+pub type Execution = (u32, u32);
 
 /// The operation inside one label that took most of an execution's time in operations.
 #[derive(Clone, Debug, PartialEq)]
@@ -119,9 +106,6 @@ impl Bands {
     /// The band of a rank.
     #[inline]
     pub fn of(&self, rank: u32) -> usize {
-        if self.count == self.ranks as usize {
-            return (rank as usize).min(self.count - 1);
-        }
         let rank = u64::from(rank.min(self.ranks - 1));
         (rank * self.count as u64 / u64::from(self.ranks)) as usize
     }

@@ -3,7 +3,7 @@
 use super::axis::{Bands, Busiest, Execution, MAX_LABELS, TimeBins};
 use super::extents::{Extents, Row};
 use crate::events::{Table, find_op, invalid, meanings};
-use crate::rows::{OwnTimes, is_service};
+use crate::rows::{OwnTimes, grouped, is_service};
 use model::event::{FLAG_DUE, FLAG_EXPECTED, FLAG_FAILED, FLAG_UNPLACED};
 use model::{Op, Run};
 use parquet::errors::Result;
@@ -36,7 +36,6 @@ pub(super) struct Chosen {
 #[derive(Debug)]
 pub(super) struct Scope {
     pub execution: Execution,
-    pub one_of_many: bool,
     /// Rows of the execution in each row group, from the first one on.
     pub groups: Vec<usize>,
     pub time: TimeBins,
@@ -61,7 +60,7 @@ impl Scope {
         let entries = run.run.events.as_ref().map_or(&[][..], |events| &events.extents);
         let extents = Extents::of(entries);
         let (mut ranges, mut groups) = (Ranges::default(), Vec::new());
-        let (mut first, mut one_of_many) = (None, false);
+        let mut first = None;
         for group in 0..table.groups() {
             let [cells, repetitions] = numbers(table, group, ["cell", "repetition"])?;
             let executions = cells.iter().copied().zip(repetitions);
@@ -69,12 +68,11 @@ impl Scope {
             groups.push(executions.take_while(own).count());
             ranges.add(table, group, groups[group], &extents)?;
             if groups[group] < cells.len() {
-                one_of_many = true;
                 break;
             }
         }
         let Some((cell, repetition)) = first else { return Ok(None) };
-        let execution = Execution { cell: cell as u32, repetition: repetition as u32 };
+        let execution = (cell as u32, repetition as u32);
         let ranks =
             u32::try_from(ranges.last_rank.saturating_add(1)).map_err(|_| invalid("rank"))?;
         let labels = busiest_labels(run, execution);
@@ -84,7 +82,6 @@ impl Scope {
         let (files, more_files) = largest_files(ranges.files);
         Ok(Some(Scope {
             execution,
-            one_of_many,
             groups,
             time: TimeBins::over(ranges.start_ns, ranges.end_ns, columns),
             bands: Bands::over(ranks, MAX_BANDS),
@@ -210,7 +207,7 @@ pub(super) fn rows(
 /// fail.
 fn times(run: &Run, execution: Execution) -> impl Iterator<Item = (&str, &str, f64)> {
     let is_one = move |row: &&model::run::Row| {
-        row.part_of.is_none() && (row.cell, row.repetition) == execution.pair()
+        row.part_of.is_none() && (row.cell, row.repetition) == execution
     };
     let own = OwnTimes::new(run);
     run.rows.iter().filter(is_one).map(move |row| (&*row.label, &*row.op, own.sum_ns(row)))
@@ -219,7 +216,7 @@ fn times(run: &Run, execution: Execution) -> impl Iterator<Item = (&str, &str, f
 /// Operations of the execution were due at times.
 fn is_due(run: &Run, execution: Execution, label: &str, op: &str) -> bool {
     run.rows.iter().filter(|row| is_service(row)).any(|row| {
-        (row.cell, row.repetition) == execution.pair()
+        (row.cell, row.repetition) == execution
             && (&*row.label, row.part_of.as_deref()) == (label, Some(op))
     })
 }
@@ -239,13 +236,9 @@ fn busiest(run: &Run, execution: Execution, labels: &[String]) -> Option<(usize,
 
 /// Labels by time in operations, as the rows tell it.
 fn busiest_labels(run: &Run, execution: Execution) -> Vec<String> {
-    let mut all: Vec<(&str, f64)> = Vec::new();
-    for (label, _, busy_ns) in times(run, execution) {
-        match all.iter_mut().find(|entry| entry.0 == label) {
-            Some(entry) => entry.1 += busy_ns,
-            None => all.push((label, busy_ns)),
-        }
-    }
+    let by_label = grouped(times(run, execution).map(|(label, _, busy_ns)| (label, busy_ns)));
+    let sum = |(label, times): (_, Vec<f64>)| (label, times.iter().sum::<f64>());
+    let mut all: Vec<(&str, f64)> = by_label.into_iter().map(sum).collect();
     all.sort_by(|a, b| b.1.total_cmp(&a.1));
     all.truncate(MAX_LABELS);
     all.into_iter().map(|entry| entry.0.to_string()).collect()

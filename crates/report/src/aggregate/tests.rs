@@ -46,7 +46,7 @@ fn table(executions: &[Execution], count: u64) -> tempfile::TempDir {
     let paths: Vec<String> = (0..count.div_ceil(10)).map(|path| format!("f-{path}")).collect();
     let events: Vec<Event> = (0..count).map(event).collect();
     let mut writer = EventWriter::create(dir.path(), &[]).unwrap();
-    for Execution { cell, repetition } in executions.iter().copied() {
+    for (cell, repetition) in executions.iter().copied() {
         for rank in 0..2 {
             let origin = Origin { rank, host: "node", cell, repetition };
             writer.rank(&origin, &LABELS, &paths, events.iter()).unwrap();
@@ -62,7 +62,7 @@ fn every_event_is_counted_once() {
     let count = 100_000;
     let dir = table(&[Execution::default()], count);
     let found = aggregate(dir.path(), &run()).unwrap().unwrap();
-    assert_eq!((found.events, found.bytes, found.one_of_many), (2 * count, 200 * count, false));
+    assert_eq!((found.events, found.bytes), (2 * count, 200 * count));
     assert_eq!((found.time.start_ns, found.bands.ranks, found.bands.count), (0, 2, 2));
     for band in 0..2 {
         let cells = found.grid.band(band);
@@ -93,11 +93,10 @@ fn every_event_is_counted_once() {
 
 #[test]
 fn of_several_executions_the_first_is_condensed() {
-    let executions =
-        [(3, 1), (3, 2), (4, 0)].map(|(cell, repetition)| Execution { cell, repetition });
+    let executions = [(3, 1), (3, 2), (4, 0)];
     let dir = table(&executions, 100);
     let found = aggregate(dir.path(), &run()).unwrap().unwrap();
-    assert_eq!((found.execution, found.one_of_many, found.events), (executions[0], true, 200));
+    assert_eq!((found.execution, found.events), (executions[0], 200));
 }
 
 /// Executions share row groups; ranges of one must not become axes of another.
@@ -120,7 +119,7 @@ fn an_execution_has_axes_of_its_own() {
     }
     writer.finish().unwrap();
     let found = aggregate(dir.path(), &run()).unwrap().unwrap();
-    assert_eq!((found.execution.cell, found.events, found.bands.ranks), (0, 20, 1));
+    assert_eq!((found.execution.0, found.events, found.bands.ranks), (0, 20, 1));
     let end_ns = found.time.edge_ns(found.time.count);
     assert!((19_401..20_500).contains(&end_ns), "{end_ns}");
     assert_eq!(found.offsets.rows as u64 * found.offsets.row_bytes, 1000);

@@ -106,15 +106,6 @@ impl Iterator for EventReader {
     }
 }
 
-impl std::fmt::Debug for EventReader {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("EventReader")
-            .field("path", &self.table.path)
-            .field("group", &self.group)
-            .finish()
-    }
-}
-
 /// The meaning of each text of a column, `none` where there is no text. Each different one is looked up once.
 pub(crate) fn meanings<'t, M: Copy>(
     texts: impl Iterator<Item = Option<&'t ByteArray>>,

@@ -78,8 +78,8 @@ pub(super) fn is_adopted(step: &Step, label: u32) -> bool {
 struct Part<'a> {
     recorded: Recorded<'a>,
     name: String,
-    cell: u32,
-    repetition: u32,
+    /// Point of a sweep and repetition.
+    execution: (u32, u32),
 }
 
 fn executions<'a>(all: &[Recorded<'a>]) -> Result<Vec<Part<'a>>, Refused> {
@@ -95,14 +95,13 @@ fn executions<'a>(all: &[Recorded<'a>]) -> Result<Vec<Part<'a>>, Refused> {
             repetitions.push((0, 0));
         }
         let several = order.len() > 1;
-        parts.extend(repetitions.into_iter().map(|(cell, repetition)| Part {
+        parts.extend(repetitions.into_iter().map(|execution| Part {
             recorded: *recorded,
             name: match several {
-                true => format!("{} (repetition {repetition})", recorded.name),
+                true => format!("{} (repetition {})", recorded.name, execution.1),
                 false => recorded.name.to_string(),
             },
-            cell,
-            repetition,
+            execution,
         }));
     }
     Ok(parts)
@@ -211,9 +210,8 @@ impl Bench {
     /// The operations of one side.
     fn steps(&self, pair: Compared<'_, '_>, which: usize) -> Result<Steps, StoreError> {
         let part = pair[which];
-        let execution = (part.cell, part.repetition);
         let Recorded { folder, run, .. } = part.recorded;
-        steps(folder, run, execution, &self.prefixes[which], &self.texts)
+        steps(folder, run, part.execution, &self.prefixes[which], &self.texts)
     }
 
     /// Pairs the names of two runs, independently of other runs.

@@ -8,7 +8,7 @@ use crate::chart::{Axis, Bar, Chart, Join, Point, Series, Unit, View};
 use crate::document::{Block, Item, Sheet};
 use crate::grid::{Cell, Grid, Kind, field, optional};
 use crate::stats::Distance;
-use crate::text::{Terminal, grouped};
+use crate::text::Terminal;
 use crate::views::{Views, latencies_of_sides};
 use crate::{gate, html};
 use model::histogram::Histogram;
@@ -45,18 +45,14 @@ fn blocks(found: &Fidelity) -> Vec<Block> {
 fn notes(found: &Fidelity) -> Vec<Item> {
     let mut notes = Vec::new();
     if let (n @ 1.., Some([ours, theirs])) = (found.renamed, &found.renamed_first) {
-        let names = if n == 1 { "name differs" } else { "names differ" };
-        let n = grouped(n);
-        notes.push(format!("{n} {names} in the replay, first {ours}, which is {theirs} there"));
+        let files = words::count(n, "file");
+        notes
+            .push(format!("{files} with another name in the replay: first {ours}, there {theirs}"));
     }
     if let Some(adopted @ 1..) = found.worst().map(|worst| worst.adopted) {
-        let opens = if adopted == 1 {
-            "1 open was".into()
-        } else {
-            format!("{} opens were", grouped(adopted))
-        };
+        let opens = words::count(adopted, "open");
         notes.push(format!(
-            "{opens} added to the replay for files that another rank had opened: no differences"
+            "{opens} added to the replay, of files that another rank had opened: no differences"
         ));
     }
     let [ours, theirs] = [&found.originals, &found.replays].map(|side| side.len());

@@ -121,15 +121,18 @@ fn sampled(run: &Run) -> Option<String> {
 
 /// Facts that are worth a word only when they are not zero.
 fn defects(evidence: &Evidence) -> impl Iterator<Item = String> {
-    let skew = (evidence.clock_skew_ns > 0)
-        .then(|| format!("clocks differ by up to {}", format_ns(evidence.clock_skew_ns as f64)));
-    let dropped = (evidence.dropped_events > 0)
-        .then(|| format!("{} events not kept", evidence.dropped_events));
-    let overhead = (evidence.event_overhead_ns > 0)
-        .then(|| format!("keeping events took {}", format_ns(evidence.event_overhead_ns as f64)));
-    let labels = (evidence.labels_beyond_limit > 0)
-        .then(|| format!("{} labels in (more)", evidence.labels_beyond_limit));
-    [skew, dropped, overhead, labels].into_iter().flatten()
+    let Evidence { clock_skew_ns, dropped_events, event_overhead_ns, .. } = evidence;
+    let labels = evidence.labels_beyond_limit;
+    let all = [
+        (*clock_skew_ns, format!("clocks differ by up to {}", format_ns(*clock_skew_ns as f64))),
+        (*dropped_events, format!("{dropped_events} events not kept")),
+        (
+            *event_overhead_ns,
+            format!("keeping events took {}", format_ns(*event_overhead_ns as f64)),
+        ),
+        (labels, format!("{labels} labels in (more)")),
+    ];
+    all.into_iter().filter(|(figure, _)| *figure > 0).map(|(_, text)| text)
 }
 
 /// A lower bound of nothing says nothing.

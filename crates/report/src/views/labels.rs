@@ -32,8 +32,7 @@ struct Label<'a> {
 pub(super) fn over_time(run: &Run, execution: Option<Execution>) -> Result<View, String> {
     let first = run.times.iter().map(|time| (time.cell, time.repetition)).min();
     let Some(first) = first else { return Err("the program has no labels".into()) };
-    let shown = execution.unwrap_or(Execution { cell: first.0, repetition: first.1 });
-    let execution = shown.pair();
+    let execution = execution.unwrap_or(first);
     let own = run.times.iter().filter(|time| (time.cell, time.repetition) == execution);
     let by_label = grouped(own.map(|time| (&*time.label, time))).into_iter();
     let label = |(path, rows)| Label { path, rows, busy: busy(run, path, execution) };
@@ -74,7 +73,7 @@ pub(super) fn over_time(run: &Run, execution: Option<Execution>) -> Result<View,
     }
     Ok(View {
         name: OVER_TIME.into(),
-        title: qualified("Phases over time".into(), &[&scope_name(run, shown)]),
+        title: qualified("Phases over time".into(), &[&scope_name(run, execution)]),
         summary,
         chart: Chart::Spans {
             x: time_axis(),

@@ -120,6 +120,7 @@ fn describe_bins(moved: &[TraceMoved]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chart::Chart;
     use model::run::Trace;
 
     fn layer(ranks: u32, bins: usize) -> TraceMoved {

@@ -99,7 +99,7 @@ impl<'a> Source<'a> {
                 words::count(events.failed, "operation that failed or met an expected error")
             );
         }
-        let of = |row: &&Row| (row.cell, row.repetition) == events.execution.pair();
+        let of = |row: &&Row| (row.cell, row.repetition) == events.execution;
         let mut labels = run.rows.iter().filter(of).map(|row| &row.label);
         let first = labels.next();
         Source {
@@ -144,14 +144,14 @@ pub fn gives_names(op: &str) -> bool {
 }
 
 /// An execution in words, if there are several: "block=4k, repetition 0".
-pub fn scope_name(run: &Run, execution: Execution) -> String {
+pub fn scope_name(run: &Run, (cell, repetition): Execution) -> String {
     let Some(sweep) = &run.run.sweep else { return String::new() };
     let mut words = Vec::new();
     if !sweep.dimensions.is_empty() {
-        words.push(fit(&escape(&sweep.describe(execution.cell)), 80));
+        words.push(fit(&escape(&sweep.describe(cell)), 80));
     }
-    if sweep.order.iter().any(|other| other.repetition != execution.repetition) {
-        words.push(format!("repetition {}", execution.repetition));
+    if sweep.order.iter().any(|other| other.repetition != repetition) {
+        words.push(format!("repetition {repetition}"));
     }
     words.join(", ")
 }
