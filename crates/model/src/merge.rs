@@ -51,6 +51,11 @@ pub fn min<T: Ord>(mine: &mut T, other: T) {
     }
 }
 
+/// Rule `append` of [`merged!`](crate::merged).
+pub fn append<T>(mine: &mut Vec<T>, other: Vec<T>) {
+    mine.extend(other);
+}
+
 /// All of them added up, from the default on.
 pub fn merge_all<T: Merge + Default>(parts: impl IntoIterator<Item = T>) -> T {
     parts.into_iter().fold(T::default(), |mut sum, part| {

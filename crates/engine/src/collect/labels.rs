@@ -1,9 +1,8 @@
 //! One label path over some ranks: its operations, occurrences, busy time, traffic, claimed work and arrivals.
 
-use super::busy::Busy;
 use super::evidence::Traffic;
 use super::result::{Collected, Places};
-use super::times::LabelTimes;
+use super::times::{Busy, LabelTimes};
 use crate::recorder::{Arrived, ClaimedWork, LabelRecord, Process, StatRecord, ZerosRecord};
 use model::merge::{Kept, Merge};
 use model::merged;

@@ -10,23 +10,15 @@
 //! common memory merge along a tree ([`collect_over`]); no message and no rank ever
 //! holds more than one label table, one histogram per row and bounded lists.
 //!
-//! Files from top to bottom, each uses those below it: `partial` (the driver); `labels`, `failed`,
-//! `evidence`; `notes`, `times`, `busy`; `outline`, `reduce`, `result`.
+//! Files from top to bottom, each uses those below it: `partial` (the driver); `labels`; `evidence`, `times`; `result`.
 
-mod busy;
 mod evidence;
-mod failed;
 mod labels;
-mod notes;
-mod outline;
 mod partial;
-mod reduce;
 mod result;
 mod times;
 
-pub use outline::Outline;
-pub use partial::{Partial, collect, collect_over};
-pub use reduce::{Link, reduce};
+pub use partial::{Link, Outline, Partial, collect, collect_over, reduce};
 pub use result::Collected;
 
 #[cfg(test)]

@@ -1,18 +1,109 @@
-//! Merging: what single ranks measured, what some ranks measured together, and the result of all.
+//! Merging: what all ranks must know before each can merge its record, what single ranks measured, what some
+//! ranks measured together, and the result of all. Ranks without common memory send what they merged so far to one
+//! another, log2(ranks) times one after the other, until rank 0 has it all.
 
 use super::evidence::Sums;
-use super::failed::Failed;
 use super::labels::{First, Label};
-use super::outline::Outline;
-use super::reduce::{Link, from_bytes, reduce, to_bytes};
-use super::result::{Collected, Places, SiteSums};
+use super::result::{Collected, Failed, Places, SiteSums};
 use crate::recorder::RankRecord;
+use crate::recorder::layout::{MAX_LABELS, MORE_LABEL};
 use model::Plan;
-use model::merge::merge_all;
+use model::merge::{Merge, merge_all};
 use model::merged;
-use model::plan::around_parts;
+use model::plan::{LabelKind, around_parts};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
+
+/// The labels of some ranks by path; the path "" is that of operations in no label. Past 4,096 paths those
+/// that sort first keep their names, the others are `(more)`: so the order of merging does not matter.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outline {
+    labels: BTreeMap<Vec<u8>, Counts>,
+    more: Counts,
+}
+
+merged! {
+    /// Largest number of occurrences on one rank.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    struct Counts {
+        /// Executions of `time`.
+        wall: u64 => max,
+        /// Executions of `ctime`.
+        calls: u64 => max,
+    }
+}
+
+/// Path of a rank's label; "" for none.
+fn path(record: &RankRecord, id: u32) -> &[u8] {
+    record.labels.get(id as usize).map_or(&[][..], |label| &label.path)
+}
+
+impl Outline {
+    /// The labels of one rank.
+    pub fn of_rank(record: &RankRecord) -> Outline {
+        let mut outline = Outline::default();
+        for stat in &record.stats {
+            outline.add(path(record, stat.label), Counts::default());
+        }
+        for label in &record.labels {
+            let counts = match label.kind {
+                LabelKind::Wall => Counts { wall: label.count, calls: 0 },
+                LabelKind::Calls => Counts { wall: 0, calls: label.count },
+            };
+            outline.add(&label.path, counts);
+        }
+        outline.cut();
+        outline
+    }
+
+    /// The path under which a rank's label is merged.
+    fn path<'p>(&self, record: &'p RankRecord, label: u32) -> &'p [u8] {
+        let path = path(record, label);
+        if path.is_empty() || self.labels.contains_key(path) { path } else { MORE_LABEL }
+    }
+
+    /// The largest number of occurrences of a label on one rank.
+    fn max_count(&self, path: &[u8], kind: LabelKind) -> u64 {
+        let counts = self.counts(path);
+        if kind == LabelKind::Wall { counts.wall } else { counts.calls }
+    }
+
+    /// The same for both kinds together.
+    fn occurrences(&self, path: &[u8]) -> u64 {
+        let counts = self.counts(path);
+        counts.wall.saturating_add(counts.calls)
+    }
+
+    fn counts(&self, path: &[u8]) -> Counts {
+        let own = if path == MORE_LABEL { Some(&self.more) } else { self.labels.get(path) };
+        own.copied().unwrap_or_default()
+    }
+
+    fn add(&mut self, path: &[u8], counts: Counts) {
+        if path == MORE_LABEL {
+            self.more.merge_from(counts);
+        } else {
+            self.labels.entry(path.to_vec()).or_default().merge_from(counts);
+        }
+    }
+
+    fn cut(&mut self) {
+        let max = MAX_LABELS + usize::from(self.labels.contains_key(&[][..]));
+        while self.labels.len() > max {
+            let beyond = self.labels.pop_last();
+            self.more.merge_from(beyond.map(|(_, counts)| counts).unwrap_or_default());
+        }
+    }
+}
+
+impl Merge for Outline {
+    fn merge_from(&mut self, other: Outline) {
+        self.labels.merge_from(other.labels);
+        self.more.merge_from(other.more);
+        self.cut();
+    }
+}
 
 merged! {
     /// Figures of some ranks. Its size depends on the program (labels, operations, sites), not on
@@ -161,4 +252,57 @@ fn moved_at_home(labels: &[(Vec<u8>, Label)]) -> HashMap<String, [u64; 2]> {
         }
     }
     all
+}
+
+/// Messages between the ranks of a run. Errors are sentences; after one nothing more can
+/// be sent.
+pub trait Link {
+    /// This rank.
+    fn rank(&self) -> u32;
+
+    /// Number of ranks.
+    fn size(&self) -> u32;
+
+    /// Sends bytes to another rank, which receives them.
+    fn send(&mut self, to: u32, bytes: &[u8]) -> Result<(), String>;
+
+    /// The next bytes that another rank sends.
+    fn receive(&mut self, from: u32) -> Result<Vec<u8>, String>;
+
+    /// Rank 0's bytes on every rank. All ranks call it.
+    fn broadcast(&mut self, bytes: Vec<u8>) -> Result<Vec<u8>, String>;
+}
+
+/// Merges what all ranks have; only rank 0 gets the result. All ranks call it.
+///
+/// # Errors
+/// The link's, and bytes that cannot be understood.
+pub fn reduce<M>(own: M, link: &mut dyn Link) -> Result<Option<M>, String>
+where
+    M: Merge + Serialize + DeserializeOwned,
+{
+    let (rank, size) = (link.rank(), link.size());
+    let mut merged = own;
+    let mut step = 1;
+    while step < size {
+        if rank % (2 * step) != 0 {
+            link.send(rank - step, &to_bytes(&merged)?)?;
+            return Ok(None);
+        }
+        if rank + step < size {
+            let theirs: M = from_bytes(&link.receive(rank + step)?)?;
+            merged.merge_from(theirs);
+        }
+        step *= 2;
+    }
+    Ok(Some(merged))
+}
+
+fn to_bytes<T: Serialize>(value: &T) -> Result<Vec<u8>, String> {
+    postcard::to_stdvec(value).map_err(|error| format!("cannot pack what was measured: {error}"))
+}
+
+fn from_bytes<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
+    let wrong = |error| format!("another rank sent what is no part of a result: {error}");
+    postcard::from_bytes(bytes).map_err(wrong)
 }

@@ -6,14 +6,8 @@ use model::plan::{Function, Pc};
 
 /// Talks to the other ranks of a run.
 pub trait Comm {
-    /// Its name in the run: "local", "sim", "mpi".
-    fn name(&self) -> &'static str;
-
     /// World rank.
     fn rank(&self) -> u32;
-
-    /// Number of ranks in the world.
-    fn size(&self) -> u32;
 
     /// Where this rank runs. Unless a communicator knows better, all ranks share a machine.
     fn place(&self) -> NodePlace {

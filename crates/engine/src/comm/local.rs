@@ -96,16 +96,8 @@ impl Local {
 }
 
 impl Comm for Local {
-    fn name(&self) -> &'static str {
-        "local"
-    }
-
     fn rank(&self) -> u32 {
         self.rank
-    }
-
-    fn size(&self) -> u32 {
-        self.region.ranks()
     }
 
     fn barrier(&mut self, members: &Members, site: Pc, call: Option<CollectiveCall>) -> Poll {

@@ -5,7 +5,7 @@
 //! | `types` | words that communicators share |
 //! | `interface` | the trait [`Comm`] |
 //! | `region`, `local` | memory that forked ranks share, and their communicator |
-//! | `times`, `world`, `sim` | simulated ranks: who runs next, who waits for whom; their communicator |
+//! | `times`, `sim` | simulated ranks: who runs next, who waits for whom; their communicator |
 //!
 //! | communicator | ranks are | a call that has to wait |
 //! |---|---|---|
@@ -22,15 +22,13 @@ mod region;
 mod sim;
 mod times;
 mod types;
-mod world;
 
 pub use interface::{Comm, Numbers};
 pub use local::Local;
 pub use region::Region;
-pub use sim::{Observer, Sim};
+pub use sim::{Observer, Sim, World};
 pub use types::{
     ALONE, Activity, Check, Claim, Collective, CollectiveCall, End, Given, MAX_NUMBERS, Members,
     NodePlace, Poll, Progress, Sample, awaited_lock, awaited_signal, blame, release_reason,
     signal_key, values,
 };
-pub use world::World;

@@ -455,16 +455,8 @@ impl<'w> Comm<'w> {
 }
 
 impl engine::comm::Comm for Comm<'_> {
-    fn name(&self) -> &'static str {
-        "mpi"
-    }
-
     fn rank(&self) -> u32 {
         self.world.rank
-    }
-
-    fn size(&self) -> u32 {
-        self.world.size
     }
 
     fn place(&self) -> NodePlace {
