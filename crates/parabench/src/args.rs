@@ -103,6 +103,21 @@ pub fn parse(words: Vec<OsString>) -> std::result::Result<Verb, clap::Error> {
     read(&words).map_err(|error| harmless(&words).unwrap_or(error))
 }
 
+/// The run for which `parabench run` with these words asks. `whose`: for messages.
+pub fn parse_run(words: Vec<OsString>, whose: &str) -> Result<verbs::run::Run> {
+    let first = ["parabench", "run"].map(OsString::from);
+    let said = match parse(first.into_iter().chain(words).collect()) {
+        Ok(Verb::Run(run)) => return Ok(*run),
+        Ok(_) => "expected options of parabench run".into(),
+        Err(error) => error.to_string(),
+    };
+    // Missing arguments have lines of their own before the usage.
+    let said = said.lines().take_while(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
+    let said = said.strip_prefix("error: ").unwrap_or(&said);
+    Err(Error::input(format!("{whose}: {said}"))
+        .help("after -- stand options of parabench run: parabench help run"))
+}
+
 fn read(words: &[OsString]) -> std::result::Result<Verb, clap::Error> {
     let mut command = Cli::command();
     let mut matches = command.try_get_matches_from_mut(words)?;

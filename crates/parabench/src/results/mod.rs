@@ -25,5 +25,4 @@ pub use import::{MOSTLY, Origin, import_own, is_own, store_import, title};
 pub use leftover::remove_executions;
 pub use resume::{Begun, Earlier, Unfinished, advice as resume_advice};
 pub use stored::{Stored, read};
-pub use sweep::place;
 pub use tables::fill;

@@ -16,7 +16,7 @@ use ::report::store;
 use engine::own_folder::OwnFolder;
 use model::run::Run;
 use model::sweep::Rest;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -31,8 +31,8 @@ pub enum Begun {
 /// Executions of a sweep that is resumed.
 #[derive(Default)]
 pub struct Earlier {
-    /// Those that there are.
-    pub executions: Vec<Run>,
+    /// Those that there are, by cell and repetition.
+    pub executions: HashMap<(u32, u32), Run>,
     /// The number of the next.
     pub next: usize,
 }
@@ -133,12 +133,11 @@ impl Unfinished {
     /// have not ended or are damaged go: they are missing.
     pub fn take(self) -> Result<(Folder, Earlier)> {
         let Unfinished { run, folder, found, executions } = self;
-        let (mut there, mut next) = (Vec::new(), 0);
-        let mut places = HashSet::new();
+        let (mut there, mut next, mut places) = (HashMap::new(), 0, HashSet::new());
         for path in sweep::names(executions.path()) {
             match ended(&path) {
                 Some(execution) => match sweep::take_place(&run, &mut places, &path, &execution) {
-                    Ok(()) => there.push(execution),
+                    Ok(place) => drop(there.insert(place, execution)),
                     Err(why) => console::note(&why),
                 },
                 None => sweep::remove_one(&executions, &path).map_err(|error| {

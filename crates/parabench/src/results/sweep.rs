@@ -105,12 +105,12 @@ pub(super) fn take_place(
     taken: &mut HashSet<(u32, u32)>,
     path: &Path,
     execution: &Run,
-) -> std::result::Result<(), String> {
+) -> std::result::Result<(u32, u32), String> {
     let sweep = whole.run.sweep.as_ref();
     let (cells, reps) = sweep.map_or((0, 0), |sweep| (sweep.cells.len(), sweep.reps));
     let place = place(execution).filter(|(cell, rep)| (*cell as usize) < cells && *rep < reps);
     let why = match place {
-        Some(place) if taken.insert(place) => return Ok(()),
+        Some(place) if taken.insert(place) => return Ok(place),
         Some(_) => "another folder holds the same execution",
         None => "it is no execution of this sweep",
     };
@@ -118,7 +118,7 @@ pub(super) fn take_place(
 }
 
 /// Place of an execution in the grid.
-pub fn place(execution: &Run) -> Option<(u32, u32)> {
+pub(super) fn place(execution: &Run) -> Option<(u32, u32)> {
     match &execution.run.sweep.as_ref()?.order[..] {
         [one] => Some((one.cell, one.repetition)),
         _ => None,

@@ -1,13 +1,13 @@
 //! `parabench replay`: fold, prepare, run and fidelity in one, for a first look.
 
-use crate::console;
-use crate::error::{Error, Result};
+use crate::args;
+use crate::error::Result;
 use crate::exit::Exit;
 use crate::output;
 use crate::verbs::fold::{HEAD, think, translated, write_program};
 use crate::verbs::run::Run;
 use crate::verbs::temporary;
-use clap::{Args, Parser};
+use clap::Args;
 use engine::own_folder::OwnFolder;
 use fold::Think;
 use std::ffi::OsString;
@@ -47,14 +47,6 @@ pub struct Replay {
     options: Vec<OsString>,
 }
 
-/// The options of a run alone.
-#[derive(Parser)]
-#[command(name = "parabench replay DIR --", no_binary_name = true)]
-struct Options {
-    #[command(flatten)]
-    run: Run,
-}
-
 impl Replay {
     /// Folds, and runs what came of it.
     pub fn execute(self) -> Result<Exit> {
@@ -62,9 +54,7 @@ impl Replay {
             output::check_program(out, "-o", HEAD, self.force)?;
         }
         let name = self.out.clone().unwrap_or_else(|| self.name().into());
-        if let Err(error) = self.options(&name, 1) {
-            return refused(&error);
-        }
+        self.run(&name, 1)?;
         let folded = translated(&self.folder, self.think, &name, self.out.as_deref())?;
         let own = match self.out {
             Some(_) => None,
@@ -83,7 +73,7 @@ impl Replay {
         let mut files = vec![self.name()];
         write_program(&file, &folded.text, folded.data.as_ref(), Vec::new(), self.force)?;
         files.extend(folded.data.map(|data| data.name));
-        let end = self.run(&file, folded.ranks);
+        let end = self.run(&file, folded.ranks).and_then(Run::execute_here);
         if let Some(own) = &own {
             temporary::remove(own, &files.iter().map(String::as_str).collect::<Vec<_>>());
         }
@@ -96,31 +86,12 @@ impl Replay {
         format!("{}.ppl", stem.filter(|stem| !stem.is_empty()).unwrap_or_else(|| "replay".into()))
     }
 
-    /// The options of the run of a program.
-    fn options(&self, program: &Path, ranks: u32) -> std::result::Result<Options, clap::Error> {
+    /// The run of a program.
+    fn run(&self, program: &Path, ranks: u32) -> Result<Run> {
         let mut words: Vec<OsString> = vec![program.into()];
         words.extend(["--prepare".into(), "--against-trace".into(), (&self.folder).into()]);
         words.extend(["-n".into(), ranks.to_string().into()]);
         words.extend(self.options.iter().cloned());
-        Options::try_parse_from(words)
+        args::parse_run(words, "options of the run")
     }
-
-    fn run(&self, program: &Path, ranks: u32) -> Result<Exit> {
-        match self.options(program, ranks) {
-            Ok(options) => options.run.execute_here(),
-            Err(error) => refused(&error),
-        }
-    }
-}
-
-/// The options are none, or ask for help.
-fn refused(error: &clap::Error) -> Result<Exit> {
-    let text = error.to_string();
-    if !error.use_stderr() {
-        console::print_made(&text)?;
-        return Ok(Exit::Success);
-    }
-    let message = text.trim_start_matches("error: ").lines().next().unwrap_or_default();
-    Err(Error::input(format!("options of the run: {message}"))
-        .help("parabench help run lists them"))
 }

@@ -181,7 +181,7 @@ fn what_would_fail_after_hours_in_a_queue_is_refused_now() {
     let first = "--nodes 2 --ranks-per-node 32 --time 20m";
     let of_the_run = [
         ("x.ppl", "-n 5", "-n 5: the job has 64 ranks"),
-        ("x.ppl", "--sweep nosuch=1,2", "--sweep nosuch=1,..: the program has no parameter nosuch"),
+        ("x.ppl", "--sweep nosuch=1,2", "nosuch=1: the program has no parameter nosuch"),
         ("x.ppl", "--sweep n=4,x", "at n=x: "),
         ("x.ppl", "nosuch=4", "no parameter nosuch"),
         ("mpi.ppl", "--confine", "the program has to be confined (--confine was given)"),

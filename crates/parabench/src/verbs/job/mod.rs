@@ -6,7 +6,7 @@
 mod scheduler;
 mod script;
 
-use crate::args::{self, DEFAULT_SEED, MAX_RANKS, ProgramArgs, Seed, Verb};
+use crate::args::{self, DEFAULT_SEED, MAX_RANKS, ProgramArgs, Seed};
 use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
@@ -156,7 +156,9 @@ impl Job {
         self.options.iter().try_for_each(|word| is_of_run(word))?;
         words.extend(self.options.iter().cloned());
         words.iter().try_for_each(|word| is_of_one_line(word))?;
-        let run = takes(&words)?;
+        let all = words.iter().map(OsString::from);
+        let all = all.chain(["--out".into(), "results".into()]).collect();
+        let run = args::parse_run(all, "the job's run")?;
         if self.resume && !run.sweep.is_asked_for() {
             return Err(Error::input("--resume: the job's run is no sweep")
                 .help("after -- stand its options, such as -- --sweep block=4k,64k --reps 10"));
@@ -220,26 +222,6 @@ fn is_of_one_line(word: &str) -> Result<()> {
         ))
         .help("give files and folders other names; let the program read long texts from a file")),
         false => Ok(()),
-    }
-}
-
-/// `parabench run` with these words and `--out`, in the order of the script.
-fn takes(words: &[String]) -> Result<Run> {
-    let first = ["parabench", "run"].map(String::from);
-    let last = ["--out", "results"].map(String::from);
-    let words = [&first, words, &last].concat();
-    match args::parse(words.into_iter().map(OsString::from).collect()) {
-        Ok(Verb::Run(run)) => Ok(*run),
-        Ok(_) => Err(Error::input("expected options of parabench run after --")),
-        Err(error) => {
-            // Missing arguments have lines of their own before the usage.
-            let error = error.to_string();
-            let said = error.lines().take_while(|line| !line.is_empty());
-            let said = said.collect::<Vec<_>>().join("\n");
-            let said = said.strip_prefix("error: ").unwrap_or(&said);
-            Err(Error::input(format!("the job's run: {said}"))
-                .help("after -- stand options of parabench run: parabench help run"))
-        }
     }
 }
 

@@ -53,21 +53,14 @@ impl Program {
 
     /// The words on one line, as a shell would take them.
     pub fn line(&self) -> String {
-        let words: Vec<String> = self.words().iter().map(|word| quoted(word)).collect();
-        escape::line(&words.join(" "))
+        let words = self.words();
+        // A command line holds no NUL, which alone cannot be quoted.
+        escape::line(&shlex::try_join(words.iter().map(String::as_str)).unwrap_or_default())
     }
 }
 
 fn is_program(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
-}
-
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_string(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
 }
 
 #[cfg(test)]
@@ -82,7 +75,7 @@ mod tests {
     fn a_program_is_found_as_the_shell_does() {
         let shell = found(&["sh", "-c", "echo 'a b'", ""]).unwrap_or_else(|e| panic!("{e:?}"));
         assert!(shell.path.is_absolute());
-        assert_eq!(shell.line(), r"sh -c 'echo '\''a b'\''' ''");
+        assert_eq!(shell.line(), r#"sh -c "echo 'a b'" ''"#);
         assert_eq!(shell.default_out(), Path::new("sh.run"));
         for (word, message) in [
             ("no-such-program-anywhere", "no such program in PATH"),

@@ -100,7 +100,7 @@ impl Record {
         let ended = ended.inspect_err(|_| drop(logs.remove()))?;
         logs.recorded(&program)?;
         if let Some(folders) = logs.gathered()? {
-            let mut imported = recorder.import(&folders, which).map_err(|e| logs.kept(e))?;
+            let mut imported = import(self.via, &folders, which).map_err(|e| logs.kept(e))?;
             let mut gaps = Gaps::default();
             gaps.add_many(Gap::Running, ended.running);
             imported.facts.gaps.extend(gaps.list());
@@ -176,18 +176,18 @@ impl Recorder {
             Recorder::Strace(strace) => strace.describe(),
         }
     }
+}
 
-    /// The logs of all ranks as events.
-    fn import(&self, folders: &[(PathBuf, PathBuf)], which: Selection) -> Result<Imported> {
-        let imported = match self {
-            Recorder::Preload(_) => trace::import::from_recordings(folders, &which),
-            Recorder::Strace(_) => {
-                let inputs = strace::open(folders)?;
-                trace::import::from_inputs(inputs, &Options { format: Some(Format::Strace), which })
-            }
-        };
-        imported.map_err(|error| Error::failed(error.message).help(error.help))
-    }
+/// The logs in folders as events; each folder with the name that the run gives it.
+fn import(via: Via, folders: &[(PathBuf, PathBuf)], which: Selection) -> Result<Imported> {
+    let imported = match via {
+        Via::Preload => trace::import::from_recordings(folders, &which),
+        Via::Strace => {
+            let inputs = strace::open(folders)?;
+            trace::import::from_inputs(inputs, &Options { format: Some(Format::Strace), which })
+        }
+    };
+    imported.map_err(|error| Error::failed(error.message).help(error.help))
 }
 
 /// A recording without an operation is no run: nothing is stored, and the next recording finds an empty folder.
@@ -216,17 +216,13 @@ pub fn left(folders: &[PathBuf], which: &Selection) -> Option<Result<Imported>> 
         entries.is_some_and(|entries| entries.flatten().any(|entry| is_log(&entry.path())))
     };
     let all = |is_log: &dyn Fn(&Path) -> bool| folders.iter().all(|folder| holds(folder, is_log));
-    let named: Vec<(PathBuf, PathBuf)> =
-        folders.iter().map(|folder| (folder.clone(), folder.clone())).collect();
-    let failed = |error: trace::Error| Error::failed(error.message).help(error.help);
-    if all(&|file| file.extension().is_some_and(|ending| ending == recording::ENDING)) {
-        return Some(trace::import::from_recordings(&named, which).map_err(failed));
-    }
-    if !all(&|file| file.ends_with(strace::LOG)) {
+    let via = if all(&|file| file.extension().is_some_and(|ending| ending == recording::ENDING)) {
+        Via::Preload
+    } else if all(&|file| file.ends_with(strace::LOG)) {
+        Via::Strace
+    } else {
         return None;
-    }
-    let options = Options { format: Some(Format::Strace), which: which.clone() };
-    let imported = strace::open(&named)
-        .and_then(|inputs| trace::import::from_inputs(inputs, &options).map_err(failed));
-    Some(imported)
+    };
+    let named: Vec<_> = folders.iter().map(|folder| (folder.clone(), folder.clone())).collect();
+    Some(import(via, &named, which.clone()))
 }

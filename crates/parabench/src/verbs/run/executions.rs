@@ -11,7 +11,6 @@
 //! they measured is printed and stored, and the directory is tidied up.
 
 use super::args::Run;
-use super::directory::Directory;
 use super::header;
 use super::interrupt::Interrupt;
 use super::launch::{Job, Remains};
@@ -21,7 +20,7 @@ use super::point::Point;
 use super::points::Planned;
 use super::progress::{self, Bar};
 use super::sweep::remarks;
-use super::sweep::versus::Versus;
+use super::sweep::versus::Sides;
 use super::team::{Measured, Team};
 use crate::args::ResultFormat;
 use crate::console;
@@ -29,7 +28,7 @@ use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::prepare;
 use crate::present;
-use crate::results::{self, EventSource, Folder};
+use crate::results::{EventSource, Folder};
 use engine::collect::collect;
 use engine::comm::Progress;
 use engine::config::Config;
@@ -46,8 +45,7 @@ const SLICE: Duration = Duration::from_millis(20);
 pub struct Executions<'a> {
     args: &'a Run,
     team: Option<&'a Team>,
-    directory: Directory,
-    versus: Versus,
+    sides: Sides,
     cells: Vec<Point>,
     /// The requested grid; otherwise one cell, once.
     grid: Sweep,
@@ -78,22 +76,16 @@ impl<'a> Executions<'a> {
         args: &'a Run,
         team: Option<&'a Team>,
         planned: Planned,
-        directory: Directory,
-        versus: Versus,
+        sides: Sides,
     ) -> Executions<'a> {
         let Planned { cells, grid, folder, run, earlier, whole: _ } = planned;
         let first = earlier.next;
         Executions {
-            earlier: earlier
-                .executions
-                .into_iter()
-                .filter_map(|run| Some((results::place(&run)?, run)))
-                .collect(),
+            earlier: earlier.executions,
             first,
             args,
             team,
-            directory,
-            versus,
+            sides,
             cells,
             grid,
             folder,
@@ -144,7 +136,7 @@ impl<'a> Executions<'a> {
     /// Gives the directories back; the exit code of the run.
     pub fn tidy_up(self) -> Exit {
         let quiet = self.args.results.quiet;
-        let all = std::iter::once(&self.directory).chain(&self.versus.directory);
+        let all = self.sides.directories.iter();
         match all.fold(true, |tidy, directory| directory.finish(quiet) && tidy) {
             true => self.exit,
             false => self.exit.and(Exit::Failed),
@@ -240,11 +232,11 @@ impl<'a> Executions<'a> {
 
     /// Before an execution: the directory as at first, and rest.
     fn between(&mut self, cell: u32, interrupt: &Interrupt) {
-        let has_own = self.versus.directory.is_some() && cell % 2 == 1;
-        let again = std::mem::replace(&mut self.used[usize::from(has_own)], true);
+        let side = cell as usize % self.sides.directories.len();
+        let again = std::mem::replace(&mut self.used[side], true);
         // A and B share the further ones.
         let used = [again, self.first + self.started > 0];
-        let directory = self.versus.directory(cell, &self.directory);
+        let directory = self.sides.directory(cell);
         if !directory.clear(self.args.directory.clean, used) {
             self.exit = self.exit.and(Exit::Failed);
         }
@@ -309,7 +301,7 @@ impl<'a> Executions<'a> {
         if expected.is_empty() {
             return Ok(());
         }
-        let directory = self.versus.directory(cell, &self.directory);
+        let directory = self.sides.directory(cell);
         let parts = prepare::missing(&directory.named(), expected)?;
         prepare::make(&parts, self.run.run.seed)
     }
@@ -327,7 +319,7 @@ impl<'a> Executions<'a> {
         if let Some(team) = self.team {
             // Whoever started the job has to put this in order, should all ranks be killed.
             if let (Some(remains), Some(whole)) = (Remains::wanted(), &self.folder) {
-                let directory = self.versus.directory(cell, &self.directory);
+                let directory = self.sides.directory(cell);
                 let directories = directory.removed(self.args);
                 remains.leave(&Job { results: whole.path().into(), directories });
             }
@@ -353,8 +345,11 @@ impl<'a> Executions<'a> {
         let bound = &mut self.cells[cell as usize];
         // Programs are large: what is needed once is not copied.
         let mut run = if is_sweep { bound.run.clone() } else { std::mem::take(&mut bound.run) };
-        let needs =
-            self.args.needs(&bound.rehearsal, &self.directory, self.team.map_or(1, Team::nodes));
+        let needs = self.args.needs(
+            &bound.rehearsal,
+            self.sides.directory(0),
+            self.team.map_or(1, Team::nodes),
+        );
         let own = match (&mut self.folder, repetition) {
             (Some(whole), Some(repetition)) if is_sweep => {
                 let mut own = whole.execution(self.first + self.started)?;
@@ -373,7 +368,7 @@ impl<'a> Executions<'a> {
 
     fn config(&self, cell: u32, repetition: Option<u32>, folder: Option<&Folder>) -> Config {
         let bound = &self.cells[cell as usize];
-        let directory = self.versus.directory(cell, &self.directory);
+        let directory = self.sides.directory(cell);
         let nodes = self.team.map_or(1, Team::nodes);
         let config = self.args.config(&bound.rehearsal, directory, &bound.confined, folder, nodes);
         Config {

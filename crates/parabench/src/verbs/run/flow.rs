@@ -8,14 +8,13 @@
 
 use super::after::After;
 use super::args::Run;
-use super::directory::Directory;
 use super::executions::Executions;
 use super::header;
 use super::interrupt::Interrupt;
 use super::launch::{self, Remains};
 use super::points;
 use super::sweep::resume::{self, Origin, Resolved};
-use super::sweep::versus::Versus;
+use super::sweep::versus::Sides;
 use super::team::{Team, give_up};
 use crate::args::ResultFormat;
 use crate::console;
@@ -178,16 +177,12 @@ impl Run {
             Some(text) => text,
             None => program::read(&self.program.program)?,
         };
-        let directory = Directory::open(self)?;
-        interrupt.before_end(directory.leftover());
-        let versus = Versus::open(self, &text, &directory)?;
-        versus.directory.iter().for_each(|b| interrupt.before_end(b.leftover()));
-        let mut planned = points::plan_all(self, team, &text, &directory, &versus, interrupt)?;
-        drop(text);
+        let sides = Sides::open(self, text, Some(interrupt))?;
+        let mut planned = points::plan_all(self, team, &sides, interrupt)?;
         if let Some(whole) = planned.whole.take() {
             return resume::print(self, &whole).map_err(Stopped::After);
         }
-        let mut executions = Executions::new(self, team, planned, directory, versus);
+        let mut executions = Executions::new(self, team, planned, sides);
         let done = executions.run_all(interrupt);
         if executions.is_empty()
             && let Err(error) = done

@@ -15,7 +15,7 @@ use crate::error::{Error, Result, Stopped};
 use crate::exit::Exit;
 use crate::present;
 use crate::results;
-use engine::directory::{DirectoryError, Identity, RunDirectory};
+use engine::directory::{Identity, RunDirectory};
 use mpi::mpiexec::{self, Launched};
 use serde::{Deserialize, Serialize};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1};
@@ -30,11 +30,9 @@ use std::time::Duration;
 const VARIABLE: &str = "PARABENCH_JOB";
 /// Pause between two looks at the launcher.
 const PERIOD: Duration = Duration::from_millis(10);
-/// Attempts to take over the directory of a job that has ended: 3 s.
-const LOOKS: u32 = 300;
-/// Attempts to read a run whose launcher has ended until its ranks have ended too: 3 s.
-const ENDS: u32 = 30;
-const END_PERIOD: Duration = Duration::from_millis(100);
+/// Attempts at what has to wait for the end of ranks whose launcher has ended, and the time between them.
+const ATTEMPTS: u32 = 60;
+const ATTEMPT_PERIOD: Duration = Duration::from_millis(50);
 /// The outcome of a run whose ranks are at work.
 const UNDER_WAY: &str = "under way";
 
@@ -262,15 +260,23 @@ fn salvage(run: &Run, job: &Job, end: &End) -> Result<Exit> {
 
 /// The run of a job whose launcher has ended. Its ranks may take a little longer.
 fn when_over(results: &Path) -> Result<results::Stored> {
-    let mut left = results::read(results)?;
-    for _ in 0..ENDS {
-        if left.run.run.outcome != UNDER_WAY {
+    let is_over = |left: &Result<results::Stored>| {
+        left.as_ref().is_ok_and(|left| left.run.run.outcome != UNDER_WAY)
+    };
+    repeat_until(is_over, || results::read(results))
+}
+
+/// Does it again and again until the result is as wanted; up to 3 s.
+fn repeat_until<T>(is_wanted: impl Fn(&T) -> bool, mut attempt: impl FnMut() -> T) -> T {
+    let mut result = attempt();
+    for _ in 0..ATTEMPTS {
+        if is_wanted(&result) {
             break;
         }
-        std::thread::sleep(END_PERIOD);
-        left = results::read(results)?;
+        std::thread::sleep(ATTEMPT_PERIOD);
+        result = attempt();
     }
-    Ok(left)
+    result
 }
 
 fn describe(end: &End) -> String {
@@ -281,11 +287,13 @@ fn describe(end: &End) -> String {
     }
 }
 
-/// Does what rank 0 could not. False if something is left.
+/// Does what rank 0 could not. False if something is left. Launchers may end before their ranks do, and rank 0
+/// holds the directory until then.
 fn tidy_up(job: &Job) -> bool {
     let mut tidy = true;
     for (path, identity, scratch) in job.directories.iter().filter(|(path, ..)| path.exists()) {
-        tidy &= match reclaim(path, *scratch, identity) {
+        let reclaim = || RunDirectory::reclaim(path, *scratch, identity);
+        tidy &= match repeat_until(|found| found.is_ok(), reclaim) {
             Ok(directory) => super::directory::report(&directory.finish()),
             Err(error) => {
                 console::warning(&error.to_string());
@@ -294,22 +302,6 @@ fn tidy_up(job: &Job) -> bool {
         };
     }
     tidy
-}
-
-/// A directory of a job that is over. Launchers may end before their ranks do, and rank 0
-/// holds the directory until then.
-fn reclaim(
-    path: &Path,
-    scratch: bool,
-    identity: &Identity,
-) -> std::result::Result<RunDirectory, DirectoryError> {
-    for _ in 0..LOOKS {
-        if let Ok(directory) = RunDirectory::reclaim(path, scratch, identity) {
-            return Ok(directory);
-        }
-        std::thread::sleep(PERIOD);
-    }
-    RunDirectory::reclaim(path, scratch, identity)
 }
 
 #[cfg(test)]

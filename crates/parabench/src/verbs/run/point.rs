@@ -20,8 +20,8 @@ use crate::results::{Folder, Needs};
 use engine::config::{BackendKind, Config, Records};
 use engine::machine::Settings;
 use engine::recorder::EventsConfig;
+use model::Plan;
 use model::rehearsal::{Expected, Rehearsal};
-use model::{Plan, Value};
 use std::time::Duration;
 
 /// Memory for the figures of a rank, without events.
@@ -113,13 +113,6 @@ impl Run {
             BackendKind::Posix => *prepare || dir.is_some() || !self.program.mounts.is_empty(),
             _ => false,
         }
-    }
-
-    /// The program's parameters, if it can be compiled without a sweep's values.
-    pub fn parameters(&self, text: Text, directory: &Directory) -> Option<Vec<(String, Value)>> {
-        let ranks = Ranks { count: self.ranks, assumed: false, machines: Vec::new() };
-        let places = directory.places(self).ok()?;
-        Some(compile::compile(text, &self.program, ranks, places, false).plan?.params)
     }
 
     /// Where the run is stored. Ranks without common memory need a folder in any case.

@@ -9,16 +9,16 @@ use super::confinement::refuse_mpi_files;
 use super::directory::Directory;
 use super::interrupt::Interrupt;
 use super::point::Point;
-use super::sweep::versus::{self, Versus};
+use super::sweep::versus::{self, Sides};
 use super::sweep::{grid, remarks, resume};
 use super::team::Team;
 use crate::console;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
-use crate::program::{self, Text};
+use crate::program;
 use crate::results::{Begun, Earlier, Folder};
 use engine::config::Confinement;
-use model::sweep::{Cell, Dimension, DimensionKind, Sweep};
+use model::sweep::{Cell, Sweep};
 use report::merge;
 use report::schedule::LEAST_UNTIL_CI;
 
@@ -46,23 +46,20 @@ pub struct Planned {
 pub fn plan_all(
     args: &Run,
     team: Option<&Team>,
-    text: &Text,
-    directory: &Directory,
-    versus: &Versus,
+    sides: &Sides,
     interrupt: &Interrupt,
 ) -> Result<Planned> {
     let is_interrupted = || interrupt.requested();
-    let (grid, mut cells) =
-        bind_all(args, text, directory, versus, team.map(Team::machines), &is_interrupted)?;
+    let (grid, mut cells) = bind_all(args, sides, team.map(Team::machines), &is_interrupted)?;
+    let directory = sides.directory(0);
     if let (Some(team), Some(job)) = (team, team.and_then(Team::job)) {
         for point in &mut cells {
             point.run.run.job = Some(job.part(&point.members.ranks(team.machines())));
         }
     }
     if let Some(out) = &args.results.out {
-        versus.directory.iter().try_for_each(|b| Folder::outside(out, b.path()))?;
-        let further = directory.further();
-        further.iter().try_for_each(|place| Folder::outside(out, Some(&place.path)))?;
+        let mut places = sides.directories.iter().flat_map(Directory::all);
+        places.try_for_each(|place| Folder::outside(out, Some(&place.path)))?;
     }
     let mut planned = Planned { cells, grid, ..Planned::default() };
     if !args.sweep.is_asked_for() {
@@ -95,10 +92,8 @@ impl Run {
         run.check_ranks()?;
         let nodes = machines.last().map_or(1, |last| last + 1);
         run.sweep.fits(run.ranks, nodes)?;
-        let directory = Directory::unopened();
-        let text = program::read(&run.program.program)?;
-        let versus = Versus::foresee(&run, &text, &directory)?;
-        let (_, cells) = bind_all(&run, &text, &directory, &versus, Some(machines), &|| false)?;
+        let sides = Sides::open(&run, program::read(&run.program.program)?, None)?;
+        let (_, cells) = bind_all(&run, &sides, Some(machines), &|| false)?;
         if let Some(failure) = cells.iter().find_map(|point| point.rehearsal.failure.as_ref()) {
             console::warning(&format!(
                 "rehearsed with the ranks of the job, the program fails: {failure}"
@@ -111,21 +106,18 @@ impl Run {
 /// The grid and its points, each bound and checked. `job`: the machine of each rank of an MPI job.
 fn bind_all(
     args: &Run,
-    text: &Text,
-    directory: &Directory,
-    versus: &Versus,
+    sides: &Sides,
     job: Option<&[u32]>,
     is_interrupted: &dyn Fn() -> bool,
 ) -> Result<(Sweep, Vec<Point>)> {
-    let grid = describe(args, versus)?;
-    check_names(args, text, directory, &grid)?;
+    let grid = describe(args, sides)?;
     let mut cells: Vec<Point> = Vec::new();
     for cell in 0..grid.cells.len() as u32 {
         let binding = grid::binding(args, &grid.dimensions, &grid.values_at(cell));
         // Most warnings are the same for all cells.
-        let warnings = cell == 0 || (cell == 1 && versus.text.is_some());
-        let (text, directory) = (versus.text(cell, text), versus.directory(cell, directory));
-        let bound = args.bind(text.clone(), &binding, directory, job, warnings);
+        let warnings = sides.is_new_text(cell);
+        let (text, directory) = (sides.text(cell).clone(), sides.directory(cell));
+        let bound = args.bind(text, &binding, directory, job, warnings);
         cells.push(bound.map_err(|error| at(args, &grid, cell, error))?);
         if is_interrupted() {
             return Err(Error { exit: Exit::Interrupted, ..Error::input("interrupted") });
@@ -208,15 +200,15 @@ fn confine_alike(cells: &mut [Point], mpi: bool) -> Result<()> {
 }
 
 /// The grid as it was asked for.
-fn describe(args: &Run, versus: &Versus) -> Result<Sweep> {
+fn describe(args: &Run, sides: &Sides) -> Result<Sweep> {
     let given = &args.sweep;
     if given.until_ci.is_some() && given.reps.is_some_and(|reps| reps < LEAST_UNTIL_CI) {
         let message = format!("--until-ci needs at least {LEAST_UNTIL_CI} repetitions");
         return Err(Error::input(message).help("--reps is the largest number with --until-ci"));
     }
-    let dimensions = grid::dimensions(args, versus.pair.as_ref())?;
+    let dimensions = grid::dimensions(args, sides.pair.as_ref())?;
     let count = dimensions.iter().map(|dimension| dimension.values.len()).product::<usize>();
-    let default_reps = match (given.until_ci, &versus.pair) {
+    let default_reps = match (given.until_ci, &sides.pair) {
         (Some(_), _) => REPS_UNTIL_CI,
         (None, Some(_)) => versus::BLOCKS,
         (None, None) => 1,
@@ -229,32 +221,7 @@ fn describe(args: &Run, versus: &Versus) -> Result<Sweep> {
         warm_up: given.warm_up,
         settle_ns: given.settle.unwrap_or(0),
         until_ci: given.until_ci,
-        versus: versus.pair.is_some(),
+        versus: sides.pair.is_some(),
         ..Sweep::default()
     })
-}
-
-/// Refuses parameters that the program does not have, in the words of the option.
-fn check_names(args: &Run, text: &Text, directory: &Directory, grid: &Sweep) -> Result<()> {
-    let params = grid.dimensions.iter().filter(|dimension| dimension.kind == DimensionKind::Param);
-    let params: Vec<&Dimension> = params.collect();
-    if params.is_empty() {
-        return Ok(());
-    }
-    let Some(known) = args.parameters(text.clone(), directory) else { return Ok(()) };
-    let known: Vec<&str> = known.iter().map(|(name, _)| &**name).collect();
-    let unknown = params.into_iter().find(|dimension| !known.contains(&&*dimension.name));
-    let Some(Dimension { name: unknown, values, .. }) = unknown else { return Ok(()) };
-    let option = match (&args.sweep.versus, values.first()) {
-        (Some((name, value)), _) if name == unknown => format!("--versus {name}={value}"),
-        (_, first) => format!("--sweep {unknown}={},..", first.map_or("", String::as_str)),
-    };
-    let message = format!("{option}: the program has no parameter {unknown}");
-    Err(Error::input(message).help(
-        match ppl::word::nearest(unknown.as_str(), known.iter().copied()) {
-            Some(name) => format!("the nearest is {name}"),
-            None if known.is_empty() => "it has none: param $name = default;".into(),
-            None => format!("it has {}", known.join(" ")),
-        },
-    ))
 }

@@ -3,7 +3,9 @@
 
 use super::super::args::Run;
 use super::super::directory::Directory;
+use super::super::interrupt::Interrupt;
 use super::Sweep;
+use crate::compile::{self, Ranks};
 use crate::error::{Error, Result};
 use crate::program::{self, Text};
 use crate::results;
@@ -15,65 +17,86 @@ use std::path::Path;
 /// Blocks if `--reps` does not say.
 pub const BLOCKS: u32 = 10;
 
-/// The parts of B that differ from A.
-#[derive(Default)]
-pub struct Versus {
-    /// Its program.
-    pub text: Option<Text>,
-    /// Its directory.
-    pub directory: Option<Directory>,
+/// Program and directory of a run; where A and B are compared, the second of each is B's if it has one of its own.
+pub struct Sides {
+    texts: Vec<Text>,
+    pub directories: Vec<Directory>,
     /// The difference between A and B; `None`: there is no B.
     pub pair: Option<Dimension>,
 }
 
-impl Versus {
-    /// Reads B's program or makes its directory; `directory` is A's.
-    pub fn open(run: &Run, text: &Text, directory: &Directory) -> Result<Versus> {
-        let sweep = &run.sweep;
-        if let Some(path) = &sweep.against {
-            return against(run, path, directory);
-        }
-        if let Some(program) = &sweep.against_program {
+impl Sides {
+    /// Makes or accepts the directories, and reads B's program. `interrupt`: of the run that starts here; without it
+    /// the run is to start elsewhere, and no directory is opened.
+    pub fn open(run: &Run, text: Text, interrupt: Option<&Interrupt>) -> Result<Sides> {
+        let open = |opened: Result<Directory>| {
+            opened.inspect(|one| interrupt.iter().for_each(|it| it.before_end(one.leftover())))
+        };
+        let directory = match interrupt {
+            Some(_) => open(Directory::open(run))?,
+            None => Directory::unopened(),
+        };
+        let mut sides = Sides { texts: vec![text], directories: vec![directory], pair: None };
+        if let Some(path) = &run.sweep.against {
+            if interrupt.is_some() {
+                let other = open(against(run, path, &sides.directories[0]))?;
+                sides.directories.push(other);
+            }
+            let name = |path: &Path| path.to_string_lossy().into_owned();
+            let a = run.directory.dir.as_deref().map(name).unwrap_or_default();
+            sides.compare(DimensionKind::Directory, "directory", [a, name(path)]);
+        } else if let Some(program) = &run.sweep.against_program {
             let other = program::read(program)?;
             if other.name == program::STDIN {
                 let message = "--against-program -: the second program cannot be standard input";
                 return Err(Error::input(message).help("store it in a file"));
             }
-            let values = [text.name.clone(), other.name.clone()];
-            let pair = Some(dimension(DimensionKind::Program, "program", values));
-            return Ok(Versus { text: Some(other), pair, ..Versus::default() });
+            let names = [sides.texts[0].name.clone(), other.name.clone()];
+            sides.texts.push(other);
+            sides.compare(DimensionKind::Program, "program", names);
+        } else if let Some((name, value)) = &run.sweep.versus {
+            let values = [sides.current(run, name)?, value.clone()];
+            sides.compare(DimensionKind::Param, name, values);
         }
-        let Some((name, value)) = &sweep.versus else { return Ok(Versus::default()) };
-        let values = [current(run, text, directory, name), value.clone()];
-        let pair = Some(dimension(DimensionKind::Param, name, values));
-        Ok(Versus { pair, ..Versus::default() })
+        Ok(sides)
     }
 
-    /// The same for a run that is to start elsewhere: no directory is opened.
-    pub fn foresee(run: &Run, text: &Text, directory: &Directory) -> Result<Versus> {
-        match &run.sweep.against {
-            Some(path) => Ok(Versus { pair: Some(directories(run, path)), ..Versus::default() }),
-            None => Versus::open(run, text, directory),
-        }
+    fn compare(&mut self, kind: DimensionKind, name: &str, values: [String; 2]) {
+        self.pair = Some(Dimension { kind, name: name.into(), values: values.to_vec() });
     }
 
-    /// B's directory if it has one of its own.
-    pub fn directory<'a>(&'a self, cell: u32, a: &'a Directory) -> &'a Directory {
-        self.directory.as_ref().filter(|_| cell % 2 == 1).unwrap_or(a)
+    /// The directory of a cell.
+    pub fn directory(&self, cell: u32) -> &Directory {
+        &self.directories[cell as usize % self.directories.len()]
     }
 
     /// The program of a cell.
-    pub fn text<'a>(&'a self, cell: u32, a: &'a Text) -> &'a Text {
-        self.text.as_ref().filter(|_| cell % 2 == 1).unwrap_or(a)
+    pub fn text(&self, cell: u32) -> &Text {
+        &self.texts[cell as usize % self.texts.len()]
+    }
+
+    /// The cell is the first with its program.
+    pub fn is_new_text(&self, cell: u32) -> bool {
+        (cell as usize) < self.texts.len()
+    }
+
+    /// The value that a parameter has in A: given, or the program's own.
+    fn current(&self, run: &Run, name: &str) -> Result<String> {
+        if let Some((_, value)) = run.program.params.iter().find(|(known, _)| known == name) {
+            return Ok(value.clone());
+        }
+        let ranks = Ranks { count: run.ranks, assumed: false, machines: Vec::new() };
+        let places = self.directory(0).places(run)?;
+        let compiled = compile::compile(self.text(0).clone(), &run.program, ranks, places, false);
+        // A program that cannot be compiled says why when it is bound.
+        let known = compiled.plan.map(|plan| plan.params).unwrap_or_default();
+        let value = known.into_iter().find(|(known, _)| known == name).map(|(_, value)| value);
+        Ok(value.map_or_else(String::new, |value| value.to_string()))
     }
 }
 
-fn dimension(kind: DimensionKind, name: &str, values: [String; 2]) -> Dimension {
-    Dimension { kind, name: name.into(), values: values.to_vec() }
-}
-
 /// B's directory has a marker and a lock of its own, and stands apart from A's.
-fn against(run: &Run, path: &Path, directory: &Directory) -> Result<Versus> {
+fn against(run: &Run, path: &Path, directory: &Directory) -> Result<Directory> {
     let shown = path.display();
     if run.execution.backend != BackendKind::Posix {
         return Err(Error::input(format!("--against {shown}: this back-end has no directory")));
@@ -86,15 +109,7 @@ fn against(run: &Run, path: &Path, directory: &Directory) -> Result<Versus> {
         let message = format!("--against {shown} and --dir lie in one another");
         return Err(Error::input(message).help("choose two directories that stand apart"));
     }
-    let other = directory.beside(run, path)?;
-    let pair = Some(directories(run, path));
-    Ok(Versus { directory: Some(other), pair, ..Versus::default() })
-}
-
-fn directories(run: &Run, path: &Path) -> Dimension {
-    let name = |path: &Path| path.to_string_lossy().into_owned();
-    let a = run.directory.dir.as_deref().map(name).unwrap_or_default();
-    dimension(DimensionKind::Directory, "directory", [a, name(path)])
+    directory.beside(run, path)
 }
 
 /// Refuses to compare a parameter's value with itself, which may be written in another way. `plans`: of
@@ -116,15 +131,4 @@ pub fn refuse_equal<'p>(sweep: &Sweep, mut plans: impl Iterator<Item = &'p Plan>
             ))
         }
     }
-}
-
-/// The value that a parameter has in A: given, or the program's own.
-fn current(run: &Run, text: &Text, directory: &Directory, name: &str) -> String {
-    if let Some((_, value)) = run.program.params.iter().find(|(known, _)| known == name) {
-        return value.clone();
-    }
-    // A program that cannot be compiled says why when it is bound.
-    let known = run.parameters(text.clone(), directory).unwrap_or_default();
-    let value = known.into_iter().find(|(known, _)| known == name).map(|(_, value)| value);
-    value.map_or_else(String::new, |value| value.to_string())
 }
