@@ -7,206 +7,147 @@ use std::io::{IoSlice, IoSliceMut};
 
 /// An argument of a call.
 pub(super) trait Show {
-    /// Writes it; nothing: the call is shown without it.
-    fn show(&self, text: &mut String);
+    /// Its text; an empty one: the call is shown without it.
+    fn show(&self) -> String;
 }
 
 /// `name(argument, argument)`
 pub(super) fn call(f: &mut fmt::Formatter<'_>, name: &str, args: &[&dyn Show]) -> fmt::Result {
-    let mut text = String::new();
-    for arg in args {
-        let before = text.len();
-        arg.show(&mut text);
-        if before > 0 && text.len() > before {
-            text.insert_str(before, ", ");
-        }
-    }
-    write!(f, "{name}({text})")
+    let args: Vec<String> = args.iter().map(|arg| arg.show()).collect();
+    let shown: Vec<&str> = args.iter().map(String::as_str).filter(|arg| !arg.is_empty()).collect();
+    write!(f, "{name}({})", shown.join(", "))
 }
 
 macro_rules! numbers {
     ($($type:ty),*) => {
         $(impl Show for $type {
-            fn show(&self, text: &mut String) {
-                let _ = write!(text, "{self}");
+            fn show(&self) -> String {
+                self.to_string()
             }
         })*
     };
 }
 
-numbers!(i32, i64, u64, usize);
+numbers!(i32, i64, u64, usize, &str, String);
 
 impl Show for Fd {
-    fn show(&self, text: &mut String) {
-        self.0.show(text);
+    fn show(&self) -> String {
+        self.0.to_string()
     }
 }
 
 impl Show for [u64; 1] {
-    fn show(&self, text: &mut String) {
-        let _ = write!(text, "{self:?}");
-    }
-}
-
-/// A text as it stands.
-pub(super) struct Text(pub(super) &'static str);
-
-impl Show for Text {
-    fn show(&self, text: &mut String) {
-        text.push_str(self.0);
+    fn show(&self) -> String {
+        format!("{self:?}")
     }
 }
 
 impl Show for &CStr {
-    fn show(&self, text: &mut String) {
-        quote(self.to_bytes(), text);
+    fn show(&self) -> String {
+        quote(self.to_bytes())
     }
 }
 
 impl Show for &[u8] {
-    fn show(&self, text: &mut String) {
-        self.len().show(text);
+    fn show(&self) -> String {
+        self.len().to_string()
     }
 }
 
 impl Show for &mut [u8] {
-    fn show(&self, text: &mut String) {
-        self.len().show(text);
+    fn show(&self) -> String {
+        self.len().to_string()
     }
 }
 
 impl Show for &[IoSlice<'_>] {
-    fn show(&self, text: &mut String) {
-        let lens: Vec<usize> = self.iter().map(|buf| buf.len()).collect();
-        let _ = write!(text, "{lens:?}");
+    fn show(&self) -> String {
+        format!("{:?}", self.iter().map(|buf| buf.len()).collect::<Vec<_>>())
     }
 }
 
 impl Show for &mut [IoSliceMut<'_>] {
-    fn show(&self, text: &mut String) {
-        let lens: Vec<usize> = self.iter().map(|buf| buf.len()).collect();
-        let _ = write!(text, "{lens:?}");
+    fn show(&self) -> String {
+        format!("{:?}", self.iter().map(|buf| buf.len()).collect::<Vec<_>>())
     }
 }
 
 /// A place in the mapping of a file.
-pub(super) struct Mapped(pub(super) Fd, pub(super) u64);
-
-impl Show for Mapped {
-    fn show(&self, text: &mut String) {
-        let _ = write!(text, "mapping of {} + {}", self.0.0, self.1);
-    }
+pub(super) fn mapped(fd: Fd, offset: u64) -> String {
+    format!("mapping of {} + {offset}", fd.0)
 }
 
 /// Access that a mapping allows.
-pub(super) struct Access(pub(super) bool);
-
-impl Show for Access {
-    fn show(&self, text: &mut String) {
-        let protection = if self.0 { "PROT_READ|PROT_WRITE" } else { "PROT_READ" };
-        let _ = write!(text, "{protection}, MAP_SHARED");
-    }
+pub(super) fn access(write: bool) -> &'static str {
+    if write { "PROT_READ|PROT_WRITE, MAP_SHARED" } else { "PROT_READ, MAP_SHARED" }
 }
 
 /// Permission bits of a call that makes something, by its flags.
-pub(super) struct Mode(pub(super) i32, pub(super) u32);
-
-impl Show for Mode {
-    fn show(&self, text: &mut String) {
-        if self.0 & libc::O_CREAT != 0 {
-            let _ = write!(text, "{:04o}", self.1);
-        }
-    }
+pub(super) fn mode(flags: i32, mode: u32) -> String {
+    if flags & libc::O_CREAT != 0 { format!("{mode:04o}") } else { String::new() }
 }
 
 /// Operations of flock.
-pub(super) struct Locks(pub(super) i32);
-
-impl Show for Locks {
-    fn show(&self, text: &mut String) {
-        text.push_str(match self.0 & !libc::LOCK_NB {
-            libc::LOCK_SH => "LOCK_SH|LOCK_NB",
-            libc::LOCK_EX => "LOCK_EX|LOCK_NB",
-            _ => "LOCK_UN",
-        });
+pub(super) fn locks(operation: i32) -> &'static str {
+    match operation & !libc::LOCK_NB {
+        libc::LOCK_SH => "LOCK_SH|LOCK_NB",
+        libc::LOCK_EX => "LOCK_EX|LOCK_NB",
+        _ => "LOCK_UN",
     }
 }
 
 /// Flags of renameat2.
-pub(super) struct Renames(pub(super) u32);
-
-impl Show for Renames {
-    fn show(&self, text: &mut String) {
-        text.push_str(match self.0 {
-            0 => "",
-            libc::RENAME_EXCHANGE => "RENAME_EXCHANGE",
-            _ => "RENAME_NOREPLACE",
-        });
+pub(super) fn renames(flags: u32) -> &'static str {
+    match flags {
+        0 => "",
+        libc::RENAME_EXCHANGE => "RENAME_EXCHANGE",
+        _ => "RENAME_NOREPLACE",
     }
 }
 
 /// The path of an open file.
-pub(super) struct OwnPath(pub(super) Fd);
-
-impl Show for OwnPath {
-    fn show(&self, text: &mut String) {
-        let _ = write!(text, "\"/proc/self/fd/{}\"", self.0.0);
-    }
+pub(super) fn own_path(fd: Fd) -> String {
+    format!("\"/proc/self/fd/{}\"", fd.0)
 }
 
 /// A file, or the run directory.
-pub(super) struct DirectoryOr(pub(super) Option<Fd>);
-
-impl Show for DirectoryOr {
-    fn show(&self, text: &mut String) {
-        match self.0 {
-            Some(fd) => fd.show(text),
-            None => text.push_str("\".\""),
-        }
-    }
+pub(super) fn directory_or(fd: Option<Fd>) -> String {
+    fd.map_or("\".\"".into(), |fd| fd.show())
 }
 
 /// Flags of open.
-pub(super) struct OpenFlags(pub(super) i32);
-
-impl Show for OpenFlags {
-    fn show(&self, text: &mut String) {
-        let access = match self.0 & libc::O_ACCMODE {
-            libc::O_WRONLY => "O_WRONLY",
-            libc::O_RDWR => "O_RDWR",
-            _ => "O_RDONLY",
-        };
-        text.push_str(access);
-        let mut rest = self.0 & !libc::O_ACCMODE;
-        let mut names: Vec<(&str, i32)> = OPEN_FLAGS.to_vec();
-        // O_SYNC contains O_DSYNC, O_TMPFILE contains O_DIRECTORY: the larger ones first.
-        names.sort_by_key(|row| std::cmp::Reverse(row.1.count_ones()));
-        for (name, bits) in names {
-            if bits != 0 && rest & bits == bits {
-                rest &= !bits;
-                text.push('|');
-                text.push_str(name);
-            }
+pub(super) fn open_flags(flags: i32) -> String {
+    let mut text = match flags & libc::O_ACCMODE {
+        libc::O_WRONLY => "O_WRONLY",
+        libc::O_RDWR => "O_RDWR",
+        _ => "O_RDONLY",
+    }
+    .to_string();
+    let mut rest = flags & !libc::O_ACCMODE;
+    let mut names: Vec<(&str, i32)> = OPEN_FLAGS.to_vec();
+    // O_SYNC contains O_DSYNC, O_TMPFILE contains O_DIRECTORY: the larger ones first.
+    names.sort_by_key(|row| std::cmp::Reverse(row.1.count_ones()));
+    for (name, bits) in names {
+        if bits != 0 && rest & bits == bits {
+            rest &= !bits;
+            text.push('|');
+            text.push_str(name);
         }
     }
+    text
 }
 
 /// A text in double quotes with strace's escapes.
-fn quote(bytes: &[u8], text: &mut String) {
-    text.push('"');
+fn quote(bytes: &[u8]) -> String {
+    let mut text = String::from("\"");
     for byte in bytes {
-        match byte {
-            b'"' | b'\\' => {
-                text.push('\\');
-                text.push(char::from(*byte));
-            }
-            b'\n' => text.push_str("\\n"),
-            b'\t' => text.push_str("\\t"),
-            b' '..=b'~' => text.push(char::from(*byte)),
-            _ => {
-                let _ = write!(text, "\\x{byte:02x}");
-            }
-        }
+        let _ = match byte {
+            b'"' | b'\\' => write!(text, "\\{}", char::from(*byte)),
+            b'\n' => text.write_str("\\n"),
+            b'\t' => text.write_str("\\t"),
+            b' '..=b'~' => text.write_char(char::from(*byte)),
+            _ => write!(text, "\\x{byte:02x}"),
+        };
     }
-    text.push('"');
+    text + "\""
 }

@@ -1,7 +1,7 @@
 //! The table of calls. Each is a row that holds all there is to know of it; back-ends execute it.
 
 use super::show::{
-    Access, DirectoryOr, Locks, Mapped, Mode, OpenFlags, OwnPath, Renames, Text, call as show,
+    access, call as show, directory_or, locks, mapped, mode as bits, open_flags, own_path, renames,
 };
 use super::words::{Fd, Names, Reply, Work};
 use std::ffi::CStr;
@@ -62,7 +62,7 @@ macro_rules! calls {
 calls! {
     /// open(path, flags, mode); the file.
     Open { path: &'a CStr, flags: i32, mode: u32 } => Open, opens(path, *flags), 3,
-        "openat", [path, &OpenFlags(*flags), &Mode(*flags, *mode)];
+        "openat", [path, &open_flags(*flags), &bits(*flags, *mode)];
     /// close(fd)
     Close { fd: Fd } => Close, Names::None, 0, "close", [fd];
     /// pread(fd, buf, offset); the bytes. `rest`: part of "read to the end of the file".
@@ -75,27 +75,27 @@ calls! {
     Append { fd: Fd, buf: &'a [u8] } => Data, Names::None, buf.len() as Reply, "write", [fd, buf];
     /// lseek(fd, offset) from the start of the file, or from its `end`; the new position.
     Seek { fd: Fd, offset: i64, end: bool } => Metadata, Names::None, *offset,
-        "lseek", [fd, offset, &Text(if *end { "SEEK_END" } else { "SEEK_SET" })];
+        "lseek", [fd, offset, &(if *end { "SEEK_END" } else { "SEEK_SET" })];
     /// fsync(fd)
     Fsync { fd: Fd } => Sync, Names::None, 0, "fsync", [fd];
     /// fdatasync(fd)
     Fdatasync { fd: Fd } => Sync, Names::None, 0, "fdatasync", [fd];
     /// mmap(fd) of the whole file, to read it and, with `write`, to change it. The mapping is the
     /// file's until `Unmap`.
-    Map { fd: Fd, write: bool } => Open, Names::None, 0, "mmap", [fd, &Access(*write)];
+    Map { fd: Fd, write: bool } => Open, Names::None, 0, "mmap", [fd, &access(*write)];
     /// munmap of a file's mapping.
     Unmap { fd: Fd } => Close, Names::None, 0, "munmap", [fd];
     /// Copies out of a file's mapping; the bytes. `rest`: part of "read to the end of the file".
     MapRead { fd: Fd, buf: &'a mut [u8], offset: u64, rest: bool } => Data, Names::None,
-        if *rest { 0 } else { buf.len() as Reply }, "memcpy", [buf, &Mapped(*fd, *offset)];
+        if *rest { 0 } else { buf.len() as Reply }, "memcpy", [buf, &mapped(*fd, *offset)];
     /// Copies into a file's mapping, which makes the file longer where it must; the bytes.
     MapWrite { fd: Fd, buf: &'a [u8], offset: u64 } => Data, Names::None, buf.len() as Reply,
-        "memcpy", [&Mapped(*fd, *offset), buf];
+        "memcpy", [&mapped(*fd, *offset), buf];
     /// No call: bytes that count as moved. `rest`: part of "read to the end of the file".
     Nothing { bytes: u64, rest: bool } => Nothing, Names::None,
         if *rest { 0 } else { *bytes as Reply }, "nothing", [bytes];
     /// msync(fd's mapping, MS_SYNC)
-    Msync { fd: Fd } => Sync, Names::None, 0, "msync", [fd, &Text("MS_SYNC")];
+    Msync { fd: Fd } => Sync, Names::None, 0, "msync", [fd, &"MS_SYNC"];
     /// ftruncate(fd, size)
     Ftruncate { fd: Fd, size: u64 } => Metadata, Names::None, 0, "ftruncate", [fd, size];
     /// fallocate(fd, mode, offset, size)
@@ -108,12 +108,12 @@ calls! {
     /// of "copy to the end of the file".
     CopyRange { from: (Fd, u64), to: (Fd, u64), len: usize, rest: bool } => Data, Names::None,
         if *rest { 0 } else { *len as Reply },
-        "copy_file_range", [&from.0, &[from.1], &to.0, &[to.1], len, &Text("0")];
+        "copy_file_range", [&from.0, &[from.1], &to.0, &[to.1], len, &"0"];
     /// ioctl(to, FICLONE, from)
-    Clone { from: Fd, to: Fd } => Metadata, Names::None, 0, "ioctl", [to, &Text("FICLONE"), from];
+    Clone { from: Fd, to: Fd } => Metadata, Names::None, 0, "ioctl", [to, &"FICLONE", from];
     /// ioctl(to.0, FICLONERANGE) of `len` bytes, 0: to the end, of `from`: files and offsets.
     CloneRange { from: (Fd, u64), to: (Fd, u64), len: u64 } => Metadata, Names::None, 0,
-        "ioctl", [&to.0, &Text("FICLONERANGE"), &from.0, &[from.1], len, &[to.1]];
+        "ioctl", [&to.0, &"FICLONERANGE", &from.0, &[from.1], len, &[to.1]];
     /// preadv(fd, bufs, offset); the bytes.
     Preadv { fd: Fd, bufs: &'a mut [IoSliceMut<'a>], offset: u64 } => Data, Names::None,
         bufs.iter().map(|buf| buf.len() as Reply).sum(), "preadv", [fd, bufs, offset];
@@ -121,10 +121,10 @@ calls! {
     Pwritev { fd: Fd, bufs: &'a [IoSlice<'a>], offset: u64 } => Data, Names::None,
         bufs.iter().map(|buf| buf.len() as Reply).sum(), "pwritev", [fd, bufs, offset];
     /// flock(fd, operation)
-    Flock { fd: Fd, operation: i32 } => Metadata, Names::None, 0, "flock", [fd, &Locks(*operation)];
+    Flock { fd: Fd, operation: i32 } => Metadata, Names::None, 0, "flock", [fd, &locks(*operation)];
     /// linkat of an open file: a name for one that has none.
     LinkFile { fd: Fd, path: &'a CStr } => Metadata, changes(path), 0,
-        "linkat", [&OwnPath(*fd), path, &Text("AT_SYMLINK_FOLLOW")];
+        "linkat", [&own_path(*fd), path, &"AT_SYMLINK_FOLLOW"];
     /// fstat(fd); the size of the file in bytes.
     Fstat { fd: Fd } => Metadata, Names::None, 0, "fstat", [fd];
     /// stat(path); the size of the file in bytes.
@@ -132,14 +132,14 @@ calls! {
     /// lstat(path); the size in bytes, of a symbolic link that of its text.
     Lstat { path: &'a CStr } => Metadata, looks_at(path), 0, "lstat", [path];
     /// access(path, F_OK)
-    Access { path: &'a CStr } => Metadata, looks_at(path), 0, "access", [path, &Text("F_OK")];
+    Access { path: &'a CStr } => Metadata, looks_at(path), 0, "access", [path, &"F_OK"];
     /// unlink(path)
     Unlink { path: &'a CStr } => Metadata, changes(path), 0, "unlink", [path];
     /// renameat2(from, to, flags); rename(from, to) without flags.
     Rename { from: &'a CStr, to: &'a CStr, flags: u32 } => Metadata, Names::Two { from, to }, 0,
-        if *flags == 0 { "rename" } else { "renameat2" }, [from, to, &Renames(*flags)];
+        if *flags == 0 { "rename" } else { "renameat2" }, [from, to, &renames(*flags)];
     /// mkdir(path, 0777)
-    Mkdir { path: &'a CStr } => Metadata, changes(path), 0, "mkdir", [path, &Text("0777")];
+    Mkdir { path: &'a CStr } => Metadata, changes(path), 0, "mkdir", [path, &"0777"];
     /// rmdir(path)
     Rmdir { path: &'a CStr } => Metadata, changes(path), 0, "rmdir", [path];
     /// truncate(path, size)
@@ -157,15 +157,15 @@ calls! {
     Readlink { path: &'a CStr } => Metadata, looks_at(path), 0, "readlink", [path];
     /// chmod(path, mode)
     Chmod { path: &'a CStr, mode: u32 } => Metadata, changes(path), 0,
-        "chmod", [path, &Mode(libc::O_CREAT, *mode)];
+        "chmod", [path, &bits(libc::O_CREAT, *mode)];
     /// utimensat(path, now, now)
     Utime { path: &'a CStr } => Metadata, changes(path), 0,
-        "utimensat", [path, &Text("UTIME_NOW")];
+        "utimensat", [path, &"UTIME_NOW"];
     /// statfs(path)
     Statfs { path: &'a CStr } => Metadata, looks_at(path), 0, "statfs", [path];
     /// setxattr(path, name, value, 0)
     Setxattr { path: &'a CStr, name: &'a CStr, value: &'a [u8] } => Metadata, changes(path), 0,
-        "setxattr", [path, name, value, &Text("0")];
+        "setxattr", [path, name, value, &"0"];
     /// getxattr(path, name, buf); the bytes.
     Getxattr { path: &'a CStr, name: &'a CStr, buf: &'a mut [u8] } => Metadata, looks_at(path),
         buf.len() as Reply, "getxattr", [path, name, buf];
@@ -176,12 +176,12 @@ calls! {
     Removexattr { path: &'a CStr, name: &'a CStr } => Metadata, changes(path), 0,
         "removexattr", [path, name];
     /// syncfs(fd), or of the run directory.
-    Syncfs { fd: Option<Fd> } => Sync, Names::None, 0, "syncfs", [&DirectoryOr(*fd)];
+    Syncfs { fd: Option<Fd> } => Sync, Names::None, 0, "syncfs", [&directory_or(*fd)];
     /// syncfs of the directory with this absolute path.
     SyncDirectory { path: &'a CStr } => Sync, looks_at(path), 0, "syncfs", [path];
     /// write "3" to /proc/sys/vm/drop_caches
     DropCaches {} => Sync, Names::None, 0,
-        "write", [&Text("\"/proc/sys/vm/drop_caches\""), &Text("\"3\"")];
+        "write", [&"\"/proc/sys/vm/drop_caches\"", &"\"3\""];
 }
 
 /// A name that is only looked at.

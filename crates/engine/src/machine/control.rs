@@ -171,7 +171,7 @@ impl<B: Backend> Machine<'_, B> {
         };
         let all = &mut self.scratch.given;
         let poll = comm.gather(self.env.scope.members(), site, (function, given), all);
-        came(poll.map_err(Fault::message)?)?;
+        came(poll?)?;
         Ok(of_all(all)?)
     }
 
@@ -206,8 +206,7 @@ impl<B: Backend> Machine<'_, B> {
     pub(super) fn wait(&mut self, step: Step<'_>, comm: &mut dyn Comm) -> Flow {
         let members = self.env.scope.members().clone();
         let target = self.wait_target(step.site, step.args)?;
-        let poll =
-            comm.wait(&members, &self.scratch.key.1, target, step.site).map_err(Fault::message)?;
+        let poll = comm.wait(&members, &self.scratch.key.1, target, step.site)?;
         came(poll)?;
         match self.scratch.waited.get_mut(&self.scratch.key) {
             Some(sum) => *sum = target,

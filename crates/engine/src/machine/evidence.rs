@@ -105,13 +105,6 @@ pub(super) struct Fillings {
     pub(super) block: TrafficId,
 }
 
-/// A filling that is measured: since when, and for how many it stands.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Watch {
-    pub(super) start_ns: u64,
-    pub(super) weight: u64,
-}
-
 impl Fillings {
     pub(super) fn new(on: bool) -> Fillings {
         Fillings { on, count: 0, block: TrafficId::default() }

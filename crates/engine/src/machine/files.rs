@@ -531,7 +531,8 @@ impl<B: Backend> Io<'_, B> {
 
     /// Gives back what a rank that ends still holds, so that nobody waits for it.
     pub(super) fn give_all_back(&mut self, comm: &mut dyn Comm) {
-        let held: Vec<Fd> = self.handles.locked().collect();
+        let locked = self.handles.open().filter(|(_, handle)| handle.locked);
+        let held: Vec<Fd> = locked.map(|(fd, _)| fd).collect();
         for fd in held {
             self.backend.issue(Call::Flock { fd, operation: libc::LOCK_UN });
             comm.gave_lock_back();

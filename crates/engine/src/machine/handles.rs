@@ -208,20 +208,10 @@ impl Handles {
         self.table.iter_mut().zip(positions).for_each(|(handle, at)| handle.position = at);
     }
 
-    /// Files that are locked.
-    pub(super) fn locked(&self) -> impl Iterator<Item = Fd> + '_ {
-        let locked = self.table.iter().filter(|handle| handle.locked);
-        locked.filter_map(|handle| match handle.state {
-            State::Open(fd) => Some(fd),
-            _ => None,
-        })
-    }
-
-    /// Files still open that are mapped.
-    pub(super) fn mapped(&self) -> impl Iterator<Item = Fd> + '_ {
-        let mapped = self.table.iter().filter(|handle| handle.mode.mapped);
-        mapped.filter_map(|handle| match handle.state {
-            State::Open(fd) => Some(fd),
+    /// Files that are open, with their descriptors.
+    pub(super) fn open(&self) -> impl Iterator<Item = (Fd, &Handle)> + '_ {
+        self.table.iter().filter_map(|handle| match handle.state {
+            State::Open(fd) => Some((fd, handle)),
             _ => None,
         })
     }
@@ -229,21 +219,10 @@ impl Handles {
     /// One handle of each file that is open.
     pub(super) fn open_files(&self) -> impl Iterator<Item = Fd> + '_ {
         let mut seen = HashSet::new();
-        self.table.iter().filter_map(move |handle| match handle.state {
-            State::Open(fd) => {
-                let file = (handle.mode.place, &handle.path);
-                (handle.mode.nameless || seen.insert(file)).then_some(fd)
-            }
-            _ => None,
-        })
-    }
-
-    /// Files still open.
-    pub(super) fn open(&self) -> impl Iterator<Item = Fd> + '_ {
-        self.table.iter().filter_map(|handle| match handle.state {
-            State::Open(fd) => Some(fd),
-            _ => None,
-        })
+        let is_first = move |(_, handle): &(Fd, &Handle)| {
+            handle.mode.nameless || seen.insert((handle.mode.place, handle.path.clone()))
+        };
+        self.open().filter(is_first).map(|(fd, _)| fd)
     }
 }
 

@@ -94,6 +94,7 @@ impl<'c, B: Backend> Io<'c, B> {
         clock: Clock,
         recorder: Recorder,
         settings: &'c Settings,
+        plan: &Plan,
     ) -> Self {
         let known = backend.capabilities();
         let accounts = known.accounts;
@@ -101,7 +102,7 @@ impl<'c, B: Backend> Io<'c, B> {
             mpi_call_bytes: known.mpi_call_bytes,
             traffic: Traffic::start(&mut backend),
             fillings: Fillings::new(clock.passes_by_itself()),
-            several: false,
+            several: !plan.directories.is_empty(),
             backend,
             clock,
             handles: Handles::default(),
@@ -127,11 +128,6 @@ impl<'c, B: Backend> Io<'c, B> {
             touched: Touched::default(),
             recorder,
         }
-    }
-
-    /// The same for a plan that may have further directories.
-    pub(super) fn among(self, plan: &Plan) -> Self {
-        Io { several: !plan.directories.is_empty(), ..self }
     }
 
     /// The operation sets a size or a position, which its event holds.
@@ -343,12 +339,11 @@ impl<'c, B: Backend> Io<'c, B> {
 
     /// Closes what the program left open; not timed.
     pub(super) fn close_all(&mut self) {
-        let mapped: Vec<_> = self.handles.mapped().collect();
-        for fd in mapped {
-            self.backend.issue(Call::Unmap { fd });
-        }
-        let open: Vec<_> = self.handles.open().collect();
-        for fd in open {
+        let open: Vec<_> = self.handles.open().map(|(fd, file)| (fd, file.mode.mapped)).collect();
+        for (fd, mapped) in open {
+            if mapped {
+                self.backend.issue(Call::Unmap { fd });
+            }
             self.backend.issue(Call::Close { fd });
         }
     }

@@ -143,13 +143,12 @@ impl<B: Backend> Io<'_, B> {
         let number = self.take_slot()?;
         if data.writes() {
             let content = self.options.active().data;
-            let watch = self.watch_filling(len);
             let whole = (len as usize, offset_bytes);
-            if self.queue.area.fill(number, buffers, content, whole).is_err() {
+            let fill = |io: &mut Self| io.queue.area.fill(number, buffers, content, whole);
+            if self.fill(len, fill).is_err() {
                 self.queue.free.push(number);
                 return self.by_calls(step, handle, one, buffers);
             }
-            self.filled(watch, len);
         }
         if moves_position {
             self.handles.get(at).position += len;

@@ -67,7 +67,7 @@ impl<'p, B: Backend> Machine<'p, B> {
             prepared,
             position: Position::default(),
             env: Env::new(prepared, comm.rank(), comm.place(), clock.clone()),
-            io: Io::new(backend, clock, recorder, settings).among(prepared.plan),
+            io: Io::new(backend, clock, recorder, settings, prepared.plan),
             scratch: Scratch::default(),
         }
     }

@@ -179,6 +179,12 @@ impl From<EvalError> for Fault {
     }
 }
 
+impl From<String> for Fault {
+    fn from(text: String) -> Fault {
+        Fault::message(text)
+    }
+}
+
 impl Fault {
     #[cold]
     pub(super) fn message(text: impl Into<String>) -> Fault {

@@ -6,7 +6,7 @@
 //! belong to the label around them. Handles know what was written through them, at
 //! which level of labels; `fsync` takes that back, `sync` everything that the rank has written.
 
-use super::evidence::{READERS, Watch};
+use super::evidence::READERS;
 use super::handles::Mode;
 use super::io::Io;
 use super::labels::Labels;
@@ -227,28 +227,25 @@ impl<B: Backend> Io<'_, B> {
         (fetched.last, fetched.operations) = (Some((now_ns, bytes)), self.operations);
     }
 
-    /// So many bytes are about to be filled.
+    /// Fills so many bytes; what that takes is measured now and then.
     #[inline(always)]
-    pub(super) fn watch_filling(&mut self, bytes: u64) -> Option<Watch> {
+    pub(super) fn fill<T>(&mut self, bytes: u64, fill: impl FnOnce(&mut Self) -> T) -> T {
         if !self.fillings.on {
-            return None;
+            return fill(self);
         }
         let block = self.labels.traffic(&mut self.recorder, RUN);
         let weight = self.fillings.weight(block, bytes);
-        let is_measured = weight > 0 && self.options.active().data != Content::Marked;
-        is_measured.then(|| Watch { start_ns: self.clock.now(), weight })
-    }
-
-    /// They were filled.
-    #[inline(always)]
-    pub(super) fn filled(&mut self, watch: Option<Watch>, bytes: u64) {
-        if let Some(watch) = watch {
-            self.count_filling(watch, bytes);
+        if weight == 0 || self.options.active().data == Content::Marked {
+            return fill(self);
         }
+        let start_ns = self.clock.now();
+        let filled = fill(self);
+        self.count_filling((start_ns, weight), bytes);
+        filled
     }
 
     #[cold]
-    fn count_filling(&mut self, Watch { start_ns, weight }: Watch, bytes: u64) {
+    fn count_filling(&mut self, (start_ns, weight): (u64, u64), bytes: u64) {
         let ns = self.clock.now().saturating_sub(start_ns);
         let block = self.labels.traffic(&mut self.recorder, RUN);
         for (count, more) in [(Count::MadeSample, bytes), (Count::MadeSampleNs, ns)] {
@@ -265,9 +262,6 @@ impl<B: Backend> Io<'_, B> {
         offset_bytes: u64,
     ) -> io::Result<&'b [u8]> {
         let content = self.options.active().data;
-        let watch = self.watch_filling(len as u64);
-        let source = buffers.source(content, len, offset_bytes);
-        self.filled(watch, len as u64);
-        source
+        self.fill(len as u64, |_| buffers.source(content, len, offset_bytes))
     }
 }

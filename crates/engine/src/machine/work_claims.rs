@@ -148,7 +148,7 @@ impl WorkClaims {
     ) -> Flow<Option<i64>> {
         let open = self.innermost()?;
         if open.next == open.end {
-            match comm.claim(members, open.claim).map_err(Fault::message)? {
+            match comm.claim(members, open.claim)? {
                 // Another simulated rank is behind in time.
                 None => return Err(Pause::Pending.into()),
                 Some(number) if number >= open.claim.numbers => {
@@ -180,7 +180,7 @@ impl WorkClaims {
                 Leaving::Works => Leaving::Waits,
                 Leaving::Waits => {
                     came(comm.barrier(members, site, None))?;
-                    comm.claims_over(members, open.claim).map_err(Fault::message)?;
+                    comm.claims_over(members, open.claim)?;
                     open.all_came(io.clock.now())
                 }
                 Leaving::AllCame { idle_ns, whole_ns } => {
@@ -208,7 +208,7 @@ impl WorkClaims {
         let own = Value::Duration(i64::try_from(own_ns).unwrap_or(i64::MAX));
         let given = Given::new(Function::Gmax, &own).unwrap_or_default();
         let met = comm.gather(members, site, (Function::Gmax, given), &mut self.given);
-        came(met.map_err(Fault::message)?)?;
+        came(met?)?;
         let all = self.given.iter().filter_map(|value| value.as_duration_ns().ok());
         Ok(all.max().unwrap_or(own_ns))
     }

@@ -320,11 +320,11 @@ impl<B: Backend> Io<'_, B> {
         let gathered = job.write && content != Content::Zero;
         if gathered {
             let range = |extent: Extent| (extent.offset_bytes, extent.length_bytes as usize);
-            let watch = self.watch_filling(bytes);
-            if buffers.gather(content, bytes as usize, ready.extents().map(range)).is_err() {
+            let places = ready.extents().map(range);
+            let filled = self.fill(bytes, |_| buffers.gather(content, bytes as usize, places));
+            if filled.is_err() {
                 tally.fail(libc::ENOMEM);
             }
-            self.filled(watch, bytes);
         }
         let calls = Calls { at, rounds, order, gathered, ..Calls::of(job) };
         let whole = Extent { offset_bytes: 0, length_bytes: bytes };
@@ -466,9 +466,12 @@ impl Calls {
             round += 1;
             let before_end = self.end_bytes.saturating_sub(asked.offset_bytes);
             let length_bytes = asked.length_bytes.min(before_end);
-            let watch = if self.write { io.watch_filling(length_bytes) } else { None };
-            let Some((tag, memory)) = slots.lend(Extent { length_bytes, ..asked }) else { break };
-            io.filled(watch, length_bytes);
+            let extent = Extent { length_bytes, ..asked };
+            let lent = match self.write {
+                true => io.fill(length_bytes, |_| slots.lend(extent)),
+                false => slots.lend(extent),
+            };
+            let Some((tag, memory)) = lent else { break };
             let (offset, asked_bytes) = (asked.offset_bytes, asked.length_bytes);
             match io.submit_mpi(tag, Queued { target, offset, memory, asked_bytes }, tally) {
                 Submitted::UnderWay => under_way += 1,
