@@ -86,7 +86,7 @@ impl Format {
         let begins = input.beginning;
         let lines = Lines::new(input.bytes, name);
         Ok(match self {
-            Format::Strace => Box::new(strace::Strace::new(lines, name, &begins, 0)),
+            Format::Strace => Box::new(strace::Strace::new(lines, name, 0)),
             Format::DarshanDxt => Box::new(ByLine::new(lines, darshan::Text::default())),
             Format::FioIolog => Box::new(ByLine::new(lines, fio::Iolog::default())),
             Format::FioLog => Box::new(ByLine::new(lines, fio::Samples::new(name, &begins))),

@@ -76,24 +76,23 @@ pub fn open(logs: &[PathBuf]) -> Result<Vec<(PathBuf, Input)>, Error> {
 pub fn from_inputs(inputs: Vec<(PathBuf, Input)>, options: &Options) -> Result<Imported, Error> {
     let format = common_format(&inputs, options)?;
     let mut gaps = Gaps::default();
-    if format == Format::Strace {
-        count_relative(&inputs, &mut gaps);
-    }
     let logs: Vec<Log<'_>> = match format {
-        Format::Strace => strace_logs(inputs),
+        Format::Strace => {
+            count_relative(&inputs, &mut gaps);
+            strace_logs(inputs)
+        }
         _ => logs_with(inputs, |input, name| format.scanner(input, name))?,
     };
-    follow_logs(logs, format, options.which.clone(), (gaps, Vec::new()))
+    from_logs(logs, format, options.which.clone(), gaps, Vec::new())
 }
 
 /// Logs that each begin at 0 cannot be placed beside each other.
 fn count_relative(inputs: &[(PathBuf, Input)], gaps: &mut Gaps) {
-    let relative = inputs.iter().filter(|(_, input)| strace::has_relative_times(&input.beginning));
-    let names: Vec<String> = relative.map(|(name, _)| log_name(name)).collect();
-    if names.len() > 1 {
-        names.iter().for_each(|name| {
-            gaps.add_line(Gap::RelativeTimes, name, 1, b"strace -ttt tells more than -r")
-        });
+    let is_relative = |(_, input): &&(PathBuf, Input)| strace::has_relative_times(&input.beginning);
+    let relative: Vec<_> = inputs.iter().filter(is_relative).collect();
+    for (name, _) in relative.iter().filter(|_| relative.len() > 1) {
+        let help = b"strace -ttt tells more than -r";
+        gaps.add_line(Gap::RelativeTimes, &log_name(name), 1, help);
     }
 }
 
@@ -112,24 +111,16 @@ pub fn from_recordings(
         ranks.extend(scanner.mpi_ranks().map(|(thread, rank)| ((group, thread), rank)));
         logs.push(Log { name: name.clone(), scanner, group, last_ns: None });
     }
-    follow_logs(logs, Format::Preload, which.clone(), (Gaps::default(), ranks))
+    from_logs(logs, Format::Preload, which.clone(), Gaps::default(), ranks)
 }
 
-/// The same from logs that are read already.
+/// The same from logs that are read already; some gaps are known before, and ranks of threads.
 pub(crate) fn from_logs(
-    logs: Vec<Log<'_>>,
-    format: Format,
-    which: Selection,
-) -> Result<Imported, Error> {
-    follow_logs(logs, format, which, (Gaps::default(), Vec::new()))
-}
-
-/// The same; some gaps are known before, and ranks of threads.
-fn follow_logs(
     mut logs: Vec<Log<'_>>,
     format: Format,
     which: Selection,
-    (gaps, ranks): (Gaps, Vec<Ranked>),
+    gaps: Gaps,
+    ranks: Vec<Ranked>,
 ) -> Result<Imported, Error> {
     let mut sorter = Sorter::default();
     let mut resolver = Resolver::new(Scope::new(which.clone()), &mut sorter);
@@ -162,15 +153,12 @@ fn follow_logs(
 /// The format of all logs.
 fn common_format(inputs: &[(PathBuf, Input)], options: &Options) -> Result<Format, Error> {
     let mut found: Option<(Format, &Path)> = None;
-    for (name, input) in inputs {
+    // A process without calls leaves an empty log.
+    for (name, input) in
+        inputs.iter().filter(|log| !log.1.beginning.is_empty() || inputs.len() == 1)
+    {
         let format = options.format.or_else(|| Format::of(&input.beginning));
-        let Some(format) = format else {
-            // A process without calls leaves an empty log.
-            match input.beginning.is_empty() {
-                true => continue,
-                false => return Err(unknown_format(name)),
-            }
-        };
+        let format = format.ok_or_else(|| unknown_format(name))?;
         match found {
             Some((first, other)) if first != format => {
                 let (name, other) = (log_name(name), log_name(other));
@@ -181,25 +169,17 @@ fn common_format(inputs: &[(PathBuf, Input)], options: &Options) -> Result<Forma
             _ => found = Some((format, name)),
         }
     }
-    match (found, inputs.first()) {
-        (Some((format, _)), _) => Ok(format),
-        (None, Some((name, _))) => Err(unknown_format(name)),
-        (None, None) => Err(Error {
-            message: "no log is given".into(),
-            help: "name one or several logs of the same job".into(),
-        }),
-    }
+    let first = inputs.first().map_or(Path::new("no log"), |(name, _)| name);
+    found.map(|(format, _)| format).ok_or_else(|| unknown_format(first))
 }
 
 fn unknown_format(log: &Path) -> Error {
     let names: Vec<&str> = Format::all().map(Format::name).collect();
-    Error {
-        message: format!("{} is in no format that is known", log_name(log)),
-        help: format!(
-            "formats: {}; --as FORMAT names it; --rules FILE describes another one",
-            names.join(", ")
-        ),
-    }
+    let message = format!("{} is in no format that is known", log_name(log));
+    let names = names.join(", ");
+    let help =
+        format!("formats: {names}; --as FORMAT names it; --rules FILE describes another one");
+    Error { message, help }
 }
 
 /// A log that is read.
@@ -225,8 +205,8 @@ fn strace_logs(inputs: Vec<(PathBuf, Input)>) -> Vec<Log<'static>> {
             Some((stem, pid)) => (*groups.entry(stem.into()).or_insert(at as u32), pid),
             None => (at as u32, at as u64),
         };
-        let (lines, beginning) = (Lines::new(input.bytes, &log_name(&name)), &input.beginning);
-        let scanner = Box::new(Strace::new(lines, &log_name(&name), beginning, thread));
+        let lines = Lines::new(input.bytes, &log_name(&name));
+        let scanner = Box::new(Strace::new(lines, &log_name(&name), thread));
         logs.push(Log { name, scanner, group, last_ns: None });
     }
     logs

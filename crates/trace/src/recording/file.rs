@@ -5,8 +5,7 @@ use crate::record::Act;
 use bytemuck::{Pod, Zeroable};
 use model::Op;
 use std::fs::File;
-use std::io;
-use std::os::unix::fs::FileExt;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 /// "PABREC", version 1.
@@ -14,7 +13,7 @@ const MAGIC: u64 = 0x0001_4345_5242_4150;
 const HEADER_BYTES: u64 = 4096;
 const SLOT: usize = size_of::<Slot>();
 /// Bytes that are read at once; the longest call has 8,256.
-const PIECE: usize = 32 << 10;
+const PIECE: u64 = 32 << 10;
 /// No file is longer.
 const END_MAX: u64 = 1 << 62;
 /// The kind of a slot behind which others are free.
@@ -101,9 +100,11 @@ impl Slot {
         kind.is_some_and(|kind| matches!(kind.1, Act::On(Op::Fclose) | Act::Spawn(_)))
     }
 
-    /// Slots behind it that belong to it.
-    fn more(&self) -> usize {
-        usize::from(self.text_bytes).div_ceil(SLOT) + usize::from(self.text2_bytes).div_ceil(SLOT)
+    /// Bytes of it and the slots behind it that belong to it.
+    fn size(&self) -> usize {
+        let texts = [self.text_bytes, self.text2_bytes];
+        let slots = texts.map(|bytes| usize::from(bytes).div_ceil(SLOT));
+        (1 + slots[0] + slots[1]) * SLOT
     }
 }
 
@@ -112,38 +113,30 @@ pub struct Recorded {
     path: PathBuf,
     /// The program and thread that recorded it.
     pub header: Header,
-    /// Bytes from `from` on in the file.
-    piece: Vec<u8>,
-    from: u64,
-    /// Place of the current slot; `None` before the first.
-    at: Option<u64>,
-    slot: Slot,
+    /// The current slot; `None` before the first.
+    slot: Option<Slot>,
+    /// Its place in the file, and in the bytes that were read.
+    at: u64,
+    start: usize,
+    bytes: Vec<u8>,
 }
 
 impl Recorded {
     /// Reads the header. `None`: it is no such file, or its thread came to nothing.
     pub fn open(path: &Path) -> io::Result<Option<Recorded>> {
         let mut header = Header::default();
-        let read = File::open(path)?.read_exact_at(bytemuck::bytes_of_mut(&mut header), 0);
-        match read {
+        match File::open(path)?.read_exact(bytemuck::bytes_of_mut(&mut header)) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
             other => other?,
         }
-        let path = path.to_path_buf();
-        let (piece, slot) = (Vec::new(), Slot::default());
-        Ok((header.magic == MAGIC).then_some(Recorded {
-            path,
-            header,
-            piece,
-            from: 0,
-            at: None,
-            slot,
-        }))
+        let (path, bytes) = (path.to_path_buf(), Vec::new());
+        let recorded = Recorded { path, header, slot: None, at: 0, start: 0, bytes };
+        Ok(Some(recorded).filter(|recorded| recorded.header.magic == MAGIC))
     }
 
     /// The current call; `None`: the thread begins.
     pub fn slot(&self) -> Option<&Slot> {
-        self.at.map(|_| &self.slot)
+        self.slot.as_ref()
     }
 
     /// When others feel the current call, ns on the log's clock: a close when it begins, all others
@@ -164,81 +157,51 @@ impl Recorded {
 
     /// Goes on to the next call; false at the end.
     pub fn advance(&mut self) -> io::Result<bool> {
-        let mut at = match self.at {
-            None => HEADER_BYTES,
-            Some(at) => at + ((1 + self.slot.more()) * SLOT) as u64,
-        };
+        let mut step = self.slot.map_or(HEADER_BYTES, |slot| slot.size() as u64);
         loop {
-            let Some(slot) = self.load(at)? else { return Ok(self.end()) };
+            self.at = self.at.saturating_add(step);
+            self.start = self.start.saturating_add(step as usize);
+            if !self.fill(SLOT)? {
+                break;
+            }
+            let slot: Slot =
+                bytemuck::pod_read_unaligned(&self.bytes[self.start..self.start + SLOT]);
+            if slot.kind == 0 || !self.fill(slot.size())? {
+                break;
+            }
             if slot.kind != SKIP {
-                (self.at, self.slot) = (Some(at), slot);
+                self.slot = Some(slot);
                 return Ok(true);
             }
-            let Some(bytes) = slot.bytes.max(1).checked_mul(SLOT as u64) else {
-                return Ok(self.end());
-            };
-            at = at.saturating_add(bytes);
+            step = slot.bytes.max(1).saturating_mul(SLOT as u64);
         }
+        // The memory is given back.
+        self.bytes = Vec::new();
+        Ok(false)
     }
 
-    /// The memory is given back.
-    fn end(&mut self) -> bool {
-        self.piece = Vec::new();
-        false
-    }
-
-    /// The slot at a place with all that belongs to it. `None`: there is none, or not all of it.
-    fn load(&mut self, at: u64) -> io::Result<Option<Slot>> {
-        if at >= END_MAX {
-            return Ok(None);
+    /// Reads on until so many bytes from the slot on are in memory; false where there are fewer.
+    fn fill(&mut self, length: usize) -> io::Result<bool> {
+        let has_all =
+            |bytes: &[u8], start| bytes.get(start..).is_some_and(|rest| rest.len() >= length);
+        if !has_all(&self.bytes, self.start) && self.at < END_MAX {
+            let mut file = File::open(&self.path)?;
+            file.seek(SeekFrom::Start(self.at))?;
+            self.bytes.clear();
+            self.start = 0;
+            file.take(PIECE).read_to_end(&mut self.bytes)?;
         }
-        if !self.holds(at, SLOT) {
-            self.read(at)?;
-        }
-        let Some(slot) = self.slot_at(at) else { return Ok(None) };
-        let bytes = (1 + slot.more()) * SLOT;
-        if !self.holds(at, bytes) {
-            self.read(at)?;
-        }
-        let whole = slot.kind != 0 && self.holds(at, bytes);
-        Ok(self.slot_at(at).filter(|_| whole))
-    }
-
-    fn holds(&self, at: u64, bytes: usize) -> bool {
-        at >= self.from && at - self.from + bytes as u64 <= self.piece.len() as u64
-    }
-
-    fn slot_at(&self, at: u64) -> Option<Slot> {
-        let start = at.checked_sub(self.from)? as usize;
-        self.piece.get(start..start.checked_add(SLOT)?).map(bytemuck::pod_read_unaligned)
-    }
-
-    fn read(&mut self, at: u64) -> io::Result<()> {
-        self.piece.resize(PIECE, 0);
-        let file = File::open(&self.path)?;
-        let mut filled = 0;
-        while filled < PIECE {
-            match file.read_at(&mut self.piece[filled..], at.saturating_add(filled as u64)) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                other => match other? {
-                    0 => break,
-                    count => filled += count,
-                },
-            }
-        }
-        self.piece.truncate(filled);
-        self.from = at;
-        Ok(())
+        Ok(has_all(&self.bytes, self.start))
     }
 
     /// The texts of the current call.
     pub fn texts(&self) -> (&[u8], &[u8]) {
-        let Some(at) = self.at else { return (b"", b"") };
-        let first = (at - self.from) as usize + SLOT;
-        let lengths = (usize::from(self.slot.text_bytes), usize::from(self.slot.text2_bytes));
+        let Some(slot) = &self.slot else { return (b"", b"") };
+        let lengths = (usize::from(slot.text_bytes), usize::from(slot.text2_bytes));
+        let first = self.start + SLOT;
         let second = first + lengths.0.div_ceil(SLOT) * SLOT;
         let text =
-            |start: usize, length: usize| self.piece.get(start..start + length).unwrap_or_default();
+            |start: usize, length: usize| self.bytes.get(start..start + length).unwrap_or_default();
         (text(first, lengths.0), text(second, lengths.1))
     }
 }

@@ -1,7 +1,7 @@
 //! Fields of a line -> the record of a call. Threads are introduced before their first one.
 
-use super::units::{Clock, bytes, duration_ns};
-use super::{FIELDS, Field, Fields, Rules};
+use super::units::{Clock, Times, bytes, duration_ns};
+use super::{Fields, Rules};
 use crate::clib::{flags_of_mode, number, number_of};
 use crate::functions::find_function;
 use crate::gaps::{Gap, Gaps};
@@ -13,7 +13,6 @@ use model::op::{Class, OPS, ParamKind};
 use model::{Op, errno, open_flags};
 use regex::bytes::CaptureLocations;
 use rustc_hash::FxBuildHasher;
-use std::borrow::Cow;
 
 /// EIO: a failure whose reason the log does not name.
 const UNKNOWN_FAILURE: u16 = 5;
@@ -41,19 +40,16 @@ pub fn operation_names() -> String {
 }
 
 /// Why a line that a rule takes makes no operation.
-#[derive(Clone, Debug)]
-struct Complaint(Cow<'static, str>);
+type Complaint = String;
 
-impl Complaint {
-    /// The text of a field is not of the expected form.
-    fn unexpected(field: Field, text: &[u8], expected: &str) -> Complaint {
-        let text = String::from_utf8_lossy(&text[..text.len().min(60)]);
-        Complaint(format!("{} \"{text}\" is not {expected}", FIELDS[field as usize].1).into())
-    }
+/// The text of a field is not of the expected form.
+fn unexpected(field: &str, text: &[u8], expected: &str) -> Complaint {
+    let text = String::from_utf8_lossy(&text[..text.len().min(60)]);
+    format!("{field} \"{text}\" is not {expected}")
+}
 
-    fn missing(op: Op, what: &str) -> Complaint {
-        Complaint(format!("{} without {what}", op.name()).into())
-    }
+fn missing(op: Op, what: &str) -> Complaint {
+    format!("{} without {what}", op.name())
 }
 
 /// A thread of a log.
@@ -81,20 +77,16 @@ struct Threads {
     named: u64,
 }
 
-fn key(fields: &Fields<'_>, parts: &[Field]) -> Key {
-    let mut key = Vec::new();
-    for text in parts.iter().map(|part| fields.get(*part).unwrap_or_default()) {
-        key.extend_from_slice(&(text.len() as u32).to_le_bytes());
-        key.extend_from_slice(text);
-    }
-    key
+fn key(fields: &Fields<'_, '_>, parts: &[&str]) -> Key {
+    let texts = parts.iter().map(|part| fields.get(part).unwrap_or_default());
+    texts.collect::<Vec<_>>().join(&0)
 }
 
 impl Threads {
     /// The thread of a line, and whether it must be introduced: it is new, or executes another program.
-    fn find_or_begin(&mut self, fields: &Fields<'_>) -> Result<(Thread, bool), Complaint> {
-        let program = fields.get(Field::Program).unwrap_or_default();
-        let key = key(fields, &[Field::Host, Field::Process, Field::Thread, Field::Rank]);
+    fn find_or_begin(&mut self, fields: &Fields<'_, '_>) -> Result<(Thread, bool), Complaint> {
+        let program = fields.get("program").unwrap_or_default();
+        let key = key(fields, &["host", "process", "thread", "rank"]);
         if let Some((thread, before)) = self.known.get_mut(&key) {
             let changed = !program.is_empty() && before != program;
             if changed {
@@ -107,19 +99,19 @@ impl Threads {
         Ok((thread, true))
     }
 
-    fn begin(&mut self, fields: &Fields<'_>) -> Result<Thread, Complaint> {
-        let number = match fields.get(Field::Rank) {
+    fn begin(&mut self, fields: &Fields<'_, '_>) -> Result<Thread, Complaint> {
+        let number = match fields.get("rank") {
             Some(rank) => {
                 let known = number(rank).filter(|rank| *rank <= RANK_MAX);
-                known.ok_or_else(|| Complaint::unexpected(Field::Rank, rank, "a rank"))?
+                known.ok_or_else(|| unexpected("rank", rank, "a rank"))?
             }
             None => {
-                let name = fields.get(Field::Thread).or(fields.get(Field::Process));
+                let name = fields.get("thread").or(fields.get("process"));
                 self.number(name.unwrap_or(b"0"))
             }
         };
-        let key = key(fields, &[Field::Host, Field::Process, Field::Rank]);
-        let process = fields.get(Field::Process).and_then(self::number).unwrap_or(number);
+        let key = key(fields, &["host", "process", "rank"]);
+        let process = fields.get("process").and_then(self::number).unwrap_or(number);
         let (process, shares) = *self.processes.entry(key).or_insert((process, number));
         Ok(Thread { number, process, shares })
     }
@@ -139,17 +131,22 @@ impl Threads {
 pub struct Ruled<'r> {
     rules: &'r Rules,
     locations: Vec<CaptureLocations>,
+    log: Log,
+    /// The record that introduces the thread comes now, or the one of the call is still to come.
+    introduces: bool,
+    waits: bool,
+}
+
+/// The lines so far.
+#[derive(Default)]
+struct Log {
     threads: Threads,
     /// Open files by the first thread of their process and the log's text for them.
     handles: HashMap<(u64, Box<[u8]>), i64, FxBuildHasher>,
-    /// Number of the next one.
     next_handle: i64,
     starts: Clock,
     ends: Clock,
     line: Line,
-    /// The record that introduces the thread comes now, or the one of the call is still to come.
-    introduces: bool,
-    waits: bool,
 }
 
 /// The current line: its rule, when, and by whom.
@@ -164,25 +161,23 @@ struct Line {
 impl<'r> Ruled<'r> {
     /// Reads logs by these rules.
     pub fn new(rules: &'r Rules) -> Ruled<'r> {
-        Ruled {
-            rules,
-            locations: rules.locations(),
-            threads: Threads::default(),
-            handles: HashMap::default(),
-            next_handle: 0,
-            starts: Clock::default(),
-            ends: Clock::default(),
-            line: Line::default(),
-            introduces: false,
-            waits: false,
-        }
+        let (locations, log) = (rules.locations(), Log::default());
+        Ruled { rules, locations, log, introduces: false, waits: false }
     }
+}
 
-    /// When and by whom. Called once for each line, in order.
-    fn begin(&mut self, fields: &Fields<'_>, gaps: &mut Gaps) -> Result<(), Complaint> {
-        let (start_ns, elapsed_ns) = self.span(fields)?;
-        if self.rules.has_ranks && fields.get(Field::Rank).is_none() {
-            return Err(Complaint("no rank, unlike lines of other rules".into()));
+impl Log {
+    /// Begins a line. True if its thread must be introduced.
+    fn begin(
+        &mut self,
+        rules: &Rules,
+        rule: usize,
+        fields: &Fields<'_, '_>,
+        gaps: &mut Gaps,
+    ) -> Result<bool, Complaint> {
+        let (start_ns, elapsed_ns) = self.span(&rules.times, fields)?;
+        if rules.has_ranks && fields.get("rank").is_none() {
+            return Err("no rank, unlike lines of other rules".into());
         }
         let (thread, is_new) = self.threads.find_or_begin(fields)?;
         if start_ns.is_none() {
@@ -193,24 +188,26 @@ impl<'r> Ruled<'r> {
         if start_ns < last_ns {
             gaps.add(Gap::Backwards);
         }
-        self.line = Line { thread, start_ns, elapsed_ns, ..self.line };
-        (self.introduces, self.waits) = (is_new, is_new);
-        Ok(())
+        self.line = Line { rule, thread, start_ns, elapsed_ns };
+        Ok(is_new)
     }
 
     /// Start and duration from any two of start, end and duration.
-    fn span(&mut self, fields: &Fields<'_>) -> Result<(Option<u64>, Option<u64>), Complaint> {
-        let times = &self.rules.times;
-        let time = |field: Field, clock: &mut Clock| {
+    fn span(
+        &mut self,
+        times: &Times,
+        fields: &Fields<'_, '_>,
+    ) -> Result<(Option<u64>, Option<u64>), Complaint> {
+        let time = |field: &str, clock: &mut Clock| -> Result<Option<u64>, Complaint> {
             let Some(text) = fields.get(field) else { return Ok(None) };
-            let wrong = || Complaint::unexpected(field, text, &times.expected());
+            let wrong = || unexpected(field, text, &times.expected());
             let moment = times.read(text.trim_ascii()).ok_or_else(wrong)?;
             Ok(Some(clock.ns(moment)))
         };
-        let start = time(Field::Start, &mut self.starts)?;
-        let end = time(Field::End, &mut self.ends)?;
-        let elapsed = fields.get(Field::Elapsed).map(|text| {
-            let wrong = || Complaint::unexpected(Field::Elapsed, text, "a duration");
+        let start = time("start", &mut self.starts)?;
+        let end = time("end", &mut self.ends)?;
+        let elapsed = fields.get("elapsed").map(|text| {
+            let wrong = || unexpected("elapsed", text, "a duration");
             duration_ns(text, times.unit_ns()).ok_or_else(wrong)
         });
         let elapsed = elapsed.transpose()?;
@@ -222,20 +219,20 @@ impl<'r> Ruled<'r> {
     }
 
     /// The call of the line, and how it ended.
-    fn call<'a>(&mut self, f: &Fields<'a>) -> Result<(Op, Call<'a>, Outcome<'a>), Complaint> {
-        let word = f.get(Field::Operation).ok_or(Complaint("no operation".into()))?;
-        let op = find_operation(word)
-            .ok_or_else(|| Complaint::unexpected(Field::Operation, word, "an operation"))?;
+    fn call<'a>(&mut self, f: &Fields<'a, '_>) -> Result<(Op, Call<'a>, Outcome<'a>), Complaint> {
+        let word = f.get("operation").ok_or("no operation")?;
+        let op =
+            find_operation(word).ok_or_else(|| unexpected("operation", word, "an operation"))?;
         let values = Values::read(f)?;
         if matches!(op, Op::Fopen | Op::Fcreat | Op::Tmpfile) {
             let (call, outcome) = self.open(op, f, &values)?;
             return Ok((op, call, outcome));
         }
-        let call = match f.get(Field::Handle).filter(|_| !prefers_name(op, f)) {
+        let call = match f.get("handle").filter(|_| !prefers_name(op, f)) {
             Some(text) => on_handle(op, Fd::bare(self.handle(text)), &values),
             None => by_name(op, f, &values)?,
         };
-        if let (Op::Fclose, Some(text)) = (op, f.get(Field::Handle)) {
+        if let (Op::Fclose, Some(text)) = (op, f.get("handle")) {
             self.handles.remove(&(self.line.thread.shares, Box::from(text)));
         }
         Ok((op, call, values.outcome(values.value(op))))
@@ -253,7 +250,7 @@ impl<'r> Ruled<'r> {
     fn open<'a>(
         &mut self,
         op: Op,
-        f: &Fields<'a>,
+        f: &Fields<'a, '_>,
         values: &Values,
     ) -> Result<(Call<'a>, Outcome<'a>), Complaint> {
         let created = open_flags::O_CREAT | open_flags::O_TRUNC | 1;
@@ -262,8 +259,8 @@ impl<'r> Ruled<'r> {
             Op::Tmpfile => values.flags.unwrap_or(2) | open_flags::O_TMPFILE,
             _ => values.flags.unwrap_or(FLAGS_UNKNOWN),
         };
-        let path = f.get(Field::Path).ok_or_else(|| Complaint::missing(op, "path"))?;
-        let given = f.get(Field::Handle).or(f.get(Field::Result));
+        let path = f.get("path").ok_or_else(|| missing(op, "path"))?;
+        let given = f.get("handle").or(f.get("result"));
         let act = if op == Op::Tmpfile { Op::Fopen } else { op };
         let call = Call { at: At::here(path), flags, ..Call::new(Act::On(act)) };
         Ok(match given {
@@ -276,19 +273,19 @@ impl<'r> Ruled<'r> {
 
 impl LineFormat for Ruled<'_> {
     fn understand(&mut self, lines: &Lines, gaps: &mut Gaps) -> Found {
-        let rules = self.rules;
-        let Some(number) = rules.find(lines.line(), &mut self.locations) else {
+        let Some(rule) = self.rules.find(lines.line(), &mut self.locations) else {
             return Found::Unknown;
         };
-        let rule = &rules.rules[number];
-        if rule.skips() {
+        let fields = self.rules.fields(rule, lines.line(), &self.locations);
+        if fields.rule.skips() {
             gaps.add(Gap::SkippedLines);
             return Found::Nothing;
         }
-        self.line.rule = number;
-        let fields = rule.fields(lines.line(), &self.locations[number]);
-        match self.begin(&fields, gaps) {
-            Ok(()) => Found::Record(self.line.start_ns),
+        match self.log.begin(self.rules, rule, &fields, gaps) {
+            Ok(is_new) => {
+                (self.introduces, self.waits) = (is_new, is_new);
+                Found::Record(self.log.line.start_ns)
+            }
             Err(why) => {
                 complain(lines, &why, gaps);
                 Found::Nothing
@@ -298,25 +295,25 @@ impl LineFormat for Ruled<'_> {
 
     fn waiting(&mut self) -> Option<u64> {
         self.introduces = false;
-        std::mem::take(&mut self.waits).then_some(self.line.start_ns)
+        std::mem::take(&mut self.waits).then_some(self.log.line.start_ns)
     }
 
     fn record<'a>(&'a mut self, lines: &'a Lines, gaps: &mut Gaps) -> Option<Record<'a>> {
-        let Line { rule, thread, start_ns, elapsed_ns } = self.line;
-        let fields = self.rules.rules[rule].fields(lines.line(), &self.locations[rule]);
+        let Line { rule, thread, start_ns, elapsed_ns } = self.log.line;
+        let fields = self.rules.fields(rule, lines.line(), &self.locations);
         let plain = Record { elapsed_ns, ..Record::at(lines.number(), thread.number, start_ns) };
         if self.introduces {
             let get = |field| fields.get(field).unwrap_or_default();
             let who = Introduction {
-                host: get(Field::Host),
-                command: get(Field::Program),
+                host: get("host"),
+                command: get("program"),
                 ranks: self.rules.has_ranks.then_some(0),
                 process: Some(thread.process),
                 shares: Some(thread.shares),
             };
             return Some(Record { call: Call::new(Act::Introduce(who)), ..plain });
         }
-        match self.call(&fields) {
+        match self.log.call(&fields) {
             Ok((op, call, outcome)) => {
                 Some(Record { name: op.name().as_bytes(), call, outcome, ..plain })
             }
@@ -328,8 +325,8 @@ impl LineFormat for Ruled<'_> {
     }
 }
 
-fn complain(lines: &Lines, why: &Complaint, gaps: &mut Gaps) {
-    let text = [why.0.as_bytes(), b": ", lines.line()].concat();
+fn complain(lines: &Lines, why: &str, gaps: &mut Gaps) {
+    let text = [why.as_bytes(), b": ", lines.line()].concat();
     gaps.add_line(Gap::UnfitLines, lines.name(), lines.number(), &text);
 }
 
@@ -345,10 +342,10 @@ struct Values {
 }
 
 impl Values {
-    fn read(f: &Fields<'_>) -> Result<Values, Complaint> {
+    fn read(f: &Fields<'_, '_>) -> Result<Values, Complaint> {
         let size = |field| read_field(f, field, "a number of bytes", bytes);
-        let result = f.get(Field::Result).and_then(|text| trimmed(text)?.parse().ok());
-        let errno = read_field(f, Field::Error, "an error of Linux", read_errno)?;
+        let result = f.get("result").and_then(|text| trimmed(text)?.parse().ok());
+        let errno = read_field(f, "error", "an error of Linux", read_errno)?;
         let of_result = match result {
             Some(-1) => UNKNOWN_FAILURE,
             Some(..-1) => {
@@ -357,11 +354,11 @@ impl Values {
             _ => 0,
         };
         Ok(Values {
-            offset: size(Field::Offset)?,
-            size: size(Field::Size)?,
-            done: size(Field::Done)?,
+            offset: size("offset")?,
+            size: size("size")?,
+            done: size("done")?,
             result,
-            flags: read_field(f, Field::Flags, "flags of opening", read_flags)?,
+            flags: read_field(f, "flags", "flags of opening", read_flags)?,
             errno: errno.unwrap_or(of_result),
         })
     }
@@ -396,21 +393,21 @@ impl Values {
 
 /// The value of a field, if it is there.
 fn read_field<T>(
-    fields: &Fields<'_>,
-    field: Field,
+    fields: &Fields<'_, '_>,
+    field: &str,
     expected: &str,
     read: impl Fn(&[u8]) -> Option<T>,
 ) -> Result<Option<T>, Complaint> {
-    let read = |text| read(text).ok_or_else(|| Complaint::unexpected(field, text, expected));
+    let read = |text| read(text).ok_or_else(|| unexpected(field, text, expected));
     fields.get(field).map(read).transpose()
 }
 
 /// Operations on names, and MPI-IO, whose handles are not descriptors.
-fn prefers_name(op: Op, f: &Fields<'_>) -> bool {
+fn prefers_name(op: Op, f: &Fields<'_, '_>) -> bool {
     match op.row().params.first().map(|first| first.kind) {
         Some(ParamKind::MpiHandle | ParamKind::MpiMode) => true,
         Some(ParamKind::Handle) => false,
-        _ => f.get(Field::Path).is_some() || matches!(op, Op::Rename | Op::Link | Op::Symlink),
+        _ => f.get("path").is_some() || matches!(op, Op::Rename | Op::Link | Op::Symlink),
     }
 }
 
@@ -433,12 +430,11 @@ fn on_handle<'a>(op: Op, fd: Fd<'a>, v: &Values) -> Call<'a> {
 }
 
 /// On a name.
-fn by_name<'a>(op: Op, f: &Fields<'a>, v: &Values) -> Result<Call<'a>, Complaint> {
+fn by_name<'a>(op: Op, f: &Fields<'a, '_>, v: &Values) -> Result<Call<'a>, Complaint> {
     if op == Op::Sync {
         return Ok(Call::new(Act::On(op)));
     }
-    let missing = |what| Complaint::missing(op, what);
-    let path = f.get(Field::Path).ok_or_else(|| missing("handle and path"))?;
+    let path = f.get("path").ok_or_else(|| missing(op, "handle and path"))?;
     let (at, bytes) = (At::here(path), v.requested());
     let on = |op| Call { at, ..Call::new(Act::On(op)) };
     Ok(match op {
@@ -446,7 +442,7 @@ fn by_name<'a>(op: Op, f: &Fields<'a>, v: &Values) -> Result<Call<'a>, Complaint
         Op::Delete | Op::Pdelete => on(Op::Delete),
         Op::Rmdir | Op::Mkdir => on(op),
         Op::Rename | Op::Link | Op::Symlink => {
-            Call { to: At::here(f.get(Field::Path2).ok_or_else(|| missing("path2"))?), ..on(op) }
+            Call { to: At::here(f.get("path2").ok_or_else(|| missing(op, "path2"))?), ..on(op) }
         }
         Op::Copy | Op::Fcopy | Op::Reflink | Op::Freflink | Op::Linkat => {
             Call::new(Act::WithoutOperation)
@@ -533,36 +529,42 @@ mod tests {
         }
     }
 
-    fn fields<'a>(texts: &[(Field, &'a str)]) -> Fields<'a> {
-        let mut fields = Fields([b""; FIELDS.len()]);
-        texts.iter().for_each(|(field, text)| fields.0[*field as usize] = text.as_bytes());
-        fields
+    /// Finds or begins the threads of lines with these two fields: process, number and what it shares.
+    fn threads(fields: [&str; 2], lines: &[&str]) -> Vec<Result<(Thread, bool), Complaint>> {
+        let [first, second] = fields;
+        let rules = format!("[[rule]]\nmatch = '^(?<{first}>.*) (?<{second}>.*)$'");
+        let rules = Rules::read(&rules, "rules").unwrap();
+        let (mut threads, mut locations) = (Threads::default(), rules.locations());
+        let find = |line: &&str| {
+            rules.find(line.as_bytes(), &mut locations).unwrap();
+            threads.find_or_begin(&rules.fields(0, line.as_bytes(), &locations))
+        };
+        lines.iter().map(find).collect()
     }
 
     #[test]
     fn threads_keep_their_numbers_where_these_are_their_own() {
-        let mut threads = Threads::default();
-        let mut of = |process: &str, thread: &str| {
-            let fields = fields(&[(Field::Process, process), (Field::Thread, thread)]);
-            let (found, is_new) = threads.find_or_begin(&fields).unwrap();
-            (found.number, found.process, found.shares, is_new)
-        };
-        assert_eq!(of("10", "1"), (1, 10, 1, true));
-        assert_eq!(of("10", "2"), (2, 10, 1, true));
-        assert_eq!(of("11", "1"), (NAMED_FROM, 11, NAMED_FROM, true));
-        assert_eq!(of("10", "1"), (1, 10, 1, false));
-        assert_eq!(of("x", "main").1, NAMED_FROM + 1);
+        let found = threads(["process", "thread"], &["10 1", "10 2", "11 1", "10 1", "x main"]);
+        let found: Vec<(Thread, bool)> = found.into_iter().map(Result::unwrap).collect();
+        let thread = |number, process, shares| Thread { number, process, shares };
+        assert_eq!(
+            found[..4],
+            [
+                (thread(1, 10, 1), true),
+                (thread(2, 10, 1), true),
+                (thread(NAMED_FROM, 11, NAMED_FROM), true),
+                (thread(1, 10, 1), false)
+            ]
+        );
+        assert_eq!(found[4].0.process, NAMED_FROM + 1);
     }
 
     #[test]
     fn a_changed_program_is_introduced() {
-        let mut threads = Threads::default();
-        let mut of = |program: &str| {
-            let fields = fields(&[(Field::Rank, "7"), (Field::Program, program)]);
-            threads.find_or_begin(&fields).unwrap().1
-        };
-        assert_eq!(["a", "a", "b", "", "b"].map(&mut of), [true, false, true, false, false]);
-        let rank = fields(&[(Field::Rank, "99999999999")]);
-        assert!(threads.find_or_begin(&rank).is_err());
+        let found =
+            threads(["rank", "program"], &["7 a", "7 a", "7 b", "7 ", "7 b", "99999999999 a"]);
+        let is_new: Vec<bool> = found[..5].iter().map(|found| found.as_ref().unwrap().1).collect();
+        assert_eq!(is_new, [true, false, true, false, false]);
+        assert!(found[5].is_err());
     }
 }

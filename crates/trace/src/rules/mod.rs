@@ -19,6 +19,7 @@ mod units;
 
 use crate::error::Error;
 use crate::format::Format;
+use crate::gaps::Gaps;
 use crate::import::{self, Imported};
 use crate::input::Input;
 use crate::scanner::{ByLine, Lines, Scanner};
@@ -37,61 +38,27 @@ use units::{SECOND_NS, Times};
 /// Memory limit for the compiled expression of one rule, bytes.
 const REGEX_MAX: usize = 1 << 22;
 
-/// Something that a line holds; docs/rules.md says what each means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Field {
-    Operation,
-    Start,
-    End,
-    Elapsed,
-    Host,
-    Process,
-    Thread,
-    Rank,
-    Program,
-    Path,
-    Path2,
-    Handle,
-    Offset,
-    Size,
-    Done,
-    Flags,
-    Result,
-    Error,
-}
-
-/// All fields in their order, with their names in rules files.
-const FIELDS: [(Field, &str); 18] = [
-    (Field::Operation, "operation"),
-    (Field::Start, "start"),
-    (Field::End, "end"),
-    (Field::Elapsed, "elapsed"),
-    (Field::Host, "host"),
-    (Field::Process, "process"),
-    (Field::Thread, "thread"),
-    (Field::Rank, "rank"),
-    (Field::Program, "program"),
-    (Field::Path, "path"),
-    (Field::Path2, "path2"),
-    (Field::Handle, "handle"),
-    (Field::Offset, "offset"),
-    (Field::Size, "size"),
-    (Field::Done, "done"),
-    (Field::Flags, "flags"),
-    (Field::Result, "result"),
-    (Field::Error, "error"),
+/// Names of groups: what a line can hold. docs/rules.md says what each means.
+const FIELDS: [&str; 18] = [
+    "operation",
+    "start",
+    "end",
+    "elapsed",
+    "host",
+    "process",
+    "thread",
+    "rank",
+    "program",
+    "path",
+    "path2",
+    "handle",
+    "offset",
+    "size",
+    "done",
+    "flags",
+    "result",
+    "error",
 ];
-
-/// The fields of a line.
-#[derive(Clone, Copy, Debug)]
-struct Fields<'a>([&'a [u8]; FIELDS.len()]);
-
-impl<'a> Fields<'a> {
-    /// The text of a field; `None` if it is absent or empty.
-    fn get(&self, field: Field) -> Option<&'a [u8]> {
-        Some(self.0[field as usize]).filter(|text| !text.is_empty())
-    }
-}
 
 /// How the lines of a log are read.
 #[derive(Clone, Debug)]
@@ -110,9 +77,28 @@ struct Rule {
     line: usize,
     regex: Regex,
     /// Groups of the expression and their fields.
-    groups: Vec<(usize, Field)>,
+    groups: Vec<(usize, &'static str)>,
     /// Operation of lines that do not name one; "" for none.
     operation: String,
+}
+
+/// The fields of a line that a rule took.
+#[derive(Clone, Copy)]
+struct Fields<'a, 'l> {
+    rule: &'a Rule,
+    line: &'a [u8],
+    locations: &'l CaptureLocations,
+}
+
+impl<'a> Fields<'a, '_> {
+    /// The text of a field; `None` if it is absent or empty.
+    fn get(&self, field: &str) -> Option<&'a [u8]> {
+        let group = self.rule.groups.iter().find(|(_, group)| *group == field);
+        let place = group.and_then(|(number, _)| self.locations.get(*number));
+        let own = if field == "operation" { self.rule.operation.as_bytes() } else { b"" };
+        let text = place.map_or(own, |(start, end)| &self.line[start..end]);
+        (!text.is_empty()).then_some(text)
+    }
 }
 
 #[derive(Deserialize)]
@@ -149,7 +135,7 @@ impl Rules {
         }
         let rules =
             file.rule.iter().map(|rule| source.rule(rule)).collect::<Result<Vec<_>, _>>()?;
-        let has_ranks = rules.iter().any(|rule| rule.reads(Field::Rank));
+        let has_ranks = rules.iter().any(|rule| rule.reads("rank"));
         Ok(Rules { times, has_ranks, rules })
     }
 
@@ -165,7 +151,7 @@ impl Rules {
         let logs = import::logs_with(inputs, |input, name| -> io::Result<Box<dyn Scanner + '_>> {
             Ok(Box::new(ByLine::new(Lines::new(input.bytes, name), Ruled::new(self))))
         })?;
-        import::from_logs(logs, Format::Rules, which)
+        import::from_logs(logs, Format::Rules, which, Gaps::default(), Vec::new())
     }
 
     /// The rule that takes a line, and the fields it finds, as text for `--explain-line`.
@@ -174,15 +160,12 @@ impl Rules {
         let Some(number) = self.find(line, &mut locations) else {
             return "no rule takes it\n".into();
         };
-        let rule = &self.rules[number];
+        let (rule, fields) = (&self.rules[number], self.fields(number, line, &locations));
         let skips = if rule.skips() { ", which skips it" } else { "" };
         let mut text = format!("taken by rule {} (line {}){skips}\n", number + 1, rule.line);
-        let fields = rule.fields(line, &locations[number]);
-        for (field, name) in FIELDS {
-            if let Some(value) = fields.get(field) {
-                let value = String::from_utf8_lossy(value);
-                let _ = writeln!(text, "  {name:<10} {}", escape::line(&value));
-            }
+        for (field, value) in FIELDS.iter().filter_map(|field| Some((field, fields.get(field)?))) {
+            let value = String::from_utf8_lossy(value);
+            let _ = writeln!(text, "  {field:<10} {}", escape::line(&value));
         }
         text
     }
@@ -197,28 +180,25 @@ impl Rules {
         let mut rules = self.rules.iter().zip(locations);
         rules.position(|(rule, groups)| rule.regex.captures_read(groups, line).is_some())
     }
+
+    fn fields<'a, 'l>(
+        &'a self,
+        rule: usize,
+        line: &'a [u8],
+        locations: &'l [CaptureLocations],
+    ) -> Fields<'a, 'l> {
+        Fields { rule: &self.rules[rule], line, locations: &locations[rule] }
+    }
 }
 
 impl Rule {
     /// Lines of a rule without an operation are left out.
     fn skips(&self) -> bool {
-        self.operation.is_empty() && !self.reads(Field::Operation)
+        self.operation.is_empty() && !self.reads("operation")
     }
 
-    fn reads(&self, field: Field) -> bool {
+    fn reads(&self, field: &str) -> bool {
         self.groups.iter().any(|(_, group)| *group == field)
-    }
-
-    /// The fields of a line that it took.
-    fn fields<'a>(&'a self, line: &'a [u8], locations: &CaptureLocations) -> Fields<'a> {
-        let mut fields = Fields([b""; FIELDS.len()]);
-        fields.0[Field::Operation as usize] = self.operation.as_bytes();
-        for (number, field) in &self.groups {
-            if let Some((start, end)) = locations.get(*number) {
-                fields.0[*field as usize] = &line[start..end];
-            }
-        }
-        fields
     }
 }
 
@@ -263,11 +243,9 @@ impl Source<'_> {
         Ok(Rule { line: self.line(&rule.span()), groups: groups?, regex, operation })
     }
 
-    fn field(&self, group: &str, expression: &Spanned<String>) -> Result<Field, Error> {
-        let found = FIELDS.iter().find(|(_, name)| *name == group).map(|(field, _)| *field);
-        found.ok_or_else(|| {
-            let names = FIELDS.map(|(_, name)| name).join(", ");
-            let help = format!("fields: {names}; (?:...) groups without a field");
+    fn field(&self, group: &str, expression: &Spanned<String>) -> Result<&'static str, Error> {
+        FIELDS.into_iter().find(|field| *field == group).ok_or_else(|| {
+            let help = format!("fields: {}; (?:...) groups without a field", FIELDS.join(", "));
             self.error(expression.span(), format!("group {group} is no field"), &help)
         })
     }

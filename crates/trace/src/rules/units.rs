@@ -24,14 +24,8 @@ pub enum Times {
     Pattern(String),
 }
 
-/// A time that was read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moment {
-    /// Nanoseconds since 1970, or since the log began.
-    Since(u64),
-    /// Nanoseconds since midnight.
-    OfDay(u64),
-}
+/// A time in nanoseconds, and whether it is since midnight, not since 1970 or the log's beginning.
+type Moment = (u64, bool);
 
 impl Times {
     /// The unit or pattern that a rules file names. `Err`: what was expected.
@@ -52,7 +46,7 @@ impl Times {
     /// The time that a text is.
     pub fn read(&self, text: &[u8]) -> Option<Moment> {
         match self {
-            Times::Numbers(unit) => duration_ns(text, *unit).map(Moment::Since),
+            Times::Numbers(unit) => Some((duration_ns(text, *unit)?, false)),
             Times::Pattern(pattern) => by_pattern(pattern, text),
         }
     }
@@ -85,19 +79,17 @@ fn sample(pattern: &str) -> Option<String> {
 /// Without a zone it is UTC; without a year, of 1970; without a date, of the day.
 fn by_pattern(pattern: &str, text: &[u8]) -> Option<Moment> {
     let mut parsed = BrokenDownTime::parse(pattern, text).ok()?;
-    if let Ok(timestamp) = parsed.to_timestamp() {
-        return u64::try_from(timestamp.as_nanosecond()).ok().map(Moment::Since);
-    }
     if parsed.year().is_none() && parsed.month().is_some() {
         parsed.set_year(Some(1970)).ok()?;
     }
-    if let Ok(datetime) = parsed.to_datetime() {
-        let zoned = datetime.to_zoned(TimeZone::UTC).ok()?;
-        return u64::try_from(zoned.timestamp().as_nanosecond()).ok().map(Moment::Since);
+    let of_zone = parsed.to_timestamp().ok();
+    let utc = || parsed.to_datetime().ok()?.to_zoned(TimeZone::UTC).ok();
+    if let Some(timestamp) = of_zone.or_else(|| Some(utc()?.timestamp())) {
+        return Some((u64::try_from(timestamp.as_nanosecond()).ok()?, false));
     }
     let time = parsed.to_time().ok()?;
     let seconds = (time.hour() as u64 * 60 + time.minute() as u64) * 60 + time.second() as u64;
-    Some(Moment::OfDay(seconds * SECOND_NS + time.subsec_nanosecond() as u64))
+    Some((seconds * SECOND_NS + time.subsec_nanosecond() as u64, true))
 }
 
 /// Times of day become times since the first midnight.
@@ -109,15 +101,13 @@ pub struct Clock {
 
 impl Clock {
     /// Nanoseconds; half a day back is midnight.
-    pub fn ns(&mut self, moment: Moment) -> u64 {
-        match moment {
-            Moment::Since(ns) => ns,
-            Moment::OfDay(ns) => {
-                self.days += u64::from(self.last_ns > ns.saturating_add(DAY_NS / 2));
-                self.last_ns = ns;
-                ns.saturating_add(self.days.saturating_mul(DAY_NS))
-            }
+    pub fn ns(&mut self, (ns, is_of_day): Moment) -> u64 {
+        if !is_of_day {
+            return ns;
         }
+        self.days += u64::from(self.last_ns > ns.saturating_add(DAY_NS / 2));
+        self.last_ns = ns;
+        ns.saturating_add(self.days.saturating_mul(DAY_NS))
     }
 }
 
@@ -215,14 +205,14 @@ mod tests {
     #[test]
     fn times_are_read_by_patterns() {
         let read = |pattern: &str, text: &str| Times::named(pattern).unwrap().read(text.as_bytes());
-        let since = |ns| Some(Moment::Since(ns));
+        let since = |ns| Some((ns, false));
         assert_eq!(
             read("%Y-%m-%d %H:%M:%S%.f", "1970-01-02 00:00:00.5"),
             since(86_400_500_000_000)
         );
         assert_eq!(read("%FT%T%.f%:z", "1970-01-01T01:00:01+01:00"), since(SECOND_NS));
         assert_eq!(read("%b %d %T", "Jan  2 00:00:01"), since(86_401_000_000_000));
-        assert_eq!(read("%H:%M:%S%.f", "00:00:01.25"), Some(Moment::OfDay(1_250_000_000)));
+        assert_eq!(read("%H:%M:%S%.f", "00:00:01.25"), Some((1_250_000_000, true)));
         assert_eq!(read("%H:%M:%S", "25:00:00"), None);
         assert_eq!(read("ms", "3"), since(3_000_000));
         for wrong in ["fortnight", "%!", "%Q%Q"] {
@@ -233,8 +223,8 @@ mod tests {
     #[test]
     fn half_a_day_back_is_midnight() {
         let mut clock = Clock::default();
-        assert_eq!(clock.ns(Moment::OfDay(DAY_NS - 5)), DAY_NS - 5);
-        assert_eq!(clock.ns(Moment::OfDay(3)), DAY_NS + 3);
-        assert_eq!(clock.ns(Moment::OfDay(1)), DAY_NS + 1);
+        assert_eq!(clock.ns((DAY_NS - 5, true)), DAY_NS - 5);
+        assert_eq!(clock.ns((3, true)), DAY_NS + 3);
+        assert_eq!(clock.ns((1, true)), DAY_NS + 1);
     }
 }

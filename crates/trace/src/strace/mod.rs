@@ -25,7 +25,7 @@ use cursor::Cursor;
 use hashbrown::HashMap;
 use prefix::{Prefix, Time, decimal, digits, fraction_ns, prefix};
 use rustc_hash::FxBuildHasher;
-use stacks::{Calls, has_stacks};
+use stacks::Calls;
 use std::io;
 use who::Who;
 
@@ -83,11 +83,10 @@ pub struct Strace {
 }
 
 impl Strace {
-    /// Reads `lines` of the log called `name`, which begins like this; lines that name no thread are those
-    /// of `thread`.
-    pub fn new(lines: Lines, name: &str, beginning: &[u8], thread: u64) -> Strace {
+    /// Reads `lines` of the log called `name`; lines that name no thread are those of `thread`.
+    pub fn new(lines: Lines, name: &str, thread: u64) -> Strace {
         Strace {
-            lines: Calls::new(lines, has_stacks(beginning)),
+            lines: Calls::new(lines),
             name: name.into(),
             who: Who::new(thread),
             pending: HashMap::default(),
@@ -116,13 +115,13 @@ impl Strace {
 
     /// True if the line holds something for the resolver.
     fn understand(&mut self, gaps: &mut Gaps) -> bool {
-        let line = self.lines.line();
+        let line = &self.lines.line[..];
         let found = prefix(line);
         let at = line.len() - found.rest.len();
         let Some(kind) = kind(found.rest, &mut self.in_summary) else {
             self.who.learn(found.rest);
             if !is_known(line, found.rest, self.in_summary) {
-                gaps.add_line(Gap::Unparsed, &self.name, self.lines.number(), line);
+                gaps.add_line(Gap::Unparsed, &self.name, self.lines.number, line);
             } else if let Time::Since(ns) = found.time {
                 // The next line's time counts from this one on.
                 self.now_ns = self.now_ns.saturating_add(ns);
@@ -151,7 +150,7 @@ impl Strace {
 
     /// The thread that executes a program goes on under the number of the process.
     fn rename_thread(&mut self, thread: u64) {
-        let of = superseded(&self.lines.line()[self.at..]);
+        let of = superseded(&self.lines.line[self.at..]);
         match of.map(|of| self.pending.remove(&of)) {
             Some(Some(pending)) => drop(self.pending.insert(thread, pending)),
             Some(None) => self.replaced = Some(thread),
@@ -187,10 +186,10 @@ impl Strace {
     /// Keeps the beginning of a call. The resolver hears of it when it ends, except where other
     /// threads may feel it before.
     fn begin(&mut self, thread: u64, gaps: &mut Gaps) -> bool {
-        let text = &self.lines.line()[self.at..];
+        let text = &self.lines.line[self.at..];
         let text = text.trim_ascii_end().strip_suffix(UNFINISHED).unwrap_or(text).trim_ascii_end();
         if self.pending_bytes > PENDING_MAX {
-            gaps.add_line(Gap::Impossible, &self.name, self.lines.number(), text);
+            gaps.add_line(Gap::Impossible, &self.name, self.lines.number, text);
             return false;
         }
         let pending = self.pending.entry(thread).or_default();
@@ -200,19 +199,19 @@ impl Strace {
         self.pending_bytes = self.pending_bytes + text.len() - pending.text.len();
         pending.text.clear();
         pending.text.extend_from_slice(text);
-        (pending.start_ns, pending.line) = (self.now_ns, self.lines.number());
+        (pending.start_ns, pending.line) = (self.now_ns, self.lines.number);
         is_felt_early(text)
     }
 
     /// Puts both halves together.
     fn resume(&mut self, thread: u64, gaps: &mut Gaps) -> bool {
-        let text = &self.lines.line()[self.at..];
+        let text = &self.lines.line[self.at..];
         let end = memchr::memmem::find(text, b" resumed>").map_or(text.len(), |at| at + 9);
         let Some(begun) = self.pending.remove(&thread) else {
             if self.replaced.take() == Some(thread) {
                 return false;
             }
-            gaps.add_line(Gap::LostStarts, &self.name, self.lines.number(), self.lines.line());
+            gaps.add_line(Gap::LostStarts, &self.name, self.lines.number, &self.lines.line);
             return false;
         };
         self.pending_bytes -= begun.text.len();
@@ -235,10 +234,7 @@ impl Strace {
 
 impl Scanner for Strace {
     fn advance(&mut self, gaps: &mut Gaps) -> io::Result<Option<u64>> {
-        while self.lines.advance()? {
-            if self.lines.is_cut() {
-                gaps.add_line(Gap::LongLines, &self.name, self.lines.number(), self.lines.line());
-            }
+        while self.lines.advance(gaps)? {
             if self.understand(gaps) {
                 return Ok(Some(self.now_ns));
             }
@@ -249,8 +245,8 @@ impl Scanner for Strace {
 
     fn record(&mut self, gaps: &mut Gaps) -> Option<Record<'_>> {
         let (thread, now_ns) = self.current;
-        let here = (self.lines.number(), now_ns);
-        let whole = &self.lines.line()[self.at..];
+        let here = (self.lines.number, now_ns);
+        let whole = &self.lines.line[self.at..];
         let (text, (line, start_ns)) = match self.kind {
             Kind::Resumed => (&self.joined.text[..], (self.joined.line, self.joined.start_ns)),
             _ => (whole, here),
@@ -272,12 +268,12 @@ impl Scanner for Strace {
         // Without -T the end of a call on two lines is still known.
         let elapsed_ns = elapsed_ns
             .or_else(|| (self.kind == Kind::Resumed).then(|| now_ns.saturating_sub(start_ns)));
-        let (site, plain) = (self.lines.site(), Record::at(line, thread, start_ns));
+        let (site, plain) = (&self.lines.site, Record::at(line, thread, start_ns));
         Some(Record { elapsed_ns, name, site, call, outcome, is_begin, ..plain })
     }
 
     fn count(&self) -> u64 {
-        self.lines.number()
+        self.lines.number
     }
 }
 

@@ -9,6 +9,7 @@
 //!
 //! The frames stand behind the call, so lines are read on to the next call.
 
+use crate::gaps::{Gap, Gaps};
 use crate::scanner::Lines;
 use std::io;
 
@@ -19,38 +20,38 @@ const SITE_MAX: usize = 80;
 /// Lines that are no frames, one after the other.
 pub struct Calls {
     lines: Lines,
-    has_stacks: bool,
     /// `lines` is at the next call; `None`: nothing was read ahead.
     ahead: Option<io::Result<bool>>,
-    line: Vec<u8>,
-    number: u64,
-    cut: bool,
-    site: Vec<u8>,
+    /// The line.
+    pub line: Vec<u8>,
+    /// Its number, from 1.
+    pub number: u64,
+    /// The function that made the call; empty: the log does not tell.
+    pub site: Vec<u8>,
 }
 
 impl Calls {
-    /// Calls of `lines`; without stacks every line is given as it is.
-    pub fn new(lines: Lines, has_stacks: bool) -> Calls {
-        let (line, site) = (Vec::new(), Vec::new());
-        Calls { lines, has_stacks, ahead: None, line, number: 0, cut: false, site }
+    /// Calls of `lines`.
+    pub fn new(lines: Lines) -> Calls {
+        Calls { lines, ahead: None, line: Vec::new(), number: 0, site: Vec::new() }
     }
 
-    /// Reads the next line; false at the end of the log.
+    /// Reads the next line, and on to the one behind its frames; false at the end of the log.
     ///
     /// # Errors
     /// The input cannot be read, or not be decompressed.
-    pub fn advance(&mut self) -> io::Result<bool> {
-        if !self.has_stacks {
-            return self.lines.advance();
-        }
+    pub fn advance(&mut self, gaps: &mut Gaps) -> io::Result<bool> {
         let ahead = self.ahead.take();
         if !ahead.unwrap_or_else(|| self.lines.advance())? {
             self.ahead = Some(Ok(false));
             return Ok(false);
         }
+        if self.lines.is_cut() {
+            self.lines.count(Gap::LongLines, gaps);
+        }
         self.line.clear();
         self.line.extend_from_slice(self.lines.line());
-        (self.number, self.cut) = (self.lines.number(), self.lines.is_cut());
+        self.number = self.lines.number();
         self.site.clear();
         self.ahead = Some(self.read_frames());
         Ok(true)
@@ -66,31 +67,6 @@ impl Calls {
         }
         Ok(false)
     }
-
-    /// The line.
-    pub fn line(&self) -> &[u8] {
-        if self.has_stacks { &self.line } else { self.lines.line() }
-    }
-
-    /// Its number, from 1.
-    pub fn number(&self) -> u64 {
-        if self.has_stacks { self.number } else { self.lines.number() }
-    }
-
-    /// Its end was left out.
-    pub fn is_cut(&self) -> bool {
-        if self.has_stacks { self.cut } else { self.lines.is_cut() }
-    }
-
-    /// The function that made the call; empty: the log does not tell.
-    pub fn site(&self) -> &[u8] {
-        &self.site
-    }
-}
-
-/// Lines of the log's beginning are frames.
-pub fn has_stacks(beginning: &[u8]) -> bool {
-    beginning.split(|byte| *byte == b'\n').any(|line| line.starts_with(FRAME))
 }
 
 /// `/usr/bin/app(read_config+0x12) [0x1234]`: `read_config`; without symbols `app+0x12`.
