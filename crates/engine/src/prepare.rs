@@ -9,6 +9,7 @@
 //! name is, and a file that is too short gets data behind its end. Obstacles are reported.
 
 use crate::preflight::space;
+use model::directory::{self, link_leaves};
 use model::escape;
 use model::rehearsal::{Expected, Thing};
 use model::units::format_bytes;
@@ -152,8 +153,7 @@ fn open_directory(path: &Path) -> rustix::io::Result<OwnedFd> {
 
 /// The components of a name, if it stays below the directory.
 fn components(path: &[u8]) -> Result<Vec<&[u8]>, String> {
-    let parts: Vec<&[u8]> =
-        path.split(|byte| *byte == b'/').filter(|part| !matches!(*part, b"" | b".")).collect();
+    let parts: Vec<&[u8]> = directory::components(path).collect();
     let leaves = path.starts_with(b"/") || parts.contains(&&b".."[..]);
     match leaves || path.contains(&0) {
         true => Err("the name leaves the directory".into()),
@@ -177,22 +177,6 @@ fn above(root: BorrowedFd<'_>, parts: &[&[u8]]) -> Result<Option<OwnedFd>, Strin
         };
     }
     Ok(Some(at))
-}
-
-/// A link with these parts of its name leads to a name in the directory: its text goes no further up.
-fn stays_inside(parts: &[&[u8]], target: &[u8]) -> bool {
-    let mut depth = parts.len() - 1;
-    !target.is_empty() && !target.starts_with(b"/") && !target.contains(&0) && {
-        target.split(|byte| *byte == b'/').all(|part| {
-            match part {
-                b"" | b"." => {}
-                b".." if depth == 0 => return false,
-                b".." => depth -= 1,
-                _ => depth += 1,
-            }
-            true
-        })
-    }
 }
 
 fn look(root: BorrowedFd<'_>, expected: &Expected) -> Result<State, String> {
@@ -230,7 +214,7 @@ fn make(root: BorrowedFd<'_>, missing: &Missing, seed: u64) -> Result<(), String
         Thing::Directory => {
             return mkdirat(&parent, *name, DIRECTORY_MODE).map_err(said);
         }
-        Thing::Link(target) if stays_inside(&parts, target) => {
+        Thing::Link(target) if !target.starts_with(b"/") && !link_leaves(target, path) => {
             return symlinkat(&target[..], &parent, *name).map_err(said);
         }
         Thing::Link(_) => return Err("the link would leave the directory".into()),

@@ -3,14 +3,12 @@
 pub mod api;
 mod beneath;
 mod bus;
-mod cachestat;
+mod caches;
 pub mod direct;
-mod extents;
 pub(crate) mod lexical;
 mod mapped;
 pub mod mem;
 mod mpi_files;
-mod names;
 pub mod null;
 pub mod posix;
 pub(crate) mod refused;

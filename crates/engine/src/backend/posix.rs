@@ -12,13 +12,13 @@
 //! descriptor is gone: it must not be closed again.)
 
 use super::api::{Backend, Capabilities, Look};
+use super::caches;
 use super::direct::{self, Alignment};
 use super::lexical::{self, Located, protect_marker};
 use super::mapped::Maps;
 use super::resolve::Root;
 use super::ring::Ring;
 use super::roots::{Held, Roots};
-use super::{cachestat, extents, names};
 use crate::call::{Call, Fd, Names, QueueSettings, Queued, Reply, Submitted, Tag};
 use crate::entries;
 use std::ffi::CStr;
@@ -26,7 +26,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::AsRawFd;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// Files of the operating system, by direct system calls.
@@ -45,32 +45,28 @@ pub struct Posix {
 }
 
 impl Posix {
-    /// Takes the current directory as run directory. Call it after changing into
-    /// the directory: it opens the directory (for syncfs)
-    /// and /proc/sys/vm/drop_caches (whose errno is kept and given by `DropCaches`).
+    /// Takes the current directory as run directory, by the path that it has.
     pub fn new() -> io::Result<Posix> {
+        Posix::known_as(&std::env::current_dir()?)
+    }
+
+    /// Takes the current directory as run directory, which the program knows by this path. Call it after
+    /// changing into the directory: it opens the directory (for syncfs)
+    /// and /proc/sys/vm/drop_caches (whose errno is kept and given by `DropCaches`).
+    pub fn known_as(path: &Path) -> io::Result<Posix> {
         let drop_caches = OpenOptions::new()
             .write(true)
             .open("/proc/sys/vm/drop_caches")
             .map_err(|error| error.raw_os_error().unwrap_or(libc::EIO));
-        let path = std::env::current_dir()?.into_os_string().into_vec();
-        let counts_fetched = Path::new("/proc/self/io").exists();
-        let (roots, maps) = (Roots::of(path, File::open(".")?), Maps::default());
         Ok(Posix {
-            roots,
+            roots: Roots::of(path.as_os_str().as_bytes().to_vec(), File::open(".")?),
             trusted: false,
             spans: false,
             drop_caches,
-            counts_fetched,
-            maps,
+            counts_fetched: Path::new("/proc/self/io").exists(),
+            maps: Maps::default(),
             ring: None,
         })
-    }
-
-    /// [`Posix::new`] for a current directory that the program knows by this path.
-    pub fn known_as(path: &Path) -> io::Result<Posix> {
-        let roots = Roots::of(path.as_os_str().as_bytes().to_vec(), File::open(".")?);
-        Ok(Posix { roots, ..Posix::new()? })
     }
 
     /// The same with further directories.
@@ -196,15 +192,7 @@ impl Backend for Posix {
     }
 
     fn look(&mut self, fd: Fd) -> Option<Look> {
-        let size_bytes = cachestat::size_bytes(fd)?;
-        let memory = cachestat::look(fd, size_bytes);
-        let mut extents = extents::look(fd, size_bytes);
-        // What was written into an extent counts as unwritten until it has reached the storage.
-        let unwritten_bytes = memory.map_or(0, |memory| memory.unwritten_bytes);
-        if let Some(extents) = &mut extents {
-            extents.hole_bytes = extents.hole_bytes.saturating_sub(unwritten_bytes);
-        }
-        Some(Look { size_bytes, cached_bytes: memory.map(|memory| memory.cached_bytes), extents })
+        caches::look(fd)
     }
 
     #[inline(always)]
@@ -216,7 +204,7 @@ impl Backend for Posix {
     fn knows_name(&mut self, path: &CStr) -> Option<bool> {
         let directory = self.roots.fd(self.roots.find(path));
         // SAFETY: an end of a path that is borrowed for the call.
-        unsafe { names::is_cached(directory, self.at(path)) }
+        unsafe { caches::is_cached(directory, self.at(path)) }
     }
 
     fn fetched_bytes(&mut self) -> Option<u64> {

@@ -3,7 +3,7 @@
 
 use super::result::Collected;
 use crate::recorder::{Count, RankRecord, State};
-use crate::verify::Kind;
+use crate::verify::examine::list_kinds;
 use model::Op;
 use model::merge::{Kept, merge_all};
 use model::merged;
@@ -330,15 +330,12 @@ fn verified_data(labels: &[LabelEvidence], rank_ns: u64) -> Option<String> {
             "{bytes} were zeros where the reading rank knows of no write (holes, or data of others that is lost)"
         ));
     }
-    let counts = [all.wrong_zeros, all.wrong_older, all.wrong_other];
-    let wrong = Kind::ALL.iter().zip(counts).filter(|(_, count)| *count > 0);
-    let wrong: Vec<String> =
-        wrong.map(|(kind, count)| format!("{count} {}", kind.name())).collect();
+    let wrong = list_kinds([all.wrong_zeros, all.wrong_older, all.wrong_other]);
     parts.push(match (wrong.is_empty(), all.checked_bytes) {
         (true, 0) => "nothing was read to be checked".to_string(),
         (true, _) if all.zero_bytes > 0 => "no other byte was wrong".to_string(),
         (true, _) => "nothing was wrong".to_string(),
-        (false, _) => format!("WRONG PLACES: {}", wrong.join(", ")),
+        (false, _) => format!("WRONG PLACES: {wrong}"),
     });
     Some(format!("verify=true: {}", parts.join(", ")))
 }
@@ -384,7 +381,7 @@ mod tests {
             Some(
                 "verify=true: 4 KiB filled (0.5 ns/B), 8 KiB checked, 10 % of the ranks' time, in no \
                  operation, 1 KiB were zeros where the reading rank knows of no write (holes, or data of \
-                 others that is lost), WRONG PLACES: 2 zeros, 1 other"
+                 others that is lost), WRONG PLACES: 2 zeros, 1 other data"
             )
         );
     }

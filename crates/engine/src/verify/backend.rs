@@ -139,16 +139,20 @@ enum Effect {
         range: Range<u64>,
         state: Option<State>,
     },
-    /// Nobody knows what the file holds.
-    Replaced {
-        number: u64,
-    },
-    Removed {
-        number: u64,
-    },
+    /// Nobody knows what the file of this number holds.
+    Replaced(u64),
+    Removed(u64),
     Renamed,
     /// A transfer that was under way has ended.
     Ended(Tag),
+    Nothing,
+}
+
+impl Effect {
+    /// The call moves bytes of the buffer.
+    fn replaces_bytes(&self) -> bool {
+        matches!(self, Effect::Moved(one) if one.verifies)
+    }
 }
 
 /// See the [head](self).
@@ -173,7 +177,7 @@ pub struct Verified<'b> {
     buffer: Mapping,
     vector: Vec<libc::iovec>,
     /// Of the last call, and its reply.
-    effect: Option<Effect>,
+    effect: Effect,
     reply: Option<Reply>,
     /// Transfers under way, by tag.
     queued: Vec<Option<Transfer>>,
@@ -208,7 +212,7 @@ impl<'b> Verified<'b> {
             nameless: 0,
             buffer: Mapping::default(),
             vector: Vec::new(),
-            effect: None,
+            effect: Effect::Nothing,
             reply: None,
             queued: Vec::new(),
             checked: Checked::default(),
@@ -223,62 +227,62 @@ impl<'b> Verified<'b> {
 
     /// What a call does to data of files. Every call stands here, because one that is forgotten would make
     /// right data wrong.
-    fn prepare_effect(&mut self, call: &Call<'_>) -> Result<Option<Effect>, i32> {
-        let changed = |number, range, state| Ok(Some(Effect::Changed { number, range, state }));
-        match *call {
+    fn prepare_effect(&mut self, call: &Call<'_>) -> Result<Effect, i32> {
+        Ok(match *call {
             Call::Open { path, flags, .. } => {
                 let (file, truncates) = (self.new_file(path, flags), flags & libc::O_TRUNC != 0);
-                Ok(Some(Effect::Opened { file, is_mpi: false, truncates }))
+                Effect::Opened { file, is_mpi: false, truncates }
             }
-            Call::Close { fd } => Ok(Some(Effect::Closed(Handle::Posix(fd)))),
-            _ if !self.follows => Ok(None),
+            Call::Close { fd } => Effect::Closed(Handle::Posix(fd)),
+            _ if !self.follows => Effect::Nothing,
             Call::Pwrite { fd, buf, offset } | Call::MapWrite { fd, buf, offset } => {
-                self.prepare_write(fd, Some(offset), buf.len())
+                self.prepare_bytes(Handle::Posix(fd), whole(offset, buf.len()), true, buf.len())?
             }
-            Call::Append { fd, buf } => self.prepare_write(fd, None, buf.len()),
-            Call::Pwritev { fd, bufs, offset } => {
-                let appends = self.files.get(&Handle::Posix(fd)).is_some_and(|file| file.append);
-                let len = bufs.iter().map(|buf| buf.len()).sum();
-                let effect = self.prepare_write(fd, (!appends).then_some(offset), len)?;
-                self.divide(&effect, bufs.iter().map(|buf| buf.len()));
-                Ok(effect)
+            Call::Append { fd, buf } => {
+                let parts = whole(self.end_of(fd), buf.len());
+                let mut effect = self.prepare_bytes(Handle::Posix(fd), parts, true, buf.len())?;
+                if let Effect::Moved(write) = &mut effect {
+                    write.appends = Some(fd);
+                }
+                effect
             }
             Call::Pread { fd, ref buf, offset, .. } | Call::MapRead { fd, ref buf, offset, .. } => {
-                self.prepare_read(fd, offset, buf.len())
+                self.prepare_bytes(Handle::Posix(fd), whole(offset, buf.len()), false, buf.len())?
+            }
+            Call::Pwritev { fd, bufs, offset } => {
+                let appends = self.files.get(&Handle::Posix(fd)).is_some_and(|file| file.append);
+                let start = if appends { self.end_of(fd) } else { offset };
+                self.prepare_vector(fd, start, bufs.iter().map(|buf| buf.len()), true)?
             }
             Call::Preadv { fd, ref bufs, offset } => {
-                let effect =
-                    self.prepare_read(fd, offset, bufs.iter().map(|buf| buf.len()).sum())?;
-                self.divide(&effect, bufs.iter().map(|buf| buf.len()));
-                Ok(effect)
+                self.prepare_vector(fd, offset, bufs.iter().map(|buf| buf.len()), false)?
             }
             Call::Ftruncate { fd, size } => {
-                changed(self.number(Handle::Posix(fd)), size..u64::MAX, None)
+                let number = self.number(Handle::Posix(fd));
+                Effect::Changed { number, range: size..u64::MAX, state: None }
             }
             Call::Truncate { path, size } => {
-                changed(file_number(path.to_bytes()), size..u64::MAX, None)
+                let number = file_number(path.to_bytes());
+                Effect::Changed { number, range: size..u64::MAX, state: None }
             }
             Call::Fallocate { fd, mode, offset, size } => {
                 const HOLES: i32 = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_ZERO_RANGE;
                 let number = self.number(Handle::Posix(fd));
-                match mode & !libc::FALLOC_FL_KEEP_SIZE {
-                    0 => Ok(None),
-                    mode if mode & !HOLES == 0 => {
-                        changed(number, offset..offset.saturating_add(size), None)
-                    }
+                let (range, state) = match mode & !libc::FALLOC_FL_KEEP_SIZE {
+                    0 => return Ok(Effect::Nothing),
+                    mode if mode & !HOLES == 0 => (offset..offset.saturating_add(size), None),
                     // What lies behind has moved, and says that it belongs elsewhere.
-                    _ => changed(number, offset..u64::MAX, Some(State::Other)),
-                }
+                    _ => (offset..u64::MAX, Some(State::Other)),
+                };
+                Effect::Changed { number, range, state }
             }
             Call::CopyRange { to: (fd, _), .. }
             | Call::Clone { to: fd, .. }
             | Call::CloneRange { to: (fd, _), .. } => {
-                Ok(Some(Effect::Replaced { number: self.number(Handle::Posix(fd)) }))
+                Effect::Replaced(self.number(Handle::Posix(fd)))
             }
-            Call::Unlink { path } => {
-                Ok(Some(Effect::Removed { number: file_number(path.to_bytes()) }))
-            }
-            Call::Rename { .. } => Ok(Some(Effect::Renamed)),
+            Call::Unlink { path } => Effect::Removed(file_number(path.to_bytes())),
+            Call::Rename { .. } => Effect::Renamed,
             Call::Seek { .. }
             | Call::Fsync { .. }
             | Call::Fdatasync { .. }
@@ -308,8 +312,8 @@ impl<'b> Verified<'b> {
             | Call::Removexattr { .. }
             | Call::Syncfs { .. }
             | Call::SyncDirectory { .. }
-            | Call::DropCaches {} => Ok(None),
-        }
+            | Call::DropCaches {} => Effect::Nothing,
+        })
     }
 
     fn new_file(&mut self, path: &CStr, flags: i32) -> File {
@@ -323,25 +327,10 @@ impl<'b> Verified<'b> {
         File { number, path: path.into(), append: flags & libc::O_APPEND != 0, view: None }
     }
 
-    /// `offset`: `None`: to the end of the file. Others may append too.
-    fn prepare_write(
-        &mut self,
-        fd: Fd,
-        offset: Option<u64>,
-        len: usize,
-    ) -> Result<Option<Effect>, i32> {
-        let mut end = || self.inner.issue(Call::Seek { fd, offset: 0, end: true });
-        let Ok(start) = offset.map_or_else(|| u64::try_from(end()), Ok) else { return Ok(None) };
-        let mut effect =
-            self.prepare_bytes(Handle::Posix(fd), whole(start, len as u64), true, len)?;
-        if let Some(Effect::Moved(write)) = effect.as_mut().filter(|_| offset.is_none()) {
-            write.appends = Some(fd);
-        }
-        Ok(effect)
-    }
-
-    fn prepare_read(&mut self, fd: Fd, offset: u64, len: usize) -> Result<Option<Effect>, i32> {
-        self.prepare_bytes(Handle::Posix(fd), whole(offset, len as u64), false, len)
+    /// Where a write to the end of a file begins. Others may append too.
+    fn end_of(&mut self, fd: Fd) -> u64 {
+        let end = self.inner.issue(Call::Seek { fd, offset: 0, end: true });
+        u64::try_from(end).unwrap_or(0)
     }
 
     /// Gets `len` bytes of the buffer ready for a transfer, and fills them.
@@ -351,15 +340,37 @@ impl<'b> Verified<'b> {
         parts: Vec<Part>,
         write: bool,
         len: usize,
-    ) -> Result<Option<Effect>, i32> {
+    ) -> Result<Effect, i32> {
         let start_ns = self.clock.now();
-        let Some(transfer) = self.begin(handle, parts, write) else { return Ok(None) };
+        let Some(transfer) = self.begin(handle, parts, write) else { return Ok(Effect::Nothing) };
         if self.verifies {
             self.buffer.grow(len, true).map_err(|_| libc::ENOMEM)?;
             transfer.fill(&mut self.buffer.bytes_mut()[..len]);
             self.count_filled(&transfer, start_ns);
         }
-        Ok(Some(Effect::Moved(transfer)))
+        Ok(Effect::Moved(transfer))
+    }
+
+    /// The same, with the buffer divided into those of a vector.
+    fn prepare_vector(
+        &mut self,
+        fd: Fd,
+        offset: u64,
+        lens: impl Iterator<Item = usize> + Clone,
+        write: bool,
+    ) -> Result<Effect, i32> {
+        let len = lens.clone().sum();
+        let effect = self.prepare_bytes(Handle::Posix(fd), whole(offset, len), write, len)?;
+        self.vector.clear();
+        if effect.replaces_bytes() {
+            let mut rest = self.buffer.bytes_mut();
+            for iov_len in lens {
+                let (one, after) = rest.split_at_mut(iov_len);
+                self.vector.push(libc::iovec { iov_base: one.as_mut_ptr().cast(), iov_len });
+                rest = after;
+            }
+        }
+        Ok(effect)
     }
 
     /// A transfer begins, beside those that are under way.
@@ -400,43 +411,38 @@ impl<'b> Verified<'b> {
         }
     }
 
-    /// Divides the buffer into those of a vector.
-    fn divide(&mut self, effect: &Option<Effect>, lens: impl Iterator<Item = usize>) {
-        self.vector.clear();
-        if !replaces_bytes(effect) {
-            return;
-        }
-        let mut rest = self.buffer.bytes_mut();
-        for iov_len in lens {
-            let (one, after) = rest.split_at_mut(iov_len);
-            self.vector.push(libc::iovec { iov_base: one.as_mut_ptr().cast(), iov_len });
-            rest = after;
-        }
-    }
-
     /// [`Verified::prepare_effect`] of a call on MPI files.
-    fn prepare_file_effect(&mut self, call: &FileCall<'_>) -> Result<Option<Effect>, i32> {
-        match *call {
+    fn prepare_file_effect(&mut self, call: &FileCall<'_>) -> Result<Effect, i32> {
+        Ok(match *call {
             FileCall::Open { path, .. } => {
-                let file = self.new_file(path, 0);
-                Ok(Some(Effect::Opened { file, is_mpi: true, truncates: false }))
+                Effect::Opened { file: self.new_file(path, 0), is_mpi: true, truncates: false }
             }
-            FileCall::Close { file } => Ok(Some(Effect::Closed(Handle::Mpi(file)))),
+            FileCall::Close { file } => Effect::Closed(Handle::Mpi(file)),
             FileCall::SetView { file, view } => {
                 self.files.entry(Handle::Mpi(file)).and_modify(|file| file.view = view);
-                Ok(None)
+                Effect::Nothing
             }
-            _ if !self.follows => Ok(None),
-            FileCall::Delete { path } => {
-                Ok(Some(Effect::Removed { number: file_number(path.to_bytes()) }))
-            }
+            _ if !self.follows => Effect::Nothing,
+            FileCall::Delete { path } => Effect::Removed(file_number(path.to_bytes())),
             // All members set it: some of them may have done so before others wrote.
-            FileCall::SetSize { file, .. } => {
-                Ok(Some(Effect::Replaced { number: self.number(Handle::Mpi(file)) }))
-            }
+            FileCall::SetSize { file, .. } => Effect::Replaced(self.number(Handle::Mpi(file))),
             FileCall::Transfer {
                 file, at: At::Offset { offset, .. }, ref memory, order, ..
-            } => self.prepare_mpi(file, offset, memory, order),
+            } => {
+                let (handle, len) = (Handle::Mpi(file), memory.len());
+                let write = matches!(memory, Buffer::Write(_));
+                let parts = self.place(handle, offset, len as u64, order);
+                let mut effect = self.prepare_bytes(handle, parts, write, len)?;
+                // Libraries leave memory behind the end of the file as it was.
+                if let Effect::Moved(read) = &mut effect
+                    && !write
+                    && read.verifies
+                {
+                    let size = self.inner.issue_file(FileCall::Position { file });
+                    read.end_bytes = u64::try_from(size).ok();
+                }
+                effect
+            }
             FileCall::Transfer { at: At::Shared { .. }, .. }
             | FileCall::MakeView { .. }
             | FileCall::Sync { .. }
@@ -444,26 +450,8 @@ impl<'b> Verified<'b> {
             | FileCall::Seek { .. }
             | FileCall::SetAtomic { .. }
             | FileCall::Most { .. }
-            | FileCall::Position { .. } => Ok(None),
-        }
-    }
-
-    fn prepare_mpi(
-        &mut self,
-        file: MpiFile,
-        offset: u64,
-        memory: &Buffer<'_>,
-        order: Option<ViewId>,
-    ) -> Result<Option<Effect>, i32> {
-        let (handle, write) = (Handle::Mpi(file), matches!(memory, Buffer::Write(_)));
-        let parts = self.place(handle, offset, memory.len() as u64, order);
-        let mut effect = self.prepare_bytes(handle, parts, write, memory.len())?;
-        // Libraries leave memory behind the end of the file as it was.
-        if let Some(Effect::Moved(read)) = effect.as_mut().filter(|_| self.verifies && !write) {
-            let size = self.inner.issue_file(FileCall::Position { file });
-            read.end_bytes = u64::try_from(size).ok();
-        }
-        Ok(effect)
+            | FileCall::Position { .. } => Effect::Nothing,
+        })
     }
 
     /// Places of the bytes of a transfer of an MPI file.
@@ -471,7 +459,7 @@ impl<'b> Verified<'b> {
         let view = self.files.get(&handle).and_then(|file| self.views.get(&file.view?));
         let memory = order.and_then(|view| self.views.get(&view)?.memory.as_deref());
         if view.is_none() && memory.is_none() {
-            return whole(offset, len);
+            return whole(offset, len as usize);
         }
         let everything = [Extent { offset_bytes: offset, length_bytes: len }];
         let in_order = [Extent { offset_bytes: 0, length_bytes: len }];
@@ -505,7 +493,8 @@ impl<'b> Verified<'b> {
 
     /// Takes the call that was made last into account.
     fn settle(&mut self) {
-        if let (Some(effect), Some(reply)) = (self.effect.take(), self.reply.take()) {
+        let effect = std::mem::replace(&mut self.effect, Effect::Nothing);
+        if let Some(reply) = self.reply.take() {
             self.take_effect(effect, reply);
         }
     }
@@ -529,13 +518,13 @@ impl<'b> Verified<'b> {
                     None => memory.clear(number, range),
                 });
             }
-            Effect::Changed { number, .. } | Effect::Replaced { number } => {
+            Effect::Changed { number, .. } | Effect::Replaced(number) => {
                 self.change(number, Memory::forget);
             }
-            Effect::Removed { number } if reply >= 0 => {
+            Effect::Removed(number) if reply >= 0 => {
                 self.change(number, |memory, number| memory.clear(number, 0..u64::MAX));
             }
-            Effect::Opened { .. } | Effect::Removed { .. } => {}
+            Effect::Opened { .. } | Effect::Removed(_) | Effect::Nothing => {}
             // A directory may have moved.
             Effect::Renamed => self.change(0, |memory, _| memory.forget_all()),
             Effect::Ended(tag) => self.end_transfer(tag, reply),
@@ -670,14 +659,9 @@ impl<'b> Verified<'b> {
     }
 }
 
-/// The call moves bytes of the buffer.
-fn replaces_bytes(effect: &Option<Effect>) -> bool {
-    matches!(effect, Some(Effect::Moved(one)) if one.verifies)
-}
-
 /// A transfer that is one piece.
-fn whole(offset_bytes: u64, len: u64) -> Vec<Part> {
-    vec![Part { offset_bytes, memory_bytes: 0, len }]
+fn whole(offset_bytes: u64, len: usize) -> Vec<Part> {
+    vec![Part { offset_bytes, memory_bytes: 0, len: len as u64 }]
 }
 
 impl Backend for Verified<'_> {
@@ -697,7 +681,7 @@ impl Backend for Verified<'_> {
         if self.reply.is_some() {
             self.settle();
         }
-        let reply = match replaces_bytes(&self.effect) {
+        let reply = match self.effect.replaces_bytes() {
             true => self.issue_replaced(call),
             false => self.inner.issue(call),
         };
@@ -723,7 +707,7 @@ impl Backend for Verified<'_> {
                 self.views.insert(ViewId(reply as i32), shown);
                 reply
             }
-            FileCall::Transfer { file, at, memory, order } if replaces_bytes(&self.effect) => {
+            FileCall::Transfer { file, at, memory, order } if self.effect.replaces_bytes() => {
                 let bytes = &mut self.buffer.bytes_mut()[..memory.len()];
                 let memory = match memory {
                     Buffer::Write(_) => Buffer::Write(bytes),
@@ -769,7 +753,7 @@ impl Backend for Verified<'_> {
     fn submit(&mut self, tag: Tag, call: Queued) -> Submitted {
         let submitted = self.inner.submit(tag, call);
         if let Submitted::Done(reply) = submitted {
-            (self.effect, self.reply) = (Some(Effect::Ended(tag)), Some(reply));
+            (self.effect, self.reply) = (Effect::Ended(tag), Some(reply));
         }
         submitted
     }

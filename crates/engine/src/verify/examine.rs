@@ -13,7 +13,6 @@
 use super::mark::{Keys, Mark, UNIT_BYTES, is_of, pairs, unit_bytes};
 use super::memory::{Memory, State};
 use model::words::count;
-use std::fmt;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -45,20 +44,13 @@ pub enum Kind {
     Other,
 }
 
-impl Kind {
-    /// All kinds, in the order of [`Findings::counts`].
-    pub const ALL: [Kind; 3] = [Kind::Zeros, Kind::Older, Kind::Other];
+/// Their names, in the order of [`Findings::counts`].
+const NAMES: [&str; 3] = ["zeros", "older data", "other data"];
 
-    /// Its name in reports.
-    pub fn name(self) -> &'static str {
-        ["zeros", "older", "other"][self as usize]
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(["zeros", "older data", "other data"][*self as usize])
-    }
+/// Numbers of wrong places by [`Kind`], as "1 zeros, 2 older data"; empty without any.
+pub fn list_kinds(counts: [u64; NAMES.len()]) -> String {
+    let found = NAMES.iter().zip(counts).filter(|(_, count)| *count > 0);
+    found.map(|(name, count)| format!("{count} {name}")).collect::<Vec<_>>().join(", ")
 }
 
 /// The reader of a file, and what it knows.
@@ -91,10 +83,8 @@ pub struct Findings {
     pub zero_places: u64,
     /// The first of these places.
     pub zeros: Vec<Range<u64>>,
-    /// Where the last of them ends.
-    zeros_end: Option<u64>,
     /// Wrong places by [`Kind`].
-    pub counts: [u64; Kind::ALL.len()],
+    pub counts: [u64; NAMES.len()],
     /// The first wrong place, in words.
     pub first: Option<String>,
 }
@@ -162,19 +152,15 @@ impl Findings {
         self.first.is_none()
     }
 
-    /// `verify: 2 places are wrong (1 zeros, 1 older), the first: zeros at offset 512 (1024 bytes)`
+    /// `verify: 2 places are wrong (1 zeros, 1 older data), the first: zeros at offset 512 (1024 bytes)`
     pub fn text(&self) -> Option<String> {
         let first = self.first.as_ref()?;
-        let kinds = Kind::ALL.iter().zip(self.counts).filter(|(_, count)| *count > 0);
-        let kinds: Vec<String> =
-            kinds.map(|(kind, count)| format!("{count} {}", kind.name())).collect();
-        Some(match self.counts.iter().sum::<u64>() {
-            1 => format!("verify: {first}"),
-            places => {
-                let kinds = kinds.join(", ");
-                format!("verify: {places} places are wrong ({kinds}), the first: {first}")
-            }
-        })
+        let places = self.counts.iter().sum::<u64>();
+        if places == 1 {
+            return Some(format!("verify: {first}"));
+        }
+        let kinds = list_kinds(self.counts);
+        Some(format!("verify: {places} places are wrong ({kinds}), the first: {first}"))
     }
 
     /// Adds the findings of another part of the same operation.
@@ -188,43 +174,43 @@ impl Findings {
         self.first = self.first.take().or(other.first);
     }
 
-    /// Zeros where the rank knows of no write.
-    fn add_zeros(&mut self, range: Range<u64>) {
-        self.zero_bytes += range.end - range.start;
-        let goes_on = self.zeros_end.replace(range.end) == Some(range.start);
-        let all_kept = self.zeros.len() as u64 == self.zero_places;
-        match self.zeros.last_mut().filter(|_| goes_on && all_kept) {
-            Some(last) => last.end = range.end,
-            None if goes_on => {}
-            None => {
-                self.zero_places += 1;
-                if self.zeros.len() < ZEROS_KEPT {
-                    self.zeros.push(range);
-                }
+    /// Zeros where the rank knows of no write, and wrong places.
+    fn of(checked_bytes: u64, mut zeros: Vec<Range<u64>>, wrong: &[Wrong]) -> Findings {
+        let zero_bytes = zeros.iter().map(|range| range.end - range.start).sum();
+        let zero_places = zeros.len() as u64;
+        zeros.truncate(ZEROS_KEPT);
+        let mut found =
+            Findings { checked_bytes, zero_bytes, zero_places, zeros, ..Findings::default() };
+        for Wrong { kind, range, accepted } in wrong {
+            let len = range.end - range.start;
+            if accepted.contains(&len) {
+                continue;
             }
+            found.counts[*kind as usize] += 1;
+            found.first.get_or_insert_with(|| {
+                let (name, bytes) = (NAMES[*kind as usize], count(len, "byte"));
+                format!("{name} at offset {} ({bytes})", range.start)
+            });
         }
+        found
     }
+}
 
-    fn add_wrong(&mut self, wrong: &[Wrong]) {
-        let len = |one: &Wrong| one.range.end - one.range.start;
-        for one in wrong.iter().filter(|one| !one.accepted.contains(&len(one))) {
-            self.counts[one.kind as usize] += 1;
-            let text = || {
-                format!("{} at offset {} ({})", one.kind, one.range.start, count(len(one), "byte"))
-            };
-            self.first.get_or_insert_with(text);
-        }
+/// Adds a range, or makes the last one longer.
+fn add_zeros(zeros: &mut Vec<Range<u64>>, range: Range<u64>) {
+    match zeros.last_mut().filter(|last| last.end == range.start) {
+        Some(last) => last.end = range.end,
+        None => zeros.push(range),
     }
 }
 
 impl Examiner<'_> {
     /// Examines what was read at an offset.
     pub fn examine(&self, bytes: &[u8], offset: u64) -> Findings {
-        let mut findings = Findings::default();
         if self.memory.may_be_plain(self.number, self.exact) {
-            return findings;
+            return Findings::default();
         }
-        let mut wrong: Vec<Wrong> = Vec::new();
+        let (mut checked_bytes, mut zeros, mut wrong) = (0, Vec::new(), Vec::new());
         let end = offset + bytes.len() as u64;
         let parts = match self.exact {
             true => self.memory.parts(self.number, offset..end),
@@ -234,7 +220,7 @@ impl Examiner<'_> {
             if state == Some(State::Other) {
                 continue;
             }
-            findings.checked_bytes += part.end - part.start;
+            checked_bytes += part.end - part.start;
             let mut at = part.start;
             while at < part.end {
                 let next = (at - at % UNIT + UNIT).min(part.end);
@@ -242,13 +228,12 @@ impl Examiner<'_> {
                 let (unit, skip) = (at / UNIT, (at % UNIT) as usize);
                 let piece = Piece { bytes: &bytes[bytes_at], skip, unit, state };
                 if !self.is_right(&piece) {
-                    self.look(&piece, (bytes, offset), &mut findings, &mut wrong);
+                    self.look(&piece, (bytes, offset), &mut zeros, &mut wrong);
                 }
                 at = next;
             }
         }
-        findings.add_wrong(&wrong);
-        findings
+        Findings::of(checked_bytes, zeros, &wrong)
     }
 
     /// A read has met the end of the file: data is missing if the rank wrote there.
@@ -313,19 +298,18 @@ impl Examiner<'_> {
         &self,
         piece: &Piece<'_>,
         read: (&[u8], u64),
-        findings: &mut Findings,
+        zeros: &mut Vec<Range<u64>>,
         wrong: &mut Vec<Wrong>,
     ) {
         let start = piece.unit * UNIT + piece.skip as u64;
         let len = piece.bytes.len();
         let holds_data = matches!(piece.state, Some(State::Written(_)));
         if !holds_data && piece.bytes.iter().all(|byte| *byte == 0) {
-            findings.add_zeros(start..start + len as u64);
-            return;
+            return add_zeros(zeros, start..start + len as u64);
         }
         let writers = self.writers(piece, read);
         let mut wrong_bytes = self.wrong_bytes(piece, &writers);
-        let mut zeros = match holds_data {
+        let mut holes = match holds_data {
             true => Vec::new(),
             false => take_holes(piece.bytes, &mut wrong_bytes),
         };
@@ -340,7 +324,7 @@ impl Examiner<'_> {
             let kind = match found.iter().all(|byte| *byte == 0) {
                 true if holds_data => Kind::Zeros,
                 true if is_edge || place.len() >= SHORT_BYTES => {
-                    zeros.push(place);
+                    holes.push(place);
                     continue;
                 }
                 _ if is_older() => Kind::Older,
@@ -349,38 +333,33 @@ impl Examiner<'_> {
             let range = start + place.start as u64..start + place.end as u64;
             add_place(wrong, Wrong { kind, range, accepted: self.accepted(piece.state) });
         }
-        zeros.sort_unstable_by_key(|place| place.start);
-        for place in zeros {
-            findings.add_zeros(start + place.start as u64..start + place.end as u64);
+        holes.sort_unstable_by_key(|place| place.start);
+        for place in holes {
+            add_zeros(zeros, start + place.start as u64..start + place.end as u64);
         }
     }
 
-    /// The writers whose data is in the unit and beside it.
+    /// The writers whose data is in the unit and beside it: a write can begin or end in this unit with too
+    /// few bytes to name its writer.
     fn writers(&self, piece: &Piece<'_>, (all, offset): (&[u8], u64)) -> Vec<Writer> {
+        let own = match piece.state {
+            Some(State::Written(generation)) => Some((self.own(generation), Standing::Right)),
+            _ => None,
+        };
+        let beside = [Some(piece.unit), piece.unit.checked_sub(1), Some(piece.unit + 1)];
+        let parts = beside.into_iter().flatten().filter_map(|unit| {
+            let (bytes, skip) = part_of_unit(unit, (all, offset))?;
+            Some((unit, pairs(bytes, skip)))
+        });
+        let named = parts.flat_map(|(unit, pairs)| pairs.map(move |(_, keys)| (unit, keys)));
+        let named = named.filter_map(|(unit, keys)| {
+            let (mark, _) = self.standing(keys, unit, piece.state)?;
+            self.standing(mark.keys(piece.unit), piece.unit, piece.state)
+        });
         let mut found: Vec<Writer> = Vec::new();
-        let mut add = |mark: Mark, standing: Standing| {
+        for (mark, standing) in own.into_iter().chain(named) {
             if found.len() < WRITERS && found.iter().all(|one| one.mark != mark) {
                 found.push(Writer { mark, standing, bytes: unit_bytes(mark.keys(piece.unit)) });
-            }
-        };
-        if let Some(State::Written(generation)) = piece.state {
-            add(self.own(generation), Standing::Right);
-        }
-        for (_, keys) in pairs(piece.bytes, piece.skip) {
-            if let Some((mark, standing)) = self.standing(keys, piece.unit, piece.state) {
-                add(mark, standing);
-            }
-        }
-        // A write can begin or end in this unit with too few bytes to name its writer.
-        for unit in [piece.unit.checked_sub(1), Some(piece.unit + 1)].into_iter().flatten() {
-            let Some((bytes, skip)) = part_of_unit(unit, (all, offset)) else { continue };
-            for (_, keys) in pairs(bytes, skip) {
-                if let Some((mark, _)) = self.standing(keys, unit, piece.state)
-                    && let Some((mark, standing)) =
-                        self.standing(mark.keys(piece.unit), piece.unit, piece.state)
-                {
-                    add(mark, standing);
-                }
             }
         }
         found

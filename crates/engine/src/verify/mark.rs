@@ -125,28 +125,14 @@ impl Mark {
 
     /// Fills what is written at `offset_bytes`.
     pub fn fill(self, bytes: &mut [u8], offset_bytes: u64) {
-        let mut offset = offset_bytes;
-        let skip = (offset % UNIT_BYTES as u64) as usize;
-        let head = if skip == 0 { 0 } else { (UNIT_BYTES - skip).min(bytes.len()) };
-        let (head, body) = bytes.split_at_mut(head);
-        if !head.is_empty() {
-            let unit = unit_bytes(self.keys(offset / UNIT_BYTES as u64));
-            head.copy_from_slice(&unit[skip..skip + head.len()]);
-            offset += head.len() as u64;
-        }
-        let mut unit = offset / UNIT_BYTES as u64;
-        let mut whole = body.chunks_exact_mut(UNIT_BYTES);
-        for target in &mut whole {
-            let keys = self.keys(unit);
-            for (pair, places) in target.chunks_exact_mut(16).zip(PLACES.chunks_exact(2)) {
-                pair[..8].copy_from_slice(&(places[0] ^ keys[0]).to_le_bytes());
-                pair[8..].copy_from_slice(&(places[1] ^ keys[1]).to_le_bytes());
-            }
-            unit = unit.wrapping_add(1);
-        }
-        let tail = whole.into_remainder();
-        if !tail.is_empty() {
-            tail.copy_from_slice(&unit_bytes(self.keys(unit))[..tail.len()]);
+        let (mut at, mut rest) = (offset_bytes, bytes);
+        while !rest.is_empty() {
+            let unit = unit_bytes(self.keys(at / UNIT_BYTES as u64));
+            let unit = &unit[(at % UNIT_BYTES as u64) as usize..];
+            let (piece, after) = rest.split_at_mut(unit.len().min(rest.len()));
+            piece.copy_from_slice(&unit[..piece.len()]);
+            at = at.wrapping_add(piece.len() as u64);
+            rest = after;
         }
     }
 }

@@ -88,8 +88,8 @@ fn wrong_bytes_are_zeros_older_or_other() {
         let text = found.text().unwrap_or_default();
         let mut counts = [0; 3];
         counts[kind as usize] = 1;
-        assert_eq!(found.counts, counts, "{kind}: {text}");
-        assert!(text.contains(words), "{kind}: {text}");
+        assert_eq!(found.counts, counts, "{kind:?}: {text}");
+        assert!(text.contains(words), "{kind:?}: {text}");
     }
 }
 

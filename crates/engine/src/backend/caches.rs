@@ -1,0 +1,225 @@
+//! What storage can tell of an open file without being read: its bytes in the page cache (cachestat(2),
+//! Linux 6.5), the parts of it that were never written (FIEMAP), and whether the kernel knows a name
+//! without asking the file system (openat2(2) with `RESOLVE_CACHED`, Linux 5.12).
+
+use super::api::{Extents, Look};
+use crate::call::Fd;
+use std::mem::MaybeUninit;
+
+/// Looks at a file; `None` where nothing is known of it.
+pub(super) fn look(fd: Fd) -> Option<Look> {
+    let size_bytes = size_bytes(fd)?;
+    let memory = cached(fd, size_bytes);
+    let mut extents = extents(fd, size_bytes);
+    // What was written into an extent counts as unwritten until it has reached the storage.
+    let unwritten_bytes = memory.map_or(0, |memory| memory.unwritten_bytes);
+    if let Some(extents) = &mut extents {
+        extents.hole_bytes = extents.hole_bytes.saturating_sub(unwritten_bytes);
+    }
+    Some(Look { size_bytes, cached_bytes: memory.map(|memory| memory.cached_bytes), extents })
+}
+
+/// Number of the system call on every architecture of Linux (asm-generic/unistd.h).
+const SYS_CACHESTAT: libc::c_long = 451;
+
+/// Bytes of a page as the kernel counts them here.
+fn page_bytes() -> u64 {
+    // SAFETY: no pointers.
+    unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.max(4096) as u64
+}
+
+/// Bytes of a file in main memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct InMemory {
+    cached_bytes: u64,
+    /// Pages of them that are dirty or under writeback.
+    unwritten_bytes: u64,
+}
+
+/// Looks at a whole file of this size; `None` if the kernel or the file system cannot tell.
+fn cached(fd: Fd, size_bytes: u64) -> Option<InMemory> {
+    // Start and length (0: to the end); cached, dirty, writeback, evicted, recently evicted pages.
+    let (range, mut pages) = ([0u64; 2], [0u64; 5]);
+    // SAFETY: both arrays have the layout of cachestat_range and cachestat.
+    let done = unsafe {
+        libc::syscall(SYS_CACHESTAT, fd.0, range.as_ptr(), pages.as_mut_ptr(), 0 as libc::c_uint)
+    };
+    let bytes = |pages: u64| pages.saturating_mul(page_bytes()).min(size_bytes);
+    let [cached, dirty, writeback, ..] = pages;
+    let unwritten_bytes = bytes(dirty.saturating_add(writeback));
+    (done == 0).then_some(InMemory { cached_bytes: bytes(cached), unwritten_bytes })
+}
+
+/// Size of an open file, from what is known here already: a network file system is not asked.
+fn size_bytes(fd: Fd) -> Option<u64> {
+    let mut facts = MaybeUninit::<libc::statx>::zeroed();
+    let flags = libc::AT_EMPTY_PATH | libc::AT_STATX_DONT_SYNC;
+    // SAFETY: the structure is writable and as large as the call needs; zeros are a value.
+    let (done, facts) = unsafe {
+        let facts_at = facts.as_mut_ptr();
+        let done = libc::statx(fd.0, c"".as_ptr(), flags, libc::STATX_SIZE, facts_at);
+        (done, facts.assume_init())
+    };
+    (done == 0).then_some(facts.stx_size)
+}
+
+/// `_IOWR('f', 11, struct fiemap)` (linux/fs.h).
+const FS_IOC_FIEMAP: libc::c_ulong = 0xC020_660B;
+/// The last extent of the file.
+const LAST: u32 = 0x1;
+/// Compressed or encrypted.
+const ENCODED: u32 = 0x8;
+/// Allocated, but it reads as zeros that no storage is asked for.
+const UNWRITTEN: u32 = 0x800;
+/// Extents that are examined; in a file with more, the first ones represent all.
+const EXTENTS: usize = 32;
+
+/// `struct fiemap_extent` (linux/fiemap.h).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct Extent {
+    logical: u64,
+    physical: u64,
+    length: u64,
+    reserved: [u64; 2],
+    flags: u32,
+    reserved2: [u32; 3],
+}
+
+/// `struct fiemap` with its extents.
+#[repr(C)]
+#[derive(Debug)]
+struct Map {
+    start: u64,
+    length: u64,
+    flags: u32,
+    mapped: u32,
+    room: u32,
+    reserved: u32,
+    extents: [Extent; EXTENTS],
+}
+
+/// Looks at a file of this size; `None` where the file system has no such map.
+fn extents(fd: Fd, size_bytes: u64) -> Option<Extents> {
+    let extents = [Extent::default(); EXTENTS];
+    let room = EXTENTS as u32;
+    let mut map =
+        Map { start: 0, length: u64::MAX, flags: 0, mapped: 0, room, reserved: 0, extents };
+    // SAFETY: the structure has the kernel's layout and says how many extents it has room for.
+    let done = unsafe { libc::ioctl(fd.0, FS_IOC_FIEMAP as _, &raw mut map) };
+    let found = map.extents.get(..map.mapped as usize)?;
+    (done == 0 && size_bytes > 0).then(|| sum(found, size_bytes))
+}
+
+fn sum(found: &[Extent], size_bytes: u64) -> Extents {
+    let is_whole = found.len() < EXTENTS || found.iter().any(|extent| extent.flags & LAST != 0);
+    let end = found.last().map_or(0, |last| last.logical.saturating_add(last.length));
+    let mapped_bytes = if is_whole { size_bytes } else { end.min(size_bytes) };
+    let bytes = |wanted: fn(u32) -> bool| -> u64 {
+        let within = |extent: &Extent| {
+            let end = extent.logical.saturating_add(extent.length).min(mapped_bytes);
+            end.saturating_sub(extent.logical)
+        };
+        found.iter().filter(|extent| wanted(extent.flags)).map(within).sum()
+    };
+    let written = bytes(|flags| flags & UNWRITTEN == 0);
+    Extents {
+        mapped_bytes,
+        hole_bytes: mapped_bytes.saturating_sub(written),
+        encoded_bytes: bytes(|flags| flags & ENCODED != 0),
+    }
+}
+
+/// Looks for a NUL-terminated path, relative to an open directory, in the cache; `None` where that is unknown. A name that is
+/// known to be missing is in it too.
+///
+/// # Safety
+/// The path must be NUL-terminated.
+pub(super) unsafe fn is_cached(directory: i32, path: *const libc::c_char) -> Option<bool> {
+    // SAFETY: zeros are a value of this structure of integers.
+    let mut how: libc::open_how = unsafe { std::mem::zeroed() };
+    how.flags = (libc::O_PATH | libc::O_CLOEXEC) as u64;
+    how.resolve = libc::RESOLVE_CACHED | libc::RESOLVE_BENEATH;
+    let (at, size) = (directory, size_of::<libc::open_how>());
+    // SAFETY: the caller's path, and a structure of the size that is given.
+    let fd = unsafe { libc::syscall(libc::SYS_openat2, at, path, &raw const how, size) };
+    if fd >= 0 {
+        // SAFETY: a fresh descriptor that nobody else owns.
+        unsafe { libc::close(fd as i32) };
+        return Some(true);
+    }
+    match std::io::Error::last_os_error().raw_os_error() {
+        Some(libc::EAGAIN) => Some(false),
+        Some(libc::ENOENT | libc::ENOTDIR) => Some(true),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsRawFd;
+
+    #[test]
+    fn what_was_just_written_is_in_the_page_cache() {
+        let file = tempfile::tempfile().expect("a file");
+        std::io::Write::write_all(&mut &file, &[1; 100_000]).expect("room");
+        let fd = Fd(file.as_raw_fd());
+        assert_eq!(size_bytes(fd), Some(100_000));
+        match cached(fd, 100_000) {
+            Some(found) => assert_eq!(found.cached_bytes, 100_000),
+            None => eprintln!("not tested: this kernel has no cachestat"),
+        }
+    }
+
+    #[test]
+    fn what_is_no_file_tells_nothing() {
+        assert_eq!((cached(Fd(-1), 1), size_bytes(Fd(-1))), (None, None));
+    }
+
+    fn extent(logical: u64, length: u64, flags: u32) -> Extent {
+        Extent { logical, length, flags, ..Extent::default() }
+    }
+
+    #[test]
+    fn what_is_no_written_extent_is_a_hole() {
+        let found = [extent(0, 4096, 0), extent(8192, 4096, UNWRITTEN), extent(16384, 8192, LAST)];
+        let holes = sum(&found, 20_000);
+        assert_eq!((holes.mapped_bytes, holes.hole_bytes), (20_000, 20_000 - 4096 - 3616));
+        assert_eq!(sum(&[], 100).hole_bytes, 100);
+        let packed = sum(&[extent(0, 131_072, ENCODED | LAST)], 131_072);
+        assert_eq!((packed.hole_bytes, packed.encoded_bytes), (0, 131_072));
+        // More extents than were requested: the known ones represent the rest.
+        let many: Vec<Extent> = (0..EXTENTS as u64).map(|i| extent(i * 8192, 4096, 0)).collect();
+        let known = sum(&many, 1 << 30);
+        assert_eq!((known.mapped_bytes, known.hole_bytes), (31 * 8192 + 4096, 31 * 4096));
+    }
+
+    #[test]
+    fn a_file_that_was_only_cut_to_length_is_a_hole() {
+        let file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).expect("a file");
+        file.set_len(1 << 20).expect("a length");
+        match extents(Fd(file.as_raw_fd()), 1 << 20) {
+            Some(found) => assert_eq!(found.hole_bytes, 1 << 20),
+            None => eprintln!("not tested: this file system has no map of extents"),
+        }
+        assert!(extents(Fd(-1), 100).is_none());
+    }
+
+    #[test]
+    fn a_name_that_was_just_made_is_known() {
+        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).expect("a folder");
+        let name = |name: &str| {
+            let path = folder.path().join(name).into_os_string().into_string().expect("UTF-8");
+            std::ffi::CString::new(path).expect("no NUL")
+        };
+        let (made, unknown) = (name("made"), name("unknown"));
+        std::fs::write(folder.path().join("made"), "").expect("written");
+        // SAFETY: both texts are NUL-terminated.
+        let found = unsafe { [made, unknown].map(|path| is_cached(libc::AT_FDCWD, path.as_ptr())) };
+        match found {
+            [None, None] => eprintln!("not tested: this kernel cannot tell"),
+            found => assert_eq!(found, [Some(true), Some(false)]),
+        }
+    }
+}
