@@ -128,8 +128,8 @@ pub fn describe_job(job: &Job) -> String {
     let known = [&job.mpi, &job.launcher, &job.batch].into_iter().filter(|text| !text.is_empty());
     let mut facts: Vec<String> = known.cloned().collect();
     let node = |node: &Node| {
-        let plural = if node.size() == 1 { "" } else { "s" };
-        format!("{} (rank{plural} {})", node.host, node.spans())
+        let ranks = words::plural(node.size().into(), "rank");
+        format!("{} ({ranks} {})", node.host, node.spans())
     };
     let nodes: Vec<String> = job.nodes.iter().map(node).collect();
     let count = words::count(nodes.len() as u64, "node");

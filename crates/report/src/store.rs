@@ -97,11 +97,14 @@ fn foreign(path: &Path) -> StoreError {
 
 fn damaged(error: serde_json::Error, size_bytes: u64, path: &Path) -> StoreError {
     match error.classify() {
-        Category::Io => return StoreError::io(path, "read", error.into()),
-        Category::Eof => return StoreError::Truncated { path: path.into(), size_bytes },
-        _ => {}
+        Category::Io => StoreError::io(path, "read", error.into()),
+        Category::Eof => StoreError::Truncated { path: path.into(), size_bytes },
+        // A number that was cut off.
+        _ if error.column() as u64 >= size_bytes => {
+            StoreError::Truncated { path: path.into(), size_bytes }
+        }
+        _ => StoreError::Corrupt { path: path.into(), detail: error.to_string() },
     }
-    StoreError::Corrupt { path: path.into(), detail: error.to_string() }
 }
 
 /// The functions of [`Histogram`] rely on what its type does not say.

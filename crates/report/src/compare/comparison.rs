@@ -76,7 +76,7 @@ pub struct Unmatched {
 pub fn compare(base: &Side, new: &Side, options: &Options) -> Result<Comparison, Vec<String>> {
     let (refused, differences) = sides::differences(&base.runs, &new.runs);
     let same = sides::same_runs(base, new);
-    if !options.anyway && (!refused.is_empty() || !same.is_empty()) {
+    if !options.anyway && (!refused.is_empty() || same.is_some()) {
         return Err(refused.iter().map(Difference::sentence).chain(same).collect());
     }
     let differences = refused.into_iter().chain(differences).collect();

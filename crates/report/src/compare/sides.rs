@@ -6,6 +6,7 @@ use crate::merge::retain_executions;
 use model::Run;
 use model::run::{Header, Job, Mark, Node};
 use model::sweep::{DimensionKind, Sweep};
+use model::words;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -58,16 +59,11 @@ pub(super) fn marks(base: &Side, new: &Side) -> Vec<SideMark> {
     marks
 }
 
-/// Runs that are on both sides. Measured times never repeat, simulated ones always do.
-pub(super) fn same_runs(base: &Side, new: &Side) -> Vec<String> {
-    let both = |run: &&Run| run.run.backend != "mem" && new.runs.contains(run);
-    let count = base.runs.iter().filter(both).count();
-    let sentence = match count {
-        0 => return Vec::new(),
-        1 => "the same run is on both sides: it cannot differ from itself".to_string(),
-        n => format!("{n} runs are on both sides: they cannot differ from themselves"),
-    };
-    vec![sentence]
+/// Why both sides cannot differ: a run is on both. Measured times never repeat, simulated ones always do.
+pub(super) fn same_runs(base: &Side, new: &Side) -> Option<String> {
+    let both = |run: &Run| run.run.backend != "mem" && new.runs.contains(run);
+    let same = "the same run is on both sides: it cannot differ from itself";
+    base.runs.iter().any(both).then(|| same.to_string())
 }
 
 /// Notes on the runs of both sides.
@@ -96,11 +92,10 @@ pub(super) fn notes(base: &Side, new: &Side) -> Vec<String> {
         let order = sweeps.flat_map(|sweep| &sweep.order);
         order.filter(|execution| execution.outcome != "finished").count()
     };
-    let left_out = match unfinished(base) + unfinished(new) {
-        0 => None,
-        1 => Some("an execution that did not finish is left out".to_string()),
-        count => Some(format!("{count} executions that did not finish are left out")),
-    };
+    let unfinished = unfinished(base) + unfinished(new);
+    let left_out = (unfinished > 0).then(|| {
+        format!("left out: {}", words::count(unfinished, "execution that did not finish"))
+    });
     stopped.into_iter().chain(bounded).chain(left_out).collect()
 }
 

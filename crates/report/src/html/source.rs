@@ -7,6 +7,7 @@ use crate::svg::value_text;
 use crate::text::{fit, percent};
 use model::run::{ProgramFile, Run, Site};
 use model::units::format_ns;
+use model::words;
 use std::collections::BTreeMap;
 
 /// Lines of a file that are shown at most.
@@ -97,7 +98,7 @@ fn shown(count: usize, sums: &BTreeMap<usize, Sum>) -> Vec<usize> {
 }
 
 fn gap(lines: usize) -> Option<Element> {
-    let text = format!("⋯ {lines} {}", if lines == 1 { "line" } else { "lines" });
+    let text = format!("⋯ {}", words::count(lines, "line"));
     let cell = element("td").attr("colspan", 6).text(text);
     (lines > 0).then(|| element("tr").class("gap").with(cell))
 }

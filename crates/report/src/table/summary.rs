@@ -3,9 +3,7 @@
 use crate::document::Sheet;
 use crate::grid::{Cell, Grid, Kind, Line, field, optional};
 use crate::limited;
-use crate::rows::{
-    class, execution, is_bound, is_service, label_name, moves_bytes, once, repeated,
-};
+use crate::rows::{class, is_bound, is_service, label_name, moves_bytes, once, repeated};
 use model::op::{Class, Part};
 use model::run::{Row, Run};
 use model::units::Measure;
@@ -109,16 +107,12 @@ impl Entry<'_> {
 }
 
 fn entry<'r>(run: &Run, row: &'r Row) -> Entry<'r> {
-    let label = label_name(&row.label);
     let part = row.part_of.as_deref().map(|whole| {
         let part = row.op.strip_prefix(whole).and_then(|rest| rest.strip_prefix('.'));
         part.unwrap_or(&row.op)
     });
     Entry {
-        heading: match execution(run, row.cell, row.repetition) {
-            one if one.is_empty() => label.to_string(),
-            one => format!("{label} ({one})"),
-        },
+        heading: label_name(&row.label).to_string(),
         name: part.map_or_else(|| format!("  {}", row.op), |part| format!("    .{part}")),
         row: Cow::Borrowed(row),
         at_least: is_bound(run, row),

@@ -365,19 +365,6 @@ fn trap_31_hard_labels_cannot_hurt_the_terminal() {
 }
 
 #[test]
-fn points_of_a_sweep_are_named() {
-    let mut run = sample::labelled("a");
-    let mut again = run.rows.clone();
-    again.iter_mut().for_each(|row| (row.cell, row.repetition) = (1, 2));
-    run.rows.extend(again);
-    let mut time = run.times[0].clone();
-    (time.cell, time.repetition) = (1, 2);
-    run.times.push(time);
-    let text = plain(&run, 100);
-    assert_eq!(text.matches("a (cell 1, repetition 2)").count(), 2, "{text}");
-}
-
-#[test]
 fn what_is_no_number_is_a_dash() {
     let mut run = sample::labelled("a");
     run.rows[0].mean_ns = Some(f64::NAN);

@@ -2,12 +2,11 @@
 
 use crate::document::Sheet;
 use crate::grid::{Cell, Grid, Kind, field, optional};
-use crate::rows::execution;
+use crate::rows::grouped;
 use crate::text::fit;
 use model::run::{LabelRow, Run, TimeRow, TimesMore};
 use model::units::Measure;
 use std::cmp::Reverse;
-use std::collections::HashMap;
 
 const TIME: Kind = Kind::Quantity(Measure::Time);
 
@@ -16,7 +15,7 @@ const LEGEND: &str =
 const LEGEND_MANY: &str = "start, end: first rank in, last rank out. busy: at least one rank was inside. min, median, \
                            longest: over the occurrences, each that of its slowest rank.";
 
-/// The occurrences of one label at one point of a sweep.
+/// The occurrences of one label.
 #[derive(Debug)]
 struct Group<'a> {
     name: String,
@@ -67,33 +66,16 @@ pub fn sheet(run: &Run) -> Option<Sheet> {
     (!groups.is_empty()).then(|| Sheet { name, title, grid, notes })
 }
 
-/// Occurrences by label and point of a sweep, in order of first appearance.
+/// Occurrences by label, in order of first appearance.
 fn groups(run: &Run) -> Vec<Group<'_>> {
-    let mut groups: Vec<Group<'_>> = Vec::new();
-    let mut places = HashMap::new();
-    for time in &run.times {
-        let key = (time.label.as_str(), time.cell, time.repetition);
-        let at = *places.entry(key).or_insert_with(|| {
-            let name = match execution(run, time.cell, time.repetition) {
-                one if one.is_empty() => time.label.clone(),
-                one => format!("{} ({one})", time.label),
-            };
-            groups.push(Group { name, kept: Vec::new(), more: None, label: None });
-            groups.len() - 1
-        });
-        groups[at].kept.push(time);
-    }
-    for more in &run.run.times_more {
-        if let Some(at) = places.get(&(more.label.as_str(), more.cell, more.repetition)) {
-            groups[*at].more = Some(more);
-        }
-    }
-    for label in &run.labels {
-        if let Some(at) = places.get(&(label.label.as_str(), label.cell, label.repetition)) {
-            groups[*at].label = Some(label);
-        }
-    }
-    groups
+    let by_label = grouped(run.times.iter().map(|time| (&*time.label, time)));
+    let group = |(label, kept): (&'_ str, Vec<_>)| Group {
+        name: label.to_string(),
+        kept,
+        more: run.run.times_more.iter().find(|more| more.label == label),
+        label: run.labels.iter().find(|row| row.label == label),
+    };
+    by_label.into_iter().map(group).collect()
 }
 
 impl Group<'_> {

@@ -64,11 +64,13 @@ pub(super) fn map(source: &Source<'_>) -> Result<View, String> {
     let shown = files.files.len() as u64;
     Ok(View {
         name: NAME.into(),
-        title: source.titled(title(source, &files.files)),
+        title: source.titled("File map".into()),
         summary: format!(
-            "{} with most bytes, each in parts of equal size, at most {}. Largest is {}: {} moved.{}{}{}",
+            "{} with most bytes, each in parts of equal size, at most {}.{}{} Largest is {}: {} moved.{}{}{}",
             words::count(shown, "file"),
             format_bytes(widest),
+            overlap(source, &files.files),
+            if source.is_renamed { " A renamed file counts as several." } else { "" },
             shown_path(&largest.path),
             format_bytes((largest.bytes as f64 * source.scale) as u64),
             match files.more {
@@ -95,33 +97,16 @@ fn meetings(files: &[FileParts]) -> Vec<&'static str> {
 }
 
 /// Whether ranks overlap. Operations that were not kept, or whose position is unknown, may overlap too.
-fn title(source: &Source<'_>, files: &[FileParts]) -> String {
-    let mut all = words::count(files.len() as u64, "file");
-    if source.events.files.more > 0 {
-        all = format!("{} largest files", files.len());
-    }
-    if source.is_renamed {
-        all += ", by name";
-    }
+fn overlap(source: &Source<'_>, files: &[FileParts]) -> String {
     let count = |is: fn(&FileParts) -> bool| files.iter().filter(|file| is(file)).count() as u64;
     let (shared, open) = (count(FileParts::is_shared), count(FileParts::is_open));
     let is_partial = source.is_partial || source.events.unplaced > 0;
     match (shared, open) {
-        _ if source.events.bands.ranks == 1 => format!("File map ({all})"),
-        (0, 0) if is_partial => format!("File map: no overlap in the operations shown ({all})"),
-        (0, 0) => format!("File map: no overlap between ranks ({all})"),
-        (0, _) => {
-            let widest = files.iter().filter(|file| file.is_open()).map(|file| file.part_bytes);
-            let widest = format_bytes(widest.max().unwrap_or(1));
-            format!(
-                "File map: several ranks in parts of up to {widest} of {} ({all})",
-                words::count(open, "file")
-            )
-        }
-        _ => format!(
-            "File map: several ranks at the same bytes of {} ({all})",
-            words::count(shared, "file")
-        ),
+        _ if source.events.bands.ranks == 1 => String::new(),
+        (0, 0) if is_partial => " No overlap in the operations shown.".into(),
+        (0, 0) => " No overlap between ranks.".into(),
+        (0, _) => format!(" Several ranks in the same parts of {}.", words::count(open, "file")),
+        _ => format!(" Several ranks at the same bytes of {}.", words::count(shared, "file")),
     }
 }
 
