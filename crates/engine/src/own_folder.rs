@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Where memory is looked for: tmpfs on every Linux, that of the user's session, that of root.
@@ -102,11 +102,6 @@ impl OwnFolder {
     /// Its path when it was made or opened.
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// Lets others list and read it too.
-    pub fn share(&self) -> io::Result<()> {
-        self.opened.set_permissions(fs::Permissions::from_mode(0o755))
     }
 
     /// Holds it until this value and its copies in forked processes are gone. Several may.

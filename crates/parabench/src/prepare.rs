@@ -158,46 +158,25 @@ pub fn missing(directories: &Directories, expected: &[Expected]) -> Result<Vec<P
     Ok(parts)
 }
 
-/// Says that the program uses what is not there, or is too short, and how it is made.
+/// Says that the program uses names that are not there, or files that are too short, and how they are made.
 pub fn tell_missing(plan: &Plan, directories: &Directories, expected: &[Expected]) {
     let Ok(parts) = parts(directories, expected) else { return };
-    let all = || parts.iter().flat_map(|part| part.todo.things.iter().map(move |one| (part, one)));
-    let (short, absent): (Vec<_>, Vec<_>) = all().partition(|(_, one)| one.has_bytes.is_some());
-    let what = [absent_names(&absent), short_files(&short)].map(Option::into_iter);
-    let what: Vec<String> = what.into_iter().flatten().collect();
-    if what.is_empty() {
-        return;
-    }
+    let mut all = parts.iter().flat_map(|part| part.todo.things.iter().map(move |one| (part, one)));
+    let Some((part, first)) = all.next() else { return };
+    let length = first
+        .has_bytes
+        .map(|has| format!(" ({has} of {} bytes)", has.saturating_add(first.new_bytes())));
     let how = match verifies(plan) {
         // Its data would be wrong.
         true => "reads with verify=true want what a run with verify=true has written",
         false => "--prepare makes what it expects to find, parabench prepare --dry-run lists it",
     };
-    console::note(&format!("{}: {how}", what.join("; ")));
-}
-
-/// "the program uses 2 names that are not there and that it does not make, first a"
-fn absent_names(absent: &[(&Part, &Missing)]) -> Option<String> {
-    let (part, first) = absent.first()?;
-    let names = match absent.len() {
-        1 => "1 name that is".to_string(),
-        n => format!("{n} names that are"),
-    };
-    let first = part.shown(first);
-    Some(format!("the program uses {names} not there and that it does not make, first {first}"))
-}
-
-/// "2 files are shorter than what the program reads, first a, which has 10 of 4096 bytes"
-fn short_files(short: &[(&Part, &Missing)]) -> Option<String> {
-    let (part, first) = short.first()?;
-    let (files, are) =
-        (words::count(short.len(), "file"), if short.len() == 1 { "is" } else { "are" });
-    let (has, more) = (first.has_bytes.unwrap_or(0), first.new_bytes());
-    let name = part.shown(first);
-    Some(format!(
-        "{files} {are} shorter than what the program reads, first {name}, which has {has} of {} bytes",
-        has.saturating_add(more)
-    ))
+    console::note(&format!(
+        "what the program uses is missing or too short ({}), first {}{}: {how}",
+        words::count(1 + all.count(), "name"),
+        part.shown(first),
+        length.unwrap_or_default()
+    ));
 }
 
 /// The program may verify data that it reads.

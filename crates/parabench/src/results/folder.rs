@@ -27,7 +27,6 @@ use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -228,13 +227,7 @@ impl Folder {
             self.memory.iter().for_each(|memory| leftover::remove_beside(memory));
         }
         let held = match &self.memory {
-            Some(memory) => {
-                if is_for_everybody(&self.path) {
-                    // Who may read the run may read it before its end, too.
-                    let _ = memory.share();
-                }
-                memory.hold()
-            }
+            Some(memory) => memory.hold(),
             None => {
                 run.run.evidence.notes.push(WITHOUT_MEMORY.into());
                 self.held = OwnFolder::open(&self.path).ok();
@@ -408,14 +401,6 @@ fn check_names(folder: &Path) -> Result<()> {
 fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     use std::io::Write;
     fs::File::create_new(path)?.write_all(bytes)
-}
-
-/// Every user may list it, and get there.
-fn is_for_everybody(folder: &Path) -> bool {
-    let allows = |path: &Path, bits| {
-        fs::metadata(path).is_ok_and(|facts| facts.permissions().mode() & bits == bits)
-    };
-    allows(folder, 0o5) && folder.ancestors().all(|above| allows(above, 0o1))
 }
 
 fn gone(result: io::Result<()>) -> io::Result<()> {

@@ -14,11 +14,6 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
-
-/// MPI that does not start within this time hangs.
-const LIMIT: Duration = Duration::from_secs(30);
-const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// Connect to the MPI of this machine, or tell which one it is
 ///
@@ -69,10 +64,6 @@ struct Info {
     /// How to print it
     #[arg(long, value_enum, default_value = "text")]
     format: TextFormat,
-
-    /// Asks MPI in this process, which may hang in it
-    #[arg(long, hide = true)]
-    here: bool,
 
     /// Names the library alone, without starting it
     #[arg(long, hide = true)]
@@ -185,22 +176,8 @@ impl Info {
             console::print(&found.shim.library_name())?;
             return Ok(Exit::Success);
         }
-        if self.here || launcher::job().is_some() {
-            return self.ask();
-        }
-        let (told, exit) = in_child()?;
-        self.show(&told)?;
-        Ok(exit)
-    }
-
-    /// Asks the MPI library in this process.
-    fn ask(&self) -> Result<Exit> {
-        let mut exit = Exit::Success;
-        let told = match start() {
-            Err(error) => {
-                exit = exit_for(&error);
-                json!({ "mpi": null, "reason": error.to_string() })
-            }
+        let (told, exit) = match start() {
+            Err(error) => (json!({ "mpi": null, "reason": error.to_string() }), exit_for(&error)),
             Ok((world, found)) => {
                 if let Err(error) = run::check_words(&world)? {
                     if world.rank == 0 {
@@ -211,24 +188,15 @@ impl Info {
                     return Ok(error.exit);
                 }
                 let facts = facts::facts(&world, &std::env::temp_dir());
-                let rank = world.rank;
-                let ended = world.finalize();
-                if rank > 0 {
-                    return Ok(Exit::Success);
-                }
-                ended?;
-                object(&facts, &found)
+                world.finalize()?;
+                (object(&facts, &found), Exit::Success)
             }
         };
-        // Without MPI all ranks would say the same.
+        // All ranks would say the same.
         if launcher::job().is_some_and(|job| job.rank > 0) {
             return Ok(Exit::Success);
         }
-        if self.here {
-            console::print(&model::escape::json(&told.to_string()))?;
-        } else {
-            self.show(&told)?;
-        }
+        self.show(&told)?;
         Ok(exit)
     }
 
@@ -296,35 +264,4 @@ fn text(told: &Value) -> String {
         format!("{name:<14}{value}\n")
     };
     rows.iter().map(line).collect()
-}
-
-/// Asks in a process of its own: a library that does not fit the machine may hang or end its
-/// process.
-fn in_child() -> Result<(Value, Exit)> {
-    let failed = |error: std::io::Error| Error::failed(format!("cannot ask MPI: {error}"));
-    let binary = std::env::current_exe().map_err(failed)?;
-    let mut command = Command::new(binary);
-    command.args(["mpi", "info", "--here"]).stdin(Stdio::null());
-    let mut child =
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(failed)?;
-    let mut looks = LIMIT.as_millis() / LOOK_EVERY.as_millis();
-    while child.try_wait().map_err(failed)?.is_none() && looks > 0 {
-        std::thread::sleep(LOOK_EVERY);
-        looks -= 1;
-    }
-    if looks == 0 {
-        child.kill().map_err(failed)?;
-    }
-    let output = child.wait_with_output().map_err(failed)?;
-    if looks == 0 {
-        let reason = format!("it did not start within {} s", LIMIT.as_secs());
-        return Ok((json!({ "mpi": null, "reason": reason }), Exit::Failed));
-    }
-    if let Ok(told) = serde_json::from_slice(&output.stdout) {
-        let exit = if output.status.success() { Exit::Success } else { Exit::Failed };
-        return Ok((told, exit));
-    }
-    let said = String::from_utf8_lossy(&output.stderr).trim_end().to_string();
-    let reason = format!("its library ended the process ({}): {said}", output.status);
-    Ok((json!({ "mpi": null, "reason": reason }), Exit::Failed))
 }

@@ -60,7 +60,7 @@ fn hostile_logs_are_counted_in_bounded_memory() {
 
 #[test]
 fn what_is_no_log_at_all_is_an_error_or_counted_in_every_format() {
-    let formats: Vec<&str> = trace::Format::all().map(Format::name).collect();
+    let formats: Vec<&str> = trace::Format::all().map(trace::Format::name).collect();
     assert!(formats.len() > 8, "{formats:?}");
     for format in formats {
         for writes in ["head -c 2000000 \"$PARABENCH\"", "head -c 500000000 /dev/zero"] {

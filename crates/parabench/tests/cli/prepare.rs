@@ -48,9 +48,9 @@ fn what_a_program_expects_is_listed_and_made() {
 fn a_run_offers_to_make_what_is_missing_and_makes_it() {
     let scene = scene();
     let run = scene.parabench("run x.ppl n=1");
-    run.exits(1).err_has("the program uses 5 names that are not there").err_has("--prepare makes");
+    run.exits(1).err_has("missing or too short (5 names), first ").err_has("--prepare makes");
     let run = scene.parabench("run x.ppl n=1 --prepare --out r --reps 2").exits(0);
-    assert!(!run.err.contains("not there"), "{}", run.err);
+    assert!(!run.err.contains("missing"), "{}", run.err);
     // Outside of any measurement: no operation of it is counted.
     let found = scene.parabench("report r --format json").exits(0).json();
     let ops = found["rows"].as_array().unwrap().iter().filter(|row| row["part_of"].is_null());
@@ -68,11 +68,10 @@ fn a_file_that_is_too_short_is_said_to_be_that_and_verified_data_is_not_offered(
         .file("v.ppl", format!("with (verify=true) {{ {read} }}"))
         .file("w.ppl", "if ($$rank == 0) write(\"own-0\", 1m); else write(\"own-1\", 500000);");
     scene.parabench("run w.ppl -n 2 --dir d").exits(0);
-    let short = "1 file is shorter than what the program reads, first own-1, which has 500000 of 1048576 bytes";
+    let short = "first own-1 (500000 of 1048576 bytes): ";
     let run = scene.parabench("run x.ppl -n 2 --dir d").err_has(short).err_has("--prepare makes");
-    assert!(!run.err.contains("not there"), "{}", run.err);
-    let run = scene.parabench("run x.ppl -n 3 --dir d");
-    run.err_has(short).err_has("the program uses 1 name that is not there").err_has("first own-2");
+    run.err_has("(1 name)");
+    scene.parabench("run x.ppl -n 3 --dir d").err_has("(2 names)").err_has(short);
     let run = scene.parabench("run v.ppl -n 2 --dir d");
     let run = run.err_has(short).err_has("what a run with verify=true has written");
     assert!(!run.err.contains("--prepare"), "{}", run.err);

@@ -190,9 +190,8 @@ fn describe_outcome(outcome: &Outcome) -> &'static str {
 /// called, so the shortest way is in front: `mpiexec -n 4 parabench run x.ppl`.
 fn command(run: &Run) -> Vec<String> {
     let own = own_command();
-    let Some(job) = launcher::job().filter(|_| !run.is_simulated() && !own.is_empty()) else {
-        return own;
-    };
+    let is_own = run.is_simulated() || run.job.mpi || run.job.launcher.is_some();
+    let Some(job) = launcher::job().filter(|_| !is_own && !own.is_empty()) else { return own };
     let launcher = match job.launcher {
         Launcher::Slurm => "srun",
         Launcher::OpenMpi | Launcher::Pmi => "mpiexec",

@@ -20,7 +20,6 @@ use mpi::mpiexec::{self, Launched};
 use serde::{Deserialize, Serialize};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -126,7 +125,7 @@ fn command(run: &Run) -> Result<Command> {
     let ranks = run.started_ranks().to_string();
     let mut command = match &run.job.launcher {
         Some(text) => {
-            let mut words = text.split_whitespace().map(|word| with_ranks(word, &ranks));
+            let mut words = text.split_whitespace().map(|word| word.replace("{ranks}", &ranks));
             let first = words.next();
             let first = first.ok_or_else(|| Error::input("--launcher: expected a command"))?;
             let mut command = Command::new(first);
@@ -144,7 +143,8 @@ fn command(run: &Run) -> Result<Command> {
             command
         }
     };
-    command.arg(binary).args(own_arguments(std::env::args_os().skip(1)));
+    // A process of the job does not start another one.
+    command.arg(binary).args(std::env::args_os().skip(1));
     if let Some(columns) = console::terminal_columns() {
         command.env("COLUMNS", columns.to_string());
         if console::colours() {
@@ -152,31 +152,6 @@ fn command(run: &Run) -> Result<Command> {
         }
     }
     Ok(command)
-}
-
-/// A word of `--launcher`. `{n}` means the same, but help texts cannot show it: to clap it is a
-/// line end.
-fn with_ranks(word: &str, ranks: &str) -> String {
-    word.replace("{ranks}", ranks).replace("{n}", ranks)
-}
-
-/// The arguments of this process without those that made it start a launcher.
-fn own_arguments(all: impl Iterator<Item = OsString>) -> Vec<OsString> {
-    let mut own = Vec::new();
-    let mut all = all;
-    while let Some(word) = all.next() {
-        match word.to_str() {
-            Some("--") => {
-                own.push(word);
-                own.extend(all.by_ref());
-            }
-            Some("--mpi") => {}
-            Some("--launcher") => drop(all.next()),
-            Some(text) if text.starts_with("--launcher=") => {}
-            _ => own.push(word),
-        }
-    }
-    own
 }
 
 /// How the launcher ended.
@@ -318,19 +293,5 @@ mod tests {
         remains.leave(&job);
         remains.end(Exit::Interrupted);
         assert_eq!((remains.ended(), remains.job()), (Some(Exit::Interrupted), Ok(Some(job))));
-    }
-
-    #[test]
-    fn the_ranks_get_the_arguments_without_the_launcher() {
-        let own = |words: &[&str]| own_arguments(words.iter().map(OsString::from));
-        assert_eq!(
-            own(&["run", "--mpi", "-n", "4", "x", "--launcher", "srun"]),
-            ["run", "-n", "4", "x"]
-        );
-        assert_eq!(
-            own(&["run", "--launcher=a b", "x", "--", "--mpi"]),
-            ["run", "x", "--", "--mpi"]
-        );
-        assert_eq!(with_ranks("{ranks}", "4") + &with_ranks("-n{n}", "4"), "4-n4");
     }
 }

@@ -46,19 +46,12 @@ impl Link for Line<'_> {
 }
 
 /// Figures of the machines of an execution; empty on one machine.
-#[derive(Default)]
+#[derive(Default, Deserialize, Serialize)]
 pub struct Nodes {
     /// Rows of the ranks of each machine.
     pub rows: Vec<NodeRow>,
     /// Load, network and storage of each machine meanwhile.
     pub uses: Vec<NodeUse>,
-}
-
-/// The report of one machine to rank 0.
-#[derive(Deserialize, Serialize)]
-struct Told {
-    rows: Vec<NodeRow>,
-    used: NodeUse,
 }
 
 /// The machines' words, on rank 0. All ranks of the world call it.
@@ -78,21 +71,19 @@ pub fn gather_nodes(
     };
     let whole = merged.rows.iter().filter(|row| row.part_of.is_none());
     let rows: Vec<NodeRow> = whole.map(|row| node_row(row, world.node)).collect();
-    let own = Told { rows, used: used(ran, world.node, storage(plan, config)) };
+    let mut all = Nodes { rows, uses: vec![used(ran, world.node, storage(plan, config))] };
     if world.rank > 0 {
         // Some of its fields are left out where there is nothing to tell.
-        let bytes = serde_json::to_vec(&own).map_err(|error| error.to_string())?;
+        let bytes = serde_json::to_vec(&all).map_err(|error| error.to_string())?;
         world.send(0, &bytes).map_err(told)?;
         return Ok(Nodes::default());
     }
-    let mut all = Nodes { rows: own.rows, uses: vec![own.used] };
     for node in 1..world.nodes {
         let first = world.machines.iter().position(|machine| *machine == node).unwrap_or(0);
         let bytes = world.receive(first as u32).map_err(told)?;
-        let Told { rows, used } =
-            serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
-        all.rows.extend(rows);
-        all.uses.push(used);
+        let other: Nodes = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
+        all.rows.extend(other.rows);
+        all.uses.extend(other.uses);
     }
     keep_what_differs(&mut all.uses);
     Ok(all)
