@@ -483,6 +483,6 @@ mod tests {
         assert_eq!(options.contradiction(), None);
         options.set(WithOption::Direct, Some(&Value::Bool(true)));
         assert!(options.contradiction().is_some());
-        assert_eq!(InForce::UNKNOWN.contradiction(), None);
+        assert_eq!(InForce::default().contradiction(), None);
     }
 }
