@@ -99,8 +99,10 @@ fn damaged(error: serde_json::Error, size_bytes: u64, path: &Path) -> StoreError
     match error.classify() {
         Category::Io => StoreError::io(path, "read", error.into()),
         Category::Eof => StoreError::Truncated { path: path.into(), size_bytes },
-        // A number that was cut off.
-        _ if error.column() as u64 >= size_bytes => {
+        // A number at the end was cut off.
+        _ if error.column() as u64 >= size_bytes
+            && error.to_string().starts_with("invalid number") =>
+        {
             StoreError::Truncated { path: path.into(), size_bytes }
         }
         _ => StoreError::Corrupt { path: path.into(), detail: error.to_string() },
