@@ -1,6 +1,7 @@
 //! The back-end of a rehearsal, around that of files in memory: it keeps an account of what calls and
 //! operations change, in the [`Stage`].
 
+use super::doubts::skeleton;
 use super::expects::Kind;
 use super::races::Access;
 use super::stage::Stage;
@@ -117,7 +118,7 @@ impl Rehearsed {
     fn plant(&self, name: &[u8], must_exist: bool, kind: Kind) {
         let state = &mut *self.stage.state.borrow_mut();
         match self.number(name) {
-            Err(libc::ENOENT) if must_exist && !state.was_removed(name) => {}
+            Err(libc::ENOENT) if must_exist && !state.removed.contains(name) => {}
             // `stat("d")` does not tell what `d` is; a name below it does.
             Ok(_) if kind == Kind::Directory && !state.expects.is_read(name) => {
                 if self.stage.fs.borrow_mut().found_is_directory(name) {
@@ -201,7 +202,7 @@ impl Rehearsed {
         if let Some(path) = effect.removes.filter(|_| done) {
             let name = self.name(path.to_bytes());
             state.races.on_name(self.rank, &name, Access::Takes);
-            state.gone(&name);
+            state.removed.insert(name[..].into());
         }
         let Some(path) = effect.makes.filter(|_| done) else { return };
         if effect.opens && !new {
@@ -216,7 +217,7 @@ impl Rehearsed {
         }
         state.made(self.rank, &name, number.unwrap_or(u32::MAX), effect.directory, new);
         if let Some(number) = number.filter(|_| self.stage.iterations_max < u64::MAX) {
-            state.remember_kind(&name, number);
+            state.kinds.insert(skeleton(&name), number);
         }
     }
 

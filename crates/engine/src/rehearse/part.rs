@@ -25,7 +25,7 @@ pub(super) struct Part {
 
 impl Part {
     pub(super) fn new(stage: &Rc<Stage>, rank: u32, ranks: u32) -> Part {
-        let steps_max = stage.budget.steps() / 16 / u64::from(ranks.max(1));
+        let steps_max = stage.budget.steps / 16 / u64::from(ranks.max(1));
         let stage = Rc::clone(stage);
         Part { stage, rank, loops: HashMap::new(), steps: 0, steps_max, in_time: 0 }
     }

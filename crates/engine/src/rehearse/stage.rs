@@ -102,7 +102,7 @@ const STEPS_MIN: u64 = 1 << 18;
 /// Steps and time that a rehearsal may take.
 pub(super) struct Budget {
     left: Cell<u64>,
-    steps: u64,
+    pub(super) steps: u64,
     /// When this thread has used its time, on its own clock.
     end_ns: Option<u64>,
 }
@@ -141,10 +141,6 @@ impl Budget {
 
     pub(super) fn is_spent(&self) -> bool {
         self.left.get() == 0
-    }
-
-    pub(super) fn steps(&self) -> u64 {
-        self.steps
     }
 
     /// Steps taken so far.
@@ -186,9 +182,9 @@ pub(super) struct State {
     pub(super) sampled: bool,
     /// By a name without its numbers: the file that got such a name last. Kept where iterations may be
     /// left out, because a name that is missing may be theirs.
-    kinds: HashMap<Box<[u8]>, u32>,
+    pub(super) kinds: HashMap<Box<[u8]>, u32>,
     /// Names that the program has removed: no files from before have them.
-    removed: HashSet<Box<[u8]>>,
+    pub(super) removed: HashSet<Box<[u8]>>,
     pub(super) doubts: Doubts,
     pub(super) expects: Expects,
     pub(super) races: Races,
@@ -419,11 +415,6 @@ impl State {
         }
     }
 
-    /// Remembers the file of such names.
-    pub(super) fn remember_kind(&mut self, name: &[u8], number: u32) {
-        self.kinds.insert(skeleton(name), number);
-    }
-
     /// File or directory that iterations which were left out would have made at a name; `None`: they make
     /// no such names, or have removed them.
     pub(super) fn left_out(&self, name: &[u8], fs: &MemFs) -> Option<Planted> {
@@ -432,15 +423,6 @@ impl State {
             true => Some(Planted::Directory),
             false => fs.is_there(number).then(|| Planted::File(fs.extent(number).1)),
         }
-    }
-
-    pub(super) fn was_removed(&self, name: &[u8]) -> bool {
-        self.removed.contains(name)
-    }
-
-    /// A rank has removed a name.
-    pub(super) fn gone(&mut self, name: &[u8]) {
-        self.removed.insert(name.into());
     }
 
     /// An operation of a rank has ended.

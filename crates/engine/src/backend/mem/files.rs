@@ -63,13 +63,13 @@ impl Files {
         self.free.clear();
     }
 
-    pub(super) fn open(&mut self, fs: &mut MemFs, path: &[u8], flags: i32, mode: u32) -> Done {
+    pub(super) fn open(&mut self, fs: &mut MemFs, path: &[u8], flags: i32) -> Done {
         let flags = check_flags(flags)?;
         check_path(path)?;
         if self.free.is_empty() && self.table.len() >= self.limit {
             return Err(libc::EMFILE);
         }
-        let ino = fs.open(path, flags, mode)?;
+        let ino = fs.open(path, flags)?;
         fs.nodes.get_mut(ino).opens += 1;
         let open = Some(Open { ino, flags, position: 0, listing: None, lock: None, mapped: None });
         let at = match self.free.pop() {

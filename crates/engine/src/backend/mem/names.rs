@@ -9,8 +9,6 @@ use super::walk::{Follow, Spot};
 use crate::backend::refused::check_path;
 use std::ffi::CStr;
 
-/// Permission bits that new files do not get.
-const UMASK: u32 = 0o022;
 /// Longest name of an extended attribute.
 const ATTRIBUTE_MAX: usize = 255;
 /// `XATTR_SIZE_MAX` (linux/limits.h).
@@ -18,9 +16,9 @@ const VALUE_MAX: usize = 65_536;
 
 impl MemFs {
     /// Finds or makes the file that an `open` asks for.
-    pub(super) fn open(&mut self, path: &[u8], flags: i32, mode: u32) -> Result<Ino, i32> {
+    pub(super) fn open(&mut self, path: &[u8], flags: i32) -> Result<Ino, i32> {
         if flags & libc::O_TMPFILE == libc::O_TMPFILE {
-            return self.open_nameless(path, flags, mode);
+            return self.open_nameless(path, flags);
         }
         let create = flags & libc::O_CREAT != 0;
         let exclusive = create && flags & libc::O_EXCL != 0;
@@ -38,7 +36,7 @@ impl MemFs {
             }
             let (parent, name) = (spot.parent, spot.name.to_vec());
             let kind = Kind::File(Content::default());
-            return Ok(self.nodes.create(parent, &name, kind, masked(mode)));
+            return Ok(self.nodes.create(parent, &name, kind));
         };
         if exclusive {
             return Err(libc::EEXIST);
@@ -51,11 +49,11 @@ impl MemFs {
     }
 
     /// A file without a name, on the file system of a directory.
-    fn open_nameless(&mut self, path: &[u8], flags: i32, mode: u32) -> Result<Ino, i32> {
+    fn open_nameless(&mut self, path: &[u8], flags: i32) -> Result<Ino, i32> {
         let parent = self.find(path, Follow::Yes)?;
         self.nodes.names(parent)?;
         let kind = Kind::File(Content::default());
-        let ino = self.nodes.create_nameless(parent, kind, masked(mode));
+        let ino = self.nodes.create_nameless(parent, kind);
         self.nodes.get_mut(ino).linkable = flags & libc::O_EXCL == 0;
         Ok(ino)
     }
@@ -98,12 +96,8 @@ impl MemFs {
         }
     }
 
-    pub(super) fn stat(&self, path: &[u8]) -> Done {
-        Ok(self.size(self.find(path, Follow::Yes)?))
-    }
-
-    pub(super) fn lstat(&self, path: &[u8]) -> Done {
-        Ok(self.size(self.find(path, Follow::Slash)?))
+    pub(super) fn stat(&self, path: &[u8], follow: Follow) -> Done {
+        Ok(self.size(self.find(path, follow)?))
     }
 
     pub(super) fn exists(&self, path: &[u8]) -> Done {
@@ -116,12 +110,6 @@ impl MemFs {
         }
         let ino = self.find(path, Follow::Yes)?;
         self.nodes.change(ino, |content| content.resize(size)).map(|()| 0)
-    }
-
-    pub(super) fn chmod(&mut self, path: &[u8], mode: u32) -> Done {
-        let ino = self.find(path, Follow::Yes)?;
-        self.nodes.get_mut(ino).mode = (mode & 0o7777) as u16;
-        Ok(0)
     }
 
     pub(super) fn readlink(&self, path: &[u8]) -> Done {
@@ -166,22 +154,22 @@ impl MemFs {
     }
 
     /// Makes a name that must not exist yet.
-    fn make(&mut self, path: &[u8], kind: Kind, mode: u16) -> Done {
+    fn make(&mut self, path: &[u8], kind: Kind) -> Done {
         let spot = self.spot(path, Follow::No)?;
         check_new(&spot, matches!(kind, Kind::Directory { .. }))?;
         let (parent, name) = (spot.parent, spot.name.to_vec());
-        self.nodes.create(parent, &name, kind, mode);
+        self.nodes.create(parent, &name, kind);
         Ok(0)
     }
 
     pub(super) fn mkdir(&mut self, path: &[u8]) -> Done {
         let kind = Kind::Directory { names: Box::default(), parent: 0 };
-        self.make(path, kind, masked(0o777))
+        self.make(path, kind)
     }
 
     pub(super) fn symlink(&mut self, target: &[u8], path: &[u8]) -> Done {
         check_path(target)?;
-        self.make(path, Kind::Link(target.into()), 0o777)
+        self.make(path, Kind::Link(target.into()))
     }
 
     pub(super) fn link(&mut self, from: &[u8], to: &[u8]) -> Done {
@@ -263,10 +251,6 @@ fn check_new(spot: &Spot<'_>, directory: bool) -> Result<(), i32> {
         None if spot.slash && !directory => Err(libc::ENOENT),
         None => Ok(()),
     }
-}
-
-fn masked(mode: u32) -> u16 {
-    (mode & 0o7777 & !UMASK) as u16
 }
 
 /// Extended attributes: xattr(7), of which programs have the namespace `user.`.

@@ -62,7 +62,6 @@ pub(super) enum Kind {
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) kind: Kind,
-    pub(super) mode: u16,
     /// The file system that it belongs to, by number.
     pub(super) tree: u8,
     /// Number of its names; 1 for a directory that is not removed.
@@ -78,9 +77,9 @@ pub(super) struct Node {
 }
 
 impl Node {
-    fn new(kind: Kind, mode: u16, tree: u8, links: u32) -> Node {
+    fn new(kind: Kind, tree: u8, links: u32) -> Node {
         let (locks, attributes) = (Locks::default(), Attributes::default());
-        Node { kind, mode, tree, links, opens: 0, linkable: false, locks, attributes }
+        Node { kind, tree, links, opens: 0, linkable: false, locks, attributes }
     }
 }
 
@@ -99,7 +98,7 @@ pub(super) struct Nodes {
     nodes: Vec<Node>,
     free: Vec<Ino>,
     /// Space in use, by file system.
-    used: Vec<Used>,
+    pub(super) used: Vec<Used>,
     /// The room of some file may be less.
     pub(super) is_rough: bool,
 }
@@ -117,14 +116,9 @@ impl Nodes {
     pub(super) fn add_root(&mut self) -> Ino {
         let root = self.nodes.len() as Ino;
         let kind = Kind::Directory { names: Box::default(), parent: root };
-        self.nodes.push(Node::new(kind, 0o755, self.used.len() as u8, 1));
+        self.nodes.push(Node::new(kind, self.used.len() as u8, 1));
         self.used.push(Used::default());
         root
-    }
-
-    /// Space in use, by file system.
-    pub(super) fn used(&self) -> &[Used] {
-        &self.used
     }
 
     pub(super) fn get(&self, ino: Ino) -> &Node {
@@ -136,17 +130,17 @@ impl Nodes {
     }
 
     /// A new node with the first name `name` in `parent`.
-    pub(super) fn create(&mut self, parent: Ino, name: &[u8], kind: Kind, mode: u16) -> Ino {
-        let ino = self.create_nameless(parent, kind, mode);
+    pub(super) fn create(&mut self, parent: Ino, name: &[u8], kind: Kind) -> Ino {
+        let ino = self.create_nameless(parent, kind);
         self.attach(parent, name, ino);
         ino
     }
 
     /// A new node without a name, on the file system of another one; it goes unless it gets a name
     /// or is held.
-    pub(super) fn create_nameless(&mut self, beside: Ino, kind: Kind, mode: u16) -> Ino {
+    pub(super) fn create_nameless(&mut self, beside: Ino, kind: Kind) -> Ino {
         let tree = self.get(beside).tree;
-        let node = Node::new(kind, mode, tree, 0);
+        let node = Node::new(kind, tree, 0);
         self.used[usize::from(tree)].nodes += 1;
         match self.free.pop() {
             Some(ino) => {

@@ -2,6 +2,7 @@
 
 use super::files::Files;
 use super::node::{Done, MemFs};
+use super::walk::Follow;
 use crate::backend::api::{Backend, Bulk, BulkFile, Capabilities};
 use crate::backend::lexical;
 use crate::call::{Call, Fd, Memory, Queued, Reply, Submitted, Tag, Target, Work};
@@ -112,7 +113,7 @@ impl Mem {
         let fs = &mut *self.fs.borrow_mut();
         let files = &mut self.files;
         match call {
-            Call::Open { path, flags, mode } => files.open(fs, path.to_bytes(), flags, mode),
+            Call::Open { path, flags, .. } => files.open(fs, path.to_bytes(), flags),
             Call::Close { fd } => files.close(fs, fd),
             Call::Pread { fd, buf, offset, .. } => {
                 files.transfer(fs, fd, (offset, buf.len()), false)
@@ -155,9 +156,10 @@ impl Mem {
             Call::LinkFile { fd, path } => fs.link_file(files.get(fd)?.ino, path.to_bytes()),
             Call::Fstat { fd } => Ok(fs.size(files.get(fd)?.ino)),
             Call::Getdents { fd, buf } => files.list(fs, fd, buf),
-            Call::Stat { path } => fs.stat(path.to_bytes()),
-            Call::Lstat { path } => fs.lstat(path.to_bytes()),
+            Call::Stat { path } => fs.stat(path.to_bytes(), Follow::Yes),
+            Call::Lstat { path } => fs.stat(path.to_bytes(), Follow::Slash),
             Call::Access { path }
+            | Call::Chmod { path, .. }
             | Call::Utime { path }
             | Call::Statfs { path }
             | Call::SyncDirectory { path } => fs.exists(path.to_bytes()),
@@ -173,7 +175,6 @@ impl Mem {
             Call::Link { from, to } => fs.link(from.to_bytes(), to.to_bytes()),
             Call::Symlink { target, path } => fs.symlink(target.to_bytes(), path.to_bytes()),
             Call::Readlink { path } => fs.readlink(path.to_bytes()),
-            Call::Chmod { path, mode } => fs.chmod(path.to_bytes(), mode),
             Call::Syncfs { fd: None } | Call::DropCaches {} => Ok(0),
             Call::Nothing { .. } => Ok(call.done_in_full()),
         }

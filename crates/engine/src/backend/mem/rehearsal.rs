@@ -23,7 +23,7 @@ pub(crate) enum Planted {
 impl MemFs {
     /// Space in use now, by directory: the run directory, then further ones.
     pub(crate) fn used(&self) -> &[Used] {
-        self.nodes.used()
+        &self.nodes.used
     }
 
     /// [`MemFs::used`] may be too much.
@@ -72,7 +72,7 @@ impl MemFs {
             Planted::Directory => Kind::Directory { names: Box::default(), parent },
             _ => Kind::File(content),
         };
-        let number = self.nodes.create(parent, &name, kind, 0o644);
+        let number = self.nodes.create(parent, &name, kind);
         match what {
             Planted::File(size) => {
                 self.nodes.change(number, |content| content.put(&Run::single(0, size)))

@@ -42,8 +42,8 @@ pub(super) struct Spot<'a> {
 impl MemFs {
     /// Where the path of a call ends.
     pub(super) fn spot<'a>(&'a self, path: &'a [u8], follow: Follow) -> Result<Spot<'a>, i32> {
-        let spot = self.parent_spot(path)?;
-        self.last(spot, follow, &mut 0)
+        check_path(path)?;
+        self.resolve(ROOT, path, follow, &mut 0)
     }
 
     /// The same without looking at the last name.
