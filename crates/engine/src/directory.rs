@@ -30,7 +30,6 @@ use marker::Marker;
 use opened::Opened;
 use rustix::fs::{AtFlags, Mode, mkdirat, unlinkat};
 use rustix::io::Errno;
-use std::fmt;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -51,18 +50,6 @@ pub struct Request {
     pub force: bool,
 }
 
-/// Why a directory cannot be used, in a sentence that says what to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DirectoryError(pub String);
-
-impl fmt::Display for DirectoryError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for DirectoryError {}
-
 /// An open run directory. Dropping it gives the lock back and removes nothing.
 #[derive(Debug)]
 pub struct RunDirectory {
@@ -76,7 +63,7 @@ pub struct RunDirectory {
 
 impl RunDirectory {
     /// Makes or accepts the directory, marks and locks it. `version` goes into the marker.
-    pub fn open(request: &Request, version: &str) -> Result<RunDirectory, DirectoryError> {
+    pub fn open(request: &Request, version: &str) -> Result<RunDirectory, String> {
         match &request.directory {
             None => scratch(request, version),
             Some(directory) => given(directory, request, version),
@@ -92,7 +79,7 @@ impl RunDirectory {
         path: &Path,
         scratch: bool,
         identity: &Identity,
-    ) -> Result<RunDirectory, DirectoryError> {
+    ) -> Result<RunDirectory, String> {
         let opened = Opened::open(path)?;
         // Its device may have another number on the machine of the run.
         let inode = opened.numbers().map(|(_, inode)| inode).ok();
@@ -104,10 +91,7 @@ impl RunDirectory {
             {
                 Ok(RunDirectory { opened, scratch, remove: true, marker, _above: Vec::new() })
             }
-            _ => Err(DirectoryError(format!(
-                "{} is not the directory of the run any more",
-                path.display()
-            ))),
+            _ => Err(format!("{} is not the directory of the run any more", path.display())),
         }
     }
 
@@ -197,7 +181,7 @@ pub fn is_left_over(path: &Path) -> bool {
     name.starts_with(SCRATCH) && matches!(marker(), Ok(Some(marker)) if !marker.forced())
 }
 
-fn scratch(request: &Request, version: &str) -> Result<RunDirectory, DirectoryError> {
+fn scratch(request: &Request, version: &str) -> Result<RunDirectory, String> {
     let here = std::env::current_dir()
         .map_err(|error| wrong(Path::new("."), "cannot find the current directory", &error))?;
     let parent = Opened::open(&here)?;
@@ -239,11 +223,7 @@ pub(crate) fn random_letters(count: usize) -> String {
     bytes.iter().take(count).map(letter).collect()
 }
 
-fn given(
-    directory: &Path,
-    request: &Request,
-    version: &str,
-) -> Result<RunDirectory, DirectoryError> {
+fn given(directory: &Path, request: &Request, version: &str) -> Result<RunDirectory, String> {
     let made = accept::make_if_missing(directory)?;
     accepted(directory, request, version).inspect_err(|_| {
         if made {
@@ -253,11 +233,7 @@ fn given(
     })
 }
 
-fn accepted(
-    directory: &Path,
-    request: &Request,
-    version: &str,
-) -> Result<RunDirectory, DirectoryError> {
+fn accepted(directory: &Path, request: &Request, version: &str) -> Result<RunDirectory, String> {
     let path = fs::canonicalize(directory)
         .map_err(|error| wrong(directory, "cannot find the directory", &error))?;
     accept::refuse_dangerous(&path, request.force)?;
@@ -281,8 +257,8 @@ fn accepted(
 }
 
 /// A message about a path and what the system said.
-fn wrong(path: &Path, what: &str, error: &io::Error) -> DirectoryError {
-    DirectoryError(format!("{what}: {}: {error}", path.display()))
+fn wrong(path: &Path, what: &str, error: &io::Error) -> String {
+    format!("{what}: {}: {error}", path.display())
 }
 
 #[cfg(test)]

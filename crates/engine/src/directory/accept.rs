@@ -1,7 +1,7 @@
 //! Checks of the directory of `--dir`, and the reasons to refuse it.
 
 use super::opened::Opened;
-use super::{DirectoryError, marker, wrong};
+use super::{marker, wrong};
 use crate::backend::MARKER;
 use crate::host::mounts_below;
 use rustix::fs::Dir;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// Makes the directory if it is missing, not its parents; true if it was missing. Everything else
 /// that is no directory is refused.
-pub(super) fn make_if_missing(directory: &Path) -> Result<bool, DirectoryError> {
+pub(super) fn make_if_missing(directory: &Path) -> Result<bool, String> {
     match fs::metadata(directory) {
         Ok(facts) if facts.is_dir() => Ok(false),
         Ok(facts) => {
@@ -24,10 +24,10 @@ pub(super) fn make_if_missing(directory: &Path) -> Result<bool, DirectoryError> 
                 _ if kind.is_file() => "a file",
                 _ => "something else",
             };
-            Err(DirectoryError(format!(
+            Err(format!(
                 "--dir {}: expected a directory, found {found}; name a directory",
                 directory.display()
-            )))
+            ))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => make(directory),
         Err(error) => Err(wrong(directory, "cannot use the directory", &error)),
@@ -35,13 +35,13 @@ pub(super) fn make_if_missing(directory: &Path) -> Result<bool, DirectoryError> 
 }
 
 /// Nobody else may write in it, so that nobody can put links there.
-fn make(directory: &Path) -> Result<bool, DirectoryError> {
+fn make(directory: &Path) -> Result<bool, String> {
     DirBuilder::new().mode(0o755).create(directory).map(|()| true).map_err(|error| {
         if error.kind() == io::ErrorKind::NotFound {
-            return DirectoryError(format!(
+            return format!(
                 "--dir {0}: its parent directory does not exist; make it first with mkdir -p",
                 directory.display()
-            ));
+            );
         }
         wrong(directory, "cannot make the directory", &error)
     })
@@ -49,12 +49,12 @@ fn make(directory: &Path) -> Result<bool, DirectoryError> {
 
 /// Directories that are never meant: `/`, the home directory, and what lies above it
 /// or above the current directory. Above a mount only with `--force`.
-pub(super) fn refuse_dangerous(path: &Path, force: bool) -> Result<(), DirectoryError> {
+pub(super) fn refuse_dangerous(path: &Path, force: bool) -> Result<(), String> {
     let home = env::var_os("HOME").and_then(|home| fs::canonicalize(home).ok());
     let here = env::current_dir().ok();
     if let Some(what) = dangerous(path, home, here) {
         let path = path.display();
-        return Err(DirectoryError(format!(
+        return Err(format!(
             "--dir {path}: this is {what}, which no run may use, not even with --force; \
              name a directory of its own, for example {}",
             if path.to_string() == "/" {
@@ -62,15 +62,15 @@ pub(super) fn refuse_dangerous(path: &Path, force: bool) -> Result<(), Directory
             } else {
                 format!("{path}/parabench")
             }
-        )));
+        ));
     }
     match mounts_below(path).first() {
-        Some(mount) if !force => Err(DirectoryError(format!(
+        Some(mount) if !force => Err(format!(
             "--dir {}: the file system mounted on {} lies below it; name that directory, \
              or use --force",
             path.display(),
             mount.display()
-        ))),
+        )),
         _ => Ok(()),
     }
 }
@@ -93,7 +93,7 @@ fn dangerous(path: &Path, home: Option<PathBuf>, here: Option<PathBuf>) -> Optio
 }
 
 /// There is nothing in it (the `lost+found` of a fresh file system is nothing).
-pub(super) fn is_empty(directory: &Opened) -> Result<bool, DirectoryError> {
+pub(super) fn is_empty(directory: &Opened) -> Result<bool, String> {
     let failed = |errno: Errno| wrong(directory.path(), "cannot read the directory", &errno.into());
     for entry in Dir::read_from(directory.fd()).map_err(failed)? {
         let entry = entry.map_err(failed)?;
@@ -108,28 +108,28 @@ pub(super) fn is_empty(directory: &Opened) -> Result<bool, DirectoryError> {
     Ok(true)
 }
 
-pub(super) fn not_empty(path: &Path) -> DirectoryError {
-    DirectoryError(format!(
+pub(super) fn not_empty(path: &Path) -> String {
+    format!(
         "--dir {}: expected an empty directory or one of an earlier run, found other files; \
          name another directory, or use --force if the program may change these files",
         path.display()
-    ))
+    )
 }
 
-pub(super) fn foreign(path: &Path) -> DirectoryError {
-    DirectoryError(format!(
+pub(super) fn foreign(path: &Path) -> String {
+    format!(
         "--dir {}: an earlier run was forced into this directory, which held other files; \
          name another directory, or use --force again",
         path.display()
-    ))
+    )
 }
 
-pub(super) fn clean_foreign(path: &Path) -> DirectoryError {
-    DirectoryError(format!(
+pub(super) fn clean_foreign(path: &Path) -> String {
+    format!(
         "--dir {}: --clean would remove files that Parabench has not made; leave out --clean, \
          or name another directory",
         path.display()
-    ))
+    )
 }
 
 #[cfg(test)]

@@ -1,17 +1,20 @@
 //! The file that says "Parabench may work here", and the lock on it.
 
 use super::opened::{Opened, numbers};
-use super::{DirectoryError, random_letters, wrong};
+use super::{random_letters, wrong};
 use crate::backend::MARKER;
 use crate::host::utc_now;
 use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, flock, openat, statat, unlinkat};
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::BorrowedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+/// The program that writes markers.
+const TOOL: &str = "parabench";
 /// Markers are small; what is longer is none.
 const SIZE_MAX: u64 = 4096;
 /// Never a link, and not waiting for the writer of a FIFO.
@@ -28,9 +31,15 @@ pub(super) struct Marker {
 }
 
 /// Contents of a marker.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Text {
+    tool: String,
+    #[serde(default)]
+    version: String,
+    #[serde(default)]
+    created: String,
     forced: bool,
+    #[serde(default)]
     id: String,
 }
 
@@ -55,12 +64,13 @@ impl Marker {
         directory: &Opened,
         version: &str,
         forced: bool,
-    ) -> Result<Marker, DirectoryError> {
+    ) -> Result<Marker, String> {
         let failed = |error| wrong(directory.path(), "cannot mark the run directory", &error);
         let file = make(directory).map_err(|errno| failed(errno.into()))?;
-        let text = Text { forced, id: random_letters(16) };
+        let (tool, version, created) = (TOOL.into(), version.into(), utc_now());
+        let text = Text { tool, version, created, forced, id: random_letters(16) };
         let mut marker = Marker { unlocked: lock(&file, directory.path())?, file, text };
-        marker.write(version).map_err(|error| {
+        marker.write().map_err(|error| {
             // Half a marker would make the directory look like somebody else's.
             let _ = marker.remove(directory);
             failed(error)
@@ -68,17 +78,14 @@ impl Marker {
         Ok(marker)
     }
 
-    fn write(&mut self, version: &str) -> io::Result<()> {
-        let text = serde_json::json!({
-            "tool": "parabench", "version": version, "created": utc_now(),
-            "forced": self.text.forced, "id": self.text.id,
-        });
+    fn write(&mut self) -> io::Result<()> {
+        let text = serde_json::to_string(&self.text)?;
         self.file.write_all(format!("{text}\n").as_bytes())
     }
 
     /// The marker of an earlier run, locked; `None` if there is none. A file of that
     /// name that Parabench has not written is none.
-    pub(super) fn find(directory: &Opened) -> Result<Option<Marker>, DirectoryError> {
+    pub(super) fn find(directory: &Opened) -> Result<Option<Marker>, String> {
         // Network file systems lock exclusively only what is open for writing.
         let opened = match open(directory.fd(), OFlags::RDWR) {
             Err(Errno::ACCESS | Errno::PERM | Errno::ROFS) => open(directory.fd(), OFlags::RDONLY),
@@ -146,14 +153,11 @@ fn read(file: &File) -> Option<Text> {
     }
     let mut text = String::new();
     file.take(SIZE_MAX).read_to_string(&mut text).ok()?;
-    let marker: serde_json::Value = serde_json::from_str(&text).ok()?;
-    (marker.get("tool")?.as_str()? == "parabench").then_some(())?;
-    let id = marker.get("id").and_then(|id| id.as_str()).unwrap_or_default().into();
-    Some(Text { forced: marker.get("forced")?.as_bool()?, id })
+    serde_json::from_str(&text).ok().filter(|text: &Text| text.tool == TOOL)
 }
 
 /// Locks a marker; why not, where the file system has no locks.
-fn lock(file: &File, directory: &Path) -> Result<Option<Errno>, DirectoryError> {
+fn lock(file: &File, directory: &Path) -> Result<Option<Errno>, String> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(None),
         Err(Errno::WOULDBLOCK) => Err(busy(directory)),
@@ -163,7 +167,7 @@ fn lock(file: &File, directory: &Path) -> Result<Option<Errno>, DirectoryError> 
 
 /// Keeps runs out of the directories above this one: what they move could turn links of this
 /// run outwards, and the other way round.
-pub(super) fn lock_above(directory: &Path) -> Result<Vec<File>, DirectoryError> {
+pub(super) fn lock_above(directory: &Path) -> Result<Vec<File>, String> {
     let mut locked = Vec::new();
     for above in directory.ancestors().skip(1) {
         let name = above.join(MARKER);
@@ -187,10 +191,10 @@ pub(super) fn is_in_use(directory: BorrowedFd<'_>) -> bool {
     matches!(flock(&file, FlockOperation::NonBlockingLockShared), Err(Errno::WOULDBLOCK))
 }
 
-fn busy(directory: &Path) -> DirectoryError {
-    DirectoryError(format!(
+fn busy(directory: &Path) -> String {
+    format!(
         "another run uses {} at this moment; wait for its end, \
          or choose another directory with --dir",
         directory.display()
-    ))
+    )
 }

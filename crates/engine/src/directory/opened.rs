@@ -2,7 +2,7 @@
 //! has its name meanwhile.
 
 use super::marker;
-use super::{DirectoryError, wrong};
+use super::wrong;
 use crate::backend::resolve::openat2;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, statat, unlinkat};
 use rustix::process;
@@ -38,16 +38,12 @@ pub(super) struct Opened {
 
 impl Opened {
     /// Opens the directory at an absolute path; not a symbolic link.
-    pub(super) fn open(path: &Path) -> Result<Opened, DirectoryError> {
+    pub(super) fn open(path: &Path) -> Result<Opened, String> {
         Opened::at(CWD, path, path)
     }
 
     /// Opens a directory by its name in another one. `path` is its absolute path.
-    pub(super) fn at(
-        parent: BorrowedFd<'_>,
-        name: &Path,
-        path: &Path,
-    ) -> Result<Opened, DirectoryError> {
+    pub(super) fn at(parent: BorrowedFd<'_>, name: &Path, path: &Path) -> Result<Opened, String> {
         let opened = openat(parent, name, DIRECTORY, Mode::empty());
         let file =
             opened.map_err(|errno| wrong(path, "cannot open the directory", &errno.into()))?;

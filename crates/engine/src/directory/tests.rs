@@ -13,12 +13,12 @@ fn with_dir(path: &Path) -> Request {
     Request { directory: Some(path.into()), ..Request::default() }
 }
 
-fn open_dir(path: &Path) -> Result<RunDirectory, DirectoryError> {
+fn open_dir(path: &Path) -> Result<RunDirectory, String> {
     RunDirectory::open(&with_dir(path), "1.2.3")
 }
 
 fn refusal(request: &Request) -> String {
-    RunDirectory::open(request, "1.2.3").expect_err("the directory is refused").0
+    RunDirectory::open(request, "1.2.3").expect_err("the directory is refused")
 }
 
 fn names(path: &Path) -> Vec<String> {

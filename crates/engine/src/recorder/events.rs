@@ -91,8 +91,6 @@ pub(super) struct Events {
     /// Hashes and ids of paths; the paths are in the area.
     paths: HashTable<(u64, u32)>,
     path_places: Vec<At<u64>>,
-    /// The path requested last.
-    latest_path: u32,
     /// Blocks of extents so far.
     extents: u32,
     /// Takes events instead of a longer table.
@@ -110,7 +108,6 @@ impl Events {
             filled: 0,
             paths: HashTable::new(),
             path_places: Vec::new(),
-            latest_path: 0,
             extents: 0,
             listener: None,
         };
@@ -228,38 +225,19 @@ impl Events {
         made
     }
 
-    /// The id of a path; [`NO_ID`] when there is no room left. Mostly it is the latest one again,
-    /// or programs go through their files in the same order as before.
+    /// The id of a path; [`NO_ID`] when there is no room left.
     #[inline]
     pub(super) fn path(&mut self, area: &mut Area, path: &[u8]) -> u32 {
-        let latest = self.latest_path;
-        let likely = [latest, latest.wrapping_add(1)];
-        if let Some(id) = likely.into_iter().find(|id| self.is_path(area, *id, path)) {
-            self.latest_path = id;
-            return id;
-        }
-        self.find_path(area, path)
-    }
-
-    #[inline(always)]
-    fn is_path(&self, area: &Area, id: u32, path: &[u8]) -> bool {
-        let Some(place) = self.path_places.get(id as usize) else { return false };
-        let words = &area.read()[place.word()..];
-        words[0] == path.len() as u64 && starts_with(&words[1..], path)
-    }
-
-    #[inline(never)]
-    fn find_path(&mut self, area: &mut Area, path: &[u8]) -> u32 {
         let mut hasher = FxHasher::default();
         hasher.write(path);
         let hash = hasher.finish();
-        let is_same = |(known, id): &(u64, u32)| *known == hash && self.is_path(area, *id, path);
+        let is_same = |(known, id): &(u64, u32)| {
+            let text =
+                || Paths { area: area.read(), places: &self.path_places }.path(*id) == Some(path);
+            *known == hash && text()
+        };
         let found = self.paths.find(hash, is_same).map(|(_, id)| *id);
-        let id = found.unwrap_or_else(|| self.add_path(area, hash, path));
-        if id != NO_ID {
-            self.latest_path = id;
-        }
-        id
+        found.unwrap_or_else(|| self.add_path(area, hash, path))
     }
 
     /// Keeps extents of a file: the number by which events refer to them, 0 when there is no room left.
@@ -286,18 +264,4 @@ impl Events {
         self.paths.insert_unique(hash, (hash, id), |(hash, _)| *hash);
         id
     }
-}
-
-/// The words begin with these bytes; zeros fill the last word. Paths are too short for a
-/// call of memcmp to pay.
-#[inline(always)]
-fn starts_with(words: &[u64], bytes: &[u8]) -> bool {
-    let chunks = bytes.chunks_exact(8);
-    let rest = chunks.remainder();
-    let whole = bytes.len() / 8;
-    let Some(words) = words.get(..whole + 1) else { return as_bytes(words).starts_with(bytes) };
-    let same = chunks
-        .zip(words)
-        .all(|(chunk, word)| u64::from_ne_bytes(chunk.try_into().unwrap_or_default()) == *word);
-    same && rest.iter().zip(words[whole].to_ne_bytes()).all(|(byte, stored)| *byte == stored)
 }

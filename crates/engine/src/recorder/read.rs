@@ -476,20 +476,15 @@ impl RankRecord {
     }
 }
 
+/// An area of this version, written by a machine of the same byte order.
 fn check_header(header: &Header) -> Result<(), String> {
-    if header.magic != MAGIC {
-        return Err("not a rank file of Parabench".into());
+    match (header.magic, header.byte_order, header.version) {
+        (MAGIC, BYTE_ORDER, VERSION) => Ok(()),
+        (MAGIC, ..) => Err("the rank file comes from another version of Parabench, or from a \
+                           machine of another byte order; read it there"
+            .into()),
+        _ => Err("not a rank file of Parabench".into()),
     }
-    if header.byte_order != BYTE_ORDER {
-        return Err(
-            "the rank file comes from a machine of another byte order; read it there".into()
-        );
-    }
-    if header.version != VERSION {
-        let found = header.version;
-        return Err(format!("the rank file has format {found}, this version reads {VERSION}"));
-    }
-    Ok(())
 }
 
 fn label(words: &[u64], position: u32) -> Option<LabelRecord> {

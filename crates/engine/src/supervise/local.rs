@@ -7,7 +7,7 @@ use super::watch::Watch;
 use crate::clock::check::{Check, Checked};
 use crate::clock::{self, Real};
 use crate::comm::{Activity, End, Progress, Region};
-use crate::config::{Config, Records};
+use crate::config::Config;
 use crate::host::{self, MachineMeter};
 use crate::machine::Prepared;
 use crate::recorder::{Medium, RankRecord, memory_file, read_file};
@@ -269,10 +269,7 @@ impl Supervisor<'_> {
     }
 
     fn record(&self, rank: u32) -> Result<RankRecord, String> {
-        match &self.config.records {
-            Records::Memory => read_file(&self.memory[rank as usize]),
-            Records::Directory(_) => read_file(&area(self.config, &self.memory, rank)?),
-        }
+        read_file(&area(self.config, &self.memory, rank)?)
     }
 }
 

@@ -94,7 +94,7 @@ fn foreign_files_are_refused_with_a_reason() {
     for (word, value, reason) in [
         (0, 0, "not a rank file"),
         (1, BYTE_ORDER.swap_bytes(), "byte order"),
-        (2, 99, "format 99"),
+        (2, 99, "another version"),
     ] {
         let found = with(word, value).unwrap();
         assert!(found.contains(reason), "{found}");
