@@ -2,10 +2,9 @@
 //! timed calls, but for transfers that are under way together (`queue`).
 
 use super::io::Io;
-use super::place::RUN;
+use super::path::{PathText, RUN};
 use super::step::{FILE_MODE, Step};
 use super::tally::{Flow, Shot, Subject, Tally};
-use super::text::PathText;
 use crate::backend::Backend;
 use crate::call::{Call, Fd, FileCall, Reply, Work};
 use crate::clock::Clock;

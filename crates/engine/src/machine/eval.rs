@@ -3,11 +3,10 @@
 //! (Operators that make new texts or lists do allocate.)
 
 use super::extents::{RankExtents, Ready};
-use super::place::{self, Place};
+use super::path::{Origin, PathText, Place, push_int, settle_path};
 use super::prepare::Prepared;
 use super::scope::Scope;
 use super::tally::{Fault, Flow};
-use super::text::{Origin, PathText, push_int};
 use crate::clock::Clock;
 use crate::comm::{Members, NodePlace};
 use crate::rng::{self, RankRng};
@@ -377,7 +376,7 @@ impl<'p> Env<'p> {
     fn render_path(&mut self, site: Pc, operand: Operand, out: &mut PathText) -> Eval<()> {
         out.fill(|bytes| self.render(site, operand, bytes))?;
         if !self.plan.directories.is_empty() {
-            place::settle(&self.plan.directories, self.directory, out)?;
+            settle_path(&self.plan.directories, self.directory, out)?;
         }
         if let Some(origin) = self.origin(operand, out.bytes().len()) {
             out.set_origin(origin);

@@ -24,7 +24,7 @@ use super::handles::Mode;
 use super::io::{Io, WantedLock};
 use super::note;
 use super::options::{Engine, Fsync};
-use super::place::RUN;
+use super::path::RUN;
 use super::prepare::{Prepared, parse_open_flags};
 use super::rank::Machine;
 use super::step::{LOCKS, Step, chosen};

@@ -4,7 +4,7 @@
 //! after `fclose` is not taken for the next file in the same place.
 
 use super::evidence::Dirty;
-use super::place::{Place, RUN};
+use super::path::{Place, RUN};
 use crate::backend::direct::Alignment;
 use crate::call::{Fd, MpiFile};
 use crate::comm::Members;

@@ -1,6 +1,6 @@
 //! The labels a rank is inside of, and where its operations are counted.
 
-use super::place::{PLACES, Place};
+use super::path::{PLACES, Place};
 use crate::recorder::{Recorder, StatId, TrafficId};
 use model::Op;
 use model::event::NO_ID;

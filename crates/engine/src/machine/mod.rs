@@ -17,7 +17,7 @@
 //! | `traffic`, `io` | counting: data on its way to storage, operations and their events |
 //! | `options`, `eval` | options in force; values, groups, random numbers, templates |
 //! | `labels`, `handles`, `extents`, `schedule`, `evidence` | what is remembered between operations |
-//! | `tally`, `text`, `place`, `scope`, `note`, `prepare` | words that all of them use |
+//! | `tally`, `path`, `scope`, `note`, `prepare` | words that all of them use |
 
 mod control;
 mod copy;
@@ -34,8 +34,8 @@ mod labels;
 mod mpi_io;
 pub mod note;
 mod options;
+mod path;
 mod perform;
-mod place;
 pub(crate) mod prepare;
 mod queue;
 mod rank;
@@ -44,7 +44,6 @@ mod schedule;
 mod scope;
 mod step;
 mod tally;
-mod text;
 mod traffic;
 mod transfer;
 mod work_claims;

@@ -1,6 +1,6 @@
 //! Remarks a rank makes for the user beside its figures: one bit each.
 
-use super::place::Place;
+use super::path::Place;
 use crate::backend::direct;
 use crate::buffer::Wrote;
 use model::op::{OPS, OpRow};

@@ -1,7 +1,7 @@
 //! The options that `with` sets for the I/O inside, procs included.
 
 use super::eval::Env;
-use super::place::{self, Place};
+use super::path::{Place, find_place};
 use super::schedule::Rate;
 use super::tally::{Fault, Flow};
 use crate::backend;
@@ -336,7 +336,7 @@ fn sample(plan: &Plan, name: &str) -> Flow<Content> {
 
 /// The directory with this name.
 fn directory(plan: &Plan, name: &str) -> Flow<Place> {
-    place::find(&plan.directories, name).ok_or_else(|| {
+    find_place(&plan.directories, name).ok_or_else(|| {
         Fault::message(format!("no directory {name} is granted; grant it with --mount {name}=DIR"))
     })
 }

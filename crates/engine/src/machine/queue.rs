@@ -16,7 +16,7 @@ use super::handles::Mode;
 use super::io::Io;
 use super::note;
 use super::options::{Engine, Fsync};
-use super::place::RUN;
+use super::path::RUN;
 use super::schedule::NOT_DUE;
 use super::step::Step;
 use super::tally::{Fault, Flow, Shot, Subject, Tally, is_stopped};
@@ -482,22 +482,14 @@ fn no_queue(number: i32) -> String {
     let why = match number {
         libc::ENOSYS => {
             "this kernel has no io_uring, or a filter of system calls (seccomp) hides it"
-                .to_string()
         }
         libc::EPERM | libc::EACCES => {
-            let setting = std::fs::read_to_string("/proc/sys/kernel/io_uring_disabled");
-            let setting = setting.map(|text| format!(" (it is {})", text.trim()));
-            format!(
-                "io_uring is forbidden, by the setting kernel.io_uring_disabled{} or by a filter of system \
-                 calls (seccomp)",
-                setting.unwrap_or_default()
-            )
+            "io_uring is forbidden, by the setting kernel.io_uring_disabled or by a filter of system calls \
+             (seccomp)"
         }
-        libc::EINVAL => {
-            "the kernel knows none with these options (depth, sqpoll, iopoll)".to_string()
-        }
-        libc::ENOMEM => "there is not enough memory that may be locked (ulimit -l)".to_string(),
-        _ => errno::text(number as u16).to_string(),
+        libc::EINVAL => "the kernel knows none with these options (depth, sqpoll, iopoll)",
+        libc::ENOMEM => "there is not enough memory that may be locked (ulimit -l)",
+        _ => errno::text(number as u16),
     };
     format!(
         "engine=\"uring\" cannot be used here: {why}: {}; engine=\"uring|posix\" makes single calls \

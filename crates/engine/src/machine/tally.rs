@@ -19,28 +19,6 @@ pub(super) struct Shot {
     pub(super) reply: Reply,
 }
 
-impl Shot {
-    /// Time between the readings, and the later one. Where time went backward the call took
-    /// none, and is counted.
-    #[inline(always)]
-    pub(super) fn took(self, backward: &mut u32) -> (u64, u64) {
-        match self.end_ns.checked_sub(self.start_ns) {
-            Some(ns) => (ns, self.end_ns),
-            None => (went_backward(backward), self.start_ns),
-        }
-    }
-}
-
-/// Inlined, so that the count stays in a register; the call of nothing says that it is seldom.
-#[inline(always)]
-fn went_backward(backward: &mut u32) -> u64 {
-    #[cold]
-    fn seldom() {}
-    seldom();
-    *backward = backward.saturating_add(1);
-    0
-}
-
 /// The files of an operation, for messages and events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
@@ -109,9 +87,11 @@ impl Tally {
     /// Adds the time of a call.
     #[inline(always)]
     pub(super) fn add_time(&mut self, part: Part, shot: Shot) {
-        let (took_ns, end_ns) = shot.took(&mut self.backward);
+        // Where time went backward the call took none, and is counted.
+        let took_ns = shot.end_ns.saturating_sub(shot.start_ns);
+        self.backward += u32::from(shot.end_ns < shot.start_ns);
         self.timing.start_ns = self.timing.start_ns.min(shot.start_ns);
-        self.timing.end_ns = end_ns;
+        self.timing.end_ns = shot.end_ns.max(shot.start_ns);
         self.timing.busy_ns += took_ns;
         self.parts_ns[part as usize] += took_ns;
         self.parts |= 1 << part as u8;

@@ -10,7 +10,7 @@ use super::evidence::READERS;
 use super::handles::Mode;
 use super::io::Io;
 use super::labels::Labels;
-use super::place::{Place, RUN};
+use super::path::{Place, RUN};
 use crate::backend::Backend;
 use crate::buffer::{Buffers, Content};
 use crate::call::Fd;
