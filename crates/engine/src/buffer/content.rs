@@ -51,6 +51,12 @@ pub struct Shape {
     pub dedup: Ratio,
 }
 
+impl Default for Shape {
+    fn default() -> Shape {
+        Shape::PLAIN
+    }
+}
+
 impl Shape {
     /// Nothing compresses, nothing repeats.
     pub const PLAIN: Shape = Shape { compress: Ratio::ONE, dedup: Ratio::ONE };

@@ -103,6 +103,79 @@ impl<B: Backend> Machine<'_, B> {
         }
         Ok(())
     }
+
+    /// `gsum(x)` and the like: meets the other members of the active group. May be asked again with the
+    /// same argument.
+    pub(super) fn collective(
+        &mut self,
+        site: Pc,
+        function: Function,
+        own: Operand,
+        comm: &mut dyn Comm,
+    ) -> Flow<Value> {
+        let row = function.row();
+        let own = self.env.value(site, own)?;
+        let own = match row.params {
+            [Accepts::Condition] => Value::Bool(own.as_condition()?),
+            _ => value::number(own)?,
+        };
+        let (Calc::Met(of_all), Some(given)) = (row.calc, Given::new(function, &own)) else {
+            return Err(EvalError::Unset.into());
+        };
+        let all = &mut self.scratch.given;
+        let poll = comm.gather(self.env.scope.members(), site, (function, given), all);
+        came(poll?)?;
+        Ok(of_all(all)?)
+    }
+
+    /// `signal`
+    pub(super) fn signal(&mut self, step: Step<'_>, comm: &mut dyn Comm) -> Flow {
+        let members = match self.env.plan.literal(step.args[2]) {
+            Some(name) => self.env.group_named(name)?,
+            None => self.env.scope.members().clone(),
+        };
+        let to = match step.args[1] {
+            Operand::ABSENT => None,
+            operand => Some(member(self.env.int(step.site, operand)?, &members)?),
+        };
+        self.scratch.line.clear();
+        self.env.render(step.site, step.args[0], &mut self.scratch.line)?;
+        comm.signal(&members, &self.scratch.line, to).map_err(Fault::message)
+    }
+
+    /// `wait`: the k-th wait for a signal is over when its counter has reached the sum of the first
+    /// k numbers. May be asked again with the same arguments.
+    pub(super) fn wait(&mut self, step: Step<'_>, comm: &mut dyn Comm) -> Flow {
+        let members = self.env.scope.members().clone();
+        let target = self.wait_target(step.site, step.args)?;
+        let poll = comm.wait(&members, &self.scratch.key.1, target, step.site)?;
+        came(poll)?;
+        match self.scratch.waited.get_mut(&self.scratch.key) {
+            Some(sum) => *sum = target,
+            None => drop(self.scratch.waited.insert(self.scratch.key.clone(), target)),
+        }
+        Ok(())
+    }
+
+    /// `tested(signal, n)`: whether such a wait would be over at once.
+    pub(super) fn tested(&mut self, site: Pc, args: &[Operand], comm: &mut dyn Comm) -> Flow<bool> {
+        let target = self.wait_target(site, args)?;
+        comm.tested(self.env.scope.members(), &self.scratch.key.1, target).map_err(Fault::message)
+    }
+
+    /// The target of the counter of a signal: the sum of the numbers this rank has waited for, and
+    /// the next. Name and set are in `scratch.key` then.
+    fn wait_target(&mut self, site: Pc, args: &[Operand]) -> Flow<u64> {
+        let n = match args.get(1) {
+            Some(operand) => self.env.optional_size(site, *operand)?.unwrap_or(1),
+            None => 1,
+        };
+        self.scratch.key.0 = self.env.scope.members().set;
+        self.scratch.key.1.clear();
+        self.env.render(site, args[0], &mut self.scratch.key.1)?;
+        let before = self.scratch.waited.get(&self.scratch.key).copied().unwrap_or(0);
+        Ok(before.saturating_add(n))
+    }
 }
 
 /// Nothing can be done about a closed terminal: errors end the line.
@@ -150,47 +223,6 @@ pub(super) fn assert(step: Step<'_>, env: &mut Env<'_>) -> Flow {
     Err(Fault::message(String::from_utf8_lossy(&text)))
 }
 
-impl<B: Backend> Machine<'_, B> {
-    /// `gsum(x)` and the like: meets the other members of the active group. May be asked again with the
-    /// same argument.
-    pub(super) fn collective(
-        &mut self,
-        site: Pc,
-        function: Function,
-        own: Operand,
-        comm: &mut dyn Comm,
-    ) -> Flow<Value> {
-        let row = function.row();
-        let own = self.env.value(site, own)?;
-        let own = match row.params {
-            [Accepts::Condition] => Value::Bool(own.as_condition()?),
-            _ => value::number(own)?,
-        };
-        let (Calc::Met(of_all), Some(given)) = (row.calc, Given::new(function, &own)) else {
-            return Err(EvalError::Unset.into());
-        };
-        let all = &mut self.scratch.given;
-        let poll = comm.gather(self.env.scope.members(), site, (function, given), all);
-        came(poll?)?;
-        Ok(of_all(all)?)
-    }
-
-    /// `signal`
-    pub(super) fn signal(&mut self, step: Step<'_>, comm: &mut dyn Comm) -> Flow {
-        let members = match self.env.plan.literal(step.args[2]) {
-            Some(name) => self.env.group_named(name)?,
-            None => self.env.scope.members().clone(),
-        };
-        let to = match step.args[1] {
-            Operand::ABSENT => None,
-            operand => Some(member(self.env.int(step.site, operand)?, &members)?),
-        };
-        self.scratch.line.clear();
-        self.env.render(step.site, step.args[0], &mut self.scratch.line)?;
-        comm.signal(&members, &self.scratch.line, to).map_err(Fault::message)
-    }
-}
-
 /// World rank of a member.
 fn member(number: i64, members: &Members) -> Eval<u32> {
     let found = u32::try_from(number).ok().and_then(|at| members.ranks.nth(at));
@@ -198,42 +230,6 @@ fn member(number: i64, members: &Members) -> Eval<u32> {
         let found = format!("member {number} of {}", members.ranks.len());
         EvalError::Range("expected a member of the group that the signal is for", found)
     })
-}
-
-impl<B: Backend> Machine<'_, B> {
-    /// `wait`: the k-th wait for a signal is over when its counter has reached the sum of the first
-    /// k numbers. May be asked again with the same arguments.
-    pub(super) fn wait(&mut self, step: Step<'_>, comm: &mut dyn Comm) -> Flow {
-        let members = self.env.scope.members().clone();
-        let target = self.wait_target(step.site, step.args)?;
-        let poll = comm.wait(&members, &self.scratch.key.1, target, step.site)?;
-        came(poll)?;
-        match self.scratch.waited.get_mut(&self.scratch.key) {
-            Some(sum) => *sum = target,
-            None => drop(self.scratch.waited.insert(self.scratch.key.clone(), target)),
-        }
-        Ok(())
-    }
-
-    /// `tested(signal, n)`: whether such a wait would be over at once.
-    pub(super) fn tested(&mut self, site: Pc, args: &[Operand], comm: &mut dyn Comm) -> Flow<bool> {
-        let target = self.wait_target(site, args)?;
-        comm.tested(self.env.scope.members(), &self.scratch.key.1, target).map_err(Fault::message)
-    }
-
-    /// The target of the counter of a signal: the sum of the numbers this rank has waited for, and
-    /// the next. Name and set are in `scratch.key` then.
-    fn wait_target(&mut self, site: Pc, args: &[Operand]) -> Flow<u64> {
-        let n = match args.get(1) {
-            Some(operand) => self.env.optional_size(site, *operand)?.unwrap_or(1),
-            None => 1,
-        };
-        self.scratch.key.0 = self.env.scope.members().set;
-        self.scratch.key.1.clear();
-        self.env.render(site, args[0], &mut self.scratch.key.1)?;
-        let before = self.scratch.waited.get(&self.scratch.key).copied().unwrap_or(0);
-        Ok(before.saturating_add(n))
-    }
 }
 
 impl<B: Backend> Io<'_, B> {

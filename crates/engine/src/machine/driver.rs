@@ -76,14 +76,7 @@ impl<B: Backend> Io<'_, B> {
         }
         (reply >= 0).then_some(Fd(reply as i32))
     }
-}
 
-#[inline(always)]
-pub(super) fn open(path: &PathText, flags: i32) -> Call<'_> {
-    Call::Open { path: path.as_c_str(), flags, mode: FILE_MODE }
-}
-
-impl<B: Backend> Io<'_, B> {
     /// An operation of one call on its paths.
     #[inline(always)]
     pub(super) fn one_on_paths(
@@ -123,4 +116,9 @@ impl<B: Backend> Io<'_, B> {
         }
         self.settle(step, shot, subject)
     }
+}
+
+#[inline(always)]
+pub(super) fn open(path: &PathText, flags: i32) -> Call<'_> {
+    Call::Open { path: path.as_c_str(), flags, mode: FILE_MODE }
 }

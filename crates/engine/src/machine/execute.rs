@@ -62,23 +62,7 @@ impl<B: Backend> Machine<'_, B> {
             pc = next;
         }
     }
-}
 
-#[inline(always)]
-pub(super) fn check(comm: &mut dyn Comm) -> Option<Pause> {
-    match comm.check() {
-        Check::GoOn => None,
-        Check::Yield => Some(Pause::Pending),
-        Check::Interrupted => Some(Pause::Interrupted),
-    }
-}
-
-/// The same inside of a statement.
-fn check_inside(comm: &mut dyn Comm) -> Flow {
-    check(comm).map_or(Ok(()), |pause| Err(pause.into()))
-}
-
-impl<B: Backend> Machine<'_, B> {
     #[inline(always)]
     fn operation(&mut self, step: Step<'_>, comm: &mut dyn Comm, buffers: &mut Buffers) -> Flow {
         if !self.io.queue.is_idle() {
@@ -237,9 +221,7 @@ impl<B: Backend> Machine<'_, B> {
         }
         Ok(pc + 1)
     }
-}
 
-impl<B: Backend> Machine<'_, B> {
     /// An operation is about to be executed while others are under way.
     #[cold]
     pub(super) fn wait_before(&mut self, step: Step<'_>) -> Flow {
@@ -268,26 +250,7 @@ impl<B: Backend> Machine<'_, B> {
             _ => self.io.finish_all(),
         }
     }
-}
 
-/// A pause that follows counts from its own start: the rank waits here, or asks the file system, or a
-/// label measures all that is inside of it.
-fn ends_pause(instr: &Instr) -> bool {
-    match *instr {
-        Instr::Function { function, .. } => {
-            matches!(function.row().calc, Calc::Met(_) | Calc::Asked(_))
-        }
-        Instr::Share { .. }
-        | Instr::Claim { .. }
-        | Instr::ShareEnd
-        | Instr::LabelEnter { .. }
-        | Instr::LabelLeave
-        | Instr::Barrier { .. } => true,
-        _ => false,
-    }
-}
-
-impl<B: Backend> Machine<'_, B> {
     /// A rehearsal may leave iterations out: the loop's own state is among the numbers that it moves on.
     #[inline(never)]
     fn ahead(&mut self, code: u32, comm: &mut dyn Comm) {
@@ -308,32 +271,7 @@ impl<B: Backend> Machine<'_, B> {
             );
         }
     }
-}
 
-/// What a rank counts with: integers of variables, and positions in open files.
-struct Counted<'a> {
-    values: &'a mut [Value],
-    handles: &'a mut Handles,
-}
-
-impl Numbers for Counted<'_> {
-    fn read(&self) -> Vec<i64> {
-        let number = |value: &Value| if let Value::Int(number) = value { *number } else { 0 };
-        self.values.iter().map(number).chain(self.handles.positions().map(|at| at as i64)).collect()
-    }
-
-    fn write(&mut self, numbers: &[i64]) {
-        let (values, positions) = numbers.split_at(self.values.len().min(numbers.len()));
-        for (value, number) in self.values.iter_mut().zip(values) {
-            if let Value::Int(old) = value {
-                *old = *number;
-            }
-        }
-        self.handles.set_positions(positions.iter().map(|at| *at as u64));
-    }
-}
-
-impl<B: Backend> Machine<'_, B> {
     /// Other options are in force: passes on those that concern more than the next operation.
     fn options_changed(&mut self) -> Flow {
         self.io.open_queue()?;
@@ -354,29 +292,7 @@ impl<B: Backend> Machine<'_, B> {
             ))),
         }
     }
-}
 
-/// The members of the active set that have the same value, which the text tells: nobody is asked.
-fn split_enter(pc: Pc, split: u32, value: Operand, env: &mut Env<'_>) -> Flow {
-    env.ready(pc, value, 0)?;
-    let value = match env.peek(value, 0) {
-        Value::Bool(holds) => i64::from(*holds),
-        value => value.as_int()?,
-    };
-    let plan = env.plan;
-    let case = plan.splits[split as usize].case(|slot| match env.values[env.at(slot)] {
-        Value::Int(n) => Some(n),
-        _ => None,
-    });
-    match case.is_some_and(|case| env.scope.split(plan, (split, case), value)) {
-        true => Ok(()),
-        false => Err(Fault::message(
-            "the value of this split is another one than that which the program's text gives",
-        )),
-    }
-}
-
-impl<B: Backend> Machine<'_, B> {
     /// The barrier of `sync` comes before the interval.
     fn label_enter(&mut self, label: u32, pc: Pc, comm: &mut dyn Comm) -> Flow {
         let plan = self.prepared.plan;
@@ -442,5 +358,79 @@ impl<B: Backend> Machine<'_, B> {
         self.env.drop_frame();
         self.env.base = call.outer_base;
         call.return_to
+    }
+}
+
+#[inline(always)]
+pub(super) fn check(comm: &mut dyn Comm) -> Option<Pause> {
+    match comm.check() {
+        Check::GoOn => None,
+        Check::Yield => Some(Pause::Pending),
+        Check::Interrupted => Some(Pause::Interrupted),
+    }
+}
+
+/// The same inside of a statement.
+fn check_inside(comm: &mut dyn Comm) -> Flow {
+    check(comm).map_or(Ok(()), |pause| Err(pause.into()))
+}
+
+/// A pause that follows counts from its own start: the rank waits here, or asks the file system, or a
+/// label measures all that is inside of it.
+fn ends_pause(instr: &Instr) -> bool {
+    match *instr {
+        Instr::Function { function, .. } => {
+            matches!(function.row().calc, Calc::Met(_) | Calc::Asked(_))
+        }
+        Instr::Share { .. }
+        | Instr::Claim { .. }
+        | Instr::ShareEnd
+        | Instr::LabelEnter { .. }
+        | Instr::LabelLeave
+        | Instr::Barrier { .. } => true,
+        _ => false,
+    }
+}
+
+/// What a rank counts with: integers of variables, and positions in open files.
+struct Counted<'a> {
+    values: &'a mut [Value],
+    handles: &'a mut Handles,
+}
+
+impl Numbers for Counted<'_> {
+    fn read(&self) -> Vec<i64> {
+        let number = |value: &Value| if let Value::Int(number) = value { *number } else { 0 };
+        self.values.iter().map(number).chain(self.handles.positions().map(|at| at as i64)).collect()
+    }
+
+    fn write(&mut self, numbers: &[i64]) {
+        let (values, positions) = numbers.split_at(self.values.len().min(numbers.len()));
+        for (value, number) in self.values.iter_mut().zip(values) {
+            if let Value::Int(old) = value {
+                *old = *number;
+            }
+        }
+        self.handles.set_positions(positions.iter().map(|at| *at as u64));
+    }
+}
+
+/// The members of the active set that have the same value, which the text tells: nobody is asked.
+fn split_enter(pc: Pc, split: u32, value: Operand, env: &mut Env<'_>) -> Flow {
+    env.ready(pc, value, 0)?;
+    let value = match env.peek(value, 0) {
+        Value::Bool(holds) => i64::from(*holds),
+        value => value.as_int()?,
+    };
+    let plan = env.plan;
+    let case = plan.splits[split as usize].case(|slot| match env.values[env.at(slot)] {
+        Value::Int(n) => Some(n),
+        _ => None,
+    });
+    match case.is_some_and(|case| env.scope.split(plan, (split, case), value)) {
+        true => Ok(()),
+        false => Err(Fault::message(
+            "the value of this split is another one than that which the program's text gives",
+        )),
     }
 }

@@ -16,9 +16,10 @@ use model::value::{Eval, EvalError, Value};
 use model::with::{InForce, RANK_RATE_MAX, SHORT, WithOption, error_names, file_named};
 
 /// When files are made stable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Fsync {
     /// Never.
+    #[default]
     None,
     /// Before every close of a file that can be written.
     Close,
@@ -27,9 +28,10 @@ pub(super) enum Fsync {
 }
 
 /// How the bytes of files are moved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Engine {
     /// pread and pwrite.
+    #[default]
     Posix,
     /// Files opened inside are mapped.
     Mmap,
@@ -40,7 +42,7 @@ pub(super) enum Engine {
 }
 
 /// The options in force.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Active {
     pub(super) direct: bool,
     pub(super) engine: Engine,
@@ -76,26 +78,9 @@ pub(super) struct Active {
 
 impl Active {
     /// Outside every `with`.
-    pub(super) const DEFAULT: Active = Active {
-        direct: false,
-        engine: Engine::Posix,
-        fsync: Fsync::None,
-        transfer: None,
-        data: Content::Random,
-        verify: false,
-        shape: Shape::PLAIN,
-        depth: 1,
-        batch: 0,
-        sqpoll: false,
-        iopoll: false,
-        atomic: false,
-        alone: false,
-        hints: 0,
-        directory: 0,
-        schedule: 0,
-        expected: [0; 4],
-        expects_short: false,
-    };
+    fn outside() -> Active {
+        Active { depth: 1, ..Active::default() }
+    }
 
     /// The program expects operations to fail so.
     pub(super) fn expects(&self, errno: i32) -> bool {
@@ -208,7 +193,7 @@ pub(super) struct OptionStack {
 
 impl OptionStack {
     pub(super) fn new() -> OptionStack {
-        OptionStack { top: Active::DEFAULT, outer: Vec::new(), texts: vec![String::new()] }
+        OptionStack { top: Active::outside(), outer: Vec::new(), texts: vec![String::new()] }
     }
 
     #[inline(always)]
@@ -282,7 +267,7 @@ impl OptionStack {
 
     /// Leaves the innermost `with`.
     pub(super) fn leave(&mut self) {
-        self.top = self.outer.pop().unwrap_or(Active::DEFAULT);
+        self.top = self.outer.pop().unwrap_or_else(Active::outside);
     }
 }
 

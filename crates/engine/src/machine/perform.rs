@@ -215,19 +215,7 @@ impl<B: Backend> Machine<'_, B> {
         let Some((at, fd)) = self.handle(step)? else { return Ok(()) };
         self.io.one_call(step, Subject::Handle(at), call(fd))
     }
-}
 
-fn permissions(mode: i64) -> Eval<u32> {
-    match u32::try_from(mode) {
-        Ok(mode) if mode <= 0o7777 => Ok(mode),
-        _ => Err(EvalError::Range("expected permission bits from 0 to 4095", mode.to_string())),
-    }
-}
-
-/// Longest value, and names of all attributes of a file (`XATTR_SIZE_MAX`, `XATTR_LIST_MAX`).
-const MAX_BYTES: usize = 65_536;
-
-impl<B: Backend> Machine<'_, B> {
     /// An operation on extended attributes: a path, and the name of an attribute in the namespace `user.`
     fn attributes(&mut self, step: Step<'_>, buffers: &mut Buffers) -> Flow {
         self.env.path(step.site, step.args[0], &mut self.io.paths[0])?;
@@ -260,6 +248,16 @@ impl<B: Backend> Machine<'_, B> {
         self.io.settle(step, shot, Subject::Path)
     }
 }
+
+fn permissions(mode: i64) -> Eval<u32> {
+    match u32::try_from(mode) {
+        Ok(mode) if mode <= 0o7777 => Ok(mode),
+        _ => Err(EvalError::Range("expected permission bits from 0 to 4095", mode.to_string())),
+    }
+}
+
+/// Longest value, and names of all attributes of a file (`XATTR_SIZE_MAX`, `XATTR_LIST_MAX`).
+const MAX_BYTES: usize = 65_536;
 
 /// Other namespaces are the system's.
 fn check_name(name: &[u8]) -> Eval<()> {

@@ -78,6 +78,76 @@ impl<B: Backend> Io<'_, B> {
         let usual = if data == Data::ReadRest { REST_BYTES } else { CALL_BYTES };
         self.options.active().transfer.unwrap_or(usual).min(MAX_CALL_BYTES as u64)
     }
+
+    /// Moves bytes of an open file, and its position if nobody named another one.
+    #[inline(always)]
+    pub(super) fn transfer(
+        &mut self,
+        step: Step<'_>,
+        (at, moves_position): (usize, bool),
+        transfer: Transfer,
+        buffers: &mut Buffers,
+    ) -> Flow {
+        let Transfer { offset_bytes, len, .. } = transfer;
+        let first = match transfer.is_one_call(self) {
+            true => transfer.issue((offset_bytes, len as usize), self, buffers).ok(),
+            false => None,
+        };
+        match first {
+            Some(shot) if shot.reply == len as Reply => {
+                let mut tally = Tally::of_one_call(shot, offset_bytes, len);
+                transfer.count_for_handle(self, (at, moves_position), &mut tally);
+                self.conclude(step, &tally, Subject::Handle(at))
+            }
+            first => self.transfer_rest(step, (at, moves_position), transfer, buffers, first),
+        }
+    }
+
+    /// Makes the calls that are left after the one that was made already.
+    #[inline(never)]
+    fn transfer_rest(
+        &mut self,
+        step: Step<'_>,
+        handle: (usize, bool),
+        mut transfer: Transfer,
+        buffers: &mut Buffers,
+        made: Option<Shot>,
+    ) -> Flow {
+        let mut tally = transfer.tally();
+        transfer.run(self, buffers, &mut tally, made);
+        self.end_transfer(step, handle, &transfer, tally)
+    }
+
+    /// A transfer of an open file is over: the file is made stable if that is wanted, and all is counted.
+    pub(super) fn end_transfer(
+        &mut self,
+        step: Step<'_>,
+        handle: (usize, bool),
+        transfer: &Transfer,
+        mut tally: Tally,
+    ) -> Flow {
+        transfer.count_for_handle(self, handle, &mut tally);
+        let fd = transfer.fd;
+        let mapped = transfer.way == Way::Mapping;
+        if tally.errno == 0 && transfer.syncs(self) && self.sync(&mut tally, fd, mapped) {
+            self.made_stable(handle.0);
+        }
+        self.conclude(step, &tally, Subject::Handle(handle.0))
+    }
+
+    /// Makes a file stable, as a part of an operation.
+    pub(super) fn sync(&mut self, tally: &mut Tally, fd: Fd, mapped: bool) -> bool {
+        let call = if mapped { Call::Msync { fd } } else { Call::Fsync { fd } };
+        self.part(tally, Part::Sync, call) >= 0
+    }
+
+    /// Moves extents of a file for a back-end that keeps an account.
+    pub(super) fn move_in_bulk(&mut self, tally: &mut Tally, bulk: &Bulk) {
+        let start_ns = self.clock.now();
+        let reply = self.backend.move_bulk(bulk);
+        let shot = Shot { start_ns, end_ns: self.clock.now(), reply };
+        tally.done_bytes += tally.add(Part::Data, shot).max(0) as u64;
+    }
 }
 
 impl Transfer {
@@ -385,77 +455,5 @@ impl Transfer {
     pub(super) fn tally(&self) -> Tally {
         let (offset_bytes, requested_bytes) = self.asks_for();
         Tally { offset_bytes, requested_bytes, ..Tally::EMPTY }
-    }
-}
-
-impl<B: Backend> Io<'_, B> {
-    /// Moves bytes of an open file, and its position if nobody named another one.
-    #[inline(always)]
-    pub(super) fn transfer(
-        &mut self,
-        step: Step<'_>,
-        (at, moves_position): (usize, bool),
-        transfer: Transfer,
-        buffers: &mut Buffers,
-    ) -> Flow {
-        let Transfer { offset_bytes, len, .. } = transfer;
-        let first = match transfer.is_one_call(self) {
-            true => transfer.issue((offset_bytes, len as usize), self, buffers).ok(),
-            false => None,
-        };
-        match first {
-            Some(shot) if shot.reply == len as Reply => {
-                let mut tally = Tally::of_one_call(shot, offset_bytes, len);
-                transfer.count_for_handle(self, (at, moves_position), &mut tally);
-                self.conclude(step, &tally, Subject::Handle(at))
-            }
-            first => self.transfer_rest(step, (at, moves_position), transfer, buffers, first),
-        }
-    }
-
-    /// Makes the calls that are left after the one that was made already.
-    #[inline(never)]
-    fn transfer_rest(
-        &mut self,
-        step: Step<'_>,
-        handle: (usize, bool),
-        mut transfer: Transfer,
-        buffers: &mut Buffers,
-        made: Option<Shot>,
-    ) -> Flow {
-        let mut tally = transfer.tally();
-        transfer.run(self, buffers, &mut tally, made);
-        self.end_transfer(step, handle, &transfer, tally)
-    }
-
-    /// A transfer of an open file is over: the file is made stable if that is wanted, and all is counted.
-    pub(super) fn end_transfer(
-        &mut self,
-        step: Step<'_>,
-        handle: (usize, bool),
-        transfer: &Transfer,
-        mut tally: Tally,
-    ) -> Flow {
-        transfer.count_for_handle(self, handle, &mut tally);
-        let fd = transfer.fd;
-        let mapped = transfer.way == Way::Mapping;
-        if tally.errno == 0 && transfer.syncs(self) && self.sync(&mut tally, fd, mapped) {
-            self.made_stable(handle.0);
-        }
-        self.conclude(step, &tally, Subject::Handle(handle.0))
-    }
-
-    /// Makes a file stable, as a part of an operation.
-    pub(super) fn sync(&mut self, tally: &mut Tally, fd: Fd, mapped: bool) -> bool {
-        let call = if mapped { Call::Msync { fd } } else { Call::Fsync { fd } };
-        self.part(tally, Part::Sync, call) >= 0
-    }
-
-    /// Moves extents of a file for a back-end that keeps an account.
-    pub(super) fn move_in_bulk(&mut self, tally: &mut Tally, bulk: &Bulk) {
-        let start_ns = self.clock.now();
-        let reply = self.backend.move_bulk(bulk);
-        let shot = Shot { start_ns, end_ns: self.clock.now(), reply };
-        tally.done_bytes += tally.add(Part::Data, shot).max(0) as u64;
     }
 }

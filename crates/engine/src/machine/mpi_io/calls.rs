@@ -152,18 +152,7 @@ impl<B: Backend> Io<'_, B> {
     fn mpi_call_bytes(&self) -> u64 {
         self.options.active().transfer.unwrap_or(u64::MAX).min(self.mpi_call_bytes)
     }
-}
 
-/// An extent, cut into calls of at most `call_bytes`.
-fn split(extent: Extent, call_bytes: u64) -> impl Iterator<Item = Extent> {
-    let call_bytes = call_bytes.max(1);
-    (0..extent.length_bytes.div_ceil(call_bytes)).map(move |i| Extent {
-        offset_bytes: extent.offset_bytes + i * call_bytes,
-        length_bytes: call_bytes.min(extent.length_bytes - i * call_bytes),
-    })
-}
-
-impl<B: Backend> Io<'_, B> {
     /// Moves a number of bytes; `position`: of this rank in the file.
     pub(super) fn move_mpi_bytes(
         &mut self,
@@ -240,25 +229,7 @@ impl<B: Backend> Io<'_, B> {
         }
         job.check_amount(self, asked, tally);
     }
-}
 
-impl Job<'_> {
-    /// Calls at offsets, and how many: members of a collective access agree on it.
-    fn at_offsets<B: Backend>(
-        &self,
-        io: &mut Io<'_, B>,
-        collective: bool,
-        own_rounds: impl FnOnce() -> u64,
-    ) -> (At, u64) {
-        let rounds = match collective {
-            true => io.most(self.members, own_rounds() as i64) as u64,
-            false => 0,
-        };
-        (At::Offset { offset: 0, collective }, rounds)
-    }
-}
-
-impl<B: Backend> Io<'_, B> {
     /// Levels 2 and 3: one call over all extents, which a file view shows one after the other.
     fn through_view(
         &mut self,
@@ -329,6 +300,60 @@ impl<B: Backend> Io<'_, B> {
         let calls = Calls { at, rounds, order, gathered, ..Calls::of(job) };
         let whole = Extent { offset_bytes: 0, length_bytes: bytes };
         calls.make(self, buffers, split(whole, call_bytes), tally);
+    }
+
+    fn submit_mpi(&mut self, tag: Tag, mut call: Queued, tally: &mut Tally) -> Submitted {
+        self.backend.prepare_queued(tag, &mut call);
+        let start_ns = self.clock.now();
+        let submitted = self.backend.submit(tag, call);
+        let end_ns = self.clock.now();
+        let reply = match submitted {
+            Submitted::UnderWay => 0,
+            Submitted::Done(reply) => reply,
+        };
+        self.count_mpi(tally, Shot { start_ns, end_ns, reply });
+        submitted
+    }
+
+    /// Waits for one of the transfers under way. `None`: the back-end has lost it, and its memory is not used
+    /// again.
+    fn wait_for_mpi(&mut self, tally: &mut Tally) -> Option<Tag> {
+        let start_ns = self.clock.now();
+        self.backend.hand_over(1);
+        let end_ns = self.clock.now();
+        let ended = self.backend.ended();
+        let reply = ended.map_or(-Reply::from(libc::EIO), |ended| ended.1);
+        self.count_mpi(tally, Shot { start_ns, end_ns, reply });
+        ended.map(|(tag, _)| tag)
+    }
+
+    fn count_mpi(&mut self, tally: &mut Tally, shot: Shot) {
+        tally.done_bytes += self.add_explained(tally, Part::Data, shot).max(0) as u64;
+    }
+}
+
+/// An extent, cut into calls of at most `call_bytes`.
+fn split(extent: Extent, call_bytes: u64) -> impl Iterator<Item = Extent> {
+    let call_bytes = call_bytes.max(1);
+    (0..extent.length_bytes.div_ceil(call_bytes)).map(move |i| Extent {
+        offset_bytes: extent.offset_bytes + i * call_bytes,
+        length_bytes: call_bytes.min(extent.length_bytes - i * call_bytes),
+    })
+}
+
+impl Job<'_> {
+    /// Calls at offsets, and how many: members of a collective access agree on it.
+    fn at_offsets<B: Backend>(
+        &self,
+        io: &mut Io<'_, B>,
+        collective: bool,
+        own_rounds: impl FnOnce() -> u64,
+    ) -> (At, u64) {
+        let rounds = match collective {
+            true => io.most(self.members, own_rounds() as i64) as u64,
+            false => 0,
+        };
+        (At::Offset { offset: 0, collective }, rounds)
     }
 }
 
@@ -481,37 +506,6 @@ impl Calls {
         for _ in 0..under_way {
             io.wait_for_mpi(tally).into_iter().for_each(|tag| slots.give_back(tag));
         }
-    }
-}
-
-impl<B: Backend> Io<'_, B> {
-    fn submit_mpi(&mut self, tag: Tag, mut call: Queued, tally: &mut Tally) -> Submitted {
-        self.backend.prepare_queued(tag, &mut call);
-        let start_ns = self.clock.now();
-        let submitted = self.backend.submit(tag, call);
-        let end_ns = self.clock.now();
-        let reply = match submitted {
-            Submitted::UnderWay => 0,
-            Submitted::Done(reply) => reply,
-        };
-        self.count_mpi(tally, Shot { start_ns, end_ns, reply });
-        submitted
-    }
-
-    /// Waits for one of the transfers under way. `None`: the back-end has lost it, and its memory is not used
-    /// again.
-    fn wait_for_mpi(&mut self, tally: &mut Tally) -> Option<Tag> {
-        let start_ns = self.clock.now();
-        self.backend.hand_over(1);
-        let end_ns = self.clock.now();
-        let ended = self.backend.ended();
-        let reply = ended.map_or(-Reply::from(libc::EIO), |ended| ended.1);
-        self.count_mpi(tally, Shot { start_ns, end_ns, reply });
-        ended.map(|(tag, _)| tag)
-    }
-
-    fn count_mpi(&mut self, tally: &mut Tally, shot: Shot) {
-        tally.done_bytes += self.add_explained(tally, Part::Data, shot).max(0) as u64;
     }
 }
 

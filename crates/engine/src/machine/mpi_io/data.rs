@@ -91,15 +91,7 @@ impl<B: Backend> Machine<'_, B> {
         };
         self.transfer_given(step, comm, buffers, given)
     }
-}
 
-/// What a statement names: the number of a pattern, or bytes.
-enum Given {
-    Pattern(usize),
-    Bytes(Bytes),
-}
-
-impl<B: Backend> Machine<'_, B> {
     #[inline(never)]
     fn transfer_given(
         &mut self,
@@ -155,6 +147,12 @@ impl<B: Backend> Machine<'_, B> {
         }
         self.io.conclude_together(step, &tally, Subject::Handle(at))
     }
+}
+
+/// What a statement names: the number of a pattern, or bytes.
+enum Given {
+    Pattern(usize),
+    Bytes(Bytes),
 }
 
 impl<B: Backend> Io<'_, B> {

@@ -43,65 +43,7 @@ impl<B: Backend> Machine<'_, B> {
         }
         self.io.conclude_together(step, &tally, Subject::Path)
     }
-}
 
-impl<B: Backend> Io<'_, B> {
-    /// Where a file ends that was opened for appending. Nobody goes on, and writes, before all
-    /// members have asked.
-    fn end_of(&mut self, file: MpiFile, members: &Members) -> u64 {
-        let position = self.backend.issue_file(FileCall::Position { file }).max(0);
-        self.most(members, position) as u64
-    }
-}
-
-fn mode(step: Step<'_>, env: &mut Env<'_>) -> Flow<MpiMode> {
-    let mut text = Vec::new();
-    env.render(step.site, step.args[1], &mut text)?;
-    MpiMode::parse(&text).ok_or_else(|| {
-        let found = format!("\"{}\"", String::from_utf8_lossy(&text));
-        EvalError::Type("an MPI open mode (letters of r w c x a)", found).into()
-    })
-}
-
-impl<B: Backend> Io<'_, B> {
-    /// Opens the file at the first path; `None` on all members if it failed on one.
-    pub(super) fn open_mpi_file(
-        &mut self,
-        mode: MpiMode,
-        members: &Members,
-        tally: &mut Tally,
-    ) -> Option<MpiFile> {
-        if self.options.active().direct {
-            self.notes |= note::DIRECT_MPI;
-        }
-        let path = self.paths[0].as_c_str();
-        let call = FileCall::Open { path, mode, members, hints: self.options.hints() };
-        let shot = driver::timed(&mut self.backend, &self.clock, call);
-        let reply = self.add_explained(tally, Part::Open, shot);
-        // A file that only some have opened cannot be closed, because closing is collective too.
-        if self.any_failed(members, tally, "opening it failed on another member of the group") {
-            return None;
-        }
-        let file = MpiFile(reply as i32);
-        if self.options.active().atomic {
-            self.part(tally, Part::Open, FileCall::SetAtomic { file });
-        }
-        if let Some(facts) = self.backend.opened_facts(file, members, self.options.hints()) {
-            self.recorder.mpi_file(&facts);
-        }
-        Some(file)
-    }
-
-    /// Closes a file, made stable before where `with (fsync="close")` wants it.
-    pub(super) fn close_mpi_file(&mut self, file: MpiFile, writable: bool, tally: &mut Tally) {
-        if writable && self.options.active().fsync == Fsync::Close {
-            self.part(tally, Part::Sync, FileCall::Sync { file });
-        }
-        self.part(tally, Part::Close, FileCall::Close { file });
-    }
-}
-
-impl<B: Backend> Machine<'_, B> {
     /// `pfclose($h)`
     #[inline(never)]
     pub(crate) fn pfclose(&mut self, step: Step<'_>, comm: &mut dyn Comm) -> Flow {
@@ -123,9 +65,7 @@ impl<B: Backend> Machine<'_, B> {
         }
         self.io.conclude(step, &tally, Subject::Handle(opened.at))
     }
-}
 
-impl<B: Backend> Machine<'_, B> {
     /// The position that a `pfseek` leads to. The end is asked for before the call.
     fn sought(&mut self, step: Step<'_>, opened: &Opened) -> Eval<u64> {
         let from = Whence::of(step, &mut self.env);
@@ -192,4 +132,58 @@ impl<B: Backend> Machine<'_, B> {
         self.io.add_explained(&mut tally, Part::Data, shot);
         self.io.conclude(step, &tally, Subject::Path)
     }
+}
+
+impl<B: Backend> Io<'_, B> {
+    /// Where a file ends that was opened for appending. Nobody goes on, and writes, before all
+    /// members have asked.
+    fn end_of(&mut self, file: MpiFile, members: &Members) -> u64 {
+        let position = self.backend.issue_file(FileCall::Position { file }).max(0);
+        self.most(members, position) as u64
+    }
+
+    /// Opens the file at the first path; `None` on all members if it failed on one.
+    pub(super) fn open_mpi_file(
+        &mut self,
+        mode: MpiMode,
+        members: &Members,
+        tally: &mut Tally,
+    ) -> Option<MpiFile> {
+        if self.options.active().direct {
+            self.notes |= note::DIRECT_MPI;
+        }
+        let path = self.paths[0].as_c_str();
+        let call = FileCall::Open { path, mode, members, hints: self.options.hints() };
+        let shot = driver::timed(&mut self.backend, &self.clock, call);
+        let reply = self.add_explained(tally, Part::Open, shot);
+        // A file that only some have opened cannot be closed, because closing is collective too.
+        if self.any_failed(members, tally, "opening it failed on another member of the group") {
+            return None;
+        }
+        let file = MpiFile(reply as i32);
+        if self.options.active().atomic {
+            self.part(tally, Part::Open, FileCall::SetAtomic { file });
+        }
+        if let Some(facts) = self.backend.opened_facts(file, members, self.options.hints()) {
+            self.recorder.mpi_file(&facts);
+        }
+        Some(file)
+    }
+
+    /// Closes a file, made stable before where `with (fsync="close")` wants it.
+    pub(super) fn close_mpi_file(&mut self, file: MpiFile, writable: bool, tally: &mut Tally) {
+        if writable && self.options.active().fsync == Fsync::Close {
+            self.part(tally, Part::Sync, FileCall::Sync { file });
+        }
+        self.part(tally, Part::Close, FileCall::Close { file });
+    }
+}
+
+fn mode(step: Step<'_>, env: &mut Env<'_>) -> Flow<MpiMode> {
+    let mut text = Vec::new();
+    env.render(step.site, step.args[1], &mut text)?;
+    MpiMode::parse(&text).ok_or_else(|| {
+        let found = format!("\"{}\"", String::from_utf8_lossy(&text));
+        EvalError::Type("an MPI open mode (letters of r w c x a)", found).into()
+    })
 }

@@ -15,37 +15,7 @@ impl<B: Backend> Io<'_, B> {
         let has_mpi = self.mpi_call_bytes > 0;
         if has_mpi { Ok(()) } else { Err(needs_mpi(op, self.backend.capabilities().name)) }
     }
-}
 
-#[cold]
-fn needs_mpi(op: Op, backend: &str) -> Fault {
-    Fault::message(format!(
-        "{op} needs MPI, and this run has none (back-end {backend}): start it with mpiexec or \
-         --mpi, use the POSIX operations, or leave the statement out with --only"
-    ))
-}
-
-/// Waits for the members of a collective call on the `number`-th file that they opened; a rank that has ended, or that
-/// has come to another statement, releases the others here.
-pub(super) fn meet(
-    comm: &mut dyn Comm,
-    members: &Members,
-    step: Step<'_>,
-    (file, way): (u32, u16),
-) -> Flow {
-    if members.ranks.len() < 2 {
-        return Ok(());
-    }
-    let call = CollectiveCall { what: Collective::Op(step.op), file, way };
-    came(comm.barrier(members, step.site, Some(call)))
-}
-
-/// The way of a call, from what decides which calls of MPI it becomes.
-pub(super) fn way(flags: &[bool]) -> u16 {
-    flags.iter().fold(0, |way, flag| way << 1 | u16::from(*flag))
-}
-
-impl<B: Backend> Io<'_, B> {
     /// The operation fails for a reason that is no call's.
     pub(super) fn fail_file(&mut self, tally: &mut Tally, errno: i32, detail: &str) {
         if tally.errno == 0 {
@@ -87,6 +57,34 @@ impl<B: Backend> Io<'_, B> {
             most => most,
         }
     }
+}
+
+#[cold]
+fn needs_mpi(op: Op, backend: &str) -> Fault {
+    Fault::message(format!(
+        "{op} needs MPI, and this run has none (back-end {backend}): start it with mpiexec or \
+         --mpi, use the POSIX operations, or leave the statement out with --only"
+    ))
+}
+
+/// Waits for the members of a collective call on the `number`-th file that they opened; a rank that has ended, or that
+/// has come to another statement, releases the others here.
+pub(super) fn meet(
+    comm: &mut dyn Comm,
+    members: &Members,
+    step: Step<'_>,
+    (file, way): (u32, u16),
+) -> Flow {
+    if members.ranks.len() < 2 {
+        return Ok(());
+    }
+    let call = CollectiveCall { what: Collective::Op(step.op), file, way };
+    came(comm.barrier(members, step.site, Some(call)))
+}
+
+/// The way of a call, from what decides which calls of MPI it becomes.
+pub(super) fn way(flags: &[bool]) -> u16 {
+    flags.iter().fold(0, |way, flag| way << 1 | u16::from(*flag))
 }
 
 /// An open MPI file with what is known of it.
