@@ -16,8 +16,9 @@ use crate::{Imported, Selection};
 use model::event::{NO_ID, rename_word};
 use model::{Op, errno, escape, units};
 use std::fmt::Write;
-use std::io::{self, BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::io::{self, Read};
+use std::ops::Range;
+use std::path::Path;
 
 /// Characters of a line that are shown.
 const SHOWN_CHARS: usize = 400;
@@ -32,9 +33,9 @@ pub fn explain(
     options: &Options,
     rules: Option<&Rules>,
 ) -> Result<String, Error> {
-    let text = line_of(log, line)?;
-    let before = imported(log, line - 1, options, rules)?;
-    let until = imported(log, line, options, rules)?;
+    let (text, place) = find_line(log, line)?;
+    let before = imported(log, place.start, options, rules)?;
+    let until = imported(log, place.end, options, rules)?;
     let whole = imported(log, u64::MAX, options, rules)?;
     let shown =
         escape::line(&model::words::shortened(&String::from_utf8_lossy(&text), SHOWN_CHARS))
@@ -76,54 +77,36 @@ fn open(log: &Path) -> Result<Input, Error> {
     input::open(log).map_err(|why| cannot_read(log, 0, &why))
 }
 
-fn line_of(log: &Path, line: u64) -> Result<Vec<u8>, Error> {
+/// A line, and where its bytes are.
+fn find_line(log: &Path, line: u64) -> Result<(Vec<u8>, Range<u64>), Error> {
     let input = open(log)?;
     if Format::of(&input.beginning) == Some(Format::Darshan) {
         return Err(error(log, "is binary: it has no lines"));
     }
     let mut lines = Lines::new(input.bytes, "");
+    let mut start = 0;
     while lines.advance().map_err(|why| cannot_read(log, lines.number(), &why))? {
         if lines.number() == line {
-            return Ok(lines.line().to_vec());
+            return Ok((lines.line().to_vec(), start..lines.end()));
         }
+        start = lines.end();
     }
     Err(error(log, &format!("has {} lines, but no line {line}", lines.number())))
 }
 
-/// The first lines of a log, imported. The format is that of the whole.
+/// The first bytes of a log, imported. The format is that of the whole.
 fn imported(
     log: &Path,
-    lines: u64,
+    bytes: u64,
     options: &Options,
     rules: Option<&Rules>,
 ) -> Result<Imported, Error> {
-    let Input { bytes, beginning } = open(log)?;
-    let bytes = Box::new(BufReader::new(Head { bytes, left: lines }));
-    let inputs: Vec<(PathBuf, Input)> = vec![(log.into(), Input { bytes, beginning })];
+    let mut input = open(log)?;
+    input.bytes = Box::new(input.bytes.take(bytes));
+    let inputs = vec![(log.into(), input)];
     match rules {
         Some(rules) => rules.import(inputs, Selection::All),
         None => from_inputs(inputs, &Options { which: Selection::All, ..options.clone() }),
-    }
-}
-
-/// The first lines of an input.
-struct Head {
-    bytes: Box<dyn BufRead>,
-    left: u64,
-}
-
-impl Read for Head {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.left == 0 || buffer.is_empty() {
-            return Ok(0);
-        }
-        let bytes = self.bytes.fill_buf()?;
-        let bytes = &bytes[..bytes.len().min(buffer.len())];
-        let end = memchr::memchr(b'\n', bytes).map_or(bytes.len(), |at| at + 1);
-        buffer[..end].copy_from_slice(&bytes[..end]);
-        self.left -= u64::from(bytes[..end].last() == Some(&b'\n'));
-        self.bytes.consume(end);
-        Ok(end)
     }
 }
 

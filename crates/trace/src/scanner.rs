@@ -111,13 +111,15 @@ pub struct Lines {
     name: String,
     line: Vec<u8>,
     number: u64,
+    /// Bytes up to its end.
+    end: u64,
     cut: bool,
 }
 
 impl Lines {
     /// Lines of `input`, which is called `name` where they are shown.
     pub fn new(input: Box<dyn BufRead>, name: &str) -> Lines {
-        Lines { input, name: name.into(), line: Vec::new(), number: 0, cut: false }
+        Lines { input, name: name.into(), line: Vec::new(), number: 0, end: 0, cut: false }
     }
 
     /// Name of the log.
@@ -149,6 +151,7 @@ impl Lines {
             self.line.extend_from_slice(&part[..kept]);
             let used = part.len() + usize::from(end.is_some());
             self.input.consume(used);
+            self.end += used as u64;
             if end.is_some() {
                 break;
             }
@@ -168,6 +171,11 @@ impl Lines {
     /// Its number, from 1.
     pub fn number(&self) -> u64 {
         self.number
+    }
+
+    /// Bytes of the log up to its end.
+    pub fn end(&self) -> u64 {
+        self.end
     }
 
     /// Its end was left out.

@@ -15,11 +15,9 @@ const DATA: &[u8] = b"/dev/shm";
 pub enum Selection {
     /// All but files of the system.
     Data,
-    /// Those below this directory.
-    Below(Vec<u8>),
-    /// Those below the directory with this relative name. It begins where the log does, and where the log
+    /// Those below the directory with this name. A relative one begins where the log does, and where the log
     /// does not tell that, in `here`.
-    Relative {
+    Below {
         /// Its name.
         name: Vec<u8>,
         /// The directory of who asks.
@@ -47,7 +45,7 @@ impl Scope {
 
     /// The log begins in this directory.
     pub fn begins(&mut self, start: &[u8]) {
-        if let Selection::Relative { here, .. } = &mut self.which {
+        if let Selection::Below { here, .. } = &mut self.which {
             *here = start.to_vec();
         }
     }
@@ -85,8 +83,7 @@ impl Scope {
         let kept = kept.filter(|(at, _)| self.decided.get(*at) == Some(&Some(true)));
         let kept = kept.map(|(_, path)| &path[..]).filter(|path| path.starts_with(b"/"));
         let root = match &self.which {
-            Selection::Below(directory) => directory.clone(),
-            Selection::Relative { name, here } => joined(here, name),
+            Selection::Below { name, here } => joined(here, name),
             _ => {
                 let is_kept = |at: &&u32| self.decided.get(**at as usize) == Some(&Some(true));
                 let changing = self.changing.iter().filter(is_kept);
@@ -103,14 +100,11 @@ impl Scope {
 impl Selection {
     /// The path is that of the directory whose files are kept.
     fn is_root(&self, path: &[u8]) -> bool {
-        let is = |directory: &[u8]| path == directory.strip_suffix(b"/").unwrap_or(directory);
         match self {
             Selection::All | Selection::Data => false,
-            Selection::Below(directory) => is(directory),
-            Selection::Relative { name, here } if path.starts_with(b"/") => is(&joined(here, name)),
-            Selection::Relative { name, .. } => match &joined(b"", name)[..] {
-                b"" => path == b".",
-                directory => is(directory),
+            Selection::Below { name, here } => match seen_from_start(path, name) {
+                true => path == joined(b"", name) || (path == b"." && joined(b"", name).is_empty()),
+                false => path == joined(here, name),
             },
         }
     }
@@ -121,20 +115,23 @@ impl Selection {
         match self {
             Selection::All => true,
             Selection::Data => !is_system || is_below(path, DATA),
-            Selection::Below(directory) => is_below(path, directory),
-            Selection::Relative { name, here } => match path.first() {
-                Some(b'/') => is_below(path, &joined(here, name)),
-                _ => match &joined(b"", name)[..] {
-                    b"" => !path.starts_with(b".."),
-                    directory => is_below(path, directory),
-                },
+            Selection::Below { name, here } => match seen_from_start(path, name) {
+                true if joined(b"", name).is_empty() => !path.starts_with(b".."),
+                true => is_below(path, &joined(b"", name)),
+                false => is_below(path, &joined(here, name)),
             },
         }
     }
 }
 
+/// Both are relative: the log does not tell where it begins.
+fn seen_from_start(path: &[u8], name: &[u8]) -> bool {
+    !path.starts_with(b"/") && !name.starts_with(b"/")
+}
+
 /// The directory that `name` leads to from `here`.
 fn joined(here: &[u8], name: &[u8]) -> Vec<u8> {
+    let here = if name.starts_with(b"/") { b"/" } else { here };
     let mut path: Vec<&[u8]> = Vec::new();
     for part in [here, name].into_iter().flat_map(|path| path.split(|byte| *byte == b'/')) {
         match part {
@@ -143,7 +140,7 @@ fn joined(here: &[u8], name: &[u8]) -> Vec<u8> {
             part => path.push(part),
         }
     }
-    let root: &[u8] = if here.first() == Some(&b'/') { b"/" } else { b"" };
+    let root: &[u8] = if here.starts_with(b"/") { b"/" } else { b"" };
     [root, &path.join(&b'/')].concat()
 }
 
@@ -198,6 +195,10 @@ fn below(path: &[u8], root: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
+    fn below_of(name: &str, here: &str) -> Selection {
+        Selection::Below { name: name.into(), here: here.into() }
+    }
+
     fn mapped(which: Selection, paths: &[&str], start: Option<&str>) -> (String, Vec<String>) {
         let mut scope = Scope::new(which);
         let paths: Vec<&[u8]> = paths.iter().map(|path| path.as_bytes()).collect();
@@ -215,7 +216,7 @@ mod tests {
             mapped(Selection::Data, &["/d/a/f", "/d/b", "/usr/lib/x", "g"], Some("/d"));
         assert_eq!((root.as_str(), &seen[..2]), ("/d", &["a/f".to_string(), "b".into()][..]));
         assert_eq!((seen[2].as_str(), seen[3].as_str()), ("outside/usr/lib/x", "g"));
-        let (root, seen) = mapped(Selection::Below("/d/a".into()), &["/d/a/f", "/d/ab"], None);
+        let (root, seen) = mapped(below_of("/d/a", ""), &["/d/a/f", "/d/ab"], None);
         assert_eq!((root.as_str(), seen), ("/d/a", vec!["f".into(), "outside/d/ab".into()]));
         let (root, seen) = mapped(Selection::All, &["../../etc/x", "a", "."], None);
         assert_eq!((root.as_str(), seen), ("", vec!["up/up/etc/x".into(), "a".into(), ".".into()]));
@@ -224,8 +225,7 @@ mod tests {
 
     #[test]
     fn a_relative_directory_begins_where_the_log_does() {
-        let relative =
-            |name: &str| Selection::Relative { name: name.into(), here: "/home/u".into() };
+        let relative = |name: &str| below_of(name, "/home/u");
         for (name, path, kept) in [
             ("d3", "/home/u/d3/f", true),
             ("./d3/", "/home/u/d3/f", true),
@@ -252,10 +252,10 @@ mod tests {
         assert_eq!(scope.mapped(&paths, None).0, b"/d/a");
         assert!(!scope.changes(1, paths[1]));
         assert_eq!(scope.mapped(&paths, None).0, b"/d");
-        let relative = |name: &str| Selection::Relative { name: name.into(), here: "/d".into() };
+        let relative = |name: &str| below_of(name, "/d");
         for (which, path, is_root) in [
-            (Selection::Below("/d/a/".into()), "/d/a", true),
-            (Selection::Below("/d/a".into()), "/d/a/b", false),
+            (below_of("/d/a/", ""), "/d/a", true),
+            (below_of("/d/a", ""), "/d/a/b", false),
             (relative("a"), "/d/a", true),
             (relative("a"), "a", true),
             (relative("."), ".", true),

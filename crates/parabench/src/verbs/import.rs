@@ -126,10 +126,9 @@ impl Import {
         let bytes = |path: &Path| path.as_os_str().as_bytes().to_vec();
         match &self.under {
             _ if self.all => Selection::All,
-            Some(under) if under.is_absolute() => Selection::Below(bytes(under)),
             Some(under) => {
                 let here = std::env::current_dir().unwrap_or_default();
-                Selection::Relative { name: bytes(under), here: bytes(&here) }
+                Selection::Below { name: bytes(under), here: bytes(&here) }
             }
             None => Selection::Data,
         }

@@ -8,6 +8,7 @@
 //! ```
 
 use super::segment::{Layer, Owner, Segment, nanoseconds};
+use crate::clib::number;
 use crate::gaps::{Gap, Gaps};
 use crate::record::Record;
 use crate::scanner::Lines;
@@ -95,10 +96,6 @@ fn segment(line: &[u8], owner: &Owner) -> Option<Segment> {
     let (start, end): (f64, f64) = (text()?.parse().ok()?, text()?.parse().ok()?);
     let span_ns = (nanoseconds(start), nanoseconds(end));
     Some(Segment { layer, writes, offset, bytes, span_ns })
-}
-
-fn number(text: &[u8]) -> Option<u64> {
-    std::str::from_utf8(text).ok()?.parse().ok()
 }
 
 /// The log begins like one of darshan-dxt-parser.

@@ -21,7 +21,7 @@ use crate::sort::{Cut, Sorted};
 use model::Op;
 use model::event::{Details, Event, NO_ID};
 use model::op::Class;
-use names::Names;
+use names::label_phases;
 use patterns::Patterns;
 use std::io;
 use steps::{Step, Steps};
@@ -183,16 +183,14 @@ impl Finder {
     /// Where labels begin. New ones are appended to `labels`.
     fn finish(mut self, labels: &mut Vec<Vec<u8>>) -> Vec<Cut> {
         self.end();
-        let mut names = Names::default();
         let united = steps::united(&self.over);
-        for (cut, (step, phase)) in self.cuts.iter_mut().zip(&self.over) {
+        let mut phases: Vec<(u64, &Phase)> = Vec::new();
+        for (cut, (step, phase)) in self.cuts.iter().zip(&self.over) {
             let whole = step.and_then(|(number, _)| united.get(&number));
-            cut.label = names.of(whole.unwrap_or(phase), &self.patterns);
+            phases.push((cut.rank, whole.unwrap_or(phase)));
         }
-        let parted = self.cuts.windows(2).filter(|pair| pair[0].rank == pair[1].rank);
-        let parted = parted.map(|pair| (pair[0].label, pair[1].label));
-        let label_of = names.labels(&self.patterns, parted, labels);
-        self.cuts.iter_mut().for_each(|cut| cut.label = label_of[cut.label as usize]);
+        let found = label_phases(&phases, &self.patterns, labels);
+        self.cuts.iter_mut().zip(found).for_each(|(cut, label)| cut.label = label);
         self.cuts.dedup_by(|next, cut| (next.rank, next.label) == (cut.rank, cut.label));
         self.cuts
     }

@@ -6,6 +6,7 @@ use hashbrown::{HashMap, HashSet};
 use model::Op;
 use model::event::NO_ID;
 use rustc_hash::FxBuildHasher;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Share of what is moved that gives a phase its name.
 const SHARE: u64 = 10;
@@ -13,7 +14,7 @@ const SHARE: u64 = 10;
 const NAMES_MAX: usize = 24;
 
 /// Files of a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Of {
     /// Most are of this pattern.
     Pattern(u32),
@@ -23,88 +24,50 @@ enum Of {
     Files,
 }
 
-/// The program and what a phase of it does, most first.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Name {
-    program: u32,
-    parts: Vec<(Verb, Of)>,
+/// The label of each phase of a rank; new ones are appended. A program in which no rank comes from one name to
+/// another keeps its own.
+pub fn label_phases(
+    phases: &[(u64, &Phase)],
+    patterns: &Patterns,
+    labels: &mut Vec<Vec<u8>>,
+) -> Vec<u32> {
+    let names = name_phases(phases, patterns);
+    let changes = |at: &usize| {
+        let ((rank, phase), (next_rank, next)) = (phases[*at - 1], phases[*at]);
+        rank == next_rank && phase.program == next.program && names[*at - 1] != names[*at]
+    };
+    let parted = (1..phases.len()).filter(changes).map(|at| phases[at].1.program);
+    let parted: HashSet<u32, FxBuildHasher> = parted.collect();
+    let mut made: HashMap<(u32, &str), u32, FxBuildHasher> = HashMap::default();
+    let label = |((_, phase), name): (&(u64, &Phase), _)| {
+        let program = phase.program;
+        if !parted.contains(&program) {
+            return program;
+        }
+        *made.entry((program, name)).or_insert_with(|| {
+            let inside = labels.get(program as usize).filter(|_| program != NO_ID);
+            let inside = inside.map_or(Vec::new(), |inside| [inside, &b"/"[..]].concat());
+            labels.push([&inside, name.as_bytes()].concat());
+            labels.len() as u32 - 1
+        })
+    };
+    phases.iter().zip(names.iter().map(String::as_str)).map(label).collect()
 }
 
-/// All names.
-#[derive(Debug, Default)]
-pub struct Names {
-    names: Vec<Name>,
-    known: HashMap<Name, u32, FxBuildHasher>,
-}
-
-impl Names {
-    /// The number of a phase's name.
-    pub fn of(&mut self, phase: &Phase, patterns: &Patterns) -> u32 {
-        let name = Name { program: phase.program, parts: parts(&phase.words, patterns) };
-        if let Some(number) = self.known.get(&name) {
-            return *number;
-        }
-        let number = self.names.len() as u32;
-        self.names.push(name.clone());
-        self.known.insert(name, number);
-        number
-    }
-
-    /// The label of each name; new ones are appended. `parted`: names of phases that follow one another. A
-    /// program in which no rank comes from one name to another keeps its own.
-    pub fn labels(
-        &self,
-        patterns: &Patterns,
-        parted: impl Iterator<Item = (u32, u32)>,
-        labels: &mut Vec<Vec<u8>>,
-    ) -> Vec<u32> {
-        let mut texts: Vec<String> = Vec::new();
-        let mut by_program: HashMap<u32, Vec<usize>, FxBuildHasher> = HashMap::default();
-        for (number, name) in self.names.iter().enumerate() {
-            by_program.entry(name.program).or_default().push(number);
-            texts.push(String::new());
-        }
-        for numbers in by_program.values() {
-            let all: Vec<&Name> = numbers.iter().map(|number| &self.names[*number]).collect();
-            for (number, text) in numbers.iter().zip(program_texts(&all, patterns)) {
-                texts[*number] = text;
-            }
-        }
-        let name = |number: u32| (self.names[number as usize].program, &texts[number as usize]);
-        let parted = parted.map(|(before, after)| (name(before), name(after)));
-        let parted = parted.filter(|(before, after)| before.0 == after.0 && before.1 != after.1);
-        let parted: HashSet<u32, FxBuildHasher> = parted.map(|(before, _)| before.0).collect();
-        let mut made: HashMap<(u32, String), u32, FxBuildHasher> = HashMap::default();
-        let mut label_of = Vec::new();
-        for (name, text) in self.names.iter().zip(&texts) {
-            let program = name.program;
-            label_of.push(match parted.contains(&program) {
-                false => program,
-                true => *made.entry((program, text.clone())).or_insert_with(|| {
-                    let inside = labels.get(program as usize).filter(|_| program != NO_ID);
-                    let inside = inside.map_or(Vec::new(), |inside| [inside, &b"/"[..]].concat());
-                    labels.push([&inside, text.as_bytes()].concat());
-                    labels.len() as u32 - 1
-                }),
-            });
-        }
-        label_of
-    }
-}
-
-/// As exact as few different ones allow.
-fn program_texts(names: &[&Name], patterns: &Patterns) -> Vec<String> {
-    let mut texts = Vec::new();
+/// As exact as few different names of a program allow.
+fn name_phases(phases: &[(u64, &Phase)], patterns: &Patterns) -> Vec<String> {
+    let parts: Vec<_> = phases.iter().map(|(_, phase)| parts(&phase.words, patterns)).collect();
+    let mut names = vec![String::new(); phases.len()];
+    let mut left: Vec<usize> = (0..phases.len()).collect();
     for coarseness in 0..3 {
-        texts = names.iter().map(|name| text(&name.parts, coarseness, patterns)).collect();
-        let mut different: Vec<&String> = texts.iter().collect();
-        different.sort_unstable();
-        different.dedup();
-        if different.len() <= NAMES_MAX {
-            break;
+        left.iter().for_each(|at| names[*at] = text(&parts[*at], coarseness, patterns));
+        let mut different: BTreeMap<u32, BTreeSet<&str>> = BTreeMap::new();
+        for at in &left {
+            different.entry(phases[*at].1.program).or_default().insert(&names[*at]);
         }
+        left.retain(|at| different[&phases[*at].1.program].len() > NAMES_MAX);
     }
-    texts
+    names
 }
 
 /// The files with most bytes, or with most operations if no bytes were moved. Where nearly all operations are on

@@ -151,7 +151,7 @@ impl Record {
         let real = under.canonicalize().or_else(|_| std::path::absolute(under));
         let real =
             real.map_err(|error| Error::input(format!("--under {}: {error}", under.display())))?;
-        Ok(Selection::Below(real.as_os_str().as_bytes().to_vec()))
+        Ok(Selection::Below { name: real.as_os_str().as_bytes().to_vec(), here: Vec::new() })
     }
 }
 
