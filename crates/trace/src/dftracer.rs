@@ -15,6 +15,7 @@ use crate::scanner::{Found, LineFormat, Lines};
 use hashbrown::{HashMap, HashSet};
 use rustc_hash::FxBuildHasher;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
@@ -24,79 +25,52 @@ const HOST_SHIFT: u32 = 40;
 const HOSTS_MAX: usize = 1 << 16;
 
 /// A line. Fields that matter to nobody here are left out.
-#[derive(Debug, Deserialize)]
-struct Line<'a> {
-    #[serde(borrow, default)]
-    name: Cow<'a, str>,
-    #[serde(borrow, default)]
-    cat: Cow<'a, str>,
-    #[serde(borrow, default)]
-    ph: Value<'a>,
-    #[serde(default)]
-    pid: u64,
-    #[serde(default)]
-    tid: Option<u64>,
-    #[serde(borrow, default)]
-    ts: Value<'a>,
-    #[serde(borrow, default)]
-    dur: Value<'a>,
-    /// Arguments of a call, or what a line of the recorder itself says.
-    #[serde(borrow, default)]
-    args: std::collections::HashMap<Cow<'a, str>, Value<'a>, FxBuildHasher>,
-}
-
-/// A value: versions of DFTracer differ in which are numbers.
 #[derive(Debug, Default, Deserialize)]
-#[serde(untagged)]
-enum Value<'a> {
-    Integer(i64),
-    Float(f64),
-    Text(#[serde(borrow)] Cow<'a, str>),
-    Other(serde::de::IgnoredAny),
-    #[default]
-    None,
+#[serde(default)]
+struct Line<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(borrow)]
+    cat: Cow<'a, str>,
+    ph: Value,
+    pid: u64,
+    tid: Option<u64>,
+    ts: Value,
+    dur: Value,
+    /// Arguments of a call, or what a line of the recorder itself says.
+    args: Map<String, Value>,
 }
 
-impl Value<'_> {
-    /// A text, or the digits of a number.
-    fn text(&self) -> Option<Vec<u8>> {
-        match self {
-            Value::Integer(number) => Some(number.to_string().into_bytes()),
-            Value::Text(text) => Some(text.as_bytes().to_vec()),
-            _ => None,
-        }
-    }
-
-    /// It is this text.
-    fn is(&self, word: &str) -> bool {
-        matches!(self, Value::Text(text) if text == word)
-    }
-
-    /// A number, also in quotes.
-    fn number(&self) -> Option<i64> {
-        match self {
-            Value::Integer(number) => Some(*number),
-            Value::Text(text) => text.parse().ok(),
-            _ => None,
-        }
-    }
-
-    /// A time; `unit`: nanoseconds.
-    fn nanoseconds(&self, unit_ns: u64) -> Option<u64> {
-        match self {
-            Value::Integer(number) => Some(u64::try_from(*number).ok()?.saturating_mul(unit_ns)),
-            // A cast saturates.
-            Value::Float(number) => Some((number * unit_ns as f64).round() as u64),
-            Value::Text(text) => Some(text.parse::<u64>().ok()?.saturating_mul(unit_ns)),
-            _ => None,
-        }
-    }
-}
-
-impl<'a> Line<'a> {
+impl Line<'_> {
     /// The first of these arguments that is there.
-    fn find(&self, names: &[&str]) -> &Value<'a> {
-        names.iter().find_map(|name| self.args.get(*name)).unwrap_or(&Value::None)
+    fn find(&self, names: &[&str]) -> &Value {
+        names.iter().find_map(|name| self.args.get(*name)).unwrap_or(&Value::Null)
+    }
+}
+
+// Versions of DFTracer differ in which values are numbers.
+
+/// A text, or the digits of a number.
+fn text(value: &Value) -> Option<Vec<u8>> {
+    match value {
+        Value::Number(number) => Some(number.as_i64()?.to_string().into_bytes()),
+        _ => Some(value.as_str()?.as_bytes().to_vec()),
+    }
+}
+
+/// A number, also in quotes.
+fn number(value: &Value) -> Option<i64> {
+    value.as_i64().or_else(|| value.as_str()?.parse().ok())
+}
+
+/// A time; `unit`: nanoseconds.
+fn nanoseconds(value: &Value, unit_ns: u64) -> Option<u64> {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            // A cast saturates.
+            Some((number.as_f64()? * unit_ns as f64).round() as u64)
+        }
+        _ => Some(u64::try_from(number(value)?).ok()?.saturating_mul(unit_ns)),
     }
 }
 
@@ -166,24 +140,24 @@ impl Default for DfTracer {
 impl DfTracer {
     /// Puts what a line says into the queue; `None`: it is in no known form.
     fn take(&mut self, line: &[u8], gaps: &mut Gaps) -> Option<()> {
-        let text = line.trim_ascii();
-        let text = text.strip_suffix(b",").unwrap_or(text);
-        if text.is_empty() || matches!(text, b"[" | b"]") {
+        let line = line.trim_ascii();
+        let line = line.strip_suffix(b",").unwrap_or(line);
+        if line.is_empty() || matches!(line, b"[" | b"]") {
             return Some(());
         }
-        let line: Line<'_> = serde_json::from_slice(text).ok()?;
+        let line: Line<'_> = serde_json::from_slice(line).ok()?;
         let (name, value) = (line.find(&["name"]), line.find(&["value"]));
         match (&*line.name, &*line.cat) {
             ("FH" | "SH" | "HH", "dftracer") => {
-                self.texts.insert(value.text()?, name.text()?);
+                self.texts.insert(text(value)?, text(name)?);
             }
-            ("CM", "dftracer") if name.is("time_metric") => {
-                self.unit_ns = unit_ns(&value.text()?)?;
+            ("CM", "dftracer") if name == "time_metric" => {
+                self.unit_ns = unit_ns(&text(value)?)?;
             }
             ("start", "dftracer") => self.start(&line)?,
             // The form of version 1.
-            (path, "dftracer") if line.ph.is("H") => {
-                self.texts.insert(line.find(&["hash"]).text()?, path.as_bytes().to_vec());
+            (path, "dftracer") if line.ph == "H" => {
+                self.texts.insert(text(line.find(&["hash"]))?, path.as_bytes().to_vec());
             }
             (_, "POSIX" | "STDIO") => self.event(&line)?,
             (name, "MPI" | "MPIIO" | "MPI-IO" | "HDF5") => {
@@ -196,14 +170,14 @@ impl DfTracer {
     }
 
     /// The text that a hash stands for.
-    fn text_of(&self, hash: &Value<'_>) -> Option<Vec<u8>> {
-        self.texts.get(&hash.text()?).cloned()
+    fn text_of(&self, hash: &Value) -> Option<Vec<u8>> {
+        self.texts.get(&text(hash)?).cloned()
     }
 
     /// A call. Who its process and thread are is said before, once.
     fn event(&mut self, line: &Line<'_>) -> Option<()> {
-        let now_ns = line.ts.nanoseconds(self.unit_ns)?;
-        let elapsed_ns = line.dur.nanoseconds(self.unit_ns);
+        let now_ns = nanoseconds(&line.ts, self.unit_ns)?;
+        let elapsed_ns = nanoseconds(&line.dur, self.unit_ns);
         let process = self.number_on_host(line, line.pid);
         let thread = self.number_on_host(line, line.tid.unwrap_or(line.pid));
         if self.known.insert(process) {
@@ -215,9 +189,9 @@ impl DfTracer {
             self.waiting.push_back(Item { thread: process, now_ns, what: What::Thread(thread) });
         }
         // A hash without a text is a name, too.
-        let known = |hash: &Value<'_>| self.text_of(hash).or(hash.text()).unwrap_or_default();
-        let file = line.find(&["fname"]).text().unwrap_or_else(|| known(line.find(&["fhash"])));
-        let number = |names: &[&str]| line.find(names).number();
+        let known = |hash| self.text_of(hash).or(text(hash)).unwrap_or_default();
+        let file = text(line.find(&["fname"])).unwrap_or_else(|| known(line.find(&["fhash"])));
+        let number = |names: &[&str]| number(line.find(names));
         let positive = |number: Option<i64>| number.and_then(|number| u64::try_from(number).ok());
         let (count, size) = (number(&["count", "length", "bufsize"]), number(&["size"]));
         let called = Called {
@@ -235,7 +209,7 @@ impl DfTracer {
             function: line.name.as_bytes().to_vec(),
             file,
             other: known(line.find(&["newpath", "path2", "newpath_hash", "path2_hash"])),
-            mode: line.find(&["mode"]).text().unwrap_or_default(),
+            mode: text(line.find(&["mode"])).unwrap_or_default(),
             called,
         };
         self.waiting.push_back(Item { thread, now_ns, what: What::Event(Box::new(event)) });
@@ -244,7 +218,7 @@ impl DfTracer {
 
     /// A process begins: its program, machine and directory.
     fn start(&mut self, line: &Line<'_>) -> Option<()> {
-        let now_ns = line.ts.nanoseconds(self.unit_ns)?;
+        let now_ns = nanoseconds(&line.ts, self.unit_ns)?;
         let thread = self.number_on_host(line, line.pid);
         let host = self.text_of(line.find(&["hhash"])).unwrap_or_default();
         let mut command = self.text_of(line.find(&["cmd_hash"])).unwrap_or_default();
@@ -261,7 +235,7 @@ impl DfTracer {
     /// The number of a process or thread among those of all machines.
     fn number_on_host(&mut self, line: &Line<'_>, number: u64) -> u64 {
         let number = number.min((1 << HOST_SHIFT) - 1);
-        let Some(hash) = line.find(&["hhash"]).text() else { return number };
+        let Some(hash) = text(line.find(&["hhash"])) else { return number };
         let found = self.hosts.iter().position(|known| *known == hash);
         let place = found.unwrap_or_else(|| {
             if self.hosts.len() < HOSTS_MAX {

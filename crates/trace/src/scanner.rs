@@ -102,6 +102,24 @@ impl<F: LineFormat> Scanner for ByLine<F> {
     }
 }
 
+const DAY_NS: u64 = 86_400_000_000_000;
+
+/// Makes times since the first midnight of times of the day.
+#[derive(Clone, Debug, Default)]
+pub struct DayClock {
+    last_ns: u64,
+    days: u64,
+}
+
+impl DayClock {
+    /// Nanoseconds since the first midnight; half a day back is midnight.
+    pub fn since_first_midnight(&mut self, ns: u64) -> u64 {
+        self.days += u64::from(self.last_ns > ns.saturating_add(DAY_NS / 2));
+        self.last_ns = ns;
+        ns.saturating_add(self.days.saturating_mul(DAY_NS))
+    }
+}
+
 /// Longest line that is kept, bytes: strace's longest buffers fit. Of a longer one the rest is skipped.
 pub const LINE_MAX: usize = 1 << 20;
 
@@ -218,5 +236,12 @@ mod tests {
         assert_eq!((lines.line().len(), lines.line.capacity() <= 2 * LINE_MAX), (LINE_MAX, true));
         assert!(lines.advance().unwrap() && !lines.is_cut());
         assert_eq!((lines.line(), lines.number()), (&b"next"[..], 2));
+    }
+
+    #[test]
+    fn half_a_day_back_is_midnight() {
+        let mut clock = DayClock::default();
+        let times = [DAY_NS - 5, 3, 1].map(|ns| clock.since_first_midnight(ns));
+        assert_eq!(times, [DAY_NS - 5, DAY_NS + 3, DAY_NS + 1]);
     }
 }

@@ -10,7 +10,7 @@
 //! POSIX, MPI-IO and STDIO become sums (`counters`), LUSTRE and HEATMAP stand beside (`beside`), others are
 //! counted, not read.
 
-use super::counters::{Module, layout};
+use super::counters::layout;
 use super::segment::{Layer, Owner, Segment, nanoseconds};
 use crate::gaps::{Gap, Gaps};
 use crate::record::Record;
@@ -33,6 +33,8 @@ const JOB_BYTES: u64 = 4096;
 const BUFFER: usize = 1 << 16;
 const VERSION_BYTES: u64 = 8;
 const RANK_MAX: i64 = 1 << 24;
+/// The module of the C library's streams.
+const STDIO: &str = "STDIO";
 /// Record of a file in a DXT module, and of a transfer.
 const FILE_BYTES: usize = 104;
 const SEGMENT_BYTES: usize = 32;
@@ -197,9 +199,7 @@ impl Scanner for Binary {
     fn sums(&mut self, which: &Selection, sums: &mut Sums, gaps: &mut Gaps) -> io::Result<()> {
         let mut posix = HashSet::default();
         let [dxt_posix, dxt_mpi_io] = self.header.dxt().map(|region| region.length > 0);
-        for (module, has_events) in
-            [(Module::Posix, dxt_posix), (Module::MpiIo, dxt_mpi_io), (Module::Stdio, false)]
-        {
+        for (module, has_events) in [("POSIX", dxt_posix), ("MPI-IO", dxt_mpi_io), (STDIO, false)] {
             self.sums_of(module, has_events, which, &mut posix, sums, gaps)?;
         }
         self.layouts(which, &mut sums.layouts, gaps)?;
@@ -215,14 +215,14 @@ impl Binary {
     /// Adds the counters of a module. `has_events`: its transfers are in the log one by one.
     fn sums_of(
         &self,
-        module: Module,
+        module: &str,
         has_events: bool,
         which: &Selection,
         posix: &mut Files,
         sums: &mut Sums,
         gaps: &mut Gaps,
     ) -> io::Result<()> {
-        let (region, version) = self.header.named(module.name());
+        let (region, version) = self.header.named(module);
         let Some(layout) = layout(module, version) else { return Ok(()) };
         let mut reader = self.header.open(&self.log, region)?;
         let mut record = vec![0; layout.bytes()];
@@ -230,8 +230,8 @@ impl Binary {
         while fill(&mut reader, &mut record)? {
             let fields = Fields { bytes: &record, big_endian: self.header.big_endian };
             let (id, rank) = (fields.u64(0), u32::try_from(fields.u64(8)).ok());
-            let is_covered = module == Module::MpiIo && posix.contains(&id);
-            if module == Module::Posix {
+            let is_covered = module == "MPI-IO" && posix.contains(&id);
+            if module == "POSIX" {
                 posix.insert(id);
             }
             if !self.paths.get(&id).is_none_or(|path| which.keeps(path)) {
@@ -251,13 +251,13 @@ impl Binary {
     }
 
     /// Sums of POSIX and MPI-IO stand beside the events of the program, those of streams apart.
-    fn label(&self, module: Module) -> String {
+    fn label(&self, module: &str) -> String {
         let command = &self.owner.command;
         let name = command.rsplit(|byte| *byte == b'/').next().unwrap_or(command);
         let name = String::from_utf8_lossy(name);
         match module {
-            Module::Stdio if name.is_empty() => "stdio".into(),
-            Module::Stdio => format!("{name}/stdio"),
+            STDIO if name.is_empty() => "stdio".into(),
+            STDIO => format!("{name}/stdio"),
             _ => name.into_owned(),
         }
     }
@@ -325,8 +325,7 @@ impl Header {
             {
                 continue;
             }
-            let module = Module::ALL.iter().find(|module| module.name() == name);
-            let is_read = module.is_some_and(|module| layout(*module, version).is_some());
+            let is_read = layout(name, version).is_some();
             let gap = if is_read { Gap::Sums } else { Gap::Aggregated };
             gaps.add_name(gap, name.as_bytes());
         }

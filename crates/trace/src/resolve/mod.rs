@@ -397,11 +397,10 @@ impl<'s> Resolver<'s> {
         let changes = match done.op {
             Op::Mkdir => errno != EEXIST,
             Op::Rmdir | Op::Rename => true,
-            // Its first path is a text.
-            Op::Symlink => return false,
             _ => false,
         };
-        if !changes && errno != ENOENT {
+        // The first path of a symbolic link is a text.
+        if done.op == Op::Symlink || (!changes && errno != ENOENT) {
             return false;
         }
         let mut found = false;

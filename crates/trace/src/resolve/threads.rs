@@ -120,7 +120,6 @@ pub struct Threads {
     /// Machine whose log is read.
     pub group: u32,
     numbers: HashMap<(u32, u64), u32, FxBuildHasher>,
-    last: Option<((u32, u64), u32)>,
     ranks: u32,
     /// Numbers of threads are ranks.
     are_ranks: bool,
@@ -145,16 +144,8 @@ impl Threads {
     }
 
     /// The place of a thread by its number in the log.
-    pub fn find(&mut self, number: u64) -> Option<u32> {
-        let key = (self.group, number);
-        if let Some((last, place)) = self.last
-            && last == key
-        {
-            return Some(place);
-        }
-        let place = self.numbers.get(&key).copied()?;
-        self.last = Some((key, place));
-        Some(place)
+    pub fn find(&self, number: u64) -> Option<u32> {
+        self.numbers.get(&(self.group, number)).copied()
     }
 
     /// A thread of the machine whose log is read was seen before.
@@ -173,7 +164,6 @@ impl Threads {
     /// From now on the thread has this number.
     pub fn name(&mut self, number: u64, place: u32) {
         self.numbers.insert((self.group, number), place);
-        self.last = None;
     }
 
     /// Number of ranks so far.

@@ -1,12 +1,12 @@
 //! Fields of a line -> the record of a call. Threads are introduced before their first one.
 
-use super::units::{Clock, Times, bytes, duration_ns};
+use super::units::{Times, bytes, duration_ns};
 use super::{Fields, Rules};
 use crate::clib::{flags_of_mode, number, number_of};
 use crate::functions::find_function;
 use crate::gaps::{Gap, Gaps};
 use crate::record::{Act, At, Call, FLAGS_UNKNOWN, Fd, Introduction, Outcome, Record};
-use crate::scanner::{Found, LineFormat, Lines};
+use crate::scanner::{DayClock, Found, LineFormat, Lines};
 use hashbrown::{HashMap, HashSet};
 use model::event::MODE_UNKNOWN;
 use model::op::{Class, OPS, ParamKind};
@@ -144,8 +144,8 @@ struct Log {
     /// Open files by the first thread of their process and the log's text for them.
     handles: HashMap<(u64, Box<[u8]>), i64, FxBuildHasher>,
     next_handle: i64,
-    starts: Clock,
-    ends: Clock,
+    starts: DayClock,
+    ends: DayClock,
     line: Line,
 }
 
@@ -198,11 +198,11 @@ impl Log {
         times: &Times,
         fields: &Fields<'_, '_>,
     ) -> Result<(Option<u64>, Option<u64>), Complaint> {
-        let time = |field: &str, clock: &mut Clock| -> Result<Option<u64>, Complaint> {
+        let time = |field: &str, clock: &mut DayClock| -> Result<Option<u64>, Complaint> {
             let Some(text) = fields.get(field) else { return Ok(None) };
             let wrong = || unexpected(field, text, &times.expected());
-            let moment = times.read(text.trim_ascii()).ok_or_else(wrong)?;
-            Ok(Some(clock.ns(moment)))
+            let (ns, is_of_day) = times.read(text.trim_ascii()).ok_or_else(wrong)?;
+            Ok(Some(if is_of_day { clock.since_first_midnight(ns) } else { ns }))
         };
         let start = time("start", &mut self.starts)?;
         let end = time("end", &mut self.ends)?;

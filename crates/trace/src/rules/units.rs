@@ -9,7 +9,6 @@ use jiff::fmt::strtime::{self, BrokenDownTime};
 use jiff::tz::TimeZone;
 use model::units::{duration_factor, size_factor};
 
-const DAY_NS: u64 = 86_400_000_000_000;
 /// Nanoseconds of a second.
 pub const SECOND_NS: u64 = 1_000_000_000;
 /// Digits of a number that are kept exact.
@@ -90,25 +89,6 @@ fn by_pattern(pattern: &str, text: &[u8]) -> Option<Moment> {
     let time = parsed.to_time().ok()?;
     let seconds = (time.hour() as u64 * 60 + time.minute() as u64) * 60 + time.second() as u64;
     Some((seconds * SECOND_NS + time.subsec_nanosecond() as u64, true))
-}
-
-/// Times of day become times since the first midnight.
-#[derive(Clone, Debug, Default)]
-pub struct Clock {
-    last_ns: u64,
-    days: u64,
-}
-
-impl Clock {
-    /// Nanoseconds; half a day back is midnight.
-    pub fn ns(&mut self, (ns, is_of_day): Moment) -> u64 {
-        if !is_of_day {
-            return ns;
-        }
-        self.days += u64::from(self.last_ns > ns.saturating_add(DAY_NS / 2));
-        self.last_ns = ns;
-        ns.saturating_add(self.days.saturating_mul(DAY_NS))
-    }
 }
 
 /// Reads a duration in nanoseconds. A unit in the text wins over `unit`.
@@ -218,13 +198,5 @@ mod tests {
         for wrong in ["fortnight", "%!", "%Q%Q"] {
             assert!(Times::named(wrong).is_err(), "{wrong}");
         }
-    }
-
-    #[test]
-    fn half_a_day_back_is_midnight() {
-        let mut clock = Clock::default();
-        assert_eq!(clock.ns((DAY_NS - 5, true)), DAY_NS - 5);
-        assert_eq!(clock.ns((3, true)), DAY_NS + 3);
-        assert_eq!(clock.ns((1, true)), DAY_NS + 1);
     }
 }

@@ -57,16 +57,12 @@ impl<'a> Cursor<'a> {
             [b'0', b'0'..=b'7', ..] => 8,
             _ => 10,
         };
-        let start = self.at;
-        let mut value: u64 = 0;
-        while let Some(digit) = self.peek().and_then(|byte| (byte as char).to_digit(base)) {
-            let next = value.checked_mul(base.into()).and_then(|v| v.checked_add(digit.into()));
-            value = next.unwrap_or(u64::MAX);
-            self.at += 1;
-        }
-        if start == self.at {
-            return None;
-        }
+        let is_digit = |byte: &&u8| (**byte as char).is_digit(base);
+        let digits = self.rest().iter().take_while(is_digit).count();
+        let text =
+            std::str::from_utf8(&self.rest()[..digits]).ok().filter(|text| !text.is_empty())?;
+        self.at += digits;
+        let value = u64::from_str_radix(text, base).unwrap_or(u64::MAX);
         // Addresses and sizes above 2^63 keep their bits.
         let value =
             if negative { (value.min(1 << 63) as i64).wrapping_neg() } else { value as i64 };

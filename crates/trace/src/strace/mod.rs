@@ -19,8 +19,7 @@ mod who;
 
 use crate::gaps::{Gap, Gaps};
 use crate::record::{Act, Call, Outcome, Record};
-use crate::scanner::Lines;
-use crate::scanner::Scanner;
+use crate::scanner::{DayClock, Lines, Scanner};
 use cursor::Cursor;
 use hashbrown::HashMap;
 use prefix::{Prefix, Time, decimal, digits, fraction_ns, prefix};
@@ -35,7 +34,6 @@ pub use flags::{CHANGEABLE, open_flags};
 const UNFINISHED: &[u8] = b"<unfinished ...>";
 /// An exec in a thread, with -ff: the log of the process has the rest.
 const PID_CHANGED: &[u8] = b" <pid changed to ";
-const DAY_NS: u64 = 86_400_000_000_000;
 /// Bytes of calls whose ends have not come.
 const PENDING_MAX: usize = 1 << 26;
 
@@ -74,8 +72,7 @@ pub struct Strace {
     /// Place of the call in the line.
     at: usize,
     now_ns: u64,
-    last_day_ns: u64,
-    days: u64,
+    clock: DayClock,
     /// The thread whose next call began in the log of another one.
     replaced: Option<u64>,
     /// The table that the option -C prints at the end.
@@ -96,8 +93,7 @@ impl Strace {
             kind: Kind::Whole,
             at: 0,
             now_ns: 0,
-            last_day_ns: 0,
-            days: 0,
+            clock: DayClock::default(),
             replaced: None,
             in_summary: false,
         }
@@ -166,13 +162,7 @@ impl Strace {
             }
             Time::Epoch(ns) => ns,
             Time::Since(ns) => self.now_ns.saturating_add(ns),
-            Time::Day(ns) => {
-                // Half a day back is midnight.
-                let midnight = self.last_day_ns > ns.saturating_add(DAY_NS / 2);
-                self.days += u64::from(midnight);
-                self.last_day_ns = ns;
-                ns.saturating_add(self.days.saturating_mul(DAY_NS))
-            }
+            Time::Day(ns) => self.clock.since_first_midnight(ns),
         };
         if whole_seconds {
             gaps.add(Gap::Seconds);
