@@ -188,7 +188,7 @@ fn summarize(plan: &Plan, stage: &Stage, outcome: &Outcome) -> Rehearsal {
     let failed = !outcome.finished() && !is_spent && !outcome.interrupted && !state.sampled;
     let by_time = reads_time(plan);
     let decided_outside =
-        by_time || state.about || state.races.found() || uses_results(plan, stage.finds_files);
+        by_time || state.about || state.races.found || uses_results(plan, stage.finds_files);
     let about = decided_outside || !complete || state.sampled;
     let peaks = figures::peaks(state, &state.peak);
     let sure_peaks = figures::peaks(state, state.sure_peak.as_ref().unwrap_or(&state.peak));

@@ -62,9 +62,8 @@ struct Set {
 
 #[derive(Debug)]
 pub(super) struct Races {
-    /// There are several ranks.
-    several: bool,
-    found: bool,
+    /// Some result depends on which rank was faster.
+    pub(super) found: bool,
     now: u64,
     sets: Vec<Set>,
     /// When all ranks met last.
@@ -73,7 +72,7 @@ pub(super) struct Races {
     last_met: u64,
     /// By signal: its givers, and when each gave it.
     signals: FxHashMap<u64, FxHashMap<u32, Vec<u64>>>,
-    /// By rank: up to where it knows what another one did.
+    /// By rank: up to where it knows what another one did; empty without other ranks.
     known: Vec<FxHashMap<u32, u64>>,
     histories: FxHashMap<u64, History>,
 }
@@ -81,23 +80,17 @@ pub(super) struct Races {
 impl Races {
     pub(super) fn new(plan: &Plan) -> Races {
         let set = |set: MemberSet| Set { ranks: set.members, passes: 0, at: 0 };
-        let several = plan.ranks > 1;
+        let others = if plan.ranks > 1 { plan.ranks as usize } else { 0 };
         Races {
-            several,
             found: false,
             now: 0,
             sets: sets(plan).into_iter().map(set).collect(),
             all_met: 0,
             last_met: 0,
             signals: FxHashMap::default(),
-            known: vec![FxHashMap::default(); if several { plan.ranks as usize } else { 0 }],
+            known: vec![FxHashMap::default(); others],
             histories: FxHashMap::default(),
         }
-    }
-
-    /// Some result depends on which rank was faster.
-    pub(super) fn found(&self) -> bool {
-        self.found
     }
 
     /// A member of a set has passed a meeting of it. All pass one before the next.
@@ -144,7 +137,7 @@ impl Races {
 
     /// A rank does something to a name.
     pub(super) fn on_name(&mut self, rank: u32, name: &[u8], access: Access) {
-        if self.several {
+        if !self.known.is_empty() {
             let mut hasher = self.histories.hasher().build_hasher();
             hasher.write(name);
             // Even: names; odd: files.
@@ -154,7 +147,7 @@ impl Races {
 
     /// A rank does something to the bytes of a file.
     pub(super) fn on_file(&mut self, rank: u32, number: u32, access: Access) {
-        if self.several {
+        if !self.known.is_empty() {
             self.touch(rank, u64::from(number) << 1 | 1, access);
         }
     }
@@ -253,9 +246,9 @@ mod tests {
         races.on_file(1, 1, Access::Needs(10));
         races.on_file(0, 1, Access::Adds(20));
         races.on_file(0, 1, Access::Needs(20));
-        assert!(!races.found());
+        assert!(!races.found);
         races.on_file(1, 1, Access::Needs(11));
-        assert!(races.found());
+        assert!(races.found);
     }
 
     #[test]
@@ -270,7 +263,7 @@ mod tests {
             }
             races.waited(1, [7, 8], 1);
             races.on_name(1, b"a", Access::Asks);
-            assert_eq!(races.found(), found);
+            assert_eq!(races.found, found);
         }
     }
 }

@@ -428,7 +428,7 @@ impl State {
     /// An operation of a rank has ended.
     pub(super) fn over(&mut self, rank: u32, name: &[u8], over: &Over<'_>, options: &InForce) {
         // Some file systems cannot share blocks.
-        self.about |= (over.op.row().bytes == ByteEffect::Shares) || self.races.found();
+        self.about |= (over.op.row().bytes == ByteEffect::Shares) || self.races.found;
         let tally = &mut self.ranks[rank as usize];
         let at = self.layout.op(over.op);
         let bytes = i64::try_from(over.done_bytes).unwrap_or(i64::MAX);

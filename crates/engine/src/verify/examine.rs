@@ -147,11 +147,6 @@ struct Piece<'a> {
 }
 
 impl Findings {
-    /// No byte is wrong.
-    pub fn is_good(&self) -> bool {
-        self.first.is_none()
-    }
-
     /// `verify: 2 places are wrong (1 zeros, 1 older data), the first: zeros at offset 512 (1024 bytes)`
     pub fn text(&self) -> Option<String> {
         let first = self.first.as_ref()?;

@@ -91,17 +91,10 @@ impl File {
     }
 
     /// A write may have come here or not: what does not describe itself may still be there.
-    fn doubt(&mut self, range: &Range<u64>) {
+    fn doubt(&mut self, range: Range<u64>) {
         self.floor = self.highest;
-        let plain = self.overlapping(range).filter(|(_, piece)| piece.state == State::Other);
-        let plain = plain.map(|(start, piece)| start..piece.end).collect::<Vec<_>>();
-        let mut at = range.start;
-        for kept in plain.into_iter().chain(std::iter::once(range.end..range.end)) {
-            if at < kept.start {
-                self.put(at..kept.start, State::Unsure);
-            }
-            at = kept.end;
-        }
+        let is_plain = self.overlapping(&range).any(|(_, piece)| piece.state == State::Other);
+        self.put(range, if is_plain { State::Other } else { State::Unsure });
     }
 
     fn overlapping(&self, range: &Range<u64>) -> impl Iterator<Item = (u64, Piece)> + '_ {
@@ -147,7 +140,7 @@ impl Memory {
             return;
         }
         self.change(number, |file| match state {
-            State::Unsure => file.doubt(&range),
+            State::Unsure => file.doubt(range),
             state => {
                 file.plain |= state == State::Other;
                 file.put(range, state);
@@ -271,8 +264,8 @@ mod tests {
                     }
                     6 => {
                         memory.put(1, wide, Unsure);
-                        let doubted = bytes[range].iter_mut().filter(|one| **one != Some(Other));
-                        doubted.for_each(|one| *one = Some(Unsure));
+                        let is_plain = bytes[range.clone()].contains(&Some(Other));
+                        bytes[range].fill(Some(if is_plain { Other } else { Unsure }));
                     }
                     7 => {
                         memory.put(1, wide, Other);

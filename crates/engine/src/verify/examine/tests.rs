@@ -32,7 +32,7 @@ fn what_was_written_is_right_wherever_a_read_begins_and_ends() {
     let (memory, bytes) = written();
     for (start, end) in [(0, 65_536), (9_999, 10_001), (1, 2), (29_990, 30_010), (512, 40_000)] {
         let found = examiner(&memory, 1).examine(&bytes[start..end], start as u64);
-        assert!(found.is_good(), "{start}..{end}: {:?}", found.first);
+        assert!(found.first.is_none(), "{start}..{end}: {:?}", found.first);
         assert_eq!((found.checked_bytes, found.zero_bytes), ((end - start) as u64, 0));
         // Another rank, and another run, know only what the data says.
         let nothing = Memory::default();
@@ -41,7 +41,7 @@ fn what_was_written_is_right_wherever_a_read_begins_and_ends() {
         for reader in [other, later] {
             if end - start > 30 {
                 let found = reader.examine(&bytes[start..end], start as u64);
-                assert!(found.is_good(), "{start}..{end}: {:?}", found.first);
+                assert!(found.first.is_none(), "{start}..{end}: {:?}", found.first);
             }
         }
     }
@@ -116,7 +116,7 @@ fn a_rank_that_wrote_nothing_takes_zeros_and_data_of_others() {
     let nothing = Memory::default();
     let reader = Examiner { writer: 1, memory: &nothing, ..examiner(&memory, 2) };
     let found = reader.examine(&bytes, 0);
-    assert!(found.is_good(), "{:?}", found.first);
+    assert!(found.first.is_none(), "{:?}", found.first);
     assert_eq!(found.zero_bytes, 19_900);
 }
 
@@ -126,7 +126,7 @@ fn own_data_where_nothing_should_be_is_stale() {
     memory.clear(NUMBER, 40_000..u64::MAX);
     let found = examiner(&memory, 1).examine(&bytes, 0);
     assert!(found.text().unwrap_or_default().contains("older data at offset 40000"), "{found:?}");
-    assert!(examiner(&memory, 1).examine_end(40_000..50_000).is_good());
+    assert!(examiner(&memory, 1).examine_end(40_000..50_000).first.is_none());
     let end = examiner(&memory, 1).examine_end(39_000..50_000);
     assert!(
         end.text().unwrap_or_default().contains("the file ends before offset 39000"),
@@ -139,10 +139,10 @@ fn while_writes_are_under_way_every_generation_is_right() {
     let (memory, mut bytes) = written();
     mark(0, 1).fill(&mut bytes[16_384..24_576], 16_384);
     let reader = Examiner { exact: false, ..examiner(&memory, 1) };
-    assert!(reader.examine(&bytes, 0).is_good());
+    assert!(reader.examine(&bytes, 0).first.is_none());
     // Fewer wrong bytes can be those of a short write that is under way.
     bytes[20_000..20_100].fill(0x55);
-    assert!(!reader.examine(&bytes, 0).is_good());
+    assert!(!reader.examine(&bytes, 0).first.is_none());
 }
 
 /// Blocks of another file by the same rank share words with those that belong there, and hold zeros by
@@ -174,7 +174,7 @@ fn short_damage_is_found_where_no_other_rank_writes() {
     bytes[40_000..40_020].fill(0x55);
     let alone = examiner(&memory, 1).examine(&bytes, 0);
     assert!(alone.text().unwrap_or_default().contains("offset 40000 (20 bytes)"), "{alone:?}");
-    assert!(examiner(&memory, 2).examine(&bytes, 0).is_good());
+    assert!(examiner(&memory, 2).examine(&bytes, 0).first.is_none());
 }
 
 /// Whatever nobody wrote has zeros by chance, at the edges of units too.
