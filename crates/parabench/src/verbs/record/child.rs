@@ -5,16 +5,14 @@ use crate::console;
 use crate::error::{Error, Result};
 use rustix::io::Errno;
 use rustix::process::{self, Pid, Signal, WaitOptions, kill_process};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::origin::WithOrigin;
 use signal_hook::low_level::siginfo::Origin;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{self as std_process, Command, ExitStatus};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::Duration;
 
 /// Signals that are passed on.
@@ -24,7 +22,7 @@ const BY_SIGNAL: i32 = 128;
 /// How often it is looked whether processes that were left behind have ended.
 const STEP: Duration = Duration::from_millis(20);
 /// Looks before a message says what the wait is for.
-const SILENT_STEPS: u32 = 100;
+const SILENT_STEPS: u64 = 100;
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug)]
@@ -55,40 +53,44 @@ pub fn run(mut start: Start) -> Result<Ended> {
     let program = start.command.get_program().to_string_lossy().into_owned();
     let cannot = |error| Error::input(format!("cannot start {program}: {error}"));
     // From here on signals end the command, not this process.
-    let signals = SignalsInfo::<WithOrigin>::new(PASSED_ON).map_err(cannot)?;
+    let all = PASSED_ON.iter().chain([&SIGCHLD]);
+    let mut signals = SignalsInfo::<WithOrigin>::new(all).map_err(cannot)?;
     engine::limits::restore_file_size_signal(&mut start.command);
     // Whose parent ends becomes a child of this process, so that its end can be waited for.
     let _ = process::set_child_subreaper(Pid::from_raw(std_process::id() as i32));
     let mut child = start.command.spawn().map_err(cannot)?;
-    let (pid, is_below, handle) = (child.id(), start.is_below, signals.handle());
-    let is_over = Arc::new(AtomicBool::new(false));
-    let enough = Arc::new(AtomicBool::new(false));
-    let (over, stop) = (is_over.clone(), enough.clone());
-    let passing = thread::Builder::new().name("signals".into());
-    let passing = passing.spawn(move || pass_on(signals, (pid, is_below), &over, &stop));
-    let ended = child.wait();
-    is_over.store(true, Relaxed);
+    let mut enough = false;
+    let status = loop {
+        let ended = child.try_wait();
+        let lost = |error| Error::failed(format!("cannot wait for it: {error}"));
+        if let Some(status) = ended.map_err(lost)? {
+            break status;
+        }
+        for origin in signals.wait().filter(|origin| origin.signal != SIGCHLD) {
+            // Who ends a command does not wait for what it has left behind.
+            enough |= !matches!(origin.signal, SIGUSR1 | SIGUSR2);
+            if !is_from_terminal(&origin) {
+                pass_on(origin.signal, child.id(), start.is_below);
+            }
+        }
+    };
     // strace waits for all that it follows.
-    let running = if is_below { 0 } else { wait_for_others(&enough) };
-    handle.close();
-    let _ = passing.map(JoinHandle::join);
-    let ended = ended.map(|status| Ended { status, running });
-    ended.map_err(|error| Error::failed(format!("cannot wait for it: {error}")))
+    let running = if start.is_below { 0 } else { wait_for_others(&mut signals, enough) };
+    Ok(Ended { status, running })
 }
 
-/// Waits for processes that the command has left behind until there are none, or it is `enough`; gives how
-/// many there are then.
-fn wait_for_others(enough: &AtomicBool) -> u64 {
-    let mut steps = 0_u32;
-    loop {
+/// Waits for processes that the command has left behind until there are none, or a signal says that it is `enough`;
+/// gives how many there are then.
+fn wait_for_others(signals: &mut SignalsInfo<WithOrigin>, mut enough: bool) -> u64 {
+    for step in 0_u64.. {
+        enough |= signals.pending().any(|origin| origin.signal != SIGCHLD);
         match process::wait(WaitOptions::NOHANG) {
             Err(Errno::CHILD) => return 0,
             Ok(Some(_)) => continue,
-            _ if enough.load(Relaxed) => return children(std_process::id()),
+            _ if enough => break,
             _ => thread::sleep(STEP),
         }
-        steps = steps.saturating_add(1);
-        if steps == SILENT_STEPS {
+        if step == SILENT_STEPS {
             console::note(&format!(
                 "the command has ended, {} of its processes have not: they are waited for; Ctrl-C ends the \
                  recording without them",
@@ -96,6 +98,7 @@ fn wait_for_others(enough: &AtomicBool) -> u64 {
             ));
         }
     }
+    children(std_process::id())
 }
 
 /// Number of processes below one.
@@ -108,28 +111,13 @@ fn children(pid: u32) -> u64 {
     numbers.map(|number| 1 + children(number)).sum()
 }
 
-fn pass_on(
-    mut signals: SignalsInfo<WithOrigin>,
-    (pid, is_below): (u32, bool),
-    is_over: &AtomicBool,
-    enough: &AtomicBool,
-) {
-    for origin in &mut signals {
-        // Who ends a command does not wait for what it has left behind.
-        let ends = is_over.load(Relaxed) || !matches!(origin.signal, SIGUSR1 | SIGUSR2);
-        enough.fetch_or(ends, Relaxed);
-        if is_over.load(Relaxed) {
-            continue;
-        }
-        if is_from_terminal(&origin) {
-            continue;
-        }
-        let receiver = if is_below { child_of(pid).unwrap_or(pid) } else { pid };
-        let signal = Signal::from_named_raw(origin.signal);
-        if let (Some(receiver), Some(signal)) = (Pid::from_raw(receiver as i32), signal) {
-            // It may have ended just now.
-            let _ = kill_process(receiver, signal);
-        }
+fn pass_on(signal: i32, pid: u32, is_below: bool) {
+    let receiver = if is_below { child_of(pid).unwrap_or(pid) } else { pid };
+    if let (Some(receiver), Some(signal)) =
+        (Pid::from_raw(receiver as i32), Signal::from_named_raw(signal))
+    {
+        // It may have ended just now.
+        let _ = kill_process(receiver, signal);
     }
 }
 
