@@ -1,8 +1,7 @@
 //! The command line: the subcommands, and arguments that several of them share. The
 //! options of one subcommand are in its file ([`crate::verbs`]).
 
-use crate::error::{Error, Result};
-use crate::exit::Exit;
+use crate::error::{Error, Exit, Result};
 use crate::verbs;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
@@ -56,13 +55,13 @@ pub enum Verb {
     Import(verbs::import::Import),
     Record(Box<verbs::record::Record>),
     Fold(verbs::fold::Fold),
-    Ops(verbs::ops::Ops),
+    Ops(verbs::manual::Ops),
     Pattern(Box<verbs::pattern::Pattern>),
-    Programs(verbs::programs::Programs),
+    Programs(verbs::manual::Programs),
     Mpi(verbs::mpi::Mpi),
     Job(Box<verbs::job::Job>),
-    Completions(verbs::completions::Completions),
-    Man(verbs::man::Man),
+    Completions(verbs::manual::Completions),
+    Man(verbs::manual::Man),
 }
 
 impl Verb {

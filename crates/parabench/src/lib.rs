@@ -20,7 +20,7 @@
 //! assert!(drawn.contains("$siez"));
 //! ```
 //!
-//! One file per subcommand (`verbs`); each gives back an [`exit::Exit`] or an
+//! One file per subcommand (`verbs`); each gives back an [`error::Exit`] or an
 //! [`error::Error`], and only `main` turns that into the end of the process.
 #![warn(clippy::disallowed_methods)]
 
@@ -29,13 +29,11 @@ pub mod compile;
 mod console;
 pub mod diagnostics;
 pub mod error;
-pub mod exit;
 pub mod folding;
 mod legacy;
 mod library;
 mod loader;
 mod output;
-mod pictures;
 mod prepare;
 mod present;
 pub mod program;
@@ -43,6 +41,7 @@ mod rehearse;
 pub mod results;
 mod verbs;
 
+use error::Exit;
 use mpi::launcher;
 use std::time::Duration;
 
@@ -50,7 +49,7 @@ use std::time::Duration;
 const RANK_0_SPEAKS: Duration = Duration::from_secs(3);
 
 /// Runs the subcommand that this process was started with. What is to be said has been printed.
-pub fn run() -> exit::Exit {
+pub fn run() -> Exit {
     let words = legacy::with_verb(std::env::args_os().collect());
     // Of the processes of an MPI job the first one speaks for all. A terminal is none that a
     // launcher gives: the job is that of an inherited environment.
@@ -62,13 +61,13 @@ pub fn run() -> exit::Exit {
             }
             error.exit
         }),
-        Ok(_) => exit::Exit::Success,
+        Ok(_) => Exit::Success,
         // Help, which was asked for.
         Err(help) if !help.use_stderr() => {
             if speaks {
                 let _ = help.print();
             }
-            exit::Exit::Success
+            Exit::Success
         }
         Err(wrong) => {
             if !speaks {
@@ -76,8 +75,8 @@ pub fn run() -> exit::Exit {
                 std::thread::sleep(RANK_0_SPEAKS);
             }
             let _ = wrong.print();
-            launcher::end_job(exit::Exit::Input.code());
-            exit::Exit::Input
+            launcher::end_job(Exit::Input.code());
+            Exit::Input
         }
     }
 }

@@ -1,8 +1,7 @@
 //! Finds the files that a program expects by rehearsing it, and makes them.
 
 use crate::console;
-use crate::error::{Error, Result};
-use crate::exit::Exit;
+use crate::error::{Error, Exit, Result};
 use crate::folding;
 use engine::config::Config;
 use engine::prepare::{Missing, Todo};

@@ -1,10 +1,16 @@
-//! A run on standard output, in the form that was asked for.
+//! A run for its reader: on standard output, in the form that was asked for, and as files: a page, or pictures with
+//! their data.
 
 use crate::args::ResultFormat;
 use crate::console;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::output::{self, ANYTHING, PAGE, PICTURE};
+use ::report::html;
+use ::report::svg::document;
 use ::report::table::Terminal;
+use ::report::views::{self, Views};
 use model::Run;
+use std::path::Path;
 
 /// Says what has failed, and nothing else.
 pub fn failures(run: &Run) {
@@ -26,4 +32,33 @@ pub fn print(run: &Run, format: ResultFormat) -> Result<()> {
             console::write_with(|mut out| ::report::csv::statistics(run, &mut out))
         }
     }
+}
+
+/// Writes the page with everything.
+pub fn html(run: &Run, views: &Views, file: &Path) -> Result<()> {
+    output::write(file, "--html", PAGE, html::render(run, views).as_bytes())
+}
+
+/// Writes every picture as `NAME.svg` into the folder, which is made if it is not there.
+pub fn svg(views: &Views, folder: &Path) -> Result<()> {
+    output::make_folder(folder, "--svg")?;
+    views.views.iter().try_for_each(|view| {
+        let text = document(view);
+        let file = folder.join(format!("{}.svg", view.name));
+        output::write(&file, "--svg", PICTURE, text.as_bytes())
+    })
+}
+
+/// Writes `folder`/NAME.csv for every picture and says which there are not.
+pub fn write_data(folder: &Path, views: &Views) -> Result<()> {
+    output::make_folder(folder, "--data")?;
+    for view in &views.views {
+        let mut text = Vec::new();
+        views::csv(view, &mut text).map_err(|error| Error::failed(error.to_string()))?;
+        output::write(&folder.join(format!("{}.csv", view.name)), "--data", ANYTHING, &text)?;
+    }
+    for absent in &views.absent {
+        console::note(&format!("no {}.csv: {}", absent.name, absent.reason));
+    }
+    Ok(())
 }

@@ -1,7 +1,6 @@
 //! A program is rehearsed before it runs: what it will do, and what in it is doubtful.
 
-use crate::error::{Error, Result};
-use crate::exit::Exit;
+use crate::error::{Error, Exit, Result};
 use engine::config::Config;
 use engine::rehearse;
 use engine::stop;

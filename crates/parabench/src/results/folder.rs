@@ -11,7 +11,7 @@
 //! A reader of a killed run puts the records of its ranks together (`stored`).
 
 use super::recording::{self, MEMORY, PLAN, clear_memory};
-use super::stored::Stored;
+use super::stored::{self, Stored};
 use super::{leftover, sweep, tables};
 use crate::error::{Error, Result};
 use ::report::StoreError;
@@ -26,7 +26,7 @@ use rustix::fs::Access;
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -100,7 +100,8 @@ impl Folder {
         };
         Folder::outside(path, run_directory)?;
         check_names(path)?;
-        let replaced = Folder::stored(path).map_err(|error| {
+        let is_there = path.join(RUN_FILE).symlink_metadata().is_ok();
+        let replaced = is_there.then(|| stored::read(path)).transpose().map_err(|error| {
             wrong(format!(" holds a run.json that no run replaces: {}", error.message))
                 .help("choose another folder, or move the file")
         })?;
@@ -206,17 +207,15 @@ impl Folder {
 
     /// Before the ranks start: what a reader needs should this process be killed.
     pub fn begin(&mut self, run: &mut Run, plan: &Plan, needs: &Needs<'_>) -> Result<()> {
-        let begun = self
-            .prepare(run, needs)
-            .and_then(|()| self.keep(plan))
-            .and_then(|()| self.announce(run));
+        let keep_plan = |memory: &Rc<OwnFolder>| {
+            fs::File::create_new(memory.path().join(PLAN))?.write_all(&plan.to_bytes())
+        };
+        let begun = self.prepare(run, needs).and_then(|()| {
+            let kept = self.memory.as_ref().map_or(Ok(()), keep_plan);
+            kept.map_err(|error| self.refused("record beside", &error))?;
+            self.announce(run)
+        });
         begun.inspect_err(|_| self.abandon(run.run.ranks))
-    }
-
-    fn keep(&self, plan: &Plan) -> Result<()> {
-        let Some(memory) = &self.memory else { return Ok(()) };
-        let written = write_new(&memory.path().join(PLAN), &plan.to_bytes());
-        written.map_err(|error| self.refused("record beside", &error))
     }
 
     /// Finds memory to record in.
@@ -226,22 +225,18 @@ impl Folder {
             self.memory = OwnFolder::in_memory(needs.bytes, needs.measured, MEMORY).map(Rc::new);
             self.memory.iter().for_each(|memory| leftover::remove_beside(memory));
         }
-        let held = match &self.memory {
-            Some(memory) => memory.hold(),
-            None => {
-                run.run.evidence.notes.push(WITHOUT_MEMORY.into());
-                self.held = OwnFolder::open(&self.path).ok();
-                // File systems without locks cannot tell a run that goes on from one that does not.
-                let _ = self.held.as_ref().map(OwnFolder::hold);
-                Ok(())
-            }
+        let Some(memory) = &self.memory else {
+            run.run.evidence.notes.push(WITHOUT_MEMORY.into());
+            self.held = OwnFolder::open(&self.path).ok();
+            // File systems without locks cannot tell a run that goes on from one that does not.
+            let _ = self.held.as_ref().map(OwnFolder::hold);
+            return Ok(());
         };
-        held.map_err(|error| self.refused("record beside", &error))?;
-        match (&self.memory, self.is_execution) {
-            (Some(memory), false) => leftover::name_owner(memory, &self.path)
-                .map_err(|error| self.refused("record beside", &error)),
-            _ => Ok(()),
-        }
+        let named = memory.hold().and_then(|()| match self.is_execution {
+            true => Ok(()),
+            false => leftover::name_owner(memory, &self.path),
+        });
+        named.map_err(|error| self.refused("record beside", &error))
     }
 
     /// Stores the run as one that has not ended. What was here before is replaced by it.
@@ -272,21 +267,31 @@ impl Folder {
     }
 
     /// At the end: the run as it was measured, with its events. The ranks' files go.
-    pub fn finish(&self, run: &mut Run, events: EventSource) -> Result<()> {
+    pub fn finish(&self, run: &mut Run, mut events: EventSource) -> Result<()> {
         run.run.recording = None;
-        match (&self.temporary, events) {
-            (None, events) => self.store(run, events).map_err(|error| self.kept(error))?,
-            (Some(_), EventSource::Files(Some(hidden))) => {
-                self.drop_hidden(&hidden, run.run.ranks)?
-            }
-            (Some(_), _) => {}
+        if self.temporary.is_none() {
+            self.store(run, &mut events).map_err(|error| self.kept(error))?;
+        }
+        if let EventSource::Files(Some(hidden)) = &events {
+            let mut files = (0..run.run.ranks).map(|rank| format!("rank-{rank}"));
+            let removed = files.try_for_each(|file| hidden.remove_file(&file));
+            let removed = removed.and_then(|()| hidden.remove());
+            removed.map_err(|error| self.failed("tidy up", &error))?;
         }
         self.clear(run.run.ranks)
     }
 
-    fn store(&self, run: &mut Run, events: EventSource) -> Result<()> {
-        if run.run.events.is_some() {
-            self.write_events(run, events)?;
+    fn store(&self, run: &mut Run, events: &mut EventSource) -> Result<()> {
+        match events {
+            _ if run.run.events.is_none() => {}
+            EventSource::Records(records) => {
+                records.sort_by_key(|record| record.rank);
+                tables::write_events(&self.path, run, &mut records.iter())?;
+            }
+            EventSource::Files(hidden) => {
+                let folders = self.memory.as_deref().into_iter().chain(hidden.as_ref());
+                self.join_events(run, recording::rank_files(folders))?;
+            }
         }
         Ok(store::write(&self.path, run)?)
     }
@@ -301,28 +306,7 @@ impl Folder {
         ))
     }
 
-    fn write_events(&self, run: &mut Run, events: EventSource) -> Result<()> {
-        match events {
-            EventSource::Records(mut records) => {
-                records.sort_by_key(|record| record.rank);
-                tables::write_events(&self.path, run, &mut records.into_iter())
-            }
-            EventSource::Files(hidden) => {
-                let folders = self.memory.as_deref().into_iter().chain(&hidden);
-                self.join_events(run, recording::rank_files(folders))?;
-                hidden.map_or(Ok(()), |hidden| self.drop_hidden(&hidden, run.run.ranks))
-            }
-        }
-    }
-
-    /// Removes what other machines have sent.
-    fn drop_hidden(&self, hidden: &OwnFolder, ranks: u32) -> Result<()> {
-        let mut files = (0..ranks).map(|rank| hidden.remove_file(&format!("rank-{rank}")));
-        let removed = files.try_for_each(|removed| removed).and_then(|()| hidden.remove());
-        removed.map_err(|error| self.failed("tidy up", &error))
-    }
-
-    pub(super) fn join_events(&self, run: &mut Run, files: Vec<PathBuf>) -> Result<()> {
+    fn join_events(&self, run: &mut Run, files: Vec<PathBuf>) -> Result<()> {
         let names: HashSet<_> = files.iter().filter_map(|file| file.file_name()).collect();
         let missing = (run.run.ranks as usize).saturating_sub(names.len());
         if missing > 0 {
@@ -395,12 +379,6 @@ fn check_names(folder: &Path) -> Result<()> {
         ))
         .help("choose another folder, or move the file")),
     }
-}
-
-/// A file that is not there yet.
-fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    use std::io::Write;
-    fs::File::create_new(path)?.write_all(bytes)
 }
 
 fn gone(result: io::Result<()>) -> io::Result<()> {

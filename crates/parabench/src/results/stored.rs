@@ -1,7 +1,6 @@
 //! A stored run as a reader finds it: finished, or put together from what its ranks have recorded
 //! so far. Reading never writes: the same folder gives the same figures every time.
 
-use super::folder::Folder;
 use super::recording::{Found, State};
 use super::sweep::Part;
 use super::{leftover, recording, resume, sweep, tables};
@@ -256,15 +255,5 @@ impl Stored {
             return sweep::join_events(folder, run, &self.parts);
         }
         tables::write_events(folder, run, &mut self.records.iter())
-    }
-}
-
-impl Folder {
-    /// The run that is in it, if one is: what a new one would replace.
-    pub(super) fn stored(path: &Path) -> Result<Option<Stored>> {
-        match path.join(store::RUN_FILE).symlink_metadata() {
-            Ok(_) => read(path).map(Some),
-            Err(_) => Ok(None),
-        }
     }
 }

@@ -1,8 +1,7 @@
 //! `parabench fidelity`: whether a replay does what an original did.
 
 use crate::console;
-use crate::error::{Error, Result};
-use crate::exit::Exit;
+use crate::error::{Error, Exit, Result};
 use crate::output::{self, PAGE};
 use crate::results;
 use clap::{Args, ValueEnum};

@@ -2,8 +2,7 @@
 
 use crate::console;
 use crate::diagnostics;
-use crate::error::{Error, Result};
-use crate::exit::Exit;
+use crate::error::{Error, Exit, Result};
 use crate::program;
 use clap::Args;
 use ppl::Sources;

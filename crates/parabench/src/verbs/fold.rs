@@ -1,8 +1,7 @@
 //! `parabench fold`: a run with events goes in, a program that does the same comes out.
 
 use crate::console;
-use crate::error::{Error, Result};
-use crate::exit::Exit;
+use crate::error::{Error, Exit, Result};
 use crate::output::New;
 use crate::{folding, output};
 use clap::Args;

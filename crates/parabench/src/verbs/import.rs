@@ -2,8 +2,7 @@
 
 use crate::args::ResultFormat;
 use crate::console;
-use crate::error::{Error, Result};
-use crate::exit::Exit;
+use crate::error::{Error, Exit, Result};
 use crate::{present, results};
 use ::report::events::EVENTS_FILE;
 use ::report::store::RUN_FILE;

@@ -1,20 +1,17 @@
-//! The subcommands, one file each: its options and what it does.
+//! The subcommands, with their options and what they do; a file each, except for those of `manual`.
 
 pub mod check;
 pub mod compare;
-pub mod completions;
 pub mod fidelity;
 pub mod fmt;
 pub mod fold;
 pub mod import;
 pub mod job;
-pub mod man;
+pub mod manual;
 pub mod mpi;
-pub mod ops;
 pub mod pattern;
 pub mod plan;
 pub mod prepare;
-pub mod programs;
 pub mod record;
 pub mod replay;
 pub mod report;

@@ -2,8 +2,7 @@
 
 use crate::args::TextFormat;
 use crate::console;
-use crate::error::{Error, Result};
-use crate::exit::Exit;
+use crate::error::{Error, Exit, Result};
 use crate::verbs::run;
 use clap::{Args, Subcommand};
 use mpi::locate::Looked;

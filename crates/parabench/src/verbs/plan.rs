@@ -10,8 +10,7 @@
 use crate::args::{MAX_RANKS, ProgramArgs, TextFormat};
 use crate::compile::{self, Places, Ranks};
 use crate::console;
-use crate::error::{Error, Result};
-use crate::exit::Exit;
+use crate::error::{Error, Exit, Result};
 use crate::program;
 use crate::rehearse::rehearse;
 use clap::Args;

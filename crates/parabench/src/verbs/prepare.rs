@@ -3,8 +3,7 @@
 use crate::args::{MAX_RANKS, ProgramArgs, size};
 use crate::compile::{self, Places, Ranks};
 use crate::console;
-use crate::error::{Error, Result};
-use crate::exit::Exit;
+use crate::error::{Error, Exit, Result};
 use crate::prepare::{self, Directories, Part, WHOLE_BYTES};
 use crate::program;
 use crate::verbs::run::{for_mount, not_granted};

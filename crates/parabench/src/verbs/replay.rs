@@ -1,8 +1,7 @@
 //! `parabench replay`: fold, prepare, run and fidelity in one, for a first look.
 
 use crate::args;
-use crate::error::Result;
-use crate::exit::Exit;
+use crate::error::{Exit, Result};
 use crate::output;
 use crate::verbs::fold::{HEAD, think, translated, write_program};
 use crate::verbs::run::Run;

@@ -1,9 +1,7 @@
 //! `parabench report`: the tables and pictures of a stored run.
 
 use crate::args::ResultFormat;
-use crate::error::Result;
-use crate::exit::Exit;
-use crate::pictures;
+use crate::error::{Exit, Result};
 use crate::present;
 use crate::results;
 use clap::Args;
@@ -53,9 +51,9 @@ impl Report {
         }
         if self.data.is_some() || self.html.is_some() || self.svg.is_some() {
             let views = stored.views()?;
-            self.data.iter().try_for_each(|folder| pictures::write_data(folder, &views))?;
-            self.html.iter().try_for_each(|file| pictures::html(&stored.run, &views, file))?;
-            self.svg.iter().try_for_each(|folder| pictures::svg(&views, folder))?;
+            self.data.iter().try_for_each(|folder| present::write_data(folder, &views))?;
+            self.html.iter().try_for_each(|file| present::html(&stored.run, &views, file))?;
+            self.svg.iter().try_for_each(|folder| present::svg(&views, folder))?;
         }
         present::print(&stored.run, self.format)?;
         Ok(if is_whole { Exit::Success } else { Exit::Failed })

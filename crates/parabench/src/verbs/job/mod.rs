@@ -8,8 +8,7 @@ mod script;
 
 use crate::args::{self, DEFAULT_SEED, MAX_RANKS, ProgramArgs, Seed};
 use crate::console;
-use crate::error::{Error, Result};
-use crate::exit::Exit;
+use crate::error::{Error, Exit, Result};
 use crate::output;
 use crate::verbs::run::Run;
 use clap::Args;

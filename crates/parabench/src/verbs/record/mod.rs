@@ -14,8 +14,7 @@ mod preload;
 mod strace;
 
 use crate::console;
-use crate::error::{Error, Result};
-use crate::exit::Exit;
+use crate::error::{Error, Exit, Result};
 use crate::results::{self, Folder, Origin};
 use ::report::rows::is_above;
 use child::Start;

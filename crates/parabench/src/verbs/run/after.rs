@@ -7,12 +7,11 @@
 
 use super::args::{KeptEvents, Run};
 use crate::args::ResultFormat;
-use crate::error::{Error, Result, Stopped};
-use crate::exit::Exit;
+use crate::error::{Error, Exit, Result, Stopped};
 use crate::output::{self, PAGE};
 use crate::verbs::fidelity::{Stored, exit, measure, stored, stored_as, terminal};
 use crate::verbs::temporary;
-use crate::{console, pictures, results};
+use crate::{console, present, results};
 use engine::own_folder::OwnFolder;
 use report::fidelity::{Gate, show};
 use std::path::{Path, PathBuf};
@@ -128,7 +127,7 @@ fn page(run: &Run) -> Result<Option<PathBuf>> {
 fn write_page(folder: &Path, file: &Path) -> Result<()> {
     let mut stored = results::read(folder)?;
     let views = stored.views()?;
-    pictures::html(&stored.run, &views, file)
+    present::html(&stored.run, &views, file)
 }
 
 /// Only an empty path has none; it is refused where it is used.

@@ -3,8 +3,7 @@
 
 use super::args::Run;
 use super::directory::Directory;
-use crate::error::Error;
-use crate::exit::Exit;
+use crate::error::{Error, Exit};
 use crate::legacy;
 use crate::results;
 use crate::verbs::pattern;

@@ -10,7 +10,7 @@
 //! Ended from outside means: a thread that does nothing else removes what must not stay behind and
 //! ends the process, whatever the run waits for. So no wait has to know of signals.
 
-use crate::exit::Exit;
+use crate::error::Exit;
 use engine::supervise::without_signals;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;

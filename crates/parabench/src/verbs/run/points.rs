@@ -9,12 +9,11 @@ use super::confinement::refuse_mpi_files;
 use super::directory::Directory;
 use super::interrupt::Interrupt;
 use super::point::Point;
-use super::sweep::versus::{self, Sides};
-use super::sweep::{grid, remarks, resume};
+use super::sweep::grid::{self, Sides};
+use super::sweep::{remarks, resume};
 use super::team::Team;
 use crate::console;
-use crate::error::{Error, Result};
-use crate::exit::Exit;
+use crate::error::{Error, Exit, Result};
 use crate::program;
 use crate::results::{Begun, Earlier, Folder};
 use engine::config::Confinement;
@@ -123,7 +122,7 @@ fn bind_all(
             return Err(Error { exit: Exit::Interrupted, ..Error::input("interrupted") });
         }
     }
-    versus::refuse_equal(&args.sweep, cells.iter().map(|bound| &bound.plan))?;
+    grid::refuse_equal(&args.sweep, cells.iter().map(|bound| &bound.plan))?;
     confine_alike(&mut cells, job.is_some())?;
     let pairs = cells.chunks_exact(2).map(|pair| (&pair[0].rehearsal, &pair[1].rehearsal));
     let remark = remarks::too_few_blocks(&grid, pairs);
@@ -210,7 +209,7 @@ fn describe(args: &Run, sides: &Sides) -> Result<Sweep> {
     let count = dimensions.iter().map(|dimension| dimension.values.len()).product::<usize>();
     let default_reps = match (given.until_ci, &sides.pair) {
         (Some(_), _) => REPS_UNTIL_CI,
-        (None, Some(_)) => versus::BLOCKS,
+        (None, Some(_)) => grid::BLOCKS,
         (None, None) => 1,
     };
     Ok(Sweep {

@@ -13,8 +13,7 @@
 use super::nodes::{self, Line, Nodes};
 use super::rank_checks;
 use crate::console;
-use crate::error::{Error, Result};
-use crate::exit::Exit;
+use crate::error::{Error, Exit, Result};
 use crate::results::EventSource;
 use engine::collect::{Collected, collect, collect_over};
 use engine::comm::Progress;

@@ -1,10 +1,20 @@
-//! The cells of a sweep: every combination of the dimensions' values.
+//! The cells of a sweep, every combination of the dimensions' values, and the sides of a comparison (`--against`,
+//! `--against-program`, `--versus`): A, and B, which the last dimension tells from A.
 
 use super::super::args::Run;
+use super::super::directory::Directory;
+use super::super::interrupt::Interrupt;
 use super::super::point::Binding;
 use super::super::team::Members;
+use super::Sweep;
+use crate::compile::{self, Ranks};
 use crate::error::{Error, Result};
+use crate::program::{self, Text};
+use crate::results;
+use engine::config::BackendKind;
+use model::Plan;
 use model::sweep::{Dimension, DimensionKind};
+use std::path::Path;
 
 /// Most cells: each has its plan.
 const MOST_CELLS: usize = 4096;
@@ -64,4 +74,123 @@ pub fn binding(run: &Run, dimensions: &[Dimension], values: &[&str]) -> Binding 
         }
     }
     binding
+}
+
+/// Blocks if `--reps` does not say.
+pub const BLOCKS: u32 = 10;
+
+/// Program and directory of a run; where A and B are compared, the second of each is B's if it has one of its own.
+pub struct Sides {
+    texts: Vec<Text>,
+    pub directories: Vec<Directory>,
+    /// The difference between A and B; `None`: there is no B.
+    pub pair: Option<Dimension>,
+}
+
+impl Sides {
+    /// Makes or accepts the directories, and reads B's program. `interrupt`: of the run that starts here; without it
+    /// the run is to start elsewhere, and no directory is opened.
+    pub fn open(run: &Run, text: Text, interrupt: Option<&Interrupt>) -> Result<Sides> {
+        let open = |opened: Result<Directory>| {
+            opened.inspect(|one| interrupt.iter().for_each(|it| it.before_end(one.leftover())))
+        };
+        let directory = match interrupt {
+            Some(_) => open(Directory::open(run))?,
+            None => Directory::unopened(),
+        };
+        let mut sides = Sides { texts: vec![text], directories: vec![directory], pair: None };
+        if let Some(path) = &run.sweep.against {
+            if interrupt.is_some() {
+                let other = open(against(run, path, &sides.directories[0]))?;
+                sides.directories.push(other);
+            }
+            let name = |path: &Path| path.to_string_lossy().into_owned();
+            let a = run.directory.dir.as_deref().map(name).unwrap_or_default();
+            sides.compare(DimensionKind::Directory, "directory", [a, name(path)]);
+        } else if let Some(program) = &run.sweep.against_program {
+            let other = program::read(program)?;
+            if other.name == program::STDIN {
+                let message = "--against-program -: the second program cannot be standard input";
+                return Err(Error::input(message).help("store it in a file"));
+            }
+            let names = [sides.texts[0].name.clone(), other.name.clone()];
+            sides.texts.push(other);
+            sides.compare(DimensionKind::Program, "program", names);
+        } else if let Some((name, value)) = &run.sweep.versus {
+            let values = [sides.current(run, name)?, value.clone()];
+            sides.compare(DimensionKind::Param, name, values);
+        }
+        Ok(sides)
+    }
+
+    fn compare(&mut self, kind: DimensionKind, name: &str, values: [String; 2]) {
+        self.pair = Some(Dimension { kind, name: name.into(), values: values.to_vec() });
+    }
+
+    /// The directory of a cell.
+    pub fn directory(&self, cell: u32) -> &Directory {
+        &self.directories[cell as usize % self.directories.len()]
+    }
+
+    /// The program of a cell.
+    pub fn text(&self, cell: u32) -> &Text {
+        &self.texts[cell as usize % self.texts.len()]
+    }
+
+    /// The cell is the first with its program.
+    pub fn is_new_text(&self, cell: u32) -> bool {
+        (cell as usize) < self.texts.len()
+    }
+
+    /// The value that a parameter has in A: given, or the program's own.
+    fn current(&self, run: &Run, name: &str) -> Result<String> {
+        if let Some((_, value)) = run.program.params.iter().find(|(known, _)| known == name) {
+            return Ok(value.clone());
+        }
+        let ranks = Ranks { count: run.ranks, assumed: false, machines: Vec::new() };
+        let places = self.directory(0).places(run)?;
+        let compiled = compile::compile(self.text(0).clone(), &run.program, ranks, places, false);
+        // A program that cannot be compiled says why when it is bound.
+        let known = compiled.plan.map(|plan| plan.params).unwrap_or_default();
+        let value = known.into_iter().find(|(known, _)| known == name).map(|(_, value)| value);
+        Ok(value.map_or_else(String::new, |value| value.to_string()))
+    }
+}
+
+/// B's directory has a marker and a lock of its own, and stands apart from A's.
+fn against(run: &Run, path: &Path, directory: &Directory) -> Result<Directory> {
+    let shown = path.display();
+    if run.execution.backend != BackendKind::Posix {
+        return Err(Error::input(format!("--against {shown}: this back-end has no directory")));
+    }
+    let apart = || {
+        let (a, b) = (directory.path()?, results::real_path(path).ok()?);
+        (!a.starts_with(&b) && !b.starts_with(a)).then_some(())
+    };
+    if apart().is_none() {
+        let message = format!("--against {shown} and --dir lie in one another");
+        return Err(Error::input(message).help("choose two directories that stand apart"));
+    }
+    directory.beside(run, path)
+}
+
+/// Refuses to compare a parameter's value with itself, which may be written in another way. `plans`: of
+/// A and B, then any.
+pub fn refuse_equal<'p>(sweep: &Sweep, mut plans: impl Iterator<Item = &'p Plan>) -> Result<()> {
+    let (Some((name, value)), Some(a), Some(b)) = (&sweep.versus, plans.next(), plans.next())
+    else {
+        return Ok(());
+    };
+    let of = |plan: &Plan| plan.params.iter().find(|(known, _)| known == name).cloned();
+    match of(a).filter(|_| of(a) == of(b)) {
+        None => Ok(()),
+        Some((_, equal)) => {
+            let message =
+                format!("--versus {name}={value}: A and B are the same: {name} is {equal}");
+            Err(Error::input(message).help(
+                "give another value; --against-program with the program itself tells how much two equal \
+                 runs differ",
+            ))
+        }
+    }
 }

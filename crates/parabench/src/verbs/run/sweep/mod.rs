@@ -6,6 +6,5 @@ pub mod grid;
 pub mod remarks;
 pub mod resume;
 mod values;
-pub mod versus;
 
 pub use args::Sweep;
