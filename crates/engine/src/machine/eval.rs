@@ -424,7 +424,7 @@ impl<'p> Env<'p> {
 }
 
 impl<'p> Env<'p> {
-    /// The pieces of the pattern that an operand names, if it names one.
+    /// The extents of the pattern that an operand names, if it names one.
     #[inline(always)]
     pub(super) fn extents_of(
         &mut self,

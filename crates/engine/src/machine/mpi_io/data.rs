@@ -32,7 +32,7 @@ impl<B: Backend> Machine<'_, B> {
     ) -> Flow {
         self.io.check_mpi(step.op)?;
         let write = step.op == Op::Pwrite;
-        let group = group_argument(step, &mut self.env)?;
+        let group = group_argument(step, &self.env)?;
         if group.as_ref().is_some_and(|group| !group.ranks.contains(self.env.scope.rank)) {
             return Ok(());
         }

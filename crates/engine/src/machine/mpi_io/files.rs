@@ -68,7 +68,7 @@ impl<B: Backend> Machine<'_, B> {
 
     /// The position that a `pfseek` leads to. The end is asked for before the call.
     fn sought(&mut self, step: Step<'_>, opened: &Opened) -> Eval<u64> {
-        let from = Whence::of(step, &mut self.env);
+        let from = Whence::of(step, &self.env);
         let distance = from.distance(step, &mut self.env)?;
         let base = match from {
             Whence::Start => 0,
