@@ -58,7 +58,6 @@ codes! {
     LeavesDirectory "E0308" "A path that leaves the run directory.";
     UnknownParameter "E0311" "A parameter that the program does not define.";
     PatternMembers "E0312" "A pattern that does not exist for the number of members that use it.";
-    HandleGroup "E0313" "A call of all that opened a file, in a group that lacks some of them.";
     ViewOverlaps "E0314" "A write through a file view, levels 2 and 3, that would write bytes twice.";
     SplitValue "E0315" "A split by a value that the ranks cannot know of each other, or into too many sets.";
     Capitals "W0101" "A keyword not written in lower case.";

@@ -155,28 +155,21 @@ impl Writer<'_> {
         let value = |operand: Operand| self.operand(site, operand);
         let slot = |slot: Slot| self.slot(site, slot);
         let group = |group: u32| format!("{:?}", self.plan.groups[group as usize].name);
+        let set = |dst, text: String| ("set", format!("{} = {text}", slot(dst)), None);
         match *instr {
-            Instr::Move { dst, src } => ("set", format!("{} = {}", slot(dst), value(src)), None),
-            Instr::Unary { op, dst, a } => {
-                let sign = if op == UnaryOp::Neg { "-" } else { "!" };
-                ("set", format!("{} = {sign}{}", slot(dst), value(a)), None)
-            }
+            Instr::Move { dst, src } => set(dst, value(src)),
+            Instr::Unary { op: UnaryOp::Neg, dst, a } => set(dst, format!("-{}", value(a))),
+            Instr::Unary { op: UnaryOp::Not, dst, a } => set(dst, format!("!{}", value(a))),
             Instr::Binary { op, dst, a, b } => {
-                let text = format!("{} = {} {} {}", slot(dst), value(a), op.symbol(), value(b));
-                ("set", text, None)
+                set(dst, format!("{} {} {}", value(a), op.symbol(), value(b)))
             }
             Instr::Function { function, dst, args } => {
-                let args = self.args(site, args);
-                ("set", format!("{} = {}({args})", slot(dst), function.row().name), None)
+                set(dst, format!("{}({})", function.row().name, self.args(site, args)))
             }
-            Instr::Internal { what, dst } => {
-                ("set", format!("{} = $${}", slot(dst), what.row().name), None)
-            }
-            Instr::List { dst, args } => {
-                ("set", format!("{} = [{}]", slot(dst), self.args(site, args)), None)
-            }
+            Instr::Internal { what, dst } => set(dst, format!("$${}", what.row().name)),
+            Instr::List { dst, args } => set(dst, format!("[{}]", self.args(site, args))),
             Instr::Index { dst, list, index } => {
-                ("set", format!("{} = {}[{}]", slot(dst), value(list), value(index)), None)
+                set(dst, format!("{}[{}]", value(list), value(index)))
             }
             Instr::SetItem { list, args } => {
                 let (place, item) = self.changed(site, list, args);

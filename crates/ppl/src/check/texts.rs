@@ -49,14 +49,6 @@ pub(crate) struct Problems {
     pub(crate) blank: bool,
 }
 
-impl Problems {
-    pub(crate) const NONE: Problems = Problems { worst: None, blank: false };
-
-    pub(crate) fn any(self) -> bool {
-        self != Problems::NONE
-    }
-}
-
 /// Looks at the text of a path.
 pub(crate) fn problems(text: &[u8], roots: &[String]) -> Problems {
     let components = || text.split(|byte| *byte == b'/');

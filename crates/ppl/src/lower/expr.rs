@@ -210,14 +210,22 @@ impl Lower<'_> {
 
     fn condition_to(&mut self, id: ExprId, dst: Option<Slot>) -> Ev {
         let ev = self.expr_to(id, dst);
-        if ev.is_bad() || ev.types.may(Types::CONDITION) || !self.is_alive() {
+        let what = "a condition (a boolean or an integer)";
+        self.of_type(ev, Types::CONDITION, what, self.ast.expr_span(id))
+    }
+
+    /// The value if it can be of these types; if not, it is reported.
+    pub(super) fn of_type(&mut self, ev: Ev, wanted: Types, what: &str, span: Span) -> Ev {
+        if ev.is_bad() || ev.types.may(wanted) || !self.is_alive() {
             return ev;
         }
-        let message = format!(
-            "expected a condition (a boolean or an integer), found {}",
-            ev.types.describe()
-        );
-        self.wrong_type(self.ast.expr_span(id), message)
+        let message = format!("expected {what}, found {}", self.describe(ev));
+        self.wrong_type(span, message)
+    }
+
+    /// A value in words, as far as it is known.
+    pub(super) fn describe(&self, ev: Ev) -> String {
+        self.constant(ev).map_or_else(|| ev.types.describe(), Value::describe)
     }
 
     fn list(&mut self, items: List, span: Span, dst: Option<Slot>) -> Ev {
@@ -239,18 +247,12 @@ impl Lower<'_> {
     }
 
     fn index(&mut self, list: ExprId, at: ExprId, span: Span, dst: Option<Slot>) -> Ev {
-        let whole = self.expr(list);
-        let number = self.expr(at);
+        let (whole, number) = (self.expr(list), self.expr(at));
+        let whole = self.of_type(whole, Types::LIST, "a list before `[`", self.ast.expr_span(list));
+        let place = self.ast.expr_span(at);
+        let number = self.of_type(number, Types::AS_INT, "an integer index", place);
         if whole.is_bad() || number.is_bad() {
             return Ev::BAD;
-        }
-        if !whole.types.may(Types::LIST) && self.is_alive() {
-            let message = format!("expected a list before `[`, found {}", whole.types.describe());
-            return self.wrong_type(self.ast.expr_span(list), message);
-        }
-        if !number.types.may(Types::AS_INT) && self.is_alive() {
-            let message = format!("expected an integer index, found {}", number.types.describe());
-            return self.wrong_type(self.ast.expr_span(at), message);
         }
         if let (Some(items), Some(at)) = (self.constant(whole), self.constant(number)) {
             match value::index(items, at).cloned() {
@@ -439,9 +441,12 @@ impl Lower<'_> {
         if let Some(error) = self.refuses_to_draw(row, &evs) {
             return self.no_value(error, span);
         }
-        let right = ids.iter().zip(&evs).enumerate();
-        if !right.fold(true, |right, (at, (id, ev))| self.fits(row.accepts(at), *id, *ev) && right)
-        {
+        let mut is_right = true;
+        for (at, (id, ev)) in ids.iter().zip(&evs).enumerate() {
+            let (wanted, words) = row.accepts(at).types();
+            is_right &= !self.of_type(*ev, wanted, words, self.ast.expr_span(*id)).is_bad();
+        }
+        if !is_right {
             return Ev::BAD;
         }
         if row.mixes(evs.iter().map(|ev| ev.types)) && self.is_alive() {
@@ -478,17 +483,6 @@ impl Lower<'_> {
             Accepts::Samples => self.samples(id),
             _ => self.expr(id),
         }
-    }
-
-    /// An argument can be what the function wants; if not, it is reported.
-    fn fits(&mut self, accepts: Accepts, id: ExprId, ev: Ev) -> bool {
-        let (wanted, words) = accepts.types();
-        if ev.types.may(wanted) || !self.is_alive() {
-            return true;
-        }
-        let message = format!("expected {words}, found {}", ev.types.describe());
-        self.wrong_type(self.ast.expr_span(id), message);
-        false
     }
 
     /// Why a number cannot be drawn with these arguments, if they are constants.
@@ -595,12 +589,7 @@ impl Lower<'_> {
             return None;
         }
         let whole = self.variable(name, span);
-        if whole.is_bad() || bad {
-            return None;
-        }
-        if !whole.types.may(Types::LIST) && self.is_alive() {
-            let message = format!("expected a list, found {}", whole.types.describe());
-            self.wrong_type(span, message);
+        if self.of_type(whole, Types::LIST, "a list", span).is_bad() || bad {
             return None;
         }
         let differs = differs || self.around.differs.is_some();
@@ -624,19 +613,6 @@ impl Lower<'_> {
             "write global push(${text}, ...); or global ${text}[0] = ...; or change a copy: $list = ${text};"
         );
         self.reports.push(Diagnostic::new(Code::Misplaced, span, message).help(help));
-    }
-
-    /// The list behind `in`.
-    pub(super) fn listed(&mut self, id: ExprId) -> Ev {
-        let ev = self.expr(id);
-        if ev.is_bad() || ev.types.may(Types::LIST) || !self.is_alive() {
-            return ev;
-        }
-        let span = self.ast.expr_span(id);
-        let message = format!("expected a list after `in`, found {}", ev.types.describe());
-        let help = "a count stands without `in`: repeat $i 10 {...}";
-        self.reports.push(Diagnostic::new(Code::WrongType, span, message).help(help));
-        Ev::BAD
     }
 
     /// The list in a slot of its own, because the body may change the variable, and its length.

@@ -203,12 +203,9 @@ impl Lower<'_> {
     pub(super) fn split(&mut self, value: ExprId, body: StmtId, span: Span) {
         let place = self.ast.expr_span(value);
         let ev = self.expr(value);
-        let fits = ev.is_bad() || ev.types.may(Types::CONDITION.or(Types::AS_INT));
-        if !fits && self.is_alive() {
-            let found = ev.types.describe();
-            let message = format!("expected an integer or a condition to split by, found {found}");
-            self.reports.push(Diagnostic::new(Code::WrongType, place, message));
-        } else if !ev.is_bad() {
+        let wanted = Types::CONDITION.or(Types::AS_INT);
+        let ev = self.of_type(ev, wanted, "an integer or a condition to split by", place);
+        if !ev.is_bad() {
             self.goes_by(value, place);
         }
         let split = (self.splits.len() as u32).saturating_sub(1);

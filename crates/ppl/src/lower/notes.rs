@@ -5,7 +5,6 @@ use model::Op;
 use model::plan::{Operand, Span};
 use model::with::OptionRow;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::ops::Range;
 
 /// Everything noted.
 #[derive(Default)]
@@ -16,12 +15,8 @@ pub(crate) struct Notes {
     pub(crate) procs: Vec<Inside>,
     /// Variables that take files opened with O_DIRECT: how often, and where it is asked for.
     pub(crate) opened_direct: FxHashMap<SymbolId, (u32, Span)>,
-    /// The MPI files that variables take at top level.
-    pub(crate) opens: FxHashMap<SymbolId, Opens>,
     /// Variables that take files which each rank opens alone.
     pub(crate) opened_alone: FxHashSet<SymbolId>,
-    /// Calls on MPI files that all who opened them have to make.
-    pub(crate) calls: Vec<Call>,
     /// Statements for all members under a condition that differs between ranks.
     pub(crate) collectives: Vec<Collective>,
     /// Patterns that values name, or were probably meant to name.
@@ -83,24 +78,6 @@ pub(crate) struct Asked {
     pub(crate) row: &'static OptionRow,
     pub(crate) value: Operand,
     /// `name=value`
-    pub(crate) span: Span,
-}
-
-/// The `pfopen`s that a variable takes at top level.
-pub(crate) struct Opens {
-    pub(crate) ranks: Range<u32>,
-    /// The first of them.
-    pub(crate) span: Span,
-    pub(crate) count: u32,
-    /// All were made by the same ranks.
-    pub(crate) same: bool,
-}
-
-/// A call on a file that all who opened it have to make.
-pub(crate) struct Call {
-    pub(crate) symbol: SymbolId,
-    pub(crate) op: Op,
-    pub(crate) ranks: Range<u32>,
     pub(crate) span: Span,
 }
 

@@ -1,6 +1,5 @@
 //! Operations: their arguments by position and name, paths, and files that ranks open together.
 
-use super::notes::{Call, Opens};
 use super::pass::Lower;
 use super::values::Ev;
 use crate::ast::{Expr, ExprId, List};
@@ -169,14 +168,6 @@ fn is_usual_mode(bits: u64) -> bool {
     [owner, group, others].into_iter().all(reads) && group & !owner == 0 && others & !group == 0
 }
 
-/// The operation that does with the name of a file what this one does with an open file.
-fn by_name(op: Op) -> Option<Op> {
-    let takes = |op: Op| op.row().params.first().map(|param| param.kind);
-    let same = Op::find(op.name().strip_prefix('f')?)?;
-    let other = takes(op) == Some(ParamKind::Handle) && takes(same) == Some(ParamKind::Path);
-    other.then_some(same)
-}
-
 impl Lower<'_> {
     /// Lowers an argument; `None` if it is wrong, which is reported.
     #[inline]
@@ -212,14 +203,8 @@ impl Lower<'_> {
     }
 
     fn expected(&mut self, op: Op, what: &str, ev: Ev, id: ExprId) -> Option<Operand> {
-        let found = match self.constant(ev) {
-            Some(value) => value.describe(),
-            None => ev.types.describe(),
-        };
-        let mut help = format!("{op} is written {}", op.row().signature());
-        if let Some(same) = by_name(op).filter(|_| ev.types.may(Types::STR)) {
-            help += &format!("; with names: {}", same.row().signature());
-        }
+        let found = self.describe(ev);
+        let help = format!("{op} is written {}", op.row().signature());
         let message = format!("expected {what}, found {found}");
         let diagnostic = Diagnostic::new(Code::WrongType, self.ast.expr_span(id), message);
         self.reports.push(diagnostic.help(help));
@@ -599,21 +584,12 @@ impl Lower<'_> {
             self.reports.push(Diagnostic::new(Code::WrongType, span, message).help(help));
             return None;
         }
-        let problems = match ev.operand.source() {
-            Source::Const(index) => match &self.plan.consts[index as usize] {
-                Value::Str(text) => texts::problems(text, &self.roots),
-                _ => texts::Problems::NONE,
-            },
-            Source::Template(index) => {
-                let text = self.skeleton(index);
-                texts::problems(&text, &self.roots)
-            }
-            _ => texts::Problems::NONE,
+        let text = match (ev.operand.source(), self.constant(ev)) {
+            (Source::Template(index), _) => self.skeleton(index),
+            (_, Some(Value::Str(text))) => text.clone(),
+            _ => return Some(ev.operand),
         };
-        if !problems.any() {
-            return Some(ev.operand);
-        }
-        self.path_problems(problems, kind, span, ev.operand)
+        self.check_path(&text, kind, span).then_some(ev.operand)
     }
 
     /// The literal text of a template with a letter in place of each value.
@@ -635,14 +611,9 @@ impl Lower<'_> {
         text
     }
 
-    #[cold]
-    fn path_problems(
-        &mut self,
-        problems: texts::Problems,
-        kind: ParamKind,
-        span: Span,
-        operand: Operand,
-    ) -> Option<Operand> {
+    /// Whether a path can be used, as far as its text is known.
+    fn check_path(&mut self, text: &[u8], kind: ParamKind, span: Span) -> bool {
+        let problems = texts::problems(text, &self.roots);
         if problems.blank {
             let message = "a blank at the start or end of a path component is part of the name";
             let help = "take it away unless the file is really called so";
@@ -652,22 +623,14 @@ impl Lower<'_> {
         let leaves = problems.worst.filter(|problem| {
             self.is_alive() && !(kind == ParamKind::LinkTarget && *problem == Problem::Parent)
         });
-        let Some(problem) = leaves else { return Some(operand) };
+        let Some(problem) = leaves else { return true };
         let code = match problem {
             Problem::Nul => Code::BadValue,
             _ => Code::LeavesDirectory,
         };
-        let message = problem.message(&self.shown(operand));
+        let message = problem.message(&String::from_utf8_lossy(text));
         self.reports.push(Diagnostic::new(code, span, message).help(problem.help()));
-        None
-    }
-
-    fn shown(&self, operand: Operand) -> String {
-        match operand.source() {
-            Source::Const(index) => self.plan.consts[index as usize].to_string(),
-            Source::Template(index) => String::from_utf8_lossy(&self.skeleton(index)).into_owned(),
-            _ => String::new(),
-        }
+        false
     }
 
     /// A symbolic link whose constant target leads out of the directory.
@@ -687,18 +650,6 @@ impl Lower<'_> {
 const NAMES_FILE: [Op; 3] = [Op::Pfopen, Op::Pwrite, Op::Pread];
 
 impl Lower<'_> {
-    /// A variable takes an MPI file.
-    pub(super) fn opened(&mut self, symbol: SymbolId, span: Span) {
-        if self.around.alone {
-            self.notes.opened_alone.insert(symbol);
-        }
-        let Some(ranks) = self.around.active.clone() else { return };
-        let first = Opens { ranks: ranks.clone(), span, count: 0, same: true };
-        let opens = self.notes.opens.entry(symbol).or_insert(first);
-        opens.count += 1;
-        opens.same &= opens.ranks == ranks;
-    }
-
     /// Reports a collective operation that only some members reach; files
     /// that ranks open alone are nobody else's.
     fn needs_all(&mut self, op: Op, ids: &[Option<ExprId>; MOST], span: Span) {
@@ -711,11 +662,6 @@ impl Lower<'_> {
             return;
         }
         self.collective(&format!("{op}, which all members do together,"), span);
-        let active =
-            self.around.active.clone().filter(|ranks| !ranks.is_empty() && self.is_alive());
-        if let (Some(symbol), Some(ranks)) = (handle, active) {
-            self.notes.calls.push(Call { symbol, op, ranks, span });
-        }
     }
 
     /// The variable that an argument is.

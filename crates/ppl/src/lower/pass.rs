@@ -271,9 +271,7 @@ impl<'a> Lower<'a> {
     fn check_notes(&mut self) {
         let (notes, sources) = (std::mem::take(&mut self.notes), self.sources);
         let mut found = check::notes::warn_of_collectives(&notes);
-        found.extend(check::notes::check_opened_together(&notes, self.facts, sources));
-        found.into_iter().for_each(|diagnostic| self.reports.push(diagnostic));
-        let mut found = check::notes::warn_of_unused(&notes, self.facts, sources);
+        found.extend(check::notes::warn_of_unused(&notes, self.facts, sources));
         if !self.binding.mpi {
             found.extend(check::tree::warn_of_mpi(self.ast));
         }

@@ -500,14 +500,9 @@ impl Lower<'_> {
         }
         let mut operands = Vec::with_capacity(ids.len());
         for (id, what) in ids.into_iter().zip(WHAT) {
-            let ev = self.expr(id);
+            let (ev, place) = (self.expr(id), self.ast.expr_span(id));
+            let ev = self.of_type(ev, Types::INT.or(Types::STR), what, place);
             if ev.is_bad() {
-                return;
-            }
-            let place = self.ast.expr_span(id);
-            if !ev.types.may(Types::INT.or(Types::STR)) {
-                let message = format!("expected {what}, found {}", ev.types.describe());
-                self.reports.push(Diagnostic::new(Code::WrongType, place, message));
                 return;
             }
             if let Some(Err(error)) = self.constant(ev).map(Value::as_size) {

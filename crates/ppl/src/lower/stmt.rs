@@ -271,8 +271,8 @@ impl Lower<'_> {
         // What becomes of an operation differs between ranks; whether a file is open is not asked.
         let differs = self.around.differs.is_some() || !op.row().gives_handle();
         let dst = self.define(symbol, differs);
-        if op == Op::Pfopen {
-            self.opened(symbol, span);
+        if op == Op::Pfopen && self.around.alone {
+            self.notes.opened_alone.insert(symbol);
         }
         if let Some(place) = self.around.direct.filter(|_| matches!(op, Op::Fopen | Op::Fcreat)) {
             self.notes.opened_direct.entry(symbol).or_insert((0, place)).0 += 1;
@@ -449,7 +449,8 @@ impl Lower<'_> {
 
     /// The elements of a list: by their indices.
     fn list_range(&mut self, id: ExprId, span: Span) -> Range {
-        let whole = self.listed(id);
+        let whole = self.expr(id);
+        let whole = self.of_type(whole, Types::LIST, "a list after `in`", self.ast.expr_span(id));
         let count = match self.constant(whole) {
             Some(Value::List(items)) => Some(items.len()),
             _ => None,
@@ -474,17 +475,10 @@ impl Lower<'_> {
 
     /// An expression that has to be an integer; a constant becomes one.
     pub(super) fn integer(&mut self, id: ExprId, what: &str) -> Ev {
-        let ev = self.expr(id);
+        let (ev, span) = (self.expr(id), self.ast.expr_span(id));
+        let ev = self.of_type(ev, Types::AS_INT, &format!("{what} (an integer)"), span);
         if ev.is_bad() || !self.is_alive() {
             return ev;
-        }
-        let span = self.ast.expr_span(id);
-        if !ev.types.may(Types::AS_INT) {
-            let found = match self.constant(ev) {
-                Some(value) => value.describe(),
-                None => ev.types.describe(),
-            };
-            return self.wrong_type(span, format!("expected {what} (an integer), found {found}"));
         }
         match self.constant(ev).map(Value::as_int) {
             Some(Ok(n)) => self.known(Value::Int(n)),
@@ -571,7 +565,9 @@ impl Lower<'_> {
     pub(super) fn limit(&mut self, until: Until, span: Span) -> Option<Limit> {
         let ev = self.expr(until.limit);
         let place = self.ast.expr_span(until.limit);
-        if ev.is_bad() || !self.is_duration(ev.types, place) {
+        let what = "a duration after `until`, such as 30s";
+        let ev = self.of_type(ev, Types::DURATION, what, place);
+        if ev.is_bad() {
             return None;
         }
         if let Some(Value::Duration(..0)) = self.constant(ev) {
@@ -593,16 +589,6 @@ impl Lower<'_> {
         }
         self.around.differs = Some(place);
         Some(limit)
-    }
-
-    fn is_duration(&mut self, types: Types, span: Span) -> bool {
-        if types.may(Types::DURATION) || !self.is_alive() {
-            return true;
-        }
-        let message = format!("expected a duration after `until`, found {}", types.describe());
-        let help = "write it with its unit: repeat 1m until 30s {...}";
-        self.reports.push(Diagnostic::new(Code::WrongType, span, message).help(help));
-        false
     }
 
     fn before_its_beginning(&mut self, span: Span) -> Option<Limit> {

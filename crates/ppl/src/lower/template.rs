@@ -142,14 +142,10 @@ impl Lower<'_> {
             return self.missing(name, span, found);
         };
         let ev = self.value_of(symbol, span);
+        let ev = self.of_type(ev, Types::AS_INT, "an integer in a format", span);
         found.differs |= ev.differs;
         found.bad |= ev.is_bad();
         if ev.is_bad() {
-            return;
-        }
-        if !ev.types.may(Types::AS_INT) && self.is_alive() {
-            let message = format!("expected an integer in a format, found {}", ev.types.describe());
-            found.bad |= self.wrong_type(span, message).is_bad();
             return;
         }
         let Some(value) = self.constant(ev) else {

@@ -1,6 +1,6 @@
 //! Definitions: parameters, groups, patterns, procs.
 
-use super::parser::{Bad, Parse, Parser};
+use super::parser::{Bad, Parse, Parser, add};
 use crate::ast::{Expr, GroupDef, GroupSize, GroupTag, List, Name, Param, PatternDef, ProcDef};
 use crate::ast::{ExprId, Stmt, StmtId};
 use crate::diag::{Code, Diagnostic};
@@ -96,8 +96,8 @@ impl Parser<'_, '_, '_> {
         start: u32,
     ) -> StmtId {
         let name = self.intern(var);
-        let number = self.cx.ast.params.len() as u32;
-        self.cx.ast.params.push(Param { public, var: (name, var.span()), default });
+        let param = Param { public, var: (name, var.span()), default };
+        let number = add(&mut self.cx.ast.params, param);
         self.push_stmt(Stmt::Param(number), start)
     }
 
@@ -209,8 +209,7 @@ impl Parser<'_, '_, '_> {
             Kind::LBrace => self.old_pattern()?,
             _ => self.new_pattern()?,
         };
-        let number = self.cx.ast.patterns.len() as u32;
-        self.cx.ast.patterns.push(def);
+        let number = add(&mut self.cx.ast.patterns, def);
         Ok(self.push_stmt(Stmt::Pattern(number), start))
     }
 
@@ -286,9 +285,8 @@ impl Parser<'_, '_, '_> {
         };
         self.cx.gives_value = false;
         let body = self.definition_body();
-        let number = self.cx.ast.procs.len() as u32;
         let (name, gives_value) = ((name, word.span()), self.cx.gives_value);
-        self.cx.ast.procs.push(ProcDef { name, params, body, gives_value });
+        let number = add(&mut self.cx.ast.procs, ProcDef { name, params, body, gives_value });
         Ok(self.push_stmt(Stmt::Proc(number), start))
     }
 

@@ -162,6 +162,12 @@ impl<'a> Context<'a> {
     }
 }
 
+/// Adds a part of the tree; gives its number.
+pub(super) fn add<T>(parts: &mut Vec<T>, part: T) -> u32 {
+    parts.push(part);
+    parts.len() as u32 - 1
+}
+
 /// Parses one file.
 pub(super) struct Parser<'c, 'a, 't> {
     pub(super) cx: &'c mut Context<'a>,

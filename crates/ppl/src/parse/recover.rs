@@ -251,6 +251,12 @@ impl Parser<'_, '_, '_> {
         }
     }
 
+    /// An expression in a header. After a mistake the text up to the body is skipped.
+    pub(super) fn header_expr(&mut self) -> ExprId {
+        let found = self.expr();
+        self.or_skip_to_body(found)
+    }
+
     /// The result of a header's part, or [`Expr::Error`] after skipping to the body.
     #[inline]
     pub(super) fn or_skip_to_body(&mut self, found: Parse<ExprId>) -> ExprId {

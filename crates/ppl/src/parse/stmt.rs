@@ -1,7 +1,7 @@
 //! Statements: blocks, commands, assignments, loops, includes.
 
 use super::expr::binary_op;
-use super::parser::{Bad, MAX_NESTING, Parse, Parser};
+use super::parser::{Bad, MAX_NESTING, Parse, Parser, add};
 use crate::ast::{Expr, ExprId, If, List, Mix, Name, Repeat, Share, Stmt, StmtId, Time, Until};
 use crate::diag::{Code, Diagnostic};
 use crate::foreign::words;
@@ -247,8 +247,7 @@ impl Parser<'_, '_, '_> {
             }
         }
         let body = self.body("the label");
-        let number = self.cx.ast.times.len() as u32;
-        self.cx.ast.times.push(Time { kind, label, sync, body });
+        let number = add(&mut self.cx.ast.times, Time { kind, label, sync, body });
         Ok(self.push_stmt(Stmt::Time(number), start))
     }
 
@@ -301,8 +300,7 @@ impl Parser<'_, '_, '_> {
             let diagnostic = self.expectation("`(` and a value after `split`");
             self.error(diagnostic.help("write as in split ($$rank / 4) { ... }"));
         }
-        let value = self.expr();
-        let value = self.or_skip_to_body(value);
+        let value = self.header_expr();
         let body = self.body("the value");
         self.cx.ast.splits += 1;
         Ok(self.push_stmt(Stmt::Split(value, body), start))
@@ -323,16 +321,14 @@ impl Parser<'_, '_, '_> {
                 diagnostic.help(format!("put the condition in parentheses: {word} ($x > 0) ...")),
             );
         }
-        let found = self.expr();
-        self.or_skip_to_body(found)
+        self.header_expr()
     }
 
     fn if_else(&mut self, start: u32) -> Parse<StmtId> {
         let cond = self.condition("if");
         let then = self.body("the condition");
         let otherwise = self.accept_word("else").then(|| self.body("`else`"));
-        let number = self.cx.ast.ifs.len() as u32;
-        self.cx.ast.ifs.push(If { cond, then, otherwise });
+        let number = add(&mut self.cx.ast.ifs, If { cond, then, otherwise });
         Ok(self.push_stmt(Stmt::If(number), start))
     }
 
@@ -554,25 +550,12 @@ impl Parser<'_, '_, '_> {
                 Ok(self.push_stmt(Stmt::Error, token.start))
             }
             (Kind::LParen, _) => self.proc_call(token, name, is_proc),
-            _ if is_proc => Err(self.proc_without_parens(token)),
+            _ if is_proc => Err(self.expected("`(` after the name of the proc")),
             _ => match self.unknown_word(token).map(|word| classify(word).0) {
                 None | Some(Word::Other | Word::Keyword(Keyword::Else)) => Err(Bad),
                 Some(meaning) => self.known_word(meaning, token.start),
             },
         }
-    }
-
-    #[cold]
-    fn proc_without_parens(&mut self, token: Token) -> Bad {
-        let word = self.slice(token);
-        let diagnostic = self.expectation(&format!("`(` after the proc's name `{word}`"));
-        let diagnostic =
-            diagnostic.help(format!("procs are called with parentheses: {word}(...);"));
-        let end = self.after_last();
-        self.error(match self.tok.kind {
-            Kind::Semi => diagnostic.fix(end, "()"),
-            _ => diagnostic,
-        })
     }
 
     #[cold]
@@ -624,8 +607,8 @@ impl Parser<'_, '_, '_> {
         let until = self.accept_word("until").then(|| self.until());
         let body = self.loop_body("the count");
         let Head { var, from, to, step, in_list } = head;
-        let number = self.cx.ast.repeats.len() as u32;
-        self.cx.ast.repeats.push(Repeat { var, from, in_list, to, step, until, body });
+        let repeat = Repeat { var, from, in_list, to, step, until, body };
+        let number = add(&mut self.cx.ast.repeats, repeat);
         Ok(self.push_stmt(Stmt::Repeat(number), start))
     }
 
@@ -635,7 +618,7 @@ impl Parser<'_, '_, '_> {
             Kind::Var => {
                 let var = self.bump();
                 if self.tok.kind == Kind::Assign {
-                    self.needless_assign(var);
+                    self.needless_assign();
                 }
                 if self.accept_word("in") {
                     head.var = Some((self.intern(var), var.span()));
@@ -660,12 +643,10 @@ impl Parser<'_, '_, '_> {
 
     /// `repeat $i = 0..3`, as other languages write it.
     #[cold]
-    fn needless_assign(&mut self, var: Token) {
-        let name = self.slice(var);
-        let help = format!("the variable stands before the range: repeat {name} 0..10 {{...}}");
-        let diagnostic = self.expectation(&format!("a count or a range after {name}")).help(help);
-        let blank = Span { start: self.tok.start, end: self.tok.end };
-        self.error(diagnostic.fix(blank, ""));
+    fn needless_assign(&mut self) {
+        let diagnostic = self.expectation("a count or a range");
+        let span = self.tok.span();
+        self.error(diagnostic.help("write as in repeat $i 0..10 {...}").fix(span, ""));
         self.bump();
     }
 
@@ -744,8 +725,7 @@ impl Parser<'_, '_, '_> {
 
     /// `until 30s [level]`
     fn until(&mut self) -> Until {
-        let limit = self.expr();
-        let limit = self.or_skip_to_body(limit);
+        let limit = self.header_expr();
         Until { limit, level: self.accept_word("level") }
     }
 
@@ -753,15 +733,11 @@ impl Parser<'_, '_, '_> {
     fn share(&mut self, start: u32) -> Parse<StmtId> {
         let var = self.expect(Kind::Var, "the variable of `share`, as in share $i 100 by 8")?;
         let var = (self.intern(var), var.span());
-        let count = self.expr();
-        let count = self.or_skip_to_body(count);
-        let by = self.accept_word("by").then(|| {
-            let by = self.expr();
-            self.or_skip_to_body(by)
-        });
+        let count = self.header_expr();
+        let by = self.accept_word("by").then(|| self.header_expr());
         let body = self.loop_body("the count");
-        self.cx.ast.shares.push(Share { var, count, by, body });
-        Ok(self.push_stmt(Stmt::Share(self.cx.ast.shares.len() as u32 - 1), start))
+        let number = add(&mut self.cx.ast.shares, Share { var, count, by, body });
+        Ok(self.push_stmt(Stmt::Share(number), start))
     }
 
     /// `mix { 70: statement 30: statement }`
@@ -784,8 +760,8 @@ impl Parser<'_, '_, '_> {
         }
         self.cx.blocks.pop();
         let (weights, bodies) = (self.cx.ast.push_list(&weights), self.cx.ast.push_list(&bodies));
-        self.cx.ast.mixes.push(Mix { weights, bodies });
-        Ok(self.push_stmt(Stmt::Mix(self.cx.ast.mixes.len() as u32 - 1), start))
+        let number = add(&mut self.cx.ast.mixes, Mix { weights, bodies });
+        Ok(self.push_stmt(Stmt::Mix(number), start))
     }
 
     fn weight(&mut self) -> Parse<ExprId> {
