@@ -31,11 +31,7 @@ pub fn line(text: &str) -> String {
 
 /// Text whose line ends are meant.
 pub fn lines(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c == '\n' { out.push(c) } else { push(c, &mut out) }
-    }
-    out
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Bytes on one line; what is not UTF-8 becomes `\xff`.

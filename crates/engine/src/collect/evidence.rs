@@ -106,15 +106,12 @@ impl Sums {
 
     /// How long ranks waited for CPUs, if all know it.
     fn waits(&self) -> Option<Contention> {
-        let waited_ns = self.waited.by_all(self.ranks)?;
         let (longest_wait_ns, Reverse(longest_wait_rank)) = self.longest_wait;
-        let preemptions = self.preemptions;
-        let waited_ns = Some(waited_ns);
         Some(Contention {
-            waited_ns,
+            waited_ns: Some(self.waited.by_all(self.ranks)?),
             longest_wait_rank,
             longest_wait_ns,
-            preemptions,
+            preemptions: self.preemptions,
             ..Contention::default()
         })
     }

@@ -42,27 +42,22 @@ pub(super) enum Phase {
     AtBarrier,
     AtWait,
     AtLock,
-    Finished,
-    Failed,
-    Interrupted,
-    Released,
-    Killed,
+    Ended,
 }
 
 impl Phase {
     fn from_word(word: u32) -> Phase {
-        bytemuck::checked::try_cast(word).unwrap_or(Phase::Killed)
+        bytemuck::checked::try_cast(word).unwrap_or(Phase::Ended)
     }
 
     /// It does nothing until another rank acts.
     fn waits(self) -> bool {
         matches!(self, Phase::AtBarrier | Phase::AtWait | Phase::AtLock)
     }
-
-    fn has_ended(self) -> bool {
-        self as u32 >= Phase::Finished as u32
-    }
 }
+
+/// Ends of ranks by number; larger numbers are signals that killed one.
+const ENDS: [End; 5] = [End::Lost, End::Finished, End::Failed, End::Interrupted, End::Released];
 
 #[repr(C)]
 struct Header {
@@ -278,21 +273,15 @@ impl Region {
 
     /// A rank has ended: barriers that need it can never be met any more.
     pub fn end(&self, rank: u32, end: &End) {
-        let phase = match end {
-            End::Finished => Phase::Finished,
-            End::Failed => Phase::Failed,
-            End::Interrupted => Phase::Interrupted,
-            End::Released => Phase::Released,
-            End::Killed(_) | End::Lost => Phase::Killed,
+        let number = match end {
+            End::Killed(signal) => ENDS.len() + *signal as usize,
+            end => ENDS.iter().position(|known| known == end).unwrap_or(0),
         };
         let words = self.rank(rank);
-        if phase == Phase::Killed {
-            let signal = if let End::Killed(signal) = end { *signal as u64 } else { 0 };
-            words.target.store(signal, SeqCst);
-        }
-        // The kernel has taken back what it held. Told before others can take it for ended.
+        words.target.store(number as u64, SeqCst);
+        // The kernel has taken back what it held. Done before others can take it for ended.
         self.gave_lock_back();
-        words.phase.store(phase as u32, SeqCst);
+        words.phase.store(Phase::Ended as u32, SeqCst);
         for (set, ranks) in self.sets.iter().enumerate() {
             if ranks.len() > 1 && ranks.contains(rank) {
                 self.break_set(set as SetId);
@@ -303,17 +292,11 @@ impl Region {
     /// How a rank has ended by its own word.
     pub fn ended(&self, rank: u32) -> Option<End> {
         let words = self.rank(rank);
-        match words.phase() {
-            Phase::Finished => Some(End::Finished),
-            Phase::Failed => Some(End::Failed),
-            Phase::Interrupted => Some(End::Interrupted),
-            Phase::Released => Some(End::Released),
-            Phase::Killed => Some(match words.target.load(SeqCst) {
-                0 => End::Lost,
-                signal => End::Killed(signal as i32),
-            }),
-            _ => None,
-        }
+        (words.phase() == Phase::Ended).then(|| {
+            let number = words.target.load(SeqCst) as usize;
+            let killed = || End::Killed((number - ENDS.len()) as i32);
+            ENDS.get(number).cloned().unwrap_or_else(killed)
+        })
     }
 
     /// The one of some ranks whose end explains best why others need not wait for it.
@@ -356,7 +339,7 @@ impl Region {
         let mut stuck = Vec::new();
         for rank in 0..self.ranks {
             match self.rank(rank).phase() {
-                phase if phase.has_ended() => {}
+                Phase::Ended => {}
                 phase if phase.waits() => stuck.push(self.stuck(rank)?),
                 _ => return None,
             }

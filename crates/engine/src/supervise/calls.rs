@@ -71,15 +71,7 @@ pub fn list_calls(
     let mut errors: Vec<String> = outcome.deadlock_message(plan).into_iter().collect();
     // Ranks that went on after the last call that is shown were refused everything.
     let whole = log.borrow().wanting > 0;
-    for record in outcome.records.iter().filter(|_| whole) {
-        for (site, message) in &record.errors {
-            let place = site.and_then(|site| plan.locate_site(site));
-            let place = place.map_or(String::new(), |(file, line, column)| {
-                format!(" at {file}:{line}:{column}")
-            });
-            errors.push(format!("rank {} ends{place}: {message}", record.rank));
-        }
-    }
+    errors.extend(outcome.rank_errors(plan).filter(|_| whole));
     let lines = std::mem::take(&mut log.borrow_mut().lines);
     Ok(Calls { ranks: ranks.zip(lines).collect(), errors })
 }

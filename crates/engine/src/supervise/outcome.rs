@@ -3,7 +3,7 @@
 use crate::clock::check::Checked;
 use crate::comm::{Activity, End};
 use crate::recorder::RankRecord;
-use model::plan::{Instr, MemberSet};
+use model::plan::{Instr, MemberSet, Pc};
 use model::run::Contention;
 use model::{Op, Plan};
 use std::fmt;
@@ -49,19 +49,19 @@ impl Outcome {
     /// Why not all ranks came to the end of the program, in one sentence: a deadlock, or the first
     /// error.
     pub fn ending(&self, plan: &Plan) -> String {
-        let errors = self.records.iter().flat_map(|record| {
-            record.errors.iter().map(move |(site, message)| (record.rank, *site, message))
-        });
-        let told = |(rank, site, message): (u32, Option<u32>, &String)| {
-            let place = site.and_then(|site| plan.locate_site(site));
-            let place = place.map_or(String::new(), |(file, line, column)| {
-                format!(" at {file}:{line}:{column}")
-            });
-            format!("rank {rank} ends{place}: {message}")
-        };
-        let first = errors.map(told).next();
+        let first = self.rank_errors(plan).next();
         let message = self.deadlock_message(plan).or(first);
         message.unwrap_or_else(|| "a rank did not come to its end".into())
+    }
+
+    /// What ranks have recorded as the reason of their end, in sentences.
+    pub(super) fn rank_errors<'o>(&'o self, plan: &'o Plan) -> impl Iterator<Item = String> + 'o {
+        self.records.iter().flat_map(move |record| {
+            record.errors.iter().map(move |(site, message)| {
+                let place = site.map_or(String::new(), |site| place(plan, site));
+                format!("rank {} ends{place}: {message}", record.rank)
+            })
+        })
     }
 
     /// The deadlock in one sentence: who waits where for what.
@@ -71,10 +71,7 @@ impl Outcome {
             return None;
         }
         let shown = self.deadlock.iter().take(SHOWN).map(|stuck| {
-            let place = plan.locate_site(stuck.site);
-            let place = place.map_or(String::new(), |(file, line, column)| {
-                format!(" at {file}:{line}:{column}")
-            });
+            let place = place(plan, stuck.site);
             format!("rank {} waits for {}{place}", stuck.rank, stuck.what)
         });
         let mut text = shown.collect::<Vec<_>>().join(", ");
@@ -90,6 +87,12 @@ impl Outcome {
         }
         Some(format!("nobody could go on: {text}"))
     }
+}
+
+/// Where an instruction is, " at file:line:column"; "" if that is not known.
+fn place(plan: &Plan, site: Pc) -> String {
+    plan.locate_site(site)
+        .map_or(String::new(), |(file, line, column)| format!(" at {file}:{line}:{column}"))
 }
 
 /// Why a run could not start. What was measured before does not exist.

@@ -2,12 +2,12 @@
 
 use super::outcome::{Outcome, StartError, check_ranks, sets};
 use crate::backend::mem::Planted;
-use crate::backend::{Backend, Cost, Mem, MemFs, MpiFiles, Null, Pointers};
+use crate::backend::{Backend, Cost, Mem, MemFs, MpiFiles, Pointers};
 use crate::buffer::Buffers;
 use crate::clock::check::Checked;
 use crate::clock::{self, Real, Virtual};
 use crate::comm::{Activity, End, Progress, Sample, Sim, World};
-use crate::config::{BackendKind, Config};
+use crate::config::Config;
 use crate::machine::{Machine, Prepared, Stop};
 use crate::recorder::{Listener, Medium, Meta, RankRecord, Recorder, Usage};
 use crate::{limits, stop};
@@ -21,7 +21,7 @@ use std::rc::Rc;
 /// a quarter more. Its variables come on top.
 const RANK_BYTES: u64 = 13_000;
 
-/// Runs a plan with simulated ranks on the mem (or null) back-end. `on_progress` is told how far
+/// Runs a plan with simulated ranks on the mem back-end. `on_progress` is told how far
 /// they are as often as the configuration asks for it.
 pub fn run_sim(
     plan: &Plan,
@@ -63,10 +63,6 @@ fn run_sim_with(
     let clock = Virtual::start();
     let mut looks = Looks::new(plan, config);
     let mut on_turn = |_: &World, sample: &dyn Fn() -> Sample| looks.turn(sample, on_progress);
-    if config.backend == BackendKind::Null {
-        let make = (|_, _| Null, alone);
-        return simulate(plan, config, clock, Buffers::unfilled(), make, &mut on_turn, listener);
-    }
     // Programs cannot see what files hold, so neither buffers nor files take memory for it.
     let fs = MemFs::shared(&config.directory.to_string_lossy());
     fs.borrow_mut().add(&plan.directories);

@@ -24,7 +24,7 @@ pub const CASES: &[Case] = &[
     ("progress of all ranks is told, also inside of labels", 2, progress_is_told),
     ("a signal that comes late is no deadlock", 3, a_late_signal),
     ("one interrupted rank stops all", 4, an_interrupt),
-    ("agreements give the smallest and the largest number", 3, agreements),
+    ("members of nested sets come together", 3, agreements),
     ("a rank to be killed", 3, a_rank_to_be_killed),
 ];
 
