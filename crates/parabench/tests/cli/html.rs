@@ -98,7 +98,7 @@ fn a_browser_shows_the_page_without_overflow_and_complaints() {
         assert_eq!(found[1], width, "{found}");
         let page = if scheme == "dark" { "rgb(20, 23, 27)" } else { "rgb(255, 255, 255)" };
         assert_eq!(found[2], page, "{scheme}");
-        assert!(found[3].as_u64() > Some(10), "pictures: {found}");
+        assert!(found[3].as_u64() > Some(8), "pictures: {found}");
         assert_eq!((found[4].as_u64(), found[5].as_u64()), (Some(0), Some(0)), "{found}");
     }
     assert_eq!(browser.complaints(), Vec::<String>::new());

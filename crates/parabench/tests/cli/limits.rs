@@ -87,7 +87,7 @@ fn the_rate_over_all_of_the_label_stands_beside_them() {
     let rate = bytes / 1_048_576.0 / (busy("w") / 1e9);
     assert!((one["mib_s"].as_f64().expect("a rate") / rate - 1.0).abs() < 1e-9, "{one}");
     assert_eq!(one["limit_mib_s"], row(&run, "w/until", "fwrite")["mib_s"]);
-    scene.parabench("run x.ppl -n 2 --backend mem").exits(0).out_has("All of w, ");
+    scene.parabench("run x.ppl -n 2 --backend mem").exits(0).out_has("over all of w (");
     // What a sweep says first is that rate, not the one of a part.
     let swept = scene.parabench(
         "run x.ppl -n 2 --backend mem --sweep n=900,1000 --reps 2 --out r --html r.html --quiet",
