@@ -137,3 +137,31 @@ pub(crate) fn describe_overflow(members: u32) -> String {
          reaches further"
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn bytes_before_the_end_are_counted_one_by_one(
+            offset_bytes in 0..40u64,
+            length_bytes in 1..9u64,
+            stride_bytes in 0..20u64,
+            count in 0..6u64,
+            size_bytes in 0..100u64,
+        ) {
+            let run = Run { offset_bytes, length_bytes, stride_bytes, count };
+            let bytes: Vec<u64> = (0..count)
+                .flat_map(|i| {
+                    let start = offset_bytes + i * stride_bytes;
+                    start..start + length_bytes
+                })
+                .collect();
+            let within = bytes.iter().filter(|byte| **byte < size_bytes).count() as u64;
+            prop_assert_eq!(run.bytes_within(size_bytes), within);
+            prop_assert_eq!(run.end_bytes(), bytes.iter().max().map_or(0, |last| last + 1));
+        }
+    }
+}
