@@ -63,11 +63,6 @@ pub struct Files {
 }
 
 impl Files {
-    /// Calls have names for files, or numbers.
-    pub fn new(is_numbered: bool) -> Files {
-        Files { is_numbered: Some(is_numbered), ..Files::default() }
-    }
-
     /// A thread opened the file: its descriptor. `None`: too many are open.
     fn open(&mut self, who: Who, name: &[u8]) -> Option<i64> {
         let number = self.numbers.take()?;
@@ -326,7 +321,7 @@ mod tests {
 
     #[test]
     fn names_mean_what_was_opened_last() {
-        let mut files = Files::new(false);
+        let mut files = Files::default();
         let mut open = |process, thread| files.open(who(process, thread), b"/f");
         assert_eq!([open(1, 1), open(1, 1), open(2, 2)], [Some(0), Some(1), Some(2)]);
         assert_eq!(shown_of(files.find(who(1, 7), b"/f", false)), (1, String::new()));
@@ -366,7 +361,7 @@ mod tests {
 
     #[test]
     fn too_many_files_are_refused() {
-        let mut files = Files::new(false);
+        let mut files = Files::default();
         let me = who(1, 1);
         assert!((0..OPEN_MAX).all(|_| files.open(me, b"f").is_some()));
         assert_eq!(files.open(me, b"f"), None);

@@ -63,18 +63,8 @@ fn number(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| value.as_str()?.parse().ok())
 }
 
-/// A time; `unit`: nanoseconds.
-fn nanoseconds(value: &Value, unit_ns: u64) -> Option<u64> {
-    match value {
-        Value::Number(number) if number.is_f64() => {
-            // A cast saturates.
-            Some((number.as_f64()? * unit_ns as f64).round() as u64)
-        }
-        _ => Some(u64::try_from(number(value)?).ok()?.saturating_mul(unit_ns)),
-    }
-}
-
 /// Reads one log.
+#[derive(Default)]
 pub struct DfTracer {
     /// Paths and other texts by their hashes.
     texts: HashMap<Vec<u8>, Vec<u8>, FxBuildHasher>,
@@ -83,8 +73,8 @@ pub struct DfTracer {
     /// Processes and threads that were introduced.
     known: HashSet<u64, FxBuildHasher>,
     files: Files,
-    /// Nanoseconds of a unit of time.
-    unit_ns: u64,
+    /// Nanoseconds of a unit of time, if the log names one.
+    unit_ns: Option<u64>,
     waiting: VecDeque<Item>,
     current: Item,
 }
@@ -123,20 +113,6 @@ struct Event {
     called: Called<'static>,
 }
 
-impl Default for DfTracer {
-    fn default() -> DfTracer {
-        DfTracer {
-            texts: HashMap::default(),
-            hosts: Vec::new(),
-            known: HashSet::default(),
-            files: Files::new(false),
-            unit_ns: 1000,
-            waiting: VecDeque::new(),
-            current: Item::default(),
-        }
-    }
-}
-
 impl DfTracer {
     /// Puts what a line says into the queue; `None`: it is in no known form.
     fn take(&mut self, line: &[u8], gaps: &mut Gaps) -> Option<()> {
@@ -152,7 +128,7 @@ impl DfTracer {
                 self.texts.insert(text(value)?, text(name)?);
             }
             ("CM", "dftracer") if name == "time_metric" => {
-                self.unit_ns = unit_ns(&text(value)?)?;
+                self.unit_ns = Some(unit_ns(&text(value)?)?);
             }
             ("start", "dftracer") => self.start(&line)?,
             // The form of version 1.
@@ -169,6 +145,18 @@ impl DfTracer {
         Some(())
     }
 
+    /// A time in nanoseconds.
+    fn nanoseconds(&self, value: &Value) -> Option<u64> {
+        let unit_ns = self.unit_ns.unwrap_or(1000);
+        match value {
+            Value::Number(number) if number.is_f64() => {
+                // A cast saturates.
+                Some((number.as_f64()? * unit_ns as f64).round() as u64)
+            }
+            _ => Some(u64::try_from(number(value)?).ok()?.saturating_mul(unit_ns)),
+        }
+    }
+
     /// The text that a hash stands for.
     fn text_of(&self, hash: &Value) -> Option<Vec<u8>> {
         self.texts.get(&text(hash)?).cloned()
@@ -176,8 +164,8 @@ impl DfTracer {
 
     /// A call. Who its process and thread are is said before, once.
     fn event(&mut self, line: &Line<'_>) -> Option<()> {
-        let now_ns = nanoseconds(&line.ts, self.unit_ns)?;
-        let elapsed_ns = nanoseconds(&line.dur, self.unit_ns);
+        let now_ns = self.nanoseconds(&line.ts)?;
+        let elapsed_ns = self.nanoseconds(&line.dur);
         let process = self.number_on_host(line, line.pid);
         let thread = self.number_on_host(line, line.tid.unwrap_or(line.pid));
         if self.known.insert(process) {
@@ -218,7 +206,7 @@ impl DfTracer {
 
     /// A process begins: its program, machine and directory.
     fn start(&mut self, line: &Line<'_>) -> Option<()> {
-        let now_ns = nanoseconds(&line.ts, self.unit_ns)?;
+        let now_ns = self.nanoseconds(&line.ts)?;
         let thread = self.number_on_host(line, line.pid);
         let host = self.text_of(line.find(&["hhash"])).unwrap_or_default();
         let mut command = self.text_of(line.find(&["cmd_hash"])).unwrap_or_default();

@@ -72,19 +72,13 @@ enum Current {
 }
 
 /// Reads one log.
+#[derive(Default)]
 pub struct Elbencho {
     workers: HashMap<u64, Vec<Begun>, FxBuildHasher>,
     files: Files,
     worker: u64,
     now_ns: u64,
     current: Current,
-}
-
-impl Default for Elbencho {
-    fn default() -> Elbencho {
-        let (workers, files, current) = (HashMap::default(), Files::new(true), Current::default());
-        Elbencho { workers, files, worker: 0, now_ns: 0, current }
-    }
 }
 
 impl Elbencho {

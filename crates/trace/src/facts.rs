@@ -1,14 +1,7 @@
-//! The results of reading logs: events go to a [`Sink`], all else is [`Facts`].
+//! The results of reading logs beside events.
 
-use model::event::{Details, Event};
 use model::run::{Row, TraceBarrier, TraceFound, TraceGap, TraceLayout, TraceMoved, TraceThread};
 use std::collections::BTreeMap;
-
-/// Takes events, in any order.
-pub trait Sink {
-    /// An event of a rank.
-    fn event(&mut self, rank: u32, event: &Event, details: &Details);
-}
 
 /// Facts about a job that are not events.
 #[derive(Clone, Debug, Default)]

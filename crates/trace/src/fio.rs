@@ -34,6 +34,7 @@ const ACTIONS: &[(&str, &str)] = &[
 ];
 
 /// Reads one iolog.
+#[derive(Default)]
 pub struct Iolog {
     version: u8,
     files: Files,
@@ -44,13 +45,6 @@ pub struct Iolog {
     action: usize,
     offset: u64,
     bytes: u64,
-}
-
-impl Default for Iolog {
-    fn default() -> Iolog {
-        let files = Files::new(false);
-        Iolog { version: 0, files, now_ns: 0, file: (0, 0), action: 0, offset: 0, bytes: 0 }
-    }
 }
 
 impl Iolog {

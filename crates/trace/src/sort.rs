@@ -7,7 +7,6 @@
 //!
 //! Neighbours in order of time are alike: an event takes a sixth of its bytes in memory.
 
-use crate::facts::Sink;
 use bytemuck::{Pod, Zeroable};
 use model::event::{Details, Event};
 use std::cmp::Reverse;
@@ -77,8 +76,9 @@ impl Default for Sorter {
     }
 }
 
-impl Sink for Sorter {
-    fn event(&mut self, rank: u32, event: &Event, details: &Details) {
+impl Sorter {
+    /// Adds an event of a rank.
+    pub fn event(&mut self, rank: u32, event: &Event, details: &Details) {
         let event = Event { seq: self.count, ..*event };
         self.events.push(Traced { event, details: *details, rank: rank.into() });
         self.count += 1;
@@ -91,9 +91,7 @@ impl Sink for Sorter {
             self.failed = self.failed.take().or(spilled.err());
         }
     }
-}
 
-impl Sorter {
     fn with_part(part: usize) -> Sorter {
         let (events, runs) = (Vec::new(), Runs::default());
         Sorter { events, part, last: Key::default(), in_order: true, runs, count: 0, failed: None }

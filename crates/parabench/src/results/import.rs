@@ -21,7 +21,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::{fs, iter};
-use trace::facts::Sink;
 use trace::sort::Sorter;
 use trace::{Facts, Format, Imported, Selection};
 

@@ -11,7 +11,7 @@
 //! counted, not read.
 
 use super::counters::layout;
-use super::segment::{Layer, Owner, Segment, nanoseconds};
+use super::segment::{Owner, Segment, nanoseconds};
 use crate::gaps::{Gap, Gaps};
 use crate::record::Record;
 use crate::scanner::Scanner;
@@ -66,9 +66,9 @@ pub struct Binary {
     pub(super) log: Rc<Vec<u8>>,
     pub(super) paths: HashMap<u64, Box<[u8]>, FxBuildHasher>,
     pub(super) owner: Owner,
-    /// Regions that are still to be read, the last one first.
-    layers: Vec<(Layer, Region)>,
-    reader: Option<(Layer, BufReader<Box<dyn Read>>)>,
+    /// Regions that are still to be read, the last one first, and whether they are of MPI-IO.
+    layers: Vec<(bool, Region)>,
+    reader: Option<(bool, BufReader<Box<dyn Read>>)>,
     /// Transfers left of the file: writes, then reads.
     left: (u64, u64),
     segment: Option<Segment>,
@@ -93,7 +93,7 @@ impl Binary {
         let paths = header.paths(&log)?;
         // DXT_POSIX comes first: it decides which transfers of MPI-IO are taken.
         let [posix, mpi_io] = header.dxt();
-        let layers = vec![(Layer::MpiIo, mpi_io), (Layer::Posix, posix)];
+        let layers = vec![(true, mpi_io), (false, posix)];
         let (reader, left, segment, count) = (None, (0, 0), None, 0);
         Ok(Binary { header, log, paths, owner, layers, reader, left, segment, count })
     }
@@ -102,23 +102,23 @@ impl Binary {
     fn next_file(&mut self, gaps: &mut Gaps) -> io::Result<bool> {
         loop {
             if self.reader.is_none() {
-                let Some((layer, region)) = self.layers.pop() else { return Ok(false) };
+                let Some((is_mpi, region)) = self.layers.pop() else { return Ok(false) };
                 let region = self.header.open(&self.log, region)?;
-                self.reader = Some((layer, BufReader::with_capacity(BUFFER, region)));
+                self.reader = Some((is_mpi, BufReader::with_capacity(BUFFER, region)));
             }
-            let Some((layer, reader)) = &mut self.reader else { return Ok(false) };
+            let Some((is_mpi, reader)) = &mut self.reader else { return Ok(false) };
             let mut record = [0; FILE_BYTES];
             if !fill(reader, &mut record)? {
                 self.reader = None;
                 continue;
             }
-            let layer = *layer;
-            self.take_file(layer, &record, gaps)?;
+            let is_mpi = *is_mpi;
+            self.take_file(is_mpi, &record, gaps)?;
             return Ok(true);
         }
     }
 
-    fn take_file(&mut self, layer: Layer, record: &[u8], gaps: &mut Gaps) -> io::Result<()> {
+    fn take_file(&mut self, is_mpi: bool, record: &[u8], gaps: &mut Gaps) -> io::Result<()> {
         let fields = Fields { bytes: record, big_endian: self.header.big_endian };
         let (id, rank) = (fields.u64(0), fields.u64(8) as i64);
         let counts = (fields.u64(88), fields.u64(96));
@@ -137,15 +137,15 @@ impl Binary {
         if self.header.is_partial {
             gaps.add(Gap::Partial);
         }
-        if counts != (0, 0) && !(layer == Layer::MpiIo && self.owner.is_covered()) {
-            self.owner.file(layer, gaps);
+        if counts != (0, 0) && !(is_mpi && self.owner.is_covered()) {
+            self.owner.file(is_mpi, gaps);
         }
         Ok(())
     }
 
     fn next_segment(&mut self) -> io::Result<Segment> {
         let cut = || damaged("the transfers of a file end in the middle");
-        let (layer, reader) = self.reader.as_mut().ok_or_else(cut)?;
+        let (is_mpi, reader) = self.reader.as_mut().ok_or_else(cut)?;
         // Mostly it is in memory as a whole: there are millions of them.
         let whole = reader.buffer().first_chunk().copied();
         let mut record = whole.unwrap_or([0; SEGMENT_BYTES]);
@@ -161,7 +161,7 @@ impl Binary {
         let time = |at| nanoseconds(f64::from_bits(fields.u64(at)));
         let bytes = u64::try_from(fields.u64(8) as i64).unwrap_or(0);
         let (offset, span_ns) = (fields.u64(0) as i64, (time(16), time(24)));
-        Ok(Segment { layer: *layer, writes, offset, bytes, span_ns })
+        Ok(Segment { is_mpi: *is_mpi, writes, offset, bytes, span_ns })
     }
 }
 
@@ -185,7 +185,7 @@ impl Scanner for Binary {
 
     fn record(&mut self, gaps: &mut Gaps) -> Option<Record<'_>> {
         let Some(segment) = self.segment else { return Some(self.owner.introduction(0)) };
-        if segment.layer == Layer::MpiIo && self.owner.is_covered() {
+        if segment.is_mpi && self.owner.is_covered() {
             gaps.add_bytes(Gap::Layers, segment.bytes);
             return None;
         }

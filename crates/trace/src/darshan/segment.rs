@@ -7,20 +7,11 @@ use model::Op;
 use rustc_hash::{FxBuildHasher, FxHasher};
 use std::hash::{Hash, Hasher};
 
-/// The layer that recorded a transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layer {
-    /// read, write and the like.
-    Posix,
-    /// MPI_File_read and the like.
-    MpiIo,
-}
-
 /// A transfer.
 #[derive(Clone, Copy, Debug)]
 pub struct Segment {
-    /// Its layer.
-    pub layer: Layer,
+    /// The layer of MPI-IO recorded it, not that of POSIX.
+    pub is_mpi: bool,
     /// It writes.
     pub writes: bool,
     /// Where; negative: unknown.
@@ -53,10 +44,10 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// Transfers of this file and layer follow: counts the facts that Darshan leaves out.
-    pub fn file(&mut self, layer: Layer, gaps: &mut Gaps) {
+    /// Transfers of this file follow: counts the facts that Darshan leaves out.
+    pub fn file(&mut self, is_mpi: bool, gaps: &mut Gaps) {
         let hash = self.path_hash();
-        if layer == Layer::Posix {
+        if !is_mpi {
             self.posix.insert(hash);
         }
         if self.files.insert(hash) {
@@ -84,7 +75,7 @@ impl Owner {
 
     /// The record of a transfer.
     pub fn record(&self, line: u64, segment: &Segment) -> Record<'_> {
-        let is_mpi = segment.layer == Layer::MpiIo;
+        let is_mpi = segment.is_mpi;
         let op = match (segment.writes, is_mpi) {
             (false, false) => Op::Fread,
             (true, false) => Op::Fwrite,

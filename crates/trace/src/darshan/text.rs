@@ -7,7 +7,7 @@
 //!  X_POSIX       3  write        0        50331648        16777216      0.1608      0.1686
 //! ```
 
-use super::segment::{Layer, Owner, Segment, nanoseconds};
+use super::segment::{Owner, Segment, nanoseconds};
 use crate::clib::number;
 use crate::gaps::{Gap, Gaps};
 use crate::record::Record;
@@ -40,11 +40,11 @@ impl LineFormat for Text {
     fn record<'a>(&'a mut self, lines: &'a Lines, gaps: &mut Gaps) -> Option<Record<'a>> {
         let line = lines.number();
         let Some(segment) = self.segment else { return Some(self.owner.introduction(line)) };
-        if segment.layer == Layer::MpiIo && self.owner.is_covered() {
+        if segment.is_mpi && self.owner.is_covered() {
             gaps.add_bytes(Gap::Layers, segment.bytes);
             return None;
         }
-        self.owner.file(segment.layer, gaps);
+        self.owner.file(segment.is_mpi, gaps);
         gaps.add(Gap::CoarseTimes);
         Some(self.owner.record(line, &segment))
     }
@@ -77,9 +77,9 @@ fn comment_of(comment: &[u8], owner: &mut Owner) -> Found {
 
 fn segment(line: &[u8], owner: &Owner) -> Option<Segment> {
     let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-    let layer = match words.next()? {
-        b"X_POSIX" => Layer::Posix,
-        b"X_MPIIO" => Layer::MpiIo,
+    let is_mpi = match words.next()? {
+        b"X_POSIX" => false,
+        b"X_MPIIO" => true,
         _ => return None,
     };
     if number(words.next()?)? != owner.rank {
@@ -95,7 +95,7 @@ fn segment(line: &[u8], owner: &Owner) -> Option<Segment> {
     let (offset, bytes) = (text()?.parse().ok()?, text()?.parse().ok()?);
     let (start, end): (f64, f64) = (text()?.parse().ok()?, text()?.parse().ok()?);
     let span_ns = (nanoseconds(start), nanoseconds(end));
-    Some(Segment { layer, writes, offset, bytes, span_ns })
+    Some(Segment { is_mpi, writes, offset, bytes, span_ns })
 }
 
 /// The log begins like one of darshan-dxt-parser.

@@ -1,5 +1,4 @@
 use super::*;
-use crate::facts::Sink;
 use crate::sort::Sorter;
 
 /// A word per operation of rank 0: `r in-1`, `w out`, `o in-1`, `c in-1`, `d old`, `s in-1` and `.` for a

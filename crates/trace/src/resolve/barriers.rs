@@ -70,7 +70,7 @@ impl Resolver<'_> {
     pub(super) fn wait_for_ranks(&mut self, thread: u32, r: &Record<'_>, members: u64) {
         let elapsed_ns = r.elapsed_ns.unwrap_or(0);
         let rank = self.threads.rank_in_job(thread);
-        let Some(rank) = rank.filter(|_| members == u64::from(self.threads.job())) else {
+        let Some(rank) = rank.filter(|_| members == u64::from(self.threads.job)) else {
             self.gaps.add(Gap::PartMet);
             self.threads.at_mut(thread).waited_ns += elapsed_ns;
             return;

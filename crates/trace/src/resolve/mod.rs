@@ -14,11 +14,12 @@ mod found;
 mod table;
 mod threads;
 
-use crate::facts::{Facts, Sink};
+use crate::facts::Facts;
 use crate::gaps::{Gap, Gaps};
 use crate::names::{Interned, Names, Node, ROOT, START};
 use crate::record::{Act, At, CWD, ERRNO_UNKNOWN, Fd, Name, Record};
 use crate::selection::Scope;
+use crate::sort::Sorter;
 use crate::strace::unescape;
 use barriers::Barriers;
 use found::Found;
@@ -49,7 +50,7 @@ const EEXIST: u16 = 17;
 
 /// Follows the logs of one job.
 pub struct Resolver<'s> {
-    sink: &'s mut dyn Sink,
+    sorter: &'s mut Sorter,
     /// Gaps of the logs.
     pub gaps: Gaps,
     names: Names,
@@ -113,10 +114,10 @@ impl Done {
 }
 
 impl<'s> Resolver<'s> {
-    /// Nothing is known yet. Events go to `sink`, if `scope` keeps their files.
-    pub fn new(scope: Scope, sink: &'s mut dyn Sink) -> Resolver<'s> {
+    /// Nothing is known yet. Events go to `sorter`, if `scope` keeps their files.
+    pub fn new(scope: Scope, sorter: &'s mut Sorter) -> Resolver<'s> {
         Resolver {
-            sink,
+            sorter,
             gaps: Gaps::default(),
             names: Names::default(),
             threads: Threads::default(),
@@ -180,7 +181,7 @@ impl<'s> Resolver<'s> {
         }
         let (found, left_out) = self.found.list(&paths);
         self.gaps.add_many(Gap::Unfound, left_out);
-        let (barriers, lost) = self.barriers.list(self.threads.job());
+        let (barriers, lost) = self.barriers.list(self.threads.job);
         self.gaps.add_many(Gap::Unmet, lost);
         let started = self.origin_ns.filter(|ns| *ns >= DATES_FROM_NS);
         Facts {
@@ -189,7 +190,7 @@ impl<'s> Resolver<'s> {
             has_sites: self.labels.has_sites(),
             labels: self.labels.into_words(),
             calls: self.calls.into_texts(),
-            ranks: self.threads.ranks(),
+            ranks: self.threads.ranks,
             hosts: self.threads.hosts(),
             threads: self.threads.list(),
             gaps: self.gaps.list(),
@@ -383,7 +384,7 @@ impl<'s> Resolver<'s> {
         self.emit(thread, record, done);
     }
 
-    /// Gives the event of an operation to the sink, unless its file is left out.
+    /// Gives the event of an operation to the sorter, unless its file is left out.
     fn emit(&mut self, thread: u32, record: &Record<'_>, done: Done) {
         let elapsed_ns = record.elapsed_ns.unwrap_or_else(|| {
             self.gaps.add(Gap::NoDurations);
@@ -449,7 +450,7 @@ impl<'s> Resolver<'s> {
         details.call = self.calls.number(record.name);
         self.last_end_ns = self.last_end_ns.max(event.end_ns);
         self.events += 1;
-        self.sink.event(self.threads.rank(thread), &event, &details);
+        self.sorter.event(self.threads.rank(thread), &event, &details);
     }
 }
 

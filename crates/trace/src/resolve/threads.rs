@@ -120,13 +120,14 @@ pub struct Threads {
     /// Machine whose log is read.
     pub group: u32,
     numbers: HashMap<(u32, u64), u32, FxBuildHasher>,
-    ranks: u32,
+    /// Number of ranks so far.
+    pub ranks: u32,
     /// Numbers of threads are ranks.
     are_ranks: bool,
     /// Ranks of threads that have none yet, by the machine and the number of the thread.
     reserved: HashMap<(u32, u64), u32, FxBuildHasher>,
     /// Ranks of the MPI job; 0: there is none.
-    job: u32,
+    pub job: u32,
     groups: HashSet<u32, FxBuildHasher>,
     /// Calls that make threads and have not returned.
     spawning: Vec<Spawning>,
@@ -166,11 +167,6 @@ impl Threads {
         self.numbers.insert((self.group, number), place);
     }
 
-    /// Number of ranks so far.
-    pub fn ranks(&self) -> u32 {
-        self.ranks
-    }
-
     /// Numbers of threads are ranks of a job of at least this many ranks.
     pub fn give_ranks(&mut self, ranks: u32) {
         self.are_ranks = true;
@@ -186,11 +182,6 @@ impl Threads {
             self.job = self.ranks;
             self.reserved = of.into_iter().collect();
         }
-    }
-
-    /// Ranks of the MPI job; 0: there is none.
-    pub fn job(&self) -> u32 {
-        self.job
     }
 
     /// The thread belongs to the launcher of an MPI job, not to its ranks.

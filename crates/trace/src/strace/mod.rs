@@ -22,7 +22,7 @@ use crate::record::{Act, Call, Outcome, Record};
 use crate::scanner::{DayClock, Lines, Scanner};
 use cursor::Cursor;
 use hashbrown::HashMap;
-use prefix::{Prefix, Time, decimal, digits, fraction_ns, prefix};
+use prefix::{Prefix, Time, decimal, digits, prefix, time_ns};
 use rustc_hash::FxBuildHasher;
 use stacks::Calls;
 use std::io;
@@ -381,11 +381,10 @@ fn elapsed(text: &[u8]) -> (&[u8], Option<u64>) {
     let split = || {
         let inside = text.strip_suffix(b">")?;
         let start = memchr::memrchr(b'<', inside)?;
-        let (whole, rest) = digits(&inside[start + 1..]);
-        let (fraction, rest) = digits(rest.strip_prefix(b".")?);
-        let ns =
-            decimal(whole)?.saturating_mul(1_000_000_000).saturating_add(fraction_ns(fraction));
-        rest.is_empty().then_some((text[..start].trim_ascii_end(), Some(ns)))
+        let (seconds, rest) = digits(&inside[start + 1..]);
+        let (ns, has_fraction, rest) = time_ns(decimal(seconds)?, rest);
+        let is_time = has_fraction && rest.is_empty();
+        is_time.then_some((text[..start].trim_ascii_end(), Some(ns)))
     };
     split().unwrap_or((text, None))
 }

@@ -84,21 +84,17 @@ impl Prefix<'_> {
             Some((seconds, rest)) => (seconds, rest, true),
             None => (seconds, rest, false),
         };
-        let (fraction, rest) = match rest.strip_prefix(b".") {
-            Some(rest) => digits(rest),
-            None => (&b""[..], rest),
-        };
+        let (ns, has_fraction, rest) = time_ns(seconds, rest);
         if rest.first() != Some(&b' ') {
             return;
         }
-        let ns = seconds.saturating_mul(SECOND_NS).saturating_add(fraction_ns(fraction));
         self.time = match seconds {
             _ if is_day => Time::Day(ns),
             EPOCH_FROM.. => Time::Epoch(ns),
-            _ if fraction.is_empty() => return,
+            _ if !has_fraction => return,
             _ => Time::Since(ns),
         };
-        self.whole_seconds = fraction.is_empty();
+        self.whole_seconds = !has_fraction;
         self.rest = rest.trim_ascii_start();
         if self.rest.starts_with(b"(+") {
             let end = memchr::memchr(b')', self.rest).map_or(self.rest.len(), |end| end + 1);
@@ -153,10 +149,12 @@ pub fn decimal(digits: &[u8]) -> Option<u64> {
     Some(digits.iter().fold(0, add))
 }
 
-/// Decimal places of a second.
-pub fn fraction_ns(digits: &[u8]) -> u64 {
-    let shown = &digits[..digits.len().min(9)];
-    decimal(shown).unwrap_or(0) * 10u64.pow(9 - shown.len() as u32)
+/// Seconds and their decimal places, `.000012`, in nanoseconds; whether there are some, and what follows.
+pub fn time_ns(seconds: u64, text: &[u8]) -> (u64, bool, &[u8]) {
+    let (fraction, rest) = text.strip_prefix(b".").map_or((&b""[..], text), digits);
+    let shown = &fraction[..fraction.len().min(9)];
+    let fraction_ns = decimal(shown).unwrap_or(0) * 10u64.pow(9 - shown.len() as u32);
+    (seconds.saturating_mul(SECOND_NS).saturating_add(fraction_ns), !fraction.is_empty(), rest)
 }
 
 #[cfg(test)]
