@@ -37,6 +37,9 @@ pub(super) fn skeleton(name: &[u8]) -> Box<[u8]> {
     skeleton.into()
 }
 
+/// Ranks that make names of one form, and the last name.
+type Makers = (BTreeSet<u32>, Box<[u8]>);
+
 /// Collects what the ranks do.
 #[derive(Default)]
 pub(super) struct Doubts {
@@ -44,7 +47,7 @@ pub(super) struct Doubts {
     several: bool,
     names: HashMap<Box<[u8]>, Name>,
     /// By a name without its numbers: who makes such names, and the last one.
-    makers: HashMap<Box<[u8]>, (BTreeSet<u32>, Box<[u8]>)>,
+    makers: HashMap<Box<[u8]>, Makers>,
     /// By number of a file: the name that it got last.
     files: HashMap<u32, Box<[u8]>>,
     /// A name that the running operation needs, and that only others make.
