@@ -4,10 +4,9 @@
 //! 64 + 4096 i + 16384 rank    with a size of 4096:    ($i + $$rank * 4) * $size + 64
 //! ```
 
+use super::lists::Tables;
 use super::ranks::{Form, Item, Listed, Spread, Value};
 use super::regular::{Regular, Written, ungrouped};
-use super::tables::Tables;
-use model::escape::is_harmful;
 use std::collections::BTreeMap;
 
 /// Units in which a statement's numbers may be expressed.
@@ -384,28 +383,6 @@ pub fn listed(values: &[i64]) -> Vec<String> {
     values.iter().map(|value| shown(*value)).collect()
 }
 
-/// Bytes as they stand between quotes.
-pub fn quoted(bytes: &[u8]) -> String {
-    let mut text = String::new();
-    for chunk in bytes.utf8_chunks() {
-        for c in chunk.valid().chars() {
-            match c {
-                '"' | '\\' | '$' => text.extend(['\\', c]),
-                '\n' => text.push_str("\\n"),
-                '\t' => text.push_str("\\t"),
-                c if is_harmful(c) => {
-                    let mut buffer = [0; 4];
-                    let bytes = c.encode_utf8(&mut buffer).bytes();
-                    bytes.for_each(|byte| text.push_str(&format!("\\x{byte:02x}")));
-                }
-                c => text.push(c),
-            }
-        }
-        chunk.invalid().iter().for_each(|byte| text.push_str(&format!("\\x{byte:02x}")));
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -456,7 +433,6 @@ mod tests {
 
     #[test]
     fn texts_and_sizes_are_read_back() {
-        assert_eq!(quoted(b"a\"$b\\\n\xff\x1b"), "a\\\"\\$b\\\\\\n\\xff\\x1b");
         assert_eq!(
             (bytes(0), bytes(4096), bytes(3 << 20), bytes(1000)),
             ("0".into(), "4k".into(), "3m".into(), "1000".into())

@@ -3,14 +3,12 @@
 use super::barriers::Barriers;
 use super::lists::DataFile;
 use super::log::Log;
-use super::long_pauses::LongPauses;
 use super::order::{self, History, Order};
-use super::procs;
+use super::pauses::{self, LongPauses, Think};
 use super::ranks::{self, is_hidden};
 use super::shape::Shaper;
-use super::starts;
-use super::think::{self, Think};
 use super::write::{Uneven, Writer, Written};
+use super::{processes, procs};
 use model::Op;
 use model::rehearsal::Expected;
 
@@ -120,7 +118,7 @@ impl Source<'_> {
     fn attempt(&self, order: &Order, long: LongPauses) -> Attempt {
         let Source { log, history, options } = self;
         let mut shaper = Shaper::new(log, history, options.think, long);
-        let starts = starts::starts(log, options.think);
+        let starts = processes::starts(log, options.think);
         let (mut trees, mut adopted) = (Vec::new(), Vec::new());
         // Where all that begin late wait for others, nobody sleeps.
         let sleeps = (0..).zip(&starts).any(|(rank, us)| *us > 0 && !order.waits_first(rank));
@@ -131,12 +129,12 @@ impl Source<'_> {
             adopted.push(opened);
         }
         let mut items = ranks::unify(&trees);
-        think::before_labels(&mut items);
+        pauses::before_labels(&mut items);
         let (items, procs) = procs::extracted(items, &shaper);
         let writer = Writer::new(&shaper, &items, &procs, log);
         let mut head = options.head.clone();
-        if let Some(ns) = starts::chance_ns(log).filter(|_| options.think != Think::Exact) {
-            let apart = think::duration(ns);
+        if let Some(ns) = processes::chance_ns(log).filter(|_| options.think != Think::Exact) {
+            let apart = pauses::duration(ns);
             head.push(format!("Ranks began up to {apart} apart, which is left out as chance."));
         }
         let before = history.before.clone();

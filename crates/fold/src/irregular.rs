@@ -9,15 +9,16 @@
 //! Short regular loops are written out first: repeats over several of them are found in their statements.
 //! Then repeats are looked for in the classes of statements alone, and numbers fitted to them. Only what
 //! takes less text stays.
+//!
+//! Numbers depend on the loops around them: they are constant, grow evenly with some indices, or stand in a list,
+//! whichever text is shortest.
 
-use super::fit::{Around, Path, fit, text_bytes};
 use super::loops::Folder;
-use super::meetings;
+use super::regular::{Written, condition};
 use super::repeats::{Element, Repeats, What, find_repeats};
-use super::statement::Arg;
-use super::statement::{Alike, NumberKind};
-use super::tree::{Gap, Kind, Node, collect};
-use std::collections::HashSet;
+use super::statement::{Alike, Arg, NumberKind};
+use super::tree::{Gap, Kind, List, Node, Number, collect, has_barrier};
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// Fewer elements are short enough.
@@ -38,8 +39,8 @@ fn shorten(nodes: Vec<Node>, alike: &mut Alike<'_>) -> Vec<Node> {
         return nodes;
     }
     let mut found = Vec::new();
-    let mut parts = nodes.split(meetings::is_in).peekable();
-    let mut meetings = nodes.iter().filter(|node| meetings::is_in(node));
+    let mut parts = nodes.split(has_barrier).peekable();
+    let mut meetings = nodes.iter().filter(|node| has_barrier(node));
     while let Some(part) = parts.next() {
         found.extend(without_meetings(part, alike));
         found.extend(meetings.next().filter(|_| parts.peek().is_some()).cloned());
@@ -53,28 +54,49 @@ fn shorten(nodes: Vec<Node>, alike: &mut Alike<'_>) -> Vec<Node> {
 fn without_meetings(nodes: &[Node], alike: &mut Alike<'_>) -> Vec<Node> {
     let mut flat = Vec::new();
     nodes.iter().for_each(|node| write_out(node, &mut flat));
-    let classes: Vec<u64> = flat.iter().map(|node| alike.class(node)).collect();
-    emit(&find_repeats(&classes), &flat, alike)
+    emit(&find_repeats(&classes(&flat, alike)), &flat, alike)
+}
+
+/// Most sizes of a class that make classes of their own.
+const SIZES_MAX: usize = 2;
+
+/// Classes of statements: those of few sizes are others for each size.
+fn classes(nodes: &[Node], alike: &Alike<'_>) -> Vec<u64> {
+    let class = |node: &Node| {
+        let at = alike.kinds(node).iter().position(|kind| *kind == NumberKind::Bytes);
+        (alike.class(node), at.map(|at| node.numbers[at].base))
+    };
+    let classes: Vec<(u64, Option<i64>)> = nodes.iter().map(class).collect();
+    let mut sizes: HashMap<u64, HashSet<Option<i64>>> = HashMap::new();
+    for (class, size) in &classes {
+        sizes.entry(*class).or_default().insert(*size);
+    }
+    let sized = classes.iter().map(|(class, size)| match size {
+        Some(size) if sizes[class].len() <= SIZES_MAX => class.rotate_left(1) ^ *size as u64,
+        _ => *class,
+    });
+    sized.collect()
 }
 
 /// Adds an element, or the statements of a short loop.
 fn write_out(node: &Node, all: &mut Vec<Node>) {
-    let Kind::Loop(body) = &node.kind else { return all.push(node.clone()) };
-    if size(node).is_none_or(|size| size > LOOP_MAX) {
+    if node.kind != Kind::Loop || size(node).is_none_or(|size| size > LOOP_MAX) {
         return all.push(node.clone());
     }
     let count = node.numbers[0].base;
     for iteration in 0..count {
-        body.iter().for_each(|inner| write_out(&executed(inner, iteration, count), all));
+        node.body.iter().for_each(|inner| write_out(&executed(inner, iteration, count), all));
     }
 }
 
 /// Statements that a loop executes.
 fn size(node: &Node) -> Option<usize> {
-    let Kind::Loop(body) = &node.kind else { return Some(1) };
+    if node.kind != Kind::Loop {
+        return Some(1);
+    }
     let [count] = &node.numbers[..] else { return None };
     let count = usize::try_from(count.base).ok().filter(|_| count.steps.iter().all(|s| *s == 0))?;
-    let inner: Option<usize> = body.iter().map(size).sum();
+    let inner: Option<usize> = node.body.iter().map(size).sum();
     inner?.checked_mul(count)
 }
 
@@ -99,7 +121,7 @@ fn share(node: &mut Node, iteration: u64, parts: u64) {
         waited_ns: part(gap.waited_ns),
         ..gap
     };
-    node.body_mut().iter_mut().for_each(|inner| share(inner, iteration, parts));
+    node.body.iter_mut().for_each(|inner| share(inner, iteration, parts));
 }
 
 /// The nodes that a repeats sequence of statements is; loops only where they are shorter.
@@ -195,7 +217,7 @@ impl<'a> Emitter<'a, '_> {
                 return !used.contains(&variable);
             }
         }
-        node.body().iter().all(|inner| self.follow(inner, opened, used))
+        node.body.iter().all(|inner| self.follow(inner, opened, used))
     }
 
     fn statements(&self, element: &Element, all: &mut Vec<Node>) {
@@ -212,7 +234,7 @@ impl<'a> Emitter<'a, '_> {
         match self.repeats.bodies.get(&class) {
             Some(body) => self.loops(body, all),
             None if all.iter().all(|(element, _)| element.is_some()) => vec![self.leaf(&all)],
-            None => vec![self.optional(&[class], vec![all])],
+            None => vec![self.optional(&[(class, all)])],
         }
     }
 
@@ -243,50 +265,34 @@ impl<'a> Emitter<'a, '_> {
 
     /// Neighbours that the same executions leave out are left out together.
     fn body(&mut self, body: &[u64], all: &[(&'a Vec<Option<Element>>, Path)]) -> Vec<Node> {
-        let of_slot = |slot: usize| -> Vec<Execution<'a>> {
-            all.iter().map(|(i, path)| (i[slot].as_ref(), path.clone())).collect()
+        let presence =
+            |slot: usize| all.iter().map(move |(iteration, _)| iteration[slot].is_some());
+        let of_slot = |slot: usize| -> (u64, Vec<Execution<'a>>) {
+            let all = all.iter().map(|(iteration, path)| (iteration[slot].as_ref(), path.clone()));
+            (body[slot], all.collect())
         };
         let mut nodes = Vec::new();
-        let mut slot = 0;
-        while slot < body.len() {
-            let together = self.count_left_out(&body[slot..], slot, all);
-            if together > 1 {
-                let classes = &body[slot..slot + together];
-                nodes.push(self.optional(classes, (slot..slot + together).map(of_slot).collect()));
+        let slots: Vec<usize> = (0..body.len()).collect();
+        for group in slots.chunk_by(|a, b| presence(*a).eq(presence(*b))) {
+            let statements: Vec<_> = group.iter().map(|slot| of_slot(*slot)).collect();
+            if group.len() > 1 && !presence(group[0]).all(|is_there| is_there) {
+                nodes.push(self.optional(&statements));
             } else {
-                nodes.extend(self.element(body[slot], of_slot(slot)));
+                let each = statements.into_iter().flat_map(|(class, all)| self.element(class, all));
+                nodes.extend(each);
             }
-            slot += together.max(1);
         }
         nodes
     }
 
-    /// How many statements from this slot on are left out by the same executions; 0: it is always there.
-    fn count_left_out(
-        &self,
-        body: &[u64],
-        slot: usize,
-        all: &[(&'a Vec<Option<Element>>, Path)],
-    ) -> usize {
-        if all.iter().all(|(iteration, _)| iteration[slot].is_some()) {
-            return 0;
-        }
-        let is_alike = |other: usize| {
-            all.iter().all(|(iteration, _)| iteration[other].is_some() == iteration[slot].is_some())
-        };
-        (0..body.len()).take_while(|at| is_alike(slot + at)).count()
-    }
-
     /// Statements that some executions leave out, the same ones all: a loop of one iteration or none.
-    fn optional(&mut self, classes: &[u64], statements: Vec<Vec<Execution<'a>>>) -> Node {
-        let all = &statements[0];
+    fn optional(&mut self, statements: &[(u64, Vec<Execution<'a>>)]) -> Node {
+        let all = &statements[0].1;
         let counts: Vec<i64> = all.iter().map(|(e, _)| i64::from(e.is_some())).collect();
         let there = counts.iter().filter(|count| **count == 1).count();
         self.around.push(Around { most: 1, all: there });
-        let mut body = Vec::new();
-        for (class, all) in classes.iter().zip(&statements) {
-            body.extend(self.element(*class, inside(all)));
-        }
+        let body = statements.iter().flat_map(|(class, all)| self.element(*class, inside(all)));
+        let body = body.collect();
         self.around.pop();
         self.repeated(all, &counts, body)
     }
@@ -294,7 +300,7 @@ impl<'a> Emitter<'a, '_> {
     fn repeated(&self, all: &[Execution<'_>], counts: &[i64], body: Vec<Node>) -> Node {
         let paths: Vec<Path> = all.iter().map(|(_, path)| path.clone()).collect();
         let count = fit(&self.around, &paths, counts, false);
-        Node::made(0, vec![count], Gap::default(), Kind::Loop(body))
+        Node::made(0, vec![count], Gap::default(), Kind::Loop, body)
     }
 
     /// One statement for all executions.
@@ -355,6 +361,175 @@ fn columns(nodes: &[Node]) -> Vec<Vec<i64>> {
     columns
 }
 
+/// Bytes of text of a statement, a loop, a variable that counts over executions of a loop, a list without
+/// its values.
+const STATEMENT: usize = 40;
+const LOOP: usize = 30;
+const CURSOR: usize = 20;
+const LIST: usize = 15;
+/// An expression in place of a list: more than a loop, so that nests stay where they leave nothing over.
+const RULE: usize = 35;
+/// Larger numbers do not grow with iterations.
+const LARGEST: u64 = 1 << 50;
+
+/// For each loop, outermost first: the iteration, and its number over all executions of the loop.
+pub type Path = Rc<[(u32, u32)]>;
+
+/// A loop around statements, in all of its executions.
+#[derive(Clone, Copy, Debug)]
+pub struct Around {
+    /// Most iterations of one execution.
+    pub most: usize,
+    /// Iterations of all executions.
+    pub all: usize,
+}
+
+/// How values depend on the loops around them, outermost first. `is_name`: they are no numbers to be
+/// reckoned with.
+pub fn fit(around: &[Around], paths: &[Path], values: &[i64], is_name: bool) -> Number {
+    let levels = paths.first().map_or(0, |path| path.len());
+    let even = !is_name && values.iter().all(|value| value.unsigned_abs() < LARGEST);
+    let steps = if even { steps(paths, values) } else { vec![0; levels] };
+    if let Some(base) = constant(paths, values, &steps) {
+        let steps = steps.into_iter().rev().collect();
+        return Number { base, steps, ..Number::default() };
+    }
+    let listed = (0..levels).filter_map(|level| by_execution(around, paths, values, &steps, level));
+    let indexed = (1..levels).filter_map(|level| by_iteration(around, paths, values, level));
+    let best = listed.chain(indexed).min_by_key(|(cost, _)| *cost);
+    best.map_or_else(Number::default, |(_, number)| number)
+}
+
+/// How much values grow with each loop, outermost first.
+fn steps(paths: &[Path], values: &[i64]) -> Vec<i64> {
+    let levels = paths.first().map_or(0, |path| path.len());
+    (0..levels).map(|level| step(paths, values, level).unwrap_or(0)).collect()
+}
+
+fn step(paths: &[Path], values: &[i64], level: usize) -> Option<i64> {
+    let is_first = |path: &Path| path[level + 1..].iter().all(|(at, _)| *at == 0);
+    let mut first = paths.iter().zip(values).filter(|(path, _)| is_first(path));
+    let (mut last, mut before) = first.next()?;
+    for (path, value) in first {
+        let same = level == 0 || path[level - 1].1 == last[level - 1].1;
+        if same && path[level].0 == last[level].0 + 1 {
+            return Some(value - before);
+        }
+        (last, before) = (path, value);
+    }
+    None
+}
+
+fn grown(path: &Path, steps: &[i64], from: usize) -> i64 {
+    let each = path.iter().zip(steps).skip(from);
+    each.map(|((at, _), step)| step.wrapping_mul(i64::from(*at))).fold(0, i64::wrapping_add)
+}
+
+fn constant(paths: &[Path], values: &[i64], steps: &[i64]) -> Option<i64> {
+    let mut bases = paths.iter().zip(values).map(|(path, v)| v.wrapping_sub(grown(path, steps, 0)));
+    let first = bases.next()?;
+    bases.all(|base| base == first).then_some(first)
+}
+
+/// A list with a value for each execution of the body of a loop, and growth with those inside it.
+fn by_execution(
+    around: &[Around],
+    paths: &[Path],
+    values: &[i64],
+    steps: &[i64],
+    level: usize,
+) -> Option<(usize, Number)> {
+    let bases = paths
+        .iter()
+        .zip(values)
+        .map(|(path, value)| (path[level].1, value.wrapping_sub(grown(path, steps, level + 1))));
+    let list = listed(around[level].all, bases)?;
+    let runs = if level > 0 { CURSOR } else { 0 };
+    let steps = steps.iter().enumerate().map(|(at, s)| if at > level { *s } else { 0 });
+    let steps: Vec<i64> = steps.rev().collect();
+    let inner = steps.len() - 1;
+    let (depth, root) = (inner - level, inner);
+    Some((
+        value_bytes(&list) + runs,
+        Number { base: 0, steps, list: Some(List { depth, root, values: list.into() }) },
+    ))
+}
+
+/// A list with a value for each iteration of a loop, the same in all its executions.
+fn by_iteration(
+    around: &[Around],
+    paths: &[Path],
+    values: &[i64],
+    level: usize,
+) -> Option<(usize, Number)> {
+    let at = |path: &Path| path[level].0;
+    let places = paths.iter().zip(values).map(|(path, value)| (at(path), *value));
+    let list = listed(around[level].most, places)?;
+    let levels = paths[0].len();
+    let depth = levels - 1 - level;
+    let list = List { depth, root: depth, values: list.into() };
+    let cost = value_bytes(&list.values);
+    let steps = vec![0; levels];
+    Some((cost, Number { base: 0, steps, list: Some(list) }))
+}
+
+/// The values by place, if every place has one only. Where a statement is left out the list has a
+/// value, too: a list may be looked into before it is known whether its value is used.
+fn listed(len: usize, values: impl Iterator<Item = (u32, i64)>) -> Option<Vec<i64>> {
+    let mut list: Vec<Option<i64>> = vec![None; len];
+    for (at, value) in values {
+        match &mut list[at as usize] {
+            Some(known) if *known != value => return None,
+            place => *place = Some(value),
+        }
+    }
+    Some(list.into_iter().map(|value| value.unwrap_or(0)).collect())
+}
+
+/// The text of these nodes; lists that are the same stand once.
+pub fn text_bytes(nodes: &[Node]) -> usize {
+    let mut seen = HashSet::new();
+    all(nodes, &mut seen)
+}
+
+fn all(nodes: &[Node], seen: &mut HashSet<Rc<[i64]>>) -> usize {
+    let of = |node: &Node| {
+        let own = match node.kind {
+            Kind::Leaf => STATEMENT,
+            Kind::Loop | Kind::Block => LOOP + all(&node.body, seen),
+        };
+        let numbers = node.numbers.iter();
+        own + numbers.map(|number| number_bytes(number, seen)).sum::<usize>()
+    };
+    nodes.iter().map(of).sum()
+}
+
+fn number_bytes(number: &Number, seen: &mut HashSet<Rc<[i64]>>) -> usize {
+    let Some(list) = &number.list else { return 0 };
+    let runs = if list.root > list.depth { CURSOR } else { 0 };
+    match seen.insert(Rc::clone(&list.values)) {
+        true => runs + LIST + value_bytes(&list.values),
+        false => runs,
+    }
+}
+
+/// A list of these values, or the rule that they follow.
+fn value_bytes(values: &[i64]) -> usize {
+    let digits = |value: &i64| value.unsigned_abs().checked_ilog10().unwrap_or(0) as usize + 3;
+    let all: usize = values.iter().map(digits).sum();
+    if all <= RULE {
+        return all;
+    }
+    if condition(values, "").is_some() {
+        return RULE;
+    }
+    match Written::shortest(values.to_vec(), "") {
+        Written::Sum { .. } => RULE,
+        Written::List(list) if list.values.len() == values.len() => all,
+        Written::List(list) => all.min(RULE + list.values.iter().map(digits).sum::<usize>()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::loops::Folder;
@@ -384,9 +559,9 @@ mod tests {
                 text
             });
             let numbers = numbers.collect::<Vec<_>>().join("|").replace(' ', "");
-            match &node.kind {
+            match node.kind {
                 Kind::Leaf => format!("{}{numbers}", node.shape as u8 as char),
-                Kind::Loop(body) | Kind::Block(body) => format!("{numbers}{{{}}}", show(body)),
+                Kind::Loop | Kind::Block => format!("{numbers}{{{}}}", show(&node.body)),
             }
         };
         nodes.iter().map(node).collect::<Vec<_>>().join(" ")
@@ -421,7 +596,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_are_left_out_together_and_lists_are_as_long_as_their_loops() {
+    fn neighbours_are_left_out_together() {
         // The last iteration leaves x and y out.
         let drawn = [(1u64, 7u64), (0, 0), (1, 3), (1, 8), (0, 0), (1, 4), (1, 9), (0, 0)];
         let text: String = drawn

@@ -1,13 +1,13 @@
-//! The operations of a run, as folding reads them; and which open file each works on where the run
-//! does not tell.
+//! The operations of a run, as folding reads them, with what only the text of their program has; all ranks in one order
+//! of time.
 
 use super::events::{Events, Iter};
-use super::facts::{Facts, Way};
 use super::logged::Logged;
-use super::processes::Process;
 use model::Op;
 use model::directory::prefixed;
 use model::event::{Event, FLAG_UNPLACED};
+use model::op::{Param, ParamKind};
+use model::open_flags::{O_APPEND, O_CREAT, O_EXCL, O_RDWR, O_WRONLY};
 use model::pattern::Run;
 use model::run::{EventExtents, TraceBarrier, TraceFound};
 use std::cmp::Reverse;
@@ -45,6 +45,17 @@ pub struct Log {
     pub barriers: Vec<TraceBarrier>,
     /// Imported: events have the numbers of open files, and flags for positions.
     pub imported: bool,
+}
+
+/// A process.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Process {
+    /// Place of the one that started it; it stands before.
+    pub parent: Option<usize>,
+    /// Ranks of its threads.
+    pub ranks: Vec<u32>,
+    /// When it began and ended; `None`: the log does not tell.
+    pub life_ns: Option<(u64, u64)>,
 }
 
 impl Log {
@@ -207,6 +218,96 @@ impl Iterator for Merged<'_> {
     }
 }
 
+/// Facts about the operations of a place in a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Flags of open(2) that it opens with.
+    pub flags: Option<u32>,
+    /// The MPI-IO calls that move the bytes.
+    pub way: Way,
+    /// The level of its pattern.
+    pub level: Option<u8>,
+    /// Each rank is alone in it: `with (comm="self")`.
+    pub alone: bool,
+    /// Its words, by parameter that takes one: `flock($h, "shared", "try")`.
+    pub words: [Option<&'static str>; 2],
+    /// Number of its arguments.
+    pub arguments: usize,
+}
+
+/// How MPI-IO moves bytes: by whom, and where.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Way {
+    /// Each for himself.
+    #[default]
+    Independent,
+    /// All together.
+    All,
+    /// At the shared pointer.
+    Shared,
+    /// All together, at the shared pointer.
+    Ordered,
+}
+
+impl Way {
+    /// That of a word of the language.
+    pub fn parse(word: &str) -> Option<Way> {
+        match word {
+            "all" => Some(Way::All),
+            "shared" => Some(Way::Shared),
+            "ordered" => Some(Way::Ordered),
+            _ => None,
+        }
+    }
+
+    /// The word.
+    pub fn word(self) -> Option<&'static str> {
+        match self {
+            Way::Independent => None,
+            Way::All => Some("all"),
+            Way::Shared => Some("shared"),
+            Way::Ordered => Some("ordered"),
+        }
+    }
+}
+
+impl Facts {
+    /// The word of a parameter that takes one of some.
+    pub fn word(&self, op: Op, param: &Param) -> Option<&'static str> {
+        let mut takes_words =
+            op.row().params.iter().filter(|it| matches!(it.kind, ParamKind::Word(_)));
+        let at = takes_words.position(|it| it.name == param.name)?;
+        self.words.get(at).copied().flatten()
+    }
+}
+
+/// Flags of open(2) for the letters of an MPI file's mode.
+pub fn flags_of_mpi_mode(letters: &str) -> Option<u32> {
+    let has = |letter: char| letters.contains(letter);
+    let known = letters.chars().all(|letter| "rwcxa".contains(letter));
+    let access = match (has('r'), has('w')) {
+        (true, true) => O_RDWR,
+        (false, true) => O_WRONLY,
+        (true, false) => 0,
+        (false, false) => return None,
+    };
+    let flag = |letter: char, flag: u32| if has(letter) { flag } else { 0 };
+    let more = flag('c', O_CREAT) | flag('x', O_EXCL) | flag('a', O_APPEND);
+    known.then_some(access | more)
+}
+
+/// Letters of an MPI file's mode for flags of open(2).
+pub fn mpi_mode(flags: u32) -> String {
+    let access = match flags & 3 {
+        O_RDWR => "rw",
+        O_WRONLY => "w",
+        _ => "r",
+    };
+    let more = [('c', O_CREAT), ('x', O_EXCL), ('a', O_APPEND)];
+    let more = more.into_iter().filter(|(_, flag)| flags & flag != 0);
+    access.chars().chain(more.map(|(letter, _)| letter)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -235,5 +336,19 @@ mod tests {
             }
         }
         assert_eq!(places, [(0, 0), (2, 0), (2, 1), (2, 2), (0, 1), (0, 2)]);
+    }
+}
+
+#[cfg(test)]
+mod facts_tests {
+    use super::*;
+
+    #[test]
+    fn modes_of_mpi_files_are_flags() {
+        for mode in ["r", "w", "rw", "wc", "rwcx", "wca"] {
+            assert_eq!(mpi_mode(flags_of_mpi_mode(mode).unwrap()), mode);
+        }
+        assert_eq!(flags_of_mpi_mode("crw"), flags_of_mpi_mode("rwc"));
+        assert_eq!((flags_of_mpi_mode("c"), flags_of_mpi_mode("rz")), (None, None));
     }
 }

@@ -33,10 +33,8 @@ impl Folder {
     }
 
     fn add(&mut self, node: Node) {
-        if let Kind::Loop(body) = &node.kind
-            && !body.is_empty()
-        {
-            self.loops.push((self.stack.len(), body.len()));
+        if node.kind == Kind::Loop && !node.body.is_empty() {
+            self.loops.push((self.stack.len(), node.body.len()));
         }
         self.sums.push(node.sum());
         self.stack.push(node);
@@ -72,7 +70,7 @@ impl Folder {
         let top = self.take(at + 1);
         let node = &mut self.stack[at];
         node.numbers[0].base += 1;
-        for (node, other) in node.body_mut().iter_mut().zip(&top) {
+        for (node, other) in node.body.iter_mut().zip(&top) {
             node.add_gaps(other);
         }
         self.sums[at] = self.stack[at].sum();
@@ -97,30 +95,24 @@ impl Folder {
         }
         iterations.truncate(width);
         let count = vec![Number::constant(3)];
-        self.add(Node::made(0, count, Gap::default(), Kind::Loop(iterations)));
+        self.add(Node::made(0, count, Gap::default(), Kind::Loop, iterations));
         true
     }
 }
 
 /// Elements are the iteration that a loop predicts.
 fn continues(node: &Node, next: &[Node]) -> bool {
-    let Kind::Loop(body) = &node.kind else { return false };
-    if body.len() != next.len() {
-        return false;
-    }
     let count = node.numbers[0].base;
-    body.iter().zip(next).all(|(body, next)| {
-        let alike = body.shape == next.shape && body.numbers.len() == next.numbers.len();
-        alike && predicts(body, next, count)
-    })
+    let is_loop = node.kind == Kind::Loop && node.body.len() == next.len();
+    is_loop && node.body.iter().zip(next).all(|(body, next)| predicts(body, next, count))
 }
 
 /// The element has the numbers that the body predicts for iteration `count`.
 fn predicts(body: &Node, next: &Node, count: i64) -> bool {
     let alike = body.shape == next.shape
         && body.numbers.len() == next.numbers.len()
-        && std::mem::discriminant(&body.kind) == std::mem::discriminant(&next.kind)
-        && body.body().len() == next.body().len();
+        && body.kind == next.kind
+        && body.body.len() == next.body.len();
     let numbers = || {
         body.numbers.iter().zip(&next.numbers).all(|(a, b)| {
             let Some((step, inner)) = a.steps.split_last() else { return false };
@@ -128,7 +120,7 @@ fn predicts(body: &Node, next: &Node, count: i64) -> bool {
             *inner == b.steps[..] && a.list == b.list && value == Some(b.base)
         })
     };
-    alike && numbers() && body.body().iter().zip(next.body()).all(|(a, b)| predicts(a, b, count))
+    alike && numbers() && body.body.iter().zip(&next.body).all(|(a, b)| predicts(a, b, count))
 }
 
 /// Three iterations of this width are alike, and their numbers grow evenly. Where input is irregular
@@ -149,8 +141,8 @@ fn grows_evenly(first: &Node, second: &Node, third: &Node) -> bool {
         })
     };
     let bodies = || {
-        let pairs = first.body().iter().zip(second.body());
-        pairs.zip(third.body()).all(|((a, b), c)| grows_evenly(a, b, c))
+        let pairs = first.body.iter().zip(&second.body);
+        pairs.zip(&third.body).all(|((a, b), c)| grows_evenly(a, b, c))
     };
     first.hash == second.hash && second.hash == third.hash && numbers() && bodies()
 }
@@ -193,10 +185,10 @@ mod tests {
         };
         let node = |node: &Node| {
             let numbers: Vec<String> = node.numbers.iter().map(number).collect();
-            match &node.kind {
+            match node.kind {
                 Kind::Leaf => format!("{}{}", node.shape as u8 as char, numbers.join(",")),
-                Kind::Loop(body) | Kind::Block(body) => {
-                    format!("{}{{{}}}", numbers.join(","), show(body))
+                Kind::Loop | Kind::Block => {
+                    format!("{}{{{}}}", numbers.join(","), show(&node.body))
                 }
             }
         };
@@ -232,7 +224,7 @@ mod tests {
         assert_eq!(nodes.len(), 1);
         assert_eq!(nodes[0].numbers[0].base, 100_000);
         assert_eq!(
-            nodes[0].body()[0].gap,
+            nodes[0].body[0].gap,
             Gap { sum_ns: 200_000, count: 100_000, longest_ns: 2, ..Gap::default() }
         );
     }

@@ -3,6 +3,7 @@
 //! A number that is padded with zeros keeps its width in the template, so that `step-0009` and
 //! `step-0010` are the same template.
 
+use model::escape::is_harmful;
 use std::collections::HashMap;
 
 /// A piece of a template.
@@ -138,6 +139,28 @@ fn push_text(parts: &mut Vec<Part>, text: &[u8]) {
     }
 }
 
+/// Bytes as they stand between quotes.
+pub fn quoted(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c {
+                '"' | '\\' | '$' => text.extend(['\\', c]),
+                '\n' => text.push_str("\\n"),
+                '\t' => text.push_str("\\t"),
+                c if is_harmful(c) => {
+                    let mut buffer = [0; 4];
+                    let bytes = c.encode_utf8(&mut buffer).bytes();
+                    bytes.for_each(|byte| text.push_str(&format!("\\x{byte:02x}")));
+                }
+                c => text.push(c),
+            }
+        }
+        chunk.invalid().iter().for_each(|byte| text.push_str(&format!("\\x{byte:02x}")));
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -173,5 +196,10 @@ mod tests {
         ] {
             assert_eq!(show(names), expected, "{names:?}");
         }
+    }
+
+    #[test]
+    fn quoted_bytes_are_read_back() {
+        assert_eq!(quoted(b"a\"$b\\\n\xff\x1b"), "a\\\"\\$b\\\\\\n\\xff\\x1b");
     }
 }

@@ -1,10 +1,9 @@
 //! A part of a log: one rank, one phase, or the files at and below one name.
 
-use super::barriers;
 use super::events::Events;
 use super::log::Log;
 use super::logged::Logged;
-use super::processes;
+use super::{barriers, processes};
 use model::event::NO_ID;
 
 /// The part to keep.

@@ -2,8 +2,7 @@
 //! does not report them; and how all ranks use each.
 
 use super::events::Events;
-use super::facts::Facts;
-use super::log::{Log, Merged};
+use super::log::{Facts, Log, Merged};
 use super::logged::{Logged, needs_writing};
 use model::Op;
 use model::event::{Event, FLAG_AT_POSITION, FLAG_FROM_POSITION, FLAG_UNPLACED, NO_ID};

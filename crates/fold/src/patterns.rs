@@ -14,8 +14,7 @@ use super::logged::Logged;
 use super::loops::Folder;
 use super::names::Names;
 use super::ranks::{Item, unify};
-use super::statement::Alike;
-use super::statement::{Interner, Shape};
+use super::statement::{Alike, Interner, Shape};
 use super::tree::Node;
 use model::run::EventExtents;
 use std::collections::HashMap;
@@ -121,7 +120,7 @@ impl Pattern {
 
 /// Name of a pattern: `extents`, `extents2`
 pub fn name(number: u32) -> String {
-    super::tables::numbered("extents", number as usize)
+    super::lists::numbered("extents", number as usize)
 }
 
 /// The extents of an operation, if they can be written.

@@ -8,11 +8,11 @@
 //! Numbers that differ between the places are parameters. Open files that a sequence uses are, too;
 //! one that it leaves open it returns.
 
+use super::lists::numbered;
 use super::names::Part;
 use super::ranks::{Form, Item, Spread, Value};
 use super::shape::Shaper;
 use super::statement::{Arg, NumberKind, Shape, kinds};
-use super::tables::numbered;
 use super::tree::Gap;
 use model::Op;
 use model::op::{Class, HandleEffect};

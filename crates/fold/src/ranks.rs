@@ -7,10 +7,12 @@
 //! Trees of the same form become one, whatever their numbers; of the forms that are left, common
 //! parts are found as `diff` finds them, if that makes the text shorter.
 
-use super::meetings;
 use super::regular::even_step;
-use super::subsequence::common_subsequence;
-use super::tree::{Gap, Kind, List, Node, Number};
+use super::repeats::common_subsequence;
+use super::tree::{
+    BARRIER, Gap, Kind, List, Node, Number, barrier_gaps, between_barriers, count_barriers,
+    write_out_barriers,
+};
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -250,7 +252,7 @@ pub fn unify(trees: &[Vec<Node>]) -> Vec<Item> {
 /// unified one by one.
 fn unify_some(trees: Vec<(u32, &[Node])>, size: u32) -> Vec<Item> {
     let alike = |counts: Vec<usize>| counts.windows(2).all(|pair| pair[0] == pair[1]);
-    let counts: Vec<usize> = trees.iter().map(|(_, tree)| meetings::count(tree)).collect();
+    let counts: Vec<usize> = trees.iter().map(|(_, tree)| count_barriers(tree)).collect();
     if counts.iter().all(|count| *count == 0) {
         return unify_groups(trees, size);
     }
@@ -258,8 +260,8 @@ fn unify_some(trees: Vec<(u32, &[Node])>, size: u32) -> Vec<Item> {
         return in_turns(&trees, size);
     }
     let out: Vec<(u32, Vec<Node>)> =
-        trees.iter().map(|(rank, tree)| (*rank, meetings::written_out(tree))).collect();
-    match alike(out.iter().map(|(_, tree)| meetings::count(tree)).collect()) {
+        trees.iter().map(|(rank, tree)| (*rank, write_out_barriers(tree))).collect();
+    match alike(out.iter().map(|(_, tree)| count_barriers(tree)).collect()) {
         true => {
             let out: Vec<_> = out.iter().map(|(rank, tree)| (*rank, &tree[..])).collect();
             in_turns(&out, size)
@@ -271,8 +273,8 @@ fn unify_some(trees: Vec<(u32, &[Node])>, size: u32) -> Vec<Item> {
 /// Trees that meet equally often.
 fn in_turns(trees: &[(u32, &[Node])], size: u32) -> Vec<Item> {
     let mut parts: Vec<_> =
-        trees.iter().map(|(rank, tree)| (*rank, meetings::between(tree))).collect();
-    let mut gaps: Vec<_> = trees.iter().map(|(_, tree)| meetings::gaps(tree)).collect();
+        trees.iter().map(|(rank, tree)| (*rank, between_barriers(tree))).collect();
+    let mut gaps: Vec<_> = trees.iter().map(|(_, tree)| barrier_gaps(tree)).collect();
     let mut items = Vec::new();
     loop {
         let next = parts.iter_mut().filter_map(|(rank, parts)| Some((*rank, parts.next()?)));
@@ -282,7 +284,7 @@ fn in_turns(trees: &[(u32, &[Node])], size: u32) -> Vec<Item> {
             return items;
         }
         items.extend(unify_groups(next, size));
-        let mut barrier = Item::leaf(meetings::BARRIER);
+        let mut barrier = Item::leaf(BARRIER);
         gaps.iter_mut().filter_map(Iterator::next).for_each(|gap| barrier.gap.add(gap));
         items.push(barrier);
     }
@@ -328,18 +330,18 @@ fn hash(what: &impl Hash) -> u64 {
 
 /// A node without its numbers; of a block only its label, because ranks may do different things in it.
 fn form(node: &Node) -> u64 {
-    let body = || node.body().iter().map(form).collect::<Vec<_>>();
+    let body = || node.body.iter().map(form).collect::<Vec<_>>();
     let place = |list: &List| (list.depth, list.root);
     let lists: Vec<Option<(usize, usize)>> =
         node.numbers.iter().map(|number| number.list.as_ref().map(place)).collect();
     match node.kind {
         Kind::Leaf => hash(&(node.shape, 0, lists)),
         // Ranks that meet in a loop do so together, whatever else they do in it.
-        Kind::Loop(_) if meetings::count(node.body()) > 0 => {
-            hash(&(node.shape, 3, lists, meetings::count(node.body()), node.numbers[0].base))
+        Kind::Loop if count_barriers(&node.body) > 0 => {
+            hash(&(node.shape, 3, lists, count_barriers(&node.body), node.numbers[0].base))
         }
-        Kind::Loop(_) => hash(&(node.shape, 1, lists, body())),
-        Kind::Block(_) => hash(&(node.shape, 2, lists)),
+        Kind::Loop => hash(&(node.shape, 1, lists, body())),
+        Kind::Block => hash(&(node.shape, 2, lists)),
     }
 }
 
@@ -350,8 +352,6 @@ fn merge<'a>(merged: Vec<Merged<'a>>, group: &Group<'a>) -> Vec<Merged<'a>> {
     };
     let old: Vec<u64> = merged.iter().map(|element| element.form).collect();
     let pairs = common_subsequence(&old, &group.forms);
-    // Every change of who takes part costs a line or two.
-    let pairs = if is_shorter(old.len(), group.forms.len(), &pairs) { pairs } else { Vec::new() };
     let mut all = Vec::with_capacity(merged.len() + group.forms.len());
     let mut left = merged.into_iter();
     let mut taken = (0, 0);
@@ -366,16 +366,6 @@ fn merge<'a>(merged: Vec<Merged<'a>>, group: &Group<'a>) -> Vec<Merged<'a>> {
         taken = (a + 1, b + 1);
     }
     all
-}
-
-fn is_shorter(old: usize, new: usize, pairs: &[(usize, usize)]) -> bool {
-    let ends = pairs.iter().copied().chain([(old, new)]);
-    let (mut runs, mut at) = (0, (0, 0));
-    for (a, b) in ends {
-        runs += usize::from(a > at.0) + usize::from(b > at.1);
-        at = (a + 1, b + 1);
-    }
-    old + new - pairs.len() + 2 * runs <= old + new + 4
 }
 
 /// Puts neighbours of the same ranks into one block for these ranks.
@@ -411,8 +401,8 @@ fn item(nodes: &[(u32, &Node)], size: u32) -> Item {
     let first = nodes[0].1;
     let form = match first.kind {
         Kind::Leaf => Form::Leaf(first.shape),
-        Kind::Loop(_) => Form::Loop,
-        Kind::Block(_) => Form::Block(first.shape),
+        Kind::Loop => Form::Loop,
+        Kind::Block => Form::Block(first.shape),
     };
     let number = |at: usize| {
         let value = |of: &dyn Fn(&Number) -> i64| {
@@ -428,7 +418,7 @@ fn item(nodes: &[(u32, &Node)], size: u32) -> Item {
     for (_, node) in nodes {
         gap.add(&node.gap);
     }
-    let bodies = nodes.iter().map(|(rank, node)| (*rank, node.body())).collect();
+    let bodies = nodes.iter().map(|(rank, node)| (*rank, &node.body[..])).collect();
     let numbers = (0..first.numbers.len()).map(number).collect();
     let body = unify_some(bodies, size);
     Item { form, numbers, gap, body }
@@ -436,7 +426,7 @@ fn item(nodes: &[(u32, &Node)], size: u32) -> Item {
 
 /// All ranks meet where the text says that only some come: true, but hard to see.
 pub fn is_hidden(items: &[Item]) -> bool {
-    let meets = |item: &Item| item.form == Form::Leaf(meetings::BARRIER);
+    let meets = |item: &Item| item.form == Form::Leaf(BARRIER);
     let hides = |item: &Item| matches!(item.form, Form::Only(_)) && any(&item.body, &meets);
     any(items, &hides)
 }

@@ -5,7 +5,6 @@
 //! [7, 3, 4, 7, 3, 4, 7][$i]            $list[$i % 3]      list = [7, 3, 4]
 //! [0, 0, 3, 3, 5, 5, 0, 0, ...][$i]    $list[($i / 2) % 3]
 //! [0, 0, 8, 8, 16, 16, 24, 24][$i]     ($i / 2) * 8
-//! [0, 28, 24, 20, 16, 12, 8, 4, 0][$i] (($i * 7) % 8) * 4
 //! if ([0, 0, 1, 0, 0, 1][$i] == 1)     if ($i % 3 == 2)
 //! ```
 
@@ -51,59 +50,6 @@ impl Regular {
     }
 }
 
-/// Fewest values, and fewest of them in either direction, that are no accident.
-const WRAPPED_MIN: (usize, usize) = (8, 2);
-
-/// Values that grow evenly and begin anew at an end, as places in a ring do:
-/// `lowest + ((place * step + first) % period) * unit`
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Wrapped {
-    lowest: i64,
-    unit: i64,
-    step: i64,
-    first: i64,
-    period: i64,
-}
-
-impl Wrapped {
-    /// The rule of values, if they follow one.
-    fn fit(values: &[i64]) -> Option<Wrapped> {
-        let (up, down) = two_steps(values)?;
-        let period = up.checked_sub(down)?;
-        let (least, most) = (*values.iter().min()?, *values.iter().max()?);
-        // Rings begin at 0 where nothing contradicts.
-        let lowest = if least >= 0 && most < period { 0 } else { least };
-        if most.checked_sub(lowest)? >= period {
-            return None;
-        }
-        let unit = gcd(gcd(up, period), values[0] - lowest);
-        let found = Wrapped {
-            lowest,
-            unit,
-            step: up / unit,
-            first: (values[0] - lowest) / unit,
-            period: period / unit,
-        };
-        (values.len() as i64).checked_mul(found.step)?.checked_add(found.first)?;
-        Some(found)
-    }
-
-    fn written(self, place: &str) -> Written {
-        Written::Sum { constant: self.lowest, factor: self.unit, place: self.place_text(place) }
-    }
-
-    /// The factor of `unit`, with parentheses.
-    fn place_text(&self, place: &str) -> String {
-        let Wrapped { step, first, period, .. } = self;
-        let place = grouped(place);
-        let product = if *step == 1 { place } else { format!("{place} * {step}") };
-        match first {
-            0 => format!("({} % {period})", grouped(&product)),
-            _ => format!("(({product} + {first}) % {period})"),
-        }
-    }
-}
-
 /// How the values of a list are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Written {
@@ -116,17 +62,11 @@ pub enum Written {
 impl Written {
     /// The shortest way to write values by place, an expression.
     pub fn shortest(values: Vec<i64>, place: &str) -> Written {
-        let whole = Wrapped::fit(&values);
         let list = Regular::new(values, place);
-        if let Some((constant, factor)) = list.even() {
-            return Written::Sum { constant, factor, place: grouped(&list.place) };
-        }
-        if let Some(ring) = Wrapped::fit(&list.values) {
-            return ring.written(&list.place);
-        }
-        // Of two values a list says more.
-        match whole.filter(|_| list.values.len() > 2) {
-            Some(ring) => ring.written(place),
+        match list.even() {
+            Some((constant, factor)) => {
+                Written::Sum { constant, factor, place: grouped(&list.place) }
+            }
             None => Written::List(list),
         }
     }
@@ -153,23 +93,6 @@ pub fn condition(values: &[i64], place: &str) -> Option<String> {
         _ => return None,
     };
     Some(format!("{place} {sign} {at}"))
-}
-
-/// The only growth upwards and the only one downwards from value to value.
-fn two_steps(values: &[i64]) -> Option<(i64, i64)> {
-    if values.len() < WRAPPED_MIN.0 {
-        return None;
-    }
-    let (mut up, mut down) = ((0, 0), (0, 0));
-    for pair in values.windows(2) {
-        let step = pair[1].checked_sub(pair[0])?;
-        let (known, count) = if step > 0 { &mut up } else { &mut down };
-        if step == 0 || *count > 0 && *known != step {
-            return None;
-        }
-        (*known, *count) = (step, *count + 1);
-    }
-    (up.1 >= WRAPPED_MIN.1 && down.1 >= WRAPPED_MIN.1).then_some((up.0, down.0))
 }
 
 /// As a factor.
@@ -283,30 +206,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn rings_are_found() {
-        for (values, lowest, unit, shown) in [
-            (&[0, 28, 24, 20, 16, 12, 8, 4, 0, 28][..], 0, 4, "(($i * 7) % 8)"),
-            (&[5, 6, 7, 3, 4, 5, 6, 7, 3, 4], 3, 1, "(($i + 2) % 5)"),
-            (&[0, 3, 1, 4, 2, 0, 3, 1], 0, 1, "(($i * 3) % 5)"),
-            (&[-8, -4, 0, -8, -4, 0, -8, -4], -8, 4, "($i % 3)"),
-        ] {
-            let found = Wrapped::fit(values).unwrap_or_else(|| panic!("{values:?}"));
-            assert_eq!((found.lowest, found.unit), (lowest, unit), "{values:?}");
-            assert_eq!(found.place_text("$i"), shown, "{values:?}");
-        }
-        for values in [
-            &[0, 3, 1, 4, 2, 0, 3][..],              // too few
-            &[0, 1, 2, 3, 4, 5, 6, 0, 1],            // begins anew only once
-            &[0, 2, 1, 3, 2, 4, 3, 5],               // leaves what would be the ring
-            &[1, 5, 2, 9, 3, 7, 4, 8],               // no rule
-            &[1, 1, 2, 1, 1, 2, 1, 1],               // stands still
-            &[0, i64::MAX, i64::MIN, 0, 0, 0, 0, 0], // cannot be subtracted
-        ] {
-            assert_eq!(Wrapped::fit(values), None, "{values:?}");
-        }
-    }
-
     /// Evaluates the place.
     fn value(list: &Regular, at: usize) -> i64 {
         let place = list.place.replace(['(', ')'], "");
@@ -327,20 +226,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn rings_give_back_their_values(
-            lowest in -50i64..50, step in 1i64..40, period in 2i64..40, first in 0i64..40, count in 8i64..60
-        ) {
-            let values: Vec<i64> =
-                (0..count).map(|at| lowest + (at * step + first).rem_euclid(period)).collect();
-            if let Some(found) = Wrapped::fit(&values) {
-                for (at, value) in (0..).zip(&values) {
-                    let place = (at * found.step + found.first) % found.period;
-                    prop_assert_eq!(found.lowest + place * found.unit, *value, "{:?}", found);
-                }
-            }
-        }
-
         #[test]
         fn every_value_is_what_it_was(
             values in prop::collection::vec(0i64..3, 1..8), run in 1usize..4, rounds in 1usize..4,

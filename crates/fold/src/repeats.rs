@@ -9,7 +9,6 @@
 //! text together with the series that it makes possible. Statements are their classes here; numbers are
 //! fitted afterwards.
 
-use super::subsequence::common_subsequence;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
@@ -21,8 +20,6 @@ const BODY_MAX: usize = 24;
 const SEGMENT_MAX: usize = 64;
 /// Statements that are tried as first ones of a body.
 const FIRST_MAX: usize = 10;
-/// Bodies of equal neighbours that are tried, shortest first.
-const WIDTHS: usize = 3;
 /// Most rounds of joining.
 const ROUNDS: usize = 24;
 /// Most different sequences of one loop, and most elements of its body.
@@ -102,21 +99,17 @@ impl Repeats {
     fn join_best(&mut self) -> bool {
         let classes: Vec<u64> = self.elements.iter().map(|element| element.class).collect();
         let series = best_series(&classes);
-        let mut best = series.as_ref().map_or(0, |series| series.gain);
-        let mut equal = None;
-        let bodies = (1..=BODY_MAX).filter_map(|width| equal_neighbours(&classes, width));
-        for (body, gain) in bodies.take(WIDTHS) {
+        let best = series.as_ref().map_or(0, |series| series.gain);
+        let shortest = (1..=BODY_MAX).find_map(|width| equal_neighbours(&classes, width));
+        let equal = shortest.filter(|(body, gain)| {
             // All loops have the same class: only their places matter.
             let joined: Vec<u64> = split_at_body(&classes, body)
                 .map(|(at, times)| if times == 0 { classes[at] } else { 0 })
                 .collect();
-            let all = gain + best_series(&joined).map_or(0, |series| series.gain);
-            if all > best {
-                (best, equal) = (all, Some(body));
-            }
-        }
+            gain + best_series(&joined).map_or(0, |series| series.gain) > best
+        });
         match (equal, series) {
-            (Some(body), _) => self.join_equal(&classes, body),
+            (Some((body, _)), _) => self.join_equal(&classes, body),
             (None, Some(series)) => self.join_series(&classes, &series),
             (None, None) => return false,
         }
@@ -252,36 +245,16 @@ fn series_from(classes: &[u64], places: &[usize]) -> Option<Series> {
     let cut = |bounds: &[usize]| -> Vec<&[u64]> {
         bounds.windows(2).map(|pair| &classes[pair[0]..pair[1]]).collect()
     };
-    let (before, behind) = unlike_ends(&cut(&places[longest.0..=longest.1]), median);
-    let (first, last) = (longest.0 + before, longest.1 - behind);
-    let mut bounds = places.get(first..=last)?.to_vec();
+    let mut bounds = places[longest.0..=longest.1].to_vec();
     if bounds.len() < 3 {
         return None;
     }
     let profile = Profile::new(&cut(&bounds))?;
-    let end = places.get(last + 1).copied().unwrap_or(classes.len());
+    let end = places.get(longest.1 + 1).copied().unwrap_or(classes.len());
     let start = bounds[bounds.len() - 1];
     bounds.extend(profile.whole_beginning(&classes[start..end]).map(|length| start + length));
     let gain = profile.gain(&cut(&bounds)).filter(|gain| *gain > 0)?;
     (bounds.len() > 3).then_some(Series { bounds, profile, gain })
-}
-
-/// Number of sequences at both ends that are much shorter than most, or have what no other has.
-fn unlike_ends(segments: &[&[u64]], median: usize) -> (usize, usize) {
-    let mut having: HashMap<u64, (usize, usize)> = HashMap::new();
-    for (at, segment) in (1..).zip(segments) {
-        for class in *segment {
-            let (last, times) = having.entry(*class).or_default();
-            *times += usize::from(*last != at);
-            *last = at;
-        }
-    }
-    let is_unlike = |segment: &&&[u64]| {
-        segment.len() * 2 < median || segment.iter().any(|class| having[class].1 == 1)
-    };
-    let before = segments.iter().take_while(is_unlike).count();
-    let behind = segments[before..].iter().rev().take_while(is_unlike).count();
-    (before, behind)
 }
 
 /// The body of sequences of which each leaves out some elements.
@@ -360,6 +333,49 @@ fn shortest_common_supersequence(a: &[u64], b: &[u64]) -> Vec<u64> {
     all
 }
 
+/// Most comparisons of elements.
+const COMPARED_MAX: usize = 1 << 25;
+
+/// Places of a longest common subsequence. Only common ends are found where both sequences are long and
+/// different in the middle.
+pub fn common_subsequence(a: &[u64], b: &[u64]) -> Vec<(usize, usize)> {
+    let head = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    let (rest_a, rest_b) = (&a[head..], &b[head..]);
+    let tail = rest_a.iter().rev().zip(rest_b.iter().rev()).take_while(|(a, b)| a == b).count();
+    let (mid_a, mid_b) = (&rest_a[..rest_a.len() - tail], &rest_b[..rest_b.len() - tail]);
+    let mut pairs: Vec<(usize, usize)> = (0..head).map(|at| (at, at)).collect();
+    if mid_a.len().saturating_mul(mid_b.len()) <= COMPARED_MAX {
+        pairs.extend(longest(mid_a, mid_b).into_iter().map(|(x, y)| (x + head, y + head)));
+    }
+    pairs.extend((0..tail).rev().map(|at| (a.len() - 1 - at, b.len() - 1 - at)));
+    pairs
+}
+
+fn longest(a: &[u64], b: &[u64]) -> Vec<(usize, usize)> {
+    let width = b.len() + 1;
+    let mut lengths = vec![0u32; (a.len() + 1) * width];
+    for (i, x) in a.iter().enumerate().rev() {
+        for (j, y) in b.iter().enumerate().rev() {
+            lengths[i * width + j] = match x == y {
+                true => lengths[(i + 1) * width + j + 1] + 1,
+                false => lengths[(i + 1) * width + j].max(lengths[i * width + j + 1]),
+            };
+        }
+    }
+    let (mut i, mut j, mut pairs) = (0, 0, Vec::new());
+    while i < a.len() && j < b.len() {
+        if a[i] == b[j] {
+            pairs.push((i, j));
+            (i, j) = (i + 1, j + 1);
+        } else if lengths[(i + 1) * width + j] >= lengths[i * width + j + 1] {
+            i += 1;
+        } else {
+            j += 1;
+        }
+    }
+    pairs
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -389,8 +405,6 @@ mod tests {
             ),
             ("abc", "abc"),
             ("abcdxabcdabcdabcdxabcd", "(abcdx abcd- abcd- abcdx abcd-)"),
-            // What is before is no iteration.
-            ("adddoabcabcabxcabcabxcabc", "a(d d d)o(ab-c ab-c abxc ab-c abxc ab-c)"),
         ] {
             let classes: Vec<u64> = text.bytes().map(u64::from).collect();
             assert_eq!(show(&find_repeats(&classes).elements), expected, "{text}");

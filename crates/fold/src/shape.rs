@@ -7,26 +7,23 @@
 //! Variables of open files are chosen as the kernel chooses descriptors, the lowest that is free, so
 //! that iterations of a loop use the same ones.
 
-use super::arguments::Arguments;
+use super::barriers::Coming;
 use super::irregular::finish;
 use super::log::Log;
 use super::logged::Logged;
-use super::long_pauses::{LongPauses, PauseStatistics, Place};
-use super::meetings::BARRIER;
+use super::loops::Folder;
 use super::names::Names;
 use super::open_files::{Instance, instances};
 use super::order::{Action, History, Order};
 use super::patterns::Patterns;
-use super::rank_state::{Level, RankState};
-use super::starts::Lifetimes;
-use super::statement::{Alike, Arg, Interner, Shape, Statement};
-use super::think::{Recorder, Think};
-use super::tree::{Gap, Kind, Node, Number};
-use model::Op;
-use model::errno;
+use super::pauses::{LongPauses, PauseStatistics, Place, Recorder, Think};
+use super::processes::Lifetimes;
+use super::statement::{Alike, Arg, Arguments, Interner, Shape, Statement};
+use super::tree::{BARRIER, Gap, Kind, Node, Number};
 use model::event::{FLAG_AT_POSITION, FLAG_FROM_POSITION, NO_ID};
 use model::op::{HandleEffect, ParamKind, Part as OpPart};
 use model::rehearsal::{Expected, Thing};
+use model::{Op, errno};
 use std::collections::{HashMap, HashSet};
 
 /// Makes statements of the operations of all ranks.
@@ -45,8 +42,6 @@ pub struct Shaper<'a> {
     instances: HashMap<u32, Instance>,
     /// Files that held data before.
     filled: HashSet<&'a [u8]>,
-    /// Operations on whole files that begin elsewhere than at 0, with the names' templates.
-    placed: HashSet<(u8, u32)>,
     lifetimes: Lifetimes,
     /// How long statements are paused before.
     pub pauses: PauseStatistics,
@@ -80,11 +75,6 @@ impl<'a> Shaper<'a> {
         });
         let labels = labels.collect();
         let names = Names::new(texts.iter().copied());
-        let placed = log.ranks.iter().flatten().filter(|entry| {
-            matches!(entry.op(), Some(Op::Read | Op::Write)) && entry.event.offset_bytes > 0
-        });
-        let template = |path: u32| names.of.get(path as usize).map_or(NO_ID, |name| name.0);
-        let placed = placed.map(|entry| (entry.event.op, template(entry.event.path))).collect();
         let is_filled = |expected: &&Expected| matches!(expected.what, Thing::File { size_bytes, .. } if size_bytes > 0);
         let filled = history.before.iter().filter(is_filled);
         let filled = filled.map(|expected| &expected.path[..]).collect();
@@ -105,7 +95,6 @@ impl<'a> Shaper<'a> {
             labels,
             instances: instances(log),
             filled,
-            placed,
             lifetimes,
             pauses: PauseStatistics::default(),
             long_pauses,
@@ -287,7 +276,7 @@ impl<'a> Shaper<'a> {
             }
             (Think::Typical, _) if is_long => {
                 let shape = self.shapes.number(Shape::LongPause);
-                state.push(Node::made(shape, Vec::new(), gap, Kind::Leaf));
+                state.push(Node::made(shape, Vec::new(), gap, Kind::Leaf, Vec::new()));
             }
             (Think::Typical, place) => {
                 let whole_ns = self.lifetimes.whole_ns();
@@ -301,7 +290,7 @@ impl<'a> Shaper<'a> {
     fn push_pause(&mut self, state: &mut RankState, gap: Gap) {
         let shape = self.shapes.number(Shape::Pause);
         let numbers = vec![Number::constant(gap.sum_ns as i64)];
-        state.push(Node::made(shape, numbers, gap, Kind::Leaf));
+        state.push(Node::made(shape, numbers, gap, Kind::Leaf, Vec::new()));
     }
 
     fn leave_out(&mut self, state: &RankState, at: usize) {
@@ -400,8 +389,7 @@ impl<'a> Shaper<'a> {
                 ParamKind::Offset | ParamKind::Collective if by_pattern => {}
                 ParamKind::Pattern if matches!(op, Op::Pread | Op::Pwrite) => return None,
                 _ => {
-                    let placed = self.is_placed(entry);
-                    self.guessed += u64::from(arguments.other(param, placed)?);
+                    self.guessed += u64::from(arguments.other(param)?);
                 }
             }
         }
@@ -417,11 +405,6 @@ impl<'a> Shaper<'a> {
         };
         let alone = by_itself;
         Some((Statement { op, gives, args, errno, syncs, adopts, alone, directory }, numbers))
-    }
-
-    /// Some operation like this begins elsewhere than at 0.
-    fn is_placed(&self, entry: &Logged) -> bool {
-        self.placed.contains(&(entry.event.op, self.template(entry.event.path)))
     }
 
     fn template(&self, path: u32) -> u32 {
@@ -443,6 +426,147 @@ impl<'a> Shaper<'a> {
             let (template, numbers) = self.names.of[*part as usize].clone();
             let shape = self.shapes.number(Shape::Label(template));
             state.levels.push(Level { label: Some((*part, shape, numbers)), ..Level::default() });
+        }
+    }
+}
+
+/// EBADF: an operation on a file that could not be opened.
+const EBADF: u16 = 9;
+
+/// Operations between getting a lock and the first for which others were waited for, at most.
+const LOCKED: usize = 8;
+
+/// A label that is open, or the program.
+#[derive(Debug, Default)]
+pub struct Level {
+    /// Number of its name, its shape and the numbers in it.
+    pub label: Option<(u32, u32, Vec<i64>)>,
+    pub folder: Folder,
+}
+
+/// A rank's statements so far.
+#[derive(Debug, Default)]
+pub struct RankState {
+    pub rank: u32,
+    pub levels: Vec<Level>,
+    /// Variables of open files.
+    pub variables: HashMap<u32, u32>,
+    pub taken: Vec<bool>,
+    /// End of the last operation.
+    pub last_ns: u64,
+    /// It is a process that was started later, and has not begun yet.
+    pub begins_late: bool,
+    pub operations: u64,
+    pub adopted: Vec<u64>,
+}
+
+impl RankState {
+    /// A wait for a lock comes before the operations whose signals are waited for: only the part of the pause
+    /// behind the last of these signals belongs to the operation.
+    pub fn waits_ahead(&mut self, entry: &Logged, at: usize, actions: &[(usize, Action)]) {
+        let (start_ns, waited_ns) = (entry.event.start_ns, entry.waited_ns());
+        if waited_ns == 0 || waited_ns < start_ns.saturating_sub(self.last_ns) / 2 {
+            return;
+        }
+        let near = actions.iter().take_while(|(place, _)| *place <= at + LOCKED);
+        let free = near.filter_map(|(_, action)| action.free_ns()).filter(|ns| *ns <= start_ns);
+        self.last_ns = free.fold(self.last_ns, u64::max);
+    }
+
+    /// The pause before a barrier of the log.
+    pub fn gap_to(&mut self, coming: Coming) -> Option<Gap> {
+        // What comes before the first operation is the start of the process.
+        let is_start = coming.place == 0 && self.last_ns == 0;
+        let ns = coming.came_ns.filter(|_| !is_start)?.saturating_sub(self.last_ns);
+        let waits = std::mem::take(&mut self.begins_late);
+        Some(Gap { waited_ns: coming.waited_ns.min(ns), ..Gap::once(ns, waits) })
+    }
+
+    pub fn push(&mut self, node: Node) {
+        if let Some(level) = self.levels.last_mut() {
+            level.folder.push(node);
+        }
+    }
+
+    /// Labels that are open and wanted.
+    pub fn common(&self, wanted: &[u32]) -> usize {
+        let open = self.levels[1..].iter().filter_map(|level| level.label.as_ref());
+        open.zip(wanted).take_while(|(label, wanted)| label.0 == **wanted).count()
+    }
+
+    /// Closes labels until `keep` are open.
+    pub fn leave(&mut self, keep: usize, alike: &mut Alike<'_>) {
+        while self.levels.len() > keep + 1 {
+            let Some(Level { label: Some((_, shape, numbers)), folder }) = self.levels.pop() else {
+                return;
+            };
+            self.push(Node::block(shape, &numbers, finish(folder, alike)));
+        }
+    }
+
+    /// The lowest variable that is free.
+    pub fn free(&self) -> u32 {
+        self.taken.iter().position(|taken| !taken).unwrap_or(self.taken.len()) as u32
+    }
+
+    pub fn take(&mut self, instance: u32) -> u32 {
+        let variable = self.free();
+        if variable as usize == self.taken.len() {
+            self.taken.push(false);
+        }
+        self.taken[variable as usize] = true;
+        self.variables.insert(instance, variable);
+        variable
+    }
+
+    /// The variable that an operation that opens gives its file to.
+    pub fn opens(&mut self, entry: &Logged) -> u32 {
+        match entry.details.instance {
+            instance if instance != NO_ID && entry.is_ok() => self.take(instance),
+            _ => self.free(),
+        }
+    }
+
+    /// The variable of an operation's file; that of an open that failed is still free.
+    pub fn variable(&mut self, entry: &Logged, closes: bool) -> Option<u32> {
+        let instance = entry.details.instance;
+        match self.variables.get(&instance).copied() {
+            Some(variable) => {
+                if closes {
+                    self.variables.remove(&instance);
+                    self.taken[variable as usize] = false;
+                }
+                Some(variable)
+            }
+            None if entry.event.errno == EBADF => Some(self.free()),
+            None => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_waits_for_a_lock_waits_before_what_others_are_waited_for() {
+        let wait = |free_ns| Action::Wait { from: 1, count: 1, free_ns };
+        for (waited_us, place, free_ns, expected_ns) in [
+            (900, 13, 800_000, 800_000),
+            // It computed, the wait is far away, or was over later.
+            (100, 13, 800_000, 100_000),
+            (900, 40, 800_000, 100_000),
+            (900, 13, 2_000_000, 100_000),
+        ] {
+            let mut entry = Logged::default();
+            (entry.event.start_ns, entry.details.waited_us) = (1_000_000, waited_us);
+            let mut state = RankState { last_ns: 100_000, ..RankState::default() };
+            state.waits_ahead(
+                &entry,
+                12,
+                &[(12, Action::Signal { to: 2 }), (place, wait(free_ns))],
+            );
+            assert_eq!(state.last_ns, expected_ns, "{waited_us} {place} {free_ns}");
         }
     }
 }

@@ -66,14 +66,14 @@ impl Gap {
 }
 
 /// Kind of an element.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A statement of this shape.
     Leaf,
     /// Its first number is the count.
-    Loop(Vec<Node>),
+    Loop,
     /// A labelled block; the shape is the label.
-    Block(Vec<Node>),
+    Block,
 }
 
 /// An element of a program: a statement, a loop, a block.
@@ -89,23 +89,25 @@ pub struct Node {
     pub gap: Gap,
     /// Its kind.
     pub kind: Kind,
+    /// Elements of a loop or block.
+    pub body: Vec<Node>,
 }
 
 impl Node {
     /// A statement.
     pub fn leaf(shape: u32, bases: &[i64], gap_ns: u64) -> Node {
         let numbers = bases.iter().map(|base| Number::constant(*base)).collect();
-        Node::made(shape, numbers, Gap::once(gap_ns, false), Kind::Leaf)
+        Node::made(shape, numbers, Gap::once(gap_ns, false), Kind::Leaf, Vec::new())
     }
 
     /// A labelled block.
     pub fn block(shape: u32, bases: &[i64], body: Vec<Node>) -> Node {
         let numbers = bases.iter().map(|base| Number::constant(*base)).collect();
-        Node::made(shape, numbers, Gap::default(), Kind::Block(body))
+        Node::made(shape, numbers, Gap::default(), Kind::Block, body)
     }
 
-    pub fn made(shape: u32, numbers: Vec<Number>, gap: Gap, kind: Kind) -> Node {
-        let mut node = Node { hash: 0, shape, numbers, gap, kind };
+    pub fn made(shape: u32, numbers: Vec<Number>, gap: Gap, kind: Kind, body: Vec<Node>) -> Node {
+        let mut node = Node { hash: 0, shape, numbers, gap, kind, body };
         node.hash = node.hashed();
         node
     }
@@ -114,13 +116,8 @@ impl Node {
         let mut hasher = DefaultHasher::new();
         self.shape.hash(&mut hasher);
         self.numbers.iter().for_each(|number| (&number.steps, &number.list).hash(&mut hasher));
-        let (kind, body) = match &self.kind {
-            Kind::Leaf => (0u8, &[][..]),
-            Kind::Loop(body) => (1, body.as_slice()),
-            Kind::Block(body) => (2, body.as_slice()),
-        };
-        (kind, body.len()).hash(&mut hasher);
-        body.iter().for_each(|node| node.hash.hash(&mut hasher));
+        (self.kind, self.body.len()).hash(&mut hasher);
+        self.body.iter().for_each(|node| node.hash.hash(&mut hasher));
         hasher.finish()
     }
 
@@ -136,36 +133,21 @@ impl Node {
         sum
     }
 
-    /// Elements of a loop or block.
-    pub fn body(&self) -> &[Node] {
-        match &self.kind {
-            Kind::Leaf => &[],
-            Kind::Loop(body) | Kind::Block(body) => body,
-        }
-    }
-
-    pub fn body_mut(&mut self) -> &mut [Node] {
-        match &mut self.kind {
-            Kind::Leaf => &mut [],
-            Kind::Loop(body) | Kind::Block(body) => body,
-        }
-    }
-
     /// Gives every number in it, of like nodes in the same order.
     pub fn each<'a>(&'a self, take: &mut impl FnMut(&'a Number) -> bool) -> bool {
-        self.numbers.iter().all(&mut *take) && self.body().iter().all(|node| node.each(take))
+        self.numbers.iter().all(&mut *take) && self.body.iter().all(|node| node.each(take))
     }
 
     pub fn each_mut(&mut self, change: &mut impl FnMut(&mut Number)) {
         self.numbers.iter_mut().for_each(&mut *change);
-        self.body_mut().iter_mut().for_each(|node| node.each_mut(change));
+        self.body.iter_mut().for_each(|node| node.each_mut(change));
         self.hash = self.hashed();
     }
 
     /// Adds the gaps of another execution.
     pub fn add_gaps(&mut self, other: &Node) {
         self.gap.add(&other.gap);
-        for (node, other) in self.body_mut().iter_mut().zip(other.body()) {
+        for (node, other) in self.body.iter_mut().zip(&other.body) {
             node.add_gaps(other);
         }
     }
@@ -175,4 +157,47 @@ impl Node {
 pub fn collect(bases: &mut Vec<i64>, number: &Number) -> bool {
     bases.push(number.base);
     true
+}
+
+/// Number of the shape of a place where all ranks wait for each other: what ranks do before stays apart from what
+/// they do behind.
+pub const BARRIER: u32 = 0;
+
+/// It is one.
+pub fn is_barrier(node: &Node) -> bool {
+    node.kind == Kind::Leaf && node.shape == BARRIER
+}
+
+/// There is one in it.
+pub fn has_barrier(node: &Node) -> bool {
+    is_barrier(node) || node.body.iter().any(has_barrier)
+}
+
+/// Barriers among these elements, not in them.
+pub fn count_barriers(nodes: &[Node]) -> usize {
+    nodes.iter().filter(|node| is_barrier(node)).count()
+}
+
+/// The elements with every loop that consists of barriers alone written out.
+pub fn write_out_barriers(nodes: &[Node]) -> Vec<Node> {
+    let mut all = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        if node.kind == Kind::Loop && node.body.iter().all(is_barrier) {
+            let times = usize::try_from(node.numbers[0].base).unwrap_or(0);
+            (0..times).for_each(|_| all.extend_from_slice(&node.body));
+        } else {
+            all.push(node.clone());
+        }
+    }
+    all
+}
+
+/// The pauses before the barriers.
+pub fn barrier_gaps(nodes: &[Node]) -> impl Iterator<Item = &Gap> {
+    nodes.iter().filter(|node| is_barrier(node)).map(|node| &node.gap)
+}
+
+/// The elements between the barriers.
+pub fn between_barriers(nodes: &[Node]) -> impl Iterator<Item = &[Node]> {
+    nodes.split(is_barrier)
 }

@@ -1,26 +1,21 @@
 //! The tree of all ranks -> text of a program.
 
-use super::directory;
-use super::expr::{Linear, Loop, Sizes, bytes, holds, listed, name_of_loop, place_in, quoted};
-use super::facts::mpi_mode;
-use super::lists::{DataFile, LongLists, comment, definition};
-use super::log::Log;
-use super::long_pauses::LONG_NS;
-use super::names::Part;
-use super::params::Params;
+use super::expr::{Linear, Loop, Sizes, bytes, holds, listed, name_of_loop, place_in};
+use super::lists::{DataFile, LongLists, Role, Tables, comment, definition, numbered};
+use super::log::{Log, mpi_mode};
+use super::names::{Part, quoted};
+use super::params::{Params, shortened, worth_a_name};
 use super::patterns;
+use super::pauses::{LONG_NS, Places, Recorder, duration};
 use super::procs::Proc;
 use super::ranks::{Form, Item, Listed, Ranks, Spread, Value};
 use super::regular::condition;
 use super::shape::Shaper;
 use super::statement::{Arg, NumberKind, Shape, Statement};
-use super::tables::{Role, Tables, numbered};
-use super::think::{Places, Recorder, duration};
 use super::tree::Gap;
-use model::Op;
-use model::errno;
 use model::open_flags::text_of_flags;
 use model::with::SHORT;
+use model::{Op, errno};
 use std::fmt::Write;
 
 /// Writes a program.
@@ -113,10 +108,10 @@ impl<'a> Writer<'a> {
         let mut body = [procs, self.body(items)].concat();
         let mut definitions = self.lists(&mut data);
         let all = || definitions.iter().chain(&body).map(String::as_str);
-        let directory = directory::worth_a_name(all());
+        let directory = worth_a_name(all());
         if let Some(directory) = &directory {
             let all = definitions.iter_mut().chain(&mut body);
-            all.for_each(|text| *text = directory::shortened(text, directory));
+            all.for_each(|text| *text = shortened(text, directory));
         }
         let mut text = String::new();
         for name in &self.directories {

@@ -88,19 +88,27 @@ pub fn flags_of_names(text: &str) -> Option<u32> {
     flags
 }
 
+/// Flags of the modes of C.
+const FLAGS_OF_MODES: [(&str, u32); 6] = [
+    ("r", 0),
+    ("r+", 2),
+    ("w", 1 | O_CREAT | O_TRUNC),
+    ("w+", 2 | O_CREAT | O_TRUNC),
+    ("a", 1 | O_CREAT | O_APPEND),
+    ("a+", 2 | O_CREAT | O_APPEND),
+];
+
+/// Flags of open(2) for a text of a program: a mode of C, or names.
+pub fn flags_of_text(text: &str) -> Option<u32> {
+    let Some(mode) = mode(text) else { return flags_of_names(text) };
+    FLAGS_OF_MODES.iter().find(|(known, _)| *known == mode).map(|(_, flags)| *flags)
+}
+
 /// Text for these flags as programs have it: a mode of C where one means the same, else names.
 pub fn text_of_flags(flags: u32) -> String {
     // Of no use to a program without threads that executes nothing.
     let flags = flags & !O_CLOEXEC;
-    let modes = [
-        ("r", 0),
-        ("r+", 2),
-        ("w", 1 | O_CREAT | O_TRUNC),
-        ("w+", 2 | O_CREAT | O_TRUNC),
-        ("a", 1 | O_CREAT | O_APPEND),
-        ("a+", 2 | O_CREAT | O_APPEND),
-    ];
-    if let Some((mode, _)) = modes.iter().find(|(_, mode)| *mode == flags) {
+    if let Some((mode, _)) = FLAGS_OF_MODES.iter().find(|(_, mode)| *mode == flags) {
         return (*mode).to_string();
     }
     let access = ["O_RDONLY", "O_WRONLY", "O_RDWR", "O_RDWR"][(flags & 3) as usize];
@@ -189,5 +197,15 @@ mod tests {
         }
         assert_eq!(Access::of_mpi_mode("cw"), Access { reads: false, writes: true });
         assert!(Access::of_mpi_mode("r").is_one_way() && !Access::of_mpi_mode("crw").is_one_way());
+    }
+
+    #[test]
+    fn texts_of_flags_are_read() {
+        for (text, flags) in
+            [("r", Some(0)), ("w+", Some(2 | O_CREAT | O_TRUNC)), ("x", None), ("", None)]
+        {
+            assert_eq!(flags_of_text(text), flags, "{text}");
+        }
+        assert_eq!(flags_of_text("O_WRONLY, O_CREAT"), Some(1 | O_CREAT));
     }
 }

@@ -1,9 +1,9 @@
 //! Facts in the text of a run's program that its events lack, by place.
 
-use fold::facts::{Facts, Way, flags_of_mpi_mode};
-use fold::flags_of_text;
+use fold::{Facts, Way, flags_of_mpi_mode};
 use model::Op;
 use model::op::ParamKind;
+use model::open_flags::flags_of_text;
 use model::plan::Span;
 use model::run::{ProgramFile, Run};
 use ppl::ast::{Ast, Expr, ExprId, List, Stmt};

@@ -59,7 +59,7 @@ fn a_pause_before_a_loop_stands_before_it() {
     let mut log = String::from(
         "17 1795253061.000000 openat(AT_FDCWD, \"/data/in\", O_RDONLY) = 3 <0.000010>\n",
     );
-    let mut us = 1_795_253_061_050_000_i64;
+    let mut us = 1_795_253_061_000_010_i64;
     for round in 0..6 {
         for block in 0..5 {
             us += if block == 0 { 40_000 } else { 20 };
@@ -78,7 +78,7 @@ fn a_pause_before_a_loop_stands_before_it() {
     scene.parabench("import app.strace -o r").exits(0);
     let text = folded(&scene, "r");
     assert!(text.contains("    compute(40ms);\n    repeat $j 5 fread("), "{text}");
-    assert_eq!(text.matches("compute(").count(), 2, "{text}");
+    assert_eq!(text.matches("compute(").count(), 1, "{text}");
 }
 
 /// Pauses between bursts of like operations: a loop over the bursts, with the pause in it.
