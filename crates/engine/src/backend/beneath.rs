@@ -66,7 +66,7 @@ impl Beneath {
     /// # Errors
     /// `ENOSYS` on Linux before 5.6.
     pub fn new(posix: Posix) -> io::Result<Beneath> {
-        Ok(Beneath { roots: posix.roots()?, posix, targets: Default::default() })
+        Ok(Beneath { roots: posix.roots.beneath()?, posix, targets: Default::default() })
     }
 
     /// File systems mounted below the directories belong to them.
@@ -76,7 +76,7 @@ impl Beneath {
     }
 
     fn target(&self, path: &CStr) -> Target {
-        let located = self.posix.locate(path.to_bytes()).ok_or(libc::EXDEV);
+        let located = self.posix.roots.locate(path.to_bytes()).ok_or(libc::EXDEV);
         match check_path(path.to_bytes()).and(located) {
             Ok((root, path)) => Target::new(root, relative(path)),
             Err(errno) => Target { path: Err(errno), ..Target::default() },
@@ -257,8 +257,8 @@ impl Backend for Beneath {
 
     /// Takes the paths apart; what the file system is asked for them belongs to the call.
     fn prepare(&mut self, call: &Call<'_>) -> Result<(), i32> {
-        check(call, |path| self.posix.locate(path))?;
-        check_link(call, |path| self.posix.locate(path))?;
+        check(call, |path| self.posix.roots.locate(path))?;
+        check_link(call, |path| self.posix.roots.locate(path))?;
         if is_refused_early(call) {
             return Err(libc::EINVAL);
         }

@@ -14,9 +14,8 @@
 use super::api::{Backend, Capabilities, Look};
 use super::caches;
 use super::direct::{self, Alignment};
-use super::lexical::{self, Located, protect_marker};
+use super::lexical::{self, protect_marker};
 use super::mapped::Maps;
-use super::resolve::Root;
 use super::ring::Ring;
 use super::roots::{Held, Roots};
 use crate::call::{Call, Fd, Names, QueueSettings, Queued, Reply, Submitted, Tag};
@@ -32,7 +31,7 @@ use std::path::Path;
 /// Files of the operating system, by direct system calls.
 #[derive(Debug)]
 pub struct Posix {
-    roots: Roots,
+    pub(super) roots: Roots,
     /// The program is trusted with all names but the marker's.
     trusted: bool,
     /// The paths of the call lie in two directories.
@@ -78,16 +77,6 @@ impl Posix {
     /// The same for a program that is trusted: names may lead anywhere.
     pub fn trusting(self) -> Posix {
         Posix { trusted: true, ..self }
-    }
-
-    /// The directories, for resolving beneath them.
-    pub(super) fn roots(&self) -> io::Result<Vec<Root>> {
-        self.roots.beneath()
-    }
-
-    /// The directory that a path lies in; `None`: an absolute path that lies in none.
-    pub(super) fn locate<'a>(&self, path: &'a [u8]) -> Option<Located<'a>> {
-        self.roots.locate(path)
     }
 
     #[inline(always)]

@@ -181,7 +181,9 @@ impl Estimate {
         let state = &mut *stage.state.borrow_mut();
         let (made, footprint) = (state.layout.files(), state.layout.footprint());
         let tally = &mut state.ranks[rank as usize];
-        let again = tally.makes_names_again();
+        // A statement has both made new names and found some that it had made before: how many it makes
+        // in all cannot be known from some of its executions.
+        let again = tally.sites.values().any(|(new, old)| *new && *old);
         for (at, spread) in tally.spread.iter_mut().enumerate().take(self.squares.len()) {
             *spread += SPREAD * ((self.squares[at] / 2.0).sqrt() + self.largest[at]);
             if again && (at == made || footprint.contains(&at)) {

@@ -216,7 +216,7 @@ pub(super) struct Tally {
     born: Vec<u32>,
     pub(super) appended: Vec<(u32, u64)>,
     pub(super) found_old: bool,
-    sites: HashMap<u32, (bool, bool)>,
+    pub(super) sites: HashMap<u32, (bool, bool)>,
 }
 
 impl Tally {
@@ -228,12 +228,6 @@ impl Tally {
             about: vec![false; layout.ops.len()],
             ..Tally::default()
         }
-    }
-
-    /// A statement has both made new names and found some that it had made before: how many it makes
-    /// in all cannot be known from some of its executions.
-    pub(super) fn makes_names_again(&self) -> bool {
-        self.sites.values().any(|(new, old)| *new && *old)
     }
 
     /// The rank is in no loop of which iterations are left out.

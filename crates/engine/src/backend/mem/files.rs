@@ -13,6 +13,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 const FIRST: i32 = 3;
+/// Descriptors a rank may have open at one time.
+const OPEN_FILES_MAX: usize = 1 << 20;
 /// Most bytes of one transfer (`MAX_RW_COUNT`, read(2)).
 const TRANSFER_MAX: u64 = 0x7fff_f000;
 
@@ -44,18 +46,13 @@ impl Open {
 }
 
 /// The descriptor table of a rank.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Files {
     table: Vec<Option<Open>>,
     free: BinaryHeap<Reverse<usize>>,
-    pub(super) limit: usize,
 }
 
 impl Files {
-    pub(super) fn new(limit: usize) -> Files {
-        Files { table: Vec::new(), free: BinaryHeap::new(), limit }
-    }
-
     pub(super) fn close_all(&mut self, fs: &mut MemFs) {
         for open in self.table.drain(..).flatten() {
             fs.close(&open);
@@ -66,7 +63,7 @@ impl Files {
     pub(super) fn open(&mut self, fs: &mut MemFs, path: &[u8], flags: i32) -> Done {
         let flags = check_flags(flags)?;
         check_path(path)?;
-        if self.free.is_empty() && self.table.len() >= self.limit {
+        if self.free.is_empty() && self.table.len() >= OPEN_FILES_MAX {
             return Err(libc::EMFILE);
         }
         let ino = fs.open(path, flags)?;

@@ -18,5 +18,5 @@ mod rehearsal;
 mod walk;
 
 pub use node::{MemFs, Used};
-pub use rank::{Cost, Mem, OPEN_FILES_MAX};
+pub use rank::{Cost, Mem};
 pub(crate) use rehearsal::Planted;

@@ -173,16 +173,7 @@ impl MemFs {
     }
 
     pub(super) fn link(&mut self, from: &[u8], to: &[u8]) -> Done {
-        let ino = self.find(from, Follow::Slash)?;
-        let spot = self.spot(to, Follow::No)?;
-        check_new(&spot, false)?;
-        self.nodes.same_tree(ino, spot.parent)?;
-        if self.nodes.is_directory(ino) {
-            return Err(libc::EPERM);
-        }
-        let (parent, name) = (spot.parent, spot.name.to_vec());
-        self.nodes.attach(parent, &name, ino);
-        Ok(0)
+        self.link_file(self.find(from, Follow::Slash)?, to)
     }
 
     pub(super) fn rename(&mut self, from: &[u8], to: &[u8], flags: u32) -> Done {
@@ -223,7 +214,8 @@ impl MemFs {
         let (old_parent, old_name) = (old.parent, old.name.to_vec());
         let (new_parent, new_name) = (new.parent, new.name.to_vec());
         if let Some(target) = new.node.filter(|_| exchanges) {
-            self.nodes.exchange((old_parent, &old_name, ino), (new_parent, &new_name, target));
+            self.nodes.set_name(old_parent, &old_name, target);
+            self.nodes.set_name(new_parent, &new_name, ino);
             return Ok(0);
         }
         self.nodes.detach(new_parent, &new_name);

@@ -157,6 +157,11 @@ impl Nodes {
     /// Gives a node a name.
     pub(super) fn attach(&mut self, parent: Ino, name: &[u8], ino: Ino) {
         self.get_mut(ino).links += 1;
+        self.set_name(parent, name, ino);
+    }
+
+    /// A name is that of this node from now on.
+    pub(super) fn set_name(&mut self, parent: Ino, name: &[u8], ino: Ino) {
         if let Kind::Directory { parent: above, .. } = &mut self.get_mut(ino).kind {
             *above = parent;
         }
@@ -171,18 +176,6 @@ impl Nodes {
         let Some(ino) = names.remove(name) else { return };
         self.get_mut(ino).links -= 1;
         self.drop_unused(ino);
-    }
-
-    /// Two names exchange their nodes.
-    pub(super) fn exchange(&mut self, one: (Ino, &[u8], Ino), other: (Ino, &[u8], Ino)) {
-        for ((parent, name, _), (_, _, ino)) in [(one, other), (other, one)] {
-            if let Kind::Directory { parent: above, .. } = &mut self.get_mut(ino).kind {
-                *above = parent;
-            }
-            if let Kind::Directory { names, .. } = &mut self.get_mut(parent).kind {
-                names.insert(name.into(), ino);
-            }
-        }
     }
 
     /// A descriptor refers to the node no longer.

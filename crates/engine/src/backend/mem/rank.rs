@@ -12,9 +12,6 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::rc::Rc;
 
-/// Descriptors a rank may have open at one time, unless told otherwise.
-pub const OPEN_FILES_MAX: usize = 1 << 20;
-
 /// Virtual time of calls. A call costs the fixed time of its class, and one that moves bytes their number
 /// divided by the bandwidth (rounded up) in addition. Failed calls cost the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,13 +82,7 @@ pub struct Mem {
 impl Mem {
     /// A rank without open files.
     pub fn new(fs: Rc<RefCell<MemFs>>, clock: Virtual, cost: Cost) -> Mem {
-        Mem { fs, files: Files::new(OPEN_FILES_MAX), clock, cost, under_way: BinaryHeap::new() }
-    }
-
-    /// The same with another limit of open files (`EMFILE` beyond it).
-    pub fn with_open_files_max(mut self, open_files_max: usize) -> Mem {
-        self.files.limit = open_files_max;
-        self
+        Mem { fs, files: Files::default(), clock, cost, under_way: BinaryHeap::new() }
     }
 
     /// Executes a call without letting time pass; its reply, and how long it takes.

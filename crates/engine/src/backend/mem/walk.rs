@@ -103,21 +103,8 @@ impl MemFs {
 
     /// Finds the directory of a name within a path.
     fn step(&self, dir: Ino, name: &[u8], links: &mut u32) -> Result<Ino, i32> {
-        let next = match name {
-            b"." => dir,
-            b".." => self.above(dir)?,
-            name => {
-                let ino = self.lookup(dir, name)?.ok_or(libc::ENOENT)?;
-                match &self.nodes.get(ino).kind {
-                    Kind::Link(target) => {
-                        count_link(links)?;
-                        let spot = self.resolve(dir, target, Follow::Yes, links)?;
-                        spot.node.ok_or(libc::ENOENT)?
-                    }
-                    _ => ino,
-                }
-            }
-        };
+        let spot = Spot { parent: dir, name, node: None, slash: true, dots: false };
+        let next = self.last(spot, Follow::Yes, links)?.node.ok_or(libc::ENOENT)?;
         self.nodes.names(next).map(|_| next)
     }
 
