@@ -117,7 +117,7 @@ fn what_is_expected_to_be_short_is_not() {
         "write(\"a\", 1k); with (expect=\"short\") with (expect=\"ENOENT\") read(\"a\", 4k);";
     let scene = scene.file("y.ppl", inner).file("z.ppl", "with (expect=\"shor\") stat(\"a\");");
     scene.parabench("run y.ppl --strict").exits(1);
-    scene.parabench("check z.ppl").exits(2).err_has("the nearest to shor is short");
+    scene.parabench("check z.ppl").exits(2).err_has("the nearest is short");
 }
 
 #[test]
