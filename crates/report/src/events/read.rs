@@ -14,6 +14,7 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::FileReader;
 use parquet::file::serialized_reader::SerializedFileReader;
 use parquet::schema::types::ColumnDescPtr;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -219,9 +220,9 @@ impl Tables {
         events: &[EventRow],
     ) -> Result<()> {
         for (row, host) in events.iter().zip(hosts) {
-            if !self.hosts.contains_key(&row.rank) {
+            if let Entry::Vacant(entry) = self.hosts.entry(row.rank) {
                 let host = host.ok_or_else(|| invalid("host"))?;
-                self.hosts.insert(row.rank, host.as_utf8()?.to_string());
+                entry.insert(host.as_utf8()?.to_string());
             }
         }
         Ok(())

@@ -63,7 +63,7 @@ pub fn sheet(run: &Run) -> Option<Sheet> {
     let legend = if many { LEGEND_MANY } else { LEGEND }.to_string();
     let notes = std::iter::once(legend).chain(groups.iter().filter_map(not_kept)).collect();
     let (name, title) = ("labels over ranks", String::new());
-    (!groups.is_empty()).then(|| Sheet { name, title, grid, notes })
+    (!groups.is_empty()).then_some(Sheet { name, title, grid, notes })
 }
 
 /// Occurrences by label, in order of first appearance.

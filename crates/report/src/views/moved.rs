@@ -25,7 +25,8 @@ pub(super) fn over_time(moved: &[TraceMoved]) -> Result<View, String> {
     let (mut series, mut sums) = (Vec::new(), Vec::new());
     for layer in moved {
         let time = columns(layer);
-        let both: [(&str, fn(&MovedByRanks) -> &Vec<u64>); 2] =
+        type Bytes = fn(&MovedByRanks) -> &Vec<u64>;
+        let both: [(&str, Bytes); 2] =
             [("reading", |ranks| &ranks.read_bytes), ("writing", |ranks| &ranks.written_bytes)];
         for (verb, bytes) in both {
             let bytes = joined(&time, layer, layer.ranks.iter().map(bytes));
