@@ -5,6 +5,7 @@
 //! the raw token apart (escapes, interpolation) whenever someone asks.
 
 use model::Op;
+use model::group::Tag;
 use model::plan::{BinaryOp, LabelKind, Span, UnaryOp};
 use rustc_hash::FxHashMap;
 
@@ -229,24 +230,13 @@ pub struct Param {
     pub default: ExprId,
 }
 
-/// A group's tag.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GroupTag {
-    /// No letter.
-    None,
-    /// `S`
-    S,
-    /// `D`
-    D,
-}
-
 /// One group of `define groups`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GroupDef {
     /// Its name's string expression.
     pub name: ExprId,
     /// Tag.
-    pub tag: GroupTag,
+    pub tag: Tag,
     /// Number after the tag; 0 without one.
     pub subtag: i64,
     /// `= size`

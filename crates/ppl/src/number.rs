@@ -122,14 +122,20 @@ impl Lexer<'_> {
         }
     }
 
-    fn integer(&mut self, value: Option<i64>, suffix: &str) -> Kind {
+    /// What the unit behind a number makes of it, and its factor.
+    fn unit(&mut self, suffix: &str) -> Option<(Kind, i64)> {
         let (kind, factor) = match (size_factor(suffix), duration_factor(suffix)) {
             _ if suffix.is_empty() => (Kind::Int, 1),
             (Some(factor), _) => (Kind::Int, factor),
             (_, Some(factor)) => (Kind::Duration, factor),
-            _ => return self.bad_suffix(suffix),
+            _ => return None,
         };
-        let kind = if kind == Kind::Int && self.skip_rate() { Kind::Rate } else { kind };
+        let is_rate = kind == Kind::Int && self.skip_rate();
+        Some((if is_rate { Kind::Rate } else { kind }, factor))
+    }
+
+    fn integer(&mut self, value: Option<i64>, suffix: &str) -> Kind {
+        let Some((kind, factor)) = self.unit(suffix) else { return self.bad_suffix(suffix) };
         match value.and_then(|value| value.checked_mul(factor)) {
             Some(value) => self.valued(kind, value),
             // -9223372036854775808 is an integer although its digits alone are not.
@@ -150,18 +156,12 @@ impl Lexer<'_> {
     }
 
     fn float(&mut self, value: f64, suffix: &str) -> Kind {
-        let (kind, factor) = match (size_factor(suffix), duration_factor(suffix)) {
+        if suffix.is_empty() && value.is_finite() {
             // Of a rate that is no whole number nothing but the number counts.
-            _ if suffix.is_empty() && value.is_finite() => {
-                self.skip_rate();
-                return self.valued(Kind::Float, value.to_bits() as i64);
-            }
-            _ if suffix.is_empty() => return self.too_large(),
-            (Some(factor), _) => (Kind::Int, factor),
-            (_, Some(factor)) => (Kind::Duration, factor),
-            _ => return self.bad_suffix(suffix),
-        };
-        let kind = if kind == Kind::Int && self.skip_rate() { Kind::Rate } else { kind };
+            self.skip_rate();
+            return self.valued(Kind::Float, value.to_bits() as i64);
+        }
+        let Some((kind, factor)) = self.unit(suffix) else { return self.bad_suffix(suffix) };
         let scaled = (value * factor as f64).round();
         if scaled < i64::MAX as f64 { self.valued(kind, scaled as i64) } else { self.too_large() }
     }

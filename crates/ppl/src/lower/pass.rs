@@ -17,7 +17,7 @@ use super::params::Params;
 use super::procs::OpenProc;
 use super::stmt::{Nest, OpenLoop};
 use super::values::{Ev, Frame, Interner, Variables};
-use crate::ast::{Ast, GroupSize, GroupTag, List, Stmt};
+use crate::ast::{Ast, GroupSize, List, Stmt};
 use crate::check;
 use crate::check::tree::{asserted_ranks, speaks_of_ranks};
 use crate::diag::{Code, Diagnostic, Reports};
@@ -25,7 +25,7 @@ use crate::facts::{Facts, Kind, SymbolId};
 use crate::source::{Binding, Sources};
 use crate::word::suggest;
 use model::directory::Directory;
-use model::group::{self, GroupDef, Remark, Size, Tag};
+use model::group::{self, GroupDef, Remark, Size};
 use model::plan::{Instr, Pattern, Pc, Span};
 use model::with::InForce;
 use model::{Plan, Value};
@@ -343,13 +343,9 @@ impl Lower<'_> {
             if symbol.is_some_and(|symbol| self.facts.symbol(symbol).span != span) {
                 continue;
             }
-            let tag = match def.tag {
-                GroupTag::S => Tag::S,
-                GroupTag::D => Tag::D,
-                GroupTag::None => Tag::None,
-            };
             let size = def.size.and_then(|size| self.group_size(size));
-            groups.push(Defined { def: GroupDef { name, tag, subtag: def.subtag, size }, span });
+            let (tag, subtag) = (def.tag, def.subtag);
+            groups.push(Defined { def: GroupDef { name, tag, subtag, size }, span });
         }
     }
 

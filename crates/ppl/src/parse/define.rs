@@ -1,11 +1,12 @@
 //! Definitions: parameters, groups, patterns, procs.
 
 use super::parser::{Bad, Parse, Parser, add};
-use crate::ast::{Expr, GroupDef, GroupSize, GroupTag, List, Name, Param, PatternDef, ProcDef};
+use crate::ast::{Expr, GroupDef, GroupSize, List, Name, Param, PatternDef, ProcDef};
 use crate::ast::{ExprId, Stmt, StmtId};
 use crate::diag::{Code, Diagnostic};
 use crate::lex::{Kind, Token};
 use crate::word::{Word, classify, is_function, suggest};
+use model::group::Tag;
 use model::plan::Span;
 
 /// Words behind `define`.
@@ -158,7 +159,7 @@ impl Parser<'_, '_, '_> {
     fn group_def(&mut self) -> Parse<GroupDef> {
         let start = self.tok.start;
         let name = self.name_string("the name of a group in quotes")?;
-        let (mut tag, mut subtag) = (GroupTag::None, 0);
+        let (mut tag, mut subtag) = (Tag::None, 0);
         if self.accept(Kind::Colon) {
             (tag, subtag) = self.group_tag()?;
         }
@@ -172,14 +173,14 @@ impl Parser<'_, '_, '_> {
     }
 
     /// `S`, `D`, `D1`
-    fn group_tag(&mut self) -> Parse<(GroupTag, i64)> {
+    fn group_tag(&mut self) -> Parse<(Tag, i64)> {
         let text = match self.tok.kind {
             Kind::Word => self.slice(self.tok),
             _ => "",
         };
         let tag = match text.bytes().next() {
-            Some(b's' | b'S') => GroupTag::S,
-            Some(b'd' | b'D') => GroupTag::D,
+            Some(b's' | b'S') => Tag::S,
+            Some(b'd' | b'D') => Tag::D,
             _ => return Err(self.expected("the tag `S` or `D`, with a number if wanted, as in D1")),
         };
         let digits = &text[1..];

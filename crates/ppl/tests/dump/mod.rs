@@ -2,8 +2,9 @@
 //! `(repeat $i $num (write "$env/f-$i" 1024))`. Places and comments do not show,
 //! so two programs with the same dump mean the same.
 
+use model::group::Tag;
 use model::plan::{BinaryOp, LabelKind, UnaryOp};
-use ppl::ast::{Ast, Expr, ExprId, GroupSize, GroupTag, List, Stmt, StmtId};
+use ppl::ast::{Ast, Expr, ExprId, GroupSize, List, Stmt, StmtId};
 use ppl::source::Sources;
 use std::fmt::Write;
 
@@ -283,9 +284,9 @@ impl Dump<'_> {
             let group = self.ast.groups[at as usize];
             self.spaced(group.name);
             match group.tag {
-                GroupTag::None => self.add(":"),
-                GroupTag::S => self.add(":S"),
-                GroupTag::D => self.add(":D"),
+                Tag::None => self.add(":"),
+                Tag::S => self.add(":S"),
+                Tag::D => self.add(":D"),
             }
             self.add(group.subtag);
             match group.size {

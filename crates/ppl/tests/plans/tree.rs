@@ -3,10 +3,10 @@
 //! (which includes this file). Random numbers, the clock and file sizes are not in it.
 
 use model::function::FunctionRow;
-use model::group::{self, GroupDef, Size, Tag};
+use model::group::{self, GroupDef, Size};
 use model::plan::{BinaryOp, Group, UnaryOp};
 use model::{Op, Value, limits, value};
-use ppl::ast::{Ast, Expr, ExprId, GroupSize, GroupTag, List, Name, Stmt, StmtId};
+use ppl::ast::{Ast, Expr, ExprId, GroupSize, List, Name, Stmt, StmtId};
 use ppl::source::Sources;
 use ppl::text::{self, Piece};
 use std::collections::{HashMap, HashSet};
@@ -586,12 +586,7 @@ impl Tree<'_> {
                         GroupSize::Percent(_) => Size::Percent(n as f64),
                     }
                 });
-                let tag = match def.tag {
-                    GroupTag::S => Tag::S,
-                    GroupTag::D => Tag::D,
-                    GroupTag::None => Tag::None,
-                };
-                GroupDef { name: self.plain(def.name), tag, subtag: def.subtag, size }
+                GroupDef { name: self.plain(def.name), tag: def.tag, subtag: def.subtag, size }
             })
             .collect();
         group::resolve(&defs, self.ranks).0
