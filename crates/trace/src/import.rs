@@ -261,17 +261,15 @@ fn nothing_known(logs: &[Log<'_>], format: Format, gaps: &Gaps) -> Option<Error>
         return None;
     }
     let name = logs.first().map_or(String::new(), |log| log_name(&log.name));
-    let message = match first {
-        None => format!("{name} is empty: it holds no call"),
-        Some(first) => {
-            let more: String = examples.take(2).map(|text| format!("; {text}")).collect();
-            let count = unknown.iter().flatten().map(|gap| gap.count).sum::<u64>();
-            let format = format.name();
-            format!(
-                "no line of {name} holds a call as logs of {format} do; {count} are in no form that is known: {first}{more}"
-            )
-        }
-    };
+    let mut message = format!("{name} is empty: it holds no call");
+    if let Some(first) = first {
+        let more: String = examples.take(2).map(|text| format!("; {text}")).collect();
+        let count = unknown.iter().flatten().map(|gap| gap.count).sum::<u64>();
+        let format = format.name();
+        message = format!(
+            "no line of {name} holds a call as logs of {format} do; {count} are in no form that is known: {first}{more}"
+        );
+    }
     let help = match format {
         Format::Rules => "--check RULES LOG shows which lines no rule takes, and why",
         _ => "without --as a log shows what it is; --rules FILE describes another format",

@@ -30,7 +30,8 @@ pub enum Selection {
 /// Decides which files are kept, each path once.
 #[derive(Clone, Debug)]
 pub struct Scope {
-    which: Selection,
+    /// The files that are kept.
+    pub which: Selection,
     /// By number of the path; `None`: not asked yet.
     decided: Vec<Option<bool>>,
     /// Paths that are made, removed or renamed: none of them is the directory of the run.
@@ -70,11 +71,6 @@ impl Scope {
         is_root
     }
 
-    /// A path is that of the directory itself which somebody asks for.
-    pub fn is_root(&self, text: &[u8]) -> bool {
-        self.which.is_root(text)
-    }
-
     /// The directory that all kept paths are below, and all paths as seen from there. `start`: the
     /// directory of relative ones.
     pub fn mapped(&self, paths: &[&[u8]], start: Option<&[u8]>) -> (Vec<u8>, Vec<Vec<u8>>) {
@@ -99,7 +95,7 @@ impl Scope {
 
 impl Selection {
     /// The path is that of the directory whose files are kept.
-    fn is_root(&self, path: &[u8]) -> bool {
+    pub fn is_root(&self, path: &[u8]) -> bool {
         match self {
             Selection::All | Selection::Data => false,
             Selection::Below { name, here } => match seen_from_start(path, name) {

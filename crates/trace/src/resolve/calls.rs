@@ -1,7 +1,6 @@
 //! Effects of each call on descriptors, positions, names and files, and its operation.
 
 use super::table::{Closed, Instance, Slot};
-use super::threads::Closing;
 use super::{Done, ENOENT, Meaning, Resolver, hash, without_device};
 use crate::gaps::Gap;
 use crate::names::{Node, ROOT, START};
@@ -144,13 +143,15 @@ impl Resolver<'_> {
     /// From now on the number may mean something else, although the call has not returned.
     fn begin_close(&mut self, thread: u32, r: &Record<'_>) {
         let done = self.closed(thread, r);
-        self.threads.at_mut(thread).closing = Some(Closing { done });
+        let thread = self.threads.at_mut(thread);
+        (thread.closes, thread.closing) = (true, done);
     }
 
     fn close(&mut self, thread: u32, r: &Record<'_>) {
-        let done = match self.threads.at_mut(thread).closing.take() {
-            Some(begun) => begun.done,
-            None => self.closed(thread, r),
+        let begun = self.threads.at_mut(thread);
+        let done = match std::mem::take(&mut begun.closes) {
+            true => begun.closing.take(),
+            false => self.closed(thread, r),
         };
         if let Some(done) = done {
             self.emit(thread, r, done);

@@ -407,8 +407,11 @@ impl<'s> Resolver<'s> {
         let mut found = false;
         for path in [done.event.path, done.event.path2].into_iter().filter(|path| *path != NO_ID) {
             let text = self.names.path_text(path);
-            found |=
-                if changes { self.scope.changes(path, text) } else { self.scope.is_root(text) };
+            found |= if changes {
+                self.scope.changes(path, text)
+            } else {
+                self.scope.which.is_root(text)
+            };
         }
         found
     }

@@ -14,13 +14,6 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// A close that has begun: the descriptor is free already.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Closing {
-    /// The operation, if the instance ends with it.
-    pub done: Option<super::Done>,
-}
-
 /// A thread of a log.
 #[derive(Clone, Debug)]
 pub struct Thread {
@@ -40,8 +33,10 @@ pub struct Thread {
     pub(super) label: u32,
     pub(super) table: Table,
     pub(super) directory: Rc<Cell<Node>>,
-    /// A close under way, if the log showed its beginning apart.
-    pub(super) closing: Option<Closing>,
+    /// A close is under way, of which the log showed the beginning apart: the descriptor is free already.
+    pub(super) closes: bool,
+    /// The operation of that close, if the instance ends with it.
+    pub(super) closing: Option<super::Done>,
     pub(super) is_over: bool,
     /// Wait since its last event, nanoseconds.
     pub(super) waited_ns: u64,
@@ -62,6 +57,7 @@ impl Thread {
             label: NO_ID,
             table: Table::default(),
             directory: Rc::new(Cell::new(START)),
+            closes: false,
             closing: None,
             is_over: false,
             waited_ns: 0,
@@ -96,18 +92,8 @@ impl Thread {
 }
 
 /// Programs that start the ranks of MPI jobs, and their helpers, without what stands behind a dot (`mpiexec.hydra`).
-const LAUNCHERS: [&[u8]; 10] = [
-    b"mpiexec",
-    b"mpirun",
-    b"orterun",
-    b"prterun",
-    b"prun",
-    b"orted",
-    b"prted",
-    b"srun",
-    b"slurmstepd",
-    b"hydra_pmi_proxy",
-];
+const LAUNCHERS: &str =
+    "mpiexec mpirun orterun prterun prun orted prted srun slurmstepd hydra_pmi_proxy";
 
 /// A thread, by its machine and its number there, and its rank.
 pub type Ranked = ((u32, u64), u32);
@@ -186,9 +172,12 @@ impl Threads {
 
     /// The thread belongs to the launcher of an MPI job, not to its ranks.
     pub fn is_launcher(&mut self, place: u32) -> bool {
-        let name = self.at(place).command.rsplit(|byte| *byte == b'/').next();
-        let name = name.and_then(|name| name.split(|byte| *byte == b'.').next());
-        let starts = self.job > 0 && name.is_some_and(|name| LAUNCHERS.contains(&name));
+        let is_one = |command: &[u8]| {
+            let name = command.rsplit(|byte| *byte == b'/').next().unwrap_or(command);
+            let name = name.split(|byte| *byte == b'.').next().unwrap_or(name);
+            LAUNCHERS.split(' ').any(|launcher| launcher.as_bytes() == name)
+        };
+        let starts = self.job > 0 && is_one(&self.at(place).command);
         starts && self.rank_in_job(place).is_none()
     }
 
@@ -339,6 +328,7 @@ impl Resolver<'_> {
             rank: None,
             table,
             directory,
+            closes: false,
             closing: None,
             life_ns: None,
             ..from

@@ -369,11 +369,7 @@ fn outcome(text: &[u8]) -> Option<(Outcome<'_>, Option<u64>)> {
 /// The number of an error's name; of one that is not known EIO.
 fn errno_of(name: &[u8]) -> u16 {
     let name = std::str::from_utf8(name).unwrap_or_default();
-    match model::errno::number(name) {
-        Some(number) => number,
-        None if name.is_empty() => 0,
-        None => 5,
-    }
+    model::errno::number(name).unwrap_or(if name.is_empty() { 0 } else { 5 })
 }
 
 /// Takes `<0.000012>` off the end.
