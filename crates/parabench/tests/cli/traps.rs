@@ -690,7 +690,7 @@ fn trap_39_ranks_that_write_a_pattern_in_turn_share_nothing() {
     assert!(extents.iter().all(|entry| entry["pieces"] == 50));
     let text = text.replace("turns\", 1m", "turns\", 4k");
     let (_, page) = file_map(&text, 4);
-    assert!(page.contains("several ranks at the same bytes of 1 file"), "{page}");
+    assert!(page.contains("Several ranks at the same bytes of 1 file"), "{page}");
 }
 
 /// Every operation of the table that has a path fails on a missing one, and that shows.
