@@ -47,13 +47,16 @@ impl Numbers {
     }
 }
 
+/// By process and name: thread and descriptor.
+type Named = HashMap<(u64, Box<[u8]>), Vec<(u64, i64)>, FxBuildHasher>;
+
 /// Open files by what later calls have for them.
 #[derive(Debug, Default)]
 pub struct Files {
     /// That is a number; `None`: no call has shown it yet.
     is_numbered: Option<bool>,
     /// By process and name: thread and descriptor, the latest one last.
-    named: HashMap<(u64, Box<[u8]>), Vec<(u64, i64)>, FxBuildHasher>,
+    named: Named,
     /// By process and number.
     numbered: HashMap<(u64, u64), i64, FxBuildHasher>,
     /// By process: those that have no number yet.

@@ -97,7 +97,8 @@ fn mode(word: &[u8]) -> u64 {
 fn rename_flags(word: &[u8]) -> u32 {
     let noreplace = has(word, b"RENAME_NOREPLACE", 1);
     let exchange = has(word, b"RENAME_EXCHANGE", 2);
-    u32::from(noreplace) * RENAME_NOREPLACE as u32 | u32::from(exchange) * RENAME_EXCHANGE as u32
+    (u32::from(noreplace) * RENAME_NOREPLACE as u32)
+        | (u32::from(exchange) * RENAME_EXCHANGE as u32)
 }
 
 /// The type of a file in its mode.

@@ -124,7 +124,9 @@ fn command(run: &Run) -> Result<Command> {
     let ranks = run.started_ranks().to_string();
     let mut command = match &run.job.launcher {
         Some(text) => {
-            let mut words = text.split_whitespace().map(|word| word.replace("{ranks}", &ranks));
+            let mut words = text
+                .split_whitespace()
+                .map(|word| word.replace("{ranks}", &ranks).replace("{n}", &ranks));
             let first = words.next();
             let first = first.ok_or_else(|| Error::input("--launcher: expected a command"))?;
             let mut command = Command::new(first);
