@@ -6,7 +6,9 @@
 //! ```
 
 use super::log::{Log, Place};
+use super::tree::BARRIERS;
 use model::run::TraceBarrier;
+use std::collections::HashMap;
 
 /// Barriers that part operations, in order.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +24,8 @@ pub struct Barriers {
 pub struct Coming {
     /// Place of the operation before which.
     pub place: usize,
+    /// Number of the shape of barriers behind which the ranks begin with the same operations.
+    pub kind: u32,
     /// When, nanoseconds; `None`: it is no rank of the job, and comes with it.
     pub came_ns: Option<u64>,
     /// When all were there, nanoseconds: what it takes then is a pause.
@@ -65,7 +69,23 @@ impl Barriers {
             all.clear();
         }
         let end_labels = !all.is_empty() && has_several_labels(log);
-        Barriers { all, end_labels }
+        let mut barriers = Barriers { all, end_labels };
+        barriers.number_kinds(log);
+        barriers
+    }
+
+    /// Barriers behind which the ranks begin with the same operations are of one kind.
+    fn number_kinds(&mut self, log: &Log) {
+        let mut kinds: HashMap<Vec<Option<u8>>, u32> = HashMap::new();
+        for at in 0..self.all.len() {
+            let next = self.all.get(at + 1);
+            let end = |rank: usize| next.map_or(log.ranks[rank].len(), |next| next[rank].place);
+            let own = self.all[at].iter().enumerate();
+            let begins = own.map(|(rank, coming)| first(log, rank, coming.place, end(rank)));
+            let number = BARRIERS.start + 1 + kinds.len() as u32;
+            let kind = *kinds.entry(begins.collect()).or_insert(number.min(BARRIERS.end - 1));
+            self.all[at].iter_mut().for_each(|coming| coming.kind = kind);
+        }
     }
 
     /// By rank, how it comes to each.
@@ -85,6 +105,11 @@ fn has_several_labels(log: &Log) -> bool {
     labels.any(|label| Some(label) != first)
 }
 
+/// The first operation of a rank between two places.
+fn first(log: &Log, rank: usize, from: usize, to: usize) -> Option<u8> {
+    log.ranks[rank].get(from).filter(|_| from < to).map(|entry| entry.event.op)
+}
+
 fn coming(log: &Log, barrier: &TraceBarrier, rank: usize) -> Coming {
     let last = |all: &[u64]| all.iter().copied().max().unwrap_or(0);
     let came_ns = barrier.came_ns.get(rank).copied();
@@ -92,7 +117,13 @@ fn coming(log: &Log, barrier: &TraceBarrier, rank: usize) -> Coming {
     // Clocks of machines differ: nobody went on before.
     let free_ns = last(&barrier.came_ns).min(left_ns);
     let waited_ns = barrier.waited_us.get(rank).copied().unwrap_or(0).saturating_mul(1000);
-    Coming { place: log.ranks[rank].begun_before(left_ns), came_ns, free_ns, waited_ns }
+    Coming {
+        place: log.ranks[rank].begun_before(left_ns),
+        kind: BARRIERS.start,
+        came_ns,
+        free_ns,
+        waited_ns,
+    }
 }
 
 /// Leaves out the barriers' ranks that are not among those that are kept, ascending.

@@ -10,8 +10,8 @@
 use super::regular::even_step;
 use super::repeats::common_subsequence;
 use super::tree::{
-    BARRIER, Gap, Kind, List, Node, Number, barrier_gaps, between_barriers, count_barriers,
-    write_out_barriers,
+    BARRIER, BARRIERS, Gap, Kind, List, Node, Number, barrier_gaps, between_barriers,
+    count_barriers, write_out_barriers,
 };
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
@@ -426,7 +426,7 @@ fn item(nodes: &[(u32, &Node)], size: u32) -> Item {
 
 /// All ranks meet where the text says that only some come: true, but hard to see.
 pub fn is_hidden(items: &[Item]) -> bool {
-    let meets = |item: &Item| item.form == Form::Leaf(BARRIER);
+    let meets = |item: &Item| matches!(item.form, Form::Leaf(shape) if BARRIERS.contains(&shape));
     let hides = |item: &Item| matches!(item.form, Form::Only(_)) && any(&item.body, &meets);
     any(items, &hides)
 }

@@ -19,7 +19,7 @@ use super::patterns::Patterns;
 use super::pauses::{LongPauses, PauseStatistics, Place, Recorder, Think};
 use super::processes::Lifetimes;
 use super::statement::{Alike, Arg, Arguments, Interner, Shape, Statement};
-use super::tree::{BARRIER, Gap, Kind, Node, Number};
+use super::tree::{BARRIER, BARRIERS, Gap, Kind, Node, Number};
 use model::event::{FLAG_AT_POSITION, FLAG_FROM_POSITION, NO_ID};
 use model::op::{HandleEffect, ParamKind, Part as OpPart};
 use model::rehearsal::{Expected, Thing};
@@ -79,8 +79,8 @@ impl<'a> Shaper<'a> {
         let filled = history.before.iter().filter(is_filled);
         let filled = filled.map(|expected| &expected.path[..]).collect();
         let mut shapes = Interner::default();
-        let barrier = shapes.number(Shape::Barrier);
-        debug_assert_eq!(barrier, BARRIER);
+        let barriers: Vec<u32> = BARRIERS.map(|kind| shapes.number(Shape::Barrier(kind))).collect();
+        debug_assert!(BARRIERS.eq(barriers));
         let patterns = Patterns::find(log, &mut shapes);
         let known = (0..).zip(&names.of).take(log.paths.len());
         let known = known.map(|(id, name)| (name.clone(), id)).collect();
@@ -207,7 +207,7 @@ impl<'a> Shaper<'a> {
                 gap = told.and_then(|coming| state.gap_to(coming)).unwrap_or_default();
                 gap = self.pause(state, gap, None);
                 state.last_ns = state.last_ns.max(free_ns);
-                (Shape::Barrier, vec![])
+                (Shape::Barrier(told.map_or(BARRIER, |coming| coming.kind)), vec![])
             }
             Action::Signal { to } => (Shape::Signal, vec![i64::from(to)]),
             Action::Wait { from, count, free_ns } => {

@@ -22,8 +22,8 @@ pub enum Shape {
     Op(Statement),
     /// A label: template of its name.
     Label(u32),
-    /// All ranks meet.
-    Barrier,
+    /// All ranks meet. Its kind: one of the numbers of barriers.
+    Barrier(u32),
     /// A long pause before a burst: as long as such pauses are in the mean.
     LongPause,
     /// A pause of its number of nanoseconds.

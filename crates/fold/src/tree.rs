@@ -159,13 +159,18 @@ pub fn collect(bases: &mut Vec<i64>, number: &Number) -> bool {
     true
 }
 
-/// Number of the shape of a place where all ranks wait for each other: what ranks do before stays apart from what
-/// they do behind.
-pub const BARRIER: u32 = 0;
+/// Numbers of the shapes of barriers: what ranks do before one stays apart from what they do behind it. The
+/// first is that of barriers which fold chooses. Barriers of the log have one by what the ranks begin with
+/// behind: ranks with nothing to do between two barriers then come to both as the others do, and not to one
+/// of them twice.
+pub const BARRIERS: std::ops::Range<u32> = 0..17;
 
-/// It is one.
+/// The shape of a barrier that fold chooses.
+pub const BARRIER: u32 = BARRIERS.start;
+
+/// It is a barrier.
 pub fn is_barrier(node: &Node) -> bool {
-    node.kind == Kind::Leaf && node.shape == BARRIER
+    node.kind == Kind::Leaf && BARRIERS.contains(&node.shape)
 }
 
 /// There is one in it.

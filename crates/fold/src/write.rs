@@ -198,7 +198,7 @@ impl<'a> Writer<'a> {
             Shape::Pause => return self.exact_pause(item, lines),
             Shape::Op(statement) => self.statement(statement, item, lines),
             Shape::Extent => self.extent(&item.numbers),
-            Shape::Barrier => "barrier;".into(),
+            Shape::Barrier(_) => "barrier;".into(),
             Shape::Signal => {
                 let to = self.partner(&item.numbers[0]).text(&self.plain(), false);
                 format!("signal(\"from-$$rank\", to={to});")

@@ -339,6 +339,10 @@ fn a_page_with_a_relative_name_lies_where_the_job_was_started() {
         with(&mpi, &scene, line).run().exits(0);
         assert_eq!(scene.names("pages"), ["keep", "two.html"], "under {}", mpi.name);
         assert_eq!(scene.names("r"), ["events.parquet", "run.json"], "under {}", mpi.name);
-        assert!(scene.text("pages/two.html").contains("2 ranks"), "under {}", mpi.name);
+        assert!(
+            scene.text("pages/two.html").contains("<dt>ranks</dt><dd>2</dd>"),
+            "under {}",
+            mpi.name
+        );
     }
 }

@@ -13,7 +13,9 @@ use crate::kinds::{Arguments, KINDS, KindRow, Parameter, find_kind};
 use crate::word::nearest;
 use model::function::{Calc, FunctionRow};
 use model::internal::InternalRow;
-use model::pattern::{Extent, Extents, Geometry, Random, Run, Strided, Subarray, generate};
+use model::pattern::{
+    Extent, Extents, Geometry, MAX_STEPS, Random, Run, Strided, Subarray, generate,
+};
 use model::plan::{Instr, Pattern, Proc, Span};
 use model::types::Types;
 use model::{Op, Value};
@@ -517,7 +519,10 @@ impl Lower<'_> {
 
     /// Checks that patterns exist for the groups of known size that use them.
     pub(super) fn check_uses(&mut self) {
-        let mut steps = if self.reports.has_errors() { 0 } else { CHECK_STEPS };
+        let mut budget = Budget { steps: CHECK_STEPS, went_on: false };
+        if self.reports.has_errors() {
+            budget = Budget { steps: 0, went_on: true };
+        }
         let mut seen: FxHashSet<(String, u32, bool)> = FxHashSet::default();
         for Use { name, members, written, span } in std::mem::take(&mut self.pattern_uses) {
             let found = self.plan.patterns.iter().find(|pattern| pattern.name == name);
@@ -527,7 +532,7 @@ impl Lower<'_> {
             let checked = match pattern.geometry {
                 Geometry::Generator { proc } => {
                     let compare = written && pattern.level >= 2;
-                    self.check_generator(&pattern, proc, members, &mut steps, compare)
+                    self.check_generator(&pattern, proc, members, &mut budget, compare)
                 }
                 _ => pattern.geometry.check(members).map(|()| None).map_err(|said| (None, said)),
             };
@@ -551,7 +556,7 @@ impl Lower<'_> {
         pattern: &Pattern,
         proc: u32,
         members: u32,
-        steps: &mut u64,
+        budget: &mut Budget,
         compare: bool,
     ) -> Result<Option<u32>, (Option<Span>, String)> {
         let mut overlapping = None;
@@ -562,15 +567,24 @@ impl Lower<'_> {
         };
         let checked: Vec<u32> = (0..first).chain(last.max(first)..members).collect();
         for (at, member) in checked.iter().copied().enumerate() {
-            let share = *steps / (checked.len() - at) as u64;
-            match generate(&self.plan, proc, member, members, share) {
+            let share = budget.steps / (checked.len() - at) as u64;
+            let give = |steps| generate(&self.plan, proc, member, members, steps);
+            let mut given = give(share);
+            if given.as_ref().is_err_and(|error| error.unfinished) {
+                budget.steps -= share;
+                // One that is not done may go on as far as in a run: so one without an end is found.
+                if pattern.is_of_program() && !std::mem::replace(&mut budget.went_on, true) {
+                    given = give(MAX_STEPS);
+                }
+            }
+            match given {
                 Ok(extents) => {
-                    *steps = steps.saturating_sub(extents.len() as u64);
+                    budget.steps = budget.steps.saturating_sub(extents.len() as u64);
                     if compare && overlapping.is_none() && overlap(&extents) {
                         overlapping = Some(member);
                     }
                 }
-                Err(error) if error.unfinished => *steps -= share,
+                Err(error) if error.unfinished && error.steps < MAX_STEPS => {}
                 Err(error) => {
                     let said = pattern.describe_failure(&error, members);
                     if !pattern.is_of_program() {
@@ -616,6 +630,14 @@ impl Lower<'_> {
         }
         self.reports.push(diagnostic);
     }
+}
+
+/// Instructions that the checker gives to generators.
+struct Budget {
+    /// Those that are left for all of them.
+    steps: u64,
+    /// One has been given as many as a run gives.
+    went_on: bool,
 }
 
 /// Some byte is in two extents, as far as they are compared.
