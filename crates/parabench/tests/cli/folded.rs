@@ -73,7 +73,8 @@ fn reads_to_the_ends_of_own_files_are_expected_to_be_short() {
         scene.parabench("fold r -o x.ppl").exits(0).err_has("without loss");
         nothing_is_wrong(&scene, "-n 1", via);
         let text = scene.text("x.ppl");
-        assert!(text.contains("with (expect=\"short\") fread($file, $size);"), "{text}");
+        // Which number its size has depends on what else has become a parameter.
+        assert!(text.contains("with (expect=\"short\") fread($file, $size"), "{text}");
         // Where the end of another file lies is nobody's business.
         assert!(text.contains("\n        fread($file, 4);"), "{text}");
     }
