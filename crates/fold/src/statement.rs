@@ -221,8 +221,6 @@ fn count(template: &[Part]) -> usize {
     template.iter().filter(|part| matches!(part, Part::Number { .. })).count()
 }
 
-/// No names and no shapes, for tests.
-
 /// The arguments of one statement.
 pub struct Arguments<'a> {
     /// The operation.

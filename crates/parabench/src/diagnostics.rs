@@ -181,7 +181,7 @@ fn snippets<'a>(diagnostic: &'a Diagnostic, sources: &'a Sources) -> Vec<Element
 
 /// The lines that hold these bytes: their first byte, the number of the first, and their text. `None` if one is too
 /// long to be drawn.
-fn lines_of<'a>(file: &'a SourceFile, bytes: Range<usize>) -> Option<(usize, usize, &'a str)> {
+fn lines_of(file: &SourceFile, bytes: Range<usize>) -> Option<(usize, usize, &str)> {
     let start = file.text[..bytes.start].rfind('\n').map_or(0, |at| at + 1);
     let end = file.text[bytes.end..].find('\n').map_or(file.text.len(), |at| bytes.end + at);
     let text = &file.text[start..end];

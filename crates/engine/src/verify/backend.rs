@@ -7,7 +7,7 @@
 //! read    prepare: memory                    │ issue │ settle: examine
 //! ```
 //!
-//! What a call changes is found before it ([`Effect`]), and takes effect before the next one, outside of
+//! What a call changes is found before it (`Effect`), and takes effect before the next one, outside of
 //! every reading. Once a program has verified anything, all that it does to files is followed: what it
 //! writes otherwise, cuts and removes is expected then.
 

@@ -264,7 +264,8 @@ impl Directory {
     pub fn clear(&self, clean: bool, used: [bool; 2]) -> bool {
         let places =
             self.all().into_iter().filter(|place| used[usize::from(!place.name.is_empty())]);
-        places.fold(true, |cleared, place| place.clear(clean) && cleared)
+        // Each of them, whatever becomes of the others.
+        places.filter(|place| !place.clear(clean)).count() == 0
     }
 
     /// The cleanup if the process ends before [`Directory::finish`], also of directories that come later; waits
@@ -280,7 +281,7 @@ impl Directory {
 
     /// The run is over. False if something is left that should have been removed.
     pub fn finish(&self, quiet: bool) -> bool {
-        self.all().iter().fold(true, |finished, place| place.finish(quiet) && finished)
+        self.all().iter().filter(|place| !place.finish(quiet)).count() == 0
     }
 }
 

@@ -135,10 +135,10 @@ impl<'a> Executions<'a> {
     /// Gives the directories back; the exit code of the run.
     pub fn tidy_up(self) -> Exit {
         let quiet = self.args.results.quiet;
-        let all = self.sides.directories.iter();
-        match all.fold(true, |tidy, directory| directory.finish(quiet) && tidy) {
-            true => self.exit,
-            false => self.exit.and(Exit::Failed),
+        let left = self.sides.directories.iter().filter(|directory| !directory.finish(quiet));
+        match left.count() {
+            0 => self.exit,
+            _ => self.exit.and(Exit::Failed),
         }
     }
 
