@@ -173,9 +173,10 @@ options! {
         Accepts::WordsOrFile(&["random", "zero", "offset"]),
         off &["random"], takers Takers::Ops(WRITES), seeming &[],
         help "it fills the buffers of operations that write data",
-        doc "What is written: blocks that are all different, zeros, or a function of the position in the file and \
-             the seed, so that whoever writes a place writes the same; or what a file beside the program holds, at each \
-             place the byte of the file at that place, which begins anew at its end.";
+        doc "The data that is written. `random`: blocks that all differ. `zero`: zeros. `offset`: a \
+             function of the position in the file and the seed, so that every writer of a place \
+             writes the same there. `file:NAME`: the bytes of a file beside the program, each at its \
+             own position; behind its end it begins again.";
     Compress compress = "a ratio from 1 to 100" Accepts::Ratio,
         off &["1", "1.0"], takers Takers::Ops(WRITES), seeming &[],
         help "it shapes the random data of operations that write",
@@ -183,12 +184,13 @@ options! {
     Dedup dedup = "a ratio from 1 to 100" Accepts::Ratio,
         off &["1", "1.0"], takers Takers::Ops(WRITES), seeming &[],
         help "it shapes the random data of operations that write",
-        doc "Random data in which one block of 4 KiB of so many is a new one.";
+        doc "Random data in which one block of 4 KiB of every `dedup` blocks is new; the others \
+             repeat earlier blocks.";
     Verify verify = "a condition" Accepts::Condition,
         off &["false", "0"], takers Takers::Ops(VERIFIED), seeming &[Copy, Fcopy],
         help "it is for operations that write or read data",
-        doc "What is written describes itself, and what is read is checked: a read of wrong bytes fails with \
-             EBADMSG.";
+        doc "Written data holds marks that say where it belongs and who wrote it; every read checks \
+             them. A read of wrong bytes fails with EBADMSG.";
     Expect expect = "\"names of errors or short, joined by commas\"" Accepts::Errors,
         off &[""], takers Takers::Io, seeming &[],
         help "put the operations that may fail inside",
@@ -197,20 +199,21 @@ options! {
     Rate rate = "a number of operations per second, such as 1000/s" Accepts::Rate,
         off &["0", "0.0"], takers Takers::Io, seeming &[],
         help "put the operations that are to be due inside",
-        doc "So many operations per second are due, however long they take: an operation waits until it is, or is \
-             late, and its time counts from when it was due. 0: the operations inside are due at no time.";
+        doc "The number of operations per second that are due. An operation waits until it is due; \
+             one that is late starts at once. Its time counts from when it was due. 0: the operations \
+             inside have no schedule.";
     Arrival arrival = "\"fixed\", \"poisson\", \"file:NAME\" or a list of ascending durations"
         Accepts::WordsOrTimes(&["fixed", "poisson"]),
         off &["fixed"], takers Takers::Io, seeming &[],
         help "put the operations that are to be due inside",
-        doc "When they are due: evenly, or with the random gaps of a Poisson process, both beside `rate`; or at the \
-             times of a list or of a file beside the program, seconds, one in each line, which begin anew after the \
-             last.";
+        doc "When operations are due. `fixed` (evenly) and `poisson` (random gaps of a Poisson \
+             process) need `rate`. A list, or a file beside the program with one time per line, gives \
+             the times in seconds; after the last one they begin again.";
     Per per = "\"rank\" or \"group\"" Accepts::Words(&["rank", "group"]),
         off &["rank"], takers Takers::Io, seeming &[],
         help "put the operations that are to be due inside",
-        doc "Whose rate or times they are: those of each rank, or of all members of the active group together. \
-             Stands beside `rate` or `arrival`.";
+        doc "Whether `rate` and `arrival` hold for each rank, or for all members of the active group \
+             together.";
     Depth depth = "a number from 1 to 65536" Accepts::Number(1..=65536, "a number of transfers"),
         off &["1"], takers Takers::Ops(DEEP), seeming POSIX_DATA,
         help "several operations are under way with engine=\"uring\" (fread, fwrite, fsync, fdatasync), and \
@@ -220,9 +223,9 @@ options! {
     Batch batch = "a number from 1 to 65536" Accepts::Number(1..=65536, "a number of operations"),
         off &[], takers Takers::Ops(QUEUED), seeming &[],
         help "it is for engine=\"uring\": put fread, fwrite, fsync or fdatasync inside",
-        doc "With `engine=\"uring\"`: so many operations are handed over together, and so many ends waited for when \
-             `depth` are under way. Without it operations are handed over by fours, and one end is waited \
-             for.";
+        doc "With `engine=\"uring\"`: this many operations are submitted together, and this many \
+             completions are waited for when `depth` operations are under way. Without `batch` 4 are \
+             submitted together, and 1 completion is waited for.";
     Sqpoll sqpoll = "a condition" Accepts::Condition,
         off &["false", "0"], takers Takers::Ops(QUEUED), seeming &[],
         help "it is for engine=\"uring\": put fread, fwrite, fsync or fdatasync inside",

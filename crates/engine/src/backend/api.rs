@@ -13,7 +13,7 @@ use model::plan::Pc;
 use model::run::MpiFileFacts;
 use std::ffi::CStr;
 
-/// What a back-end is and can do.
+/// The name of a back-end and the abilities that the engine asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capabilities {
     /// Its name for users: "posix", "null", "mem".
@@ -119,7 +119,7 @@ pub trait Backend {
         None
     }
 
-    /// What it is and can do.
+    /// Its name and abilities. A back-end around another one has those of the inner one.
     fn capabilities(&mut self) -> Capabilities {
         self.inner().map_or_else(Capabilities::default, |inner| inner.capabilities())
     }

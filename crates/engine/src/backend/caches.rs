@@ -28,7 +28,7 @@ fn page_bytes() -> u64 {
     unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.max(4096) as u64
 }
 
-/// Bytes of a file in main memory.
+/// The number of bytes of a file that the page cache holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct InMemory {
     cached_bytes: u64,

@@ -22,11 +22,11 @@ pub struct Slots<'b> {
     free: VecDeque<u32>,
     /// The one that was lent last.
     last: Option<u32>,
-    /// Of writes; with zeros all slots are the first.
+    /// The content that slots are filled with for writes. Zeros need a single slot, the first.
     content: Option<Content>,
     seed: u64,
     samples: &'b [Arc<Vec<u8>>],
-    /// Of random bytes.
+    /// Stamps that make blocks of random bytes differ.
     stamps: Option<&'b mut Stamps>,
 }
 

@@ -52,7 +52,7 @@ impl Members {
     }
 }
 
-/// What the members of a set do together, besides a barrier.
+/// A collective operation of a set of ranks, other than a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Collective {
     /// A call inside MPI.

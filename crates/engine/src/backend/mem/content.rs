@@ -16,7 +16,7 @@ const RANGES: usize = 1 << 14;
 #[derive(Debug, Default)]
 pub(super) struct Content {
     size: u64,
-    /// What was written or allocated: ascending, none touches the next.
+    /// Extents that were written or allocated, in ascending order, with gaps between them.
     ranges: Vec<Range<u64>>,
     /// Sum of their lengths.
     range_bytes: u64,
