@@ -9,7 +9,7 @@ use super::tree::{Kind, Node, Number};
 use model::event::{
     FLAG_AT_POSITION, FLAG_FROM_POSITION, FLAG_KEEPS_SIZE, FLAG_UNPLACED, rename_word,
 };
-use model::op::{Param, ParamKind};
+use model::op::{ByteEffect, Param, ParamKind};
 use model::{Event, Op, errno};
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
@@ -258,7 +258,7 @@ impl Arguments<'_> {
             ParamKind::Offset if self.has_offset(default.is_none()) => {
                 self.bytes(event.offset_bytes, Arg::Bytes)?;
             }
-            ParamKind::Offset if self.op == Op::Fallocate => {
+            ParamKind::Offset if self.op.row().bytes == ByteEffect::Allocates => {
                 self.bytes(event.offset_bytes, Arg::Bytes)?;
             }
             ParamKind::Collective => self.args.extend(self.told.way.word().map(Arg::Word)),

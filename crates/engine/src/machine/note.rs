@@ -3,7 +3,7 @@
 use super::path::Place;
 use crate::backend::direct;
 use crate::buffer::Wrote;
-use model::op::{OPS, OpRow};
+use model::op::{ByteEffect, OPS, OpRow};
 use model::{Op, errno};
 
 /// An open with O_DIRECT failed with EINVAL or EOPNOTSUPP.
@@ -44,8 +44,8 @@ fn lackable() -> impl Iterator<Item = (Op, u32)> {
 /// The operation whose remark is that of this one, because they are the same call.
 fn said_of(op: Op) -> Op {
     let is_same = |row: &&OpRow| row.bytes == op.row().bytes && !row.op.takes_handle();
-    let named = OPS.iter().find(is_same).filter(|_| op.has_source());
-    named.map_or(op, |row| row.op)
+    let named = || OPS.iter().find(is_same).map_or(op, |row| row.op);
+    if op.row().bytes == ByteEffect::Nothing { op } else { named() }
 }
 
 /// From here on a bit for each directory in which one of these was refused: the run directory first,
