@@ -59,12 +59,12 @@ fn why_no_effect(
     let is_queue = matches!(option, Depth | Batch | Sqpoll | Iopoll);
     let has_queue = |op: &Op| !is_queue || queues || op.row().needs == Needs::Mpi;
     let (takers, others): (Vec<Op>, Vec<Op>) =
-        all.ops().partition(|op| row.takes(*op, word) && has_queue(op));
+        all.ops.iter().copied().partition(|op| row.takes(*op, word) && has_queue(op));
     let seems = |op: &Op| row.seeming.contains(op) || option == Depth && row.takes(*op, word);
     let seeming: Vec<Op> = others.iter().copied().filter(seems).collect();
     // W0402 says more about direct=true around MPI-IO.
-    let is_said =
-        option == Direct && own.ops().any(|op| matches!(op, Op::Pfopen | Op::Pwrite | Op::Pread));
+    let is_said = option == Direct
+        && own.ops.iter().any(|op| matches!(op, Op::Pfopen | Op::Pwrite | Op::Pread));
     match (takers.is_empty(), seeming.is_empty()) {
         (false, false) => Some(format!("has no effect on {}", names(&seeming))),
         (false, true) => None,

@@ -5,6 +5,7 @@ use model::Op;
 use model::plan::{Operand, Span};
 use model::with::OptionRow;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 
 /// Everything noted.
 #[derive(Default)]
@@ -32,8 +33,7 @@ pub(crate) struct With {
 /// What some code executes.
 #[derive(Clone, Default, PartialEq)]
 pub(crate) struct Inside {
-    /// A bit for each operation.
-    ops: u64,
+    pub(crate) ops: BTreeSet<Op>,
     /// Procs that it calls, by their indices in [`model::Plan::procs`].
     pub(crate) calls: FxHashSet<u32>,
     /// Constants switch some of it off.
@@ -42,22 +42,16 @@ pub(crate) struct Inside {
     pub(crate) asks: bool,
 }
 
-const _: () = assert!(Op::COUNT <= 64);
-
 impl Inside {
     pub(crate) fn add(&mut self, op: Op) {
-        self.ops |= 1 << op as u8;
+        self.ops.insert(op);
     }
 
     pub(crate) fn join(&mut self, other: &Inside) {
-        self.ops |= other.ops;
+        self.ops.extend(&other.ops);
         self.calls.extend(&other.calls);
         self.is_dead |= other.is_dead;
         self.asks |= other.asks;
-    }
-
-    pub(crate) fn ops(&self) -> impl Iterator<Item = Op> {
-        (0..64).filter(|bit| self.ops >> bit & 1 != 0).filter_map(Op::from_u8)
     }
 
     /// This code with all procs that it leads to.
