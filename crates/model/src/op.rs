@@ -451,6 +451,11 @@ ops! {
         names [Uses] bytes Resizes handle None lacked NEVER
         "Set the size of a file."
         "truncate(\"a\", 1m);";
+    Allocate "allocate" [] (req("path", K::Path), req("n", K::Size), opt("off", K::Offset, "0"))
+        Metadata OPEN_DATA_CLOSE Backend "the sum of open, data and close"
+        names [Makes] bytes Allocates handle None lacked UNSUPPORTED
+        "Open a file, which is made if it is missing, allocate n bytes of it from off on (fallocate), and close it. The file grows to hold them; what it held stays. fallocate is for open files."
+        "allocate(\"a\", 64k);";
     Readdir "readdir" [] (req("path", K::Path))
         Metadata NO_PARTS Backend "open, getdents to the end, close"
         names [Uses] bytes Nothing handle None lacked NEVER

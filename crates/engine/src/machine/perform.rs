@@ -12,9 +12,9 @@ use crate::backend::Backend;
 use crate::buffer::Buffers;
 use crate::call::{Call, Fd};
 use crate::comm::Comm;
-use model::Op;
 use model::plan::{NO_SLOT, Operand};
 use model::value::{Eval, EvalError};
+use model::{Op, Part};
 use std::ffi::CStr;
 
 /// How files are opened that are written anew.
@@ -48,6 +48,15 @@ impl<B: Backend> Machine<'_, B> {
                 let size = self.env.size(site, args[1])?;
                 self.io.names(0, size);
                 self.on_path(step, |path| Call::Truncate { path, size })
+            }
+            Op::Allocate => {
+                let size = self.env.size(site, args[1])?;
+                let offset = self.env.optional_size(site, args[2])?.unwrap_or(0);
+                let flags = self.io.open_flags(libc::O_WRONLY | libc::O_CREAT);
+                self.io.names(offset, size);
+                self.with_file(step, flags, |io, fd, tally| {
+                    io.part(tally, Part::Data, Call::Fallocate { fd, mode: 0, offset, size });
+                })
             }
             Op::Chmod => {
                 let mode = permissions(self.env.int(site, args[1])?)?;
