@@ -127,6 +127,16 @@ fn remarks(page: &mut Page, given: &Options<'_>) {
             "-f {script}: the script was not read, and its settings are missing"
         ));
     }
+    let (block, transfer) = sizes(given);
+    let (rest, whole) = (bytes(block % transfer), block / transfer);
+    if block % transfer > 0 {
+        let (block, transfer) = (bytes(block), bytes(transfer));
+        page.comment(&format!("IOR refuses -b {block}, which is not a multiple of -t {transfer}:"));
+        page.comment(&match whole {
+            0 => format!("here a block is one transfer of {rest}"),
+            _ => format!("here {whole} transfers of a block, without the last {rest} of it"),
+        });
+    }
 }
 
 /// Options of which the program has a part, or has them in other cases.

@@ -30,14 +30,20 @@ const STATEMENTS: &[(&[&str], bool, &str)] = &[
 /// Calls of C, Python and MPI.
 const CALLS: &[Row] = &[
     ("close", "write fclose($h);"),
+    ("creat", "write $h = fcreat(path);"),
     ("dread", "write with (direct=true) read(path);"),
     ("dwrite", "write with (direct=true) write(path, 64k);"),
+    ("echo", "write print \"text\", $x;"),
     (
         "exit",
         "a program ends with its last statement; assert(false, \"why\"); ends a rank with an error",
     ),
+    ("fprintf", "write print \"text\", $x;"),
+    ("ior", "write the calls that IOR makes: fwrite($h, 64k, $i * 64k);"),
     ("len", "len is a function of expressions: $n = len($list);"),
+    ("listdir", "write readdir(path);"),
     ("lseek", "write fseek($h, position); or fseek($h, -4k, SEEK_END);"),
+    ("memset", "data that is written is made by `with (data=\"zero\")` and the like"),
     ("mpi_allreduce", "write $sum = gsum($x); or gmin, gmax, gall, gany"),
     ("mpi_barrier", "write barrier;"),
     (
@@ -52,30 +58,44 @@ const CALLS: &[Row] = &[
     ("mpi_file_write_at", "write pfwrite($h, n, off);"),
     ("mpi_file_write_at_all", "write pfwrite($h, n, off, \"all\");"),
     ("open", "files are opened with $h = fopen(path, flags);"),
+    ("opendir", "write readdir(path);, which reads a directory whole"),
+    ("pread64", "write fread($h, n, off);"),
     ("printf", "write print \"text\", $x;"),
+    ("println", "write print \"text\", $x;"),
+    ("puts", "write print \"text\";"),
+    ("pwrite64", "write fwrite($h, n, off);"),
     ("remove", "write delete(path);"),
+    ("rm", "write delete(path);"),
+    ("touch", "write create(path);"),
     ("usleep", "write sleep(1ms);"),
 ];
 
 /// Functions of expressions.
 const FUNCTIONS: &[Row] = &[
+    ("and", "write a && b"),
     ("ceil", "`/` of two integers is cut towards zero; (a + b - 1) / b rounds up"),
     ("floor", "`/` of two integers is cut towards zero"),
     ("not", "write !(...)"),
     ("open", "files are opened with $h = fopen(path, flags);"),
+    ("or", "write a || b"),
     ("pow", "write a ^ b"),
     ("randint", "write rand(a, b)"),
+    ("random", "write rand(a, b)"),
     ("range", "write repeat $i 10 {...} or repeat $i 0..10 step 2 {...}"),
+    ("sizeof", "write the number of bytes"),
+    ("strlen", "write len(text)"),
 ];
 
 /// Options that other tools have, where `with` has another name or none.
 const OPTIONS: &[Row] = &[
     ("bs", "fio's bs is transfer; or give each call its size: fread($h, 4k)"),
     ("blocksize", "it is called transfer; or give each call its size: fread($h, 4k)"),
+    ("block_size", "it is called transfer; or give each call its size: fread($h, 4k)"),
     ("collective", "write pfwrite($h, n, off, \"all\")"),
     ("end_fsync", "write with (fsync=\"close\")"),
     ("fdatasync", "write with (fsync=\"op\"), or fdatasync($h); after the calls"),
     ("filename", "the path is an argument: $h = fopen(\"data\", \"r\");"),
+    ("filesize", "the size is an argument: write(\"data\", 1g);"),
     ("iodepth", "fio's iodepth is depth: with (engine=\"uring\", depth=32)"),
     (
         "ioengine",
@@ -83,6 +103,7 @@ const OPTIONS: &[Row] = &[
     ),
     ("nrfiles", "write repeat $i 10 write(\"file-$i\", 4k);"),
     ("numjobs", "the number of ranks is given at the start: parabench run x.ppl -n 4"),
+    ("o_direct", "write with (direct=true)"),
     ("odirect", "write with (direct=true)"),
     ("runtime", "write repeat 1g until 60s ..., or a number of iterations"),
     ("iops", "the rate is called rate: with (rate=1000/s)"),
@@ -92,6 +113,8 @@ const OPTIONS: &[Row] = &[
     ("rwmixread", "write mix { 70: fread($h, 4k); 30: fwrite($h, 4k); }"),
     ("size", "the size is an argument: write(\"data\", 1g);"),
     ("thinktime", "write sleep(1ms); between the calls"),
+    ("threads", "the number of ranks is given at the start: parabench run x.ppl -n 4"),
+    ("time_based", "write repeat 1g until 60s ..., or a number of iterations"),
     ("xfersize", "it is called transfer; or give each call its size: fread($h, 4k)"),
 ];
 

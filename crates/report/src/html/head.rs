@@ -1,5 +1,4 @@
-//! Head of a page: program, machine and outcome; marks and notes; everything else about the machine, the storage and
-//! the run.
+//! Head of a page: program, outcome, machine and storage; for the end of the page everything else about machine and run.
 
 use crate::chart::Unit;
 use crate::machines::{self, kernels, name_storage, unlike_storage};
@@ -29,6 +28,7 @@ pub fn head(run: &Run) -> Markup {
         .with(element("h1").text(&header.program.name))
         .all(command)
         .with(keys(run))
+        .with(list(&place(run)))
         .into()
 }
 
@@ -104,7 +104,14 @@ fn keys(run: &Run) -> Markup {
     element("dl").class("keys").all(entries.iter().map(entry)).into()
 }
 
-/// The machine, the storage, the run.
+/// Where it ran: rates mean nothing without it.
+fn place(run: &Run) -> [(&'static str, String); 2] {
+    let hosts = machines::hosts(run);
+    let name = if hosts == run.run.host.name { "host" } else { "hosts" };
+    [(name, hosts), ("storage", machines::storage(run))]
+}
+
+/// The machine, the directory, the run.
 pub fn environment(run: &Run) -> Markup {
     let (header, host, evidence) = (&run.run, &run.run.host, &run.run.evidence);
     let memory = (host.memory_bytes > 0).then(|| value_text(host.memory_bytes as f64, Unit::Bytes));
@@ -130,11 +137,9 @@ pub fn environment(run: &Run) -> Markup {
     list(&[
         ("exit code", exit_code),
         ("evidence", facts::facts(run).join(" · ")),
-        (if machines::hosts(run) == host.name { "host" } else { "hosts" }, machines::hosts(run)),
         ("processors", processors),
         ("memory", memory.unwrap_or_default()),
         ("kernel", host.kernel.clone()),
-        ("storage", machines::storage(run)),
         ("run directory", host.directory.clone()),
         ("mount options", host.storage.mount_options.clone()),
         ("further directories", further.collect::<Vec<_>>().join(", ")),

@@ -1,6 +1,6 @@
 //! One job of fio: its options as facts, and the statements that do the same.
 
-use super::values::{Data, Sizes, zipf};
+use super::values::{Data, Places, Sizes};
 use crate::foreign::command::size;
 use crate::foreign::page::{Page, bytes, place};
 
@@ -54,7 +54,28 @@ const KNOWN: &[&str] = &[
     "invalidate",
     "thread",
     "refill_buffers",
+    "gtod_reduce",
+    "create_serialize",
     "fallocate",
+    "exitall",
+    "output",
+    "output-format",
+    "minimal",
+    "eta",
+    "percentile_list",
+    "clat_percentiles",
+    "disable_lat",
+    "log_avg_msec",
+    "write_bw_log",
+    "write_lat_log",
+    "write_iops_log",
+    "per_job_logs",
+    "unlink",
+    "overwrite",
+    "random_generator",
+    "randseed",
+    "status-interval",
+    "append-terse",
 ];
 
 /// The text of parameter `bs` where calls differ in size.
@@ -81,8 +102,7 @@ pub(super) struct Job {
     writes: bool,
     random: bool,
     repeats_places: bool,
-    /// The exponent of Zipf's distribution of places.
-    zipf: Option<f64>,
+    places: Places,
     data: Data,
     /// Per cent of reads in a mix.
     mix: u64,
@@ -134,7 +154,7 @@ impl Job {
         let mean = used().map(Sizes::mean).max().unwrap_or(block);
         let files = number("nrfiles", 1).clamp(1, 1 << 20);
         let each = bytes_of(&["filesize"]);
-        let file_size = each.or_else(|| bytes_of(&["size"]).map(|n| n / files)).unwrap_or(1 << 30);
+        let size = each.or_else(|| bytes_of(&["size"]).map(|n| n / files)).unwrap_or(1 << 30);
         let runtime = get(&["runtime"]).and_then(seconds);
         let mut left_out: Vec<String> = settings
             .iter()
@@ -144,10 +164,10 @@ impl Job {
         if let (Some(None), Some(text)) = (split, get(&["bssplit"])) {
             left_out.push(format!("bssplit={text}"));
         }
-        let file_size = ((file_size / block).max(1) * block).max(largest);
-        let named = get(&["random_distribution"]).filter(|text| random && *text != "random");
-        let zipf = named.and_then(zipf);
-        if let (Some(text), None) = (named, zipf) {
+        let size = ((size / block).max(1) * block).max(largest);
+        let named = get(&["random_distribution"]).filter(|_| random);
+        let places = named.map(|text| Places::of(text).filter(|places| places.fits(size / block)));
+        if let (Some(None), Some(text)) = (&places, named) {
             left_out.push(format!("random_distribution={text}"));
         }
         let (data, without) = Data::of(|name| get(&[name]), &[block, largest]);
@@ -158,17 +178,21 @@ impl Job {
         if runtime.is_some() && !on("time_based") {
             left_out.push("runtime (a limit; the size decides)".into());
         }
-        let rate_of = |name: &'static str, bytes: u64| {
-            let text = get(&[name])?;
-            Some((name, text, size(text).map(|rate| rate / bytes).filter(|rate| *rate > 0)))
-        };
-        let rate = rate_of("rate_iops", 1).or_else(|| rate_of("rate", mean));
-        if let Some((name, text, None)) = rate {
-            left_out.push(format!("{name}={text}"));
+        let asked = get(&["rate_iops"]).map(|calls| both(calls, first_size));
+        let bytes = || get(&["rate"]).map(|bytes| both(bytes, |n| Some(first_size(n)? / mean)));
+        let asked = asked.or_else(bytes);
+        if let Some(None) = asked {
+            let name = if get(&["rate_iops"]).is_some() { "rate_iops" } else { "rate" };
+            left_out.push(format!("{name}={}", get(&[name]).unwrap_or_default()));
         }
-        // Reads and writes have the rate each.
-        let kinds = u64::from(reads) + u64::from(writes);
-        let rate = rate.and_then(|(.., rate)| rate).map(|rate| rate.saturating_mul(kinds));
+        let rates = asked.flatten();
+        let rates = rates.unwrap_or_default();
+        let (first, second) = (rates.first().copied(), rates.get(1).copied());
+        let sum = [(reads, first), (writes, second.or(first))].into_iter().filter(|of| of.0);
+        let sum = sum.filter_map(|of| of.1).fold(0, u64::saturating_add);
+        // Of two rates each is that of its kind.
+        let of_rates = second.filter(|_| reads && writes && sum > 0);
+        let of_rates = of_rates.map(|second| 100 - ((100 * second + sum / 2) / sum).min(100));
         Job {
             name: place(name).1,
             clones: number("numjobs", 1).clamp(1, 1 << 16),
@@ -182,12 +206,12 @@ impl Job {
             writes,
             random,
             repeats_places: on("norandommap"),
-            zipf,
+            places: places.flatten().unwrap_or(Places::Even),
             data,
-            mix: mix.unwrap_or_else(|| number("rwmixread", 50)).min(100),
+            mix: of_rates.or(mix).unwrap_or_else(|| number("rwmixread", 50)).min(100),
             sizes,
             block,
-            size: file_size,
+            size,
             files,
             direct: on("direct") || get(&["buffered"]) == Some("0"),
             seconds: runtime.filter(|_| on("time_based")),
@@ -196,7 +220,7 @@ impl Job {
             end_fsync: on("end_fsync") || on("fsync_on_close"),
             sync: get(&["sync"]).is_some_and(|value| value != "0" && value != "none"),
             think_us: get(&["thinktime"]).and_then(think_us).unwrap_or(0),
-            rate,
+            rate: (sum > 0).then_some(sum),
             keeps_cached: get(&["invalidate"]) == Some("0"),
             poisson: get(&["rate_process"]) == Some("poisson"),
         }
@@ -253,12 +277,12 @@ impl Job {
 
     /// The program has a variable for the number of blocks.
     fn counts_blocks(&self) -> bool {
-        self.is_uniform() || self.random && self.zipf.is_some()
+        self.is_uniform() || self.random && self.places.repeats()
     }
 
     /// Every block of the files is met, and once.
     fn covers_all(&self) -> bool {
-        let by_chance = self.repeats_places || self.zipf.is_some();
+        let by_chance = self.repeats_places || self.places.repeats();
         self.is_uniform() && self.seconds.is_none() && !self.reads && !(self.random && by_chance)
     }
 
@@ -380,24 +404,19 @@ impl Job {
         });
     }
 
-    /// The number of a block by chance, from 0 to below `$count`.
-    fn block_number(&self) -> String {
-        match self.zipf {
-            Some(exponent) => format!("perm(zipf($count, {exponent:?}), $count)"),
-            None => "rand(0, $count - 1)".into(),
-        }
-    }
-
     /// The statements of one call.
     fn transfer(&self) -> Vec<String> {
-        let (mut body, block) = (Vec::new(), self.block_number());
-        let again = self.seconds.is_some() || self.repeats_places || self.zipf.is_some();
+        let (mut body, block) = self.places.block();
+        let again = self.seconds.is_some() || self.repeats_places || self.places.repeats();
         let place = match (self.random, self.seconds.is_some()) {
             (false, true) => "($i % $count) * $bs".to_string(),
             (false, false) => "$i * $bs".to_string(),
             (true, _) if again => format!("{block} * $bs"),
             (true, _) => "perm($i, $count) * $bs".to_string(),
         };
+        if !self.random {
+            body.clear();
+        }
         match (self.reads, self.writes) {
             (true, true) => {
                 body.push(format!("$at = {place};"));
@@ -438,8 +457,9 @@ impl Job {
         let (drawn, bytes) = self.sizes[usize::from(write)].drawn();
         let mut body: Vec<String> = drawn.into_iter().collect();
         let call = if write { "fwrite" } else { "fread" };
-        if self.random && self.zipf.is_some() {
-            let block = self.block_number();
+        if self.random && self.places.repeats() {
+            let (lines, block) = self.places.block();
+            body.extend(lines);
             body.push(format!("{call}($h, {bytes}, min({block} * $bs, $size - {bytes}));"));
         } else if self.random {
             body.push(format!("{call}($h, {bytes}, rand(0, ($size - {bytes}) / $bs) * $bs);"));
@@ -458,6 +478,14 @@ impl Job {
 /// `with (verify=true)`, or nothing.
 fn with(options: &[String]) -> String {
     if options.is_empty() { String::new() } else { format!("with ({})", options.join(", ")) }
+}
+
+/// Calls per second of `1000` and `2k`, or of `1000,500` for reads and writes; one left out has no limit, for
+/// which 0 stands. `None`: it is not understood.
+fn both(text: &str, rate: impl Fn(&str) -> Option<u64>) -> Option<Vec<u64>> {
+    let number = |text: &str| if text.is_empty() { Some(0) } else { rate(text) };
+    let rates: Option<Vec<u64>> = text.split(',').map(|text| number(text.trim())).collect();
+    rates.filter(|rates| rates.len() <= 3 && rates.iter().any(|rate| *rate > 0))
 }
 
 /// Microseconds of `10`, `10us`, `5ms`, `1s`.
