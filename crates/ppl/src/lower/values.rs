@@ -10,6 +10,7 @@ use crate::ast::Name;
 use crate::diag::{Code, Diagnostic};
 use crate::facts::{Facts, Mention, Symbol, SymbolId};
 use crate::word::nearest;
+use hashbrown::HashTable;
 use model::Value;
 use model::plan::{NO_SLOT, Operand, Slot, Source, Span};
 use model::types::Types;
@@ -345,21 +346,26 @@ impl Frame {
 
 /// Finds constants that the plan has already, by the hash of their values.
 #[derive(Default)]
-pub(super) struct Interner(FxHashMap<u64, u32>);
+pub(super) struct Interner(HashTable<u32>);
 
 impl Interner {
-    /// The number of a constant. Of two with the same hash the second is kept each time it comes.
+    /// The number of a constant: of an equal one, if there is one.
     pub(super) fn constant(&mut self, consts: &mut Vec<Value>, value: Value) -> u32 {
-        let mut hasher = FxHasher::default();
-        hash_value(&value, &mut hasher);
-        let new = consts.len() as u32;
-        let number = *self.0.entry(hasher.finish()).or_insert(new);
-        if consts.get(number as usize) == Some(&value) {
-            return number;
+        let hash = hash(&value);
+        if let Some(known) = self.0.find(hash, |number| consts[*number as usize] == value) {
+            return *known;
         }
+        let new = consts.len() as u32;
         consts.push(value);
+        self.0.insert_unique(hash, new, |number| self::hash(&consts[*number as usize]));
         new
     }
+}
+
+fn hash(value: &Value) -> u64 {
+    let mut hasher = FxHasher::default();
+    hash_value(value, &mut hasher);
+    hasher.finish()
 }
 
 fn hash_value(value: &Value, hasher: &mut FxHasher) {
