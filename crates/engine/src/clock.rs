@@ -11,7 +11,7 @@ pub mod align;
 pub mod check;
 mod real;
 
-pub use real::{Real, Words, best, monotonic_raw_ns, thread_cpu_ns};
+pub use real::{Real, Words, best, coarse_ns, monotonic_raw_ns, thread_cpu_ns};
 
 use std::cell::Cell;
 use std::fmt;

@@ -129,6 +129,13 @@ pub fn monotonic_raw_ns() -> u64 {
     read_ns(libc::CLOCK_MONOTONIC_RAW)
 }
 
+/// The kernel's clock at its last tick (1 to 10 ms ago), nanoseconds. It costs a fifth of the others: it is for what
+/// is asked between all statements.
+#[inline(always)]
+pub fn coarse_ns() -> u64 {
+    read_ns(libc::CLOCK_MONOTONIC_COARSE)
+}
+
 /// CPU time that this thread has used, nanoseconds.
 pub fn thread_cpu_ns() -> u64 {
     read_ns(libc::CLOCK_THREAD_CPUTIME_ID)

@@ -19,7 +19,7 @@ use crate::groups::Groups;
 use crate::interrupt;
 use crate::patience::Patience;
 use crate::world::{Handle, MinMax, PendingMinMax, Reduce, World};
-use engine::clock::monotonic_raw_ns;
+use engine::clock::{coarse_ns, monotonic_raw_ns};
 use engine::comm::{
     Activity, Check, Claim, Collective, CollectiveCall, End, Given, Members, NodePlace, Poll,
     Progress, awaited_lock, awaited_signal, release_reason, signal_key, values,
@@ -135,7 +135,7 @@ impl<'w> Comm<'w> {
             on_progress,
             watch: is_first.then(|| Watch::new(ranks_read, config)).flatten(),
             started_ns: now_ns,
-            look_ns: now_ns,
+            look_ns: 0,
             round_ns: now_ns,
             lock: None,
             claims,
@@ -600,7 +600,7 @@ impl engine::comm::Comm for Comm<'_> {
     }
 
     fn check(&mut self) -> Check {
-        let now_ns = monotonic_raw_ns();
+        let now_ns = coarse_ns();
         // What goes wrong with messages shows when this rank waits for one.
         let _ = self.end_lock_wait();
         if now_ns >= self.look_ns {
