@@ -14,8 +14,6 @@ const HEADER_BYTES: u64 = 4096;
 const SLOT: usize = size_of::<Slot>();
 /// Bytes that are read at once; the longest call has 8,256.
 const PIECE: u64 = 32 << 10;
-/// No file is longer.
-const END_MAX: u64 = 1 << 62;
 /// The kind of a slot behind which others are free.
 const SKIP: u16 = 1;
 
@@ -184,12 +182,15 @@ impl Recorded {
     fn fill(&mut self, length: usize) -> io::Result<bool> {
         let has_all =
             |bytes: &[u8], start| bytes.get(start..).is_some_and(|rest| rest.len() >= length);
-        if !has_all(&self.bytes, self.start) && self.at < END_MAX {
+        if !has_all(&self.bytes, self.start) {
             let mut file = File::open(&self.path)?;
-            file.seek(SeekFrom::Start(self.at))?;
             self.bytes.clear();
             self.start = 0;
-            file.take(PIECE).read_to_end(&mut self.bytes)?;
+            // A seek to where a damaged slot leads may be refused: file systems limit the size of a file.
+            if self.at < file.metadata()?.len() {
+                file.seek(SeekFrom::Start(self.at))?;
+                file.take(PIECE).read_to_end(&mut self.bytes)?;
+            }
         }
         Ok(has_all(&self.bytes, self.start))
     }

@@ -307,6 +307,19 @@ mod tests {
     }
 
     /// Thread 7 opens a file for 10 ns, then thread 8 for 15 ns: their ranks and times.
+    #[test]
+    fn a_skip_to_any_place_ends_the_file() {
+        for power in 0..64 {
+            let folder = tempfile::tempdir().expect("a folder");
+            let mut words = slot(1, 0, 0, 0);
+            words[4] = 1 << power;
+            fs::write(folder.path().join("a.rec"), file(7, &words, &[])).expect("written");
+            let folders = [("".into(), folder.path().to_path_buf())];
+            let imported = from_recordings(&folders, &Selection::All);
+            assert!(imported.is_ok_and(|imported| imported.events.count() == 0), "2^{power}");
+        }
+    }
+
     fn ranks_of(mpi: [u32; 2]) -> Vec<(u64, u64)> {
         let folder = tempfile::tempdir().expect("a folder");
         for (thread, mpi, times) in [(7, mpi[0], [10, 20]), (8, mpi[1], [30, 45])] {
