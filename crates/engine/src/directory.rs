@@ -212,8 +212,8 @@ fn scratch(request: &Request, version: &str) -> Result<RunDirectory, String> {
     }
 }
 
-/// Letters that tell directories apart; nobody needs to be unable to guess them.
-pub(crate) fn random_letters(count: usize) -> String {
+/// Random letters and digits that tell directories and runs apart, at most 16.
+pub fn random_letters(count: usize) -> String {
     const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyz0123456789";
     let mut bytes = [0u8; 16];
     // SAFETY: the buffer is as long as said. Should the call fail, the letters are

@@ -50,9 +50,7 @@ impl OwnFolder {
     ) -> Option<OwnFolder> {
         let device = |path: &Path| fs::metadata(path).ok().map(|facts| facts.dev());
         let measured = measured.and_then(device);
-        let session = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-        let places = MEMORY.iter().map(PathBuf::from).chain(session);
-        let mut fit = places.filter(|place| {
+        let mut fit = memory_places().into_iter().filter(|place| {
             is_memory_with_room(place, needed_bytes)
                 && (measured.is_none() || device(place) != measured)
         });
@@ -156,6 +154,12 @@ impl OwnFolder {
             Err(error) => Err(error),
         }
     }
+}
+
+/// Where folders in memory are made, and left by killed processes.
+pub fn memory_places() -> Vec<PathBuf> {
+    let session = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    MEMORY.iter().map(PathBuf::from).chain(session).collect()
 }
 
 /// For this user alone.

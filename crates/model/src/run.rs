@@ -200,6 +200,9 @@ pub struct TimeRow {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Header {
+    /// Tells the run from all others: its records in memory have the same. Absent where nothing was executed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub id: String,
     /// The program.
     pub program: Program,
     /// Words of the command line, `parabench` first; under a launcher `mpiexec -n N` or `srun -n N` before

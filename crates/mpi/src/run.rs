@@ -75,13 +75,15 @@ pub fn run_rank(
     world.barrier(world.all)?;
     let check = Check::start(clock);
     let ran = run(rank, storage, (world, &groups, config), &mut comm, clock);
-    let finish = comm.finish()?;
-    let mut outcome = end(world, config, ran, finish, (&clock, start, &check))?;
+    let mut outcome = end(world, config, ran, comm.finish(), (&clock, start, &check));
     outcome.all.clock_read_ns = clock_read_ns;
     outcome.all.contention = machine.as_ref().map(MachineMeter::used);
     outcome.network = machine.and_then(|machine| machine.network());
-    if outcome.complete {
-        groups.free(world)?;
+    if outcome.complete
+        && let Err(error) = groups.free(world)
+    {
+        outcome.complete = false;
+        outcome.all.errors.push((world.rank, error.to_string()));
     }
     Ok(outcome)
 }
@@ -163,47 +165,77 @@ fn run<'a>(
     }
 }
 
-/// Compares clocks again, and brings together what all ranks must know.
+/// What all ranks know together after a run.
+struct Agreed {
+    clock: Alignment,
+    clock_skew_ns: u64,
+    checked: Checked,
+    notes: u32,
+    interrupted: bool,
+}
+
+/// Compares clocks again, and brings together what all ranks must know. Whatever MPI says by now, what was measured
+/// is kept: then the ranks are not complete.
 fn end(
     world: &World,
     config: &Config,
     ran: Ran,
-    finish: Finish,
+    finish: Result<Finish, MpiError>,
     (clock, start, check): (&Real, Offset, &Check),
-) -> Result<RankOutcome, StartError> {
+) -> RankOutcome {
     let Ran { mut recorder, end, mut notes } = ran;
-    let mut interrupted = interrupt::is_requested();
     if world.crowd.is_crowded() {
         notes |= note::CROWDED;
     }
-    let (mut clock_skew_ns, mut checked) = (0, check.seen());
-    if finish.complete {
-        let last = clock::offset_now(world, clock)?;
-        recorder.clock(&Alignment { start, end: Some(last) });
-        clock_skew_ns = skew_ns(world, &[start, last])?;
-        checked =
-            Checked::from_largest(world.reduce(world.all, checked.to_words(), Reduce::Max)?);
-        let own = [i64::from(notes), i64::from(interrupted)];
-        let all = world.reduce(world.all, own, Reduce::Or)?;
-        (notes, interrupted) = (all[0] as u32, all[1] != 0);
-    }
+    let own = Agreed {
+        clock: Alignment { start, end: None },
+        clock_skew_ns: 0,
+        checked: check.seen(),
+        notes,
+        interrupted: interrupt::is_requested(),
+    };
+    let mut errors = Vec::new();
+    let finish = finish.unwrap_or_else(|error| {
+        errors.push((world.rank, error.to_string()));
+        Finish::default()
+    });
+    let agreed = finish.complete.then(|| agree(world, clock, &own)).transpose();
+    let complete = finish.complete && agreed.is_ok();
+    let agreed = agreed.unwrap_or_else(|error| {
+        errors.push((world.rank, error.to_string()));
+        None
+    });
+    let agreed = agreed.unwrap_or(own);
+    recorder.clock(&agreed.clock);
     let all = Outcome {
         comm: "mpi",
         backend: config.backend.name(),
         clock: clock.name(),
         clock_read_ns: 0.0,
-        clock_skew_ns,
-        checked,
+        clock_skew_ns: agreed.clock_skew_ns,
+        checked: agreed.checked,
         records: Vec::new(),
         ends: finish.ends,
-        errors: Vec::new(),
+        errors,
         deadlock: finish.deadlock,
-        interrupted,
-        notes,
+        interrupted: agreed.interrupted,
+        notes: agreed.notes,
         contention: None,
     };
-    let (record, complete) = (record(world, config, recorder), finish.complete);
-    Ok(RankOutcome { end, record, complete, network: None, all })
+    RankOutcome { end, record: record(world, config, recorder), complete, network: None, all }
+}
+
+/// Collective.
+fn agree(world: &World, clock: &Real, own: &Agreed) -> Result<Agreed, MpiError> {
+    let start = own.clock.start;
+    let last = clock::offset_now(world, clock)?;
+    let clock_skew_ns = skew_ns(world, &[start, last])?;
+    let checked =
+        Checked::from_largest(world.reduce(world.all, own.checked.to_words(), Reduce::Max)?);
+    let flags = [i64::from(own.notes), i64::from(own.interrupted)];
+    let all = world.reduce(world.all, flags, Reduce::Or)?;
+    let clock = Alignment { start, end: Some(last) };
+    Ok(Agreed { clock, clock_skew_ns, checked, notes: all[0] as u32, interrupted: all[1] != 0 })
 }
 
 /// The largest difference between two clocks at one of some moments.

@@ -22,10 +22,15 @@ impl Plan {
         [MAGIC, VERSION.as_bytes(), b"\n", &checksum, &payload].concat()
     }
 
-    /// A number that changes when the plan does, wherever the directories `paths` lie: of equal
+    /// A number that changes when the plan does, wherever the program and the directories `paths` lie: of equal
     /// length, such as fresh names beside each other, they count as the same.
     pub fn fingerprint<'a>(&self, paths: impl IntoIterator<Item = &'a [u8]>) -> u64 {
-        let mut bytes = self.to_bytes();
+        let mut plan = self.clone();
+        for file in &mut plan.files {
+            let start = file.name.rfind('/').map_or(0, |slash| slash + 1);
+            file.name.drain(..start);
+        }
+        let mut bytes = plan.to_bytes();
         // The checksum in the head knows the paths.
         bytes.drain(..bytes.len().min(MAGIC.len() + VERSION.len() + 1 + 8));
         paths.into_iter().for_each(|path| blank(&mut bytes, path));

@@ -10,7 +10,8 @@
 //! (`recording`). A run ends with one renaming: a run.json without `recording` is all of it.
 //! A reader of a killed run puts the records of its ranks together (`stored`).
 
-use super::recording::{self, MEMORY, PLAN, clear_memory};
+use super::owner::Owner;
+use super::recording::{self, MEMORY, PLAN, Unreadable};
 use super::stored::{self, Stored};
 use super::{leftover, sweep, tables};
 use crate::error::{Error, Result};
@@ -18,6 +19,7 @@ use ::report::StoreError;
 use ::report::events::{EVENTS_FILE, EventReader};
 use ::report::store::{self, RUN_FILE};
 use engine::config::Records;
+use engine::directory::random_letters;
 use engine::own_folder::OwnFolder;
 use engine::recorder::RankRecord;
 use model::Plan;
@@ -34,6 +36,8 @@ use std::rc::Rc;
 #[derive(Default)]
 pub struct Folder {
     pub(super) path: PathBuf,
+    /// Identity of the run; executions of a sweep have that of the sweep.
+    pub(super) id: String,
     /// It goes at the end.
     pub(super) temporary: Option<OwnFolder>,
     /// Where the ranks record; executions of a sweep share that of the sweep.
@@ -109,6 +113,10 @@ impl Folder {
             return Err(wrong(" holds a run that is not over".into())
                 .help("choose another folder with --out"));
         }
+        if let Some(host) = replaced.as_ref().and_then(Stored::host_out_of_sight) {
+            return Err(wrong(format!(" holds a run of {host}, which may not be over"))
+                .help("choose another folder with --out; remove this one if it is over"));
+        }
         if replaced.is_some() && !force {
             return Err(wrong(" holds another run".into())
                 .help("choose another folder, or add --force to replace that run"));
@@ -130,7 +138,7 @@ impl Folder {
         }
         // A rank leaves the current directory, and under MPI one of them stores the results.
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-        Ok(Folder { replaced, path, ..Folder::default() })
+        Ok(Folder { replaced, path, id: new_id(), ..Folder::default() })
     }
 
     /// Makes the folder before what is stored in it is there, and keeps others from doing the same.
@@ -184,7 +192,7 @@ impl Folder {
         let own =
             made.map_err(|error| Error::input(format!("cannot make a temporary folder: {error}")))?;
         let path = own.path().into();
-        Ok(Folder { temporary: Some(own), path, ..Folder::default() })
+        Ok(Folder { temporary: Some(own), path, id: new_id(), ..Folder::default() })
     }
 
     /// It is still there when the run is over.
@@ -215,12 +223,13 @@ impl Folder {
             kept.map_err(|error| self.refused("record beside", &error))?;
             self.announce(run)
         });
-        begun.inspect_err(|_| self.abandon(run.run.ranks))
+        begun.inspect_err(|_| self.abandon())
     }
 
     /// Finds memory to record in.
     pub(super) fn prepare(&mut self, run: &mut Run, needs: &Needs<'_>) -> Result<()> {
         fs::create_dir_all(&self.path).map_err(|error| self.refused("prepare", &error))?;
+        run.run.id.clone_from(&self.id);
         if self.memory.is_none() {
             self.memory = OwnFolder::in_memory(needs.bytes, needs.measured, MEMORY).map(Rc::new);
             self.memory.iter().for_each(|memory| leftover::remove_beside(memory));
@@ -234,9 +243,14 @@ impl Folder {
         };
         let named = memory.hold().and_then(|()| match self.is_execution {
             true => Ok(()),
-            false => leftover::name_owner(memory, &self.path),
+            false => self.owner().write(memory),
         });
         named.map_err(|error| self.refused("record beside", &error))
+    }
+
+    fn owner(&self) -> Owner {
+        let (id, results) = (self.id.clone(), self.path.clone());
+        Owner { id, host: recording::here().host, results }
     }
 
     /// Stores the run as one that has not ended. What was here before is replaced by it.
@@ -261,39 +275,58 @@ impl Folder {
         store::write(&self.path, run).map_err(failed)?;
         gone(fs::remove_file(self.path.join(EVENTS_FILE)))
             .map_err(|error| self.failed("empty", &error))?;
-        replaced.clear(replaced.run.run.ranks)?;
+        replaced.clear()?;
         leftover::remove_executions(&self.path);
         Ok(())
     }
 
-    /// At the end: the run as it was measured, with its events. The ranks' files go.
-    pub fn finish(&self, run: &mut Run, mut events: EventSource) -> Result<()> {
+    /// At the end: the run as it was measured, with its events. The ranks' files go, but for those that cannot be
+    /// read.
+    pub fn finish(&self, run: &mut Run, events: EventSource) -> Result<()> {
         run.run.recording = None;
-        if self.temporary.is_none() {
-            self.store(run, &mut events).map_err(|error| self.kept(error))?;
-        }
-        if let EventSource::Files(Some(hidden)) = &events {
-            let mut files = (0..run.run.ranks).map(|rank| format!("rank-{rank}"));
-            let removed = files.try_for_each(|file| hidden.remove_file(&file));
-            let removed = removed.and_then(|()| hidden.remove());
-            removed.map_err(|error| self.failed("tidy up", &error))?;
-        }
-        self.clear(run.run.ranks)
+        let kept = self.unreadable(&events);
+        let notes = kept.iter().map(|kept| kept.describe());
+        run.run.evidence.notes.extend(notes);
+        let hidden = match self.temporary {
+            None => self.store(run, events).map_err(|error| self.kept(error))?,
+            Some(_) => None,
+        };
+        let removed = hidden.map_or(Ok(()), |hidden| recording::remove(&hidden, &kept));
+        removed.map_err(|error| self.failed("tidy up", &error))?;
+        self.clear(&kept)
     }
 
-    fn store(&self, run: &mut Run, events: &mut EventSource) -> Result<()> {
+    /// Files of the ranks of an MPI job that cannot be read.
+    fn unreadable(&self, events: &EventSource) -> Vec<Unreadable> {
         match events {
-            _ if run.run.events.is_none() => {}
-            EventSource::Records(records) => {
+            EventSource::Records(_) => Vec::new(),
+            EventSource::Files(hidden) => {
+                let folders = self.memory.as_deref().into_iter().chain(hidden.as_ref());
+                recording::unreadable(folders)
+            }
+        }
+    }
+
+    /// Stores events and run. Gives the folder of the files that reached this machine.
+    fn store(&self, run: &mut Run, events: EventSource) -> Result<Option<OwnFolder>> {
+        let hidden = match events {
+            EventSource::Records(mut records) => {
                 records.sort_by_key(|record| record.rank);
-                tables::write_events(&self.path, run, &mut records.iter())?;
+                if run.run.events.is_some() {
+                    tables::write_events(&self.path, run, &mut records.iter())?;
+                }
+                None
             }
             EventSource::Files(hidden) => {
                 let folders = self.memory.as_deref().into_iter().chain(hidden.as_ref());
-                self.join_events(run, recording::rank_files(folders))?;
+                if run.run.events.is_some() {
+                    self.join_events(run, recording::rank_files(folders))?;
+                }
+                hidden
             }
-        }
-        Ok(store::write(&self.path, run)?)
+        };
+        store::write(&self.path, run)?;
+        Ok(hidden)
     }
 
     /// Results that could not be stored are not lost.
@@ -323,27 +356,24 @@ impl Folder {
     }
 
     /// The ranks never started: what [`Folder::begin`] wrote goes.
-    pub fn abandon(&self, ranks: u32) {
-        let ours = |recording: Recording| {
-            let memory = self.memory.as_deref().and_then(|memory| memory.path().to_str());
-            recording.memory.as_deref() == memory
-        };
-        let stored = store::read(&self.path).ok().and_then(|run| run.run.recording);
-        if !self.is_resumed && self.temporary.is_none() && stored.is_some_and(ours) {
+    pub fn abandon(&self) {
+        let is_ours = |run: Run| run.run.recording.is_some() && run.run.id == self.id;
+        let stored = store::read(&self.path);
+        if !self.is_resumed && self.temporary.is_none() && stored.is_ok_and(is_ours) {
             // A run.json that cannot be removed tells that nothing was measured.
             let _ = fs::remove_file(self.path.join(RUN_FILE));
         }
         if !self.is_resumed {
             let _ = self.executions.as_ref().map(sweep::remove);
         }
-        let _ = self.clear(ranks);
+        let _ = self.clear(&[]);
     }
 
-    /// Removes what ranks have recorded, and a folder that was to go.
-    pub(super) fn clear(&self, ranks: u32) -> Result<()> {
+    /// Removes what ranks have recorded but for `kept`, and a folder that was to go.
+    pub(super) fn clear(&self, kept: &[Unreadable]) -> Result<()> {
         let memory = self.memory.as_ref().map_or(Ok(()), |memory| match self.is_execution {
-            true => clear_memory(memory, ranks),
-            false => leftover::remove(memory, ranks),
+            true => recording::clear(memory, kept),
+            false => recording::remove(memory, kept),
         });
         let temporary = self.temporary.as_ref().map_or(Ok(()), |own| {
             own.remove_file(RUN_FILE)?;
@@ -379,6 +409,11 @@ fn check_names(folder: &Path) -> Result<()> {
         ))
         .help("choose another folder, or move the file")),
     }
+}
+
+/// Tells a run from all others.
+fn new_id() -> String {
+    random_letters(16)
 }
 
 fn gone(result: io::Result<()>) -> io::Result<()> {

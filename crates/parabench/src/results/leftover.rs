@@ -1,102 +1,131 @@
 //! Remains of killed runs: folders in memory and executions of sweeps of runs that were killed in
 //! the last moment, when their results were stored and only the folders had yet to go, folders in
-//! memory of runs whose results somebody has removed, and scratch directories, which are named.
+//! memory that no run names any more, and scratch directories, which are named.
 //!
 //! ```text
-//! /dev/shm/parabench-records-x7Qz2w/owner   device of the results folder, its path
+//! /dev/shm/parabench-records-x7Qz2w/owner   the run that they belong to
 //! DIR/executions-k3Rw9a/                    beside a run.json that does not name it
 //! ./parabench-scratch-a1b2c3/               the run directory
 //! ```
+//!
+//! Records whose run is not where it was may be all that there is of it: its folder was moved, or lies on a file
+//! system that is not mounted. They stay for [`KEPT`], and `parabench report --recover` lists them.
 
-use super::recording::{self, EXECUTIONS, MEMORY, clear_memory};
+use super::owner::Owner;
+use super::recording::{self, EXECUTIONS, MEMORY, rank_files};
 use super::sweep;
 use crate::console;
 use ::report::events::EVENTS_FILE;
-use ::report::file::open_regular;
 use ::report::store::RUN_FILE;
 use ::report::{StoreError, store};
 use engine::directory::is_left_over;
-use engine::own_folder::OwnFolder;
+use engine::own_folder::{self, OwnFolder};
 use model::run::Run;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
-use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
-/// The file that names the run.
-const OWNER: &str = "owner";
-/// Longest content of that file, bytes.
-const PATH_MAX: u64 = 8192;
+/// How long records that no run names are kept.
+pub const KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// Says in a new folder which run it belongs to.
-pub fn name_owner(memory: &OwnFolder, results: &Path) -> io::Result<()> {
-    let mut text = format!("{} ", fs::metadata(results)?.dev()).into_bytes();
-    text.extend(results.as_os_str().as_bytes());
-    File::create_new(memory.path().join(OWNER))?.write_all(&text)
+/// What has become of the run that records belong to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Somebody is at work on it.
+    UnderWay,
+    /// Its folder names these records.
+    CutOff,
+    /// It is stored without them.
+    Stored,
+    /// Its folder was moved or removed, is out of sight, or cannot be read.
+    Unknown,
 }
 
-/// Removes a folder whose records are stored, or not wanted.
-pub fn remove(memory: &OwnFolder, ranks: u32) -> io::Result<()> {
-    clear_memory(memory, ranks)?;
-    memory.remove_file(OWNER)?;
-    memory.remove()
+/// A folder in memory that a run has left, or works with.
+pub struct Left {
+    /// Where they are.
+    pub folder: OwnFolder,
+    /// Whose they are.
+    pub owner: Owner,
+    /// What has become of that.
+    pub fate: Fate,
 }
 
-/// Removes the folders beside this one that nobody holds and whose records are stored, replaced, or
-/// gone with their results.
+impl Left {
+    /// The folder at `path`, if it is one of this user that says whose it is.
+    pub fn look(path: &Path) -> io::Result<Option<Left>> {
+        let folder = OwnFolder::open(path)?;
+        let Some(owner) = Owner::read(path).filter(|_| folder.is_mine().unwrap_or(false)) else {
+            return Ok(None);
+        };
+        let fate = if folder.is_held()? { Fate::UnderWay } else { fate(&owner) };
+        Ok(Some(Left { folder, owner, fate }))
+    }
+
+    /// What its ranks have recorded, bytes.
+    pub fn size_bytes(&self) -> u64 {
+        let files = rank_files([&self.folder]).into_iter();
+        // Files are as long as they may get; blocks are what they hold.
+        files.filter_map(|file| fs::metadata(file).ok()).map(|facts| facts.blocks() * 512).sum()
+    }
+
+    /// When something was recorded last.
+    pub fn last_change(&self) -> Option<SystemTime> {
+        let files = rank_files([&self.folder]).into_iter();
+        let changes =
+            files.chain([self.folder.path().into()]).filter_map(|file| fs::metadata(file).ok());
+        changes.filter_map(|facts| facts.modified().ok()).max()
+    }
+
+    fn is_old(&self) -> bool {
+        let age = self.last_change().and_then(|change| change.elapsed().ok());
+        age.is_some_and(|age| age > KEPT)
+    }
+
+    /// Nobody needs it: its run is stored, or nobody has named it for long.
+    fn remove_if_unneeded(&self) -> io::Result<()> {
+        match self.fate {
+            // What was not read is not stored.
+            Fate::Stored => recording::remove(&self.folder, &recording::unreadable([&self.folder])),
+            Fate::Unknown if self.is_old() => recording::remove(&self.folder, &[]),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn fate(owner: &Owner) -> Fate {
+    match store::read(&owner.results) {
+        Ok(run) if run.run.id == owner.id && run.run.recording.is_some() => Fate::CutOff,
+        Ok(run) if run.run.id == owner.id => Fate::Stored,
+        _ => Fate::Unknown,
+    }
+}
+
+/// The folders of this user in memory.
+pub fn left() -> Vec<Left> {
+    let places = own_folder::memory_places();
+    let entries = places.iter().filter_map(|place| fs::read_dir(place).ok()).flatten().flatten();
+    let is_named = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with(MEMORY);
+    let mut paths: Vec<PathBuf> = entries.filter(is_named).map(|entry| entry.path()).collect();
+    paths.sort();
+    paths.iter().filter_map(|path| Left::look(path).ok().flatten()).collect()
+}
+
+/// Removes what nobody needs beside a folder in memory.
 pub fn remove_beside(memory: &OwnFolder) {
     let entries = memory.path().parent().map(fs::read_dir);
     for entry in entries.into_iter().flatten().flatten().flatten() {
         let name = entry.file_name();
         if name.to_string_lossy().starts_with(MEMORY) && entry.path() != memory.path() {
             // What cannot be removed stays for the next run.
-            let _ = remove_if_unneeded(&entry.path());
+            let _ = Left::look(&entry.path())
+                .and_then(|left| left.map_or(Ok(()), |left| left.remove_if_unneeded()));
         }
     }
-}
-
-fn remove_if_unneeded(path: &Path) -> io::Result<()> {
-    let left = OwnFolder::open(path)?;
-    let Some((device, results)) = owner(path) else { return Ok(()) };
-    if left.is_held()? || !left.is_mine()? || is_needed(path, device, &results) {
-        return Ok(());
-    }
-    for file in recording::rank_files([&left]) {
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
-        left.remove_file(&name)?;
-    }
-    remove(&left, 0)
-}
-
-/// The run.json that the folder belongs to says so, or cannot be asked.
-fn is_needed(memory: &Path, device: u64, results: &Path) -> bool {
-    match store::read(results) {
-        Ok(run) => {
-            let named = run.run.recording.and_then(|recording| recording.memory);
-            named.is_some_and(|named| Path::new(&named) == memory)
-        }
-        Err(StoreError::Missing { .. }) => !is_removed(device, results),
-        Err(_) => true,
-    }
-}
-
-/// It is not only out of sight: the file system that it lay on is there.
-fn is_removed(device: u64, results: &Path) -> bool {
-    let mut above = results.ancestors().filter_map(|above| fs::metadata(above).ok());
-    above.next().is_some_and(|found| found.dev() == device)
-}
-
-fn owner(memory: &Path) -> Option<(u64, PathBuf)> {
-    let (file, _) = open_regular(&memory.join(OWNER), "a path", PATH_MAX).ok()?;
-    let mut bytes = Vec::new();
-    file.take(PATH_MAX).read_to_end(&mut bytes).ok()?;
-    let at = bytes.iter().position(|byte| *byte == b' ')?;
-    let device = std::str::from_utf8(&bytes[..at]).ok()?.parse().ok()?;
-    Some((device, PathBuf::from(OsString::from_vec(bytes.split_off(at + 1)))))
 }
 
 /// The scratch directories that a run of this machine has left, each in a sentence.
@@ -168,46 +197,65 @@ pub(super) fn remove_unfinished(own: &OwnFolder) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use engine::recorder::{Medium, Meta, Recorder};
     use model::run::{Header, Recording, Run};
     use report::file::AtomicFile;
 
-    /// A folder as a killed run leaves it, and the run.json that says where the records are.
-    fn left(place: &Path, memory: impl Fn(&OwnFolder) -> Option<String>) -> OwnFolder {
-        let results = OwnFolder::fresh(place, "results-").unwrap();
+    /// A folder as a killed run leaves it; `is_stored`: its run.json names no records any more.
+    fn left(place: &Path, is_stored: bool) -> (OwnFolder, PathBuf) {
+        let results = OwnFolder::fresh(place, "results-").unwrap().path().to_path_buf();
         let left = OwnFolder::fresh(place, MEMORY).unwrap();
-        name_owner(&left, results.path()).unwrap();
-        fs::write(left.path().join("rank-0"), "").unwrap();
-        let recording = Recording { memory: memory(&left), ..Recording::default() };
-        let header = Header { ranks: 1, recording: Some(recording), ..Header::default() };
-        store::write(
-            results.path(),
-            &Run { version: model::run::VERSION, run: header, ..Run::default() },
-        )
-        .unwrap();
-        left
+        let id = left.path().file_name().unwrap().to_string_lossy().into_owned();
+        let owner = Owner { id: id.clone(), host: "h".into(), results: results.clone() };
+        owner.write(&left).unwrap();
+        let meta = Meta { rank: 0, ranks: 1, sites: 1, events: None };
+        Recorder::create(Medium::File(left.path().join("rank-0")), &meta).unwrap();
+        let recording = (!is_stored).then(Recording::default);
+        let header = Header { id, ranks: 1, recording, ..Header::default() };
+        let run = Run { version: model::run::VERSION, run: header, ..Run::default() };
+        store::write(&results, &run).unwrap();
+        (left, results)
     }
 
     #[test]
     fn only_what_nobody_needs_goes() {
         let place = tempfile::tempdir().unwrap();
-        let named = |own: &OwnFolder| own.path().to_str().map(str::to_string);
-        let needed = left(place.path(), named);
-        let stored = left(place.path(), |_| None);
-        let held = left(place.path(), |_| None);
+        let place = place.path();
+        let make_old = |left: &OwnFolder| {
+            let time = SystemTime::now() - 2 * KEPT;
+            for path in [left.path().join("rank-0"), left.path().to_path_buf()] {
+                File::open(path).unwrap().set_modified(time).unwrap();
+            }
+        };
+        let (needed, _) = left(place, false);
+        make_old(&needed);
+        let (stored, _) = left(place, true);
+        let (held, _) = left(place, true);
         held.hold().unwrap();
-        let foreign = OwnFolder::fresh(place.path(), MEMORY).unwrap();
-        let removed = left(place.path(), named);
-        fs::remove_dir_all(owner(removed.path()).unwrap().1).unwrap();
-        let away = left(place.path(), named);
-        let results = owner(away.path()).unwrap().1;
-        fs::remove_dir_all(&results).unwrap();
-        let other_device = format!("{} {}", u64::MAX, results.display());
-        fs::write(away.path().join(OWNER), other_device).unwrap();
-        remove_beside(&OwnFolder::fresh(place.path(), MEMORY).unwrap());
-        assert!(needed.path().join("rank-0").exists() && held.path().join("rank-0").exists());
-        assert!(foreign.path().exists());
-        assert!(away.path().join("rank-0").exists(), "its file system is not mounted");
-        assert!(!stored.path().exists() && !removed.path().exists());
+        let foreign = OwnFolder::fresh(place, MEMORY).unwrap();
+        let (moved, results) = left(place, false);
+        fs::rename(&results, place.join("moved")).unwrap();
+        let (replaced, results) = left(place, false);
+        fs::copy(place.join("moved/run.json"), results.join("run.json")).unwrap();
+        let (old, results) = left(place, false);
+        fs::remove_dir_all(results).unwrap();
+        make_old(&old);
+        let (damaged, _) = left(place, true);
+        fs::write(damaged.path().join("rank-1"), "no record").unwrap();
+        remove_beside(&OwnFolder::fresh(place, MEMORY).unwrap());
+        for (folder, stays) in [
+            (&needed, true),
+            (&stored, false),
+            (&held, true),
+            (&moved, true),
+            (&replaced, true),
+            (&old, false),
+        ] {
+            assert_eq!(folder.path().join("rank-0").exists(), stays, "{folder:?}");
+        }
+        assert!(foreign.path().exists() && !stored.path().exists() && !old.path().exists());
+        let kept = ["rank-0", "rank-1"].map(|name| damaged.path().join(name).exists());
+        assert_eq!(kept, [false, true], "what cannot be read is not stored");
     }
 
     #[test]

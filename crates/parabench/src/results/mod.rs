@@ -3,6 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `recording` | where ranks record while they run: in memory |
+//! | `owner` | which run that memory belongs to |
 //! | `tables` | what they recorded as rows and events of a run |
 //! | `leftover` | what killed processes leave |
 //! | `sweep` | executions of a sweep |
@@ -14,6 +15,7 @@
 mod folder;
 mod import;
 mod leftover;
+mod owner;
 mod recording;
 mod resume;
 mod stored;
@@ -22,7 +24,9 @@ mod tables;
 
 pub use folder::{EventSource, Folder, Needs, real_path};
 pub use import::{MOSTLY, Origin, import_own, is_own, store_import, title};
-pub use leftover::remove_executions;
-pub use resume::{Begun, Earlier, Unfinished, advice as resume_advice};
+pub use leftover::{Fate, Left, left, remove_executions};
+pub use owner::OWNER;
+pub use recording::remove_if_empty;
+pub use resume::{Begun, Earlier, PLACES, Unfinished, advice as resume_advice, as_typed};
 pub use stored::{Stored, read};
 pub use tables::fill;

@@ -4,16 +4,16 @@
 //! ```text
 //! /dev/shm/parabench-records-x7Qz2w/rank-0      what rank 0 has measured so far
 //! /dev/shm/parabench-records-x7Qz2w/plan        what they execute
-//! /dev/shm/parabench-records-x7Qz2w/last-words  why a rank's process ended by itself, if one did
-//! /dev/shm/parabench-records-x7Qz2w/owner       the folder of the run
+//! /dev/shm/parabench-records-x7Qz2w/owner       the run that they belong to
 //! DIR/parabench-records-x7Qz2w/rank-0           of a job that was killed on several machines: copies, until all are there
 //! ```
 
+use super::owner::{OWNER, Owner};
 use ::report::file::open_regular;
 use engine::own_folder::OwnFolder;
 use engine::recorder::{RankRecord, read_file};
 use model::Plan;
-use model::run::Recording;
+use model::run::{Header, Recording};
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Read};
@@ -52,6 +52,25 @@ pub enum State {
     OutOfSight,
 }
 
+/// A rank's file that cannot be read: it stays where it is.
+pub struct Unreadable {
+    pub path: PathBuf,
+    pub why: String,
+}
+
+impl Unreadable {
+    /// A remark on it.
+    pub fn describe(&self) -> String {
+        format!("a rank's file cannot be read and stays where it is: {}", self.why)
+    }
+}
+
+/// The ranks' files in folders that cannot be read.
+pub fn unreadable<'a>(folders: impl IntoIterator<Item = &'a OwnFolder>) -> Vec<Unreadable> {
+    let files = rank_files(folders).into_iter();
+    files.filter_map(|path| read_rank(&path).err().map(|why| Unreadable { path, why })).collect()
+}
+
 /// Files of a run that has not ended.
 #[derive(Default)]
 pub struct Found {
@@ -69,12 +88,13 @@ pub struct Found {
 }
 
 impl Found {
-    /// Looks for what `recording` names; `folder`: that of run.json.
-    pub fn look(folder: &Path, recording: &Recording) -> Found {
+    /// Looks for what the run in `folder` names as its recording.
+    pub fn look(folder: &Path, run: &Header) -> Found {
+        let Some(recording) = &run.recording else { return Found::default() };
         let executions =
             recording.executions.as_deref().filter(|name| is_made_from(name, EXECUTIONS));
         let executions = executions.and_then(|name| OwnFolder::open(&folder.join(name)).ok());
-        let memory = recording.memory.as_deref().map(|path| open_memory(Path::new(path)));
+        let memory = recording.memory.as_deref().map(|path| open_memory(Path::new(path), &run.id));
         let recorded = recording.memory.as_ref().map(PathBuf::from);
         let copies = recorded.as_deref().and_then(|recorded| copies(folder, recorded));
         let held = match &memory {
@@ -83,12 +103,15 @@ impl Found {
             // Only the folder itself can tell.
             None => OwnFolder::open(folder).and_then(|folder| folder.is_held()),
         };
-        let there = matches!(memory, Some(Ok(_))) || copies.is_some() || executions.is_some();
+        let is_here = recording.host == here().host;
+        // Of a machine out of sight nobody can tell whether its ranks are at work, unless they have been settled.
+        let there =
+            matches!(memory, Some(Ok(_))) || copies.is_some() || (is_here && executions.is_some());
         let state = match held {
             Ok(false) if there => State::CutOff,
             Ok(false) => State::OutOfSight,
             // Locks of another machine cannot always be asked for: nobody here can tell, ever.
-            Err(_) if recording.host != here().host => State::OutOfSight,
+            Err(_) if !is_here => State::OutOfSight,
             // Better too careful: nobody may take it for a run that is over.
             Ok(true) | Err(_) => State::UnderWay,
         };
@@ -99,18 +122,18 @@ impl Found {
         Found { state, memory: memory.and_then(Result::ok), copies, recorded, executions, remark }
     }
 
-    /// Records of the ranks of this machine, and remarks on files that cannot be read.
-    pub fn records(&self) -> (Vec<RankRecord>, Vec<String>) {
-        let (mut records, mut notes) = (Vec::<RankRecord>::new(), Vec::new());
-        for file in rank_files(self.folders()) {
-            match read_rank(&file) {
+    /// Records of the ranks of this machine, and the files that cannot be read.
+    pub fn records(&self) -> (Vec<RankRecord>, Vec<Unreadable>) {
+        let (mut records, mut unreadable) = (Vec::<RankRecord>::new(), Vec::new());
+        for path in rank_files(self.folders()) {
+            match read_rank(&path) {
                 // A copy of one that is here.
                 Ok(record) if records.last().is_some_and(|last| last.rank == record.rank) => {}
                 Ok(record) => records.push(record),
-                Err(why) => notes.push(format!("a rank's file cannot be read: {why}")),
+                Err(why) => unreadable.push(Unreadable { path, why }),
             }
         }
-        (records, notes)
+        (records, unreadable)
     }
 
     /// Where ranks' files are.
@@ -118,8 +141,8 @@ impl Found {
         self.memory.iter().chain(&self.copies)
     }
 
-    /// Copies what is in memory to `folder`, that of run.json, and says where it is then.
-    pub fn copy(&mut self, folder: &Path) -> io::Result<()> {
+    /// Copies what is in memory, but for `unreadable`, to `folder`, that of run.json.
+    pub fn copy(&mut self, folder: &Path, unreadable: &[Unreadable]) -> io::Result<()> {
         let Some(memory) = &self.memory else { return Ok(()) };
         let name = memory.path().file_name().unwrap_or_default();
         let to = folder.join(name);
@@ -129,15 +152,20 @@ impl Found {
         }
         let copies = OwnFolder::open(&to)?;
         let plan = Some(memory.path().join(PLAN)).filter(|file| file.is_file());
-        for file in rank_files([memory]).into_iter().chain(plan) {
+        let readable = rank_files([memory]).into_iter();
+        let readable = readable.filter(|file| unreadable.iter().all(|kept| kept.path != *file));
+        for file in readable.chain(plan) {
             let name = file.file_name().unwrap_or_default();
             // A copy is whole or not there; what another copying has left is made anew.
             let part = format!(".{}.tmp", name.to_string_lossy());
             copies.remove_file(&part)?;
             let mut copy = fs::File::create_new(to.join(&part))?;
             io::copy(&mut fs::File::open(&file)?, &mut copy)?;
+            // What it is a copy of goes next.
+            copy.sync_all()?;
             fs::rename(to.join(&part), to.join(name))?;
         }
+        fs::File::open(&to)?.sync_all()?;
         self.copies = Some(copies);
         Ok(())
     }
@@ -155,13 +183,17 @@ impl Found {
     }
 }
 
-fn open_memory(path: &Path) -> io::Result<OwnFolder> {
+/// The folder of records at `path`, if it is that of the run with this identity.
+fn open_memory(path: &Path, id: &str) -> io::Result<OwnFolder> {
+    let wrong = |why| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    match is_made_from(&name, MEMORY) && path.is_absolute() {
-        true => OwnFolder::open(path),
-        false => {
-            Err(io::Error::new(io::ErrorKind::InvalidInput, "no folder of a run has that name"))
-        }
+    if !is_made_from(&name, MEMORY) || !path.is_absolute() {
+        return wrong("no folder of a run has that name");
+    }
+    let memory = OwnFolder::open(path)?;
+    match Owner::read(path) {
+        Some(owner) if owner.id == id => Ok(memory),
+        _ => wrong("it holds the records of another run"),
     }
 }
 
@@ -236,15 +268,39 @@ pub fn read_rank(path: &Path) -> Result<RankRecord, String> {
     read_file(&file).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Removes the files that a run has put into its folder in memory.
-pub(super) fn clear_memory(memory: &OwnFolder, ranks: u32) -> io::Result<()> {
-    (0..ranks).try_for_each(|rank| memory.remove_file(&format!("rank-{rank}")))?;
-    memory.remove_file(PLAN)
+/// Removes the records of an execution, as far as they are stored: all but `kept`.
+pub(super) fn clear(memory: &OwnFolder, kept: &[Unreadable]) -> io::Result<()> {
+    for file in rank_files([memory]) {
+        if kept.iter().all(|kept| kept.path != file) {
+            memory.remove_file(&file.file_name().unwrap_or_default().to_string_lossy())?;
+        }
+    }
+    if kept.is_empty() { memory.remove_file(PLAN) } else { Ok(()) }
+}
+
+/// The same of a run, with the folder if it is empty then.
+pub(super) fn remove(memory: &OwnFolder, kept: &[Unreadable]) -> io::Result<()> {
+    clear(memory, kept)?;
+    remove_if_empty(memory)
+}
+
+/// Removes a folder in which no rank's file is left.
+pub fn remove_if_empty(memory: &OwnFolder) -> io::Result<()> {
+    if !rank_files([memory]).is_empty() {
+        return Ok(());
+    }
+    memory.remove_file(PLAN)?;
+    memory.remove_file(OWNER)?;
+    memory.remove()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn of(recording: Recording) -> Header {
+        Header { id: "a".repeat(16), recording: Some(recording), ..Header::default() }
+    }
 
     #[test]
     fn only_folders_of_runs_are_looked_into() {
@@ -258,16 +314,44 @@ mod tests {
             executions: Some("..".into()),
             ..here()
         };
-        let found = Found::look(folder.path(), &recording);
+        let found = Found::look(folder.path(), &of(recording));
         assert_eq!(found.state, State::OutOfSight);
         assert!(found.memory.is_none() && found.executions.is_none());
+    }
+
+    /// An edited run.json, and a name that another run has by now.
+    #[test]
+    fn records_of_another_run_are_not_touched() {
+        let (folder, place) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let memory = OwnFolder::fresh(place.path(), MEMORY).unwrap();
+        let owner = Owner { id: "b".repeat(16), host: here().host, results: folder.path().into() };
+        owner.write(&memory).unwrap();
+        fs::write(memory.path().join("rank-0"), "").unwrap();
+        let named = || memory.path().to_str().map(str::to_string);
+        let mut run = of(Recording { memory: named(), ..here() });
+        assert_eq!(Found::look(folder.path(), &run).state, State::OutOfSight);
+        run.id = owner.id.clone();
+        assert_eq!(Found::look(folder.path(), &run).state, State::CutOff);
+        assert_eq!(Owner::read(memory.path()), Some(owner));
+    }
+
+    #[test]
+    fn a_sweep_of_another_machine_may_be_at_work() {
+        let folder = tempfile::tempdir().unwrap();
+        let executions = OwnFolder::fresh(folder.path(), EXECUTIONS).unwrap();
+        let name = executions.path().file_name().unwrap().to_str().map(str::to_string);
+        let own = Recording { executions: name, memory: Some("/dev/shm/x".into()), ..here() };
+        assert_eq!(Found::look(folder.path(), &of(own.clone())).state, State::CutOff);
+        let other = Recording { host: "other".into(), ..own };
+        assert_eq!(Found::look(folder.path(), &of(other)).state, State::OutOfSight);
     }
 
     #[test]
     fn what_is_out_of_sight_is_said() {
         let folder = tempfile::tempdir().unwrap();
         let memory = Some("/dev/shm/parabench-records-zzzzzz".to_string());
-        let look = |recording: &Recording| Found::look(folder.path(), recording).remark;
+        let look =
+            |recording: &Recording| Found::look(folder.path(), &of(recording.clone())).remark;
         let gone = Recording { memory, ..here() };
         assert!(look(&gone).contains("No such file"), "{}", look(&gone));
         let restarted = Recording { boot: "other".into(), ..gone.clone() };

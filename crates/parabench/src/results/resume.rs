@@ -8,13 +8,13 @@
 use super::folder::Folder;
 use super::recording::{EXECUTIONS, Found, State, is_made_from};
 use super::stored::Stored;
-use super::{leftover, sweep};
+use super::{leftover, recording, sweep};
 use crate::console;
 use crate::error::{Error, Result};
 use ::report::events::{EVENTS_FILE, EventReader};
 use ::report::store;
 use engine::own_folder::OwnFolder;
-use model::run::Run;
+use model::run::{Param, Run};
 use model::sweep::Rest;
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -48,16 +48,13 @@ pub struct Unfinished {
 
 impl Begun {
     /// Reads what is in a folder. Nothing of the sweep changes. Nobody else resumes it while the value
-    /// is there.
-    pub fn open(path: &Path) -> Result<Begun> {
+    /// is there. `is_over`: the user says that nobody is at work on it, where that cannot be seen.
+    pub fn open(path: &Path, is_over: bool) -> Result<Begun> {
         let wrong = |why: &str| Error::input(format!("--resume {}: {why}", path.display()));
         let (run, rest) = stored(path, &wrong)?;
         let Some(rest) = rest else { return whole(path, run, &wrong) };
         let folder = std::path::absolute(path).unwrap_or_else(|_| path.into());
-        let found = match &run.run.recording {
-            Some(recording) => Found::look(&folder, recording),
-            None => Found::default(),
-        };
+        let found = Found::look(&folder, &run.run);
         let executions = executions(&folder, &rest).map_err(|error| {
             wrong(&format!("the executions so far cannot be found: {error}"))
                 .help("start the sweep again with another --out")
@@ -65,6 +62,11 @@ impl Begun {
         let is_held = executions.is_held().unwrap_or(false) || !executions.claim().unwrap_or(true);
         if found.state == State::UnderWay || is_held {
             return Err(wrong("the sweep is not over").help("wait for its end, or interrupt it"));
+        }
+        let host = run.run.recording.as_ref().map_or("", |recording| &recording.host);
+        if found.state == State::OutOfSight && host != recording::here().host && !is_over {
+            return Err(wrong(&format!("whether the sweep is over can be seen on {host} alone"))
+                .help(format!("resume it there, or add --force if {host} is not at work on it")));
         }
         // Somebody may have gone on with it and come to the end, until the claim.
         match stored(path, &wrong)? {
@@ -113,9 +115,35 @@ pub(super) fn executions(folder: &Path, rest: &Rest) -> io::Result<OwnFolder> {
     }
 }
 
+/// Options that say where a sweep runs and what it may touch there: whoever resumes it gives them anew.
+pub const PLACES: [&str; 11] = [
+    "--dir",
+    "--mount",
+    "--against",
+    "--include-dir",
+    "--clean",
+    "--prepare",
+    "--confine",
+    "--no-confine",
+    "--keep",
+    "--force",
+    "--no-preflight",
+];
+
 /// How to resume a sweep, in a sentence.
-pub fn advice(folder: &Path) -> String {
-    format!("`parabench run --resume {}` executes what is missing", folder.display())
+pub fn advice(folder: &Path, rest: &Rest) -> String {
+    let places = rest.options.iter().filter(|option| PLACES.contains(&&*option.name));
+    let words = as_typed(places);
+    format!("`parabench run --resume {}{words}` executes what is missing", folder.display())
+}
+
+/// Options as they are typed, each behind a blank.
+pub fn as_typed<'a>(options: impl Iterator<Item = &'a Param>) -> String {
+    let typed = options.map(|Param { name, value }| match value.as_str() {
+        "" | "true" => format!(" {name}"),
+        _ => format!(" {name} {}", shlex::try_quote(value).unwrap_or_default()),
+    });
+    typed.collect()
 }
 
 impl Unfinished {
@@ -151,6 +179,7 @@ impl Unfinished {
         let found = Found { executions: None, ..found };
         let resumed = Folder {
             path: folder.clone(),
+            id: run.run.id.clone(),
             executions: Some(executions),
             replaced: Some(Stored::new(run, folder, found)),
             is_resumed: true,

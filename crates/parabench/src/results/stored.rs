@@ -1,7 +1,7 @@
 //! A stored run as a reader finds it: finished, or put together from what its ranks have recorded
 //! so far. Reading never writes: the same folder gives the same figures every time.
 
-use super::recording::{Found, State};
+use super::recording::{Found, State, Unreadable};
 use super::sweep::Part;
 use super::{leftover, recording, resume, sweep, tables};
 use crate::error::{Error, Result};
@@ -10,6 +10,7 @@ use ::report::views::{self, Views};
 use engine::recorder::RankRecord;
 use model::Plan;
 use model::run::{EventsInfo, Node, Run, spans};
+use model::sweep::Rest;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -27,15 +28,19 @@ pub struct Stored {
     parts: Vec<Part>,
     /// Remarks that hold now and will not for ever.
     passing: Vec<String>,
-    /// Ranks of other machines whose records are not here: until they are, nothing is final.
+    /// How to go on with a sweep.
+    advice: Option<String>,
+    /// Ranks whose records are on other machines, or cannot be read: until they are, nothing is final.
     is_partial: bool,
+    /// Files of the latter: they stay.
+    unreadable: Vec<Unreadable>,
 }
 
 /// Reads the run in the folder `path`, or whose run.json it is.
 pub fn read(path: &Path) -> Result<Stored> {
     let mut run = store::read(path).map_err(|error| Error::input(error.to_string()))?;
     let folder = folder_of(path);
-    let Some(recording) = run.run.recording.clone() else {
+    if run.run.recording.is_none() {
         let rest = run.run.sweep.as_ref().and_then(|sweep| sweep.rest.as_ref());
         let executions = rest.and_then(|rest| resume::executions(&folder, rest).ok());
         let found = Found { executions, ..Found::default() };
@@ -43,10 +48,10 @@ pub fn read(path: &Path) -> Result<Stored> {
             run.run.evidence.notes.extend(leftover::scratch(&run));
         }
         return Ok(Stored::new(run, folder, found));
-    };
-    let found = Found::look(&folder, &recording);
+    }
+    let found = Found::look(&folder, &run.run);
     let (mut records, mut parts) = (Vec::new(), Vec::new());
-    let absent = match run.run.sweep.is_some() {
+    let Merged { absent, unreadable } = match run.run.sweep.is_some() {
         true => sweep::put_together(&mut run, &found, &mut parts)?,
         false => merge(&mut run, &found, &mut records),
     };
@@ -61,11 +66,11 @@ pub fn read(path: &Path) -> Result<Stored> {
         passing.extend(leftover::scratch(&run));
     }
     run.run.evidence.notes.extend(passing.iter().cloned());
-    if found.state == State::CutOff && is_resumable(&run) {
-        run.run.evidence.notes.push(resume::advice(&folder));
-    }
-    let is_partial = !absent.is_empty();
-    Ok(Stored { run, folder, found, records, parts, passing, is_partial })
+    let advice = rest(&run).filter(|_| found.state == State::CutOff);
+    let advice = advice.map(|rest| resume::advice(&folder, rest));
+    run.run.evidence.notes.extend(advice.clone());
+    let is_partial = !absent.is_empty() || !unreadable.is_empty();
+    Ok(Stored { run, folder, found, records, parts, passing, advice, is_partial, unreadable })
 }
 
 /// The parent of `run.json` alone is "".
@@ -74,11 +79,20 @@ fn folder_of(path: &Path) -> PathBuf {
     if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.into() }
 }
 
-/// Fills a run that has not ended with what its ranks have recorded. Gives the machines whose records are not
-/// here.
-pub(super) fn merge(run: &mut Run, found: &Found, records: &mut Vec<RankRecord>) -> Vec<Absent> {
-    let mut notes;
-    (*records, notes) = found.records();
+/// What is not in a run that was put together.
+#[derive(Default)]
+pub(super) struct Merged {
+    /// Machines whose records are not here.
+    absent: Vec<Absent>,
+    /// Files of ranks that cannot be read.
+    unreadable: Vec<Unreadable>,
+}
+
+/// Fills a run that has not ended with what its ranks have recorded.
+pub(super) fn merge(run: &mut Run, found: &Found, records: &mut Vec<RankRecord>) -> Merged {
+    let unreadable;
+    (*records, unreadable) = found.records();
+    let mut notes: Vec<String> = unreadable.iter().map(Unreadable::describe).collect();
     let plan = found.plan().unwrap_or_else(|why| {
         if !records.is_empty() {
             notes.push(format!("the places of operations in the program are unknown: {why}"));
@@ -104,7 +118,7 @@ pub(super) fn merge(run: &mut Run, found: &Found, records: &mut Vec<RankRecord>)
     }
     run.run.evidence.notes.extend(notes);
     report::rules::judge(run);
-    absent
+    Merged { absent, unreadable }
 }
 
 /// A machine of the job whose ranks' records are not here.
@@ -142,8 +156,9 @@ impl Absent {
     }
 }
 
-fn is_resumable(run: &Run) -> bool {
-    run.run.sweep.as_ref().is_some_and(|sweep| sweep.rest.is_some())
+/// How a sweep is to go on.
+fn rest(run: &Run) -> Option<&Rest> {
+    run.run.sweep.as_ref()?.rest.as_ref()
 }
 
 impl Stored {
@@ -166,8 +181,8 @@ impl Stored {
     }
 
     /// Ends a run that was cut off: stores what its ranks had measured in its folder, like that of
-    /// a run that ended by itself, and frees the memory that it lay in. False: records of other machines are
-    /// missing; those that are here lie in the run's folder now, and nothing is final.
+    /// a run that ended by itself, and frees the memory that it lay in. False: records are on other machines or cannot
+    /// be read; the others lie in the run's folder now, and nothing is final.
     pub fn settle(&mut self) -> Result<bool> {
         let shown = self.folder.display();
         match self.found.state {
@@ -203,42 +218,49 @@ impl Stored {
         let mut run = self.run.clone();
         run.run.recording = None;
         run.run.outcome = "cut off".into();
-        let rests = is_resumable(&run);
-        let advice = resume::advice(&self.folder);
-        let is_past = |note: &String| self.passing.contains(note) || (!rests && *note == advice);
+        let rests = rest(&run).is_some();
+        let is_past = |note: &String| {
+            self.passing.contains(note) || (!rests && Some(note) == self.advice.as_ref())
+        };
         run.run.evidence.notes.retain(|note| !is_past(note));
         let remark = "the run was cut off: this is what its ranks had measured";
         run.run.evidence.notes.push(remark.into());
         self.store_events(&self.folder, &mut run)?;
         store::write(&self.folder, &run)?;
-        let ranks = run.run.ranks;
         self.run = run;
         if rests {
             self.found.executions = None;
         }
-        self.clear(ranks).map(|()| true)
+        self.clear().map(|()| true)
     }
 
     /// Brings what is in the memory of this machine to the run's folder, where it waits for that of others.
     fn gather(&mut self) -> Result<()> {
         let failed =
             |what: &str, error: io::Error| Error::failed(format!("cannot {what}: {error}"));
-        let copy = self.found.copy(&self.folder);
+        let copy = self.found.copy(&self.folder, &self.unreadable);
         copy.map_err(|error| failed("copy what the ranks had measured", error))?;
         let memory = self.found.memory.take();
-        let freed = memory.map_or(Ok(()), |memory| leftover::remove(&memory, self.run.run.ranks));
+        let freed = memory.map_or(Ok(()), |memory| recording::remove(&memory, &self.unreadable));
         freed.map_err(|error| failed("free the memory that it lay in", error))
     }
 
     /// Frees what a run that was cut off has left: it is stored, or replaced.
-    pub(super) fn clear(&self, ranks: u32) -> Result<()> {
+    pub(super) fn clear(&self) -> Result<()> {
         let Found { memory, copies, executions, .. } = &self.found;
         let mut folders = memory.iter().chain(copies);
-        let memory = folders.try_for_each(|folder| leftover::remove(folder, ranks));
+        let memory = folders.try_for_each(|folder| recording::remove(folder, &self.unreadable));
         let executions = executions.iter().try_for_each(sweep::remove);
         memory.and(executions).map_err(|error| {
             Error::failed(format!("cannot remove what {} had left: {error}", self.folder.display()))
         })
+    }
+
+    /// The machine that alone can tell whether somebody is at work on it.
+    pub(super) fn host_out_of_sight(&self) -> Option<String> {
+        let host = self.run.run.recording.as_ref().map(|recording| &recording.host);
+        let is_hidden = self.found.state == State::OutOfSight;
+        host.filter(|host| is_hidden && **host != recording::here().host).cloned()
     }
 
     /// Somebody may be at work on it.

@@ -10,7 +10,7 @@
 use super::folder::{Folder, Needs};
 use super::recording::EXECUTIONS;
 use super::recording::Found;
-use super::stored::Absent;
+use super::stored::Merged;
 use super::{leftover, stored, tables};
 use crate::error::{Error, Result};
 use ::report::events::{EVENTS_FILE, EventWriter};
@@ -42,7 +42,7 @@ impl Folder {
     /// Before the first execution: what a reader needs should this process be killed.
     pub fn begin_sweep(&mut self, run: &mut Run, needs: &Needs<'_>) -> Result<()> {
         let begun = self.prepare(run, needs).and_then(|()| self.make_executions());
-        begun.and_then(|()| self.announce(run)).inspect_err(|_| self.abandon(run.run.ranks))
+        begun.and_then(|()| self.announce(run)).inspect_err(|_| self.abandon())
     }
 
     fn make_executions(&mut self) -> Result<()> {
@@ -62,7 +62,8 @@ impl Folder {
         let made = fs::create_dir(&path);
         made.map_err(|error| self.failed("store another execution in", &error))?;
         let memory = self.memory.as_ref().map(Rc::clone);
-        Ok(Folder { memory, is_execution: true, path, ..Folder::default() })
+        let id = self.id.clone();
+        Ok(Folder { memory, is_execution: true, path, id, ..Folder::default() })
     }
 
     /// At the end of a sweep, whose executions are in `run`: their events are joined, and their
@@ -76,7 +77,7 @@ impl Folder {
         store::write(&self.path, run)?;
         let removed = self.executions.as_ref().filter(|_| is_whole).map_or(Ok(()), remove);
         removed.map_err(|error| self.failed("tidy up", &error))?;
-        self.clear(run.run.ranks)
+        self.clear(&[])
     }
 
     /// Those of its executions that `run` consists of, all of which are finished.
@@ -148,14 +149,9 @@ pub(super) fn names(executions: &Path) -> Vec<PathBuf> {
     names.iter().map(|name| executions.join(name)).collect()
 }
 
-/// Fills a sweep that has not ended with its executions. Gives the machines whose records of the last one are not
-/// here.
-pub(super) fn put_together(
-    run: &mut Run,
-    found: &Found,
-    parts: &mut Vec<Part>,
-) -> Result<Vec<Absent>> {
-    let (mut absent, mut unreadable) = (Vec::new(), 0);
+/// Fills a sweep that has not ended with its executions. Gives what the last one lacks.
+pub(super) fn put_together(run: &mut Run, found: &Found, parts: &mut Vec<Part>) -> Result<Merged> {
+    let (mut merged, mut unreadable) = (Merged::default(), 0);
     let (mut places, mut left_out) = (HashSet::new(), Vec::new());
     for path in found.executions.iter().flat_map(|own| names(own.path())) {
         let mut execution = match store::read(&path) {
@@ -175,7 +171,7 @@ pub(super) fn put_together(
         if execution.run.recording.take().is_some() {
             execution.run.sweep = None;
             let mut records = Vec::new();
-            absent = stored::merge(&mut execution, found, &mut records);
+            merged = stored::merge(&mut execution, found, &mut records);
             merge::stamp(&mut execution, part.at.0, part.at.1);
             part.sites = execution.run.sites.clone();
             part.records = Some((execution.clone(), records));
@@ -192,7 +188,7 @@ pub(super) fn put_together(
         let note = format!("{unreadable} executions left nothing that can be read");
         run.run.evidence.notes.push(note);
     }
-    Ok(absent)
+    Ok(merged)
 }
 
 /// Joins the tables of the executions, with one row group in memory at a time.

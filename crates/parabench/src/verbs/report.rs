@@ -1,11 +1,15 @@
 //! `parabench report`: the tables and pictures of a stored run.
 
 use crate::args::ResultFormat;
+use crate::console;
 use crate::error::{Exit, Result};
 use crate::present;
-use crate::results;
+use crate::results::{self, Fate, Left};
 use clap::Args;
+use engine::host;
+use model::units::format_bytes;
 use std::path::PathBuf;
+use std::time::UNIX_EPOCH;
 
 /// Print the tables of a stored run; write its page and its pictures
 ///
@@ -14,8 +18,12 @@ use std::path::PathBuf;
 #[derive(Args)]
 pub struct Report {
     /// Folder of `parabench run --out`, or its run.json
-    #[arg(value_name = "DIR")]
-    folder: PathBuf,
+    #[arg(value_name = "DIR", required_unless_present = "recover")]
+    folder: Option<PathBuf>,
+
+    /// List what killed runs have left in the memory of this machine, and how to store or remove it
+    #[arg(long, conflicts_with_all = ["folder", "format", "data", "html", "settle", "svg"])]
+    recover: bool,
 
     /// How results are printed
     #[arg(long, value_enum, default_value_t = ResultFormat::Table)]
@@ -30,8 +38,8 @@ pub struct Report {
     html: Option<PathBuf>,
 
     /// Store a run that was cut off like one that has ended: what its ranks had measured lies in
-    /// memory until then. Of a job on several machines it gathers in DIR what is on this one, with exit
-    /// code 1 as long as records are missing
+    /// memory until then. As long as records are on other machines or cannot be read, it gathers in DIR
+    /// what there is, with exit code 1
     #[arg(long)]
     settle: bool,
 
@@ -43,11 +51,12 @@ pub struct Report {
 impl Report {
     /// Prints the run, writes the files.
     pub fn execute(self) -> Result<Exit> {
-        let mut stored = results::read(&self.folder)?;
+        let Some(folder) = &self.folder else { return recover() };
+        let mut stored = results::read(folder)?;
         let is_whole = !self.settle || stored.settle()?;
         if !is_whole {
             // Where the records lie has changed.
-            stored = results::read(&self.folder)?;
+            stored = results::read(folder)?;
         }
         if self.data.is_some() || self.html.is_some() || self.svg.is_some() {
             let views = stored.views()?;
@@ -58,4 +67,41 @@ impl Report {
         present::print(&stored.run, self.format)?;
         Ok(if is_whole { Exit::Success } else { Exit::Failed })
     }
+}
+
+/// Lists what runs have left in memory.
+fn recover() -> Result<Exit> {
+    let left = results::left();
+    let mut text: String = left.iter().map(describe).collect();
+    if left.is_empty() {
+        text = "no run has left records in memory\n".into();
+    }
+    console::print(&text)?;
+    Ok(Exit::Success)
+}
+
+/// Where records lie, and what can be done with them.
+fn describe(left: &Left) -> String {
+    let memory = left.folder.path().display();
+    let size = format_bytes(left.size_bytes());
+    let age = left.last_change().and_then(|change| change.duration_since(UNIX_EPOCH).ok());
+    let change = age.map_or("unknown".into(), |since| host::utc(since.as_secs() as i64));
+    let results = left.owner.results.to_string_lossy();
+    let results = shlex::try_quote(&results).unwrap_or_default();
+    let remove = format!("`rm -r -- {memory}` removes them");
+    let advice = match left.fate {
+        Fate::UnderWay => "the run is not over".to_string(),
+        Fate::CutOff => format!("`parabench report {results} --settle` stores them"),
+        Fate::Stored => {
+            format!("the run is stored; the next run with --out removes them, or {remove}")
+        }
+        Fate::Unknown => format!(
+            "its folder is not there any more, or cannot be read: `parabench report WHERE-IT-IS --settle` stores \
+             them, {remove}, and a run removes them 7 days after the last change"
+        ),
+    };
+    format!(
+        "{memory}\n  run: {results} on {}\n  records: {size}, last change {change}\n  {advice}\n",
+        left.owner.host
+    )
 }

@@ -168,16 +168,77 @@ fn reports_of_odd_files_end() {
 fn odd_files_among_the_records_of_a_killed_run_do_no_harm() {
     let scene = Scene::new().file("x.ppl", KILLED);
     let memory = killed(&scene, "--out results");
-    fifo(memory.join("rank-0"));
     fifo(memory.join("rank-1"));
     fs::remove_file(memory.join("plan")).unwrap();
     symlink("/dev/zero", memory.join("plan")).unwrap();
-    fifo(memory.join("last-words"));
-    fifo(memory.join("owner"));
     scene.parabench("report results").exits(0).out_has("a rank's file cannot be read");
-    scene.parabench("report results --settle").exits(1).err_has("cannot remove");
+    for _ in 0..2 {
+        scene.parabench("report results --settle").exits(1).out_has("a rank's file cannot be read");
+        assert!(memory.join("rank-1").exists() && !memory.join("rank-0").exists());
+    }
     fs::remove_file(memory.join("rank-1")).unwrap();
-    fs::remove_dir_all(&memory).unwrap();
+    let settled = scene.parabench("report results --settle --format json").exits(0).json();
+    assert_eq!(row(&settled, "", "write")["count"], 1);
+    assert!(!memory.exists());
+    assert_eq!(scene.names("results"), ["run.json"]);
+}
+
+/// A file of a newer version, one that is cut: settling stores and removes the others alone.
+#[test]
+fn records_that_cannot_be_read_stay_where_they_are() {
+    let damages: [fn(&mut Vec<u8>); 3] =
+        [|bytes| bytes[0] ^= 0xff, |bytes| bytes.truncate(20), |bytes| bytes[8..64].fill(0xff)];
+    for damage in damages {
+        let scene = Scene::new().file("x.ppl", KILLED);
+        let memory = killed(&scene, "-n 2 --out results");
+        let whole = fs::read(memory.join("rank-1")).unwrap();
+        let mut damaged = whole.clone();
+        damage(&mut damaged);
+        fs::write(memory.join("rank-1"), &damaged).unwrap();
+        scene.parabench("report results --settle").exits(1).out_has("rank-1");
+        scene.parabench("run x.ppl --out other").exits(0);
+        assert_eq!(fs::read(memory.join("rank-1")).unwrap(), damaged);
+        fs::write(memory.join("rank-1"), &whole).unwrap();
+        let settled = scene.parabench("report results --settle --format json").exits(0).json();
+        assert_eq!(row(&settled, "", "write")["count"], 2);
+        assert!(!memory.exists());
+    }
+}
+
+/// Its folder is renamed, and another run takes the name: records belong to a run, not to a path.
+#[test]
+fn records_of_a_killed_run_follow_its_folder() {
+    let scene = Scene::new().file("x.ppl", KILLED).file("y.ppl", "create(\"c\");");
+    let memory = killed(&scene, "--out results");
+    fs::rename(scene.path("results"), scene.path("moved")).unwrap();
+    let listed = scene.parabench("report --recover").exits(0);
+    listed.out_has(memory.to_str().unwrap()).out_has("--settle` stores them");
+    for out in ["results", "other", "more"] {
+        scene.parabench(&format!("run y.ppl --out {out}")).exits(0);
+        assert!(memory.join("rank-0").exists(), "{out}");
+    }
+    let settled = scene.parabench("report moved --settle --format json").exits(0).json();
+    assert_eq!(row(&settled, "", "write")["count"], 1);
+    assert!(!memory.exists());
+}
+
+/// What a stored file names is a stranger's word.
+#[test]
+fn an_edited_run_does_not_touch_the_records_of_another() {
+    let scene = Scene::new().file("x.ppl", KILLED);
+    let memory = killed(&scene, "--out results");
+    let other = Scene::new().file("x.ppl", KILLED);
+    killed(&other, "--out results");
+    let mut run = other.json("results/run.json");
+    let own = run["run"]["recording"]["memory"].as_str().expect("a tmpfs").to_string();
+    run["run"]["recording"]["memory"] = memory.to_str().into();
+    fs::write(other.path("results/run.json"), run.to_string()).unwrap();
+    other.parabench("report results").exits(0).out_has("the records of another run");
+    other.parabench("report results --settle").exits(2);
+    other.parabench("run x.ppl --only none --out results --force").exits(0);
+    assert!(memory.join("rank-0").exists());
+    scene.parabench("report results --settle").exits(0);
+    fs::remove_dir_all(own).unwrap();
 }
 
 /// What lies in a folder of results, with `--force` and without, and is not Parabench's.

@@ -78,7 +78,7 @@ fn uninterrupted() -> Value {
 #[test]
 fn a_killed_sweep_goes_on_and_is_the_same_as_one_that_was_not() {
     let same = uninterrupted();
-    for line in ["run --resume r", &format!("{LINE} stop=5 --resume r")] {
+    for line in ["run --resume r --dir d", &format!("{LINE} stop=5 --resume r")] {
         let scene = scene();
         killed(&scene);
         let report = scene.parabench("report r").exits(0);
@@ -103,7 +103,7 @@ fn an_interrupted_sweep_goes_on_as_well_and_can_be_killed_again() {
     assert_valid(&report);
     // The sixth byte of the log is that of the first execution after it.
     let text = scene.text("r/run.json");
-    let again = scene.call("run --resume r").start();
+    let again = scene.call("run --resume r --dir d").start();
     again.until("an end", || scene.path("d/log").metadata().is_ok_and(|log| log.len() == 10));
     again.finish().exits(0);
     assert!(text.contains("\"rest\""));
@@ -147,7 +147,7 @@ fn executions_that_are_damaged_are_made_again() {
         killed(&scene);
         let folder = scene.names("r").into_iter().find(|name| name.starts_with("executions-"));
         damage(&scene, &format!("r/{}/000002", folder.expect("the executions")));
-        scene.parabench("run --resume r").exits(0).out_has("resumed after 3 executions");
+        scene.parabench("run --resume r --dir d").exits(0).out_has("resumed after 3 executions");
         let run = whole(&scene);
         assert_eq!(essence(&run), same, "{what}");
     }
@@ -162,10 +162,10 @@ fn a_sweep_is_resumed_by_one_process_at_a_time() {
     let folder = names.iter().find(|name| name.starts_with("executions-")).expect("executions");
     let other = fs::File::open(scene.path(&format!("r/{folder}"))).expect("the folder");
     other.lock().expect("nobody has it");
-    scene.parabench("run --resume r").exits(2).err_has("is not over");
+    scene.parabench("run --resume r --dir d").exits(2).err_has("is not over");
     assert_eq!(scene.names("r"), names);
     drop(other);
-    scene.parabench("run --resume r").exits(0).out_has("resumed after 4 executions");
+    scene.parabench("run --resume r --dir d").exits(0).out_has("resumed after 4 executions");
 }
 
 /// Killed when its results were stored, and only the executions had yet to go.
@@ -182,15 +182,15 @@ fn executions_that_nobody_needs_any_more_go() {
     };
     fs::rename(&inside, &aside).expect("put aside");
     copy();
-    scene.parabench("run --resume r").exits(0);
+    scene.parabench("run --resume r --dir d").exits(0);
     let whole = scene.text("r/run.json");
     copy();
     let other = fs::File::open(&inside).expect("the folder");
     other.lock().expect("nobody has it");
-    scene.parabench("run --resume r").exits(0).err_has("nothing is missing");
+    scene.parabench("run --resume r --dir d").exits(0).err_has("nothing is missing");
     assert!(inside.exists(), "somebody holds it");
     drop(other);
-    scene.parabench("run --resume r").exits(0).err_has("nothing is missing");
+    scene.parabench("run --resume r --dir d").exits(0).err_has("nothing is missing");
     assert_eq!(scene.names("r"), ["events.parquet", "run.json"]);
     assert_eq!(scene.text("r/run.json"), whole);
     copy();
@@ -203,7 +203,7 @@ fn a_sweep_that_is_whole_is_printed() {
     let scene = scene();
     let done = scene.parabench(&format!("{LINE} --out r")).exits(0);
     let before = scene.text("r/run.json");
-    let again = scene.parabench("run --resume r").exits(0).err_has("nothing is missing");
+    let again = scene.parabench("run --resume r --dir d").exits(0).err_has("nothing is missing");
     assert_eq!(again.out, done.out);
     scene.parabench(&format!("{LINE} --resume r")).exits(0).out_is(&done.out);
     fs::write(scene.path("x.ppl"), PROGRAM.replace("4k", "8k")).expect("written");
@@ -232,7 +232,7 @@ fn what_cannot_be_resumed_is_refused() {
     scene.parabench("run --resume single").exits(2).err_has("no sweep");
     scene.parabench("run").exits(2).err_has("PROGRAM");
     let call = standing(&scene, &format!("{LINE} stop=5 --out r"));
-    scene.parabench("run --resume r").exits(2).err_has("is not over");
+    scene.parabench("run --resume r --dir d").exits(2).err_has("is not over");
     call.signal(2);
     call.finish().exits(130);
     let before = scene.text("r/run.json");
@@ -261,7 +261,7 @@ fn what_cannot_be_resumed_is_refused() {
     }
     scene.parabench(&format!("{LINE} --resume r --out o")).exits(2).err_has("--out");
     fs::write(scene.path("d/go"), "").expect("written");
-    scene.parabench("run --resume r").exits(0);
+    scene.parabench("run --resume r --dir d").exits(0);
 }
 
 #[test]
@@ -270,7 +270,7 @@ fn a_sweep_that_was_settled_has_ended() {
     killed(&scene);
     scene.parabench("report r --settle").exits(0);
     assert_eq!(scene.names("r"), ["events.parquet", "run.json"]);
-    scene.parabench("run --resume r").exits(2).err_has("has ended").err_has("--out");
+    scene.parabench("run --resume r --dir d").exits(2).err_has("has ended").err_has("--out");
 }
 
 #[test]
@@ -296,7 +296,7 @@ fn what_nobody_can_type_again_is_stored() {
     call.finish();
     fs::write(scene.path("d/go"), "").expect("written");
     fs::create_dir(scene.path("elsewhere")).expect("made");
-    let resumed: Call = scene.call("run --resume ../r --format json");
+    let resumed: Call = scene.call("run --resume ../r --dir ../d --format json");
     let run = resumed.inside(scene.path("elsewhere")).run().exits(0).json();
     let order = run["run"]["sweep"]["order"].as_array().expect("an order");
     assert_eq!(order.len(), 9);
@@ -310,7 +310,7 @@ fn equal_times_are_narrow_after_ten_repetitions_also_when_resumed() {
                 if (size(\"log\") == $stop) while (!exists(\"go\")) sleep(1ms);\nassert(1);\n";
     let scene = Scene::new().file("x.ppl", text);
     killed_as(&scene, "run x.ppl stop=5 --dir d --until-ci 99% --reps 12 --out r");
-    let run = scene.parabench("run --resume r --format json").exits(0).json();
+    let run = scene.parabench("run --resume r --dir d --format json").exits(0).json();
     let order = run["run"]["sweep"]["order"].as_array().expect("an order");
     let repetitions: Vec<u64> = order.iter().filter_map(|e| e["repetition"].as_u64()).collect();
     let all: Vec<u64> = (0..repetitions.len() as u64).collect();
@@ -357,7 +357,8 @@ fn a_folder_that_is_there_twice_or_of_another_sweep_is_left_out() {
     assert_eq!(order(&cut_off), Some(5));
     let notes = cut_off["run"]["evidence"]["notes"].to_string();
     assert!(said.iter().all(|said| notes.contains(said)), "{notes}");
-    let done = scene.parabench("run --resume r").exits(0).out_has("resumed after 4 executions");
+    let done =
+        scene.parabench("run --resume r --dir d").exits(0).out_has("resumed after 4 executions");
     said.iter().fold(done, |done, said| done.err_has(said));
     assert_eq!(essence(&whole(&scene)), uninterrupted());
 }
@@ -382,7 +383,7 @@ fn what_was_finished_stays_also_of_a_point_that_may_rest() {
             labels.iter_mut().for_each(|label| label["busy_ns"] = json!(1000));
         });
     }
-    scene.parabench("run --resume r").exits(0).out_has("resumed after 13 executions");
+    scene.parabench("run --resume r --dir d").exits(0).out_has("resumed after 13 executions");
     let run = whole(&scene);
     let order = run["run"]["sweep"]["order"].as_array().expect("an order").iter();
     let repetitions: Vec<u64> = order.filter_map(|e| e["repetition"].as_u64()).collect();
@@ -401,7 +402,7 @@ fn what_was_finished_stays_also_if_a_resumed_sweep_is_interrupted() {
     fs::remove_file(scene.path(&format!("r/{folder}/000001/run.json"))).expect("removed");
     // The log has five bytes again when it is made.
     fs::write(scene.path("d/log"), "1234").expect("written");
-    let call = standing(&scene, "run --resume r");
+    let call = standing(&scene, "run --resume r --dir d");
     call.signal(2);
     let done = call.finish().exits(130);
     done.out_has("interrupted after 3 of at most 9").out_has("resumed after 3 executions");
@@ -412,7 +413,7 @@ fn what_was_finished_stays_also_if_a_resumed_sweep_is_interrupted() {
     let written = rows.filter(|row| row["op"] == "write").count();
     assert_eq!(written, 4);
     fs::write(scene.path("d/go"), "").expect("written");
-    scene.parabench("run --resume r").exits(0).out_has("resumed after 3 executions, ");
+    scene.parabench("run --resume r --dir d").exits(0).out_has("resumed after 3 executions, ");
     assert_eq!(essence(&whole(&scene)), uninterrupted());
 }
 
@@ -428,7 +429,7 @@ fn a_sweep_that_an_error_has_ended_says_so_and_goes_on() {
     let run = scene.parabench("report r --format json").json();
     assert_eq!((&run["run"]["outcome"], &run["run"]["exit_code"]), (&json!("cut off"), &json!(1)));
     assert_eq!(run["run"]["sweep"]["order"].as_array().map(Vec::len), Some(5));
-    scene.parabench("run --resume r").exits(0).out_has("resumed after 5 executions");
+    scene.parabench("run --resume r --dir d").exits(0).out_has("resumed after 5 executions");
     assert_eq!(essence(&whole(&scene)), uninterrupted());
 }
 
@@ -440,10 +441,10 @@ fn files_that_a_killed_sweep_was_writing_go() {
     let unfinished = ["r/.run.json.a7Bc3d.tmp", "r/.events.parquet.a7Bc3d.tmp"];
     let write = || unfinished.map(|name| fs::write(scene.path(name), "{").expect("written"));
     write();
-    scene.parabench("run --resume r").exits(0);
+    scene.parabench("run --resume r --dir d").exits(0);
     whole(&scene);
     write();
-    scene.parabench("run --resume r").exits(0).err_has("nothing is missing");
+    scene.parabench("run --resume r --dir d").exits(0).err_has("nothing is missing");
     whole(&scene);
 }
 
@@ -469,7 +470,7 @@ fn a_sweep_is_not_resumed_with_options_that_it_does_not_take() {
     let scene = scene();
     killed(&scene);
     let before = scene.text("r/run.json");
-    for options in ["--dry-run", "--backend mem", "-n 3", "--keep", "--agile", "-e", "n=4"] {
+    for options in ["--dry-run", "--backend mem", "-n 3", "--strict", "--agile", "-e", "n=4"] {
         let done = scene.parabench(&format!("run --resume r {options}"));
         let option = match options.split(' ').next() {
             Some("-n") => "--ranks",
@@ -480,7 +481,7 @@ fn a_sweep_is_not_resumed_with_options_that_it_does_not_take() {
         assert_eq!(scene.text("r/run.json"), before, "{options}");
     }
     fs::create_dir(scene.path("elsewhere")).expect("made");
-    let call = scene.call("run --resume ../r --html page.html --format json");
+    let call = scene.call("run --resume ../r --dir ../d --html page.html --format json");
     call.inside(scene.path("elsewhere")).run().exits(0).json();
     assert_eq!(scene.names("elsewhere"), ["page.html"]);
     assert_eq!(essence(&whole(&scene)), uninterrupted());
@@ -497,4 +498,61 @@ fn a_run_without_mpi_tells_its_batch_job() {
     assert_valid(&run);
     assert_eq!(run["run"]["batch"], "slurm 4711");
     scene.parabench("report r").exits(0).out_has("slurm 4711");
+}
+
+/// The folder may come from somebody else: where a sweep goes on is not for it to say.
+#[test]
+fn a_folder_does_not_say_where_its_sweep_goes_on() {
+    let scene = scene().file("mine/precious", "1").file("page", "2");
+    killed(&scene);
+    let command = |run: &mut Value| {
+        let rest = &mut run["run"]["sweep"]["rest"];
+        let words = rest["command"].as_array_mut().expect("words");
+        let dir = words.iter().position(|word| word == "d").expect("the directory");
+        words[dir] = json!("mine");
+        let more = ["--force", "--clean", "--no-confine", "--html=page", "--launcher=touch made"];
+        words.extend(more.map(|word| json!(word)));
+        rest["options"] = json!([]);
+    };
+    change(&scene, "r", command);
+    let said = "this is not the sweep that began";
+    scene.parabench("run --resume r --dir d").exits(2).err_has(said);
+    // In a directory of its own, no other option of that folder counts either.
+    scene.parabench("run --resume r").exits(2).err_has(said);
+    assert_eq!((scene.text("mine/precious"), scene.text("page")), ("1".into(), "2".into()));
+    assert_eq!(scene.names("mine"), ["precious"]);
+    assert!(!scene.path("made").exists());
+}
+
+#[test]
+fn places_of_a_resumed_sweep_are_given_anew() {
+    let scene = scene();
+    killed_as(&scene, &format!("{LINE} stop=5 --confine --out r"));
+    scene.parabench("report r").exits(0).out_has("/d --confine` executes what is missing");
+    let asked = scene.parabench("run --resume r").exits(2);
+    asked.err_has("places are given anew").err_has("/d --confine");
+    scene.parabench("run --resume r --dir d").exits(2).err_has("add --confine");
+    let other = scene.parabench("run --resume r --dir e --confine").exits(2);
+    other.err_has("--dir was").err_has("/e");
+    scene.parabench("run --resume r --dir d --confine").exits(0);
+    assert_eq!(essence(&whole(&scene))[1], uninterrupted()[1]);
+}
+
+/// Nobody here can tell whether it is at work.
+#[test]
+fn a_sweep_of_another_machine_is_not_taken_over() {
+    let scene = scene();
+    killed(&scene);
+    let memory = scene.json("r/run.json")["run"]["recording"]["memory"].clone();
+    change(&scene, "r", |run| {
+        run["run"]["recording"]["host"] = json!("elsewhere");
+        run["run"]["recording"]["memory"] = json!("/dev/shm/parabench-records-zzzzzz");
+    });
+    let before = scene.text("r/run.json");
+    for line in ["run --resume r --dir d", "report r --settle", "run x.ppl --out r --force"] {
+        scene.parabench(line).exits(2).err_has("elsewhere");
+        assert_eq!(scene.text("r/run.json"), before, "{line}");
+    }
+    change(&scene, "r", |run| run["run"]["recording"]["memory"] = memory.clone());
+    scene.parabench("run --resume r --dir d").exits(0).out_has("resumed after 4 executions");
 }

@@ -107,8 +107,7 @@ impl<'a> Executions<'a> {
 
     /// Nothing was measured: nothing stays.
     pub fn abandon(self) {
-        let ranks = self.cells.iter().map(|point| point.plan.ranks).max().unwrap_or(0);
-        self.folder.iter().for_each(|folder| folder.abandon(ranks));
+        self.folder.iter().for_each(|folder| folder.abandon());
     }
 
     /// Remarks on the whole, and DIR/run.json. `is_cut_off`: an error ended the executions.

@@ -8,7 +8,6 @@ use crate::legacy;
 use crate::results;
 use crate::verbs::pattern;
 use engine::collect::Collected;
-use engine::comm::End;
 use engine::host;
 use engine::machine::note;
 use engine::supervise::Outcome;
@@ -178,7 +177,7 @@ fn judge(evidence: &Evidence, outcome: &Outcome, strict: bool) -> Exit {
 fn describe_outcome(outcome: &Outcome) -> &'static str {
     if outcome.interrupted {
         "interrupted"
-    } else if outcome.ends.iter().all(|end| *end == End::Finished) {
+    } else if outcome.finished() && outcome.errors.is_empty() {
         "finished"
     } else {
         "failed"

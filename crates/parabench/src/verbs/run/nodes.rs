@@ -15,9 +15,9 @@ use model::run::{NodeRow, NodeStorage, NodeUse, Row};
 use mpi::world::Reduce;
 use mpi::{MpiError, RankOutcome, World};
 use serde::{Deserialize, Serialize};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Messages of the merging over MPI.
 pub struct Line<'a>(pub &'a World);
@@ -170,7 +170,7 @@ pub fn gather_records(
     let bytes = record.map_or(&[][..], RankRecord::as_bytes);
     for (rank, _) in (0..).zip(&hidden).filter(|(_, hidden)| **hidden > 0) {
         match world.rank {
-            0 if rank == 0 => write(open(to, 0).as_mut(), bytes),
+            0 if rank == 0 => Copy::open(to, 0).write(bytes),
             0 => receive(world, rank, to)?,
             own if own == rank => send(world, bytes)?,
             _ => {}
@@ -187,23 +187,36 @@ fn send(world: &World, bytes: &[u8]) -> Result<(), MpiError> {
 
 /// Whatever becomes of the file, all pieces are taken: the other rank waits for that.
 fn receive(world: &World, from: u32, to: Option<&Path>) -> Result<(), MpiError> {
-    let mut file = open(to, from);
+    let mut copy = Copy::open(to, from);
     loop {
         let piece = world.receive(from)?;
         if piece.is_empty() {
             return Ok(());
         }
-        write(file.as_mut(), &piece);
+        copy.write(&piece);
     }
 }
 
-fn open(to: Option<&Path>, rank: u32) -> Option<File> {
-    File::create_new(to?.join(format!("rank-{rank}"))).ok()
+/// The copy of a rank's file on rank 0's machine: whole, or not there. Then its events are missing, which the run says.
+struct Copy {
+    path: PathBuf,
+    file: Option<File>,
 }
 
-/// A file that is not whole is read as far as it goes, and its reader says so.
-fn write(file: Option<&mut File>, bytes: &[u8]) {
-    let _ = file.map(|file| file.write_all(bytes));
+impl Copy {
+    fn open(to: Option<&Path>, rank: u32) -> Copy {
+        let path = to.unwrap_or(Path::new("")).join(format!("rank-{rank}"));
+        let file = to.and_then(|_| File::create_new(&path).ok());
+        Copy { path, file }
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        let written = self.file.as_mut().map_or(Ok(()), |file| file.write_all(bytes));
+        if written.is_err() {
+            self.file = None;
+            let _ = fs::remove_file(&self.path);
+        }
+    }
 }
 
 #[cfg(test)]

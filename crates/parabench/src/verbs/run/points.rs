@@ -154,7 +154,7 @@ fn open_folder(
         return Ok(());
     };
     Folder::outside(path, directory.path())?;
-    let unfinished = match Begun::open(path)? {
+    let unfinished = match Begun::open(path, args.directory.force)? {
         Begun::Rest(unfinished) => unfinished,
         Begun::Whole(stored) => {
             resume::check(&stored.run, &run.run)?;

@@ -14,20 +14,22 @@ use super::nodes::{self, Line, Nodes};
 use super::rank_checks;
 use crate::console;
 use crate::error::{Error, Exit, Result};
-use crate::results::EventSource;
+use crate::results::{self, EventSource, OWNER};
 use engine::collect::{Collected, collect, collect_over};
 use engine::comm::Progress;
 use engine::config::{Config, Records};
 use engine::host;
 use engine::own_folder::OwnFolder;
-use engine::recorder::{RankRecord, read_path};
+use engine::recorder::read_path;
 use engine::supervise::Outcome;
 use model::Plan;
 use model::run::Job;
-use mpi::{World, launcher};
+use mpi::{RankOutcome, World, launcher};
 use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::Write;
 use std::path::Path;
 use std::rc::Rc;
 use std::thread;
@@ -250,28 +252,27 @@ impl Team {
             }
         };
         self.complete.set(ran.complete);
-        let record = ran.record.as_ref();
-        let (mut errors, mut nodes, mut hidden) = (Vec::new(), Nodes::default(), None);
-        let collected = if ran.complete {
-            let collected = collect_over(record.ok(), plan, &mut Line(world));
-            let lost = record.err().map(|why| format!("what it measured is lost: {why}"));
-            errors.extend(rank_checks::find_fault(world, lost.as_deref())?);
-            let collected = collected.map_err(Error::failed)?;
-            nodes = nodes::gather_nodes(world, &ran, plan, config).map_err(Error::failed)?;
-            if config.events.is_some() {
-                hidden = nodes::gather_records(world, record.ok(), shelf.is_hidden(), results)?;
-            }
-            shelf.clear();
-            collected
-        } else {
+        let merged = match ran.complete {
+            true => merge(world, &ran, plan, config, (shelf.is_hidden(), results))
+                .inspect_err(|_| self.complete.set(false)),
             // What the ranks recorded is all that there is.
-            merge_files(world, config, plan)
+            false => Ok(merge_files(world, config, plan)),
         };
-        Ok(collected.map(|collected| Measured {
-            outcome: Outcome { errors, ..ran.all },
-            collected,
-            nodes,
-            events: EventSource::Files(hidden),
+        let merged = merged.unwrap_or_else(|error| {
+            let mut merged = merge_files(world, config, plan);
+            merged
+                .iter_mut()
+                .for_each(|merged| merged.errors.push((world.rank, error.message.clone())));
+            merged
+        });
+        if self.complete.get() {
+            shelf.clear();
+        }
+        Ok(merged.map(|merged| Measured {
+            outcome: Outcome { errors: [ran.all.errors, merged.errors].concat(), ..ran.all },
+            collected: merged.collected,
+            nodes: merged.nodes,
+            events: EventSource::Files(merged.hidden),
         }))
     }
 }
@@ -288,14 +289,52 @@ pub fn give_up(rank: u32, error: Error) -> Exit {
     error.exit
 }
 
+/// What the ranks of an execution measured, on rank 0.
+#[derive(Default)]
+struct Merged {
+    collected: Collected,
+    nodes: Nodes,
+    errors: Vec<(u32, String)>,
+    /// Records with events of other machines.
+    hidden: Option<OwnFolder>,
+}
+
+/// Brings the records of all ranks together. All ranks call it.
+fn merge(
+    world: &World,
+    ran: &RankOutcome,
+    plan: &Plan,
+    config: &Config,
+    (is_hidden, results): (bool, Option<&Path>),
+) -> Result<Option<Merged>> {
+    let record = ran.record.as_ref();
+    let collected = collect_over(record.ok(), plan, &mut Line(world));
+    let lost = record.err().map(|why| format!("what it measured is lost: {why}"));
+    let fault = rank_checks::find_fault(world, lost.as_deref())?;
+    let collected = collected.map_err(Error::failed)?;
+    let nodes = nodes::gather_nodes(world, ran, plan, config).map_err(Error::failed)?;
+    let hidden = match config.events {
+        Some(_) => nodes::gather_records(world, record.ok(), is_hidden, results)?,
+        None => None,
+    };
+    let errors = fault.into_iter().collect();
+    Ok(collected.map(|collected| Merged { collected, nodes, errors, hidden }))
+}
+
 /// Some ranks are gone: their files are all that is left.
-fn merge_files(world: &World, config: &Config, plan: &Plan) -> Option<Collected> {
+fn merge_files(world: &World, config: &Config, plan: &Plan) -> Option<Merged> {
     if world.rank > 0 {
         return None;
     }
-    let paths = (0..world.size).filter_map(|rank| config.records.path(rank));
-    let records: Vec<RankRecord> = paths.filter_map(|path| read_path(&path).ok()).collect();
-    Some(collect(&records, plan))
+    let (mut records, mut errors) = (Vec::new(), Vec::new());
+    for (rank, path) in (0..world.size).filter_map(|rank| Some((rank, config.records.path(rank)?)))
+    {
+        match read_path(&path) {
+            Ok(record) => records.push(record),
+            Err(why) => errors.push((rank, format!("what it measured is not here: {why}"))),
+        }
+    }
+    Some(Merged { collected: collect(&records, plan), errors, ..Merged::default() })
 }
 
 /// The folder that a rank records into: rank 0 has made that of its machine and removes it; where
@@ -319,6 +358,12 @@ impl Shelf {
         let identity = folder.as_ref().and_then(|own| own.identity().ok()).unwrap_or_default();
         let leaders = world.shared_words(identity)?;
         let is_seen = folder.is_some() && world.node == 0 && identity == leaders;
+        let owner = broadcast_owner(world, folder.as_ref())?;
+        if let (Some(folder), false) = (&folder, is_seen) {
+            // One of the ranks of this machine succeeds.
+            let _ = File::create_new(folder.path().join(OWNER))
+                .and_then(|mut file| file.write_all(&owner));
+        }
         if folder.is_none() {
             *records = Records::Memory;
         }
@@ -335,8 +380,16 @@ impl Shelf {
     fn clear(self) {
         let (Some(folder), Some(own)) = (&self.folder, &self.own) else { return };
         // The last rank of the machine removes the folder; for the others it is not empty.
-        let _ = folder.remove_file(own).and_then(|()| folder.remove());
+        let _ = folder.remove_file(own).and_then(|()| results::remove_if_empty(folder));
     }
+}
+
+/// What rank 0's folder says of the run that it belongs to: so do those on other machines.
+fn broadcast_owner(world: &World, folder: Option<&OwnFolder>) -> Result<Vec<u8>> {
+    let own = folder.filter(|_| world.rank == 0).map(|folder| fs::read(folder.path().join(OWNER)));
+    let mut owner = own.and_then(|read| read.ok()).unwrap_or_default();
+    world.broadcast(&mut owner)?;
+    Ok(owner)
 }
 
 /// MPI cannot be used at all.

@@ -49,8 +49,9 @@ pub fn collect_notes(args: &Run, run: &model::Run) -> Vec<String> {
     let Some(sweep) = &run.run.sweep else { return Vec::new() };
     let mut notes = report::rules::sweep_notes(run);
     notes.extend(leftovers(args, run, sweep));
-    if let (Some(_), Some(out), false) = (&sweep.rest, &args.results.out, args.results.out_goes) {
-        notes.push(results::resume_advice(out));
+    if let (Some(rest), Some(out), false) = (&sweep.rest, &args.results.out, args.results.out_goes)
+    {
+        notes.push(results::resume_advice(out, rest));
     }
     notes
 }

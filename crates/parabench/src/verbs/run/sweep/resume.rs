@@ -2,12 +2,15 @@
 //! executed is what was executed.
 //!
 //! ```text
-//! parabench run --resume DIR                               the command line is that of DIR
+//! parabench run --resume DIR --dir d                       what is executed is that of DIR
 //! parabench run x.ppl --sweep block=4k,8k --resume DIR     the same again, in place of --out
 //! ```
+//!
+//! DIR may come from somebody else. What it says decides what is executed and measured; where that may happen, what it
+//! may touch there, how ranks are started and which files are written is for this command line alone to say.
 
 use super::super::after;
-use super::super::args::{AS_STORED, Run};
+use super::super::args::{AS_STORED, KeptEvents, Released, Results, Run};
 use super::super::directory::Directory;
 use super::super::header;
 use super::super::point::Point;
@@ -16,7 +19,7 @@ use crate::console;
 use crate::error::{Error, Exit, Result};
 use crate::present;
 use crate::program::{STDIN, Text};
-use crate::results::{Begun, Unfinished};
+use crate::results::{self, Begun, PLACES, Unfinished};
 use engine::host;
 use model::run::{Header, Node, Param};
 use model::sweep::{Cell, Dimension, Rest, Resumed, Sweep};
@@ -26,12 +29,17 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Options that may be given beside `--resume` alone: how ranks are started, and what is printed and written.
-const HEEDED: [&str; 6] = ["--resume", "--mpi", "--launcher", "--format", "--html", "--quiet"];
+/// Options of this command line alone: how ranks are started, and what is printed and written.
+const OUTSIDE: [&str; 6] = ["--resume", "--mpi", "--launcher", "--format", "--html", "--quiet"];
 
 /// Options that may be others when a sweep goes on.
 const NOT_COMPARED: [&str; 6] =
     ["--out", "--ranks", "--force", "--keep", "--no-preflight", "--timeout"];
+
+/// Options that may be given beside `--resume` without a program.
+fn is_heeded(name: &str) -> bool {
+    OUTSIDE.contains(&name) || PLACES.contains(&name)
+}
 
 /// The request of a command line with or without `--resume`.
 pub enum Resolved {
@@ -64,7 +72,7 @@ pub fn resolve(given: &Run) -> Result<Resolved> {
         return Ok(Resolved::Run(Box::new(given.clone())));
     };
     let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.clone());
-    let unfinished = match Begun::open(&folder)? {
+    let unfinished = match Begun::open(&folder, given.directory.force)? {
         Begun::Rest(unfinished) => unfinished,
         Begun::Whole(run) if given.program.program.as_os_str() == AS_STORED => {
             refuse_others(given)?;
@@ -173,34 +181,56 @@ fn identity(header: &Header) -> Vec<Param> {
     all.into_iter().chain(options).chain(sweep.cells.iter().map(plan)).collect()
 }
 
-/// The run that a sweep says it was started as. Its paths are those of another current directory.
-#[expect(clippy::disallowed_methods, reason = "before anything has looked at a path")]
+/// The run that a sweep says it was started as, in the places that are given now.
 fn as_stored(given: &Run, unfinished: &Unfinished) -> Result<Run> {
     refuse_others(given)?;
-    let Rest { command, folder, .. } = unfinished.rest();
-    let again = |why: String| {
-        Error::input(why).help("give the whole command line again, with --resume in place of --out")
+    let rest = unfinished.rest();
+    check_places(given, &rest)?;
+    let words = rest.command.iter().map(OsString::from).collect();
+    let Ok(Verb::Run(mut run)) = args::parse(words) else {
+        return Err(Error::input("--resume: the command line of the sweep is not stored as text")
+            .help("give the whole command line again, with --resume in place of --out"));
     };
-    let Ok(Verb::Run(mut run)) = args::parse(command.iter().map(OsString::from).collect()) else {
-        return Err(again("--resume: the command line of the sweep is not stored as text".into()));
-    };
-    let html = given.results.html.as_deref().map(std::path::absolute).transpose();
-    let html = html.map_err(|error| again(format!("--html: {error}")))?;
-    std::env::set_current_dir(&folder).map_err(|error| {
-        again(format!(
-            "--resume: the sweep was started in {folder}, which cannot be entered: {error}"
-        ))
-    })?;
-    let is_stdin = run.program.program.as_os_str() == "-";
+    let program = run.program.program.clone();
+    let is_stdin = program.as_os_str() == "-";
+    if !is_stdin && !program.as_os_str().as_bytes().starts_with(b"@") {
+        run.program.program = Path::new(&rest.folder).join(&program);
+    }
     let stdin = unfinished.run.run.program.files.first().filter(|_| is_stdin);
     let stdin = stdin.map(|file| file.text.clone());
+    let Rest { command, folder, .. } = rest;
     run.origin = Some(Origin { command, folder, stdin });
-    run.results.format = given.results.format;
-    run.results.quiet |= given.results.quiet;
-    run.results.events_are_settled = run.results.html.is_none();
-    run.results.html = html.or(run.results.html);
+    run.given.retain(|option| !is_heeded(&option.name));
+    run.given.extend(given.given.iter().cloned());
+    run.program.mounts.clone_from(&given.program.mounts);
+    run.program.include_dirs.clone_from(&given.program.include_dirs);
+    run.sweep.against.clone_from(&given.sweep.against);
+    run.directory = given.directory.clone();
     run.job = given.job.clone();
+    run.released = Released { e: false };
+    // They keep events.
+    let is_seen = run.results.html.is_some() || run.results.against_trace.is_some();
+    run.results = Results {
+        events: run.results.events.or(is_seen.then(KeptEvents::default)),
+        events_are_settled: true,
+        strict: run.results.strict,
+        ..given.results.clone()
+    };
     Ok(*run)
+}
+
+/// Refuses to go on before all is said again that the sweep was told about places.
+fn check_places(given: &Run, rest: &Rest) -> Result<()> {
+    let is_given = |name: &str| given.given.iter().any(|now| now.name == name);
+    let places = rest.options.iter().filter(|option| PLACES.contains(&&*option.name));
+    let missing = places.filter(|option| !is_given(&option.name));
+    let words = results::as_typed(missing);
+    if words.is_empty() {
+        return Ok(());
+    }
+    let folder = &rest.folder;
+    let message = format!("--resume: the sweep ran in {folder} with{words}: places are given anew");
+    Err(Error::input(message).help(format!("add{words} if it is to go on there")))
 }
 
 /// Without a program, nothing may be given that the sweep knows: it would not be heeded.
@@ -212,7 +242,7 @@ fn refuse_others(given: &Run) -> Result<()> {
     };
     let names = given.given.iter().map(|option| &*option.name);
     let others: Vec<&str> =
-        names.filter(|name| !HEEDED.contains(name) && !is_ranks_of_job(name)).collect();
+        names.filter(|name| !is_heeded(name) && !is_ranks_of_job(name)).collect();
     if others.is_empty() {
         return Ok(());
     }
@@ -253,9 +283,27 @@ fn here() -> String {
 fn options(run: &Run) -> Vec<Param> {
     let decides = |option: &&Param| {
         let name = &*option.name;
-        name.starts_with('-') && !HEEDED.contains(&name) && !NOT_COMPARED.contains(&name)
+        let is_path = ["--dir", "--against", "--mount", "--include-dir"].contains(&name);
+        let is_compared = !OUTSIDE.contains(&name) && !NOT_COMPARED.contains(&name);
+        name.starts_with('-') && is_compared && !is_path
     };
-    run.given.iter().filter(decides).cloned().collect()
+    let options = run.given.iter().filter(decides).cloned();
+    paths(run).into_iter().chain(options).collect()
+}
+
+/// Directories, whatever the current one is.
+fn paths(run: &Run) -> Vec<Param> {
+    let absolute = |path: &Path| results::real_path(path).unwrap_or_else(|_| path.into());
+    let option = |name: &str, before: &str, path: &Path| {
+        let value = format!("{before}{}", absolute(path).display());
+        Param { name: name.into(), value }
+    };
+    let dir = run.directory.dir.iter().map(|path| option("--dir", "", path));
+    let against = run.sweep.against.iter().map(|path| option("--against", "", path));
+    let mounts = run.program.mounts.iter();
+    let mounts = mounts.map(|(name, path)| option("--mount", &format!("{name}="), path));
+    let included = run.program.include_dirs.iter().map(|path| option("--include-dir", "", path));
+    dir.chain(against).chain(mounts).chain(included).collect()
 }
 
 /// Says in a run that is about to go on that it did.
@@ -346,7 +394,7 @@ mod tests {
                         "{name}"
                     );
                     let refused = refuse_others(&run);
-                    assert_eq!(refused.is_ok(), HEEDED.contains(&&**name), "{name}: {refused:?}");
+                    assert_eq!(refused.is_ok(), is_heeded(name), "{name}: {refused:?}");
                 }
                 // What clap refuses beside --resume, or alone.
                 Err(ErrorKind::ArgumentConflict | ErrorKind::MissingRequiredArgument) => {}
