@@ -189,14 +189,14 @@ fn records_that_cannot_be_read_stay_where_they_are() {
     let damages: [fn(&mut Vec<u8>); 3] =
         [|bytes| bytes[0] ^= 0xff, |bytes| bytes.truncate(20), |bytes| bytes[8..64].fill(0xff)];
     for damage in damages {
-        let scene = Scene::new().file("x.ppl", KILLED);
+        let scene = Scene::new().file("x.ppl", KILLED).file("y.ppl", "create(\"c\");");
         let memory = killed(&scene, "-n 2 --out results");
         let whole = fs::read(memory.join("rank-1")).unwrap();
         let mut damaged = whole.clone();
         damage(&mut damaged);
         fs::write(memory.join("rank-1"), &damaged).unwrap();
         scene.parabench("report results --settle").exits(1).out_has("rank-1");
-        scene.parabench("run x.ppl --out other").exits(0);
+        scene.parabench("run y.ppl --out other").exits(0);
         assert_eq!(fs::read(memory.join("rank-1")).unwrap(), damaged);
         fs::write(memory.join("rank-1"), &whole).unwrap();
         let settled = scene.parabench("report results --settle --format json").exits(0).json();
@@ -227,7 +227,7 @@ fn records_of_a_killed_run_follow_its_folder() {
 fn an_edited_run_does_not_touch_the_records_of_another() {
     let scene = Scene::new().file("x.ppl", KILLED);
     let memory = killed(&scene, "--out results");
-    let other = Scene::new().file("x.ppl", KILLED);
+    let other = Scene::new().file("x.ppl", KILLED).file("y.ppl", "create(\"c\");");
     killed(&other, "--out results");
     let mut run = other.json("results/run.json");
     let own = run["run"]["recording"]["memory"].as_str().expect("a tmpfs").to_string();
@@ -235,7 +235,7 @@ fn an_edited_run_does_not_touch_the_records_of_another() {
     fs::write(other.path("results/run.json"), run.to_string()).unwrap();
     other.parabench("report results").exits(0).out_has("the records of another run");
     other.parabench("report results --settle").exits(2);
-    other.parabench("run x.ppl --only none --out results --force").exits(0);
+    other.parabench("run y.ppl --out results --force").exits(0);
     assert!(memory.join("rank-0").exists());
     scene.parabench("report results --settle").exits(0);
     fs::remove_dir_all(own).unwrap();

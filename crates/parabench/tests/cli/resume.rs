@@ -528,7 +528,7 @@ fn a_folder_does_not_say_where_its_sweep_goes_on() {
 fn places_of_a_resumed_sweep_are_given_anew() {
     let scene = scene();
     killed_as(&scene, &format!("{LINE} stop=5 --confine --out r"));
-    scene.parabench("report r").exits(0).out_has("/d --confine` executes what is missing");
+    scene.parabench("report r").exits(0).out_has("/d --confine`");
     let asked = scene.parabench("run --resume r").exits(2);
     asked.err_has("places are given anew").err_has("/d --confine");
     scene.parabench("run --resume r --dir d").exits(2).err_has("add --confine");
