@@ -97,21 +97,20 @@ impl Found {
         let memory = recording.memory.as_deref().map(|path| open_memory(Path::new(path), &run.id));
         let recorded = recording.memory.as_ref().map(PathBuf::from);
         let copies = recorded.as_deref().and_then(|recorded| copies(folder, recorded));
-        let held = match &memory {
-            Some(Ok(memory)) => memory.is_held(),
-            Some(Err(_)) => Ok(false),
+        let held = match (&memory, &executions) {
+            (Some(Ok(memory)), _) => memory.is_held(),
+            // A sweep holds them, too, which tells other machines.
+            (_, Some(executions)) => executions.is_held(),
+            (Some(Err(_)), None) => Ok(false),
             // Only the folder itself can tell.
-            None => OwnFolder::open(folder).and_then(|folder| folder.is_held()),
+            (None, None) => OwnFolder::open(folder).and_then(|folder| folder.is_held()),
         };
-        let is_here = recording.host == here().host;
-        // Of a machine out of sight nobody can tell whether its ranks are at work, unless they have been settled.
-        let there =
-            matches!(memory, Some(Ok(_))) || copies.is_some() || (is_here && executions.is_some());
+        let there = matches!(memory, Some(Ok(_))) || copies.is_some() || executions.is_some();
         let state = match held {
             Ok(false) if there => State::CutOff,
             Ok(false) => State::OutOfSight,
             // Locks of another machine cannot always be asked for: nobody here can tell, ever.
-            Err(_) if !is_here => State::OutOfSight,
+            Err(_) if recording.host != here().host => State::OutOfSight,
             // Better too careful: nobody may take it for a run that is over.
             Ok(true) | Err(_) => State::UnderWay,
         };
@@ -340,10 +339,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let executions = OwnFolder::fresh(folder.path(), EXECUTIONS).unwrap();
         let name = executions.path().file_name().unwrap().to_str().map(str::to_string);
-        let own = Recording { executions: name, memory: Some("/dev/shm/x".into()), ..here() };
-        assert_eq!(Found::look(folder.path(), &of(own.clone())).state, State::CutOff);
-        let other = Recording { host: "other".into(), ..own };
-        assert_eq!(Found::look(folder.path(), &of(other)).state, State::OutOfSight);
+        let memory = Some("/dev/shm/parabench-records-zzzzzz".into());
+        let run = of(Recording { executions: name, memory, host: "other".into(), ..here() });
+        assert_eq!(Found::look(folder.path(), &run).state, State::CutOff);
+        executions.hold().unwrap();
+        assert_eq!(Found::look(folder.path(), &run).state, State::UnderWay);
     }
 
     #[test]

@@ -66,7 +66,8 @@ fn executions_keep_their_machines_when_a_sweep_is_resumed_on_others() {
     running.finish();
     sweeps::running_no_more(&scene);
     fs::write(scene.path("d/go"), "").expect("written");
-    let done = on_two(&mpi, &scene, "run --resume r").env("SECOND", "node-c").run().exits(0);
+    let done =
+        on_two(&mpi, &scene, "run --resume r --dir d").env("SECOND", "node-c").run().exits(0);
     let run = scene.json("r/run.json");
     assert_valid(&run);
     let host = run["run"]["host"]["name"].as_str().expect("a name");

@@ -170,14 +170,14 @@ fn a_sweep_whose_job_was_lost_is_resumed_by_another_job() {
             // Launchers may be gone before their ranks.
             running_no_more(&scene);
             fs::write(scene.path("d/go"), "").expect("written");
-            under(&mpi, 2, &scene, "run --resume r")
+            under(&mpi, 2, &scene, "run --resume r --dir d")
                 .run()
                 .exits(2)
                 .err_has("the MPI job was ranks 0-2");
             let resumed = match what {
-                "mpiexec" => under(&mpi, 3, &scene, "run --resume r"),
+                "mpiexec" => under(&mpi, 3, &scene, "run --resume r --dir d"),
                 // The sweep knows of how many ranks it is.
-                _ => with(&mpi, &scene, "run --resume r --mpi"),
+                _ => with(&mpi, &scene, "run --resume r --dir d --mpi"),
             };
             let done = resumed.run().exits(0);
             assert!(done.out.contains("resumed after 4 executions"), "{at}: {}", done.out);
@@ -200,9 +200,12 @@ fn a_sweep_is_not_resumed_under_another_mpi() {
     running.finish();
     running_no_more(&scene);
     fs::write(scene.path("d/go"), "").expect("written");
-    let done = under(other, 2, &scene, "run --resume r").run().exits(2);
+    let done = under(other, 2, &scene, "run --resume r --dir d").run().exits(2);
     done.err_has("the MPI library was MPICH ").err_has(", now it is Open MPI v");
-    under(first, 2, &scene, "run --resume r").run().exits(0).out_has("resumed after 4 executions");
+    under(first, 2, &scene, "run --resume r --dir d")
+        .run()
+        .exits(0)
+        .out_has("resumed after 4 executions");
     let whole = format!("run x.ppl {GRID} --dir d stop=5 --resume r");
     under(first, 2, &scene, &whole).run().exits(0).err_has("nothing is missing of the sweep: ");
     let done = under(other, 2, &scene, &whole).run().exits(2);
