@@ -9,9 +9,8 @@
 //! A link that leaves its directory gives `EXDEV` when it is followed, and when a program makes it.
 
 use super::api::Backend;
-use super::lexical::{check, check_link};
+use super::lexical::{check, check_link, check_path, refuses_flags};
 use super::posix::{FdPath, Posix, chmod, link_file, reply, size_of_file};
-use super::refused::{check_path, refuses_flags};
 use super::resolve::{Root, errno, split};
 use crate::call::{Call, Fd, Names, Reply};
 use std::ffi::{CStr, CString};

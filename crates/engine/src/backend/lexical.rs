@@ -15,6 +15,8 @@
 //! long as they stay inside by their text ([`check_link`]), and resolves names beneath the directory.
 //!
 //! All of it runs in [`super::Backend::prepare`], outside of the time of an operation.
+//!
+//! Also here: arguments that the kernel refuses before it looks at any name.
 
 use crate::call::{Call, Names};
 use crate::entries::MARKER;
@@ -33,14 +35,16 @@ pub(super) fn check<'a>(
 ) -> Result<(), i32> {
     match call.names() {
         Names::None => Ok(()),
-        Names::One { path, .. } | Names::Link { path, .. } => check_path(path, &locate),
-        Names::Two { from, to } => check_path(from, &locate).and_then(|()| check_path(to, &locate)),
+        Names::One { path, .. } | Names::Link { path, .. } => check_located(path, &locate),
+        Names::Two { from, to } => {
+            check_located(from, &locate).and_then(|()| check_located(to, &locate))
+        }
     }?;
     protect_marker(call)
 }
 
 #[inline(always)]
-fn check_path<'a>(
+fn check_located<'a>(
     path: &'a CStr,
     locate: &impl Fn(&'a [u8]) -> Option<Located<'a>>,
 ) -> Result<(), i32> {
@@ -121,6 +125,25 @@ fn names_marker(path: &CStr) -> bool {
     let path = &path[..path.iter().rposition(|byte| !is_end(byte)).map_or(0, |last| last + 1)];
     let Some(at) = path.len().checked_sub(MARKER.len()) else { return false };
     path[at..].eq_ignore_ascii_case(MARKER.as_bytes()) && (at == 0 || path[at - 1] == b'/')
+}
+
+/// Flags that contradict each other, which the kernel refuses with `EINVAL` before it looks at any
+/// name (open(2); O_CREAT with O_DIRECTORY since Linux 6.4).
+pub(crate) fn refuses_flags(flags: i32) -> bool {
+    const CREATE_DIRECTORY: i32 = libc::O_CREAT | libc::O_DIRECTORY;
+    let nameless = flags & libc::O_TMPFILE == libc::O_TMPFILE;
+    let is_read_only = flags & libc::O_ACCMODE == libc::O_RDONLY;
+    flags & libc::O_PATH == 0
+        && (flags & CREATE_DIRECTORY == CREATE_DIRECTORY || nameless && is_read_only)
+}
+
+/// The kernel's checks of a path before it looks at any name.
+pub(crate) fn check_path(path: &[u8]) -> Result<(), i32> {
+    match path.len() {
+        0 => Err(libc::ENOENT),
+        length if length >= libc::PATH_MAX as usize => Err(libc::ENAMETOOLONG),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]

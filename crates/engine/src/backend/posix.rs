@@ -3,7 +3,7 @@
 //! Relative paths resolve in the current directory: the rank has changed into the
 //! run directory. Absolute paths that begin with its path do so too, because another directory
 //! may have got that path since; those in a further directory of the program resolve there
-//! (`roots`). Which names a program may use is the lexical rule's business (`super::lexical`); what
+//! ([`Roots`]). Which names a program may use is the lexical rule's business (`super::lexical`); what
 //! it does not cover needs [`super::Beneath`], or is refused here.
 //!
 //! `EINTR` is returned like every other errno; the caller decides. (On Linux only
@@ -16,8 +16,8 @@ use super::caches;
 use super::direct::{self, Alignment};
 use super::lexical::{self, protect_marker};
 use super::mapped::Maps;
+use super::resolve::{Held, Roots};
 use super::ring::Ring;
-use super::roots::{Held, Roots};
 use crate::call::{Call, Fd, Names, QueueSettings, Queued, Reply, Submitted, Tag};
 use crate::entries;
 use std::ffi::CStr;

@@ -10,13 +10,11 @@
 //! common memory merge along a tree ([`collect_over`]); no message and no rank ever
 //! holds more than one label table, one histogram per row and bounded lists.
 //!
-//! Files from top to bottom, each uses those below it: `partial` (the driver); `labels`; `evidence`, `times`; `result`.
+//! Files from top to bottom, each uses those below it: `partial` (the driver); `labels`; `result`.
 
-mod evidence;
 mod labels;
 mod partial;
 mod result;
-mod times;
 
 pub use partial::{Link, Outline, Partial, collect, collect_over, reduce};
 pub use result::Collected;

@@ -2,15 +2,13 @@
 //! ranks measured together, and the result of all. Ranks without common memory send what they merged so far to one
 //! another, log2(ranks) times one after the other, until rank 0 has it all.
 
-use super::evidence::Sums;
 use super::labels::{First, Label};
-use super::result::{Collected, Failed, Places, SiteSums};
+use super::result::{Collected, Failed, Places, SiteSums, Sums};
 use crate::recorder::RankRecord;
 use crate::recorder::layout::{MAX_LABELS, MORE_LABEL};
-use model::Plan;
 use model::merge::{Merge, merge_all};
-use model::merged;
 use model::plan::{LabelKind, around_parts};
+use model::{Plan, merged};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};

@@ -1,15 +1,21 @@
-//! The merged result, the places in the program text that it names, and failures: failed operations, why ranks ended
-//! early, damaged records.
+//! The merged result: places in the program text, failures (failed operations, why ranks ended early, damaged
+//! records), and sums over ranks that are no rows: time, CPU, storage, dropped events, and where the bytes of a label
+//! came from and went to.
 
 use crate::recorder::layout::MAX_FAILURES_PER_SITE;
-use crate::recorder::{FailureRecord, RankRecord};
-use model::merge::Kept;
+use crate::recorder::{Count, FailureRecord, RankRecord, State};
+use crate::verify::examine::list_kinds;
+use model::merge::{Kept, merge_all};
+use model::op::Class;
 use model::plan::{Instr, Pc};
 use model::run::{
-    ArrivalRow, Evidence, Failure, LabelRow, RankError, Row, ShareRow, Site, TimeRow, TimesMore,
+    ArrivalRow, CacheControl, Contention, DirectoryEvidence, Evidence, Failure, LabelEvidence,
+    LabelRow, MpiFileFacts, RankError, Row, ShareRow, Site, TimeRow, TimesMore, VerifiedData,
 };
-use model::{Plan, errno, merged};
+use model::units::{format_bytes, significant};
+use model::{Op, Plan, errno, merged};
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 /// The merged figures of all ranks of a run.
@@ -187,5 +193,373 @@ impl Operation {
             occurrences: self.occurrences,
             ..Failure::default()
         }
+    }
+}
+
+/// MPI files that a run lists.
+const MPI_FILES_MAX: usize = 64;
+
+merged! {
+    /// Sums over some ranks.
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+    pub(super) struct Sums {
+        ranks: u64 => sum,
+        /// Ranks that reached the end of the program.
+        finished: u64 => sum,
+        end_ns: u64 => max,
+        events: u64 => sum,
+        cpu_ns: u64 => sum,
+        dropped_events: u64 => sum,
+        event_overhead_ns: u64 => sum,
+        labels_beyond_limit: u64 => sum,
+        lost: u64 => sum,
+        clock_backward: u64 => sum,
+        waited: Known => sum,
+        /// The longest wait of a rank, and the lowest of the ranks that waited as long.
+        longest_wait: (u64, Reverse<u32>) => max,
+        preemptions: u64 => sum,
+        faults: [u64; 2] => sum,
+        storage_read: Known => sum,
+        storage_write: Known => sum,
+        mpi_files: Kept<MpiFileFacts, MPI_FILES_MAX> => sum,
+    }
+}
+
+merged! {
+    /// A figure that is known only if every rank knows it.
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    struct Known {
+        total: u64 => sum,
+        /// Ranks that know it.
+        ranks: u64 => sum,
+    }
+}
+
+impl Known {
+    fn of_rank(figure: Option<u64>) -> Known {
+        Known { total: figure.unwrap_or(0), ranks: u64::from(figure.is_some()) }
+    }
+
+    fn by_all(&self, ranks: u64) -> Option<u64> {
+        (ranks > 0 && self.ranks == ranks).then_some(self.total)
+    }
+}
+
+impl Sums {
+    /// The figures of one rank. `beyond`: occurrences of labels whose path was one too many for the run.
+    pub(super) fn of_rank(record: &RankRecord, beyond: u64) -> Sums {
+        let usage = record.usage.unwrap_or_default();
+        Sums {
+            ranks: 1,
+            finished: u64::from(record.state == State::Finished),
+            end_ns: record.end_ns(),
+            events: record.event_count(),
+            cpu_ns: usage.cpu_ns,
+            dropped_events: record.header.dropped_events,
+            event_overhead_ns: record.header.event_overhead_ns,
+            labels_beyond_limit: record.header.labels_beyond_limit.saturating_add(beyond),
+            lost: record.header.lost,
+            clock_backward: record.header.clock_backward,
+            waited: Known::of_rank(usage.waited_ns),
+            longest_wait: (usage.waited_ns.unwrap_or(0), Reverse(record.rank)),
+            preemptions: usage.preemptions,
+            faults: usage.faults,
+            storage_read: Known::of_rank(usage.read_bytes),
+            storage_write: Known::of_rank(usage.write_bytes),
+            mpi_files: Kept::of_rank(record.rank, record.mpi_files.iter().cloned()),
+        }
+    }
+
+    /// Adds the sums to the result, whose rows must be there.
+    pub(super) fn finish(self, collected: &mut Collected) {
+        collected.duration_wall_ns = self.end_ns;
+        collected.events = self.events;
+        collected.finished = self.finished == self.ranks;
+        let labels = std::mem::take(&mut collected.evidence.labels);
+        collected.evidence = self.evidence(&collected.rows, labels);
+    }
+
+    /// Every rank knows how much it fetched from storage.
+    pub(super) fn fetched_is_known(&self) -> bool {
+        self.storage_read.by_all(self.ranks).is_some()
+    }
+
+    /// How long ranks waited for CPUs, if all know it.
+    fn waits(&self) -> Option<Contention> {
+        let (longest_wait_ns, Reverse(longest_wait_rank)) = self.longest_wait;
+        Some(Contention {
+            waited_ns: Some(self.waited.by_all(self.ranks)?),
+            longest_wait_rank,
+            longest_wait_ns,
+            preemptions: self.preemptions,
+            ..Contention::default()
+        })
+    }
+
+    fn evidence(self, rows: &[Row], labels: Vec<LabelEvidence>) -> Evidence {
+        let whole = || rows.iter().filter(|row| row.part_of.is_none());
+        let bytes = |class: Class| {
+            let of_class =
+                whole().filter(|row| Op::find(&row.op).is_some_and(|op| op.row().class == class));
+            of_class.fold(0u64, |sum, row| sum.saturating_add(row.bytes))
+        };
+        let program_read_bytes = bytes(Class::Read);
+        let storage_read_bytes = self.storage_read.by_all(self.ranks);
+        let rank_ns = self.end_ns.saturating_mul(self.ranks);
+        let lost = (self.lost > 0).then(|| lost_figures(self.lost));
+        let verified = verified_data(&labels, rank_ns);
+        let notes = lost.into_iter().chain(verified).collect();
+        Evidence {
+            clock_backward: self.clock_backward,
+            failed: whole().map(|row| row.failed).sum(),
+            short: whole().map(|row| row.short).sum(),
+            program_read_bytes,
+            program_write_bytes: bytes(Class::Write),
+            storage_read_bytes,
+            storage_write_bytes: self.storage_write.by_all(self.ranks),
+            page_cache_share: cached_share(&labels, storage_read_bytes, self.ranks),
+            cached_at_open_share: cached_at_open(&labels),
+            labels,
+            cpu_ns: self.cpu_ns,
+            page_faults: self.faults[0],
+            storage_page_faults: self.faults[1],
+            contention: self.waits(),
+            dropped_events: self.dropped_events,
+            event_overhead_ns: self.event_overhead_ns,
+            labels_beyond_limit: self.labels_beyond_limit,
+            mpi_io: self.mpi_files.into_entries().map(|(_, file)| file).collect(),
+            notes,
+            ..Evidence::default()
+        }
+    }
+}
+
+/// Bytes that a rank may fetch without reading data: directories, maps of blocks, pages of the program itself.
+const OTHER_BYTES: u64 = 1 << 20;
+
+/// Read-ahead can fetch more than the program reads: nothing came from the cache then. But where
+/// all that was fetched may be something else, nobody knows; nor where files have holes or are
+/// compressed, because fewer bytes are fetched then than read.
+fn cached_share(labels: &[LabelEvidence], storage_bytes: Option<u64>, ranks: u64) -> Option<f64> {
+    let sum =
+        |bytes: fn(&LabelEvidence) -> u64| labels.iter().map(bytes).fold(0, u64::saturating_add);
+    let direct_bytes = sum(|label| label.direct_read_bytes);
+    let read_bytes = sum(|label| label.read_bytes).saturating_sub(direct_bytes);
+    let is_plain = sum(|label| label.hole_bytes) == 0 && sum(|label| label.encoded_bytes) == 0;
+    let storage = storage_bytes.filter(|_| read_bytes > 0 && is_plain)?;
+    let storage = storage.saturating_sub(direct_bytes);
+    let little = storage <= OTHER_BYTES.saturating_mul(ranks);
+    match read_bytes.checked_sub(storage) {
+        None | Some(0) if little => None,
+        more => Some(more.unwrap_or(0) as f64 / read_bytes as f64),
+    }
+}
+
+fn cached_at_open(labels: &[LabelEvidence]) -> Option<f64> {
+    let sum = |bytes: fn(&LabelEvidence) -> u64| labels.iter().map(bytes).sum::<u64>();
+    let looked_bytes = sum(|label| label.looked_bytes);
+    (looked_bytes > 0).then(|| sum(|label| label.cached_bytes) as f64 / looked_bytes as f64)
+}
+
+merged! {
+    /// Where bytes came from and went to, sums over some ranks by [`Count`].
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub(super) struct Traffic {
+        counts: Vec<u64> => sum,
+    }
+}
+
+impl Traffic {
+    /// The counts of one rank.
+    pub(super) fn of_rank(counts: &[u64]) -> Traffic {
+        Traffic { counts: counts.to_vec() }
+    }
+
+    fn of(&self, count: Count) -> u64 {
+        self.counts.get(count as usize).copied().unwrap_or(0)
+    }
+
+    /// The evidence of one of several directories, if bytes were moved or names looked up there.
+    pub(super) fn in_directory(&self, name: &str) -> Option<DirectoryEvidence> {
+        let [written_bytes, read_bytes] = [Count::Written, Count::Read].map(|count| self.of(count));
+        let looked_names = self.of(Count::LookedNames);
+        (written_bytes > 0 || read_bytes > 0 || looked_names > 0).then(|| DirectoryEvidence {
+            directory: name.into(),
+            written_bytes,
+            unstable_bytes: self.of(Count::Unstable).min(written_bytes),
+            read_bytes,
+            direct_read_bytes: self.of(Count::DirectRead).min(read_bytes),
+            looked_bytes: self.of(Count::Looked),
+            cached_bytes: self.of(Count::Cached),
+            mapped_bytes: self.of(Count::Mapped),
+            hole_bytes: self.of(Count::Holes),
+            encoded_bytes: self.of(Count::Encoded),
+            looked_names,
+            cached_names: self.of(Count::CachedNames),
+        })
+    }
+
+    /// The evidence of a label that has moved bytes, looked up names or met a time limit. `fetched_is_known`: to
+    /// all ranks.
+    pub(super) fn evidence(
+        &self,
+        label: &str,
+        [written_bytes, read_bytes]: [u64; 2],
+        fetched_is_known: bool,
+    ) -> Option<LabelEvidence> {
+        let written_bytes = written_bytes.saturating_sub(self.of(Count::NullWritten));
+        let read_bytes = read_bytes.saturating_sub(self.of(Count::NullRead));
+        let null_operations = self.of(Count::Nulled);
+        let looked_names = self.of(Count::LookedNames);
+        let verified = self.verified();
+        let moved = written_bytes > 0 || read_bytes > 0 || null_operations > 0;
+        let moved = moved || verified.is_some() || self.cache_control().is_some();
+        let timed = self.of(Count::Timed) > 0;
+        (moved || looked_names > 0 || timed).then(|| LabelEvidence {
+            label: label.into(),
+            written_bytes,
+            // A write that failed half-way has no bytes in the rows.
+            unstable_bytes: self.of(Count::Unstable).min(written_bytes),
+            read_bytes,
+            direct_read_bytes: self.of(Count::DirectRead).min(read_bytes),
+            fetched_bytes: fetched_is_known.then(|| self.of(Count::Fetched)),
+            looked_bytes: self.of(Count::Looked),
+            cached_bytes: self.of(Count::Cached),
+            mapped_bytes: self.of(Count::Mapped),
+            hole_bytes: self.of(Count::Holes),
+            encoded_bytes: self.of(Count::Encoded),
+            looked_names,
+            cached_names: self.of(Count::CachedNames),
+            queued_calls: self.of(Count::Queued),
+            queued_at_once: self.of(Count::AtOnce),
+            handed_over: self.of(Count::HandedOver),
+            null_operations,
+            fill_ns: self.fill_ns(written_bytes),
+            cache_control: self.cache_control(),
+            verified,
+            timed,
+            ..LabelEvidence::default()
+        })
+    }
+
+    /// About the time it took to fill what was written and not verified; `None`: it was not measured.
+    fn fill_ns(&self, written_bytes: u64) -> Option<u64> {
+        let [sample, ns] = [Count::MadeSample, Count::MadeSampleNs].map(|count| self.of(count));
+        let made = written_bytes.saturating_sub(self.of(Count::Filled));
+        (sample > 0 && made > 0).then(|| {
+            let ns = u128::from(ns) * u128::from(made) / u128::from(sample);
+            u64::try_from(ns).unwrap_or(u64::MAX)
+        })
+    }
+
+    fn cache_control(&self) -> Option<CacheControl> {
+        let control = CacheControl {
+            drops: self.of(Count::Drops),
+            drops_refused: self.of(Count::DropsRefused),
+            drop_looked_bytes: self.of(Count::DropLooked),
+            drop_kept_bytes: self.of(Count::DropKept),
+            advised: self.of(Count::Advised),
+            advice_looked_bytes: self.of(Count::AdviceLooked),
+            advice_kept_bytes: self.of(Count::AdviceKept),
+        };
+        (control != CacheControl::default()).then_some(control)
+    }
+
+    fn verified(&self) -> Option<VerifiedData> {
+        let data = VerifiedData {
+            filled_bytes: self.of(Count::Filled),
+            fill_ns: self.of(Count::FillNs),
+            checked_bytes: self.of(Count::Checked),
+            check_ns: self.of(Count::CheckNs),
+            zero_bytes: self.of(Count::Zeros),
+            zero_places: self.of(Count::ZeroPlaces),
+            zeros: Vec::new(),
+            wrong_zeros: self.of(Count::WrongZeros),
+            wrong_older: self.of(Count::WrongOlder),
+            wrong_other: self.of(Count::WrongOther),
+        };
+        (data != VerifiedData::default()).then_some(data)
+    }
+}
+
+/// Figures that did not fit into the ranks' files.
+fn lost_figures(figures: u64) -> String {
+    format!("{figures} figures were lost because the ranks' files could not grow: a disk is full")
+}
+
+/// `verify=true: 1 GiB filled (0.05 ns/B), 1 GiB checked (0.04 ns/B), ...`; nothing where nothing was
+/// verified. `rank_ns`: the time of all ranks together.
+fn verified_data(labels: &[LabelEvidence], rank_ns: u64) -> Option<String> {
+    let mut verified = labels.iter().filter_map(|label| label.verified.clone()).peekable();
+    verified.peek()?;
+    let all = merge_all(verified);
+    let mut parts = Vec::new();
+    parts.extend(amount(all.filled_bytes, all.fill_ns, "filled"));
+    parts.extend(amount(all.checked_bytes, all.check_ns, "checked"));
+    let spent_ns = all.fill_ns.saturating_add(all.check_ns);
+    if rank_ns > 0 && spent_ns > 0 {
+        let percent = 100.0 * spent_ns as f64 / rank_ns as f64;
+        parts.push(format!("{} % of the ranks' time, in no operation", significant(percent)));
+    }
+    if all.zero_bytes > 0 {
+        let bytes = format_bytes(all.zero_bytes);
+        parts.push(format!(
+            "{bytes} were zeros where the reading rank knows of no write (holes, or data of others that is lost)"
+        ));
+    }
+    let wrong = list_kinds([all.wrong_zeros, all.wrong_older, all.wrong_other]);
+    parts.push(match (wrong.is_empty(), all.checked_bytes) {
+        (true, 0) => "nothing was read to be checked".to_string(),
+        (true, _) if all.zero_bytes > 0 => "no other byte was wrong".to_string(),
+        (true, _) => "nothing was wrong".to_string(),
+        (false, _) => format!("WRONG PLACES: {wrong}"),
+    });
+    Some(format!("verify=true: {}", parts.join(", ")))
+}
+
+fn amount(bytes: u64, ns: u64, what: &str) -> Option<String> {
+    let cost = match ns {
+        0 => String::new(),
+        ns => format!(" ({} ns/B)", significant(ns as f64 / bytes.max(1) as f64)),
+    };
+    (bytes > 0).then(|| format!("{} {what}{cost}", format_bytes(bytes)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_verified_is_one_sentence() {
+        let label = |verified: VerifiedData| LabelEvidence {
+            verified: Some(verified),
+            ..LabelEvidence::default()
+        };
+        assert_eq!(verified_data(&[LabelEvidence::default()], 1), None);
+        let zeros =
+            VerifiedData { checked_bytes: 8192, zero_bytes: 4096, ..VerifiedData::default() };
+        assert_eq!(
+            verified_data(&[label(zeros)], 1).as_deref(),
+            Some(
+                "verify=true: 8 KiB checked, 4 KiB were zeros where the reading rank knows of no write \
+             (holes, or data of others that is lost), no other byte was wrong"
+            )
+        );
+        let wrote = VerifiedData { filled_bytes: 4096, fill_ns: 2048, ..VerifiedData::default() };
+        let read = VerifiedData {
+            checked_bytes: 8192,
+            zero_bytes: 1024,
+            wrong_zeros: 2,
+            wrong_other: 1,
+            ..VerifiedData::default()
+        };
+        assert_eq!(
+            verified_data(&[label(wrote), label(read)], 20_480).as_deref(),
+            Some(
+                "verify=true: 4 KiB filled (0.5 ns/B), 8 KiB checked, 10 % of the ranks' time, in no \
+             operation, 1 KiB were zeros where the reading rank knows of no write (holes, or data of \
+             others that is lost), WRONG PLACES: 2 zeros, 1 other data"
+            )
+        );
     }
 }

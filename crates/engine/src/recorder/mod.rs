@@ -8,35 +8,26 @@
 //! are single words: a rank that is killed at any instruction leaves an area that can be read and lacks at
 //! most the operation in flight.
 //!
-//! Files from top to bottom, each uses those below it: `rank` (what the execute loop calls) and `live`
-//! (looks at an area while its rank runs); `read`; `labels`, `stats`, `counters`, `events`, `failures`
-//! (one kind of figures each); `times`; `area`; `layout`.
+//! Files from top to bottom, each uses those below it: `rank` (what the execute loop calls); `read`; `counters`
+//! and `events` (one kind of figures each); `area`; `layout`.
 
 mod area;
 mod counters;
 mod events;
-mod failures;
-pub(crate) mod labels;
 pub(crate) mod layout;
-mod live;
+pub(crate) mod rank;
 mod read;
-
-mod rank;
-mod stats;
-mod times;
 
 pub use crate::host::Usage;
 pub use area::{Medium, memory_file};
 pub use counters::{Arrived, ClaimedWork, Count, Process, TrafficId};
 pub use events::{EventsConfig, Listen, Listener, Paths};
 pub use layout::{FailureRecord, Header, State};
-pub use live::{Live, Seen};
-pub use rank::{Meta, Recorder};
+pub use rank::{Meta, Recorder, StatId, Timing};
 pub use read::{
-    BusyRecord, LabelRecord, Occurrence, Placed, RankRecord, SiteRecord, StatRecord, ZerosRecord,
-    read, read_file, read_path,
+    BusyRecord, LabelRecord, Live, Occurrence, Placed, RankRecord, Seen, SiteRecord, StatRecord,
+    ZerosRecord, read, read_file, read_path,
 };
-pub use stats::{StatId, Timing};
 
 #[cfg(test)]
 pub(crate) mod tests;

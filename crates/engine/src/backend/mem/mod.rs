@@ -12,11 +12,8 @@ mod content;
 mod files;
 mod names;
 mod node;
-mod ranges;
 mod rank;
-mod rehearsal;
-mod walk;
 
 pub use node::{MemFs, Used};
+pub(crate) use rank::Planted;
 pub use rank::{Cost, Mem};
-pub(crate) use rehearsal::Planted;

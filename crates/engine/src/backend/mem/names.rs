@@ -4,9 +4,8 @@
 //! call gives that is wrong in two ways.
 
 use super::content::{Content, SIZE_MAX};
-use super::node::{Done, Ino, Kind, MemFs};
-use super::walk::{Follow, Spot};
-use crate::backend::refused::check_path;
+use super::node::{Done, Follow, Ino, Kind, MemFs, Spot};
+use crate::backend::lexical::check_path;
 use std::ffi::CStr;
 
 /// Longest name of an extended attribute.
