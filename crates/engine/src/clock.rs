@@ -4,15 +4,30 @@
 //! clock of the kernel otherwise; [`Virtual`] is for tests and simulation. A
 //! clock is made (and restarted) by the supervisor before it forks, so that all
 //! ranks of a machine share origin and calibration and need no alignment. Clocks of
-//! different machines are brought on one time line afterwards ([`align`]). At the end of a run its
-//! clock is compared with the kernel's ([`check`]).
+//! different machines are brought on one time line afterwards ([`align`]).
+//!
+//! The time stamp counter of x86 is trustworthy where it is invariant and the kernel trusts it.
+//! Readings of the counter are not fenced: a system call lies between the two that matter, and a fence would
+//! cost as much as the reading. Its frequency is measured against `CLOCK_MONOTONIC_RAW`, good to a few parts
+//! per million.
+//!
+//! `CLOCK_MONOTONIC_RAW` is not slewed by NTP, but a real system call on kernels whose vDSO lacks it; there
+//! `CLOCK_MONOTONIC` is taken, which NTP makes run faster or slower by up to 500 ppm.
+//!
+//! Whether the clock of a run was right is checked by comparing it with the kernel's raw clock at both ends of the
+//! run ([`Check`]).
+//!
+//! ```text
+//! own clock   ├──────────────── run ────────────────┤
+//! raw clock   ├──────────────── run ────────────────┤   the difference, divided by the raw time: drift
+//! ```
+//!
+//! A calibration that was disturbed, a guest that moved to another machine and a clock that NTP slews
+//! show as drift; a machine that slept shows in `CLOCK_BOOTTIME`, which goes on meanwhile.
 
 pub mod align;
-pub mod check;
-mod real;
 
-pub use real::{Real, Words, best, coarse_ns, monotonic_raw_ns, thread_cpu_ns};
-
+use bytemuck::{Pod, Zeroable};
 use std::cell::Cell;
 use std::fmt;
 use std::rc::Rc;
@@ -161,6 +176,313 @@ fn burn(clock: &Real, ns: u64) {
     }
 }
 
+const CALIBRATION_NS: u64 = 5_000_000;
+const SHIFT: u32 = 32;
+/// The slewed clock of the kernel is preferred if the raw one costs more than this multiple of it.
+const DEARER: f64 = 3.0;
+
+/// A clock of this machine, counted from an origin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Real {
+    /// Nanoseconds per tick of the time stamp counter times 2^[`SHIFT`]; 0: it is a clock of the kernel.
+    mult: u64,
+    /// Number of the kernel's clock.
+    id: i64,
+    /// Ticks or nanoseconds.
+    origin: u64,
+}
+
+/// Numbers that make the same clock in another process of the same machine.
+pub type Words = [u64; 3];
+
+/// The cheapest trustworthy clock of this machine; it starts at 0 now. Takes some milliseconds where it
+/// calibrates.
+pub fn best() -> Real {
+    if let Some(mult) = calibrate() {
+        return Real { mult, id: 0, origin: 0 }.restarted();
+    }
+    let costs = [Real::raw(), Real::slewed()].map(|clock| clock.reading_cost_ns());
+    cheaper(costs)
+}
+
+/// The better clock of the kernel for the costs of a reading of the raw and of the slewed one, nanoseconds.
+fn cheaper([raw_ns, slewed_ns]: [f64; 2]) -> Real {
+    if raw_ns > DEARER * slewed_ns { Real::slewed() } else { Real::raw() }
+}
+
+impl Real {
+    /// `CLOCK_MONOTONIC_RAW`, from now.
+    pub fn raw() -> Real {
+        Real { mult: 0, id: libc::CLOCK_MONOTONIC_RAW.into(), origin: 0 }.restarted()
+    }
+
+    /// `CLOCK_MONOTONIC`, from now.
+    fn slewed() -> Real {
+        Real { mult: 0, id: libc::CLOCK_MONOTONIC.into(), origin: 0 }.restarted()
+    }
+
+    /// It is [`Real::raw`].
+    pub(super) fn is_raw(&self) -> bool {
+        self.mult == 0 && self.id == i64::from(libc::CLOCK_MONOTONIC_RAW)
+    }
+
+    /// The same clock with its origin moved to now.
+    pub fn restarted(self) -> Real {
+        Real { origin: if self.mult > 0 { ticks() } else { read_ns(self.id as i32) }, ..self }
+    }
+
+    /// The clock as numbers.
+    pub fn to_words(self) -> Words {
+        bytemuck::cast(self)
+    }
+
+    /// The clock that another process of this machine has made numbers of.
+    pub fn from_words(words: Words) -> Real {
+        bytemuck::cast(words)
+    }
+
+    /// The same clock showing `ns` less.
+    pub fn set_back(self, ns: i64) -> Real {
+        let counts = match self.mult {
+            0 => i128::from(ns),
+            mult => (i128::from(ns) << SHIFT) / i128::from(mult),
+        };
+        let origin = (i128::from(self.origin) + counts).clamp(0, i128::from(u64::MAX));
+        Real { origin: origin as u64, ..self }
+    }
+
+    /// Its name in the run.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Real { mult: 1.., .. } => "tsc",
+            _ if self.is_raw() => "monotonic_raw",
+            _ => "monotonic",
+        }
+    }
+
+    /// Nanoseconds since its origin.
+    #[inline(always)]
+    pub fn now(&self) -> u64 {
+        if self.mult > 0 {
+            return scale(ticks().saturating_sub(self.origin), self.mult);
+        }
+        read_ns(self.id as i32).saturating_sub(self.origin)
+    }
+
+    /// Median cost of one reading in nanoseconds, as two readings around nothing show it; stored in the run,
+    /// never subtracted from a time.
+    pub fn reading_cost_ns(&self) -> f64 {
+        const BATCHES: usize = 101;
+        const READINGS: u32 = 100;
+        let batch = |_| {
+            let start_ns = self.now();
+            for _ in 1..READINGS {
+                std::hint::black_box(self.now());
+            }
+            (self.now() - start_ns) as f64 / f64::from(READINGS)
+        };
+        let mut costs_ns: Vec<f64> = (0..BATCHES).map(batch).collect();
+        costs_ns.sort_unstable_by(f64::total_cmp);
+        costs_ns[BATCHES / 2]
+    }
+}
+
+/// The kernel's raw clock, nanoseconds.
+#[inline(always)]
+pub fn monotonic_raw_ns() -> u64 {
+    read_ns(libc::CLOCK_MONOTONIC_RAW)
+}
+
+/// The kernel's clock at its last tick (1 to 10 ms ago), nanoseconds. It costs a fifth of the others: it is for what
+/// is asked between all statements.
+#[inline(always)]
+pub fn coarse_ns() -> u64 {
+    read_ns(libc::CLOCK_MONOTONIC_COARSE)
+}
+
+/// CPU time that this thread has used, nanoseconds.
+pub fn thread_cpu_ns() -> u64 {
+    read_ns(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+/// A clock of the kernel, nanoseconds; 0 where the kernel lacks it.
+#[inline(always)]
+pub(super) fn read_ns(id: libc::clockid_t) -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `now` lives across the call.
+    unsafe { libc::clock_gettime(id, &mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+#[inline(always)]
+fn ticks() -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every x86-64 processor has the instruction.
+    unsafe {
+        std::arch::x86_64::_rdtsc()
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    0
+}
+
+/// Ticks to nanoseconds: one 64 x 64 bit multiplication, no overflow below 584 years.
+#[inline(always)]
+fn scale(ticks: u64, mult: u64) -> u64 {
+    ((u128::from(ticks) * u128::from(mult)) >> SHIFT) as u64
+}
+
+/// Measures the frequency of the time stamp counter. `None` where it is not invariant, the kernel has dropped
+/// it, or the frequency is absurd.
+fn calibrate() -> Option<u64> {
+    if !is_invariant() || !is_trusted_by_kernel() {
+        return None;
+    }
+    let (first_ticks, first_ns) = ticks_and_ns();
+    nanosleep(CALIBRATION_NS);
+    let (last_ticks, last_ns) = ticks_and_ns();
+    multiplier(last_ticks.checked_sub(first_ticks)?, last_ns - first_ns)
+}
+
+/// `None` unless the counter runs between 50 MHz and 20 GHz.
+fn multiplier(ticks: u64, ns: u64) -> Option<u64> {
+    let mult = ((u128::from(ns) << SHIFT) / u128::from(ticks.max(1))) as u64;
+    ((1u64 << SHIFT) / 20..=(1u64 << SHIFT) * 20).contains(&mult).then_some(mult)
+}
+
+/// Ticks and nanoseconds of one moment; of several tries the one that took the fewest ticks.
+fn ticks_and_ns() -> (u64, u64) {
+    let tries = (0..32).map(|_| {
+        let before = ticks();
+        let raw_ns = monotonic_raw_ns();
+        let took = ticks().wrapping_sub(before);
+        (took, (before.wrapping_add(took / 2), raw_ns))
+    });
+    tries.min_by_key(|found| found.0).map_or((0, 0), |found| found.1)
+}
+
+/// Intel SDM volume 3, section 18.17.1: CPUID 0x80000007, EDX bit 8.
+#[cfg(target_arch = "x86_64")]
+fn is_invariant() -> bool {
+    use std::arch::x86_64::__cpuid;
+    const LEAF: u32 = 0x8000_0007;
+    let (highest, power) = (__cpuid(0x8000_0000), __cpuid(LEAF));
+    highest.eax >= LEAF && power.edx & (1 << 8) != 0
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn is_invariant() -> bool {
+    false
+}
+
+/// The kernel drops "tsc" from its list when its watchdog finds it unstable. A missing list (a container
+/// without /sys) leaves the word of the processor.
+fn is_trusted_by_kernel() -> bool {
+    let list = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
+    std::fs::read_to_string(list)
+        .map_or(true, |names| names.split_whitespace().any(|name| name == "tsc"))
+}
+
+/// Readings for one moment, of which the best counts.
+const TRIES: usize = 32;
+/// A drift is reported if it is known to this accuracy (parts per billion): after 10 ms where the readings at
+/// both ends are exact to 100 ns in sum.
+const EXACT_PPB: i128 = 10_000;
+/// Shorter sleeps are the noise of reading two clocks one after the other.
+const SHORTEST_SLEEP_NS: u64 = 1_000_000;
+
+/// Both clocks at one time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Moment {
+    own_ns: u64,
+    raw_ns: u64,
+    /// Largest distance between the readings `own_ns` and `raw_ns`.
+    width_ns: u64,
+    /// Time that the machine has slept since it was started.
+    slept_ns: u64,
+}
+
+/// A clock under observation.
+#[derive(Clone, Copy, Debug)]
+pub struct Check {
+    clock: Real,
+    start: Moment,
+}
+
+/// Drift and sleep of the observed time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// How much faster the clock ran than the kernel's raw clock, parts per billion; `None` where it
+    /// is the raw clock, or the run too short to tell.
+    pub drift_ppb: Option<i64>,
+    /// Time that the machine slept meanwhile.
+    pub suspended_ns: u64,
+}
+
+impl Check {
+    /// Observes a clock from now on.
+    pub fn start(clock: Real) -> Check {
+        Check { clock, start: moment(&clock) }
+    }
+
+    /// Drift and sleep until now.
+    pub fn seen(&self) -> Checked {
+        let seen = between(&self.start, &moment(&self.clock));
+        Checked { drift_ppb: seen.drift_ppb.filter(|_| !self.clock.is_raw()), ..seen }
+    }
+}
+
+impl Checked {
+    /// As numbers to find the largest of.
+    pub fn to_words(self) -> [i64; 3] {
+        let drift = |sign: i64| self.drift_ppb.map_or(i64::MIN, |ppb| ppb.saturating_mul(sign));
+        [drift(1), drift(-1), self.suspended_ns.min(i64::MAX as u64) as i64]
+    }
+
+    /// The worst of all machines, from the largest of their numbers.
+    pub fn from_largest([fast, slow, suspended]: [i64; 3]) -> Checked {
+        let drift = if fast >= slow { fast } else { slow.saturating_neg() };
+        Checked {
+            drift_ppb: (fast.max(slow) != i64::MIN).then_some(drift),
+            suspended_ns: suspended.max(0) as u64,
+        }
+    }
+}
+
+fn moment(clock: &Real) -> Moment {
+    let tries = (0..TRIES).map(|_| {
+        let before_ns = clock.now();
+        let raw_ns = monotonic_raw_ns();
+        let after_ns = clock.now();
+        let width_ns = after_ns.abs_diff(before_ns);
+        Moment { own_ns: before_ns.midpoint(after_ns), raw_ns, width_ns, slept_ns: 0 }
+    });
+    let best = tries.min_by_key(|moment| moment.width_ns).unwrap_or_default();
+    Moment { slept_ns: slept_ns(), ..best }
+}
+
+/// `CLOCK_BOOTTIME` less `CLOCK_MONOTONIC`.
+fn slept_ns() -> u64 {
+    let difference = |_| {
+        let awake_ns = read_ns(libc::CLOCK_MONOTONIC);
+        read_ns(libc::CLOCK_BOOTTIME).saturating_sub(awake_ns)
+    };
+    (0..TRIES).map(difference).min().unwrap_or(0)
+}
+
+fn between(start: &Moment, end: &Moment) -> Checked {
+    let passed = |from: u64, to: u64| i128::from(to) - i128::from(from);
+    let (own, raw) = (passed(start.own_ns, end.own_ns), passed(start.raw_ns, end.raw_ns));
+    let width = i128::from(start.width_ns) + i128::from(end.width_ns);
+    let ppb = |ns: i128| ns * 1_000_000_000 / raw.max(1);
+    let is_known = raw > 0 && ppb(width) <= EXACT_PPB;
+    let slept_ns = end.slept_ns.saturating_sub(start.slept_ns);
+    Checked {
+        drift_ppb: is_known.then(|| ppb(own - raw).clamp(i64::MIN.into(), i64::MAX.into()) as i64),
+        suspended_ns: if slept_ns < SHORTEST_SLEEP_NS { 0 } else { slept_ns },
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -194,5 +516,102 @@ mod tests {
         assert_eq!(clock.now(), 3);
         clock.advance(u64::MAX);
         assert_eq!(clock.now(), u64::MAX);
+    }
+
+    #[test]
+    fn a_raw_clock_that_is_a_system_call_is_not_taken() {
+        for (raw_ns, slewed_ns, taken) in [
+            (20.0, 20.0, "monotonic_raw"),
+            (60.0, 20.0, "monotonic_raw"),
+            (61.0, 20.0, "monotonic"),
+            // Where both are system calls nothing is gained.
+            (300.0, 310.0, "monotonic_raw"),
+        ] {
+            assert_eq!(cheaper([raw_ns, slewed_ns]).name(), taken, "{raw_ns} {slewed_ns}");
+        }
+    }
+
+    #[test]
+    fn a_clock_travels_as_numbers_and_can_be_set() {
+        for clock in [Real::raw(), Real::slewed(), best()] {
+            let same = Real::from_words(clock.to_words());
+            let (before_ns, here_ns, after_ns) = (clock.now(), same.now(), clock.now());
+            assert!((before_ns..=after_ns).contains(&here_ns));
+            let ahead = clock.set_back(-5_000_000_000);
+            let difference_ns = ahead.now() - clock.now();
+            assert!((4_000_000_000..=5_000_000_001).contains(&difference_ns), "{difference_ns}");
+            assert_eq!(same.name(), clock.name());
+            assert!(clock.reading_cost_ns() > 0.0);
+        }
+    }
+
+    #[test]
+    fn ticks_become_nanoseconds_exactly() {
+        for (hz, seconds) in [(1_000_000_000u64, 10), (2_600_000_000, 1), (4_000_000_000, 86_400)] {
+            let mult = multiplier(hz, 1_000_000_000).unwrap();
+            let exact_ns = seconds * 1_000_000_000;
+            let error_ns = scale(hz * seconds, mult).abs_diff(exact_ns);
+            assert!(error_ns * 100_000_000 <= exact_ns, "{hz} Hz: {error_ns} ns");
+        }
+    }
+
+    #[test]
+    fn an_absurd_frequency_is_refused() {
+        assert_eq!(multiplier(0, 1_000_000), None);
+        assert_eq!(multiplier(1 << 50, 1_000_000), None);
+    }
+
+    const START: Moment = Moment { own_ns: 500, raw_ns: 7_000, width_ns: 60, slept_ns: 9_000 };
+
+    fn after(own_ns: u64, raw_ns: u64) -> Moment {
+        Moment { own_ns: START.own_ns + own_ns, raw_ns: START.raw_ns + raw_ns, ..START }
+    }
+
+    #[test]
+    fn drift_is_told_where_it_is_known() {
+        for (own_ns, raw_ns, drift_ppb) in [
+            (1_000_000_000, 1_000_000_000, Some(0)),
+            (1_000_100_000, 1_000_000_000, Some(100_000)),
+            (999_900_000, 1_000_000_000, Some(-100_000)),
+            // 120 ns of 12 ms are 10 ppm.
+            (12_000_000, 12_000_000, Some(0)),
+            (11_000_000, 11_000_000, None),
+            (0, 0, None),
+        ] {
+            let found = between(&START, &after(own_ns, raw_ns)).drift_ppb;
+            assert_eq!(found, drift_ppb, "{own_ns} {raw_ns}");
+        }
+        // The counter of a guest began anew on another machine.
+        let anew = Moment { own_ns: 0, ..after(0, 1_000_000_000) };
+        assert_eq!(between(&START, &anew).drift_ppb, Some(-1_000_000_500));
+    }
+
+    #[test]
+    fn sleep_of_the_machine_is_told() {
+        let slept = |ns| Moment { slept_ns: START.slept_ns + ns, ..after(1, 1) };
+        assert_eq!(between(&START, &slept(5_000_000_000)).suspended_ns, 5_000_000_000);
+        assert_eq!(between(&START, &slept(900_000)).suspended_ns, 0);
+    }
+
+    #[test]
+    fn the_worst_of_all_machines_counts() {
+        let of = |drift_ppb, suspended_ns| Checked { drift_ppb, suspended_ns };
+        for (one, other, worst) in [
+            (of(Some(5), 0), of(Some(-7), 3), of(Some(-7), 3)),
+            (of(Some(9), 4), of(Some(-7), 3), of(Some(9), 4)),
+            (of(None, 2), of(Some(0), 1), of(Some(0), 2)),
+            (of(None, 0), of(None, 0), of(None, 0)),
+        ] {
+            let (one, other) = (one.to_words(), other.to_words());
+            let largest = [0, 1, 2].map(|at: usize| one[at].max(other[at]));
+            assert_eq!(Checked::from_largest(largest), worst);
+        }
+    }
+
+    #[test]
+    fn clocks_of_this_machine_can_be_checked() {
+        let raw = Real::raw();
+        assert_eq!(Check::start(raw).seen().drift_ppb, None);
+        assert_eq!(Check::start(best()).seen().suspended_ns, 0);
     }
 }

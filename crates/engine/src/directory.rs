@@ -15,19 +15,14 @@
 //! `forced` stays true in a directory that held other files when it was marked: only
 //! `--force` opens it again, and `--clean` never works there.
 
-mod accept;
-mod marker;
 mod opened;
-mod remove;
 mod survey;
 
-pub use opened::{Identity, Inside, enter, find_same, open_same};
-pub use remove::Removal;
+pub use opened::{Identity, Inside, Removal, enter, find_same, open_same, random_letters};
 pub use survey::Survey;
 
 use crate::host::mounts_below;
-use marker::Marker;
-use opened::Opened;
+use opened::{Marker, Opened, lock_above, remove_contents, remove_tree, wrong};
 use rustix::fs::{AtFlags, Mode, mkdirat, unlinkat};
 use rustix::io::Errno;
 use std::fs::{self, File};
@@ -82,7 +77,7 @@ impl RunDirectory {
     ) -> Result<RunDirectory, String> {
         let opened = Opened::open(path)?;
         // Its device may have another number on the machine of the run.
-        let inode = opened.numbers().map(|(_, inode)| inode).ok();
+        let inode = opened.device_and_inode().map(|(_, inode)| inode).ok();
         match Marker::find(&opened)? {
             Some(marker)
                 if !marker.forced()
@@ -105,7 +100,7 @@ impl RunDirectory {
     /// # Errors
     /// The system's, when it is asked for the numbers of an open directory.
     pub fn identity(&self) -> io::Result<Identity> {
-        let (device, inode) = self.opened.numbers()?;
+        let (device, inode) = self.opened.device_and_inode()?;
         Ok(Identity { device, inode, marker: self.marker.id().into() })
     }
 
@@ -149,7 +144,7 @@ impl RunDirectory {
     /// directory is a scratch one or is to be cleaned; any other is left as it is.
     pub fn clear(&self, clean: bool) -> Removal {
         match self.scratch || clean {
-            true => remove::contents(&self.opened),
+            true => remove_contents(&self.opened),
             false => Removal::default(),
         }
     }
@@ -165,8 +160,8 @@ impl RunDirectory {
     pub fn finish(self) -> Removal {
         let removal = match (self.remove, self.scratch) {
             (false, _) => Removal::default(),
-            (true, false) => remove::contents(&self.opened),
-            (true, true) => remove::tree(&self.opened, &self.marker),
+            (true, false) => remove_contents(&self.opened),
+            (true, true) => remove_tree(&self.opened, &self.marker),
         };
         // The locks are held until here.
         drop((self.marker, self._above));
@@ -185,7 +180,7 @@ fn scratch(request: &Request, version: &str) -> Result<RunDirectory, String> {
     let here = std::env::current_dir()
         .map_err(|error| wrong(Path::new("."), "cannot find the current directory", &error))?;
     let parent = Opened::open(&here)?;
-    let above = marker::lock_above(&here.join("scratch"))?;
+    let above = lock_above(&here.join("scratch"))?;
     loop {
         let name = PathBuf::from(format!("{SCRATCH}{}", random_letters(6)));
         let path = here.join(&name);
@@ -212,19 +207,8 @@ fn scratch(request: &Request, version: &str) -> Result<RunDirectory, String> {
     }
 }
 
-/// Random letters and digits that tell directories and runs apart, at most 16.
-pub fn random_letters(count: usize) -> String {
-    const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyz0123456789";
-    let mut bytes = [0u8; 16];
-    // SAFETY: the buffer is as long as said. Should the call fail, the letters are
-    // all alike, and the directory is made if it does not exist.
-    unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
-    let letter = |byte: &u8| char::from(LETTERS[usize::from(*byte) % LETTERS.len()]);
-    bytes.iter().take(count).map(letter).collect()
-}
-
 fn given(directory: &Path, request: &Request, version: &str) -> Result<RunDirectory, String> {
-    let made = accept::make_if_missing(directory)?;
+    let made = survey::make_if_missing(directory)?;
     accepted(directory, request, version).inspect_err(|_| {
         if made {
             // Made a moment ago; only an empty directory goes.
@@ -236,29 +220,24 @@ fn given(directory: &Path, request: &Request, version: &str) -> Result<RunDirect
 fn accepted(directory: &Path, request: &Request, version: &str) -> Result<RunDirectory, String> {
     let path = fs::canonicalize(directory)
         .map_err(|error| wrong(directory, "cannot find the directory", &error))?;
-    accept::refuse_dangerous(&path, request.force)?;
-    let above = marker::lock_above(&path)?;
+    survey::refuse_dangerous(&path, request.force)?;
+    let above = lock_above(&path)?;
     let opened = Opened::open(&path)?;
     let marker = match Marker::find(&opened)? {
-        Some(marker) if marker.forced() && !request.force => return Err(accept::foreign(&path)),
+        Some(marker) if marker.forced() && !request.force => return Err(survey::foreign(&path)),
         Some(marker) => marker,
         None => {
-            let empty = accept::is_empty(&opened)?;
+            let empty = survey::is_empty(&opened)?;
             if !empty && !request.force {
-                return Err(accept::not_empty(&path));
+                return Err(survey::not_empty(&path));
             }
             Marker::create(&opened, version, !empty)?
         }
     };
     if request.clean && marker.forced() {
-        return Err(accept::clean_foreign(&path));
+        return Err(survey::clean_foreign(&path));
     }
     Ok(RunDirectory { opened, scratch: false, remove: request.clean, marker, _above: above })
-}
-
-/// A message about a path and what the system said.
-fn wrong(path: &Path, what: &str, error: &io::Error) -> String {
-    format!("{what}: {}: {error}", path.display())
 }
 
 #[cfg(test)]

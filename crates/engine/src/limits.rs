@@ -1,6 +1,6 @@
 //! Limits that the process was started under (setrlimit(2), control groups), and what they leave.
 
-use crate::host::{self, groups};
+use crate::host::{self, usage};
 use model::units::format_bytes;
 use rustix::process::{Resource, getrlimit};
 use std::fs;
@@ -64,7 +64,7 @@ fn soft(resource: Resource) -> Option<u64> {
 pub fn free_memory_bytes() -> Option<u64> {
     let space = soft(Resource::As).map(|space| space.saturating_sub(ADDRESS_SPACE_BYTES));
     let machine = host::memory("MemAvailable");
-    [machine, in_groups(&groups::folders("memory")), space].into_iter().flatten().min()
+    [machine, in_groups(&usage::group_folders("memory")), space].into_iter().flatten().min()
 }
 
 /// What the limits of these groups leave, in both versions.
@@ -106,7 +106,7 @@ mod tests {
     }
 
     fn in_groups(root: &Path, groups: &str) -> Option<u64> {
-        super::in_groups(&groups::folders_in(root, groups, "memory"))
+        super::in_groups(&usage::group_folders_in(root, groups, "memory"))
     }
 
     #[test]

@@ -5,18 +5,16 @@
 //! set up ─▶ all agree to start ─▶ run ─▶ all have ended ─▶ compare clocks again
 //! ```
 
-use crate::clock;
 use crate::comm::{Comm, Finish};
 use crate::error::MpiError;
 use crate::file::Files;
 use crate::groups::Groups;
-use crate::interrupt;
 use crate::patience::Patience;
 use crate::world::{Reduce, World};
+use crate::{clock, interrupt};
 use engine::backend::Null;
-use engine::clock::Real;
 use engine::clock::align::{Alignment, Offset};
-use engine::clock::check::{Check, Checked};
+use engine::clock::{Check, Checked, Real};
 use engine::comm::{End, Progress};
 use engine::config::Config;
 use engine::host::MachineMeter;

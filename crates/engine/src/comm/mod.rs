@@ -2,10 +2,9 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `types` | words that communicators share |
-//! | `interface` | the trait [`Comm`] |
-//! | `region`, `local` | memory that forked ranks share, and their communicator |
-//! | `times`, `sim` | simulated ranks: who runs next, who waits for whom; their communicator |
+//! | `interface` | the trait [`Comm`], and the types that communicators share |
+//! | `local` | memory that forked ranks share, and their communicator |
+//! | `sim` | simulated ranks: who runs next, who waits for whom; their communicator |
 //!
 //! | communicator | ranks are | a call that has to wait |
 //! |---|---|---|
@@ -18,17 +17,12 @@
 
 mod interface;
 mod local;
-mod region;
 mod sim;
-mod times;
-mod types;
 
-pub use interface::{Comm, Numbers};
-pub use local::Local;
-pub use region::Region;
-pub use sim::{Observer, Sim, World};
-pub use types::{
-    ALONE, Activity, Check, Claim, Collective, CollectiveCall, End, Given, MAX_NUMBERS, Members,
-    NodePlace, Poll, Progress, Sample, awaited_lock, awaited_signal, blame, release_reason,
-    signal_key, values,
+pub use interface::{
+    ALONE, Activity, Check, Claim, Collective, CollectiveCall, Comm, End, Given, MAX_NUMBERS,
+    Members, NodePlace, Numbers, Poll, Progress, Sample, awaited_lock, awaited_signal, blame,
+    release_reason, signal_key, values,
 };
+pub use local::{Local, Region};
+pub use sim::{Observer, Sim, World};

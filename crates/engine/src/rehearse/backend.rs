@@ -2,9 +2,8 @@
 //! operations change, in the [`Stage`].
 
 use super::doubts::skeleton;
-use super::expects::Kind;
 use super::races::Access;
-use super::stage::Stage;
+use super::stage::{Kind, Stage};
 use crate::backend::mem::Planted;
 use crate::backend::{
     Backend, Bulk, BulkFile, Capabilities, Cost, InForce, Mem, Over, Sizes, lexical,

@@ -3,21 +3,27 @@
 //! First every step is executed. Where that takes more than the limits allow, the plan is rehearsed again
 //! with few iterations of each loop, and with four times as many, until they would take too long: the
 //! last rehearsal that came to the end of the program counts.
+//!
+//! Each rank is observed besides its calls (steps, iterations, the order between ranks); at the end the tallies of the
+//! ranks become the figures of a [`model::rehearsal::Rehearsal`].
 
 use super::backend::Rehearsed;
-use super::part::Part;
-use super::stage::{Budget, Stage};
-use super::{doubts, figures};
+use super::doubts;
+use super::sample::LongLoop;
+use super::stage::{Budget, Stage, State, Tally};
 use crate::backend::{MemFs, MpiFiles, Pointers};
 use crate::buffer::Buffers;
 use crate::clock::Virtual;
-use crate::comm::{Comm, NodePlace, Sample, Sim, World};
+use crate::comm::{Comm, NodePlace, Numbers, Observer, Sample, Sim, World};
 use crate::config::{BackendKind, Config};
+use crate::recorder::RankRecord;
 use crate::supervise::{Outcome, StartError, simulate};
-use model::Plan;
-use model::plan::{Function, Instr, Internal, NO_SLOT, Piece};
-use model::rehearsal::{Expected, RankFigures, Rehearsal};
-use std::collections::HashMap;
+use model::event::NO_ID;
+use model::plan::{Function, Instr, Internal, NO_SLOT, Piece, SetId};
+use model::rehearsal::{Expected, OpFigures, Peak, RankFigures, Rehearsal};
+use model::{Op, Plan};
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -190,11 +196,11 @@ fn summarize(plan: &Plan, stage: &Stage, outcome: &Outcome) -> Rehearsal {
     let decided_outside =
         by_time || state.about || state.races.found || uses_results(plan, stage.finds_files);
     let about = decided_outside || !complete || state.sampled;
-    let peaks = figures::peaks(state, &state.peak);
-    let sure_peaks = figures::peaks(state, state.sure_peak.as_ref().unwrap_or(&state.peak));
+    let peaks = find_peaks(state, &state.peak);
+    let sure_peaks = find_peaks(state, state.sure_peak.as_ref().unwrap_or(&state.peak));
     let all_about = about && !state.about && !state.sampled;
     Rehearsal {
-        ranks: figures::by_rank(state, all_about),
+        ranks: by_rank(state, all_about),
         peak_bytes: peaks.1.bytes,
         peak_files: peaks.1.files,
         peaks: peaks.0,
@@ -211,7 +217,7 @@ fn summarize(plan: &Plan, stage: &Stage, outcome: &Outcome) -> Rehearsal {
         doubts: found,
         expected: state.expects.all(plan),
         exception: state.exception,
-        measured: figures::measured(&outcome.records, &state.ranks),
+        measured: measured(&outcome.records, &state.ranks),
     }
 }
 
@@ -239,4 +245,162 @@ fn reads_time(plan: &Plan) -> bool {
     let time = |piece: &Piece| matches!(piece, Piece::Internal(what) if is_time(*what));
     let reads = |instr: &Instr| matches!(instr, Instr::Internal { what, .. } if is_time(*what));
     plan.code.iter().any(reads) || plan.pieces.iter().any(time)
+}
+
+/// Steps of an iteration of a loop with a time limit that suffice for most.
+const STEPS_IN_TIME: u64 = 8;
+
+/// One rank.
+pub(super) struct Part {
+    stage: Rc<Stage>,
+    rank: u32,
+    /// Loops of which iterations are left out, by the place of their variables.
+    loops: HashMap<u32, LongLoop>,
+    steps: u64,
+    /// Most steps of a rank in loops with a time limit.
+    steps_max: u64,
+    /// Iterations of loops with a time limit.
+    in_time: u64,
+}
+
+impl Part {
+    pub(super) fn new(stage: &Rc<Stage>, rank: u32, ranks: u32) -> Part {
+        let steps_max = stage.budget.steps / 16 / u64::from(ranks.max(1));
+        let stage = Rc::clone(stage);
+        Part { stage, rank, loops: HashMap::new(), steps: 0, steps_max, in_time: 0 }
+    }
+
+    fn end_loop(&mut self, place: u32) {
+        self.loops.remove(&place);
+        if self.loops.is_empty() {
+            self.stage.state.borrow_mut().ranks[self.rank as usize].end_sampling();
+        }
+    }
+}
+
+impl Observer for Part {
+    #[inline(always)]
+    fn step(&mut self) -> bool {
+        self.steps += 1;
+        self.stage.budget.step()
+    }
+
+    fn met(&mut self, set: SetId) {
+        self.stage.state.borrow_mut().races.met(set);
+    }
+
+    fn signalled(&mut self, key: u64) {
+        self.stage.state.borrow_mut().races.signalled(self.rank, key);
+    }
+
+    fn waited(&mut self, keys: [u64; 2], count: u64) {
+        self.stage.state.borrow_mut().races.waited(self.rank, keys, count);
+    }
+
+    fn iterated(&mut self, place: u32, left: u64, numbers: &mut dyn Numbers) {
+        if left < self.stage.iterations_max && self.loops.is_empty() {
+            return;
+        }
+        let running = self.loops.get_mut(&place).filter(|running| running.is_at(left));
+        if let Some(running) = running {
+            let goes_on = running.iterated(&self.stage, self.rank, numbers);
+            if !goes_on {
+                self.end_loop(place);
+            }
+        } else if left >= self.stage.iterations_max {
+            let running = LongLoop::new(left, self.stage.iterations_max, numbers);
+            self.loops.insert(place, running);
+        }
+    }
+
+    /// Every rank goes as far, so that ranks with the same work have the same figures.
+    fn iterated_in_time(&mut self) -> bool {
+        self.stage.goes_by_time();
+        self.in_time += 1;
+        // Steps also depend on how often ranks took turns.
+        self.in_time < self.steps_max / STEPS_IN_TIME && self.steps < self.steps_max
+    }
+}
+
+/// The largest footprint by directory, and that of all of them.
+pub(super) fn find_peaks(state: &State, footprint: &[i64]) -> (Vec<Peak>, Peak) {
+    let places = state.layout.footprint();
+    let sum = |at: usize| state.ranks.iter().map(|tally| tally.spread[at]).sum();
+    let spread: Vec<f64> = places.map(sum).collect();
+    let mut peaks = peaks_of(footprint, &spread);
+    let all = peaks.pop().unwrap_or_default();
+    (peaks, all)
+}
+
+/// A footprint and its spread as figures, one for each directory and one for all of them.
+fn peaks_of(footprint: &[i64], spread: &[f64]) -> Vec<Peak> {
+    let positive = |number: i64| number.max(0) as u64;
+    let spread = |at: usize| spread.get(at).map_or(0, |spread| spread.ceil() as u64);
+    let peak = |at: usize| Peak {
+        bytes: positive(footprint[at]),
+        files: positive(footprint[at + 1]),
+        spread_bytes: spread(at),
+        spread_files: spread(at + 1),
+    };
+    (0..footprint.len()).step_by(2).map(peak).collect()
+}
+
+/// Ranks side by side with the same figures are one entry. `all_about`: no figure is exact.
+pub(super) fn by_rank(state: &State, all_about: bool) -> Vec<(Range<u32>, RankFigures)> {
+    let mut ranks: Vec<(Range<u32>, RankFigures)> = Vec::new();
+    for (rank, tally) in (0..).zip(&state.ranks) {
+        let figures = of_rank(state, tally, all_about);
+        match ranks.last_mut() {
+            Some((last, known)) if *known == figures => last.end = rank + 1,
+            _ => ranks.push((rank..rank + 1, figures)),
+        }
+    }
+    ranks
+}
+
+fn of_rank(state: &State, tally: &Tally, all_about: bool) -> RankFigures {
+    let layout = &state.layout;
+    let amount = |at: usize| tally.amounts[at].max(0) as u64;
+    let spread = |at: usize| tally.spread[at].ceil() as u64;
+    let op = |op: &Op| {
+        let at = layout.op(*op);
+        let figures = OpFigures {
+            count: amount(at),
+            bytes: amount(at + 1),
+            about: all_about || tally.about[at / 2] || spread(at) > 0,
+            spread_count: spread(at),
+            spread_bytes: spread(at + 1),
+        };
+        (*op, figures)
+    };
+    let mut peaks = peaks_of(&tally.peak, &tally.spread[layout.footprint()]);
+    peaks.truncate(layout.directories);
+    RankFigures {
+        ops: layout.ops.iter().map(op).filter(|(_, figures)| figures.count > 0).collect(),
+        files: amount(layout.files()),
+        directories: amount(layout.folders()),
+        spread_files: spread(layout.files()),
+        spread_directories: spread(layout.folders()),
+        peaks,
+        buffer_bytes: tally.buffer_bytes,
+        handles: tally.handles.max(0) as u64,
+    }
+}
+
+/// Labels, and operations in them, of which a run has figures: a comparison of two runs has a row for
+/// each.
+pub(super) fn measured(records: &[RankRecord], tallies: &[Tally]) -> BTreeSet<(String, String)> {
+    records.iter().zip(tallies).flat_map(|(record, tally)| keys(record, tally)).collect()
+}
+
+fn keys(record: &RankRecord, tally: &Tally) -> impl Iterator<Item = (String, String)> {
+    let lossy = |path: &[u8]| String::from_utf8_lossy(path).into_owned();
+    let entered = record.labels.iter().filter(|label| label.count > 0);
+    let entered = entered.map(move |label| (lossy(&label.path), String::new()));
+    let done = tally.measured.iter().filter_map(move |(label, op)| {
+        let path = record.labels.get(*label as usize);
+        let label = if *label == NO_ID { String::new() } else { lossy(&path?.path) };
+        Some((label, Op::from_u8(*op)?.row().name.to_string()))
+    });
+    entered.chain(done)
 }

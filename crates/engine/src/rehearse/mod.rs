@@ -10,21 +10,15 @@
 //! | file, in the order of their use | contents |
 //! |---|---|
 //! | `doubts` | mistakes that the rehearsal shows |
-//! | `expects` | files that must be there before |
 //! | `races` | results that depend on which rank is faster |
-//! | `stage` | what was done so far, by rank and in all |
+//! | `stage` | what was done so far, per rank and in total; files that must exist before |
 //! | `sample` | which iterations of a long loop are executed, and how far the figures may be off |
-//! | `part` | steps and iterations of a rank |
 //! | `backend` | calls, and what they change |
-//! | `figures` | what was done, as figures |
-//! | `driver` | rehearses a plan within limits |
+//! | `driver` | rehearses a plan within limits: steps and iterations of its ranks, figures of the whole |
 
 mod backend;
 mod doubts;
 mod driver;
-mod expects;
-mod figures;
-mod part;
 mod races;
 mod sample;
 mod stage;

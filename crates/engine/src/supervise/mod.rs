@@ -11,20 +11,17 @@
 mod calls;
 mod local;
 mod outcome;
-mod processes;
 mod rank;
 mod signals;
 mod sim;
-mod watch;
 
 pub use calls::{Calls, list_calls};
 pub use local::run_local;
-pub use outcome::{Outcome, StartError, sets};
+pub use outcome::{Outcome, StartError, Watch, sets};
 pub use rank::{Ran, Rank, Storage, open_storage};
 pub use signals::without_signals;
 pub(crate) use sim::simulate;
 pub use sim::{run_sim, run_sim_among, run_sim_on};
-pub use watch::Watch;
 
 use crate::comm::Progress;
 use crate::config::Config;
