@@ -11,7 +11,7 @@
 //! crates that make them.
 
 use model::RankSet;
-use model::function::draw;
+use model::function::{check_exponential, check_normal, check_uniform, check_zipf};
 pub(crate) use model::permutation::mix;
 pub use model::permutation::{Permutation, perm};
 use model::value::{Eval, EvalError};
@@ -54,20 +54,20 @@ impl RankRng {
 
     /// `rand(a, b)`: an integer in `a..=b`, every one equally likely.
     pub fn uniform(&mut self, a: i64, b: i64) -> Eval<i64> {
-        draw::uniform(a, b)?;
+        check_uniform(a, b)?;
         Ok(self.stream.random_range(a..=b))
     }
 
     /// `normal(mean, sd)`: Gaussian.
     pub fn normal(&mut self, mean: f64, sd: f64) -> Eval<f64> {
-        draw::normal(mean, sd)?;
+        check_normal(mean, sd)?;
         let deviate: f64 = StandardNormal.sample(&mut self.stream);
         Ok(mean + sd * deviate)
     }
 
     /// `exp(mean)`: exponential, as gaps between Poisson arrivals are.
     pub fn exponential(&mut self, mean: f64) -> Eval<f64> {
-        draw::exponential(mean)?;
+        check_exponential(mean)?;
         let deviate: f64 = Exp1.sample(&mut self.stream);
         Ok(mean * deviate)
     }
@@ -80,7 +80,7 @@ impl RankRng {
     /// `zipf(n, theta)`: an integer in `0..n`, `k` with a probability proportional to
     /// `1 / (k + 1)^theta`. Rejection-inversion (Hörmann and Derflinger 1996): no tables.
     pub fn zipf(&mut self, n: i64, theta: f64) -> Eval<i64> {
-        draw::zipf(n, theta)?;
+        check_zipf(n, theta)?;
         let law = Zipf::new(n as f64, theta);
         let beyond = |_| EvalError::Range("zipf(n, theta)", format!("zipf({n}, {theta})"));
         let drawn: f64 = law.map_err(beyond)?.sample(&mut self.stream);

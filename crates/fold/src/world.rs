@@ -9,11 +9,10 @@
 use super::log::Log;
 use super::logged::{EEXIST, EINVAL, EISDIR, ENOENT, ENOTEMPTY, Logged};
 use model::Op;
-use model::directory::is_whole;
+use model::directory::{is_whole, target_of_link, text_of_link};
 use model::event::{
     Event, FLAG_AT_POSITION, FLAG_KEEPS_SIZE, FLAG_SHORT, FLAG_UNPLACED, NO_ID, RENAME_EXCHANGE,
 };
-use model::links::{target_of_link, text_of_link};
 use model::op::{ByteEffect, NameEffect};
 use model::open_flags::{O_APPEND, O_DIRECTORY, O_TRUNC};
 use model::rehearsal::{Expected, Thing};

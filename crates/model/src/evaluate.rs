@@ -9,8 +9,13 @@
 //! folding calls the same operators and functions ([`crate::value`], [`crate::function`]). A [`Frame`] gives
 //! access to the values. The execute loop inlines [`step`] and [`next`], so that nothing here allocates unless a
 //! value has to be made.
+//!
+//! It counts the iterations of a loop before the first one:
+//!
+//! ```text
+//! repeat $i 10..0 step -3 ...      10 7 4 1: four iterations
+//! ```
 
-use crate::iteration;
 use crate::limits::{self, MAX_LIST_DEPTH};
 use crate::plan::{
     Args, BinaryOp, Function, Instr, Internal, LoopCode, NO_SLOT, Operand, Pc, Plan, Slot,
@@ -262,10 +267,62 @@ fn first<'p>(frame: &mut impl Frame<'p>, pc: Pc, code: u32) -> Eval<Pc> {
     let code = &frame.plan().loops[code as usize];
     let mut int = |operand| value_of(frame, pc, operand)?.as_int();
     let (from, to, step) = (int(code.from)?, int(code.to)?, int(code.step)?);
-    let iterations = iteration::checked(from, to, step, code.counted)?;
+    let iterations = check_iterations(from, to, step, code.counted)?;
     let Some(left) = iterations.checked_sub(1) else { return Ok(code.exit) };
     // The count as bits: it can be larger than any integer.
     let state = [Value::Int(from), Value::Int(left as i64), Value::Int(step)];
     frame.state(code).clone_from_slice(&state);
     Ok(iterate(frame, code, from))
+}
+
+/// Iterations of a loop from `from` to `to`, exclusive; 0 for a step of 0. All values of a 64-bit
+/// variable are 2^64 less one, because the end is excluded.
+pub fn count_iterations(from: i64, to: i64, step: i64) -> u64 {
+    let distance = match step {
+        1.. if to > from => to.abs_diff(from),
+        ..=-1 if to < from => from.abs_diff(to),
+        _ => return 0,
+    };
+    distance.div_ceil(step.unsigned_abs())
+}
+
+/// Iterations of a loop over a range of a program; `counted`: written as `repeat n`.
+///
+/// # Errors
+/// The step is 0, or the number of repetitions negative.
+pub fn check_iterations(from: i64, to: i64, step: i64, counted: bool) -> Eval<u64> {
+    if counted && to < 0 {
+        let what = "expected a number of repetitions that is not negative";
+        return Err(EvalError::Range(what, to.to_string()));
+    }
+    if step == 0 {
+        return Err(EvalError::Range("expected a step that is not 0", step.to_string()));
+    }
+    Ok(count_iterations(from, to, step))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn iterations_of_ranges() {
+        for (from, to, step, iterations) in [
+            (0, 10, 1, 10),
+            (10, 100, 10, 9),
+            (10, 101, 10, 10),
+            (10, 0, -3, 4),
+            (0, 10, -1, 0),
+            (5, 5, 1, 0),
+            (0, 5, 0, 0),
+            (i64::MIN, i64::MAX, 1, u64::MAX),
+            (i64::MAX, i64::MIN, i64::MIN, 2),
+        ] {
+            assert_eq!(count_iterations(from, to, step), iterations, "{from}..{to} step {step}");
+        }
+        assert!(
+            check_iterations(0, -1, 1, true).is_err() && check_iterations(0, 1, 0, false).is_err()
+        );
+        assert_eq!(check_iterations(0, -1, 1, false), Ok(0));
+    }
 }

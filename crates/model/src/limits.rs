@@ -1,9 +1,8 @@
 //! How large values and calls can grow. Programs come from strangers: one that doubles a text, or puts
 //! a list into itself, in a short loop must end with a sentence, not with the machine's memory.
 
-use crate::list::List;
-pub use crate::list::{MAX_LIST_DEPTH, MAX_LIST_WEIGHT};
-use crate::value::{Eval, Value};
+use crate::value::{Eval, List, Value};
+pub use crate::value::{MAX_LIST_DEPTH, MAX_LIST_WEIGHT};
 pub use crate::value::{MAX_TEXT_BYTES, check_text};
 
 /// The most that a call moves, unless `with (transfer=...)` says otherwise: larger requests are
@@ -24,7 +23,7 @@ pub fn list(items: Vec<Value>) -> Eval<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operator::BinaryOp;
+    use crate::value::BinaryOp;
     use crate::value::binary;
 
     #[test]

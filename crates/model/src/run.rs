@@ -4,18 +4,18 @@
 //! (docs/run.schema.json). Units stand last in the names. Rows, times and events
 //! are defined in docs/run-format.md; a trace is a run too.
 
-mod host;
-mod job;
+pub(crate) mod host;
 mod label;
 mod trace;
 
 use crate::histogram::Histogram;
 use crate::pattern::Run as Pieces;
-use crate::sweep::Sweep;
+use crate::sweep::{DimensionKind, Sweep};
 use serde::{Deserialize, Serialize};
 
-pub use host::{Device, Directory, Host, Storage};
-pub use job::{Job, Node, NodeRow, NodeStorage, NodeUse, spans};
+pub use host::{
+    Device, Directory, Host, Job, Node, NodeRow, NodeStorage, NodeUse, Param, Storage, spans,
+};
 pub use label::{
     ArrivalRow, CacheControl, DirectoryEvidence, LabelEvidence, PatternWrites, ShareRow, Sharer,
     VerifiedData, ZeroPlace,
@@ -274,6 +274,49 @@ pub struct Header {
 }
 
 impl Header {
+    /// Name of the machine of a rank.
+    pub fn host_of(&self, rank: u32) -> &str {
+        let nodes = self.job.iter().flat_map(|job| &job.nodes);
+        nodes
+            .filter(|node| node.has(rank))
+            .map(|node| &*node.host)
+            .next()
+            .unwrap_or(&self.host.name)
+    }
+
+    /// The machines that executed a cell of a sweep, with the ranks as they are numbered there; without a
+    /// sweep those of the job. Empty for a run outside of MPI.
+    pub fn nodes_at(&self, cell: u32) -> Vec<Node> {
+        let Some(job) = &self.job else { return Vec::new() };
+        let Some(sweep) = &self.sweep else { return job.nodes.clone() };
+        let machines = sweep.dimensions.iter().zip(sweep.values_at(cell));
+        let mut machines = machines.filter(|(one, _)| one.kind == DimensionKind::Nodes);
+        let members: Vec<u32> = match machines.next() {
+            Some((_, count)) => {
+                let first = &job.nodes[..count.parse().unwrap_or(0).min(job.nodes.len())];
+                let all = 0..job.nodes.iter().map(Node::size).sum();
+                all.filter(|rank| first.iter().any(|node| node.has(*rank))).collect()
+            }
+            None => (0..sweep.cells.get(cell as usize).map_or(0, |cell| cell.ranks)).collect(),
+        };
+        job.part(&members).nodes
+    }
+
+    /// The machines that took part in an execution, as [`NodeRow::node`] counts them: as in
+    /// [`Header::nodes_at`], or others if the sweep was resumed elsewhere.
+    pub fn nodes_of(&self, cell: u32, repetition: u32) -> Vec<Node> {
+        let elsewhere = self.sweep.as_ref().and_then(|sweep| sweep.machines_of(cell, repetition));
+        elsewhere.map_or_else(|| self.nodes_at(cell), |machines| machines.nodes.clone())
+    }
+
+    /// Processors that the ranks may use on all machines together; 0 if that is not known.
+    pub fn cpus(&self) -> u32 {
+        let Host { cpus, .. } = self.host;
+        self.job.as_ref().map_or(cpus, |job| job.nodes.iter().map(|node| node.cpus).sum())
+    }
+}
+
+impl Header {
     /// Puts the names of further directories for their paths, which may be others in the next run,
     /// into what failed.
     pub fn name_directories(&mut self) {
@@ -327,16 +370,6 @@ pub struct ProgramFile {
     pub name: String,
     /// Its text.
     pub text: String,
-}
-
-/// A parameter's value.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Param {
-    /// Name.
-    pub name: String,
-    /// Value as text.
-    pub value: String,
 }
 
 /// Why a rank did not finish.
@@ -419,10 +452,10 @@ pub struct Evidence {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_drift_ppm: Option<f64>,
     /// Times between two readings of the clock of which the second showed less: they are stored as 0.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "label::is_zero")]
     pub clock_backward: u64,
     /// Time that a machine slept while ranks ran.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "label::is_zero")]
     pub suspended_ns: u64,
     /// Failed operations over all rows.
     pub failed: u64,
@@ -456,10 +489,10 @@ pub struct Evidence {
     pub cpu_ns: u64,
     /// Page faults of all ranks that needed no storage ("minor"): a page of a mapped file that the
     /// page cache held, and all memory that was touched for the first time.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "label::is_zero")]
     pub page_faults: u64,
     /// Page faults of all ranks that fetched from storage ("major").
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "label::is_zero")]
     pub storage_page_faults: u64,
     /// How others competed with the ranks for processors; absent in virtual time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -612,8 +645,4 @@ impl EventExtents {
     pub fn is_whole(&self) -> bool {
         self.runs.iter().fold(0, |all: u64, run| all.saturating_add(run.count)) >= self.pieces
     }
-}
-
-fn is_zero(figure: &u64) -> bool {
-    *figure == 0
 }

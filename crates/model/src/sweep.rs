@@ -10,7 +10,7 @@
 //!
 //! Rows, times, failures and events of a run tell their cell and repetition.
 
-use crate::run::{Host, Node, Param};
+use crate::run::host::{Host, Node, Param};
 use serde::{Deserialize, Serialize};
 
 /// The grid of a sweep, and what was executed of it.

@@ -1,8 +1,7 @@
 //! Static types: the set of types a value can have, as far as the text tells.
 
 use crate::Value;
-use crate::operator::{BinaryOp, UnaryOp};
-use crate::value::{self, Outcome};
+use crate::value::{self, BinaryOp, Outcome, UnaryOp};
 use std::sync::LazyLock;
 
 /// A set of types. [`Types::NONE`] is the value of what was reported already.

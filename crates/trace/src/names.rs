@@ -202,7 +202,7 @@ impl Names {
     }
 
     /// The number of the text that a link at path `link` needs to lead to path `target`. What it is shows
-    /// when all paths are known ([`model::links::text_of_link`]): no path has a zero byte in it.
+    /// when all paths are known ([`model::directory::text_of_link`]): no path has a zero byte in it.
     pub fn link_text(&mut self, link: u32, target: u32) -> u32 {
         self.paths.number(&[&[0][..], &link.to_ne_bytes(), &target.to_ne_bytes()].concat())
     }

@@ -1,10 +1,8 @@
 //! The functions that depend on their arguments alone.
 
-use crate::errno;
-use crate::limits;
-use crate::operator::BinaryOp;
 use crate::permutation::{mix, perm};
-use crate::value::{self, Eval, EvalError, Outcome, Value};
+use crate::value::{self, BinaryOp, Eval, EvalError, Outcome, Value};
+use crate::{errno, limits};
 
 /// The smallest (`wins` is `<`) or largest (`>`) number.
 pub(super) fn extreme(args: &[Value], wins: BinaryOp) -> Eval<Value> {

@@ -1,6 +1,6 @@
 //! Patterns that are built in, because programs, launchers and files use them by the million extents:
 //! strided, random and subarray. All others are procs of the plan that compute extents
-//! ([`super::generate`]).
+//! ([`super::generate()`]).
 //!
 //! ```text
 //! strided(block=4, count=3), 2 members     offset  0   4   8  12  16  20
@@ -10,9 +10,7 @@
 //! `g` is the number of the member, `G` the number of members. Arithmetic that could pass 2^63 - 1 is
 //! refused by [`Geometry::check`] before anything runs; the other functions rely on that.
 
-use super::extent::{Run, describe_overflow, product, sum};
-use super::generate::MAX_RUNS;
-use super::view::{Datatype, View};
+use super::extent::{Datatype, MAX_RUNS, Run, View, describe_overflow, product, sum};
 use crate::permutation::mix;
 use serde::{Deserialize, Serialize};
 

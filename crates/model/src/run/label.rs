@@ -1,7 +1,6 @@
 //! What is known of a label besides its rows: where its bytes came from and went to, and what `share`,
 //! `with (rate=...)` and `with (verify=true)` came to in it.
 
-use super::is_zero;
 use crate::merged;
 use serde::{Deserialize, Serialize};
 
@@ -290,4 +289,8 @@ pub struct PatternWrites {
     pub kind: String,
     /// Between its first and its last byte there are bytes that no member writes.
     pub holes: bool,
+}
+
+pub(super) fn is_zero(figure: &u64) -> bool {
+    *figure == 0
 }

@@ -8,12 +8,13 @@ use crate::diag::{Code, Diagnostic};
 use crate::facts::{Kind, SymbolId, holds};
 use crate::text;
 use crate::word::suggest;
+use model::evaluate::count_iterations;
 use model::plan::{
     Classes, Group, GroupId, Input, Instr, Internal, MemberSet, NO_SLOT, Pc, Plan, SetId, Span,
     Split,
 };
 use model::types::Types;
-use model::{RankSet, Value, iteration};
+use model::{RankSet, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -366,7 +367,7 @@ impl Lower<'_> {
         else {
             return self.refuse(span, "is the variable of a loop whose range is no constant");
         };
-        let count = u32::try_from(iteration::count(from, to, step)).unwrap_or(u32::MAX);
+        let count = u32::try_from(count_iterations(from, to, step)).unwrap_or(u32::MAX);
         if let Some(asked) = &mut self.asked {
             asked.inputs.push(Input { slot, from, step, count });
             asked.loops.push((symbol, from));

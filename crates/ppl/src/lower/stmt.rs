@@ -5,12 +5,13 @@ use super::values::Ev;
 use crate::ast::{Expr, ExprId, If, List, Mix, Name, Repeat, Share, Stmt, StmtId, Time, Until};
 use crate::diag::{Code, Diagnostic};
 use crate::facts::{Kind, Mention, SymbolId};
+use model::evaluate::count_iterations;
 use model::plan::{
     BinaryOp, Function, Instr, Internal, Label, LabelKind, LoopCode, NO_SLOT, Operand, PARTS, Pc,
     Slot, Source, Span,
 };
 use model::types::Types;
-use model::{Op, Value, iteration};
+use model::{Op, Value};
 
 /// A statement that has to be left in order when a loop around it ends early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -497,7 +498,7 @@ impl Lower<'_> {
             self.negative_count(to?, self.ast.expr_span(repeat.from));
             return None;
         }
-        Some(iteration::count(from?, to?, step?))
+        Some(count_iterations(from?, to?, step?))
     }
 
     #[cold]

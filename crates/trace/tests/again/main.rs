@@ -75,7 +75,7 @@ fn read(imported: Imported) -> Vec<Operation> {
             label: program(facts.labels.get(event.label as usize)),
             path: match event.op == model::Op::Symlink as u8 {
                 // What links hold is a text, which leads from there.
-                true => path_of(&model::links::target_of_link(
+                true => path_of(&model::directory::target_of_link(
                     &facts.paths[event.path2 as usize],
                     &facts.paths[event.path as usize],
                 )),
