@@ -27,6 +27,8 @@ pub use trace::{
 
 /// Version of the format that this code writes, and the newest it reads.
 pub const VERSION: u32 = 2;
+/// Most ranks of a run, and of all machines of a job.
+pub const RANKS_MAX: u32 = 1 << 20;
 
 /// A whole run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -9,7 +9,7 @@
 
 use crate::file::{AtomicFile, StoreError, named, open_regular};
 use model::histogram::{BUCKETS, Histogram};
-use model::run::{Run, VERSION};
+use model::run::{RANKS_MAX, Run, VERSION};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::error::Category;
@@ -87,8 +87,33 @@ fn parse(mut text: impl Read + Seek, size_bytes: u64, path: &Path) -> Result<Run
     }
     text.rewind().map_err(|error| StoreError::io(path, "read", error))?;
     let run: Run = serde_json::from_reader(text).map_err(damaged)?;
-    check_histograms(&run, path)?;
+    check_ranks(&run)
+        .and_then(|()| check_histograms(&run))
+        .map_err(|detail| corrupt(path, detail))?;
     Ok(run)
+}
+
+fn corrupt(path: &Path, detail: String) -> StoreError {
+    StoreError::Corrupt { path: path.into(), detail }
+}
+
+/// Readers go through all ranks and machines: their number is that of a run, not any that a file may name.
+fn check_ranks(run: &Run) -> Result<(), String> {
+    let ranks = run.run.ranks;
+    if ranks > RANKS_MAX {
+        return Err(format!("{ranks} ranks, at most {RANKS_MAX} are possible"));
+    }
+    let job = run.run.job.iter().map(|job| &job.nodes);
+    let sweep = run.run.sweep.iter().flat_map(|sweep| &sweep.machines);
+    for nodes in job.chain(sweep.map(|machines| &machines.nodes)) {
+        let spans = nodes.iter().flat_map(|node| &node.ranks);
+        let sizes = spans.map(|[first, last]| u64::from(last.saturating_sub(*first)) + 1);
+        let sum = sizes.fold(0, u64::saturating_add);
+        if sum > u64::from(RANKS_MAX) {
+            return Err(format!("machines with {sum} ranks, at most {RANKS_MAX} are possible"));
+        }
+    }
+    Ok(())
 }
 
 fn foreign(path: &Path) -> StoreError {
@@ -110,14 +135,13 @@ fn damaged(error: serde_json::Error, size_bytes: u64, path: &Path) -> StoreError
 }
 
 /// The functions of [`Histogram`] rely on what its type does not say.
-fn check_histograms(run: &Run, path: &Path) -> Result<(), StoreError> {
+fn check_histograms(run: &Run) -> Result<(), String> {
     let rows = run.rows.iter().flat_map(|row| [&row.histogram, &row.failed_histogram]).flatten();
     let more = run.run.times_more.iter().map(|more| &more.histogram);
-    if rows.chain(more).all(is_valid) {
-        return Ok(());
+    match rows.chain(more).all(is_valid) {
+        true => Ok(()),
+        false => Err("a histogram whose buckets and counts disagree".into()),
     }
-    let detail = "a histogram whose buckets and counts disagree".to_string();
-    Err(StoreError::Corrupt { path: path.into(), detail })
 }
 
 fn is_valid(histogram: &Histogram) -> bool {

@@ -1,5 +1,6 @@
-//! Stored runs that somebody has changed: every byte of them may be another one. Reading ends by
-//! itself, with a sentence or with figures, and writes nothing beside what was asked for.
+//! Stored runs that somebody has changed, finished and killed ones: every byte of their files may be another one.
+//! Every verb that reads a folder ends by itself within bounds of time and memory, with a sentence or with figures,
+//! and writes nothing beside what was asked for.
 //!
 //! A case that succeeds tells its number; [`crate::random`] has the variables.
 
@@ -44,33 +45,59 @@ fn changed_runs_are_read_or_refused() {
     let folder = scene.path(".");
     let make = "parabench run x.ppl -n 2 --events --out one; parabench run x.ppl --sweep n=1,2 --reps 2 --out two";
     process::run(make, &folder, &scene.path("log")).expect("two runs");
-    println!("{}", cases(10, |seed| case(Dice::new(seed), &folder)));
+    killed(&folder);
+    println!("{}", cases(15, |seed| case(Dice::new(seed), &folder)));
+}
+
+/// A run that was killed, with its records beside run.json, as from another machine.
+fn killed(folder: &Path) {
+    let program = "time[\"a\"] repeat $i 3 write(\"f$i\", 4k); create(\"begun\"); sleep(1h);";
+    fs::write(folder.join("k.ppl"), program).expect("written");
+    let make = "parabench run k.ppl -n 2 --events --dir k --out three & \
+                until test -e k/begun; do sleep 0.01; done; kill -9 $!; wait; \
+                mv /dev/shm/parabench-records-$(sed 's/.*parabench-records-\\(......\\).*/\\1/' three/run.json) three";
+    process::run(make, folder, &folder.join("log")).expect("a killed run");
+    assert!(fs::read_dir(folder.join("three")).expect("stored").count() > 1, "its records");
+}
+
+/// A stored run of which some files are others.
+fn copy(from: &Path, to: &Path, dice: &mut Dice) {
+    fs::create_dir(to).expect("made");
+    for entry in fs::read_dir(from).expect("stored").flatten() {
+        let (path, to) = (entry.path(), to.join(entry.file_name()));
+        if path.is_dir() {
+            copy(&path, &to, dice);
+            continue;
+        }
+        let mut bytes = fs::read(path).expect("a file");
+        if dice.once_in(2) {
+            change(&mut bytes, dice);
+        }
+        fs::write(to, bytes).expect("written");
+    }
 }
 
 fn case(mut dice: Dice, scene: &Path) -> Result<(), String> {
-    let run = dice.one(&["one", "one", "two"]);
+    let run = dice.one(&["one", "one", "two", "three", "three"]);
     let odd = scene.join("odd");
     let _ = fs::remove_dir_all(&odd);
-    fs::create_dir(&odd).expect("made");
-    for entry in fs::read_dir(scene.join(run)).expect("stored").flatten() {
-        let mut bytes = fs::read(entry.path()).expect("a file");
-        if dice.once_in(2) {
-            change(&mut bytes, &mut dice);
-        }
-        fs::write(odd.join(entry.file_name()), bytes).expect("written");
-    }
-    let command = match dice.below(7) {
+    copy(&scene.join(run), &odd, &mut dice);
+    let command = match dice.below(11) {
         0 => "report odd --html log/page.html".into(),
         1 => "report odd --svg log/svg --data log/data".into(),
         2 => "compare odd one".into(),
         3 => "compare one odd --format json".into(),
+        4 => "fold odd -o log/folded.ppl --force".into(),
+        5 => "report odd --settle".into(),
+        6 => "run x.ppl --out odd --force --quiet".into(),
+        7 => "run --resume odd --quiet".into(),
         _ => format!("report odd --format {}", dice.one(&["table", "json", "csv", "markdown"])),
     };
-    let before = Outside::of(scene, &["log", "tmp"]);
+    let before = Outside::of(scene, &["log", "tmp", "odd"]);
     // A claim of gigabytes is refused, not believed.
     let limited = format!("ulimit -v 4000000; parabench {command}");
     let ended = process::run(&limited, scene, &scene.join("log"))?;
-    let mut wrong = before.changes(&Outside::of(scene, &["log", "tmp"]));
+    let mut wrong = before.changes(&Outside::of(scene, &["log", "tmp", "odd"]));
     if !(0..=3).contains(&ended.code) {
         wrong.push(format!("ended with {}", ended.code));
     }
