@@ -223,7 +223,7 @@ impl Real {
     }
 
     /// It is [`Real::raw`].
-    pub(super) fn is_raw(&self) -> bool {
+    fn is_raw(&self) -> bool {
         self.mult == 0 && self.id == i64::from(libc::CLOCK_MONOTONIC_RAW)
     }
 
@@ -308,7 +308,7 @@ pub fn thread_cpu_ns() -> u64 {
 
 /// A clock of the kernel, nanoseconds; 0 where the kernel lacks it.
 #[inline(always)]
-pub(super) fn read_ns(id: libc::clockid_t) -> u64 {
+fn read_ns(id: libc::clockid_t) -> u64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `now` lives across the call.
     unsafe { libc::clock_gettime(id, &mut now) };

@@ -203,7 +203,7 @@ const IN_MEMORY: [&str; 4] = ["tmpfs", "ramfs", "devtmpfs", "hugetlbfs"];
 const MEMORY_NAMES: [&str; 3] = ["ram", "zram", "nullb"];
 
 /// The devices below a directory, from the mounted one down; what cannot be found out is missing.
-pub(super) fn devices(directory: &Path, mount: &Mount) -> Vec<Device> {
+pub(crate) fn devices(directory: &Path, mount: &Mount) -> Vec<Device> {
     let mut found = Vec::new();
     let number = fs::metadata(directory).map(|facts| facts.dev()).unwrap_or(0);
     if let Some(folder) = folder(number).or_else(|| folder_of_source(&mount.source)) {

@@ -7,7 +7,7 @@ use crate::call::Fd;
 use std::mem::MaybeUninit;
 
 /// Looks at a file; `None` where nothing is known of it.
-pub(super) fn look(fd: Fd) -> Option<Look> {
+pub(crate) fn look(fd: Fd) -> Option<Look> {
     let size_bytes = size_bytes(fd)?;
     let memory = cached(fd, size_bytes);
     let mut extents = extents(fd, size_bytes);
@@ -135,7 +135,7 @@ fn sum(found: &[Extent], size_bytes: u64) -> Extents {
 ///
 /// # Safety
 /// The path must be NUL-terminated.
-pub(super) unsafe fn is_cached(directory: i32, path: *const libc::c_char) -> Option<bool> {
+pub(crate) unsafe fn is_cached(directory: i32, path: *const libc::c_char) -> Option<bool> {
     // SAFETY: zeros are a value of this structure of integers.
     let mut how: libc::open_how = unsafe { std::mem::zeroed() };
     how.flags = (libc::O_PATH | libc::O_CLOEXEC) as u64;

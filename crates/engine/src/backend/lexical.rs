@@ -29,7 +29,7 @@ pub(crate) type Located<'a> = (usize, &'a [u8]);
 /// `EXDEV` for names that may leave the directories, `EPERM` for calls that change the marker. `locate`
 /// finds the directory of an absolute path; `None`: it lies in none.
 #[inline(always)]
-pub(super) fn check<'a>(
+pub(crate) fn check<'a>(
     call: &Call<'a>,
     locate: impl Fn(&'a [u8]) -> Option<Located<'a>>,
 ) -> Result<(), i32> {
@@ -78,7 +78,7 @@ pub(crate) fn exception(call: &Call<'_>) -> Option<&'static str> {
 
 /// `EXDEV` for a symbolic link that leaves its directory by its text. What it passes need not exist
 /// yet; where it leads is resolved when it is used.
-pub(super) fn check_link<'a>(
+pub(crate) fn check_link<'a>(
     call: &Call<'a>,
     locate: impl Fn(&'a [u8]) -> Option<Located<'a>>,
 ) -> Result<(), i32> {
@@ -105,7 +105,7 @@ pub(crate) fn stays<'a>(
 
 /// `EPERM` for calls that would make, change, rename or remove a name [`MARKER`].
 #[inline(always)]
-pub(super) fn protect_marker(call: &Call<'_>) -> Result<(), i32> {
+pub(crate) fn protect_marker(call: &Call<'_>) -> Result<(), i32> {
     let touched = match call.names() {
         Names::None => false,
         Names::One { path, changes } => changes && names_marker(path),

@@ -25,7 +25,7 @@ const NO_PAGE: Reply = -(libc::EFAULT as Reply);
 
 /// The mappings of a rank.
 #[derive(Debug, Default)]
-pub(super) struct Maps {
+pub(crate) struct Maps {
     /// By descriptor.
     files: Vec<Option<Map>>,
 }
@@ -43,7 +43,7 @@ struct Map {
 impl Maps {
     /// Executes a call if it concerns mappings; else gives it back.
     #[inline(always)]
-    pub(super) fn issue<'a>(&mut self, call: Call<'a>) -> Result<Reply, Call<'a>> {
+    pub(crate) fn issue<'a>(&mut self, call: Call<'a>) -> Result<Reply, Call<'a>> {
         Ok(match call {
             Call::MapRead { fd, buf, offset, .. } => self.read(fd, buf, offset),
             Call::MapWrite { fd, buf, offset } => self.write(fd, buf, offset),
@@ -296,7 +296,7 @@ struct Before(libc::sigaction);
 ///
 /// # Errors
 /// The errno of sigaction(2).
-pub(super) fn catch() -> Result<(), i32> {
+fn catch() -> Result<(), i32> {
     if BEFORE.get().is_some() {
         return Ok(());
     }
@@ -322,7 +322,7 @@ pub(super) fn catch() -> Result<(), i32> {
 /// # Safety
 /// They are bytes of a mapping that nothing else refers to; `copy` touches no others of a mapping.
 #[inline(always)]
-pub(super) unsafe fn copying(place: *const u8, len: usize, copy: impl FnOnce()) -> Option<usize> {
+unsafe fn copying(place: *const u8, len: usize, copy: impl FnOnce()) -> Option<usize> {
     let start = place as usize;
     COPYING.set(Copying { start, end: start + len, fault: None });
     compiler_fence(Ordering::SeqCst);

@@ -31,7 +31,7 @@ use std::path::Path;
 /// Files of the operating system, by direct system calls.
 #[derive(Debug)]
 pub struct Posix {
-    pub(super) roots: Roots,
+    pub(crate) roots: Roots,
     /// The program is trusted with all names but the marker's.
     trusted: bool,
     /// The paths of the call lie in two directories.
@@ -115,7 +115,7 @@ impl Posix {
     }
 
     /// Executes a call on what this path leads to, whatever path it has itself.
-    pub(super) fn issue_on(&mut self, call: Call<'_>, path: *const libc::c_char) -> Reply {
+    pub(crate) fn issue_on(&mut self, call: Call<'_>, path: *const libc::c_char) -> Reply {
         match self.maps.issue(call) {
             Ok(reply) => reply,
             Err(call) => self.issue_at(call, |_| path),
@@ -397,7 +397,7 @@ fn count(buffers: usize) -> i32 {
 ///
 /// # Safety
 /// The path must be NUL-terminated.
-pub(super) unsafe fn link_file(fd: Fd, parent: i32, path: *const libc::c_char) -> Reply {
+pub(crate) unsafe fn link_file(fd: Fd, parent: i32, path: *const libc::c_char) -> Reply {
     let file = FdPath::new(fd);
     let (here, follow) = (libc::AT_FDCWD, libc::AT_SYMLINK_FOLLOW);
     // SAFETY: both paths are NUL-terminated.
@@ -420,14 +420,14 @@ pub(crate) fn chmod(fd: i32, mode: u32) -> Reply {
 }
 
 /// `/proc/self/fd/N`, which leads to an open file.
-pub(super) struct FdPath([u8; FdPath::ROOM]);
+pub(crate) struct FdPath([u8; FdPath::ROOM]);
 
 impl FdPath {
     const START: &'static [u8] = b"/proc/self/fd/";
     /// The start, ten digits and a NUL.
     const ROOM: usize = Self::START.len() + 11;
 
-    pub(super) fn new(fd: Fd) -> FdPath {
+    pub(crate) fn new(fd: Fd) -> FdPath {
         let mut text = [0; FdPath::ROOM];
         let mut digits = itoa::Buffer::new();
         let digits = digits.format(fd.0.unsigned_abs()).as_bytes();
@@ -436,7 +436,7 @@ impl FdPath {
         FdPath(text)
     }
 
-    pub(super) fn as_ptr(&self) -> *const libc::c_char {
+    pub(crate) fn as_ptr(&self) -> *const libc::c_char {
         self.0.as_ptr().cast()
     }
 }

@@ -39,7 +39,7 @@ const TRIES: usize = 128;
 
 /// The directory that paths must not leave.
 #[derive(Debug)]
-pub(super) struct Root {
+pub(crate) struct Root {
     directory: OwnedFd,
     /// Its absolute path.
     path: Vec<u8>,
@@ -50,24 +50,24 @@ pub(super) struct Root {
 impl Root {
     /// An open directory that programs know by this absolute path. Fails with `ENOSYS` where the
     /// kernel has no openat2.
-    pub(super) fn new(path: Vec<u8>, directory: File) -> io::Result<Root> {
+    pub(crate) fn new(path: Vec<u8>, directory: File) -> io::Result<Root> {
         let root = Root { directory: directory.into(), path, mounts: libc::RESOLVE_NO_XDEV };
         root.open(c".", libc::O_PATH, 0).map_err(io::Error::from_raw_os_error)?;
         Ok(root)
     }
 
     /// File systems mounted below belong to the directory.
-    pub(super) fn cross_mounts(&mut self) {
+    pub(crate) fn cross_mounts(&mut self) {
         self.mounts = 0;
     }
 
     /// The directory itself.
-    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         self.directory.as_fd()
     }
 
     /// Opens a relative path.
-    pub(super) fn open(&self, path: &CStr, flags: i32, mode: u32) -> Result<OwnedFd, i32> {
+    pub(crate) fn open(&self, path: &CStr, flags: i32, mode: u32) -> Result<OwnedFd, i32> {
         const BENEATH: u64 = libc::RESOLVE_BENEATH | libc::RESOLVE_NO_MAGICLINKS;
         match openat2(self.fd(), path, flags, mode, BENEATH | self.mounts) {
             Err(libc::EXDEV) => self.open_walked(path, flags, mode),
@@ -173,7 +173,7 @@ fn wants_directory(path: &[u8]) -> bool {
 }
 
 /// Parent (`.` if there is none) and last name with the slashes that follow it.
-pub(super) fn split(path: &[u8]) -> (&[u8], &[u8]) {
+pub(crate) fn split(path: &[u8]) -> (&[u8], &[u8]) {
     let end = path.iter().rposition(|byte| *byte != b'/').map_or(0, |at| at + 1);
     match path[..end].iter().rposition(|byte| *byte == b'/') {
         Some(0) => (b"/", &path[1..]),
@@ -297,7 +297,7 @@ pub struct Held {
 
 /// The directories; the first one is the run directory.
 #[derive(Debug)]
-pub(super) struct Roots {
+pub(crate) struct Roots {
     all: Vec<(Vec<u8>, File)>,
     /// Number of the current directory of this process.
     here: usize,
@@ -305,31 +305,31 @@ pub(super) struct Roots {
 
 impl Roots {
     /// The run directory alone, which is the current one.
-    pub(super) fn of(path: Vec<u8>, directory: File) -> Roots {
+    pub(crate) fn of(path: Vec<u8>, directory: File) -> Roots {
         Roots { all: vec![(path, directory)], here: 0 }
     }
 
     /// Adds further directories.
-    pub(super) fn extend(&mut self, held: Vec<Held>) {
+    pub(crate) fn extend(&mut self, held: Vec<Held>) {
         use std::os::unix::ffi::OsStringExt;
         let held = held.into_iter();
         self.all.extend(held.map(|one| (one.path.into_os_string().into_vec(), one.file)));
     }
 
     /// Roots for resolving beneath.
-    pub(super) fn beneath(&self) -> io::Result<Vec<Root>> {
+    pub(crate) fn beneath(&self) -> io::Result<Vec<Root>> {
         self.all.iter().map(|(path, file)| Root::new(path.clone(), file.try_clone()?)).collect()
     }
 
     /// There is the run directory only.
     #[inline(always)]
-    pub(super) fn is_one(&self) -> bool {
+    pub(crate) fn is_one(&self) -> bool {
         self.all.len() == 1
     }
 
     /// The directory that a path lies in, by its number, and what comes after that one's own path; `None`:
     /// it is absolute and lies in none.
-    pub(super) fn locate<'a>(&self, path: &'a [u8]) -> Option<Located<'a>> {
+    pub(crate) fn locate<'a>(&self, path: &'a [u8]) -> Option<Located<'a>> {
         if path.first() != Some(&b'/') {
             return Some((0, path));
         }
@@ -338,17 +338,17 @@ impl Roots {
     }
 
     /// The number of the directory that a path lies in, or counts as lying in.
-    pub(super) fn find(&self, path: &CStr) -> usize {
+    pub(crate) fn find(&self, path: &CStr) -> usize {
         self.locate(path.to_bytes()).map_or(0, |(root, _)| root)
     }
 
     /// The descriptor of a directory.
-    pub(super) fn fd(&self, root: usize) -> RawFd {
+    pub(crate) fn fd(&self, root: usize) -> RawFd {
         self.all[root].1.as_raw_fd()
     }
 
     /// Makes a directory the current one of this process.
-    pub(super) fn enter(&mut self, root: usize) -> Result<(), i32> {
+    pub(crate) fn enter(&mut self, root: usize) -> Result<(), i32> {
         if self.here != root {
             // SAFETY: a descriptor that is held.
             if unsafe { libc::fchdir(self.fd(root)) } != 0 {
@@ -361,7 +361,7 @@ impl Roots {
 
     /// An absolute path relative to the directory it lies in; as it is where it lies in none.
     #[cold]
-    pub(super) fn relative(&self, path: &CStr) -> *const libc::c_char {
+    pub(crate) fn relative(&self, path: &CStr) -> *const libc::c_char {
         let bytes = path.to_bytes();
         let Some((_, inside)) = self.locate(bytes) else { return path.as_ptr() };
         let slashes = inside.iter().take_while(|byte| **byte == b'/').count();

@@ -17,7 +17,7 @@ const LARGEST_MEMORY: usize = 1 << 30;
 const SQPOLL_IDLE_MS: u32 = 100;
 
 /// A ring of a rank.
-pub(super) struct Ring {
+pub(crate) struct Ring {
     ring: IoUring,
     /// By descriptor: the kernel holds it.
     fixed: Vec<bool>,
@@ -57,7 +57,7 @@ impl Ring {
     ///
     /// # Errors
     /// `ENOSYS`, `EPERM` (forbidden), `EINVAL` (an option it does not know), `ENOMEM`.
-    pub(super) fn open(settings: &QueueSettings) -> Result<Ring, i32> {
+    pub(crate) fn open(settings: &QueueSettings) -> Result<Ring, i32> {
         let ring = build(settings).map_err(|error| error.raw_os_error().unwrap_or(libc::EIO))?;
         let files = FIXED_FILES.min(open_files_max());
         // Linux before 5.19 has no empty tables: descriptors then.
@@ -67,7 +67,7 @@ impl Ring {
     }
 
     /// Pins memory. Where the kernel refuses it (RLIMIT_MEMLOCK) it is pinned at every call.
-    pub(super) fn lend_memory(&mut self, memory: &mut [u8]) {
+    pub(crate) fn lend_memory(&mut self, memory: &mut [u8]) {
         let submitter = self.ring.submitter();
         if !self.memory.is_empty() {
             // Nothing is under way.
@@ -84,7 +84,7 @@ impl Ring {
         }
     }
 
-    pub(super) fn leave_file(&mut self, fd: Fd) {
+    pub(crate) fn leave_file(&mut self, fd: Fd) {
         if let Some(held) = self.fixed.get_mut(fd.0 as usize).filter(|held| **held) {
             *held = self.ring.submitter().register_files_update(fd.0 as u32, &[-1]).is_err();
         }
@@ -100,7 +100,7 @@ impl Ring {
     }
 
     /// Puts a call into the ring; the kernel sees it when it is handed over.
-    pub(super) fn push(&mut self, tag: Tag, call: &Queued) -> Result<(), i32> {
+    pub(crate) fn push(&mut self, tag: Tag, call: &Queued) -> Result<(), i32> {
         let (Target::File(fd) | Target::Sync { fd, .. }) = call.target else {
             return Err(libc::ENOSYS);
         };
@@ -134,7 +134,7 @@ impl Ring {
     /// Hands over what was put into the ring, and waits for so many ends: one system call, or none with
     /// `sqpoll`.
     #[inline(always)]
-    pub(super) fn hand_over(&mut self, wait: u32) -> Reply {
+    pub(crate) fn hand_over(&mut self, wait: u32) -> Reply {
         match self.ring.submit_and_wait(wait as usize) {
             Ok(taken) => taken as Reply,
             Err(_) => -Reply::from(errno()),
@@ -143,7 +143,7 @@ impl Ring {
 
     /// Hands over and waits for one end, but no longer than `ns`. Where the kernel knows no such wait it only
     /// looks.
-    pub(super) fn wait_within(&mut self, ns: u64) -> Reply {
+    pub(crate) fn wait_within(&mut self, ns: u64) -> Reply {
         if !self.ring.params().is_feature_ext_arg() {
             return self.hand_over(0);
         }
@@ -156,7 +156,7 @@ impl Ring {
     }
 
     #[inline(always)]
-    pub(super) fn ended(&mut self) -> Option<(Tag, Reply)> {
+    pub(crate) fn ended(&mut self) -> Option<(Tag, Reply)> {
         let end = self.ring.completion().next()?;
         self.under_way -= 1;
         Some((Tag(end.user_data() as u32), Reply::from(end.result())))

@@ -29,13 +29,13 @@ const SHARERS: usize = 64;
 const MILLI: f64 = 1e3;
 
 /// Rank and position: rows are ordered by first appearance.
-pub(super) type First = (u32, u32);
+pub(crate) type First = (u32, u32);
 
 merged! {
     /// A label path; the path "" is that of operations in no label.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-    pub(super) struct Label {
-        pub(super) first: First => min,
+    pub(crate) struct Label {
+        pub(crate) first: First => min,
         /// Figures by number of the operation.
         ops: BTreeMap<u8, OpFigures> => sum,
         /// Occurrences of its `time` and of its `ctime` statements.
@@ -87,7 +87,7 @@ merged! {
 }
 
 impl Label {
-    pub(super) fn new(first: First) -> Label {
+    pub(crate) fn new(first: First) -> Label {
         Label {
             first,
             ops: BTreeMap::new(),
@@ -100,28 +100,28 @@ impl Label {
         }
     }
 
-    pub(super) fn add_stat(&mut self, first: First, stat: &StatRecord) {
+    pub(crate) fn add_stat(&mut self, first: First, stat: &StatRecord) {
         let figures = Figures::of_rank(first.0, &stat.figures);
         let one = BTreeMap::from([(stat.op as u8, OpFigures { first, figures })]);
         self.ops.merge_from(one);
     }
 
-    pub(super) fn add_traffic(&mut self, directory: u32, counts: &[u64]) {
+    pub(crate) fn add_traffic(&mut self, directory: u32, counts: &[u64]) {
         let mut all = vec![Traffic::default(); directory as usize];
         all.push(Traffic::of_rank(counts));
         self.traffic.merge_from(all);
     }
 
-    pub(super) fn add_claimed(&mut self, site: u32, rank: u32, figures: ClaimedWork) {
+    pub(crate) fn add_claimed(&mut self, site: u32, rank: u32, figures: ClaimedWork) {
         self.claimed.merge_from(BTreeMap::from([(site, ClaimSums::of_rank(rank, figures))]));
     }
 
-    pub(super) fn add_arrivals(&mut self, site: u32, figures: Arrived) {
+    pub(crate) fn add_arrivals(&mut self, site: u32, figures: Arrived) {
         self.arrivals.merge_from(BTreeMap::from([(site, ArrivalSums::of_rank(figures))]));
     }
 
     /// Adds a range of zeros, the `order`-th that the rank found.
-    pub(super) fn add_zeros(&mut self, (rank, order): (u32, u32), zeros: &ZerosRecord) {
+    pub(crate) fn add_zeros(&mut self, (rank, order): (u32, u32), zeros: &ZerosRecord) {
         self.zeros.insert(
             (rank, order),
             ZeroPlace {
@@ -134,7 +134,7 @@ impl Label {
     }
 
     /// Adds the occurrences on a rank that ended at `end_ns`.
-    pub(super) fn add_occurrences(
+    pub(crate) fn add_occurrences(
         &mut self,
         rank: u32,
         label: &LabelRecord,
@@ -147,7 +147,7 @@ impl Label {
     }
 
     /// Bytes that its operations have written and read.
-    pub(super) fn moved(&self) -> [u64; 2] {
+    pub(crate) fn moved(&self) -> [u64; 2] {
         [Class::Write, Class::Read].map(|class| {
             let of_class = |op: &u8| Op::from_u8(*op).is_some_and(|op| op.row().class == class);
             let ops = self.ops.iter().filter(|(op, _)| of_class(op));
@@ -156,7 +156,7 @@ impl Label {
     }
 
     /// Where the bytes that were `moved` came from and went to, if there were any.
-    pub(super) fn evidence(
+    pub(crate) fn evidence(
         &self,
         path: &str,
         moved: [u64; 2],
@@ -175,7 +175,7 @@ impl Label {
     }
 
     /// Adds the rows to the result. `occurrences`: the largest number of them on one rank.
-    pub(super) fn finish(
+    pub(crate) fn finish(
         self,
         path: &str,
         occurrences: u64,
@@ -291,7 +291,7 @@ fn milli(gaps: u64, span_ns: u64) -> u64 {
 merged! {
     /// Occurrences of one label path and kind over some ranks.
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-    pub(super) struct LabelTimes {
+    struct LabelTimes {
         /// The first occurrences, then the last ones; `None`: no rank kept this one.
         rows: Vec<Option<Over>> => sum,
         more: Histogram => sum,
@@ -315,7 +315,7 @@ merged! {
 
 impl LabelTimes {
     /// The occurrences of one rank. `max_count`: largest number of occurrences on one rank of the run.
-    pub(super) fn of_rank(rank: u32, label: &LabelRecord, max_count: u64) -> LabelTimes {
+    pub(crate) fn of_rank(rank: u32, label: &LabelRecord, max_count: u64) -> LabelTimes {
         let last_from = max_count.saturating_sub(KEPT_LAST).max(KEPT_FIRST);
         let (mut rows, mut more) = (Vec::new(), label.more.clone());
         for occurrence in &label.kept {
@@ -333,7 +333,7 @@ impl LabelTimes {
     }
 
     /// The rows when all ranks are in, and what they leave out.
-    pub(super) fn finish(self, path: &str) -> (Vec<TimeRow>, Option<TimesMore>) {
+    pub(crate) fn finish(self, path: &str) -> (Vec<TimeRow>, Option<TimesMore>) {
         let rows = self.rows.into_iter().flatten().map(|row| row.row(path)).collect();
         let more = (self.more.count > 0).then(|| TimesMore {
             label: path.into(),
@@ -404,7 +404,7 @@ fn hull_of_kept(label: &LabelRecord) -> Option<Interval> {
 
 /// The union over some ranks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Busy {
+struct Busy {
     /// Disjoint, ascending.
     union: Vec<Interval>,
     /// Gaps may have been closed.
@@ -419,16 +419,16 @@ pub(super) struct Busy {
 
 /// How long a label was executed, and from when to when.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct BusyTime {
-    pub(super) busy_ns: u64,
+struct BusyTime {
+    pub(crate) busy_ns: u64,
     /// It may be less.
-    pub(super) is_bound: bool,
-    pub(super) hull: Interval,
+    is_bound: bool,
+    hull: Interval,
 }
 
 impl Busy {
     /// The union of one rank. `cut_off`: an occurrence that did not end.
-    pub(super) fn of(label: &LabelRecord, cut_off: Option<Interval>) -> Busy {
+    pub(crate) fn of(label: &LabelRecord, cut_off: Option<Interval>) -> Busy {
         let mut union: Vec<Interval> = intervals(label).chain(cut_off).collect();
         union.sort_unstable();
         let kept = label.kept.iter().map(|kept| [kept.start_ns, kept.end_ns]);
@@ -449,7 +449,7 @@ impl Busy {
     /// When all ranks are in. `complete`: the largest number of occurrences of one rank that it left.
     /// Where no rank executed the label more than once, its time is that from the first start to
     /// the last end. `None`: nobody executed it.
-    pub(super) fn finish(&self, complete: u64) -> Option<BusyTime> {
+    pub(crate) fn finish(&self, complete: u64) -> Option<BusyTime> {
         let hull = [self.union.first()?[0], self.union.last()?[1]];
         if complete + u64::from(self.cut_off) <= 1 {
             return Some(BusyTime { busy_ns: length(hull), is_bound: false, hull });

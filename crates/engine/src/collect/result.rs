@@ -50,17 +50,17 @@ pub struct Collected {
 }
 
 /// Executions and the sum of their own times, by place.
-pub(super) type SiteSums = BTreeMap<Pc, [u64; 2]>;
+pub(crate) type SiteSums = BTreeMap<Pc, [u64; 2]>;
 
 /// Places of sites by bisection: counting lines anew for every site would take for ever.
-pub(super) struct Places<'a> {
+pub(crate) struct Places<'a> {
     plan: &'a Plan,
     /// Start of every line in the joined text, its file and its number from 1.
     lines: Vec<(u32, usize, u32)>,
 }
 
 impl<'a> Places<'a> {
-    pub(super) fn new(plan: &'a Plan) -> Places<'a> {
+    pub(crate) fn new(plan: &'a Plan) -> Places<'a> {
         let lines = plan.files.iter().enumerate().flat_map(|(number, file)| {
             let ends = file.text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
             let starts = std::iter::once(0).chain(ends.map(|(at, _)| at as u32 + 1));
@@ -81,13 +81,13 @@ impl<'a> Places<'a> {
     }
 
     /// `file:line:column`, or "" if it is not known.
-    pub(super) fn text(&self, site: Pc) -> String {
+    pub(crate) fn text(&self, site: Pc) -> String {
         self.locate(site)
             .map_or(String::new(), |(file, line, column)| format!("{file}:{line}:{column}"))
     }
 
     /// Executions by place, in the order of the program.
-    pub(super) fn sites(&self, sums: &SiteSums) -> Vec<Site> {
+    pub(crate) fn sites(&self, sums: &SiteSums) -> Vec<Site> {
         let timed = self.plan.timed(|limit| sums.get(&limit).is_some_and(|sum| sum[0] > 0));
         let sites = sums.iter().filter_map(|(site, sum)| {
             let timed = timed.get(*site as usize).is_some_and(|timed| *timed);
@@ -115,7 +115,7 @@ const MAX_KEPT: usize = 4096;
 merged! {
     /// Failures on some ranks.
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-    pub(super) struct Failed {
+    pub(crate) struct Failed {
         operations: Kept<Operation, MAX_KEPT> => sum,
         errors: Kept<(Option<Pc>, String), MAX_KEPT> => sum,
         damage: Kept<String, MAX_KEPT> => sum,
@@ -130,7 +130,7 @@ struct Operation {
 }
 
 impl Failed {
-    pub(super) fn of_rank(record: &RankRecord) -> Failed {
+    pub(crate) fn of_rank(record: &RankRecord) -> Failed {
         Failed {
             operations: Kept::of_rank(record.rank, operations(record)),
             errors: Kept::of_rank(record.rank, record.errors.iter().cloned()),
@@ -138,7 +138,7 @@ impl Failed {
         }
     }
 
-    pub(super) fn finish(self, places: &Places<'_>, collected: &mut Collected) {
+    pub(crate) fn finish(self, places: &Places<'_>, collected: &mut Collected) {
         let beyond = [
             beyond(&self.operations, "failed operations"),
             beyond(&self.errors, "reasons of ranks that did not finish"),
@@ -202,7 +202,7 @@ const MPI_FILES_MAX: usize = 64;
 merged! {
     /// Sums over some ranks.
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-    pub(super) struct Sums {
+    pub(crate) struct Sums {
         ranks: u64 => sum,
         /// Ranks that reached the end of the program.
         finished: u64 => sum,
@@ -247,7 +247,7 @@ impl Known {
 
 impl Sums {
     /// The figures of one rank. `beyond`: occurrences of labels whose path was one too many for the run.
-    pub(super) fn of_rank(record: &RankRecord, beyond: u64) -> Sums {
+    pub(crate) fn of_rank(record: &RankRecord, beyond: u64) -> Sums {
         let usage = record.usage.unwrap_or_default();
         Sums {
             ranks: 1,
@@ -271,7 +271,7 @@ impl Sums {
     }
 
     /// Adds the sums to the result, whose rows must be there.
-    pub(super) fn finish(self, collected: &mut Collected) {
+    pub(crate) fn finish(self, collected: &mut Collected) {
         collected.duration_wall_ns = self.end_ns;
         collected.events = self.events;
         collected.finished = self.finished == self.ranks;
@@ -280,7 +280,7 @@ impl Sums {
     }
 
     /// Every rank knows how much it fetched from storage.
-    pub(super) fn fetched_is_known(&self) -> bool {
+    pub(crate) fn fetched_is_known(&self) -> bool {
         self.storage_read.by_all(self.ranks).is_some()
     }
 
@@ -364,14 +364,14 @@ fn cached_at_open(labels: &[LabelEvidence]) -> Option<f64> {
 merged! {
     /// Where bytes came from and went to, sums over some ranks by [`Count`].
     #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-    pub(super) struct Traffic {
+    pub(crate) struct Traffic {
         counts: Vec<u64> => sum,
     }
 }
 
 impl Traffic {
     /// The counts of one rank.
-    pub(super) fn of_rank(counts: &[u64]) -> Traffic {
+    pub(crate) fn of_rank(counts: &[u64]) -> Traffic {
         Traffic { counts: counts.to_vec() }
     }
 
@@ -380,7 +380,7 @@ impl Traffic {
     }
 
     /// The evidence of one of several directories, if bytes were moved or names looked up there.
-    pub(super) fn in_directory(&self, name: &str) -> Option<DirectoryEvidence> {
+    pub(crate) fn in_directory(&self, name: &str) -> Option<DirectoryEvidence> {
         let [written_bytes, read_bytes] = [Count::Written, Count::Read].map(|count| self.of(count));
         let looked_names = self.of(Count::LookedNames);
         (written_bytes > 0 || read_bytes > 0 || looked_names > 0).then(|| DirectoryEvidence {
@@ -401,7 +401,7 @@ impl Traffic {
 
     /// The evidence of a label that has moved bytes, looked up names or met a time limit. `fetched_is_known`: to
     /// all ranks.
-    pub(super) fn evidence(
+    pub(crate) fn evidence(
         &self,
         label: &str,
         [written_bytes, read_bytes]: [u64; 2],

@@ -426,7 +426,7 @@ impl Claim {
     }
 
     /// Claims from a word that all members see.
-    pub(super) fn take(self, word: &AtomicU64) -> u64 {
+    pub(crate) fn take(self, word: &AtomicU64) -> u64 {
         let mut seen = word.load(SeqCst);
         while self.number(seen).is_none() {
             match word.compare_exchange_weak(seen, self.start() + 1, SeqCst, SeqCst) {

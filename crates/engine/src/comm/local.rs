@@ -239,11 +239,11 @@ impl Comm for Local {
 }
 
 /// Bit of [`RankWords::attention`]: somebody asked the run to stop.
-pub(super) const INTERRUPT: u32 = 1;
+const INTERRUPT: u32 = 1;
 /// Bit of [`RankWords::attention`]: what this rank waits for can never come.
-pub(super) const RELEASE: u32 = 2;
+const RELEASE: u32 = 2;
 /// Bit of [`SetWords::generation`]: no barrier of this set can be met any more.
-pub(super) const BROKEN: u32 = 1;
+const BROKEN: u32 = 1;
 /// Longest text of a rank: a signal's name or why it could not start.
 const TEXT_BYTES: usize = 512;
 
@@ -253,7 +253,7 @@ const GATE_ABANDONED: u32 = 2;
 /// The published state of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, CheckedBitPattern)]
 #[repr(u32)]
-pub(super) enum Phase {
+enum Phase {
     #[allow(dead_code)] // Words are 0 at first.
     Starting = 0,
     Running,
@@ -289,7 +289,7 @@ struct Header {
 
 /// The state that one rank publishes, and the words that others write for it.
 #[repr(C, align(128))]
-pub(super) struct RankWords {
+struct RankWords {
     phase: AtomicU32,
     /// Where it waits.
     site: AtomicU32,
@@ -307,8 +307,8 @@ pub(super) struct RankWords {
     slots: [AtomicU32; 2],
     target: AtomicU64,
     /// Changes when a counter of this rank may have changed while it waits.
-    pub(super) wake: AtomicU32,
-    pub(super) attention: AtomicU32,
+    pub(crate) wake: AtomicU32,
+    attention: AtomicU32,
     notes: AtomicU32,
     text_len: AtomicU32,
     text: [AtomicU8; TEXT_BYTES],
@@ -316,13 +316,13 @@ pub(super) struct RankWords {
 
 /// The barrier of one set, and what its members share.
 #[repr(C, align(64))]
-pub(super) struct SetWords {
-    pub(super) arrived: AtomicU32,
+struct SetWords {
+    arrived: AtomicU32,
     /// Barriers passed times 2, plus [`BROKEN`].
-    pub(super) generation: AtomicU32,
-    pub(super) sleepers: AtomicU32,
+    generation: AtomicU32,
+    sleepers: AtomicU32,
     /// The counter of a `share`: [`super::interface::Claim`].
-    pub(super) claims: AtomicU64,
+    pub(crate) claims: AtomicU64,
 }
 
 /// Counters of signals that a run can have.
@@ -395,7 +395,7 @@ impl Region {
         unsafe { self.array(4096, self.ranks as usize) }
     }
 
-    pub(super) fn rank(&self, rank: u32) -> &RankWords {
+    fn rank(&self, rank: u32) -> &RankWords {
         &self.all_ranks()[rank as usize]
     }
 
@@ -403,7 +403,7 @@ impl Region {
         4096 + size_of::<RankWords>() * self.ranks as usize
     }
 
-    pub(super) fn set(&self, set: SetId) -> &SetWords {
+    fn set(&self, set: SetId) -> &SetWords {
         // SAFETY: laid out so in `create`; all fields are atomics.
         let all: &[SetWords] = unsafe { self.array(self.sets_offset(), self.sets.len()) };
         &all[set as usize]
@@ -411,7 +411,7 @@ impl Region {
 
     /// A number for the next meeting of a set, alike on all who have not met yet, and unlike that
     /// of every other meeting.
-    pub(super) fn meeting(&self, set: SetId) -> u64 {
+    fn meeting(&self, set: SetId) -> u64 {
         let generation = self.set(set).generation.load(SeqCst) | BROKEN;
         u64::from(set) << 32 | u64::from(generation)
     }
@@ -594,12 +594,12 @@ impl Region {
     }
 
     /// Locks of files given back so far.
-    pub(super) fn locks_given_back(&self) -> u64 {
+    pub(crate) fn locks_given_back(&self) -> u64 {
         self.header().locks_given_back.load(SeqCst)
     }
 
     /// A lock was given back: ranks that wait for one try again.
-    pub(super) fn gave_lock_back(&self) {
+    pub(crate) fn gave_lock_back(&self) {
         self.header().locks_given_back.fetch_add(1, SeqCst);
         let waiting = self.all_ranks().iter().filter(|words| words.phase() == Phase::AtLock);
         for words in waiting {
@@ -612,7 +612,7 @@ impl Region {
     ///
     /// # Errors
     /// The table is full.
-    pub(super) fn slot(&self, key: u64) -> Result<u32, String> {
+    fn slot(&self, key: u64) -> Result<u32, String> {
         let found = find_slot(self.slots(), key).map(|at| at as u32);
         found.ok_or_else(|| {
             format!(
@@ -622,46 +622,40 @@ impl Region {
     }
 
     /// Adds 1 to a counter.
-    pub(super) fn add_signal(&self, slot: u32) {
+    fn add_signal(&self, slot: u32) {
         self.slots()[slot as usize].count.fetch_add(1, SeqCst);
     }
 
     /// The sum of two counters.
-    pub(super) fn count(&self, slots: [u32; 2]) -> u64 {
+    pub(crate) fn count(&self, slots: [u32; 2]) -> u64 {
         slots.iter().map(|at| self.slots()[*at as usize].count.load(SeqCst)).sum()
     }
 }
 
 impl RankWords {
-    pub(super) fn phase(&self) -> Phase {
+    fn phase(&self) -> Phase {
         Phase::from_word(self.phase.load(SeqCst))
     }
 
-    pub(super) fn waits_for_signal(&self) -> bool {
+    fn waits_for_signal(&self) -> bool {
         self.phase.load(SeqCst) == Phase::AtWait as u32
     }
 
     /// Gives a value at a meeting ([`Region::meeting`]).
-    pub(super) fn give(&self, meeting: u64, given: Given) {
+    fn give(&self, meeting: u64, given: Given) {
         self.given.iter().zip(given.0).for_each(|(word, part)| word.store(part as u64, Relaxed));
         self.meeting.store(meeting, SeqCst);
     }
 
     /// Its value at a barrier with this number.
-    pub(super) fn given(&self, meeting: u64) -> Given {
+    pub(crate) fn given(&self, meeting: u64) -> Given {
         if self.meeting.load(SeqCst) != meeting {
             return Given::default();
         }
         Given(self.given.each_ref().map(|word| word.load(Relaxed) as i64))
     }
 
-    pub(super) fn starts_barrier(
-        &self,
-        set: SetId,
-        generation: u32,
-        site: Pc,
-        what: Option<Collective>,
-    ) {
+    fn starts_barrier(&self, set: SetId, generation: u32, site: Pc, what: Option<Collective>) {
         let function = match what {
             Some(Collective::Function(function)) => function as u32 + 1,
             _ => 0,
@@ -673,7 +667,7 @@ impl RankWords {
         self.phase.store(Phase::AtBarrier as u32, SeqCst);
     }
 
-    pub(super) fn starts_wait(&self, slots: [u32; 2], target: u64, name: &[u8], site: Pc) {
+    fn starts_wait(&self, slots: [u32; 2], target: u64, name: &[u8], site: Pc) {
         self.slots.iter().zip(slots).for_each(|(word, slot)| word.store(slot, Relaxed));
         self.target.store(target, Relaxed);
         self.site.store(site, Relaxed);
@@ -681,14 +675,14 @@ impl RankWords {
         self.phase.store(Phase::AtWait as u32, SeqCst);
     }
 
-    pub(super) fn starts_lock(&self, path: &[u8], target: u64, site: Pc) {
+    fn starts_lock(&self, path: &[u8], target: u64, site: Pc) {
         self.target.store(target, Relaxed);
         self.site.store(site, Relaxed);
         self.set_text(path);
         self.phase.store(Phase::AtLock as u32, SeqCst);
     }
 
-    pub(super) fn ends_wait(&self) {
+    fn ends_wait(&self) {
         self.epoch.fetch_add(1, SeqCst);
         self.phase.store(Phase::Running as u32, SeqCst);
     }
@@ -707,12 +701,12 @@ impl RankWords {
 }
 
 /// Sleeps until the word is woken, if it still is `seen`; returns early when a signal handler has run.
-pub(super) fn sleep_on(word: &AtomicU32, seen: u32) {
+fn sleep_on(word: &AtomicU32, seen: u32) {
     let _ = futex::wait(word, futex::Flags::empty(), seen, None);
 }
 
 /// Wakes all that sleep on the word.
-pub(super) fn wake_all(word: &AtomicU32) {
+fn wake_all(word: &AtomicU32) {
     let _ = futex::wake(word, futex::Flags::empty(), i32::MAX as u32);
 }
 

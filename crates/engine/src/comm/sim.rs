@@ -593,14 +593,14 @@ const KEPT: usize = 4096;
 
 /// The signals of one counter, earliest first.
 #[derive(Default)]
-pub(super) struct Times {
+struct Times {
     forgotten: u64,
     kept: VecDeque<u64>,
 }
 
 impl Times {
     /// One more was given.
-    pub(super) fn add(&mut self, now_ns: u64) {
+    pub(crate) fn add(&mut self, now_ns: u64) {
         let at = self.kept.partition_point(|known| *known <= now_ns);
         self.kept.insert(at, now_ns);
         if self.kept.len() > KEPT {
@@ -610,7 +610,7 @@ impl Times {
     }
 
     /// Signals so far.
-    pub(super) fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.forgotten + self.kept.len() as u64
     }
 
@@ -625,7 +625,7 @@ impl Times {
 
 /// When the signal with this number, from 1, of both counters together was given; `None`: there are
 /// fewer.
-pub(super) fn given_ns(one: &Times, other: &Times, number: u64) -> Option<u64> {
+fn given_ns(one: &Times, other: &Times, number: u64) -> Option<u64> {
     if one.count() + other.count() < number {
         return None;
     }

@@ -42,19 +42,19 @@ pub struct Identity {
 
 /// An open directory.
 #[derive(Debug)]
-pub(super) struct Opened {
+pub(crate) struct Opened {
     file: File,
     path: PathBuf,
 }
 
 impl Opened {
     /// Opens the directory at an absolute path; not a symbolic link.
-    pub(super) fn open(path: &Path) -> Result<Opened, String> {
+    pub(crate) fn open(path: &Path) -> Result<Opened, String> {
         Opened::at(CWD, path, path)
     }
 
     /// Opens a directory by its name in another one. `path` is its absolute path.
-    pub(super) fn at(parent: BorrowedFd<'_>, name: &Path, path: &Path) -> Result<Opened, String> {
+    pub(crate) fn at(parent: BorrowedFd<'_>, name: &Path, path: &Path) -> Result<Opened, String> {
         let opened = openat(parent, name, DIRECTORY, Mode::empty());
         let file =
             opened.map_err(|errno| wrong(path, "cannot open the directory", &errno.into()))?;
@@ -62,28 +62,28 @@ impl Opened {
     }
 
     /// The path that it was opened by.
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
 
     /// Where it is now, if it has been moved.
-    pub(super) fn path_now(&self) -> PathBuf {
+    fn path_now(&self) -> PathBuf {
         let link = format!("/proc/self/fd/{}", self.file.as_raw_fd());
         fs::read_link(link).unwrap_or_else(|_| self.path.clone())
     }
 
     /// Its device and inode.
-    pub(super) fn device_and_inode(&self) -> io::Result<(u64, u64)> {
+    pub(crate) fn device_and_inode(&self) -> io::Result<(u64, u64)> {
         self.file.metadata().map(|facts| device_and_inode(&facts))
     }
 
     /// Removes this directory, which must be empty, from the one above it. Not a directory that
     /// has taken its name.
-    pub(super) fn remove(&self) -> io::Result<()> {
+    pub(crate) fn remove(&self) -> io::Result<()> {
         let path = self.path_now();
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(io::ErrorKind::NotFound.into());
@@ -97,7 +97,7 @@ impl Opened {
     }
 }
 
-pub(super) fn device_and_inode(facts: &Metadata) -> (u64, u64) {
+pub(crate) fn device_and_inode(facts: &Metadata) -> (u64, u64) {
     (facts.dev(), facts.ino())
 }
 
@@ -178,7 +178,7 @@ const SAFELY: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CL
 
 /// An open marker, locked where the file system has locks.
 #[derive(Debug)]
-pub(super) struct Marker {
+pub(crate) struct Marker {
     /// Holds the lock (flock) until it is closed, also by forked ranks.
     file: File,
     text: Text,
@@ -201,22 +201,22 @@ struct Text {
 
 impl Marker {
     /// The directory held other files when it was marked.
-    pub(super) fn forced(&self) -> bool {
+    pub(crate) fn forced(&self) -> bool {
         self.text.forced
     }
 
     /// Its random id.
-    pub(super) fn id(&self) -> &str {
+    pub(crate) fn id(&self) -> &str {
         &self.text.id
     }
 
     /// Why other runs are not kept out of the directory; `None`: they are.
-    pub(super) fn unlocked(&self) -> Option<io::Error> {
+    pub(crate) fn unlocked(&self) -> Option<io::Error> {
         self.unlocked.map(io::Error::from)
     }
 
     /// Writes a new marker and locks it.
-    pub(super) fn create(
+    pub(crate) fn create(
         directory: &Opened,
         version: &str,
         forced: bool,
@@ -241,7 +241,7 @@ impl Marker {
 
     /// The marker of an earlier run, locked; `None` if there is none. A file of that
     /// name that Parabench has not written is none.
-    pub(super) fn find(directory: &Opened) -> Result<Option<Marker>, String> {
+    pub(crate) fn find(directory: &Opened) -> Result<Option<Marker>, String> {
         // Network file systems lock exclusively only what is open for writing.
         let opened = match open_marker(directory.fd(), OFlags::RDWR) {
             Err(Errno::ACCESS | Errno::PERM | Errno::ROFS) => {
@@ -261,7 +261,7 @@ impl Marker {
     }
 
     /// Removes it, and no other file that has taken its name.
-    pub(super) fn remove(&self, directory: &Opened) -> io::Result<()> {
+    pub(crate) fn remove(&self, directory: &Opened) -> io::Result<()> {
         let found = statat(directory.fd(), MARKER, AtFlags::SYMLINK_NOFOLLOW)?;
         if (found.st_dev, found.st_ino) != device_and_inode(&self.file.metadata()?) {
             return Err(io::Error::other("another file has the marker's name by now"));
@@ -293,12 +293,12 @@ fn is_marker_written(file: &File) -> bool {
 }
 
 /// Whether an open directory holds a marker that was made and not written.
-pub(super) fn has_marker(directory: BorrowedFd<'_>) -> bool {
+pub(crate) fn has_marker(directory: BorrowedFd<'_>) -> bool {
     open_marker(directory, OFlags::RDONLY).is_ok_and(|file| is_marker_written(&file))
 }
 
 /// The random id of the marker in an open directory.
-pub(super) fn marker_id(directory: BorrowedFd<'_>) -> Option<String> {
+fn marker_id(directory: BorrowedFd<'_>) -> Option<String> {
     read_marker(&open_marker(directory, OFlags::RDONLY).ok()?).map(|text| text.id)
 }
 
@@ -325,7 +325,7 @@ fn lock_marker(file: &File, directory: &Path) -> Result<Option<Errno>, String> {
 
 /// Keeps runs out of the directories above this one: what they move could turn links of this
 /// run outwards, and the other way round.
-pub(super) fn lock_above(directory: &Path) -> Result<Vec<File>, String> {
+pub(crate) fn lock_above(directory: &Path) -> Result<Vec<File>, String> {
     let mut locked = Vec::new();
     for above in directory.ancestors().skip(1) {
         let name = above.join(MARKER);
@@ -344,7 +344,7 @@ pub(super) fn lock_above(directory: &Path) -> Result<Vec<File>, String> {
 
 /// Whether another run has locked the marker in an open directory. (Not this one: it holds its lock
 /// by another opening of the file, so its own directory is not to be asked for.)
-pub(super) fn is_in_use(directory: BorrowedFd<'_>) -> bool {
+pub(crate) fn is_in_use(directory: BorrowedFd<'_>) -> bool {
     let Ok(file) = open_marker(directory, OFlags::RDONLY) else { return false };
     matches!(flock(&file, FlockOperation::NonBlockingLockShared), Err(Errno::WOULDBLOCK))
 }
@@ -385,7 +385,7 @@ impl Removal {
 }
 
 /// Removes what is in a directory, except the marker and the `lost+found` of its file system.
-pub(super) fn remove_contents(directory: &Opened) -> Removal {
+pub(crate) fn remove_contents(directory: &Opened) -> Removal {
     let (mut removal, path) = (Removal::default(), directory.path_now());
     let stays = [MARKER, "lost+found"].map(|name| CString::new(name).expect("no NUL inside"));
     sweep(directory.fd(), &path, 1, stays.into(), &mut removal);
@@ -393,7 +393,7 @@ pub(super) fn remove_contents(directory: &Opened) -> Removal {
 }
 
 /// Removes what is in a directory, its marker, and the directory.
-pub(super) fn remove_tree(directory: &Opened, marker: &Marker) -> Removal {
+pub(crate) fn remove_tree(directory: &Opened, marker: &Marker) -> Removal {
     let mut removal = remove_contents(directory);
     removal.whole = Some(directory.path_now());
     if removal.left > 0 {
@@ -532,6 +532,6 @@ pub fn random_letters(count: usize) -> String {
 }
 
 /// A message about a path and what the system said.
-pub(super) fn wrong(path: &Path, what: &str, error: &io::Error) -> String {
+pub(crate) fn wrong(path: &Path, what: &str, error: &io::Error) -> String {
     format!("{what}: {}: {error}", path.display())
 }

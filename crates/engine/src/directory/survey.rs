@@ -49,7 +49,7 @@ pub struct Survey {
 }
 
 /// Looks through a directory.
-pub(super) fn survey(directory: &Opened) -> Survey {
+pub(crate) fn survey(directory: &Opened) -> Survey {
     survey_within(directory, ENTRIES_MAX)
 }
 
@@ -250,7 +250,7 @@ fn shown(path: &[u8]) -> String {
 
 /// Makes the directory if it is missing, not its parents; true if it was missing. Everything else
 /// that is no directory is refused.
-pub(super) fn make_if_missing(directory: &Path) -> Result<bool, String> {
+pub(crate) fn make_if_missing(directory: &Path) -> Result<bool, String> {
     match fs::metadata(directory) {
         Ok(facts) if facts.is_dir() => Ok(false),
         Ok(facts) => {
@@ -285,7 +285,7 @@ fn make(directory: &Path) -> Result<bool, String> {
 
 /// Directories that are never meant: `/`, the home directory, and what lies above it
 /// or above the current directory. Above a mount only with `--force`.
-pub(super) fn refuse_dangerous(path: &Path, force: bool) -> Result<(), String> {
+pub(crate) fn refuse_dangerous(path: &Path, force: bool) -> Result<(), String> {
     let home = env::var_os("HOME").and_then(|home| fs::canonicalize(home).ok());
     let here = env::current_dir().ok();
     if let Some(what) = dangerous(path, home, here) {
@@ -329,7 +329,7 @@ fn dangerous(path: &Path, home: Option<PathBuf>, here: Option<PathBuf>) -> Optio
 }
 
 /// There is nothing in it (the `lost+found` of a fresh file system is nothing).
-pub(super) fn is_empty(directory: &Opened) -> Result<bool, String> {
+pub(crate) fn is_empty(directory: &Opened) -> Result<bool, String> {
     let failed = |errno: Errno| wrong(directory.path(), "cannot read the directory", &errno.into());
     for entry in Dir::read_from(directory.fd()).map_err(failed)? {
         let entry = entry.map_err(failed)?;
@@ -344,7 +344,7 @@ pub(super) fn is_empty(directory: &Opened) -> Result<bool, String> {
     Ok(true)
 }
 
-pub(super) fn not_empty(path: &Path) -> String {
+pub(crate) fn not_empty(path: &Path) -> String {
     format!(
         "--dir {}: expected an empty directory or one of an earlier run, found other files; \
          name another directory, or use --force if the program may change these files",
@@ -352,7 +352,7 @@ pub(super) fn not_empty(path: &Path) -> String {
     )
 }
 
-pub(super) fn foreign(path: &Path) -> String {
+pub(crate) fn foreign(path: &Path) -> String {
     format!(
         "--dir {}: an earlier run was forced into this directory, which held other files; \
          name another directory, or use --force again",
@@ -360,7 +360,7 @@ pub(super) fn foreign(path: &Path) -> String {
     )
 }
 
-pub(super) fn clean_foreign(path: &Path) -> String {
+pub(crate) fn clean_foreign(path: &Path) -> String {
     format!(
         "--dir {}: --clean would remove files that Parabench has not made; leave out --clean, \
          or name another directory",

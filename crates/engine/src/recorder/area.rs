@@ -49,7 +49,7 @@ pub fn memory_file() -> io::Result<File> {
 
 /// The place of a `T` in an area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct At<T> {
+pub(crate) struct At<T> {
     word: NonZeroU32,
     of: PhantomData<T>,
 }
@@ -62,25 +62,25 @@ impl<T> At<T> {
 
     /// Word number: earlier blocks appeared earlier.
     #[inline(always)]
-    pub(super) fn word(self) -> usize {
+    pub(crate) fn word(self) -> usize {
         self.word.get() as usize
     }
 
     /// The place of something else this number of bytes behind the start.
-    pub(super) fn behind<U>(self, bytes: usize) -> At<U> {
+    pub(crate) fn behind<U>(self, bytes: usize) -> At<U> {
         At { word: self.word.saturating_add((bytes / 8) as u32), of: PhantomData }
     }
 
     /// The `i`-th of several in a row that begin here.
     #[inline(always)]
-    pub(super) fn nth(self, i: u64) -> At<T> {
+    pub(crate) fn nth(self, i: u64) -> At<T> {
         self.behind(i as usize * size_of::<T>())
     }
 }
 
 /// Words in a file mapping or on the heap.
 #[derive(Debug)]
-pub(super) struct Area {
+pub(crate) struct Area {
     base: NonNull<u64>,
     capacity: usize,
     used: usize,
@@ -95,7 +95,7 @@ enum Backing {
 
 impl Area {
     /// An area with an empty header. `events_bytes`: what the events may take at most.
-    pub(super) fn create(medium: Medium, events_bytes: u64) -> io::Result<Area> {
+    pub(crate) fn create(medium: Medium, events_bytes: u64) -> io::Result<Area> {
         let mut area = match medium {
             Medium::Heap => Area::on_heap(),
             Medium::Memory(fd) => Area::mapped(File::from(fd), events_bytes)?,
@@ -134,7 +134,7 @@ impl Area {
 
     /// All words that exist.
     #[inline(always)]
-    pub(super) fn words(&mut self) -> &mut [u64] {
+    pub(crate) fn words(&mut self) -> &mut [u64] {
         // SAFETY: `base` points at `capacity` words that live as long as the area and
         // that nothing else in this process refers to.
         unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr(), self.capacity) }
@@ -142,20 +142,20 @@ impl Area {
 
     /// All words that exist, to look at.
     #[inline(always)]
-    pub(super) fn read(&self) -> &[u64] {
+    pub(crate) fn read(&self) -> &[u64] {
         // SAFETY: as for `words`.
         unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.capacity) }
     }
 
     /// The header.
     #[inline(always)]
-    pub(super) fn header(&mut self) -> &mut Header {
+    pub(crate) fn header(&mut self) -> &mut Header {
         self.struct_at(0)
     }
 
     /// The struct at a place.
     #[inline(always)]
-    pub(super) fn get<T: Pod>(&mut self, at: At<T>) -> &mut T {
+    pub(crate) fn get<T: Pod>(&mut self, at: At<T>) -> &mut T {
         self.struct_at(at.word())
     }
 
@@ -167,19 +167,19 @@ impl Area {
 
     /// Sets a word after everything that was written before it.
     #[inline(always)]
-    pub(super) fn publish(&mut self, word: usize, value: u64) {
+    pub(crate) fn publish(&mut self, word: usize, value: u64) {
         let word = &mut self.words()[word];
         // SAFETY: the word is valid and aligned, and borrowed for this call alone.
         unsafe { AtomicU64::from_ptr(word) }.store(value, Ordering::Release);
     }
 
     /// Appends a block, and gives its place. `None` when there is no room even in the reserve.
-    pub(super) fn append<T: Pod>(&mut self, kind: Kind, own: &T) -> Option<At<T>> {
+    pub(crate) fn append<T: Pod>(&mut self, kind: Kind, own: &T) -> Option<At<T>> {
         self.append_with(kind, own, 0, |_| ())
     }
 
     /// Appends a block that ends with a text.
-    pub(super) fn append_text<T: Pod>(
+    pub(crate) fn append_text<T: Pod>(
         &mut self,
         kind: Kind,
         own: &T,
@@ -189,7 +189,7 @@ impl Area {
     }
 
     /// Appends a message.
-    pub(super) fn append_message(&mut self, message: &Message) {
+    pub(crate) fn append_message(&mut self, message: &Message) {
         let Ok(bytes) = postcard::to_stdvec(message) else { return };
         let kept = if message.is_about_the_end() { 0 } else { LAST_WORDS };
         let tail = |tail: &mut [u64]| put_text(tail, &bytes);
@@ -202,7 +202,7 @@ impl Area {
     }
 
     /// Appends a block whose tail `fill` completes.
-    pub(super) fn append_with<T: Pod>(
+    pub(crate) fn append_with<T: Pod>(
         &mut self,
         kind: Kind,
         own: &T,
@@ -243,24 +243,24 @@ impl Area {
 
     /// There is room for this number of words beside the reserve.
     #[inline]
-    pub(super) fn has_room(&self, words: usize) -> bool {
+    pub(crate) fn has_room(&self, words: usize) -> bool {
         self.used + words + self.reserve() <= self.capacity
     }
 
     /// Makes room for this number of words beside the reserve; false if that fails.
-    pub(super) fn make_room(&mut self, words: usize) -> bool {
+    pub(crate) fn make_room(&mut self, words: usize) -> bool {
         let wanted = self.used + words + self.reserve();
         // Places are 32-bit word numbers.
         self.has_room(words) || (wanted <= u32::MAX as usize && self.grow(wanted).is_ok())
     }
 
     /// It is private memory: nothing outlives the process.
-    pub(super) fn is_heap(&self) -> bool {
+    pub(crate) fn is_heap(&self) -> bool {
         matches!(self.backing, Backing::Heap(_))
     }
 
     /// Words in use.
-    pub(super) fn used(&self) -> usize {
+    pub(crate) fn used(&self) -> usize {
         self.used
     }
 
@@ -293,7 +293,7 @@ impl Area {
     }
 
     /// The words in use of a heap area.
-    pub(super) fn take_words(&mut self) -> Option<Vec<u64>> {
+    pub(crate) fn take_words(&mut self) -> Option<Vec<u64>> {
         let Backing::Heap(words) = &mut self.backing else { return None };
         let mut words = std::mem::take(words);
         self.capacity = 0;
@@ -321,7 +321,7 @@ fn populate(base: NonNull<u64>, from: usize, to: usize) {
 
 /// The words of an area that is read; they stay in place.
 #[derive(Debug)]
-pub(super) enum Source {
+pub(crate) enum Source {
     Memory(Vec<u64>),
     Mapped(Mapping),
 }
@@ -334,13 +334,13 @@ impl Default for Source {
 
 impl Source {
     /// Copies bytes; a last incomplete word is left out.
-    pub(super) fn copy(bytes: &[u8]) -> Source {
+    pub(crate) fn copy(bytes: &[u8]) -> Source {
         let word = |chunk: &[u8]| u64::from_ne_bytes(chunk.try_into().expect("chunks of 8"));
         Source::Memory(bytes.chunks_exact(8).map(word).collect())
     }
 
     /// Maps a file, so that a large event table needs no memory of its own.
-    pub(super) fn map(file: &File) -> io::Result<Source> {
+    pub(crate) fn map(file: &File) -> io::Result<Source> {
         let bytes = file.metadata()?.len() as usize / 8 * 8;
         match bytes {
             0 => Ok(Source::Memory(Vec::new())),
@@ -348,7 +348,7 @@ impl Source {
         }
     }
 
-    pub(super) fn words(&self) -> &[u64] {
+    pub(crate) fn words(&self) -> &[u64] {
         match self {
             Source::Memory(words) => words,
             // SAFETY: the words live as long as the mapping; the rank that wrote the file has ended,

@@ -193,11 +193,11 @@ merged! {
 }
 
 /// Where the bytes of a label came from and went to, by [`Count`].
-pub(super) type Traffic = [u64; Count::COUNT];
+pub(crate) type Traffic = [u64; Count::COUNT];
 
 /// Where a label's traffic is counted; stays valid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TrafficId(pub(super) Option<At<Traffic>>);
+pub struct TrafficId(pub(crate) Option<At<Traffic>>);
 
 impl TrafficId {
     /// There was no room, or nobody has requested it yet.
@@ -207,24 +207,24 @@ impl TrafficId {
 
     /// A counter; `None`: nowhere.
     #[inline(always)]
-    pub(super) fn word(self, area: &mut Area, count: Count) -> Option<&mut u64> {
+    pub(crate) fn word(self, area: &mut Area, count: Count) -> Option<&mut u64> {
         Some(&mut area.get(self.0?)[count as usize])
     }
 }
 
 /// Places of figures by label and second number.
-pub(super) type Keyed<T> = HashMap<(u32, u32), At<T>>;
+pub(crate) type Keyed<T> = HashMap<(u32, u32), At<T>>;
 
 impl ClaimedWork {
     /// Adds a later execution on the same rank.
-    pub(super) fn add_later(&mut self, later: &ClaimedWork) {
+    pub(crate) fn add_later(&mut self, later: &ClaimedWork) {
         add_words(self, later);
     }
 }
 
 impl Arrived {
     /// Adds a later execution on the same rank, whose rate holds.
-    pub(super) fn add_later(&mut self, later: &Arrived) {
+    pub(crate) fn add_later(&mut self, later: &Arrived) {
         let before = *self;
         add_words(self, later);
         (self.process, self.asked_milli) = (later.process, later.asked_milli);
@@ -235,7 +235,7 @@ impl Arrived {
 }
 
 /// The figures of a label and place, made when they are needed first.
-pub(super) fn find<T: Pod>(
+pub(crate) fn find<T: Pod>(
     known: &mut Keyed<T>,
     area: &mut Area,
     kind: Kind,

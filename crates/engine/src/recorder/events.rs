@@ -14,7 +14,7 @@ use std::hash::Hasher;
 use std::rc::Rc;
 
 /// Words of an event.
-pub(super) const EVENT_WORDS: usize = size_of::<Event>() / 8;
+pub(crate) const EVENT_WORDS: usize = size_of::<Event>() / 8;
 const _: () = assert!(size_of::<Event>().is_multiple_of(8) && align_of::<Event>() == 8);
 
 /// Events of a block: doubles from the first to the second.
@@ -80,7 +80,7 @@ impl Paths<'_> {
 }
 
 #[derive(Debug)]
-pub(super) struct Events {
+pub(crate) struct Events {
     left_bytes: u64,
     /// One event of this number is kept; at least 1.
     sample_every: u64,
@@ -99,7 +99,7 @@ pub(super) struct Events {
 
 impl Events {
     /// An empty table with room for the events that are expected.
-    pub(super) fn create(area: &mut Area, rank: u32, config: &EventsConfig) -> Events {
+    pub(crate) fn create(area: &mut Area, rank: u32, config: &EventsConfig) -> Events {
         let mut events = Events {
             left_bytes: config.max_bytes,
             sample_every: config.sample_every.max(1),
@@ -126,7 +126,7 @@ impl Events {
     /// Chosen by a hash of rank and number: every n-th event would always meet the same
     /// statement of a loop. The same program gets the same choice.
     #[inline]
-    pub(super) fn chooses(&self, area: &mut Area, seq: u64) -> bool {
+    pub(crate) fn chooses(&self, area: &mut Area, seq: u64) -> bool {
         let number = u64::from(self.rank) << 40 ^ seq;
         let chosen = self.sample_every == 1 || mix(number).is_multiple_of(self.sample_every);
         if !chosen {
@@ -136,7 +136,7 @@ impl Events {
     }
 
     #[inline]
-    pub(super) fn add(&mut self, area: &mut Area, event: &Event) {
+    pub(crate) fn add(&mut self, area: &mut Area, event: &Event) {
         let block = self.block.filter(|(_, room)| self.filled < *room);
         let Some((count, _)) = block.or_else(|| self.next_block(area)) else {
             area.header().dropped_events += 1;
@@ -148,12 +148,12 @@ impl Events {
     }
 
     /// The listener takes the events from now on.
-    pub(super) fn listen(&mut self, listener: Listener) {
+    pub(crate) fn listen(&mut self, listener: Listener) {
         self.listener = Some(listener);
     }
 
     /// Gives the events that were not given yet to the listener.
-    pub(super) fn hand_over(&mut self, area: &mut Area) {
+    pub(crate) fn hand_over(&mut self, area: &mut Area) {
         let Some((count, _)) = self.block.filter(|_| self.filled > 0) else { return };
         let Some(listener) = &self.listener else { return };
         let words = area.read();
@@ -227,7 +227,7 @@ impl Events {
 
     /// The id of a path; [`NO_ID`] when there is no room left.
     #[inline]
-    pub(super) fn path(&mut self, area: &mut Area, path: &[u8]) -> u32 {
+    pub(crate) fn path(&mut self, area: &mut Area, path: &[u8]) -> u32 {
         let mut hasher = FxHasher::default();
         hasher.write(path);
         let hash = hasher.finish();
@@ -242,7 +242,7 @@ impl Events {
 
     /// Keeps extents of a file: the number by which events refer to them, 0 when there is no room left.
     #[cold]
-    pub(super) fn extents(&mut self, area: &mut Area, count: u64, runs: &[Run]) -> u32 {
+    pub(crate) fn extents(&mut self, area: &mut Area, count: u64, runs: &[Run]) -> u32 {
         let runs: &[u64] = bytemuck::cast_slice(&runs[..runs.len().min(MAX_RUNS)]);
         let put = |tail: &mut [u64]| tail.copy_from_slice(runs);
         if runs.is_empty() || self.append(area, Kind::Extents, count, runs.len(), put).is_none() {

@@ -50,17 +50,17 @@ pub struct Meta {
 /// Records what one rank does.
 #[derive(Debug)]
 pub struct Recorder {
-    pub(super) area: Area,
-    pub(super) stats: Stats,
-    pub(super) labels: Labels,
+    pub(crate) area: Area,
+    stats: Stats,
+    labels: Labels,
     /// The first counter of each run of sites; `None`: not there yet.
-    pub(super) sites: Vec<Option<At<SiteCount>>>,
+    pub(crate) sites: Vec<Option<At<SiteCount>>>,
     /// Counts of failures by site.
-    pub(super) failures: HashMap<u32, At<FailureCount>>,
+    pub(crate) failures: HashMap<u32, At<FailureCount>>,
     traffic: Keyed<Traffic>,
     claimed: Keyed<ClaimedWork>,
     arrivals: Keyed<Arrived>,
-    pub(super) zeros: ZeroRanges,
+    zeros: ZeroRanges,
     events: Option<Events>,
 }
 
@@ -214,7 +214,7 @@ impl Recorder {
     }
 
     /// The area as a reader would find it now.
-    pub(super) fn used_area(&self) -> &[u8] {
+    pub(crate) fn used_area(&self) -> &[u8] {
         as_bytes(&self.area.read()[..self.area.used()])
     }
 }
@@ -223,7 +223,7 @@ impl Recorder {
 const MORE: u32 = 0;
 
 #[derive(Debug, Default)]
-pub(super) struct Labels {
+struct Labels {
     hot: Vec<HotLabel>,
     /// By kind and path.
     ids: FxHashMap<Vec<u8>, u32>,
@@ -319,7 +319,7 @@ impl Recorder {
 
 impl Labels {
     /// Makes label [`MORE`]; `None` when there is no room.
-    pub(super) fn create(area: &mut Area) -> Option<Labels> {
+    pub(crate) fn create(area: &mut Area) -> Option<Labels> {
         let mut labels = Labels::default();
         labels.add(area, MORE_LABEL, LabelKind::Wall)?;
         Some(labels)
@@ -492,11 +492,11 @@ pub struct Timing {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Stats {
+struct Stats {
     hot: Vec<HotStat>,
     /// By label and operation.
     ids: FxHashMap<(u32, u32), StatId>,
-    pub(super) histograms: Histograms,
+    histograms: Histograms,
     /// Histograms of own times, where operations were due at a time.
     services: HashMap<StatId, HistogramId>,
 }
@@ -616,7 +616,7 @@ impl Recorder {
 
 impl Stats {
     /// Makes stat 0, which takes what finds no room of its own; `None` when there is no room.
-    pub(super) fn create(area: &mut Area) -> Option<Stats> {
+    pub(crate) fn create(area: &mut Area) -> Option<Stats> {
         let mut stats = Stats::default();
         stats.add(area, NO_ID, 0, false)?;
         Some(stats)
@@ -661,7 +661,7 @@ const MAX_ZEROS: u32 = 10;
 
 /// Where verified reads found zeros.
 #[derive(Debug, Default)]
-pub(super) struct ZeroRanges {
+struct ZeroRanges {
     kept: u32,
     last: Option<Last>,
 }
@@ -748,7 +748,7 @@ fn cut_text(text: &str) -> String {
 
 /// All histograms of a rank.
 #[derive(Debug, Default)]
-pub(super) struct Histograms(Vec<Histogram>);
+struct Histograms(Vec<Histogram>);
 
 #[derive(Debug)]
 struct Histogram {
@@ -759,17 +759,17 @@ struct Histogram {
 }
 
 /// Number of a histogram in this process.
-pub(super) type HistogramId = u32;
+type HistogramId = u32;
 
 impl Histograms {
     /// A histogram without counters, whose summary is somewhere already.
-    pub(super) fn add(&mut self, owner: Owner, summary: At<Summary>) -> HistogramId {
+    pub(crate) fn add(&mut self, owner: Owner, summary: At<Summary>) -> HistogramId {
         self.0.push(Histogram { owner, summary, chunks: [None; CHUNKS] });
         (self.0.len() - 1) as HistogramId
     }
 
     /// A histogram with a block of its own; `None` when there is no room.
-    pub(super) fn append(&mut self, area: &mut Area, owner: Owner) -> Option<HistogramId> {
+    pub(crate) fn append(&mut self, area: &mut Area, owner: Owner) -> Option<HistogramId> {
         let at = area.append(Kind::Times, &Times { owner, summary: Summary::EMPTY })?;
         Some(self.add(owner, at.behind(offset_of!(Times, summary))))
     }
@@ -777,7 +777,7 @@ impl Histograms {
     /// Counts a time. Not inlined: system calls drive code out of the CPU's caches, and a compound
     /// operation comes here several times.
     #[inline(never)]
-    pub(super) fn count(&mut self, area: &mut Area, id: HistogramId, ns: u64) {
+    pub(crate) fn count(&mut self, area: &mut Area, id: HistogramId, ns: u64) {
         let histogram = &mut self.0[id as usize];
         let summary = area.get(histogram.summary);
         summary.count += 1;

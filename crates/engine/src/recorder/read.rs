@@ -189,7 +189,7 @@ pub fn read_path(path: &Path) -> Result<RankRecord, String> {
 
 impl RankRecord {
     /// Reads an area that is words already.
-    pub(super) fn from_words(words: Vec<u64>) -> Result<RankRecord, String> {
+    pub(crate) fn from_words(words: Vec<u64>) -> Result<RankRecord, String> {
         RankRecord::from_source(Source::Memory(words))
     }
 

@@ -18,7 +18,7 @@ use std::ffi::CStr;
 use std::rc::Rc;
 
 /// One rank's files.
-pub(super) struct Rehearsed {
+pub(crate) struct Rehearsed {
     inner: Mem,
     stage: Rc<Stage>,
     rank: u32,
@@ -33,7 +33,7 @@ pub(super) struct Rehearsed {
 }
 
 impl Rehearsed {
-    pub(super) fn new(stage: &Rc<Stage>, rank: u32, clock: Virtual, root: &Rc<[u8]>) -> Rehearsed {
+    pub(crate) fn new(stage: &Rc<Stage>, rank: u32, clock: Virtual, root: &Rc<[u8]>) -> Rehearsed {
         let inner = Mem::new(Rc::clone(&stage.fs), clock, Cost::default());
         let (stage, root, options) = (Rc::clone(stage), Rc::clone(root), InForce::default());
         Rehearsed { inner, stage, rank, root, options, relies: false, exception: None }

@@ -17,15 +17,15 @@ const NAMES_MAX: usize = 1 << 16;
 
 /// A name that an operation has made, with the number of its file.
 #[derive(Clone, Debug)]
-pub(super) struct Made {
-    pub(super) name: Box<[u8]>,
-    pub(super) number: u32,
+pub(crate) struct Made {
+    pub(crate) name: Box<[u8]>,
+    pub(crate) number: u32,
     /// It is a new file, and not another name of one.
-    pub(super) new: bool,
+    pub(crate) new: bool,
 }
 
 /// A name with `#` for each number in it.
-pub(super) fn skeleton(name: &[u8]) -> Box<[u8]> {
+pub(crate) fn skeleton(name: &[u8]) -> Box<[u8]> {
     let mut skeleton = Vec::with_capacity(name.len());
     for byte in name {
         match byte.is_ascii_digit() {
@@ -42,7 +42,7 @@ type Makers = (BTreeSet<u32>, Box<[u8]>);
 
 /// Collects what the ranks do.
 #[derive(Default)]
-pub(super) struct Doubts {
+pub(crate) struct Doubts {
     /// There are several ranks.
     several: bool,
     names: HashMap<Box<[u8]>, Name>,
@@ -83,7 +83,7 @@ struct Reads {
 }
 
 impl Doubts {
-    pub(super) fn new(ranks: u32) -> Doubts {
+    pub(crate) fn new(ranks: u32) -> Doubts {
         Doubts { several: ranks > 1, ..Doubts::default() }
     }
 
@@ -99,7 +99,7 @@ impl Doubts {
 
     /// A rank needs a name that nobody has made; that of a file which another rank has made and
     /// this one has none of.
-    pub(super) fn missing(&mut self, rank: u32, name: &[u8]) -> Option<Box<[u8]>> {
+    pub(crate) fn missing(&mut self, rank: u32, name: &[u8]) -> Option<Box<[u8]>> {
         let (_, last) = self.makers.get(&skeleton(name)).filter(|it| !it.0.contains(&rank))?;
         let last = last.clone();
         self.missing = Some(name.into());
@@ -110,13 +110,13 @@ impl Doubts {
     }
 
     /// The program looks whether a file is there, or how large it is.
-    pub(super) fn asked(&mut self, name: &[u8]) {
+    pub(crate) fn asked(&mut self, name: &[u8]) {
         self.name(name).into_iter().for_each(|known| known.used = true);
     }
 
     /// An operation of a rank is over, which has made these names. `found`: its file has to be there
     /// before the program.
-    pub(super) fn over(
+    pub(crate) fn over(
         &mut self,
         rank: u32,
         name: &[u8],
@@ -195,7 +195,7 @@ impl Doubts {
     }
 
     /// All doubts about names and bytes.
-    pub(super) fn list(&self, plan: &Plan, fs: &MemFs) -> Vec<Doubt> {
+    pub(crate) fn list(&self, plan: &Plan, fs: &MemFs) -> Vec<Doubt> {
         let collisions = self.collisions.iter().map(|(site, (name, ranks))| {
             let (shown, count) = (self.shown(plan, *site, name), ranks.len());
             let message =
@@ -378,7 +378,7 @@ type Stuck = BTreeMap<(Pc, &'static str), (BTreeSet<u32>, String)>;
 
 /// Waits that never end, and signals for members that a group does not have: the simulated ranks did not
 /// get past them. Where a rank has failed, others may wait because of that alone.
-pub(super) fn endless_waits(plan: &Plan, outcome: &Outcome) -> Vec<Doubt> {
+pub(crate) fn endless_waits(plan: &Plan, outcome: &Outcome) -> Vec<Doubt> {
     let mut stuck = Stuck::new();
     let mut add = |site: Pc, how: &'static str, rank: u32, why: &str| {
         let entry = stuck.entry((site, how));

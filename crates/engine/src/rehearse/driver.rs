@@ -251,7 +251,7 @@ fn reads_time(plan: &Plan) -> bool {
 const STEPS_IN_TIME: u64 = 8;
 
 /// One rank.
-pub(super) struct Part {
+struct Part {
     stage: Rc<Stage>,
     rank: u32,
     /// Loops of which iterations are left out, by the place of their variables.
@@ -264,7 +264,7 @@ pub(super) struct Part {
 }
 
 impl Part {
-    pub(super) fn new(stage: &Rc<Stage>, rank: u32, ranks: u32) -> Part {
+    pub(crate) fn new(stage: &Rc<Stage>, rank: u32, ranks: u32) -> Part {
         let steps_max = stage.budget.steps / 16 / u64::from(ranks.max(1));
         let stage = Rc::clone(stage);
         Part { stage, rank, loops: HashMap::new(), steps: 0, steps_max, in_time: 0 }
@@ -323,7 +323,7 @@ impl Observer for Part {
 }
 
 /// The largest footprint by directory, and that of all of them.
-pub(super) fn find_peaks(state: &State, footprint: &[i64]) -> (Vec<Peak>, Peak) {
+fn find_peaks(state: &State, footprint: &[i64]) -> (Vec<Peak>, Peak) {
     let places = state.layout.footprint();
     let sum = |at: usize| state.ranks.iter().map(|tally| tally.spread[at]).sum();
     let spread: Vec<f64> = places.map(sum).collect();
@@ -346,7 +346,7 @@ fn peaks_of(footprint: &[i64], spread: &[f64]) -> Vec<Peak> {
 }
 
 /// Ranks side by side with the same figures are one entry. `all_about`: no figure is exact.
-pub(super) fn by_rank(state: &State, all_about: bool) -> Vec<(Range<u32>, RankFigures)> {
+fn by_rank(state: &State, all_about: bool) -> Vec<(Range<u32>, RankFigures)> {
     let mut ranks: Vec<(Range<u32>, RankFigures)> = Vec::new();
     for (rank, tally) in (0..).zip(&state.ranks) {
         let figures = of_rank(state, tally, all_about);
@@ -389,7 +389,7 @@ fn of_rank(state: &State, tally: &Tally, all_about: bool) -> RankFigures {
 
 /// Labels, and operations in them, of which a run has figures: a comparison of two runs has a row for
 /// each.
-pub(super) fn measured(records: &[RankRecord], tallies: &[Tally]) -> BTreeSet<(String, String)> {
+pub(crate) fn measured(records: &[RankRecord], tallies: &[Tally]) -> BTreeSet<(String, String)> {
     records.iter().zip(tallies).flat_map(|(record, tally)| keys(record, tally)).collect()
 }
 

@@ -22,7 +22,7 @@ use std::hash::{BuildHasher, Hasher};
 
 /// Access of a rank to a name, or to the bytes of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Access {
+pub(crate) enum Access {
     /// It makes the name, or writes bytes up to this one.
     Adds(u64),
     /// It removes the name, or makes the file shorter.
@@ -61,9 +61,9 @@ struct Set {
 }
 
 #[derive(Debug)]
-pub(super) struct Races {
+pub(crate) struct Races {
     /// Some result depends on which rank was faster.
-    pub(super) found: bool,
+    pub(crate) found: bool,
     now: u64,
     sets: Vec<Set>,
     /// When all ranks met last.
@@ -78,7 +78,7 @@ pub(super) struct Races {
 }
 
 impl Races {
-    pub(super) fn new(plan: &Plan) -> Races {
+    pub(crate) fn new(plan: &Plan) -> Races {
         let set = |set: MemberSet| Set { ranks: set.members, passes: 0, at: 0 };
         let others = if plan.ranks > 1 { plan.ranks as usize } else { 0 };
         Races {
@@ -94,7 +94,7 @@ impl Races {
     }
 
     /// A member of a set has passed a meeting of it. All pass one before the next.
-    pub(super) fn met(&mut self, set: SetId) {
+    pub(crate) fn met(&mut self, set: SetId) {
         let ranks = self.known.len();
         let Some(set) = self.sets.get_mut(set as usize) else { return };
         if set.passes.is_multiple_of(set.ranks.len() as u64) {
@@ -109,13 +109,13 @@ impl Races {
         set.passes += 1;
     }
 
-    pub(super) fn signalled(&mut self, rank: u32, key: u64) {
+    pub(crate) fn signalled(&mut self, rank: u32, key: u64) {
         self.now += 1;
         self.signals.entry(key).or_default().entry(rank).or_default().push(self.now);
     }
 
     /// A wait of a rank for the first `count` signals of two counters has ended.
-    pub(super) fn waited(&mut self, rank: u32, keys: [u64; 2], count: u64) {
+    pub(crate) fn waited(&mut self, rank: u32, keys: [u64; 2], count: u64) {
         let Some(known) = self.known.get_mut(rank as usize) else { return };
         let givers: Vec<(&u32, &Vec<u64>)> =
             keys.iter().filter_map(|key| self.signals.get(key)).flatten().collect();
@@ -136,7 +136,7 @@ impl Races {
     }
 
     /// A rank does something to a name.
-    pub(super) fn on_name(&mut self, rank: u32, name: &[u8], access: Access) {
+    pub(crate) fn on_name(&mut self, rank: u32, name: &[u8], access: Access) {
         if !self.known.is_empty() {
             let mut hasher = self.histories.hasher().build_hasher();
             hasher.write(name);
@@ -146,7 +146,7 @@ impl Races {
     }
 
     /// A rank does something to the bytes of a file.
-    pub(super) fn on_file(&mut self, rank: u32, number: u32, access: Access) {
+    pub(crate) fn on_file(&mut self, rank: u32, number: u32, access: Access) {
         if !self.known.is_empty() {
             self.touch(rank, u64::from(number) << 1 | 1, access);
         }

@@ -65,7 +65,7 @@ fn mixed(number: u64) -> u64 {
 
 /// A running loop of which iterations are left out.
 #[derive(Debug)]
-pub(super) struct LongLoop {
+pub(crate) struct LongLoop {
     choice: Choice,
     /// Iterations left after the one that runs.
     left: u64,
@@ -82,7 +82,7 @@ pub(super) struct LongLoop {
 
 impl LongLoop {
     /// The first iteration has ended, and `left` more come; `executed`: how many may be.
-    pub(super) fn new(left: u64, executed: u64, numbers: &dyn Numbers) -> LongLoop {
+    pub(crate) fn new(left: u64, executed: u64, numbers: &dyn Numbers) -> LongLoop {
         LongLoop {
             choice: Choice { iterations: left + 1, executed },
             left: left - 1,
@@ -95,12 +95,12 @@ impl LongLoop {
     }
 
     /// It has come as far as here: another loop has other numbers of iterations.
-    pub(super) fn is_at(&self, left: u64) -> bool {
+    pub(crate) fn is_at(&self, left: u64) -> bool {
         self.left == left
     }
 
     /// An iteration has ended. Goes on to the next one that is executed; false: the loop has ended.
-    pub(super) fn iterated(&mut self, stage: &Stage, rank: u32, numbers: &mut dyn Numbers) -> bool {
+    pub(crate) fn iterated(&mut self, stage: &Stage, rank: u32, numbers: &mut dyn Numbers) -> bool {
         if let Some((weight, mark)) = self.running.take() {
             self.estimate.add(stage.multiply(rank, &mark, weight), weight);
         }

@@ -22,21 +22,21 @@ use std::ops::Range;
 use std::rc::Rc;
 
 /// Numbers in the order of a [`Layout`].
-pub(super) type Row = Vec<i64>;
+pub(crate) type Row = Vec<i64>;
 
 /// The place of each number in a row.
 #[derive(Clone, Debug)]
-pub(super) struct Layout {
+pub(crate) struct Layout {
     /// Operations of the plan, in order of [`Op`].
-    pub(super) ops: Vec<Op>,
+    pub(crate) ops: Vec<Op>,
     /// By operation: its index in `ops`.
     places: Vec<usize>,
     /// The run directory and the further ones.
-    pub(super) directories: usize,
+    pub(crate) directories: usize,
 }
 
 impl Layout {
-    pub(super) fn new(plan: &Plan) -> Layout {
+    pub(crate) fn new(plan: &Plan) -> Layout {
         let op = |instr: &Instr| if let Instr::Op { op, .. } = instr { Some(*op) } else { None };
         let mut ops: Vec<Op> = plan.code.iter().filter_map(op).collect();
         ops.sort_unstable();
@@ -47,49 +47,49 @@ impl Layout {
     }
 
     /// Executions of an operation; its bytes come behind.
-    pub(super) fn op(&self, op: Op) -> usize {
+    pub(crate) fn op(&self, op: Op) -> usize {
         2 * self.places[op as usize]
     }
 
     /// Files made.
-    pub(super) fn files(&self) -> usize {
+    pub(crate) fn files(&self) -> usize {
         2 * self.ops.len()
     }
 
     /// Directories made.
-    pub(super) fn folders(&self) -> usize {
+    pub(crate) fn folders(&self) -> usize {
         self.files() + 1
     }
 
     /// Handles that are open.
-    pub(super) fn handles(&self) -> usize {
+    pub(crate) fn handles(&self) -> usize {
         self.files() + 2
     }
 
     /// Bytes and names by directory, and last in all of them together.
-    pub(super) fn footprint(&self) -> Range<usize> {
+    pub(crate) fn footprint(&self) -> Range<usize> {
         let start = self.files() + 3;
         start..start + 2 * (self.directories + 1)
     }
 
-    pub(super) fn width(&self) -> usize {
+    fn width(&self) -> usize {
         self.footprint().end
     }
 }
 
 /// Adds a multiple of the differences between a row and an earlier one.
-pub(super) fn add_scaled(to: &mut [i64], difference: &[i64], factor: i64) {
+pub(crate) fn add_scaled(to: &mut [i64], difference: &[i64], factor: i64) {
     for (to, difference) in to.iter_mut().zip(difference) {
         *to = to.saturating_add(difference.saturating_mul(factor));
     }
 }
 
-pub(super) fn subtract(now: &[i64], before: &[i64]) -> Row {
+fn subtract(now: &[i64], before: &[i64]) -> Row {
     now.iter().zip(before).map(|(now, before)| now.saturating_sub(*before)).collect()
 }
 
 /// Becomes the larger one at each place.
-pub(super) fn raise(peak: &mut [i64], now: impl Iterator<Item = i64>) {
+fn raise(peak: &mut [i64], now: impl Iterator<Item = i64>) {
     peak.iter_mut().zip(now).for_each(|(peak, now)| *peak = (*peak).max(now));
 }
 
@@ -101,16 +101,16 @@ const LOOK: u64 = 1 << 12;
 const STEPS_MIN: u64 = 1 << 18;
 
 /// Steps and time that a rehearsal may take.
-pub(super) struct Budget {
+pub(crate) struct Budget {
     left: Cell<u64>,
-    pub(super) steps: u64,
+    pub(crate) steps: u64,
     /// When this thread has used its time, on its own clock.
     end_ns: Option<u64>,
 }
 
 impl Budget {
     /// `time_ns`: CPU time, nanoseconds, so that other load of the machine does not matter.
-    pub(super) fn new(steps: u64, time_ns: Option<u64>) -> Budget {
+    pub(crate) fn new(steps: u64, time_ns: Option<u64>) -> Budget {
         let end_ns = time_ns.map(|time_ns| thread_cpu_ns().saturating_add(time_ns));
         Budget { left: Cell::new(steps.saturating_mul(STEP)), steps, end_ns }
     }
@@ -131,93 +131,93 @@ impl Budget {
 
     /// A statement or iteration begins; false: there were too many.
     #[inline(always)]
-    pub(super) fn step(&self) -> bool {
+    pub(crate) fn step(&self) -> bool {
         self.spend(STEP)
     }
 
     /// A call is made; false: there were too many.
-    pub(super) fn call(&self) -> bool {
+    pub(crate) fn call(&self) -> bool {
         self.spend(1)
     }
 
-    pub(super) fn is_spent(&self) -> bool {
+    pub(crate) fn is_spent(&self) -> bool {
         self.left.get() == 0
     }
 
     /// Steps taken so far.
-    pub(super) fn taken(&self) -> u64 {
+    pub(crate) fn taken(&self) -> u64 {
         self.steps - self.left.get() / STEP
     }
 }
 
 /// State that ranks share.
-pub(super) struct Stage {
-    pub(super) fs: Rc<RefCell<MemFs>>,
-    pub(super) clock: Virtual,
-    pub(super) budget: Budget,
+pub(crate) struct Stage {
+    pub(crate) fs: Rc<RefCell<MemFs>>,
+    pub(crate) clock: Virtual,
+    pub(crate) budget: Budget,
     /// Iterations of a loop that are executed; of longer loops as many are chosen.
-    pub(super) iterations_max: u64,
+    pub(crate) iterations_max: u64,
     /// There may be files from before.
-    pub(super) finds_files: bool,
-    pub(super) state: RefCell<State>,
+    pub(crate) finds_files: bool,
+    pub(crate) state: RefCell<State>,
 }
 
 /// Tallies and the state of files.
-pub(super) struct State {
-    pub(super) layout: Layout,
-    pub(super) ranks: Vec<Tally>,
+pub(crate) struct State {
+    pub(crate) layout: Layout,
+    pub(crate) ranks: Vec<Tally>,
     /// Footprint of the files now, and what it was made from.
     used: Row,
     seen: Vec<Used>,
     /// Footprint added for iterations that were left out.
     extra: Row,
-    pub(super) peak: Row,
+    pub(crate) peak: Row,
     /// The peak before loops with time limits were iterated.
-    pub(super) sure_peak: Option<Row>,
+    pub(crate) sure_peak: Option<Row>,
     /// A file became smaller or was removed: with several ranks the peak depends on which of them is
     /// faster.
-    pub(super) shrank: bool,
+    pub(crate) shrank: bool,
     /// Figures from here on are estimates.
-    pub(super) about: bool,
+    pub(crate) about: bool,
     /// Iterations were left out.
-    pub(super) sampled: bool,
+    pub(crate) sampled: bool,
     /// By a name without its numbers: the file that got such a name last. Kept where iterations may be
     /// left out, because a name that is missing may be theirs.
-    pub(super) kinds: HashMap<Box<[u8]>, u32>,
+    pub(crate) kinds: HashMap<Box<[u8]>, u32>,
     /// Names that the program has removed: no files from before have them.
-    pub(super) removed: HashSet<Box<[u8]>>,
-    pub(super) doubts: Doubts,
-    pub(super) expects: Expects,
-    pub(super) races: Races,
+    pub(crate) removed: HashSet<Box<[u8]>>,
+    pub(crate) doubts: Doubts,
+    pub(crate) expects: Expects,
+    pub(crate) races: Races,
     /// The first statement that the lexical rule of confinement does not cover.
-    pub(super) exception: Option<Exception>,
+    pub(crate) exception: Option<Exception>,
 }
 
 /// Tally of one rank.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tally {
-    pub(super) amounts: Row,
+pub(crate) struct Tally {
+    pub(crate) amounts: Row,
     /// How far each amount may be off.
-    pub(super) spread: Vec<f64>,
+    pub(crate) spread: Vec<f64>,
     /// The largest footprint at any time.
-    pub(super) peak: Row,
+    pub(crate) peak: Row,
     /// By operation of the layout: its figures are estimates.
-    pub(super) about: Vec<bool>,
+    pub(crate) about: Vec<bool>,
     /// Labels and operations that succeeded in them.
-    pub(super) measured: BTreeSet<(u32, u8)>,
-    pub(super) buffer_bytes: u64,
+    pub(crate) measured: BTreeSet<(u32, u8)>,
+    pub(crate) buffer_bytes: u64,
     /// Most handles that were open between operations.
-    pub(super) handles: i64,
+    pub(crate) handles: i64,
     /// Names that the running operation has made.
     made: Vec<Made>,
     /// The running iteration has a weight above 1.
-    pub(super) stands_for_several: bool,
+    pub(crate) stands_for_several: bool,
     /// Since then: files that were made, bytes appended to files, and statements that have made new
     /// names or found old ones.
     born: Vec<u32>,
-    pub(super) appended: Vec<(u32, u64)>,
-    pub(super) found_old: bool,
-    pub(super) sites: HashMap<u32, (bool, bool)>,
+    pub(crate) appended: Vec<(u32, u64)>,
+    pub(crate) found_old: bool,
+    pub(crate) sites: HashMap<u32, (bool, bool)>,
 }
 
 impl Tally {
@@ -232,7 +232,7 @@ impl Tally {
     }
 
     /// The rank is in no loop of which iterations are left out.
-    pub(super) fn end_sampling(&mut self) {
+    pub(crate) fn end_sampling(&mut self) {
         self.stands_for_several = false;
         self.born.clear();
         self.appended.clear();
@@ -242,7 +242,7 @@ impl Tally {
 
 /// Tally of a rank at the start of an iteration with a weight above 1.
 #[derive(Clone, Debug)]
-pub(super) struct Mark {
+pub(crate) struct Mark {
     amounts: Row,
     spread: Vec<f64>,
     ns: u64,
@@ -251,7 +251,7 @@ pub(super) struct Mark {
 }
 
 impl Stage {
-    pub(super) fn new(
+    pub(crate) fn new(
         plan: &Plan,
         fs: Rc<RefCell<MemFs>>,
         clock: Virtual,
@@ -284,23 +284,23 @@ impl Stage {
     }
 
     /// From here on what is done depends on how fast it is.
-    pub(super) fn goes_by_time(&self) {
+    pub(crate) fn goes_by_time(&self) {
         let state = &mut *self.state.borrow_mut();
         state.sure_peak.get_or_insert_with(|| state.peak.clone());
     }
 
     /// A call of a rank may have changed the files.
-    pub(super) fn changed(&self, rank: u32) {
+    pub(crate) fn changed(&self, rank: u32) {
         self.state.borrow_mut().changed(rank, self.fs.borrow().used());
     }
 
     /// Names that there are now.
-    pub(super) fn names(&self) -> u64 {
+    pub(crate) fn names(&self) -> u64 {
         self.fs.borrow().used().iter().map(|used| used.nodes).sum()
     }
 
     /// Begins an iteration with a weight above 1.
-    pub(super) fn mark(&self, rank: u32) -> Mark {
+    pub(crate) fn mark(&self, rank: u32) -> Mark {
         let state = &mut *self.state.borrow_mut();
         state.sampled = true;
         let tally = &mut state.ranks[rank as usize];
@@ -315,7 +315,7 @@ impl Stage {
     }
 
     /// Ends an iteration: its amounts count `weight` times. Returns them.
-    pub(super) fn multiply(&self, rank: u32, mark: &Mark, weight: u64) -> Row {
+    pub(crate) fn multiply(&self, rank: u32, mark: &Mark, weight: u64) -> Row {
         let more = i64::try_from(weight - 1).unwrap_or(i64::MAX);
         self.clock.advance(self.clock.now().saturating_sub(mark.ns).saturating_mul(weight - 1));
         let state = &mut *self.state.borrow_mut();
@@ -387,7 +387,7 @@ impl State {
     }
 
     /// A file was put in its place that counts already, or was there before.
-    pub(super) fn placed(&mut self, used: &[Used]) {
+    pub(crate) fn placed(&mut self, used: &[Used]) {
         if let Some(difference) = self.take_difference(used) {
             add_scaled(&mut self.extra, &difference, -1);
         }
@@ -400,7 +400,7 @@ impl State {
     }
 
     /// A rank has made a name; `number`: the file behind it; `new`: it is a new one.
-    pub(super) fn made(&mut self, rank: u32, name: &[u8], number: u32, directory: bool, new: bool) {
+    pub(crate) fn made(&mut self, rank: u32, name: &[u8], number: u32, directory: bool, new: bool) {
         let place = if directory { self.layout.folders() } else { self.layout.files() };
         let tally = &mut self.ranks[rank as usize];
         tally.amounts[place] += i64::from(new);
@@ -412,7 +412,7 @@ impl State {
 
     /// File or directory that iterations which were left out would have made at a name; `None`: they make
     /// no such names, or have removed them.
-    pub(super) fn left_out(&self, name: &[u8], fs: &MemFs) -> Option<Planted> {
+    pub(crate) fn left_out(&self, name: &[u8], fs: &MemFs) -> Option<Planted> {
         let number = *self.kinds.get(&skeleton(name)).filter(|_| self.sampled)?;
         match fs.is_directory(number) {
             true => Some(Planted::Directory),
@@ -421,7 +421,7 @@ impl State {
     }
 
     /// An operation of a rank has ended.
-    pub(super) fn over(&mut self, rank: u32, name: &[u8], over: &Over<'_>, options: &InForce) {
+    pub(crate) fn over(&mut self, rank: u32, name: &[u8], over: &Over<'_>, options: &InForce) {
         // Some file systems cannot share blocks.
         self.about |= (over.op.row().bytes == ByteEffect::Shares) || self.races.found;
         let tally = &mut self.ranks[rank as usize];
@@ -447,7 +447,7 @@ impl State {
 
 /// What a name is used as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     File,
     Directory,
     /// Only its text was read.
@@ -456,7 +456,7 @@ pub(super) enum Kind {
 
 /// Names and how much of them is read.
 #[derive(Debug, Default)]
-pub(super) struct Expects {
+pub(crate) struct Expects {
     /// By name: its kind, and the number of the planted file, if there is one.
     names: BTreeMap<Vec<u8>, (Kind, Option<u32>)>,
     /// By number: bytes up to the end of what is read, and whether all of it is.
@@ -470,7 +470,7 @@ const TARGET: &[u8] = b"target";
 
 impl Expects {
     /// A name is used that nobody made. `number`: that of the file that was put there.
-    pub(super) fn name(&mut self, name: &[u8], kind: Kind, number: Option<u32>) {
+    pub(crate) fn name(&mut self, name: &[u8], kind: Kind, number: Option<u32>) {
         if let Some(number) = number.filter(|_| kind != Kind::Directory) {
             self.reads.entry(number).or_default();
         }
@@ -486,44 +486,44 @@ impl Expects {
     }
 
     /// A name is used by a call that follows symbolic links.
-    pub(super) fn is_followed(&mut self, name: &[u8]) {
+    pub(crate) fn is_followed(&mut self, name: &[u8]) {
         if let Some((kind @ Kind::Link, _)) = self.names.get_mut(name) {
             *kind = Kind::File;
         }
     }
 
     /// The program makes a directory, and takes it that it is there already.
-    pub(super) fn may_be_there(&mut self, name: &[u8]) {
+    pub(crate) fn may_be_there(&mut self, name: &[u8]) {
         self.optional.insert(name.into());
     }
 
     /// A name that was only asked for is used as a directory: it is one.
-    pub(super) fn is_directory(&mut self, name: &[u8]) {
+    pub(crate) fn is_directory(&mut self, name: &[u8]) {
         if let Some(known) = self.names.get_mut(name) {
             *known = (Kind::Directory, None);
         }
     }
 
     /// Bytes of the file at this name are read.
-    pub(super) fn is_read(&self, name: &[u8]) -> bool {
+    pub(crate) fn is_read(&self, name: &[u8]) -> bool {
         let number = self.names.get(name).and_then(|(_, number)| *number);
         number.and_then(|number| self.reads.get(&number)).is_some_and(|read| *read != (0, false))
     }
 
     /// The name has to be there.
-    pub(super) fn has(&self, name: &[u8]) -> bool {
+    fn has(&self, name: &[u8]) -> bool {
         self.names.contains_key(name)
     }
 
     /// Bytes of a file are read up to `end`, `whole`: to its end.
-    pub(super) fn read(&mut self, number: Option<u32>, end: u64, whole: bool) {
+    pub(crate) fn read(&mut self, number: Option<u32>, end: u64, whole: bool) {
         if let Some(file) = number.and_then(|number| self.reads.get_mut(&number)) {
             *file = (file.0.max(end), file.1 || whole);
         }
     }
 
     /// All of it, directories before what is in them.
-    pub(super) fn all(&self, plan: &Plan) -> Vec<Expected> {
+    pub(crate) fn all(&self, plan: &Plan) -> Vec<Expected> {
         let entry = |(path, (kind, number)): (&Vec<u8>, &(Kind, Option<u32>))| {
             let read = number.and_then(|number| self.reads.get(&number));
             let (size_bytes, whole) = read.copied().unwrap_or_default();

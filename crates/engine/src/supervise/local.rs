@@ -290,14 +290,14 @@ struct Process {
 
 /// All processes, by rank.
 #[derive(Debug, Default)]
-pub(super) struct Processes {
+struct Processes {
     all: Vec<Process>,
 }
 
 impl Processes {
     /// Forks the next rank; in the child `body` runs and the process ends without
     /// running anything of the parent's.
-    pub(super) fn fork(&mut self, body: impl FnOnce()) -> io::Result<()> {
+    fn fork(&mut self, body: impl FnOnce()) -> io::Result<()> {
         // SAFETY: the supervisor has one thread, so the child may do everything.
         match unsafe { libc::fork() } {
             -1 => Err(io::Error::last_os_error()),
@@ -314,13 +314,13 @@ impl Processes {
     }
 
     /// Processes that have not ended.
-    pub(super) fn alive(&self) -> usize {
+    fn alive(&self) -> usize {
         self.all.iter().filter(|process| process.alive).count()
     }
 
     /// Looks which processes have ended since; tells their ranks and how: killed or lost
     /// as far as the kernel knows.
-    pub(super) fn reap(&mut self, mut ended: impl FnMut(u32, End)) {
+    fn reap(&mut self, mut ended: impl FnMut(u32, End)) {
         for (rank, process) in self.all.iter_mut().enumerate() {
             if process.alive
                 && let Some(end) = status(process.pid)
@@ -332,12 +332,12 @@ impl Processes {
     }
 
     /// Ends the sleep of all ranks.
-    pub(super) fn wake(&self) {
+    fn wake(&self) {
         self.send(WAKE);
     }
 
     /// Kills all ranks.
-    pub(super) fn kill(&self) {
+    fn kill(&self) {
         self.send(libc::SIGKILL);
     }
 
@@ -374,15 +374,15 @@ fn status(pid: libc::pid_t) -> Option<End> {
 }
 
 /// Everything that a rank gets from its supervisor.
-pub(super) struct Context<'a> {
-    pub(super) plan: &'a Plan,
-    pub(super) prepared: &'a Prepared<'a>,
-    pub(super) config: &'a Config,
-    pub(super) region: &'a Arc<Region>,
-    pub(super) signals: &'a Signals,
-    pub(super) supervisor: libc::pid_t,
+struct Context<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) prepared: &'a Prepared<'a>,
+    pub(crate) config: &'a Config,
+    region: &'a Arc<Region>,
+    pub(crate) signals: &'a Signals,
+    supervisor: libc::pid_t,
     /// Processors the run may use.
-    pub(super) cpus: u32,
+    cpus: u32,
 }
 
 /// A rank that is set up.
@@ -393,7 +393,7 @@ struct Child<'a> {
 }
 
 /// The whole life of a rank. What goes wrong before the start is left as its text.
-pub(super) fn live(context: &Context<'_>, rank: u32, medium: Medium) {
+fn live(context: &Context<'_>, rank: u32, medium: Medium) {
     context.signals.become_rank();
     if let Err(message) = die_with(context.supervisor).and_then(|()| start(context, rank, medium)) {
         context.region.set_text(rank, message.as_bytes());

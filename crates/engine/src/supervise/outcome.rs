@@ -57,7 +57,7 @@ impl Outcome {
     }
 
     /// What ranks have recorded as the reason of their end, in sentences.
-    pub(super) fn rank_errors<'o>(&'o self, plan: &'o Plan) -> impl Iterator<Item = String> + 'o {
+    pub(crate) fn rank_errors<'o>(&'o self, plan: &'o Plan) -> impl Iterator<Item = String> + 'o {
         self.records.iter().flat_map(move |record| {
             record.errors.iter().map(move |(site, message)| {
                 let place = site.map_or(String::new(), |site| place(plan, site));
@@ -141,7 +141,7 @@ pub fn sets(plan: &Plan) -> Vec<MemberSet> {
     }
 }
 
-pub(super) fn check_ranks(plan: &Plan) -> Result<u32, StartError> {
+pub(crate) fn check_ranks(plan: &Plan) -> Result<u32, StartError> {
     match plan.ranks {
         0 => Err(StartError::Config("the plan was made for no ranks: expected at least 1".into())),
         ranks => Ok(ranks),

@@ -101,7 +101,7 @@ impl<'a> Rank<'a> {
 }
 
 /// How a rank has ended that stopped so.
-pub(super) fn end(stop: &Stop) -> End {
+pub(crate) fn end(stop: &Stop) -> End {
     match stop {
         Stop::Finished => End::Finished,
         Stop::Failed { .. } => End::Failed,

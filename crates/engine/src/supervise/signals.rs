@@ -10,17 +10,17 @@ use std::mem::MaybeUninit;
 use std::time::Duration;
 
 /// Ends the sleep of a rank, and tells it inside a long operation to stop.
-pub(super) const WAKE: i32 = libc::SIGUSR2;
+pub(crate) const WAKE: i32 = libc::SIGUSR2;
 
 /// The signals of a supervisor, blocked while this lives.
-pub(super) struct Signals {
+pub(crate) struct Signals {
     taken: libc::sigset_t,
     before: libc::sigset_t,
 }
 
 /// A signal to the supervisor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Received {
+pub(crate) enum Received {
     /// Nothing within the time.
     Nothing,
     /// A child has changed.
@@ -33,7 +33,7 @@ pub(super) enum Received {
 
 impl Signals {
     /// Takes the signals from now on.
-    pub(super) fn take() -> io::Result<Signals> {
+    pub(crate) fn take() -> io::Result<Signals> {
         let mut taken = set(&stop::SIGNALS);
         // SAFETY: the set is a valid one. An inherited "ignore" would hide how children end.
         unsafe {
@@ -45,7 +45,7 @@ impl Signals {
     }
 
     /// Waits for the next one.
-    pub(super) fn next(&self, timeout: Duration) -> Received {
+    pub(crate) fn next(&self, timeout: Duration) -> Received {
         let timeout = libc::timespec {
             tv_sec: timeout.as_secs() as libc::time_t,
             tv_nsec: libc::c_long::from(timeout.subsec_nanos() as i32),
@@ -61,7 +61,7 @@ impl Signals {
     }
 
     /// Called in a rank: nothing is blocked, and only [`WAKE`] is heard.
-    pub(super) fn become_rank(&self) {
+    pub(crate) fn become_rank(&self) {
         // SAFETY: the handler does nothing; ignoring and unblocking touch no memory of ours.
         unsafe {
             for signal in stop::SIGNALS {

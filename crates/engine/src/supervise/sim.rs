@@ -86,7 +86,7 @@ fn run_sim_with(
 }
 
 /// A rank that is simulated and nothing else.
-pub(super) fn alone(sim: Sim) -> Sim {
+pub(crate) fn alone(sim: Sim) -> Sim {
     sim
 }
 

@@ -5,7 +5,7 @@ use crate::value::{self, BinaryOp, Eval, EvalError, Outcome, Value};
 use crate::{errno, limits};
 
 /// The smallest (`wins` is `<`) or largest (`>`) number.
-pub(super) fn extreme(args: &[Value], wins: BinaryOp) -> Eval<Value> {
+pub(crate) fn extreme(args: &[Value], wins: BinaryOp) -> Eval<Value> {
     let mut numbers = args.iter().map(value::number);
     let first = numbers.next().unwrap_or(Err(EvalError::Unset));
     numbers.try_fold(first?, |best, number| {
@@ -16,25 +16,25 @@ pub(super) fn extreme(args: &[Value], wins: BinaryOp) -> Eval<Value> {
 }
 
 /// The sum of some numbers, one after the other.
-pub(super) fn total(all: &[Value]) -> Eval<Value> {
+pub(crate) fn total(all: &[Value]) -> Eval<Value> {
     let (first, others) = all.split_first().ok_or(EvalError::Unset)?;
     others.iter().try_fold(first.clone(), |sum, next| value::binary(BinaryOp::Add, &sum, next))
 }
 
 /// All conditions hold.
-pub(super) fn every(all: &[Value]) -> Eval<Value> {
+pub(crate) fn every(all: &[Value]) -> Eval<Value> {
     let hold = all.iter().try_fold(true, |hold, next| Ok(next.as_condition()? && hold));
     hold.map(Value::Bool)
 }
 
 /// One of the conditions holds at least.
-pub(super) fn any(all: &[Value]) -> Eval<Value> {
+pub(crate) fn any(all: &[Value]) -> Eval<Value> {
     let holds = all.iter().try_fold(false, |holds, next| Ok(next.as_condition()? || holds));
     holds.map(Value::Bool)
 }
 
 /// The smallest integer and duration have no absolute value.
-pub(super) fn absolute(value: &Value) -> Eval<Value> {
+pub(crate) fn absolute(value: &Value) -> Eval<Value> {
     let absolute = match value::number(value)? {
         Value::Float(x) => Some(Value::Float(x.abs())),
         Value::Duration(ns) => ns.checked_abs().map(Value::Duration),
@@ -44,12 +44,12 @@ pub(super) fn absolute(value: &Value) -> Eval<Value> {
 }
 
 /// `int(a)`
-pub(super) fn integer(value: &Value) -> Eval<Value> {
+pub(crate) fn integer(value: &Value) -> Eval<Value> {
     whole(value, f64::trunc)
 }
 
 /// `round(a)`
-pub(super) fn rounded(value: &Value) -> Eval<Value> {
+pub(crate) fn rounded(value: &Value) -> Eval<Value> {
     whole(value, f64::round)
 }
 
@@ -63,7 +63,7 @@ fn whole(value: &Value, cut: fn(f64) -> f64) -> Eval<Value> {
 }
 
 /// `float(a)`
-pub(super) fn float(value: &Value) -> Eval<Value> {
+pub(crate) fn float(value: &Value) -> Eval<Value> {
     let number = value::number(value)?;
     number.as_float().map(Value::Float).map_err(|_| no_plain_number(&number))
 }
@@ -74,7 +74,7 @@ fn no_plain_number(value: &Value) -> EvalError {
 }
 
 /// `errno(result)`
-pub(super) fn error_name(value: &Value) -> Eval<Value> {
+pub(crate) fn error_name(value: &Value) -> Eval<Value> {
     match value {
         Value::Outcome(Outcome { errno: 0, .. }) | Value::Handle(_, 0) => Ok(Value::str("")),
         Value::Outcome(Outcome { errno, .. }) | Value::Handle(_, errno) => {
@@ -88,7 +88,7 @@ pub(super) fn error_name(value: &Value) -> Eval<Value> {
 }
 
 /// `len(a)`
-pub(super) fn length(value: &Value) -> Eval<Value> {
+pub(crate) fn length(value: &Value) -> Eval<Value> {
     match value {
         Value::List(items) => Ok(Value::Int(items.len() as i64)),
         Value::Str(text) => Ok(Value::Int(text.len() as i64)),
@@ -97,7 +97,7 @@ pub(super) fn length(value: &Value) -> Eval<Value> {
 }
 
 /// `sort(list)`: all elements have one key, so that their order is one.
-pub(super) fn sorted(value: &Value) -> Eval<Value> {
+pub(crate) fn sorted(value: &Value) -> Eval<Value> {
     let Value::List(items) = value else {
         return Err(EvalError::Type("a list", value.describe()));
     };
@@ -141,7 +141,7 @@ fn first_odd(items: &[Value]) -> &'static str {
 }
 
 /// `perm(i, n, salt)`; the order of salt 0 is that without salt.
-pub(super) fn permuted(args: &[Value], seed: u64) -> Eval<Value> {
+pub(crate) fn permuted(args: &[Value], seed: u64) -> Eval<Value> {
     let salt = args.get(2).map_or(Ok(0), Value::as_int)?;
     let seed = seed ^ mix(salt as u64) ^ mix(0);
     perm(args[0].as_int()?, args[1].as_int()?, seed).map(Value::Int)

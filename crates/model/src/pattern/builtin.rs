@@ -45,7 +45,7 @@ impl Geometry {
 
     /// The extents of a member of a built-in pattern that exists for this number of members, in the order
     /// of access, as runs of equal extents.
-    pub(super) fn runs(&self, member: u32, members: u32) -> Vec<Run> {
+    pub(crate) fn runs(&self, member: u32, members: u32) -> Vec<Run> {
         match self {
             Geometry::Strided(strided) => vec![strided.run(member, members)],
             Geometry::Random(random) => random.runs(member, members),
@@ -55,7 +55,7 @@ impl Geometry {
     }
 
     /// The view of such a pattern, if MPI has a type for it.
-    pub(super) fn view(&self, member: u32, members: u32) -> Option<View> {
+    pub(crate) fn view(&self, member: u32, members: u32) -> Option<View> {
         match self {
             Geometry::Strided(strided) if strided.as_subarray && strided.count > 0 => {
                 Some(strided.view(member, members))

@@ -6,7 +6,7 @@ use bytemuck::{Pod, Zeroable};
 use serde::{Deserialize, Serialize};
 
 /// Most runs of a member: 64 MiB of memory.
-pub(super) const MAX_RUNS: usize = 1 << 21;
+pub(crate) const MAX_RUNS: usize = 1 << 21;
 
 /// The largest position in a file: `off_t` and `MPI_Offset` have 63 bits.
 pub const MAX_OFFSET_BYTES: u64 = i64::MAX as u64;

@@ -291,6 +291,6 @@ pub struct PatternWrites {
     pub holes: bool,
 }
 
-pub(super) fn is_zero(figure: &u64) -> bool {
+pub(crate) fn is_zero(figure: &u64) -> bool {
     *figure == 0
 }

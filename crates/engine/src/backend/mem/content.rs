@@ -4,9 +4,9 @@ use model::pattern::Run;
 use std::ops::Range;
 
 /// Largest size of a file, as on tmpfs.
-pub(super) const SIZE_MAX: u64 = i64::MAX as u64;
+pub(crate) const SIZE_MAX: u64 = i64::MAX as u64;
 /// Unit of calls that move or share parts of a file.
-pub(super) const PAGE: u64 = 4096;
+pub(crate) const PAGE: u64 = 4096;
 /// Extents of one access whose places are kept.
 const PIECES_MAX: u64 = 1024;
 /// Ranges that are kept apart; beyond that every second gap is closed.
@@ -14,7 +14,7 @@ const RANGES: usize = 1 << 14;
 
 /// A file without its bytes.
 #[derive(Debug, Default)]
-pub(super) struct Content {
+pub(crate) struct Content {
     size: u64,
     /// Extents that were written or allocated, in ascending order, with gaps between them.
     ranges: Vec<Range<u64>>,
@@ -23,36 +23,36 @@ pub(super) struct Content {
     /// Bytes that take room somewhere.
     loose_bytes: u64,
     /// It may take less room than [`Content::room_bytes`]: some bytes may count twice.
-    pub(super) is_rough: bool,
+    pub(crate) is_rough: bool,
     /// It was there before: nobody knows how much it holds, and reads find what they ask for.
-    pub(super) found: bool,
+    pub(crate) found: bool,
 }
 
 impl Content {
-    pub(super) fn size(&self) -> u64 {
+    pub(crate) fn size(&self) -> u64 {
         self.size
     }
 
     /// Bytes of storage that it takes, its size without holes; never less than it really does.
-    pub(super) fn room_bytes(&self) -> u64 {
+    pub(crate) fn room_bytes(&self) -> u64 {
         // Room may have been taken beyond the end of the file.
         let end = self.ranges.last().map_or(0, |last| last.end);
         self.range_bytes.saturating_add(self.loose_bytes).min(self.size.max(end))
     }
 
     /// Bytes of a run that can be read.
-    pub(super) fn readable_bytes(&self, run: &Run) -> u64 {
+    pub(crate) fn readable_bytes(&self, run: &Run) -> u64 {
         let all = run.length_bytes.saturating_mul(run.count);
         if self.found { all } else { run.bytes_within(self.size).min(all) }
     }
 
     /// Is at least as large.
-    pub(super) fn extend(&mut self, size: u64) {
+    pub(crate) fn extend(&mut self, size: u64) {
         self.size = self.size.max(size);
     }
 
     /// Equal pieces are written.
-    pub(super) fn put(&mut self, run: &Run) {
+    pub(crate) fn put(&mut self, run: &Run) {
         let end = run.end_bytes().min(SIZE_MAX);
         if run.count == 1 || run.stride_bytes == run.length_bytes {
             self.allocate(run.offset_bytes.min(end), end);
@@ -68,7 +68,7 @@ impl Content {
     }
 
     /// Becomes longer and takes more room, somewhere.
-    pub(super) fn grow(&mut self, size_bytes: u64, room_bytes: u64) {
+    pub(crate) fn grow(&mut self, size_bytes: u64, room_bytes: u64) {
         self.size = self.size.saturating_add(size_bytes).min(SIZE_MAX);
         self.add_loose(room_bytes);
     }
@@ -79,7 +79,7 @@ impl Content {
     }
 
     /// Cuts off or adds a hole.
-    pub(super) fn resize(&mut self, size: u64) {
+    pub(crate) fn resize(&mut self, size: u64) {
         if size < self.size {
             self.punch(size, u64::MAX);
             self.loose_bytes = self.loose_bytes.min(size);
@@ -89,20 +89,20 @@ impl Content {
     }
 
     /// Takes a range of whole pages out: what follows moves to its start.
-    pub(super) fn collapse(&mut self, start: u64, end: u64) {
+    pub(crate) fn collapse(&mut self, start: u64, end: u64) {
         self.punch(start, end);
         self.shift(end, start);
         self.size -= end - start;
     }
 
     /// Puts a hole of whole pages in: what begins at `start` moves to its end.
-    pub(super) fn insert(&mut self, start: u64, end: u64) {
+    pub(crate) fn insert(&mut self, start: u64, end: u64) {
         self.shift(start, end);
         self.size += end - start;
     }
 
     /// A range takes room.
-    pub(super) fn allocate(&mut self, start: u64, end: u64) {
+    pub(crate) fn allocate(&mut self, start: u64, end: u64) {
         if let Some(last) = self.ranges.last_mut().filter(|last| last.end == start) {
             self.range_bytes += end - last.end;
             last.end = end;
@@ -128,7 +128,7 @@ impl Content {
     }
 
     /// A range takes no room of its own.
-    pub(super) fn punch(&mut self, start: u64, end: u64) {
+    pub(crate) fn punch(&mut self, start: u64, end: u64) {
         self.split_at(start);
         self.split_at(end);
         self.ranges.retain(|range| range.start < start || range.end > end);

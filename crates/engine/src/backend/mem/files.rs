@@ -20,10 +20,10 @@ const TRANSFER_MAX: u64 = 0x7fff_f000;
 
 /// An open file description.
 #[derive(Debug)]
-pub(super) struct Open {
-    pub(super) ino: Ino,
+pub(crate) struct Open {
+    pub(crate) ino: Ino,
     flags: i32,
-    pub(super) position: u64,
+    pub(crate) position: u64,
     /// Names in the directory that are still to be listed.
     listing: Option<std::vec::IntoIter<Box<[u8]>>>,
     /// How it holds its file with flock.
@@ -40,27 +40,27 @@ impl Open {
             && self.flags & libc::O_PATH == 0
     }
 
-    pub(super) fn appends(&self) -> bool {
+    pub(crate) fn appends(&self) -> bool {
         self.flags & libc::O_APPEND != 0
     }
 }
 
 /// The descriptor table of a rank.
 #[derive(Debug, Default)]
-pub(super) struct Files {
+pub(crate) struct Files {
     table: Vec<Option<Open>>,
     free: BinaryHeap<Reverse<usize>>,
 }
 
 impl Files {
-    pub(super) fn close_all(&mut self, fs: &mut MemFs) {
+    pub(crate) fn close_all(&mut self, fs: &mut MemFs) {
         for open in self.table.drain(..).flatten() {
             fs.close(&open);
         }
         self.free.clear();
     }
 
-    pub(super) fn open(&mut self, fs: &mut MemFs, path: &[u8], flags: i32) -> Done {
+    pub(crate) fn open(&mut self, fs: &mut MemFs, path: &[u8], flags: i32) -> Done {
         let flags = check_flags(flags)?;
         check_path(path)?;
         if self.free.is_empty() && self.table.len() >= OPEN_FILES_MAX {
@@ -80,13 +80,13 @@ impl Files {
         Ok(at as i64 + i64::from(FIRST))
     }
 
-    pub(super) fn get(&mut self, fd: Fd) -> Result<&mut Open, i32> {
+    pub(crate) fn get(&mut self, fd: Fd) -> Result<&mut Open, i32> {
         let at = usize::try_from(fd.0 - FIRST).map_err(|_| libc::EBADF)?;
         self.table.get_mut(at).and_then(Option::as_mut).ok_or(libc::EBADF)
     }
 
     /// The file, unless the descriptor is for its name only.
-    pub(super) fn file(&mut self, fd: Fd) -> Result<&mut Open, i32> {
+    pub(crate) fn file(&mut self, fd: Fd) -> Result<&mut Open, i32> {
         self.get(fd).and_then(|open| match open.flags & libc::O_PATH {
             0 => Ok(open),
             _ => Err(libc::EBADF),
@@ -94,11 +94,11 @@ impl Files {
     }
 
     /// The file, if its bytes may be read, or written.
-    pub(super) fn accessible(&mut self, fd: Fd, write: bool) -> Result<&mut Open, i32> {
+    fn accessible(&mut self, fd: Fd, write: bool) -> Result<&mut Open, i32> {
         self.get(fd).and_then(|open| if open.allows(write) { Ok(open) } else { Err(libc::EBADF) })
     }
 
-    pub(super) fn close(&mut self, fs: &mut MemFs, fd: Fd) -> Done {
+    pub(crate) fn close(&mut self, fs: &mut MemFs, fd: Fd) -> Done {
         fs.close(self.get(fd)?);
         let at = (fd.0 - FIRST) as usize;
         self.table[at] = None;
@@ -107,7 +107,7 @@ impl Files {
     }
 
     /// A transfer of a call; at most `TRANSFER_MAX` bytes of it.
-    pub(super) fn transfer(
+    pub(crate) fn transfer(
         &mut self,
         fs: &mut MemFs,
         fd: Fd,
@@ -124,7 +124,7 @@ impl Files {
     }
 
     /// Accesses equal pieces of an open file at once; the bytes moved.
-    pub(super) fn access(&mut self, fs: &mut MemFs, fd: Fd, run: &Run, write: bool) -> Done {
+    pub(crate) fn access(&mut self, fs: &mut MemFs, fd: Fd, run: &Run, write: bool) -> Done {
         let open = self.accessible(fd, write)?;
         let content = fs.nodes.content(open.ino)?;
         if !write {
@@ -137,7 +137,7 @@ impl Files {
     }
 
     /// Writes at the position, or at the end.
-    pub(super) fn append(&mut self, fs: &mut MemFs, fd: Fd, len: usize) -> Done {
+    pub(crate) fn append(&mut self, fs: &mut MemFs, fd: Fd, len: usize) -> Done {
         let open = self.accessible(fd, true)?;
         check_end(open.position, len)?;
         let at = if open.appends() { fs.size(open.ino) as u64 } else { open.position };
@@ -148,7 +148,7 @@ impl Files {
         Ok(done)
     }
 
-    pub(super) fn map(&mut self, fs: &MemFs, fd: Fd, write: bool) -> Done {
+    pub(crate) fn map(&mut self, fs: &MemFs, fd: Fd, write: bool) -> Done {
         let open = self.file(fd)?;
         if !matches!(fs.nodes.get(open.ino).kind, Kind::File(_)) {
             return Err(libc::ENODEV);
@@ -160,18 +160,18 @@ impl Files {
         Ok(0)
     }
 
-    pub(super) fn unmap(&mut self, fd: Fd) -> Done {
+    pub(crate) fn unmap(&mut self, fd: Fd) -> Done {
         self.file(fd)?.mapped.take().map(|_| 0).ok_or(libc::EBADF)
     }
 
     /// The file behind a mapping that can be read, or written.
-    pub(super) fn mapped(&mut self, fd: Fd, write: bool) -> Result<Ino, i32> {
+    pub(crate) fn mapped(&mut self, fd: Fd, write: bool) -> Result<Ino, i32> {
         let open = self.file(fd)?;
         open.mapped.filter(|writable| *writable || !write).map(|_| open.ino).ok_or(libc::EBADF)
     }
 
     /// A copy out of a mapping, or into it.
-    pub(super) fn access_map(
+    pub(crate) fn access_map(
         &mut self,
         fs: &mut MemFs,
         fd: Fd,
@@ -191,7 +191,7 @@ impl Files {
         }
     }
 
-    pub(super) fn seek(&mut self, fs: &MemFs, fd: Fd, (offset, end): (i64, bool)) -> Done {
+    pub(crate) fn seek(&mut self, fs: &MemFs, fd: Fd, (offset, end): (i64, bool)) -> Done {
         let open = self.file(fd)?;
         let base = if end { fs.size(open.ino) } else { 0 };
         let position = base.checked_add(offset).and_then(|at| u64::try_from(at).ok());
@@ -201,7 +201,7 @@ impl Files {
         Ok(position as i64)
     }
 
-    pub(super) fn truncate(&mut self, fs: &mut MemFs, fd: Fd, size: u64) -> Done {
+    pub(crate) fn truncate(&mut self, fs: &mut MemFs, fd: Fd, size: u64) -> Done {
         if size > SIZE_MAX {
             return Err(libc::EINVAL);
         }
@@ -213,7 +213,7 @@ impl Files {
     }
 
     /// As many entries as fit in the buffer; see [`crate::call::Call::Getdents`].
-    pub(super) fn list(&mut self, fs: &MemFs, fd: Fd, buf: &mut [u8]) -> Done {
+    pub(crate) fn list(&mut self, fs: &MemFs, fd: Fd, buf: &mut [u8]) -> Done {
         let open = self.file(fd)?;
         let Kind::Directory { names, .. } = &fs.nodes.get(open.ino).kind else {
             return Err(libc::ENOTDIR);
@@ -231,7 +231,7 @@ impl Files {
 
     /// A virtual clock stands still while a call lasts, so that a lock that others hold is
     /// `EWOULDBLOCK` also without `LOCK_NB`.
-    pub(super) fn flock(&mut self, fs: &mut MemFs, fd: Fd, operation: i32) -> Done {
+    pub(crate) fn flock(&mut self, fs: &mut MemFs, fd: Fd, operation: i32) -> Done {
         let wanted = match operation & !libc::LOCK_NB {
             libc::LOCK_SH => Some(Lock::Shared),
             libc::LOCK_EX => Some(Lock::Exclusive),
@@ -306,7 +306,7 @@ fn put(fs: &mut MemFs, ino: Ino, run: &Run) -> Done {
 const PUNCH: i32 = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
 
 impl Files {
-    pub(super) fn allocate(
+    pub(crate) fn allocate(
         &mut self,
         fs: &mut MemFs,
         fd: Fd,
@@ -333,7 +333,7 @@ impl Files {
     }
 
     /// Bytes go from one file to another without a buffer.
-    pub(super) fn copy(
+    pub(crate) fn copy(
         &mut self,
         fs: &mut MemFs,
         from: (Fd, u64),
@@ -360,7 +360,7 @@ impl Files {
     }
 
     /// A file gets bytes of another, of length 0 all to its end, and shares their room.
-    pub(super) fn share(
+    pub(crate) fn share(
         &mut self,
         fs: &mut MemFs,
         (from, start): (Fd, u64),

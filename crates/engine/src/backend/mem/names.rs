@@ -15,7 +15,7 @@ const VALUE_MAX: usize = 65_536;
 
 impl MemFs {
     /// Finds or makes the file that an `open` asks for.
-    pub(super) fn open(&mut self, path: &[u8], flags: i32) -> Result<Ino, i32> {
+    pub(crate) fn open(&mut self, path: &[u8], flags: i32) -> Result<Ino, i32> {
         if flags & libc::O_TMPFILE == libc::O_TMPFILE {
             return self.open_nameless(path, flags);
         }
@@ -58,7 +58,7 @@ impl MemFs {
     }
 
     /// Gives an open file a name. One that had names and has none left gets none.
-    pub(super) fn link_file(&mut self, ino: Ino, path: &[u8]) -> Done {
+    pub(crate) fn link_file(&mut self, ino: Ino, path: &[u8]) -> Done {
         let spot = self.spot(path, Follow::No)?;
         check_new(&spot, false)?;
         self.nodes.same_tree(ino, spot.parent)?;
@@ -87,7 +87,7 @@ impl MemFs {
     }
 
     /// The size of a file in bytes, of a link that of its target, of a directory 0.
-    pub(super) fn size(&self, ino: Ino) -> i64 {
+    pub(crate) fn size(&self, ino: Ino) -> i64 {
         match &self.nodes.get(ino).kind {
             Kind::File(content) => content.size() as i64,
             Kind::Link(target) => target.len() as i64,
@@ -95,15 +95,15 @@ impl MemFs {
         }
     }
 
-    pub(super) fn stat(&self, path: &[u8], follow: Follow) -> Done {
+    pub(crate) fn stat(&self, path: &[u8], follow: Follow) -> Done {
         Ok(self.size(self.find(path, follow)?))
     }
 
-    pub(super) fn exists(&self, path: &[u8]) -> Done {
+    pub(crate) fn exists(&self, path: &[u8]) -> Done {
         self.find(path, Follow::Yes).map(|_| 0)
     }
 
-    pub(super) fn truncate(&mut self, path: &[u8], size: u64) -> Done {
+    pub(crate) fn truncate(&mut self, path: &[u8], size: u64) -> Done {
         if size > SIZE_MAX {
             return Err(libc::EINVAL);
         }
@@ -111,7 +111,7 @@ impl MemFs {
         self.nodes.change(ino, |content| content.resize(size)).map(|()| 0)
     }
 
-    pub(super) fn readlink(&self, path: &[u8]) -> Done {
+    pub(crate) fn readlink(&self, path: &[u8]) -> Done {
         let ino = self.find(path, Follow::Slash)?;
         match &self.nodes.get(ino).kind {
             Kind::Link(target) => Ok(target.len() as i64),
@@ -119,7 +119,7 @@ impl MemFs {
         }
     }
 
-    pub(super) fn unlink(&mut self, path: &[u8]) -> Done {
+    pub(crate) fn unlink(&mut self, path: &[u8]) -> Done {
         let spot = self.spot(path, Follow::No)?;
         if spot.dots {
             return Err(libc::EISDIR);
@@ -136,7 +136,7 @@ impl MemFs {
         Ok(0)
     }
 
-    pub(super) fn rmdir(&mut self, path: &[u8]) -> Done {
+    pub(crate) fn rmdir(&mut self, path: &[u8]) -> Done {
         let spot = self.spot(path, Follow::No)?;
         match spot.name {
             b"" | b"." => return Err(libc::EINVAL),
@@ -161,21 +161,21 @@ impl MemFs {
         Ok(0)
     }
 
-    pub(super) fn mkdir(&mut self, path: &[u8]) -> Done {
+    pub(crate) fn mkdir(&mut self, path: &[u8]) -> Done {
         let kind = Kind::Directory { names: Box::default(), parent: 0 };
         self.make(path, kind)
     }
 
-    pub(super) fn symlink(&mut self, target: &[u8], path: &[u8]) -> Done {
+    pub(crate) fn symlink(&mut self, target: &[u8], path: &[u8]) -> Done {
         check_path(target)?;
         self.make(path, Kind::Link(target.into()))
     }
 
-    pub(super) fn link(&mut self, from: &[u8], to: &[u8]) -> Done {
+    pub(crate) fn link(&mut self, from: &[u8], to: &[u8]) -> Done {
         self.link_file(self.find(from, Follow::Slash)?, to)
     }
 
-    pub(super) fn rename(&mut self, from: &[u8], to: &[u8], flags: u32) -> Done {
+    pub(crate) fn rename(&mut self, from: &[u8], to: &[u8], flags: u32) -> Done {
         let (exchanges, keeps) =
             (flags & libc::RENAME_EXCHANGE != 0, flags & libc::RENAME_NOREPLACE != 0);
         let (old, new) = (self.parent_spot(from)?, self.parent_spot(to)?);
@@ -246,7 +246,7 @@ fn check_new(spot: &Spot<'_>, directory: bool) -> Result<(), i32> {
 
 /// Extended attributes: xattr(7), of which programs have the namespace `user.`.
 impl MemFs {
-    pub(super) fn setxattr(&mut self, path: &[u8], name: &CStr, value: &[u8]) -> Done {
+    pub(crate) fn setxattr(&mut self, path: &[u8], name: &CStr, value: &[u8]) -> Done {
         check_name(name)?;
         if value.len() > VALUE_MAX {
             return Err(libc::E2BIG);
@@ -257,7 +257,7 @@ impl MemFs {
         Ok(0)
     }
 
-    pub(super) fn getxattr(&self, path: &[u8], name: &CStr, buf: &mut [u8]) -> Done {
+    pub(crate) fn getxattr(&self, path: &[u8], name: &CStr, buf: &mut [u8]) -> Done {
         check_name(name)?;
         let ino = self.attributed(path, name)?;
         let value = self.nodes.get(ino).attributes.get(name.to_bytes()).ok_or(libc::ENODATA)?;
@@ -265,7 +265,7 @@ impl MemFs {
         Ok(value.len() as i64)
     }
 
-    pub(super) fn listxattr(&self, path: &[u8], buf: &mut [u8]) -> Done {
+    pub(crate) fn listxattr(&self, path: &[u8], buf: &mut [u8]) -> Done {
         let ino = self.find(path, Follow::Yes)?;
         let mut names = Vec::new();
         for name in self.nodes.get(ino).attributes.keys() {
@@ -276,7 +276,7 @@ impl MemFs {
         Ok(names.len() as i64)
     }
 
-    pub(super) fn removexattr(&mut self, path: &[u8], name: &CStr) -> Done {
+    pub(crate) fn removexattr(&mut self, path: &[u8], name: &CStr) -> Done {
         check_name(name)?;
         let ino = self.attributed(path, name)?;
         let removed = self.nodes.get_mut(ino).attributes.remove(name.to_bytes());

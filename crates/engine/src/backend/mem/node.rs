@@ -13,15 +13,15 @@ use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::rc::Rc;
 
 /// A reply, or an errno.
-pub(super) type Done = Result<i64, i32>;
+pub(crate) type Done = Result<i64, i32>;
 
 /// A file system in memory, which simulated ranks share.
 #[derive(Debug)]
 pub struct MemFs {
-    pub(super) nodes: Nodes,
+    pub(crate) nodes: Nodes,
     /// The run directory and further ones, each a file system of its own: absolute path, by which it
     /// is known in calls, and root.
-    pub(super) roots: Vec<(Vec<u8>, Ino)>,
+    pub(crate) roots: Vec<(Vec<u8>, Ino)>,
 }
 
 impl MemFs {
@@ -42,20 +42,20 @@ impl MemFs {
 
 /// How an open file holds its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lock {
+pub(crate) enum Lock {
     Shared,
     Exclusive,
 }
 
 /// Holders of a file's lock: flock(2).
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Locks {
+pub(crate) struct Locks {
     shared: u32,
     exclusive: bool,
 }
 
 impl Locks {
-    pub(super) fn take(&mut self, lock: Option<Lock>) -> Result<(), i32> {
+    pub(crate) fn take(&mut self, lock: Option<Lock>) -> Result<(), i32> {
         match lock {
             None => {}
             Some(_) if self.exclusive => return Err(libc::EWOULDBLOCK),
@@ -66,7 +66,7 @@ impl Locks {
         Ok(())
     }
 
-    pub(super) fn give_back(&mut self, lock: Option<Lock>) {
+    pub(crate) fn give_back(&mut self, lock: Option<Lock>) {
         match lock {
             None => {}
             Some(Lock::Shared) => self.shared -= 1,
@@ -76,21 +76,21 @@ impl Locks {
 }
 
 /// Attributes of one file; most have none.
-pub(super) type Attributes = BTreeMap<Box<[u8]>, Box<[u8]>>;
+type Attributes = BTreeMap<Box<[u8]>, Box<[u8]>>;
 
 /// Number of a node: index into [`Nodes`].
-pub(super) type Ino = u32;
+pub(crate) type Ino = u32;
 
 /// The root directory.
-pub(super) const ROOT: Ino = 0;
+const ROOT: Ino = 0;
 
 /// Names of a directory. The hasher has no random keys: the order in which entries
 /// are listed is the same in every run.
-pub(super) type Names = HashMap<Box<[u8]>, Ino, BuildHasherDefault<DefaultHasher>>;
+type Names = HashMap<Box<[u8]>, Ino, BuildHasherDefault<DefaultHasher>>;
 
 /// Kind of a node, with its content.
 #[derive(Debug)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     File(Content),
     Directory { names: Box<Names>, parent: Ino },
     Link(Box<[u8]>),
@@ -99,20 +99,20 @@ pub(super) enum Kind {
 
 /// A file, directory or link.
 #[derive(Debug)]
-pub(super) struct Node {
-    pub(super) kind: Kind,
+pub(crate) struct Node {
+    pub(crate) kind: Kind,
     /// The file system that it belongs to, by number.
-    pub(super) tree: u8,
+    tree: u8,
     /// Number of its names; 1 for a directory that is not removed.
-    pub(super) links: u32,
+    pub(crate) links: u32,
     /// Descriptors that refer to it.
-    pub(super) opens: u32,
+    pub(crate) opens: u32,
     /// A first name can be given to it later (`O_TMPFILE`).
-    pub(super) linkable: bool,
+    pub(crate) linkable: bool,
     /// Holders of its lock (flock).
-    pub(super) locks: Locks,
+    pub(crate) locks: Locks,
     /// Extended attributes.
-    pub(super) attributes: Attributes,
+    pub(crate) attributes: Attributes,
 }
 
 impl Node {
@@ -133,18 +133,18 @@ pub struct Used {
 
 /// All nodes.
 #[derive(Debug)]
-pub(super) struct Nodes {
+pub(crate) struct Nodes {
     nodes: Vec<Node>,
     free: Vec<Ino>,
     /// Space in use, by file system.
-    pub(super) used: Vec<Used>,
+    pub(crate) used: Vec<Used>,
     /// The room of some file may be less.
-    pub(super) is_rough: bool,
+    pub(crate) is_rough: bool,
 }
 
 impl Nodes {
     /// An empty root directory.
-    pub(super) fn new() -> Nodes {
+    pub(crate) fn new() -> Nodes {
         let mut nodes =
             Nodes { nodes: Vec::new(), free: Vec::new(), used: Vec::new(), is_rough: false };
         nodes.add_root();
@@ -152,7 +152,7 @@ impl Nodes {
     }
 
     /// The empty root directory of a further file system.
-    pub(super) fn add_root(&mut self) -> Ino {
+    fn add_root(&mut self) -> Ino {
         let root = self.nodes.len() as Ino;
         let kind = Kind::Directory { names: Box::default(), parent: root };
         self.nodes.push(Node::new(kind, self.used.len() as u8, 1));
@@ -160,16 +160,16 @@ impl Nodes {
         root
     }
 
-    pub(super) fn get(&self, ino: Ino) -> &Node {
+    pub(crate) fn get(&self, ino: Ino) -> &Node {
         &self.nodes[ino as usize]
     }
 
-    pub(super) fn get_mut(&mut self, ino: Ino) -> &mut Node {
+    pub(crate) fn get_mut(&mut self, ino: Ino) -> &mut Node {
         &mut self.nodes[ino as usize]
     }
 
     /// A new node with the first name `name` in `parent`.
-    pub(super) fn create(&mut self, parent: Ino, name: &[u8], kind: Kind) -> Ino {
+    pub(crate) fn create(&mut self, parent: Ino, name: &[u8], kind: Kind) -> Ino {
         let ino = self.create_nameless(parent, kind);
         self.attach(parent, name, ino);
         ino
@@ -177,7 +177,7 @@ impl Nodes {
 
     /// A new node without a name, on the file system of another one; it goes unless it gets a name
     /// or is held.
-    pub(super) fn create_nameless(&mut self, beside: Ino, kind: Kind) -> Ino {
+    pub(crate) fn create_nameless(&mut self, beside: Ino, kind: Kind) -> Ino {
         let tree = self.get(beside).tree;
         let node = Node::new(kind, tree, 0);
         self.used[usize::from(tree)].nodes += 1;
@@ -194,13 +194,13 @@ impl Nodes {
     }
 
     /// Gives a node a name.
-    pub(super) fn attach(&mut self, parent: Ino, name: &[u8], ino: Ino) {
+    pub(crate) fn attach(&mut self, parent: Ino, name: &[u8], ino: Ino) {
         self.get_mut(ino).links += 1;
         self.set_name(parent, name, ino);
     }
 
     /// A name is that of this node from now on.
-    pub(super) fn set_name(&mut self, parent: Ino, name: &[u8], ino: Ino) {
+    pub(crate) fn set_name(&mut self, parent: Ino, name: &[u8], ino: Ino) {
         if let Kind::Directory { parent: above, .. } = &mut self.get_mut(ino).kind {
             *above = parent;
         }
@@ -210,7 +210,7 @@ impl Nodes {
     }
 
     /// Takes a name away from its node, which goes when it was the last one.
-    pub(super) fn detach(&mut self, parent: Ino, name: &[u8]) {
+    pub(crate) fn detach(&mut self, parent: Ino, name: &[u8]) {
         let Kind::Directory { names, .. } = &mut self.get_mut(parent).kind else { return };
         let Some(ino) = names.remove(name) else { return };
         self.get_mut(ino).links -= 1;
@@ -218,7 +218,7 @@ impl Nodes {
     }
 
     /// A descriptor refers to the node no longer.
-    pub(super) fn release(&mut self, ino: Ino) {
+    pub(crate) fn release(&mut self, ino: Ino) {
         self.get_mut(ino).opens -= 1;
         self.drop_unused(ino);
     }
@@ -237,7 +237,7 @@ impl Nodes {
     }
 
     /// The bytes of a file.
-    pub(super) fn content(&self, ino: Ino) -> Result<&Content, i32> {
+    pub(crate) fn content(&self, ino: Ino) -> Result<&Content, i32> {
         match &self.get(ino).kind {
             Kind::File(content) => Ok(content),
             Kind::Directory { .. } => Err(libc::EISDIR),
@@ -246,7 +246,7 @@ impl Nodes {
     }
 
     /// Changes the bytes of a file.
-    pub(super) fn change(
+    pub(crate) fn change(
         &mut self,
         ino: Ino,
         change: impl FnOnce(&mut Content),
@@ -264,19 +264,19 @@ impl Nodes {
     }
 
     /// The names in a directory; `ENOTDIR` for something else.
-    pub(super) fn names(&self, ino: Ino) -> Result<&Names, i32> {
+    pub(crate) fn names(&self, ino: Ino) -> Result<&Names, i32> {
         match &self.get(ino).kind {
             Kind::Directory { names, .. } => Ok(names),
             _ => Err(libc::ENOTDIR),
         }
     }
 
-    pub(super) fn is_directory(&self, ino: Ino) -> bool {
+    pub(crate) fn is_directory(&self, ino: Ino) -> bool {
         matches!(self.get(ino).kind, Kind::Directory { .. })
     }
 
     /// The directory above; a root's is the root.
-    pub(super) fn parent(&self, ino: Ino) -> Ino {
+    pub(crate) fn parent(&self, ino: Ino) -> Ino {
         match self.get(ino).kind {
             Kind::Directory { parent, .. } => parent,
             _ => ROOT,
@@ -284,7 +284,7 @@ impl Nodes {
     }
 
     /// `above` is `below` or a directory above it.
-    pub(super) fn is_above(&self, above: Ino, mut below: Ino) -> bool {
+    pub(crate) fn is_above(&self, above: Ino, mut below: Ino) -> bool {
         while below != above {
             if self.is_root(below) {
                 return false;
@@ -295,12 +295,12 @@ impl Nodes {
     }
 
     /// Nothing lies above it.
-    pub(super) fn is_root(&self, directory: Ino) -> bool {
+    fn is_root(&self, directory: Ino) -> bool {
         self.parent(directory) == directory
     }
 
     /// Both belong to one file system; `EXDEV` if not.
-    pub(super) fn same_tree(&self, one: Ino, other: Ino) -> Result<(), i32> {
+    pub(crate) fn same_tree(&self, one: Ino, other: Ino) -> Result<(), i32> {
         if self.get(one).tree == self.get(other).tree { Ok(()) } else { Err(libc::EXDEV) }
     }
 }
@@ -310,7 +310,7 @@ const LINKS_MAX: u32 = 40;
 
 /// Whether a symbolic link at the end of a path is followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Follow {
+pub(crate) enum Follow {
     /// Always.
     Yes,
     /// Always, to make a file: no slashes may come after its name, here or in a link.
@@ -323,34 +323,34 @@ pub(super) enum Follow {
 
 /// Where a path ends.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Spot<'a> {
+pub(crate) struct Spot<'a> {
     /// Directory that has, or would have, the last name.
-    pub(super) parent: Ino,
+    pub(crate) parent: Ino,
     /// The last name.
-    pub(super) name: &'a [u8],
+    pub(crate) name: &'a [u8],
     /// Node of the last name, if it exists.
-    pub(super) node: Option<Ino>,
+    pub(crate) node: Option<Ino>,
     /// Slashes come after it.
-    pub(super) slash: bool,
+    pub(crate) slash: bool,
     /// It is `.` or `..`, or there is none (the root itself).
-    pub(super) dots: bool,
+    pub(crate) dots: bool,
 }
 
 impl MemFs {
     /// Where the path of a call ends.
-    pub(super) fn spot<'a>(&'a self, path: &'a [u8], follow: Follow) -> Result<Spot<'a>, i32> {
+    pub(crate) fn spot<'a>(&'a self, path: &'a [u8], follow: Follow) -> Result<Spot<'a>, i32> {
         check_path(path)?;
         self.resolve(ROOT, path, follow, &mut 0)
     }
 
     /// The same without looking at the last name.
-    pub(super) fn parent_spot<'a>(&'a self, path: &'a [u8]) -> Result<Spot<'a>, i32> {
+    pub(crate) fn parent_spot<'a>(&'a self, path: &'a [u8]) -> Result<Spot<'a>, i32> {
         check_path(path)?;
         self.to_parent(ROOT, path, &mut 0)
     }
 
     /// Finds the node at a path; with slashes after it, it must be a directory.
-    pub(super) fn find(&self, path: &[u8], follow: Follow) -> Result<Ino, i32> {
+    pub(crate) fn find(&self, path: &[u8], follow: Follow) -> Result<Ino, i32> {
         let spot = self.spot(path, follow)?;
         let ino = spot.node.ok_or(libc::ENOENT)?;
         if spot.slash && !self.nodes.is_directory(ino) {
@@ -406,7 +406,7 @@ impl MemFs {
     }
 
     /// Looks at the last name of a spot.
-    pub(super) fn last<'a>(
+    pub(crate) fn last<'a>(
         &'a self,
         mut spot: Spot<'a>,
         follow: Follow,
@@ -448,7 +448,7 @@ impl MemFs {
 
     /// The directory that a path lies in, by its number (0: the run directory), and what comes after that
     /// one's own path; `None`: it is absolute and lies in none.
-    pub(super) fn locate<'a>(&self, path: &'a [u8]) -> Option<Located<'a>> {
+    pub(crate) fn locate<'a>(&self, path: &'a [u8]) -> Option<Located<'a>> {
         if path.first() != Some(&b'/') {
             return Some((0, path));
         }

@@ -74,8 +74,8 @@ impl Cost {
 /// One rank's view of a [`MemFs`].
 #[derive(Debug)]
 pub struct Mem {
-    pub(super) fs: Rc<RefCell<MemFs>>,
-    pub(super) files: Files,
+    pub(crate) fs: Rc<RefCell<MemFs>>,
+    pub(crate) files: Files,
     clock: Virtual,
     cost: Cost,
     /// Transfers under way: when they end, and with which reply.
