@@ -568,7 +568,7 @@ mod tests {
     }
 
     #[test]
-    fn drift_is_told_where_it_is_known() {
+    fn drift_is_reported_where_it_is_known() {
         for (own_ns, raw_ns, drift_ppb) in [
             (1_000_000_000, 1_000_000_000, Some(0)),
             (1_000_100_000, 1_000_000_000, Some(100_000)),
@@ -587,7 +587,7 @@ mod tests {
     }
 
     #[test]
-    fn sleep_of_the_machine_is_told() {
+    fn sleep_of_the_machine_is_reported() {
         let slept = |ns| Moment { slept_ns: START.slept_ns + ns, ..after(1, 1) };
         assert_eq!(between(&START, &slept(5_000_000_000)).suspended_ns, 5_000_000_000);
         assert_eq!(between(&START, &slept(900_000)).suspended_ns, 0);

@@ -66,7 +66,7 @@ pub fn machine() -> Host {
 /// Whether /proc/self/io tells which bytes came from storage: only where reads pass
 /// the block layer, or a network file system that counts them, in the reader's own name.
 /// Not on tmpfs, FUSE, ZFS, or an overlay whose layers cannot be seen.
-pub fn page_cache_can_be_told(file_system: &str) -> bool {
+pub fn counts_storage_reads(file_system: &str) -> bool {
     const COUNTED: &[&str] = &[
         "bcachefs", "btrfs", "cifs", "erofs", "exfat", "ext2", "ext3", "ext4", "f2fs", "gfs2",
         "iso9660", "jfs", "nfs", "nfs4", "nilfs2", "ntfs3", "ocfs2", "reiserfs", "smb3", "udf",
@@ -361,7 +361,7 @@ short line
     }
 
     #[test]
-    fn kinds_are_told_by_name_and_rotation() {
+    fn kinds_follow_from_name_and_rotation() {
         for (name, rotates, expected) in [
             ("loop3", true, "loop"),
             ("loop3p1", false, "loop"),
@@ -377,7 +377,7 @@ short line
     }
 
     #[test]
-    fn the_devices_below_this_directory_are_told_once() {
+    fn the_devices_below_this_directory_are_listed_once() {
         let here = Path::new(".");
         let found = devices(here, &mount_of(here).expect("/ is a mount"));
         for (at, device) in found.iter().enumerate() {

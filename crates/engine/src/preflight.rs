@@ -34,14 +34,15 @@ pub struct Findings {
 /// Compares what a rehearsal needed with the run directory and this machine. One that did not
 /// come to the end only gives remarks. Raises the limit of open files of this process as far as it may.
 pub fn preflight(directory: &Path, rehearsal: &Rehearsal) -> Findings {
-    judge(&Facts::of(directory, "--dir", raise_open_files()), &Needs::of(rehearsal))
+    judge(&Facts::gather(directory, "--dir", raise_open_files()), &Needs::from_rehearsal(rehearsal))
 }
 
 /// Compares what a further directory holds at its fullest with the room there is. `number`: its place
 /// among the directories of the plan, from 1 on.
 pub fn further(name: &str, directory: &Path, number: usize, rehearsal: &Rehearsal) -> Findings {
     let needs = Needs::in_directory(number, rehearsal);
-    let mut found = judge(&Facts::of(directory, &format!("--mount {name}=DIR"), u64::MAX), &needs);
+    let mut found =
+        judge(&Facts::gather(directory, &format!("--mount {name}=DIR"), u64::MAX), &needs);
     // That not all is known is said of the run directory.
     found.notes.retain(|note| !note.starts_with(UNKNOWN));
     found
@@ -148,7 +149,7 @@ struct Needs {
 }
 
 impl Needs {
-    fn of(rehearsal: &Rehearsal) -> Needs {
+    fn from_rehearsal(rehearsal: &Rehearsal) -> Needs {
         let mut needs = Needs::in_directory(0, rehearsal);
         for (ranks, one) in &rehearsal.ranks {
             let each = one.buffer_bytes.saturating_add(one.pool_bytes());
@@ -198,7 +199,7 @@ struct Facts {
 }
 
 impl Facts {
-    fn of(directory: &Path, option: &str, open_files_max: u64) -> Facts {
+    fn gather(directory: &Path, option: &str, open_files_max: u64) -> Facts {
         let space = space(directory);
         Facts {
             directory: directory.display().to_string(),
@@ -371,7 +372,7 @@ mod tests {
         let judged = |sure, guess| {
             let rehearsal =
                 Rehearsal { timed: true, sure_peaks: sure, peaks: guess, ..Rehearsal::default() };
-            judge(&facts(), &Needs { complete: true, ..Needs::of(&rehearsal) })
+            judge(&facts(), &Needs { complete: true, ..Needs::from_rehearsal(&rehearsal) })
         };
         for (guess, text) in
             [(peak(1 << 40, 3), "was 1 TiB at one time"), (peak(1, 12), "12 files")]
@@ -397,7 +398,7 @@ mod tests {
         {
             let peaks = vec![Peak { bytes, spread_bytes, ..Peak::default() }];
             let rehearsal = Rehearsal { peaks, complete: true, ..Rehearsal::default() };
-            let found = judge(&facts(), &Needs::of(&rehearsal));
+            let found = judge(&facts(), &Needs::from_rehearsal(&rehearsal));
             assert_eq!((found.errors.len(), found.notes.len()), (errors, notes), "{found:?}");
         }
     }
@@ -408,7 +409,7 @@ mod tests {
         let other = RankFigures { buffer_bytes: u64::MAX, handles: 9, ..RankFigures::default() };
         let ranks = vec![(0..3, one), (3..5, other)];
         let rehearsal = Rehearsal { ranks, peak_bytes: 7, peak_files: 3, ..Rehearsal::default() };
-        let needs = Needs::of(&rehearsal);
+        let needs = Needs::from_rehearsal(&rehearsal);
         assert_eq!((needs.bytes, needs.files, needs.handles), (7, 3, 9));
         assert_eq!((needs.buffers_bytes, needs.complete), (u64::MAX, false));
     }

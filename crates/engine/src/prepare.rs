@@ -49,7 +49,7 @@ pub struct Missing {
 
 impl Missing {
     /// Its name for people.
-    pub fn shown(&self) -> String {
+    pub fn describe(&self) -> String {
         escape::bytes(&self.expected.path)
     }
 
@@ -69,7 +69,7 @@ impl Todo {
     ///
     /// # Errors
     /// The directory cannot be looked at.
-    pub fn of(directory: &Path, expected: &[Expected]) -> io::Result<Todo> {
+    pub fn compare(directory: &Path, expected: &[Expected]) -> io::Result<Todo> {
         let root = match open_directory(directory) {
             Ok(root) => Some(root),
             Err(Errno::NOENT) => None,
@@ -126,7 +126,7 @@ impl Todo {
                 return Err("interrupted".into());
             }
             make(root.as_fd(), missing, seed)
-                .map_err(|error| format!("{}: {error}", missing.shown()))?;
+                .map_err(|error| format!("{}: {error}", missing.describe()))?;
         }
         match self.things.is_empty() {
             true => Ok(()),
@@ -275,8 +275,8 @@ mod tests {
             directory("e"),
             file("e/new", 10),
         ];
-        let todo = Todo::of(dir.path(), &expected).unwrap();
-        let names: Vec<String> = todo.things.iter().map(Missing::shown).collect();
+        let todo = Todo::compare(dir.path(), &expected).unwrap();
+        let names: Vec<String> = todo.things.iter().map(Missing::describe).collect();
         assert_eq!(names, ["d/short", "e", "e/new"]);
         assert_eq!((todo.bytes(), todo.in_the_way.len()), (3_000_007, 0));
         assert_eq!(todo.lacks_room(dir.path()), None);
@@ -286,7 +286,7 @@ mod tests {
         assert_eq!((&short[..3], short.len()), (&b"abc"[..], 3_000_000));
         assert!(short.chunks(4096).all(|page| page.iter().any(|byte| *byte != 0)), "no holes");
         assert_eq!(fs::metadata(at("e/new")).unwrap().len(), 10);
-        assert_eq!(Todo::of(dir.path(), &expected).unwrap(), Todo::default());
+        assert_eq!(Todo::compare(dir.path(), &expected).unwrap(), Todo::default());
     }
 
     #[test]
@@ -299,10 +299,10 @@ mod tests {
         symlink(outside.join("file"), inside.join("name")).unwrap();
         let wrong =
             [file("../out/a", 1), file("/tmp/a", 1), file("link/a", 1), file("d/../../out/b", 1)];
-        let todo = Todo::of(&inside, &wrong).unwrap();
+        let todo = Todo::compare(&inside, &wrong).unwrap();
         assert_eq!((todo.things.len(), todo.in_the_way.len()), (0, 4));
         // A link of that name is left as it is.
-        assert_eq!(Todo::of(&inside, &[file("name", 9)]).unwrap(), Todo::default());
+        assert_eq!(Todo::compare(&inside, &[file("name", 9)]).unwrap(), Todo::default());
         for expected in wrong.into_iter().chain([file("name", 9)]) {
             let todo =
                 Todo { things: vec![Missing { expected, has_bytes: None }], ..Todo::default() };
@@ -325,31 +325,31 @@ mod tests {
             file("b", 3),
             link("c", "a/x"),
         ];
-        let todo = Todo::of(dir.path(), &expected).unwrap();
+        let todo = Todo::compare(dir.path(), &expected).unwrap();
         todo.make(dir.path(), 1, || false).unwrap();
         assert_eq!(fs::read(dir.path().join("here/a/up")).unwrap().len(), 3);
-        assert_eq!(Todo::of(dir.path(), &expected).unwrap(), Todo::default());
-        assert_eq!(Todo::of(dir.path(), &[link("b", "a")]).unwrap().in_the_way.len(), 1);
+        assert_eq!(Todo::compare(dir.path(), &expected).unwrap(), Todo::default());
+        assert_eq!(Todo::compare(dir.path(), &[link("b", "a")]).unwrap().in_the_way.len(), 1);
         for text in ["/etc", "..", "a/../../b", "../../x", "", "a\0b"] {
-            let todo = Todo::of(dir.path(), &[link("new", text)]).unwrap();
+            let todo = Todo::compare(dir.path(), &[link("new", text)]).unwrap();
             assert!(todo.make(dir.path(), 1, || false).is_err(), "{text:?}");
             assert!(fs::symlink_metadata(dir.path().join("new")).is_err(), "{text:?}");
         }
     }
 
     #[test]
-    fn what_stands_in_the_way_is_told() {
+    fn what_stands_in_the_way_is_reported() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("f"), "").unwrap();
         fs::create_dir(dir.path().join("d")).unwrap();
-        let todo = Todo::of(
+        let todo = Todo::compare(
             dir.path(),
             &[directory("f"), file("d", 1), file("f/g", 1), file("huge", u64::MAX)],
         );
         let todo = todo.unwrap();
         assert_eq!(todo.in_the_way.len(), 3, "{:?}", todo.in_the_way);
         assert!(todo.lacks_room(dir.path()).unwrap().contains("are free"));
-        let nowhere = Todo::of(&dir.path().join("nowhere"), &[file("a", 1)]).unwrap();
+        let nowhere = Todo::compare(&dir.path().join("nowhere"), &[file("a", 1)]).unwrap();
         assert_eq!(nowhere.things.len(), 1);
     }
 }

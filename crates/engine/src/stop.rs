@@ -21,19 +21,19 @@ pub fn request() {
 }
 
 /// While this lives, [`SIGNALS`] ask the process to stop.
-pub(crate) struct Heard {
+pub(crate) struct StopOnSignals {
     before: [libc::sigaction; SIGNALS.len()],
 }
 
-impl Heard {
-    /// From now on; what was asked before is forgotten.
-    pub(crate) fn new() -> Heard {
+impl StopOnSignals {
+    /// From now on; an earlier request is forgotten.
+    pub(crate) fn new() -> StopOnSignals {
         REQUESTED.store(false, Relaxed);
-        Heard { before: SIGNALS.map(|signal| handle(signal, on_signal)) }
+        StopOnSignals { before: SIGNALS.map(|signal| handle(signal, on_signal)) }
     }
 }
 
-impl Drop for Heard {
+impl Drop for StopOnSignals {
     fn drop(&mut self) {
         for (signal, before) in SIGNALS.iter().zip(&self.before) {
             // SAFETY: the action is the one that the kernel gave.

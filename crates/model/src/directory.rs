@@ -28,7 +28,7 @@ pub struct Directory {
 
 impl Directory {
     /// One that nobody has granted.
-    pub fn asked(name: &str) -> Directory {
+    pub fn requested(name: &str) -> Directory {
         Directory { name: name.into(), path: format!("/{name}"), granted: false }
     }
 

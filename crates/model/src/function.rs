@@ -18,7 +18,7 @@ use crate::function::calc::{
 };
 use crate::types::Types;
 use crate::value::{self, BinaryOp, Eval, EvalError, Value};
-use Calc::{Asked, Drawn, Met, Pure, Read};
+use Calc::{Collective, Drawn, Pure, Queried, Read};
 use serde::{Deserialize, Serialize};
 
 /// Types that a parameter of a function accepts.
@@ -122,9 +122,9 @@ pub enum Calc {
     /// From the rank's stream of random numbers.
     Drawn(Draw),
     /// From the run: each rank asks.
-    Asked(Question),
+    Queried(Question),
     /// From the arguments of all members of the active group, who meet for it; in their order.
-    Met(fn(&[Value]) -> Eval<Value>),
+    Collective(fn(&[Value]) -> Eval<Value>),
     /// From a file beside the program, when that is compiled: the plan has a constant.
     Read,
 }
@@ -219,9 +219,9 @@ functions! {
         "The values in a file beside the program: a value in each line, or a value and how often it comes; with a name, those of the list of that name.";
     Errno "errno" "errno(result)" [Result] Once Str Pure(|args, _| error_name(&args[0])),
         "The name of the error with which an operation failed, such as \"EEXIST\"; \"\" if it succeeded.";
-    Size "size" "size(path)" [Path] Once Int Asked(Question::Size),
+    Size "size" "size(path)" [Path] Once Int Queried(Question::Size),
         "The bytes of a file, -1 if there is none; asking is not timed.";
-    Exists "exists" "exists(path)" [Path] Once Bool Asked(Question::Exists),
+    Exists "exists" "exists(path)" [Path] Once Bool Queried(Question::Exists),
         "Whether there is a file or directory of this name; asking is not timed.";
     Rand "rand" "rand(first, last)" [Whole Whole] Once DrawnWhole Drawn(Draw::Uniform),
         "A random integer from first to last, both included; of durations a duration.";
@@ -235,23 +235,23 @@ functions! {
         "An element of a list, each as likely as the others, or by weights: [[4k, 70], [64k, 30]]; or of the file with this name beside the program: a value in each line, or a value and its weight.";
     Perm "perm" "perm(i, n [, salt])" [Int Int Int] Optional Int Pure(permuted),
         "The i-th element of a random order of 0 to n-1, the same on all ranks; another order for each salt.";
-    Pieces "pieces" "pieces(pattern)" [Pattern] Once Int Asked(Question::Pieces),
+    Pieces "pieces" "pieces(pattern)" [Pattern] Once Int Queried(Question::Pieces),
         "The number of pieces of this member of the active group.";
-    PieceOffset "piece_offset" "piece_offset(pattern, i)" [Pattern Int] Once Int Asked(Question::PieceOffset),
+    PieceOffset "piece_offset" "piece_offset(pattern, i)" [Pattern Int] Once Int Queried(Question::PieceOffset),
         "Where its i-th piece begins, in bytes.";
-    PieceSize "piece_size" "piece_size(pattern, i)" [Pattern Int] Once Int Asked(Question::PieceSize),
+    PieceSize "piece_size" "piece_size(pattern, i)" [Pattern Int] Once Int Queried(Question::PieceSize),
         "The bytes of its i-th piece.";
-    Tested "tested" "tested(signal [, n])" [Signal Int] Optional Bool Asked(Question::Tested),
+    Tested "tested" "tested(signal [, n])" [Signal Int] Optional Bool Queried(Question::Tested),
         "Whether wait(signal, n) would be over at once; waits for nothing and uses the signal up no more than that.";
-    Gsum "gsum" "gsum(x)" [Number] Once Number Met(total),
+    Gsum "gsum" "gsum(x)" [Number] Once Number Collective(total),
         "The sum of the numbers that the members of the active group give; all have to call it.";
-    Gmin "gmin" "gmin(x)" [Number] Once Number Met(|all| extreme(all, BinaryOp::Lt)),
+    Gmin "gmin" "gmin(x)" [Number] Once Number Collective(|all| extreme(all, BinaryOp::Lt)),
         "The smallest of them.";
-    Gmax "gmax" "gmax(x)" [Number] Once Number Met(|all| extreme(all, BinaryOp::Gt)),
+    Gmax "gmax" "gmax(x)" [Number] Once Number Collective(|all| extreme(all, BinaryOp::Gt)),
         "The largest of them.";
-    Gall "gall" "gall(c)" [Condition] Once Bool Met(every),
+    Gall "gall" "gall(c)" [Condition] Once Bool Collective(every),
         "Whether the condition holds on all members of the active group; all have to call it.";
-    Gany "gany" "gany(c)" [Condition] Once Bool Met(any),
+    Gany "gany" "gany(c)" [Condition] Once Bool Collective(any),
         "Whether it holds on one of them at least.";
 }
 
@@ -320,13 +320,13 @@ impl FunctionRow {
         match self.calc {
             Pure(_) if !self.takes(args.len()) => Some(Err(EvalError::Unset)),
             Pure(calc) => Some(calc(args, seed)),
-            Drawn(_) | Asked(_) | Met(_) | Read => None,
+            Drawn(_) | Queried(_) | Collective(_) | Read => None,
         }
     }
 
     /// All members of the active group have to call it, and get the same.
     pub fn is_collective(&self) -> bool {
-        matches!(self.calc, Met(_))
+        matches!(self.calc, Collective(_))
     }
 
     /// The result depends on the arguments and the plan's seed alone.

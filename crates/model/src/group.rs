@@ -54,7 +54,7 @@ pub enum Remark {
         /// Index of the group.
         group: usize,
         /// Ranks asked for.
-        asked: u64,
+        requested: u64,
         /// Ranks it has; not 0.
         got: u32,
     },
@@ -77,8 +77,8 @@ impl Remark {
 impl fmt::Display for Remark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Remark::Cut { asked, got, .. } => {
-                write!(f, "it has {got} of the {asked} ranks it asks for")
+            Remark::Cut { requested, got, .. } => {
+                write!(f, "it has {got} of the {requested} ranks it asks for")
             }
             Remark::Empty { .. } => f.write_str("it has no members, so its blocks are skipped"),
         }
@@ -87,12 +87,12 @@ impl fmt::Display for Remark {
 
 /// Gives every group its ranks, in order of definition.
 pub fn resolve(defs: &[GroupDef], ranks: u32) -> (Vec<Group>, Vec<Remark>) {
-    let asked = sizes(defs, ranks);
+    let requested = sizes(defs, ranks);
     let mut groups: Vec<Group> =
         defs.iter().map(|def| Group { name: def.name.clone(), members: 0..0 }).collect();
     let (mut lower, mut floor, mut last_subtag) = (0u64, 0u64, 0i64);
     for index in order(defs) {
-        let (def, size) = (&defs[index], asked[index]);
+        let (def, size) = (&defs[index], requested[index]);
         if def.tag == Tag::None || (def.tag == Tag::D && def.subtag != last_subtag) {
             lower = floor;
         }
@@ -105,7 +105,8 @@ pub fn resolve(defs: &[GroupDef], ranks: u32) -> (Vec<Group>, Vec<Remark>) {
             Tag::None => {}
         }
     }
-    let remarks = groups.iter().enumerate().filter_map(|(at, group)| remark(at, group, asked[at]));
+    let remarks =
+        groups.iter().enumerate().filter_map(|(at, group)| remark(at, group, requested[at]));
     let remarks = remarks.collect();
     (groups, remarks)
 }
@@ -117,10 +118,10 @@ fn order(defs: &[GroupDef]) -> Vec<usize> {
     order
 }
 
-fn remark(group: usize, resolved: &Group, asked: u64) -> Option<Remark> {
+fn remark(group: usize, resolved: &Group, requested: u64) -> Option<Remark> {
     match resolved.members.end - resolved.members.start {
         0 => Some(Remark::Empty { group }),
-        got if u64::from(got) < asked => Some(Remark::Cut { group, asked, got }),
+        got if u64::from(got) < requested => Some(Remark::Cut { group, requested, got }),
         _ => None,
     }
 }
@@ -210,8 +211,8 @@ mod tests {
         assert_eq!(
             remarks,
             [
-                Remark::Cut { group: 4, asked: 5, got: 2 },
-                Remark::Cut { group: 7, asked: 9, got: 6 }
+                Remark::Cut { group: 4, requested: 5, got: 2 },
+                Remark::Cut { group: 7, requested: 9, got: 6 }
             ]
         );
     }
@@ -264,12 +265,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn members_exist_and_tags_keep_apart(
+        fn members_exist_and_tags_are_disjoint(
             defs in proptest::collection::vec(any_def(), 0..8),
             world in 1u32..20,
         ) {
             let (groups, remarks) = resolve(&defs, world);
-            let apart = |a: usize, b: usize| {
+            let are_disjoint = |a: usize, b: usize| {
                 let (a, b) = (&groups[a].members, &groups[b].members);
                 a.is_empty() || b.is_empty() || a.end <= b.start || b.end <= a.start
             };
@@ -280,7 +281,7 @@ mod tests {
                 prop_assert_eq!(empty, groups[i].members.is_empty());
                 for (j, other) in defs.iter().enumerate().filter(|(j, _)| *j != i) {
                     if def.tag == Tag::S || (def.tag == other.tag && def.tag == Tag::D && def.subtag == other.subtag) {
-                        prop_assert!(apart(i, j), "{i} and {j} of {defs:?}");
+                        prop_assert!(are_disjoint(i, j), "{i} and {j} of {defs:?}");
                     }
                 }
             }

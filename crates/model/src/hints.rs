@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pairs_are_told_apart_by_semicolons() {
+    fn semicolons_separate_pairs() {
         let two = vec![("cb_nodes", "4"), ("romio_cb_write", "enable")];
         assert_eq!(parse("cb_nodes=4;romio_cb_write=enable"), Ok(two.clone()));
         assert_eq!(parse(" cb_nodes = 4 ; romio_cb_write=enable; "), Ok(two));
@@ -88,9 +88,9 @@ mod tests {
     }
 
     #[test]
-    fn what_no_library_takes_is_told() {
+    fn what_no_library_takes_is_reported() {
         let long = format!("{}=1", "k".repeat(36));
-        for (text, told) in [
+        for (text, expected) in [
             ("cb_nodes", "expected key=value"),
             ("=4", "no key"),
             ("a=;b=1", "no value"),
@@ -98,7 +98,7 @@ mod tests {
             ("a=\0", "byte 0"),
         ] {
             let error = parse(text).unwrap_err();
-            assert!(error.contains(told), "{text}: {error}");
+            assert!(error.contains(expected), "{text}: {error}");
         }
     }
 

@@ -229,7 +229,7 @@ impl Summary {
         let (seen, ranks) =
             self.by_key.entry((event.label, event.op)).or_insert_with(|| (first, BTreeMap::new()));
         *seen = (*seen).min(first);
-        ranks.entry(rank).or_insert_with(|| RankFigures::of(op)).add(event);
+        ranks.entry(rank).or_insert_with(|| RankFigures::new(op)).add(event);
     }
 
     /// The rows, label by label. `label`: the path of a label by its number. `busy_ns`: how long
@@ -265,7 +265,7 @@ impl Summary {
 
 impl RankFigures {
     /// Nothing yet.
-    fn of(op: Op) -> RankFigures {
+    fn new(op: Op) -> RankFigures {
         let parts = op.is_compound().then(Box::default);
         RankFigures { first_ns: u64::MAX, parts, ..RankFigures::default() }
     }

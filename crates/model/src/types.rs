@@ -93,7 +93,7 @@ impl Types {
     }
 
     /// The type of a value; handles count as POSIX handles.
-    pub fn of(value: &Value) -> Types {
+    pub fn of_value(value: &Value) -> Types {
         match value {
             Value::Unset => Types::NONE,
             Value::Int(_) => Types::INT,
@@ -138,7 +138,7 @@ fn pair(op: BinaryOp, a: Types, b: Types) -> Types {
     for left in samples(a) {
         for right in samples(b) {
             if let Ok(value) = value::binary(op, &left, &right) {
-                result = result.or(Types::of(&value));
+                result = result.or(Types::of_value(&value));
             }
         }
     }

@@ -91,7 +91,7 @@ pub struct Part {
 impl Part {
     /// The name of something that is missing.
     pub fn shown(&self, missing: &Missing) -> String {
-        format!("{}{}", self.prefix, missing.shown())
+        format!("{}{}", self.prefix, missing.describe())
     }
 
     /// Its name; "" is the run directory.
@@ -138,7 +138,7 @@ fn parts(directories: &Directories, expected: &[Expected]) -> Result<Vec<Part>> 
         inside[at].push(Expected { path: path.into(), what: one.what.clone() });
     }
     let part = |((name, directory), expected): (&(String, PathBuf), Vec<Expected>)| {
-        let todo = Todo::of(directory, &expected).map_err(|error| {
+        let todo = Todo::compare(directory, &expected).map_err(|error| {
             Error::input(format!("cannot look at {}: {error}", directory.display()))
         })?;
         let prefix = if name.is_empty() { String::new() } else { format!("{name}:") };

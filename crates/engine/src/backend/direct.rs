@@ -25,8 +25,8 @@ pub fn alignment(fd: i32) -> Alignment {
     };
     // SAFETY: all zeros is a value of this structure of integers.
     let facts = unsafe { facts.assume_init() };
-    let told = done == 0 && facts.stx_mask & libc::STATX_DIOALIGN != 0;
-    if !told || facts.stx_dio_offset_align == 0 {
+    let reported = done == 0 && facts.stx_mask & libc::STATX_DIOALIGN != 0;
+    if !reported || facts.stx_dio_offset_align == 0 {
         return SAFE;
     }
     Alignment {
@@ -72,8 +72,8 @@ mod tests {
     #[test]
     fn a_file_tells_its_alignment_or_a_safe_one_is_taken() {
         let file = tempfile::tempfile().expect("a temporary file");
-        let told = alignment(file.as_raw_fd());
-        assert!(told.offset_bytes.is_power_of_two() && told.memory_bytes.is_power_of_two());
+        let reported = alignment(file.as_raw_fd());
+        assert!(reported.offset_bytes.is_power_of_two() && reported.memory_bytes.is_power_of_two());
         let silent = std::fs::File::open("/proc/self/stat").expect("/proc is mounted");
         assert_eq!(alignment(silent.as_raw_fd()), SAFE);
     }

@@ -58,7 +58,7 @@ impl Posix {
             .open("/proc/sys/vm/drop_caches")
             .map_err(|error| error.raw_os_error().unwrap_or(libc::EIO));
         Ok(Posix {
-            roots: Roots::of(path.as_os_str().as_bytes().to_vec(), File::open(".")?),
+            roots: Roots::new(path.as_os_str().as_bytes().to_vec(), File::open(".")?),
             trusted: false,
             spans: false,
             drop_caches,

@@ -305,7 +305,7 @@ pub(crate) struct Roots {
 
 impl Roots {
     /// The run directory alone, which is the current one.
-    pub(crate) fn of(path: Vec<u8>, directory: File) -> Roots {
+    pub(crate) fn new(path: Vec<u8>, directory: File) -> Roots {
         Roots { all: vec![(path, directory)], here: 0 }
     }
 
@@ -414,7 +414,7 @@ mod tests {
     #[test]
     fn absolute_paths_inside_are_relative_to_their_directory() {
         let directory = || File::open(".").expect(".");
-        let mut roots = Roots::of(b"/run/dir".to_vec(), directory());
+        let mut roots = Roots::new(b"/run/dir".to_vec(), directory());
         roots.extend(vec![Held { path: "/burst".into(), file: directory() }]);
         for (path, root, expected) in [
             (c"x/y", 0, c"x/y"),

@@ -143,7 +143,7 @@ impl Label {
     ) {
         let times = LabelTimes::of_rank(rank, label, max_count);
         self.times[usize::from(label.kind == LabelKind::Calls)].merge_from(Some(times));
-        self.busy.merge_from(Busy::of(label, cut_off));
+        self.busy.merge_from(Busy::from_label(label, cut_off));
     }
 
     /// Bytes that its operations have written and read.
@@ -428,7 +428,7 @@ struct BusyTime {
 
 impl Busy {
     /// The union of one rank. `cut_off`: an occurrence that did not end.
-    pub(crate) fn of(label: &LabelRecord, cut_off: Option<Interval>) -> Busy {
+    pub(crate) fn from_label(label: &LabelRecord, cut_off: Option<Interval>) -> Busy {
         let mut union: Vec<Interval> = intervals(label).chain(cut_off).collect();
         union.sort_unstable();
         let kept = label.kept.iter().map(|kept| [kept.start_ns, kept.end_ns]);
@@ -557,7 +557,7 @@ mod tests {
     }
 
     fn merged(ranks: &[Vec<Interval>]) -> Busy {
-        model::merge::merge_all(ranks.iter().map(|rank| Busy::of(&label(rank), None)))
+        model::merge::merge_all(ranks.iter().map(|rank| Busy::from_label(&label(rank), None)))
     }
 
     #[test]
@@ -578,21 +578,21 @@ mod tests {
 
     #[test]
     fn one_that_was_cut_off_counts_too() {
-        let cut_off = Busy::of(&label(&[[0, 10]]), Some([20, 40])).finish(2).unwrap();
+        let cut_off = Busy::from_label(&label(&[[0, 10]]), Some([20, 40])).finish(2).unwrap();
         assert_eq!((cut_off.busy_ns, cut_off.is_bound), (30, false));
     }
 
     #[test]
     fn too_many_intervals_make_a_bound_and_say_so() {
-        let apart = |from: u64| -> Vec<Interval> {
+        let every_second = |from: u64| -> Vec<Interval> {
             (0..2 * MAX_INTERVALS as u64)
                 .map(|at| [from + at * 100, from + at * 100 + 10])
                 .collect()
         };
         let true_ns = 40 * MAX_INTERVALS as u64;
-        let one = merged(&[apart(0)]).finish(2).unwrap();
+        let one = merged(&[every_second(0)]).finish(2).unwrap();
         assert_eq!((one.busy_ns, one.is_bound), (true_ns / 2, false), "one rank is known exactly");
-        let two = merged(&[apart(0), apart(50)]).finish(2).unwrap();
+        let two = merged(&[every_second(0), every_second(50)]).finish(2).unwrap();
         assert_eq!(two.busy_ns, true_ns, "the sum over ranks bounds it too");
         assert!(two.is_bound);
     }

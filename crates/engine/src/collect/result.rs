@@ -375,27 +375,28 @@ impl Traffic {
         Traffic { counts: counts.to_vec() }
     }
 
-    fn of(&self, count: Count) -> u64 {
+    fn get(&self, count: Count) -> u64 {
         self.counts.get(count as usize).copied().unwrap_or(0)
     }
 
     /// The evidence of one of several directories, if bytes were moved or names looked up there.
     pub(crate) fn in_directory(&self, name: &str) -> Option<DirectoryEvidence> {
-        let [written_bytes, read_bytes] = [Count::Written, Count::Read].map(|count| self.of(count));
-        let looked_names = self.of(Count::LookedNames);
+        let [written_bytes, read_bytes] =
+            [Count::Written, Count::Read].map(|count| self.get(count));
+        let looked_names = self.get(Count::LookedNames);
         (written_bytes > 0 || read_bytes > 0 || looked_names > 0).then(|| DirectoryEvidence {
             directory: name.into(),
             written_bytes,
-            unstable_bytes: self.of(Count::Unstable).min(written_bytes),
+            unstable_bytes: self.get(Count::Unstable).min(written_bytes),
             read_bytes,
-            direct_read_bytes: self.of(Count::DirectRead).min(read_bytes),
-            looked_bytes: self.of(Count::Looked),
-            cached_bytes: self.of(Count::Cached),
-            mapped_bytes: self.of(Count::Mapped),
-            hole_bytes: self.of(Count::Holes),
-            encoded_bytes: self.of(Count::Encoded),
+            direct_read_bytes: self.get(Count::DirectRead).min(read_bytes),
+            looked_bytes: self.get(Count::Looked),
+            cached_bytes: self.get(Count::Cached),
+            mapped_bytes: self.get(Count::Mapped),
+            hole_bytes: self.get(Count::Holes),
+            encoded_bytes: self.get(Count::Encoded),
             looked_names,
-            cached_names: self.of(Count::CachedNames),
+            cached_names: self.get(Count::CachedNames),
         })
     }
 
@@ -407,32 +408,32 @@ impl Traffic {
         [written_bytes, read_bytes]: [u64; 2],
         fetched_is_known: bool,
     ) -> Option<LabelEvidence> {
-        let written_bytes = written_bytes.saturating_sub(self.of(Count::NullWritten));
-        let read_bytes = read_bytes.saturating_sub(self.of(Count::NullRead));
-        let null_operations = self.of(Count::Nulled);
-        let looked_names = self.of(Count::LookedNames);
+        let written_bytes = written_bytes.saturating_sub(self.get(Count::NullWritten));
+        let read_bytes = read_bytes.saturating_sub(self.get(Count::NullRead));
+        let null_operations = self.get(Count::Nulled);
+        let looked_names = self.get(Count::LookedNames);
         let verified = self.verified();
         let moved = written_bytes > 0 || read_bytes > 0 || null_operations > 0;
         let moved = moved || verified.is_some() || self.cache_control().is_some();
-        let timed = self.of(Count::Timed) > 0;
+        let timed = self.get(Count::Timed) > 0;
         (moved || looked_names > 0 || timed).then(|| LabelEvidence {
             label: label.into(),
             written_bytes,
             // A write that failed half-way has no bytes in the rows.
-            unstable_bytes: self.of(Count::Unstable).min(written_bytes),
+            unstable_bytes: self.get(Count::Unstable).min(written_bytes),
             read_bytes,
-            direct_read_bytes: self.of(Count::DirectRead).min(read_bytes),
-            fetched_bytes: fetched_is_known.then(|| self.of(Count::Fetched)),
-            looked_bytes: self.of(Count::Looked),
-            cached_bytes: self.of(Count::Cached),
-            mapped_bytes: self.of(Count::Mapped),
-            hole_bytes: self.of(Count::Holes),
-            encoded_bytes: self.of(Count::Encoded),
+            direct_read_bytes: self.get(Count::DirectRead).min(read_bytes),
+            fetched_bytes: fetched_is_known.then(|| self.get(Count::Fetched)),
+            looked_bytes: self.get(Count::Looked),
+            cached_bytes: self.get(Count::Cached),
+            mapped_bytes: self.get(Count::Mapped),
+            hole_bytes: self.get(Count::Holes),
+            encoded_bytes: self.get(Count::Encoded),
             looked_names,
-            cached_names: self.of(Count::CachedNames),
-            queued_calls: self.of(Count::Queued),
-            queued_at_once: self.of(Count::AtOnce),
-            handed_over: self.of(Count::HandedOver),
+            cached_names: self.get(Count::CachedNames),
+            queued_calls: self.get(Count::Queued),
+            queued_at_once: self.get(Count::AtOnce),
+            handed_over: self.get(Count::HandedOver),
             null_operations,
             fill_ns: self.fill_ns(written_bytes),
             cache_control: self.cache_control(),
@@ -444,8 +445,8 @@ impl Traffic {
 
     /// About the time it took to fill what was written and not verified; `None`: it was not measured.
     fn fill_ns(&self, written_bytes: u64) -> Option<u64> {
-        let [sample, ns] = [Count::MadeSample, Count::MadeSampleNs].map(|count| self.of(count));
-        let made = written_bytes.saturating_sub(self.of(Count::Filled));
+        let [sample, ns] = [Count::MadeSample, Count::MadeSampleNs].map(|count| self.get(count));
+        let made = written_bytes.saturating_sub(self.get(Count::Filled));
         (sample > 0 && made > 0).then(|| {
             let ns = u128::from(ns) * u128::from(made) / u128::from(sample);
             u64::try_from(ns).unwrap_or(u64::MAX)
@@ -454,29 +455,29 @@ impl Traffic {
 
     fn cache_control(&self) -> Option<CacheControl> {
         let control = CacheControl {
-            drops: self.of(Count::Drops),
-            drops_refused: self.of(Count::DropsRefused),
-            drop_looked_bytes: self.of(Count::DropLooked),
-            drop_kept_bytes: self.of(Count::DropKept),
-            advised: self.of(Count::Advised),
-            advice_looked_bytes: self.of(Count::AdviceLooked),
-            advice_kept_bytes: self.of(Count::AdviceKept),
+            drops: self.get(Count::Drops),
+            drops_refused: self.get(Count::DropsRefused),
+            drop_looked_bytes: self.get(Count::DropLooked),
+            drop_kept_bytes: self.get(Count::DropKept),
+            advised: self.get(Count::Advised),
+            advice_looked_bytes: self.get(Count::AdviceLooked),
+            advice_kept_bytes: self.get(Count::AdviceKept),
         };
         (control != CacheControl::default()).then_some(control)
     }
 
     fn verified(&self) -> Option<VerifiedData> {
         let data = VerifiedData {
-            filled_bytes: self.of(Count::Filled),
-            fill_ns: self.of(Count::FillNs),
-            checked_bytes: self.of(Count::Checked),
-            check_ns: self.of(Count::CheckNs),
-            zero_bytes: self.of(Count::Zeros),
-            zero_places: self.of(Count::ZeroPlaces),
+            filled_bytes: self.get(Count::Filled),
+            fill_ns: self.get(Count::FillNs),
+            checked_bytes: self.get(Count::Checked),
+            check_ns: self.get(Count::CheckNs),
+            zero_bytes: self.get(Count::Zeros),
+            zero_places: self.get(Count::ZeroPlaces),
             zeros: Vec::new(),
-            wrong_zeros: self.of(Count::WrongZeros),
-            wrong_older: self.of(Count::WrongOlder),
-            wrong_other: self.of(Count::WrongOther),
+            wrong_zeros: self.get(Count::WrongZeros),
+            wrong_older: self.get(Count::WrongOlder),
+            wrong_other: self.get(Count::WrongOther),
         };
         (data != VerifiedData::default()).then_some(data)
     }

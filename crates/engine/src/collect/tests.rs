@@ -364,15 +364,15 @@ fn evidence_is_summed_and_missing_figures_stay_missing() {
         });
         merge(ranks.collect())
     };
-    let told = run([Some(200), Some(300)]);
-    assert!(told.finished);
-    assert_eq!(told.duration_wall_ns, 500);
-    let evidence = told.evidence;
+    let finished = run([Some(200), Some(300)]);
+    assert!(finished.finished);
+    assert_eq!(finished.duration_wall_ns, 500);
+    let evidence = finished.evidence;
     assert_eq!((evidence.program_read_bytes, evidence.storage_read_bytes), (2000, Some(500)));
     assert_eq!((evidence.storage_write_bytes, evidence.cpu_ns), (Some(200), 14));
     assert_eq!(evidence.page_cache_share, Some(0.75));
-    let untold = run([Some(200), None]).evidence;
-    assert_eq!((untold.storage_read_bytes, untold.page_cache_share), (None, None));
+    let unfinished = run([Some(200), None]).evidence;
+    assert_eq!((unfinished.storage_read_bytes, unfinished.page_cache_share), (None, None));
     // 2 MiB of two ranks may all be directories; more is not.
     assert_eq!(run([Some(9000), Some(0)]).evidence.page_cache_share, None);
     assert_eq!(run([Some(3 << 20), Some(0)]).evidence.page_cache_share, Some(0.0));
@@ -534,8 +534,8 @@ proptest! {
         }).collect();
         let expected = collect(&records, &Plan::default());
         let executed: u64 = counts.iter().map(|count| u64::from(*count)).sum();
-        let told: u64 = expected.times.iter().map(|time| u64::from(time.ranks)).sum();
-        prop_assert_eq!(told, executed);
+        let counted: u64 = expected.times.iter().map(|time| u64::from(time.ranks)).sum();
+        prop_assert_eq!(counted, executed);
 
         let outline = in_a_tree(records.iter().map(Outline::of_rank).collect(), &order);
         let parts = records.iter().map(|record| Partial::of_rank(record, &outline));

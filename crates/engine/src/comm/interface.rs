@@ -458,8 +458,8 @@ mod tests {
             let given = Given::new(Function::Gmax, &value).unwrap();
             values(Function::Gmax, &members, [given, given], &mut all).unwrap();
             assert_eq!(all, [value.clone(), value]);
-            let apart = values(Function::Gmin, &members, [given], &mut all);
-            assert_eq!(apart, Err("rank 4 has come to another statement than gmin".into()));
+            let missing = values(Function::Gmin, &members, [given], &mut all);
+            assert_eq!(missing, Err("rank 4 has come to another statement than gmin".into()));
         }
         let nothing = values(Function::Gmax, &members, [Given::default()], &mut all);
         assert!(nothing.is_err());
@@ -467,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_tell_sets_names_and_members_apart() {
+    fn keys_differ_by_set_name_and_member() {
         let keys = [
             signal_key(0, b"a", None),
             signal_key(1, b"a", None),

@@ -148,13 +148,13 @@ impl Comm for Local {
         all: &mut Vec<Value>,
     ) -> Result<Poll, String> {
         let call = Some(CollectiveCall::of_function(function));
-        let meeting = self.region.meeting(members.set);
-        self.words().give(meeting, given);
+        let number = self.region.collective_number(members.set);
+        self.words().give(number, given);
         let poll = self.barrier(members, site, call);
         if poll != Poll::Ready {
             return Ok(poll);
         }
-        let given = members.ranks.iter().map(|rank| self.region.rank(rank).given(meeting));
+        let given = members.ranks.iter().map(|rank| self.region.rank(rank).given(number));
         values(function, members, given, all)?;
         Ok(self.barrier(members, site, call))
     }
@@ -302,7 +302,7 @@ struct RankWords {
     function: AtomicU32,
     /// Its value for a collective function, and the number of that barrier.
     given: [AtomicU64; 2],
-    meeting: AtomicU64,
+    collective: AtomicU64,
     /// The counters it waits for; their sum must reach `target`. At a lock: that of all locks must.
     slots: [AtomicU32; 2],
     target: AtomicU64,
@@ -409,9 +409,9 @@ impl Region {
         &all[set as usize]
     }
 
-    /// A number for the next meeting of a set, alike on all who have not met yet, and unlike that
-    /// of every other meeting.
-    fn meeting(&self, set: SetId) -> u64 {
+    /// A number for the next collective of a set, the same on all members that have not passed it, and unlike that
+    /// of every other collective.
+    fn collective_number(&self, set: SetId) -> u64 {
         let generation = self.set(set).generation.load(SeqCst) | BROKEN;
         u64::from(set) << 32 | u64::from(generation)
     }
@@ -641,15 +641,15 @@ impl RankWords {
         self.phase.load(SeqCst) == Phase::AtWait as u32
     }
 
-    /// Gives a value at a meeting ([`Region::meeting`]).
-    fn give(&self, meeting: u64, given: Given) {
+    /// Gives a value to a collective ([`Region::collective_number`]).
+    fn give(&self, number: u64, given: Given) {
         self.given.iter().zip(given.0).for_each(|(word, part)| word.store(part as u64, Relaxed));
-        self.meeting.store(meeting, SeqCst);
+        self.collective.store(number, SeqCst);
     }
 
     /// Its value at a barrier with this number.
-    pub(crate) fn given(&self, meeting: u64) -> Given {
-        if self.meeting.load(SeqCst) != meeting {
+    pub(crate) fn given(&self, number: u64) -> Given {
+        if self.collective.load(SeqCst) != number {
             return Given::default();
         }
         Given(self.given.each_ref().map(|word| word.load(Relaxed) as i64))

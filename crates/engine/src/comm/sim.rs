@@ -215,11 +215,11 @@ impl World {
             return Poll::Pending;
         }
         let others = std::mem::take(&mut state.sets[members.set as usize].waiting);
-        state.met(members.set);
+        state.collect_given(members.set);
         let time_of = |other: &u32| state.ranks[*other as usize].now_ns;
-        let met_ns = others.iter().map(time_of).fold(now_ns, u64::max);
+        let passed_ns = others.iter().map(time_of).fold(now_ns, u64::max);
         for other in &others {
-            state.wake(*other, Status::Passed, met_ns);
+            state.wake(*other, Status::Passed, passed_ns);
         }
         // Gives the storage back: a barrier in a loop allocates once.
         state.sets[members.set as usize].waiting = {
@@ -227,7 +227,7 @@ impl World {
             list.clear();
             list
         };
-        self.clock.set(met_ns);
+        self.clock.set(passed_ns);
         Poll::Ready
     }
 
@@ -269,8 +269,8 @@ fn keys(rank: u32, members: &Members, name: &[u8]) -> [u64; 2] {
     [None, Some(rank)].map(|to| signal_key(members.set, name, to))
 }
 
-/// Ranks at two different calls inside MPI, or at one and at a barrier, never meet.
-fn can_meet(one: Option<Collective>, other: Option<Collective>) -> bool {
+/// Ranks at two different calls inside MPI, or at one and at a barrier, never match.
+fn can_match(one: Option<Collective>, other: Option<Collective>) -> bool {
     let is_call = |what| matches!(what, Some(Collective::Op(_)));
     one == other || !is_call(one) && !is_call(other)
 }
@@ -296,13 +296,13 @@ impl State {
     fn have_come_to(&self, set: SetId, what: Option<Collective>) -> bool {
         let mut waiting = self.sets[set as usize].waiting.iter();
         waiting.all(|rank| match &self.ranks[*rank as usize].status {
-            Status::AtBarrier(_, other) => can_meet(*other, what),
+            Status::AtBarrier(_, other) => can_match(*other, what),
             _ => true,
         })
     }
 
     /// All members have come: what they brought is theirs.
-    fn met(&mut self, set: SetId) {
+    fn collect_given(&mut self, set: SetId) {
         let set = &mut self.sets[set as usize];
         set.given.clear();
         for rank in set.ranks.iter() {
@@ -326,7 +326,7 @@ impl State {
     }
 
     /// The same for what a rank waits for.
-    fn met_ns(&self, rank: u32) -> Option<u64> {
+    fn wake_ns(&self, rank: u32) -> Option<u64> {
         match &self.ranks[rank as usize].status {
             Status::AtWait(waiting) => self.given_ns(waiting.keys, waiting.target),
             _ => None,
@@ -362,8 +362,8 @@ impl State {
 pub trait Observer {
     /// A statement or an iteration begins; false: the rank has to stop.
     fn step(&mut self) -> bool;
-    /// It has met the others of a set.
-    fn met(&mut self, set: SetId);
+    /// It has passed a barrier or collective of a set.
+    fn passed(&mut self, set: SetId);
     /// It has given the signal with this counter.
     fn signalled(&mut self, key: u64);
     /// It has got the first `count` signals of these counters.
@@ -405,7 +405,7 @@ impl Sim {
         if let Some(observer) = &mut self.observer
             && poll == Poll::Ready
         {
-            observer.met(members.set);
+            observer.passed(members.set);
         }
         self.explain(poll, members, || Collective::name(what).into());
         poll
@@ -479,10 +479,10 @@ impl Comm for Sim {
         let mut state = self.world.state.borrow_mut();
         state.signals.entry(key).or_default().add(self.world.clock.now());
         let waiting = state.waiting.get(&key).into_iter().flatten();
-        let met = waiting.filter_map(|rank| Some((*rank, state.met_ns(*rank)?)));
-        for (rank, met_ns) in met.collect::<Vec<_>>() {
+        let ended = waiting.filter_map(|rank| Some((*rank, state.wake_ns(*rank)?)));
+        for (rank, wake_ns) in ended.collect::<Vec<_>>() {
             state.forget_wait(rank);
-            let now_ns = state.ranks[rank as usize].now_ns.max(met_ns);
+            let now_ns = state.ranks[rank as usize].now_ns.max(wake_ns);
             state.wake(rank, Status::Runs, now_ns);
         }
         if let Some(observer) = &mut self.observer {

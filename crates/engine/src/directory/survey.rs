@@ -72,7 +72,7 @@ fn survey_within(directory: &Opened, entries_max: usize) -> Survey {
             }
             Err(Unread::Failed(errno)) => walk.doubt(format!(
                 "{} in the directory cannot be looked at for links: {}",
-                shown(&path),
+                show_path(&path),
                 io::Error::from_raw_os_error(errno)
             )),
         }
@@ -166,7 +166,7 @@ impl Walk<'_> {
         if path.is_empty() {
             self.closed = own && facts.stx_mode & OTHERS_ENTER == 0;
         }
-        let shown = shown(path);
+        let shown = show_path(path);
         if !own {
             self.doubt(format!(
                 "{shown} in the directory belongs to another user, who may put links there"
@@ -196,7 +196,7 @@ impl Walk<'_> {
             libc::DT_LNK if readlinkat(parent, name).is_ok_and(|text| leads_down(&text)) => {}
             libc::DT_LNK => self.doubt(format!(
                 "the directory holds the symbolic link {}, which may lead out of it",
-                shown(&path)
+                show_path(&path)
             )),
             libc::DT_CHR | libc::DT_BLK => self.way_out(&path, "is a device"),
             libc::DT_FIFO => self.way_out(&path, "is a FIFO"),
@@ -243,7 +243,7 @@ fn join(path: &[u8], name: &CStr) -> Vec<u8> {
     below
 }
 
-fn shown(path: &[u8]) -> String {
+fn show_path(path: &[u8]) -> String {
     let path = if path.is_empty() { b"." } else { path };
     Path::new(OsStr::from_bytes(path)).display().to_string()
 }

@@ -156,7 +156,7 @@ fn deep_trees_of_closed_directories_are_removed() {
 }
 
 #[test]
-fn a_mounted_file_system_is_left_alone_and_told() {
+fn a_mounted_file_system_is_left_alone_and_reported() {
     let place = place();
     let inside = place.path().join("in");
     let run = RunDirectory::open(&Request { clean: true, ..with_dir(&inside) }, "1").expect("new");

@@ -119,7 +119,7 @@ impl<B: Backend> Machine<'_, B> {
             [Accepts::Condition] => Value::Bool(own.as_condition()?),
             _ => value::number(own)?,
         };
-        let (Calc::Met(of_all), Some(given)) = (row.calc, Given::new(function, &own)) else {
+        let (Calc::Collective(of_all), Some(given)) = (row.calc, Given::new(function, &own)) else {
             return Err(EvalError::Unset.into());
         };
         let all = &mut self.scratch.given;

@@ -380,7 +380,7 @@ fn check_inside(comm: &mut dyn Comm) -> Flow {
 fn ends_pause(instr: &Instr) -> bool {
     match *instr {
         Instr::Function { function, .. } => {
-            matches!(function.row().calc, Calc::Met(_) | Calc::Asked(_))
+            matches!(function.row().calc, Calc::Collective(_) | Calc::Queried(_))
         }
         Instr::Share { .. }
         | Instr::Claim { .. }

@@ -73,7 +73,7 @@ impl<'p> Ready<'p> {
 
     /// The same one by one.
     pub(super) fn extents(&self) -> Extents<impl Iterator<Item = Run> + '_> {
-        Extents::of(self.runs())
+        Extents::new(self.runs())
     }
 
     /// Number of extents.

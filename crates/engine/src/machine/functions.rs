@@ -21,18 +21,18 @@ impl<B: Backend> Machine<'_, B> {
         let env = &mut self.env;
         let value = match function.row().calc {
             Calc::Drawn(what) => drawn(env, site, what, args)?,
-            Calc::Asked(Question::Size) => {
+            Calc::Queried(Question::Size) => {
                 let size = self.size_of((site, function), args[0])?;
                 Value::Int(size.map_or(-1, |bytes| bytes as i64))
             }
-            Calc::Asked(Question::Exists) => {
+            Calc::Queried(Question::Exists) => {
                 Value::Bool(self.size_of((site, function), args[0])?.is_some())
             }
-            Calc::Asked(Question::Pieces) => of_pattern(env, site, args[0], |p| Ok(p.count()))?,
-            Calc::Asked(Question::PieceOffset) => of_piece(env, site, args, |p| p.offset_bytes)?,
-            Calc::Asked(Question::PieceSize) => of_piece(env, site, args, |p| p.length_bytes)?,
+            Calc::Queried(Question::Pieces) => of_pattern(env, site, args[0], |p| Ok(p.count()))?,
+            Calc::Queried(Question::PieceOffset) => of_piece(env, site, args, |p| p.offset_bytes)?,
+            Calc::Queried(Question::PieceSize) => of_piece(env, site, args, |p| p.length_bytes)?,
             // The evaluator and the execute loop have taken them.
-            Calc::Pure(_) | Calc::Met(_) | Calc::Read | Calc::Asked(Question::Tested) => {
+            Calc::Pure(_) | Calc::Collective(_) | Calc::Read | Calc::Queried(Question::Tested) => {
                 return Ok(());
             }
         };

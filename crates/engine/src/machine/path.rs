@@ -260,7 +260,7 @@ mod tests {
     }
 
     fn settled(active: Place, text: &str) -> Eval<(String, Place)> {
-        let directories = [Directory::granted("fast", "/burst"), Directory::asked("slow")];
+        let directories = [Directory::granted("fast", "/burst"), Directory::requested("slow")];
         let mut path = PathText::new();
         path.fill(|out| {
             out.extend_from_slice(text.as_bytes());

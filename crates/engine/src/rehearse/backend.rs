@@ -96,7 +96,7 @@ impl Rehearsed {
                 let is_missing = self.number(&name) == Err(libc::ENOENT);
                 state.about |= is_missing && self.stage.finds_files;
             }
-            Call::Stat { .. } | Call::Lstat { .. } => state.doubts.asked(&name),
+            Call::Stat { .. } | Call::Lstat { .. } => state.doubts.mark_used(&name),
             _ => {}
         }
     }
@@ -298,7 +298,7 @@ struct NameEffect<'a> {
 }
 
 impl<'a> NameEffect<'a> {
-    fn of(call: &Call<'a>) -> NameEffect<'a> {
+    fn from_call(call: &Call<'a>) -> NameEffect<'a> {
         let nothing = NameEffect::default();
         match *call {
             Call::Open { path, flags, .. } if flags & libc::O_CREAT != 0 => {
@@ -405,7 +405,7 @@ impl Backend for Rehearsed {
                 state.races.on_file(self.rank, number, Access::Needs(end));
             }
         }
-        let effect = NameEffect::of(&call);
+        let effect = NameEffect::from_call(&call);
         self.set_up(&call, &effect);
         let file = self.file_of(&call);
         let handles = match call {

@@ -110,7 +110,7 @@ impl Doubts {
     }
 
     /// The program looks whether a file is there, or how large it is.
-    pub(crate) fn asked(&mut self, name: &[u8]) {
+    pub(crate) fn mark_used(&mut self, name: &[u8]) {
         self.name(name).into_iter().for_each(|known| known.used = true);
     }
 
@@ -197,7 +197,7 @@ impl Doubts {
     /// All doubts about names and bytes.
     pub(crate) fn list(&self, plan: &Plan, fs: &MemFs) -> Vec<Doubt> {
         let collisions = self.collisions.iter().map(|(site, (name, ranks))| {
-            let (shown, count) = (self.shown(plan, *site, name), ranks.len());
+            let (shown, count) = (self.show_name(plan, *site, name), ranks.len());
             let message =
                 format!("{count} ranks make the same name \"{shown}\"; all but one will fail");
             Doubt { kind: DoubtKind::Collision, site: *site, message }
@@ -228,7 +228,7 @@ impl Doubts {
         let message = format!(
             "{} use \"{}\" with their own number, but only {} make such files",
             in_words(&own),
-            self.shown(plan, site, name),
+            self.show_name(plan, site, name),
             in_words(makers),
         );
         Some(Doubt { kind: DoubtKind::NotWritten, site, message })
@@ -257,13 +257,13 @@ impl Doubts {
         let written = written_bytes.max(size);
         let ask = if reads.count == 1 { "asks" } else { "ask" };
         let bring = if writes == 1 { "brings" } else { "bring" };
-        let shown = self.shown(plan, site, name);
-        let asked = match reads.bytes > written {
+        let shown = self.show_name(plan, site, name);
+        let wanted = match reads.bytes > written {
             true => format!("for {} of \"{shown}\"", format_bytes(reads.bytes)),
             false => format!("for what lies behind the end of \"{shown}\""),
         };
         let message = format!(
-            "{} {ask} {asked}, to which {} {bring} {}",
+            "{} {ask} {wanted}, to which {} {bring} {}",
             count(reads.count, "read"),
             count(writes, "write"),
             format_bytes(written)
@@ -278,7 +278,7 @@ impl Doubts {
         if !reads.all(|(it, reads)| reads.moved_bytes == 0 && self.written(&it.1).is_some()) {
             return None;
         }
-        let shown = self.shown(plan, site, name);
+        let shown = self.show_name(plan, site, name);
         let message = format!(
             "nothing is left to read: the position in \"{shown}\" is at its end; fseek($h, 0); goes \
              back to the start"
@@ -294,13 +294,13 @@ impl Doubts {
             return None;
         }
         let why = if *gone { "which is gone by then" } else { "and nothing before does" };
-        let (shown, mode) = (self.shown(plan, site, name), String::from_utf8_lossy(mode));
+        let (shown, mode) = (self.show_name(plan, site, name), String::from_utf8_lossy(mode));
         let message = format!("the mode \"{mode}\" does not create \"{shown}\", {why}");
         Some(Doubt { kind: DoubtKind::NotMade, site, message })
     }
 
     /// A name as the program writes it; that of a handle where it was opened.
-    fn shown(&self, plan: &Plan, site: Pc, name: &[u8]) -> String {
+    fn show_name(&self, plan: &Plan, site: Pc, name: &[u8]) -> String {
         let opened = self.names.get(name).and_then(|known| known.opened);
         let text = written_name(plan, site).or_else(|| written_name(plan, opened?));
         let text = text.unwrap_or_else(|| String::from_utf8_lossy(&plan.named(name)).into());

@@ -285,8 +285,8 @@ impl Observer for Part {
         self.stage.budget.step()
     }
 
-    fn met(&mut self, set: SetId) {
-        self.stage.state.borrow_mut().races.met(set);
+    fn passed(&mut self, set: SetId) {
+        self.stage.state.borrow_mut().races.passed(set);
     }
 
     fn signalled(&mut self, key: u64) {

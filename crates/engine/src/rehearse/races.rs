@@ -9,9 +9,9 @@
 //! rank 1   read f
 //! ```
 //!
-//! Ordered are: what a rank did before a meeting of a set (barrier, collective) and what the others of the
+//! Ordered are: what a rank did before a barrier or collective of a set and what the others of the
 //! set do after it; what a rank did before a signal and what the waiting rank does after its wait, where
-//! only that rank can have ended the wait. Chains of these are not followed, except over meetings of
+//! only that rank can have ended the wait. Chains of these are not followed, except over barriers and collectives of
 //! all ranks, so that some ordered accesses count as a race.
 
 use crate::supervise::sets;
@@ -33,7 +33,7 @@ pub(crate) enum Access {
     Asks,
 }
 
-/// Accesses of one kind by one rank, between two meetings.
+/// Accesses of one kind by one rank, between two barriers or collectives.
 #[derive(Clone, Copy, Debug)]
 struct Touch {
     rank: u32,
@@ -67,9 +67,9 @@ pub(crate) struct Races {
     now: u64,
     sets: Vec<Set>,
     /// When all ranks met last.
-    all_met: u64,
+    all_passed: u64,
     /// When any set met last.
-    last_met: u64,
+    last_passed: u64,
     /// By signal: its givers, and when each gave it.
     signals: FxHashMap<u64, FxHashMap<u32, Vec<u64>>>,
     /// By rank: up to where it knows what another one did; empty without other ranks.
@@ -85,24 +85,24 @@ impl Races {
             found: false,
             now: 0,
             sets: sets(plan).into_iter().map(set).collect(),
-            all_met: 0,
-            last_met: 0,
+            all_passed: 0,
+            last_passed: 0,
             signals: FxHashMap::default(),
             known: vec![FxHashMap::default(); others],
             histories: FxHashMap::default(),
         }
     }
 
-    /// A member of a set has passed a meeting of it. All pass one before the next.
-    pub(crate) fn met(&mut self, set: SetId) {
+    /// A member of a set has passed a barrier or collective of it. All pass one before the next.
+    pub(crate) fn passed(&mut self, set: SetId) {
         let ranks = self.known.len();
         let Some(set) = self.sets.get_mut(set as usize) else { return };
         if set.passes.is_multiple_of(set.ranks.len() as u64) {
             self.now += 1;
             set.at = self.now;
-            self.last_met = self.now;
+            self.last_passed = self.now;
             if set.ranks.len() == ranks {
-                self.all_met = self.now;
+                self.all_passed = self.now;
                 self.known.iter_mut().for_each(FxHashMap::clear);
             }
         }
@@ -155,23 +155,23 @@ impl Races {
     fn touch(&mut self, rank: u32, key: u64, access: Access) {
         self.now += 1;
         let mut history = self.histories.remove(&key).unwrap_or_default();
-        history.settle(self.all_met);
-        let access = history.asked(access, |touch| self.knows(rank, touch));
+        history.settle(self.all_passed);
+        let access = history.classify(access, |touch| self.knows(rank, touch));
         let touch = Touch { rank, access, at: self.now };
         let clash = |old: &Touch| clashes(old.access, touch.access) && !self.knows(rank, old);
         self.found |= history.touches.iter().any(clash);
-        history.push(touch, self.last_met);
+        history.push(touch, self.last_passed);
         self.histories.insert(key, history);
     }
 
     /// An access of another rank comes before everything that this one does from now on.
     fn knows(&self, rank: u32, touch: &Touch) -> bool {
-        let met = |set: &Set| {
+        let is_ordered = |set: &Set| {
             set.at > touch.at && set.ranks.contains(rank) && set.ranks.contains(touch.rank)
         };
         touch.rank == rank
             || self.known[rank as usize].get(&touch.rank).is_some_and(|at| *at > touch.at)
-            || self.sets.iter().any(met)
+            || self.sets.iter().any(is_ordered)
     }
 }
 
@@ -186,10 +186,10 @@ fn clashes(one: Access, other: Access) -> bool {
 
 impl History {
     /// Forgets what every rank knows.
-    fn settle(&mut self, all_met: u64) {
+    fn settle(&mut self, all_passed: u64) {
         let bytes = &mut self.settled_bytes;
         self.touches.retain(|touch| {
-            let settled = touch.at < all_met;
+            let settled = touch.at < all_passed;
             match touch.access {
                 Access::Adds(end) if settled => *bytes = (*bytes).max(end),
                 Access::Takes if settled => *bytes = 0,
@@ -200,7 +200,7 @@ impl History {
     }
 
     /// A rank that needs more bytes than it knows to exist asks for the size.
-    fn asked(&self, access: Access, knows: impl Fn(&Touch) -> bool) -> Access {
+    fn classify(&self, access: Access, knows: impl Fn(&Touch) -> bool) -> Access {
         let Access::Needs(bytes) = access else { return access };
         let added = |touch: &Touch| match touch.access {
             Access::Adds(end) if knows(touch) => end,
@@ -210,11 +210,11 @@ impl History {
         if known < bytes { Access::Asks } else { access }
     }
 
-    /// Accesses of one kind by one rank between two meetings are one.
-    fn push(&mut self, touch: Touch, meeting: u64) {
+    /// Accesses of one kind by one rank between two barriers or collectives are one.
+    fn push(&mut self, touch: Touch, last_passed: u64) {
         let same = |old: &&mut Touch| {
             let kind = std::mem::discriminant(&old.access) == std::mem::discriminant(&touch.access);
-            kind && old.rank == touch.rank && old.at > meeting
+            kind && old.rank == touch.rank && old.at > last_passed
         };
         match self.touches.iter_mut().rev().find(same) {
             Some(old) => {
@@ -241,8 +241,8 @@ mod tests {
     fn only_accesses_without_order_are_races() {
         let mut races = two();
         races.on_file(0, 1, Access::Adds(10));
-        races.met(0);
-        races.met(0);
+        races.passed(0);
+        races.passed(0);
         races.on_file(1, 1, Access::Needs(10));
         races.on_file(0, 1, Access::Adds(20));
         races.on_file(0, 1, Access::Needs(20));

@@ -9,7 +9,7 @@
 //! The first half of the chosen iterations are those at the start, so that files which are written again
 //! and again are all there. The others are one of each stratum of the rest, at a place that looks random
 //! and depends on the length of the loop alone: loops of one length choose the same iterations, so
-//! that a name of one is found by the other, and ranks that meet in a loop go on meeting.
+//! that a name of one is found by the other, and ranks that wait for each other in a loop go on doing so.
 //!
 //! Spread: three standard errors, by the differences between neighbouring strata (Cochran, Sampling
 //! Techniques, 5A.12, collapsed strata), and three strata more of the largest amount seen, for iterations

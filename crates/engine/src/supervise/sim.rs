@@ -146,7 +146,7 @@ pub(crate) fn simulate<B: Backend>(
     check_ranks(plan)?;
     check_memory(plan)?;
     // Who listens keeps nothing of a simulation that was cut short: signals end the process.
-    let _heard = listener.is_none().then(stop::Heard::new);
+    let _stops = listener.is_none().then(stop::StopOnSignals::new);
     let prepared = Prepared::new(plan);
     let mut simulation = Simulation::new(plan, config, &prepared, clock, buffers, make, listener)?;
     while simulation.turn() {

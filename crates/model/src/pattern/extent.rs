@@ -98,7 +98,7 @@ pub struct Extents<I> {
 
 impl<I: Iterator<Item = Run>> Extents<I> {
     /// Expands runs.
-    pub fn of(rest: I) -> Extents<I> {
+    pub fn new(rest: I) -> Extents<I> {
         Extents { run: Run::default(), rest }
     }
 }

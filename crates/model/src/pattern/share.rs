@@ -111,7 +111,7 @@ impl Share<'_> {
 
     /// The extents in the order of access.
     pub fn extents(&self) -> Extents<Runs<'_>> {
-        Extents::of(self.runs())
+        Extents::new(self.runs())
     }
 
     /// The `i`-th extent, counted from 0.

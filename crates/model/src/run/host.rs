@@ -230,7 +230,7 @@ impl Node {
 
     /// Its ranks as text, "0-3,8".
     pub fn spans(&self) -> String {
-        shown(&self.ranks)
+        show_spans(&self.ranks)
     }
 
     /// Its ranks may use fewer processors than all of them together.
@@ -240,7 +240,7 @@ impl Node {
 
     /// `ranks bound to 1 processor each of 0-3`, `ranks free on the processors 0-3`; `None`: not recorded.
     pub fn binding(&self) -> Option<String> {
-        let numbers = shown(&self.cpu_numbers);
+        let numbers = show_spans(&self.cpu_numbers);
         let [fewest, most] = self.rank_cpus;
         if numbers.is_empty() {
             return None;
@@ -283,7 +283,7 @@ pub fn spans(ranks: impl IntoIterator<Item = u32>) -> Vec<[u32; 2]> {
 }
 
 /// `0-3,8`
-fn shown(spans: &[[u32; 2]]) -> String {
+fn show_spans(spans: &[[u32; 2]]) -> String {
     let span = |[first, last]: &[u32; 2]| match first == last {
         true => first.to_string(),
         false => format!("{first}-{last}"),
@@ -340,17 +340,20 @@ mod tests {
             let cells = ranks.iter().map(|ranks| Cell { ranks: *ranks, ..Cell::default() });
             Sweep { dimensions, cells: cells.collect(), ..Sweep::default() }
         };
-        let told = |sweep: Option<Sweep>, cell| {
+        let describe_nodes = |sweep: Option<Sweep>, cell| {
             let header = Header { job: job.clone(), sweep, ..Header::default() };
             let nodes = header.nodes_at(cell);
-            let told = nodes.iter().map(|node| format!("{} {}", node.host, node.spans()));
-            told.collect::<Vec<_>>().join("; ")
+            let nodes = nodes.iter().map(|node| format!("{} {}", node.host, node.spans()));
+            nodes.collect::<Vec<_>>().join("; ")
         };
-        assert_eq!(told(None, 0), "a 0,2,4; b 1,3; c 5");
+        assert_eq!(describe_nodes(None, 0), "a 0,2,4; b 1,3; c 5");
         let nodes = || Some(sweep(DimensionKind::Nodes, &["1", "2"], &[3, 5]));
-        assert_eq!([told(nodes(), 0), told(nodes(), 1)], ["a 0-2", "a 0,2,4; b 1,3"]);
+        assert_eq!(
+            [describe_nodes(nodes(), 0), describe_nodes(nodes(), 1)],
+            ["a 0-2", "a 0,2,4; b 1,3"]
+        );
         let ranks = || Some(sweep(DimensionKind::Ranks, &["1", "3"], &[1, 3]));
-        assert_eq!([told(ranks(), 0), told(ranks(), 1)], ["a 0", "a 0,2; b 1"]);
+        assert_eq!([describe_nodes(ranks(), 0), describe_nodes(ranks(), 1)], ["a 0", "a 0,2; b 1"]);
         assert_eq!(Header::default().nodes_at(0), []);
     }
 

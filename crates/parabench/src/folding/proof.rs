@@ -91,7 +91,7 @@ fn other_extents(log: &Log, folded: &Folded, plan: &Plan) -> Option<String> {
         let pattern = plan.patterns.iter().find(|pattern| pattern.name == *name);
         let share = pattern.and_then(|it| it.share(plan, rank, ranks, MAX_STEPS).ok());
         let logged = log.extents[entry].runs.iter().copied();
-        let same = share.is_some_and(|share| share.extents().eq(Extents::of(logged)));
+        let same = share.is_some_and(|share| share.extents().eq(Extents::new(logged)));
         (!same).then(|| format!("the pattern {name} has other extents on rank {rank}"))
     })
 }

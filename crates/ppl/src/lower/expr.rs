@@ -263,7 +263,7 @@ impl Lower<'_> {
         }
         let types = match self.constant(whole) {
             Some(Value::List(items)) => {
-                items.iter().map(Types::of).fold(Types::NONE, Types::or).or_any()
+                items.iter().map(Types::of_value).fold(Types::NONE, Types::or).or_any()
             }
             _ => Types::ANY,
         };
@@ -460,8 +460,8 @@ impl Lower<'_> {
         self.around.inside.asks |= row.takes_path();
         let differs = match row.calc {
             Calc::Pure(_) => evs.iter().any(|ev| ev.differs),
-            Calc::Met(_) | Calc::Read => false,
-            Calc::Drawn(_) | Calc::Asked(_) => true,
+            Calc::Collective(_) | Calc::Read => false,
+            Calc::Drawn(_) | Calc::Queried(_) => true,
         };
         let types = row.result(evs.iter().map(|ev| ev.types)).or_any();
         let args = self.push_args(evs.iter().map(|ev| ev.operand));

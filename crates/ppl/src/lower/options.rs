@@ -234,7 +234,7 @@ impl Lower<'_> {
             self.reports.push(Diagnostic::new(Code::BadValue, self.ast.expr_span(id), message));
             return;
         }
-        self.plan.directories.push(Directory::asked(&name));
+        self.plan.directories.push(Directory::requested(&name));
     }
 
     fn error_name_help(&self, ev: Ev) -> Option<String> {

@@ -174,7 +174,7 @@ impl Lower<'_> {
 
     /// A constant by its number.
     fn constant_at(&self, konst: u32) -> Ev {
-        let types = Types::of(&self.plan.consts[konst as usize]);
+        let types = Types::of_value(&self.plan.consts[konst as usize]);
         Ev { operand: Operand::constant(konst), types, differs: false }
     }
 

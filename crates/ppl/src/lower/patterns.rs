@@ -650,7 +650,7 @@ fn overlap(runs: &[Run]) -> bool {
     if runs.windows(2).all(|two| two[0].end_bytes() <= two[1].offset_bytes) {
         return false;
     }
-    let all = Extents::of(runs.iter().copied());
+    let all = Extents::new(runs.iter().copied());
     let mut extents: Vec<Extent> = all.take(MAX_COMPARED).collect();
     extents.sort_unstable_by_key(|extent| extent.offset_bytes);
     extents.windows(2).any(|pair| pair[0].end_bytes() > pair[1].offset_bytes)

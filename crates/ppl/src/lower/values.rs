@@ -40,7 +40,7 @@ impl Ev {
 impl Lower<'_> {
     /// A constant as a value.
     pub(super) fn known(&mut self, value: Value) -> Ev {
-        let types = Types::of(&value);
+        let types = Types::of_value(&value);
         let index = self.interner.constant(&mut self.plan.consts, value);
         Ev { operand: Operand::constant(index), types, differs: false }
     }
@@ -142,7 +142,7 @@ impl<'a> Lower<'a> {
         self.note_read(symbol);
         let Place { slot, konst, differs } = self.place(symbol);
         if konst != NONE {
-            let types = Types::of(&self.plan.consts[konst as usize]);
+            let types = Types::of_value(&self.plan.consts[konst as usize]);
             return Ev { operand: Operand::constant(konst), types, differs: false };
         }
         if self.asked.is_some() {

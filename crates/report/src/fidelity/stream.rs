@@ -143,7 +143,7 @@ fn places(extents: &EventExtents) -> u64 {
     if extents.pieces > PIECES_MAX {
         return hash(extents);
     }
-    let all: Vec<Extent> = Extents::of(Box::new(extents.runs.iter().copied())).collect();
+    let all: Vec<Extent> = Extents::new(Box::new(extents.runs.iter().copied())).collect();
     hash(&(extents.pieces, all))
 }
 

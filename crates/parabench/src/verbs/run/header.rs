@@ -141,7 +141,7 @@ fn add_outcome(run: &mut model::Run, outcome: &Outcome, plan: &Plan) {
     evidence.notes.extend(note::sentences(outcome.notes, &directories(&header.host, plan)));
     let further = header.host.directories.iter().map(|further| &further.storage.file_system);
     let mut systems = std::iter::once(&header.host.storage.file_system).chain(further);
-    if !systems.all(|system| host::page_cache_can_be_told(system)) {
+    if !systems.all(|system| host::counts_storage_reads(system)) {
         evidence.storage_read_bytes = None;
         evidence.storage_write_bytes = None;
         evidence.page_cache_share = None;
