@@ -104,7 +104,7 @@ impl fmt::Debug for Virtual {
 }
 
 impl Virtual {
-    /// Starts at 0.
+    /// A clock that shows 0 until it is moved.
     pub fn start() -> Virtual {
         Virtual::default()
     }
@@ -222,7 +222,6 @@ impl Real {
         Real { mult: 0, id: libc::CLOCK_MONOTONIC.into(), origin: 0 }.restarted()
     }
 
-    /// It is [`Real::raw`].
     fn is_raw(&self) -> bool {
         self.mult == 0 && self.id == i64::from(libc::CLOCK_MONOTONIC_RAW)
     }

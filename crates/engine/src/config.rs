@@ -108,16 +108,16 @@ pub struct Config {
     /// Under MPI: ranks that wait are released when all others wait or have ended and nothing has changed for
     /// this time ([`TIMEOUT`] if `None`). Local ranks need no limit: they see at once that nobody can continue.
     pub timeout: Option<Duration>,
-    /// What the program may do.
+    /// Sleeping, failures, chosen labels and output of the program.
     pub settings: Settings,
-    /// Of a rehearsal: the machine of each rank; empty: all share one.
+    /// Machine of each rank in a rehearsal; empty: all share one.
     pub machines: Vec<u32>,
-    /// What ranks have ready before they start, as a rehearsal tells.
+    /// Figures of a rehearsal by which ranks prepare buffers and tables before they start.
     pub forecasts: Vec<(Range<u32>, Forecast)>,
 }
 
 impl Config {
-    /// What a rank has ready; nothing where that is unknown.
+    /// Figures by which a rank prepares its buffers and tables; zeros where they are unknown.
     pub fn forecast(&self, rank: u32) -> Forecast {
         let known = self.forecasts.iter().find(|(ranks, _)| ranks.contains(&rank));
         known.map_or_else(Forecast::default, |(_, forecast)| *forecast)

@@ -20,7 +20,7 @@ const NAME_AT: usize = 19;
 pub struct Entry<'a> {
     /// `DT_` value; `DT_UNKNOWN` where the file system does not say.
     pub kind: u8,
-    /// Its name.
+    /// Name without its directory.
     pub name: &'a CStr,
 }
 

@@ -119,10 +119,10 @@ pub fn utc(seconds: libc::time_t) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
-/// One mount.
+/// A mounted file system, as /proc/self/mountinfo lists it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mount {
-    /// Mount point.
+    /// Directory on which it is mounted, absolute.
     pub point: PathBuf,
     /// File system type.
     pub file_system: String,

@@ -67,7 +67,7 @@ pub fn free_memory_bytes() -> Option<u64> {
     [machine, in_groups(&usage::group_folders("memory")), space].into_iter().flatten().min()
 }
 
-/// What the limits of these groups leave, in both versions.
+/// Memory that the limits of these groups leave, in both versions of control groups, bytes.
 fn in_groups(folders: &[PathBuf]) -> Option<u64> {
     let rooms = folders.iter().flat_map(|folder| {
         let first = room(folder, "memory.limit_in_bytes", "memory.usage_in_bytes");
@@ -76,7 +76,7 @@ fn in_groups(folders: &[PathBuf]) -> Option<u64> {
     rooms.min()
 }
 
-/// What one group leaves. Its page cache counts as used but can be taken back.
+/// Memory that one group leaves, bytes. Its page cache counts as used but can be reclaimed.
 fn room(folder: &Path, limit: &str, usage: &str) -> Option<u64> {
     let number =
         |name: &str| fs::read_to_string(folder.join(name)).ok()?.trim().parse::<u64>().ok();

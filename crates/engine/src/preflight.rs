@@ -19,7 +19,7 @@ const OWN_HANDLES: u64 = 32;
 /// How the remark on a rehearsal begins that did not come to the end.
 const UNKNOWN: &str = "not all needs of the program are known before it runs";
 
-/// What helps against a lack of any kind.
+/// Advice against a lack of any kind.
 const SMALLER: &str = "make the program smaller, or start with --no-preflight";
 
 /// Result of the comparison.
@@ -53,7 +53,7 @@ pub fn further(name: &str, directory: &Path, number: usize, rehearsal: &Rehearsa
 pub struct Room<'a> {
     /// Its name in programs; "" is the run directory.
     pub name: &'a str,
-    /// The directory.
+    /// Path of the directory on this machine.
     pub directory: &'a Path,
     /// The most of it at one time.
     pub peak: Peak,
@@ -109,7 +109,7 @@ fn in_all(
     ))
 }
 
-/// What is needed of bytes, or else of files, and not free, and what is there instead.
+/// The needed bytes if they exceed the free ones, or else the needed files; and what is free, both as texts.
 fn excess(
     (bytes, files): (u64, u64),
     free_bytes: Option<u64>,

@@ -164,9 +164,9 @@ pub enum Question {
 /// One row of the function table.
 #[derive(Clone, Copy, Debug)]
 pub struct FunctionRow {
-    /// The function.
+    /// Key of the row: `FUNCTIONS[function as usize]`.
     pub function: Function,
-    /// Its name.
+    /// Name in programs.
     pub name: &'static str,
     /// How it is written.
     pub form: &'static str,

@@ -38,7 +38,7 @@ pub enum Size {
 pub struct GroupDef {
     /// Its name, without blanks around it.
     pub name: String,
-    /// Its tag.
+    /// S, D or none: decides where its ranks begin.
     pub tag: Tag,
     /// The number behind the tag; 0 without one.
     pub subtag: i64,

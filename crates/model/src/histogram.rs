@@ -17,7 +17,7 @@ pub const CHUNKS: usize = 64 - SUB_BITS as usize + 1;
 /// Number of buckets in all.
 pub const BUCKETS: usize = CHUNKS * SUB_BUCKETS;
 
-/// The bucket of a value.
+/// Index of the bucket that counts this value.
 #[inline(always)]
 pub fn bucket(value: u64) -> usize {
     if value < SUB_BUCKETS as u64 {

@@ -97,7 +97,7 @@ internals! {
 }
 
 impl Internal {
-    /// Its row.
+    /// Name, type and manual text of this variable.
     pub fn row(self) -> &'static InternalRow {
         &INTERNALS[self as usize]
     }

@@ -140,7 +140,7 @@ pub enum Needs {
     Mpi,
 }
 
-/// What an operation does to a name.
+/// Effect of an operation on a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameEffect {
     /// It has to be there. A symbolic link is followed.
@@ -159,7 +159,7 @@ pub enum NameEffect {
     Text,
 }
 
-/// What an operation does to the bytes of a file.
+/// Effect of an operation on the bytes of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ByteEffect {
     /// Nothing.
@@ -168,9 +168,9 @@ pub enum ByteEffect {
     Reads,
     /// Writes them.
     Writes,
-    /// Reads those of one file and writes them to another one.
+    /// Reads bytes of one file and writes them to another one.
     Copies,
-    /// Lets a file share those of another one; none are moved.
+    /// Lets a file share bytes of another one; nothing is moved.
     Shares,
     /// Sets how many there are.
     Resizes,
@@ -178,7 +178,7 @@ pub enum ByteEffect {
     Allocates,
 }
 
-/// What an operation does to an open file.
+/// Effect of an operation on an open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandleEffect {
     /// It has nothing to do with one.
@@ -187,7 +187,7 @@ pub enum HandleEffect {
     Gives,
     /// It works on one, and leaves its current position alone.
     Uses,
-    /// It works on one, and moves its current position unless it is told another one.
+    /// It works on one, and moves its current position unless it gets another one.
     Moves,
     /// The handle is gone afterwards.
     Closes,
@@ -210,11 +210,11 @@ pub struct OpRow {
     pub parts: &'static [Part],
     /// The back-end it needs.
     pub needs: Needs,
-    /// What it does to each name that it is given, in the order of its parameters.
+    /// Effect on each name that it gets, in the order of its parameters.
     pub names: &'static [NameEffect],
-    /// What it does to the bytes of a file.
+    /// Effect on the bytes of a file.
     pub bytes: ByteEffect,
-    /// What it does to a handle.
+    /// Effect on a handle.
     pub handle: HandleEffect,
     /// `None`: every file system has it. `Some`: some have it not, and say so by these errors, which are
     /// counted apart from failures; the same errors of other operations count as failures.

@@ -19,7 +19,7 @@ macro_rules! texts {
     ($($name:ident)*) => { &[$(stringify!($name)),*] };
 }
 
-/// The names as texts.
+/// Every name that a text of flags may hold.
 pub const NAMES: &[&str] = open_flag_names!(texts);
 
 /// Access modes and flags of open(2) on x86-64 Linux, as logs and events have them.
@@ -128,9 +128,9 @@ pub fn text_of_flags(flags: u32) -> String {
 /// Access that an open file allows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Access {
-    /// Reading.
+    /// The file may be read.
     pub reads: bool,
-    /// Writing.
+    /// The file may be written.
     pub writes: bool,
 }
 

@@ -51,7 +51,7 @@ impl Operand {
     pub fn slot(slot: Slot) -> Operand {
         Operand(slot.0)
     }
-    /// A constant.
+    /// The constant with this index in [`crate::Plan::consts`].
     pub fn constant(index: u32) -> Operand {
         Operand(1 << 30 | index)
     }

@@ -332,7 +332,7 @@ impl Input {
     }
 }
 
-/// A proc.
+/// A procedure of the program: `proc name($a) { ... }`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proc {
     /// Its name.
@@ -391,19 +391,19 @@ pub struct Plan {
     pub args: Vec<Operand>,
     /// Constants.
     pub consts: Vec<Value>,
-    /// Templates.
+    /// Texts with variables in them, rendered on use.
     pub templates: Vec<Template>,
     /// Pieces of templates.
     pub pieces: Vec<Piece>,
     /// Bytes of literal text.
     pub text: Vec<u8>,
-    /// Loops.
+    /// Loops over ranges: variables, limits and where their bodies begin and end.
     pub loops: Vec<LoopCode>,
     /// `time` and `ctime` statements.
     pub labels: Vec<Label>,
     /// `with` statements.
     pub options: Vec<Options>,
-    /// Procs.
+    /// Procedures and generators of patterns.
     pub procs: Vec<Proc>,
     /// Names of the slots of each proc's frame ("" for hidden ones), parallel to `procs`.
     pub locals: Vec<Vec<String>>,

@@ -1,4 +1,4 @@
-//! What a plan will do, as its rehearsal found: operations, bytes, files, buffers.
+//! Results of a rehearsal: operations, bytes, files and buffers of a plan.
 //!
 //! ```text
 //! write   about 10000 (± 30)   about 10240000 bytes (± 30720)
@@ -29,7 +29,7 @@ pub struct OpFigures {
     pub spread_bytes: u64,
 }
 
-/// What one rank does.
+/// Work of one rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RankFigures {
     /// By operation, in order of [`Op`], only those that occur.
@@ -42,7 +42,7 @@ pub struct RankFigures {
     pub spread_files: u64,
     /// How far `directories` may be off.
     pub spread_directories: u64,
-    /// What it adds to files and makes, at the fullest: in the run directory, then in the plan's further
+    /// Largest amount that it adds to files and makes: in the run directory, then in the plan's further
     /// ones.
     pub peaks: Vec<Peak>,
     /// Largest buffer, bytes.
@@ -51,7 +51,7 @@ pub struct RankFigures {
     pub handles: u64,
 }
 
-/// What lies in a directory when it is at its fullest.
+/// Contents of a directory when it is at its fullest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Peak {
     /// Total size of the files, bytes.
@@ -82,11 +82,11 @@ impl Peak {
 pub struct Expected {
     /// Its name below the run directory, or `NAME:path` in a further one.
     pub path: Vec<u8>,
-    /// What it is.
+    /// Kind of the thing that is expected.
     pub what: Thing,
 }
 
-/// What stands at a name.
+/// A file, directory or link that has a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Thing {
     /// A directory.
@@ -102,7 +102,7 @@ pub enum Thing {
     Link(Vec<u8>),
 }
 
-/// What the ranks of a plan do, alone and together.
+/// Work of the ranks of a plan, each rank's and the sum.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rehearsal {
     /// By rank, one entry for each run of ranks with the same figures.
@@ -115,7 +115,7 @@ pub struct Rehearsal {
     pub peaks: Vec<Peak>,
     /// The same before loops with time limits: how far those come depends on the speed of storage.
     pub sure_peaks: Vec<Peak>,
-    /// The program has such loops, and all figures are those of a rehearsal that went as far as it liked.
+    /// The program has such loops, and all figures are from a rehearsal that went as far as it liked.
     pub timed: bool,
     /// How often things are done depends on how long they take: the program has such loops, or reads the time.
     pub by_time: bool,
@@ -129,14 +129,14 @@ pub struct Rehearsal {
     pub failure: Option<String>,
     /// Some figures are estimates: iterations were multiplied out, or files from before are used.
     pub about: bool,
-    /// What cannot succeed, in order of place.
+    /// Operations that cannot succeed, in order of place.
     pub doubts: Vec<Doubt>,
-    /// What must be there before, directories before what is in them. Names of iterations that were
+    /// Things that must exist before, directories before their contents. Names of iterations that were
     /// multiplied out are missing.
     pub expected: Vec<Expected>,
     /// The first statement whose names the lexical rule of confinement does not cover.
     pub exception: Option<Exception>,
-    /// What was measured: paths of labels, each with the names of the operations in it and with "" for
+    /// Measured: paths of labels, each with the names of the operations in it and with "" for
     /// itself; operations in no label with "".
     pub measured: BTreeSet<(String, String)>,
 }
@@ -174,11 +174,11 @@ pub struct Doubt {
     pub kind: DoubtKind,
     /// The instruction.
     pub site: Pc,
-    /// What happens, as a sentence.
+    /// The mistake as a sentence.
     pub message: String,
 }
 
-/// What a rank has ready before it starts.
+/// Figures by which a rank prepares its buffers and tables before it starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Forecast {
     /// Operations that it executes, for its events; 0 where that is unknown.
@@ -222,7 +222,7 @@ impl Rehearsal {
         ranks.map(|(_, figures)| figures.operations()).max().unwrap_or(0)
     }
 
-    /// What each rank has ready, by rank.
+    /// The forecast of each rank, by rank.
     pub fn forecasts(&self) -> Vec<(Range<u32>, Forecast)> {
         let forecast = |figures: &RankFigures| Forecast {
             operations: if self.complete && !self.by_time { figures.operations() } else { 0 },

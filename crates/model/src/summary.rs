@@ -97,7 +97,7 @@ merged! {
 }
 
 impl Figures {
-    /// The figures of one rank.
+    /// Turns what one rank did into figures that can be merged.
     pub fn of_rank(rank: u32, stat: &RankFigures) -> Figures {
         let busy_ns = stat.done.sum.saturating_sub(stat.overlap_ns);
         let parts = stat.parts.iter().flat_map(|parts| parts.iter()).zip(Part::ALL);

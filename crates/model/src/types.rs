@@ -32,7 +32,7 @@ impl Types {
     pub const LIST: Types = Types(128);
     /// Outcomes of operations.
     pub const OUTCOME: Types = Types(256);
-    /// All of them.
+    /// Every type: nothing is known.
     pub const ANY: Types = Types(511);
     /// Types that are accepted as integers.
     pub const AS_INT: Types = Types(1 | 16 | 256);

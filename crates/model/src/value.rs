@@ -102,7 +102,7 @@ impl std::error::Error for EvalError {}
 pub type Eval<T> = Result<T, EvalError>;
 
 impl Value {
-    /// A string.
+    /// A string value of these bytes.
     pub fn str(text: impl AsRef<[u8]>) -> Value {
         Value::Str(text.as_ref().to_vec())
     }
@@ -560,7 +560,7 @@ pub(crate) fn no_list(value: &Value) -> EvalError {
 
 /// Most that a list holds with all lists in it: one for each value, and the bytes of its texts.
 pub const MAX_LIST_WEIGHT: usize = 1 << 20;
-/// Lists in lists.
+/// Deepest nesting of lists in lists.
 pub const MAX_LIST_DEPTH: usize = 32;
 
 /// A list of values.

@@ -65,9 +65,9 @@ pub enum Takers {
 /// An option of `with`.
 #[derive(Clone, Debug)]
 pub struct OptionRow {
-    /// The option.
+    /// Key of the row.
     pub option: WithOption,
-    /// Its name.
+    /// Name in programs.
     pub name: &'static str,
     /// Name and values as a message says what was expected: `depth=a number from 1 to 65536`.
     pub form: &'static str,
@@ -333,7 +333,7 @@ pub fn error_names(text: &str) -> impl Iterator<Item = &str> {
 }
 
 impl OptionRow {
-    /// The option with this name.
+    /// Finds an option by its name in programs.
     pub fn find(name: &str) -> Option<&'static OptionRow> {
         OPTIONS.iter().find(|row| row.name == name)
     }

@@ -54,7 +54,7 @@ pub struct Extents {
 /// Equal extents of an open file that an operation moves, with as many calls as that takes.
 #[derive(Clone, Copy, Debug)]
 pub struct Bulk {
-    /// The file.
+    /// The file that the bytes are read from or written to.
     pub file: BulkFile,
     /// The extents. At a shared pointer the offset means nothing.
     pub run: Run,
@@ -80,7 +80,7 @@ pub enum BulkFile {
 /// The options in force that a back-end around another one has to know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InForce {
-    /// What is written describes itself, and what is read is checked.
+    /// Written blocks carry marks, and blocks that are read are checked against them (`with (verify=true)`).
     pub verify: bool,
     /// The program expects names to be missing (`ENOENT`).
     pub expects_missing: bool,
@@ -120,7 +120,7 @@ pub trait Backend {
         None
     }
 
-    /// Its name and abilities. A back-end around another one has those of the inner one.
+    /// Name and abilities; a back-end around another one reports the inner one's.
     fn capabilities(&mut self) -> Capabilities {
         self.inner().map_or_else(Capabilities::default, |inner| inner.capabilities())
     }

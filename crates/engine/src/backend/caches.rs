@@ -1,4 +1,4 @@
-//! What storage can tell of an open file without being read: its bytes in the page cache (cachestat(2),
+//! Facts about an open file that need no read: its bytes in the page cache (cachestat(2),
 //! Linux 6.5), the parts of it that were never written (FIEMAP), and whether the kernel knows a name
 //! without asking the file system (openat2(2) with `RESOLVE_CACHED`, Linux 5.12).
 

@@ -234,8 +234,8 @@ impl Map {
         if end > self.window_bytes { self.widen(fd, end) } else { Ok(()) }
     }
 
-    /// What a copy comes to that met a page the file system could not give, after `good` bytes: those,
-    /// or what the kernel says when it is asked for the next byte by a call.
+    /// Result of a copy that met a page the file system could not give, after `good` bytes: those bytes, or the reply
+    /// of the kernel to a call that transfers the next one; [`NO_PAGE`] behind the end of the file.
     #[cold]
     fn failed(
         &mut self,

@@ -17,7 +17,7 @@
 //! /burst/f     in /burst, as f
 //! ```
 //!
-//! An absolute path that lies in none of them is refused, or counts as the run directory's where the
+//! An absolute path outside all of them is refused, or counts as the run directory's where the
 //! program is trusted.
 //! System calls resolve relative paths in the current directory of the process; [`Roots::enter`]
 //! makes that the one where a path lies, between operations.

@@ -32,7 +32,7 @@ impl std::fmt::Debug for Ring {
     }
 }
 
-/// What the kernel is given of a call: a macro, because the library names no type that a held file and a
+/// The submission entry of a call. It is a macro because the library names no type that a held file and a
 /// descriptor have in common.
 macro_rules! entry {
     ($call:expr, $fd:expr, $is_pinned:expr) => {{
@@ -131,7 +131,7 @@ impl Ring {
         self.memory.contains(&start) && start + len <= self.memory.end
     }
 
-    /// Hands over what was put into the ring, and waits for so many ends: one system call, or none with
+    /// Submits the entries of the ring and waits for `wait` completions: one system call, or none with
     /// `sqpoll`.
     #[inline(always)]
     pub(crate) fn hand_over(&mut self, wait: u32) -> Reply {

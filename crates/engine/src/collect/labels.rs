@@ -2,7 +2,7 @@
 //! and arrivals.
 //!
 //! Busy is the time in which at least one rank was inside the label: the union of all occurrences on aligned clocks.
-//! Of more than [`MAX_INTERVALS`] intervals the shorter gaps are closed: then the time is an upper bound, and says so.
+//! Beyond [`MAX_INTERVALS`] intervals the shortest gaps are closed: then the time is an upper bound, and says so.
 
 use super::result::{Collected, Places, Traffic};
 use crate::recorder::layout::{KEPT_FIRST, KEPT_LAST, MORE_LABEL};

@@ -370,7 +370,6 @@ merged! {
 }
 
 impl Traffic {
-    /// The counts of one rank.
     pub(crate) fn of_rank(counts: &[u64]) -> Traffic {
         Traffic { counts: counts.to_vec() }
     }

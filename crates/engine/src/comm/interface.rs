@@ -140,7 +140,7 @@ pub struct Members {
 pub const ALONE: SetId = SetId::MAX;
 
 impl Members {
-    /// This rank alone.
+    /// A set that holds one rank and has no number in the plan.
     pub fn alone(rank: u32) -> Members {
         Members { set: ALONE, ranks: (rank..rank + 1).into() }
     }

@@ -163,7 +163,7 @@ impl World {
         }
     }
 
-    /// All waits.
+    /// Every rank that waits for others, and where.
     pub fn waiting(&self) -> Vec<Activity> {
         let state = self.state.borrow();
         let all = state.ranks.iter().zip(0..);
@@ -629,7 +629,7 @@ fn given_ns(one: &Times, other: &Times, number: u64) -> Option<u64> {
     if one.count() + other.count() < number {
         return None;
     }
-    // So many are those of `one`: the fewest after which none of `other` is later.
+    // Number of signals taken from `one`: the fewest after which no signal of `other` is later.
     let (mut low, mut high) = (number.saturating_sub(other.count()), number.min(one.count()));
     while low < high {
         let middle = low.midpoint(high);

@@ -76,7 +76,6 @@ impl Opened {
         fs::read_link(link).unwrap_or_else(|_| self.path.clone())
     }
 
-    /// Its device and inode.
     pub(crate) fn device_and_inode(&self) -> io::Result<(u64, u64)> {
         self.file.metadata().map(|facts| device_and_inode(&facts))
     }

@@ -96,9 +96,7 @@ impl From<Errno> for Unread {
 /// A file with several names.
 struct Named {
     first: Vec<u8>,
-    /// Names that it has.
     all: u32,
-    /// Names that were found.
     found: u32,
 }
 

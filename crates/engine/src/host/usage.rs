@@ -2,7 +2,7 @@
 //! CPU), and contention for the CPUs of this machine while ranks ran (load, pressure stall information, time stolen by
 //! a hypervisor, limits of control groups).
 //!
-//! Control groups of a process (cgroups(7)): a limit of the group itself counts, and those of all groups above it.
+//! Control groups of a process (cgroups(7)): the limits of the group itself and of all groups above it count.
 
 use model::run::Contention;
 use serde::{Deserialize, Serialize};

@@ -147,7 +147,6 @@ impl Area {
         unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.capacity) }
     }
 
-    /// The header.
     #[inline(always)]
     pub(crate) fn header(&mut self) -> &mut Header {
         self.struct_at(0)
@@ -188,7 +187,6 @@ impl Area {
         self.append_with(kind, own, words_for(text.len()), |tail| put_text(tail, text))
     }
 
-    /// Appends a message.
     pub(crate) fn append_message(&mut self, message: &Message) {
         let Ok(bytes) = postcard::to_stdvec(message) else { return };
         let kept = if message.is_about_the_end() { 0 } else { LAST_WORDS };

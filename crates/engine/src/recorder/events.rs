@@ -13,7 +13,6 @@ use std::cell::RefCell;
 use std::hash::Hasher;
 use std::rc::Rc;
 
-/// Words of an event.
 pub(crate) const EVENT_WORDS: usize = size_of::<Event>() / 8;
 const _: () = assert!(size_of::<Event>().is_multiple_of(8) && align_of::<Event>() == 8);
 
@@ -72,7 +71,7 @@ pub struct Paths<'a> {
 }
 
 impl Paths<'_> {
-    /// The path with this id.
+    /// The path that events refer to by this id.
     pub fn path(&self, id: u32) -> Option<&[u8]> {
         let (length, text) = self.area[self.places.get(id as usize)?.word()..].split_first()?;
         as_bytes(text).get(..*length as usize)

@@ -445,7 +445,7 @@ impl State {
     }
 }
 
-/// What a name is used as.
+/// Use that the program makes of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     File,

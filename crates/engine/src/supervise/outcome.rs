@@ -24,7 +24,7 @@ pub struct Outcome {
     pub clock_read_ns: f64,
     /// Largest difference between the clocks of two machines, at the start or at the end.
     pub clock_skew_ns: u64,
-    /// The same clock compared with those of the kernel.
+    /// Comparison of the clock with the kernel's.
     pub checked: Checked,
     /// Records by rank; a rank whose record cannot be read is missing.
     pub records: Vec<RankRecord>,
@@ -32,7 +32,7 @@ pub struct Outcome {
     pub ends: Vec<End>,
     /// Why ranks ended that could not say so themselves: killed, lost, record unreadable.
     pub errors: Vec<(u32, String)>,
-    /// Ranks that waited in vain; empty without a deadlock.
+    /// Ranks that waited for something that could not happen; empty without a deadlock.
     pub deadlock: Vec<Activity>,
     /// Somebody asked the run to stop.
     pub interrupted: bool,
@@ -56,7 +56,7 @@ impl Outcome {
         message.unwrap_or_else(|| "a rank did not come to its end".into())
     }
 
-    /// What ranks have recorded as the reason of their end, in sentences.
+    /// Reasons that ranks recorded for their end, in sentences.
     pub(crate) fn rank_errors<'o>(&'o self, plan: &'o Plan) -> impl Iterator<Item = String> + 'o {
         self.records.iter().flat_map(move |record| {
             record.errors.iter().map(move |(site, message)| {
@@ -109,7 +109,7 @@ pub enum StartError {
     },
     /// A rank could not set itself up.
     Rank {
-        /// The rank.
+        /// World rank of the rank that could not start.
         rank: u32,
         /// Why.
         message: String,

@@ -110,7 +110,7 @@ pub(crate) fn end(stop: &Stop) -> End {
     }
 }
 
-/// What a rank of processes executes its calls on, and the run directory that it has entered.
+/// Storage on which a rank in a process executes its calls, and the run directory that it has entered.
 pub enum Storage {
     /// Nothing.
     Null,

@@ -20,8 +20,8 @@ use std::rc::Rc;
 /// a quarter more. Its variables come on top.
 const RANK_BYTES: u64 = 13_000;
 
-/// Runs a plan with simulated ranks on the mem back-end. `on_progress` is told how far
-/// they are as often as the configuration asks for it.
+/// Runs a plan with simulated ranks on the mem back-end. `on_progress` gets their progress as often as the
+/// configuration asks for it.
 pub fn run_sim(
     plan: &Plan,
     config: &Config,

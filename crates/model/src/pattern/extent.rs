@@ -168,7 +168,7 @@ pub enum Datatype {
         subsizes: Vec<u64>,
         /// First element of the part in each dimension.
         starts: Vec<u64>,
-        /// Bytes of an element.
+        /// Size of an element, bytes.
         element_bytes: u64,
     },
     /// `MPI_Type_create_hindexed` of bytes.

@@ -131,7 +131,6 @@ pub struct Used {
     pub nodes: u64,
 }
 
-/// All nodes.
 #[derive(Debug)]
 pub(crate) struct Nodes {
     nodes: Vec<Node>,

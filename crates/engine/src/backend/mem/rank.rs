@@ -257,7 +257,6 @@ impl Drop for Mem {
 /// A file or directory that a rehearsal puts where a program's would be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Planted {
-    /// A directory.
     Directory,
     /// A file of this size, all of which takes room.
     File(u64),
