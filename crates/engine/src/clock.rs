@@ -425,7 +425,7 @@ impl Check {
     }
 
     /// Drift and sleep until now.
-    pub fn seen(&self) -> Checked {
+    pub fn compare(&self) -> Checked {
         let seen = between(&self.start, &moment(&self.clock));
         Checked { drift_ppb: seen.drift_ppb.filter(|_| !self.clock.is_raw()), ..seen }
     }
@@ -610,7 +610,7 @@ mod tests {
     #[test]
     fn clocks_of_this_machine_can_be_checked() {
         let raw = Real::raw();
-        assert_eq!(Check::start(raw).seen().drift_ppb, None);
-        assert_eq!(Check::start(best()).seen().suspended_ns, 0);
+        assert_eq!(Check::start(raw).compare().drift_ppb, None);
+        assert_eq!(Check::start(best()).compare().suspended_ns, 0);
     }
 }

@@ -188,7 +188,7 @@ fn end(
     let own = Agreed {
         clock: Alignment { start, end: None },
         clock_skew_ns: 0,
-        checked: check.seen(),
+        checked: check.compare(),
         notes,
         interrupted: interrupt::is_requested(),
     };

@@ -214,7 +214,7 @@ impl Rehearsed {
         if effect.directory && self.options.expects_existing {
             state.expects.may_be_there(&name);
         }
-        state.made(self.rank, &name, number.unwrap_or(u32::MAX), effect.directory, new);
+        state.record_made(self.rank, &name, number.unwrap_or(u32::MAX), effect.directory, new);
         if let Some(number) = number.filter(|_| self.stage.iterations_max < u64::MAX) {
             state.kinds.insert(skeleton(&name), number);
         }
@@ -361,7 +361,7 @@ impl Backend for Rehearsed {
     fn concluded(&mut self, over: &Over<'_>) {
         let name = self.name(over.path);
         let state = &mut *self.stage.state.borrow_mut();
-        state.over(self.rank, &name, over, &self.options);
+        state.end_operation(self.rank, &name, over, &self.options);
         if let Some(reason) = self.exception.take() {
             state.exception.get_or_insert(Exception { site: over.site, reason });
         }

@@ -116,7 +116,7 @@ impl Doubts {
 
     /// An operation of a rank is over, which has made these names. `found`: its file has to be there
     /// before the program.
-    pub(crate) fn over(
+    pub(crate) fn end_operation(
         &mut self,
         rank: u32,
         name: &[u8],
@@ -124,7 +124,7 @@ impl Doubts {
         made: &[Made],
         (found, options): (bool, &InForce),
     ) {
-        made.iter().for_each(|one| self.made(rank, over.site, one));
+        made.iter().for_each(|one| self.record_made(rank, over.site, one));
         let counts_as_another = |known: &Name| known.like.is_some() && known.maker.is_none();
         let again = self.names.get(name).is_some_and(counts_as_another).then(|| name.into());
         if let Some(missing) = self.missing.take().or(again).filter(|_| !options.expects_missing) {
@@ -148,7 +148,7 @@ impl Doubts {
     }
 
     /// A name was made; of a file that has another one, what was written counts for both.
-    fn made(&mut self, rank: u32, site: Pc, made: &Made) {
+    fn record_made(&mut self, rank: u32, site: Pc, made: &Made) {
         let before = self.files.insert(made.number, made.name.clone());
         let same = before.filter(|_| !made.new).and_then(|name| self.names.get(&name));
         let (writes, written_bytes) = same.map_or((0, 0), |it| (it.writes, it.written_bytes));

@@ -400,7 +400,14 @@ impl State {
     }
 
     /// A rank has made a name; `number`: the file behind it; `new`: it is a new one.
-    pub(crate) fn made(&mut self, rank: u32, name: &[u8], number: u32, directory: bool, new: bool) {
+    pub(crate) fn record_made(
+        &mut self,
+        rank: u32,
+        name: &[u8],
+        number: u32,
+        directory: bool,
+        new: bool,
+    ) {
         let place = if directory { self.layout.folders() } else { self.layout.files() };
         let tally = &mut self.ranks[rank as usize];
         tally.amounts[place] += i64::from(new);
@@ -421,7 +428,13 @@ impl State {
     }
 
     /// An operation of a rank has ended.
-    pub(crate) fn over(&mut self, rank: u32, name: &[u8], over: &Over<'_>, options: &InForce) {
+    pub(crate) fn end_operation(
+        &mut self,
+        rank: u32,
+        name: &[u8],
+        over: &Over<'_>,
+        options: &InForce,
+    ) {
         // Some file systems cannot share blocks.
         self.about |= (over.op.row().bytes == ByteEffect::Shares) || self.races.found;
         let tally = &mut self.ranks[rank as usize];
@@ -440,7 +453,7 @@ impl State {
         }
         tally.found_old = false;
         let found = self.expects.has(name);
-        self.doubts.over(rank, name, over, &tally.made, (found, options));
+        self.doubts.end_operation(rank, name, over, &tally.made, (found, options));
         tally.made.clear();
     }
 }

@@ -75,7 +75,7 @@ pub fn run_local(
     let check = Check::start(clock);
     supervisor.start(clock, on_progress)?;
     supervisor.watch(on_progress);
-    let checked = check.seen();
+    let checked = check.compare();
     let contention = supervisor.machine.take().map(|machine| machine.used());
     Ok(Outcome { contention, checked, ..supervisor.outcome(clock, clock_read_ns) })
 }
