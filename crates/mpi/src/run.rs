@@ -217,6 +217,7 @@ fn end(
         errors,
         deadlock: finish.deadlock,
         interrupted: agreed.interrupted,
+        hangs: false,
         notes: agreed.notes,
         contention: None,
     };

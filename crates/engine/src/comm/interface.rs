@@ -315,6 +315,8 @@ pub struct Sample {
     pub bytes: Option<u64>,
     /// Label path of the first of them that runs.
     pub label: Option<String>,
+    /// What storage does not answer, after some time without a finished operation: "rank 2 in fsync of d/f for 35 s".
+    pub waiting: Option<String>,
 }
 
 /// The value of a member for a collective function, with the function and the kind of value.

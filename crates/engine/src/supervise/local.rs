@@ -4,6 +4,7 @@
 use super::outcome::{Outcome, StartError, Watch, check_ranks, sets};
 use super::rank::{Rank, Storage, open_storage};
 use super::signals::{Received, Signals, WAKE};
+use super::waiting;
 use crate::backend::{Backend, Null};
 use crate::clock::{self, Check, Checked, Real};
 use crate::comm::{Activity, End, Local, Progress, Region};
@@ -16,10 +17,12 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often the supervisor looks after ranks that say nothing.
 const PERIOD: Duration = Duration::from_millis(50);
+/// How long killed ranks may take to end.
+const TO_DIE: Duration = Duration::from_secs(2);
 /// Ranks whose progress is read: reading takes CPU time.
 const RANKS_READ: u32 = 256;
 /// The same while they set themselves up.
@@ -41,6 +44,10 @@ struct Supervisor<'a> {
     watch: Option<Watch>,
     /// How often somebody asked the run to stop.
     stops: u32,
+    /// When the ranks were killed.
+    killed: Option<Instant>,
+    /// What ranks wait for that cannot be killed.
+    unkillable: Vec<(u32, String)>,
     /// Load of the machine by other processes, from the start on.
     machine: Option<MachineMeter>,
 }
@@ -69,6 +76,8 @@ pub fn run_local(
         clock: None,
         watch: Watch::new(0..ranks.min(RANKS_READ), config),
         stops: 0,
+        killed: None,
+        unkillable: Vec::new(),
         machine: None,
     };
     supervisor.fork_all(ranks)?;
@@ -177,10 +186,13 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Until all processes have ended.
+    /// Until all processes have ended, but for those that cannot be killed.
     fn watch(&mut self, on_progress: &mut dyn FnMut(&Progress)) {
         loop {
             self.reap();
+            if self.killed.is_some_and(|killed| killed.elapsed() > TO_DIE) {
+                self.leave_behind();
+            }
             if self.processes.alive() == 0 {
                 return;
             }
@@ -204,6 +216,22 @@ impl Supervisor<'_> {
         self.region.interrupt();
         if self.stops > 1 {
             self.processes.kill();
+            self.killed.get_or_insert_with(Instant::now);
+        }
+    }
+
+    /// Processes in uninterruptible sleep end when their storage answers: nobody waits for that.
+    fn leave_behind(&mut self) {
+        for (rank, pid) in self.processes.leave() {
+            let call = waiting::describe(pid, &self.config.directory);
+            let call = call.map_or(String::new(), |call| format!(", it is in {call}"));
+            let words = format!(
+                "its process {pid} cannot be killed{call}: it ends when the storage answers"
+            );
+            self.unkillable.push((rank, words));
+            let end = End::Killed(libc::SIGKILL);
+            self.region.end(rank, &end);
+            self.ends[rank as usize] = Some(end);
         }
     }
 
@@ -214,12 +242,26 @@ impl Supervisor<'_> {
             self.deadlock = stuck;
             self.region.release();
         }
-        let sample = self.clock.and_then(|clock| {
+        let now_ns = self.clock.map(|clock| clock.now());
+        let mut sample = now_ns.and_then(|now_ns| {
             let (config, memory) = (&self.config, &self.memory);
             let area = |rank: u32| area(config, memory, rank).ok();
-            self.watch.as_mut()?.look(clock.now(), area)
+            self.watch.as_mut()?.look(now_ns, area)
         });
+        if let (Some(sample), Some(watch)) = (&mut sample, &self.watch) {
+            let still = watch.still_for(sample.at_ns);
+            sample.waiting = still.and_then(|still| self.describe_waiting(still));
+        }
         on_progress(&sample.map_or(Progress::Alive, Progress::At));
+    }
+
+    /// The first rank that waits for storage, and for how long at least.
+    fn describe_waiting(&self, still: Duration) -> Option<String> {
+        let mut alive = self.processes.alive_ones().take(RANKS_READ as usize);
+        let (rank, call) = alive.find_map(|(rank, pid)| {
+            Some((rank, waiting::describe(pid, &self.config.directory)?))
+        })?;
+        Some(format!("rank {rank} in {call} for {} s", still.as_secs()))
     }
 
     /// Takes note of processes that have ended; the others do not wait for them.
@@ -238,9 +280,10 @@ impl Supervisor<'_> {
 
     fn outcome(self, clock: Real, clock_read_ns: f64) -> Outcome {
         let ends: Vec<End> = self.ends.iter().flatten().cloned().collect();
-        let mut errors: Vec<(u32, String)> = Vec::new();
+        let mut errors = self.unkillable.clone();
         for (end, rank) in ends.iter().zip(0..) {
-            if matches!(end, End::Killed(_) | End::Lost) {
+            let is_told = self.unkillable.iter().any(|(told, _)| *told == rank);
+            if matches!(end, End::Killed(_) | End::Lost) && !is_told {
                 errors.push((rank, format!("its process {}", end.describe())));
             }
         }
@@ -263,6 +306,7 @@ impl Supervisor<'_> {
             errors,
             deadlock: self.deadlock,
             interrupted: self.stops > 0,
+            hangs: !self.unkillable.is_empty(),
             notes: self.region.notes(),
             contention: None,
         }
@@ -334,6 +378,22 @@ impl Processes {
     /// Ends the sleep of all ranks.
     fn wake(&self) {
         self.send(WAKE);
+    }
+
+    /// Those that have not ended, by rank with their numbers.
+    fn alive_ones(&self) -> impl Iterator<Item = (u32, libc::pid_t)> {
+        let alive = (0..).zip(&self.all).filter(|(_, process)| process.alive);
+        alive.map(|(rank, process)| (rank, process.pid))
+    }
+
+    /// Gives up those that have not ended, by rank with their numbers.
+    fn leave(&mut self) -> Vec<(u32, libc::pid_t)> {
+        let alive = (0..).zip(&mut self.all).filter(|(_, process)| process.alive);
+        let left = alive.map(|(rank, process)| {
+            process.alive = false;
+            (rank, process.pid)
+        });
+        left.collect()
     }
 
     /// Kills all ranks.

@@ -14,6 +14,7 @@ mod outcome;
 mod rank;
 mod signals;
 mod sim;
+mod waiting;
 
 pub use calls::{Calls, list_calls};
 pub use local::run_local;

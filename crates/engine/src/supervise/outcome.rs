@@ -9,6 +9,7 @@ use model::plan::{Instr, MemberSet, Pc};
 use model::run::Contention;
 use model::{Op, Plan};
 use std::fs::File;
+use std::time::Duration;
 use std::{fmt, io};
 
 /// A run that has ended, whatever way.
@@ -36,6 +37,8 @@ pub struct Outcome {
     pub deadlock: Vec<Activity>,
     /// Somebody asked the run to stop.
     pub interrupted: bool,
+    /// Ranks were left behind that cannot be killed: storage does not answer, and whoever touches it hangs, too.
+    pub hangs: bool,
     /// Remarks of ranks: bits of [`crate::machine::note`].
     pub notes: u32,
     /// Load of this machine by other processes meanwhile; `None` in virtual time.
@@ -148,12 +151,17 @@ pub(crate) fn check_ranks(plan: &Plan) -> Result<u32, StartError> {
     }
 }
 
+/// Storage that answers nothing for this time is named.
+const LONG: Duration = Duration::from_secs(5);
+
 /// Reads the records of some ranks once in a period.
 pub struct Watch {
     period_ns: u64,
     next_ns: u64,
     expected: Option<u64>,
     ranks: Vec<(u32, Live)>,
+    /// Operations at the last look, and since when there are as many.
+    still: (u64, u64),
 }
 
 impl Watch {
@@ -163,7 +171,7 @@ impl Watch {
         let ranks: Vec<(u32, Live)> =
             ranks.into_iter().map(|rank| (rank, Live::default())).collect();
         let expected = config.expected_operations(ranks.iter().map(|(rank, _)| *rank));
-        Some(Watch { period_ns, next_ns: period_ns, expected, ranks })
+        Some(Watch { period_ns, next_ns: period_ns, expected, ranks, still: (0, 0) })
     }
 
     /// How far the ranks are at `now_ns`, if it is time to read; `record` opens the record of a rank. A rank
@@ -186,6 +194,15 @@ impl Watch {
             sample.label =
                 label.map(|path| String::from_utf8_lossy(&path).into_owned()).or(sample.label);
         }
+        if sample.operations != self.still.0 {
+            self.still = (sample.operations, now_ns);
+        }
         Some(sample)
+    }
+
+    /// How long no operation has ended, if that is long.
+    pub fn still_for(&self, now_ns: u64) -> Option<Duration> {
+        let still = Duration::from_nanos(now_ns.saturating_sub(self.still.1));
+        (still >= LONG).then_some(still)
     }
 }

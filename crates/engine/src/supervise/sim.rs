@@ -279,6 +279,7 @@ impl<'p, B: Backend> Simulation<'p, B> {
             errors: self.errors,
             deadlock: self.deadlock,
             interrupted: self.world.is_interrupted(),
+            hangs: false,
             notes: self.notes,
             contention: None,
         }

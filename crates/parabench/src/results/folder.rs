@@ -280,6 +280,21 @@ impl Folder {
         Ok(())
     }
 
+    /// What becomes of the results if storing them is interrupted.
+    pub fn advice(&self) -> String {
+        let stored_later = match (&self.memory, self.is_execution) {
+            (Some(_), false) => {
+                format!(
+                    "they stay in memory, and `parabench report {} --settle` stores them",
+                    self.path.display()
+                )
+            }
+            (Some(_), true) => "they stay in memory".into(),
+            (None, _) => "they are lost".into(),
+        };
+        format!("the results are being stored; if you interrupt it again, {stored_later}")
+    }
+
     /// At the end: the run as it was measured, with its events. The ranks' files go, but for those that cannot be
     /// read.
     pub fn finish(&self, run: &mut Run, events: EventSource) -> Result<()> {

@@ -7,6 +7,7 @@ use super::{leftover, recording, resume, sweep, tables};
 use crate::error::{Error, Result};
 use ::report::store;
 use ::report::views::{self, Views};
+use engine::own_folder::OwnFolder;
 use engine::recorder::RankRecord;
 use model::Plan;
 use model::run::{EventsInfo, Node, Run, spans};
@@ -227,6 +228,8 @@ impl Stored {
         run.run.evidence.notes.push(remark.into());
         self.store_events(&self.folder, &mut run)?;
         store::write(&self.folder, &run)?;
+        // What the killed run was writing. Nobody else is at work on the folder.
+        let _ = OwnFolder::open(&self.folder).and_then(|own| leftover::remove_unfinished(&own));
         self.run = run;
         if rests {
             self.found.executions = None;

@@ -96,6 +96,19 @@ impl Place {
         }
     }
 
+    /// Its storage does not answer: whoever touches it hangs.
+    fn leave(&self) {
+        if let Some(directory) = self.lock().take() {
+            let path = console::quoted(&self.path.display().to_string());
+            let removal = match self.is_scratch {
+                true => format!(": `rm -r -- {path}` removes it when it does"),
+                false => String::new(),
+            };
+            console::note(&format!("{path} stays as it is, its storage does not answer{removal}"));
+            std::mem::forget(directory);
+        }
+    }
+
     /// The run is over. False if something is left that should have been removed.
     fn finish(&self, quiet: bool) -> bool {
         let mut locked = self.lock();
@@ -277,6 +290,11 @@ impl Directory {
             let further = further.upgrade().map_or_else(Vec::new, |further| lock(&further).clone());
             run.into_iter().chain(further).for_each(|place| place.discard());
         }
+    }
+
+    /// Leaves all as it is, because storage does not answer.
+    pub fn leave(&self) {
+        self.all().iter().for_each(|place| place.leave());
     }
 
     /// The run is over. False if something is left that should have been removed.

@@ -11,6 +11,7 @@
 //! they measured is printed and stored, and the directory is tidied up.
 
 use super::args::Run;
+use super::directory::Directory;
 use super::header;
 use super::interrupt::Interrupt;
 use super::launch::{Job, Remains};
@@ -116,8 +117,9 @@ impl<'a> Executions<'a> {
         if !self.cut_off && !self.interrupted {
             self.run.run.sweep.iter_mut().for_each(|sweep| sweep.rest = None);
         }
+        let advice = self.folder.as_ref().map_or(String::new(), Folder::advice);
         progress::during(self.args.results.quiet, "storing the results", || {
-            interrupt.undisturbed(|| self.finish())
+            interrupt.storing(advice, || self.finish())
         })
     }
 
@@ -272,6 +274,9 @@ impl<'a> Executions<'a> {
         let Measured { outcome, collected, nodes, events } = measured?;
         (run.run.node_rows, run.run.node_use) = (nodes.rows, nodes.uses);
         self.started += 1;
+        if outcome.hangs {
+            self.sides.directories.iter().for_each(Directory::leave);
+        }
         let (plan, strict) = (&self.cells[cell as usize].plan, self.args.results.strict);
         let exit = header::complete(&mut run, &outcome, collected, plan, strict);
         // Without all processes nothing more can be done together.
@@ -287,8 +292,8 @@ impl<'a> Executions<'a> {
             return Ok(());
         }
         merge::stamp(&mut run, cell, repetition);
-        let stored =
-            own.map_or(Ok(()), |own| interrupt.undisturbed(|| own.finish(&mut run, events)));
+        let stored = own
+            .map_or(Ok(()), |own| interrupt.storing(own.advice(), || own.finish(&mut run, events)));
         merge::add(&mut self.run, run);
         stored
     }

@@ -6,10 +6,12 @@
 //! | the first | is given up in order where it asks for that ([`Interrupt::requested`]); where it does not within a second, it is ended from outside |
 //! | a second one | is ended from outside |
 //! | one while ranks run | stores and prints what was measured |
+//! | the first while results are stored | says so, and what another one does |
 //!
 //! Ended from outside means: a thread that does nothing else removes what must not stay behind and
 //! ends the process, whatever the run waits for. So no wait has to know of signals.
 
+use crate::console;
 use crate::error::Exit;
 use engine::supervise::without_signals;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1};
@@ -37,8 +39,10 @@ struct Shared {
     requested: Arc<AtomicBool>,
     /// The run knows, and ends in order.
     noticed: AtomicBool,
-    /// Removes what must not stay behind. Locked while something goes on that must not be cut off.
+    /// Removes what must not stay behind.
     leftovers: Mutex<Vec<Leftover>>,
+    /// Results are being stored: what to tell whoever interrupts that.
+    storing: Mutex<Option<String>>,
 }
 
 type Leftover = Box<dyn FnOnce() + Send>;
@@ -80,25 +84,33 @@ impl Interrupt {
 
     /// Should the run be ended from outside, this is done before.
     pub fn before_end(&self, leftover: impl FnOnce() + Send + 'static) {
-        self.shared.leftovers().push(Box::new(leftover));
+        lock(&self.shared.leftovers).push(Box::new(leftover));
     }
 
-    /// Does what must not be cut off: storing results.
-    pub fn undisturbed<T>(&self, work: impl FnOnce() -> T) -> T {
-        let _held = self.shared.leftovers();
-        work()
+    /// Stores results: the first signal meanwhile only prints `advice`, on what another one does.
+    pub fn storing<T>(&self, advice: String, work: impl FnOnce() -> T) -> T {
+        *lock(&self.shared.storing) = Some(advice);
+        let done = work();
+        *lock(&self.shared.storing) = None;
+        done
     }
 }
 
-impl Shared {
-    fn leftovers(&self) -> MutexGuard<'_, Vec<Leftover>> {
-        self.leftovers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
+impl Shared {
     fn watch(&self, mut signals: Signals) {
         // The run may know of a signal before this thread does: that is no second one.
         let mut ending = false;
         for _ in signals.forever() {
+            if let Some(advice) = lock(&self.storing).as_mut().map(std::mem::take)
+                && !advice.is_empty()
+            {
+                console::note(&advice);
+                continue;
+            }
             if ending || !self.ends_by_itself() {
                 self.end();
             }
@@ -117,7 +129,7 @@ impl Shared {
 
     #[expect(clippy::disallowed_methods, reason = "main waits for something else")]
     fn end(&self) {
-        self.leftovers().drain(..).rev().for_each(|leftover| leftover());
+        lock(&self.leftovers).drain(..).rev().for_each(|leftover| leftover());
         std::process::exit(Exit::Interrupted.code().into())
     }
 }

@@ -217,6 +217,7 @@ fn describe(before: &Sample, sample: &Sample) -> Vec<String> {
             mib_s => format!("{} MiB/s", significant(mib_s)),
         });
     }
+    parts.extend(sample.waiting.as_deref().map(model::escape::line));
     parts
 }
 
@@ -293,7 +294,15 @@ mod tests {
 
     fn sample(at_s: u64, operations: u64, expected: Option<u64>, bytes: Option<u64>) -> Sample {
         let label = Some("read".into());
-        Sample { at_ns: at_s * 1_000_000_000, ranks: 4, operations, expected, bytes, label }
+        Sample {
+            at_ns: at_s * 1_000_000_000,
+            ranks: 4,
+            operations,
+            expected,
+            bytes,
+            label,
+            waiting: None,
+        }
     }
 
     #[test]
