@@ -51,6 +51,7 @@ fn turn(recorder: &mut Recorder, k: u64) {
     recorder.failure(5, Op::Stat, b"file", (0, 2), "");
     let path = recorder.path([&b"dir/a"[..], b"dir/b"][k as usize % 2]);
     recorder.event(&Event { seq: k, path, ..Event::default() });
+    recorder.publish_event();
     recorder.occurrence(label, k, k + 900 + k % 100, 5);
     recorder.occurrence(outer, k, k + 900 + k % 100, 5);
 }

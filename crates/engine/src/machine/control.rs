@@ -51,7 +51,9 @@ impl<B: Backend> Machine<'_, B> {
 
     /// `compute`
     pub(super) fn compute(&mut self, step: Step<'_>, comm: &mut dyn Comm) -> Flow {
-        self.pass(step, comm, (SLICE_NS, Clock::spin))
+        // Virtual time jumps.
+        let slice_ns = if matches!(self.io.clock, Clock::Virtual(_)) { u64::MAX } else { SLICE_NS };
+        self.pass(step, comm, (slice_ns, Clock::spin))
     }
 
     /// Lets time pass in slices, until it has or the rank shall stop. What statements have cost since the

@@ -267,6 +267,9 @@ impl<'c, B: Backend> Io<'c, B> {
         let expected = tally.errno != 0
             && (self.options.active().expects(tally.errno)
                 || self.is_lacking(step.op, tally.errno, subject));
+        if self.watched {
+            self.tell(step, &tally, subject, expected);
+        }
         if tally.errno == 0 {
             self.count(step, &tally);
         } else {
@@ -277,7 +280,7 @@ impl<'c, B: Backend> Io<'c, B> {
             self.recorder.failed(stat, site, busy_ns, expected);
         }
         if self.watched {
-            self.tell(step, &tally, subject, expected);
+            self.recorder.publish_event();
         }
         self.operations += 1;
         if tally.errno != 0 && !expected {

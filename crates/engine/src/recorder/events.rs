@@ -143,7 +143,14 @@ impl Events {
         };
         *area.get(count.behind::<Event>(8).nth(u64::from(self.filled))) = *event;
         self.filled += 1;
-        area.publish(count.word(), u64::from(self.filled));
+    }
+
+    /// What was added is seen by readers from now on.
+    #[inline]
+    pub(crate) fn publish(&self, area: &mut Area) {
+        if let Some((count, _)) = self.block {
+            area.publish(count.word(), u64::from(self.filled));
+        }
     }
 
     /// The listener takes the events from now on.

@@ -182,11 +182,21 @@ impl Recorder {
         self.events.as_mut().map_or(0, |events| events.extents(&mut self.area, pieces, runs))
     }
 
-    /// Adds an event to the table, or counts it as dropped when the table is full.
+    /// Adds an event to the table, or counts it as dropped when the table is full. Readers see it with
+    /// [`Recorder::publish_event`]: its operation is counted in between, so that a kill at any moment leaves both or
+    /// none.
     #[inline]
     pub fn event(&mut self, event: &Event) {
         if let Some(events) = &mut self.events {
             events.add(&mut self.area, event);
+        }
+    }
+
+    /// The operation of the last event has been counted.
+    #[inline]
+    pub fn publish_event(&mut self) {
+        if let Some(events) = &self.events {
+            events.publish(&mut self.area);
         }
     }
 

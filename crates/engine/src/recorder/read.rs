@@ -205,6 +205,7 @@ impl RankRecord {
             ..RankRecord::default()
         };
         record.damage = record.parse(words).err();
+        record.take_counted_event(words);
         record.settle();
         record.align();
         record.source = source;
@@ -230,6 +231,22 @@ impl RankRecord {
             _ if used > words.len() => Err("the rank file is cut off".into()),
             sequence if sequence == blocks || sequence + 1 == blocks => Ok(()),
             sequence => Err(format!("the rank file has {blocks} blocks instead of {sequence}")),
+        }
+    }
+
+    /// A rank that was killed between counting an operation and publishing its event has left both.
+    fn take_counted_event(&mut self, words: &[u64]) {
+        let (published, header) = (self.event_count(), &self.header);
+        let counted: u64 = self.stats.iter().map(|stat| stat.figures.executions()).sum();
+        let are_all = header.dropped_events == 0 && header.left_out_events == 0;
+        let Some((at, count)) = self.event_blocks.last_mut() else { return };
+        let slot = *at + *count * EVENT_WORDS;
+        let (_, block_words) = split_head(words[*at - 2]);
+        let end = *at - 1 + block_words as usize;
+        let event = words.get(slot..slot + EVENT_WORDS).filter(|_| slot + EVENT_WORDS <= end);
+        let seq = event.map(|event| bytemuck::cast_slice::<u64, Event>(event)[0].seq);
+        if are_all && counted == published + 1 && seq == Some(published) {
+            *count += 1;
         }
     }
 

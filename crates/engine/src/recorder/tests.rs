@@ -40,6 +40,7 @@ fn what_is_recorded_is_read_back() {
     assert_ne!(recorder.path(b"dir/fil"), path);
     let event = Event { seq: 1, site: 7, path, label: inner, ..Event::default() };
     recorder.event(&event);
+    recorder.publish_event();
     recorder.rank_error(Some(9), "division by zero");
     recorder.rank_error(None, "lost");
     let usage = Usage { start_ns: 1, end_ns: 2, read_bytes: Some(0), ..Usage::default() };
@@ -98,6 +99,7 @@ fn times_are_read_back_on_the_clock_of_rank_0() {
     recorder.occurrence(label, 1_500, 2_500, 100);
     let event = Event { start_ns: 2_000, end_ns: 2_100, ..Event::default() };
     recorder.event(&Event { intended_start_ns: 1_500, ..event });
+    recorder.publish_event();
     // This clock runs twice as fast: 2,000 ahead at its 3,000.
     let at_end = Offset { at_ns: 3_000, ahead_ns: 2_000, round_trip_ns: 4 };
     recorder.clock(&Alignment { start: at_start, end: Some(at_end) });
@@ -182,6 +184,7 @@ pub(crate) fn take(recorder: &mut Recorder, step: &Step) {
         Step::Event(seq) => {
             let path = recorder.path(&seq.to_le_bytes()[..*seq as usize % 9]);
             recorder.event(&Event { seq: *seq, path, ..Event::default() });
+            recorder.publish_event();
         }
         Step::Error(text) => recorder.rank_error(Some(1), text),
         Step::Finish(read_bytes) => {
@@ -194,6 +197,28 @@ pub(crate) fn take(recorder: &mut Recorder, step: &Step) {
 fn with_events() -> Recorder {
     let events = Some(EventsConfig { max_bytes: 1 << 20, expected: 0, sample_every: 1 });
     Recorder::create(Medium::Heap, &Meta { events, ..META }).unwrap()
+}
+
+#[test]
+fn an_operation_and_its_event_are_seen_together() {
+    for (written, seen) in [(1, 1), (64, 64), (65, 65), (200, 200)] {
+        let mut recorder = with_events();
+        let stat = recorder.stat(NO_ID, Op::Stat);
+        let seen_now = |recorder: &Recorder| {
+            let (operations, _, events) = totals(&read(recorder.used_area()).unwrap());
+            assert_eq!(operations, events);
+            events
+        };
+        for seq in 0..written {
+            recorder.event(&Event { seq, start_ns: 10, ..Event::default() });
+            assert_eq!(seen_now(&recorder), seq);
+            recorder.done(stat, 1, at(10, 5), 0, false);
+            assert_eq!(seen_now(&recorder), seq + 1);
+            recorder.publish_event();
+            assert_eq!(seen_now(&recorder), seq + 1);
+        }
+        assert_eq!(seen_now(&recorder), seen);
+    }
 }
 
 /// What a reader sees of a record: number of operations, occurrences and events.
@@ -419,6 +444,7 @@ fn events_stop_at_their_limit_and_are_counted() {
     for seq in 0..2000 {
         let path = recorder.path(format!("file-{}", seq % 10).as_bytes());
         recorder.event(&Event { seq, path, ..Event::default() });
+        recorder.publish_event();
     }
     assert!(recorder.used_area().len() - before <= 100_000);
     let record = recorder.into_record().unwrap();
@@ -436,7 +462,10 @@ fn room_for_expected_events_leaves_room_for_their_paths() {
     let medium = Medium::Memory(memory_file().unwrap().into());
     let mut recorder = Recorder::create(medium, &Meta { events, ..META }).unwrap();
     assert!((0..100).all(|k| recorder.path(format!("path {k}").as_bytes()) != NO_ID));
-    (0..700).for_each(|seq| recorder.event(&Event { seq, ..Event::default() }));
+    (0..700).for_each(|seq| {
+        recorder.event(&Event { seq, ..Event::default() });
+        recorder.publish_event();
+    });
     let record = recorder.into_record().unwrap();
     assert!(record.event_count() >= 600, "{}", record.event_count());
     assert_eq!(record.event_count() + record.header.dropped_events, 700);
@@ -448,6 +477,7 @@ fn without_an_event_table_nothing_is_kept_and_nothing_dropped() {
     assert!(!recorder.keeps_events());
     assert_eq!(recorder.path(b"a"), NO_ID);
     recorder.event(&Event::default());
+    recorder.publish_event();
     let record = recorder.into_record().unwrap();
     assert_eq!((record.event_count(), record.header.dropped_events), (0, 0));
 }
@@ -468,7 +498,10 @@ fn a_full_disk_is_no_reason_to_crash() {
     let events = Some(EventsConfig { max_bytes: 1 << 30, expected: 0, sample_every: 1 });
     let mut recorder = Recorder::create(medium, &Meta { events, ..META }).unwrap();
     seal(&file);
-    (0..10_000).for_each(|seq| recorder.event(&Event { seq, ..Event::default() }));
+    (0..10_000).for_each(|seq| {
+        recorder.event(&Event { seq, ..Event::default() });
+        recorder.publish_event();
+    });
     let kept = read_file(&file).unwrap();
     assert!(kept.header.dropped_events > 0 && kept.header.lost == 0);
     assert_eq!(kept.event_count() + kept.header.dropped_events, 10_000);
@@ -513,6 +546,7 @@ fn files_and_memory_hold_the_same_as_the_heap() {
             recorder.done(stat, k as u32 % 100, at(k, k * k), k, k % 2 == 0);
             recorder.occurrence(label, k, 2 * k, 0);
             recorder.event(&Event { seq: k, ..Event::default() });
+            recorder.publish_event();
         }
         recorder.finish(State::Finished, &Usage::default());
         recorder.into_record().unwrap()

@@ -100,7 +100,6 @@ fn read_path(process: &Path, address: u64) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::OpenOptionsExt;
     use std::process::{Command, Stdio};
     use std::thread;
     use std::time::{Duration, Instant};
@@ -125,8 +124,7 @@ mod tests {
         let open = "exec 3<pipe";
         waits_as(Command::new("bash").args(["-c", open]), "open of pipe", &folder);
         // Somebody has it open, so that reading waits.
-        let held = File::options().read(true).write(true).custom_flags(libc::O_NONBLOCK);
-        let held = held.clone().open(folder.join("pipe")).expect("a pipe");
+        let held = File::options().read(true).write(true).open(folder.join("pipe"));
         waits_as(Command::new("bash").args(["-c", "exec cat <pipe"]), "read of pipe", &folder);
         drop(held);
         assert_eq!(describe(std::process::id() as i32, &folder), None, "it runs");
