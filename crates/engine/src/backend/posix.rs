@@ -3,7 +3,7 @@
 //! Relative paths resolve in the current directory: the rank has changed into the
 //! run directory. Absolute paths that begin with its path do so too, because another directory
 //! may have got that path since; those in a further directory of the program resolve there
-//! ([`Roots`]). Which names a program may use is the lexical rule's business (`super::lexical`); what
+//! (`Roots`). Which names a program may use is the lexical rule's business (`super::lexical`); what
 //! it does not cover needs [`super::Beneath`], or is refused here.
 //!
 //! `EINTR` is returned like every other errno; the caller decides. (On Linux only

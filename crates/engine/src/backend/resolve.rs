@@ -9,7 +9,7 @@
 //!
 //! The errno for every path that leaves is `EXDEV`, as the kernel gives it.
 //!
-//! [`Roots`] are the run directory and the further directories of a program, held open; they know which one a path
+//! `Roots` are the run directory and the further directories of a program, held open; they know which one a path
 //! lies in.
 //!
 //! ```text
@@ -19,7 +19,7 @@
 //!
 //! An absolute path outside all of them is refused, or counts as the run directory's where the
 //! program is trusted.
-//! System calls resolve relative paths in the current directory of the process; [`Roots::enter`]
+//! System calls resolve relative paths in the current directory of the process; `Roots::enter`
 //! makes that the one where a path lies, between operations.
 
 use super::lexical::Located;

@@ -172,9 +172,12 @@ impl<'c, B: Backend> Io<'c, B> {
             return self.conclude_slow(step, tally, subject);
         }
         self.ended_ns = tally.timing.end_ns;
-        self.count(step, tally);
         if self.watched {
             self.tell(step, tally, subject, false);
+        }
+        self.count(step, tally);
+        if self.watched {
+            self.recorder.publish_event();
         }
         self.outcome = Outcome { bytes: tally.done_bytes, errno: 0 };
         self.operations += 1;

@@ -6,7 +6,7 @@ use super::rank::{Rank, Storage, open_storage};
 use super::signals::{Received, Signals, WAKE};
 use super::waiting;
 use crate::backend::{Backend, Null};
-use crate::clock::{self, Check, Checked, Real};
+use crate::clock::{self, Check, Checked, Real, monotonic_raw_ns};
 use crate::comm::{Activity, End, Local, Progress, Region};
 use crate::config::Config;
 use crate::host::{self, MachineMeter};
@@ -17,12 +17,12 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How often the supervisor looks after ranks that say nothing.
 const PERIOD: Duration = Duration::from_millis(50);
 /// How long killed ranks may take to end.
-const TO_DIE: Duration = Duration::from_secs(2);
+const TO_DIE_NS: u64 = 2_000_000_000;
 /// Ranks whose progress is read: reading takes CPU time.
 const RANKS_READ: u32 = 256;
 /// The same while they set themselves up.
@@ -45,7 +45,7 @@ struct Supervisor<'a> {
     /// How often somebody asked the run to stop.
     stops: u32,
     /// When the ranks were killed.
-    killed: Option<Instant>,
+    killed_ns: Option<u64>,
     /// What ranks wait for that cannot be killed.
     unkillable: Vec<(u32, String)>,
     /// Load of the machine by other processes, from the start on.
@@ -76,7 +76,7 @@ pub fn run_local(
         clock: None,
         watch: Watch::new(0..ranks.min(RANKS_READ), config),
         stops: 0,
-        killed: None,
+        killed_ns: None,
         unkillable: Vec::new(),
         machine: None,
     };
@@ -190,7 +190,8 @@ impl Supervisor<'_> {
     fn watch(&mut self, on_progress: &mut dyn FnMut(&Progress)) {
         loop {
             self.reap();
-            if self.killed.is_some_and(|killed| killed.elapsed() > TO_DIE) {
+            let had_time = |killed_ns| monotonic_raw_ns() - killed_ns > TO_DIE_NS;
+            if self.killed_ns.is_some_and(had_time) {
                 self.leave_behind();
             }
             if self.processes.alive() == 0 {
@@ -216,7 +217,7 @@ impl Supervisor<'_> {
         self.region.interrupt();
         if self.stops > 1 {
             self.processes.kill();
-            self.killed.get_or_insert_with(Instant::now);
+            self.killed_ns.get_or_insert_with(monotonic_raw_ns);
         }
     }
 

@@ -200,7 +200,7 @@ pub struct NodeUse {
     pub received_bytes: Option<u64>,
     /// Bytes that they sent.
     pub sent_bytes: Option<u64>,
-    /// Directories of the run below which it has other storage than the machine of [`super::Header::host`], or
+    /// Directories of the run below which it has other storage than the machine of `Header::host`, or
     /// the same mounted in another way.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub storage: Vec<NodeStorage>,

@@ -41,6 +41,7 @@ mod fold_options;
 mod folded;
 mod foreign;
 mod golden;
+mod hangs;
 mod hostile;
 mod html;
 mod import;
