@@ -59,7 +59,9 @@ const WRITES: &str = "repeat 100000 repeat $i 8 write(\"f-$$rank-$i\", 64k);";
 #[test]
 fn storage_that_hangs_does_not_hold_a_run() {
     let scene = Scene::new().file("x.ppl", WRITES);
-    ["s", "m"].map(|name| std::fs::create_dir(scene.path(name)).expect("made"));
+    for name in ["s", "m"] {
+        std::fs::create_dir(scene.path(name)).expect("made");
+    }
     let place = scene.path("m").canonicalize().expect("a path");
     let Some(fuse) = Fuse::mount(&scene.path("s"), &place) else { return };
     let running = scene.call("run x.ppl -n 3 --dir m/d --events --out r").start();
