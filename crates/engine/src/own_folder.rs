@@ -124,6 +124,21 @@ impl OwnFolder {
         Ok(i32::from(found.l_type) != libc::F_UNLCK)
     }
 
+    /// Processes that have it open, as far as this user may look.
+    pub fn users(&self) -> Vec<i32> {
+        let Ok(own) = self.identity() else { return Vec::new() };
+        let is_own = |fd: fs::DirEntry| {
+            fs::metadata(fd.path()).is_ok_and(|facts| [facts.dev(), facts.ino()] == own)
+        };
+        let has_it = |pid: &i32| {
+            let open = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+            *pid != std::process::id() as i32 && open.into_iter().any(is_own)
+        };
+        let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        pids.filter(has_it).collect()
+    }
+
     /// Removes a file of the run from it; no matter if it is gone already. A link with that name
     /// goes as such, a folder stays.
     pub fn remove_file(&self, name: &str) -> io::Result<()> {

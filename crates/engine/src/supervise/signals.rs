@@ -98,6 +98,16 @@ pub fn without_signals<T>(start: impl FnOnce() -> T) -> io::Result<T> {
     Ok(started)
 }
 
+/// A signal that asks to stop has arrived, and no thread takes it. To be called where these are blocked.
+pub fn is_stop_pending() -> bool {
+    let mut pending = MaybeUninit::uninit();
+    // SAFETY: the set lives across the call, which initialises it on success.
+    unsafe {
+        libc::sigpending(pending.as_mut_ptr()) == 0
+            && stop::SIGNALS.iter().any(|signal| libc::sigismember(pending.as_ptr(), *signal) == 1)
+    }
+}
+
 /// Blocks signals in this thread; the mask before.
 fn block(signals: &libc::sigset_t) -> io::Result<libc::sigset_t> {
     let mut before = MaybeUninit::uninit();

@@ -66,7 +66,7 @@ const CALLS: [(i64, &str, Of); 36] = [
 
 /// The call on storage in which a process is, in words: "fsync of d-2/f-283". `None`: it runs, waits for something
 /// else, or cannot be looked at. Paths below `directory` are shown from there.
-pub(super) fn describe(pid: libc::pid_t, directory: &Path) -> Option<String> {
+pub fn describe(pid: libc::pid_t, directory: &Path) -> Option<String> {
     let process = PathBuf::from(format!("/proc/{pid}"));
     let text = fs::read_to_string(process.join("syscall")).ok()?;
     let mut words = text.split_ascii_whitespace();

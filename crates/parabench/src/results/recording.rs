@@ -12,6 +12,7 @@ use super::owner::{OWNER, Owner};
 use ::report::file::open_regular;
 use engine::own_folder::OwnFolder;
 use engine::recorder::{RankRecord, read_file};
+use engine::supervise::waiting;
 use model::Plan;
 use model::run::{Header, Recording};
 use std::ffi::OsStr;
@@ -133,6 +134,16 @@ impl Found {
             }
         }
         (records, unreadable)
+    }
+
+    /// The processes that are at work on it, in words.
+    pub fn describe_users(&self) -> String {
+        let users = self.memory.as_ref().map(OwnFolder::users).unwrap_or_default();
+        let describe = |pid: &i32| match waiting::describe(*pid, Path::new("")) {
+            Some(call) => format!("{pid} (in {call})"),
+            None => pid.to_string(),
+        };
+        model::words::list_some(users.iter().map(describe), 5)
     }
 
     /// Where ranks' files are.

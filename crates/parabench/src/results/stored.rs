@@ -192,8 +192,13 @@ impl Stored {
                 Ok(true)
             }
             State::UnderWay => {
-                Err(Error::input(format!("--settle: the run in {shown} is not over"))
-                    .help("wait for its end, or interrupt it: it stores what it has measured"))
+                let users = self.found.describe_users();
+                let message =
+                    format!("--settle: the run in {shown} is not over: processes {users}");
+                Err(Error::input(message).help(
+                    "wait for its end, or interrupt it: it stores what it has measured; ranks that \
+                     nothing can kill end when their storage answers",
+                ))
             }
             State::OutOfSight => Err(Error::input(format!(
                 "--settle: there is nothing to store: {}",

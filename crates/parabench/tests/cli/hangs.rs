@@ -88,6 +88,22 @@ fn storage_that_hangs_does_not_hold_a_run() {
     assert!(!errors.is_empty() && errors.iter().all(is_named), "{errors:?}");
 }
 
+#[test]
+fn storage_that_is_gone_at_the_start_is_named_and_left() {
+    let scene = Scene::new().file("x.ppl", WRITES);
+    for name in ["s", "m"] {
+        std::fs::create_dir(scene.path(name)).expect("made");
+    }
+    let place = scene.path("m").canonicalize().expect("a path");
+    let Some(fuse) = Fuse::mount(&scene.path("s"), &place) else { return };
+    fuse.signal(19);
+    let running = scene.call("run x.ppl --dir m/d --out r").start();
+    running.until("a word", || running.said("storage has not answered for 5 s"));
+    running.signal(2);
+    running.finish().exits(130);
+    assert!(!scene.path("r").exists());
+}
+
 /// The first signal says what goes on, the second one leaves the records where they are.
 #[test]
 fn storing_can_be_interrupted_and_loses_nothing() {

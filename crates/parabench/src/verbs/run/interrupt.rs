@@ -9,14 +9,17 @@
 //! | the first while results are stored | says so, and what another one does |
 //!
 //! Ended from outside means: a thread that does nothing else removes what must not stay behind and
-//! ends the process, whatever the run waits for. So no wait has to know of signals.
+//! ends the process, whatever the run waits for. So no wait has to know of signals. That thread also says what the run
+//! waits for, where storage does not answer: then signals are never taken, but stay pending.
 
 use crate::console;
 use crate::error::Exit;
-use engine::supervise::without_signals;
+use engine::supervise::{is_stop_pending, waiting, without_signals};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -26,6 +29,14 @@ const STOPPING: [i32; 5] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1];
 /// Looks at whether the run ends by itself, and the time between them: a second in all.
 const LOOKS: u32 = 50;
 const PERIOD: Duration = Duration::from_millis(20);
+/// How often the thread looks whether there are signals, or storage that does not answer.
+const WATCH: Duration = Duration::from_millis(100);
+/// Looks at which a signal was pending, until the run is ended: it cannot take it.
+const PENDING_LOOKS: u32 = 10;
+/// Looks at which the run was in the same call, until that is said.
+const WAITING_LOOKS: u32 = 50;
+/// How long removing may take where storage may not answer.
+const TO_REMOVE: Duration = Duration::from_secs(3);
 /// Stack of the thread, bytes: it removes directories.
 const STACK: usize = 256 << 10;
 
@@ -103,18 +114,27 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Shared {
     fn watch(&self, mut signals: Signals) {
         // The run may know of a signal before this thread does: that is no second one.
-        let mut ending = false;
-        for _ in signals.forever() {
-            if let Some(advice) = lock(&self.storing).as_mut().map(std::mem::take)
-                && !advice.is_empty()
-            {
-                console::note(&advice);
-                continue;
+        let (mut ending, mut pending) = (false, 0);
+        let mut wait = Wait::default();
+        loop {
+            thread::sleep(WATCH);
+            for _ in signals.pending() {
+                if let Some(advice) = lock(&self.storing).as_mut().map(std::mem::take)
+                    && !advice.is_empty()
+                {
+                    console::note(&advice);
+                    continue;
+                }
+                if ending || !self.ends_by_itself() {
+                    self.end();
+                }
+                ending = self.noticed.load(Relaxed);
             }
-            if ending || !self.ends_by_itself() {
+            pending = if is_stop_pending() { pending + 1 } else { 0 };
+            if pending > PENDING_LOOKS {
                 self.end();
             }
-            ending = self.noticed.load(Relaxed);
+            wait.look();
         }
     }
 
@@ -129,7 +149,41 @@ impl Shared {
 
     #[expect(clippy::disallowed_methods, reason = "main waits for something else")]
     fn end(&self) {
-        lock(&self.leftovers).drain(..).rev().for_each(|leftover| leftover());
+        let leftovers = std::mem::take(&mut *lock(&self.leftovers));
+        let (tell, done) = channel();
+        let remove = move || {
+            leftovers.into_iter().rev().for_each(|leftover| leftover());
+            let _ = tell.send(());
+        };
+        if thread::Builder::new().stack_size(STACK).spawn(remove).is_ok()
+            && done.recv_timeout(TO_REMOVE).is_err()
+        {
+            console::note("storage does not answer: what the run has made there stays");
+        }
         std::process::exit(Exit::Interrupted.code().into())
+    }
+}
+
+/// The call on storage in which the main thread is, and for how many looks.
+#[derive(Default)]
+struct Wait {
+    call: Option<String>,
+    looks: u32,
+}
+
+impl Wait {
+    fn look(&mut self) {
+        self.looks += 1;
+        // Reading /proc costs more than a look at a signal.
+        if !self.looks.is_multiple_of(PENDING_LOOKS) {
+            return;
+        }
+        let call = waiting::describe(std::process::id() as i32, Path::new(""));
+        if call.is_none() || call != self.call {
+            (self.call, self.looks) = (call, 0);
+        } else if self.looks == WAITING_LOOKS {
+            let call = self.call.as_deref().unwrap_or_default();
+            console::note(&format!("storage has not answered for 5 s: {call}"));
+        }
     }
 }
