@@ -311,6 +311,17 @@ impl<B: Backend> Io<'_, B> {
         self.enter_queue(ends <= 1, |backend| backend.hand_over(ends))
     }
 
+    /// Waits for everything under way, whatever becomes of it: it uses memory of this rank. A queue that is broken ends
+    /// nothing any more.
+    pub(super) fn wait_for_all(&mut self) {
+        while !self.queue.is_idle() {
+            let under_way = self.queue.under_way;
+            if self.wait_for(1).is_err() && self.queue.under_way == under_way {
+                return;
+            }
+        }
+    }
+
     /// The same; waits for one end, but no longer than `ns`.
     pub(super) fn wait_within(&mut self, ns: u64) -> Flow {
         self.enter_queue(true, |backend| backend.wait_within(ns))

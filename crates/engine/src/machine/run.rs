@@ -48,8 +48,7 @@ impl<B: Backend> Machine<'_, B> {
         comm: &mut dyn Comm,
         usage: impl FnOnce(u64) -> Usage,
     ) -> (Recorder, u32) {
-        // What is under way uses memory of this rank.
-        while !self.io.queue.is_idle() && self.io.wait_for(1).is_ok() {}
+        self.io.wait_for_all();
         let end_ns = self.io.clock.now();
         let (end, state) = match stop {
             Stop::Finished => (End::Finished, State::Finished),
