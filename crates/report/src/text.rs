@@ -50,10 +50,14 @@ impl Paint {
     }
 }
 
-/// Text of Markdown that is shown as it is, on one line.
+/// Text of Markdown that is shown as it is, on one line. Forges turn mentions, addresses and numbers of issues into
+/// links after they have made a page of it: an empty comment, which nobody sees or copies, keeps these apart.
 pub fn plain(text: &str) -> String {
+    const APART: &str = "<!-- -->";
+    let escaped = escape(text);
     let mut out = String::new();
-    for c in escape(text).chars() {
+    for (at, c) in escaped.char_indices() {
+        let (before, behind) = (&escaped[..at], &escaped[at + c.len_utf8()..]);
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
@@ -61,8 +65,26 @@ pub fn plain(text: &str) -> String {
             '\\' | '|' | '`' | '*' | '_' | '[' | ']' | '~' | '#' => out.extend(['\\', c]),
             c => out.push(c),
         }
+        let next = behind.chars().next().unwrap_or(' ');
+        let is_link = match c {
+            '@' => next.is_alphanumeric(),
+            '#' | '!' | '&' | '%' | '$' | '~' => next.is_ascii_digit(),
+            ':' => behind.starts_with("//"),
+            '-' => ends_with(before, "gh") && next.is_ascii_digit(),
+            '.' => ends_with(before, "www"),
+            _ => false,
+        };
+        if is_link {
+            out.push_str(APART);
+        }
     }
     out
+}
+
+/// The text ends with these letters, small or capital.
+fn ends_with(text: &str, letters: &str) -> bool {
+    let start = text.len().wrapping_sub(letters.len());
+    text.get(start..).is_some_and(|end| end.eq_ignore_ascii_case(letters))
 }
 
 /// `text` as one word of a POSIX shell, quoted if it has to be.
@@ -196,6 +218,25 @@ pub fn at_least(share: f64) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn nothing_in_a_name_becomes_a_link_of_a_forge() {
+        for (text, markdown) in [
+            ("@all", "@<!-- -->all"),
+            ("a@b.example", "a@<!-- -->b.example"),
+            ("me @ home", "me @ home"),
+            ("#12", "\\#<!-- -->12"),
+            ("o/r#1", "o/r\\#<!-- -->1"),
+            ("gh-7", "gh-<!-- -->7"),
+            ("!3", "!<!-- -->3"),
+            ("https://a.example/b", "https:<!-- -->//a.example/b"),
+            ("WWW.a.example", "WWW.<!-- -->a.example"),
+            ("50 % of 3", "50 % of 3"),
+            ("x.ppl:3:1", "x.ppl:3:1"),
+        ] {
+            assert_eq!(plain(text), markdown);
+        }
+    }
 
     #[test]
     fn words_of_a_shell_are_quoted_where_they_must_be() {

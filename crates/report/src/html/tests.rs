@@ -130,6 +130,8 @@ fn the_page_of_a_run_that_went_well() {
         failed: 0
         written: 19.5 MiB
         read: 19.5 MiB
+        host: node1
+        storage: posix on ext4 (/dev/sda1 at /data)
         # Remarks
         note: the ranks were started by hand
         verdict cached-reads: 100 % of the bytes read came from the page cache: read rates are those of main memoryfix: put `dropcaches;` before the reads
