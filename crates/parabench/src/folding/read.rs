@@ -8,9 +8,6 @@ use fold::{Events, Log, Logged, processes};
 use model::run::Run;
 use std::path::Path;
 
-/// Most ranks: each takes memory, whatever it does.
-const RANKS_MAX: usize = 1 << 20;
-
 /// Reads a run and all its events.
 ///
 /// # Errors
@@ -22,7 +19,7 @@ pub fn read(folder: &Path) -> Result<(Run, Log)> {
         return Err(Error::input(format!("{shown} has no events: they are what is folded"))
             .help("run the program again with --events --out DIR"));
     };
-    let missing = info.dropped + info.left_out;
+    let missing = info.dropped.saturating_add(info.left_out);
     if missing > 0 {
         return Err(Error::input(format!("{shown} lacks {missing} events, so order is unknown"))
             .help("keep all: run --events without sample=, with a larger max="));
@@ -31,12 +28,6 @@ pub fn read(folder: &Path) -> Result<(Run, Log)> {
     let dir = if folder.is_dir() { folder } else { folder.parent().unwrap_or(folder) };
     let mut reader = EventReader::open(dir).map_err(broken)?;
     let ranks = run.run.ranks as usize;
-    if ranks > RANKS_MAX {
-        let message = format!("{shown} has {ranks} ranks: at most {RANKS_MAX} can be folded");
-        return Err(
-            Error::input(message).help("run.json may be damaged: record or import it again")
-        );
-    }
     let mut log = Log {
         ranks: vec![Events::default(); ranks],
         imported: run.run.trace.is_some(),

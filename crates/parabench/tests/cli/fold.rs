@@ -242,7 +242,7 @@ fn what_cannot_be_folded_is_said() {
     let many = run.replacen("\"params\":[],\"ranks\":1,", "\"params\":[],\"ranks\":2147483648,", 1);
     assert_ne!(run, many, "{run}");
     let scene = scene.file("r/run.json", &many);
-    scene.parabench("fold r").exits(2).err_has("has 2147483648 ranks: at most");
+    scene.parabench("fold r").exits(2).err_has("2147483648 ranks, at most");
     let scene = scene.file("r/run.json", &run);
     let scene = scene.file("mine.ppl", "write(\"b\", 1);\n");
     scene.parabench("fold r -o mine.ppl").exits(2).err_has("-o");
