@@ -244,7 +244,7 @@ type Places = FxHashSet<u32>;
 
 /// Places of tokens with a special part.
 #[derive(Debug, Default)]
-pub(super) struct Facts {
+pub(crate) struct Facts {
     /// They begin a line: statements of a block or of the file, entries of `mix`.
     pub lines: Places,
     /// `{` of blocks.
@@ -260,7 +260,7 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    pub(super) fn new(text: &str, ast: &Ast) -> Facts {
+    pub(crate) fn new(text: &str, ast: &Ast) -> Facts {
         let mut facts = Facts::default();
         facts.capitals.extend(ast.capitals.iter().map(|span| span.start));
         facts.lines.extend(ast.stmts_in(ast.top).map(|id| ast.stmt_span(id).start));
@@ -338,7 +338,7 @@ impl Spacing {
     }
 
     /// After a comment.
-    pub(super) fn comment(&mut self) {
+    pub(crate) fn comment(&mut self) {
         self.commented = true;
     }
 
@@ -349,7 +349,7 @@ impl Spacing {
 
     /// Takes the next token; gives whether a blank comes before it, and the number
     /// of brackets around it.
-    pub(super) fn token(
+    pub(crate) fn token(
         &mut self,
         token: Token,
         text: &str,
@@ -436,7 +436,7 @@ const STEP: usize = 4;
 
 /// Whether a line break stands before a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Break {
+pub(crate) enum Break {
     No,
     /// If the line is too long.
     May,
@@ -466,32 +466,32 @@ struct Line<'t> {
 }
 
 impl<'t> Line<'t> {
-    pub(super) fn new(indent: usize) -> Line<'t> {
+    pub(crate) fn new(indent: usize) -> Line<'t> {
         Line { indent, ..Line::default() }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.pieces.is_empty()
     }
 
     /// It holds comments and nothing else.
-    pub(super) fn is_comment(&self) -> bool {
+    pub(crate) fn is_comment(&self) -> bool {
         self.tokens == 0 && !self.pieces.is_empty()
     }
 
     /// Adds a token; `depth` brackets are open around it.
-    pub(super) fn token(&mut self, text: Cow<'t, str>, space: bool, place: Break, depth: u32) {
+    pub(crate) fn token(&mut self, text: Cow<'t, str>, space: bool, place: Break, depth: u32) {
         self.tokens += 1;
         self.pieces.push(Piece { text, space, place, depth });
     }
 
     /// Adds a comment.
-    pub(super) fn comment(&mut self, text: Cow<'t, str>, space: bool, place: Break) {
+    pub(crate) fn comment(&mut self, text: Cow<'t, str>, space: bool, place: Break) {
         self.pieces.push(Piece { text, space, place, depth: 0 });
     }
 
     /// Writes the line with its end; nothing if it is empty.
-    pub(super) fn write(&self, out: &mut String) {
+    pub(crate) fn write(&self, out: &mut String) {
         if self.pieces.is_empty() {
             return;
         }

@@ -218,7 +218,7 @@ impl Resolver<'_> {
     }
 
     /// `name(args);`
-    pub(super) fn call_proc(&mut self, name: Name, args: List, span: Span) {
+    pub(crate) fn call_proc(&mut self, name: Name, args: List, span: Span) {
         let text = self.ast.names.text(name);
         if let Some(symbol) = self.facts.find(Kind::Proc, text) {
             let end = span.start + text.len() as u32;
@@ -256,7 +256,7 @@ impl Resolver<'_> {
     }
 
     /// Takes in what holds in the whole program.
-    pub(super) fn definitions(&mut self, list: List) {
+    pub(crate) fn definitions(&mut self, list: List) {
         for id in self.ast.stmts_in(list) {
             match self.ast.stmt(id) {
                 Stmt::Include(_, inner) => self.definitions(inner),
@@ -303,7 +303,7 @@ impl Resolver<'_> {
     }
 
     /// The statement that defines a parameter: its variable is visible from here on.
-    pub(super) fn param(&mut self, number: u32) {
+    pub(crate) fn param(&mut self, number: u32) {
         let param = self.ast.params[number as usize];
         let (name, span) = param.var;
         let mention = self.mention_later(span);
@@ -328,7 +328,7 @@ impl Resolver<'_> {
     }
 
     /// The arguments of a pattern, or its body.
-    pub(super) fn pattern(&mut self, number: u32) {
+    pub(crate) fn pattern(&mut self, number: u32) {
         let def = self.ast.patterns[number as usize];
         if let Some(level) = def.level {
             self.value(level);
@@ -364,7 +364,7 @@ impl Resolver<'_> {
         });
     }
 
-    pub(super) fn proc(&mut self, number: u32) {
+    pub(crate) fn proc(&mut self, number: u32) {
         let def = self.ast.procs[number as usize];
         let owner = self.facts.find(Kind::Proc, self.ast.names.text(def.name.0));
         // Defaults see what the program has set before.
@@ -394,7 +394,7 @@ impl Resolver<'_> {
     }
 
     /// An expression that is evaluated.
-    pub(super) fn value(&mut self, id: ExprId) {
+    pub(crate) fn value(&mut self, id: ExprId) {
         self.now = self.now.max(id.0 + 1);
         let span = self.ast.expr_span(id);
         match self.ast.expr(id) {
@@ -423,7 +423,7 @@ impl Resolver<'_> {
         }
     }
 
-    pub(super) fn values(&mut self, list: List) {
+    pub(crate) fn values(&mut self, list: List) {
         for id in self.ast.exprs_in(list) {
             self.value(id);
         }
@@ -448,7 +448,7 @@ impl Resolver<'_> {
     }
 
     /// Arguments of an operation; some name patterns or groups.
-    pub(super) fn op_arguments(&mut self, op: Op, args: List) {
+    pub(crate) fn op_arguments(&mut self, op: Op, args: List) {
         let params = op.row().params;
         let exact = args.len as usize == op.row().required();
         for (at, id) in self.ast.exprs_in(args).enumerate() {
@@ -498,7 +498,7 @@ impl Resolver<'_> {
     }
 
     /// A string that names something, in which `$` means nothing. Without such a thing: nothing.
-    pub(super) fn named(&mut self, kind: Kind, id: ExprId) {
+    pub(crate) fn named(&mut self, kind: Kind, id: ExprId) {
         self.now = self.now.max(id.0 + 1);
         if let Some(symbol) = self.find(kind, id) {
             self.mention(symbol, self.ast.expr_span(id), false);
@@ -514,7 +514,7 @@ impl Resolver<'_> {
     }
 
     /// The thing that a string names.
-    pub(super) fn find(&mut self, kind: Kind, id: ExprId) -> Option<SymbolId> {
+    pub(crate) fn find(&mut self, kind: Kind, id: ExprId) -> Option<SymbolId> {
         if self.facts.named[kind as usize].is_empty() {
             return None;
         }
@@ -523,7 +523,7 @@ impl Resolver<'_> {
     }
 
     /// The name in a string; blanks around that of a group do not count.
-    pub(super) fn name(&mut self, kind: Kind, id: ExprId) -> Option<String> {
+    pub(crate) fn name(&mut self, kind: Kind, id: ExprId) -> Option<String> {
         if self.ast.expr(id) != Expr::Str {
             return None;
         }
@@ -533,7 +533,7 @@ impl Resolver<'_> {
     }
 
     /// The label of `time`; all of the same text are one.
-    pub(super) fn label(&mut self, id: ExprId) {
+    pub(crate) fn label(&mut self, id: ExprId) {
         let span = self.ast.expr_span(id);
         if let Some(text) = self.name(Kind::Label, id) {
             let symbol = self.global_name(Kind::Label, &text, span, 0);
@@ -578,12 +578,12 @@ struct Body {
 
 impl Scopes {
     /// The meaning of a name here.
-    pub(super) fn visible(&self, name: Name) -> Option<SymbolId> {
+    pub(crate) fn visible(&self, name: Name) -> Option<SymbolId> {
         let local = self.body.as_ref().and_then(|body| body.locals.get(&name).copied());
         local.or_else(|| self.global(name))
     }
 
-    pub(super) fn global(&self, name: Name) -> Option<SymbolId> {
+    pub(crate) fn global(&self, name: Name) -> Option<SymbolId> {
         let symbol = self.globals.get(name.0 as usize).copied().filter(|symbol| *symbol != NONE);
         symbol.map(SymbolId)
     }
@@ -597,7 +597,7 @@ impl Scopes {
     }
 
     /// Lets a name mean something in the running scope; gives what it meant.
-    pub(super) fn replace(&mut self, name: Name, symbol: Option<SymbolId>) -> Option<SymbolId> {
+    pub(crate) fn replace(&mut self, name: Name, symbol: Option<SymbolId>) -> Option<SymbolId> {
         if let Some(body) = &mut self.body {
             return match symbol {
                 Some(symbol) => body.locals.insert(name, symbol),
@@ -615,7 +615,7 @@ impl Scopes {
 
 impl Resolver<'_> {
     /// A new symbol, visible from here on.
-    pub(super) fn symbol(&mut self, kind: Kind, span: Span, types: Types, number: u32) -> SymbolId {
+    pub(crate) fn symbol(&mut self, kind: Kind, span: Span, types: Types, number: u32) -> SymbolId {
         let owner = self.scopes.body.as_ref().and_then(|body| body.owner);
         self.facts.symbols.push(Symbol {
             kind,
@@ -632,7 +632,7 @@ impl Resolver<'_> {
     }
 
     /// A variable gets a value: a new one, or the one that is there.
-    pub(super) fn set(&mut self, kind: Kind, name: Name, span: Span, types: Types) -> SymbolId {
+    pub(crate) fn set(&mut self, kind: Kind, name: Name, span: Span, types: Types) -> SymbolId {
         if let Some(known) = self.scopes.here(name) {
             let symbol = &mut self.facts.symbols[known.0 as usize];
             symbol.types = symbol.types.or(types);
@@ -645,7 +645,7 @@ impl Resolver<'_> {
     }
 
     /// Reads the body of a proc or pattern: what is set in it ends with it.
-    pub(super) fn body(&mut self, owner: Option<SymbolId>, read: impl FnOnce(&mut Self)) {
+    pub(crate) fn body(&mut self, owner: Option<SymbolId>, read: impl FnOnce(&mut Self)) {
         let locals = FxHashMap::default();
         if let Some(owner) = owner {
             self.facts.bodies.insert(owner, self.now);

@@ -79,13 +79,13 @@ impl Ratio {
     }
 
     /// `number` divided by the ratio, rounded down.
-    pub(super) fn divide(self, number: u64) -> u64 {
+    pub(crate) fn divide(self, number: u64) -> u64 {
         number * 1000 / u64::from(self.thousandths)
     }
 }
 
 /// Fills `bytes` with what the content has at a place of a file; other content is left as it is.
-pub(super) fn fill_by_place(
+pub(crate) fn fill_by_place(
     content: Content,
     bytes: &mut [u8],
     offset_bytes: u64,

@@ -4,7 +4,7 @@ use std::io;
 use std::ptr::{self, NonNull};
 
 /// Bytes of a page; the alignment of a mapping.
-pub(super) const PAGE_BYTES: usize = 4096;
+pub(crate) const PAGE_BYTES: usize = 4096;
 /// Bytes of a huge page; smaller mappings have none.
 const HUGE_PAGE_BYTES: usize = 2 << 20;
 /// Up to here a mapping at least doubles.

@@ -15,7 +15,7 @@ use model::limits::POOL_BYTES;
 use std::io;
 
 /// Size of the blocks that never repeat: what file systems compare and compress at least.
-pub(super) const BLOCK_BYTES: usize = 4096;
+pub(crate) const BLOCK_BYTES: usize = 4096;
 /// Bytes of a stamp.
 const STAMP_BYTES: usize = 16;
 /// An odd number from the fraction of the golden ratio: spreads one word to a second.
@@ -23,7 +23,7 @@ const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Random bytes of one rank.
 #[derive(Debug)]
-pub(super) struct Pool {
+pub(crate) struct Pool {
     mapping: Mapping,
     shape: Shape,
     key: u64,
@@ -34,24 +34,24 @@ pub(super) struct Pool {
 
 impl Pool {
     /// An empty pool that grows when it is used. `key`: seed of the rank.
-    pub(super) fn new(key: u64, shape: Shape) -> Pool {
+    pub(crate) fn new(key: u64, shape: Shape) -> Pool {
         Pool { mapping: Mapping::default(), shape, key, next: 0, stamps: Stamps::new(key, shape) }
     }
 
-    pub(super) fn shape(&self) -> Shape {
+    pub(crate) fn shape(&self) -> Shape {
         self.shape
     }
 
     /// The next bytes can be taken at once.
     #[inline(always)]
-    pub(super) fn is_ready(&self, len: usize) -> bool {
+    pub(crate) fn is_ready(&self, len: usize) -> bool {
         len <= self.mapping.len() - self.next
     }
 
     /// Finds the next `len` bytes: new ones as long as the pool has not its size, then those
     /// taken longest ago.
     #[cold]
-    pub(super) fn make_ready(&mut self, len: usize) -> io::Result<()> {
+    pub(crate) fn make_ready(&mut self, len: usize) -> io::Result<()> {
         let end = self.next.saturating_add(len);
         if end as u64 > POOL_BYTES {
             self.next = 0;
@@ -61,7 +61,7 @@ impl Pool {
     }
 
     /// Makes it at least so long.
-    pub(super) fn grow(&mut self, len: usize) -> io::Result<()> {
+    pub(crate) fn grow(&mut self, len: usize) -> io::Result<()> {
         let old = self.mapping.len();
         self.mapping.grow(len, true)?;
         fill(&mut self.mapping.bytes_mut()[old..], old, self.key, self.shape);
@@ -78,7 +78,7 @@ impl Pool {
 
     /// The next bytes, stamped for a place in a file. They must be ready.
     #[inline(always)]
-    pub(super) fn take(&mut self, len: usize, offset_bytes: u64) -> &[u8] {
+    pub(crate) fn take(&mut self, len: usize, offset_bytes: u64) -> &[u8] {
         let start = self.claim(len);
         prefetch(self.mapping.bytes().as_ptr().wrapping_add(self.next));
         let bytes = &mut self.mapping.bytes_mut()[start..start + len];
@@ -88,7 +88,7 @@ impl Pool {
 
     /// The next bytes, stamped for several places one after the other (offset, length); where they
     /// begin. They must be ready.
-    pub(super) fn take_for(
+    pub(crate) fn take_for(
         &mut self,
         len: usize,
         places: impl Iterator<Item = (u64, usize)>,
@@ -104,12 +104,12 @@ impl Pool {
     }
 
     /// All bytes, those taken before included.
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         self.mapping.bytes()
     }
 
     /// At least `len` bytes for transfers that are under way together, and their stamps.
-    pub(super) fn all(&mut self, len: usize) -> io::Result<(&mut [u8], &mut Stamps)> {
+    pub(crate) fn all(&mut self, len: usize) -> io::Result<(&mut [u8], &mut Stamps)> {
         self.grow(len.max(POOL_BYTES as usize))?;
         self.next = 0;
         self.stamps.start_over();
@@ -147,16 +147,16 @@ fn fill(bytes: &mut [u8], at: usize, key: u64, shape: Shape) {
 
 /// Where a call's bytes lie.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Position {
+pub(crate) struct Position {
     /// In the pool.
-    pub(super) pool_bytes: usize,
+    pub(crate) pool_bytes: usize,
     /// In the file.
-    pub(super) offset_bytes: u64,
+    pub(crate) offset_bytes: u64,
 }
 
 /// The stamps of one rank.
 #[derive(Clone, Debug)]
-pub(super) struct Stamps {
+pub(crate) struct Stamps {
     key: u64,
     /// Stamps given so far; shaped data: how often the pool was gone through.
     count: u64,
@@ -169,7 +169,7 @@ pub(super) struct Stamps {
 
 impl Stamps {
     /// `key`: seed of the rank.
-    pub(super) fn new(key: u64, shape: Shape) -> Stamps {
+    pub(crate) fn new(key: u64, shape: Shape) -> Stamps {
         let shape = (shape != Shape::PLAIN).then_some(shape);
         Stamps { key, count: 0, shape, in_parts: false }
     }
@@ -178,7 +178,7 @@ impl Stamps {
     /// whatever blocks of the file it touches get a stamp, wherever the call begins. Where blocks
     /// are to compress or to repeat, each page of the pool has one stamp, at its beginning.
     #[inline(always)]
-    pub(super) fn put(&mut self, bytes: &mut [u8], at: Position) {
+    pub(crate) fn put(&mut self, bytes: &mut [u8], at: Position) {
         if let Some(shape) = self.shape {
             return self.put_shaped(bytes, at.pool_bytes, shape);
         }
@@ -210,7 +210,7 @@ impl Stamps {
     }
 
     /// The pool starts anew: its pages get other stamps than before.
-    pub(super) fn start_over(&mut self) {
+    pub(crate) fn start_over(&mut self) {
         self.count += 1;
     }
 }

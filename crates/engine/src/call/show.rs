@@ -6,13 +6,13 @@ use std::fmt::{self, Write};
 use std::io::{IoSlice, IoSliceMut};
 
 /// An argument of a call.
-pub(super) trait Show {
+pub(crate) trait Show {
     /// Its text; an empty one: the call is shown without it.
     fn show(&self) -> String;
 }
 
 /// `name(argument, argument)`
-pub(super) fn call(f: &mut fmt::Formatter<'_>, name: &str, args: &[&dyn Show]) -> fmt::Result {
+pub(crate) fn call(f: &mut fmt::Formatter<'_>, name: &str, args: &[&dyn Show]) -> fmt::Result {
     let args: Vec<String> = args.iter().map(|arg| arg.show()).collect();
     let shown: Vec<&str> = args.iter().map(String::as_str).filter(|arg| !arg.is_empty()).collect();
     write!(f, "{name}({})", shown.join(", "))
@@ -73,22 +73,22 @@ impl Show for &mut [IoSliceMut<'_>] {
 }
 
 /// A place in the mapping of a file.
-pub(super) fn mapped(fd: Fd, offset: u64) -> String {
+pub(crate) fn mapped(fd: Fd, offset: u64) -> String {
     format!("mapping of {} + {offset}", fd.0)
 }
 
 /// Access that a mapping allows.
-pub(super) fn access(write: bool) -> &'static str {
+pub(crate) fn access(write: bool) -> &'static str {
     if write { "PROT_READ|PROT_WRITE, MAP_SHARED" } else { "PROT_READ, MAP_SHARED" }
 }
 
 /// Permission bits of a call that makes something, by its flags.
-pub(super) fn mode(flags: i32, mode: u32) -> String {
+pub(crate) fn mode(flags: i32, mode: u32) -> String {
     if flags & libc::O_CREAT != 0 { format!("{mode:04o}") } else { String::new() }
 }
 
 /// Operations of flock.
-pub(super) fn locks(operation: i32) -> &'static str {
+pub(crate) fn locks(operation: i32) -> &'static str {
     match operation & !libc::LOCK_NB {
         libc::LOCK_SH => "LOCK_SH|LOCK_NB",
         libc::LOCK_EX => "LOCK_EX|LOCK_NB",
@@ -97,7 +97,7 @@ pub(super) fn locks(operation: i32) -> &'static str {
 }
 
 /// Flags of renameat2.
-pub(super) fn renames(flags: u32) -> &'static str {
+pub(crate) fn renames(flags: u32) -> &'static str {
     match flags {
         0 => "",
         libc::RENAME_EXCHANGE => "RENAME_EXCHANGE",
@@ -106,17 +106,17 @@ pub(super) fn renames(flags: u32) -> &'static str {
 }
 
 /// The path of an open file.
-pub(super) fn own_path(fd: Fd) -> String {
+pub(crate) fn own_path(fd: Fd) -> String {
     format!("\"/proc/self/fd/{}\"", fd.0)
 }
 
 /// A file, or the run directory.
-pub(super) fn directory_or(fd: Option<Fd>) -> String {
+pub(crate) fn directory_or(fd: Option<Fd>) -> String {
     fd.map_or("\".\"".into(), |fd| fd.show())
 }
 
 /// Flags of open.
-pub(super) fn open_flags(flags: i32) -> String {
+pub(crate) fn open_flags(flags: i32) -> String {
     let mut text = match flags & libc::O_ACCMODE {
         libc::O_WRONLY => "O_WRONLY",
         libc::O_RDWR => "O_RDWR",

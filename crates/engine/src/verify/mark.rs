@@ -21,8 +21,8 @@ const GENERATION_BITS: u32 = 24;
 const WRITER_BITS: u32 = 20;
 const RUN_BITS: u32 = 12;
 /// Writers and runs are numbered modulo one more than these.
-pub(super) const WRITER_MASK: u32 = (1 << WRITER_BITS) - 1;
-pub(super) const RUN_MASK: u16 = (1 << RUN_BITS) - 1;
+pub(crate) const WRITER_MASK: u32 = (1 << WRITER_BITS) - 1;
+pub(crate) const RUN_MASK: u16 = (1 << RUN_BITS) - 1;
 /// The highest generation.
 pub const GENERATION_MAX: u32 = (1 << GENERATION_BITS) - 1;
 const UNIT_MAX: u64 = (1 << (64 - GENERATION_BITS)) - 1;
@@ -43,7 +43,7 @@ pub struct Mark {
 }
 
 /// A and B of a unit.
-pub(super) type Keys = [u64; 2];
+pub(crate) type Keys = [u64; 2];
 
 /// What words are mixed with.
 static PLACES: [u64; WORDS] = {
@@ -102,7 +102,7 @@ pub fn file_number(path: &[u8]) -> u64 {
 impl Mark {
     /// A and B of a unit.
     #[inline(always)]
-    pub(super) fn keys(self, unit: u64) -> Keys {
+    pub(crate) fn keys(self, unit: u64) -> Keys {
         let place = unit & UNIT_MAX;
         let a = splitmix((place << GENERATION_BITS | u64::from(self.generation)) ^ SALT);
         let writer = self.writer & WRITER_MASK;
@@ -112,7 +112,7 @@ impl Mark {
     }
 
     /// What A and B say, whatever they are; and the unit that they belong to.
-    pub(super) fn of_keys([a, b]: Keys) -> (Mark, u64) {
+    pub(crate) fn of_keys([a, b]: Keys) -> (Mark, u64) {
         let (place, who) = (unmix(a) ^ SALT, unmix(b) ^ a);
         let mark = Mark {
             file: (who >> 32) as u32,
@@ -138,7 +138,7 @@ impl Mark {
 }
 
 /// The bytes of a unit.
-pub(super) fn unit_bytes(keys: Keys) -> [u8; UNIT_BYTES] {
+pub(crate) fn unit_bytes(keys: Keys) -> [u8; UNIT_BYTES] {
     let mut unit = [0; UNIT_BYTES];
     for (at, word) in unit.chunks_exact_mut(8).enumerate() {
         word.copy_from_slice(&(PLACES[at] ^ keys[at % 2]).to_le_bytes());
@@ -148,7 +148,7 @@ pub(super) fn unit_bytes(keys: Keys) -> [u8; UNIT_BYTES] {
 
 /// Bytes from place `skip` of a unit on are those of these keys.
 #[inline(always)]
-pub(super) fn is_of(bytes: &[u8], skip: usize, keys: Keys) -> bool {
+pub(crate) fn is_of(bytes: &[u8], skip: usize, keys: Keys) -> bool {
     if bytes.len() < UNIT_BYTES {
         return bytes == &unit_bytes(keys)[skip..skip + bytes.len()];
     }
@@ -166,7 +166,7 @@ fn word(bytes: &[u8], at: usize) -> u64 {
 }
 
 /// A and B as each 16 bytes of a part of a unit have them, with their place in the unit.
-pub(super) fn pairs(bytes: &[u8], skip: usize) -> impl Iterator<Item = (usize, Keys)> + '_ {
+pub(crate) fn pairs(bytes: &[u8], skip: usize) -> impl Iterator<Item = (usize, Keys)> + '_ {
     let first = skip.next_multiple_of(16);
     (first..UNIT_BYTES).step_by(16).map_while(move |place| {
         let pair = bytes.get(place - skip..place - skip + 16)?;

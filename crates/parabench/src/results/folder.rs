@@ -35,23 +35,23 @@ use std::rc::Rc;
 /// A results folder that is ours to fill.
 #[derive(Default)]
 pub struct Folder {
-    pub(super) path: PathBuf,
+    pub(crate) path: PathBuf,
     /// Identity of the run; executions of a sweep have that of the sweep.
-    pub(super) id: String,
+    pub(crate) id: String,
     /// It goes at the end.
-    pub(super) temporary: Option<OwnFolder>,
+    pub(crate) temporary: Option<OwnFolder>,
     /// Where the ranks record; executions of a sweep share that of the sweep.
-    pub(super) memory: Option<Rc<OwnFolder>>,
+    pub(crate) memory: Option<Rc<OwnFolder>>,
     /// The executions of a sweep.
-    pub(super) executions: Option<OwnFolder>,
+    pub(crate) executions: Option<OwnFolder>,
     /// It is one of those.
-    pub(super) is_execution: bool,
+    pub(crate) is_execution: bool,
     /// Tells that the run is not over where there is no memory to hold.
-    pub(super) held: Option<OwnFolder>,
+    pub(crate) held: Option<OwnFolder>,
     /// The run that was here, as long as nothing has taken its place.
-    pub(super) replaced: Option<Stored>,
+    pub(crate) replaced: Option<Stored>,
     /// Executions of a sweep were here before: they stay, whatever happens.
-    pub(super) is_resumed: bool,
+    pub(crate) is_resumed: bool,
 }
 
 /// A folder that waits for a run. It goes again if none comes.
@@ -227,7 +227,7 @@ impl Folder {
     }
 
     /// Finds memory to record in.
-    pub(super) fn prepare(&mut self, run: &mut Run, needs: &Needs<'_>) -> Result<()> {
+    pub(crate) fn prepare(&mut self, run: &mut Run, needs: &Needs<'_>) -> Result<()> {
         fs::create_dir_all(&self.path).map_err(|error| self.refused("prepare", &error))?;
         run.run.id.clone_from(&self.id);
         if self.memory.is_none() {
@@ -254,7 +254,7 @@ impl Folder {
     }
 
     /// Stores the run as one that has not ended. What was here before is replaced by it.
-    pub(super) fn announce(&mut self, run: &mut Run) -> Result<()> {
+    pub(crate) fn announce(&mut self, run: &mut Run) -> Result<()> {
         let text = |folder: &OwnFolder| Some(folder.path().to_str()?.to_string());
         let name = |folder: &OwnFolder| Some(folder.path().file_name()?.to_str()?.to_string());
         run.run.recording = Some(Recording {
@@ -385,7 +385,7 @@ impl Folder {
     }
 
     /// Removes what ranks have recorded but for `kept`, and a folder that was to go.
-    pub(super) fn clear(&self, kept: &[Unreadable]) -> Result<()> {
+    pub(crate) fn clear(&self, kept: &[Unreadable]) -> Result<()> {
         let memory = self.memory.as_ref().map_or(Ok(()), |memory| match self.is_execution {
             true => recording::clear(memory, kept),
             false => recording::remove(memory, kept),
@@ -397,12 +397,12 @@ impl Folder {
         memory.and(temporary).map_err(|error| self.failed("tidy up after", &error))
     }
 
-    pub(super) fn failed(&self, what: &str, error: &io::Error) -> Error {
+    pub(crate) fn failed(&self, what: &str, error: &io::Error) -> Error {
         Error::failed(format!("cannot {what} the results folder {}: {error}", self.path.display()))
     }
 
     /// Nothing has run yet: another folder has to be named.
-    pub(super) fn refused(&self, what: &str, error: &io::Error) -> Error {
+    pub(crate) fn refused(&self, what: &str, error: &io::Error) -> Error {
         Error::input(self.failed(what, error).message).help("choose another folder with --out")
     }
 }

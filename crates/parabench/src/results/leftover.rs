@@ -172,7 +172,7 @@ fn is_ours(execution: &Path) -> bool {
 }
 
 /// A result that a killed process was writing: `.run.json.a7Bc3d.tmp`.
-pub(super) fn is_unfinished(folder: &Path, name: &str) -> bool {
+pub(crate) fn is_unfinished(folder: &Path, name: &str) -> bool {
     let place = folder.join(name);
     let is_name = |start| name.starts_with(&format!(".{start}.")) && name.ends_with(".tmp");
     let is_file = fs::symlink_metadata(&place).is_ok_and(|facts| facts.is_file());
@@ -187,7 +187,7 @@ fn is_free(file: &File) -> bool {
 }
 
 /// Removes those that are left in a folder.
-pub(super) fn remove_unfinished(own: &OwnFolder) -> io::Result<()> {
+pub(crate) fn remove_unfinished(own: &OwnFolder) -> io::Result<()> {
     let names = fs::read_dir(own.path())?.flatten();
     let names = names.filter_map(|entry| entry.file_name().into_string().ok());
     let mut left = names.filter(|name| is_unfinished(own.path(), name));

@@ -23,11 +23,11 @@ use std::path::{Path, PathBuf};
 /// Largest plan, bytes; it holds the text of the program.
 const PLAN_MAX: u64 = 1 << 30;
 /// Start of the names of folders in memory in which ranks record.
-pub(super) const MEMORY: &str = "parabench-records-";
+pub(crate) const MEMORY: &str = "parabench-records-";
 /// Start of the names of folders that hold the executions of a sweep.
-pub(super) const EXECUTIONS: &str = "executions-";
+pub(crate) const EXECUTIONS: &str = "executions-";
 /// File with the plan, beside the ranks' files.
-pub(super) const PLAN: &str = "plan";
+pub(crate) const PLAN: &str = "plan";
 
 /// This machine, as a run names the one that records it.
 pub fn here() -> Recording {
@@ -215,7 +215,7 @@ fn copies(folder: &Path, recorded: &Path) -> Option<OwnFolder> {
 }
 
 /// The name is one that [`OwnFolder::fresh`] gives.
-pub(super) fn is_made_from(name: &str, prefix: &str) -> bool {
+pub(crate) fn is_made_from(name: &str, prefix: &str) -> bool {
     name.strip_prefix(prefix)
         .is_some_and(|rest| rest.len() == 6 && rest.bytes().all(|b| b.is_ascii_alphanumeric()))
 }
@@ -279,7 +279,7 @@ pub fn read_rank(path: &Path) -> Result<RankRecord, String> {
 }
 
 /// Removes the records of an execution, as far as they are stored: all but `kept`.
-pub(super) fn clear(memory: &OwnFolder, kept: &[Unreadable]) -> io::Result<()> {
+pub(crate) fn clear(memory: &OwnFolder, kept: &[Unreadable]) -> io::Result<()> {
     for file in rank_files([memory]) {
         if kept.iter().all(|kept| kept.path != file) {
             memory.remove_file(&file.file_name().unwrap_or_default().to_string_lossy())?;
@@ -289,7 +289,7 @@ pub(super) fn clear(memory: &OwnFolder, kept: &[Unreadable]) -> io::Result<()> {
 }
 
 /// The same of a run, with the folder if it is empty then.
-pub(super) fn remove(memory: &OwnFolder, kept: &[Unreadable]) -> io::Result<()> {
+pub(crate) fn remove(memory: &OwnFolder, kept: &[Unreadable]) -> io::Result<()> {
     clear(memory, kept)?;
     remove_if_empty(memory)
 }

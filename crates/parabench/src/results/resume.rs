@@ -108,7 +108,7 @@ fn whole(path: &Path, run: Run, wrong: &dyn Fn(&str) -> Error) -> Result<Begun> 
 }
 
 /// The folder that a sweep says holds its executions; `None` if it cannot be one.
-pub(super) fn executions(folder: &Path, rest: &Rest) -> io::Result<OwnFolder> {
+pub(crate) fn executions(folder: &Path, rest: &Rest) -> io::Result<OwnFolder> {
     match is_made_from(&rest.executions, EXECUTIONS) {
         true => OwnFolder::open(&folder.join(&rest.executions)),
         false => Err(io::Error::new(io::ErrorKind::InvalidInput, "no folder of a sweep is named")),

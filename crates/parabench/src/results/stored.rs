@@ -82,7 +82,7 @@ fn folder_of(path: &Path) -> PathBuf {
 
 /// What is not in a run that was put together.
 #[derive(Default)]
-pub(super) struct Merged {
+pub(crate) struct Merged {
     /// Machines whose records are not here.
     absent: Vec<Absent>,
     /// Files of ranks that cannot be read.
@@ -90,7 +90,7 @@ pub(super) struct Merged {
 }
 
 /// Fills a run that has not ended with what its ranks have recorded.
-pub(super) fn merge(run: &mut Run, found: &Found, records: &mut Vec<RankRecord>) -> Merged {
+pub(crate) fn merge(run: &mut Run, found: &Found, records: &mut Vec<RankRecord>) -> Merged {
     let unreadable;
     (*records, unreadable) = found.records();
     let mut notes: Vec<String> = unreadable.iter().map(Unreadable::describe).collect();
@@ -123,7 +123,7 @@ pub(super) fn merge(run: &mut Run, found: &Found, records: &mut Vec<RankRecord>)
 }
 
 /// A machine of the job whose ranks' records are not here.
-pub(super) struct Absent {
+struct Absent {
     host: String,
     /// Those of its ranks.
     ranks: Node,
@@ -164,7 +164,7 @@ fn rest(run: &Run) -> Option<&Rest> {
 
 impl Stored {
     /// A run with nothing besides.
-    pub(super) fn new(run: Run, folder: PathBuf, found: Found) -> Stored {
+    pub(crate) fn new(run: Run, folder: PathBuf, found: Found) -> Stored {
         Stored { run, folder, found, ..Stored::default() }
     }
 
@@ -254,7 +254,7 @@ impl Stored {
     }
 
     /// Frees what a run that was cut off has left: it is stored, or replaced.
-    pub(super) fn clear(&self) -> Result<()> {
+    pub(crate) fn clear(&self) -> Result<()> {
         let Found { memory, copies, executions, .. } = &self.found;
         let mut folders = memory.iter().chain(copies);
         let memory = folders.try_for_each(|folder| recording::remove(folder, &self.unreadable));
@@ -265,14 +265,14 @@ impl Stored {
     }
 
     /// The machine that alone can tell whether somebody is at work on it.
-    pub(super) fn host_out_of_sight(&self) -> Option<String> {
+    pub(crate) fn host_out_of_sight(&self) -> Option<String> {
         let host = self.run.run.recording.as_ref().map(|recording| &recording.host);
         let is_hidden = self.found.state == State::OutOfSight;
         host.filter(|host| is_hidden && **host != recording::here().host).cloned()
     }
 
     /// Somebody may be at work on it.
-    pub(super) fn is_under_way(&self) -> bool {
+    pub(crate) fn is_under_way(&self) -> bool {
         self.found.state == State::UnderWay
     }
 

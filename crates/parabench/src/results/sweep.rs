@@ -101,7 +101,7 @@ impl Folder {
 ///
 /// # Errors
 /// It is left out; in words.
-pub(super) fn take_place(
+pub(crate) fn take_place(
     whole: &Run,
     taken: &mut HashSet<(u32, u32)>,
     path: &Path,
@@ -119,7 +119,7 @@ pub(super) fn take_place(
 }
 
 /// Place of an execution in the grid.
-pub(super) fn place(execution: &Run) -> Option<(u32, u32)> {
+pub(crate) fn place(execution: &Run) -> Option<(u32, u32)> {
     match &execution.run.sweep.as_ref()?.order[..] {
         [one] => Some((one.cell, one.repetition)),
         _ => None,
@@ -140,7 +140,7 @@ impl Part {
 }
 
 /// The folders of executions in their order.
-pub(super) fn names(executions: &Path) -> Vec<PathBuf> {
+pub(crate) fn names(executions: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(executions).into_iter().flatten().flatten();
     let mut names: Vec<String> =
         entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
@@ -150,7 +150,7 @@ pub(super) fn names(executions: &Path) -> Vec<PathBuf> {
 }
 
 /// Fills a sweep that has not ended with its executions. Gives what the last one lacks.
-pub(super) fn put_together(run: &mut Run, found: &Found, parts: &mut Vec<Part>) -> Result<Merged> {
+pub(crate) fn put_together(run: &mut Run, found: &Found, parts: &mut Vec<Part>) -> Result<Merged> {
     let (mut merged, mut unreadable) = (Merged::default(), 0);
     let (mut places, mut left_out) = (HashSet::new(), Vec::new());
     for path in found.executions.iter().flat_map(|own| names(own.path())) {
@@ -192,7 +192,7 @@ pub(super) fn put_together(run: &mut Run, found: &Found, parts: &mut Vec<Part>) 
 }
 
 /// Joins the tables of the executions, with one row group in memory at a time.
-pub(super) fn join_events(folder: &Path, run: &mut Run, parts: &[Part]) -> Result<()> {
+pub(crate) fn join_events(folder: &Path, run: &mut Run, parts: &[Part]) -> Result<()> {
     let mut table = EventWriter::create(folder, &run.run.sites)?;
     let sites = &mut run.run.sites.clone();
     let mut left_out = 0;
@@ -219,13 +219,13 @@ pub(super) fn join_events(folder: &Path, run: &mut Run, parts: &[Part]) -> Resul
 }
 
 /// Removes the executions of a sweep, and nothing else that may lie there.
-pub(super) fn remove(executions: &OwnFolder) -> io::Result<()> {
+pub(crate) fn remove(executions: &OwnFolder) -> io::Result<()> {
     names(executions.path()).iter().try_for_each(|path| remove_one(executions, path))?;
     executions.remove()
 }
 
 /// Removes an execution.
-pub(super) fn remove_one(executions: &OwnFolder, path: &Path) -> io::Result<()> {
+pub(crate) fn remove_one(executions: &OwnFolder, path: &Path) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let own = executions.open_in(&name)?;
     for file in [RUN_FILE, EVENTS_FILE] {

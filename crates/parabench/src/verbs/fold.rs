@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 /// First words of folded programs; other files are not replaced.
-pub(super) const HEAD: &str = "# Folded from ";
+pub(crate) const HEAD: &str = "# Folded from ";
 
 /// Longest command in the head, in characters: `sh -c` may hold a whole script.
 const NAME_MAX: usize = 80;
@@ -150,7 +150,7 @@ fn add_to_head(folded: &mut Folded, line: &str) {
 
 /// Writes a program, its lists and what else belongs to it. Lists of the one whose place it takes are no
 /// longer read by any.
-pub(super) fn write_program<'a>(
+pub(crate) fn write_program<'a>(
     out: &Path,
     text: &'a str,
     data: Option<&'a DataFile>,
@@ -174,7 +174,7 @@ pub(super) fn write_program<'a>(
 }
 
 /// A program that does what a run did.
-pub(super) struct Translated {
+pub(crate) struct Translated {
     /// Its text.
     pub text: String,
     /// The file of its long lists.
@@ -187,7 +187,7 @@ pub(super) struct Translated {
 ///
 /// # Errors
 /// The run has no events, or not all.
-pub(super) fn translated(
+pub(crate) fn translated(
     folder: &Path,
     think: Think,
     program: &Path,
@@ -212,7 +212,7 @@ fn place(file: &Path) -> Option<(PathBuf, OsString)> {
 }
 
 /// Name of the file for the long lists of a program: `app.data` of `app.ppl`.
-pub(super) fn data_name(program: &Path) -> String {
+fn data_name(program: &Path) -> String {
     let named = match program.extension() {
         Some(ending) if ending != "data" => program.with_extension("data"),
         _ => PathBuf::from(format!("{}.data", program.display())),
@@ -234,7 +234,7 @@ fn differing(proof: &folding::Proof) -> String {
 }
 
 /// `typical`, `exact`, `none`
-pub(super) fn think(text: &str) -> std::result::Result<Think, String> {
+pub(crate) fn think(text: &str) -> std::result::Result<Think, String> {
     match text {
         "typical" => Ok(Think::Typical),
         "exact" => Ok(Think::Exact),

@@ -6,11 +6,11 @@
 //! ```
 
 /// A benchmark whose command lines are translated.
-pub(super) struct Tool {
+pub(crate) struct Tool {
     /// Its program.
-    pub(super) name: &'static str,
+    pub(crate) name: &'static str,
     /// How its command line is called, with an article.
-    pub(super) title: &'static str,
+    pub(crate) title: &'static str,
     /// How its options begin.
     dashes: &'static str,
 }
@@ -28,16 +28,16 @@ const BEFORE: &[&str] = &[
 ];
 
 /// A call of a benchmark.
-pub(super) struct Command<'t> {
-    pub(super) tool: &'static Tool,
+pub(crate) struct Command<'t> {
+    pub(crate) tool: &'static Tool,
     /// Ranks that the launcher names.
-    pub(super) ranks: Option<u64>,
+    pub(crate) ranks: Option<u64>,
     /// The words after the tool.
-    pub(super) words: Vec<&'t str>,
+    pub(crate) words: Vec<&'t str>,
 }
 
 /// The call of a benchmark that a line is.
-pub(super) fn find(line: &str) -> Option<Command<'_>> {
+pub(crate) fn find(line: &str) -> Option<Command<'_>> {
     if line.starts_with('#') || line.ends_with([';', '{']) {
         return None;
     }
@@ -70,12 +70,12 @@ fn launched_ranks(before: &[&str]) -> Option<u64> {
 type Given<'t> = (String, Option<&'t str>);
 
 /// The options that are given, in order.
-pub(super) struct Options<'t>(Vec<Given<'t>>);
+pub(crate) struct Options<'t>(Vec<Given<'t>>);
 
 impl<'t> Options<'t> {
     /// Options as getopt reads them: `-b 1m`, `-b=1m`, `-b1m`, `-wr`, `--direct`, `--block 1m`; those in
     /// `takes` have values. Words that are no options have the name "".
-    pub(super) fn read(words: &[&'t str], takes: &[&str]) -> Options<'t> {
+    pub(crate) fn read(words: &[&'t str], takes: &[&str]) -> Options<'t> {
         let mut found: Vec<Given<'t>> = Vec::new();
         let mut words = words.iter().copied().peekable();
         while let Some(word) = words.next() {
@@ -98,7 +98,7 @@ impl<'t> Options<'t> {
     }
 
     /// The same with letters for their long names.
-    pub(super) fn with_letters(mut self, long: &[(&str, &str)]) -> Options<'t> {
+    pub(crate) fn with_letters(mut self, long: &[(&str, &str)]) -> Options<'t> {
         for (name, _) in &mut self.0 {
             if let Some(row) = long.iter().find(|row| row.0 == name) {
                 *name = row.1.to_string();
@@ -108,38 +108,38 @@ impl<'t> Options<'t> {
     }
 
     /// The option is there.
-    pub(super) fn has(&self, name: &str) -> bool {
+    pub(crate) fn has(&self, name: &str) -> bool {
         self.0.iter().any(|option| option.0 == name)
     }
 
     /// Its value, the last one if there are several.
-    pub(super) fn value(&self, name: &str) -> Option<&'t str> {
+    pub(crate) fn value(&self, name: &str) -> Option<&'t str> {
         self.0.iter().rev().find(|option| option.0 == name).and_then(|option| option.1)
     }
 
     /// All its values, in order.
-    pub(super) fn values(&self, name: &str) -> impl Iterator<Item = &'t str> {
+    pub(crate) fn values(&self, name: &str) -> impl Iterator<Item = &'t str> {
         self.0.iter().filter(move |option| option.0 == name).filter_map(|option| option.1)
     }
 
     /// Its value, if that is a number above 0.
-    pub(super) fn number(&self, name: &str) -> Option<&'t str> {
+    pub(crate) fn number(&self, name: &str) -> Option<&'t str> {
         self.value(name).filter(|n| n.parse::<u32>().is_ok_and(|n| n > 0))
     }
 
     /// Its value, if that is a number of bytes above 0.
-    pub(super) fn size(&self, name: &str) -> Option<u64> {
+    pub(crate) fn size(&self, name: &str) -> Option<u64> {
         self.value(name).and_then(size).filter(|bytes| *bytes > 0)
     }
 
     /// `--reps N` for the option that repeats, or nothing.
-    pub(super) fn reps(&self, name: &str) -> String {
+    pub(crate) fn reps(&self, name: &str) -> String {
         let reps = self.number(name).filter(|reps| *reps != "1");
         reps.map(|reps| format!(" --reps {reps}")).unwrap_or_default()
     }
 
     /// Those that are not `known`, as they are written.
-    pub(super) fn others(&self, known: &[&str]) -> impl Iterator<Item = String> {
+    pub(crate) fn others(&self, known: &[&str]) -> impl Iterator<Item = String> {
         let others = self.0.iter().filter(|option| !known.contains(&option.0.as_str()));
         others.map(|(name, value)| match value {
             Some(value) if name.is_empty() => value.to_string(),
@@ -164,7 +164,7 @@ fn letters<'t>(name: &'t str, value: Option<&'t str>, takes: &[&str], found: &mu
 
 /// A number of bytes as benchmarks write it: `4k`, `1M`, `1MiB`; `MB` and the like too are powers
 /// of 1024, as fio and IOR have them.
-pub(super) fn size(text: &str) -> Option<u64> {
+pub(crate) fn size(text: &str) -> Option<u64> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let number: u64 = text[..digits].parse().ok()?;
     let shift = match text[digits..].to_ascii_lowercase().as_str() {

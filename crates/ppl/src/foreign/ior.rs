@@ -26,7 +26,7 @@ const KNOWN: &[&str] = &[
 const BLOCK: u64 = 1 << 20;
 const TRANSFER: u64 = 1 << 18;
 
-pub(super) fn translate(command: &Command<'_>) -> String {
+pub(crate) fn translate(command: &Command<'_>) -> String {
     let given = Options::read(&command.words, VALUES).with_letters(LONG);
     // `@` separates several files.
     let files = given.value("o").unwrap_or("testFile");

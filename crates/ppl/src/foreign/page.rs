@@ -7,21 +7,21 @@ const ROOT: &str = "/";
 
 /// How a program is started.
 #[derive(Default)]
-pub(super) struct Start {
+pub(crate) struct Start {
     /// Ranks that the text asks for.
-    pub(super) ranks: Option<u64>,
+    pub(crate) ranks: Option<u64>,
     /// Calls of MPI-IO are made, which need MPI.
-    pub(super) mpi: bool,
+    pub(crate) mpi: bool,
     /// The folder of its files.
-    pub(super) folder: Option<String>,
+    pub(crate) folder: Option<String>,
     /// More options of `parabench run`.
-    pub(super) options: String,
-    pub(super) after: After,
+    pub(crate) options: String,
+    pub(crate) after: After,
 }
 
 /// The fate of the other tool's files at the end of each repetition.
 #[derive(Clone, Copy, Default, PartialEq)]
-pub(super) enum After {
+pub(crate) enum After {
     /// They stay, and the next repetition can use them.
     #[default]
     Stay,
@@ -55,7 +55,7 @@ impl Start {
 
 /// Lines of a program. The formatter gives them their layout.
 #[derive(Default)]
-pub(super) struct Page {
+pub(crate) struct Page {
     text: String,
     /// The last line is a parameter.
     after_param: bool,
@@ -65,7 +65,7 @@ pub(super) struct Page {
 
 impl Page {
     /// A program with a comment that says how to run it.
-    pub(super) fn new(what: &str, start: &Start) -> Page {
+    pub(crate) fn new(what: &str, start: &Start) -> Page {
         let mut page = Page::default();
         page.comment(&format!("{what}: {}", start.command()));
         if start.folder.as_deref() == Some(ROOT) {
@@ -75,7 +75,7 @@ impl Page {
     }
 
     /// Adds a line, apart from parameters before it; nothing if it is empty.
-    pub(super) fn line(&mut self, line: &str) {
+    pub(crate) fn line(&mut self, line: &str) {
         if line.trim().is_empty() {
             return;
         }
@@ -87,7 +87,7 @@ impl Page {
     }
 
     /// Adds a comment of one line.
-    pub(super) fn comment(&mut self, text: &str) {
+    pub(crate) fn comment(&mut self, text: &str) {
         if std::mem::take(&mut self.after_param) {
             self.text.push('\n');
         }
@@ -96,18 +96,18 @@ impl Page {
     }
 
     /// Adds a parameter in bytes or a number, with its text.
-    pub(super) fn param(&mut self, name: &str, value: &str, doc: &str) {
+    pub(crate) fn param(&mut self, name: &str, value: &str, doc: &str) {
         let _ = writeln!(self.text, "param ${name} = {value}; /// {doc}");
         self.after_param = true;
     }
 
     /// An option that is not in the program.
-    pub(super) fn leaves_out(&mut self, option: impl Into<String>) {
+    pub(crate) fn leaves_out(&mut self, option: impl Into<String>) {
         self.left_out.push(option.into());
     }
 
     /// The program.
-    pub(super) fn finish(mut self) -> String {
+    pub(crate) fn finish(mut self) -> String {
         if !self.left_out.is_empty() {
             let list = self.left_out.join(" ");
             self.comment(&format!("not translated: {list}"));
@@ -117,7 +117,7 @@ impl Page {
 }
 
 /// A number of bytes with the largest suffix that tells it exactly.
-pub(super) fn bytes(n: u64) -> String {
+pub(crate) fn bytes(n: u64) -> String {
     let suffixes = [(40, "t"), (30, "g"), (20, "m"), (10, "k")];
     let exact = |shift: u32| n >= 1 << shift && n.trailing_zeros() >= shift;
     match suffixes.into_iter().find(|(shift, _)| exact(*shift)) {
@@ -127,7 +127,7 @@ pub(super) fn bytes(n: u64) -> String {
 }
 
 /// The folder and the name of a path of another tool, in letters that need no escape.
-pub(super) fn place(path: &str) -> (Option<String>, String) {
+pub(crate) fn place(path: &str) -> (Option<String>, String) {
     let path = plain(path.trim_end_matches('/'));
     let (folder, name) = match path.rsplit_once('/') {
         Some(("", name)) => (Some(ROOT.to_string()), name),
@@ -139,7 +139,7 @@ pub(super) fn place(path: &str) -> (Option<String>, String) {
 }
 
 /// A path of another tool that is a folder as a whole, in letters that need no escape.
-pub(super) fn folder(path: &str) -> Option<String> {
+pub(crate) fn folder(path: &str) -> Option<String> {
     match path.trim_end_matches('/') {
         "" if path.is_empty() => None,
         "" => Some(ROOT.to_string()),

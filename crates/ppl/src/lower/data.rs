@@ -28,7 +28,7 @@ const CENTURY_NS: i64 = 100 * 366 * 24 * 3600 * 1_000_000_000;
 
 impl Lower<'_> {
     /// The argument of `empirical`: a list, or the name of a file that holds one.
-    pub(super) fn samples(&mut self, id: ExprId) -> Ev {
+    pub(crate) fn samples(&mut self, id: ExprId) -> Ev {
         let ev = self.expr(id);
         let ev = match self.constant(ev) {
             Some(Value::Str(name)) => {
@@ -49,7 +49,7 @@ impl Lower<'_> {
     }
 
     /// When operations are due: a word, a list, or the name of a file that holds one.
-    pub(super) fn arrival(&mut self, id: ExprId) -> Ev {
+    pub(crate) fn arrival(&mut self, id: ExprId) -> Ev {
         let ev = self.expr(id);
         match self.named_file(ev) {
             Some(name) => self.list_of(&name, id, times),
@@ -58,7 +58,7 @@ impl Lower<'_> {
     }
 
     /// The value of `data`: a word, or the name of a file that the plan will hold.
-    pub(super) fn data(&mut self, id: ExprId) -> Ev {
+    pub(crate) fn data(&mut self, id: ExprId) -> Ev {
         let ev = self.expr(id);
         let Some(name) = self.named_file(ev) else { return ev };
         if self.plan.samples.iter().any(|sample| sample.name == name) {
@@ -254,9 +254,9 @@ const LISTED: usize = 20;
 
 /// A file of lists.
 #[derive(Debug, Default)]
-pub(super) struct Lists {
+pub(crate) struct Lists {
     /// All of it.
-    pub(super) text: Arc<String>,
+    pub(crate) text: Arc<String>,
     /// Lists by name.
     parts: BTreeMap<String, Part>,
 }
@@ -274,7 +274,7 @@ struct Part {
 
 impl Lists {
     /// Finds the headings of a file.
-    pub(super) fn of(text: String) -> Result<Lists, String> {
+    pub(crate) fn of(text: String) -> Result<Lists, String> {
         let mut lists = Lists { text: Arc::new(text), ..Lists::default() };
         let text = Arc::clone(&lists.text);
         let (mut at, mut open) = (0, None);
@@ -367,7 +367,7 @@ impl Lists {
 
 impl Lower<'_> {
     /// `list("app.data", "sizes")`
-    pub(super) fn list_of_file(&mut self, ids: &[ExprId], evs: &[Ev]) -> Ev {
+    pub(crate) fn list_of_file(&mut self, ids: &[ExprId], evs: &[Ev]) -> Ev {
         let mut texts = Vec::with_capacity(ids.len());
         for (id, ev) in ids.iter().zip(evs) {
             let Some(Value::Str(text)) = self.constant(*ev) else {

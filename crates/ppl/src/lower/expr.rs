@@ -19,12 +19,12 @@ use model::{Op, Value, limits};
 
 impl Lower<'_> {
     /// The value of an expression, a result in a hidden slot.
-    pub(super) fn expr(&mut self, id: ExprId) -> Ev {
+    pub(crate) fn expr(&mut self, id: ExprId) -> Ev {
         self.expr_to(id, None)
     }
 
     /// The value of an expression; a result goes to `dst` if there is one.
-    pub(super) fn expr_to(&mut self, id: ExprId, dst: Option<Slot>) -> Ev {
+    pub(crate) fn expr_to(&mut self, id: ExprId, dst: Option<Slot>) -> Ev {
         let span = self.ast.expr_span(id);
         match self.ast.expr(id) {
             Expr::Error => Ev::BAD,
@@ -52,7 +52,7 @@ impl Lower<'_> {
     }
 
     /// An instruction whose result is a value.
-    pub(super) fn computed(
+    pub(crate) fn computed(
         &mut self,
         dst: Option<Slot>,
         types: Types,
@@ -204,7 +204,7 @@ impl Lower<'_> {
     }
 
     /// The value of an expression that has to be a condition.
-    pub(super) fn condition_value(&mut self, id: ExprId) -> Ev {
+    pub(crate) fn condition_value(&mut self, id: ExprId) -> Ev {
         self.condition_to(id, None)
     }
 
@@ -215,7 +215,7 @@ impl Lower<'_> {
     }
 
     /// The value if it can be of these types; if not, it is reported.
-    pub(super) fn of_type(&mut self, ev: Ev, wanted: Types, what: &str, span: Span) -> Ev {
+    pub(crate) fn of_type(&mut self, ev: Ev, wanted: Types, what: &str, span: Span) -> Ev {
         if ev.is_bad() || ev.types.may(wanted) || !self.is_alive() {
             return ev;
         }
@@ -224,7 +224,7 @@ impl Lower<'_> {
     }
 
     /// A value in words, as far as it is known.
-    pub(super) fn describe(&self, ev: Ev) -> String {
+    pub(crate) fn describe(&self, ev: Ev) -> String {
         self.constant(ev).map_or_else(|| ev.types.describe(), Value::describe)
     }
 
@@ -295,7 +295,7 @@ impl Lower<'_> {
     }
 
     /// An internal variable that is a constant.
-    pub(super) fn bound_value(&self, bound: Bound) -> i64 {
+    pub(crate) fn bound_value(&self, bound: Bound) -> i64 {
         match bound {
             Bound::Ranks => self.plan.ranks.into(),
             Bound::Nodes => self.binding.nodes().into(),
@@ -303,7 +303,7 @@ impl Lower<'_> {
     }
 
     /// Remembers what reading an internal variable means for the checks.
-    pub(super) fn note_internal(&mut self, what: Internal, span: Span) {
+    pub(crate) fn note_internal(&mut self, what: Internal, span: Span) {
         if what.row().sameness == Sameness::OfGroupInStep {
             let what =
                 format!("$${}, which must be read equally often by all members,", what.row().name);
@@ -312,7 +312,7 @@ impl Lower<'_> {
     }
 
     #[cold]
-    pub(super) fn unknown_internal(&mut self, text: &str, span: Span) {
+    pub(crate) fn unknown_internal(&mut self, text: &str, span: Span) {
         let names = || INTERNALS.iter().map(|row| row.name);
         let help = match (text, nearest(text, names())) {
             ("env", _) => "write $$env(NAME) with the name of an environment variable".into(),
@@ -327,7 +327,7 @@ impl Lower<'_> {
     }
 
     /// `$$env(NAME)`
-    pub(super) fn environment(&mut self, name: &str, span: Span) -> Ev {
+    pub(crate) fn environment(&mut self, name: &str, span: Span) -> Ev {
         match self.environment_text(name) {
             Some(text) => self.known_text(text.as_bytes()),
             None => {
@@ -339,7 +339,7 @@ impl Lower<'_> {
         }
     }
 
-    pub(super) fn environment_text(&self, name: &str) -> Option<String> {
+    fn environment_text(&self, name: &str) -> Option<String> {
         match name {
             "PWD" => Some(self.binding.directory.clone().unwrap_or_else(|| ".".into())),
             _ => (self.binding.env)(name),
@@ -357,7 +357,7 @@ impl Lower<'_> {
 
     /// An operation where a value is wanted.
     #[cold]
-    pub(super) fn op_as_value(&mut self, op: Op, span: Span) -> Ev {
+    pub(crate) fn op_as_value(&mut self, op: Op, span: Span) -> Ev {
         let help = match op.row().gives_handle() {
             true => format!("it stands alone: $h = {}(...);", op.name()),
             false if op.is_io() => format!("its result is assigned: $ok = {op}(...); if ($ok) ..."),
@@ -369,7 +369,7 @@ impl Lower<'_> {
     }
 
     /// The name of what is called is an operation.
-    pub(super) fn called_op(&self, name: Name) -> Option<Op> {
+    pub(crate) fn called_op(&self, name: Name) -> Option<Op> {
         match classify(self.ast.names.text(name)).0 {
             Word::Op(op) => Some(op),
             _ => None,
@@ -378,7 +378,7 @@ impl Lower<'_> {
 
     /// A constant expression without a value.
     #[cold]
-    pub(super) fn no_value(&mut self, error: EvalError, span: Span) -> Ev {
+    pub(crate) fn no_value(&mut self, error: EvalError, span: Span) -> Ev {
         let code = match error {
             EvalError::DivisionByZero | EvalError::Overflow(_) => Code::Arithmetic,
             EvalError::Type(..) | EvalError::Operands(..) | EvalError::Unset => Code::WrongType,
@@ -389,20 +389,20 @@ impl Lower<'_> {
     }
 
     #[cold]
-    pub(super) fn wrong_type(&mut self, span: Span, message: String) -> Ev {
+    pub(crate) fn wrong_type(&mut self, span: Span, message: String) -> Ev {
         self.reports.push(Diagnostic::new(Code::WrongType, span, message));
         Ev::BAD
     }
 
     /// Operands side by side in [`model::Plan::args`].
-    pub(super) fn push_args(&mut self, operands: impl IntoIterator<Item = Operand>) -> Args {
+    pub(crate) fn push_args(&mut self, operands: impl IntoIterator<Item = Operand>) -> Args {
         let start = self.plan.args.len() as u32;
         self.plan.args.extend(operands);
         Args { start, len: self.plan.args.len() as u32 - start }
     }
 
     /// `name(args)` in an expression.
-    pub(super) fn call(&mut self, name: Name, args: List, span: Span, dst: Option<Slot>) -> Ev {
+    pub(crate) fn call(&mut self, name: Name, args: List, span: Span, dst: Option<Slot>) -> Ev {
         if let Some(op) = self.called_op(name) {
             return self.op_as_value(op, span);
         }
@@ -526,7 +526,7 @@ pub(crate) const PUSH: &str = "push";
 
 impl Lower<'_> {
     /// `push($list, value);`, `push($list[at], value);`
-    pub(super) fn push_item(&mut self, args: List, global: bool, span: Span) {
+    pub(crate) fn push_item(&mut self, args: List, global: bool, span: Span) {
         let ids: Vec<ExprId> = self.ast.exprs_in(args).collect();
         let [list, value] = ids[..] else {
             let message = format!("expected push($list, value), found {} arguments", args.len);
@@ -539,7 +539,7 @@ impl Lower<'_> {
     }
 
     /// `$list[at] = value;`, `$list[at][at] = value;`
-    pub(super) fn set_item(&mut self, item: ExprId, value: ExprId, global: bool, span: Span) {
+    pub(crate) fn set_item(&mut self, item: ExprId, value: ExprId, global: bool, span: Span) {
         if let Some((list, args)) = self.change(item, value, global) {
             self.emit(Instr::SetItem { list, args }, span);
         }
@@ -616,7 +616,7 @@ impl Lower<'_> {
     }
 
     /// The list in a slot of its own, because the body may change the variable, and its length.
-    pub(super) fn kept_list(
+    pub(crate) fn kept_list(
         &mut self,
         whole: Ev,
         count: Option<usize>,
@@ -634,7 +634,7 @@ impl Lower<'_> {
     }
 
     /// A list that is not shared any more grows without being copied.
-    pub(super) fn let_go(&mut self, list: Operand, span: Span) {
+    pub(crate) fn let_go(&mut self, list: Operand, span: Span) {
         if let model::plan::Source::Slot(dst) = list.source() {
             let src = self.known(Value::Int(0)).operand;
             self.emit(Instr::Move { dst, src }, span);

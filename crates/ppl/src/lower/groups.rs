@@ -20,11 +20,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 /// The group of all ranks.
-pub(super) const WORLD: &str = "world";
+pub(crate) const WORLD: &str = "world";
 
 impl Lower<'_> {
     /// `group "name" body`
-    pub(super) fn group(&mut self, name: ExprId, body: StmtId, span: Span) {
+    pub(crate) fn group(&mut self, name: ExprId, body: StmtId, span: Span) {
         let Some(group) = self.group_named(name) else {
             self.nested(Nest::Group, body);
             return;
@@ -44,7 +44,7 @@ impl Lower<'_> {
     }
 
     /// The number of the group that a string names.
-    pub(super) fn group_named(&mut self, name: ExprId) -> Option<GroupId> {
+    pub(crate) fn group_named(&mut self, name: ExprId) -> Option<GroupId> {
         let text = self.group_name(name)?;
         let symbol = self.facts.find(Kind::Group, &text);
         let found = symbol.map(|symbol| self.facts.symbol(symbol).ordinal);
@@ -62,7 +62,7 @@ impl Lower<'_> {
     }
 
     /// The group of all ranks, which is there without a definition.
-    pub(super) fn world(&mut self, name: &str) -> Option<GroupId> {
+    pub(crate) fn world(&mut self, name: &str) -> Option<GroupId> {
         if name != WORLD {
             return None;
         }
@@ -75,7 +75,7 @@ impl Lower<'_> {
     }
 
     /// The name in a string, without blanks around it; they are warned about.
-    pub(super) fn group_name(&mut self, id: ExprId) -> Option<String> {
+    pub(crate) fn group_name(&mut self, id: ExprId) -> Option<String> {
         let text = self.plain_string(id)?;
         let name = text.trim();
         if name.len() != text.len() {
@@ -88,7 +88,7 @@ impl Lower<'_> {
     }
 
     /// The text of a string in which `$` means nothing.
-    pub(super) fn plain_string(&mut self, id: ExprId) -> Option<String> {
+    pub(crate) fn plain_string(&mut self, id: ExprId) -> Option<String> {
         if self.ast.expr(id) != Expr::Str {
             return None;
         }
@@ -97,7 +97,7 @@ impl Lower<'_> {
     }
 
     /// `master body`
-    pub(super) fn master(&mut self, body: StmtId, span: Span) {
+    pub(crate) fn master(&mut self, body: StmtId, span: Span) {
         let word = Span { start: span.start, end: span.start + "master".len() as u32 };
         let several = self.around.active.as_ref().is_none_or(|ranks| ranks.len() > 1);
         let enter = self.emit(Instr::Master { skip: 0 }, span);
@@ -106,7 +106,7 @@ impl Lower<'_> {
     }
 
     /// `barrier;`, `barrier("name");`
-    pub(super) fn barrier(&mut self, name: Option<ExprId>, span: Span) {
+    pub(crate) fn barrier(&mut self, name: Option<ExprId>, span: Span) {
         let group = match name {
             Some(name) => match self.group_named(name) {
                 Some(group) => Some(group),
@@ -161,7 +161,7 @@ const MAX_CASES: u64 = 4_096;
 
 /// The value of a `split`. For each rank it is lowered once more with what that rank knows, so that
 /// constant folding gives the value.
-pub(super) struct Parted {
+pub(crate) struct Parted {
     value: ExprId,
     /// Its scope: see [`super::pass::Around::scope`].
     scope: u32,
@@ -171,7 +171,7 @@ pub(super) struct Parted {
 
 /// The last assignment to a variable.
 #[derive(Clone, Copy)]
-pub(super) struct Assigned {
+pub(crate) struct Assigned {
     value: ExprId,
     /// Where: see [`super::pass::Around::scope`].
     scope: u32,
@@ -179,7 +179,7 @@ pub(super) struct Assigned {
 
 /// A rank for which the value of a split is worked out.
 #[derive(Default)]
-pub(super) struct Asked {
+pub(crate) struct Asked {
     rank: u32,
     /// Its number among the members of the active set, and how many they are.
     member: u32,
@@ -201,7 +201,7 @@ pub(super) struct Asked {
 
 impl Lower<'_> {
     /// `split (value) body`
-    pub(super) fn split(&mut self, value: ExprId, body: StmtId, span: Span) {
+    pub(crate) fn split(&mut self, value: ExprId, body: StmtId, span: Span) {
         let place = self.ast.expr_span(value);
         let ev = self.expr(value);
         let wanted = Types::CONDITION.or(Types::AS_INT);
@@ -240,7 +240,7 @@ impl Lower<'_> {
     }
 
     /// Lowers the body of a group, a split or a proc.
-    pub(super) fn in_scope<T>(&mut self, then: impl FnOnce(&mut Self) -> T) -> T {
+    pub(crate) fn in_scope<T>(&mut self, then: impl FnOnce(&mut Self) -> T) -> T {
         self.around.scopes += 1;
         let outer = std::mem::replace(&mut self.around.scope, self.around.scopes);
         let result = then(self);
@@ -250,7 +250,7 @@ impl Lower<'_> {
 
     /// Remembers what a variable was set to; only splits ask.
     #[inline]
-    pub(super) fn note_value(&mut self, symbol: SymbolId, value: ExprId) {
+    pub(crate) fn note_value(&mut self, symbol: SymbolId, value: ExprId) {
         if self.ast.splits > 0 {
             let assigned = Assigned { value, scope: self.around.scope };
             self.assigned.insert(symbol, assigned);
@@ -304,7 +304,7 @@ impl Lower<'_> {
     }
 
     /// The value of an internal variable on the rank that is asked.
-    pub(super) fn internal_on_rank(&mut self, what: Internal, span: Span) -> Ev {
+    pub(crate) fn internal_on_rank(&mut self, what: Internal, span: Span) -> Ev {
         let Some(asked) = &self.asked else { return Ev::BAD };
         let is_inside = asked.scope == asked.split_scope;
         let number = match what {
@@ -327,7 +327,7 @@ impl Lower<'_> {
     }
 
     /// The value of a variable on the rank that is asked.
-    pub(super) fn variable_on_rank(&mut self, symbol: SymbolId, span: Span) -> Ev {
+    pub(crate) fn variable_on_rank(&mut self, symbol: SymbolId, span: Span) -> Ev {
         let Some(asked) = &mut self.asked else { return Ev::BAD };
         if let Some((_, value)) = asked.loops.iter().find(|(known, _)| *known == symbol) {
             let value = Value::Int(*value);
@@ -377,7 +377,7 @@ impl Lower<'_> {
 
     /// A value that other ranks cannot know.
     #[cold]
-    pub(super) fn refuse(&mut self, span: Span, why: &str) -> Ev {
+    pub(crate) fn refuse(&mut self, span: Span, why: &str) -> Ev {
         let split = self.asked.as_ref().map_or(span, |asked| asked.split);
         let text = self.sources.text(span);
         let message = format!(
@@ -396,7 +396,7 @@ impl Lower<'_> {
 }
 
 /// Why a rank cannot know what another one draws or asks for.
-pub(super) const RUNNING: &str = "is found out while the program runs";
+pub(crate) const RUNNING: &str = "is found out while the program runs";
 
 /// Sets that a plan can have.
 const MAX_SETS: usize = 1 << 16;
@@ -494,7 +494,7 @@ type Refused = (Span, String);
 
 impl Lower<'_> {
     /// Fills [`model::Plan::sets`].
-    pub(super) fn member_sets(&mut self) {
+    pub(crate) fn member_sets(&mut self) {
         let mut sets = Sets::new(&self.plan, self.binding.places());
         if !self.reports.has_errors()
             && let Err((span, message)) = self.every_set(&mut sets)

@@ -19,7 +19,7 @@ const MOST: usize = 5;
 impl Lower<'_> {
     /// The arguments of an operation in [`model::Plan::args`]: where they begin.
     /// `None`: they are wrong and reported.
-    pub(super) fn op_arguments(&mut self, op: Op, args: List, span: Span) -> Option<u32> {
+    pub(crate) fn op_arguments(&mut self, op: Op, args: List, span: Span) -> Option<u32> {
         if op == Op::Print {
             return Some(self.print_arguments(args));
         }
@@ -171,7 +171,7 @@ fn is_usual_mode(bits: u64) -> bool {
 impl Lower<'_> {
     /// Lowers an argument; `None` if it is wrong, which is reported.
     #[inline]
-    pub(super) fn argument(&mut self, op: Op, param: &Param, id: ExprId) -> Option<Operand> {
+    pub(crate) fn argument(&mut self, op: Op, param: &Param, id: ExprId) -> Option<Operand> {
         use ParamKind as K;
         match param.kind {
             K::Path | K::LinkTarget => self.path(id, param.kind),
@@ -416,7 +416,7 @@ impl Lower<'_> {
     }
 
     /// The name of a pattern as the argument of a function.
-    pub(super) fn pattern_argument(&mut self, id: ExprId) -> Ev {
+    pub(crate) fn pattern_argument(&mut self, id: ExprId) -> Ev {
         let span = self.ast.expr_span(id);
         let ev = self.pattern_named(id);
         let is_open = self.constant(ev).is_none() && ev.types.may(Types::STR);
@@ -489,7 +489,7 @@ impl Lower<'_> {
     }
 
     /// The offset of `fseek($h, off, SEEK_CUR)`, which may be negative; `None`: it counts from the start.
-    pub(super) fn distance(
+    pub(crate) fn distance(
         &mut self,
         op: Op,
         ids: &[Option<ExprId>; MOST],
@@ -566,7 +566,7 @@ impl Lower<'_> {
     }
 
     /// Lowers a path; `None` if it is wrong, which is reported.
-    pub(super) fn path(&mut self, id: ExprId, kind: ParamKind) -> Option<Operand> {
+    pub(crate) fn path(&mut self, id: ExprId, kind: ParamKind) -> Option<Operand> {
         let span = self.ast.expr_span(id);
         let ev = self.expr(id);
         if ev.is_bad() {

@@ -17,7 +17,7 @@ use model::{Op, Value, errno, hints};
 
 impl Lower<'_> {
     /// `with (name=value, ...) body`
-    pub(super) fn with(&mut self, list: List, body: StmtId, span: Span) -> Flow {
+    pub(crate) fn with(&mut self, list: List, body: StmtId, span: Span) -> Flow {
         let mut options = Options::default();
         let mut asked = Vec::new();
         let around = &mut self.around;
@@ -131,7 +131,7 @@ impl Lower<'_> {
     }
 
     /// A file is opened by MPI, which knows nothing of O_DIRECT. Said once for each `with`.
-    pub(super) fn not_direct(&mut self, op: Op, span: Span) {
+    pub(crate) fn not_direct(&mut self, op: Op, span: Span) {
         let Some(place) = self.around.direct.take() else { return };
         let message = format!("direct=true does not concern {op}: MPI opens the file as it wants");
         let diagnostic = Diagnostic::new(Code::NotForMpi, span, message)
@@ -246,7 +246,7 @@ impl Lower<'_> {
     }
 
     /// `define hints "name" = "key=value;...";`
-    pub(super) fn hints_definition(&mut self, name: ExprId, value: ExprId) {
+    pub(crate) fn hints_definition(&mut self, name: ExprId, value: ExprId) {
         let Some(name_text) = self.plain_string(name) else { return };
         let span = self.ast.expr_span(name);
         let symbol = self.facts.find(Kind::Hints, &name_text);
@@ -310,7 +310,7 @@ const MANY_BLOCKS: u64 = 20;
 impl Lower<'_> {
     /// Warns of direct transfers that ranks refuse with EINVAL, and of blocks that cannot repeat: as far as
     /// sizes and positions are constants.
-    pub(super) fn check_blocks(
+    pub(crate) fn check_blocks(
         &mut self,
         op: Op,
         handle: Option<SymbolId>,

@@ -24,7 +24,7 @@ const MAX_UNKNOWN: usize = 10;
 const MAX_LISTED: usize = 20;
 
 /// Parameters found so far.
-pub(super) struct Params<'a> {
+pub(crate) struct Params<'a> {
     /// Their public names.
     names: FxHashSet<String>,
     /// Those of the command line: the last text of each.
@@ -34,7 +34,7 @@ pub(super) struct Params<'a> {
 }
 
 impl<'a> Params<'a> {
-    pub(super) fn new(binding: &'a Binding) -> Params<'a> {
+    pub(crate) fn new(binding: &'a Binding) -> Params<'a> {
         let given = binding.params.iter().map(|(name, text)| (&**name, &**text)).collect();
         Params { names: FxHashSet::default(), given, values: FxHashMap::default() }
     }
@@ -42,7 +42,7 @@ impl<'a> Params<'a> {
 
 impl Lower<'_> {
     /// Works out a parameter's value.
-    pub(super) fn param_definition(&mut self, number: u32) {
+    pub(crate) fn param_definition(&mut self, number: u32) {
         let param = self.ast.params[number as usize];
         let public = self.public_name(&param);
         let span = param.var.1;
@@ -132,7 +132,7 @@ impl Lower<'_> {
     }
 
     /// Parameters of the command line that the program does not define.
-    pub(super) fn unknown_params(&mut self) {
+    pub(crate) fn unknown_params(&mut self) {
         let names = || self.plan.params.iter().map(|(name, _)| name.as_str());
         let unknown =
             self.binding.params.iter().filter(|(name, _)| !self.params.names.contains(name));
@@ -152,7 +152,7 @@ impl Lower<'_> {
     }
 
     /// The statement that defines a parameter: its variable is visible from here on.
-    pub(super) fn param(&mut self, number: u32, span: Span) {
+    pub(crate) fn param(&mut self, number: u32, span: Span) {
         let place = self.ast.params[number as usize].var.1.start;
         let Some(Mention { symbol, .. }) = self.mentioned(place) else { return };
         let Some(konst) = self.params.values.get(&number).copied() else {
@@ -179,7 +179,7 @@ impl Lower<'_> {
     }
 
     /// Between the definitions and the program: no parameter is visible yet.
-    pub(super) fn hide_params(&mut self) {
+    pub(crate) fn hide_params(&mut self) {
         for param in &self.ast.params {
             if let Some(Mention { symbol, .. }) = self.mentioned(param.var.1.start) {
                 self.hide(symbol);
@@ -189,7 +189,7 @@ impl Lower<'_> {
 }
 
 /// An integer or a float, as in a file of values.
-pub(super) fn number(text: &str) -> Option<Value> {
+pub(crate) fn number(text: &str) -> Option<Value> {
     let text = Value::str(text);
     let float = || text.as_float().ok().map(Value::Float);
     text.as_int().ok().map(Value::Int).or_else(float)
@@ -249,7 +249,7 @@ fn boolean(text: &str) -> Option<bool> {
 }
 
 /// Nanoseconds of `30s`, `0.5ms`.
-pub(super) fn duration(text: &str) -> Option<i64> {
+pub(crate) fn duration(text: &str) -> Option<i64> {
     let text = text.trim();
     let digits_end = text.find(|c: char| c.is_ascii_alphabetic())?;
     let factor = duration_factor(&text[digits_end..])?;

@@ -52,14 +52,14 @@ pub(crate) fn lower(
 }
 
 /// The end of the root file.
-pub(super) fn end_of_program(sources: &Sources) -> Span {
+pub(crate) fn end_of_program(sources: &Sources) -> Span {
     let end = sources.files().first().map_or(0, |file| file.start + file.text.len() as u32);
     Span { start: end, end }
 }
 
 /// Number of ranks. Unless asked, it is the one that the program asserts, and a program that does not
 /// speak of ranks is for one.
-pub(super) fn ranks_of(ast: &Ast, sources: &Sources, binding: &Binding) -> u32 {
+pub(crate) fn ranks_of(ast: &Ast, sources: &Sources, binding: &Binding) -> u32 {
     let asked = binding.ranks.max(1);
     match binding.ranks_assumed {
         false => asked,
@@ -72,80 +72,80 @@ pub(super) fn ranks_of(ast: &Ast, sources: &Sources, binding: &Binding) -> u32 {
 const RANKS_ASSERTED_MAX: u32 = 4096;
 
 /// Code being made.
-pub(super) struct Lower<'a> {
-    pub(super) ast: &'a Ast,
-    pub(super) facts: &'a Facts,
-    pub(super) binding: &'a Binding,
+pub(crate) struct Lower<'a> {
+    pub(crate) ast: &'a Ast,
+    pub(crate) facts: &'a Facts,
+    pub(crate) binding: &'a Binding,
     /// Absolute paths of the directories in which the program may work.
-    pub(super) roots: Vec<String>,
-    pub(super) sources: &'a Sources,
-    pub(super) plan: Plan,
-    pub(super) interner: Interner,
-    pub(super) reports: Reports,
+    pub(crate) roots: Vec<String>,
+    pub(crate) sources: &'a Sources,
+    pub(crate) plan: Plan,
+    pub(crate) interner: Interner,
+    pub(crate) reports: Reports,
     /// For passes over the finished code.
-    pub(super) notes: Notes,
-    pub(super) variables: Variables,
-    pub(super) params: Params<'a>,
-    pub(super) hints: FxHashMap<SymbolId, Ev>,
-    pub(super) globals: Frame,
+    pub(crate) notes: Notes,
+    pub(crate) variables: Variables,
+    pub(crate) params: Params<'a>,
+    pub(crate) hints: FxHashMap<SymbolId, Ev>,
+    pub(crate) globals: Frame,
     /// The proc whose body is being lowered.
-    pub(super) proc: Option<OpenProc>,
-    pub(super) open: super::template::Open<'a>,
+    pub(crate) proc: Option<OpenProc>,
+    pub(crate) open: super::template::Open<'a>,
     /// The hidden variable for what procs give.
-    pub(super) returned: Option<model::plan::Slot>,
+    pub(crate) returned: Option<model::plan::Slot>,
     /// Patterns whose bodies are still to be lowered.
-    pub(super) generators: Vec<super::patterns::Waiting>,
+    pub(crate) generators: Vec<super::patterns::Waiting>,
     /// Where patterns are used by groups of known size.
-    pub(super) pattern_uses: Vec<super::patterns::Use>,
+    pub(crate) pattern_uses: Vec<super::patterns::Use>,
     /// The body of a pattern is being lowered.
-    pub(super) in_generator: bool,
+    pub(crate) in_generator: bool,
     /// By split: what it goes by.
-    pub(super) splits: Vec<super::groups::Parted>,
+    pub(crate) splits: Vec<super::groups::Parted>,
     /// The rank for which the value of a split is being worked out.
-    pub(super) asked: Option<super::groups::Asked>,
+    pub(crate) asked: Option<super::groups::Asked>,
     /// The last assignment of each variable.
-    pub(super) assigned: FxHashMap<SymbolId, super::groups::Assigned>,
-    pub(super) around: Around,
+    pub(crate) assigned: FxHashMap<SymbolId, super::groups::Assigned>,
+    pub(crate) around: Around,
     /// Files of lists that were read, by name; `None`: it was reported that there is none.
-    pub(super) lists: FxHashMap<String, Option<Rc<super::data::Lists>>>,
+    pub(crate) lists: FxHashMap<String, Option<Rc<super::data::Lists>>>,
     /// Values in lists of files so far.
-    pub(super) listed: usize,
+    pub(crate) listed: usize,
 }
 
 /// The surroundings of the current statement.
 #[derive(Default)]
-pub(super) struct Around {
+pub(crate) struct Around {
     /// Statements around it, outermost first.
-    pub(super) nests: Vec<Nest>,
+    pub(crate) nests: Vec<Nest>,
     /// The loops among them.
-    pub(super) loops: Vec<OpenLoop>,
+    pub(crate) loops: Vec<OpenLoop>,
     /// Statements that constants switch off.
-    pub(super) dead: u32,
+    dead: u32,
     /// Statements that may not be executed, or not on all ranks.
-    pub(super) unsure: u32,
+    pub(crate) unsure: u32,
     /// The innermost condition that differs between ranks.
-    pub(super) differs: Option<Span>,
+    pub(crate) differs: Option<Span>,
     /// The innermost `with` that asks for direct=true, and that for blocks that repeat.
-    pub(super) direct: Option<Span>,
-    pub(super) dedup: Option<Span>,
+    pub(crate) direct: Option<Span>,
+    pub(crate) dedup: Option<Span>,
     /// The largest transfer, if it is limited by a known number.
-    pub(super) transfer: Option<u64>,
+    pub(crate) transfer: Option<u64>,
     /// What stands in the innermost `with`, or in none, so far.
-    pub(super) inside: Inside,
+    pub(crate) inside: Inside,
     /// Inside with (comm="self").
-    pub(super) alone: bool,
+    pub(crate) alone: bool,
     /// The options in force that can contradict each other; in procs they are not known.
-    pub(super) in_force: InForce,
+    pub(crate) in_force: InForce,
     /// World ranks of the active group; `None` in procs, where it is not known.
-    pub(super) active: Option<Range<u32>>,
+    pub(crate) active: Option<Range<u32>>,
     /// The innermost group or split, or the running proc, by a number; 0: the world.
-    pub(super) scope: u32,
+    pub(crate) scope: u32,
     /// Numbers given to scopes so far.
-    pub(super) scopes: u32,
+    pub(crate) scopes: u32,
 }
 
 impl<'a> Lower<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         ast: &'a Ast,
         facts: &'a Facts,
         sources: &'a Sources,
@@ -185,7 +185,7 @@ impl<'a> Lower<'a> {
         }
     }
 
-    pub(super) fn finish(mut self) -> (Plan, Vec<Diagnostic>) {
+    pub(crate) fn finish(mut self) -> (Plan, Vec<Diagnostic>) {
         self.member_sets();
         self.plan.globals = self.globals.names;
         (self.plan, self.reports.finish())
@@ -193,7 +193,7 @@ impl<'a> Lower<'a> {
 
     /// The slots of the running scope.
     #[inline]
-    pub(super) fn frame(&mut self) -> &mut Frame {
+    pub(crate) fn frame(&mut self) -> &mut Frame {
         match &mut self.proc {
             Some(proc) => &mut proc.frame,
             None => &mut self.globals,
@@ -202,24 +202,24 @@ impl<'a> Lower<'a> {
 
     /// Adds an instruction.
     #[inline]
-    pub(super) fn emit(&mut self, instr: Instr, span: Span) -> Pc {
+    pub(crate) fn emit(&mut self, instr: Instr, span: Span) -> Pc {
         self.plan.code.push(instr);
         self.plan.spans.push(span);
         self.plan.code.len() as Pc - 1
     }
 
     /// The number of the next instruction.
-    pub(super) fn here_pc(&self) -> Pc {
+    pub(crate) fn here_pc(&self) -> Pc {
         self.plan.code.len() as Pc
     }
 
     /// Lets jumps lead to the next instruction.
-    pub(super) fn patch_here(&mut self, jumps: impl IntoIterator<Item = Pc>) {
+    pub(crate) fn patch_here(&mut self, jumps: impl IntoIterator<Item = Pc>) {
         let target = self.here_pc();
         jumps.into_iter().for_each(|jump| self.patch(jump, target));
     }
 
-    pub(super) fn patch(&mut self, jump: Pc, target: Pc) {
+    pub(crate) fn patch(&mut self, jump: Pc, target: Pc) {
         match &mut self.plan.code[jump as usize] {
             Instr::Jump { to } | Instr::JumpIf { to, .. } => *to = target,
             Instr::GroupEnter { skip, .. } | Instr::Master { skip } => *skip = target,
@@ -230,12 +230,12 @@ impl<'a> Lower<'a> {
     }
 
     /// No constant around this place switches it off, so that values in it matter.
-    pub(super) fn is_alive(&self) -> bool {
+    pub(crate) fn is_alive(&self) -> bool {
         self.around.dead == 0
     }
 
     /// Does something that is only executed if constants let it.
-    pub(super) fn switched_off<T>(&mut self, off: bool, then: impl FnOnce(&mut Self) -> T) -> T {
+    pub(crate) fn switched_off<T>(&mut self, off: bool, then: impl FnOnce(&mut Self) -> T) -> T {
         self.around.dead += u32::from(off);
         let result = then(self);
         self.around.dead -= u32::from(off);
@@ -243,7 +243,7 @@ impl<'a> Lower<'a> {
     }
 
     /// Does something that may not be executed; `differs`: the condition that differs between ranks.
-    pub(super) fn under<T>(
+    pub(crate) fn under<T>(
         &mut self,
         is_unsure: bool,
         differs: Option<Span>,
@@ -258,7 +258,7 @@ impl<'a> Lower<'a> {
     }
 
     /// Something that all members of the active group must do stands here.
-    pub(super) fn collective(&mut self, what: &str, span: Span) {
+    pub(crate) fn collective(&mut self, what: &str, span: Span) {
         let several = self.around.active.as_ref().is_none_or(|ranks| ranks.len() > 1);
         let Some(condition) = self.around.differs.filter(|_| several && self.plan.ranks > 1) else {
             return;
@@ -302,14 +302,14 @@ fn empty_plan(ast: &Ast, ranks: u32, binding: &Binding) -> Plan {
 const MAX_GROUPS: usize = 256;
 
 /// A group of the program and its place.
-pub(super) struct Defined {
+struct Defined {
     def: GroupDef,
     span: Span,
 }
 
 impl Lower<'_> {
     /// Takes in the definitions of the program and its included files.
-    pub(super) fn definitions(&mut self) {
+    pub(crate) fn definitions(&mut self) {
         let mut groups = Vec::new();
         self.collect(self.ast.top, &mut groups);
         self.unknown_params();

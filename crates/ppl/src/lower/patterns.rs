@@ -26,7 +26,7 @@ const MAX_PATTERNS: usize = 256;
 
 impl Lower<'_> {
     /// Looks at the name of a pattern, which holds in the whole program.
-    pub(super) fn pattern_definition(&mut self, number: u32) {
+    pub(crate) fn pattern_definition(&mut self, number: u32) {
         let place = self.ast.expr_span(self.ast.patterns[number as usize].name);
         let Some((name, ordinal)) = self.pattern_name(number) else { return };
         if Value::str(&name).as_int().is_ok() {
@@ -50,7 +50,7 @@ impl Lower<'_> {
     }
 
     /// The definition in the text: it sees the constants of this moment.
-    pub(super) fn pattern_defined(&mut self, number: u32, span: Span) {
+    pub(crate) fn pattern_defined(&mut self, number: u32, span: Span) {
         let def = self.ast.patterns[number as usize];
         let Some((name, ordinal)) = self.pattern_name(number) else { return };
         if ordinal as usize > MAX_PATTERNS {
@@ -152,7 +152,7 @@ impl Lower<'_> {
 
     /// The active group uses a pattern here; its existence for that number of members is checked when
     /// all are defined. `written`: by MPI-IO, perhaps through a view.
-    pub(super) fn note_use(&mut self, name: &str, written: bool, span: Span) {
+    pub(crate) fn note_use(&mut self, name: &str, written: bool, span: Span) {
         if let Some(active) = self.around.active.as_ref().filter(|_| self.is_alive())
             && let Ok(members) = u32::try_from(active.len())
             && members > 0
@@ -162,14 +162,14 @@ impl Lower<'_> {
     }
 
     /// A name that has to be a pattern's; `None`: there is none of that name.
-    pub(super) fn use_pattern(&mut self, name: &str) -> Option<()> {
+    pub(crate) fn use_pattern(&mut self, name: &str) -> Option<()> {
         let symbol = self.facts.find(Kind::Pattern, name)?;
         self.notes.used.insert(symbol);
         Some(())
     }
 
     /// A value that only a run knows may be the name of each pattern: it is not said that nothing uses them.
-    pub(super) fn may_name_patterns(&mut self, ev: Ev) {
+    pub(crate) fn may_name_patterns(&mut self, ev: Ev) {
         if self.constant(ev).is_none() && ev.types.may(Types::STR) {
             let names = self.facts.names(Kind::Pattern);
             let symbols = names.filter_map(|name| self.facts.find(Kind::Pattern, name));
@@ -178,7 +178,7 @@ impl Lower<'_> {
     }
 
     #[cold]
-    pub(super) fn unknown_pattern(&mut self, name: &str, span: Span) {
+    pub(crate) fn unknown_pattern(&mut self, name: &str, span: Span) {
         let near = nearest(name, self.facts.names(Kind::Pattern));
         let help = match near {
             Some(near) => {
@@ -356,7 +356,7 @@ type Bound = (List, Arguments, Span);
 
 /// A generator whose body is still to be lowered.
 #[derive(Clone, Debug)]
-pub(super) struct Waiting {
+pub(crate) struct Waiting {
     /// Index into [`model::Plan::patterns`].
     pattern: usize,
     body: StmtId,
@@ -365,12 +365,12 @@ pub(super) struct Waiting {
 
 /// A place where a pattern is used by a group of known size.
 #[derive(Clone, Debug)]
-pub(super) struct Use {
-    pub(super) name: String,
-    pub(super) members: u32,
+pub(crate) struct Use {
+    pub(crate) name: String,
+    pub(crate) members: u32,
     /// MPI-IO writes it.
-    pub(super) written: bool,
-    pub(super) span: Span,
+    pub(crate) written: bool,
+    pub(crate) span: Span,
 }
 
 impl Lower<'_> {
@@ -381,7 +381,7 @@ impl Lower<'_> {
     }
 
     /// The code of all generators.
-    pub(super) fn generator_bodies(&mut self) {
+    pub(crate) fn generator_bodies(&mut self) {
         self.around.active = None;
         for Waiting { pattern, body, kind } in std::mem::take(&mut self.generators) {
             let owner = self.plan.patterns.get(pattern);
@@ -422,7 +422,7 @@ impl Lower<'_> {
     }
 
     /// A statement that a generator cannot have; true: it was reported.
-    pub(super) fn refused_in_generator(&mut self, id: StmtId) -> bool {
+    pub(crate) fn refused_in_generator(&mut self, id: StmtId) -> bool {
         let what = match self.ast.stmt(id) {
             Stmt::Op { op, .. } if op != Op::Assert => format!("the operation {op}"),
             Stmt::Time(_) => "a label".into(),
@@ -447,7 +447,7 @@ impl Lower<'_> {
     }
 
     /// Whether an internal variable can be read here; if not, it is reported.
-    pub(super) fn internal_fits(&mut self, row: &InternalRow, span: Span) -> bool {
+    pub(crate) fn internal_fits(&mut self, row: &InternalRow, span: Span) -> bool {
         let fits = !self.in_generator || row.in_patterns;
         if !fits {
             let message = format!(
@@ -460,7 +460,7 @@ impl Lower<'_> {
     }
 
     /// Whether a function can be called here; if not, it is reported.
-    pub(super) fn function_fits(&mut self, row: &FunctionRow, span: Span) -> bool {
+    pub(crate) fn function_fits(&mut self, row: &FunctionRow, span: Span) -> bool {
         let fits = !self.in_generator || row.is_pure() || matches!(row.calc, Calc::Read);
         if !fits {
             let message = format!(
@@ -474,7 +474,7 @@ impl Lower<'_> {
 
     /// A variable of the program that is no constant cannot be read by a generator.
     #[cold]
-    pub(super) fn global_in_generator(&mut self, symbol: SymbolId, span: Span) {
+    pub(crate) fn global_in_generator(&mut self, symbol: SymbolId, span: Span) {
         let name = self.sources.text(self.facts.symbol(symbol).span);
         let message = format!(
             "{name} cannot be read in a pattern: it is neither a constant nor a parameter nor \
@@ -484,7 +484,7 @@ impl Lower<'_> {
     }
 
     /// `extent(offset, length [, count [, stride]]);`
-    pub(super) fn extent(&mut self, args: List, span: Span) {
+    pub(crate) fn extent(&mut self, args: List, span: Span) {
         const WHAT: [&str; 4] = [
             "a position in bytes",
             "a number of bytes",
@@ -518,7 +518,7 @@ impl Lower<'_> {
     }
 
     /// Checks that patterns exist for the groups of known size that use them.
-    pub(super) fn check_uses(&mut self) {
+    pub(crate) fn check_uses(&mut self) {
         let mut budget = Budget { steps: CHECK_STEPS, went_on: false };
         if self.reports.has_errors() {
             budget = Budget { steps: 0, went_on: true };

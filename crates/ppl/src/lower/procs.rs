@@ -22,26 +22,26 @@ use model::plan::{Instr, NO_SLOT, Operand, Proc, Slot, Span};
 use model::with::InForce;
 
 /// The proc whose body is being lowered.
-pub(super) struct OpenProc {
-    pub(super) frame: Frame,
+pub(crate) struct OpenProc {
+    pub(crate) frame: Frame,
     /// Index into [`crate::ast::Ast::procs`]; `None`: the body of a pattern.
-    pub(super) number: Option<u32>,
+    pub(crate) number: Option<u32>,
     /// The proc or pattern.
-    pub(super) owner: Option<SymbolId>,
+    pub(crate) owner: Option<SymbolId>,
     /// Variables of the program that it has read so far.
-    pub(super) read: Vec<SymbolId>,
+    pub(crate) read: Vec<SymbolId>,
 }
 
 impl OpenProc {
     /// One whose body comes next.
-    pub(super) fn new(number: Option<u32>, owner: Option<SymbolId>) -> OpenProc {
+    pub(crate) fn new(number: Option<u32>, owner: Option<SymbolId>) -> OpenProc {
         OpenProc { frame: Frame::of_proc(), number, owner, read: Vec::new() }
     }
 }
 
 impl Lower<'_> {
     /// `name(args);`, and in a pattern `extent(offset, length);`
-    pub(super) fn call_statement(&mut self, name: Name, args: List, span: Span) {
+    pub(crate) fn call_statement(&mut self, name: Name, args: List, span: Span) {
         let text = self.ast.names.text(name);
         let is_proc = self.facts.find(Kind::Proc, text).is_some();
         if text == PUSH && !is_proc {
@@ -132,7 +132,7 @@ impl Lower<'_> {
     }
 
     /// The code of all procs, in the order of their definitions.
-    pub(super) fn proc_bodies(&mut self) {
+    pub(crate) fn proc_bodies(&mut self) {
         self.around.active = None;
         self.around.in_force = InForce::default();
         for (id, symbol) in self.facts.symbols().filter(|(_, symbol)| symbol.kind == Kind::Proc) {
@@ -175,7 +175,7 @@ impl Lower<'_> {
     }
 
     /// A new slot for the parameter at a place.
-    pub(super) fn bind_parameter(&mut self, name: Name, span: Span) -> Slot {
+    pub(crate) fn bind_parameter(&mut self, name: Name, span: Span) -> Slot {
         let text = self.ast.names.text(name);
         let slot = self.frame().fresh(text);
         if let Some(mention) = self.mentioned(span.start) {
@@ -198,7 +198,7 @@ impl Lower<'_> {
     }
 
     /// `$x = name(args);`
-    pub(super) fn assign_call(
+    pub(crate) fn assign_call(
         &mut self,
         symbol: SymbolId,
         (called, args): (Name, List),
@@ -221,7 +221,7 @@ impl Lower<'_> {
     }
 
     /// `return;`, `return value;`
-    pub(super) fn return_from(&mut self, value: Option<ExprId>, span: Span) -> Flow {
+    pub(crate) fn return_from(&mut self, value: Option<ExprId>, span: Span) -> Flow {
         let Some(number) = self.proc.as_ref().and_then(|proc| proc.number) else {
             let message = "`return` is outside a proc";
             let help = "a program ends with its last statement; a loop is left with break";
@@ -264,7 +264,7 @@ impl Lower<'_> {
     }
 
     /// `global $x = value;`, `global $list[at] = value;`
-    pub(super) fn assign_global(&mut self, var: ExprId, value: ExprId, span: Span) {
+    pub(crate) fn assign_global(&mut self, var: ExprId, value: ExprId, span: Span) {
         let Expr::Var(name) = self.ast.expr(var) else {
             return self.set_item(var, value, true, span);
         };
@@ -281,7 +281,7 @@ impl Lower<'_> {
     }
 
     /// Reports `global` outside procs, or without a variable of the program behind it.
-    pub(super) fn is_global_misplaced(&mut self, name: Name, span: Span) -> bool {
+    pub(crate) fn is_global_misplaced(&mut self, name: Name, span: Span) -> bool {
         let text = self.ast.names.text(name);
         let diagnostic = if self.proc.as_ref().is_none_or(|proc| proc.number.is_none()) {
             let help = format!("here ${text} is a variable of the program: ${text} = ...;");
@@ -301,7 +301,7 @@ impl Lower<'_> {
     }
 
     /// A proc's own variable takes the name of one of the program that the proc has read.
-    pub(super) fn warn_hidden(&mut self, symbol: SymbolId, span: Span) {
+    pub(crate) fn warn_hidden(&mut self, symbol: SymbolId, span: Span) {
         let Some(proc) = &self.proc else { return };
         let written = |symbol| self.sources.text(self.facts.symbol(symbol).span);
         let named = |symbol| written(symbol).trim_start_matches('$');
@@ -317,7 +317,7 @@ impl Lower<'_> {
     }
 
     /// The value of a parameter that a call leaves out.
-    pub(super) fn left_out(&mut self, param: ExprId) -> Operand {
+    pub(crate) fn left_out(&mut self, param: ExprId) -> Operand {
         let Expr::Named(_, default) = self.ast.expr(param) else { return Operand::ABSENT };
         let ev = self.expr(default);
         if ev.is_bad() || self.constant(ev).is_some() {

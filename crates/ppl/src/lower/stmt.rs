@@ -15,7 +15,7 @@ use model::{Op, Value};
 
 /// A statement that has to be left in order when a loop around it ends early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Nest {
+pub(crate) enum Nest {
     Loop,
     Label,
     Group,
@@ -26,7 +26,7 @@ pub(super) enum Nest {
 
 /// A loop being lowered.
 #[derive(Default)]
-pub(super) struct OpenLoop {
+pub(crate) struct OpenLoop {
     /// Jumps to the instruction after it.
     breaks: Vec<Pc>,
     /// Jumps to its next turn.
@@ -35,7 +35,7 @@ pub(super) struct OpenLoop {
 
 /// Where execution goes after a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Flow {
+pub(crate) enum Flow {
     /// On to the next one.
     On,
     /// Never there.
@@ -43,7 +43,7 @@ pub(super) enum Flow {
 }
 
 impl Lower<'_> {
-    pub(super) fn statements(&mut self, list: List) -> Flow {
+    pub(crate) fn statements(&mut self, list: List) -> Flow {
         let mut flow = Flow::On;
         let mut said = false;
         for id in self.ast.stmts_in(list) {
@@ -78,7 +78,7 @@ impl Lower<'_> {
     }
 
     /// A statement.
-    pub(super) fn statement(&mut self, id: StmtId) -> Flow {
+    pub(crate) fn statement(&mut self, id: StmtId) -> Flow {
         let span = self.ast.stmt_span(id);
         self.frame().end_statement();
         if self.in_generator && self.refused_in_generator(id) {
@@ -115,7 +115,7 @@ impl Lower<'_> {
     }
 
     /// A statement in a label, a group or a `with`.
-    pub(super) fn nested(&mut self, nest: Nest, body: StmtId) -> Flow {
+    pub(crate) fn nested(&mut self, nest: Nest, body: StmtId) -> Flow {
         self.around.nests.push(nest);
         let flow = self.statement(body);
         self.around.nests.pop();
@@ -145,7 +145,7 @@ impl Lower<'_> {
         flow
     }
 
-    pub(super) fn label(&mut self, label: Label) -> u32 {
+    pub(crate) fn label(&mut self, label: Label) -> u32 {
         self.plan.labels.push(label);
         self.plan.labels.len() as u32 - 1
     }
@@ -164,7 +164,7 @@ impl Lower<'_> {
     }
 
     /// Ends the statements around this place, up to the outermost that is left.
-    pub(super) fn leave_nests(&mut self, outermost: usize, span: Span) {
+    pub(crate) fn leave_nests(&mut self, outermost: usize, span: Span) {
         for at in (outermost..self.around.nests.len()).rev() {
             let leave = match self.around.nests[at] {
                 Nest::Label => Instr::LabelLeave,
@@ -342,7 +342,7 @@ struct Range {
 
 impl Lower<'_> {
     /// `repeat`
-    pub(super) fn repeat(&mut self, repeat: Repeat, span: Span) {
+    pub(crate) fn repeat(&mut self, repeat: Repeat, span: Span) {
         let range = match repeat.in_list {
             true => self.list_range(repeat.from, span),
             false => self.range(&repeat),
@@ -414,7 +414,7 @@ impl Lower<'_> {
     }
 
     /// The loop variable's slot.
-    pub(super) fn bind_variable(&mut self, (name, span): (Name, Span), differs: bool) -> Slot {
+    fn bind_variable(&mut self, (name, span): (Name, Span), differs: bool) -> Slot {
         let text = self.ast.names.text(name);
         let slot = self.frame().loop_variable(name, text);
         if let Some(mention) = self.mentioned(span.start) {
@@ -475,7 +475,7 @@ impl Lower<'_> {
     }
 
     /// An expression that has to be an integer; a constant becomes one.
-    pub(super) fn integer(&mut self, id: ExprId, what: &str) -> Ev {
+    pub(crate) fn integer(&mut self, id: ExprId, what: &str) -> Ev {
         let (ev, span) = (self.expr(id), self.ast.expr_span(id));
         let ev = self.of_type(ev, Types::AS_INT, &format!("{what} (an integer)"), span);
         if ev.is_bad() || !self.is_alive() {
@@ -538,7 +538,7 @@ impl Lower<'_> {
 }
 
 /// The time limit of a loop that is being lowered.
-pub(super) struct Limit {
+pub(crate) struct Limit {
     /// Three hidden slots: the end, iterations begun, those that every member has to reach.
     state: Slot,
     level: bool,
@@ -563,7 +563,7 @@ impl Limit {
 
 impl Lower<'_> {
     /// The code before the loop.
-    pub(super) fn limit(&mut self, until: Until, span: Span) -> Option<Limit> {
+    pub(crate) fn limit(&mut self, until: Until, span: Span) -> Option<Limit> {
         let ev = self.expr(until.limit);
         let place = self.ast.expr_span(until.limit);
         let what = "a duration after `until`, such as 30s";
@@ -670,7 +670,7 @@ impl Lower<'_> {
     }
 
     /// `share`
-    pub(super) fn share(&mut self, share: Share, span: Span) {
+    pub(crate) fn share(&mut self, share: Share, span: Span) {
         let count = self.alike(share.count, "a number of indices", 0);
         let by = match share.by {
             Some(by) => self.alike(by, "a number of indices after `by`", 1),
@@ -704,7 +704,7 @@ impl Lower<'_> {
 
     /// `break` or `return` would leave a `share` while the other members go on.
     #[cold]
-    pub(super) fn left_share(&mut self, word: &str, span: Span) {
+    pub(crate) fn left_share(&mut self, word: &str, span: Span) {
         let message = format!("`{word}` cannot leave a `share`: the other members go on with it");
         let help = "continue goes on with the next index; let a condition leave the others out";
         self.reports.push(Diagnostic::new(Code::Misplaced, span, message).help(help));
@@ -736,7 +736,7 @@ impl Lower<'_> {
         Ev::BAD
     }
 
-    pub(super) fn mix(&mut self, mix: Mix, span: Span) -> Flow {
+    pub(crate) fn mix(&mut self, mix: Mix, span: Span) -> Flow {
         let told: Vec<Option<i64>> =
             self.ast.exprs_in(mix.weights).map(|id| self.weight(id)).collect();
         let head = Span { start: span.start, end: span.start + 3 };

@@ -17,7 +17,7 @@ use std::rc::Rc;
 
 /// A text being put together.
 #[derive(Default)]
-pub(super) struct Filled {
+struct Filled {
     /// Those that are text lie in `text`.
     pieces: Vec<Piece>,
     text: Vec<u8>,
@@ -47,7 +47,7 @@ impl Filled {
 
 impl Lower<'_> {
     /// The value of a string: a constant, or a template.
-    pub(super) fn string(&mut self, span: Span) -> Ev {
+    pub(crate) fn string(&mut self, span: Span) -> Ev {
         let raw = self.sources.text(span);
         let inner = text::inner(raw).as_bytes();
         if !inner.iter().any(|byte| matches!(byte, b'$' | b'\\')) {
@@ -61,7 +61,7 @@ impl Lower<'_> {
     }
 
     /// What is added to a text in quotes is text: `"a" + $b` is `"a$b"`.
-    pub(super) fn joined_text(&mut self, parts: [Ev; 2], span: Span) -> Ev {
+    pub(crate) fn joined_text(&mut self, parts: [Ev; 2], span: Span) -> Ev {
         let mut found = Filled::default();
         parts.into_iter().for_each(|part| self.fill(part, &mut found));
         self.finished_text(found, span)
@@ -230,7 +230,7 @@ const DEPTH_MAX: u32 = 8;
 
 /// A value with variables in it.
 #[derive(Clone, Debug)]
-pub(super) struct OpenText {
+pub(crate) struct OpenText {
     /// As a string of the program, with its quotes.
     raw: Rc<str>,
     /// The parameter.
@@ -239,7 +239,7 @@ pub(super) struct OpenText {
 
 /// The parameters of such values.
 #[derive(Default)]
-pub(super) struct Open<'a> {
+pub(crate) struct Open<'a> {
     texts: FxHashMap<SymbolId, OpenText>,
     /// How many of them are being read, one in the other.
     depth: u32,
@@ -278,7 +278,7 @@ impl OpenText {
     }
 
     /// Its pieces.
-    pub(super) fn pieces(&self) -> impl Iterator<Item = Part<'_>> {
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = Part<'_>> {
         text::pieces(&self.raw, 0).map(|piece| self.placed(piece))
     }
 }
@@ -286,7 +286,7 @@ impl OpenText {
 impl Lower<'_> {
     /// A text from outside with a dollar sign is read like a string of the program. Without
     /// variables it is the text that is given back, else it is one that is read where it is used.
-    pub(super) fn text_from_outside(
+    pub(crate) fn text_from_outside(
         &mut self,
         symbol: SymbolId,
         given: &str,
@@ -314,7 +314,7 @@ impl Lower<'_> {
     }
 
     /// A default with variables that have no value yet: its text between the quotes.
-    pub(super) fn open_default(
+    pub(crate) fn open_default(
         &mut self,
         symbol: SymbolId,
         id: ExprId,
@@ -346,13 +346,13 @@ impl Lower<'_> {
     }
 
     /// A given value takes the place of a default.
-    pub(super) fn close_default(&mut self, symbol: SymbolId) {
+    pub(crate) fn close_default(&mut self, symbol: SymbolId) {
         self.open.texts.remove(&symbol);
     }
 
     /// The value of a parameter that is read where it is used. One that the program sets again
     /// is a variable like others, and read when it is defined.
-    pub(super) fn open_text(&self, symbol: SymbolId) -> Option<OpenText> {
+    pub(crate) fn open_text(&self, symbol: SymbolId) -> Option<OpenText> {
         if self.open.texts.is_empty() || !self.is_set_once(symbol) {
             return None;
         }
@@ -360,7 +360,7 @@ impl Lower<'_> {
     }
 
     /// The value of a parameter here.
-    pub(super) fn opened_text(&mut self, symbol: SymbolId, span: Span) -> Option<Ev> {
+    pub(crate) fn opened_text(&mut self, symbol: SymbolId, span: Span) -> Option<Ev> {
         let text = self.open.texts.get(&symbol).cloned()?;
         let mut found = Filled::default();
         self.fill_open(&text, span, &mut found);

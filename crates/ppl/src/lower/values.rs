@@ -19,43 +19,43 @@ use std::hash::{Hash, Hasher};
 
 /// An evaluated expression.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ev {
+pub(crate) struct Ev {
     /// Where the value is.
-    pub(super) operand: Operand,
+    pub(crate) operand: Operand,
     /// Its possible types; none: it was reported that there is no value.
-    pub(super) types: Types,
+    pub(crate) types: Types,
     /// It differs between ranks.
-    pub(super) differs: bool,
+    pub(crate) differs: bool,
 }
 
 impl Ev {
     /// It was reported that there is no value; nothing more is said about it.
-    pub(super) const BAD: Ev = Ev { operand: Operand::ABSENT, types: Types::NONE, differs: false };
+    pub(crate) const BAD: Ev = Ev { operand: Operand::ABSENT, types: Types::NONE, differs: false };
 
-    pub(super) fn is_bad(self) -> bool {
+    pub(crate) fn is_bad(self) -> bool {
         self.types.is_none()
     }
 }
 
 impl Lower<'_> {
     /// A constant as a value.
-    pub(super) fn known(&mut self, value: Value) -> Ev {
+    pub(crate) fn known(&mut self, value: Value) -> Ev {
         let types = Types::of_value(&value);
         let index = self.interner.constant(&mut self.plan.consts, value);
         Ev { operand: Operand::constant(index), types, differs: false }
     }
 
     /// A constant text as a value.
-    pub(super) fn known_text(&mut self, text: &[u8]) -> Ev {
+    pub(crate) fn known_text(&mut self, text: &[u8]) -> Ev {
         self.known(Value::Str(text.to_vec()))
     }
 
     /// The constant that a value is.
-    pub(super) fn constant(&self, ev: Ev) -> Option<&Value> {
+    pub(crate) fn constant(&self, ev: Ev) -> Option<&Value> {
         self.constant_of(ev.operand)
     }
 
-    pub(super) fn constant_of(&self, operand: Operand) -> Option<&Value> {
+    pub(crate) fn constant_of(&self, operand: Operand) -> Option<&Value> {
         match operand.source() {
             Source::Const(index) => self.plan.consts.get(index as usize),
             _ => None,
@@ -68,25 +68,25 @@ const NONE: u32 = u32::MAX;
 
 /// Where a symbol's value is.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(crate) struct Place {
     /// Its slot, or [`NO_SLOT`].
-    pub(super) slot: Slot,
+    pub(crate) slot: Slot,
     /// The constant it always is, or [`NONE`].
     konst: u32,
     /// Its value differs between ranks.
-    pub(super) differs: bool,
+    pub(crate) differs: bool,
 }
 
 impl Place {
     const NOWHERE: Place = Place { slot: NO_SLOT, konst: NONE, differs: false };
 
-    pub(super) fn is_somewhere(self) -> bool {
+    pub(crate) fn is_somewhere(self) -> bool {
         self.slot != NO_SLOT || self.konst != NONE
     }
 }
 
 /// The values of all symbols.
-pub(super) struct Variables {
+pub(crate) struct Variables {
     /// By [`SymbolId`].
     places: Vec<Place>,
     /// Names of which it was reported that they are not visible.
@@ -94,7 +94,7 @@ pub(super) struct Variables {
 }
 
 impl Variables {
-    pub(super) fn new(facts: &Facts) -> Variables {
+    pub(crate) fn new(facts: &Facts) -> Variables {
         let places = vec![Place::NOWHERE; facts.symbols().len()];
         Variables { places, unknown: FxHashSet::default() }
     }
@@ -102,20 +102,20 @@ impl Variables {
 
 impl<'a> Lower<'a> {
     /// The name at a place.
-    pub(super) fn mentioned(&self, place: u32) -> Option<Mention> {
+    pub(crate) fn mentioned(&self, place: u32) -> Option<Mention> {
         let mentions = &self.facts.mentions;
         let at = mentions.partition_point(|mention| mention.span.start < place);
         mentions.get(at).copied().filter(|mention| mention.span.start == place)
     }
 
     /// The symbol named at a place, if it has a value there.
-    pub(super) fn visible(&self, place: u32) -> Option<Mention> {
+    pub(crate) fn visible(&self, place: u32) -> Option<Mention> {
         let mention = self.mentioned(place)?;
         self.place(mention.symbol).is_somewhere().then_some(mention)
     }
 
     /// Where the value of a symbol is.
-    pub(super) fn place(&self, symbol: SymbolId) -> Place {
+    pub(crate) fn place(&self, symbol: SymbolId) -> Place {
         self.variables.places[symbol.0 as usize]
     }
 
@@ -124,7 +124,7 @@ impl<'a> Lower<'a> {
     }
 
     /// The value of a variable.
-    pub(super) fn variable(&mut self, name: Name, span: Span) -> Ev {
+    pub(crate) fn variable(&mut self, name: Name, span: Span) -> Ev {
         match self.visible(span.start) {
             Some(mention) => self.value_of(mention.symbol, span),
             None => {
@@ -135,7 +135,7 @@ impl<'a> Lower<'a> {
     }
 
     /// The value of a symbol that has one.
-    pub(super) fn value_of(&mut self, symbol: SymbolId, span: Span) -> Ev {
+    pub(crate) fn value_of(&mut self, symbol: SymbolId, span: Span) -> Ev {
         if self.open_text(symbol).is_some() {
             return self.opened_text(symbol, span).unwrap_or(Ev::BAD);
         }
@@ -156,7 +156,7 @@ impl<'a> Lower<'a> {
     }
 
     /// Lets a symbol be taken for the same on all ranks, or not; what it was taken for before.
-    pub(super) fn set_differs(&mut self, symbol: SymbolId, differs: bool) -> bool {
+    pub(crate) fn set_differs(&mut self, symbol: SymbolId, differs: bool) -> bool {
         let before = self.place(symbol);
         self.set_place(symbol, Place { differs, ..before });
         before.differs
@@ -171,7 +171,7 @@ impl<'a> Lower<'a> {
     }
 
     /// The slot of the variable of the program that is named at a place.
-    pub(super) fn global_slot(&mut self, place: u32, differs: bool) -> Option<Slot> {
+    pub(crate) fn global_slot(&mut self, place: u32, differs: bool) -> Option<Slot> {
         let symbol = self.visible(place)?.symbol;
         let there = self.place(symbol);
         self.set_place(symbol, Place { differs: there.differs || differs, ..there });
@@ -180,7 +180,7 @@ impl<'a> Lower<'a> {
 
     /// Reports an undefined variable, each once.
     #[cold]
-    pub(super) fn not_visible(&mut self, name: Name, span: Span) {
+    pub(crate) fn not_visible(&mut self, name: Name, span: Span) {
         if !self.variables.unknown.insert(name) {
             return;
         }
@@ -192,7 +192,7 @@ impl<'a> Lower<'a> {
         self.reports.push(diagnostic);
     }
 
-    pub(super) fn unknown_variable(&self, text: &str, span: Span) -> Diagnostic {
+    pub(crate) fn unknown_variable(&self, text: &str, span: Span) -> Diagnostic {
         let message = format!("expected a variable that is set before this place, found ${text}");
         let diagnostic = Diagnostic::new(Code::UnknownVariable, span, message);
         diagnostic.help(self.variable_help(text, span.start))
@@ -221,7 +221,7 @@ impl<'a> Lower<'a> {
     }
 
     /// Gives a symbol a slot if it has none. `differs`: its value.
-    pub(super) fn define(&mut self, symbol: SymbolId, differs: bool) -> Slot {
+    pub(crate) fn define(&mut self, symbol: SymbolId, differs: bool) -> Slot {
         let here = self.place(symbol);
         if here.slot != NO_SLOT {
             let differs = here.differs || differs;
@@ -235,33 +235,33 @@ impl<'a> Lower<'a> {
     }
 
     /// Lets a symbol's value be in a slot that is there already.
-    pub(super) fn set_slot(&mut self, symbol: SymbolId, slot: Slot, differs: bool) {
+    pub(crate) fn set_slot(&mut self, symbol: SymbolId, slot: Slot, differs: bool) {
         self.set_place(symbol, Place { slot, konst: NONE, differs });
     }
 
     /// Lets a symbol be a constant.
-    pub(super) fn define_constant(&mut self, symbol: SymbolId, konst: u32) {
+    pub(crate) fn define_constant(&mut self, symbol: SymbolId, konst: u32) {
         self.set_place(symbol, Place { slot: NO_SLOT, konst, differs: false });
     }
 
     /// Takes a symbol's value away: its definition is still to come.
-    pub(super) fn hide(&mut self, symbol: SymbolId) {
+    pub(crate) fn hide(&mut self, symbol: SymbolId) {
         self.set_place(symbol, Place::NOWHERE);
     }
 
     /// Nothing in the program but one definition sets the symbol.
-    pub(super) fn is_set_once(&self, symbol: SymbolId) -> bool {
+    pub(crate) fn is_set_once(&self, symbol: SymbolId) -> bool {
         self.facts.symbol(symbol).definitions == 1
     }
 }
 
 /// The slots of the globals or of one proc.
 #[derive(Default)]
-pub(super) struct Frame {
+pub(crate) struct Frame {
     /// Slots are relative to a proc's frame.
     local: bool,
     /// Names of all slots; "" for hidden ones.
-    pub(super) names: Vec<String>,
+    pub(crate) names: Vec<String>,
     temps: Vec<Slot>,
     /// How many of `temps` the current statement uses.
     used: usize,
@@ -273,19 +273,19 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    pub(super) fn of_proc() -> Frame {
+    pub(crate) fn of_proc() -> Frame {
         Frame { local: true, ..Frame::default() }
     }
 
     /// A slot for a variable.
-    pub(super) fn fresh(&mut self, name: &str) -> Slot {
+    pub(crate) fn fresh(&mut self, name: &str) -> Slot {
         let index = self.names.len() as u32;
         self.names.push(name.into());
         if self.local { Slot::local(index) } else { Slot(index) }
     }
 
     /// A slot for an intermediate result, until [`Frame::end_statement`].
-    pub(super) fn temp(&mut self) -> Slot {
+    pub(crate) fn temp(&mut self) -> Slot {
         if self.used == self.temps.len() {
             let slot = self.fresh("");
             self.temps.push(slot);
@@ -295,27 +295,27 @@ impl Frame {
     }
 
     /// The slot of an intermediate result of the current statement.
-    pub(super) fn held(&self, operand: Operand) -> Option<Slot> {
+    pub(crate) fn held(&self, operand: Operand) -> Option<Slot> {
         self.temps[..self.used].iter().copied().find(|slot| Operand::slot(*slot) == operand)
     }
 
     /// Intermediate results are not needed any more.
-    pub(super) fn end_statement(&mut self) {
+    pub(crate) fn end_statement(&mut self) {
         self.used = 0;
     }
 
     /// How many intermediate results the current statement uses.
-    pub(super) fn used_temps(&self) -> usize {
+    pub(crate) fn used_temps(&self) -> usize {
         self.used
     }
 
     /// Those behind this number of them are not needed any more.
-    pub(super) fn reuse_temps(&mut self, used: usize) {
+    pub(crate) fn reuse_temps(&mut self, used: usize) {
         self.used = used;
     }
 
     /// The three hidden slots of a loop, until [`Frame::leave_loop`].
-    pub(super) fn enter_loop(&mut self) -> Slot {
+    pub(crate) fn enter_loop(&mut self) -> Slot {
         if self.depth == self.loops.len() {
             let slot = self.fresh("");
             self.fresh("");
@@ -326,12 +326,12 @@ impl Frame {
         self.loops[self.depth - 1]
     }
 
-    pub(super) fn leave_loop(&mut self) {
+    pub(crate) fn leave_loop(&mut self) {
         self.depth -= 1;
     }
 
     /// A slot for the variable of a loop.
-    pub(super) fn loop_variable(&mut self, name: Name, text: &str) -> Slot {
+    pub(crate) fn loop_variable(&mut self, name: Name, text: &str) -> Slot {
         match self.free.get_mut(&name).and_then(Vec::pop) {
             Some(slot) => slot,
             None => self.fresh(text),
@@ -339,18 +339,18 @@ impl Frame {
     }
 
     /// The loop of this variable has ended.
-    pub(super) fn release(&mut self, name: Name, slot: Slot) {
+    pub(crate) fn release(&mut self, name: Name, slot: Slot) {
         self.free.entry(name).or_default().push(slot);
     }
 }
 
 /// Finds constants that the plan has already, by the hash of their values.
 #[derive(Default)]
-pub(super) struct Interner(HashTable<u32>);
+pub(crate) struct Interner(HashTable<u32>);
 
 impl Interner {
     /// The number of a constant: of an equal one, if there is one.
-    pub(super) fn constant(&mut self, consts: &mut Vec<Value>, value: Value) -> u32 {
+    pub(crate) fn constant(&mut self, consts: &mut Vec<Value>, value: Value) -> u32 {
         let hash = hash(&value);
         if let Some(known) = self.0.find(hash, |number| consts[*number as usize] == value) {
             return *known;

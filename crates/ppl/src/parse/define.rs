@@ -14,7 +14,7 @@ const DEFINITIONS: [&str; 5] = ["groups", "param", "pattern", "proc", "hints"];
 
 impl Parser<'_, '_, '_> {
     /// `define ...`; the word is consumed.
-    pub(super) fn define(&mut self, start: u32) -> Parse<StmtId> {
+    pub(crate) fn define(&mut self, start: u32) -> Parse<StmtId> {
         self.at_top("define", start);
         let word = match self.tok.kind {
             Kind::Word => self.slice(self.tok).to_ascii_lowercase(),
@@ -73,7 +73,7 @@ impl Parser<'_, '_, '_> {
     }
 
     /// `param VAR = value;`; the word is consumed.
-    pub(super) fn param(&mut self, start: u32) -> Parse<StmtId> {
+    pub(crate) fn param(&mut self, start: u32) -> Parse<StmtId> {
         self.at_top("param", start);
         let var = self.expect(Kind::Var, "the parameter's variable, as in param $num = 10;")?;
         self.expect(Kind::Assign, "`=` and the parameter's default")?;

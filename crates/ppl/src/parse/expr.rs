@@ -9,7 +9,7 @@ use model::plan::{BinaryOp, Span, UnaryOp};
 
 /// An operator with two operands and how tightly it binds; `^` is apart.
 #[inline]
-pub(super) fn binary_op(kind: Kind) -> Option<(BinaryOp, u8)> {
+pub(crate) fn binary_op(kind: Kind) -> Option<(BinaryOp, u8)> {
     Some(match kind {
         Kind::OrOr => (BinaryOp::Or, 1),
         Kind::AndAnd => (BinaryOp::And, 2),
@@ -31,13 +31,13 @@ pub(super) fn binary_op(kind: Kind) -> Option<(BinaryOp, u8)> {
 impl Parser<'_, '_, '_> {
     /// An expression.
     #[inline]
-    pub(super) fn expr(&mut self) -> Parse<ExprId> {
+    pub(crate) fn expr(&mut self) -> Parse<ExprId> {
         let first = self.unary()?;
         self.climb(first, 0)
     }
 
     /// Goes on after a primary expression: `[index]`, `^`, operators.
-    pub(super) fn expr_from(&mut self, primary: ExprId) -> Parse<ExprId> {
+    pub(crate) fn expr_from(&mut self, primary: ExprId) -> Parse<ExprId> {
         let first = self.postfix(primary)?;
         let first = self.power(first)?;
         self.climb(first, 0)
@@ -93,7 +93,7 @@ impl Parser<'_, '_, '_> {
 
     /// Reports too deep nesting, the first time.
     #[cold]
-    pub(super) fn too_deep(&mut self, message: String, help: &str) -> Bad {
+    pub(crate) fn too_deep(&mut self, message: String, help: &str) -> Bad {
         if !std::mem::replace(&mut self.cx.too_deep, true) {
             let diagnostic = Diagnostic::new(Code::TooDeep, self.tok.span(), message);
             return self.error(diagnostic.help(help));
@@ -226,7 +226,7 @@ impl Parser<'_, '_, '_> {
 
     /// A string token; malformed escapes and variables in it are reported.
     #[inline]
-    pub(super) fn string(&mut self) -> ExprId {
+    pub(crate) fn string(&mut self) -> ExprId {
         let token = self.bump();
         if token.value != 0 {
             self.check_string(token);
@@ -264,7 +264,7 @@ impl Parser<'_, '_, '_> {
         self.parenthesised(open, inner)
     }
 
-    pub(super) fn parenthesised(&mut self, open: Token, inner: ExprId) -> Parse<ExprId> {
+    pub(crate) fn parenthesised(&mut self, open: Token, inner: ExprId) -> Parse<ExprId> {
         self.grow(0)?;
         let span = self.since(open.start);
         Ok(self.push_expr(Expr::Paren(inner), span))
@@ -345,7 +345,7 @@ impl Parser<'_, '_, '_> {
     }
 
     /// `( a, b )` of a call.
-    pub(super) fn args(&mut self) -> Parse<List> {
+    pub(crate) fn args(&mut self) -> Parse<List> {
         let open = self.expect(Kind::LParen, "`(`")?;
         let (list, height) = self.collected(|parser| {
             let empty = parser.tok.kind == Kind::RParen;
@@ -359,7 +359,7 @@ impl Parser<'_, '_, '_> {
 
     /// Arguments up to what is not a comma, onto the scratch; gives the greatest height.
     #[inline]
-    pub(super) fn arg_list(&mut self) -> Parse<u32> {
+    pub(crate) fn arg_list(&mut self) -> Parse<u32> {
         let mut height = 0;
         loop {
             let arg = self.arg()?;

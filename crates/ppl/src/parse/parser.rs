@@ -82,39 +82,39 @@ fn run<'a>(
 }
 
 /// State that all files of a program share while it is parsed.
-pub(super) struct Context<'a> {
-    pub(super) sources: &'a mut Sources,
-    pub(super) loader: Option<&'a mut dyn Loader>,
+pub(crate) struct Context<'a> {
+    pub(crate) sources: &'a mut Sources,
+    pub(crate) loader: Option<&'a mut dyn Loader>,
     /// Texts of other languages and tools are recognized.
     recognises: bool,
-    pub(super) ast: Ast,
-    pub(super) reports: Reports,
+    pub(crate) ast: Ast,
+    pub(crate) reports: Reports,
     /// Names of the files being parsed, the root first.
-    pub(super) chain: Vec<String>,
+    pub(crate) chain: Vec<String>,
     /// Number of files included so far.
-    pub(super) includes: usize,
+    pub(crate) includes: usize,
     /// Members of the lists being parsed; each list owns the end from its mark on.
-    pub(super) scratch: Vec<u32>,
+    pub(crate) scratch: Vec<u32>,
     /// Procs defined so far.
-    pub(super) procs: HashSet<Name>,
+    pub(crate) procs: HashSet<Name>,
     /// Nesting of statements and expressions.
-    pub(super) depth: u32,
+    pub(crate) depth: u32,
     /// Nesting was too deep once; said only once.
-    pub(super) too_deep: bool,
+    pub(crate) too_deep: bool,
     /// Number of statements around the current one, includes not counted.
-    pub(super) inside: u32,
+    pub(crate) inside: u32,
     /// Number of loops around the current statement, in the same proc.
-    pub(super) loops: u32,
+    pub(crate) loops: u32,
     /// Where the open blocks begin.
-    pub(super) blocks: Vec<u32>,
+    pub(crate) blocks: Vec<u32>,
     /// The outermost open block when a misplaced definition was reported.
-    pub(super) misplaced_in: Option<u32>,
+    pub(crate) misplaced_in: Option<u32>,
     /// The proc being read has a `return value;`.
-    pub(super) gives_value: bool,
+    pub(crate) gives_value: bool,
 }
 
 impl<'a> Context<'a> {
-    pub(super) fn new(sources: &'a mut Sources, loader: Option<&'a mut dyn Loader>) -> Context<'a> {
+    pub(crate) fn new(sources: &'a mut Sources, loader: Option<&'a mut dyn Loader>) -> Context<'a> {
         Context {
             sources,
             loader,
@@ -136,7 +136,7 @@ impl<'a> Context<'a> {
     }
 
     /// Parses one file of the sources.
-    pub(super) fn file(&mut self, id: FileId) -> List {
+    pub(crate) fn file(&mut self, id: FileId) -> List {
         let base = self.sources.file(id).start;
         // A share of it: files can be added while this one is parsed.
         let text = self.sources.file(id).text.clone();
@@ -163,30 +163,30 @@ impl<'a> Context<'a> {
 }
 
 /// Adds a part of the tree; gives its number.
-pub(super) fn add<T>(parts: &mut Vec<T>, part: T) -> u32 {
+pub(crate) fn add<T>(parts: &mut Vec<T>, part: T) -> u32 {
     parts.push(part);
     parts.len() as u32 - 1
 }
 
 /// Parses one file.
-pub(super) struct Parser<'c, 'a, 't> {
-    pub(super) cx: &'c mut Context<'a>,
-    pub(super) lex: Lexer<'t>,
+pub(crate) struct Parser<'c, 'a, 't> {
+    pub(crate) cx: &'c mut Context<'a>,
+    pub(crate) lex: Lexer<'t>,
     /// The current token.
-    pub(super) tok: Token,
+    pub(crate) tok: Token,
     /// Kind and end of the one before it.
-    pub(super) prev_kind: Kind,
-    pub(super) prev_end: u32,
+    pub(crate) prev_kind: Kind,
+    pub(crate) prev_end: u32,
     /// Height of the expression parsed last.
-    pub(super) height: u32,
+    pub(crate) height: u32,
     /// The token at which an error was reported last: no second one there.
-    pub(super) error_at: Option<u32>,
+    pub(crate) error_at: Option<u32>,
     /// Text is being passed over after an error: unknown characters in it do not matter.
-    pub(super) skipping: bool,
+    pub(crate) skipping: bool,
 }
 
 impl<'c, 'a, 't> Parser<'c, 'a, 't> {
-    pub(super) fn new(cx: &'c mut Context<'a>, text: &'t str, base: u32) -> Parser<'c, 'a, 't> {
+    pub(crate) fn new(cx: &'c mut Context<'a>, text: &'t str, base: u32) -> Parser<'c, 'a, 't> {
         let start = Token { kind: Kind::Semi, start: base, end: base, value: 0 };
         let lex = Lexer::new(text, base);
         let (prev_kind, prev_end) = (start.kind, start.end);
@@ -199,7 +199,7 @@ impl<'c, 'a, 't> Parser<'c, 'a, 't> {
 
     /// Goes on to the next token; gives the one that was current.
     #[inline(always)]
-    pub(super) fn bump(&mut self) -> Token {
+    pub(crate) fn bump(&mut self) -> Token {
         let token = self.tok;
         self.advance();
         token
@@ -232,18 +232,18 @@ impl<'c, 'a, 't> Parser<'c, 'a, 't> {
     }
 
     /// The token after the current one.
-    pub(super) fn peek(&self) -> Kind {
+    pub(crate) fn peek(&self) -> Kind {
         self.lex.fork().token().kind
     }
 
     #[inline(always)]
-    pub(super) fn slice(&self, token: Token) -> &'t str {
+    pub(crate) fn slice(&self, token: Token) -> &'t str {
         self.lex.slice(token)
     }
 
     /// Consumes a token of this kind if it is the current one.
     #[inline]
-    pub(super) fn accept(&mut self, kind: Kind) -> bool {
+    pub(crate) fn accept(&mut self, kind: Kind) -> bool {
         let found = self.tok.kind == kind;
         if found {
             self.bump();
@@ -252,12 +252,12 @@ impl<'c, 'a, 't> Parser<'c, 'a, 't> {
     }
 
     /// The current token is this word, in either case.
-    pub(super) fn at_word(&self, word: &str) -> bool {
+    pub(crate) fn at_word(&self, word: &str) -> bool {
         self.tok.kind == Kind::Word && self.slice(self.tok).eq_ignore_ascii_case(word)
     }
 
     /// Consumes this word if it is the current token.
-    pub(super) fn accept_word(&mut self, word: &str) -> bool {
+    pub(crate) fn accept_word(&mut self, word: &str) -> bool {
         let found = self.at_word(word);
         if found {
             let token = self.bump();
@@ -270,30 +270,30 @@ impl<'c, 'a, 't> Parser<'c, 'a, 't> {
 
     /// From a position to the end of the last consumed token.
     #[inline]
-    pub(super) fn since(&self, start: u32) -> Span {
+    pub(crate) fn since(&self, start: u32) -> Span {
         Span { start, end: self.prev_end.max(start) }
     }
 
     #[inline]
-    pub(super) fn intern(&mut self, token: Token) -> Name {
+    pub(crate) fn intern(&mut self, token: Token) -> Name {
         let text = self.lex.slice(token).trim_start_matches('$');
         self.cx.ast.names.intern(text)
     }
 
     #[inline]
-    pub(super) fn push_stmt(&mut self, stmt: Stmt, start: u32) -> StmtId {
+    pub(crate) fn push_stmt(&mut self, stmt: Stmt, start: u32) -> StmtId {
         let span = self.since(start);
         self.cx.ast.push_stmt(stmt, span)
     }
 
     #[inline]
-    pub(super) fn push_expr(&mut self, expr: Expr, span: Span) -> ExprId {
+    pub(crate) fn push_expr(&mut self, expr: Expr, span: Span) -> ExprId {
         self.cx.ast.push_expr(expr, span)
     }
 
     /// Ends a list that began at `mark` of the scratch.
     #[inline]
-    pub(super) fn list_from(&mut self, mark: usize) -> List {
+    pub(crate) fn list_from(&mut self, mark: usize) -> List {
         let list = self.cx.ast.push_list(&self.cx.scratch[mark..]);
         self.cx.scratch.truncate(mark);
         list

@@ -13,7 +13,7 @@ use model::words::shortened;
 impl Parser<'_, '_, '_> {
     /// Reports an error unless the text here has been reported already.
     #[cold]
-    pub(super) fn error(&mut self, diagnostic: Diagnostic) -> Bad {
+    pub(crate) fn error(&mut self, diagnostic: Diagnostic) -> Bad {
         // At the end of the last token or after it: in it, or between it and this one.
         let spoilt = self.lex.bad_end > 0 && self.lex.bad_end >= self.prev_end;
         if !spoilt && self.error_at != Some(self.tok.start) {
@@ -25,13 +25,13 @@ impl Parser<'_, '_, '_> {
 
     /// "expected ..., found ..." at the current token.
     #[cold]
-    pub(super) fn expected(&mut self, what: &str) -> Bad {
+    pub(crate) fn expected(&mut self, what: &str) -> Bad {
         let diagnostic = self.expectation(what);
         self.error(diagnostic)
     }
 
     /// The diagnostic of [`Parser::expected`], to add to.
-    pub(super) fn expectation(&self, what: &str) -> Diagnostic {
+    pub(crate) fn expectation(&self, what: &str) -> Diagnostic {
         let message = format!("expected {what}, found {}", self.describe(self.tok));
         let span = match self.tok.kind {
             // Where the text stops, not below its last line.
@@ -42,13 +42,13 @@ impl Parser<'_, '_, '_> {
     }
 
     /// The empty place after the last consumed token.
-    pub(super) fn after_last(&self) -> Span {
+    pub(crate) fn after_last(&self) -> Span {
         Span { start: self.prev_end, end: self.prev_end }
     }
 
     /// Consumes a token of this kind or reports that `what` was expected.
     #[inline]
-    pub(super) fn expect(&mut self, kind: Kind, what: &str) -> Parse<Token> {
+    pub(crate) fn expect(&mut self, kind: Kind, what: &str) -> Parse<Token> {
         if self.tok.kind == kind { Ok(self.bump()) } else { Err(self.expected(what)) }
     }
 
@@ -67,12 +67,12 @@ impl Parser<'_, '_, '_> {
     }
 
     /// The current token is the first on its line.
-    pub(super) fn at_line_start(&self) -> bool {
+    pub(crate) fn at_line_start(&self) -> bool {
         self.lex.between(self.prev_end, self.tok.start).contains('\n')
     }
 
     /// The current token is a word that begins a statement.
-    pub(super) fn at_statement_word(&self) -> bool {
+    pub(crate) fn at_statement_word(&self) -> bool {
         self.tok.kind == Kind::Word && classify(self.slice(self.tok)).0 != Word::Other
     }
 
@@ -89,7 +89,7 @@ impl Parser<'_, '_, '_> {
 
     /// The `;` of a statement; `what` names it in the message.
     #[inline]
-    pub(super) fn semi(&mut self, what: &str) -> Parse<()> {
+    pub(crate) fn semi(&mut self, what: &str) -> Parse<()> {
         if self.tok.kind == Kind::Semi {
             self.bump();
             return Ok(());
@@ -122,7 +122,7 @@ impl Parser<'_, '_, '_> {
     /// The bracket that closes `open`. Before a token that ends the statement it is
     /// taken as given after the report.
     #[inline]
-    pub(super) fn close(&mut self, kind: Kind, open: Token, what: &str) -> Parse<()> {
+    pub(crate) fn close(&mut self, kind: Kind, open: Token, what: &str) -> Parse<()> {
         if self.tok.kind == kind {
             self.bump();
             return Ok(());
@@ -157,7 +157,7 @@ impl Parser<'_, '_, '_> {
     /// Skips to where the next statement can begin. `begin`: where the failed one
     /// began; at least one token is consumed if nothing was.
     #[cold]
-    pub(super) fn recover(&mut self, begin: u32) {
+    pub(crate) fn recover(&mut self, begin: u32) {
         self.skipping = true;
         self.skip_statement(begin);
         self.skipping = false;
@@ -198,7 +198,7 @@ impl Parser<'_, '_, '_> {
     }
 
     /// Skips from a `{` over the `}` that closes it.
-    pub(super) fn skip_braces(&mut self) {
+    pub(crate) fn skip_braces(&mut self) {
         let mut open = 0u32;
         loop {
             match self.tok.kind {
@@ -217,7 +217,7 @@ impl Parser<'_, '_, '_> {
 
     /// Skips to where the body of a spoilt header can begin.
     #[cold]
-    pub(super) fn skip_to_body(&mut self) {
+    pub(crate) fn skip_to_body(&mut self) {
         use Kind::{Comma, End, LBrace, RBrace, RBracket, RParen, Semi};
         self.skipping = true;
         loop {
@@ -239,7 +239,7 @@ impl Parser<'_, '_, '_> {
     }
 
     /// Skips from a `(` over the `)` that closes it, statements in it included.
-    pub(super) fn skip_parens(&mut self) {
+    fn skip_parens(&mut self) {
         let mut open = 0u32;
         while !matches!(self.tok.kind, Kind::End | Kind::LBrace | Kind::RBrace) {
             match self.bump().kind {
@@ -252,14 +252,14 @@ impl Parser<'_, '_, '_> {
     }
 
     /// An expression in a header. After a mistake the text up to the body is skipped.
-    pub(super) fn header_expr(&mut self) -> ExprId {
+    pub(crate) fn header_expr(&mut self) -> ExprId {
         let found = self.expr();
         self.or_skip_to_body(found)
     }
 
     /// The result of a header's part, or [`Expr::Error`] after skipping to the body.
     #[inline]
-    pub(super) fn or_skip_to_body(&mut self, found: Parse<ExprId>) -> ExprId {
+    pub(crate) fn or_skip_to_body(&mut self, found: Parse<ExprId>) -> ExprId {
         match found {
             Ok(id) => id,
             Err(Bad) => {
@@ -272,7 +272,7 @@ impl Parser<'_, '_, '_> {
 
     /// Reports a word of another language; its parentheses are skipped.
     #[cold]
-    pub(super) fn foreign_word(&mut self, token: Token, help: &str) -> Parse<()> {
+    pub(crate) fn foreign_word(&mut self, token: Token, help: &str) -> Parse<()> {
         let message = format!("PPL has no `{}`", self.slice(token));
         let diagnostic = Diagnostic::new(Code::UnknownWord, token.span(), message);
         let bad = self.error(diagnostic.help(help));
@@ -301,7 +301,7 @@ impl Parser<'_, '_, '_> {
 
     /// Reports a word that means nothing here. Gives the word it is nearest to.
     #[cold]
-    pub(super) fn unknown_word(&mut self, token: Token) -> Option<&'static str> {
+    pub(crate) fn unknown_word(&mut self, token: Token) -> Option<&'static str> {
         let word = self.slice(token);
         let guess = nearest(word, statement_words());
         let procs = self.cx.procs.iter().map(|name| self.cx.ast.names.text(*name));
@@ -320,7 +320,7 @@ impl Parser<'_, '_, '_> {
 
     /// Reports a bare word where a value is wanted.
     #[cold]
-    pub(super) fn word_as_value(&mut self, token: Token) -> Bad {
+    pub(crate) fn word_as_value(&mut self, token: Token) -> Bad {
         let word = self.slice(token);
         let message = format!("expected a value, found the word `{word}`");
         let diagnostic = Diagnostic::new(Code::UnknownWord, token.span(), message);

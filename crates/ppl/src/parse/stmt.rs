@@ -13,7 +13,7 @@ use model::plan::{LabelKind, Span};
 
 impl Parser<'_, '_, '_> {
     /// All statements of a file.
-    pub(super) fn program(&mut self) -> List {
+    pub(crate) fn program(&mut self) -> List {
         let mark = self.cx.scratch.len();
         loop {
             self.statements();
@@ -179,7 +179,7 @@ impl Parser<'_, '_, '_> {
     }
 
     /// The statement that a header governs. Never fails: a spoilt one is skipped.
-    pub(super) fn body(&mut self, after: &str) -> StmtId {
+    pub(crate) fn body(&mut self, after: &str) -> StmtId {
         let start = self.tok.start;
         if matches!(self.tok.kind, Kind::RBrace | Kind::End) {
             self.expected(&format!("a statement after {after}"));
@@ -264,7 +264,7 @@ impl Parser<'_, '_, '_> {
     }
 
     /// A string that names something; text that was reported already will do.
-    pub(super) fn name_string(&mut self, what: &str) -> Parse<ExprId> {
+    pub(crate) fn name_string(&mut self, what: &str) -> Parse<ExprId> {
         match self.tok.kind {
             Kind::Str => Ok(self.string()),
             Kind::Error => {
@@ -480,7 +480,7 @@ impl Parser<'_, '_, '_> {
 
     /// An operation of the table; its name is consumed.
     #[inline]
-    pub(super) fn op(&mut self, op: Op, start: u32) -> Parse<StmtId> {
+    pub(crate) fn op(&mut self, op: Op, start: u32) -> Parse<StmtId> {
         let mark = self.cx.scratch.len();
         let paren = match self.tok.kind {
             Kind::LParen => self.op_args(mark)?,

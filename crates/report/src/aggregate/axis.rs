@@ -4,7 +4,7 @@
 use model::Op;
 
 /// Labels of [`LabelGrid`] with a colour of their own; the others share one more.
-pub(super) const MAX_LABELS: usize = 8;
+pub(crate) const MAX_LABELS: usize = 8;
 
 /// Point of a sweep and repetition. Each execution has a clock of its own, so one is condensed at a time.
 pub type Execution = (u32, u32);

@@ -13,7 +13,7 @@ use model::run::EventExtents;
 
 /// The part of an event that the counters need.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Row {
+pub(crate) struct Row {
     pub rank: u32,
     pub op: Op,
     /// Number in [`super::scope::Scope::labels`], or their number for other labels.
@@ -60,7 +60,7 @@ impl Row {
 /// `run.events.extents`, as far as all extents are there, and how far they reach: from the first byte of the
 /// first extent to behind the last of all.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Extents {
+pub(crate) struct Extents {
     entries: Vec<Option<(Vec<Run>, u64)>>,
 }
 
@@ -123,13 +123,13 @@ fn cut(runs: &[Run], row: &Row, mut each: impl FnMut(Run)) {
 }
 
 /// Behind the last byte of a run.
-pub(super) fn end_bytes(run: &Run) -> u64 {
+pub(crate) fn end_bytes(run: &Run) -> u64 {
     let last = run.count.saturating_sub(1).saturating_mul(run.stride_bytes);
     run.offset_bytes.saturating_add(last).saturating_add(run.length_bytes)
 }
 
 /// Bytes of a run before a position. Of extents that overlap, as if they were spread evenly.
-pub(super) fn bytes_before(run: &Run, position: u64) -> u64 {
+pub(crate) fn bytes_before(run: &Run, position: u64) -> u64 {
     let Some(distance) = position.checked_sub(run.offset_bytes) else { return 0 };
     let all_bytes = run.length_bytes.saturating_mul(run.count);
     let span = end_bytes(run) - run.offset_bytes;

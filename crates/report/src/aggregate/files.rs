@@ -76,7 +76,7 @@ pub struct FileMap {
 
 /// Parts of a file while it is counted.
 #[derive(Clone, Debug)]
-pub(super) struct Parts {
+pub(crate) struct Parts {
     shift: u32,
     owners: Vec<Owner>,
     touches: Touches,
@@ -141,7 +141,7 @@ impl Parts {
 
 /// Files while they are counted.
 #[derive(Debug)]
-pub(super) struct Files {
+pub(crate) struct Files {
     chosen: Vec<Chosen>,
     parts: HashMap<i32, Parts>,
     more: usize,

@@ -10,13 +10,13 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Rows of positions in [`OffsetGrid`].
-pub(super) const OFFSET_ROWS: usize = 40;
+const OFFSET_ROWS: usize = 40;
 /// Columns of time of [`OffsetGrid`]: with the rows a picture of a few thousand marks.
-pub(super) const OFFSET_COLUMNS: usize = 96;
+const OFFSET_COLUMNS: usize = 96;
 /// Bands of ranks that have a colour of their own.
-pub(super) const MAX_COLOURS: usize = 8;
+pub(crate) const MAX_COLOURS: usize = 8;
 /// Bands of ranks of [`LabelGrid`].
-pub(super) const MAX_LABEL_BANDS: usize = 32;
+const MAX_LABEL_BANDS: usize = 32;
 
 /// Operations of a band of ranks in a column of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub struct Grid {
 }
 
 impl Grid {
-    pub(super) fn new(bands: &Bands, time: &TimeBins) -> Grid {
+    pub(crate) fn new(bands: &Bands, time: &TimeBins) -> Grid {
         Grid { columns: time.count, cells: vec![Cell::default(); bands.count * time.count] }
     }
 
@@ -55,7 +55,7 @@ impl Grid {
         &self.cells[band * self.columns..][..self.columns]
     }
 
-    pub(super) fn add(&mut self, scope: &Scope, band: usize, at: usize, row: &Row) {
+    pub(crate) fn add(&mut self, scope: &Scope, band: usize, at: usize, row: &Row) {
         let first = band * self.columns;
         let cells = &mut self.cells[first..first + self.columns];
         if scope
@@ -84,7 +84,7 @@ pub struct OpGrid {
 }
 
 impl OpGrid {
-    pub(super) fn new(time: &TimeBins) -> OpGrid {
+    pub(crate) fn new(time: &TimeBins) -> OpGrid {
         let bytes = || vec![0; time.count];
         OpGrid {
             columns: time.count,
@@ -103,7 +103,7 @@ impl OpGrid {
         &self.bytes[usize::from(class == Class::Write)]
     }
 
-    pub(super) fn add(&mut self, scope: &Scope, at: usize, row: &Row) {
+    pub(crate) fn add(&mut self, scope: &Scope, at: usize, row: &Row) {
         self.counts[row.op as usize * self.columns + at] += 1;
         if row.done_bytes > 0 {
             let bytes = &mut self.bytes[usize::from(row.op.row().class == Class::Write)];
@@ -130,7 +130,7 @@ pub struct OffsetGrid {
 }
 
 impl OffsetGrid {
-    pub(super) fn new(scope: &Scope) -> OffsetGrid {
+    pub(crate) fn new(scope: &Scope) -> OffsetGrid {
         let end_ns = scope.time.edge_ns(scope.time.count).saturating_sub(1);
         let time = TimeBins::over(scope.time.start_ns, end_ns, OFFSET_COLUMNS);
         let bands = Bands::over(scope.bands.ranks, MAX_COLOURS);
@@ -152,7 +152,7 @@ impl OffsetGrid {
     }
 
     /// Adds the bytes of a run of extents that the row moved.
-    pub(super) fn add(&mut self, row: &Row, run: &Run) {
+    pub(crate) fn add(&mut self, row: &Row, run: &Run) {
         let column = self.time.of(row.start_ns);
         let band = self.bands.of(row.rank);
         let end = end_bytes(run);
@@ -188,7 +188,7 @@ pub struct LabelGrid {
 }
 
 impl LabelGrid {
-    pub(super) fn new(scope: &Scope) -> LabelGrid {
+    pub(crate) fn new(scope: &Scope) -> LabelGrid {
         let bands = Bands::over(scope.bands.ranks, MAX_LABEL_BANDS);
         let mut labels = scope.labels.clone();
         labels.push("other labels".into());
@@ -202,7 +202,7 @@ impl LabelGrid {
         &self.busy_ns[(band * self.columns + column) * labels..][..labels]
     }
 
-    pub(super) fn add(&mut self, scope: &Scope, row: &Row) {
+    pub(crate) fn add(&mut self, scope: &Scope, row: &Row) {
         let (labels, first) = (self.labels.len(), self.bands.of(row.rank) * self.columns);
         scope.time.spread(row.start_ns, row.end_ns, row.busy_ns, |at, share| {
             let cell = &mut self.busy_ns[(first + at) * labels + row.label];
@@ -228,13 +228,13 @@ pub struct DueGrid {
 }
 
 impl DueGrid {
-    pub(super) fn new(time: &TimeBins) -> DueGrid {
+    pub(crate) fn new(time: &TimeBins) -> DueGrid {
         let end_ns = time.edge_ns(time.count).saturating_sub(1);
         let time = TimeBins::over(time.start_ns, end_ns, COLUMNS);
         DueGrid { time, columns: vec![Histogram::default(); time.count], ..DueGrid::default() }
     }
 
-    pub(super) fn add(&mut self, row: &Row) {
+    pub(crate) fn add(&mut self, row: &Row) {
         match row.due_ns {
             None => self.others += 1,
             Some(due_ns) => {

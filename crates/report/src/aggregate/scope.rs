@@ -23,7 +23,7 @@ const FAILED: i64 = (FLAG_FAILED | FLAG_EXPECTED) as i64;
 
 /// A file whose parts are counted.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Chosen {
+pub(crate) struct Chosen {
     /// Number of its path.
     pub id: i32,
     /// Bytes moved to or from it.
@@ -34,7 +34,7 @@ pub(super) struct Chosen {
 
 /// The choice of events and the layout of their counters.
 #[derive(Debug)]
-pub(super) struct Scope {
+pub(crate) struct Scope {
     pub execution: Execution,
     /// Rows of the execution in each row group, from the first one on.
     pub groups: Vec<usize>,
@@ -163,7 +163,7 @@ fn largest_files(files: HashMap<i32, Chosen>) -> (Vec<Chosen>, usize) {
 }
 
 /// Gives the first rows of a row group.
-pub(super) fn rows(
+pub(crate) fn rows(
     table: &Table,
     group: usize,
     scope: &Scope,

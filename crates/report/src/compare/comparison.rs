@@ -201,7 +201,7 @@ fn tested(
 }
 
 /// Times of single operations of a side, merged over its runs and repetitions.
-pub(super) fn histogram(side: &Side, (label, op, cell): &Key) -> Histogram {
+pub(crate) fn histogram(side: &Side, (label, op, cell): &Key) -> Histogram {
     let mut sum = Histogram::default();
     let rows = side.runs.iter().flat_map(|run| &run.rows);
     for row in rows.filter(|row| row.label == *label && row.op == *op && row.cell == *cell) {

@@ -154,7 +154,7 @@ pub fn same_signs(blocks: usize) -> f64 {
 const MOST: f64 = 10_000.0;
 
 /// `stat of "load" is 1.9 x [1.7, 2.1] faster on B`.
-pub(super) fn describe(
+pub(crate) fn describe(
     row: &Row,
     rows: usize,
     new: &str,
@@ -171,12 +171,12 @@ pub(super) fn describe(
     said + &dependence(row)
 }
 
-pub(super) fn row_subject(row: &Row) -> String {
+pub(crate) fn row_subject(row: &Row) -> String {
     subject(&row.label, &row.op, &row.point)
 }
 
 /// `stat of "load" at block=4k`.
-pub(super) fn subject(label: &str, op: &str, point: &str) -> String {
+pub(crate) fn subject(label: &str, op: &str, point: &str) -> String {
     let point = if point.is_empty() { String::new() } else { format!(" at {point}") };
     match (op, label) {
         ("", label) => format!("label \"{label}\"{point}"),
@@ -221,7 +221,7 @@ fn repetitions(count: usize, design: Design) -> String {
 }
 
 /// `5 repetitions on either side cannot claim a difference: 8 rows need at least 6 (--reps 6)`.
-pub(super) fn too_few(row: &Row, rows: usize, design: Design) -> String {
+pub(crate) fn too_few(row: &Row, rows: usize, design: Design) -> String {
     let (a, b, least) = (row.base_n, row.new_n, row.least_n);
     let these = match a == b {
         true => repetitions(a, design),

@@ -114,7 +114,7 @@ impl Contrast {
 
     /// The same without allowing for dependence.
     #[cfg(test)]
-    pub(super) fn independent(&self) -> Contrast {
+    pub(crate) fn independent(&self) -> Contrast {
         Contrast { dependence: None, ..self.clone() }
     }
 

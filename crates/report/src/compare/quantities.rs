@@ -18,14 +18,14 @@ use model::run::Row;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Label path, operation ("" for the label itself) and point of the sweep.
-pub(super) type Key = (String, String, u32);
+pub(crate) type Key = (String, String, u32);
 
 /// Number of a run on its side, and of a repetition in it.
-pub(super) type RunAndRepetition = (usize, u32);
+type RunAndRepetition = (usize, u32);
 
 /// The figures of one side by what they are of, each in order of time.
 #[derive(Default)]
-pub(super) struct Samples {
+pub(crate) struct Samples {
     order: Vec<Key>,
     seen: BTreeSet<Key>,
     of: BTreeMap<(Key, Metric), Vec<(RunAndRepetition, f64)>>,
@@ -33,7 +33,7 @@ pub(super) struct Samples {
 
 /// One thing to compare.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Quantity {
+pub(crate) struct Quantity {
     pub key: Key,
     pub metric: Metric,
 }
@@ -98,7 +98,7 @@ impl Samples {
 }
 
 /// Everything that both sides have, each quantity once.
-pub(super) fn shared(a: &Samples, b: &Samples) -> Vec<Quantity> {
+pub(crate) fn shared(a: &Samples, b: &Samples) -> Vec<Quantity> {
     let labels = Labels::of(a.keys().chain(b.keys()));
     let both = |key: &Key, metric: Metric| a.has(key, metric) && b.has(key, metric);
     let first = |key: &Key, metrics: &[Metric]| {
@@ -117,7 +117,7 @@ pub(super) fn shared(a: &Samples, b: &Samples) -> Vec<Quantity> {
 
 /// Number of quantities of two programs that measure these labels and operations, of which figures are
 /// not known yet. "" is no label, or no operation: the label itself.
-pub(super) fn count(a: &BTreeSet<(String, String)>, b: &BTreeSet<(String, String)>) -> usize {
+pub(crate) fn count(a: &BTreeSet<(String, String)>, b: &BTreeSet<(String, String)>) -> usize {
     let key = |(label, op): &(String, String)| (label.clone(), op.clone(), 0);
     let all: Vec<Key> = a.union(b).map(key).collect();
     let labels = Labels::of(all.iter());

@@ -179,7 +179,7 @@ fn grid(rows: &[Row]) -> Grid {
 }
 
 /// The intervals of all rows, then each row's repetitions and latencies.
-pub(super) fn views(base: &Side, new: &Side, comparison: &Comparison) -> Vec<View> {
+pub(crate) fn views(base: &Side, new: &Side, comparison: &Comparison) -> Vec<View> {
     let (a, b) = (Samples::of(&base.runs), Samples::of(&new.runs));
     let mut views: Vec<View> = intervals(comparison).into_iter().collect();
     for (number, row) in comparison.rows.iter().take(ROWS).enumerate() {

@@ -46,7 +46,7 @@ pub struct SideMark {
 }
 
 /// Marks of both sides, each kind once.
-pub(super) fn marks(base: &Side, new: &Side) -> Vec<SideMark> {
+pub(crate) fn marks(base: &Side, new: &Side) -> Vec<SideMark> {
     let mut marks: Vec<SideMark> = Vec::new();
     for (side, runs) in [("A", &base.runs), ("B", &new.runs)] {
         for mark in runs.iter().flat_map(|run| &run.run.evidence.marks) {
@@ -60,14 +60,14 @@ pub(super) fn marks(base: &Side, new: &Side) -> Vec<SideMark> {
 }
 
 /// Why both sides cannot differ: a run is on both. Measured times never repeat, simulated ones always do.
-pub(super) fn same_runs(base: &Side, new: &Side) -> Option<String> {
+pub(crate) fn same_runs(base: &Side, new: &Side) -> Option<String> {
     let both = |run: &Run| run.run.backend != "mem" && new.runs.contains(run);
     let same = "the same run is on both sides: it cannot differ from itself";
     base.runs.iter().any(both).then(|| same.to_string())
 }
 
 /// Notes on the runs of both sides.
-pub(super) fn notes(base: &Side, new: &Side) -> Vec<String> {
+pub(crate) fn notes(base: &Side, new: &Side) -> Vec<String> {
     let sides = [("A", base), ("B", new)];
     let having = |holds: fn(&Run) -> bool| {
         let names = sides.iter().filter(|(_, side)| side.runs.iter().any(holds));
@@ -100,7 +100,7 @@ pub(super) fn notes(base: &Side, new: &Side) -> Vec<String> {
 }
 
 /// Surroundings alone.
-pub(super) fn surroundings_that_differ(base: &[Run], new: &[Run]) -> Vec<Difference> {
+pub(crate) fn surroundings_that_differ(base: &[Run], new: &[Run]) -> Vec<Difference> {
     unlike(base, new, surroundings)
 }
 
@@ -108,7 +108,7 @@ pub(super) fn surroundings_that_differ(base: &[Run], new: &[Run]) -> Vec<Differe
 type Facts = Vec<(String, String)>;
 
 /// Differences of the programs, which make a comparison senseless, and of the surroundings.
-pub(super) fn differences(base: &[Run], new: &[Run]) -> (Vec<Difference>, Vec<Difference>) {
+pub(crate) fn differences(base: &[Run], new: &[Run]) -> (Vec<Difference>, Vec<Difference>) {
     (unlike(base, new, program), unlike(base, new, surroundings))
 }
 

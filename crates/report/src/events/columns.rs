@@ -11,11 +11,11 @@ use std::collections::HashMap;
 pub const EVENTS_FILE: &str = "events.parquet";
 
 /// Key in the file's metadata that tells the format version, [`model::run::VERSION`].
-pub(super) const VERSION_KEY: &str = "parabench.version";
+pub(crate) const VERSION_KEY: &str = "parabench.version";
 
 /// Rows in a row group: what writer and reader hold in memory at a time. Parquet allows 2^15
 /// groups, hence 2^32 rows.
-pub(super) const GROUP_ROWS: usize = 1 << 17;
+pub(crate) const GROUP_ROWS: usize = 1 << 17;
 
 /// Where events come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub struct EventRow {
 
 impl Origin<'_> {
     /// A row without an event.
-    pub(super) fn row(&self) -> EventRow {
+    pub(crate) fn row(&self) -> EventRow {
         let Origin { rank, cell, repetition, .. } = *self;
         EventRow { rank, cell, repetition, ..EventRow::default() }
     }
@@ -55,7 +55,7 @@ impl Origin<'_> {
 
 /// An event with everything its row needs.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Record<'a> {
+pub(crate) struct Record<'a> {
     pub row: &'a EventRow,
     pub host: &'a ByteArray,
     pub names: &'a Names,
@@ -67,7 +67,7 @@ pub(super) struct Record<'a> {
 
 /// Texts that the ids of events mean.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(crate) struct Names {
     pub labels: Vec<ByteArray>,
     pub paths: Vec<PathName>,
     /// Names of calls in logs.
@@ -78,14 +78,14 @@ pub(super) struct Names {
 
 /// A path with its number in the file.
 #[derive(Clone, Debug)]
-pub(super) struct PathName {
+pub(crate) struct PathName {
     pub id: i32,
     pub text: ByteArray,
 }
 
 /// Type of a column and how its value is taken from an event.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Value {
+pub(crate) enum Value {
     Int32(fn(&Record<'_>) -> i32),
     Int64(fn(&Record<'_>) -> i64),
     Text(fn(&Record<'_>) -> ByteArray),
@@ -99,9 +99,9 @@ pub struct Column {
     pub name: &'static str,
     /// Its meaning and unit.
     pub doc: &'static str,
-    pub(super) value: Value,
+    pub(crate) value: Value,
     /// Puts a number of the column into an event; nothing where it follows from other columns.
-    pub(super) put: Put,
+    pub(crate) put: Put,
 }
 
 /// Puts a number into an event.
@@ -119,12 +119,12 @@ impl Column {
     }
 
     /// It holds texts, not numbers.
-    pub(super) fn is_text(&self) -> bool {
+    pub(crate) fn is_text(&self) -> bool {
         matches!(self.value, Value::Text(_) | Value::OptionalText(_))
     }
 
     /// Its line in a Parquet message type.
-    pub(super) fn declaration(&self) -> String {
+    pub(crate) fn declaration(&self) -> String {
         let name = self.name;
         match self.value {
             Value::Int32(_) => format!("REQUIRED INT32 {name};"),
@@ -137,7 +137,7 @@ impl Column {
 
 /// Columns that tables of before imports and of before copies of open files do not have. A missing one
 /// is nothing.
-pub(super) const LATER: [&str; 9] = [
+pub(crate) const LATER: [&str; 9] = [
     "from_bytes",
     "instance",
     "instance2",
@@ -150,7 +150,7 @@ pub(super) const LATER: [&str; 9] = [
 ];
 
 /// The number that means "none" in such a column.
-pub(super) fn nothing(column: &str) -> i64 {
+pub(crate) fn nothing(column: &str) -> i64 {
     match column {
         "instance" | "instance2" | "file_id" | "open_flags" => -1,
         _ => 0,
@@ -300,7 +300,7 @@ columns! {
 }
 
 /// `bytes` as text: a backslash becomes `\\`, a byte that is not UTF-8 `\xHH`.
-pub(super) fn encode(bytes: &[u8]) -> Cow<'_, str> {
+pub(crate) fn encode(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) if !text.contains('\\') => return Cow::Borrowed(text),
         _ => {}
@@ -314,7 +314,7 @@ pub(super) fn encode(bytes: &[u8]) -> Cow<'_, str> {
 }
 
 /// The bytes that [`encode`] was given; `None` if it cannot have made this text.
-pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
+pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('\\') {

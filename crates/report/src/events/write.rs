@@ -353,7 +353,7 @@ const MAX_RUNS: usize = 1 << 18;
 
 /// Different extents of all ranks, each once.
 #[derive(Debug, Default)]
-pub(super) struct ExtentTable {
+struct ExtentTable {
     ids: HashMap<EventExtents, i32>,
     runs: usize,
     pub list: Vec<EventExtents>,

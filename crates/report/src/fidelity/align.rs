@@ -19,7 +19,7 @@ use imara_diff::{Algorithm, Diff, InternedInput};
 use std::ops::Range;
 
 /// Operations of a side that are aligned at a time.
-pub(super) const WINDOW: usize = 1 << 17;
+const WINDOW: usize = 1 << 17;
 
 /// Keys of the alignment, from exact to rough.
 const LEVELS: [fn(&Step, [u32; 2]) -> u64; 3] = [
@@ -32,7 +32,7 @@ const LEVELS: [fn(&Step, [u32; 2]) -> u64; 3] = [
 ];
 
 /// Compares two executions.
-pub(super) fn compare(
+pub(crate) fn compare(
     original: &mut Ahead,
     replay: &mut Ahead,
     names: &mut Renaming,

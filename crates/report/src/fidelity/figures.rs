@@ -78,7 +78,7 @@ pub struct Latency {
 }
 
 /// All scopes: the whole, then the phases in the order in which the original enters them.
-pub(super) fn scopes(originals: &[Profile], replays: &[Profile], texts: &Texts) -> Vec<Scope> {
+pub(crate) fn scopes(originals: &[Profile], replays: &[Profile], texts: &Texts) -> Vec<Scope> {
     let lacks_durations = originals.iter().chain(replays).any(|profile| profile.lacks_durations);
     let all = |profile: &Profile| profile.all.clone();
     let side = |side: &[Profile]| side.iter().map(all).collect::<Vec<_>>();
@@ -113,7 +113,7 @@ fn is_uneven(label: u32, replays: &[Profile]) -> bool {
 }
 
 /// Phases that only some of the replays have, by name.
-pub(super) fn uneven(replays: &[Profile], texts: &Texts) -> Vec<String> {
+pub(crate) fn uneven(replays: &[Profile], texts: &Texts) -> Vec<String> {
     let labels: BTreeSet<u32> = replays.iter().flat_map(|one| one.phases.keys().copied()).collect();
     let uneven = labels.into_iter().filter(|label| is_uneven(*label, replays));
     uneven.map(|label| texts.shown(label)).filter(|name| !name.is_empty()).collect()

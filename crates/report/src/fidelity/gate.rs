@@ -71,7 +71,7 @@ impl Gate {
     }
 
     /// Judges the gate.
-    pub(super) fn judge(&self, found: &Fidelity) -> GateResult {
+    pub(crate) fn judge(&self, found: &Fidelity) -> GateResult {
         let phase = self.condition.label.as_deref();
         let (value, reason) = match self.subject {
             Subject::Figure(name) => figure(found, name, phase),

@@ -18,7 +18,7 @@ use std::path::Path;
 
 /// Names of a side, and the directory that is taken off all of them.
 #[derive(Debug, Default)]
-pub(super) struct Side {
+pub(crate) struct Side {
     names: HashSet<Vec<u8>>,
     /// With its slash at the end; "" for none.
     pub prefix: Vec<u8>,
@@ -64,7 +64,7 @@ fn directory(name: &[u8]) -> &[u8] {
 
 /// The pairs of names.
 #[derive(Debug, Default)]
-pub(super) struct Renaming {
+pub(crate) struct Renaming {
     shared: HashSet<u32>,
     to: HashMap<u32, u32>,
     from: HashMap<u32, u32>,

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// All of an execution, or a phase of it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Scope {
+pub(crate) struct Scope {
     pub operations: u64,
     pub bytes: u64,
     /// Sum of the operations' own times.
@@ -35,7 +35,7 @@ impl Scope {
 
 /// Times of an execution.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Profile {
+pub(crate) struct Profile {
     pub all: Scope,
     /// By label.
     pub phases: BTreeMap<u32, Scope>,
@@ -125,7 +125,7 @@ const BINS: usize = 2048;
 
 /// Amounts by time from 0 on.
 #[derive(Clone, Debug)]
-pub(super) struct Bins {
+pub(crate) struct Bins {
     width_ns: u64,
     amounts: Vec<f64>,
 }
@@ -189,7 +189,7 @@ impl Bins {
 
 /// Intervals of ranks, one after the other.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Intervals(Vec<(u64, u64)>);
+pub(crate) struct Intervals(Vec<(u64, u64)>);
 
 impl Intervals {
     /// Adds an interval.

@@ -19,13 +19,13 @@ use std::rc::Rc;
 const RANKS_MAX: usize = 256;
 
 /// New numbers of the replay's ranks.
-pub(super) type Numbers = HashMap<u32, u32>;
+pub(crate) type Numbers = HashMap<u32, u32>;
 
 /// How often a rank executes which operation on which name, if both sides have that.
 type Bag = HashMap<u64, u64>;
 
 /// Matches the ranks of two executions; `None`: ranks are paired by number.
-pub(super) fn matched(
+pub(crate) fn matched(
     original: Steps,
     replay: Steps,
     names: &Renaming,
@@ -73,7 +73,7 @@ fn in_common(a: &Bag, b: &Bag) -> u64 {
 }
 
 /// The operations in the order of the new numbers. Memory: all of them.
-pub(super) fn renumbered(steps: Steps, numbers: &Numbers) -> Result<Steps, StoreError> {
+pub(crate) fn renumbered(steps: Steps, numbers: &Numbers) -> Result<Steps, StoreError> {
     let mut all = steps.collect::<Result<Vec<Step>, StoreError>>()?;
     for step in &mut all {
         step.rank = numbers.get(&step.rank).copied().unwrap_or(step.rank);
@@ -88,7 +88,7 @@ const O_APPEND: u32 = 0o2000;
 
 /// Names of the original, by numbers of texts.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Shared {
+pub(crate) struct Shared {
     /// Files that several ranks append to, and nobody writes otherwise.
     appended: HashSet<u32>,
     /// Ranks and files that they use but have not opened.

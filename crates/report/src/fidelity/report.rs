@@ -15,7 +15,7 @@ use serde::Serialize;
 use std::path::Path;
 
 /// Version of the JSON object.
-pub(super) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 1;
 
 /// A stored run that takes part.
 #[derive(Clone, Copy, Debug)]
@@ -69,10 +69,10 @@ pub struct Fidelity {
     pub verdict: String,
     /// Profiles of the first original and the first replay, for pictures.
     #[serde(skip)]
-    pub(super) pictured: [Profile; 2],
+    pub(crate) pictured: [Profile; 2],
     /// Names of labels in them.
     #[serde(skip)]
-    pub(super) texts: Vec<(u32, String)>,
+    pub(crate) texts: Vec<(u32, String)>,
 }
 
 /// One execution of either side.
@@ -136,7 +136,7 @@ pub struct OpCounts {
 }
 
 impl Differences {
-    pub(super) fn new(tally: &Tally, firsts: Vec<First>) -> Differences {
+    pub(crate) fn new(tally: &Tally, firsts: Vec<First>) -> Differences {
         let count = |kind: Kind| tally.count(kind);
         let ours: u64 = tally.ops.values().map(|counts| counts.count[0]).sum();
         let [missing, extra, order] = [Kind::Missing, Kind::Extra, Kind::Order].map(count);
@@ -172,14 +172,14 @@ impl Differences {
 
 impl Fidelity {
     /// The replay with most differences; of equal ones the first.
-    pub(super) fn worst(&self) -> Option<&Execution> {
+    pub(crate) fn worst(&self) -> Option<&Execution> {
         let differing = |one: &&Execution| one.differences.as_ref().map_or(0, |d| d.operations);
         self.replays.iter().rev().max_by_key(differing)
     }
 }
 
 /// Whether operations differ, which kinds, and the elapsed time.
-pub(super) fn describe(found: &Fidelity) -> String {
+pub(crate) fn describe(found: &Fidelity) -> String {
     let (Some(original), Some(worst)) = (found.originals.first(), found.worst()) else {
         return "nothing was compared".into();
     };
@@ -265,7 +265,7 @@ pub struct ShownStep {
 }
 
 /// Examples as they are shown, in the order of [`Kind`].
-pub(super) fn first_differences(
+pub(crate) fn first_differences(
     examples: &[Example],
     texts: &Texts,
     runs: [&Run; 2],

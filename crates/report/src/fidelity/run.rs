@@ -55,7 +55,7 @@ fn may_adopt(original: &Run) -> bool {
 }
 
 /// Removes opens of what others had opened, and counts them.
-pub(super) fn own(
+pub(crate) fn own(
     steps: Steps,
     adopts: impl Fn(&Step) -> bool + 'static,
     adopted: &Rc<Cell<u64>>,
@@ -69,7 +69,7 @@ pub(super) fn own(
 }
 
 /// An open that has this label.
-pub(super) fn is_adopted(step: &Step, label: u32) -> bool {
+pub(crate) fn is_adopted(step: &Step, label: u32) -> bool {
     step.op == Op::Fopen as u8 && step.label == label
 }
 
@@ -174,7 +174,7 @@ fn dropped(recorded: &Recorded<'_>) -> Option<String> {
 }
 
 /// A note on appends whose places are not compared.
-pub(super) fn appends(count: Option<u64>) -> Option<String> {
+pub(crate) fn appends(count: Option<u64>) -> Option<String> {
     let count = count.filter(|count| *count > 0)?;
     Some(format!(
         "where {count} appends lie is left to chance, because several ranks append to the same files: not compared"

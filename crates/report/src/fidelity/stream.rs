@@ -15,7 +15,7 @@ use std::rc::Rc;
 
 /// An operation, as far as it is compared or shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Step {
+pub(crate) struct Step {
     pub rank: u32,
     pub seq: u64,
     pub op: u8,
@@ -48,7 +48,7 @@ pub(super) struct Step {
 
 /// Paths and labels of all runs, each once.
 #[derive(Debug, Default)]
-pub(super) struct Texts {
+pub(crate) struct Texts {
     ids: HashMap<Box<[u8]>, u32>,
     texts: Vec<Box<[u8]>>,
 }
@@ -72,15 +72,15 @@ impl Texts {
 }
 
 /// A name below the directory `prefix`.
-pub(super) fn stripped<'a>(name: &'a [u8], prefix: &[u8]) -> &'a [u8] {
+pub(crate) fn stripped<'a>(name: &'a [u8], prefix: &[u8]) -> &'a [u8] {
     name.strip_prefix(prefix).unwrap_or(name)
 }
 
 /// Operations as they come.
-pub(super) type Steps = Box<dyn Iterator<Item = Result<Step, StoreError>>>;
+pub(crate) type Steps = Box<dyn Iterator<Item = Result<Step, StoreError>>>;
 
 /// The operations of one execution of a stored run.
-pub(super) fn steps(
+pub(crate) fn steps(
     folder: &Path,
     run: &Run,
     (cell, repetition): (u32, u32),
@@ -148,7 +148,7 @@ fn places(extents: &EventExtents) -> u64 {
 }
 
 /// A number for a value: equal for equal values.
-pub(super) fn hash(value: &(impl Hash + ?Sized)) -> u64 {
+pub(crate) fn hash(value: &(impl Hash + ?Sized)) -> u64 {
     // Its keys are constants.
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
@@ -156,10 +156,10 @@ pub(super) fn hash(value: &(impl Hash + ?Sized)) -> u64 {
 }
 
 /// Operations before and behind the one that is looked at.
-pub(super) const CONTEXT: usize = 2;
+const CONTEXT: usize = 2;
 
 /// Operations with those that come next in memory.
-pub(super) struct Ahead {
+pub(crate) struct Ahead {
     steps: Steps,
     next: VecDeque<Step>,
     past: VecDeque<Step>,
@@ -227,7 +227,7 @@ impl Ahead {
 
 /// Operations around a place.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Near {
+pub(crate) struct Near {
     /// The last one was passed last.
     pub past: Vec<Step>,
     pub next: Vec<Step>,

@@ -68,7 +68,7 @@ impl Kind {
 }
 
 /// Whether two operations of one kind differ in each way, besides their names.
-pub(super) fn differing(ours: &Step, theirs: &Step) -> [(Kind, bool); 4] {
+pub(crate) fn differing(ours: &Step, theirs: &Step) -> [(Kind, bool); 4] {
     let is_placed = !ours.unplaced && !theirs.unplaced;
     let short = |step: &Step| step.asked.wrapping_sub(step.done);
     let has_flags = ours.open_flags != NO_ID && theirs.open_flags != NO_ID;
@@ -83,7 +83,7 @@ pub(super) fn differing(ours: &Step, theirs: &Step) -> [(Kind, bool); 4] {
 
 /// The first place of a difference.
 #[derive(Clone, Debug)]
-pub(super) struct Example {
+pub(crate) struct Example {
     pub kind: Kind,
     pub rank: u32,
     /// The operations themselves, in the original and in the replay.
@@ -94,14 +94,14 @@ pub(super) struct Example {
 
 /// Executions and bytes of one operation on either side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counts {
+pub(crate) struct Counts {
     pub count: [u64; 2],
     pub bytes: [u64; 2],
 }
 
 /// Differences and profiles of two executions.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(crate) struct Tally {
     /// Operations that are the same in all.
     pub equal: u64,
     pub differences: [u64; Kind::COUNT],

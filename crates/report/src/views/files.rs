@@ -8,8 +8,8 @@ use model::units::format_bytes;
 use model::words;
 use std::collections::HashSet;
 
-pub(super) const NAME: &str = "file-map";
-pub(super) const OFFSETS: &str = "offset-over-time";
+pub(crate) const NAME: &str = "file-map";
+pub(crate) const OFFSETS: &str = "offset-over-time";
 /// Colours of bands of ranks and of what several ranks touched, together.
 const MAX_COLOURS: usize = 9;
 /// Bands of ranks with a colour each at most.
@@ -31,7 +31,7 @@ fn meeting(file: &FileParts, owner: Owner) -> Option<&'static str> {
 }
 
 /// Parts of the files with most bytes, in the colour of the rank that touched them.
-pub(super) fn map(source: &Source<'_>) -> Result<View, String> {
+pub(crate) fn map(source: &Source<'_>) -> Result<View, String> {
     let files = &source.events.files;
     let largest = files.files.first().ok_or("no operation moved bytes of a file with a name")?;
     let meetings = meetings(&files.files);
@@ -115,7 +115,7 @@ fn shown_path(path: &str) -> String {
 }
 
 /// One mark per cell in which bytes moved, in the colour of the ranks that moved most there.
-pub(super) fn offsets_over_time(source: &Source<'_>) -> Result<View, String> {
+pub(crate) fn offsets_over_time(source: &Source<'_>) -> Result<View, String> {
     let grid = &source.events.offsets;
     if source.events.bytes == 0 {
         return Err("no operation moved bytes".into());

@@ -12,8 +12,8 @@ use model::units::{format_ns, significant};
 use model::words;
 use std::cmp::Reverse;
 
-pub(super) const OVER_TIME: &str = "labels-over-time";
-pub(super) const BY_RANK: &str = "labels-by-rank-and-time";
+pub(crate) const OVER_TIME: &str = "labels-over-time";
+pub(crate) const BY_RANK: &str = "labels-by-rank-and-time";
 /// Labels with a row of their own.
 const MAX_ROWS: usize = 24;
 /// Occurrences that are nearer than this part of the whole are drawn as one.
@@ -29,7 +29,7 @@ struct Label<'a> {
 
 /// From the first rank that entered a label to the last one that left it, in the execution of the
 /// other pictures over time.
-pub(super) fn over_time(run: &Run, execution: Option<Execution>) -> Result<View, String> {
+pub(crate) fn over_time(run: &Run, execution: Option<Execution>) -> Result<View, String> {
     let first = run.times.iter().map(|time| (time.cell, time.repetition)).min();
     let Some(first) = first else { return Err("the program has no labels".into()) };
     let execution = execution.unwrap_or(first);
@@ -104,7 +104,7 @@ fn bars(row: usize, label: &Label<'_>, time: &TimeBins) -> Vec<Bar> {
 }
 
 /// On each rank the label with most time in operations at each time.
-pub(super) fn by_rank(source: &Source<'_>) -> Result<View, String> {
+pub(crate) fn by_rank(source: &Source<'_>) -> Result<View, String> {
     let (time, grid) = (&source.events.time, &source.events.labels);
     let mut bars: Vec<Bar> = Vec::new();
     let mut totals_ns = vec![0u64; grid.labels.len()];

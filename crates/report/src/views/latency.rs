@@ -9,7 +9,7 @@ use model::run::Row;
 use model::units::format_ns;
 use model::{Run, words};
 
-pub(super) const CDF: &str = "latency-cdf";
+pub(crate) const CDF: &str = "latency-cdf";
 /// Series in a picture's data: those with most time. Fewer are drawn.
 const MAX_CALLS: usize = 200;
 /// Series that are described in words.
@@ -87,7 +87,7 @@ fn sentence((name, calls): (&String, &Calls<'_>)) -> String {
 }
 
 /// Share of the calls that were over by each time.
-pub(super) fn cdf(run: &Run) -> Result<View, String> {
+pub(crate) fn cdf(run: &Run) -> Result<View, String> {
     let mut all = all(run)?;
     let more = all.len().saturating_sub(MAX_CALLS);
     all.truncate(MAX_CALLS);

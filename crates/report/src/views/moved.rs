@@ -13,7 +13,7 @@ use model::units::{format_bytes, format_ns};
 const MAX_COLUMNS: usize = 240;
 
 /// Bytes over time in a log, if it has no single transfers.
-pub(super) fn bins_of_log(run: &Run) -> Option<&[TraceMoved]> {
+pub(crate) fn bins_of_log(run: &Run) -> Option<&[TraceMoved]> {
     let moved = &run.run.trace.as_ref()?.moved[..];
     let sound = moved.iter().all(|layer| layer.bin_ns > 0 && !layer.ranks.is_empty());
     let has_events = run.run.events.as_ref().is_some_and(|info| info.count > 0);
@@ -21,7 +21,7 @@ pub(super) fn bins_of_log(run: &Run) -> Option<&[TraceMoved]> {
 }
 
 /// Bytes read and written per second, by layer.
-pub(super) fn over_time(moved: &[TraceMoved]) -> Result<View, String> {
+pub(crate) fn over_time(moved: &[TraceMoved]) -> Result<View, String> {
     let (mut series, mut sums) = (Vec::new(), Vec::new());
     for layer in moved {
         let time = columns(layer);
@@ -56,7 +56,7 @@ pub(super) fn over_time(moved: &[TraceMoved]) -> Result<View, String> {
 }
 
 /// Bandwidth of a rank by groups of ranks and time, of the layer that moved most.
-pub(super) fn by_rank(moved: &[TraceMoved]) -> Result<View, String> {
+pub(crate) fn by_rank(moved: &[TraceMoved]) -> Result<View, String> {
     let both = |ranks: &MovedByRanks| [&ranks.read_bytes, &ranks.written_bytes].map(|b| sum(b));
     let all = |layer: &&TraceMoved| total(layer.ranks.iter().flat_map(both));
     let Some(layer) = moved.iter().max_by_key(all).filter(|layer| all(layer) > 0) else {

@@ -7,15 +7,15 @@ use crate::aggregate::{Bands, Cell};
 use crate::chart::{Axis, Chart, Unit, View};
 use model::units::{format_bytes, format_ns, significant};
 
-pub(super) const BANDWIDTH: &str = "bandwidth-by-rank-and-time";
-pub(super) const LATENCY: &str = "latency-by-rank-and-time";
+pub(crate) const BANDWIDTH: &str = "bandwidth-by-rank-and-time";
+pub(crate) const LATENCY: &str = "latency-by-rank-and-time";
 /// Rows of a heat map.
 const MAX_ROWS: usize = 32;
 /// Columns of a heat map: with the rows a few thousand marks.
 const MAX_COLUMNS: usize = 120;
 
 /// Bandwidth of each rank in each column of time: columns and rows of other widths can be compared.
-pub(super) fn bandwidth(source: &Source<'_>) -> Result<View, String> {
+pub(crate) fn bandwidth(source: &Source<'_>) -> Result<View, String> {
     if source.events.bytes == 0 {
         return Err("no operation moved bytes".into());
     }
@@ -36,7 +36,7 @@ pub(super) fn bandwidth(source: &Source<'_>) -> Result<View, String> {
 
 /// Mean time of one operation in one label, by the ranks and the columns of time in which it began.
 /// Others would be mixed with it in every cell.
-pub(super) fn latency(source: &Source<'_>) -> Result<View, String> {
+pub(crate) fn latency(source: &Source<'_>) -> Result<View, String> {
     let Some(busiest) = &source.events.busiest else {
         return Err(source.no_time.into());
     };
@@ -67,7 +67,7 @@ pub(super) fn latency(source: &Source<'_>) -> Result<View, String> {
 }
 
 /// Ranks by time. NaN is an empty cell.
-pub(super) struct Heat {
+pub(crate) struct Heat {
     pub x_edges: Vec<f64>,
     pub y_edges: Vec<f64>,
     pub values: Vec<Vec<f64>>,

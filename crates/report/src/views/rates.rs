@@ -13,11 +13,11 @@ use model::units::{format_bytes, format_ns};
 use model::{Histogram, Op, words};
 use std::cmp::Reverse;
 
-pub(super) const OVER_TIME: &str = "bandwidth-over-time";
-pub(super) const CALLS: &str = "calls-over-time";
+pub(crate) const OVER_TIME: &str = "bandwidth-over-time";
+pub(crate) const CALLS: &str = "calls-over-time";
 
 /// Bytes read and written per second.
-pub(super) fn over_time(source: &Source<'_>) -> Result<View, String> {
+pub(crate) fn over_time(source: &Source<'_>) -> Result<View, String> {
     let (time, ops) = (&source.events.time, &source.events.ops);
     let all = [("reading", Class::Read), ("writing", Class::Write)];
     let moved = all.into_iter().filter(|(_, class)| ops.bytes(*class).iter().any(|b| *b > 0));
@@ -60,7 +60,7 @@ fn sum(name: &str, bytes: &[u64], time: &TimeBins, scale: f64) -> String {
 }
 
 /// Operations begun per second.
-pub(super) fn calls(source: &Source<'_>) -> Result<View, String> {
+pub(crate) fn calls(source: &Source<'_>) -> Result<View, String> {
     let (time, ops) = (&source.events.time, &source.events.ops);
     let executions = |op: Op| total(ops.counts(op).iter().copied());
     let mut used: Vec<(Op, u64)> = OPS.iter().map(|row| (row.op, executions(row.op))).collect();
@@ -98,12 +98,12 @@ pub(super) fn calls(source: &Source<'_>) -> Result<View, String> {
     })
 }
 
-pub(super) const DUE: &str = "latency-since-due-over-time";
+pub(crate) const DUE: &str = "latency-since-due-over-time";
 /// Operations that are named.
 const NAMED: usize = 4;
 
 /// Median, 99 % and the longest time of those that were due in each column.
-pub(super) fn latency_since_due(source: &Source<'_>) -> Result<View, String> {
+pub(crate) fn latency_since_due(source: &Source<'_>) -> Result<View, String> {
     let due = source.events.due.as_ref().filter(|due| !due.ops.is_empty());
     let due = due.ok_or("no operation that was due at a time was kept as an event")?;
     type Figure = fn(&Histogram) -> Option<u64>;

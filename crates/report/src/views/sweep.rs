@@ -12,7 +12,7 @@ use model::units::parse_integer_text;
 use std::collections::HashSet;
 
 /// Name of the absent picture of a run that is no sweep.
-pub(super) const NAME: &str = "figures-over-sweep";
+pub(crate) const NAME: &str = "figures-over-sweep";
 /// Series in a picture's data: those with the highest figures. Fewer are drawn.
 const MAX_SERIES: usize = 200;
 /// Values of a dimension that differ by this factor get a logarithmic axis: they are few, and often
@@ -20,7 +20,7 @@ const MAX_SERIES: usize = 200;
 const LOG_POINTS_FROM: f64 = 8.0;
 
 /// For each dimension the bandwidth over it, and operations per second of those that move no bytes.
-pub(super) fn over_dimensions(run: &Run) -> Result<Vec<View>, String> {
+pub(crate) fn over_dimensions(run: &Run) -> Result<Vec<View>, String> {
     let sweep = run.run.sweep.as_ref().ok_or("the run is no sweep")?;
     if sweep.dimensions.is_empty() {
         return Err("the program was repeated, nothing varied".into());

@@ -27,7 +27,7 @@ const GROUPS_MAX: u64 = 32;
 
 impl Binary {
     /// How each file lies on the targets of Lustre.
-    pub(super) fn layouts(
+    pub(crate) fn layouts(
         &self,
         which: &Selection,
         layouts: &mut Vec<TraceLayout>,
@@ -61,7 +61,7 @@ impl Binary {
     }
 
     /// Bytes over time by layer and ranks.
-    pub(super) fn moved(&self, moved: &mut Vec<TraceMoved>) -> io::Result<()> {
+    pub(crate) fn moved(&self, moved: &mut Vec<TraceMoved>) -> io::Result<()> {
         let (region, 1) = self.header.named("HEATMAP") else { return Ok(()) };
         let mut reader = self.header.open(&self.log, region)?;
         let mut layers: BTreeMap<u64, TraceMoved> = BTreeMap::new();

@@ -41,15 +41,15 @@ const SEGMENT_BYTES: usize = 32;
 
 /// A region of the log.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Region {
+pub(crate) struct Region {
     offset: u64,
     length: u64,
 }
 
 /// The header of a log.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Header {
-    pub(super) big_endian: bool,
+pub(crate) struct Header {
+    pub(crate) big_endian: bool,
     compression: u8,
     is_partial: bool,
     length: u64,
@@ -62,10 +62,10 @@ pub(super) struct Header {
 
 /// Reads one log.
 pub struct Binary {
-    pub(super) header: Header,
-    pub(super) log: Rc<Vec<u8>>,
-    pub(super) paths: HashMap<u64, Box<[u8]>, FxBuildHasher>,
-    pub(super) owner: Owner,
+    pub(crate) header: Header,
+    pub(crate) log: Rc<Vec<u8>>,
+    pub(crate) paths: HashMap<u64, Box<[u8]>, FxBuildHasher>,
+    pub(crate) owner: Owner,
     /// Regions that are still to be read, the last one first, and whether they are of MPI-IO.
     layers: Vec<(bool, Region)>,
     reader: Option<(bool, BufReader<Box<dyn Read>>)>,
@@ -209,7 +209,7 @@ impl Scanner for Binary {
 }
 
 /// Files by number.
-pub(super) type Files = HashSet<u64, FxBuildHasher>;
+pub(crate) type Files = HashSet<u64, FxBuildHasher>;
 
 impl Binary {
     /// Adds the counters of a module. `has_events`: its transfers are in the log one by one.
@@ -310,7 +310,7 @@ impl Header {
     }
 
     /// Region and version of a module; of one that the format does not have nothing, in no version.
-    pub(super) fn named(&self, name: &str) -> (Region, u32) {
+    pub(crate) fn named(&self, name: &str) -> (Region, u32) {
         let place = self.names().position(|known| known == name);
         place.map_or((Region::default(), 0), |at| (self.modules[at], self.versions[at]))
     }
@@ -375,7 +375,7 @@ impl Header {
     }
 
     /// A region without its compression.
-    pub(super) fn open(&self, log: &Rc<Vec<u8>>, region: Region) -> io::Result<Box<dyn Read>> {
+    pub(crate) fn open(&self, log: &Rc<Vec<u8>>, region: Region) -> io::Result<Box<dyn Read>> {
         let part = Part::of(log, region).ok_or_else(|| damaged("a region lies behind its end"))?;
         let bytes = io::Cursor::new(part);
         Ok(match self.compression {
@@ -436,13 +436,13 @@ impl Read for Streams {
 }
 
 /// Numbers at places of a record that is long enough.
-pub(super) struct Fields<'a> {
-    pub(super) bytes: &'a [u8],
-    pub(super) big_endian: bool,
+pub(crate) struct Fields<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) big_endian: bool,
 }
 
 impl Fields<'_> {
-    pub(super) fn u64(&self, at: usize) -> u64 {
+    pub(crate) fn u64(&self, at: usize) -> u64 {
         let mut bytes = [0; 8];
         bytes.copy_from_slice(&self.bytes[at..at + 8]);
         if self.big_endian { u64::from_be_bytes(bytes) } else { u64::from_le_bytes(bytes) }
@@ -456,7 +456,7 @@ impl Fields<'_> {
 }
 
 /// Fills a record; false if there is none left.
-pub(super) fn fill(reader: &mut (impl Read + ?Sized), record: &mut [u8]) -> io::Result<bool> {
+pub(crate) fn fill(reader: &mut (impl Read + ?Sized), record: &mut [u8]) -> io::Result<bool> {
     let mut filled = 0;
     while filled < record.len() {
         match reader.read(&mut record[filled..])? {
@@ -468,12 +468,12 @@ pub(super) fn fill(reader: &mut (impl Read + ?Sized), record: &mut [u8]) -> io::
     Ok(true)
 }
 
-pub(super) fn damaged(why: &str) -> io::Error {
+pub(crate) fn damaged(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("it is no whole log of Darshan ({why})"))
 }
 
 /// Names of the modules in a format, with blanks between them.
-pub(super) fn names(format: (u64, u64)) -> &'static str {
+pub(crate) fn names(format: (u64, u64)) -> &'static str {
     if format >= (3, 41) {
         "NULL POSIX MPI-IO H5F H5D PNETCDF_FILE PNETCDF_VAR BG/Q LUSTRE STDIO DXT_POSIX DXT_MPIIO MDHIM APXC \
          APMPI HEATMAP"

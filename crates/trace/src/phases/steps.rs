@@ -12,12 +12,12 @@ use std::collections::HashMap;
 
 /// When ranks left the barriers of their job.
 #[derive(Debug, Default)]
-pub(super) struct Steps {
+pub(crate) struct Steps {
     left_ns: Vec<Vec<u64>>,
 }
 
 /// The number of a step, and the rank that does it.
-pub(super) type Step = (usize, u64);
+pub(crate) type Step = (usize, u64);
 
 impl Steps {
     pub fn of(barriers: &[TraceBarrier]) -> Steps {
@@ -35,7 +35,7 @@ impl Steps {
 
 /// The phases that all ranks of a step have together, by number of the step: each has one, and all are of one
 /// program.
-pub(super) fn united(phases: &[(Option<Step>, Phase)]) -> HashMap<usize, Phase> {
+pub(crate) fn united(phases: &[(Option<Step>, Phase)]) -> HashMap<usize, Phase> {
     let mut all: HashMap<usize, (u64, Option<Phase>)> = HashMap::new();
     for (step, phase) in phases {
         let Some((number, rank)) = *step else { continue };

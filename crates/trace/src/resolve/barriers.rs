@@ -12,7 +12,7 @@ const COMINGS_MAX: u64 = 1 << 18;
 
 /// Barriers by rank.
 #[derive(Debug, Default)]
-pub(super) struct Barriers {
+pub(crate) struct Barriers {
     ranks: BTreeMap<u32, Vec<Coming>>,
     listed: u64,
     lost: u64,
@@ -20,7 +20,7 @@ pub(super) struct Barriers {
 
 /// A rank comes to a barrier.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Coming {
+struct Coming {
     came_ns: u64,
     left_ns: u64,
     waited_us: u64,
@@ -67,7 +67,7 @@ fn all_waited(comings: impl Iterator<Item = Coming>) -> bool {
 
 impl Resolver<'_> {
     /// A thread waits for others of its MPI job. Where that is not all of it, it is a pause.
-    pub(super) fn wait_for_ranks(&mut self, thread: u32, r: &Record<'_>, members: u64) {
+    pub(crate) fn wait_for_ranks(&mut self, thread: u32, r: &Record<'_>, members: u64) {
         let elapsed_ns = r.elapsed_ns.unwrap_or(0);
         let rank = self.threads.rank_in_job(thread);
         let Some(rank) = rank.filter(|_| members == u64::from(self.threads.job)) else {

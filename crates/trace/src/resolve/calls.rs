@@ -16,18 +16,18 @@ use model::open_flags::{O_APPEND, O_CLOEXEC, O_CREAT, O_EXCL, O_TMPFILE, O_TRUNC
 use std::rc::Rc;
 
 /// Bytes that a call says it has moved.
-pub(super) fn moved(r: &Record<'_>) -> u64 {
+pub(crate) fn moved(r: &Record<'_>) -> u64 {
     r.outcome.value.and_then(|value| u64::try_from(value).ok()).unwrap_or(0)
 }
 
 /// A flag of an event, if something is so.
-pub(super) fn flag(is: bool, flag: u8) -> u8 {
+pub(crate) fn flag(is: bool, flag: u8) -> u8 {
     if is { flag } else { 0 }
 }
 
 impl Resolver<'_> {
     /// Follows a call of a thread.
-    pub(super) fn call(&mut self, thread: u32, r: &Record<'_>) {
+    pub(crate) fn call(&mut self, thread: u32, r: &Record<'_>) {
         let (call, ok) = (&r.call, r.outcome.errno == 0);
         let (fd, at_exec) = (call.at.dir, call.flags & O_CLOEXEC != 0);
         match call.act {
@@ -128,7 +128,7 @@ impl Resolver<'_> {
     }
 
     /// The node of a descriptor's name.
-    pub(super) fn shown_node(&mut self, fd: Fd<'_>) -> Option<Node> {
+    pub(crate) fn shown_node(&mut self, fd: Fd<'_>) -> Option<Node> {
         self.walked(Name { text: fd.shown, escaped: fd.escaped, cut: false })
     }
 
@@ -257,7 +257,7 @@ impl Resolver<'_> {
     }
 
     /// Bytes were moved between memory and an open file.
-    pub(super) fn moved(
+    pub(crate) fn moved(
         &mut self,
         thread: u32,
         instance: &Instance,
@@ -316,7 +316,7 @@ impl Resolver<'_> {
     }
 
     /// The file's size after a transfer: a short read ended at the end of the file.
-    pub(super) fn reached(
+    pub(crate) fn reached(
         &mut self,
         instance: &Instance,
         op: Op,
@@ -485,7 +485,7 @@ impl Resolver<'_> {
     }
 
     /// The size of a file that is removed, or shared as a whole.
-    pub(super) fn found_size(&mut self, path: u32, size_bytes: Option<u64>) {
+    pub(crate) fn found_size(&mut self, path: u32, size_bytes: Option<u64>) {
         if let Some(bytes) = size_bytes.filter(|bytes| *bytes > 0)
             && self.is_kept(path)
         {

@@ -29,7 +29,7 @@ fn requested(bytes: u64, moved: u64) -> u64 {
 impl Resolver<'_> {
     /// Bytes go from one descriptor to another inside the kernel. Of those that failed only errors of
     /// storage are kept: others say that these files cannot be copied so, on this storage.
-    pub(super) fn between(&mut self, thread: u32, r: &Record<'_>) {
+    pub(crate) fn between(&mut self, thread: u32, r: &Record<'_>) {
         let (call, errno) = (&r.call, r.outcome.errno);
         let bytes = requested(call.bytes, moved(r));
         let (from, to) = (self.meaning(thread, call.at.dir), self.meaning(thread, call.to.dir));
@@ -121,7 +121,7 @@ impl Resolver<'_> {
 
     /// A file gets bytes of another one, which both share. Where they cannot, programs copy: only errors
     /// of storage are kept, as of copies.
-    pub(super) fn clones(&mut self, thread: u32, r: &Record<'_>) {
+    pub(crate) fn clones(&mut self, thread: u32, r: &Record<'_>) {
         let (from, to) = (self.meaning(thread, r.call.at.dir), self.meaning(thread, r.call.to.dir));
         let errno = r.outcome.errno;
         match (&from, &to) {

@@ -10,7 +10,7 @@ const LISTED_MAX: usize = 100_000;
 
 /// By ids of paths; of several files with a name the first one counts.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(crate) struct Found {
     sizes: BTreeMap<u32, u64>,
     /// Targets of links.
     links: BTreeMap<u32, u32>,
@@ -22,7 +22,7 @@ pub(super) struct Found {
 
 impl Found {
     /// A file was removed.
-    pub(super) fn size(&mut self, path: u32, bytes: u64) {
+    pub(crate) fn size(&mut self, path: u32, bytes: u64) {
         if self.sizes.len() < LISTED_MAX {
             self.sizes.entry(path).or_insert(bytes);
         } else if !self.sizes.contains_key(&path) {
@@ -31,7 +31,7 @@ impl Found {
     }
 
     /// A link was read.
-    pub(super) fn link(&mut self, path: u32, target: u32) {
+    pub(crate) fn link(&mut self, path: u32, target: u32) {
         if self.made.contains(&path) {
             return;
         }
@@ -43,13 +43,13 @@ impl Found {
     }
 
     /// A name is that of something else now.
-    pub(super) fn makes(&mut self, path: u32) {
+    pub(crate) fn makes(&mut self, path: u32) {
         self.made.insert(path);
     }
 
     /// All of it with the paths that the ids stand for, and how many files found no room. Names that are
     /// no text are left out.
-    pub(super) fn list(&self, paths: &[Vec<u8>]) -> (Vec<TraceFound>, u64) {
+    pub(crate) fn list(&self, paths: &[Vec<u8>]) -> (Vec<TraceFound>, u64) {
         let text = |id: u32| String::from_utf8(paths.get(id as usize)?.clone()).ok();
         let sizes = self.sizes.iter().filter_map(|(path, bytes)| {
             let path = text(*path)?;

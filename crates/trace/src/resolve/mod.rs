@@ -87,7 +87,7 @@ enum Meaning {
 
 /// An operation that goes into the run; its time and thread are added then.
 #[derive(Clone, Copy, Debug)]
-struct Done {
+pub(crate) struct Done {
     op: Op,
     event: Event,
     details: Details,

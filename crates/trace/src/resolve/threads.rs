@@ -28,20 +28,20 @@ pub struct Thread {
     /// Program that was executed last.
     pub command: Vec<u8>,
     /// Its machine; empty where the log does not tell.
-    pub(super) host: Vec<u8>,
+    pub(crate) host: Vec<u8>,
     /// Label of its events.
-    pub(super) label: u32,
-    pub(super) table: Table,
-    pub(super) directory: Rc<Cell<Node>>,
+    pub(crate) label: u32,
+    pub(crate) table: Table,
+    pub(crate) directory: Rc<Cell<Node>>,
     /// A close is under way, of which the log showed the beginning apart: the descriptor is free already.
-    pub(super) closes: bool,
+    pub(crate) closes: bool,
     /// The operation of that close, if the instance ends with it.
-    pub(super) closing: Option<super::Done>,
-    pub(super) is_over: bool,
+    pub(crate) closing: Option<super::Done>,
+    pub(crate) is_over: bool,
     /// Wait since its last event, nanoseconds.
-    pub(super) waited_ns: u64,
+    pub(crate) waited_ns: u64,
     /// From its first record to the end of its last, on the clock of the events.
-    pub(super) life_ns: Option<(u64, u64)>,
+    life_ns: Option<(u64, u64)>,
 }
 
 impl Thread {
@@ -66,7 +66,7 @@ impl Thread {
     }
 
     /// It was there from `begin_ns` to `end_ns`.
-    pub(super) fn lives(&mut self, begin_ns: u64, end_ns: u64) {
+    pub(crate) fn lives(&mut self, begin_ns: u64, end_ns: u64) {
         let known = self.life_ns.unwrap_or((begin_ns, end_ns));
         self.life_ns = Some((known.0.min(begin_ns), known.1.max(end_ns)));
     }
@@ -241,7 +241,7 @@ struct Spawning {
 
 impl Resolver<'_> {
     /// The thread of a record; one that was not seen before begins. `None`: it is over.
-    pub(super) fn thread(&mut self, record: &Record<'_>) -> Option<u32> {
+    pub(crate) fn thread(&mut self, record: &Record<'_>) -> Option<u32> {
         let found = self.threads.find(record.thread);
         if let Act::Begin { parent, shares, is_new } = record.call.act {
             let known = found.filter(|place| !is_new && !self.threads.at(*place).is_over);
@@ -286,7 +286,7 @@ impl Resolver<'_> {
     }
 
     /// The log tells who the thread is.
-    pub(super) fn introduce(&mut self, thread: u32, said: &Introduction<'_>) {
+    pub(crate) fn introduce(&mut self, thread: u32, said: &Introduction<'_>) {
         if let Some(ranks) = said.ranks {
             self.threads.give_ranks(ranks);
         }
@@ -346,7 +346,7 @@ impl Resolver<'_> {
     }
 
     /// A call that makes a thread begins, or has returned.
-    pub(super) fn spawn(&mut self, thread: u32, record: &Record<'_>, shares: Shares) {
+    pub(crate) fn spawn(&mut self, thread: u32, record: &Record<'_>, shares: Shares) {
         let group = self.threads.group;
         if record.is_begin {
             self.threads.spawning.push(Spawning { thread, group, shares });
@@ -381,7 +381,7 @@ impl Resolver<'_> {
     }
 
     /// Descriptors and directory that were shared are the thread's own from now on.
-    pub(super) fn unshare(&mut self, thread: u32, shares: Shares) {
+    pub(crate) fn unshare(&mut self, thread: u32, shares: Shares) {
         let thread = self.threads.at_mut(thread);
         if shares.files {
             thread.table.unshare();
@@ -392,7 +392,7 @@ impl Resolver<'_> {
     }
 
     /// A program takes the process over.
-    pub(super) fn execute(&mut self, thread: u32, name: Name<'_>) {
+    pub(crate) fn execute(&mut self, thread: u32, name: Name<'_>) {
         if self.threads.at(thread).table.is_shared() {
             self.end_others(thread);
         }
@@ -419,7 +419,7 @@ impl Resolver<'_> {
     }
 
     /// The thread `of` executes a program: it goes on under this number.
-    pub(super) fn supersede(&mut self, thread: u32, of: u64) {
+    pub(crate) fn supersede(&mut self, thread: u32, of: u64) {
         let number = self.threads.at(thread).number;
         let Some(place) = self.threads.find(of).filter(|place| *place != thread) else { return };
         self.exit(thread);
@@ -430,7 +430,7 @@ impl Resolver<'_> {
     }
 
     /// The thread is over.
-    pub(super) fn exit(&mut self, thread: u32) {
+    pub(crate) fn exit(&mut self, thread: u32) {
         let over = self.threads.at_mut(thread);
         if over.is_over {
             return;
@@ -445,7 +445,7 @@ const LABELS_MAX: usize = 4096;
 
 /// All labels.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Labels {
+pub(crate) struct Labels {
     words: Interned,
     /// By the program's label.
     sites: HashMap<u32, HashMap<Box<[u8]>, u32, FxBuildHasher>, FxBuildHasher>,
@@ -453,12 +453,12 @@ pub(super) struct Labels {
 
 impl Labels {
     /// That of a program.
-    pub(super) fn program(&mut self, name: &[u8]) -> u32 {
+    pub(crate) fn program(&mut self, name: &[u8]) -> u32 {
         self.words.number(name)
     }
 
     /// That of a place in a program, which has the label `program`; without a place the program's.
-    pub(super) fn site(&mut self, program: u32, site: &[u8]) -> u32 {
+    pub(crate) fn site(&mut self, program: u32, site: &[u8]) -> u32 {
         if site.is_empty() {
             return program;
         }
@@ -478,12 +478,12 @@ impl Labels {
     }
 
     /// Some calls have a place in the program.
-    pub(super) fn has_sites(&self) -> bool {
+    pub(crate) fn has_sites(&self) -> bool {
         !self.sites.is_empty()
     }
 
     /// Labels by id.
-    pub(super) fn into_words(self) -> Vec<Vec<u8>> {
+    pub(crate) fn into_words(self) -> Vec<Vec<u8>> {
         self.words.into_texts()
     }
 }

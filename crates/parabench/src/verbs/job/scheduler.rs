@@ -15,7 +15,7 @@ const SHORT_S: i64 = 180;
 
 /// A batch system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Scheduler {
+pub(crate) enum Scheduler {
     /// Slurm: sbatch, srun
     Slurm,
     /// PBS Professional and OpenPBS: qsub, mpiexec
@@ -27,12 +27,12 @@ pub(super) enum Scheduler {
 }
 
 /// Resources that a script requests.
-pub(super) struct Request {
+pub(crate) struct Request {
     /// Letters, digits and underscores.
-    pub(super) name: String,
-    pub(super) nodes: u32,
-    pub(super) ranks_per_node: u32,
-    pub(super) time: SignedDuration,
+    pub(crate) name: String,
+    pub(crate) nodes: u32,
+    pub(crate) ranks_per_node: u32,
+    pub(crate) time: SignedDuration,
 }
 
 impl Request {
@@ -65,7 +65,7 @@ impl Request {
 
 impl Scheduler {
     /// The command that takes a script.
-    pub(super) fn submit(self) -> &'static str {
+    pub(crate) fn submit(self) -> &'static str {
         match self {
             Scheduler::Slurm => "sbatch",
             Scheduler::Pbs => "qsub",
@@ -75,7 +75,7 @@ impl Scheduler {
     }
 
     /// The lines that the batch system reads, and that say when SIGTERM comes.
-    pub(super) fn directives(self, ask: &Request) -> Vec<String> {
+    pub(crate) fn directives(self, ask: &Request) -> Vec<String> {
         let Request { name, nodes, ranks_per_node, .. } = ask;
         match self {
             Scheduler::Slurm => vec![
@@ -128,7 +128,7 @@ impl Scheduler {
     }
 
     /// A limit so short that the signal may come when the job has hardly begun.
-    pub(super) fn warning(self, time: SignedDuration) -> Option<&'static str> {
+    pub(crate) fn warning(self, time: SignedDuration) -> Option<&'static str> {
         (self == Scheduler::Slurm && time.as_secs() < SHORT_S).then_some(
             "Slurm may send SIGTERM up to a minute earlier than it is asked to: a job of less than 3 \
              minutes may end when it has hardly begun; give it more --time",
@@ -136,7 +136,7 @@ impl Scheduler {
     }
 
     /// Where the script was submitted; it begins elsewhere, or the line says so again.
-    pub(super) fn submitted_in(self) -> &'static str {
+    pub(crate) fn submitted_in(self) -> &'static str {
         match self {
             Scheduler::Slurm => "${SLURM_SUBMIT_DIR:-.}",
             Scheduler::Pbs => "${PBS_O_WORKDIR:-.}",
@@ -146,7 +146,7 @@ impl Scheduler {
     }
 
     /// The number of the job, as a word of the shell.
-    pub(super) fn number(self) -> &'static str {
+    pub(crate) fn number(self) -> &'static str {
         match self {
             Scheduler::Slurm => "${SLURM_JOB_ID:-0}",
             Scheduler::Pbs => "${PBS_JOBID:-0}",
@@ -156,7 +156,7 @@ impl Scheduler {
     }
 
     /// The launcher of the ranks.
-    pub(super) fn launcher(self, ask: &Request) -> String {
+    pub(crate) fn launcher(self, ask: &Request) -> String {
         let (nodes, ranks) = (ask.nodes, ask.ranks());
         match self {
             Scheduler::Slurm => "srun".into(),
@@ -169,7 +169,7 @@ impl Scheduler {
     }
 
     /// Advice if the ranks do not find each other.
-    pub(super) fn remark(self) -> &'static str {
+    pub(crate) fn remark(self) -> &'static str {
         match self {
             Scheduler::Slurm => {
                 "If MPI cannot reach srun (\"each of them would be alone\"): srun --mpi=pmix, or another of srun --mpi=list."

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 /// The whole script. `options`: the words after `parabench run`.
-pub(super) fn write(job: &Job, ranks: u32, options: &[String]) -> String {
+pub(crate) fn write(job: &Job, ranks: u32, options: &[String]) -> String {
     let Job { nodes, ranks_per_node, time, scheduler, .. } = *job;
     let request = Request { name: name(&options[0]), nodes, ranks_per_node, time };
     let what = escape::line(&options[0]);

@@ -8,7 +8,7 @@ use std::process::Command;
 use trace::input::{self, Input};
 
 /// Name of its log.
-pub(super) const LOG: &str = "strace.log";
+pub(crate) const LOG: &str = "strace.log";
 /// Calls on files, on descriptors, and what makes and ends processes; then what is in none of these
 /// groups. Older versions do not know all of them.
 const CALLS: &str = "trace=%file,%desc,%process,?close_range,?sync,?unshare,?msync,?io_uring_enter";

@@ -5,7 +5,7 @@ use crate::foreign::command::size;
 use crate::foreign::page::{Page, bytes, place};
 
 /// Options of a section: names and values.
-pub(super) type Settings = Vec<(String, String)>;
+pub(crate) type Settings = Vec<(String, String)>;
 
 /// Options that change nothing of what is measured, or are read apart.
 const KNOWN: &[&str] = &[
@@ -85,15 +85,15 @@ const UNIT: &str = "places are multiples of it";
 const ONE_AT_A_TIME: &[&str] = &["psync", "sync", "vsync", "pvsync", "pvsync2"];
 
 /// The facts of a job.
-pub(super) struct Job {
-    pub(super) name: String,
+pub(crate) struct Job {
+    pub(crate) name: String,
     /// `numjobs`
-    pub(super) clones: u64,
+    pub(crate) clones: u64,
     /// It begins when the jobs before it are over.
-    pub(super) waits: bool,
-    pub(super) folder: Option<String>,
+    pub(crate) waits: bool,
+    pub(crate) folder: Option<String>,
     /// Options without a counterpart.
-    pub(super) left_out: Vec<String>,
+    pub(crate) left_out: Vec<String>,
     /// A file that all clones share.
     file: Option<String>,
     engine: String,
@@ -127,7 +127,7 @@ pub(super) struct Job {
 }
 
 impl Job {
-    pub(super) fn new(name: &str, settings: &Settings) -> Job {
+    pub(crate) fn new(name: &str, settings: &Settings) -> Job {
         let get = |names: &[&str]| {
             let mut found =
                 settings.iter().rev().filter(|setting| names.contains(&setting.0.as_str()));
@@ -233,14 +233,14 @@ impl Job {
     }
 
     /// A comment about the queue of calls.
-    pub(super) fn queue_note(&self) -> Option<String> {
+    pub(crate) fn queue_note(&self) -> Option<String> {
         self.is_queued().then(|| {
             format!("iodepth={} ({}): as many are under way by io_uring", self.depth, self.engine)
         })
     }
 
     /// The statements of the job. `alone`: sizes become parameters of the program.
-    pub(super) fn program(&self, page: &mut Page, alone: bool, in_group: bool) {
+    pub(crate) fn program(&self, page: &mut Page, alone: bool, in_group: bool) {
         let amounts = [
             ("size", bytes(self.size), "bytes of a file"),
             ("bs", bytes(self.block), if self.is_uniform() { "bytes of a call" } else { UNIT }),

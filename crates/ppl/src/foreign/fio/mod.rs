@@ -5,4 +5,4 @@ mod job;
 mod jobs;
 mod values;
 
-pub(super) use super::fio::jobs::{translate_command, translate_file};
+pub(crate) use super::fio::jobs::{translate_command, translate_file};

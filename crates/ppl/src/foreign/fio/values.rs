@@ -18,34 +18,34 @@ const MAX_SIZES: usize = 64;
 
 /// Sizes and how many of a hundred calls have each.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Sizes(Vec<(u64, u64)>);
+pub(crate) struct Sizes(Vec<(u64, u64)>);
 
 impl Sizes {
     /// All calls are of this size.
-    pub(super) fn one(bytes: u64) -> Sizes {
+    pub(crate) fn one(bytes: u64) -> Sizes {
         Sizes(vec![(bytes, 100)])
     }
 
     /// Sizes for reads and writes from `bs=4k` or `bs=4k,64k`.
-    pub(super) fn of_blocks(text: &str) -> Option<[Sizes; 2]> {
+    pub(crate) fn of_blocks(text: &str) -> Option<[Sizes; 2]> {
         read_and_write(text, |part| Some(Sizes::one(size(part).filter(|bytes| *bytes > 0)?)))
     }
 
     /// Sizes for reads and writes from `bssplit=4k/10:64k/90` or `bssplit=4k/10:64k/90,8k/100`.
-    pub(super) fn of_split(text: &str) -> Option<[Sizes; 2]> {
+    pub(crate) fn of_split(text: &str) -> Option<[Sizes; 2]> {
         read_and_write(text, split)
     }
 
-    pub(super) fn smallest(&self) -> u64 {
+    pub(crate) fn smallest(&self) -> u64 {
         self.0.iter().map(|part| part.0).min().unwrap_or(1)
     }
 
-    pub(super) fn largest(&self) -> u64 {
+    pub(crate) fn largest(&self) -> u64 {
         self.0.iter().map(|part| part.0).max().unwrap_or(1)
     }
 
     /// Bytes of a call in the mean.
-    pub(super) fn mean(&self) -> u64 {
+    pub(crate) fn mean(&self) -> u64 {
         let (sum, parts) = self.0.iter().fold((0u128, 0u128), |(sum, parts), (bytes, part)| {
             (sum + u128::from(*bytes) * u128::from(*part), parts + u128::from(*part))
         });
@@ -53,7 +53,7 @@ impl Sizes {
     }
 
     /// The statement that draws a size, if there are several, and the expression that is it.
-    pub(super) fn drawn(&self) -> (Option<String>, String) {
+    pub(crate) fn drawn(&self) -> (Option<String>, String) {
         if let [(only, _)] = self.0[..] {
             return (None, bytes(only));
         }
@@ -95,7 +95,7 @@ fn split(text: &str) -> Option<Sizes> {
 
 /// A distribution of blocks.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Places {
+pub(crate) enum Places {
     Even,
     /// The exponent.
     Zipf(f64),
@@ -107,7 +107,7 @@ pub(super) enum Places {
 
 impl Places {
     /// `random`, `zipf:1.2`, `normal:20` or `normal:20:0.3`, `zoned:60/10:40/90`.
-    pub(super) fn of(text: &str) -> Option<Places> {
+    pub(crate) fn of(text: &str) -> Option<Places> {
         let (name, rest) = text.split_once(':').unwrap_or((text, ""));
         match name {
             "random" => Some(Places::Even),
@@ -120,12 +120,12 @@ impl Places {
     }
 
     /// Calls go to places by chance, so that some may be met again and others never.
-    pub(super) fn repeats(&self) -> bool {
+    pub(crate) fn repeats(&self) -> bool {
         *self != Places::Even
     }
 
     /// The statements before, and the number of the block from 0 to below `$count`.
-    pub(super) fn block(&self) -> (Vec<String>, String) {
+    pub(crate) fn block(&self) -> (Vec<String>, String) {
         match self {
             Places::Even => (Vec::new(), "rand(0, $count - 1)".into()),
             Places::Zipf(theta) => (Vec::new(), format!("perm(zipf($count, {theta:?}), $count)")),
@@ -150,7 +150,7 @@ impl Places {
     }
 
     /// Each zone has at least one of the file's blocks.
-    pub(super) fn fits(&self, blocks: u64) -> bool {
+    pub(crate) fn fits(&self, blocks: u64) -> bool {
         let Places::Zones(zones) = self else { return true };
         let mut from = 0;
         zones.iter().all(|(_, part)| {
@@ -196,17 +196,17 @@ const BLOCK_BYTES: u64 = 4096;
 
 /// Bytes of a job.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Data {
-    pub(super) verify: bool,
+pub(crate) struct Data {
+    pub(crate) verify: bool,
     /// Written data is read back at the end.
-    pub(super) reads_back: bool,
+    pub(crate) reads_back: bool,
     /// Options of `with`.
     shaped: Vec<String>,
 }
 
 impl Data {
     /// `get` tells the last value of an option; `blocks`: sizes of calls. Also what has no counterpart.
-    pub(super) fn of<'s>(
+    pub(crate) fn of<'s>(
         get: impl Fn(&str) -> Option<&'s str>,
         blocks: &[u64],
     ) -> (Data, Vec<String>) {
@@ -240,7 +240,7 @@ impl Data {
     }
 
     /// Options of `with` for all that writes or reads.
-    pub(super) fn options(&self) -> Vec<String> {
+    pub(crate) fn options(&self) -> Vec<String> {
         match self.verify {
             true => vec!["verify=true".into()],
             false => self.shaped.clone(),
