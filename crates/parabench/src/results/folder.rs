@@ -297,17 +297,17 @@ impl Folder {
 
     /// At the end: the run as it was measured, with its events. The ranks' files go, but for those that cannot be
     /// read.
-    pub fn finish(&self, run: &mut Run, events: EventSource) -> Result<()> {
+    pub fn finish(&self, run: &mut Run, mut events: EventSource) -> Result<()> {
         run.run.recording = None;
         let kept = self.unreadable(&events);
-        let notes = kept.iter().map(|kept| kept.describe());
-        run.run.evidence.notes.extend(notes);
-        let hidden = match self.temporary {
-            None => self.store(run, events).map_err(|error| self.kept(error))?,
-            Some(_) => None,
-        };
-        let removed = hidden.map_or(Ok(()), |hidden| recording::remove(&hidden, &kept));
-        removed.map_err(|error| self.failed("tidy up", &error))?;
+        run.run.evidence.notes.extend(kept.iter().map(Unreadable::describe));
+        if self.temporary.is_none() {
+            self.store(run, &mut events).map_err(|error| self.kept(error))?;
+        }
+        if let EventSource::Files(Some(hidden)) = &events {
+            let removed = recording::remove(hidden, &kept);
+            removed.map_err(|error| self.failed("tidy up", &error))?;
+        }
         self.clear(&kept)
     }
 
@@ -322,26 +322,19 @@ impl Folder {
         }
     }
 
-    /// Stores events and run. Gives the folder of the files that reached this machine.
-    fn store(&self, run: &mut Run, events: EventSource) -> Result<Option<OwnFolder>> {
-        let hidden = match events {
-            EventSource::Records(mut records) => {
+    fn store(&self, run: &mut Run, events: &mut EventSource) -> Result<()> {
+        match events {
+            _ if run.run.events.is_none() => {}
+            EventSource::Records(records) => {
                 records.sort_by_key(|record| record.rank);
-                if run.run.events.is_some() {
-                    tables::write_events(&self.path, run, &mut records.iter())?;
-                }
-                None
+                tables::write_events(&self.path, run, &mut records.iter())?;
             }
             EventSource::Files(hidden) => {
                 let folders = self.memory.as_deref().into_iter().chain(hidden.as_ref());
-                if run.run.events.is_some() {
-                    self.join_events(run, recording::rank_files(folders))?;
-                }
-                hidden
+                self.join_events(run, recording::rank_files(folders))?;
             }
-        };
-        store::write(&self.path, run)?;
-        Ok(hidden)
+        }
+        Ok(store::write(&self.path, run)?)
     }
 
     /// Results that could not be stored are not lost.

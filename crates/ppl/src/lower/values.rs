@@ -10,7 +10,6 @@ use crate::ast::Name;
 use crate::diag::{Code, Diagnostic};
 use crate::facts::{Facts, Mention, Symbol, SymbolId};
 use crate::word::nearest;
-use hashbrown::HashTable;
 use model::Value;
 use model::plan::{NO_SLOT, Operand, Slot, Source, Span};
 use model::types::Types;
@@ -344,21 +343,29 @@ impl Frame {
     }
 }
 
-/// Finds constants that the plan has already, by the hash of their values.
-#[derive(Default)]
-pub(crate) struct Interner(HashTable<u32>);
+/// Slots of the constants that were used last.
+const RECENT: usize = 1 << 12;
+
+/// Finds constants that were used lately: programs that a tool has written repeat sizes and names near each other, and
+/// have millions that they do not. A number stands in the slot of its value's hash.
+pub(crate) struct Interner(Box<[u32]>);
+
+impl Default for Interner {
+    fn default() -> Interner {
+        Interner(vec![u32::MAX; RECENT].into())
+    }
+}
 
 impl Interner {
-    /// The number of a constant: of an equal one, if there is one.
+    /// The number of a constant: of an equal one that was used lately, or a new one.
     pub(crate) fn constant(&mut self, consts: &mut Vec<Value>, value: Value) -> u32 {
-        let hash = hash(&value);
-        if let Some(known) = self.0.find(hash, |number| consts[*number as usize] == value) {
-            return *known;
+        // The upper bits are the best ones of this hash.
+        let slot = &mut self.0[(hash(&value) >> 32) as usize % RECENT];
+        if consts.get(*slot as usize) != Some(&value) {
+            *slot = consts.len() as u32;
+            consts.push(value);
         }
-        let new = consts.len() as u32;
-        consts.push(value);
-        self.0.insert_unique(hash, new, |number| self::hash(&consts[*number as usize]));
-        new
+        *slot
     }
 }
 
