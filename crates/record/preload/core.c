@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,13 +89,26 @@ void pb_read_clocks(uint64_t now_ns, int waits) {
     if (elapsed_ns > used_ns) pb_clocks.waited_ns += elapsed_ns - used_ns;
 }
 
+/* Really allocated: a full disk ends no program. Neither does a limit of file sizes: its signal is taken back. */
+static int allocate(int fd, uint64_t end, uint64_t bytes) {
+    sigset_t limit, before, pending;
+    struct timespec at_once = {0};
+    sigemptyset(&limit);
+    sigaddset(&limit, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &limit, &before);
+    sigpending(&pending);
+    int failed = syscall(SYS_fallocate, fd, 0, end, bytes) != 0;
+    if (failed && errno == EFBIG && !sigismember(&pending, SIGXFSZ)) sigtimedwait(&limit, NULL, &at_once);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return !failed;
+}
+
 /* The file that a thread goes on in, at `end`; NULL: no room. */
 static void *more(const char *path, int flags, uint64_t end, uint64_t bytes) {
     int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC | flags, 0600);
     if (fd < 0) return NULL;
-    /* Really allocated: a full disk ends no program. */
     void *at = MAP_FAILED;
-    if (syscall(SYS_fallocate, fd, 0, end, bytes) == 0)
+    if (allocate(fd, end, bytes))
         at = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
                              MAP_SHARED | MAP_POPULATE, fd, end);
     syscall(SYS_close, fd);

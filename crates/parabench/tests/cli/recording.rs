@@ -269,6 +269,25 @@ fn streams_that_append_are_recorded_alike() {
     assert!(all.windows(2).all(|pair| pair[0] == pair[1]), "{all:#?}");
 }
 
+/// The recorder's own files grow beyond it: the command goes on, and what is not recorded is counted.
+#[test]
+fn a_limit_of_file_sizes_does_not_end_a_recorded_command() {
+    for via in recorders() {
+        let scene = Scene::new().file("w/keep", "");
+        let script = "cd w; ulimit -f 64; i=0; while [ $i -lt 3000 ]; do echo x > f; i=$((i+1)); done; echo done";
+        let line = format!("record --via {via} --under w -o r -- sh -c");
+        let done = scene.call(&line).word(script).run().exits(0).out_has("done");
+        let run = scene.json("r/run.json");
+        let counted = operations(&scene, "r").values().sum::<usize>();
+        let gaps = run["run"]["trace"]["gaps"].to_string();
+        assert!(
+            counted >= 3000 * 3 || gaps.contains("dropped"),
+            "{via}: {counted} {gaps} {}",
+            done.err
+        );
+    }
+}
+
 #[test]
 fn nothing_is_executed_whose_run_cannot_be_stored() {
     let scene = Scene::new();
