@@ -19,6 +19,7 @@ use super::repeats::{Element, Repeats, What, find_repeats};
 use super::statement::{Alike, Arg, NumberKind};
 use super::tree::{Gap, Kind, List, Node, Number, collect, has_barrier};
 use std::collections::{HashMap, HashSet};
+use std::ops::Deref;
 use std::rc::Rc;
 
 /// Fewer elements are short enough.
@@ -50,6 +51,23 @@ fn shorten(nodes: Vec<Node>, alike: &mut Alike<'_>) -> Vec<Node> {
     if text_bytes(&found) < worth { found } else { nodes }
 }
 
+/// A statement of a sequence, or of a loop in it that was written out. Sequences have millions of them.
+enum Flat<'a> {
+    Given(&'a Node),
+    Written(Box<Node>),
+}
+
+impl Deref for Flat<'_> {
+    type Target = Node;
+
+    fn deref(&self) -> &Node {
+        match self {
+            Flat::Given(node) => node,
+            Flat::Written(node) => node,
+        }
+    }
+}
+
 /// Finds repeats among statements without their numbers.
 fn without_meetings(nodes: &[Node], alike: &mut Alike<'_>) -> Vec<Node> {
     let mut flat = Vec::new();
@@ -61,8 +79,8 @@ fn without_meetings(nodes: &[Node], alike: &mut Alike<'_>) -> Vec<Node> {
 const SIZES_MAX: usize = 2;
 
 /// Classes of statements: those of few sizes are others for each size.
-fn classes(nodes: &[Node], alike: &Alike<'_>) -> Vec<u64> {
-    let class = |node: &Node| {
+fn classes(nodes: &[Flat<'_>], alike: &Alike<'_>) -> Vec<u64> {
+    let class = |node: &Flat<'_>| {
         let at = alike.kinds(node).iter().position(|kind| *kind == NumberKind::Bytes);
         (alike.class(node), at.map(|at| node.numbers[at].base))
     };
@@ -79,13 +97,28 @@ fn classes(nodes: &[Node], alike: &Alike<'_>) -> Vec<u64> {
 }
 
 /// Adds an element, or the statements of a short loop.
-fn write_out(node: &Node, all: &mut Vec<Node>) {
-    if node.kind != Kind::Loop || size(node).is_none_or(|size| size > LOOP_MAX) {
-        return all.push(node.clone());
+fn write_out<'a>(node: &'a Node, all: &mut Vec<Flat<'a>>) {
+    match iterations(node) {
+        None => all.push(Flat::Given(node)),
+        Some(count) => write_iterations(node, count, all),
     }
-    let count = node.numbers[0].base;
+}
+
+/// Iterations of a short loop; `None` of other elements.
+fn iterations(node: &Node) -> Option<i64> {
+    let is_short = node.kind == Kind::Loop && size(node).is_some_and(|size| size <= LOOP_MAX);
+    is_short.then(|| node.numbers[0].base)
+}
+
+fn write_iterations(node: &Node, count: i64, all: &mut Vec<Flat<'_>>) {
     for iteration in 0..count {
-        node.body.iter().for_each(|inner| write_out(&executed(inner, iteration, count), all));
+        for inner in &node.body {
+            let inner = executed(inner, iteration, count);
+            match iterations(&inner) {
+                None => all.push(Flat::Written(Box::new(inner))),
+                Some(count) => write_iterations(&inner, count, all),
+            }
+        }
     }
 }
 
@@ -125,7 +158,7 @@ fn share(node: &mut Node, iteration: u64, parts: u64) {
 }
 
 /// The nodes that a repeats sequence of statements is; loops only where they are shorter.
-fn emit(repeats: &Repeats, nodes: &[Node], alike: &mut Alike<'_>) -> Vec<Node> {
+fn emit(repeats: &Repeats, nodes: &[Flat<'_>], alike: &mut Alike<'_>) -> Vec<Node> {
     let mut emitter = Emitter {
         repeats,
         nodes,
@@ -143,7 +176,7 @@ fn emit(repeats: &Repeats, nodes: &[Node], alike: &mut Alike<'_>) -> Vec<Node> {
 
 struct Emitter<'a, 'b> {
     repeats: &'a Repeats,
-    nodes: &'a [Node],
+    nodes: &'a [Flat<'a>],
     alike: &'a mut Alike<'b>,
     all: Vec<Node>,
     /// Statements that are in no loop so far.
@@ -165,7 +198,7 @@ impl<'a> Emitter<'a, '_> {
 
     fn top(&mut self, element: &'a Element) {
         let iterations = match &element.what {
-            What::One(at) => return self.plain.push(self.nodes[*at].clone()),
+            What::One(at) => return self.plain.push(Node::clone(&self.nodes[*at])),
             What::Many(iterations) => iterations,
         };
         if iterations.len() > 1 {
@@ -222,7 +255,7 @@ impl<'a> Emitter<'a, '_> {
 
     fn statements(&self, element: &Element, all: &mut Vec<Node>) {
         match &element.what {
-            What::One(at) => all.push(self.nodes[*at].clone()),
+            What::One(at) => all.push(Node::clone(&self.nodes[*at])),
             What::Many(iterations) => {
                 iterations.iter().flatten().flatten().for_each(|e| self.statements(e, all));
             }
@@ -308,7 +341,7 @@ impl<'a> Emitter<'a, '_> {
         let mut nodes: Vec<Node> = Vec::with_capacity(all.len());
         for (element, _) in all {
             if let Some(Element { what: What::One(at), .. }) = element {
-                nodes.push(self.nodes[*at].clone());
+                nodes.push(Node::clone(&self.nodes[*at]));
             }
         }
         if nodes.iter().any(|node| node.shape != nodes[0].shape) {

@@ -17,6 +17,7 @@ use crate::clock::Virtual;
 use crate::comm::{Comm, NodePlace, Numbers, Observer, Sample, Sim, World};
 use crate::config::{BackendKind, Config};
 use crate::recorder::RankRecord;
+use crate::stop;
 use crate::supervise::{Outcome, StartError, simulate};
 use model::event::NO_ID;
 use model::plan::{Function, Instr, Internal, NO_SLOT, Piece, SetId};
@@ -83,7 +84,8 @@ pub fn rehearse_within(
         return unknown();
     }
     let Ok(whole) = perform(plan, config, finds_files, limits, u64::MAX) else { return unknown() };
-    match whole.is_spent {
+    // A request to stop is forgotten by the next simulation: there is none.
+    match whole.is_spent && !stop::requested() {
         true => leave_out(plan, config, finds_files, limits).unwrap_or(whole.rehearsal),
         false => whole.rehearsal,
     }
@@ -96,7 +98,7 @@ fn leave_out(plan: &Plan, config: &Config, finds_files: bool, limits: Limits) ->
         // The first one has to end if any can.
         let limits = if best.is_none() { limits } else { limits.divided_by(2) };
         let next = perform(plan, config, finds_files, limits, iterations).ok()?;
-        if !next.rehearsal.complete {
+        if !next.rehearsal.complete || stop::requested() {
             return best;
         }
         best = Some(next.rehearsal);

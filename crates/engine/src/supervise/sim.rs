@@ -61,7 +61,14 @@ fn run_sim_with(
 ) -> Result<Outcome, StartError> {
     let clock = Virtual::start();
     let mut looks = Looks::new(plan, config);
-    let mut on_turn = |_: &World, sample: &dyn Fn() -> Sample| looks.turn(sample, on_progress);
+    let mut is_first = true;
+    let mut on_turn = |_: &World, sample: &dyn Fn() -> Sample| {
+        if std::mem::take(&mut is_first) {
+            // Signals are taken from now on: the caller passes on what came before.
+            on_progress(&Progress::Alive);
+        }
+        looks.turn(sample, on_progress);
+    };
     // Programs cannot see what files hold, so neither buffers nor files take memory for it.
     let fs = MemFs::shared(&config.directory.to_string_lossy());
     fs.borrow_mut().add(&plan.directories);
@@ -133,7 +140,7 @@ struct Simulation<'p, B> {
 }
 
 /// Runs all ranks to their end. `make`: gives a rank its back-end, and its end of the world.
-/// `on_turn` is asked after every turn and may interrupt. `listener`: takes the events.
+/// `on_turn` is asked before every turn and may interrupt. `listener`: takes the events.
 pub(crate) fn simulate<B: Backend>(
     plan: &Plan,
     config: &Config,
@@ -149,11 +156,14 @@ pub(crate) fn simulate<B: Backend>(
     let _stops = listener.is_none().then(stop::StopOnSignals::new);
     let prepared = Prepared::new(plan);
     let mut simulation = Simulation::new(plan, config, &prepared, clock, buffers, make, listener)?;
-    while simulation.turn() {
+    loop {
         on_turn(&simulation.world, &|| simulation.sample());
         let is_enough = listener.is_some_and(|listener| listener.0.borrow().is_enough());
         if stop::requested() || is_enough {
             simulation.world.interrupt();
+        }
+        if !simulation.turn() {
+            break;
         }
     }
     Ok(simulation.outcome(config))

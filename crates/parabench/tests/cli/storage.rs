@@ -127,10 +127,10 @@ fn a_file_that_is_deleted_meanwhile() {
 
 #[test]
 fn a_directory_that_is_removed_meanwhile() {
-    let text = "write(\"a\", 1); signal(\"s\"); while (1) { stat(\"a\"); sleep(1ms); }";
+    let text = "write(\"a\", 1); signal(\"s\"); stat(\"a\"); create(\"b\"); while (1) { stat(\"a\"); sleep(1ms); }";
     let scene = Scene::new().file("x.ppl", text);
     let call = scene.call("run x.ppl --dir d --format json").start();
-    call.until("the file", || scene.path("d/a").exists());
+    call.until("the file", || scene.path("d/b").exists());
     fs::remove_dir_all(scene.path("d")).unwrap();
     call.signal(2);
     let run = run_object(&call.finish().exits(130));
