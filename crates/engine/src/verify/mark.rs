@@ -127,22 +127,32 @@ impl Mark {
     pub fn fill(self, bytes: &mut [u8], offset_bytes: u64) {
         let (mut at, mut rest) = (offset_bytes, bytes);
         while !rest.is_empty() {
-            let unit = unit_bytes(self.keys(at / UNIT_BYTES as u64));
-            let unit = &unit[(at % UNIT_BYTES as u64) as usize..];
-            let (piece, after) = rest.split_at_mut(unit.len().min(rest.len()));
-            piece.copy_from_slice(&unit[..piece.len()]);
+            let keys = self.keys(at / UNIT_BYTES as u64);
+            let skip = (at % UNIT_BYTES as u64) as usize;
+            let (piece, after) = rest.split_at_mut((UNIT_BYTES - skip).min(rest.len()));
+            match <&mut [u8; UNIT_BYTES]>::try_from(&mut *piece) {
+                // Nearly all units are whole. A copy on the stack would be written and read once more.
+                Ok(unit) => fill_unit(unit, keys),
+                Err(_) => piece.copy_from_slice(&unit_bytes(keys)[skip..][..piece.len()]),
+            }
             at = at.wrapping_add(piece.len() as u64);
             rest = after;
         }
     }
 }
 
+#[inline(always)]
+fn fill_unit(unit: &mut [u8; UNIT_BYTES], keys: Keys) {
+    for (pair, places) in unit.chunks_exact_mut(16).zip(PLACES.chunks_exact(2)) {
+        pair[..8].copy_from_slice(&(places[0] ^ keys[0]).to_le_bytes());
+        pair[8..].copy_from_slice(&(places[1] ^ keys[1]).to_le_bytes());
+    }
+}
+
 /// The bytes of a unit.
 pub(crate) fn unit_bytes(keys: Keys) -> [u8; UNIT_BYTES] {
     let mut unit = [0; UNIT_BYTES];
-    for (at, word) in unit.chunks_exact_mut(8).enumerate() {
-        word.copy_from_slice(&(PLACES[at] ^ keys[at % 2]).to_le_bytes());
-    }
+    fill_unit(&mut unit, keys);
     unit
 }
 
