@@ -50,8 +50,7 @@ impl Request for FileCall<'_> {
 #[inline(always)]
 pub(super) fn timed<B: Backend>(backend: &mut B, clock: &Clock, call: impl Request) -> Shot {
     if let Err(errno) = call.prepare(backend) {
-        let now_ns = clock.now();
-        return Shot { start_ns: now_ns, end_ns: now_ns, reply: -Reply::from(errno) };
+        return Shot::refused(clock, errno);
     }
     let start_ns = clock.now();
     let reply = call.issue(backend);

@@ -2,6 +2,7 @@
 //! and the first error), and whether the rank goes on.
 
 use crate::call::Reply;
+use crate::clock::Clock;
 use crate::comm::Poll;
 use crate::recorder::Timing;
 use crate::stop;
@@ -17,6 +18,15 @@ pub(super) struct Shot {
     pub(super) start_ns: u64,
     pub(super) end_ns: u64,
     pub(super) reply: Reply,
+}
+
+impl Shot {
+    /// A call that is not made: it fails now and takes no time.
+    #[inline(always)]
+    pub(super) fn refused(clock: &Clock, errno: i32) -> Shot {
+        let now_ns = clock.now();
+        Shot { start_ns: now_ns, end_ns: now_ns, reply: -Reply::from(errno) }
+    }
 }
 
 /// The files of an operation, for messages and events.
