@@ -111,6 +111,7 @@ impl Strace {
 
     /// True if the line holds something for the resolver.
     fn understand(&mut self, gaps: &mut Gaps) -> bool {
+        self.drop_unknown_call();
         let line = &self.lines.line[..];
         let found = prefix(line);
         let at = line.len() - found.rest.len();
@@ -142,6 +143,20 @@ impl Strace {
             }
             Kind::Whole => true,
         }
+    }
+
+    /// A thread that is superseded in a call that strace had no name for yet: `17 ???(17 +++ superseded ...`.
+    fn drop_unknown_call(&mut self) {
+        let found = prefix(&self.lines.line);
+        let Some(rest) = found.rest.strip_prefix(b"???(") else { return };
+        if superseded(prefix(rest).rest).is_none() {
+            return;
+        }
+        let begin = self.lines.line.len() - rest.len();
+        if let Time::Since(ns) = found.time {
+            self.now_ns = self.now_ns.saturating_add(ns);
+        }
+        self.lines.line.drain(..begin);
     }
 
     /// The thread that executes a program goes on under the number of the process.
