@@ -315,7 +315,7 @@ pub struct Sample {
     pub bytes: Option<u64>,
     /// Label path of the first of them that runs.
     pub label: Option<String>,
-    /// What storage does not answer, after some time without a finished operation: "rank 2 in fsync of d/f for 35 s".
+    /// The rank that waits for storage if no operation has ended for some time: "rank 2 in fsync of d/f for 35 s".
     pub waiting: Option<String>,
 }
 

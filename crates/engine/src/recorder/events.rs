@@ -145,7 +145,7 @@ impl Events {
         self.filled += 1;
     }
 
-    /// What was added is seen by readers from now on.
+    /// Shows the events that were added to readers.
     #[inline]
     pub(crate) fn publish(&self, area: &mut Area) {
         if let Some((count, _)) = self.block {

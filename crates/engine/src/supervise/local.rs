@@ -46,7 +46,7 @@ struct Supervisor<'a> {
     stops: u32,
     /// When the ranks were killed.
     killed_ns: Option<u64>,
-    /// What ranks wait for that cannot be killed.
+    /// Ranks that cannot be killed, with the call that each waits in.
     unkillable: Vec<(u32, String)>,
     /// Load of the machine by other processes, from the start on.
     machine: Option<MachineMeter>,

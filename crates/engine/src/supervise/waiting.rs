@@ -85,6 +85,13 @@ pub fn describe(pid: libc::pid_t, directory: &Path) -> Option<String> {
     Some(format!("{name} of {}", shown.display()))
 }
 
+/// How often the main thread of a process has gone to sleep: as often as before, it has been in one call since.
+pub fn count_sleeps(pid: libc::pid_t) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let count = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;
+    count.trim().parse().ok()
+}
+
 fn number_of(word: &str) -> Option<u64> {
     u64::from_str_radix(word.strip_prefix("0x")?, 16).ok()
 }

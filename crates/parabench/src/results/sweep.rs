@@ -11,7 +11,7 @@ use super::folder::{Folder, Needs};
 use super::recording::EXECUTIONS;
 use super::recording::Found;
 use super::stored::Merged;
-use super::{leftover, stored, tables};
+use super::{leftover, recording, stored, tables};
 use crate::error::{Error, Result};
 use ::report::events::{EVENTS_FILE, EventWriter};
 use ::report::store::RUN_FILE;
@@ -77,7 +77,7 @@ impl Folder {
         store::write(&self.path, run)?;
         let removed = self.executions.as_ref().filter(|_| is_whole).map_or(Ok(()), remove);
         removed.map_err(|error| self.failed("tidy up", &error))?;
-        self.clear(&[])
+        self.clear(&recording::unreadable(self.memory.as_deref()))
     }
 
     /// Those of its executions that `run` consists of, all of which are finished.

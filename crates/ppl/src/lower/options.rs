@@ -329,7 +329,8 @@ impl Lower<'_> {
             Op::Fwrite | Op::Fread => opened(),
             _ => None,
         };
-        if let Some((place, why)) = direct.zip(self.odd_part(op, args, SECTOR)) {
+        let odd = direct.and_then(|place| Some((place, self.odd_part(op, args, SECTOR)?)));
+        if let Some((place, why)) = odd {
             let message = format!("{op} with direct=true: {why}");
             let help = "storage moves whole blocks of 512 or 4096 bytes past the page cache: other sizes \
                         and positions fail with EINVAL, unless the file system says that it takes them";
@@ -342,7 +343,8 @@ impl Lower<'_> {
         let repeats = matches!(op, Op::Write | Op::Append | Op::Fwrite);
         let is_cut = self.around.transfer.is_some_and(|most| !most.is_multiple_of(DEDUP_BLOCK));
         let dedup = self.around.dedup.filter(|_| repeats && (is_cut || !self.is_large(op, args)));
-        if let Some((place, why)) = dedup.zip(self.odd_part(op, args, DEDUP_BLOCK)) {
+        let odd = dedup.and_then(|place| Some((place, self.odd_part(op, args, DEDUP_BLOCK)?)));
+        if let Some((place, why)) = odd {
             let message = format!("{op} with dedup: {why}, so that its blocks do not repeat");
             let help = "storage finds equal blocks only where they begin at multiples of their size: write \
                         multiples of 4k at multiples of 4k, or leave dedup out";

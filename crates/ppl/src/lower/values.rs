@@ -1,5 +1,5 @@
-//! Values while code is made: constants and texts that the plan keeps once, slots of variables and of
-//! intermediate results, and where the value of each symbol is.
+//! Values while code is made: constants and texts, of which the plan has equal neighbours once, slots of variables
+//! and of intermediate results, and where the value of each symbol is.
 //!
 //! The meaning of names is in [`crate::facts`]. A variable that the whole program sets once, and certainly,
 //! to a constant is that constant. Hidden slots (intermediate results, counters of loops) and loop

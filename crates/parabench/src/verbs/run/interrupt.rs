@@ -164,10 +164,10 @@ impl Shared {
     }
 }
 
-/// The call on storage in which the main thread is, and for how many looks.
+/// The call on storage in which the main thread is, with the number of its sleeps, and for how many looks.
 #[derive(Default)]
 struct Wait {
-    call: Option<String>,
+    call: Option<(String, u64)>,
     looks: u32,
 }
 
@@ -178,11 +178,12 @@ impl Wait {
         if !self.looks.is_multiple_of(PENDING_LOOKS) {
             return;
         }
-        let call = waiting::describe(std::process::id() as i32, Path::new(""));
+        let own = std::process::id() as i32;
+        let call = waiting::describe(own, Path::new("")).zip(waiting::count_sleeps(own));
         if call.is_none() || call != self.call {
             (self.call, self.looks) = (call, 0);
         } else if self.looks == WAITING_LOOKS {
-            let call = self.call.as_deref().unwrap_or_default();
+            let call = self.call.as_ref().map_or("", |(call, _)| call);
             console::note(&format!("storage has not answered for 5 s: {call}"));
         }
     }
