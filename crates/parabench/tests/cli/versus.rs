@@ -1,6 +1,6 @@
 //! `run --against`, `--against-program`, `--versus`: A and B in randomised blocks of one run.
 
-use crate::scene::{Done, Scene};
+use crate::scene::{Done, Scene, holds};
 use crate::schema::{assert_valid, run_object};
 use serde_json::Value;
 
@@ -140,7 +140,7 @@ fn too_few_blocks_are_said_before_they_are_measured() {
             "{line}: {}",
             done.err
         );
-        let cannot = done.out.contains("4 rows need at least 8 (--reps 8)");
+        let cannot = holds(&done.out, "4 rows need at least 8 (--reps 8)");
         assert_eq!(cannot, said, "{line}: {}", done.out);
     }
     let job = "job x.ppl --nodes 1 --ranks-per-node 1 --time 20m --dir d -- --versus n=2 --reps 6";

@@ -179,8 +179,7 @@ fn a_sweep_whose_job_was_lost_is_resumed_by_another_job() {
                 // The sweep knows of how many ranks it is.
                 _ => with(&mpi, &scene, "run --resume r --dir d --mpi"),
             };
-            let done = resumed.run().exits(0);
-            assert!(done.out.contains("resumed after 4 executions"), "{at}: {}", done.out);
+            resumed.run().exits(0).out_has("resumed after 4 executions");
             assert_eq!(stored(&scene), same, "{at}");
         }
     }
