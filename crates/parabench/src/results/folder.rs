@@ -105,7 +105,7 @@ impl Folder {
         Folder::outside(path, run_directory)?;
         check_names(path)?;
         let is_there = path.join(RUN_FILE).symlink_metadata().is_ok();
-        let replaced = is_there.then(|| stored::read(path)).transpose().map_err(|error| {
+        let replaced = is_there.then(|| stored::read_ended(path)).transpose().map_err(|error| {
             wrong(format!(" holds a run.json that no run replaces: {}", error.message))
                 .help("choose another folder, or move the file")
         })?;

@@ -28,5 +28,5 @@ pub use leftover::{Fate, Left, left, remove_executions};
 pub use owner::OWNER;
 pub use recording::remove_if_empty;
 pub use resume::{Begun, Earlier, PLACES, Unfinished, advice as resume_advice, as_typed};
-pub use stored::{Stored, read};
+pub use stored::{Stored, read, read_ended};
 pub use tables::fill;

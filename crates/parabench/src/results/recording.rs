@@ -19,6 +19,8 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
 
 /// Largest plan, bytes; it holds the text of the program.
 const PLAN_MAX: u64 = 1 << 30;
@@ -70,6 +72,23 @@ impl Unreadable {
 pub fn unreadable<'a>(folders: impl IntoIterator<Item = &'a OwnFolder>) -> Vec<Unreadable> {
     let files = rank_files(folders).into_iter();
     files.filter_map(|path| read_rank(&path).err().map(|why| Unreadable { path, why })).collect()
+}
+
+/// Processes that were killed let go of their locks when the kernel has taken their memory apart.
+const TO_LET_GO: Duration = Duration::from_secs(2);
+const NEXT_LOOK: Duration = Duration::from_millis(20);
+
+/// Looks again for a little while, as long as what it finds is still held: for those who need a run to be over, right
+/// after its processes were killed.
+pub fn once_let_go<T>(look: impl Fn() -> T, is_held: impl Fn(&T) -> bool) -> T {
+    let mut waited = Duration::ZERO;
+    let mut found = look();
+    while is_held(&found) && waited < TO_LET_GO {
+        sleep(NEXT_LOOK);
+        waited += NEXT_LOOK;
+        found = look();
+    }
+    found
 }
 
 /// Files of a run that has not ended.

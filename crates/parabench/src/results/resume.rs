@@ -6,7 +6,7 @@
 //! ```
 
 use super::folder::Folder;
-use super::recording::{EXECUTIONS, Found, State, is_made_from};
+use super::recording::{EXECUTIONS, Found, State, is_made_from, once_let_go};
 use super::stored::Stored;
 use super::{leftover, recording, sweep};
 use crate::console;
@@ -54,7 +54,8 @@ impl Begun {
         let (run, rest) = stored(path, &wrong)?;
         let Some(rest) = rest else { return whole(path, run, &wrong) };
         let folder = std::path::absolute(path).unwrap_or_else(|_| path.into());
-        let found = Found::look(&folder, &run.run);
+        let is_under_way = |found: &Found| found.state == State::UnderWay;
+        let found = once_let_go(|| Found::look(&folder, &run.run), is_under_way);
         let executions = executions(&folder, &rest).map_err(|error| {
             wrong(&format!("the executions so far cannot be found: {error}"))
                 .help("start the sweep again with another --out")

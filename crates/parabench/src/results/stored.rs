@@ -1,7 +1,7 @@
 //! A stored run as a reader finds it: finished, or put together from what its ranks have recorded
 //! so far. Reading never writes: the same folder gives the same figures every time.
 
-use super::recording::{Found, State, Unreadable};
+use super::recording::{Found, State, Unreadable, once_let_go};
 use super::sweep::Part;
 use super::{leftover, recording, resume, sweep, tables};
 use crate::error::{Error, Result};
@@ -35,6 +35,11 @@ pub struct Stored {
     is_partial: bool,
     /// Files of the latter: they stay.
     unreadable: Vec<Unreadable>,
+}
+
+/// Reads a run that must be over.
+pub fn read_ended(path: &Path) -> Result<Stored> {
+    once_let_go(|| read(path), |found| found.as_ref().is_ok_and(Stored::is_under_way))
 }
 
 /// Reads the run in the folder `path`, or whose run.json it is.

@@ -52,7 +52,10 @@ impl Report {
     /// Prints the run, writes the files.
     pub fn execute(self) -> Result<Exit> {
         let Some(folder) = &self.folder else { return recover() };
-        let mut stored = results::read(folder)?;
+        let mut stored = match self.settle {
+            true => results::read_ended(folder)?,
+            false => results::read(folder)?,
+        };
         let is_whole = !self.settle || stored.settle()?;
         if !is_whole {
             // Where the records lie has changed.

@@ -13,13 +13,18 @@
 //! families/starved.txt      limits, full disks, failing system calls
 //! ```
 //!
-//! [`random`] and [`mutated`] draw more, [`surface`] puts evil names on every way out. [`perform`]
+//! [`random`], [`mutated`] and [`lost`] draw more, [`surface`] puts evil names on every way out. [`perform`]
 //! runs one and compares what lies beside the run directory before and after. What is no data
 //! stands in `limits.rs`, `links.rs` and `words.rs`.
 
+#[path = "../cli/fuse.rs"]
+mod fuse;
 #[path = "../cli/scene.rs"]
 #[allow(dead_code, reason = "the words of tests/cli; not all are needed here")]
 mod scene;
+#[path = "../cli/tmpfs.rs"]
+#[allow(dead_code, reason = "images are for tests/cli")]
+mod tmpfs;
 
 mod outside;
 mod perform;
@@ -31,6 +36,7 @@ mod table;
 mod families;
 mod limits;
 mod links;
+mod lost;
 mod mutated;
 mod random;
 mod surface;

@@ -7,6 +7,7 @@
 
 mod essence;
 mod figures;
+mod fuse;
 mod made_up;
 mod scene;
 mod schema;
