@@ -92,13 +92,12 @@ fn a_parent_prints_what_a_killed_rank_left_and_tidies_up() {
         until_ready(&running, 3);
         kill(process(&scene, 1), KILL);
         let done = running.finish().exits(1);
-        // The words of MPICH's launcher stand before the object.
-        let object = done.out.find("\n{").map_or(&*done.out, |at| &done.out[at..]);
-        let run = serde_json::from_str(object).expect("an object");
+        let run = done.json();
         assert_kept(&run, &mpi);
         assert_eq!(run["run"]["outcome"], "cut off");
         let notes = run["run"]["evidence"]["notes"].to_string();
         assert!(notes.contains("the job was cut off: its launcher"), "{notes}");
+        assert!(notes.to_lowercase().contains("killed"), "under {}: {notes}", mpi.name);
         assert_eq!(scene.names("."), ["tmp", "x.ppl"], "under {}", mpi.name);
         let left: Vec<String> =
             scene.names("tmp").into_iter().filter(|name| name.starts_with("parabench")).collect();

@@ -160,6 +160,8 @@ struct End {
     status: ExitStatus,
     /// A signal was passed on.
     interrupted: bool,
+    /// What it said last.
+    last_lines: Vec<String>,
 }
 
 /// Rank 0 has left nothing on this machine: no rank has started, or they ran where the folder for it cannot be
@@ -204,7 +206,10 @@ fn supervise(mut command: Command, run: &Run, mut signals: Signals) -> Result<En
             interrupted = true;
         }
         match ended {
-            Ok(Some(status)) => return Ok(End { status, interrupted }),
+            Ok(Some(status)) => {
+                let last_lines = launched.last_lines();
+                return Ok(End { status, interrupted, last_lines });
+            }
             Ok(None) => std::thread::sleep(PERIOD),
             Err(error) => return Err(Error::failed(format!("lost the launcher {name}: {error}"))),
         }
@@ -216,7 +221,11 @@ fn supervise(mut command: Command, run: &Run, mut signals: Signals) -> Result<En
 fn salvage(run: &Run, job: &Job, end: &End) -> Result<Exit> {
     let mut left = when_over(&job.results)?;
     let header = &mut left.run.run;
-    header.evidence.notes.push(format!("the job was cut off: its launcher {}", describe(end)));
+    let mut note = format!("the job was cut off: its launcher {}", describe(end));
+    if !end.last_lines.is_empty() {
+        note.push_str(&format!("; it said: {}", end.last_lines.join("; ")));
+    }
+    header.evidence.notes.push(note);
     let exit = if end.interrupted { Exit::Interrupted } else { Exit::Failed };
     header.exit_code = exit.code();
     let stored = left.finish();
