@@ -8,7 +8,7 @@
  * Every function returns MPI_SUCCESS (0) or an MPI error code (transfers: the bytes moved, or minus the code);
  * pb_error gives its class and text. Handles are indices into the tables below; communicator 0 is
  * MPI_COMM_WORLD, 1 MPI_COMM_SELF.
- * Here: life, communicators, messages, smallest and largest numbers. Datatypes and files: files.c.
+ * Here: life, communicators, messages, counters. Datatypes and files: files.c.
  * What is in neither: any decision. Loops, splitting and policy are in Rust.
  */
 #include <limits.h>
@@ -257,14 +257,14 @@ int pb_irecv(int comm, void *bytes, int count, int from, int tag, int *handle)
     return keep_request(error, made, handle);
 }
 
-/* ---- words between ranks that nobody waits for ------------------------------- */
+/* ---- messages between ranks that nobody waits for ---------------------------- */
 
-#define WORDS_TAG 11
+#define MESSAGE_TAG 11
 
 struct posted {
     struct posted *next;
     MPI_Request request;
-    long long words[];
+    char bytes[];
 };
 
 static struct posted *posted_first, **posted_last = &posted_first;
@@ -292,15 +292,14 @@ int pb_posted(int *waiting)
     return MPI_SUCCESS;
 }
 
-/* Sends words without waiting for anything. */
-int pb_post(int comm, const long long *words, int count, int to)
+/* Sends a copy of some bytes without waiting for anything. */
+int pb_post(int comm, const void *bytes, int count, int to)
 {
-    struct posted *post = malloc(sizeof *post + count * sizeof *words);
+    struct posted *post = malloc(sizeof *post + count);
     if (!post)
         return MPI_ERR_NO_MEM;
-    memcpy(post->words, words, count * sizeof *words);
-    int error = MPI_Isend(post->words, count, MPI_LONG_LONG_INT, to, WORDS_TAG, comm_items[comm],
-                          &post->request);
+    memcpy(post->bytes, bytes, count);
+    int error = MPI_Isend(post->bytes, count, MPI_BYTE, to, MESSAGE_TAG, comm_items[comm], &post->request);
     if (error != MPI_SUCCESS) {
         free(post);
         return error;
@@ -311,19 +310,18 @@ int pb_post(int comm, const long long *words, int count, int to)
     return MPI_SUCCESS;
 }
 
-/* Takes words that have come, from anybody; *count is -1 if there are none. More than max
- * words are an error. */
-int pb_take(int comm, long long *words, int max, int *from, int *count)
+/* Takes a message that has come, from anybody; *count is -1 if there is none. More than max bytes are an error. */
+int pb_take(int comm, void *bytes, int max, int *from, int *count)
 {
     MPI_Status status;
     int flag = 0;
     *count = -1;
-    int error = MPI_Iprobe(MPI_ANY_SOURCE, WORDS_TAG, comm_items[comm], &flag, &status);
+    int error = MPI_Iprobe(MPI_ANY_SOURCE, MESSAGE_TAG, comm_items[comm], &flag, &status);
     if (error != MPI_SUCCESS || !flag)
         return error;
     *from = status.MPI_SOURCE;
-    error = MPI_Recv(words, max, MPI_LONG_LONG_INT, *from, WORDS_TAG, comm_items[comm], &status);
-    return error != MPI_SUCCESS ? error : MPI_Get_count(&status, MPI_LONG_LONG_INT, count);
+    error = MPI_Recv(bytes, max, MPI_BYTE, *from, MESSAGE_TAG, comm_items[comm], &status);
+    return error != MPI_SUCCESS ? error : MPI_Get_count(&status, MPI_BYTE, count);
 }
 
 /* ---- counters that ranks claim from, by one-sided calls ------------------------
@@ -402,49 +400,4 @@ int pb_claim_set(int handle, int rank, int word, long long wanted)
     int error = MPI_Fetch_and_op(&wanted, &made->found[word], MPI_LONG_LONG_INT, rank, word, MPI_REPLACE,
                                  made->window);
     return error == MPI_SUCCESS ? MPI_Win_flush(rank, made->window) : error;
-}
-
-/* ---- smallest and largest numbers: all members give a number and get the smallest and the largest -- */
-
-struct min_max {
-    long long own[2], met[2]; /* the number and its opposite */
-    MPI_Request request;
-};
-
-TABLE(struct min_max *, min_max)
-
-/* A barrier that can be looked at instead of waited for. */
-int pb_min_max_start(int comm, long long value, int *handle)
-{
-    struct min_max *made = malloc(sizeof *made);
-    *handle = -1;
-    if (!made)
-        return MPI_ERR_NO_MEM;
-    made->own[0] = value;
-    made->own[1] = -value;
-    int error = MPI_Iallreduce(made->own, made->met, 2, MPI_LONG_LONG_INT, MPI_MIN,
-                               comm_items[comm], &made->request);
-    if (error == MPI_SUCCESS) {
-        *handle = min_max_put(made);
-        if (*handle >= 0)
-            return MPI_SUCCESS;
-        error = MPI_ERR_NO_MEM;
-    }
-    free(made);
-    return error;
-}
-
-/* Looks whether it is done; the handle is gone then. */
-int pb_min_max_test(int handle, int *done, long long *smallest, long long *largest)
-{
-    struct min_max *made = min_max_items[handle];
-    *done = 0;
-    int error = MPI_Test(&made->request, done, MPI_STATUS_IGNORE);
-    if (error != MPI_SUCCESS || !*done)
-        return error;
-    *smallest = made->met[0];
-    *largest = -made->met[1];
-    min_max_used[handle] = 0;
-    free(made);
-    return MPI_SUCCESS;
 }

@@ -1,8 +1,8 @@
 //! Errors of MPI, as data.
 
 use crate::launcher::{Job, Launcher};
-use crate::locate::Looked;
 use std::fmt;
+use std::path::PathBuf;
 
 /// An MPI error, or the reason why there is no MPI.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +28,27 @@ pub enum MpiError {
         text: String,
     },
 }
+
+/// A place where a shim could have been.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Looked {
+    /// Name of the place, one of the [`crate::shim::places`].
+    pub place: &'static str,
+    /// The file that was looked for.
+    pub path: PathBuf,
+    /// Why it does not do.
+    pub reason: String,
+}
+
+impl Looked {
+    /// There is nothing; otherwise something is wrong with what is there.
+    pub fn is_missing(&self) -> bool {
+        self.reason == MISSING
+    }
+}
+
+/// Why a place without a file does not do.
+pub(crate) const MISSING: &str = "there is no such file";
 
 impl fmt::Display for MpiError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -92,20 +113,26 @@ fn remedy(launcher: Launcher) -> &'static str {
 
 impl std::error::Error for MpiError {}
 
+impl From<MpiError> for String {
+    fn from(error: MpiError) -> String {
+        error.to_string()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_library_that_is_missing_is_no_shim_that_is() {
-        let told = |reason: &str| {
+        let message = |reason: &str| {
             let looked = Looked { place: "beside", path: "/x.so".into(), reason: reason.into() };
             MpiError::NoShim(vec![looked]).to_string()
         };
         let linker = "libmpi_abi.so.1: cannot open shared object file: No such file or directory";
-        assert!(told(linker).contains("the shim is there, libmpi_abi.so.1 is not"));
-        assert!(!told(linker).contains("mpi build"));
-        assert!(told("there is no such file").contains("parabench mpi build"));
+        assert!(message(linker).contains("the shim is there, libmpi_abi.so.1 is not"));
+        assert!(!message(linker).contains("mpi build"));
+        assert!(message("there is no such file").contains("parabench mpi build"));
     }
 
     #[test]

@@ -6,27 +6,26 @@
 //!                                         run_rank: a plan as the rank that this process is
 //! ```
 //!
-//! [`locate`] finds or compiles the shim, [`shim`] opens it, [`World`] is MPI initialised,
+//! [`shim`] finds, compiles and opens the shim, [`World`] is MPI initialised,
 //! [`Comm`] is how the ranks of a running program meet, [`run_rank`] runs one. Not here:
 //! policy about programs, files and results.
 #![warn(clippy::disallowed_methods)]
 #![allow(unsafe_code)]
 
+mod claims;
 pub mod clock;
 pub mod comm;
-mod deadline;
+mod coordinator;
+mod datatypes;
 pub mod error;
 pub mod facts;
 pub mod file;
 pub mod groups;
-pub mod interrupt;
-pub mod job;
 pub mod launcher;
-pub mod locate;
-pub mod mpiexec;
 pub mod patience;
 pub mod run;
 pub mod shim;
+pub mod signals;
 pub mod source;
 pub mod world;
 

@@ -11,7 +11,7 @@ use crate::file::Files;
 use crate::groups::Groups;
 use crate::patience::Patience;
 use crate::world::{Reduce, World};
-use crate::{clock, interrupt};
+use crate::{clock, signals};
 use engine::backend::Null;
 use engine::clock::align::{Alignment, Offset};
 use engine::clock::{Check, Checked, Real};
@@ -55,7 +55,7 @@ pub fn run_rank(
     config: &Config,
     on_progress: &mut dyn FnMut(&Progress),
 ) -> Result<RankOutcome, StartError> {
-    interrupt::take();
+    signals::take();
     let prepared = Prepared::new(plan);
     let ready = set_up(world, plan, &prepared, config);
     let (mut rank, storage) = confirm_start(world, ready)?;
@@ -130,13 +130,13 @@ fn confirm_start<T>(world: &World, ready: Result<T, String>) -> Result<T, StartE
 /// Waits until rank 0 receives SIGUSR1, or is asked to stop.
 fn hold(world: &World, on_progress: &mut dyn FnMut(&Progress)) -> Result<(), MpiError> {
     // On all ranks: Open MPI's launcher passes on to all what it is sent.
-    interrupt::take_start();
+    signals::take_start();
     if world.rank == 0 {
         on_progress(&Progress::Held);
     }
     let mut go = Vec::new();
     let mut patience = Patience::idle(world.crowd);
-    while world.rank == 0 && !interrupt::may_start() && !interrupt::is_requested() {
+    while world.rank == 0 && !signals::may_start() && !signals::is_requested() {
         patience.rest();
     }
     world.broadcast(&mut go)
@@ -190,7 +190,7 @@ fn end(
         clock_skew_ns: 0,
         checked: check.compare(),
         notes,
-        interrupted: interrupt::is_requested(),
+        interrupted: signals::is_requested(),
     };
     let mut errors = Vec::new();
     let finish = finish.unwrap_or_else(|error| {

@@ -1,15 +1,14 @@
-//! The shim's functions, opened with dlopen.
+//! The shim: where its file is found, how it is compiled, and its functions, opened with dlopen.
 
-use crate::error::MpiError;
-use crate::source::SHIM_VERSION;
+use crate::error::{Looked, MISSING, MpiError};
+use crate::source::{SHIM_VERSION, arguments, compile};
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 use object::{Object, ObjectSegment, ObjectSymbol};
+use std::env;
 use std::ffi::{c_char, c_int, c_longlong, c_void};
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Why a place without a file does not do.
-pub(crate) const MISSING: &str = "there is no such file";
 /// Why a place with a file of something else does not do.
 const NO_SHIM: &str = "the file that is there is no MPI shim of Parabench";
 /// A symbol that shims of every version export.
@@ -72,16 +71,14 @@ functions! {
     isend = "pb_isend": fn(c_int, *const c_void, c_int, c_int, c_int, *mut c_int);
     irecv = "pb_irecv": fn(c_int, *mut c_void, c_int, c_int, c_int, *mut c_int);
     posted = "pb_posted": fn(*mut c_int);
-    post = "pb_post": fn(c_int, *const c_longlong, c_int, c_int);
-    take = "pb_take": fn(c_int, *mut c_longlong, c_int, *mut c_int, *mut c_int);
+    post = "pb_post": fn(c_int, *const c_void, c_int, c_int);
+    take = "pb_take": fn(c_int, *mut c_void, c_int, *mut c_int, *mut c_int);
     claims_make = "pb_claims_make": fn(c_int, c_int, c_longlong, c_int, *mut c_int);
     claims_free = "pb_claims_free": fn(c_int);
     claim_start = "pb_claim_start": fn(c_int, c_int, c_int);
     claim_wait = "pb_claim_wait": fn(c_int, c_int, c_int, *mut c_longlong);
     claim_set = "pb_claim_set": fn(c_int, c_int, c_int, c_longlong);
     hint_names = "pb_hint_names": fn(*const c_char, *mut c_char, c_int);
-    start_min_max = "pb_min_max_start": fn(c_int, c_longlong, *mut c_int);
-    test_min_max = "pb_min_max_test": fn(c_int, *mut c_int, *mut c_longlong, *mut c_longlong);
     type_contiguous = "pb_type_contiguous": fn(c_int, c_int, *mut c_int);
     type_vector = "pb_type_vector": fn(c_int, c_int, c_longlong, c_int, *mut c_int);
     type_indexed = "pb_type_indexed": fn(c_int, *const c_int, *const c_longlong, c_int, *mut c_int);
@@ -195,4 +192,160 @@ pub fn is_shim(bytes: &[u8]) -> bool {
 fn c_text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).trim().to_string()
+}
+
+/// File name of the compiled shim.
+pub const SHIM_FILE: &str = "libparabench_mpi_shim.so";
+
+/// A shim that can be used.
+pub struct Found {
+    /// Its file.
+    pub path: PathBuf,
+    /// Name of its place, one of the [`places`].
+    pub place: &'static str,
+    /// Its functions.
+    pub shim: Shim,
+}
+
+/// The variable that names a shim.
+pub const VARIABLE: &str = "PARABENCH_MPI_SHIM";
+
+/// Where the shim is looked for, in this order, with the name of each place. The variable is
+/// the only place if it is set: who names a file does not want another.
+pub fn places() -> Vec<(&'static str, PathBuf)> {
+    if let Some(path) = env::var_os(VARIABLE) {
+        // A name without a slash would be looked for among the system's libraries.
+        let path = std::path::absolute(&path).unwrap_or_else(|_| path.into());
+        return vec![("the variable PARABENCH_MPI_SHIM", path)];
+    }
+    let mut places = Vec::new();
+    if let Ok(binary) = env::current_exe() {
+        places.push(("beside the binary", binary.with_file_name(SHIM_FILE)));
+        let library = binary.parent().and_then(Path::parent).map(|root| root.join("lib"));
+        places.extend(library.map(|lib| ("in ../lib of the binary", lib.join(SHIM_FILE))));
+    }
+    let built = env!("PARABENCH_MPI_SHIM_BUILT");
+    if !built.is_empty() {
+        places.push(("where parabench was built", PathBuf::from(built)));
+    }
+    places
+}
+
+/// Opens the first shim that there is.
+///
+/// # Errors
+/// [`MpiError::NoShim`] with every place that was looked at, and why it does not do. A file that cannot
+/// be used ends the search: a later one may be for another MPI, and the job would end for a reason that
+/// has nothing to do with this file.
+pub fn find_shim() -> Result<Found, MpiError> {
+    find_shim_in(places())
+}
+
+fn find_shim_in(places: Vec<(&'static str, PathBuf)>) -> Result<Found, MpiError> {
+    let mut looked: Vec<Looked> = Vec::new();
+    for (place, path) in places {
+        match Shim::open(&path) {
+            Ok(shim) => return Ok(Found { path, place, shim }),
+            Err(reason) => looked.push(Looked { place, path, reason }),
+        }
+        if looked.last().is_some_and(|last| !last.is_missing()) {
+            break;
+        }
+    }
+    Err(MpiError::NoShim(looked))
+}
+
+/// The compiler to take if none is named: `MPICC`; else the first `mpicc_abi` or `mpicc` beside the
+/// binary, which may lie in an environment of Python with an MPI, and in `PATH`.
+pub fn default_mpicc() -> String {
+    let named = env::var("MPICC").ok().filter(|name| !name.is_empty());
+    let beside = env::current_exe().ok().and_then(|binary| Some(binary.parent()?.to_path_buf()));
+    let path = env::var_os("PATH").unwrap_or_default();
+    let mut places = beside.into_iter().chain(env::split_paths(&path));
+    named.or_else(|| places.find_map(mpicc_in)).unwrap_or_else(|| "mpicc".into())
+}
+
+/// The compiler for the standard's ABI comes first: its shim goes with every MPI that has that.
+fn mpicc_in(place: PathBuf) -> Option<String> {
+    let found = ["mpicc_abi", "mpicc"].map(|name| place.join(name));
+    let found = found.into_iter().find(|file| file.is_file())?;
+    found.into_os_string().into_string().ok()
+}
+
+/// Where [`build_shim`] should put the shim so that [`find_shim`] finds it: beside the binary.
+pub fn default_output() -> Option<PathBuf> {
+    env::current_exe().ok().map(|binary| binary.with_file_name(SHIM_FILE))
+}
+
+/// Compiles the embedded source with `mpicc` into `output`, which is replaced at once when
+/// the compiler has succeeded: processes that have it open keep the old one.
+///
+/// # Errors
+/// [`MpiError::Compile`] with the command and what it said.
+pub fn build_shim(mpicc: &str, output: &Path) -> Result<(), MpiError> {
+    let mut fresh = output.as_os_str().to_owned();
+    fresh.push(format!(".{}", std::process::id()));
+    let fresh = PathBuf::from(fresh);
+    let command = format!("{mpicc} {} {}", arguments().join(" "), output.display());
+    let result = compile(mpicc, &fresh)
+        .and_then(|()| std::fs::rename(&fresh, output).map_err(|error| error.to_string()));
+    result.map_err(|text| {
+        // What the compiler left half done is of no use.
+        let _ = std::fs::remove_file(&fresh);
+        MpiError::Compile(command, text)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_compiler_of_an_environment_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().to_path_buf();
+        assert_eq!(mpicc_in(place.clone()), None);
+        for name in ["mpicc", "mpicc_abi"] {
+            std::fs::write(place.join(name), "").unwrap();
+            assert_eq!(mpicc_in(place.clone()), Some(format!("{}/{name}", place.display())));
+        }
+    }
+
+    #[test]
+    fn what_cannot_compile_says_why_and_leaves_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let output = folder.path().join("shim.so");
+        for (mpicc, reason) in [("no-such-compiler", "No such file"), ("false", "exit status: 1")] {
+            let Err(MpiError::Compile(command, text)) = build_shim(mpicc, &output) else {
+                panic!("{mpicc} has compiled")
+            };
+            assert!(command.starts_with(mpicc) && command.ends_with("shim.so"), "{command}");
+            assert!(text.contains(reason), "{text}");
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).expect("readable").count(), 0);
+    }
+
+    #[test]
+    fn a_file_that_is_no_shim_is_refused_with_the_reason() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let text = folder.path().join("text.so");
+        std::fs::write(&text, "no library").expect("written");
+        let reason = |path: &Path| Shim::open(path).err().expect("refused");
+        assert_eq!(reason(&folder.path().join("missing")), "there is no such file");
+        assert!(reason(&text).contains("is no MPI shim"), "{}", reason(&text));
+        assert_eq!(reason(folder.path()), "it is not a file");
+        assert_eq!(reason(Path::new("/dev/zero")), "it is not a file");
+    }
+
+    #[test]
+    fn a_file_that_is_no_shim_ends_the_search() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let text = folder.path().join("text.so");
+        std::fs::write(&text, "no library").expect("written");
+        let places =
+            vec![("first", folder.path().join("missing")), ("second", text), ("third", "x".into())];
+        let Err(MpiError::NoShim(looked)) = find_shim_in(places) else { panic!("found") };
+        let looked: Vec<_> = looked.iter().map(|one| (one.place, one.is_missing())).collect();
+        assert_eq!(looked, [("first", true), ("second", false)]);
+    }
 }

@@ -4,11 +4,11 @@
 //! Calls are collective where they say so: all ranks of the communicator make them, in the
 //! same order.
 
-use crate::deadline::Deadline;
 use crate::error::MpiError;
 use crate::launcher::{self, Launcher};
 use crate::patience::{Crowd, Patience};
 use crate::shim::Shim;
+use crate::signals::Deadline;
 use model::run::spans;
 use std::ffi::c_int;
 use std::rc::Rc;
@@ -414,29 +414,28 @@ impl World {
         self.settle("MPI_Irecv", code, request)
     }
 
-    /// Words to a rank of a communicator, without waiting for anything.
-    pub(crate) fn post(&self, comm: Handle, words: &[i64], to: u32) -> Result<(), MpiError> {
+    /// A message to a rank of a communicator, without waiting for anything.
+    pub(crate) fn post(&self, comm: Handle, bytes: &[u8], to: u32) -> Result<(), MpiError> {
+        let (start, count) = (bytes.as_ptr().cast(), bytes.len() as c_int);
         // SAFETY: pointer and length belong to one slice, which the shim copies.
-        let code =
-            unsafe { (self.shim.post)(comm.0, words.as_ptr(), words.len() as c_int, to as c_int) };
-        self.check("MPI_Isend", code)
+        self.check("MPI_Isend", unsafe { (self.shim.post)(comm.0, start, count, to as c_int) })
     }
 
-    /// Words that have come from anybody: the sender and their number.
+    /// A message that has come from anybody: the sender and its length.
     pub(crate) fn take(
         &self,
         comm: Handle,
-        words: &mut [i64],
+        bytes: &mut [u8],
     ) -> Result<Option<(u32, usize)>, MpiError> {
         let (mut from, mut count) = (0, -1);
-        let (start, max) = (words.as_mut_ptr(), words.len() as c_int);
+        let (start, max) = (bytes.as_mut_ptr().cast(), bytes.len() as c_int);
         // SAFETY: pointer and length belong to one slice, the others are valid.
         let code = unsafe { (self.shim.take)(comm.0, start, max, &mut from, &mut count) };
         self.check("MPI_Recv", code)?;
         Ok((count >= 0).then_some((from as u32, count as usize)))
     }
 
-    /// Posted words that have not left yet.
+    /// Number of messages that have not left yet.
     pub(crate) fn posted(&self) -> Result<u32, MpiError> {
         let mut waiting = 0;
         // SAFETY: a valid pointer.
@@ -444,32 +443,32 @@ impl World {
         Ok(waiting as u32)
     }
 
-    /// Starts an agreement: all members give a number and get the smallest and the
-    /// largest. Collective.
+    /// Starts a barrier that can be looked at instead of waited for: all members give a number and get the smallest
+    /// and the largest. Collective.
     pub(crate) fn start_min_max(
         &self,
         comm: Handle,
         value: i64,
     ) -> Result<PendingMinMax, MpiError> {
-        let mut handle = -1;
-        // SAFETY: a valid pointer, a handle the shim gave.
-        let code = unsafe { (self.shim.start_min_max)(comm.0, value, &mut handle) };
+        let values = Box::into_raw(Box::new([value, value.wrapping_neg()]));
+        let (how, mut request) = (Reduce::Min as c_int, -1);
+        // SAFETY: two numbers, which are freed when the reduction is done; if it never is, never.
+        let code = unsafe { (self.shim.iallreduce)(comm.0, values.cast(), 2, how, &mut request) };
         self.check("MPI_Iallreduce", code)?;
-        Ok(PendingMinMax(handle))
+        Ok(PendingMinMax { request, values })
     }
 
-    /// The result of an agreement, once all members have come. Not to be asked again then.
-    pub(crate) fn test_min_max(
-        &self,
-        agreement: &PendingMinMax,
-    ) -> Result<Option<MinMax>, MpiError> {
-        let (mut done, mut smallest, mut largest) = (0, 0, 0);
-        // SAFETY: valid pointers; the shim gave the handle, and it is not done yet.
-        let code = unsafe {
-            (self.shim.test_min_max)(agreement.0, &mut done, &mut smallest, &mut largest)
-        };
-        self.check("MPI_Test", code)?;
-        Ok((done != 0).then_some(MinMax { smallest, largest }))
+    /// The result, once all members have come. Not to be asked again then.
+    pub(crate) fn test_min_max(&self, pending: &PendingMinMax) -> Result<Option<MinMax>, MpiError> {
+        let mut done = 0;
+        // SAFETY: a valid pointer; the shim gave the handle, and it is not done yet.
+        self.check("MPI_Test", unsafe { (self.shim.done)(pending.request, &mut done) })?;
+        if done == 0 {
+            return Ok(None);
+        }
+        // SAFETY: the pointer of a box, given up in `start_min_max`; MPI is done with it, and nobody asks again.
+        let [smallest, opposite] = *unsafe { Box::from_raw(pending.values) };
+        Ok(Some(MinMax { smallest, largest: opposite.wrapping_neg() }))
     }
 
     /// Ends all ranks at once with this exit code, as far as MPI can.
@@ -565,9 +564,12 @@ pub struct MinMax {
     pub largest: i64,
 }
 
-/// An agreement that was started.
+/// A reduction that was started, and where MPI puts the smallest number and the opposite of the largest.
 #[derive(Debug)]
-pub(crate) struct PendingMinMax(c_int);
+pub(crate) struct PendingMinMax {
+    request: c_int,
+    values: *mut [i64; 2],
+}
 
 /// Words for 4,096 processors.
 const AFFINITY_WORDS: usize = 64;

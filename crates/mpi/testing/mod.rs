@@ -92,7 +92,7 @@ impl Mpi {
             // Tests run side by side: each compiles for itself, the last rename stays.
             let turn = TURN.fetch_add(1, Ordering::Relaxed);
             let own = folder.join(format!("shim-{}-{}-{turn}", self.name, std::process::id()));
-            mpi::locate::build(&self.mpicc.to_string_lossy(), &own).expect("the shim compiles");
+            mpi::shim::build_shim(&self.mpicc.to_string_lossy(), &own).expect("the shim compiles");
             fs::rename(&own, &shim).expect("renamed");
         }
         shim

@@ -151,7 +151,7 @@ fn a_shim_takes_the_place_of_shims_only() {
 fn a_file_beside_the_binary_that_is_no_shim_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let binary = installed(folder.path());
-    let shim = folder.path().join(mpi::locate::SHIM_FILE);
+    let shim = folder.path().join(mpi::shim::SHIM_FILE);
     std::fs::write(&shim, "garbage").expect("written");
     let output = Command::new(binary)
         .args(["mpi", "info"])

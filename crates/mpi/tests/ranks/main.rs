@@ -15,7 +15,7 @@ mod worlds;
 
 use engine::config::{BackendKind, Config, Records};
 use model::Plan;
-use mpi::{RankOutcome, World, locate, run_rank};
+use mpi::{RankOutcome, World, run_rank, shim};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use testing::PLACE;
@@ -43,7 +43,7 @@ pub struct Stage<'w> {
 }
 
 fn be_rank(case: fn(&Stage<'_>)) {
-    let found = locate::find().expect("a shim");
+    let found = shim::find_shim().expect("a shim");
     let world = World::init(found.shim).expect("MPI starts");
     let directory = PathBuf::from(std::env::var_os(PLACE).expect("a place"));
     let config = Config { directory: directory.clone(), ..Config::default() };

@@ -5,9 +5,9 @@ use crate::console;
 use crate::error::{Error, Exit, Result};
 use crate::verbs::run;
 use clap::{Args, Subcommand};
-use mpi::locate::Looked;
-use mpi::shim::is_shim;
-use mpi::{MpiError, World, facts, launcher, locate};
+use mpi::error::Looked;
+use mpi::shim::{self, is_shim};
+use mpi::{MpiError, World, facts, launcher};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::ErrorKind;
@@ -81,8 +81,8 @@ impl Mpi {
 
 impl Build {
     fn execute(self) -> Result<Exit> {
-        let mpicc = self.mpicc.clone().unwrap_or_else(locate::default_mpicc);
-        let output = self.output.clone().or_else(locate::default_output).ok_or_else(|| {
+        let mpicc = self.mpicc.clone().unwrap_or_else(shim::default_mpicc);
+        let output = self.output.clone().or_else(shim::default_output).ok_or_else(|| {
             Error::input("where this binary lies is not known").help("name a file with -o FILE")
         })?;
         check_file(&output)?;
@@ -94,8 +94,8 @@ impl Build {
                 "name a file elsewhere with -o FILE (then PARABENCH_MPI_SHIM=FILE selects it)",
             )
         })?;
-        let fresh = folder.path().join(locate::SHIM_FILE);
-        locate::build(&mpicc, &fresh).map_err(|error| {
+        let fresh = folder.path().join(shim::SHIM_FILE);
+        shim::build_shim(&mpicc, &fresh).map_err(|error| {
             Error::input(error.to_string()).help("name the compiler of your MPI with --mpicc")
         })?;
         let library = library_of(&fresh).map_err(|reason| {
@@ -105,7 +105,7 @@ impl Build {
         fs::rename(&fresh, &output)
             .map_err(|error| Error::input(format!("cannot write {}: {error}", output.display())))?;
         console::print(&format!("{}: for {library}\n", output.display()))?;
-        if locate::places().iter().all(|(_, place)| !is_same(place, &output)) {
+        if shim::places().iter().all(|(_, place)| !is_same(place, &output)) {
             console::note(&format!(
                 "parabench does not look there by itself: export PARABENCH_MPI_SHIM={}",
                 std::path::absolute(&output).unwrap_or(output).display()
@@ -159,7 +159,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
 fn library_of(shim: &Path) -> std::result::Result<String, String> {
     let binary = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut command = Command::new(binary);
-    command.args(["mpi", "info", "--library"]).env(locate::VARIABLE, shim).stdin(Stdio::null());
+    command.args(["mpi", "info", "--library"]).env(shim::VARIABLE, shim).stdin(Stdio::null());
     let output = command.output().map_err(|error| error.to_string())?;
     let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_string();
     match output.status.success() {
@@ -171,7 +171,7 @@ fn library_of(shim: &Path) -> std::result::Result<String, String> {
 impl Info {
     fn execute(self) -> Result<Exit> {
         if self.library {
-            let found = locate::find().map_err(|error| Error::input(error.to_string()))?;
+            let found = shim::find_shim().map_err(|error| Error::input(error.to_string()))?;
             console::print(&found.shim.library_name())?;
             return Ok(Exit::Success);
         }
@@ -221,7 +221,7 @@ fn exit_for(error: &MpiError) -> Exit {
 type ShimFile = (&'static str, PathBuf);
 
 fn start() -> std::result::Result<(World, ShimFile), MpiError> {
-    let found = locate::find()?;
+    let found = shim::find_shim()?;
     let place = (found.place, found.path);
     Ok((World::init(found.shim)?, place))
 }

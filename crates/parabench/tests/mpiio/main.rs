@@ -18,7 +18,7 @@ use engine::config::Config;
 use engine::machine::Settings;
 use engine::recorder::{FailureRecord, RankRecord};
 use model::{Op, Plan, errno};
-use mpi::{RankOutcome, World, locate, run_rank};
+use mpi::{RankOutcome, World, run_rank, shim};
 use ppl::source::NoIncludes;
 use ppl::{Binding, compile};
 use std::fs;
@@ -69,7 +69,7 @@ pub struct Ran {
 }
 
 fn be_rank(case: fn(&Stage<'_>)) {
-    let found = locate::find().expect("a shim");
+    let found = shim::find_shim().expect("a shim");
     let world = World::init(found.shim).expect("MPI starts");
     let directory = PathBuf::from(std::env::var_os(PLACE).expect("a place"));
     case(&Stage { world: &world, directory });

@@ -80,7 +80,7 @@ impl Interrupt {
 
     /// Somebody asked, and the run is going to end. A rank of an MPI job has handlers of its own.
     pub fn requested(&self) -> bool {
-        let requested = self.shared.requested.load(Relaxed) || mpi::interrupt::is_requested();
+        let requested = self.shared.requested.load(Relaxed) || mpi::signals::is_requested();
         self.shared.noticed.fetch_or(requested, Relaxed);
         requested
     }

@@ -15,7 +15,7 @@ use crate::error::{Error, Exit, Result, Stopped};
 use crate::present;
 use crate::results;
 use engine::directory::{Identity, RunDirectory};
-use mpi::mpiexec::{self, Launched};
+use mpi::launcher::{Launched, find_launcher};
 use serde::{Deserialize, Serialize};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
@@ -134,8 +134,8 @@ fn command(run: &Run) -> Result<Command> {
             command
         }
         None => {
-            let found = mpi::locate::find().map_err(|error| Error::input(error.to_string()))?;
-            let launcher = mpiexec::find(&found.shim).ok_or_else(|| {
+            let found = mpi::shim::find_shim().map_err(|error| Error::input(error.to_string()))?;
+            let launcher = find_launcher(&found.shim.library_version()).ok_or_else(|| {
                 Error::input(format!("no mpiexec of {} was found", found.shim.library_name()))
                     .help("put it into PATH, or name it: --launcher \"mpiexec -n {ranks}\"")
             })?;

@@ -71,7 +71,7 @@ impl Run {
         let mut notes = confined.notes.clone();
         notes.extend(directory.preflight(self, &plan, &rehearsal)?);
         let mut run = header::provisional(self, &plan, &name, directory);
-        run.run.batch = if job.is_some() { String::new() } else { mpi::job::batch() };
+        run.run.batch = if job.is_some() { String::new() } else { mpi::facts::batch() };
         run.run.evidence.confinement = confined.name().into();
         run.run.evidence.notes = notes;
         run.run.evidence.options_without_effect = unused;

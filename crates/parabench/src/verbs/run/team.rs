@@ -113,12 +113,12 @@ impl Team {
     }
 
     fn try_join() -> Result<(Team, Result<()>)> {
-        let found = mpi::locate::find().map_err(unusable)?;
+        let found = mpi::shim::find_shim().map_err(unusable)?;
         let world = World::init(found.shim).map_err(unusable)?;
-        mpi::interrupt::take();
+        mpi::signals::take();
         let same_words = rank_checks::check_words(&world)?;
         let job = match &same_words {
-            Ok(()) => mpi::job::job(&world)?,
+            Ok(()) => mpi::facts::job(&world)?,
             Err(_) => None,
         };
         let (world, parts) = (Rc::new(world), RefCell::default());

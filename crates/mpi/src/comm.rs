@@ -12,12 +12,12 @@
 //! So a rank that waits can be released at any time, and never hangs in MPI. A rank that
 //! runs looks for messages every few milliseconds, between two statements.
 
-use super::claims::Claims;
-use super::coordinator::{Coordinator, Doing, Letters, MESSAGE_WORDS, Message, Status, short_name};
+use crate::claims::Claims;
+use crate::coordinator::{Coordinator, Doing, Letters, MESSAGE_BYTES, Message, Status, short_name};
 use crate::error::MpiError;
 use crate::groups::Groups;
-use crate::interrupt;
 use crate::patience::Patience;
+use crate::signals;
 use crate::world::{Handle, MinMax, PendingMinMax, Reduce, World};
 use engine::clock::{coarse_ns, monotonic_raw_ns};
 use engine::comm::{
@@ -54,7 +54,7 @@ pub struct Comm<'w> {
     /// Where messages travel, apart from everything else.
     control: Handle,
     /// Room for a message.
-    words: Vec<i64>,
+    bytes: Vec<u8>,
     /// Messages sent and taken so far.
     posted: u64,
     taken: u64,
@@ -119,7 +119,7 @@ impl<'w> Comm<'w> {
             groups,
             config,
             control: world.copy(world.all)?,
-            words: vec![0; MESSAGE_WORDS],
+            bytes: vec![0; MESSAGE_BYTES],
             posted: 0,
             taken: 0,
             counts: HashMap::new(),
@@ -183,7 +183,7 @@ impl<'w> Comm<'w> {
     fn limit_posted(&mut self) -> Result<(), MpiError> {
         const MANY: u32 = 4096;
         if self.posted.is_multiple_of(64) {
-            while self.world.posted()? > MANY && !interrupt::is_requested() {
+            while self.world.posted()? > MANY && !signals::is_requested() {
                 self.take_all()?;
             }
         }
@@ -222,9 +222,7 @@ impl<'w> Comm<'w> {
             if done(self)? {
                 return Ok(true);
             }
-            if self.released.is_some()
-                || (interrupt::is_requested() && self.may_leave(&mut stays)?)
-            {
+            if self.released.is_some() || (signals::is_requested() && self.may_leave(&mut stays)?) {
                 return Ok(false);
             }
             if patience.looks().is_multiple_of(8) {
@@ -309,7 +307,7 @@ impl<'w> Comm<'w> {
         self.round_ns = now_ns + ROUND_NS + REPORT_RANK_NS * u64::from(self.world.size);
         self.with_coordinator(|coordinator, out| {
             coordinator.look(now_ns, out);
-            if interrupt::is_requested() {
+            if signals::is_requested() {
                 coordinator.interrupt(out);
             }
         })?;
@@ -339,9 +337,9 @@ impl<'w> Comm<'w> {
     }
 
     fn take_all(&mut self) -> Result<(), MpiError> {
-        while let Some((from, count)) = self.world.take(self.control, &mut self.words)? {
+        while let Some((from, count)) = self.world.take(self.control, &mut self.bytes)? {
             self.taken += 1;
-            if let Some(message) = Message::decode(&self.words[..count]) {
+            if let Some(message) = Message::decode(&self.bytes[..count]) {
                 self.read(from, message)?;
             }
         }
@@ -356,7 +354,7 @@ impl<'w> Comm<'w> {
             }
             Message::Release { .. } => {}
             Message::Interrupt => {
-                interrupt::stop_rank();
+                signals::stop_rank();
                 return self.with_coordinator(Coordinator::interrupt);
             }
             Message::Status(status) => {
@@ -402,7 +400,7 @@ impl<'w> Comm<'w> {
         let mut since_interrupt: Option<Patience> = None;
         while self.world.test_min_max(&here)?.is_none() {
             self.attend()?;
-            if interrupt::is_requested() {
+            if signals::is_requested() {
                 let idle = || Patience::idle(self.world.crowd);
                 if since_interrupt.get_or_insert_with(idle).waited_ns() > GRACE_NS {
                     return Ok(false);
@@ -498,8 +496,7 @@ impl engine::comm::Comm for Comm<'_> {
         let own = members.ranks.position(self.world.rank);
         words[own.unwrap_or(0) as usize] = given.0;
         if let Some(handle) = self.groups.handle(members.set).filter(|_| words.len() > 1) {
-            let summed = self.world.reduce_all(handle, words.as_flattened_mut(), Reduce::Sum);
-            summed.map_err(|error| error.to_string())?;
+            self.world.reduce_all(handle, words.as_flattened_mut(), Reduce::Sum)?;
         }
         values(function, members, words.into_iter().map(Given), all)?;
         Ok(Poll::Ready)
@@ -507,12 +504,12 @@ impl engine::comm::Comm for Comm<'_> {
 
     fn claim(&mut self, members: &Members, claim: Claim) -> Result<Option<u64>, String> {
         let claims = self.claims.as_mut().ok_or("the communicator was made without counters")?;
-        claims.claim(self.world, members, claim).map(Some).map_err(|error| error.to_string())
+        Ok(Some(claims.claim(self.world, members, claim)?))
     }
 
     fn claims_over(&mut self, members: &Members, claim: Claim) -> Result<(), String> {
         let claims = self.claims.as_mut().ok_or("the communicator was made without counters")?;
-        claims.over(self.world, members, claim).map_err(|error| error.to_string())
+        Ok(claims.over(self.world, members, claim)?)
     }
 
     fn signal(&mut self, members: &Members, name: &[u8], to: Option<u32>) -> Result<(), String> {
@@ -523,9 +520,9 @@ impl engine::comm::Comm for Comm<'_> {
                 *self.counts.entry(key).or_insert(0) += 1;
                 continue;
             }
-            self.deliver(rank, Message::Signal { key }).map_err(|error| error.to_string())?;
+            self.deliver(rank, Message::Signal { key })?;
         }
-        self.limit_posted().map_err(|error| error.to_string())
+        Ok(self.limit_posted()?)
     }
 
     fn wait(
@@ -536,36 +533,23 @@ impl engine::comm::Comm for Comm<'_> {
         site: Pc,
     ) -> Result<Poll, String> {
         self.choose_counters(members, name);
-        let count = self.count();
-        if count >= target {
-            return Ok(Poll::Ready);
-        }
-        let short = short_name(name);
-        let doing = |count| {
-            let what = awaited_signal(&short, count, target);
-            Doing::Waits { site, what, set: None }
-        };
-        let mut known = count;
-        let is_met = self.wait_until(doing(count), |comm| {
-            comm.take_all()?;
-            let count = comm.count();
-            if std::mem::replace(&mut known, count) != count && count < target {
-                comm.status.doing = doing(count);
-                if comm.is_reported {
-                    comm.report()?;
-                }
+        loop {
+            let count = self.count();
+            if count >= target {
+                return Ok(Poll::Ready);
             }
-            Ok(count >= target)
-        });
-        match is_met {
-            Ok(true) => return Ok(Poll::Ready),
-            Ok(false) => {
+            let what = awaited_signal(&short_name(name), count, target);
+            // A wait for each count: rank 0 names the count that was reached.
+            let is_changed = self.wait_until(Doing::Waits { site, what, set: None }, |comm| {
+                comm.take_all()?;
+                Ok(comm.count() != count)
+            })?;
+            if !is_changed {
                 let name = String::from_utf8_lossy(name);
                 self.explain(&format!("the wait for the signal \"{name}\""));
+                return Ok(Poll::Released);
             }
-            Err(error) => self.reason = error.to_string(),
         }
-        Ok(Poll::Released)
     }
 
     fn locks_given_back(&self) -> u64 {
@@ -590,7 +574,7 @@ impl engine::comm::Comm for Comm<'_> {
     fn tested(&mut self, members: &Members, name: &[u8], target: u64) -> Result<bool, String> {
         self.choose_counters(members, name);
         if self.count() < target {
-            self.take_all().map_err(|error| error.to_string())?;
+            self.take_all()?;
         }
         Ok(self.count() >= target)
     }
@@ -607,7 +591,7 @@ impl engine::comm::Comm for Comm<'_> {
             self.look_ns = now_ns + LOOK_NS;
             let _ = self.attend();
         }
-        if interrupt::is_requested() { Check::Interrupted } else { Check::GoOn }
+        if signals::is_requested() { Check::Interrupted } else { Check::GoOn }
     }
 
     fn leave(&mut self, end: End) {

@@ -4,10 +4,7 @@
 //! The machine has let the members meet before it asks for anything collective; here they
 //! agree on what must be the same for all of them, and then they call.
 
-mod facts;
-mod failure;
-mod types;
-
+use crate::datatypes::{BYTE, Builder, Built};
 use crate::groups::Groups;
 use crate::shim::Shim;
 use crate::world::{Reduce, World};
@@ -19,13 +16,14 @@ use engine::call::{
 use engine::comm::Members;
 use model::directory::below;
 use model::run::MpiFileFacts;
+use std::collections::HashMap;
 use std::collections::VecDeque;
 use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
-use types::{BYTE, Builder, Built};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 /// Most bytes of one call where counts are `int`.
 const CALL_BYTES: u64 = 1 << 30;
@@ -47,7 +45,7 @@ pub struct Files<'w, B> {
     path: CString,
     /// The transfer that was waited for last.
     ended: Option<(Tag, Reply)>,
-    facts: facts::Kept,
+    facts: FactsOfFiles,
     explanation: String,
 }
 
@@ -71,7 +69,7 @@ impl<'w, B: Backend> Files<'w, B> {
             under_way: VecDeque::new(),
             path: CString::default(),
             ended: None,
-            facts: facts::Kept::default(),
+            facts: FactsOfFiles::default(),
             explanation: String::new(),
         }
     }
@@ -88,7 +86,7 @@ impl<'w, B: Backend> Files<'w, B> {
 
     #[cold]
     fn refused(&mut self, call: &'static str, code: c_int) -> Reply {
-        let (errno, explanation) = failure::explain(self.shim(), call, code);
+        let (errno, explanation) = explain_error(self.shim(), call, code);
         self.explanation = explanation;
         -Reply::from(errno)
     }
@@ -487,6 +485,155 @@ impl<B> Drop for Files<'_, B> {
     }
 }
 
+/// Error classes of the MPI standard with their errno; others are `EIO`.
+const CLASSES: &[(&str, i32)] = &[
+    ("MPI_ERR_ACCESS", libc::EACCES),
+    ("MPI_ERR_AMODE", libc::EINVAL),
+    ("MPI_ERR_ARG", libc::EINVAL),
+    ("MPI_ERR_BAD_FILE", libc::EINVAL),
+    ("MPI_ERR_BUFFER", libc::EFAULT),
+    ("MPI_ERR_COUNT", libc::EINVAL),
+    ("MPI_ERR_FILE", libc::EBADF),
+    ("MPI_ERR_FILE_EXISTS", libc::EEXIST),
+    ("MPI_ERR_FILE_IN_USE", libc::EBUSY),
+    ("MPI_ERR_INFO", libc::EINVAL),
+    ("MPI_ERR_INFO_KEY", libc::EINVAL),
+    ("MPI_ERR_INFO_VALUE", libc::EINVAL),
+    ("MPI_ERR_IO", libc::EIO),
+    ("MPI_ERR_NO_MEM", libc::ENOMEM),
+    ("MPI_ERR_NO_SPACE", libc::ENOSPC),
+    ("MPI_ERR_NO_SUCH_FILE", libc::ENOENT),
+    ("MPI_ERR_NOT_SAME", libc::EINVAL),
+    ("MPI_ERR_QUOTA", libc::EDQUOT),
+    ("MPI_ERR_READ_ONLY", libc::EROFS),
+    ("MPI_ERR_TYPE", libc::EINVAL),
+    ("MPI_ERR_UNSUPPORTED_DATAREP", libc::EOPNOTSUPP),
+    ("MPI_ERR_UNSUPPORTED_OPERATION", libc::EOPNOTSUPP),
+];
+
+/// The errno of the name of an error class.
+fn errno_of(name: &str) -> i32 {
+    CLASSES.iter().find(|class| class.0 == name).map_or(libc::EIO, |class| class.1)
+}
+
+/// Errno and explanation (function, class, the library's text in one line) of an error code.
+#[cold]
+pub(crate) fn explain_error(shim: &Shim, call: &str, code: c_int) -> (i32, String) {
+    let (mut class, mut text, mut name) = (0, [0u8; 512], [0u8; 64]);
+    // SAFETY: the buffers have the given sizes; the shim ends the texts with 0.
+    unsafe {
+        (shim.error)(code, &mut class, text.as_mut_ptr().cast(), text.len() as c_int);
+        (shim.error_name)(class, name.as_mut_ptr().cast(), name.len() as c_int);
+    }
+    let name = match one_line(&name) {
+        name if name.is_empty() => format!("error class {class}"),
+        name => name,
+    };
+    let text = one_line(&text);
+    // Some libraries begin their text with the class.
+    let rest = text.strip_prefix(&name).unwrap_or(&text).trim_start_matches([':', ' ']);
+    (errno_of(&name), format!("{call}: {name}: {rest}"))
+}
+
+/// A C text with its white space made single blanks.
+fn one_line(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+    let text = String::from_utf8_lossy(&bytes[..end]);
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Most files with facts; more are opened without.
+const FILES_MAX: usize = 64;
+/// Bytes of what `lfs` says that are kept.
+const LAYOUT_MAX_BYTES: usize = 2048;
+
+/// Files by number, and which facts about them were reported: who opened them, which hints were requested and which
+/// are in effect, where the file system keeps them.
+#[derive(Debug, Default)]
+pub(crate) struct FactsOfFiles {
+    members: HashMap<c_int, Members>,
+    /// Path and hints of files whose facts were reported.
+    reported: Vec<(Vec<u8>, String)>,
+}
+
+impl FactsOfFiles {
+    /// The members that opened a file.
+    pub(crate) fn members(&self, file: MpiFile) -> Option<Members> {
+        self.members.get(&file.0).cloned()
+    }
+
+    /// Keeps who opened it. Member 0 gives the facts of the first files with different names
+    /// or hints; of files that ranks open alone only rank 0, because there is one for each.
+    pub(crate) fn opened(
+        &mut self,
+        world: &World,
+        (file, path): (MpiFile, &CStr),
+        members: &Members,
+        hints: &str,
+    ) -> Option<MpiFileFacts> {
+        self.members.insert(file.0, members.clone());
+        let is_known = self.reported.iter().any(|one| one.0 == path.to_bytes() && one.1 == hints);
+        let reporter = if members.is_alone() { Some(0) } else { members.ranks.first() };
+        if reporter != Some(world.rank) || is_known || self.reported.len() == FILES_MAX {
+            return None;
+        }
+        self.reported.push((path.to_bytes().to_vec(), hints.to_string()));
+        Some(MpiFileFacts {
+            path: String::from_utf8_lossy(path.to_bytes()).into_owned(),
+            ranks: members.ranks.len() as u32,
+            requested_hints: hints.to_string(),
+            effective_hints: effective(world.shim(), file),
+            file_system: file_system(path),
+            layout: layout(path).unwrap_or_default(),
+        })
+    }
+}
+
+/// `MPI_File_get_info`: hints in effect, `key=value;key=value`.
+fn effective(shim: &Shim, file: MpiFile) -> String {
+    let mut count = 0;
+    // SAFETY: a handle the shim gave and a valid pointer.
+    if unsafe { (shim.file_hints)(file.0, &mut count) } != 0 {
+        return String::new();
+    }
+    let hints = (0..count).filter_map(|number| hint(shim, file, number));
+    hints.collect::<Vec<_>>().join(";")
+}
+
+fn hint(shim: &Shim, file: MpiFile, number: c_int) -> Option<String> {
+    let (mut key, mut value) = ([0 as c_char; 256], [0 as c_char; 1024]);
+    let sizes = (key.len() as c_int, value.len() as c_int);
+    // SAFETY: a handle the shim gave; buffers of the given sizes, zero before, and
+    // ended with 0 by the shim.
+    unsafe {
+        let (key_at, value_at) = (key.as_mut_ptr(), value.as_mut_ptr());
+        let code = (shim.file_hint)(file.0, number, key_at, sizes.0, value_at, sizes.1);
+        let key = CStr::from_ptr(key.as_ptr()).to_string_lossy().into_owned();
+        let value = CStr::from_ptr(value.as_ptr()).to_string_lossy();
+        (code == 0 && !key.is_empty()).then(|| format!("{key}={}", value.trim()))
+    }
+}
+
+fn file_system(path: &CStr) -> String {
+    let path = Path::new(OsStr::from_bytes(path.to_bytes()));
+    engine::host::mount_of(path).map(|mount| mount.file_system).unwrap_or_default()
+}
+
+/// The answer of `lfs getstripe`, if there is an `lfs`.
+fn layout(path: &CStr) -> Option<String> {
+    let places = std::env::var_os("PATH")?;
+    let lfs = std::env::split_paths(&places).map(|place: PathBuf| place.join("lfs"));
+    let lfs = lfs.into_iter().find(|lfs| lfs.is_file())?;
+    let mut command = Command::new(lfs);
+    command.arg("getstripe").arg(OsStr::from_bytes(path.to_bytes())).stdin(Stdio::null());
+    let output = command.output().ok().filter(|output| output.status.success())?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let end =
+        (0..=LAYOUT_MAX_BYTES.min(words.len())).rev().find(|at| words.is_char_boundary(*at))?;
+    Some(words[..end].to_string()).filter(|text| !text.is_empty())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -504,5 +651,21 @@ mod tests {
     fn fingerprints_tell_opens_apart() {
         let all = [fingerprint(b"a", 1), fingerprint(b"b", 1), fingerprint(b"a", 2)];
         assert!(all[0] != all[1] && all[0] != all[2] && all.iter().all(|print| *print >= 0));
+    }
+
+    #[test]
+    fn classes_have_errnos() {
+        assert_eq!(errno_of("MPI_ERR_NO_SUCH_FILE"), libc::ENOENT);
+        assert_eq!(errno_of("MPI_ERR_NO_SPACE"), libc::ENOSPC);
+        assert_eq!(errno_of("MPI_ERR_OTHER"), libc::EIO);
+        assert_eq!(errno_of(""), libc::EIO);
+    }
+
+    #[test]
+    fn texts_of_several_lines_become_one() {
+        assert_eq!(
+            one_line(b"File does not exist, error stack:\n  (25)\0rest"),
+            "File does not exist, error stack: (25)"
+        );
     }
 }

@@ -18,18 +18,17 @@ use serde::{Deserialize, Serialize};
 
 /// Longest text in a message, bytes: people read it, nothing else.
 const TEXT_BYTES: usize = 256;
-/// Words of the longest message: packed numbers take up to 10 bytes, and each byte of a text that is not UTF-8
-/// becomes 3.
-pub(super) const MESSAGE_WORDS: usize = 16 + 3 * TEXT_BYTES / 8;
+/// Bytes of the longest message: each byte of a text that is not UTF-8 becomes 3.
+pub(crate) const MESSAGE_BYTES: usize = 64 + 3 * TEXT_BYTES;
 /// The timeout after a rank has ended: what the others wait for will hardly come.
 const AFTER_END_NS: u64 = 2_000_000_000;
 
 /// Messages and their receivers.
-pub(super) type Letters = Vec<(u32, Message)>;
+pub(crate) type Letters = Vec<(u32, Message)>;
 
 /// A message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Message {
+pub(crate) enum Message {
     /// A counter grows by 1.
     Signal { key: u64 },
     /// The state of a rank.
@@ -42,14 +41,14 @@ pub(super) enum Message {
 
 /// The state of a rank, and the number of waits that it has finished.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Status {
-    pub(super) doing: Doing,
-    pub(super) epoch: u64,
+pub(crate) struct Status {
+    pub(crate) doing: Doing,
+    pub(crate) epoch: u64,
 }
 
 /// The state of a rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Doing {
+pub(crate) enum Doing {
     #[default]
     Running,
     /// What it waits for, in words; the set whose other members it waits for.
@@ -59,33 +58,24 @@ pub(super) enum Doing {
 }
 
 impl Message {
-    /// The number of bytes, then the bytes.
-    pub(super) fn encode(&self) -> Vec<i64> {
+    pub(crate) fn encode(&self) -> Vec<u8> {
         // Packing into memory cannot fail.
-        let bytes = postcard::to_stdvec(self).unwrap_or_default();
-        let words = bytes.chunks(8).map(|bytes| {
-            let mut word = [0; 8];
-            word[..bytes.len()].copy_from_slice(bytes);
-            i64::from_ne_bytes(word)
-        });
-        std::iter::once(bytes.len() as i64).chain(words).collect()
+        postcard::to_stdvec(self).unwrap_or_default()
     }
 
-    /// `None` for words that [`Message::encode`] has not made.
-    pub(super) fn decode(words: &[i64]) -> Option<Message> {
-        let (count, words) = words.split_first()?;
-        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-        postcard::from_bytes(bytes.get(..usize::try_from(*count).ok()?)?).ok()
+    /// `None` for bytes that [`Message::encode`] has not made.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Message> {
+        postcard::from_bytes(bytes).ok()
     }
 }
 
 /// The name of a signal or a file, cut so that messages have room for it.
-pub(super) fn short_name(name: &[u8]) -> String {
+pub(crate) fn short_name(name: &[u8]) -> String {
     String::from_utf8_lossy(&name[..name.len().min(TEXT_BYTES - 64)]).into_owned()
 }
 
 /// State of all ranks, on rank 0. Messages and the time go in, messages come out.
-pub(super) struct Coordinator {
+pub(crate) struct Coordinator {
     sets: Vec<RankSet>,
     ranks: Vec<Status>,
     /// By rank: it was released from the wait that it has reported.
@@ -95,11 +85,11 @@ pub(super) struct Coordinator {
     changed_ns: u64,
     interrupted: bool,
     /// The waits from which ranks were released although no rank is to blame.
-    pub(super) deadlock: Vec<Activity>,
+    pub(crate) deadlock: Vec<Activity>,
 }
 
 impl Coordinator {
-    pub(super) fn new(ranks: u32, sets: &[RankSet], timeout_ns: u64) -> Coordinator {
+    pub(crate) fn new(ranks: u32, sets: &[RankSet], timeout_ns: u64) -> Coordinator {
         Coordinator {
             sets: sets.to_vec(),
             ranks: vec![Status::default(); ranks as usize],
@@ -112,7 +102,7 @@ impl Coordinator {
     }
 
     /// Takes the report of a rank.
-    pub(super) fn receive(&mut self, from: u32, status: Status, now_ns: u64, out: &mut Letters) {
+    pub(crate) fn receive(&mut self, from: u32, status: Status, now_ns: u64, out: &mut Letters) {
         let at = from as usize;
         self.changed_ns = now_ns;
         self.released[at] &= status.epoch == self.ranks[at].epoch;
@@ -123,14 +113,14 @@ impl Coordinator {
     }
 
     /// Somebody asked the run to stop: all ranks learn it, once.
-    pub(super) fn interrupt(&mut self, out: &mut Letters) {
+    pub(crate) fn interrupt(&mut self, out: &mut Letters) {
         if !std::mem::replace(&mut self.interrupted, true) {
             out.extend((0..self.ranks.len() as u32).map(|rank| (rank, Message::Interrupt)));
         }
     }
 
     /// Called now and then: releases all ranks if nothing has changed for too long while nobody runs.
-    pub(super) fn look(&mut self, now_ns: u64, out: &mut Letters) {
+    pub(crate) fn look(&mut self, now_ns: u64, out: &mut Letters) {
         let mut states = self.ranks.iter().map(|status| &status.doing);
         if self.interrupted || states.clone().any(|doing| *doing == Doing::Running) {
             return;
@@ -169,7 +159,7 @@ impl Coordinator {
     }
 
     /// How the ranks have ended; a rank that has not reported it is lost.
-    pub(super) fn ends(&self) -> Vec<End> {
+    pub(crate) fn ends(&self) -> Vec<End> {
         (0..self.ranks.len() as u32).map(|rank| self.end(rank).unwrap_or(End::Lost)).collect()
     }
 }
@@ -250,16 +240,16 @@ mod tests {
             status(Doing::Waits { site: Pc::MAX, what, set: Some(SetId::MAX) }),
             status(Doing::Ended(End::Released)),
         ] {
-            let words = message.encode();
-            assert!(words.len() <= MESSAGE_WORDS, "{message:?}");
-            assert_eq!(Message::decode(&words), Some(message));
+            let bytes = message.encode();
+            assert!(bytes.len() <= MESSAGE_BYTES, "{message:?}");
+            assert_eq!(Message::decode(&bytes), Some(message));
         }
     }
 
     proptest::proptest! {
         #[test]
-        fn any_words_can_be_decoded(words in proptest::collection::vec(-2..12i64, 0..30)) {
-            let _ = Message::decode(&words);
+        fn any_bytes_can_be_decoded(bytes in proptest::collection::vec(0..12u8, 0..60)) {
+            let _ = Message::decode(&bytes);
         }
     }
 }

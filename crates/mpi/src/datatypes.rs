@@ -7,34 +7,34 @@ use model::pattern::{Datatype, Extent, View};
 use std::ffi::c_int;
 
 /// MPI_BYTE in the shim's table.
-pub(super) const BYTE: c_int = 0;
+pub(crate) const BYTE: c_int = 0;
 /// Pieces that long byte runs are cut into.
 const PIECE_BYTES: u64 = 1 << 30;
 
 /// A view as MPI knows it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Built {
-    pub(super) displacement_bytes: u64,
-    pub(super) filetype: c_int,
+pub(crate) struct Built {
+    pub(crate) displacement_bytes: u64,
+    pub(crate) filetype: c_int,
     /// Where the bytes lie in memory, if not one after the other.
-    pub(super) memory: Option<c_int>,
+    pub(crate) memory: Option<c_int>,
 }
 
 /// An MPI error code with the function that gave it; code -1: counts beyond what MPI takes.
-pub(super) type Made<T> = Result<T, (&'static str, c_int)>;
+pub(crate) type Made<T> = Result<T, (&'static str, c_int)>;
 
 /// Makes datatypes; intermediate ones are freed, which does not touch what is made of them.
-pub(super) struct Builder<'s> {
+pub(crate) struct Builder<'s> {
     shim: &'s Shim,
 }
 
 impl<'s> Builder<'s> {
-    pub(super) fn new(shim: &'s Shim) -> Builder<'s> {
+    pub(crate) fn new(shim: &'s Shim) -> Builder<'s> {
         Builder { shim }
     }
 
     /// The types of a view.
-    pub(super) fn view(&self, view: &View) -> Made<Built> {
+    pub(crate) fn view(&self, view: &View) -> Made<Built> {
         let filetype = self.datatype(&view.filetype)?;
         let memory = match &view.memory {
             None => None,
@@ -156,7 +156,7 @@ impl<'s> Builder<'s> {
     }
 
     /// Forgets a type.
-    pub(super) fn free(&self, of: c_int) {
+    pub(crate) fn free(&self, of: c_int) {
         // SAFETY: a handle the shim gave, freed once.
         unsafe { (self.shim.type_free)(of) };
     }

@@ -17,7 +17,7 @@ use std::ffi::c_int;
 const FIRST: Claim = Claim { execution: 1, numbers: 0 };
 
 /// The window, for one run of a program.
-pub(super) struct Claims {
+pub(crate) struct Claims {
     handle: c_int,
     /// By set: words of sets of one rank, which nobody else sees.
     alone: Vec<u64>,
@@ -27,7 +27,7 @@ pub(super) struct Claims {
 
 impl Claims {
     /// A word for each set. Collective over the world.
-    pub(super) fn new(world: &World, sets: &[RankSet]) -> Result<Claims, MpiError> {
+    pub(crate) fn new(world: &World, sets: &[RankSet]) -> Result<Claims, MpiError> {
         let mut handle = -1;
         let words = sets.len().max(1) as c_int;
         // SAFETY: a valid pointer and the world's handle.
@@ -42,13 +42,13 @@ impl Claims {
     }
 
     /// Collective over the world; what is under way is completed.
-    pub(super) fn free(self, world: &World) -> Result<(), MpiError> {
+    pub(crate) fn free(self, world: &World) -> Result<(), MpiError> {
         // SAFETY: a handle that was given and not freed yet.
         world.check("MPI_Win_free", unsafe { (world.shim().claims_free)(self.handle) })
     }
 
     /// See [`engine::comm::Comm::claim`].
-    pub(super) fn claim(
+    pub(crate) fn claim(
         &mut self,
         world: &World,
         members: &Members,
@@ -73,7 +73,7 @@ impl Claims {
 
     /// All members have come to the end of an execution: the word is made ready for the next one. They
     /// have to meet once more before they claim.
-    pub(super) fn over(
+    pub(crate) fn over(
         &mut self,
         world: &World,
         members: &Members,
