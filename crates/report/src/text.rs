@@ -68,7 +68,8 @@ pub fn plain(text: &str) -> String {
         let next = behind.chars().next().unwrap_or(' ');
         let is_link = match c {
             '@' => next.is_alphanumeric(),
-            '#' | '!' | '&' | '%' | '$' | '~' => next.is_ascii_digit(),
+            '%' | '~' => next.is_alphanumeric() || next == '"',
+            '#' | '!' | '&' | '$' => next.is_ascii_digit(),
             ':' => behind.starts_with("//"),
             '-' => ends_with(before, "gh") && next.is_ascii_digit(),
             '.' => ends_with(before, "www"),
@@ -229,6 +230,9 @@ mod tests {
             ("o/r#1", "o/r\\#<!-- -->1"),
             ("gh-7", "gh-<!-- -->7"),
             ("!3", "!<!-- -->3"),
+            ("~bug", "\\~<!-- -->bug"),
+            ("%\"next one\"", "%<!-- -->\"next one\""),
+            ("5 % of ~ 7", "5 % of \\~ 7"),
             ("https://a.example/b", "https:<!-- -->//a.example/b"),
             ("WWW.a.example", "WWW.<!-- -->a.example"),
             ("50 % of 3", "50 % of 3"),

@@ -9,7 +9,7 @@ use crate::outside::{self, Outside};
 use crate::perform::NEVER;
 use crate::process;
 use crate::random::{Dice, cases};
-use crate::scene::{Scene, kill};
+use crate::scene::{Scene, kill, records};
 use crate::tmpfs::Tmpfs;
 use std::fs;
 use std::path::Path;
@@ -64,7 +64,7 @@ fn case(seed: u64) -> Result<(), String> {
     let place =
         dice.one(&[Place::Disk, Place::Disk, Place::FullResults, Place::FullData, Place::Stopped]);
     let wrong = in_place(&mut dice, &folder, place).err();
-    let left = process::records(&folder);
+    let left = records(&folder);
     left.iter().for_each(|folder| drop(fs::remove_dir_all(folder)));
     let mut wrong = Vec::from_iter(wrong);
     wrong.extend(before.changes(&Outside::of(&folder, &OURS)));

@@ -2,7 +2,7 @@
 
 use crate::outside::{self, Outside};
 use crate::process::{self, Ended};
-use crate::scene::{Scene, skip};
+use crate::scene::{Scene, records, skip};
 use crate::table::{Attack, Run, Step};
 use std::fs;
 use std::path::Path;
@@ -28,7 +28,7 @@ pub fn perform(attack: &Attack) -> Result<(), String> {
     fs::create_dir(scene.path("tmp")).expect("made");
     fs::create_dir(scene.path("log")).expect("made");
     let done = attack.steps.iter().try_for_each(|step| take(step, &scene.path(".")));
-    let left = process::records(&scene.path("."));
+    let left = records(&scene.path("."));
     left.iter().for_each(|folder| drop(fs::remove_dir_all(folder)));
     match attack.kills_a_parent() || left.is_empty() {
         true => done,

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -91,21 +91,6 @@ pub fn members(scene: &Path) -> Vec<i32> {
         variables.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
     };
     pids.filter(is_member).collect()
-}
-
-/// Folders in memory in which runs of a scene have recorded.
-pub fn records(scene: &Path) -> Vec<PathBuf> {
-    let Ok(scene) = scene.canonicalize() else { return Vec::new() };
-    let entries = fs::read_dir("/dev/shm").into_iter().flatten().flatten();
-    let is_ours = |folder: &PathBuf| {
-        let owner = folder.join("owner");
-        if !fs::symlink_metadata(&owner).is_ok_and(|facts| facts.is_file()) {
-            return false;
-        }
-        let owner = fs::read(owner).unwrap_or_default();
-        String::from_utf8_lossy(&owner).contains(&*scene.to_string_lossy())
-    };
-    entries.map(|entry| entry.path()).filter(is_ours).collect()
 }
 
 fn nobody_stays(scene: &Path) -> Result<(), String> {

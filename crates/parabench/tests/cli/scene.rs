@@ -97,6 +97,30 @@ impl Scene {
     }
 }
 
+/// Runs that a test has killed leave their records in memory, for whoever settles them.
+impl Drop for Scene {
+    fn drop(&mut self) {
+        for folder in records(self.folder.path()) {
+            let _ = fs::remove_dir_all(folder);
+        }
+    }
+}
+
+/// Folders in memory in which runs of a scene have recorded.
+pub fn records(scene: &Path) -> Vec<PathBuf> {
+    let Ok(scene) = scene.canonicalize() else { return Vec::new() };
+    let entries = fs::read_dir("/dev/shm").into_iter().flatten().flatten();
+    let is_ours = |folder: &PathBuf| {
+        let owner = folder.join("owner");
+        if !fs::symlink_metadata(&owner).is_ok_and(|facts| facts.is_file()) {
+            return false;
+        }
+        let owner = fs::read(owner).unwrap_or_default();
+        String::from_utf8_lossy(&owner).contains(&*scene.to_string_lossy())
+    };
+    entries.map(|entry| entry.path()).filter(is_ours).collect()
+}
+
 /// A call before it is made.
 pub struct Call {
     command: Command,
