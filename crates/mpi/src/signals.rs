@@ -3,7 +3,7 @@
 //! Ctrl-C (MPICH), SIGTERM (Open MPI's Ctrl-C, batch systems), a closed terminal, Ctrl-\\ and SIGUSR1 (batch systems,
 //! before a limit) ask it to stop; the last asks rank 0 to start where it waits for that. The first one lets the rank
 //! stop at its next statement; one that comes later than half a second ends the process. (A terminal and a launcher may
-//! both send the first.)
+//! both send the first.) While rank 0 stores results, the first one prints what another one does.
 //!
 //! MPI_Init and MPI_Finalize have a time limit, because no process can return from them while others are missing: a
 //! rank of the job may never call MPI_Init, and MPICH 4.0 with UCX may hang in MPI_Finalize where ranks are on several
@@ -14,12 +14,15 @@ use crate::launcher;
 use engine::clock::monotonic_raw_ns;
 use engine::stop::{SIGNALS, handle, request, requested};
 use std::ffi::{CString, c_char};
+use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 
 /// When the first signal came; 0: none did.
 static SINCE_NS: AtomicU64 = AtomicU64::new(0);
 static START: AtomicBool = AtomicBool::new(false);
+/// Printed by the first signal while results are stored.
+static ADVICE: AtomicPtr<c_char> = AtomicPtr::new(null_mut());
 /// Signals within this time are one.
 const TWICE_NS: u64 = 500_000_000;
 
@@ -51,9 +54,27 @@ pub fn stop_rank() {
     request();
 }
 
+/// The first signal from now on prints a note with this advice and ends nothing; an empty one takes the last back.
+pub fn advise(advice: &str) {
+    let note = (!advice.is_empty()).then(|| leak(&format!("note: {advice}\n")));
+    ADVICE.store(note.unwrap_or(null_mut()), Ordering::Release);
+}
+
+/// A text for signal handlers, which may read it at any time: it is never freed, some bytes once or twice per process.
+fn leak(text: &str) -> *mut c_char {
+    CString::new(text).unwrap_or_default().into_raw()
+}
+
 extern "C" fn stop(signal: i32) {
     request();
     let now_ns = monotonic_raw_ns();
+    let advice = ADVICE.swap(null_mut(), Ordering::AcqRel);
+    if !advice.is_null() {
+        SINCE_NS.store(now_ns, Relaxed);
+        // SAFETY: the text ends with a NUL and is never freed; both calls are async-signal-safe.
+        unsafe { libc::write(libc::STDERR_FILENO, advice.cast(), libc::strlen(advice)) };
+        return;
+    }
     let first = SINCE_NS.compare_exchange(0, now_ns, Relaxed, Relaxed);
     if first.is_err_and(|since_ns| now_ns > since_ns + TWICE_NS) {
         // SAFETY: both calls are async-signal-safe; the signal ends this process on return.
@@ -71,9 +92,9 @@ extern "C" fn start(_signal: i32) {
 /// Seconds until the launcher has passed on what was printed.
 const FORWARDED_S: u32 = 1;
 
-static MESSAGE: AtomicPtr<c_char> = AtomicPtr::new(std::ptr::null_mut());
+static MESSAGE: AtomicPtr<c_char> = AtomicPtr::new(null_mut());
 /// Sent to a launcher that speaks PMI-1.
-static FAREWELL: AtomicPtr<c_char> = AtomicPtr::new(std::ptr::null_mut());
+static FAREWELL: AtomicPtr<c_char> = AtomicPtr::new(null_mut());
 static EXIT_CODE: AtomicI32 = AtomicI32::new(0);
 /// Connection to a launcher that speaks PMI-1; -1 without one.
 static CONNECTION: AtomicI32 = AtomicI32::new(-1);
@@ -86,8 +107,6 @@ impl Deadline {
     /// After `limit_s` seconds prints `message` to standard error, sends `farewell` to the launcher and
     /// ends the process with `exit_code`.
     pub(crate) fn start(limit_s: u32, message: &str, farewell: &str, exit_code: u8) -> Deadline {
-        // The handler may read them at any time, so they are never freed: some bytes once or twice per process.
-        let leak = |text: &str| CString::new(text).unwrap_or_default().into_raw();
         MESSAGE.store(leak(message), Ordering::Release);
         FAREWELL.store(leak(farewell), Ordering::Release);
         EXIT_CODE.store(exit_code.into(), Ordering::Release);

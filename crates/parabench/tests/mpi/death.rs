@@ -5,8 +5,9 @@ use crate::scene::{PARABENCH, Running, Scene, kill};
 use crate::schema::assert_valid;
 use crate::testing::{self, LIMIT, Mpi};
 use crate::{under, with};
+use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Every rank has written five files when it says so, and then waits for long.
 const WAITS: &str = "time[\"w\"] { repeat $k 5 write(\"f-$$rank-$k\", 4k); } \
@@ -18,6 +19,10 @@ const QUIT: i32 = 3;
 
 /// The process of a rank of this run, which lies in a scene.
 pub(crate) fn process(scene: &Scene, rank: u32) -> i32 {
+    find_process(scene, rank).expect("the rank's process")
+}
+
+fn find_process(scene: &Scene, rank: u32) -> Option<i32> {
     let entries = fs::read_dir("/proc").expect("/proc").flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     let is_it = |pid: &i32| {
@@ -31,7 +36,7 @@ pub(crate) fn process(scene: &Scene, rank: u32) -> i32 {
             && link("cwd").starts_with(scene.path(".").canonicalize().expect("the scene"))
             && (has("PMI_RANK") || has("OMPI_COMM_WORLD_RANK"))
     };
-    pids.into_iter().find(is_it).expect("the rank's process")
+    pids.into_iter().find(is_it)
 }
 
 fn until_ready(running: &Running, ranks: u32) {
@@ -123,6 +128,43 @@ fn a_job_out_of_sight_ends_with_its_exit_code() {
         until_ready(&running, 3);
         running.signal(TERM);
         running.finish().exits(130);
+    }
+}
+
+/// The first signal says what goes on, the second one leaves the records where they are.
+#[test]
+fn storing_by_rank_0_can_be_interrupted_and_loses_nothing() {
+    const PAUSE: Duration = Duration::from_millis(600);
+    for mpi in testing::all() {
+        for signals in [1, 2] {
+            let scene = Scene::new().file("x.ppl", "repeat 200000 stat(\".\");");
+            let running = under(&mpi, 2, &scene, "run x.ppl --events --out r").start();
+            let begun = || scene.path("r").is_dir() && scene.names("r").len() > 1;
+            running.until("storing", begun);
+            for _ in 0..signals {
+                if let Some(rank_0) = find_process(&scene, 0).and_then(Pid::from_raw) {
+                    let _ = kill_process(rank_0, Signal::INT);
+                    std::thread::sleep(PAUSE);
+                }
+            }
+            // It may have been faster than the signals.
+            let done = running.finish();
+            let is_stored = scene.path("r/events.parquet").exists();
+            assert!(
+                is_stored || done.err.contains("are being stored"),
+                "{}: {}",
+                mpi.name,
+                done.err
+            );
+            assert!(is_stored || signals == 2, "one signal ends nothing under {}", mpi.name);
+            let run = reported_when_over(&scene);
+            assert_eq!(
+                crate::figures::row(&run, "", "stat")["count"],
+                400_000,
+                "under {}",
+                mpi.name
+            );
+        }
     }
 }
 

@@ -100,9 +100,12 @@ impl Interrupt {
 
     /// Stores results: the first signal meanwhile only prints `advice`, on what another one does.
     pub fn storing<T>(&self, advice: String, work: impl FnOnce() -> T) -> T {
+        // A rank of an MPI job has no thread that waits for signals, but handlers of its own.
+        mpi::signals::advise(&advice);
         *lock(&self.shared.storing) = Some(advice);
         let done = work();
         *lock(&self.shared.storing) = None;
+        mpi::signals::advise("");
         done
     }
 }
