@@ -262,6 +262,19 @@ fn what_memory_cannot_hold_is_an_error() {
     assert!(buffers.source(Content::Random, 10, 0).is_ok());
 }
 
+/// A member of a collective transfer that has no memory makes its calls without bytes.
+#[test]
+fn slots_without_bytes_are_lent_like_others() {
+    for content in [None, Some(Content::Zero)] {
+        let mut buffers = Buffers::new(1, 0);
+        assert!(buffers.slots(content, 1 << 46, 4).is_err());
+        let mut slots = buffers.slots(content, 0, 4).unwrap();
+        let tags: Vec<u32> =
+            std::iter::from_fn(|| slots.lend(Extent::default())).map(|(tag, _)| tag.0).collect();
+        assert_eq!(tags, [0, 1, 2, 3]);
+    }
+}
+
 #[test]
 fn simulated_buffers_need_address_space_only() {
     let mut buffers = Buffers::unfilled();

@@ -435,7 +435,8 @@ impl Calls {
                     if !self.at.is_collective() {
                         return;
                     }
-                    Memory::Write(&[])
+                    // The other members make this call too.
+                    if self.write { Memory::Write(&[]) } else { Memory::Read(&mut []) }
                 }
             };
             let at = match self.at {
@@ -478,8 +479,16 @@ impl Calls {
         tally: &mut Tally,
     ) {
         let content: Option<Content> = self.write.then_some(io.options.active().data);
-        let slots = buffers.slots(content, self.longest_bytes as usize, self.depth);
-        let Ok(mut slots) = slots else { return tally.fail(libc::ENOMEM) };
+        let mut slots = match buffers.slots(content, self.longest_bytes as usize, self.depth) {
+            Ok(slots) => slots,
+            Err(_) => {
+                tally.fail(libc::ENOMEM);
+                // Calls without bytes, as many as the other members make.
+                let none = buffers.slots(content.map(|_| Content::Zero), 0, self.depth);
+                let (Ok(slots), true) = (none, collective) else { return };
+                slots
+            }
+        };
         let target = Target::Mpi { file: self.file, collective };
         let (mut under_way, mut round) = (0, 0);
         loop {
