@@ -51,7 +51,7 @@ fn missing_folder(file: &Path) -> Option<&Path> {
 pub fn check_program(file: &Path, option: &str, start: &str, force: bool) -> Result<()> {
     if file.as_os_str() == "-" {
         let message = format!("{option} -: expected a file, found standard output");
-        return Err(Error::input(message).help("`fold` without -o prints the program"));
+        return Err(Error::input(message).help("without -o the program is printed"));
     }
     let why = "a program is there, and may have been changed";
     check_kept(file, option, start, force, why)

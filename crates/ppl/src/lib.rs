@@ -32,6 +32,7 @@ pub mod word;
 pub use compile::{Compiled, compile};
 pub use diag::{Diagnostic, Severity};
 pub use facts::Facts;
+pub use foreign::{NoTranslation, Translation, translate};
 pub use format::format;
 pub use listing::listing;
 pub use parse::parse;

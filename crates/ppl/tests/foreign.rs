@@ -1,15 +1,20 @@
-//! Texts of other languages and tools, pasted in where a program is expected: one diagnostic says
-//! what each is, and offers the same in PPL. `foreign/NAME` is a text as its tool takes it,
-//! `foreign/NAME.ppl` the program that is offered; `UPDATE_GOLDEN=1` writes it.
+//! Texts of other languages and tools where a program is expected: one diagnostic says what each is, and `translate`
+//! makes a program of it. `foreign/NAME` is a text as its tool takes it, `foreign/NAME.ppl` the program;
+//! `UPDATE_GOLDEN=1` writes it.
 
 use ppl::source::NoIncludes;
-use ppl::{Binding, Diagnostic, Severity, compile};
+use ppl::{Binding, Diagnostic, NoTranslation, Severity, compile, translate};
 use proptest::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Endings of the texts, and what such a text is called.
-const KINDS: &[(&str, &str)] = &[("fio", "a fio job file"), ("line", " command line")];
+const KINDS: &[(&str, &str)] = &[
+    ("fio", "a fio job file"),
+    ("line", " command line"),
+    ("ior", "an IOR script"),
+    ("conf", "a PIObench configuration"),
+];
 
 fn folder(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
@@ -38,14 +43,6 @@ fn is_foreign(text: &str) -> bool {
     found(text).iter().any(|diagnostic| diagnostic.code.as_str() == "E0004")
 }
 
-/// The program below the first line of the help.
-fn offered(diagnostic: &Diagnostic) -> Option<String> {
-    let help = diagnostic.help.as_deref().unwrap_or("");
-    let (lead, program) = help.split_once(":\n")?;
-    assert!(lead.ends_with("in PPL"), "{lead}");
-    Some(format!("{program}\n"))
-}
-
 #[test]
 fn each_text_gives_one_diagnostic_with_a_program_that_compiles() {
     let mut seen = 0;
@@ -60,8 +57,12 @@ fn each_text_gives_one_diagnostic_with_a_program_that_compiles() {
         assert!(only.message.starts_with("this is a"), "{name}: {}", only.message);
         assert!(only.message.ends_with(&ending), "{name}: {}", only.message);
         assert!(only.span.start < only.span.end, "{name}: a line is marked");
-        let program = offered(only).unwrap_or_else(|| panic!("{name}: {only:?}"));
-        check(path, &program);
+        assert!(only.help.as_deref().is_some_and(|help| help.contains("parabench translate")));
+        let translated = translate(&text).unwrap_or_else(|why| panic!("{name}: {why:?}"));
+        assert!(only.message.contains(translated.from), "{name}");
+        let is_named = |option: &String| translated.program.contains(option.as_str());
+        assert!(translated.left_out.iter().all(is_named), "{name}: {:?}", translated.left_out);
+        check(path, &translated.program);
         seen += 1;
     }
     assert!(seen >= 15, "only {seen} texts were translated");
@@ -154,6 +155,15 @@ const PARTS: &[&str] = &[
     "-n",
     "-d",
     "-u",
+    "IOR START\n",
+    "RUN\n",
+    "blockSize=1m\n",
+    "filePerProc=1\n",
+    "IOR STOP\n",
+    "<Module>\n",
+    "ModuleName \"Simple Strided(write)\"\n",
+    "ModuleReps 3\n",
+    "</Module>\n",
     "elbencho",
     "-N",
     "--direct",
@@ -207,59 +217,38 @@ fn soup() -> impl Strategy<Value = String> {
 proptest! {
     /// One diagnostic, in the text, and a program that compiles; whatever the text is.
     #[test]
-    fn what_is_offered_always_compiles(text in soup()) {
+    fn what_is_translated_always_compiles(text in soup()) {
         let diagnostics = found(&text);
         if let Some(only) = diagnostics.iter().find(|found| found.code.as_str() == "E0004") {
             prop_assert_eq!(diagnostics.len(), 1);
             prop_assert!(text.get(only.span.start as usize..only.span.end as usize).is_some());
-            if let Some(program) = offered_of(only) {
-                let errors = found(&program);
-                let errors: Vec<_> = errors.iter().filter(|e| e.severity() == Severity::Error).collect();
-                prop_assert!(errors.is_empty(), "{:?}\n{}", errors, program);
-            }
+        }
+        if let Ok(translated) = translate(&text) {
+            let errors = found(&translated.program);
+            let errors: Vec<_> = errors.iter().filter(|e| e.severity() == Severity::Error).collect();
+            prop_assert!(errors.is_empty(), "{:?}\n{}", errors, translated.program);
         }
     }
 }
 
-fn offered_of(diagnostic: &Diagnostic) -> Option<String> {
-    diagnostic
-        .help
-        .as_deref()
-        .filter(|help| help.contains("in PPL:\n"))
-        .and_then(|_| offered(diagnostic))
-}
-
-/// Code spans of a cell.
-fn spans(cell: &str) -> impl Iterator<Item = &str> {
-    cell.split('`').skip(1).step_by(2)
-}
-
-/// The lines of PPL in the manual's table compile.
 #[test]
-fn the_table_of_the_manual_compiles() {
-    let text = fs::read_to_string(folder("../../docs/language.md")).expect("the manual");
-    let (_, section) = text.split_once("## Coming from").expect("the section");
-    let section = section.split("\n## ").next().unwrap_or("");
-    let mut seen = 0;
-    for row in section.lines().filter(|line| line.starts_with("| ")).skip(1) {
-        let row = row.replace("\\|", "\u{1}");
-        let cell = row.split('|').nth(2).expect("two cells").replace('\u{1}', "|");
-        for line in spans(&cell) {
-            let program = format!("$count = 16;\n$h = fopen(\"data-$$rank\", \"w+\");\n{line}\n");
-            assert_eq!(found(&program), [], "{program}");
-            seen += 1;
-        }
-    }
-    assert!(seen >= 18, "only {seen} lines were found");
-}
-
-/// A text in a language that nobody taught us is a program with mistakes: errors, not one message.
-#[test]
-fn other_texts_are_programs_with_mistakes() {
-    for text in ["Dear all,\nplease measure the disk.\n", "SELECT * FROM runs;\n", "fn main() {}\n"]
-    {
-        let errors = found(text);
-        assert!(errors.iter().any(|found| found.severity() == Severity::Error), "{text}");
-        assert!(!is_foreign(text), "{text}");
+fn a_mistake_in_a_text_is_named_with_its_line() {
+    for (text, line, what) in [
+        ("TestFile \"f\"\nNoSuch 1\n<Module>\n", 2, "unknown directive NoSuch"),
+        ("<Module>\nModuleName \"Simple Strided(append)\"\n</Module>\n", 2, "unknown module"),
+        (
+            "<Module>\nModuleName \"Tiled(read)\"\nModuleReps many\n</Module>",
+            3,
+            "expected a number",
+        ),
+        ("<Module>\nModuleName \"Tiled(read)\"\n", 2, "</Module> is missing"),
+        ("<Module>\nModuleReps 3\n</Module>\n", 3, "no ModuleName"),
+        ("IOR START\nblockSize 1m\nRUN\nIOR STOP\n", 2, "expected NAME=VALUE"),
+    ] {
+        let Err(NoTranslation::Mistake(_, found, why)) = translate(text) else {
+            panic!("{text}: {:?}", translate(text))
+        };
+        assert_eq!(found, line, "{text}");
+        assert!(why.contains(what), "{text}: {why}");
     }
 }

@@ -17,3 +17,4 @@ pub mod replay;
 pub mod report;
 pub mod run;
 mod temporary;
+pub mod translate;

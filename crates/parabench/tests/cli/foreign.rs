@@ -16,7 +16,7 @@ fn a_text_of_another_tool_gives_one_message_with_a_program() {
         let done = scene.parabench(&format!("{verb} job.fio")).exits(2);
         done.err_has("error[E0004]: this is a fio job file, not a PPL program")
             .err_has("job.fio:2:1")
-            .err_has("fread($h, $bs, perm($i, $count) * $bs);")
+            .err_has("`parabench translate FILE -o x.ppl` makes a program of it")
             .err_has("job.fio: 1 error");
     }
     // A parameter is no second mistake.
@@ -47,12 +47,37 @@ fn an_included_text_of_another_tool_is_one_message_too() {
     scene.parabench("check x.ppl").exits(2).err_has("lib.c:1:1").err_has("x.ppl: 1 error");
 }
 
-/// The program that is offered for a command line.
+/// The program for a command line.
 fn offered(line: &str) -> String {
-    let scene = Scene::new().file("x.line", line);
-    let found = scene.parabench("check x.line --format json").exits(2).json();
-    let help = found[0]["help"].as_str().expect("a program");
-    help.split_once(":\n").expect("a program").1.to_string()
+    Scene::new().file("x.line", line).parabench("translate x.line").exits(0).out
+}
+
+#[test]
+fn a_job_becomes_a_program_and_what_it_leaves_out_is_listed() {
+    let text = "[global]\nrw=randread\nbs=4k\nsize=64k\nunknown_option=7\n[a]\n";
+    let scene = Scene::new().file("job.fio", text);
+    let done = scene.parabench("translate job.fio -o x.ppl").exits(0).out_is("");
+    let done = done.err_has("x.ppl: a program made of a fio job file");
+    done.err_has("not translated, 1 option:\n  unknown_option=7\n");
+    assert!(scene.text("x.ppl").contains("fread($h, $bs, perm($i, $count) * $bs);"));
+    scene.parabench("run x.ppl --dir d").exits(0);
+    let printed = scene.call("translate -").input(text).run().exits(0);
+    assert_eq!(printed.out, scene.text("x.ppl"), "the same to standard output");
+    scene.parabench("translate job.fio -o x.ppl").exits(2).err_has("--force");
+    scene.parabench("translate job.fio -o x.ppl --force").exits(0);
+    scene.parabench("translate job.fio --force").exits(2);
+}
+
+#[test]
+fn what_cannot_be_translated_is_said() {
+    let scene = Scene::new()
+        .file("x.ppl", "write(\"f\", 1);")
+        .file("x.c", "#include <fcntl.h>\nint main(void) { return 0; }\n")
+        .file("x.conf", "TestFile \"f\"\n<Module>\nModuleTurns 3\n</Module>\n");
+    scene.parabench("translate x.ppl").exits(2).err_has("no text of a benchmark");
+    scene.parabench("translate x.c").exits(2).err_has("a program in another language");
+    scene.parabench("translate x.conf").exits(2).err_has("x.conf:3: unknown directive ModuleTurns");
+    scene.parabench("translate nosuch").exits(2).err_has("nosuch");
 }
 
 /// IOR without -w reads what is there, and so does the program.

@@ -21,6 +21,11 @@ const TOOLS: &[Tool] = &[
     Tool { name: "fio", title: "a fio command line", dashes: "--" },
 ];
 
+/// A call of IOR with these words.
+pub(crate) fn ior<'t>(words: Vec<&'t str>) -> Command<'t> {
+    Command { tool: &TOOLS[0], ranks: None, words }
+}
+
 /// Words that may begin a line before the tool.
 const BEFORE: &[&str] = &[
     "$", "%", "sudo", "time", "env", "nohup", "numactl", "mpirun", "mpiexec", "srun", "flux",

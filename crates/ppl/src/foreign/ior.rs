@@ -26,7 +26,15 @@ const KNOWN: &[&str] = &[
 const BLOCK: u64 = 1 << 20;
 const TRANSFER: u64 = 1 << 18;
 
-pub(crate) fn translate(command: &Command<'_>) -> String {
+pub(crate) fn translate(command: &Command<'_>) -> (String, Vec<String>) {
+    translate_with(command, Vec::new())
+}
+
+/// The same; `left_out`: what the text has beside this call.
+pub(crate) fn translate_with(
+    command: &Command<'_>,
+    left_out: Vec<String>,
+) -> (String, Vec<String>) {
     let given = Options::read(&command.words, VALUES).with_letters(LONG);
     // `@` separates several files.
     let files = given.value("o").unwrap_or("testFile");
@@ -59,6 +67,7 @@ pub(crate) fn translate(command: &Command<'_>) -> String {
     let segments = given.number("s").unwrap_or("1");
     page.param("segments", segments, "-s: number of segments");
     given.others(KNOWN).for_each(|option| page.leaves_out(option));
+    left_out.into_iter().for_each(|part| page.leaves_out(part));
     notes(&mut page, command, &given, &job);
     job.program(&mut page);
     page.finish()

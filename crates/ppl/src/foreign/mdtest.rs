@@ -29,7 +29,7 @@ struct Items<'a> {
     syncs: bool,
 }
 
-pub(crate) fn translate(command: &Command<'_>) -> String {
+pub(crate) fn translate(command: &Command<'_>) -> (String, Vec<String>) {
     let given = Options::read(&command.words, VALUES);
     // Without a phase all of them are meant.
     let all = !PHASES.iter().any(|name| given.has(name));

@@ -106,13 +106,13 @@ impl Page {
         self.left_out.push(option.into());
     }
 
-    /// The program.
-    pub(crate) fn finish(mut self) -> String {
+    /// The program, and what it leaves out.
+    pub(crate) fn finish(mut self) -> (String, Vec<String>) {
         if !self.left_out.is_empty() {
             let list = self.left_out.join(" ");
             self.comment(&format!("not translated: {list}"));
         }
-        self.text
+        (self.text, self.left_out)
     }
 }
 

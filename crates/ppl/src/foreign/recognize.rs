@@ -1,13 +1,8 @@
-//! Recognizes texts that are no PPL, and offers a translation or a hint.
+//! Recognizes texts that are no PPL.
 
 use super::command::{self, Command};
-use super::{fio, ior, mdtest};
-use crate::diag::{Code, Diagnostic, has_errors};
-use crate::resolve::resolve;
-use crate::source::Binding;
-use crate::source::{NoIncludes, Sources};
+use crate::diag::{Code, Diagnostic};
 use crate::word::{Word, classify};
-use crate::{lower, parse};
 use model::plan::Span;
 use std::ops::Range;
 
@@ -20,15 +15,12 @@ const MAX_LINES: usize = 400;
 /// Longer lines are no mark of anything, bytes.
 const MAX_LINE_BYTES: usize = 1000;
 
-/// Ranks for which a translation is compiled before it is offered.
-const RANKS: u32 = 4;
-
 /// A language or tool that is only recognized.
-struct Language {
+pub(super) struct Language {
     /// With an article.
-    name: &'static str,
+    pub(super) name: &'static str,
     /// One line: what to do instead.
-    hint: &'static str,
+    pub(super) hint: &'static str,
     /// One of these at the start of a line is enough.
     certain: &'static [&'static str],
     /// Two of these anywhere in the lines are enough.
@@ -49,7 +41,7 @@ const LANGUAGES: &[Language] = &[
     Language {
         name: "a shell script or a command line",
         hint: WRITE_COMMANDS,
-        certain: &["#!/bin/", "#SBATCH ", "dd if=", "dd of=", "elbencho -", "IOR START"],
+        certain: &["#!/bin/", "#SBATCH ", "dd if=", "dd of=", "elbencho -"],
         marks: &["; do", "; then", "done", "export ", "mkdir -p ", "cd /"],
     },
     Language {
@@ -86,38 +78,39 @@ const LANGUAGES: &[Language] = &[
 ];
 
 /// A recognized text.
-enum Found<'t> {
+pub(super) enum Found<'t> {
     FioJob,
+    IorScript,
+    PioBench,
     Command(Command<'t>),
     Other(&'static Language),
+}
+
+impl Found<'_> {
+    /// With an article.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Found::FioJob => "a fio job file",
+            Found::IorScript => "an IOR script",
+            Found::PioBench => "a PIObench configuration",
+            Found::Command(command) => command.tool.title,
+            Found::Other(language) => language.name,
+        }
+    }
 }
 
 /// Reports a text with mistakes that is not meant to be PPL; `base`: its first position.
 #[cold]
 pub(crate) fn diagnose(text: &str, base: u32) -> Option<Diagnostic> {
-    let text = start_of(text);
-    let shown = logical_lines(text);
+    let shown = logical_lines(start_of(text));
     let (found, line) = recognize(&shown)?;
     let span = Span { start: base + line.start as u32, end: base + line.end as u32 };
-    let (name, program, hint) = match found {
-        Found::FioJob => ("a fio job file", fio::translate_file(text), WRITE_COMMANDS),
-        Found::Command(command) => (command.tool.title, translate(&command), WRITE_COMMANDS),
-        Found::Other(language) => (language.name, None, language.hint),
+    let help = match &found {
+        Found::Other(language) => language.hint,
+        _ => "`parabench translate FILE -o x.ppl` makes a program of it",
     };
-    let help = match program.and_then(|program| compiled(&program)) {
-        Some(program) => format!("in PPL:\n{}", program.trim_end()),
-        None => hint.into(),
-    };
-    let message = format!("this is {name}, not a PPL program");
+    let message = format!("this is {}, not a PPL program", found.name());
     Some(Diagnostic::new(Code::Foreign, span, message).help(help))
-}
-
-fn translate(command: &Command<'_>) -> Option<String> {
-    match command.tool.name {
-        "fio" => fio::translate_command(command),
-        "ior" => Some(ior::translate(command)),
-        _ => Some(mdtest::translate(command)),
-    }
 }
 
 /// The first [`MAX_BYTES`], whole characters.
@@ -126,21 +119,8 @@ fn start_of(text: &str) -> &str {
     &text[..end.unwrap_or(0)]
 }
 
-/// The program in the common style, if it compiles.
-fn compiled(program: &str) -> Option<String> {
-    let mut sources = Sources::default();
-    let (root, found) = sources.add("translation", program.as_bytes().to_vec());
-    let (ast, mistakes) = parse::parse_plain(&mut sources, root, &mut NoIncludes);
-    if has_errors(&found) || has_errors(&mistakes) {
-        return None;
-    }
-    let (facts, twice) = resolve(&ast, &sources);
-    let (_, mistakes) = lower::lower(&ast, &facts, &sources, &Binding::new(RANKS));
-    (!has_errors(&twice) && !has_errors(&mistakes)).then(|| crate::format(program).0)
-}
-
 /// Recognizes a text that is no PPL; also the first line that shows it.
-fn recognize(text: &str) -> Option<(Found<'_>, Range<usize>)> {
+pub(super) fn recognize(text: &str) -> Option<(Found<'_>, Range<usize>)> {
     let fits = |line: &&str| line.len() <= MAX_LINE_BYTES;
     let lines: Vec<&str> = text.lines().take(MAX_LINES).map(str::trim).filter(fits).collect();
     if lines.iter().any(|line| is_ppl(line)) {
@@ -155,7 +135,7 @@ fn recognize(text: &str) -> Option<(Found<'_>, Range<usize>)> {
         let mut rows = LANGUAGES.iter().skip(if operates { LANGUAGES.len() - 1 } else { 0 });
         rows.find_map(|row| Some((Found::Other(row), row.find(&lines)?)))
     };
-    let found = job.map(|at| (Found::FioJob, at));
+    let found = script(&lines).or_else(|| job.map(|at| (Found::FioJob, at)));
     let found = found.or_else(|| {
         let (command, at) = if operates { None } else { command() }?;
         Some((Found::Command(command), at))
@@ -163,6 +143,19 @@ fn recognize(text: &str) -> Option<(Found<'_>, Range<usize>)> {
     let (found, at) = found.or_else(language)?;
     let start = lines[at].as_ptr() as usize - text.as_ptr() as usize;
     Some((found, start..start + lines[at].len()))
+}
+
+/// A script of IOR or a configuration of PIObench, which name themselves.
+fn script(lines: &[&str]) -> Option<(Found<'static>, usize)> {
+    let begins = |line: &str, word: &str| {
+        let start = line.get(..word.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(word)) && !line.ends_with(';')
+    };
+    let at =
+        |words: &[&str]| lines.iter().position(|line| words.iter().any(|word| begins(line, word)));
+    let ior = || Some((Found::IorScript, at(&["IOR START"])?));
+    let pio = || Some((Found::PioBench, at(&["<Module>", "ModuleName "])?));
+    ior().or_else(pio)
 }
 
 impl Language {
@@ -242,7 +235,7 @@ fn is_name(c: char) -> bool {
 
 /// The text without line ends after a backslash, and with blanks in place of `/* comments */`, which
 /// can show anything. Positions stay.
-fn logical_lines(text: &str) -> String {
+pub(super) fn logical_lines(text: &str) -> String {
     let mut shown = text.replace("\\\r\n", "   ").replace("\\\n", "  ");
     let mut from = 0;
     while let Some(start) = text[from..].find("/*").map(|at| from + at) {
@@ -260,11 +253,7 @@ mod tests {
     use super::*;
 
     fn name(text: &str) -> Option<&'static str> {
-        recognize(&logical_lines(text)).map(|(found, _)| match found {
-            Found::FioJob => "a fio job file",
-            Found::Command(command) => command.tool.title,
-            Found::Other(language) => language.name,
-        })
+        recognize(&logical_lines(text)).map(|(found, _)| found.name())
     }
 
     #[test]
@@ -282,7 +271,8 @@ mod tests {
             ("mdtest -n 100 -d /mnt", "an mdtest command line"),
             ("dd if=/dev/zero of=x bs=1M count=3", SCRIPT),
             ("elbencho -w -s 1g /mnt/f", SCRIPT),
-            ("IOR START\n  api=POSIX\nRUN\nIOR STOP\n", SCRIPT),
+            ("IOR START\n  api=POSIX\nRUN\nIOR STOP\n", "an IOR script"),
+            ("# x\nTestFile \"f\"\n<Module>\nModuleName \"a(b)\"", "a PIObench configuration"),
             ("#!/bin/bash\nls\n", SCRIPT),
             ("for i in 1 2; do\n ls\ndone\n", SCRIPT),
             ("let mut f = File::create(\"a\").unwrap();\n", PROGRAM),

@@ -20,7 +20,7 @@ use crate::foreign::page::{Page, Start};
 const MAX_JOBS: usize = 20;
 
 /// Translates a job file.
-pub(crate) fn translate_file(text: &str) -> Option<String> {
+pub(crate) fn translate_file(text: &str) -> Option<(String, Vec<String>)> {
     let mut global = Settings::new();
     let mut sections: Vec<(String, Settings)> = Vec::new();
     let mut in_global = true;
@@ -49,7 +49,7 @@ pub(crate) fn translate_file(text: &str) -> Option<String> {
 }
 
 /// Translates `fio --name=a --rw=read ...`; options before the first `--name` hold for all jobs.
-pub(crate) fn translate_command(command: &Command<'_>) -> Option<String> {
+pub(crate) fn translate_command(command: &Command<'_>) -> Option<(String, Vec<String>)> {
     let mut global = Settings::new();
     let mut sections: Vec<(String, Settings)> = Vec::new();
     let mut words = command.words.iter().copied().peekable();
@@ -75,7 +75,7 @@ pub(crate) fn translate_command(command: &Command<'_>) -> Option<String> {
     program("fio", sections)
 }
 
-fn program(what: &str, sections: Vec<(String, Settings)>) -> Option<String> {
+fn program(what: &str, sections: Vec<(String, Settings)>) -> Option<(String, Vec<String>)> {
     if sections.len() > MAX_JOBS {
         return None;
     }

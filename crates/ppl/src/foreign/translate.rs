@@ -1,0 +1,84 @@
+//! A text of another tool as a program, and what the program leaves out.
+
+use super::command::Command;
+use super::recognize::{Found, logical_lines, recognize};
+use super::{fio, ior, ior_script, mdtest, piobench};
+use crate::diag::has_errors;
+use crate::resolve::resolve;
+use crate::source::{Binding, NoIncludes, Sources};
+use crate::{format, lower, parse};
+
+/// Ranks for which a translation is compiled before it is given.
+const RANKS: u32 = 4;
+
+/// A program that does what the text of another tool does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Translation {
+    /// What the text is, with an article: "a fio job file".
+    pub from: &'static str,
+    /// The program, in the common style. It compiles.
+    pub program: String,
+    /// Options that are not in the program, as they were written.
+    pub left_out: Vec<String>,
+}
+
+/// Why there is no translation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoTranslation {
+    /// Nothing of the text shows a tool.
+    Unknown,
+    /// A language or tool that is only recognised: its name with an article, and what to do instead.
+    Other(&'static str, &'static str),
+    /// The text, with an article, has a mistake in a line, counted from 1.
+    Mistake(&'static str, usize, String),
+    /// The text, with an article, is too much for the translator.
+    TooMuch(&'static str),
+}
+
+/// A mistake in a line of a text, counted from 0.
+pub(super) struct Mistake {
+    pub(super) line: usize,
+    pub(super) what: String,
+}
+
+/// Translates a job file of fio, a command line of fio, IOR or mdtest, a script of IOR or a configuration of PIObench.
+///
+/// # Errors
+/// See [`NoTranslation`].
+pub fn translate(text: &str) -> Result<Translation, NoTranslation> {
+    let shown = logical_lines(text);
+    let (found, _) = recognize(&shown).ok_or(NoTranslation::Unknown)?;
+    let from = found.name();
+    let mistake = |mistake: Mistake| NoTranslation::Mistake(from, mistake.line + 1, mistake.what);
+    let translated = match &found {
+        Found::FioJob => fio::translate_file(text),
+        Found::IorScript => Some(ior_script::translate(text).map_err(mistake)?),
+        Found::PioBench => Some(piobench::translate(text).map_err(mistake)?),
+        Found::Command(command) => call(command),
+        Found::Other(language) => return Err(NoTranslation::Other(language.name, language.hint)),
+    };
+    let (program, left_out) = translated.ok_or(NoTranslation::TooMuch(from))?;
+    let program = compiled(&program).ok_or(NoTranslation::TooMuch(from))?;
+    Ok(Translation { from, program, left_out })
+}
+
+fn call(command: &Command<'_>) -> Option<(String, Vec<String>)> {
+    match command.tool.name {
+        "fio" => fio::translate_command(command),
+        "ior" => Some(ior::translate(command)),
+        _ => Some(mdtest::translate(command)),
+    }
+}
+
+/// The program in the common style, if it compiles.
+fn compiled(program: &str) -> Option<String> {
+    let mut sources = Sources::default();
+    let (root, found) = sources.add("translation", program.as_bytes().to_vec());
+    let (ast, mistakes) = parse::parse_plain(&mut sources, root, &mut NoIncludes);
+    if has_errors(&found) || has_errors(&mistakes) {
+        return None;
+    }
+    let (facts, twice) = resolve(&ast, &sources);
+    let (_, mistakes) = lower::lower(&ast, &facts, &sources, &Binding::new(RANKS));
+    (!has_errors(&twice) && !has_errors(&mistakes)).then(|| format(program).0)
+}
