@@ -120,6 +120,9 @@ pub fn unary(op: UnaryOp, a: Types) -> Types {
 /// Types of the result of an operator with two operands; none: it cannot join these types.
 pub fn binary(op: BinaryOp, a: Types, b: Types) -> Types {
     let table = &PAIRS[op as usize];
+    if a.0.is_power_of_two() && b.0.is_power_of_two() {
+        return table[a.0.trailing_zeros() as usize][b.0.trailing_zeros() as usize];
+    }
     let bits = |types: Types| (0..COUNT).filter(move |bit| types.0 >> bit & 1 != 0);
     let pairs = bits(a).flat_map(|a| bits(b).map(move |b| table[a][b]));
     pairs.fold(Types::NONE, Types::or)

@@ -8,6 +8,7 @@ use model::Op;
 use model::group::Tag;
 use model::plan::{BinaryOp, LabelKind, Span, UnaryOp};
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
 /// Number of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -340,8 +341,8 @@ pub struct Ast {
 /// Identifiers, each kept once.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
-    texts: Vec<Box<str>>,
-    numbers: FxHashMap<Box<str>, Name>,
+    texts: Vec<Arc<str>>,
+    numbers: FxHashMap<Arc<str>, Name>,
 }
 
 impl Names {
@@ -351,8 +352,9 @@ impl Names {
             return *name;
         }
         let name = Name(self.texts.len() as u32);
-        self.texts.push(text.into());
-        self.numbers.insert(text.into(), name);
+        let text: Arc<str> = text.into();
+        self.texts.push(text.clone());
+        self.numbers.insert(text, name);
         name
     }
 

@@ -124,9 +124,9 @@ impl Facts {
 
     /// Forgets names behind the end of the program, which come from bodies of kinds.
     pub(crate) fn keep_before(&mut self, end: u32) {
-        let own = self.symbols.iter().position(|symbol| symbol.span.start >= end);
-        self.symbols.truncate(own.unwrap_or(self.symbols.len()));
-        self.mentions.retain(|mention| mention.span.start < end);
+        let own = self.symbols.iter().rposition(|symbol| symbol.span.start < end);
+        self.symbols.truncate(own.map_or(0, |last| last + 1));
+        self.mentions.truncate(self.mentions.partition_point(|mention| mention.span.start < end));
     }
 
     /// All symbols, in the order of their first definitions.

@@ -202,6 +202,10 @@ impl<'t> Lexer<'t> {
                 b'"' => return self.string(),
                 b'$' => return self.variable(),
                 b'#' => self.line_comment(),
+                b'(' | b')' | b'[' | b']' | b'{' | b'}' | b',' | b';' => {
+                    self.at += 1;
+                    single(*byte)
+                }
                 _ => self.sign(*byte),
             };
             if let Some(kind) = found {
@@ -313,6 +317,9 @@ impl<'t> Lexer<'t> {
         let mut at = start + 1;
         let mut special = false;
         loop {
+            let is_special = |byte: &u8| matches!(byte, b'"' | b'\\' | b'$' | b'\n');
+            let rest = self.bytes.get(at..).unwrap_or(&[]);
+            at += rest.iter().position(is_special).unwrap_or(rest.len());
             match self.byte(at) {
                 b'"' => break,
                 b'\\' => {
@@ -325,8 +332,7 @@ impl<'t> Lexer<'t> {
                     at += 1;
                 }
                 b'\n' => return self.open_string(at),
-                0 if at >= self.bytes.len() => return self.open_string(self.bytes.len()),
-                _ => at += 1,
+                _ => return self.open_string(self.bytes.len()),
             }
         }
         self.at = at + 1;

@@ -7,6 +7,7 @@ use crate::diag::{Code, Diagnostic};
 use model::plan::SourceFile;
 pub use model::plan::Span;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// Largest size of all files of a program together, bytes. A longer program is
 /// refused with this number in the message; memory stays below ten times it.
@@ -42,6 +43,8 @@ pub struct Sources {
     end: u32,
     /// The first file that is text of the language's own, if there is one.
     embedded: Option<usize>,
+    /// Where the lines of all files begin; made when first asked for.
+    lines: OnceLock<Vec<u32>>,
 }
 
 impl Sources {
@@ -74,8 +77,7 @@ impl Sources {
                 String::new()
             })
         };
-        self.end = start + text.len() as u32 + 1;
-        self.files.push(SourceFile { name: name.into(), start, text: text.into() });
+        self.push(SourceFile { name: name.into(), start, text: text.into() });
         (FileId(self.files.len() as u32 - 1), diagnostics)
     }
 
@@ -97,14 +99,19 @@ impl Sources {
         self.end = self.end_of_program();
         if let Some(first) = self.embedded.take() {
             self.files.truncate(first);
+            self.lines = OnceLock::new();
         }
     }
 
     /// Adds a file of data behind all others.
     pub(crate) fn keep(&mut self, file: SourceFile) {
-        let start = self.end;
-        self.end = start + file.text.len() as u32 + 1;
-        self.files.push(SourceFile { start, ..file });
+        self.push(SourceFile { start: self.end, ..file });
+    }
+
+    fn push(&mut self, file: SourceFile) {
+        self.end = file.start + file.text.len() as u32 + 1;
+        self.files.push(file);
+        self.lines = OnceLock::new();
     }
 
     /// All files, in the order in which they were added.
@@ -148,10 +155,21 @@ impl Sources {
         while !file.text.is_char_boundary(end) {
             end -= 1;
         }
-        let before = &file.text[..end];
-        let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
-        let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
-        (id, line, column)
+        let lines = self.lines.get_or_init(|| self.line_starts());
+        let before = lines.partition_point(|start| *start < file.start);
+        let after = lines.partition_point(|start| *start <= file.start + end as u32);
+        let line_start = (lines[after - 1] - file.start) as usize;
+        (id, after - before, file.text[line_start..end].chars().count() + 1)
+    }
+
+    fn line_starts(&self) -> Vec<u32> {
+        let mut starts = Vec::new();
+        for file in &self.files {
+            starts.push(file.start);
+            let bytes = (file.start + 1..).zip(file.text.bytes());
+            starts.extend(bytes.filter(|(_, byte)| *byte == b'\n').map(|(next, _)| next));
+        }
+        starts
     }
 }
 

@@ -17,8 +17,9 @@ use model::plan::{Instr, Operand, Piece, Plan, Source, Span};
 pub(crate) fn check_directories(plan: &Plan) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for (instr, span) in plan.code.iter().zip(&plan.spans) {
-        let paths = paths(plan, instr).into_iter().flatten();
-        found.extend(paths.filter_map(|path| judge(plan, path, *span)));
+        for path in paths(plan, instr).into_iter().flatten() {
+            found.extend(judge(plan, path, *span));
+        }
     }
     found
 }

@@ -42,7 +42,7 @@ impl Problem {
 }
 
 /// Errors and oddities of a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Problems {
     pub(crate) worst: Option<Problem>,
     /// A component begins or ends with a blank.
@@ -51,12 +51,15 @@ pub(crate) struct Problems {
 
 /// Looks at the text of a path.
 pub(crate) fn problems(text: &[u8], roots: &[String]) -> Problems {
-    let components = || text.split(|byte| *byte == b'/');
     let is_blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
-    let blank = components().any(|part| is_blank(part.first()) || is_blank(part.last()));
+    let (mut blank, mut is_above) = (false, false);
+    for part in text.split(|byte| *byte == b'/') {
+        blank |= is_blank(part.first()) || is_blank(part.last());
+        is_above |= part == b"..";
+    }
     let worst = if text.contains(&0) {
         Some(Problem::Nul)
-    } else if components().any(|part| part == b"..") {
+    } else if is_above {
         Some(Problem::Parent)
     } else if text.first() == Some(&b'/') && !is_inside(text, roots) {
         Some(Problem::Absolute)

@@ -40,7 +40,10 @@ impl Lower<'_> {
             Expr::Binary(op @ (BinaryOp::Or | BinaryOp::And), a, b) => {
                 self.short_circuit(op, a, b, span, dst)
             }
-            Expr::Binary(op, a, b) => self.binary(op, a, b, span, dst),
+            Expr::Binary(op, a, b) => match self.literal(id, 4) {
+                Some(n) => self.known(Value::Int(n)),
+                None => self.binary(op, a, b, span, dst),
+            },
             Expr::Paren(inner) => self.expr_to(inner, dst),
             Expr::Call(name, args) => self.call(name, args, span, dst),
             Expr::List(items) => self.list(items, span, dst),
@@ -48,6 +51,22 @@ impl Lower<'_> {
             // As it is said everywhere: operations per second.
             Expr::Rate(n) => self.known(Value::Int(n)),
             Expr::Named(..) | Expr::Word(_) => self.word_as_value(span),
+        }
+    }
+
+    /// The value of operators between integers: only the result becomes a constant of the plan. Not for
+    /// many operators in a row, which would be looked at again and again where a variable stands among them.
+    fn literal(&self, id: ExprId, height: u32) -> Option<i64> {
+        match self.ast.expr(id) {
+            Expr::Int(n) => Some(n),
+            Expr::Binary(op, a, b) if height > 0 => {
+                let (a, b) = (self.literal(a, height - 1)?, self.literal(b, height - 1)?);
+                match value::binary(op, &Value::Int(a), &Value::Int(b)) {
+                    Ok(Value::Int(n)) => Some(n),
+                    _ => None,
+                }
+            }
+            _ => None,
         }
     }
 

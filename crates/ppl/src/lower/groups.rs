@@ -508,6 +508,9 @@ impl Lower<'_> {
 
     /// Comes to every context with every set that can be active in it.
     fn every_set(&mut self, sets: &mut Sets) -> Result<(), Refused> {
+        if self.plan.groups.is_empty() && self.ast.splits == 0 {
+            return Ok(());
+        }
         let contexts = contexts(&self.plan);
         let mut seen = FxHashSet::default();
         let mut todo = VecDeque::from([(0, 0)]);

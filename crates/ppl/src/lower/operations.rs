@@ -3,7 +3,7 @@
 use super::pass::Lower;
 use super::values::Ev;
 use crate::ast::{Expr, ExprId, List};
-use crate::check::texts::{self, Problem};
+use crate::check::texts::{self, Problem, Problems};
 use crate::diag::{Code, Diagnostic};
 use crate::facts::{Kind, SymbolId};
 use crate::word::{nearest, suggest};
@@ -12,6 +12,7 @@ use model::op::{Needs, Param, ParamKind, SEEKS};
 use model::plan::{Operand, Piece, Source, Span};
 use model::types::Types;
 use model::{Op, Value};
+use std::borrow::Cow;
 
 /// No operation has more parameters.
 const MOST: usize = 5;
@@ -585,17 +586,21 @@ impl Lower<'_> {
             return None;
         }
         let text = match (ev.operand.source(), self.constant(ev)) {
-            (Source::Template(index), _) => self.skeleton(index),
-            (_, Some(Value::Str(text))) => text.clone(),
+            (Source::Template(index), _) => Cow::Owned(self.skeleton(index)),
+            (_, Some(Value::Str(text))) => Cow::Borrowed(&**text),
             _ => return Some(ev.operand),
         };
+        if texts::problems(&text, &self.roots) == Problems::default() {
+            return Some(ev.operand);
+        }
+        let text = text.into_owned();
         self.check_path(&text, kind, span).then_some(ev.operand)
     }
 
     /// The literal text of a template with a letter in place of each value.
     fn skeleton(&self, template: u32) -> Vec<u8> {
         let template = self.plan.templates[template as usize];
-        let mut text = Vec::new();
+        let mut text = Vec::with_capacity(64);
         for piece in &self.plan.pieces[template.start as usize..template.end as usize] {
             match piece {
                 Piece::Text { start, end } => {

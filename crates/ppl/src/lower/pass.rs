@@ -292,6 +292,7 @@ fn empty_plan(ast: &Ast, ranks: u32, binding: &Binding) -> Plan {
     plan.code.reserve(statements + statements / 4);
     plan.spans.reserve(statements + statements / 4);
     plan.args.reserve(statements * 2);
+    plan.consts.reserve(statements);
     plan.templates.reserve(statements);
     plan.pieces.reserve(statements);
     plan.text.reserve(statements * 16);

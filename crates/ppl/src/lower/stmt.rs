@@ -477,7 +477,10 @@ impl Lower<'_> {
     /// An expression that has to be an integer; a constant becomes one.
     pub(crate) fn integer(&mut self, id: ExprId, what: &str) -> Ev {
         let (ev, span) = (self.expr(id), self.ast.expr_span(id));
-        let ev = self.of_type(ev, Types::AS_INT, &format!("{what} (an integer)"), span);
+        let ev = match ev.types.may(Types::AS_INT) {
+            true => ev,
+            false => self.of_type(ev, Types::AS_INT, &format!("{what} (an integer)"), span),
+        };
         if ev.is_bad() || !self.is_alive() {
             return ev;
         }

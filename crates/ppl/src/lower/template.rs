@@ -16,7 +16,6 @@ use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
 /// A text being put together.
-#[derive(Default)]
 struct Filled {
     /// Those that are text lie in `text`.
     pieces: Vec<Piece>,
@@ -30,6 +29,12 @@ struct Filled {
 }
 
 impl Filled {
+    /// Without anything, but with place for most texts.
+    fn new() -> Filled {
+        let (pieces, text) = (Vec::with_capacity(8), Vec::with_capacity(64));
+        Filled { pieces, text, closed: 0, differs: false, bad: false }
+    }
+
     fn push(&mut self, piece: Piece) {
         self.close();
         self.pieces.push(piece);
@@ -53,7 +58,7 @@ impl Lower<'_> {
         if !inner.iter().any(|byte| matches!(byte, b'$' | b'\\')) {
             return self.known_text(inner);
         }
-        let mut found = Filled::default();
+        let mut found = Filled::new();
         for piece in text::pieces(raw, span.start) {
             self.piece(piece, &mut found);
         }
@@ -62,7 +67,7 @@ impl Lower<'_> {
 
     /// What is added to a text in quotes is text: `"a" + $b` is `"a$b"`.
     pub(crate) fn joined_text(&mut self, parts: [Ev; 2], span: Span) -> Ev {
-        let mut found = Filled::default();
+        let mut found = Filled::new();
         parts.into_iter().for_each(|part| self.fill(part, &mut found));
         self.finished_text(found, span)
     }
@@ -362,7 +367,7 @@ impl Lower<'_> {
     /// The value of a parameter here.
     pub(crate) fn opened_text(&mut self, symbol: SymbolId, span: Span) -> Option<Ev> {
         let text = self.open.texts.get(&symbol).cloned()?;
-        let mut found = Filled::default();
+        let mut found = Filled::new();
         self.fill_open(&text, span, &mut found);
         Some(self.finished_text(found, span))
     }

@@ -14,6 +14,7 @@ use model::Value;
 use model::plan::{NO_SLOT, Operand, Slot, Source, Span};
 use model::types::Types;
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+use std::cell::Cell;
 use std::hash::{Hash, Hasher};
 
 /// An evaluated expression.
@@ -40,13 +41,23 @@ impl Lower<'_> {
     /// A constant as a value.
     pub(crate) fn known(&mut self, value: Value) -> Ev {
         let types = Types::of_value(&value);
-        let index = self.interner.constant(&mut self.plan.consts, value);
+        let (consts, hash) = (&mut self.plan.consts, |hasher: &mut _| hash_value(&value, hasher));
+        let (index, is_new) = self.interner.find(consts, hash, |known| *known == value);
+        if is_new {
+            consts.push(value);
+        }
         Ev { operand: Operand::constant(index), types, differs: false }
     }
 
-    /// A constant text as a value.
+    /// A constant text as a value; it is copied only if it is new.
     pub(crate) fn known_text(&mut self, text: &[u8]) -> Ev {
-        self.known(Value::Str(text.to_vec()))
+        let (consts, hash) = (&mut self.plan.consts, |hasher: &mut _| text.hash(hasher));
+        let is_same = |known: &Value| matches!(known, Value::Str(known) if known == text);
+        let (index, is_new) = self.interner.find(consts, hash, is_same);
+        if is_new {
+            consts.push(Value::Str(text.to_vec()));
+        }
+        Ev { operand: Operand::constant(index), types: Types::STR, differs: false }
     }
 
     /// The constant that a value is.
@@ -88,6 +99,8 @@ impl Place {
 pub(crate) struct Variables {
     /// By [`SymbolId`].
     places: Vec<Place>,
+    /// The mention that is probably asked for next.
+    next: Cell<usize>,
     /// Names of which it was reported that they are not visible.
     unknown: FxHashSet<Name>,
 }
@@ -95,15 +108,19 @@ pub(crate) struct Variables {
 impl Variables {
     pub(crate) fn new(facts: &Facts) -> Variables {
         let places = vec![Place::NOWHERE; facts.symbols().len()];
-        Variables { places, unknown: FxHashSet::default() }
+        Variables { places, next: Cell::new(0), unknown: FxHashSet::default() }
     }
 }
 
 impl<'a> Lower<'a> {
-    /// The name at a place.
+    /// The name at a place. Names are mostly asked for in the order of the text.
     pub(crate) fn mentioned(&self, place: u32) -> Option<Mention> {
         let mentions = &self.facts.mentions;
-        let at = mentions.partition_point(|mention| mention.span.start < place);
+        let mut at = self.variables.next.get();
+        if mentions.get(at).is_none_or(|mention| mention.span.start != place) {
+            at = mentions.partition_point(|mention| mention.span.start < place);
+        }
+        self.variables.next.set(at + 1);
         mentions.get(at).copied().filter(|mention| mention.span.start == place)
     }
 
@@ -344,45 +361,49 @@ impl Frame {
 }
 
 /// Slots of the constants that were used last.
-const RECENT: usize = 1 << 12;
+const RECENT: usize = 1 << 10;
 
 /// Finds constants that were used lately: programs that a tool has written repeat sizes and names near each other, and
-/// have millions that they do not. A number stands in the slot of its value's hash.
-pub(crate) struct Interner(Box<[u32]>);
+/// have millions that they do not. The hash of a value and its number stand in the slot of the hash: constants lie far
+/// from each other, and only one that is probably equal is read.
+pub(crate) struct Interner(Box<[(u32, u32)]>);
 
 impl Default for Interner {
     fn default() -> Interner {
-        Interner(vec![u32::MAX; RECENT].into())
+        Interner(vec![(0, u32::MAX); RECENT].into())
     }
 }
 
 impl Interner {
-    /// The number of a constant: of an equal one that was used lately, or a new one.
-    pub(crate) fn constant(&mut self, consts: &mut Vec<Value>, value: Value) -> u32 {
+    /// The number of a constant with this hash that was used lately; or, and true, that of a new one.
+    fn find(
+        &mut self,
+        consts: &[Value],
+        hash: impl FnOnce(&mut FxHasher),
+        is_same: impl FnOnce(&Value) -> bool,
+    ) -> (u32, bool) {
+        let mut hasher = FxHasher::default();
+        hash(&mut hasher);
         // The upper bits are the best ones of this hash.
-        let slot = &mut self.0[(hash(&value) >> 32) as usize % RECENT];
-        if consts.get(*slot as usize) != Some(&value) {
-            *slot = consts.len() as u32;
-            consts.push(value);
+        let hash = (hasher.finish() >> 32) as u32;
+        let slot = &mut self.0[hash as usize % RECENT];
+        let is_new = slot.0 != hash || !consts.get(slot.1 as usize).is_some_and(is_same);
+        if is_new {
+            *slot = (hash, consts.len() as u32);
         }
-        *slot
+        (slot.1, is_new)
     }
 }
 
-fn hash(value: &Value) -> u64 {
-    let mut hasher = FxHasher::default();
-    hash_value(value, &mut hasher);
-    hasher.finish()
-}
-
+/// Few lists of one length are different.
+#[inline]
 fn hash_value(value: &Value, hasher: &mut FxHasher) {
-    std::mem::discriminant(value).hash(hasher);
     match value {
         Value::Str(text) => text.hash(hasher),
         Value::Int(n) | Value::Duration(n) => n.hash(hasher),
         Value::Float(x) => x.to_bits().hash(hasher),
         Value::Bool(b) => b.hash(hasher),
-        Value::List(items) => items.iter().for_each(|item| hash_value(item, hasher)),
+        Value::List(items) => items.len().hash(hasher),
         Value::Unset | Value::Handle(..) | Value::Outcome(_) => {}
     }
 }

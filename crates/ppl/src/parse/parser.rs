@@ -140,6 +140,7 @@ impl<'a> Context<'a> {
         let base = self.sources.file(id).start;
         // A share of it: files can be added while this one is parsed.
         let text = self.sources.file(id).text.clone();
+        reserve(&mut self.ast, text.len());
         let known = self.reports.mark();
         let mut parser = Parser::new(self, &text, base);
         let list = parser.program();
@@ -160,6 +161,18 @@ impl<'a> Context<'a> {
         diagnostics.sort_by_key(|diagnostic| diagnostic.span);
         (self.ast, diagnostics)
     }
+}
+
+/// Room for the tree of so many bytes of text, after usual programs. Memory that is not used is not
+/// touched; growing step by step would move it again and again.
+fn reserve(ast: &mut Ast, bytes: usize) {
+    let (exprs, stmts) = (bytes / 8, bytes / 16);
+    // Without that much address space they grow step by step.
+    let _ = ast.exprs.try_reserve(exprs);
+    let _ = ast.expr_spans.try_reserve(exprs);
+    let _ = ast.stmts.try_reserve(stmts);
+    let _ = ast.stmt_spans.try_reserve(stmts);
+    let _ = ast.lists.try_reserve(exprs);
 }
 
 /// Adds a part of the tree; gives its number.

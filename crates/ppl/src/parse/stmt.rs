@@ -590,7 +590,7 @@ impl Parser<'_, '_, '_> {
 /// The part between `repeat` and its body.
 struct Head {
     var: Option<(Name, Span)>,
-    from: ExprId,
+    from: Option<ExprId>,
     to: Option<ExprId>,
     step: Option<ExprId>,
     in_list: bool,
@@ -599,14 +599,15 @@ struct Head {
 impl Parser<'_, '_, '_> {
     /// `repeat ...`; the word is consumed.
     fn repeat(&mut self, start: u32) -> Parse<StmtId> {
-        let none = self.push_expr(Expr::Error, Span { start: self.tok.start, end: self.tok.start });
-        let mut head = Head { var: None, from: none, to: None, step: None, in_list: false };
+        let at = Span { start: self.tok.start, end: self.tok.start };
+        let mut head = Head { var: None, from: None, to: None, step: None, in_list: false };
         if self.head(&mut head).is_err() {
             self.skip_to_body();
         }
         let until = self.accept_word("until").then(|| self.until());
         let body = self.loop_body("the count");
         let Head { var, from, to, step, in_list } = head;
+        let from = from.unwrap_or_else(|| self.push_expr(Expr::Error, at));
         let repeat = Repeat { var, from, in_list, to, step, until, body };
         let number = add(&mut self.cx.ast.repeats, repeat);
         Ok(self.push_stmt(Stmt::Repeat(number), start))
@@ -623,20 +624,20 @@ impl Parser<'_, '_, '_> {
                 if self.accept_word("in") {
                     head.var = Some((self.intern(var), var.span()));
                     head.in_list = true;
-                    head.from = self.expr()?;
+                    head.from = Some(self.expr()?);
                     return Ok(());
                 }
                 if self.count_begins() {
                     let name = self.intern(var);
                     head.var = Some((name, var.span()));
-                    head.from = self.expr()?;
+                    head.from = Some(self.expr()?);
                 } else {
                     let first = self.variable(var);
-                    head.from = self.expr_from(first)?;
+                    head.from = Some(self.expr_from(first)?);
                 }
             }
             Kind::LParen => return self.head_in_parens(head),
-            _ => head.from = self.count()?,
+            _ => head.from = Some(self.count()?),
         }
         self.range(head)
     }
@@ -699,14 +700,14 @@ impl Parser<'_, '_, '_> {
             self.bump();
             let name = self.intern(var);
             head.var = Some((name, var.span()));
-            head.from = self.expr()?;
+            head.from = Some(self.expr()?);
             self.range(head)?;
             return self.close(Kind::RParen, open, "`)` after the count");
         }
         let inner = self.expr()?;
         self.close(Kind::RParen, open, "`)` or an operator")?;
         let first = self.parenthesised(open, inner)?;
-        head.from = self.expr_from(first)?;
+        head.from = Some(self.expr_from(first)?);
         self.range(head)
     }
 
