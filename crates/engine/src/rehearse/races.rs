@@ -154,24 +154,23 @@ impl Races {
 
     fn touch(&mut self, rank: u32, key: u64, access: Access) {
         self.now += 1;
-        let mut history = self.histories.remove(&key).unwrap_or_default();
-        history.settle(self.all_passed);
-        let access = history.classify(access, |touch| self.knows(rank, touch));
-        let touch = Touch { rank, access, at: self.now };
-        let clash = |old: &Touch| clashes(old.access, touch.access) && !self.knows(rank, old);
-        self.found |= history.touches.iter().any(clash);
-        history.push(touch, self.last_passed);
-        self.histories.insert(key, history);
-    }
-
-    /// An access of another rank comes before everything that this one does from now on.
-    fn knows(&self, rank: u32, touch: &Touch) -> bool {
-        let is_ordered = |set: &Set| {
-            set.at > touch.at && set.ranks.contains(rank) && set.ranks.contains(touch.rank)
+        let (known, sets) = (&self.known[rank as usize], &self.sets);
+        // An access of another rank comes before everything that this one does from now on.
+        let knows = |touch: &Touch| {
+            let is_ordered = |set: &Set| {
+                set.at > touch.at && set.ranks.contains(rank) && set.ranks.contains(touch.rank)
+            };
+            touch.rank == rank
+                || known.get(&touch.rank).is_some_and(|at| *at > touch.at)
+                || sets.iter().any(is_ordered)
         };
-        touch.rank == rank
-            || self.known[rank as usize].get(&touch.rank).is_some_and(|at| *at > touch.at)
-            || self.sets.iter().any(is_ordered)
+        // Found once: with millions of names each search is a cache miss.
+        let history = self.histories.entry(key).or_default();
+        history.settle(self.all_passed);
+        let access = history.classify(access, knows);
+        let clash = |old: &Touch| clashes(old.access, access) && !knows(old);
+        self.found |= history.touches.iter().any(clash);
+        history.push(Touch { rank, access, at: self.now }, self.last_passed);
     }
 }
 
