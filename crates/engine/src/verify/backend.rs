@@ -25,7 +25,7 @@ use crate::rng::mix;
 use model::pattern::Extent;
 use model::plan::Instr;
 use model::{Op, Plan};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::ffi::CStr;
 use std::ops::Range;
 use std::rc::Rc;
@@ -169,8 +169,8 @@ pub struct Verified<'b> {
     verifies: bool,
     /// It was in force before, so that everything is followed.
     follows: bool,
-    files: HashMap<Handle, File>,
-    views: HashMap<ViewId, View>,
+    files: FxHashMap<Handle, File>,
+    views: FxHashMap<ViewId, View>,
     /// Files that were opened without a name so far.
     nameless: u64,
     /// Bytes of the call that is made, and their division into the buffers of a vector.
@@ -207,8 +207,8 @@ impl<'b> Verified<'b> {
             memory: Memory::new(has_other_names),
             verifies: false,
             follows: false,
-            files: HashMap::new(),
-            views: HashMap::new(),
+            files: FxHashMap::default(),
+            views: FxHashMap::default(),
             nameless: 0,
             buffer: Mapping::default(),
             vector: Vec::new(),
@@ -774,7 +774,7 @@ impl Backend for Verified<'_> {
 
     fn take_checked(&mut self) -> Option<Checked> {
         self.settle();
-        let checked = std::mem::take(&mut self.checked);
-        (checked != Checked::default()).then_some(checked)
+        let is_some = self.checked != Checked::default();
+        is_some.then(|| std::mem::take(&mut self.checked))
     }
 }

@@ -1,10 +1,10 @@
 //! What a rank remembers of its own writes: which generation lies where. Bounded; what does not fit is
 //! checked by what the data says of itself.
 
-use std::collections::{BTreeMap, HashMap};
-use std::ops::Range;
-
 use super::mark::GENERATION_MAX;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Extents and files that a rank remembers.
 const REMEMBERED: usize = 1 << 16;
@@ -43,7 +43,7 @@ struct File {
 /// All files of a rank, by number.
 #[derive(Debug, Default)]
 pub struct Memory {
-    files: HashMap<u64, File>,
+    files: FxHashMap<u64, File>,
     pieces: usize,
     /// Files may have several names, and so be written by others than the one they are read by.
     pub has_other_names: bool,
