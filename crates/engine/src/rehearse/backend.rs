@@ -238,6 +238,13 @@ impl Rehearsed {
         state.ranks[self.rank as usize].amounts[place] += change;
     }
 
+    /// A call has removed a file, or closed one without a name.
+    fn forget_gone(&self) {
+        if let Some(number) = self.stage.fs.borrow().freed_last() {
+            self.stage.state.borrow_mut().races.file_is_gone(number);
+        }
+    }
+
     fn accessed(&mut self, fd: Fd, run: &Run, (write, moved): (bool, u64)) {
         let Some(number) = self.inner.number(fd) else { return };
         let appends = write && self.inner.appends(fd);
@@ -415,12 +422,15 @@ impl Backend for Rehearsed {
         };
         let names = self.stage.names();
         let reply = self.inner.issue(call);
-        let new = self.stage.names() > names;
-        self.changed_names(&effect, new, reply >= 0);
+        let names_now = self.stage.names();
+        self.changed_names(&effect, names_now > names, reply >= 0);
         if reply >= 0 {
             file.into_iter().for_each(|file| self.changed_size(file, asks));
             self.stage.changed(self.rank);
             self.opened(handles);
+            if names_now < names {
+                self.forget_gone();
+            }
         }
         reply
     }

@@ -74,7 +74,18 @@ pub(crate) struct Races {
     signals: FxHashMap<u64, FxHashMap<u32, Vec<u64>>>,
     /// By rank: up to where it knows what another one did; empty without other ranks.
     known: Vec<FxHashMap<u32, u64>>,
-    histories: FxHashMap<u64, History>,
+    /// By hash of the name, since all ranks met last.
+    names: FxHashMap<u64, History>,
+    /// By number, while the file is there.
+    files: FxHashMap<u32, History>,
+}
+
+/// What a rank accesses.
+enum Thing {
+    /// Hash of the name.
+    Name(u64),
+    /// Number of the file.
+    File(u32),
 }
 
 impl Races {
@@ -89,7 +100,8 @@ impl Races {
             last_passed: 0,
             signals: FxHashMap::default(),
             known: vec![FxHashMap::default(); others],
-            histories: FxHashMap::default(),
+            names: FxHashMap::default(),
+            files: FxHashMap::default(),
         }
     }
 
@@ -104,6 +116,9 @@ impl Races {
             if set.ranks.len() == ranks {
                 self.all_passed = self.now;
                 self.known.iter_mut().for_each(FxHashMap::clear);
+                // Every rank knows all that was done to names. A new map: clearing takes time by the largest size
+                // that it ever had.
+                self.names = FxHashMap::default();
             }
         }
         set.passes += 1;
@@ -138,21 +153,25 @@ impl Races {
     /// A rank does something to a name.
     pub(crate) fn on_name(&mut self, rank: u32, name: &[u8], access: Access) {
         if !self.known.is_empty() {
-            let mut hasher = self.histories.hasher().build_hasher();
+            let mut hasher = self.names.hasher().build_hasher();
             hasher.write(name);
-            // Even: names; odd: files.
-            self.touch(rank, hasher.finish() & !1, access);
+            self.touch(rank, Thing::Name(hasher.finish()), access);
         }
     }
 
     /// A rank does something to the bytes of a file.
     pub(crate) fn on_file(&mut self, rank: u32, number: u32, access: Access) {
         if !self.known.is_empty() {
-            self.touch(rank, u64::from(number) << 1 | 1, access);
+            self.touch(rank, Thing::File(number), access);
         }
     }
 
-    fn touch(&mut self, rank: u32, key: u64, access: Access) {
+    /// A file is gone. The next one with its number has nothing to do with it.
+    pub(crate) fn file_is_gone(&mut self, number: u32) {
+        self.files.remove(&number);
+    }
+
+    fn touch(&mut self, rank: u32, thing: Thing, access: Access) {
         self.now += 1;
         let (known, sets) = (&self.known[rank as usize], &self.sets);
         // An access of another rank comes before everything that this one does from now on.
@@ -165,7 +184,10 @@ impl Races {
                 || sets.iter().any(is_ordered)
         };
         // Found once: with millions of names each search is a cache miss.
-        let history = self.histories.entry(key).or_default();
+        let history = match thing {
+            Thing::Name(hash) => self.names.entry(hash).or_default(),
+            Thing::File(number) => self.files.entry(number).or_default(),
+        };
         history.settle(self.all_passed);
         let access = history.classify(access, knows);
         let clash = |old: &Touch| clashes(old.access, access) && !knows(old);
@@ -248,6 +270,31 @@ mod tests {
         assert!(!races.found);
         races.on_file(1, 1, Access::Needs(11));
         assert!(races.found);
+    }
+
+    #[test]
+    fn a_new_file_has_no_history() {
+        let mut races = two();
+        races.on_file(0, 1, Access::Adds(10));
+        races.file_is_gone(1);
+        races.on_file(1, 1, Access::Asks);
+        assert!(!races.found);
+        races.on_file(0, 1, Access::Adds(10));
+        assert!(races.found);
+    }
+
+    #[test]
+    fn names_are_ordered_by_a_barrier_of_all() {
+        for (met, found) in [(false, true), (true, false)] {
+            let mut races = two();
+            races.on_name(0, b"a", Access::Takes);
+            if met {
+                races.passed(0);
+                races.passed(0);
+            }
+            races.on_name(1, b"a", Access::Asks);
+            assert_eq!(races.found, found);
+        }
     }
 
     #[test]

@@ -235,6 +235,11 @@ impl Nodes {
         }
     }
 
+    /// The node that went last, if no other one has taken its number.
+    pub(crate) fn freed_last(&self) -> Option<Ino> {
+        self.free.last().copied()
+    }
+
     /// The bytes of a file.
     pub(crate) fn content(&self, ino: Ino) -> Result<&Content, i32> {
         match &self.get(ino).kind {

@@ -301,6 +301,11 @@ impl MemFs {
         !matches!(self.nodes.get(number).kind, Kind::Free)
     }
 
+    /// The number that is free for the next file: that of the one which went last.
+    pub(crate) fn freed_last(&self) -> Option<u32> {
+        self.nodes.freed_last()
+    }
+
     /// A file grows by what iterations would have added that a rehearsal leaves out.
     pub(crate) fn grow(&mut self, number: u32, size_bytes: u64, room_bytes: u64) {
         let _ = self.nodes.change(number, |content| content.grow(size_bytes, room_bytes));
