@@ -77,9 +77,21 @@ fn program(seed: u64) -> Program {
     Program { plan: Plan { seed: PLAN_SEED, ..plan }, pieces, scheduled: rate.is_some() }
 }
 
-/// Executes a plan with the faults of a seed: what was recorded, and how many errors there were.
+/// Executes a plan with the faults of a seed to its end: what was recorded, and how many errors there were.
 fn run(plan: &Plan, directory: &Path, seed: u64) -> (RankRecord, u64) {
-    let (prepared, settings) = (Prepared::new(plan), Settings::default());
+    let (stop, record, errors) = run_with(&Settings::default(), plan, directory, seed);
+    assert_eq!(stop, Stop::Finished);
+    (record, errors)
+}
+
+/// The same, and how it ended.
+fn run_with(
+    settings: &Settings,
+    plan: &Plan,
+    directory: &Path,
+    seed: u64,
+) -> (Stop, RankRecord, u64) {
+    let prepared = Prepared::new(plan);
     let region = Arc::new(Region::create(1, &plan.sets).expect("memory"));
     let events = Some(EventsConfig { max_bytes: 1 << 20, ..EventsConfig::default() });
     let meta = Meta { rank: 0, ranks: 1, sites: plan.code.len() as u32, events };
@@ -87,11 +99,10 @@ fn run(plan: &Plan, directory: &Path, seed: u64) -> (RankRecord, u64) {
     let (clock, (faults, injected)) = (Virtual::start(), Faults::new(seed));
     let backend = Faulty::new(files_in(directory), clock.clone(), Some(faults));
     let mut comm = Local::new(region, 0, 1);
-    let mut machine = Machine::new(&prepared, &settings, backend, &comm, clock, recorder);
+    let mut machine = Machine::new(&prepared, settings, backend, &comm, clock, recorder);
     let stop = machine.run(&mut comm, &mut Buffers::new(PLAN_SEED, 0));
-    assert_eq!(stop, Stop::Finished);
     let (recorder, _) = machine.finish(&stop, &mut comm, |_| Usage::default());
-    (recorder.into_record().expect("a record"), injected.count())
+    (stop, recorder.into_record().expect("a record"), injected.count())
 }
 
 /// Events of an operation by offset; each stands there once.
@@ -153,6 +164,23 @@ fn whatever_goes_wrong_operations_end_once_and_what_succeeded_is_there() {
             std::panic::resume_unwind(cause);
         }
     }
+}
+
+#[test]
+fn a_rank_that_stops_counts_what_was_under_way() {
+    let settings = Settings { stop_on_error: true, ..Settings::default() };
+    let mut stopped_with_several = 0;
+    for seed in 0..SEEDS {
+        let (plan, place) = (program(seed).plan, directory());
+        let (stop, record, errors) = run_with(&settings, &plan, place.path(), seed);
+        assert_eq!(matches!(stop, Stop::Failed { .. }), errors > 0, "seed {seed}: {stop:?}");
+        let rows = collect(&[record], &plan).rows;
+        // An error of an operation that nobody waited for would be missing.
+        let failed: u64 = rows.iter().map(|row| row.failed).sum();
+        assert_eq!(failed, errors, "seed {seed}");
+        stopped_with_several += u64::from(errors > 1);
+    }
+    assert!(stopped_with_several > 0, "no seed has errors of operations under way together");
 }
 
 #[test]

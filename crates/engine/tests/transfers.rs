@@ -82,6 +82,8 @@ const CASES: &[Case] = &[
     Case { op: Op::Write, numbers: &[100], replies: &[3, ENOSPC, EIO],
         calls: &["open", "write 100 at 0", "close"], result: "ENOSPC" },
     Case { op: Op::Write, numbers: &[100], replies: &[EIO], calls: &["open"], result: "EIO" },
+    Case { op: Op::Write, numbers: &[100], replies: &[EINTR], calls: &["open"], result: "EINTR" },
+    Case { op: Op::Create, numbers: &[], replies: &[3, EINTR], calls: &["open", "close"], result: "EINTR" },
     Case { op: Op::Append, numbers: &[9], replies: &[3, 4, 5, 0],
         calls: &["open", "append 9", "append 5", "close"], result: "done 9 40" },
     Case { op: Op::Read, numbers: &[100, 5], replies: &[3, 60, EINTR, 30, 0, 0],
