@@ -1,5 +1,6 @@
 //! How a plan is executed: everything that is not in the plan.
 
+use crate::clock::monotonic_raw_ns;
 use crate::directory::Identity;
 use crate::machine::Settings;
 use crate::recorder::EventsConfig;
@@ -108,6 +109,8 @@ pub struct Config {
     /// Under MPI: ranks that wait are released when all others wait or have ended and nothing has changed for
     /// this time ([`TIMEOUT`] if `None`). Local ranks need no limit: they see at once that nobody can continue.
     pub timeout: Option<Duration>,
+    /// When the run stops by itself, as if interrupted, nanoseconds of [`crate::clock::monotonic_raw_ns`].
+    pub deadline_ns: Option<u64>,
     /// Sleeping, failures, chosen labels and output of the program.
     pub settings: Settings,
     /// Machine of each rank in a rehearsal; empty: all share one.
@@ -117,6 +120,11 @@ pub struct Config {
 }
 
 impl Config {
+    /// The run has a deadline, and it has passed.
+    pub fn is_time_up(&self) -> bool {
+        self.deadline_ns.is_some_and(|deadline_ns| monotonic_raw_ns() >= deadline_ns)
+    }
+
     /// Figures by which a rank prepares its buffers and tables; zeros where they are unknown.
     pub fn forecast(&self, rank: u32) -> Forecast {
         let known = self.forecasts.iter().find(|(ranks, _)| ranks.contains(&rank));

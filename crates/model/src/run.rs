@@ -219,7 +219,8 @@ pub struct Header {
     pub seed: u64,
     /// How the run ended; see semantics.md section 2.
     pub exit_code: u8,
-    /// How the run ended, in a word: "finished", "failed", "interrupted", "cut off".
+    /// How the run ended, in a word: "finished", "failed", "interrupted", "time limit" (that of
+    /// `--time-limit`), "cut off".
     pub outcome: String,
     /// The program's end, why and where, for every rank that did not finish.
     pub rank_errors: Vec<RankError>,

@@ -58,6 +58,8 @@ pub struct Comm<'w> {
     /// Messages sent and taken so far.
     posted: u64,
     taken: u64,
+    /// The deadline has ended the run.
+    timed_out: bool,
     /// Signals by counter, and the counters of the wait in progress.
     counts: HashMap<u64, u64>,
     keys: [u64; 2],
@@ -95,6 +97,8 @@ pub struct Finish {
     pub ends: Vec<End>,
     /// Ranks that waited in vain; on rank 0 only.
     pub deadlock: Vec<Activity>,
+    /// The deadline has ended the run; on rank 0 only.
+    pub timed_out: bool,
 }
 
 impl<'w> Comm<'w> {
@@ -121,6 +125,7 @@ impl<'w> Comm<'w> {
             control: world.copy(world.all)?,
             bytes: vec![0; MESSAGE_BYTES],
             posted: 0,
+            timed_out: false,
             taken: 0,
             counts: HashMap::new(),
             keys: [0; 2],
@@ -305,6 +310,10 @@ impl<'w> Comm<'w> {
             return Ok(());
         }
         self.round_ns = now_ns + ROUND_NS + REPORT_RANK_NS * u64::from(self.world.size);
+        if !signals::is_requested() && self.config.is_time_up() {
+            self.timed_out = true;
+            signals::stop_rank();
+        }
         self.with_coordinator(|coordinator, out| {
             coordinator.look(now_ns, out);
             if signals::is_requested() {
@@ -390,7 +399,7 @@ impl<'w> Comm<'w> {
             Some(coordinator) => (coordinator.ends(), coordinator.deadlock),
             None => (Vec::new(), Vec::new()),
         };
-        Ok(Finish { complete, ends, deadlock })
+        Ok(Finish { complete, ends, deadlock, timed_out: self.timed_out })
     }
 
     /// True when all have come.

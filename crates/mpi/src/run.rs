@@ -217,6 +217,7 @@ fn end(
         errors,
         deadlock: finish.deadlock,
         interrupted: agreed.interrupted,
+        timed_out: finish.timed_out,
         hangs: false,
         notes: agreed.notes,
         contention: None,

@@ -23,6 +23,8 @@ use std::time::Duration;
 const PERIOD: Duration = Duration::from_millis(50);
 /// How long killed ranks may take to end.
 const TO_DIE_NS: u64 = 2_000_000_000;
+/// How long ranks may take to stop at a deadline; then they are killed.
+const TO_STOP_NS: u64 = 10_000_000_000;
 /// Ranks whose progress is read: reading takes CPU time.
 const RANKS_READ: u32 = 256;
 /// The same while they set themselves up.
@@ -44,6 +46,8 @@ struct Supervisor<'a> {
     watch: Option<Watch>,
     /// How often somebody asked the run to stop.
     stops: u32,
+    /// The deadline asked first.
+    timed_out: bool,
     /// When the ranks were killed.
     killed_ns: Option<u64>,
     /// Ranks that cannot be killed, with the call that each waits in.
@@ -76,6 +80,7 @@ pub fn run_local(
         clock: None,
         watch: Watch::new(0..ranks.min(RANKS_READ), config),
         stops: 0,
+        timed_out: false,
         killed_ns: None,
         unkillable: Vec::new(),
         machine: None,
@@ -156,6 +161,7 @@ impl Supervisor<'_> {
                 });
             }
             let ready = self.region.ready() == self.region.ranks();
+            self.stop_at_deadline();
             if self.stops > 0 {
                 self.region.abandon();
                 return Ok(());
@@ -197,6 +203,7 @@ impl Supervisor<'_> {
             if self.processes.alive() == 0 {
                 return;
             }
+            self.stop_at_deadline();
             match self.signals.next(PERIOD) {
                 // Batch systems announce a limit by it; a run that waited for it has started.
                 Received::Start if !self.config.wait_for_signal => self.stop(),
@@ -218,6 +225,18 @@ impl Supervisor<'_> {
         if self.stops > 1 {
             self.processes.kill();
             self.killed_ns.get_or_insert_with(monotonic_raw_ns);
+        }
+    }
+
+    /// The deadline is like an interrupt; where ranks do not end by it, like two.
+    fn stop_at_deadline(&mut self) {
+        let Some(deadline_ns) = self.config.deadline_ns else { return };
+        let now_ns = monotonic_raw_ns();
+        if self.stops == 0 && now_ns >= deadline_ns {
+            self.timed_out = true;
+            self.stop();
+        } else if self.timed_out && self.stops == 1 && now_ns >= deadline_ns + TO_STOP_NS {
+            self.stop();
         }
     }
 
@@ -307,6 +326,7 @@ impl Supervisor<'_> {
             errors,
             deadlock: self.deadlock,
             interrupted: self.stops > 0,
+            timed_out: self.timed_out,
             hangs: !self.unkillable.is_empty(),
             notes: self.region.notes(),
             contention: None,

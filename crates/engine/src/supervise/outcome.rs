@@ -35,8 +35,10 @@ pub struct Outcome {
     pub errors: Vec<(u32, String)>,
     /// Ranks that waited for something that could not happen; empty without a deadlock.
     pub deadlock: Vec<Activity>,
-    /// Somebody asked the run to stop.
+    /// Somebody asked the run to stop, or its time was up.
     pub interrupted: bool,
+    /// It was the deadline, and nobody before.
+    pub timed_out: bool,
     /// Ranks were left behind that cannot be killed: storage does not answer, and whoever touches it hangs, too.
     pub hangs: bool,
     /// Remarks of ranks: bits of [`crate::machine::note`].

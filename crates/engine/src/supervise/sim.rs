@@ -135,6 +135,8 @@ struct Simulation<'p, B> {
     errors: Vec<(u32, String)>,
     deadlock: Vec<Activity>,
     notes: u32,
+    /// The deadline has ended the run.
+    timed_out: bool,
     /// Operations of ranks that have ended.
     operations: u64,
 }
@@ -159,7 +161,11 @@ pub(crate) fn simulate<B: Backend>(
     loop {
         on_turn(&simulation.world, &|| simulation.sample());
         let is_enough = listener.is_some_and(|listener| listener.0.borrow().is_enough());
-        if stop::requested() || is_enough {
+        // Nobody listens to a run that is measured.
+        if listener.is_none() && !stop::requested() && config.is_time_up() {
+            simulation.timed_out = true;
+        }
+        if stop::requested() || is_enough || simulation.timed_out {
             simulation.world.interrupt();
         }
         if !simulation.turn() {
@@ -227,6 +233,7 @@ impl<'p, B: Backend> Simulation<'p, B> {
             errors: Vec::new(),
             deadlock: Vec::new(),
             notes: 0,
+            timed_out: false,
             operations: 0,
         })
     }
@@ -289,6 +296,7 @@ impl<'p, B: Backend> Simulation<'p, B> {
             errors: self.errors,
             deadlock: self.deadlock,
             interrupted: self.world.is_interrupted(),
+            timed_out: self.timed_out,
             hangs: false,
             notes: self.notes,
             contention: None,

@@ -100,7 +100,7 @@ fn whole(path: &Path, run: Run, wrong: &dyn Fn(&str) -> Error) -> Result<Begun> 
     leftover::remove_executions(path);
     remove_unfinished_in(path);
     match run.run.outcome.as_str() {
-        "cut off" | "interrupted" => {
+        "cut off" | "interrupted" | "time limit" => {
             Err(wrong("the sweep has ended, and its executions are not kept one by one any more")
                 .help("start it again with another --out; `parabench report` prints what there is"))
         }

@@ -558,3 +558,48 @@ fn a_parent_killed_at_any_moment_leaves_a_folder_that_is_understood() {
     }
     assert!(reported > 0, "the last moments are late enough");
 }
+
+/// `--time-limit` is an interrupt by the clock that is no failure; nothing is asserted on how long it took.
+#[test]
+fn a_time_limit_ends_any_run_and_keeps_what_was_measured() {
+    let waits = "write(\"file-$$rank\", 4k); if ($$rank == 0) while (1) sleep(1ms); barrier;";
+    for (program, line) in [
+        (ENDLESS, "run x.ppl -n 2"),
+        (ENDLESS, "run x.ppl -n 2 --backend mem"),
+        (waits, "run x.ppl -n 2"),
+        ("write(\"file-0\", 4k); write(\"file-1\", 4k); while (1) ;", "run x.ppl"),
+        ("write(\"file-0\", 4k); write(\"file-1\", 4k); sleep(1h);", "run x.ppl"),
+    ] {
+        let scene = Scene::new().file("x.ppl", program);
+        let done = scene.parabench(&format!("{line} --time-limit 1s --out r")).exits(0);
+        let first = done.out.lines().find(|line| line.contains("x.ppl")).unwrap_or_default();
+        assert!(first.ends_with("time limit"), "{line}: {}", done.out);
+        let run = scene.parabench("report r --format json").exits(0).json();
+        assert_valid(&run);
+        assert_eq!(
+            (&run["run"]["outcome"], &run["run"]["exit_code"]),
+            (&"time limit".into(), &0.into())
+        );
+        let writes = run["rows"].as_array().unwrap().iter().filter(|row| row["op"] == "write");
+        assert!(writes.map(|row| row["count"].as_u64().unwrap()).sum::<u64>() >= 2, "{line}");
+        assert_eq!(scene.names("."), ["r", "x.ppl"], "the scratch directory is gone");
+    }
+    let scene = Scene::new().file("x.ppl", "write(\"f\", 1);");
+    scene.parabench("run x.ppl --time-limit 1h").exits(0).out_has("finished");
+}
+
+/// The executions before it count, the one under way is made again by --resume.
+#[test]
+fn a_sweep_that_its_time_limit_ends_can_be_resumed() {
+    let text = "param $n = 1; write(\"f\", 1); if ($n == 3) while (!exists(\"go\")) sleep(1ms);";
+    let scene = Scene::new().file("x.ppl", text);
+    let line = "run x.ppl --sweep n=1..5+1 --out r --dir d --time-limit 3s";
+    scene.parabench(line).exits(0).out_has("ended by its time limit after ");
+    let run = scene.parabench("report r --format json").exits(0).json();
+    assert_eq!(run["run"]["outcome"], "time limit");
+    fs::write(scene.path("d/go"), "").expect("written");
+    scene.parabench("run --resume r --dir d").exits(0).out_has("resumed after ");
+    let run = scene.parabench("report r --format json").exits(0).json();
+    let order = run["run"]["sweep"]["order"].as_array().expect("an order");
+    assert_eq!((order.len(), &run["run"]["outcome"]), (5, &"finished".into()));
+}

@@ -131,6 +131,22 @@ fn a_job_out_of_sight_ends_with_its_exit_code() {
     }
 }
 
+/// Rank 0 looks at the clock; the others stop with it, also in a barrier that never comes.
+#[test]
+fn a_time_limit_ends_all_ranks_together() {
+    const STUCK: &str = "time[\"w\"] repeat $k 5 write(\"f-$$rank-$k\", 4k); \
+                         if ($$rank == 0) while (1) sleep(10ms); barrier;";
+    for mpi in testing::all() {
+        for program in [WAITS, STUCK] {
+            let scene = Scene::new().file("x.ppl", program);
+            let line = "run x.ppl --time-limit 5s --format json --out r";
+            let run = under(&mpi, 3, &scene, line).run().exits(0).json();
+            assert_kept(&run, &mpi);
+            assert_eq!(run["run"]["outcome"], "time limit", "under {}", mpi.name);
+        }
+    }
+}
+
 /// The first signal says what goes on, the second one leaves the records where they are.
 #[test]
 fn storing_by_rank_0_can_be_interrupted_and_loses_nothing() {

@@ -100,6 +100,14 @@ fn events_come_back_over_row_groups() {
     assert_comes_back(&[many, (0..3).map(event).collect()]);
 }
 
+#[test]
+fn no_event_ends_before_its_start() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), &[vec![Event { start_ns: 700, end_ns: 3, ..event(0) }]]);
+    let row = EventReader::open(dir.path()).unwrap().next().unwrap().unwrap();
+    assert_eq!((row.event.start_ns, row.event.end_ns), (700, 700));
+}
+
 /// A file of a hundred events.
 static A_HUNDRED: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let dir = tempfile::tempdir().unwrap();
@@ -129,6 +137,7 @@ fn any_event() -> impl Strategy<Value = Event> {
                 done_bytes,
             ] = longs;
             let op = op as u8;
+            let end_ns = end_ns.max(start_ns);
             Event {
                 seq,
                 start_ns,

@@ -155,7 +155,8 @@ fn order(run: &Run) -> &[model::sweep::Execution] {
 /// No execution of the run came to its end before it was interrupted.
 fn is_cut_off(run: &Run) -> bool {
     let all = order(run).iter().all(|one| one.outcome == INTERRUPTED);
-    run.run.outcome == INTERRUPTED && all
+    let is_over = [INTERRUPTED, "time limit"].contains(&run.run.outcome.as_str());
+    is_over && all
 }
 
 /// Executions that are left out because they were interrupted.

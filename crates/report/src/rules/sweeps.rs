@@ -18,10 +18,15 @@ pub const RULES: &[Rule] = &[
     note("autocorrelation", alike),
     note("optional-stopping", stopped_optionally),
     note("interrupted", |run| {
-        let sweep = run.run.sweep.as_ref().filter(|_| run.run.outcome == "interrupted")?;
+        let how = match run.run.outcome.as_str() {
+            "interrupted" => "interrupted",
+            "time limit" => "ended by its time limit",
+            _ => return None,
+        };
+        let sweep = run.run.sweep.as_ref()?;
         let done = sweep.order.iter().filter(|one| one.outcome != "interrupted").count();
         let all = sweep.cells.len() as u64 * u64::from(sweep.reps);
-        Some(format!("interrupted after {done} of at most {all} executions"))
+        Some(format!("{how} after {done} of at most {all} executions"))
     }),
     note("resumed", |run| {
         let all = run.run.sweep.iter().flat_map(|sweep| &sweep.resumed);

@@ -220,6 +220,11 @@ pub struct Execution {
     #[arg(short = 'w', long)]
     pub wait: bool,
 
+    /// End the run after this time, as Ctrl-C would, but with exit code 0: what was measured is printed
+    /// and stored. It counts from the start of the first execution, checks and preparation before it do not
+    #[arg(long, value_name = "TIME", value_parser = crate::args::duration)]
+    pub time_limit: Option<u64>,
+
     /// Under MPI, end ranks that wait for what cannot come: all others wait or have ended, and nothing
     /// has changed for this time
     #[arg(long, value_name = "TIME", value_parser = crate::args::duration, default_value = "10min")]

@@ -29,6 +29,7 @@ use crate::error::{Error, Exit, Result};
 use crate::prepare;
 use crate::present;
 use crate::results::{EventSource, Folder};
+use engine::clock::monotonic_raw_ns;
 use engine::collect::collect;
 use engine::comm::Progress;
 use engine::config::Config;
@@ -66,6 +67,10 @@ pub struct Executions<'a> {
     /// A's and B's directory have been used.
     used: [bool; 2],
     interrupted: bool,
+    /// By the time limit, and nobody before.
+    timed_out: bool,
+    /// When the time limit is over, nanoseconds of the engine's monotonic clock.
+    deadline_ns: Option<u64>,
     /// An error ended it before its last execution.
     cut_off: bool,
 }
@@ -97,6 +102,8 @@ impl<'a> Executions<'a> {
             // What was there before may have been left by a killed execution.
             used: [first > 0; 2],
             interrupted: false,
+            timed_out: false,
+            deadline_ns: None,
             cut_off: false,
         }
     }
@@ -150,6 +157,8 @@ impl<'a> Executions<'a> {
 
     /// Warm-up, then one block of cells after the other.
     pub fn run_all(&mut self, interrupt: &Interrupt) -> Result<()> {
+        let limit_ns = self.args.execution.time_limit;
+        self.deadline_ns = limit_ns.map(|limit_ns| monotonic_raw_ns().saturating_add(limit_ns));
         let blocks = self.grid.warm_up + self.grid.reps;
         let executions = self.cells.len() as u64 * u64::from(blocks);
         let mut bar = Bar::new(self.is_sweep().then_some(executions), self.args.results.quiet);
@@ -244,7 +253,7 @@ impl<'a> Executions<'a> {
         let simulated = self.args.execution.backend.is_simulated();
         let settle_ns = if simulated { 0 } else { self.grid.settle_ns };
         let mut left = Duration::from_nanos(settle_ns);
-        while !left.is_zero() && !interrupt.requested() {
+        while !left.is_zero() && !interrupt.requested() && !self.is_time_up() {
             let slice = left.min(SLICE);
             std::thread::sleep(slice);
             left -= slice;
@@ -252,6 +261,8 @@ impl<'a> Executions<'a> {
         if interrupt.requested() {
             self.interrupted = true;
             self.exit = self.exit.and(Exit::Interrupted);
+        } else if self.is_time_up() {
+            (self.interrupted, self.timed_out) = (true, true);
         }
     }
 
@@ -282,6 +293,7 @@ impl<'a> Executions<'a> {
         // Without all processes nothing more can be done together.
         let is_last = self.team.is_some_and(|team| !team.is_complete());
         self.interrupted |= outcome.interrupted || is_last;
+        self.timed_out |= outcome.timed_out;
         if repetition.is_some() || outcome.interrupted {
             self.exit = self.exit.and(exit);
         }
@@ -290,6 +302,10 @@ impl<'a> Executions<'a> {
         if !self.is_sweep() {
             (self.run, self.events) = (run, Some(events));
             return Ok(());
+        }
+        if outcome.timed_out {
+            // Of a sweep, the time limit ends the whole.
+            run.run.outcome = "interrupted".into();
         }
         merge::stamp(&mut run, cell, repetition);
         let stored = own
@@ -377,6 +393,7 @@ impl<'a> Executions<'a> {
         Config {
             wait_for_signal: config.wait_for_signal && self.started == 0,
             execution: (self.first + self.started) as u32,
+            deadline_ns: self.deadline_ns,
             events: config.events.filter(|_| repetition.is_some()),
             ..config
         }
@@ -407,6 +424,10 @@ impl<'a> Executions<'a> {
         }
     }
 
+    fn is_time_up(&self) -> bool {
+        self.deadline_ns.is_some_and(|deadline_ns| monotonic_raw_ns() >= deadline_ns)
+    }
+
     fn note_events(&mut self) {
         let stay = self.folder.as_ref().is_some_and(Folder::stays);
         if self.args.results.events.is_some() && !stay {
@@ -420,6 +441,7 @@ impl<'a> Executions<'a> {
         let header = &mut self.run.run;
         let outcome = header.sweep.as_ref().map_or("finished", merge::outcome);
         header.outcome = match (self.interrupted, self.cut_off) {
+            (true, _) if self.timed_out => "time limit".into(),
             (true, _) => "interrupted".into(),
             (false, true) => "cut off".into(),
             (false, false) => outcome.into(),

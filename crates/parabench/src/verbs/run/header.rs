@@ -166,7 +166,7 @@ fn judge(evidence: &Evidence, outcome: &Outcome, strict: bool) -> Exit {
     let ranks_failed = !outcome.interrupted && (!outcome.finished() || !outcome.errors.is_empty());
     let operations_failed = evidence.failed > 0 || (strict && evidence.short > 0);
     let reasons = [
-        (outcome.interrupted, Exit::Interrupted),
+        (outcome.interrupted && !outcome.timed_out, Exit::Interrupted),
         (ranks_failed || operations_failed, Exit::Failed),
         (strict && contradicted, Exit::Verdict),
     ];
@@ -175,7 +175,9 @@ fn judge(evidence: &Evidence, outcome: &Outcome, strict: bool) -> Exit {
 }
 
 fn describe_outcome(outcome: &Outcome) -> &'static str {
-    if outcome.interrupted {
+    if outcome.timed_out {
+        "time limit"
+    } else if outcome.interrupted {
         "interrupted"
     } else if outcome.finished() && outcome.errors.is_empty() {
         "finished"

@@ -166,6 +166,7 @@ impl Run {
             wait_for_signal: self.execution.wait,
             watch: progress::watch_period(self.results.quiet),
             timeout: Some(Duration::from_nanos(self.execution.timeout)),
+            deadline_ns: None,
             settings: self.settings(),
         }
     }

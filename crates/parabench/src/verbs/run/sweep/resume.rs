@@ -30,7 +30,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Options of this command line alone: how ranks are started, and what is printed and written.
-const OUTSIDE: [&str; 6] = ["--resume", "--mpi", "--launcher", "--format", "--html", "--quiet"];
+const OUTSIDE: [&str; 7] =
+    ["--resume", "--mpi", "--launcher", "--format", "--html", "--quiet", "--time-limit"];
 
 /// Options that may be others when a sweep goes on.
 const NOT_COMPARED: [&str; 6] =
@@ -207,6 +208,7 @@ fn as_stored(given: &Run, unfinished: &Unfinished) -> Result<Run> {
     run.sweep.against.clone_from(&given.sweep.against);
     run.directory = given.directory.clone();
     run.job = given.job.clone();
+    run.execution.time_limit = given.execution.time_limit;
     run.released = Released { e: false };
     // They keep events.
     let is_seen = run.results.html.is_some() || run.results.against_trace.is_some();
