@@ -27,13 +27,14 @@ pub mod parse;
 mod resolve;
 pub mod source;
 pub mod text;
+mod translate;
 pub mod word;
 
 pub use compile::{Compiled, compile};
 pub use diag::{Diagnostic, Severity};
 pub use facts::Facts;
-pub use foreign::{NoTranslation, Translation, translate};
 pub use format::format;
 pub use listing::listing;
 pub use parse::parse;
 pub use source::{Binding, Files, Loader, Sources};
+pub use translate::{NoTranslation, Translation, translate};

@@ -16,11 +16,11 @@ const MAX_LINES: usize = 400;
 const MAX_LINE_BYTES: usize = 1000;
 
 /// A language or tool that is only recognized.
-pub(super) struct Language {
+pub(crate) struct Language {
     /// With an article.
-    pub(super) name: &'static str,
+    pub(crate) name: &'static str,
     /// One line: what to do instead.
-    pub(super) hint: &'static str,
+    pub(crate) hint: &'static str,
     /// One of these at the start of a line is enough.
     certain: &'static [&'static str],
     /// Two of these anywhere in the lines are enough.
@@ -78,7 +78,7 @@ const LANGUAGES: &[Language] = &[
 ];
 
 /// A recognized text.
-pub(super) enum Found<'t> {
+pub(crate) enum Found<'t> {
     FioJob,
     IorScript,
     PioBench,
@@ -88,7 +88,7 @@ pub(super) enum Found<'t> {
 
 impl Found<'_> {
     /// With an article.
-    pub(super) fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self {
             Found::FioJob => "a fio job file",
             Found::IorScript => "an IOR script",
@@ -120,7 +120,7 @@ fn start_of(text: &str) -> &str {
 }
 
 /// Recognizes a text that is no PPL; also the first line that shows it.
-pub(super) fn recognize(text: &str) -> Option<(Found<'_>, Range<usize>)> {
+pub(crate) fn recognize(text: &str) -> Option<(Found<'_>, Range<usize>)> {
     let fits = |line: &&str| line.len() <= MAX_LINE_BYTES;
     let lines: Vec<&str> = text.lines().take(MAX_LINES).map(str::trim).filter(fits).collect();
     if lines.iter().any(|line| is_ppl(line)) {
@@ -235,7 +235,7 @@ fn is_name(c: char) -> bool {
 
 /// The text without line ends after a backslash, and with blanks in place of `/* comments */`, which
 /// can show anything. Positions stay.
-pub(super) fn logical_lines(text: &str) -> String {
+pub(crate) fn logical_lines(text: &str) -> String {
     let mut shown = text.replace("\\\r\n", "   ").replace("\\\n", "  ");
     let mut from = 0;
     while let Some(start) = text[from..].find("/*").map(|at| from + at) {

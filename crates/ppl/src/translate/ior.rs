@@ -4,8 +4,8 @@
 //! `s * ranks + r` of a shared file, or block s of its own (`-F`), for segment s; a block is moved in
 //! transfers of `-t` bytes.
 
-use super::command::{Command, Options};
 use super::page::{After, Page, Start, bytes, place};
+use crate::foreign::command::{Command, Options};
 
 /// Options with values.
 const VALUES: &[&str] = &[

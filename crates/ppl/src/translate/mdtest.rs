@@ -1,7 +1,7 @@
 //! `mdtest -n 1000 -d /mnt/dir -u -i 3 -F` in PPL.
 
-use super::command::{Command, Options};
 use super::page::{After, Page, Start, bytes, folder};
+use crate::foreign::command::{Command, Options};
 
 /// Options with values.
 const VALUES: &[&str] =

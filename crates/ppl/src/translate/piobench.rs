@@ -12,8 +12,8 @@
 //! Modules run in order. Sizes of the patterns are parameters of the program, with the defaults of `@piobench`: only
 //! their names are published, not the directives that set them. The settle time is taken as seconds.
 
+use super::Mistake;
 use super::page::{Page, Start, place};
-use super::translate::Mistake;
 
 type Read<T> = Result<T, Mistake>;
 

@@ -2,7 +2,7 @@
 
 use super::values::{Data, Places, Sizes};
 use crate::foreign::command::size;
-use crate::foreign::page::{Page, bytes, place};
+use crate::translate::page::{Page, bytes, place};
 
 /// Options of a section: names and values.
 pub(crate) type Settings = Vec<(String, String)>;

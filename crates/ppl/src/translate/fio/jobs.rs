@@ -14,7 +14,7 @@
 
 use super::job::{Job, Settings};
 use crate::foreign::command::Command;
-use crate::foreign::page::{Page, Start};
+use crate::translate::page::{Page, Start};
 
 /// More jobs than this are not translated.
 const MAX_JOBS: usize = 20;

@@ -1,9 +1,24 @@
 //! A text of another tool as a program, and what the program leaves out.
+//!
+//! ```text
+//! [global]              param $bs = 4k; ...
+//! rw=randread   ->
+//! bs=4k                 not translated: ...
+//! ```
+//!
+//! Reads from top to bottom: the translators ([`fio`], [`ior_script`], [`ior`], [`mdtest`], [`piobench`]) write on a
+//! [`page`] what they read.
 
-use super::command::Command;
-use super::recognize::{Found, logical_lines, recognize};
-use super::{fio, ior, ior_script, mdtest, piobench};
+mod fio;
+mod ior;
+mod ior_script;
+mod mdtest;
+mod page;
+mod piobench;
+
 use crate::diag::has_errors;
+use crate::foreign::command::Command;
+use crate::foreign::recognize::{Found, logical_lines, recognize};
 use crate::resolve::resolve;
 use crate::source::{Binding, NoIncludes, Sources};
 use crate::{format, lower, parse};

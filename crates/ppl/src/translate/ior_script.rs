@@ -11,8 +11,9 @@
 //!
 //! Names: IOR's user documentation, "Command line options" and "Configuration file"; letters of any case.
 
-use super::translate::Mistake;
-use super::{command, ior};
+use super::Mistake;
+use super::ior;
+use crate::foreign::command;
 
 /// Names with values and their letters.
 const VALUES: &[(&str, &str)] = &[

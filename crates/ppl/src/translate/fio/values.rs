@@ -11,7 +11,7 @@
 //! permutation does that here.
 
 use crate::foreign::command::size;
-use crate::foreign::page::bytes;
+use crate::translate::page::bytes;
 
 /// More sizes than this are not translated.
 const MAX_SIZES: usize = 64;
