@@ -8,8 +8,8 @@ use std::env;
 use std::path::Path;
 use std::process::Command;
 
-const SOURCES: [&str; 6] =
-    ["core.c", "descriptors.c", "mpi.c", "names.c", "processes.c", "streams.c"];
+const SOURCES: [&str; 7] =
+    ["core.c", "descriptors.c", "lost.c", "mpi.c", "names.c", "processes.c", "streams.c"];
 const OPTIONS: [&str; 11] = [
     "-std=gnu11",
     "-O2",

@@ -10,7 +10,7 @@ fuzz_target!(|bytes: &[u8]| {
     fs::create_dir_all(&folder).expect("a folder");
     // With a sound header every input gets to the slots.
     let mut file = vec![0; 4096];
-    file[..8].copy_from_slice(&0x0001_4345_5242_4150_u64.to_ne_bytes());
+    file[..8].copy_from_slice(&0x0002_4345_5242_4150_u64.to_ne_bytes());
     let mut other = file.clone();
     let half = bytes.len() / 2;
     file.extend(&bytes[..half]);

@@ -27,8 +27,8 @@
 #endif
 
 #define TEXT_BYTES 2048u
-char pb_told[TEXT_BYTES], pb_library[TEXT_BYTES];
-static char *folder;
+char pb_library[TEXT_BYTES], pb_file[TEXT_BYTES];
+static char folder[TEXT_BYTES];
 __thread struct pb_window pb_window __attribute__((tls_model("initial-exec")));
 
 __thread struct pb_clocks pb_clocks __attribute__((tls_model("initial-exec")));
@@ -112,6 +112,8 @@ static void *more(const char *path, int flags, uint64_t end, uint64_t bytes) {
         at = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
                              MAP_SHARED | MAP_POPULATE, fd, end);
     syscall(SYS_close, fd);
+    /* A file without a header is none. */
+    if (at == MAP_FAILED && flags & O_CREAT) syscall(SYS_unlinkat, AT_FDCWD, path, 0);
     return at == MAP_FAILED ? NULL : at;
 }
 
@@ -158,15 +160,18 @@ static int begin(void) {
     return 1;
 }
 
-/* Another window of the file. */
-static int extend(void) {
+/* Another window of the file, with room for so many slots. */
+static int extend(unsigned needed) {
     char path[TEXT_BYTES + 64];
     if (!self.header && !begin()) return 0;
     path_of(path, sizeof path);
     /* Small programs have small files; each window doubles them. */
     uint64_t bytes = self.end == PB_HEADER_BYTES ? FIRST_BYTES : self.end;
     if (bytes > WINDOW_BYTES) bytes = WINDOW_BYTES;
-    struct pb_slot *slots = more(path, 0, self.end, bytes);
+    struct pb_slot *slots = NULL;
+    /* Where a limit or a disk is nearly reached, what is left is used. */
+    while (bytes >= needed * sizeof *slots && !(slots = more(path, 0, self.end, bytes)))
+        bytes = (bytes / 2) & ~(uint64_t)(PB_HEADER_BYTES - 1);
     if (!slots) return 0;
     if (pb_window.slots) {
         unsigned left = pb_window.limit - pb_window.next;
@@ -181,21 +186,25 @@ static int extend(void) {
     return 1;
 }
 
-struct pb_slot *pb_reserve_slowly(unsigned slots) {
-    /* A signal handler that makes a call meanwhile is not recorded. */
-    if (!is_on || self.busy) return NULL;
+struct pb_slot *pb_reserve_slowly(unsigned slots, enum pb_kind kind) {
+    if (!is_on) return NULL;
     int error = errno;
-    self.busy = 1;
-    if (!*pb_is_ours) forked();
-    if (!self.full && pb_window.next + slots > pb_window.limit) self.full = !extend();
     struct pb_slot *slot = NULL;
-    if (!self.full) {
-        slot = pb_window.slots + pb_window.next;
-        pb_window.next += slots;
-    } else if (self.header) {
-        self.header->dropped++;
+    /* A signal handler may make a call meanwhile. */
+    if (!self.busy) {
+        self.busy = 1;
+        if (!*pb_is_ours) forked();
+        if (!self.full && pb_window.next + slots > pb_window.limit) self.full = !extend(slots);
+        if (!self.full) {
+            slot = pb_window.slots + pb_window.next;
+            pb_window.next += slots;
+        } else {
+            /* Positions would be wrong behind a call that is missing: nothing is recorded any more. */
+            pb_window.limit = pb_window.next;
+        }
+        self.busy = 0;
     }
-    self.busy = 0;
+    if (!slot && kind >= PB_open) pb_lose_call();
     errno = error;
     return slot;
 }
@@ -222,7 +231,7 @@ void pb_record(uint64_t start_ns, int64_t value, const struct pb_call *call) {
     int error = value == -1 ? errno : 0;
     size_t text = length(call->text, call->text_bytes, error);
     size_t text2 = length(call->text2, call->text2_bytes, error);
-    struct pb_slot *slot = pb_reserve(1 + slots_for(text) + slots_for(text2));
+    struct pb_slot *slot = pb_reserve(1 + slots_for(text) + slots_for(text2), call->kind);
     if (!slot) return;
     slot->start_ns = start_ns;
     slot->end_ns = end_ns;
@@ -289,15 +298,28 @@ static void show_all(void) {
     syscall(SYS_close, all);
 }
 
-/* PARABENCH_RECORD is "EPOCH:FOLDER". */
-static int is_told(void) {
-    const char *told = getenv("PARABENCH_RECORD"), *library = getenv("LD_PRELOAD");
+/* PARABENCH_RECORD is "EPOCH:ENTRY:FOLDER". The entry is used up: what this program executes without being
+ * asked has none. */
+static int is_told(unsigned *entry) {
+    char *told = getenv("PARABENCH_RECORD"), *end;
+    const char *library = getenv("LD_PRELOAD");
+    Dl_info ours;
     if (!told || !library || strlen(told) >= TEXT_BYTES || strlen(library) >= TEXT_BYTES) return 0;
-    strcpy(pb_told, told);
+    if (!dladdr(&nobody, &ours) || strlen(ours.dli_fname) >= TEXT_BYTES) return 0;
     strcpy(pb_library, library);
-    epoch_ns = atoll(pb_told);
-    folder = strchr(pb_told, ':');
-    return folder && *++folder;
+    strcpy(pb_file, ours.dli_fname);
+    epoch_ns = strtoll(told, &end, 10);
+    if (*end++ != ':') return 0;
+    char *number = end;
+    *entry = (unsigned)strtoul(number, &end, 10);
+    if (*end != ':' || !end[1]) return 0;
+    memset(number, '9', (size_t)(end - number));
+    strcpy(folder, end + 1);
+    return 1;
+}
+
+void pb_tell(char *to, size_t bytes, unsigned entry) {
+    snprintf(to, bytes, "PARABENCH_RECORD=%lld:%03u:%s", (long long)epoch_ns, entry, folder);
 }
 
 /* What recording adds to a call: the quickest of a few rounds of slots of no kind, which are then free. */
@@ -317,7 +339,11 @@ static uint32_t measured(void) {
 
 __attribute__((constructor)) static void start(void) {
     int error = errno;
-    if (is_on || !is_told() || pthread_key_create(&at_end, ended) != 0) return;
+    unsigned entry;
+    const char *program = (const char *)getauxval(AT_EXECFN);
+    if (!program) program = "?";
+    if (is_on || !is_told(&entry) || pthread_key_create(&at_end, ended) != 0) return;
+    if (!pb_open_lost(folder, program)) return;
     size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
     void *page = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
                                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -327,13 +353,13 @@ __attribute__((constructor)) static void start(void) {
     *pb_is_ours = 1;
     streams = pb_watch_streams();
     is_on = 1;
+    pb_find_program(entry);
     self.birth = PB_EXECUTED;
     self.birth_ns = pb_now();
     self.parent = (uint32_t)getppid();
-    const char *program = (const char *)getauxval(AT_EXECFN);
     char directory[NAME_MAX_BYTES];
     pb_record(self.birth_ns, 0,
-              &(struct pb_call){.kind = PB_execute, .text = program ? program : "?"});
+              &(struct pb_call){.kind = PB_execute, .text = program});
     if (syscall(SYS_getcwd, directory, sizeof directory) > 0)
         pb_record(pb_now(), 0, &(struct pb_call){.kind = PB_directory, .text = directory});
     show_all();

@@ -79,10 +79,6 @@ PB_API int unshare(int flags) {
 /* A child that shares memory would write to its parent's file. */
 PB_API pid_t vfork(void) { return fork(); }
 
-static void unseen(const char *path) {
-    pb_record(pb_now(), 0, &(struct pb_call){.kind = PB_unseen, .text = path});
-}
-
 /* The dynamic linker brings no library into a static program, nor ours into one with more rights. */
 static int is_static(const unsigned char *head, long bytes) {
     Elf64_Ehdr elf;
@@ -98,35 +94,36 @@ static int is_static(const unsigned char *head, long bytes) {
     return 1;
 }
 
-static void look(const char *path) {
+/* A program as execveat(2) has it. */
+struct program {
+    int at;
+    const char *path;
+};
+
+/* The library surely does not get into it. */
+static int is_closed(const struct program *program) {
     unsigned char head[2048];
     struct stat facts;
-    if (!pb_is_on() || !path) return;
-    int error = errno;
-    int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        long bytes = syscall(SYS_pread64, fd, head, sizeof head, 0);
-        int known = syscall(SYS_fstat, fd, &facts) == 0 && S_ISREG(facts.st_mode);
-        int gains = known && ((facts.st_mode & S_ISUID && facts.st_uid != getuid()) ||
-                              (facts.st_mode & S_ISGID && facts.st_gid != getgid()));
-        syscall(SYS_close, fd);
-        if (gains || is_static(head, bytes)) unseen(path);
-    }
-    errno = error;
+    int fd = (int)syscall(SYS_openat, program->at, program->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) return 0;
+    long bytes = syscall(SYS_pread64, fd, head, sizeof head, 0);
+    int known = syscall(SYS_fstat, fd, &facts) == 0 && S_ISREG(facts.st_mode);
+    int gains = known && ((facts.st_mode & S_ISUID && facts.st_uid != getuid()) ||
+                          (facts.st_mode & S_ISGID && facts.st_gid != getgid()));
+    syscall(SYS_close, fd);
+    return gains || is_static(head, bytes);
 }
 
-/* Looks in PATH, as execvp(3). */
-static void look_in_path(const char *name) {
-    const char *places = getenv("PATH");
-    if (!pb_is_on() || !name) return;
-    if (strchr(name, '/') || !places) return look(name);
-    for (const char *place = places; place;) {
-        char path[4096];
-        const char *end = strchrnul(place, ':');
-        snprintf(path, sizeof path, "%.*s/%s", (int)(end - place), place, name);
-        if (syscall(SYS_faccessat, AT_FDCWD, path, X_OK) == 0) return look(path);
-        place = *end ? end + 1 : NULL;
-    }
+/* The name of what is open, or of what lies below it. */
+static const char *name_of(const struct program *program, char *name, size_t bytes) {
+    char link[64];
+    if (program->at == AT_FDCWD || program->path[0] == '/') return program->path;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", program->at);
+    long length = syscall(SYS_readlinkat, AT_FDCWD, link, name, bytes - 1);
+    if (length <= 0) return program->path;
+    name[length] = 0;
+    if (program->path[0]) snprintf(name + length, bytes - (size_t)length, "/%s", program->path);
+    return name;
 }
 
 static int is_variable(const char *text, const char *name) {
@@ -140,67 +137,136 @@ static size_t count(char *const *texts) {
     return number;
 }
 
-/* The variables with those that make a program record itself, which a caller may leave out. */
-struct ours {
+static const char *as_it_is(const char *path, char *found, size_t bytes) {
+    (void)found, (void)bytes;
+    return path;
+}
+
+/* Looks in PATH, as execvp(3). */
+static const char *in_path(const char *name, char *found, size_t bytes) {
+    const char *places = getenv("PATH");
+    if (!pb_is_on() || !name || strchr(name, '/') || !places) return name;
+    for (const char *place = places; place;) {
+        const char *end = strchrnul(place, ':');
+        snprintf(found, bytes, "%.*s%s%s", (int)(end - place), place, end > place ? "/" : "", name);
+        if (syscall(SYS_faccessat, AT_FDCWD, found, X_OK) == 0) return found;
+        place = *end ? end + 1 : NULL;
+    }
+    return name;
+}
+
+/* An execution: the variables that let the program record itself, which a caller may leave out, and its
+ * entry in what is lost. */
+struct execution {
     char record[2200], preload[2200];
+    int is_open; /* the program can open log and library */
+    unsigned entry;
 };
 
-static void with_ours(struct ours *ours, char *const *given, char **to) {
+/* Begins one. Until the program says that it is there, it counts as not seen. */
+static void begin(struct execution *this, int at, const char *path) {
+    char name[4096], link[64];
+    struct program program = {at, path};
+    if (!pb_is_on() || !path) return;
+    int error = errno;
+    this->is_open = pb_reaches_log();
+    this->entry = pb_lose_program(name_of(&program, name, sizeof name));
+    if (!path[0]) {
+        snprintf(link, sizeof link, "/proc/self/fd/%d", at);
+        program.path = link;
+    }
+    /* Its entry, or none: others that it executes do not count for it. */
+    pb_tell(this->record, sizeof this->record, is_closed(&program) ? PB_LOST_MAX : this->entry);
+    errno = error;
+}
+
+/* It has failed. */
+static void fail(const struct execution *this, const char *path) {
+    if (pb_is_on() && path) pb_find_program(this->entry);
+}
+
+/* Copies a list of libraries without ours; gives its length. The dynamic linker complains about what it
+ * cannot open. */
+static size_t leave_out(const char *list, char *to, size_t bytes) {
+    const char *ours = strstr(list, pb_file);
+    size_t before = ours ? (size_t)(ours - list) : strlen(list);
+    const char *rest = ours ? ours + strlen(pb_file) : "";
+    size_t length = before + strlen(rest += *rest == ':' || *rest == ' ');
+    if (length >= bytes) return 0;
+    memmove(to, list, before);
+    memmove(to + before, rest, strlen(rest) + 1);
+    return length;
+}
+
+#define PRELOAD "LD_PRELOAD="
+
+static void with_ours(struct execution *this, char *const *given, char **to) {
     int has_library = 0, is_on = pb_is_on();
     for (; given && *given; given++) {
-        if (is_on && is_variable(*given, "PARABENCH_RECORD")) continue;
-        if (is_on && is_variable(*given, "LD_PRELOAD")) {
-            if (!strstr(*given, pb_library)) continue;
+        char *variable = *given;
+        if (is_on && is_variable(variable, "PARABENCH_RECORD")) continue;
+        if (is_on && is_variable(variable, "LD_PRELOAD")) {
+            if (this->is_open && !strstr(variable, pb_library)) continue;
             has_library = 1;
+            if (!this->is_open && strstr(variable, pb_file)) {
+                size_t length = leave_out(variable, this->preload, sizeof this->preload);
+                if (length <= strlen(PRELOAD)) continue;
+                variable = this->preload;
+            }
         }
-        *to++ = *given;
+        *to++ = variable;
     }
-    if (is_on && !has_library) {
-        snprintf(ours->preload, sizeof ours->preload, "LD_PRELOAD=%s", pb_library);
-        *to++ = ours->preload;
+    if (is_on && this->is_open && !has_library) {
+        snprintf(this->preload, sizeof this->preload, PRELOAD "%s", pb_library);
+        *to++ = this->preload;
     }
-    if (is_on) {
-        snprintf(ours->record, sizeof ours->record, "PARABENCH_RECORD=%s", pb_told);
-        *to++ = ours->record;
-    }
+    if (is_on && this->is_open) *to++ = this->record;
     *to = NULL;
 }
 
-#define WITH_OURS(given)                                         \
-    struct ours ours;                          \
+#define BEGIN(at, path, given)                                   \
+    struct execution this = {.is_open = 0};                      \
     char *all[count(given) + 3];                                 \
-    with_ours(&ours, given, all)
+    begin(&this, at, path);                                      \
+    with_ours(&this, given, all)
 
 extern char **environ;
 
 PB_API int execve(const char *path, char *const words[], char *const variables[]) {
     PB_NEXT(int, execve, const char *, char *const *, char *const *);
-    WITH_OURS(variables);
-    look(path);
-    return next(path, words, all);
+    BEGIN(AT_FDCWD, path, variables);
+    int failed = next(path, words, all);
+    fail(&this, path);
+    return failed;
 }
 
 PB_API int execv(const char *path, char *const words[]) { return execve(path, words, environ); }
 
 PB_API int execvpe(const char *name, char *const words[], char *const variables[]) {
     PB_NEXT(int, execvpe, const char *, char *const *, char *const *);
-    WITH_OURS(variables);
-    look_in_path(name);
-    return next(name, words, all);
+    char found[4096];
+    BEGIN(AT_FDCWD, in_path(name, found, sizeof found), variables);
+    int failed = next(name, words, all);
+    fail(&this, name);
+    return failed;
 }
 
 PB_API int execvp(const char *name, char *const words[]) { return execvpe(name, words, environ); }
 
 PB_API int fexecve(int fd, char *const words[], char *const variables[]) {
     PB_NEXT(int, fexecve, int, char *const *, char *const *);
-    WITH_OURS(variables);
-    return next(fd, words, all);
+    BEGIN(fd, "", variables);
+    int failed = next(fd, words, all);
+    fail(&this, "");
+    return failed;
 }
 
 PB_API int execveat(int at, const char *path, char *const words[], char *const variables[], int flags) {
     PB_NEXT(int, execveat, int, const char *, char *const *, char *const *, int);
-    WITH_OURS(variables);
-    return next(at, path, words, all, flags);
+    BEGIN(at, path, variables);
+    int failed = next(at, path, words, all, flags);
+    fail(&this, path);
+    return failed;
 }
 
 /* Arguments as an array; `rest` stands behind the first one. */
@@ -232,19 +298,45 @@ PB_API int execle(const char *path, const char *first, ...) {
     return execve(path, words, variables);
 }
 
-#define SPAWN(name, looked)                                                                  \
+#define SPAWN(name, found_in)                                                                \
     PB_API int name(pid_t *made, const char *path, const posix_spawn_file_actions_t *files,  \
                     const posix_spawnattr_t *how, char *const words[], char *const variables[]) { \
         PB_NEXT(int, name, pid_t *, const char *, const posix_spawn_file_actions_t *,        \
                 const posix_spawnattr_t *, char *const *, char *const *);                    \
-        WITH_OURS(variables);                                                                \
-        looked(path);                                                                        \
+        char found[4096];                                                                    \
+        BEGIN(AT_FDCWD, found_in(path, found, sizeof found), variables);                     \
         pid_t child = 0;                                                                     \
-        uint64_t start = pb_start();                                                           \
+        uint64_t start = pb_start();                                                         \
         int error = next(&child, path, files, how, words, all);                              \
         if (!error) pb_record(start, child, &(struct pb_call){.kind = PB_spawn});            \
+        if (error) fail(&this, path);                                                        \
         if (made && !error) *made = child;                                                   \
         return error;                                                                        \
     }
-SPAWN(posix_spawn, look)
-SPAWN(posix_spawnp, look_in_path)
+SPAWN(posix_spawn, as_it_is)
+SPAWN(posix_spawnp, in_path)
+
+/* The C library executes a shell by itself, with the variables as they are. */
+static void lose_shell(void) {
+    char *list = getenv("LD_PRELOAD");
+    int has_ours = list && strstr(list, pb_file) && getenv("PARABENCH_RECORD");
+    if (!pb_is_on() || (has_ours && pb_reaches_log())) return;
+    pb_lose_program("/bin/sh");
+    if (list) leave_out(list, list, strlen(list) + 1);
+}
+
+PB_API int system(const char *command) {
+    PB_NEXT(int, system, const char *);
+    int error = errno;
+    if (command) lose_shell();
+    errno = error;
+    return next(command);
+}
+
+PB_API FILE *popen(const char *command, const char *mode) {
+    PB_NEXT(FILE *, popen, const char *, const char *);
+    int error = errno;
+    lose_shell();
+    errno = error;
+    return next(command, mode);
+}

@@ -11,12 +11,12 @@
 #include <errno.h>
 #include <time.h>
 
-#define PB_MAGIC 0x0001434552424150ull /* "PABREC", version 1 */
+#define PB_MAGIC 0x0002434552424150ull /* "PABREC", version 2 */
 #define PB_HEADER_BYTES 4096
 
 /* Kinds of slots, in the order of trace::functions::KINDS. Those of calls have the call's name. */
 #define PB_KINDS(K) \
-    K(skip) K(directory) K(shown) K(execute) K(exit) K(spawn) K(unseen) \
+    K(skip) K(directory) K(shown) K(execute) K(exit) K(spawn) \
     K(open) K(openat) K(creat) K(close) K(close_range) K(dup) K(dup2) K(dup3) K(fcntl_dup) \
     K(fcntl_setfd) K(fcntl_setfl) K(no_file) \
     K(read) K(pread64) K(readv) K(preadv) K(preadv2) \
@@ -53,7 +53,6 @@ struct pb_header {
     uint32_t birth;  /* enum pb_birth */
     uint64_t birth_ns;
     int64_t epoch_ns; /* from the monotonic clock to the time of day */
-    uint64_t dropped; /* calls without room */
     uint32_t streams; /* what streams do is recorded */
     uint32_t shares; /* with its parent: CLONE_FILES, CLONE_FS */
     uint32_t call_ns; /* what recording adds to a call; 0: not measured */
@@ -72,7 +71,22 @@ struct pb_slot {
     uint32_t waited_us; /* before it, since the slot before */
 };
 _Static_assert(sizeof(struct pb_slot) == 64, "a slot");
-_Static_assert(sizeof(struct pb_header) == 64, "a header");
+_Static_assert(sizeof(struct pb_header) == 56, "a header");
+
+/* What of a program is lost. */
+struct pb_lost {
+    uint32_t state; /* enum pb_state */
+    uint32_t unused;
+    uint64_t calls;    /* that it made and that are not recorded */
+    uint64_t programs; /* how often it was executed without the library */
+    char name[104];    /* or the end of a long one, up to a zero byte */
+};
+_Static_assert(sizeof(struct pb_lost) == 128, "what is lost");
+
+enum pb_state { PB_FREE, PB_TAKEN, PB_NAMED };
+
+#define PB_LOST_FILE "lost"
+#define PB_LOST_MAX 512
 
 /* What is told of a call; the rest is 0. */
 struct pb_call {
@@ -95,7 +109,7 @@ struct pb_call {
 
 void *pb_next(const char *name);
 /* Room for so many slots in a row; NULL: there is none. Changes no errno. */
-struct pb_slot *pb_reserve_slowly(unsigned slots);
+struct pb_slot *pb_reserve_slowly(unsigned slots, enum pb_kind kind);
 /* Records a call with names. Keeps errno, which says why it failed if `value` is -1. */
 void pb_record(uint64_t start_ns, int64_t value, const struct pb_call *call);
 /* The thread that calls begins like this. */
@@ -104,8 +118,21 @@ uint32_t pb_thread(void);
 /* Before and after a fork: when it began, and what the child shares. */
 void pb_forking(uint64_t start_ns, uint32_t shares);
 int pb_is_on(void);
-/* PARABENCH_RECORD and LD_PRELOAD as they were at the start. */
-extern char pb_told[], pb_library[];
+/* LD_PRELOAD as it was at the start, and what of it is this library. */
+extern char pb_library[], pb_file[];
+/* PARABENCH_RECORD for a program with this entry in what is lost. */
+void pb_tell(char *to, size_t bytes, unsigned entry);
+/* Opens what is lost for the program of this name; 0: it cannot be opened. */
+int pb_open_lost(const char *folder, const char *name);
+/* A program that this one executes can open the log and the library. */
+int pb_reaches_log(void);
+/* The part of a long name that an entry has room for. */
+const char *pb_end_of(const char *name);
+/* Counts a call that is not recorded. */
+void pb_lose_call(void);
+/* Counts a program as not seen; gives its entry, with which it is found. */
+unsigned pb_lose_program(const char *name);
+void pb_find_program(unsigned entry);
 /* Lets streams record; 1 if they do. */
 int pb_watch_streams(void);
 /* The thread is this rank of an MPI job. */
@@ -159,10 +186,10 @@ static inline uint32_t pb_waited_us(void) {
     return waited_us < UINT32_MAX ? (uint32_t)waited_us : UINT32_MAX;
 }
 
-static inline struct pb_slot *pb_reserve(unsigned slots) {
+static inline struct pb_slot *pb_reserve(unsigned slots, enum pb_kind kind) {
     struct pb_window *window = &pb_window;
     if (PB_RARE(!*pb_is_ours || window->next + slots > window->limit))
-        return pb_reserve_slowly(slots);
+        return pb_reserve_slowly(slots, kind);
     struct pb_slot *slot = window->slots + window->next;
     window->next += slots;
     return slot;
@@ -172,7 +199,7 @@ static inline struct pb_slot *pb_reserve(unsigned slots) {
 static inline void pb_on(enum pb_kind kind, uint64_t start_ns, int64_t value, int fd,
                          uint64_t bytes, int64_t offset) {
     uint64_t end_ns = pb_end();
-    struct pb_slot *slot = pb_reserve(1);
+    struct pb_slot *slot = pb_reserve(1, kind);
     if (PB_RARE(!slot)) return;
     slot->start_ns = start_ns;
     slot->end_ns = end_ns;

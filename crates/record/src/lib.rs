@@ -4,6 +4,7 @@
 //! ```text
 //! preload/record.h        what is recorded, and how it lies in a file
 //! preload/core.c          files of threads
+//! preload/lost.c          what is lost, by program
 //! preload/descriptors.c   read, write, dup, mmap and others
 //! preload/names.c         open, stat, rename, opendir and others
 //! preload/streams.c       what fopen, fread and printf move
@@ -22,6 +23,7 @@ pub use look::{Hindrance, look};
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -29,6 +31,13 @@ use std::path::{Path, PathBuf};
 const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/record.so"));
 /// Its file's name.
 pub const FILE: &str = "libparabench-record.so";
+/// The file, beside those of threads, that counts what is lost.
+const LOST_FILE: &str = "lost";
+/// `PB_LOST_MAX` entries of `struct pb_lost`: state, calls, programs, name.
+const LOST_BYTES: usize = 512 * 128;
+/// Bytes of a name, without the zero byte.
+const NAME_MAX: usize = 103;
+const NAMED: u32 = 2;
 
 /// Writes the library into a folder that is ours alone; gives its path.
 ///
@@ -41,7 +50,24 @@ pub fn write_library(folder: &Path) -> io::Result<PathBuf> {
     Ok(path)
 }
 
-/// Variables with which a program records itself in `folder`. `epoch_ns`: from the monotonic clock to
+/// Writes the file that counts what is lost into the folder for the recording. The program that is executed
+/// first counts as not seen until it says that it is there.
+///
+/// # Errors
+/// Those of the file, which must not be there yet.
+pub fn write_lost(folder: &Path, program: &Path) -> io::Result<()> {
+    let name = program.as_os_str().as_bytes();
+    let name = &name[name.len().saturating_sub(NAME_MAX)..];
+    let mut bytes = vec![0; LOST_BYTES];
+    bytes[..4].copy_from_slice(&NAMED.to_ne_bytes());
+    bytes[16..24].copy_from_slice(&1_u64.to_ne_bytes());
+    bytes[24..24 + name.len()].copy_from_slice(name);
+    let path = folder.join(LOST_FILE);
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(&bytes)
+}
+
+/// Variables with which the program of [`write_lost`] records itself in `folder`. `epoch_ns`: from the monotonic clock to
 /// the time of day. `preloaded`: what LD_PRELOAD holds already.
 pub fn variables(
     library: &Path,
@@ -51,7 +77,7 @@ pub fn variables(
 ) -> [(&'static str, String); 2] {
     let before = preloaded.filter(|text| !text.is_empty()).map(|text| format!(":{text}"));
     [
-        ("PARABENCH_RECORD", format!("{epoch_ns}:{}", folder.display())),
+        ("PARABENCH_RECORD", format!("{epoch_ns}:000:{}", folder.display())),
         ("LD_PRELOAD", format!("{}{}", library.display(), before.unwrap_or_default())),
     ]
 }

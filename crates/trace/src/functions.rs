@@ -31,7 +31,6 @@ pub const KINDS: &[Row] = &[
     ("execute", Execute, ""),
     ("exit", Exit, ""),
     ("spawn", Spawn(Shares::NOTHING), ""),
-    ("unseen", Unseen, ""),
     ("open", On(Op::Fopen), "pg."),
     ("openat", On(Op::Fopen), "dpg."),
     ("creat", On(Op::Fcreat), "p."),

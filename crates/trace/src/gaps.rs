@@ -70,7 +70,7 @@ gaps! {
     Above "above" "# [call is|calls are] of MPI, HDF5 and the like: left out, as the log has the calls of POSIX below them";
     Unseen "unseen-programs" "# [program was|programs were] executed that the recorder cannot look into";
     Streams "streams" "# [program has|programs have] a C library whose streams cannot be recorded";
-    Dropped "dropped" "# [call|calls] found no room and [was|were] not recorded";
+    Dropped "dropped" "# [call was|calls were] not recorded, for want of room or of access to the log";
     Running "running" "# [process was|processes were] still at work when recording ended: what they did behind that is missing";
     PartMet "barriers-of-some" "# [barrier|barriers] of some ranks of the job [was|were] left out: what they waited there counts as pauses";
     Unmet "lost-barriers" "# [arrival|arrivals] of ranks at barriers [was|were] left out: not all others came, or 262,144 are listed";
@@ -118,13 +118,21 @@ impl Gaps {
 
     /// Counts one with its name, such as that of the call.
     pub fn add_name(&mut self, gap: Gap, name: &[u8]) {
-        self.add(gap);
+        self.add_names(gap, name, 1);
+    }
+
+    /// Counts several with the same name.
+    pub fn add_names(&mut self, gap: Gap, name: &[u8], count: u64) {
+        if count == 0 {
+            return;
+        }
+        self.add_many(gap, count);
         let names = &mut self.counts[gap as usize].names;
         let room = names.len() < NAMES;
-        if let Some(count) = names.get_mut(name) {
-            *count += 1;
+        if let Some(sum) = names.get_mut(name) {
+            *sum = sum.saturating_add(count);
         } else if room {
-            names.insert(name.to_vec(), 1);
+            names.insert(name.to_vec(), count);
         }
     }
 

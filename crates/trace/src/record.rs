@@ -240,8 +240,6 @@ pub enum Act<'a> {
     Mpi(Op),
     /// Another call of a library above POSIX.
     Above,
-    /// A program is executed that the recorder cannot look into.
-    Unseen,
     /// On what is open, or a name, and Parabench has no operation for it.
     WithoutOperation,
     /// Its effect depends on memory that the log does not show.

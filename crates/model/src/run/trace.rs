@@ -165,3 +165,14 @@ pub struct TraceGap {
     /// The first ten: `log:line: text`.
     pub examples: Vec<String>,
 }
+
+/// Codes of gaps in which operations on files are missing that happened and that nobody wanted left out.
+const LOSSES: [&str; 7] =
+    ["dropped", "unseen-programs", "streams", "running", "cut-logs", "opaque", "partial"];
+
+impl Trace {
+    /// What is missing of the operations: the run is not all that happened.
+    pub fn losses(&self) -> impl Iterator<Item = &TraceGap> {
+        self.gaps.iter().filter(|gap| LOSSES.contains(&gap.code.as_str()))
+    }
+}

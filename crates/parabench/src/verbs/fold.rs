@@ -7,7 +7,7 @@ use crate::{folding, output};
 use clap::Args;
 use fold::anonymise::{self, MAP_HEAD};
 use fold::{DataFile, Events, Folded, Log, Only, Options, Think, Uneven};
-use model::run::Run;
+use model::run::{Run, Trace};
 use model::words::count;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -99,7 +99,7 @@ impl Fold {
                 console::print_program(&folded.text)?;
             }
         }
-        say(&folded, &proof);
+        say(&run, &folded, &proof);
         Ok(if proof.is_lossless() { Exit::Success } else { Exit::Failed })
     }
 
@@ -198,7 +198,7 @@ pub(crate) fn translated(
     let ranks = log.ranks.len() as u32;
     let options = Options { think, head, name, data };
     let (folded, proof) = fold_and_prove(&Rc::new(log), &options);
-    say(&folded, &proof);
+    say(&run, &folded, &proof);
     let Folded { text, data, .. } = folded;
     Ok(Translated { text, data: data.map(|(data, _)| data), ranks })
 }
@@ -300,7 +300,7 @@ fn head(run: &Run, log: &Log) -> Vec<String> {
 }
 
 /// Reports the result on standard error.
-fn say(folded: &Folded, proof: &folding::Proof) {
+fn say(run: &Run, folded: &Folded, proof: &folding::Proof) {
     let lines = count(folded.text.lines().count(), "line");
     let lists = match &folded.data {
         None => String::new(),
@@ -314,7 +314,13 @@ fn say(folded: &Folded, proof: &folding::Proof) {
             1 => "; one more open gives a rank what another one had opened".into(),
             adopted => format!("; {adopted} more opens give ranks what others had opened"),
         };
-        console::note(&format!("{what}, without loss{adopted}"));
+        let mut losses = run.run.trace.iter().flat_map(Trace::losses).peekable();
+        let loss = match losses.peek() {
+            None => "without loss",
+            Some(_) => "all that the run has",
+        };
+        console::note(&format!("{what}, {loss}{adopted}"));
+        losses.for_each(|gap| console::warning(&format!("the run is incomplete: {}", gap.says)));
     } else {
         let first = proof.first.as_ref().map(|first| {
             let folding::Difference { rank, number, expected, found } = first;

@@ -62,6 +62,7 @@ mod prepare;
 mod programs;
 mod progress;
 mod record;
+mod recorder_losses;
 mod recorders;
 mod recording;
 mod refused;

@@ -269,22 +269,31 @@ fn streams_that_append_are_recorded_alike() {
     assert!(all.windows(2).all(|pair| pair[0] == pair[1]), "{all:#?}");
 }
 
-/// The recorder's own files grow beyond it: the command goes on, and what is not recorded is counted.
+/// The files of the library grow beyond it: the command goes on, and every call is recorded or counted.
 #[test]
 fn a_limit_of_file_sizes_does_not_end_a_recorded_command() {
     for via in recorders() {
-        let scene = Scene::new().file("w/keep", "");
-        let script = "cd w; ulimit -f 64; i=0; while [ $i -lt 3000 ]; do echo x > f; i=$((i+1)); done; echo done";
-        let line = format!("record --via {via} --under w -o r -- sh -c");
-        let done = scene.call(&line).word(script).run().exits(0).out_has("done");
-        let run = scene.json("r/run.json");
-        let counted = operations(&scene, "r").values().sum::<usize>();
-        let gaps = run["run"]["trace"]["gaps"].to_string();
-        assert!(
-            counted >= 3000 * 3 || gaps.contains("dropped"),
-            "{via}: {counted} {gaps} {}",
-            done.err
-        );
+        let [without, with] = ["", "ulimit -f 64; "].map(|limit| {
+            let scene = Scene::new().file("w/keep", "");
+            let script = format!(
+                "cd w; {limit}i=0; while [ $i -lt 3000 ]; do echo x > f; i=$((i+1)); done; echo done"
+            );
+            let line = format!("record --via {via} --under w -o r -- sh -c");
+            let done = scene.call(&line).word(script).run().exits(0).out_is("done\n");
+            let trace = scene.json("r/run.json")["run"]["trace"].clone();
+            let gaps = trace["gaps"].as_array().expect("gaps").iter();
+            let lost = gaps.filter(|gap| gap["code"] == "dropped");
+            let dropped: u64 = lost.map(|gap| gap["count"].as_u64().expect("a count")).sum();
+            assert_eq!(dropped > 0, done.err.contains(&format!("/sh {dropped}")), "{via}: {}", done.err);
+            (trace["logs"][0]["lines"].as_u64().expect("lines"), dropped)
+        });
+        assert_eq!(without.1, 0, "{via}");
+        assert_eq!(with.1 > 0, via == "preload", "{via}: {with:?}");
+        if via == "preload" {
+            // 32 KiB are 448 slots and a header.
+            assert_eq!(with.0 + with.1, without.0, "{with:?} {without:?}");
+            assert!((200..=448).contains(&with.0), "{with:?}");
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use super::tally::Tally;
 use super::{align, figures, ranks, report};
 use crate::StoreError;
 use model::event::NO_ID;
+use model::run::Trace;
 use model::{Op, Run};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -36,7 +37,7 @@ pub fn compare(originals: &[Recorded<'_>], replays: &[Recorded<'_>]) -> Result<F
     let all = || originals.iter().chain(replays);
     let chance = appends(found.replays.iter().map(|replay| replay.appends).max());
     let notes = [cut_off, dropped, without_durations].iter().flat_map(|say| all().filter_map(say));
-    found.notes.extend(notes.chain(chance));
+    found.notes.extend(all().flat_map(losses).chain(notes).chain(chance));
     found.verdict = report::describe(&found);
     Ok(found)
 }
@@ -193,6 +194,12 @@ fn without_durations(recorded: &Recorded<'_>) -> Option<String> {
         let name = recorded.name;
         format!("{name}: its log has no durations: figures that need them are left out")
     })
+}
+
+/// Operations that happened and are not in the run: they are not compared.
+fn losses(recorded: &Recorded<'_>) -> Vec<String> {
+    let gaps = recorded.run.run.trace.iter().flat_map(Trace::losses);
+    gaps.map(|gap| format!("{}: incomplete: {}", recorded.name, gap.says)).collect()
 }
 
 /// State of the comparisons of one report.

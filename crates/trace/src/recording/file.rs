@@ -8,8 +8,8 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// "PABREC", version 1.
-const MAGIC: u64 = 0x0001_4345_5242_4150;
+/// "PABREC", version 2.
+const MAGIC: u64 = 0x0002_4345_5242_4150;
 const HEADER_BYTES: u64 = 4096;
 const SLOT: usize = size_of::<Slot>();
 /// Bytes that are read at once; the longest call has 8,256.
@@ -43,8 +43,6 @@ pub struct Header {
     /// When it began, ns on the machine's monotonic clock.
     pub birth_ns: u64,
     epoch_ns: i64,
-    /// Calls for which there was no room.
-    pub dropped: u64,
     /// Its streams are recorded.
     pub streams: u32,
     /// Flags of clone(2) of a forked process.

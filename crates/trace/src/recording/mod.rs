@@ -11,6 +11,7 @@
 //! many processes needs no descriptors; memory depends on threads that live at the same time.
 
 mod file;
+mod lost;
 mod mpi;
 
 use crate::functions::KINDS;
@@ -21,6 +22,7 @@ use crate::selection::Selection;
 use crate::sums::Sums;
 use file::{Birth, Recorded, Slot};
 use hashbrown::HashMap;
+use lost::Lost;
 use model::Op;
 use model::event::{RENAME_EXCHANGE, RENAME_NOREPLACE};
 use model::open_flags::{O_CLOEXEC, O_CREAT, O_TRUNC};
@@ -30,6 +32,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
+
+pub use lost::FILE as LOST_FILE;
 
 /// Ending of the names of files.
 pub const ENDING: &str = "rec";
@@ -67,6 +71,7 @@ pub struct Folder {
     count: u64,
     /// Files without a header.
     damaged: Vec<PathBuf>,
+    lost: Vec<Lost>,
     mpi: MpiIo,
 }
 
@@ -90,8 +95,8 @@ impl Folder {
         files.sort_by_key(|file| (file.header.birth_ns, file.header.thread));
         let times = files.iter().enumerate();
         let next = times.map(|(at, file)| Reverse((file.time_ns(), Moment::Call, at))).collect();
-        let (lives, mpi) = (lives(&files), MpiIo::default());
-        Ok(Folder { next, files, lives, damaged, current: None, count: 0, mpi })
+        let (lives, lost, mpi) = (lives(&files), lost::read(folder)?, MpiIo::default());
+        Ok(Folder { next, files, lives, damaged, lost, current: None, count: 0, mpi })
     }
 
     /// Threads that have initialised MPI, by their numbers, and their ranks.
@@ -114,11 +119,12 @@ impl Folder {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             gaps.add_line(Gap::Unparsed, &name, 0, b"no header");
         }
-        for file in &self.files {
-            gaps.add_many(Gap::Dropped, file.header.dropped);
-            if file.header.streams == 0 {
-                gaps.add(Gap::Streams);
-            }
+        for lost in std::mem::take(&mut self.lost) {
+            gaps.add_names(Gap::Dropped, &lost.program, lost.calls);
+            gaps.add_names(Gap::Unseen, &lost.program, lost.programs);
+        }
+        for _ in self.files.iter().filter(|file| file.header.streams == 0) {
+            gaps.add(Gap::Streams);
         }
     }
 }
@@ -181,13 +187,12 @@ impl Scanner for Folder {
         };
         let (text, text2) = file.texts();
         match *act {
-            Act::Unseen => gaps.add_name(Gap::Unseen, text),
             Act::Mpi(op) => self.mpi.call(process, op, text, slot),
             Act::Above => gaps.add_name(Gap::Above, text),
             Act::Execute => self.mpi.executes(process, text),
             _ => {}
         }
-        if matches!(act, Act::Unseen | Act::Mpi(_) | Act::Above) {
+        if matches!(act, Act::Mpi(_) | Act::Above) {
             return None;
         }
         Some(Record {
@@ -275,7 +280,7 @@ mod tests {
     /// A header of a thread, and slots.
     fn file(thread: u32, words: &[u64], tail: &[u8]) -> Vec<u8> {
         let mut bytes = vec![0; 4096];
-        bytes[..8].copy_from_slice(&0x0001_4345_5242_4150_u64.to_ne_bytes());
+        bytes[..8].copy_from_slice(&0x0002_4345_5242_4150_u64.to_ne_bytes());
         bytes[12..16].copy_from_slice(&thread.to_ne_bytes());
         bytes.extend(words.iter().flat_map(|word| word.to_ne_bytes()));
         bytes.extend(tail);
@@ -290,10 +295,10 @@ mod tests {
     #[test]
     fn slots_become_events_and_a_cut_one_is_lost() {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut words = slot(9, 3, u64::from(-100_i32 as u32), 4).to_vec();
+        let mut words = slot(8, 3, u64::from(-100_i32 as u32), 4).to_vec();
         words.extend([u64::from_ne_bytes(*b"/d/f\0\0\0\0"), 0, 0, 0, 0, 0, 0, 0]);
-        words.extend(slot(20, 4096, 3, 0));
-        let bytes = file(7, &words, &slot(11, 0, 3, 0)[0].to_ne_bytes());
+        words.extend(slot(19, 4096, 3, 0));
+        let bytes = file(7, &words, &slot(10, 0, 3, 0)[0].to_ne_bytes());
         fs::write(folder.path().join("a.rec"), bytes).expect("written");
         fs::write(folder.path().join("b.rec"), b"PABREC").expect("written");
         let folders = [("".into(), folder.path().to_path_buf())];
@@ -323,11 +328,11 @@ mod tests {
     fn ranks_of(mpi: [u32; 2]) -> Vec<(u64, u64)> {
         let folder = tempfile::tempdir().expect("a folder");
         for (thread, mpi, times) in [(7, mpi[0], [10, 20]), (8, mpi[1], [30, 45])] {
-            let mut words = slot(9, 3, u64::from(-100_i32 as u32), 4).to_vec();
+            let mut words = slot(8, 3, u64::from(-100_i32 as u32), 4).to_vec();
             words[..2].copy_from_slice(&times);
             words.extend([u64::from_ne_bytes(*b"/d/f\0\0\0\0"), 0, 0, 0, 0, 0, 0, 0]);
             let mut bytes = file(thread, &words, &[]);
-            bytes[60..64].copy_from_slice(&mpi.to_ne_bytes());
+            bytes[52..56].copy_from_slice(&mpi.to_ne_bytes());
             fs::write(folder.path().join(format!("{thread}.rec")), bytes).expect("written");
         }
         let folders = [("".into(), folder.path().to_path_buf())];

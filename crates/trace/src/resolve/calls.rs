@@ -58,7 +58,7 @@ impl Resolver<'_> {
             Act::Unshare(shares) => self.unshare(thread, shares),
             Act::Execute => self.execute(thread, call.at.name),
             Act::Map => self.map(thread, fd, call.bytes),
-            Act::Begin { .. } | Act::Mpi(_) | Act::Above | Act::Unseen | Act::Other => {}
+            Act::Begin { .. } | Act::Mpi(_) | Act::Above | Act::Other => {}
         }
     }
 

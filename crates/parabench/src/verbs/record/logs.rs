@@ -17,6 +17,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
+use trace::recording;
 
 /// Beginning of the name of the folder.
 const PREFIX: &str = "parabench-recording-";
@@ -69,7 +70,8 @@ impl Logs {
     pub fn recorded(&self, program: &Program) -> Result<()> {
         let files = files(self.own.path()).map_err(|error| self.cannot("read", &error))?;
         let bytes = |file: &OsString| fs::metadata(self.own.path().join(file)).map(|f| f.len());
-        if files.iter().any(|file| bytes(file).is_ok_and(|bytes| bytes > 0)) {
+        let mut logs = files.iter().filter(|file| *file != recording::LOST_FILE);
+        if logs.any(|file| bytes(file).is_ok_and(|bytes| bytes > 0)) {
             return Ok(());
         }
         self.remove()?;

@@ -21,7 +21,7 @@ use child::Start;
 use clap::{Args, ValueEnum};
 use command::Program;
 use logs::Logs;
-use model::run::{Recorded, Row, Run};
+use model::run::{Recorded, Row, Run, Trace};
 use preload::Preload;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -108,6 +108,7 @@ impl Record {
                 return Err(logs.kept(Error::failed(message)));
             }
             if imported.is_empty() {
+                warn_of_losses(&Trace { gaps: imported.facts.gaps, ..Trace::default() });
                 console::warning(NOTHING_KEPT);
                 logs.remove()?;
                 return Ok(Exit::Command(ended.code()));
@@ -205,6 +206,11 @@ fn summarize(run: &Run, out: &Path) {
     ));
     let notes = run.run.evidence.notes.iter();
     notes.filter(|note| note.starts_with(results::MOSTLY)).for_each(|note| console::note(note));
+    run.run.trace.iter().for_each(warn_of_losses);
+}
+
+fn warn_of_losses(trace: &Trace) {
+    trace.losses().for_each(|gap| console::warning(&format!("incomplete: {}", gap.says)));
 }
 
 /// Events that an unfinished recording has left in these folders. `None`: they hold

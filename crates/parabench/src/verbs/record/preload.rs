@@ -38,6 +38,8 @@ impl Preload {
 
     /// Records a program in a folder.
     pub fn command(&self, program: &Program, folder: &Path) -> Result<Start> {
+        let lost = record::write_lost(folder, &program.path);
+        lost.map_err(|error| Error::failed(format!("cannot begin the recording: {error}")))?;
         let mut command = Command::new(&program.path);
         command.arg0(&program.words[0]).args(&program.words[1..]);
         let preloaded = env::var("LD_PRELOAD").ok();
