@@ -1,8 +1,7 @@
 //! Files of data beside the program: values, weights, times, lists, bytes.
 
 use super::params::{duration, number};
-use super::pass::Lower;
-use super::values::Ev;
+use super::state::{Ev, Lists, Lower, Part};
 use crate::ast::ExprId;
 use crate::diag::{Code, Diagnostic};
 use crate::source::MAX_SOURCE_BYTES;
@@ -13,8 +12,6 @@ use model::value::List;
 use model::with::file_named;
 use model::words::shortened;
 use model::{Value, limits};
-use std::collections::BTreeMap;
-use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -251,26 +248,6 @@ const NAME_MAX: usize = 100;
 const SHOWN: usize = 60;
 /// Most names that a message lists.
 const LISTED: usize = 20;
-
-/// A file of lists.
-#[derive(Debug, Default)]
-pub(crate) struct Lists {
-    /// All of it.
-    pub(crate) text: Arc<String>,
-    /// Lists by name.
-    parts: BTreeMap<String, Part>,
-}
-
-/// A list in a file.
-#[derive(Clone, Debug, Default)]
-struct Part {
-    /// Its lines.
-    bytes: Range<usize>,
-    /// The number of the first one.
-    line: usize,
-    /// How many values it has, if its heading says so.
-    count: Option<usize>,
-}
 
 impl Lists {
     /// Finds the headings of a file.

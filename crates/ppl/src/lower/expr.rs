@@ -1,8 +1,6 @@
 //! Expressions, calls of functions, and lists: constants are folded, the rest becomes code.
 
-use super::groups::RUNNING;
-use super::pass::Lower;
-use super::values::Ev;
+use super::state::{Ev, Lower};
 use crate::ast::{Expr, ExprId, List, Name};
 use crate::diag::{Code, Diagnostic};
 use crate::facts::Kind;
@@ -16,6 +14,9 @@ use model::plan::{Args, BinaryOp, Instr, Internal, NO_SLOT, Operand, Slot, Span,
 use model::types::{self, Types};
 use model::value::{self, EvalError};
 use model::{Op, Value, limits};
+
+/// Why a rank cannot know what another one draws or asks for.
+pub(crate) const RUNNING: &str = "is found out while the program runs";
 
 impl Lower<'_> {
     /// The value of an expression, a result in a hidden slot.

@@ -1,8 +1,7 @@
 //! `group`, `master`, `barrier`, `split`, and the sets of ranks that can become active.
 
-use super::pass::Lower;
-use super::stmt::Nest;
-use super::values::Ev;
+use super::expr::RUNNING;
+use super::state::{Asked, Assigned, Ev, Lower, Nest, Parted};
 use crate::ast::{Expr, ExprId, StmtId};
 use crate::diag::{Code, Diagnostic};
 use crate::facts::{Kind, SymbolId, holds};
@@ -158,46 +157,6 @@ fn meet(a: &Range<u32>, b: &Range<u32>) -> Range<u32> {
 const MAX_ASSIGNMENTS: usize = 1_000;
 /// Combinations of loop variables in it.
 const MAX_CASES: u64 = 4_096;
-
-/// The value of a `split`. For each rank it is lowered once more with what that rank knows, so that
-/// constant folding gives the value.
-pub(crate) struct Parted {
-    value: ExprId,
-    /// Its scope: see [`super::pass::Around::scope`].
-    scope: u32,
-    /// Loop variables in it, in the order of [`Split::inputs`].
-    loops: Vec<SymbolId>,
-}
-
-/// The last assignment to a variable.
-#[derive(Clone, Copy)]
-pub(crate) struct Assigned {
-    value: ExprId,
-    /// Where: see [`super::pass::Around::scope`].
-    scope: u32,
-}
-
-/// A rank for which the value of a split is worked out.
-#[derive(Default)]
-pub(crate) struct Asked {
-    rank: u32,
-    /// Its number among the members of the active set, and how many they are.
-    member: u32,
-    members: u32,
-    /// Its machine, and its number on it.
-    place: (u32, u32),
-    /// Loop variables and their values.
-    loops: Vec<(SymbolId, i64)>,
-    /// The ranges of loops that were met, which happens when the value is read in its place.
-    inputs: Vec<Input>,
-    /// The value in the text, and its scope.
-    split: Span,
-    split_scope: u32,
-    /// The scope of the expression being read: of the split, or of an assignment.
-    scope: u32,
-    /// Assignments read so far.
-    assignments: usize,
-}
 
 impl Lower<'_> {
     /// `split (value) body`
@@ -394,9 +353,6 @@ impl Lower<'_> {
         Ev::BAD
     }
 }
-
-/// Why a rank cannot know what another one draws or asks for.
-pub(crate) const RUNNING: &str = "is found out while the program runs";
 
 /// Sets that a plan can have.
 const MAX_SETS: usize = 1 << 16;

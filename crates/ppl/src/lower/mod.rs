@@ -1,8 +1,8 @@
 //! Tree -> plan, and all checks that need names, types and values on the way.
 //!
-//! [`pass`] has the state and the order; the other files add to it what their part of the language needs:
-//! [`values`] and [`template`] below [`expr`], that below [`operations`], [`options`], [`groups`],
-//! [`patterns`], [`procs`] and [`stmt`]. [`params`] binds the command line, [`data`] reads files of data.
+//! [`state`] is below all others, which add to it what their part of the language needs: [`values`] and
+//! [`template`], [`expr`] above them, [`operations`], [`options`], [`groups`], [`patterns`], [`procs`] and
+//! [`stmt`] above that. [`params`] binds the command line, [`data`] reads files of data. [`pass`] has the order.
 
 mod data;
 mod expr;
@@ -14,6 +14,7 @@ mod params;
 mod pass;
 mod patterns;
 mod procs;
+mod state;
 mod stmt;
 mod template;
 mod values;

@@ -1,7 +1,6 @@
 //! Operations: their arguments by position and name, paths, and files that ranks open together.
 
-use super::pass::Lower;
-use super::values::Ev;
+use super::state::{Ev, Lower};
 use crate::ast::{Expr, ExprId, List};
 use crate::check::texts::{self, Problem, Problems};
 use crate::diag::{Code, Diagnostic};

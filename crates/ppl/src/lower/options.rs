@@ -1,9 +1,8 @@
 //! `with` and its options, and `define hints`.
 
 use super::notes::{Asked, With};
-use super::pass::Lower;
-use super::stmt::{Flow, Nest};
-use super::values::Ev;
+use super::state::{Ev, Lower, Nest};
+use super::stmt::Flow;
 use crate::ast::{Expr, ExprId, List, StmtId};
 use crate::diag::{Code, Diagnostic};
 use crate::facts::{Kind, SymbolId};

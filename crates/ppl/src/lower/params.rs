@@ -2,19 +2,16 @@
 //!
 //! `define param` gives text, as it always did; `param` gives what its default is.
 
-use super::pass::Lower;
-use super::values::Ev;
+use super::state::{Ev, Lower};
 use crate::ast::{Expr, Param};
 use crate::diag::{Code, Diagnostic};
 use crate::facts::{Mention, SymbolId};
-use crate::source::Binding;
 use crate::word::nearest;
 use model::Value;
 use model::limits;
 use model::plan::{Instr, Operand, Span};
 use model::types::Types;
 use model::units::duration_factor;
-use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Environment variables that give parameters begin so.
 const PREFIX: &str = "PARABENCH_";
@@ -22,23 +19,6 @@ const PREFIX: &str = "PARABENCH_";
 const MAX_UNKNOWN: usize = 10;
 /// Parameters that a message lists.
 const MAX_LISTED: usize = 20;
-
-/// Parameters found so far.
-pub(crate) struct Params<'a> {
-    /// Their public names.
-    names: FxHashSet<String>,
-    /// Those of the command line: the last text of each.
-    given: FxHashMap<&'a str, &'a str>,
-    /// By index into [`crate::ast::Ast::params`]: the constant that is its value.
-    values: FxHashMap<u32, u32>,
-}
-
-impl<'a> Params<'a> {
-    pub(crate) fn new(binding: &'a Binding) -> Params<'a> {
-        let given = binding.params.iter().map(|(name, text)| (&**name, &**text)).collect();
-        Params { names: FxHashSet::default(), given, values: FxHashMap::default() }
-    }
-}
 
 impl Lower<'_> {
     /// Works out a parameter's value.

@@ -1,5 +1,4 @@
-//! The pass over the tree that makes the plan: its state, its order, and the definitions that hold in the
-//! whole program.
+//! The pass over the tree that makes the plan: its order, and the definitions that hold in the whole program.
 //!
 //! ```text
 //! repeat $i 10 write("f-$i", 4k);      0  loop  $i = 0..10      -> 3
@@ -9,29 +8,19 @@
 //!
 //! One pass in the order of the text, after the definitions (parameters, groups, procs, patterns). The
 //! code of procs is made last, behind the main program. Errors do not stop the pass: an expression
-//! without meaning gets the value [`Ev::BAD`], about which nothing more is reported.
+//! without meaning gets the value [`super::state::Ev::BAD`], about which nothing more is reported.
 
 use super::groups::WORLD;
-use super::notes::{Collective, Inside, Notes};
-use super::params::Params;
-use super::procs::OpenProc;
-use super::stmt::{Nest, OpenLoop};
-use super::values::{Ev, Frame, Interner, Variables};
+use super::state::Lower;
 use crate::ast::{Ast, GroupSize, List, Stmt};
 use crate::check;
-use crate::check::tree::{asserted_ranks, speaks_of_ranks};
-use crate::diag::{Code, Diagnostic, Reports};
-use crate::facts::{Facts, Kind, SymbolId};
+use crate::diag::{Code, Diagnostic};
+use crate::facts::{Facts, Kind};
 use crate::source::{Binding, Sources};
 use crate::word::suggest;
-use model::directory::Directory;
 use model::group::{self, GroupDef, Remark, Size};
-use model::plan::{Instr, Pattern, Pc, Span};
-use model::with::InForce;
+use model::plan::{Instr, Pattern, Span};
 use model::{Plan, Value};
-use rustc_hash::FxHashMap;
-use std::ops::Range;
-use std::rc::Rc;
 
 /// Makes the plan. It is only good for something if there are no errors.
 pub(crate) fn lower(
@@ -57,214 +46,11 @@ pub(crate) fn end_of_program(sources: &Sources) -> Span {
     Span { start: end, end }
 }
 
-/// Number of ranks. Unless asked, it is the one that the program asserts, and a program that does not
-/// speak of ranks is for one.
-pub(crate) fn ranks_of(ast: &Ast, sources: &Sources, binding: &Binding) -> u32 {
-    let asked = binding.ranks.max(1);
-    match binding.ranks_assumed {
-        false => asked,
-        true if !speaks_of_ranks(ast, sources, &binding.params) => 1,
-        true => asserted_ranks(ast).filter(|ranks| *ranks <= RANKS_ASSERTED_MAX).unwrap_or(asked),
-    }
-}
-
-/// More ranks are not assumed because a program says so: it is rehearsed with all of them.
-const RANKS_ASSERTED_MAX: u32 = 4096;
-
-/// Code being made.
-pub(crate) struct Lower<'a> {
-    pub(crate) ast: &'a Ast,
-    pub(crate) facts: &'a Facts,
-    pub(crate) binding: &'a Binding,
-    /// Absolute paths of the directories in which the program may work.
-    pub(crate) roots: Vec<String>,
-    pub(crate) sources: &'a Sources,
-    pub(crate) plan: Plan,
-    pub(crate) interner: Interner,
-    pub(crate) reports: Reports,
-    /// For passes over the finished code.
-    pub(crate) notes: Notes,
-    pub(crate) variables: Variables,
-    pub(crate) params: Params<'a>,
-    pub(crate) hints: FxHashMap<SymbolId, Ev>,
-    pub(crate) globals: Frame,
-    /// The proc whose body is being lowered.
-    pub(crate) proc: Option<OpenProc>,
-    pub(crate) open: super::template::Open<'a>,
-    /// The hidden variable for what procs give.
-    pub(crate) returned: Option<model::plan::Slot>,
-    /// Patterns whose bodies are still to be lowered.
-    pub(crate) generators: Vec<super::patterns::Waiting>,
-    /// Where patterns are used by groups of known size.
-    pub(crate) pattern_uses: Vec<super::patterns::Use>,
-    /// The body of a pattern is being lowered.
-    pub(crate) in_generator: bool,
-    /// By split: what it goes by.
-    pub(crate) splits: Vec<super::groups::Parted>,
-    /// The rank for which the value of a split is being worked out.
-    pub(crate) asked: Option<super::groups::Asked>,
-    /// The last assignment of each variable.
-    pub(crate) assigned: FxHashMap<SymbolId, super::groups::Assigned>,
-    pub(crate) around: Around,
-    /// Files of lists that were read, by name; `None`: it was reported that there is none.
-    pub(crate) lists: FxHashMap<String, Option<Rc<super::data::Lists>>>,
-    /// Values in lists of files so far.
-    pub(crate) listed: usize,
-}
-
-/// The surroundings of the current statement.
-#[derive(Default)]
-pub(crate) struct Around {
-    /// Statements around it, outermost first.
-    pub(crate) nests: Vec<Nest>,
-    /// The loops among them.
-    pub(crate) loops: Vec<OpenLoop>,
-    /// Statements that constants switch off.
-    dead: u32,
-    /// Statements that may not be executed, or not on all ranks.
-    pub(crate) unsure: u32,
-    /// The innermost condition that differs between ranks.
-    pub(crate) differs: Option<Span>,
-    /// The innermost `with` that asks for direct=true, and that for blocks that repeat.
-    pub(crate) direct: Option<Span>,
-    pub(crate) dedup: Option<Span>,
-    /// The largest transfer, if it is limited by a known number.
-    pub(crate) transfer: Option<u64>,
-    /// What stands in the innermost `with`, or in none, so far.
-    pub(crate) inside: Inside,
-    /// Inside with (comm="self").
-    pub(crate) alone: bool,
-    /// The options in force that can contradict each other; in procs they are not known.
-    pub(crate) in_force: InForce,
-    /// World ranks of the active group; `None` in procs, where it is not known.
-    pub(crate) active: Option<Range<u32>>,
-    /// The innermost group or split, or the running proc, by a number; 0: the world.
-    pub(crate) scope: u32,
-    /// Numbers given to scopes so far.
-    pub(crate) scopes: u32,
-}
-
-impl<'a> Lower<'a> {
-    pub(crate) fn new(
-        ast: &'a Ast,
-        facts: &'a Facts,
-        sources: &'a Sources,
-        binding: &'a Binding,
-    ) -> Lower<'a> {
-        let ranks = ranks_of(ast, sources, binding);
-        Lower {
-            ast,
-            facts,
-            binding,
-            roots: binding.roots(),
-            sources,
-            plan: empty_plan(ast, ranks, binding),
-            interner: Interner::default(),
-            reports: Reports::default(),
-            notes: Notes::default(),
-            variables: Variables::new(facts),
-            params: Params::new(binding),
-            hints: FxHashMap::default(),
-            globals: Frame::default(),
-            proc: None,
-            open: super::template::Open::default(),
-            returned: None,
-            generators: Vec::new(),
-            pattern_uses: Vec::new(),
-            in_generator: false,
-            splits: Vec::new(),
-            asked: None,
-            assigned: FxHashMap::default(),
-            around: Around {
-                in_force: InForce::DEFAULT,
-                active: Some(0..ranks),
-                ..Around::default()
-            },
-            lists: FxHashMap::default(),
-            listed: 0,
-        }
-    }
-
+impl Lower<'_> {
     pub(crate) fn finish(mut self) -> (Plan, Vec<Diagnostic>) {
         self.member_sets();
         self.plan.globals = self.globals.names;
         (self.plan, self.reports.finish())
-    }
-
-    /// The slots of the running scope.
-    #[inline]
-    pub(crate) fn frame(&mut self) -> &mut Frame {
-        match &mut self.proc {
-            Some(proc) => &mut proc.frame,
-            None => &mut self.globals,
-        }
-    }
-
-    /// Adds an instruction.
-    #[inline]
-    pub(crate) fn emit(&mut self, instr: Instr, span: Span) -> Pc {
-        self.plan.code.push(instr);
-        self.plan.spans.push(span);
-        self.plan.code.len() as Pc - 1
-    }
-
-    /// The number of the next instruction.
-    pub(crate) fn here_pc(&self) -> Pc {
-        self.plan.code.len() as Pc
-    }
-
-    /// Lets jumps lead to the next instruction.
-    pub(crate) fn patch_here(&mut self, jumps: impl IntoIterator<Item = Pc>) {
-        let target = self.here_pc();
-        jumps.into_iter().for_each(|jump| self.patch(jump, target));
-    }
-
-    pub(crate) fn patch(&mut self, jump: Pc, target: Pc) {
-        match &mut self.plan.code[jump as usize] {
-            Instr::Jump { to } | Instr::JumpIf { to, .. } => *to = target,
-            Instr::GroupEnter { skip, .. } | Instr::Master { skip } => *skip = target,
-            Instr::SplitEnter { end, .. } => *end = target,
-            Instr::Claim { exit, .. } | Instr::Limit { exit, .. } => *exit = target,
-            _ => {}
-        }
-    }
-
-    /// No constant around this place switches it off, so that values in it matter.
-    pub(crate) fn is_alive(&self) -> bool {
-        self.around.dead == 0
-    }
-
-    /// Does something that is only executed if constants let it.
-    pub(crate) fn switched_off<T>(&mut self, off: bool, then: impl FnOnce(&mut Self) -> T) -> T {
-        self.around.dead += u32::from(off);
-        let result = then(self);
-        self.around.dead -= u32::from(off);
-        result
-    }
-
-    /// Does something that may not be executed; `differs`: the condition that differs between ranks.
-    pub(crate) fn under<T>(
-        &mut self,
-        is_unsure: bool,
-        differs: Option<Span>,
-        then: impl FnOnce(&mut Self) -> T,
-    ) -> T {
-        let outer = (self.around.unsure, self.around.differs);
-        self.around.unsure += u32::from(is_unsure);
-        self.around.differs = differs.or(outer.1);
-        let result = then(self);
-        (self.around.unsure, self.around.differs) = outer;
-        result
-    }
-
-    /// Something that all members of the active group must do stands here.
-    pub(crate) fn collective(&mut self, what: &str, span: Span) {
-        let several = self.around.active.as_ref().is_none_or(|ranks| ranks.len() > 1);
-        let Some(condition) = self.around.differs.filter(|_| several && self.plan.ranks > 1) else {
-            return;
-        };
-        let what = what.to_string();
-        self.notes.collectives.push(Collective { what, span, condition });
     }
 
     /// Passes over what was noted; the code is finished.
@@ -281,22 +67,6 @@ impl<'a> Lower<'a> {
         }
         found.into_iter().for_each(|diagnostic| self.reports.push(diagnostic));
     }
-}
-
-/// Without code, but with place for it.
-fn empty_plan(ast: &Ast, ranks: u32, binding: &Binding) -> Plan {
-    let granted = binding.directories.iter().map(|(name, path)| Directory::granted(name, path));
-    let (seed, directories) = (binding.seed, granted.collect());
-    let mut plan = Plan { ranks, seed, directories, ..Plan::default() };
-    let statements = ast.stmts.len();
-    plan.code.reserve(statements + statements / 4);
-    plan.spans.reserve(statements + statements / 4);
-    plan.args.reserve(statements * 2);
-    plan.consts.reserve(statements);
-    plan.templates.reserve(statements);
-    plan.pieces.reserve(statements);
-    plan.text.reserve(statements * 16);
-    plan
 }
 
 /// More groups than this are refused: all their intersections are worked out.

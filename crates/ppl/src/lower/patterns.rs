@@ -3,9 +3,7 @@
 //!
 //! A body becomes a proc that nothing calls; [`model::pattern::generate`] runs it.
 
-use super::pass::Lower;
-use super::procs::OpenProc;
-use super::values::Ev;
+use super::state::{Bound, Ev, Lower, OpenProc, Use, Waiting};
 use crate::ast::{Expr, ExprId, List, Name, PatternDef, Stmt, StmtId};
 use crate::diag::{Code, Diagnostic};
 use crate::facts::{Kind, SymbolId};
@@ -350,28 +348,6 @@ const ALIKE: u32 = 64;
 
 /// Extents of a member that are compared with each other.
 const MAX_COMPARED: usize = 1 << 16;
-
-/// Parameters of the body of a kind, their values, and the place of the definition.
-type Bound = (List, Arguments, Span);
-
-/// A generator whose body is still to be lowered.
-#[derive(Clone, Debug)]
-pub(crate) struct Waiting {
-    /// Index into [`model::Plan::patterns`].
-    pattern: usize,
-    body: StmtId,
-    kind: Option<Bound>,
-}
-
-/// A place where a pattern is used by a group of known size.
-#[derive(Clone, Debug)]
-pub(crate) struct Use {
-    pub(crate) name: String,
-    pub(crate) members: u32,
-    /// MPI-IO writes it.
-    pub(crate) written: bool,
-    pub(crate) span: Span,
-}
 
 impl Lower<'_> {
     /// A pattern with a body; its code is made behind that of the procs.

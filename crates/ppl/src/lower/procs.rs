@@ -10,9 +10,8 @@
 
 use super::expr::PUSH;
 use super::notes::Inside;
-use super::pass::Lower;
-use super::stmt::{Flow, Nest};
-use super::values::Frame;
+use super::state::{Lower, Nest, OpenProc};
+use super::stmt::Flow;
 use crate::ast::{Expr, ExprId, List, Name};
 use crate::diag::{Code, Diagnostic};
 use crate::facts::{Kind, Symbol, SymbolId};
@@ -20,24 +19,6 @@ use crate::foreign::words;
 use crate::word::{statement_words, suggest};
 use model::plan::{Instr, NO_SLOT, Operand, Proc, Slot, Span};
 use model::with::InForce;
-
-/// The proc whose body is being lowered.
-pub(crate) struct OpenProc {
-    pub(crate) frame: Frame,
-    /// Index into [`crate::ast::Ast::procs`]; `None`: the body of a pattern.
-    pub(crate) number: Option<u32>,
-    /// The proc or pattern.
-    pub(crate) owner: Option<SymbolId>,
-    /// Variables of the program that it has read so far.
-    pub(crate) read: Vec<SymbolId>,
-}
-
-impl OpenProc {
-    /// One whose body comes next.
-    pub(crate) fn new(number: Option<u32>, owner: Option<SymbolId>) -> OpenProc {
-        OpenProc { frame: Frame::of_proc(), number, owner, read: Vec::new() }
-    }
-}
 
 impl Lower<'_> {
     /// `name(args);`, and in a pattern `extent(offset, length);`

@@ -1,7 +1,6 @@
 //! Statements: assignments, conditions, labels, loops and their limits, `share`, `mix`.
 
-use super::pass::Lower;
-use super::values::Ev;
+use super::state::{Ev, Lower, Nest, OpenLoop};
 use crate::ast::{Expr, ExprId, If, List, Mix, Name, Repeat, Share, Stmt, StmtId, Time, Until};
 use crate::diag::{Code, Diagnostic};
 use crate::facts::{Kind, Mention, SymbolId};
@@ -12,26 +11,6 @@ use model::plan::{
 };
 use model::types::Types;
 use model::{Op, Value};
-
-/// A statement that has to be left in order when a loop around it ends early.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Nest {
-    Loop,
-    Label,
-    Group,
-    With,
-    /// The body of a `share`: a loop that must not be left.
-    Share,
-}
-
-/// A loop being lowered.
-#[derive(Default)]
-pub(crate) struct OpenLoop {
-    /// Jumps to the instruction after it.
-    breaks: Vec<Pc>,
-    /// Jumps to its next turn.
-    continues: Vec<Pc>,
-}
 
 /// Where execution goes after a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

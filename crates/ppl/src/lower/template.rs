@@ -1,8 +1,7 @@
 //! Texts with variables in them: templates, and variables that hold such a text and are opened where they
 //! are used.
 
-use super::pass::Lower;
-use super::values::Ev;
+use super::state::{Ev, Lower, Open, OpenText};
 use crate::ast::{Expr, ExprId};
 use crate::diag::{Code, Diagnostic};
 use crate::facts::{Facts, SymbolId, holds};
@@ -12,8 +11,6 @@ use model::internal::{InternalRow, Read};
 use model::limits;
 use model::plan::{Format, Operand, Piece, Source, Span, Template};
 use model::types::Types;
-use rustc_hash::FxHashMap;
-use std::rc::Rc;
 
 /// A text being put together.
 struct Filled {
@@ -232,27 +229,6 @@ fn longest_internal(run: &str) -> Option<(&'static InternalRow, usize)> {
 
 /// Values that name each other, one in the other.
 const DEPTH_MAX: u32 = 8;
-
-/// A value with variables in it.
-#[derive(Clone, Debug)]
-pub(crate) struct OpenText {
-    /// As a string of the program, with its quotes.
-    raw: Rc<str>,
-    /// The parameter.
-    span: Span,
-}
-
-/// The parameters of such values.
-#[derive(Default)]
-pub(crate) struct Open<'a> {
-    texts: FxHashMap<SymbolId, OpenText>,
-    /// How many of them are being read, one in the other.
-    depth: u32,
-    /// The place in the program where they are read.
-    place: u32,
-    /// Variables by name, in the order of their definitions; made when first asked for.
-    variables: FxHashMap<&'a str, Vec<SymbolId>>,
-}
 
 impl<'a> Open<'a> {
     /// Names are resolved at the place of use, where the text does not show them.

@@ -1,41 +1,18 @@
-//! Values while code is made: constants and texts, of which the plan has equal neighbours once, slots of variables
-//! and of intermediate results, and where the value of each symbol is.
+//! Values while code is made: constants and texts, of which the plan has equal neighbours once, and where the value of
+//! each symbol is.
 //!
 //! The meaning of names is in [`crate::facts`]. A variable that the whole program sets once, and certainly,
-//! to a constant is that constant. Hidden slots (intermediate results, counters of loops) and loop
-//! variables are used again by later statements, so that a long program needs few.
+//! to a constant is that constant.
 
-use super::pass::Lower;
+use super::state::{Ev, Lower, NO_CONSTANT, Place, hash_value};
 use crate::ast::Name;
 use crate::diag::{Code, Diagnostic};
-use crate::facts::{Facts, Mention, Symbol, SymbolId};
+use crate::facts::{Mention, Symbol, SymbolId};
 use crate::word::nearest;
 use model::Value;
 use model::plan::{NO_SLOT, Operand, Slot, Source, Span};
 use model::types::Types;
-use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
-use std::cell::Cell;
-use std::hash::{Hash, Hasher};
-
-/// An evaluated expression.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Ev {
-    /// Where the value is.
-    pub(crate) operand: Operand,
-    /// Its possible types; none: it was reported that there is no value.
-    pub(crate) types: Types,
-    /// It differs between ranks.
-    pub(crate) differs: bool,
-}
-
-impl Ev {
-    /// It was reported that there is no value; nothing more is said about it.
-    pub(crate) const BAD: Ev = Ev { operand: Operand::ABSENT, types: Types::NONE, differs: false };
-
-    pub(crate) fn is_bad(self) -> bool {
-        self.types.is_none()
-    }
-}
+use std::hash::Hash;
 
 impl Lower<'_> {
     /// A constant as a value.
@@ -70,45 +47,6 @@ impl Lower<'_> {
             Source::Const(index) => self.plan.consts.get(index as usize),
             _ => None,
         }
-    }
-}
-
-/// No constant.
-const NONE: u32 = u32::MAX;
-
-/// Where a symbol's value is.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
-    /// Its slot, or [`NO_SLOT`].
-    pub(crate) slot: Slot,
-    /// The constant it always is, or [`NONE`].
-    konst: u32,
-    /// Its value differs between ranks.
-    pub(crate) differs: bool,
-}
-
-impl Place {
-    const NOWHERE: Place = Place { slot: NO_SLOT, konst: NONE, differs: false };
-
-    pub(crate) fn is_somewhere(self) -> bool {
-        self.slot != NO_SLOT || self.konst != NONE
-    }
-}
-
-/// The values of all symbols.
-pub(crate) struct Variables {
-    /// By [`SymbolId`].
-    places: Vec<Place>,
-    /// The mention that is probably asked for next.
-    next: Cell<usize>,
-    /// Names of which it was reported that they are not visible.
-    unknown: FxHashSet<Name>,
-}
-
-impl Variables {
-    pub(crate) fn new(facts: &Facts) -> Variables {
-        let places = vec![Place::NOWHERE; facts.symbols().len()];
-        Variables { places, next: Cell::new(0), unknown: FxHashSet::default() }
     }
 }
 
@@ -157,7 +95,7 @@ impl<'a> Lower<'a> {
         }
         self.note_read(symbol);
         let Place { slot, konst, differs } = self.place(symbol);
-        if konst != NONE {
+        if konst != NO_CONSTANT {
             let types = Types::of_value(&self.plan.consts[konst as usize]);
             return Ev { operand: Operand::constant(konst), types, differs: false };
         }
@@ -252,7 +190,7 @@ impl<'a> Lower<'a> {
 
     /// Lets a symbol's value be in a slot that is there already.
     pub(crate) fn set_slot(&mut self, symbol: SymbolId, slot: Slot, differs: bool) {
-        self.set_place(symbol, Place { slot, konst: NONE, differs });
+        self.set_place(symbol, Place { slot, konst: NO_CONSTANT, differs });
     }
 
     /// Lets a symbol be a constant.
@@ -268,142 +206,5 @@ impl<'a> Lower<'a> {
     /// Nothing in the program but one definition sets the symbol.
     pub(crate) fn is_set_once(&self, symbol: SymbolId) -> bool {
         self.facts.symbol(symbol).definitions == 1
-    }
-}
-
-/// The slots of the globals or of one proc.
-#[derive(Default)]
-pub(crate) struct Frame {
-    /// Slots are relative to a proc's frame.
-    local: bool,
-    /// Names of all slots; "" for hidden ones.
-    pub(crate) names: Vec<String>,
-    temps: Vec<Slot>,
-    /// How many of `temps` the current statement uses.
-    used: usize,
-    /// First of the three hidden slots of the loop at each depth.
-    loops: Vec<Slot>,
-    depth: usize,
-    /// Loop variables whose loop has ended.
-    free: FxHashMap<Name, Vec<Slot>>,
-}
-
-impl Frame {
-    pub(crate) fn of_proc() -> Frame {
-        Frame { local: true, ..Frame::default() }
-    }
-
-    /// A slot for a variable.
-    pub(crate) fn fresh(&mut self, name: &str) -> Slot {
-        let index = self.names.len() as u32;
-        self.names.push(name.into());
-        if self.local { Slot::local(index) } else { Slot(index) }
-    }
-
-    /// A slot for an intermediate result, until [`Frame::end_statement`].
-    pub(crate) fn temp(&mut self) -> Slot {
-        if self.used == self.temps.len() {
-            let slot = self.fresh("");
-            self.temps.push(slot);
-        }
-        self.used += 1;
-        self.temps[self.used - 1]
-    }
-
-    /// The slot of an intermediate result of the current statement.
-    pub(crate) fn held(&self, operand: Operand) -> Option<Slot> {
-        self.temps[..self.used].iter().copied().find(|slot| Operand::slot(*slot) == operand)
-    }
-
-    /// Intermediate results are not needed any more.
-    pub(crate) fn end_statement(&mut self) {
-        self.used = 0;
-    }
-
-    /// How many intermediate results the current statement uses.
-    pub(crate) fn used_temps(&self) -> usize {
-        self.used
-    }
-
-    /// Those behind this number of them are not needed any more.
-    pub(crate) fn reuse_temps(&mut self, used: usize) {
-        self.used = used;
-    }
-
-    /// The three hidden slots of a loop, until [`Frame::leave_loop`].
-    pub(crate) fn enter_loop(&mut self) -> Slot {
-        if self.depth == self.loops.len() {
-            let slot = self.fresh("");
-            self.fresh("");
-            self.fresh("");
-            self.loops.push(slot);
-        }
-        self.depth += 1;
-        self.loops[self.depth - 1]
-    }
-
-    pub(crate) fn leave_loop(&mut self) {
-        self.depth -= 1;
-    }
-
-    /// A slot for the variable of a loop.
-    pub(crate) fn loop_variable(&mut self, name: Name, text: &str) -> Slot {
-        match self.free.get_mut(&name).and_then(Vec::pop) {
-            Some(slot) => slot,
-            None => self.fresh(text),
-        }
-    }
-
-    /// The loop of this variable has ended.
-    pub(crate) fn release(&mut self, name: Name, slot: Slot) {
-        self.free.entry(name).or_default().push(slot);
-    }
-}
-
-/// Slots of the constants that were used last.
-const RECENT: usize = 1 << 10;
-
-/// Finds constants that were used lately: programs that a tool has written repeat sizes and names near each other, and
-/// have millions that they do not. The hash of a value and its number stand in the slot of the hash: constants lie far
-/// from each other, and only one that is probably equal is read.
-pub(crate) struct Interner(Box<[(u32, u32)]>);
-
-impl Default for Interner {
-    fn default() -> Interner {
-        Interner(vec![(0, u32::MAX); RECENT].into())
-    }
-}
-
-impl Interner {
-    /// The number of a constant with this hash that was used lately; or, and true, that of a new one.
-    fn find(
-        &mut self,
-        consts: &[Value],
-        hash: impl FnOnce(&mut FxHasher),
-        is_same: impl FnOnce(&Value) -> bool,
-    ) -> (u32, bool) {
-        let mut hasher = FxHasher::default();
-        hash(&mut hasher);
-        // The upper bits are the best ones of this hash.
-        let hash = (hasher.finish() >> 32) as u32;
-        let slot = &mut self.0[hash as usize % RECENT];
-        let is_new = slot.0 != hash || !consts.get(slot.1 as usize).is_some_and(is_same);
-        if is_new {
-            *slot = (hash, consts.len() as u32);
-        }
-        (slot.1, is_new)
-    }
-}
-
-/// Few lists of one length are different.
-#[inline]
-fn hash_value(value: &Value, hasher: &mut FxHasher) {
-    match value {
-        Value::Str(text) => text.hash(hasher),
-        Value::Int(n) | Value::Duration(n) => n.hash(hasher),
-        Value::Float(x) => x.to_bits().hash(hasher),
-        Value::Bool(b) => b.hash(hasher),
-        Value::List(items) => items.len().hash(hasher),
-        Value::Unset | Value::Handle(..) | Value::Outcome(_) => {}
     }
 }
