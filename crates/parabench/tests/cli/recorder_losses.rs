@@ -147,10 +147,7 @@ fn programs_that_do_not_get_the_library_are_named() {
         let done = recorded(&scene, &words, user);
         let (count, says) = gap(&scene, "unseen-programs");
         assert_eq!(count, u64::from(unseen.is_some()), "{words}: {says}");
-        // Those that execute by a descriptor open it where the log is out of reach already.
-        let opens = how == "fexecve" || how.starts_with("execveat");
-        let lost = u64::from(opens && matches!(what, "setuid" | "chroot"));
-        assert_eq!(gap(&scene, "dropped").0, lost, "{words}");
+        assert_eq!(gap(&scene, "dropped").0, 0, "{words}");
         if let Some(name) = unseen {
             assert!(says.ends_with(&format!("{name} 1")), "{words}: {says}");
             done.err_has(&says);
@@ -183,7 +180,8 @@ fn nobody_calls_an_incomplete_recording_one_without_loss() {
 #[test]
 fn a_full_disk_of_the_log_ends_no_command() {
     let Some(scene) = scene() else { return };
-    for (kib, most) in [(64, 0), (80, 192), (100, 512), (128, 960)] {
+    // What counts losses has 64 KiB, the header of the log 4: 16 slots lie in each of the others.
+    for (kib, most) in [(72, 64_u64), (80, 192), (100, 512), (128, 960)] {
         let script = format!(
             "mount -t tmpfs -o size=1M tmpfs /dev/shm && mount -t tmpfs -o size=1M tmpfs /run && \
              mkdir -p m && mount -t tmpfs -o size={kib}k tmpfs m && mkdir m/r && \
@@ -198,13 +196,9 @@ fn a_full_disk_of_the_log_ends_no_command() {
             return skip("mounts of its own cannot be made here");
         }
         let done = done.out_is("done\n");
-        if done.err.contains("nothing of ./lost was recorded") {
-            assert_eq!(most, 0, "{done:?}");
-            continue;
-        }
         let (kept, (dropped, says)) = (reads(&scene), gap(&scene, "dropped"));
         assert_eq!(kept + dropped, READS + 1, "{kib} KiB: {says} {done:?}");
-        assert!(kept <= most, "{kib} KiB: {kept} {says}");
+        assert!((most.saturating_sub(PRELUDE)..=most).contains(&kept), "{kib} KiB: {kept} {says}");
         done.exits(7).err_has(&says);
     }
 }

@@ -38,11 +38,15 @@ static void act(const char *what, const char *value) {
     if (!strcmp(what, "nofile")) limit(RLIMIT_NOFILE, value);
 }
 
-static int execute(const char *how, char *program) {
+/* A descriptor of the program, for those ways that need one. */
+static int opened(const char *how, const char *program) {
+    if (strcmp(how, "fexecve") && strncmp(how, "execveat", 8)) return -1;
+    return open(program, O_CLOEXEC | (strcmp(how, "execveat-path") ? O_RDONLY : O_PATH));
+}
+
+static int execute(const char *how, char *program, int fd) {
     char *words[] = {program, "read", NULL};
-    int is_path = !strcmp(how, "execveat-path"), status = 0;
-    int fd = !strcmp(how, "fexecve") || !strncmp(how, "execveat", 8)
-                 ? open(program, is_path ? O_PATH | O_CLOEXEC : O_RDONLY | O_CLOEXEC) : -1;
+    int status = 0;
     if (!strcmp(how, "execv")) execv(program, words);
     if (!strcmp(how, "execvp")) execvp(program, words);
     if (!strcmp(how, "execve")) execve(program, words, (char *[]){NULL});
@@ -79,8 +83,9 @@ int main(int argc, char **argv) {
     if (!is_here && !is_thread) {
         pid_t child = fork();
         if (!child) {
+            int fd = argc > 4 ? opened(how, argv[4]) : -1;
             act(what, value);
-            if (argc > 4) _exit(execute(how, argv[4]));
+            if (argc > 4) _exit(execute(how, argv[4], fd));
             read_all(NULL);
             _exit(7);
         }
