@@ -1,6 +1,5 @@
-//! Launchers of MPI processes: the one that started this process, detected by the environment that it sets; and one
-//! that this process starts, which ends with it, can be sent signals, and whose own words are told from those of the
-//! ranks.
+//! Launchers of MPI processes: the one that started this process, detected by its environment variables; and one that
+//! this process starts. That one ends with this process, and its output is kept apart from that of the ranks.
 
 use engine::clock::monotonic_raw_ns;
 use std::env;
@@ -269,7 +268,7 @@ impl Launched {
     }
 }
 
-/// What a launcher said last, as far as it may say why a job ended.
+/// The last lines of a launcher, which may say why a job ended.
 type LastLines = Arc<Mutex<Vec<String>>>;
 
 /// Lines that are kept: MPICH says in eight that a rank was killed.

@@ -80,7 +80,7 @@ pub(crate) struct Races {
     files: FxHashMap<u32, History>,
 }
 
-/// What a rank accesses.
+/// A name or a file that a rank accesses.
 enum Thing {
     /// Hash of the name.
     Name(u64),

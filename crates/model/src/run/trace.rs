@@ -171,7 +171,7 @@ const LOSSES: [&str; 7] =
     ["dropped", "unseen-programs", "streams", "running", "cut-logs", "opaque", "partial"];
 
 impl Trace {
-    /// What is missing of the operations: the run is not all that happened.
+    /// Gaps in which operations are missing that happened: the run is incomplete.
     pub fn losses(&self) -> impl Iterator<Item = &TraceGap> {
         self.gaps.iter().filter(|gap| LOSSES.contains(&gap.code.as_str()))
     }

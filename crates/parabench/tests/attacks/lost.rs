@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 const APPENDS: &str = "time[\"work\"] repeat 20000 append(\"log-$$rank\", 1);";
 /// Two interrupts end a run within some seconds; a busy machine needs longer.
 const TO_END: Duration = Duration::from_secs(60);
-/// What an attack makes; all else is somebody's.
+/// Names that an attack makes; nothing else may change.
 const OURS: [&str; 7] = ["log", "tmp", "below", "place", "d", "r", "moved"];
 
 #[test]
@@ -40,13 +40,13 @@ enum Place {
     Stopped,
 }
 
-/// What ends the run.
+/// Ways to end the run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum End {
     KillParent,
     KillRank,
     KillAll,
-    /// So many times, by this signal.
+    /// Number of signals, and which.
     Interrupt(usize, i32),
 }
 

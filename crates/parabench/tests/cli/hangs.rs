@@ -43,6 +43,30 @@ fn storage_that_hangs_does_not_hold_a_run() {
     assert!(!errors.is_empty() && errors.iter().all(is_named), "{errors:?}");
 }
 
+/// Ranks that do not stop at the limit are killed, or named where nothing kills them: that is a failure.
+#[test]
+fn a_time_limit_ends_a_run_on_storage_that_hangs() {
+    let scene = Scene::new().file("x.ppl", WRITES);
+    for name in ["s", "m"] {
+        std::fs::create_dir(scene.path(name)).expect("made");
+    }
+    let place = scene.path("m").canonicalize().expect("a path");
+    let Some(fuse) = Fuse::mount(&scene.path("s"), &place) else { return };
+    let running = scene.call("run x.ppl -n 2 --dir m/d --out r --time-limit 5s").start();
+    running.until("files", || (0..2).all(|rank| scene.path(&format!("s/d/f-{rank}-7")).exists()));
+    fuse.signal(19);
+    let stat = format!("/proc/{}/stat", running.pid());
+    let is_over = || std::fs::read_to_string(&stat).is_ok_and(|stat| stat.contains(") Z "));
+    running.until("its end", is_over);
+    fuse.signal(18);
+    let code = running.finish().code;
+    let run = scene.parabench("report r --format json").exits(0).json();
+    assert_eq!(run["run"]["outcome"], "time limit");
+    // On a busy machine the limit may come before the storage stops: then nobody is killed.
+    let is_killed = run["run"]["rank_errors"].to_string().contains("kill");
+    assert_eq!(code, Some(i32::from(is_killed)), "{}", run["run"]["rank_errors"]);
+}
+
 #[test]
 fn storage_that_is_gone_at_the_start_is_named_and_left() {
     let scene = Scene::new().file("x.ppl", WRITES);

@@ -163,7 +163,11 @@ fn directories<'a>(host: &'a Host, plan: &'a Plan) -> Vec<note::Named<'a>> {
 
 fn judge(evidence: &Evidence, outcome: &Outcome, strict: bool) -> Exit {
     let contradicted = evidence.marks.iter().any(|mark| mark.counts);
-    let ranks_failed = !outcome.interrupted && (!outcome.finished() || !outcome.errors.is_empty());
+    // Ranks that a time limit had to kill have failed to stop.
+    let ranks_failed = match outcome.interrupted {
+        true => outcome.timed_out && !outcome.errors.is_empty(),
+        false => !outcome.finished() || !outcome.errors.is_empty(),
+    };
     let operations_failed = evidence.failed > 0 || (strict && evidence.short > 0);
     let reasons = [
         (outcome.interrupted && !outcome.timed_out, Exit::Interrupted),

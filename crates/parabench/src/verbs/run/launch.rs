@@ -160,7 +160,7 @@ struct End {
     status: ExitStatus,
     /// A signal was passed on.
     interrupted: bool,
-    /// What it said last.
+    /// The last lines of its output.
     last_lines: Vec<String>,
 }
 
