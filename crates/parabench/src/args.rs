@@ -8,6 +8,7 @@ use clap::{Arg, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcom
 use model::directory::{DIRECTORIES_MAX, is_name};
 use model::escape;
 use model::run::Param;
+use report::table::Detail;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -282,6 +283,21 @@ pub enum ResultFormat {
     Markdown,
     /// The statistics of a sweep, RFC 4180
     CsvStatistics,
+}
+
+/// How much is printed.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct Verbose {
+    /// Print all figures and remarks, and how they were measured
+    #[arg(short, long)]
+    pub verbose: bool,
+}
+
+impl Verbose {
+    /// The same for reports.
+    pub fn detail(self) -> Detail {
+        if self.verbose { Detail::Full } else { Detail::Short }
+    }
 }
 
 /// Largest number of ranks; a typing error must not fork the machine to death.

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::output::{self, ANYTHING, PAGE, PICTURE};
 use ::report::html;
 use ::report::svg::document;
-use ::report::table::Terminal;
+use ::report::table::{Detail, Terminal};
 use ::report::views::{self, Views};
 use model::Run;
 use std::path::Path;
@@ -19,15 +19,15 @@ pub fn failures(run: &Run) {
 }
 
 /// Prints a run.
-pub fn print(run: &Run, format: ResultFormat) -> Result<()> {
+pub fn print(run: &Run, format: ResultFormat, detail: Detail) -> Result<()> {
     match format {
         ResultFormat::Table => {
             let terminal = Terminal { columns: console::columns(), color: console::colours() };
-            console::print_made(&::report::table::render(run, terminal))
+            console::print_made(&::report::table::render(run, terminal, detail))
         }
         ResultFormat::Json => console::write_with(|mut out| ::report::json::write(run, &mut out)),
         ResultFormat::Csv => console::write_with(|mut out| ::report::csv::rows(run, &mut out)),
-        ResultFormat::Markdown => console::print_made(&::report::table::markdown(run)),
+        ResultFormat::Markdown => console::print_made(&::report::table::markdown(run, detail)),
         ResultFormat::CsvStatistics => {
             console::write_with(|mut out| ::report::csv::statistics(run, &mut out))
         }

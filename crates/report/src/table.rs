@@ -21,7 +21,7 @@ mod sweep;
 mod times;
 pub(crate) mod work;
 
-pub use crate::text::Terminal;
+pub use crate::text::{Detail, Terminal};
 
 use crate::document::{Block, Item};
 use crate::rows::{execution, grouped};
@@ -31,12 +31,12 @@ use model::{RankSet, errno};
 use std::collections::{BTreeSet, HashSet};
 
 /// The whole report of a run for the terminal.
-pub fn render(run: &Run, terminal: Terminal) -> String {
+pub fn render(run: &Run, terminal: Terminal, _detail: Detail) -> String {
     crate::document::text(&blocks(run), terminal)
 }
 
 /// The whole report of a run as Markdown.
-pub fn markdown(run: &Run) -> String {
+pub fn markdown(run: &Run, _detail: Detail) -> String {
     crate::document::markdown(&blocks(run))
 }
 

@@ -12,6 +12,15 @@ pub struct Terminal {
     pub color: bool,
 }
 
+/// How much a report says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// The answer: what ran and how it ended, the gravest warnings, one table.
+    Short,
+    /// All figures, all marks, and how they were measured.
+    Full,
+}
+
 impl Default for Terminal {
     /// 100 columns without colours: for files and pipes.
     fn default() -> Terminal {

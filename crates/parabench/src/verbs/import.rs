@@ -1,6 +1,6 @@
 //! `parabench import`: logs of other tools go in, a run comes out.
 
-use crate::args::ResultFormat;
+use crate::args::{ResultFormat, Verbose};
 use crate::console;
 use crate::error::{Error, Exit, Result};
 use crate::{present, results};
@@ -63,6 +63,9 @@ pub struct Import {
     /// How the run is printed
     #[arg(long = "format", value_enum, default_value_t = ResultFormat::Table)]
     print: ResultFormat,
+
+    #[command(flatten)]
+    verbose: Verbose,
 }
 
 impl Import {
@@ -110,7 +113,7 @@ impl Import {
             return Err(self.nothing(&imported));
         }
         let run = results::store_import(&folder, origin, imported)?;
-        present::print(&run, self.print)?;
+        present::print(&run, self.print, self.verbose.detail())?;
         if is_left {
             let folders: Vec<_> = self.logs.iter().map(|log| log.display().to_string()).collect();
             console::note(&format!(

@@ -1,6 +1,6 @@
 //! `parabench report`: the tables and pictures of a stored run.
 
-use crate::args::ResultFormat;
+use crate::args::{ResultFormat, Verbose};
 use crate::console;
 use crate::error::{Exit, Result};
 use crate::present;
@@ -28,6 +28,9 @@ pub struct Report {
     /// How results are printed
     #[arg(long, value_enum, default_value_t = ResultFormat::Table)]
     format: ResultFormat,
+
+    #[command(flatten)]
+    verbose: Verbose,
 
     /// Store the data of every picture in this folder, one CSV file each
     #[arg(long, value_name = "DIR2")]
@@ -67,7 +70,7 @@ impl Report {
             self.html.iter().try_for_each(|file| present::html(&stored.run, &views, file))?;
             self.svg.iter().try_for_each(|folder| present::svg(&views, folder))?;
         }
-        present::print(&stored.run, self.format)?;
+        present::print(&stored.run, self.format, self.verbose.detail())?;
         Ok(if is_whole { Exit::Success } else { Exit::Failed })
     }
 }

@@ -260,8 +260,11 @@ fn an_empty_run_has_a_page() {
 #[test]
 fn every_figure_of_the_terminal_stands_in_the_page() {
     for run in [sample::listing1(), sample::aborted()] {
-        let terminal =
-            crate::table::render(&run, crate::table::Terminal { columns: 400, color: false });
+        let terminal = crate::table::render(
+            &run,
+            crate::table::Terminal { columns: 400, color: false },
+            crate::table::Detail::Full,
+        );
         let outline = outline(&page_of(&run));
         let words: std::collections::HashSet<&str> = outline.split([' ', '\n']).collect();
         let figures = terminal.split_whitespace().filter(|word| word.parse::<f64>().is_ok());

@@ -8,7 +8,7 @@ use model::run::{Failure, LabelEvidence, RankError};
 use proptest::prelude::*;
 
 fn plain(run: &Run, columns: usize) -> String {
-    render(run, Terminal { columns, color: false })
+    render(run, Terminal { columns, color: false }, Detail::Full)
 }
 
 #[test]
@@ -345,7 +345,7 @@ fn wrong_bytes_are_listed_by_file_and_rank() {
 fn colours_only_when_asked() {
     let run = sample::aborted();
     assert!(!plain(&run, 100).contains('\x1b'));
-    let colored = render(&run, Terminal { columns: 100, color: true });
+    let colored = render(&run, Terminal { columns: 100, color: true }, Detail::Full);
     assert!(colored.contains("\x1b[31m  write "), "failed rows are red");
     assert!(colored.contains("\x1b[1mstress\x1b[0m"), "labels are bold");
     let stripped = ["\x1b[31m", "\x1b[1m", "\x1b[2m", "\x1b[0m"]
@@ -406,7 +406,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn any_run_can_be_shown(run in sample::any_run(), columns in 0usize..200, color: bool) {
-        let text = render(&run, Terminal { columns, color });
+        let text = render(&run, Terminal { columns, color }, Detail::Full);
         prop_assert!(text.ends_with('\n'));
         prop_assert!(run.rows.iter().all(|row| text.contains(&row.count.to_string())));
     }
@@ -432,7 +432,7 @@ fn markdown_tables_are_whole_whatever_the_names() {
     let hard = sample::HARD_LABELS.iter().map(|label| sample::labelled(label));
     let runs = [sample::listing1(), sample::aborted(), sample::on_machines(), sample::sweep(2, 5)];
     for run in hard.chain(runs) {
-        let text = markdown(&run);
+        let text = markdown(&run, Detail::Full);
         let control = text.chars().any(|c| c.is_control() && c != '\n');
         assert!(!control && !text.contains("<script"), "{text}");
         let lines: Vec<&str> = text.lines().collect();

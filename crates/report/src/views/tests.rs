@@ -224,6 +224,7 @@ fn unknown_durations_are_in_no_picture() {
     let reason =
         |name: &str| &*views.absent.iter().find(|absent| absent.name == name).unwrap().reason;
     assert!(reason(latency::CDF).contains("durations"));
-    let text = crate::table::render(&run, crate::table::Terminal::default());
+    let text =
+        crate::table::render(&run, crate::table::Terminal::default(), crate::table::Detail::Full);
     assert!(!text.contains(" ns"), "{text}");
 }

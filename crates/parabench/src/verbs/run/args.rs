@@ -1,6 +1,6 @@
 //! The options of `parabench run`.
 
-use crate::args::{MAX_RANKS, ProgramArgs, ResultFormat, Seed, size};
+use crate::args::{MAX_RANKS, ProgramArgs, ResultFormat, Seed, Verbose, size};
 use clap::builder::{
     ArgPredicate, NonEmptyStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser,
 };
@@ -148,6 +148,9 @@ pub struct Results {
     /// How results are printed
     #[arg(long, value_enum, default_value_t = ResultFormat::Table)]
     pub format: ResultFormat,
+
+    #[command(flatten)]
+    pub verbose: Verbose,
 
     /// Store the run in this folder, for `parabench report`
     #[arg(long, value_name = "DIR")]

@@ -137,7 +137,7 @@ impl<'a> Executions<'a> {
             present::failures(&self.run);
             return Ok(());
         }
-        present::print(&self.run, format)
+        present::print(&self.run, format, self.args.results.verbose.detail())
     }
 
     /// Gives the directories back; the exit code of the run.

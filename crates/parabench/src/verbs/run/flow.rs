@@ -23,6 +23,7 @@ use crate::present;
 use crate::program;
 use engine::limits;
 use mpi::launcher;
+use report::table::Detail;
 
 /// Most ranks that are processes: a typing error must not take the machine down.
 const MAX_PROCESSES: u32 = 4096;
@@ -158,7 +159,7 @@ impl Run {
     /// Nothing could be run: with `--format json` standard output says so.
     fn refused(&self, error: Error) -> Result<Exit> {
         if self.results.format == ResultFormat::Json {
-            present::print(&header::refused(self, &error), ResultFormat::Json)?;
+            present::print(&header::refused(self, &error), ResultFormat::Json, Detail::Full)?;
         }
         Err(error)
     }

@@ -236,7 +236,7 @@ fn salvage(run: &Run, job: &Job, end: &End) -> Result<Exit> {
     }
     let shown = match run.results.quiet && run.results.format == ResultFormat::Table {
         true => Ok(()),
-        false => present::print(&left.run, run.results.format),
+        false => present::print(&left.run, run.results.format, run.results.verbose.detail()),
     };
     let end = stored.map(drop).and(shown).map(|()| exit).map_err(Stopped::After);
     let end = After::cut_off(run, &job.results).finish(end);

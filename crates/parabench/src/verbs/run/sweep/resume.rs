@@ -115,7 +115,7 @@ pub fn ranks_of_job(folder: &Path) -> Option<u32> {
 pub fn print(given: &Run, run: &model::Run) -> Result<Exit> {
     console::note("nothing is missing of the sweep: these are its results");
     if !given.results.quiet || given.results.format != ResultFormat::Table {
-        present::print(run, given.results.format)?;
+        present::print(run, given.results.format, given.results.verbose.detail())?;
     }
     Ok(Exit::from_code(run.run.exit_code))
 }
