@@ -12,6 +12,7 @@
 
 use crate::run::host::{Host, Node, Param};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The grid of a sweep, and what was executed of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -185,6 +186,12 @@ impl Sweep {
         }
         values.reverse();
         if rest == 0 { values } else { Vec::new() }
+    }
+
+    /// The point of a cell: what varies, and its value there. Empty if nothing varies.
+    pub fn point(&self, cell: u32) -> BTreeMap<String, String> {
+        let names = self.dimensions.iter().map(|dimension| dimension.name.clone());
+        names.zip(self.values_at(cell).into_iter().map(String::from)).collect()
     }
 
     /// The dimension of A and B, if the run is a comparison.

@@ -2,15 +2,20 @@
 //!
 //! A column that a row has no figure for is empty. Line ends are CRLF as the RFC says; quotes, commas
 //! and line ends inside labels are quoted. Labels that a spreadsheet would calculate or a terminal obey
-//! are written as [`model::escape::cell`] says.
+//! are written as [`model::escape::cell`] says. What a sweep varies has a column each, `$NAME` where another
+//! column has the name.
 
 use crate::json::without_histograms;
 use crate::statistics;
 use model::escape::cell;
 use model::run::Run;
+use model::sweep::Sweep;
 use serde::Serialize;
 use serde_json::Value;
 use std::io::{self, Write};
+
+/// The column behind which the parameters of a sweep stand.
+const CELL: &str = "cell";
 
 /// Columns of rows, as they are called in the JSON object.
 const ROWS: [&str; 21] = [
@@ -59,7 +64,8 @@ const STATISTICS: [&str; 13] = [
 /// # Errors
 /// Those of `out`.
 pub fn rows(run: &Run, out: &mut impl Write) -> io::Result<()> {
-    records(out, &ROWS, run.rows.iter().map(without_histograms))
+    let rows = run.rows.iter().map(|row| (row.cell, without_histograms(row)));
+    records(run, out, &ROWS, rows)
 }
 
 /// Writes the statistics of a sweep: one line per figure and cell. Outliers are separated by
@@ -68,20 +74,42 @@ pub fn rows(run: &Run, out: &mut impl Write) -> io::Result<()> {
 /// # Errors
 /// Those of `out`.
 pub fn statistics(run: &Run, out: &mut impl Write) -> io::Result<()> {
-    records(out, &STATISTICS, statistics::of(run))
+    records(run, out, &STATISTICS, statistics::of(run).into_iter().map(|one| (one.cell, one)))
 }
 
+/// Records with the cells that they belong to; what a sweep varies has columns behind that of the cell.
 fn records<R: Serialize>(
+    run: &Run,
     out: &mut impl Write,
     columns: &[&str],
-    records: impl IntoIterator<Item = R>,
+    records: impl IntoIterator<Item = (u32, R)>,
 ) -> io::Result<()> {
-    let head = columns.iter().map(|column| column.to_string()).collect();
-    let line = |record: R| {
+    let names: Vec<&str> = run.run.sweep.iter().flat_map(names).collect();
+    let column_of_cell = columns.iter().position(|column| *column == CELL);
+    let (before, behind) = columns.split_at(column_of_cell.map_or(columns.len(), |at| at + 1));
+    let name = |name: &&str| match columns.contains(name) {
+        true => format!("${name}"),
+        false => cell(name).into_owned(),
+    };
+    let fixed =
+        |columns: &[&str]| columns.iter().map(|column| column.to_string()).collect::<Vec<_>>();
+    let head = [fixed(before), names.iter().map(name).collect(), fixed(behind)].concat();
+    let line = |(number, record): (u32, R)| {
         let record = serde_json::to_value(record).unwrap_or_default();
-        columns.iter().map(|column| text(&record[*column])).collect()
+        let figures = |columns: &[&str]| -> Vec<String> {
+            columns.iter().map(|column| text(&record[*column])).collect()
+        };
+        let values = run.run.sweep.iter().flat_map(|sweep| sweep.values_at(number));
+        let mut values: Vec<String> = values.map(|value| cell(value).into_owned()).collect();
+        values.resize(names.len(), String::new());
+        [figures(before), values, figures(behind)].concat()
     };
     lines(out, std::iter::once(head).chain(records.into_iter().map(line)))
+}
+
+/// Names of what a sweep varies.
+fn names(sweep: &Sweep) -> impl Iterator<Item = &str> {
+    sweep.dimensions.iter().map(|dimension| &*dimension.name)
 }
 
 /// Writes lines of a table as they are.
@@ -122,6 +150,7 @@ mod tests {
     use super::*;
     use crate::tests::sample;
     use model::escape::value;
+    use model::sweep::Dimension;
 
     fn read(bytes: &[u8]) -> Vec<Vec<String>> {
         let mut table = ::csv::ReaderBuilder::new().has_headers(false).from_reader(bytes);
@@ -190,8 +219,31 @@ mod tests {
         let mut out = Vec::new();
         statistics(&sample::sweep(1, 5), &mut out).unwrap();
         let lines = read(&out);
-        assert_eq!(lines[0], STATISTICS);
-        assert_eq!(lines[2][..7], ["io", "write", "0", "mib_s", "5", "102", "102"]);
+        let named = [&STATISTICS[..3], &["block"], &STATISTICS[3..]].concat();
+        assert_eq!(lines[0], named);
+        assert_eq!(lines[2][..8], ["io", "write", "0", "4k", "mib_s", "5", "102", "102"]);
+    }
+
+    #[test]
+    fn parameters_of_a_sweep_are_columns() {
+        let mut run = sample::sweep(2, 1);
+        let dimension = |name: &str, values: &[&str]| Dimension {
+            name: name.into(),
+            values: values.iter().map(|value| value.to_string()).collect(),
+            ..Dimension::default()
+        };
+        // One has the name of a column, and a value that a spreadsheet would calculate.
+        let dimensions = vec![dimension("count", &["=1+1"]), dimension("block", &["4k", "64k"])];
+        run.run.sweep.as_mut().unwrap().dimensions = dimensions;
+        run.rows.truncate(3);
+        let mut out = Vec::new();
+        rows(&run, &mut out).unwrap();
+        let lines: Vec<Vec<String>> =
+            read(&out).into_iter().map(|line| line[..8].to_vec()).collect();
+        let head = ["label", "op", "part_of", "cell", "$count", "block", "repetition", "count"];
+        assert_eq!(lines[0], head);
+        assert_eq!(lines[1], ["io", "write", "", "1", "'=1+1", "64k", "0", "100"]);
+        assert_eq!(lines[3], ["io", "write", "", "0", "'=1+1", "4k", "0", "100"]);
     }
 
     #[test]

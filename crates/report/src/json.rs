@@ -8,6 +8,7 @@ use crate::statistics::{self, Statistic};
 use model::escape;
 use model::run::{Header, LabelRow, Row, Run, TimeRow};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 /// The same fields as [`Run`], borrowed where they can be.
@@ -18,18 +19,46 @@ pub(crate) struct View<'a> {
     #[cfg_attr(test, schemars(extend("const" = 2)))]
     version: u32,
     /// Summary: one entry per label path and operation, then its parts, in order of first appearance.
-    rows: Vec<Row>,
+    rows: Vec<Line>,
     /// Labels over all their occurrences and ranks: the durations that rates divide by.
     labels: &'a [LabelRow],
     /// Occurrences of labels, at most 1000 of each.
     times: &'a [TimeRow],
     /// Every figure of rows and labels over the repetitions of its cell; empty without repetitions.
-    statistics: Vec<Statistic>,
+    statistics: Vec<Figure>,
     /// Loops that a time limit ended: their rates up to the limit and with the wear-out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     limited: Vec<Limited>,
     /// Program, machine, outcome and evidence.
     run: &'a Header,
+}
+
+/// A row, and where in a sweep it was measured.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Line {
+    #[serde(flatten)]
+    row: Row,
+    /// Names and values of what a sweep varied, in this cell.
+    #[serde(skip_serializing_if = "Point::is_empty")]
+    point: Point,
+}
+
+/// A figure over repetitions, and where in a sweep it was measured.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Figure {
+    #[serde(flatten)]
+    statistic: Statistic,
+    /// Names and values of what a sweep varied, in this cell.
+    #[serde(skip_serializing_if = "Point::is_empty")]
+    point: Point,
+}
+
+type Point = BTreeMap<String, String>;
+
+fn point(run: &Run, cell: u32) -> Point {
+    run.run.sweep.as_ref().map(|sweep| sweep.point(cell)).unwrap_or_default()
 }
 
 /// An object on one line, escaped beyond JSON's rules because a terminal may be its reader. Figures that
@@ -63,13 +92,14 @@ pub fn to_string(run: &Run) -> String {
 }
 
 fn write_view(run: &Run, out: &mut impl Write, row: &dyn Fn(&Row) -> Row) -> io::Result<()> {
-    let rows = run.rows.iter().map(row).collect();
+    let line = |one: &Row| Line { row: row(one), point: point(run, one.cell) };
+    let figure = |one: Statistic| Figure { point: point(run, one.cell), statistic: one };
     let view = View {
         version: run.version,
-        rows,
+        rows: run.rows.iter().map(line).collect(),
         labels: &run.labels,
         times: &run.times,
-        statistics: statistics::of(run),
+        statistics: statistics::of(run).into_iter().map(figure).collect(),
         limited: limited::of(run),
         run: &run.run,
     };

@@ -99,22 +99,43 @@ const NODES_SHOWN: usize = 8;
 
 /// `posix on ext4 (/dev/sda1 at /data) and fast on xfs (/dev/nvme0n1 at /local)`, as far as it is known.
 pub fn storage(run: &Run) -> String {
-    let backend = &run.run.backend;
-    let cells = run.run.sweep.iter().flat_map(|sweep| &sweep.cells);
-    let hosts = std::iter::once(&run.run.host).chain(cells.filter_map(|cell| cell.host.as_ref()));
-    let all = |host: &Host| {
-        let further = host.directories.iter().filter_map(|further| {
-            Some(format!("{} on {}", further.name, name_storage(&further.storage)?))
-        });
-        name_storage(&host.storage).into_iter().chain(further).collect::<Vec<_>>()
-    };
-    let mut places: Vec<String> = hosts.flat_map(all).collect();
-    let mut seen = BTreeSet::new();
-    places.retain(|place| seen.insert(place.clone()));
+    let (backend, places) = (&run.run.backend, places(run, name_storage));
     match places.is_empty() {
         true => backend.clone(),
         false => format!("{backend} on {}", places.join(" and ")),
     }
+}
+
+/// `ext4 /dev/sda1 and fast on xfs /dev/nvme0n1`; the back-end where it has no storage.
+pub fn short_storage(run: &Run) -> String {
+    let name = |storage: &Storage| {
+        let Storage { file_system, device, .. } = storage;
+        let device = if device == file_system { "" } else { device };
+        (!file_system.is_empty()).then(|| format!("{file_system} {device}").trim_end().to_string())
+    };
+    let mut parts = places(run, name);
+    match run.run.backend.as_str() {
+        "posix" if !parts.is_empty() => {}
+        backend => parts.insert(0, format!("backend {backend}")),
+    }
+    parts.join(" and ")
+}
+
+/// The storage below all directories of a run, each once.
+fn places(run: &Run, name: impl Fn(&Storage) -> Option<String>) -> Vec<String> {
+    let cells = run.run.sweep.iter().flat_map(|sweep| &sweep.cells);
+    let hosts = std::iter::once(&run.run.host).chain(cells.filter_map(|cell| cell.host.as_ref()));
+    let all = |host: &Host| {
+        let further = host
+            .directories
+            .iter()
+            .filter_map(|further| Some(format!("{} on {}", further.name, name(&further.storage)?)));
+        name(&host.storage).into_iter().chain(further).collect::<Vec<_>>()
+    };
+    let mut places: Vec<String> = hosts.flat_map(all).collect();
+    let mut seen = BTreeSet::new();
+    places.retain(|place| seen.insert(place.clone()));
+    places
 }
 
 /// `ext4 (/dev/sda1 at /data)`; `None`: nothing is known.

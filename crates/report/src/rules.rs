@@ -11,9 +11,11 @@ mod measuring;
 mod mpi;
 mod rule;
 mod sweeps;
+mod warnings;
 
 use model::run::{Mark, Run};
 use rule::Rule;
+pub use warnings::{FAILED, Warning, warnings};
 
 /// The rules of a run in the order of reports.
 fn rules() -> impl Iterator<Item = &'static Rule> {

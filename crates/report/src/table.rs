@@ -14,8 +14,10 @@
 //! (`work`), evidence (`facts`), remarks and failures; of a sweep its points (`sweep`). Nothing is computed here
 //! besides totals.
 
+mod answer;
 pub(crate) mod facts;
 mod nodes;
+mod points;
 mod summary;
 mod sweep;
 mod times;
@@ -27,22 +29,29 @@ use crate::document::{Block, Item};
 use crate::rows::{execution, grouped};
 use crate::text::Paint;
 use model::run::{Failure, RankError, Run};
-use model::{RankSet, errno};
+use model::{RankSet, errno, words};
 use std::collections::{BTreeSet, HashSet};
 
 /// The whole report of a run for the terminal.
-pub fn render(run: &Run, terminal: Terminal, _detail: Detail) -> String {
-    crate::document::text(&blocks(run), terminal)
+pub fn render(run: &Run, terminal: Terminal, detail: Detail) -> String {
+    crate::document::text(&report(run, detail), terminal)
 }
 
 /// The whole report of a run as Markdown.
-pub fn markdown(run: &Run, _detail: Detail) -> String {
-    crate::document::markdown(&blocks(run))
+pub fn markdown(run: &Run, detail: Detail) -> String {
+    crate::document::markdown(&report(run, detail))
 }
 
 /// Failed operations, and ranks that did not finish, alone. "" if all went well.
 pub fn failures(run: &Run, terminal: Terminal) -> String {
     crate::document::text(&failed(run), terminal)
+}
+
+fn report(run: &Run, detail: Detail) -> Vec<Block> {
+    match detail {
+        Detail::Short => answer::blocks(run),
+        Detail::Full => blocks(run),
+    }
 }
 
 /// Everything that a report says of a run.
@@ -86,7 +95,7 @@ pub(crate) fn remarks(run: &Run) -> Block {
 
 /// Failed operations and ranks that did not finish; nothing if all went well.
 pub(crate) fn failed(run: &Run) -> Vec<Block> {
-    vec![Block::List(failures_by_kind(run)), Block::List(rank_errors(run))]
+    vec![Block::List(failures_by_kind(run, LISTED)), Block::List(rank_errors(run, LISTED))]
 }
 
 /// Kinds of failures that are listed; the rest is counted.
@@ -94,20 +103,25 @@ const LISTED: usize = 20;
 
 /// Failed operations, one entry for each kind and place. Wrong bytes are of another kind in each file and on
 /// each rank: every place has to be looked at.
-fn failures_by_kind(run: &Run) -> Vec<Item> {
+fn failures_by_kind(run: &Run, listed: usize) -> Vec<Item> {
     let key = |failure: &'_ Failure| {
         let is_wrong = errno::name(failure.errno) == "EBADMSG";
         let place = is_wrong.then(|| (failure.path.clone(), failure.rank));
         (failure.place.clone(), failure.op.clone(), failure.errno, place)
     };
     let kinds = grouped(run.run.failures.iter().map(|failure| (key(failure), failure)));
-    let listed = kinds.iter().take(LISTED).map(|(_, all)| {
+    let more = more_kinds(kinds.len(), listed, "kind of failures");
+    let listed = kinds.iter().take(listed).map(|(_, all)| {
         let count = all.iter().fold(0u64, |sum, one| sum.saturating_add(one.occurrences));
         Item::bad(failure(run, all[0], count))
     });
-    let more = kinds.len().saturating_sub(LISTED);
-    let more = (more > 0).then(|| Item::bad(format!("and {more} more kinds of failures")));
     listed.chain(more).collect()
+}
+
+/// `and 3 more kinds of failures`
+fn more_kinds(all: usize, listed: usize, noun: &str) -> Option<Item> {
+    let more = all.saturating_sub(listed) as u64;
+    (more > 0).then(|| Item::bad(format!("and {more} more {}", words::plural(more, noun))))
 }
 
 /// Its message after the error's name.
@@ -134,18 +148,19 @@ fn failure(run: &Run, first: &Failure, count: u64) -> String {
 }
 
 /// Ranks that did not finish, one entry for each reason.
-fn rank_errors(run: &Run) -> Vec<Item> {
+fn rank_errors(run: &Run, listed: usize) -> Vec<Item> {
     let errors = run.run.rank_errors.iter();
     let mut kinds = grouped(errors.map(|error| ((&error.place, &error.message), error)));
     // A process that was ended from outside has no place: others ended because of it.
     kinds.sort_by_key(|kind| !kind.0.0.is_empty());
-    let lines = kinds.iter().map(|((place, message), kind)| {
+    let more = more_kinds(kinds.len(), listed, "way in which ranks ended");
+    let lines = kinds.iter().take(listed).map(|((place, message), kind)| {
         let at = if place.is_empty() { "" } else { " at " };
         let all: BTreeSet<u32> = kind.iter().map(|error| error.rank).collect();
         let ranks: RankSet = all.into_iter().collect();
         Item::bad(format!("{}{ranks} ended{at}{place}: {message}", in_executions(run, kind)))
     });
-    lines.collect()
+    lines.chain(more).collect()
 }
 
 /// The executions of a sweep that they ended in: `at n=2, repetition 1: `, `in 3 executions, first at ...: `.

@@ -37,6 +37,8 @@ pub enum Paint {
     Heading,
     /// Dimmed.
     Faint,
+    /// Yellow.
+    Warning,
     /// Red.
     Bad,
 }
@@ -49,6 +51,7 @@ impl Paint {
             Paint::Plain => return text.to_string(),
             Paint::Heading => "1",
             Paint::Faint => "2",
+            Paint::Warning => "33",
             Paint::Bad => "31",
         };
         let paint = |line: &str| match line {
@@ -152,10 +155,13 @@ pub fn wrap(parts: &[String], separator: &str, columns: usize) -> String {
                 line.push_str(separator);
                 line.push_str(part);
             }
+            // Blanks at the end of a line.
+            Some(_) if part.is_empty() => {}
             Some(_) => broken(&format!("  {part}"), columns, &mut lines),
             None => broken(part, columns, &mut lines),
         }
     }
+    let lines: Vec<&str> = lines.iter().map(|line| line.trim_end()).collect();
     lines.join("\n")
 }
 

@@ -20,7 +20,7 @@ fn arrivals(run: &Value) -> &Value {
 #[test]
 fn a_rate_that_was_not_reached_is_named_everywhere() {
     let scene = Scene::new().file("x.ppl", program(2000));
-    let line = "run x.ppl -n 2 --backend mem --out r";
+    let line = "run x.ppl -n 2 --backend mem --out r -v";
     let seen = "w (x.ppl:1:11): the rate was not reached";
     scene.parabench(line).exits(0).out_has("arrivals").out_has(seen).out_has("rate-not-reached");
     let strict = "run x.ppl -n 2 --backend mem --strict --format json";

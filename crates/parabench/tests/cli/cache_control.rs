@@ -33,7 +33,7 @@ fn files_that_are_needed_no_more_are_looked_at_afterwards() {
     if looked > 0 && run["run"]["host"]["storage"]["file_system"] == "ext4" {
         assert_eq!(kept, 0, "clean pages are dropped");
     }
-    scene.parabench("run x.ppl").exits(0).out_has("fadvise \"dontneed\" 2 times: ");
+    scene.parabench("run x.ppl -v").exits(0).out_has("fadvise \"dontneed\" 2 times: ");
     let virtual_time =
         run_object(&scene.parabench("run x.ppl --backend mem --format json").exits(0));
     let labels = virtual_time["run"]["evidence"]["labels"].as_array().expect("labels");
@@ -64,5 +64,5 @@ fn a_page_cache_that_nobody_may_drop_is_said_with_what_to_do_instead() {
     let failures = object["run"]["failures"].as_array().expect("failures");
     let message = failures[0]["message"].as_str().expect("a sentence");
     assert!(message.contains("root may drop it") && message.contains("fadvise"), "{message}");
-    run("run x.ppl").exits(1).out_has("dropcaches: DID NOT HAPPEN (once refused)");
+    run("run x.ppl -v").exits(1).out_has("dropcaches: DID NOT HAPPEN (once refused)");
 }

@@ -146,7 +146,7 @@ fn written_data_comes_from_a_file() {
                    with (data=\"file:sample.bin\", engine=\"uring|posix\", depth=4) { $h = fopen(\"c\", \"w\"); \
                    repeat $i 5 fwrite($h, 5000, $i * 5000); fclose($h); }";
     let scene = Scene::new().file("x.ppl", program).file("sample.bin", &sample);
-    scene.parabench("run x.ppl --dir d").exits(0).out_has("from a file");
+    scene.parabench("run x.ppl --dir d -v").exits(0).out_has("from a file");
     let expected: Vec<u8> = sample.iter().cycle().take(25_000).copied().collect();
     for name in ["d/a", "d/c"] {
         assert!(fs::read(scene.path(name)).unwrap() == expected, "{name}");
@@ -225,6 +225,6 @@ fn what_it_costs_to_fill_data_is_told_of_each_label() {
     let filled = ["file", "offset", "random", "shaped"].map(String::from);
     assert_eq!(labels("-n 2"), BTreeSet::from(filled), "what is verified is told of its own");
     assert_eq!(labels("--backend mem"), BTreeSet::new(), "virtual time does not pass meanwhile");
-    let said = scene.parabench("run x.ppl").exits(0);
+    let said = scene.parabench("run x.ppl -v").exits(0);
     said.out_has("filling data ").out_has(" per rank");
 }

@@ -12,7 +12,9 @@ use std::path::Path;
 use std::process::Command;
 
 /// Writes for ever; the file tells that it has begun.
-const ENDLESS: &str = "time[\"work\"] while (1) write(\"file-$$rank\", 4k);\n";
+/// Where `file-0` is there, rank 0 has counted its first write.
+const ENDLESS: &str =
+    "time[\"work\"] { write(\"first-$$rank\", 4k); while (1) write(\"file-$$rank\", 4k); }\n";
 
 /// The folder in memory that the ranks of a run record into.
 fn memory_of(scene: &Scene, results: &str) -> std::path::PathBuf {
@@ -146,7 +148,7 @@ fn the_scratch_directory_of_a_killed_run_is_named() {
 
 #[test]
 fn a_run_under_way_can_be_looked_at() {
-    let scene = Scene::new().file("x.ppl", "write(\"file\", 1); sleep(1h);");
+    let scene = Scene::new().file("x.ppl", "write(\"first\", 1); write(\"file\", 1); sleep(1h);");
     let call = scene.call("run x.ppl --dir d --out results").start();
     call.until("the file", || scene.path("d/file").exists());
     let so_far = scene.parabench("report results").exits(0).out_has("not over").out_has("write");
@@ -573,7 +575,7 @@ fn a_time_limit_ends_any_run_and_keeps_what_was_measured() {
         let scene = Scene::new().file("x.ppl", program);
         let done = scene.parabench(&format!("{line} --time-limit 1s --out r")).exits(0);
         let first = done.out.lines().find(|line| line.contains("x.ppl")).unwrap_or_default();
-        assert!(first.ends_with("time limit"), "{line}: {}", done.out);
+        assert!(first.ends_with("ended by its time limit"), "{line}: {}", done.out);
         let run = scene.parabench("report r --format json").exits(0).json();
         assert_valid(&run);
         assert_eq!(
@@ -585,7 +587,7 @@ fn a_time_limit_ends_any_run_and_keeps_what_was_measured() {
         assert_eq!(scene.names("."), ["r", "x.ppl"], "the scratch directory is gone");
     }
     let scene = Scene::new().file("x.ppl", "write(\"f\", 1);");
-    scene.parabench("run x.ppl --time-limit 1h").exits(0).out_has("finished");
+    scene.parabench("run x.ppl --time-limit 1h").exits(0).out_has("   ok\n");
 }
 
 /// The executions before it count, the one under way is made again by --resume.
@@ -598,7 +600,7 @@ fn a_sweep_that_its_time_limit_ends_can_be_resumed() {
     let run = scene.parabench("report r --format json").exits(0).json();
     assert_eq!(run["run"]["outcome"], "time limit");
     fs::write(scene.path("d/go"), "").expect("written");
-    scene.parabench("run --resume r --dir d").exits(0).out_has("resumed after ");
+    scene.parabench("run --resume r --dir d -v").exits(0).out_has("resumed after ");
     let run = scene.parabench("report r --format json").exits(0).json();
     let order = run["run"]["sweep"]["order"].as_array().expect("an order");
     assert_eq!((order.len(), &run["run"]["outcome"]), (5, &"finished".into()));

@@ -155,7 +155,8 @@ fn compressed_logs_come_from_standard_input_and_the_first_ten_lines_of_a_gap_are
         scene.call("import - -o r --force").input(log).run().exits(0).out_has(says);
     }
     let unknown: String = (1..=12).map(|number| format!("what is this {number}?\n")).collect();
-    let done = scene.call("import - -o s").env("COLUMNS", "300").input(LOG.to_string() + &unknown);
+    let done =
+        scene.call("import - -o s -v").env("COLUMNS", "300").input(LOG.to_string() + &unknown);
     let done = done.run().exits(0);
     done.out_has("13 lines are in no form that is known, first -:10: what is this?\n")
         .out_has("the log: then -:12: what is this 1?\n")

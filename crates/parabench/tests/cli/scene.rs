@@ -172,11 +172,13 @@ impl Call {
 
     /// The same with a terminal as standard error: what came to it, and to standard output.
     pub fn at_terminal(mut self) -> (String, String) {
-        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo terminal");
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)
+            .expect("a pseudo terminal");
         grantpt(&master).and_then(|()| unlockpt(&master)).expect("it is ours");
         let name = ptsname(&master, Vec::new()).expect("it has a name");
         let mode = rustix::fs::Mode::empty();
-        let slave = rustix::fs::open(&*name, OFlags::RDWR | OFlags::NOCTTY, mode).expect("opened");
+        let slave = rustix::fs::open(&*name, OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, mode)
+            .expect("opened");
         self.command.env("TERM", "xterm").stdin(Stdio::null());
         let child = self.command.stdout(Stdio::piped()).stderr(slave).spawn().expect("started");
         drop(self.command);

@@ -9,22 +9,9 @@ use model::words;
 /// Program, machine, duration and outcome.
 pub fn title(run: &Run) -> Vec<String> {
     let header = &run.run;
-    let ranks = if let Some(sweep) = &header.sweep {
-        match (sweep.cells.len(), sweep.order.len()) {
-            (1, executions) => words::count(executions as u64, "execution"),
-            (points, executions) => {
-                format!(
-                    "sweep of {points} points, {}",
-                    words::count(executions as u64, "execution")
-                )
-            }
-        }
-    } else {
-        words::count(header.ranks, "rank")
-    };
     let mut parts = vec![
         header.program.name.clone(),
-        ranks,
+        size(run),
         machines::storage(run),
         duration(run).unwrap_or_default(),
         header.outcome.clone(),
@@ -34,6 +21,16 @@ pub fn title(run: &Run) -> Vec<String> {
     }
     parts.retain(|part| !part.is_empty());
     parts
+}
+
+/// Ranks; of a sweep its points and executions.
+pub fn size(run: &Run) -> String {
+    let Some(sweep) = &run.run.sweep else { return words::count(run.run.ranks, "rank") };
+    let executions = words::count(sweep.order.len() as u64, "execution");
+    match sweep.cells.len() {
+        1 => executions,
+        points => format!("sweep of {points} points, {executions}"),
+    }
 }
 
 /// How long the run took; none of a log that tells no times.
@@ -78,14 +75,23 @@ pub fn facts(run: &Run) -> Vec<String> {
     facts
 }
 
+/// The logs of an imported run.
+pub fn log(run: &Run) -> Option<String> {
+    run.run.trace.as_ref().map(origin)
+}
+
+fn origin(trace: &Trace) -> String {
+    let logs = words::count(trace.logs.len() as u64, "log");
+    format!("imported from {logs} of {}", trace.format)
+}
+
 /// The same of imported logs: others measured.
 fn imported(trace: &Trace, evidence: &Evidence) -> Vec<String> {
     let lines = trace.logs.iter().fold(0, |sum: u64, log| sum.saturating_add(log.lines));
-    let logs = words::count(trace.logs.len() as u64, "log");
     // Binary logs have records.
     let unit = if trace.format == "darshan" { "records" } else { "lines" };
     let mut facts = vec![
-        format!("imported from {logs} of {}, {lines} {unit}", trace.format),
+        format!("{}, {lines} {unit}", origin(trace)),
         format!("failed {}", evidence.failed),
         format!("short {}", evidence.short),
     ];

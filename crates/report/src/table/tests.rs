@@ -4,7 +4,7 @@ use super::*;
 use crate::tests::sample;
 use crate::text::width;
 use expect_test::expect;
-use model::run::{Failure, LabelEvidence, RankError};
+use model::run::{Balance, Failure, LabelEvidence, RankError, Row};
 use proptest::prelude::*;
 
 fn plain(run: &Run, columns: usize) -> String {
@@ -249,7 +249,7 @@ fn a_loop_with_wear_out_has_both_rates() {
         busy_ns,
         ..model::run::LabelRow::default()
     };
-    let row = |label: &str, bytes: u64, mib_s| model::run::Row {
+    let row = |label: &str, bytes: u64, mib_s| Row {
         mib_s: Some(mib_s),
         ..sample::row(label, "write", 10, bytes, [1; 5])
     };
@@ -283,7 +283,7 @@ fn nothing_executed() {
 
         No I/O operation was executed.
 
-        clock unknown · nothing read · failed 0 · short 0 · seed 0 · confinement: 
+        clock unknown · nothing read · failed 0 · short 0 · seed 0 · confinement:
     "#]]
     .assert_eq(&plain(&Run { version: 1, ..Run::default() }, 80));
 }
@@ -447,5 +447,123 @@ fn markdown_tables_are_whole_whatever_the_names() {
                 .iter()
                 .all(|row| text.contains(&row.count.to_string()) || run.run.sweep.is_some())
         );
+    }
+}
+
+fn short(run: &Run) -> String {
+    render(run, Terminal::default(), Detail::Short)
+}
+
+#[test]
+fn the_short_report_of_listing_1() {
+    let mut run = sample::listing1();
+    for row in run.rows.iter_mut().filter(|row| row.part_of.is_none()) {
+        let busy_ns = (row.mean_ns.unwrap_or(0.0) * row.count as f64) as u64;
+        row.balance = Some(Balance { ranks: 2, busy_ns, ..Balance::default() });
+    }
+    expect![[r#"
+        stress.ppl   2 ranks   ext4 /dev/sda1   1.26 s   ok
+        ! memory speed, not disk speed: 100 % of reads cached   fix: direct=true
+
+        phase / operation   count         rate    bandwidth       p50       p99       max   time
+        stress   1.25 s   read 15.6 MiB/s   write 15.6 MiB/s
+          write            20,000  72.73 kop/s  71.02 MiB/s  25.70 µs  58.30 µs  7.435 ms   22 %
+          read             20,000  1.000 Mop/s  976.6 MiB/s  1.900 µs  4.400 µs  120.0 µs  1.6 %
+          stat             20,000  2.463 Mop/s            -    790 ns  1.400 µs  45.00 µs  0.6 %
+        outside of phases: 2 mkdir
+        rate, bandwidth: while in the operation, sum of ranks; phase: over its duration
+        more: -v   page: --html page.html   1 more remark
+    "#]]
+    .assert_eq(&short(&run));
+}
+
+#[test]
+fn the_short_report_of_a_sweep() {
+    expect![[r#"
+        stress.ppl   sweep of 3 points, 15 executions   ext4 /dev/sda1   1.26 s   ok
+        ! memory speed, not disk speed: reads cached in 1 of 15 executions   fix: direct=true
+
+        io: write
+        block  n      time        rate  bandwidth      ±       p50       p99
+           4k  5   1.002 s  99.80 op/s  102 MiB/s    2 %  9.800 µs  22.00 µs
+          64k  5  502.0 ms  199.2 op/s  202 MiB/s    1 %  9.800 µs  22.00 µs
+           1m  5  335.3 ms  298.2 op/s  302 MiB/s  0.7 %  9.800 µs  22.00 µs  best
+        Rate and bandwidth: over the time of the phase. Medians of n repetitions; ±: 95 % confidence
+          interval.
+        more: -v   page: --html page.html   1 more remark
+    "#]]
+    .assert_eq(&short(&sample::sweep(3, 5)));
+}
+
+#[test]
+fn the_short_report_of_repetitions() {
+    let mut run = sample::sweep(1, 6);
+    run.run.sweep.as_mut().unwrap().dimensions.clear();
+    expect![[r#"
+        stress.ppl   6 executions   ext4 /dev/sda1   1.26 s   ok
+        ! memory speed, not disk speed: reads cached in 1 of 6 executions   fix: direct=true
+
+        phase  operation  n     time        rate    bandwidth    ±       p50       p99
+        io     write      6  1.002 s  99.75 op/s  102.5 MiB/s  2 %  9.800 µs  22.00 µs
+        Rate and bandwidth: over the time of the phase. Medians of n repetitions; ±: 95 % confidence
+          interval.
+        more: -v   page: --html page.html   1 more remark
+    "#]]
+    .assert_eq(&short(&run));
+}
+
+#[test]
+fn the_short_report_of_a_run_that_failed() {
+    expect![[r#"
+        stress.ppl   2 ranks   ext4 /dev/sda1   1.26 s   failed, exit code 1
+        ! memory speed, not disk speed: reads cached   fix: direct=true
+        note: the ranks were started by hand
+        12 x write ENOSPC at stress.ppl:2:20 (No space left on device), first: rank 0, f-0-0, offset 512
+        ranks 0 to 1 ended at stress.ppl:3:1: assert failed: $n > 0
+
+        phase / operation   count  failed  short  expected  rate  bandwidth      p50      p99      max  time
+        stress   1.25 s   read 15.6 MiB/s   write 15.6 MiB/s
+          write            20,000      12      3               -          -  25.7 µs  58.3 µs  7.43 ms     -
+          read             20,000                              -          -  1.90 µs  4.40 µs   120 µs     -
+          stat             20,000                              -          -   790 ns  1.40 µs  45.0 µs     -
+        (outside of phases)
+          mkdir                 2       1                1     -          -        -        -        -     -
+        rate, bandwidth: while in the operation, sum of ranks; phase: over its duration
+        more: -v   page: --html page.html
+    "#]].assert_eq(&short(&sample::aborted()));
+}
+
+#[test]
+fn a_phase_shows_the_operations_that_took_most_time() {
+    let mut run = sample::labelled("work");
+    let row = run.rows[0].clone();
+    run.rows = (0..20)
+        .map(|at| Row {
+            op: format!("op{at}"),
+            balance: Some(Balance { ranks: 1, busy_ns: 1000 + at, ..Balance::default() }),
+            ..row.clone()
+        })
+        .collect();
+    let text = short(&run);
+    assert!(
+        text.contains("  8 more ") && !text.contains("op7 ") && text.contains("op8 "),
+        "{text}"
+    );
+}
+
+#[test]
+fn set_up_outside_of_phases_is_one_line_unless_it_took_long_or_failed() {
+    let mut run = sample::listing1();
+    assert!(short(&run).contains("outside of phases: 2 mkdir"), "{}", short(&run));
+    let mkdir = run.rows.iter_mut().find(|row| row.label.is_empty()).expect("mkdir");
+    mkdir.failed = 1;
+    assert!(short(&run).contains("(outside of phases)"), "{}", short(&run));
+}
+
+proptest! {
+    #[test]
+    fn the_short_report_of_any_run_is_made(run in sample::any_run()) {
+        prop_assert!(!short(&run).is_empty());
+        prop_assert!(!markdown(&run, Detail::Short).is_empty());
     }
 }

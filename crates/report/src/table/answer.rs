@@ -1,0 +1,340 @@
+//! The short report of a run: what ran and how it ended, the gravest warnings, one table.
+//!
+//! ```text
+//! stress.ppl   2 ranks   ext4 /dev/sda1   1.26 s   ok
+//! ! memory speed, not disk speed: 100 % of reads cached   fix: direct=true, or dropcaches;
+//!
+//! phase / operation      count         rate  bandwidth      p50      p99      max  time
+//! stress   1.25 s   60,000 operations   read 15.6 MiB/s   write 15.6 MiB/s
+//!   write               20,000  36.4 kop/s  35.5 MiB/s  25.7 µs  58.3 µs  7.43 ms  22 %
+//! ```
+//!
+//! Everything else is in the full report (`super::blocks`).
+
+use super::{failures_by_kind, points, rank_errors, work};
+use crate::document::{Block, Item, Sheet};
+use crate::grid::{Cell, Grid, Kind, Line, field, optional};
+use crate::limited;
+use crate::machines;
+use crate::rows::{class, grouped, once};
+use crate::rules::{FAILED, Warning, warnings};
+use crate::table::facts;
+use crate::text::{self, Paint, percent};
+use model::op::Class;
+use model::run::{LabelRow, Row, Run};
+use model::units::{Measure, format_ns};
+use model::words;
+
+/// Warnings that are printed; the others are counted.
+const WARNINGS: usize = 2;
+/// Operations of a phase that have a line each; the others, which took least time, share one.
+const OPERATIONS: usize = 12;
+/// Between the facts of a line.
+const GAP: &str = "   ";
+
+/// Kinds of failures that are printed; the others are counted.
+const FAILURES: usize = 5;
+
+const LEGEND: &str =
+    "rate, bandwidth: while in the operation, sum of ranks; phase: over its duration";
+
+/// The blocks of the short report.
+pub fn blocks(run: &Run) -> Vec<Block> {
+    let warnings = warnings(run);
+    let mut blocks = vec![Block::List(head(run, &warnings))];
+    blocks.extend(figures(run));
+    match blocks.last_mut() {
+        Some(Block::Sheet(last)) => last.notes.push(footer(run, &warnings)),
+        _ => blocks.push(Block::Text(footer(run, &warnings))),
+    }
+    blocks
+}
+
+/// The first line, the gravest warnings, and what failed.
+fn head(run: &Run, warnings: &[Warning]) -> Vec<Item> {
+    let paint = if run.run.exit_code == 0 { Paint::Heading } else { Paint::Bad };
+    let mut items = vec![Item { paint, ..Item::new(title(run).join(GAP)) }];
+    items.extend(warnings.iter().take(WARNINGS).map(|one| {
+        let fix = if one.fix.is_empty() { String::new() } else { format!("{GAP}fix: {}", one.fix) };
+        Item { paint: Paint::Warning, ..Item::new(format!("! {}{fix}", one.text)) }
+    }));
+    let notes = run.run.evidence.notes.iter().take(notes_shown(run));
+    items.extend(notes.map(|note| Item::new(format!("note: {note}"))));
+    items.extend(failures_by_kind(run, FAILURES));
+    items.extend(rank_errors(run, FAILURES));
+    items
+}
+
+/// Notes say why a run did not finish and what it has left, and what of a log was left out.
+fn notes_shown(run: &Run) -> usize {
+    match run.run.outcome.as_str() {
+        "finished" if run.run.trace.is_some() => 3,
+        "finished" => 0,
+        _ => usize::MAX,
+    }
+}
+
+/// Program, ranks, storage, duration and outcome.
+fn title(run: &Run) -> Vec<String> {
+    let mut parts = vec![
+        run.run.program.name.clone(),
+        facts::size(run),
+        facts::log(run).unwrap_or_else(|| machines::short_storage(run)),
+        facts::duration(run).unwrap_or_default(),
+        outcome(run),
+    ];
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+/// How the run ended: "ok", or what went wrong.
+fn outcome(run: &Run) -> String {
+    let header = &run.run;
+    let failed = header.evidence.failed;
+    let mut parts = vec![match header.outcome.as_str() {
+        "finished" if failed == 0 && header.exit_code == 0 => "ok".to_string(),
+        "finished" if failed > 0 => format!("{} failed", words::count(failed, "operation")),
+        "time limit" => "ended by its time limit".to_string(),
+        other => other.to_string(),
+    }];
+    if header.exit_code != 0 {
+        parts.push(format!("exit code {}", header.exit_code));
+    }
+    parts.join(", ")
+}
+
+/// Where to find the rest.
+fn footer(run: &Run, warnings: &[Warning]) -> String {
+    let evidence = &run.run.evidence;
+    let shown: usize = warnings.iter().take(WARNINGS).map(|one| one.marks).sum();
+    let failures = evidence.marks.iter().filter(|mark| mark.code == FAILED).count();
+    let notes = evidence.notes.len().saturating_sub(notes_shown(run));
+    let more = evidence.marks.len() + notes - shown - failures;
+    let mut parts = vec!["more: -v".to_string(), "page: --html page.html".to_string()];
+    if more > 0 {
+        parts.push(format!("{more} more {}", words::plural(more as u64, "remark")));
+    }
+    parts.join(GAP)
+}
+
+/// The tables.
+fn figures(run: &Run) -> Vec<Block> {
+    let mut blocks = match &run.run.sweep {
+        Some(sweep) => points::blocks(run, sweep),
+        None if run.rows.is_empty() => vec![Block::Text("No I/O operation was executed.".into())],
+        None => vec![Block::Sheet(sheet(run))],
+    };
+    blocks.extend([work::shares(run), work::arrivals(run)].into_iter().flatten().map(Block::Sheet));
+    blocks
+}
+
+/// A phase: a label, or all operations outside of labels.
+struct Phase<'r> {
+    name: &'r str,
+    label: Option<&'r LabelRow>,
+    /// Its own operations.
+    rows: Vec<&'r Row>,
+}
+
+/// Phases in the order in which they began; operations outside of labels at the end.
+fn phases(run: &Run) -> Vec<Phase<'_>> {
+    let labels = run.labels.iter().map(|label| (&*label.label, None));
+    let rows = run.rows.iter().filter(|row| row.part_of.is_none());
+    let all = labels.chain(rows.map(|row| (&*row.label, Some(row))));
+    let mut phases: Vec<Phase<'_>> = grouped(all)
+        .into_iter()
+        .map(|(name, rows)| Phase {
+            name,
+            label: run.labels.iter().find(|label| label.label == name),
+            rows: rows.into_iter().flatten().collect(),
+        })
+        .collect();
+    phases.retain(|phase| inside(run, phase.name).next().is_some());
+    phases.sort_by_key(|phase| phase.name.is_empty());
+    phases
+}
+
+/// The operations of a label and of the labels in it.
+fn inside<'r>(run: &'r Run, name: &'r str) -> impl Iterator<Item = &'r Row> {
+    once(run).filter(move |row| {
+        let rest = row.label.strip_prefix(name);
+        rest.is_some_and(|rest| rest.is_empty() || (!name.is_empty() && rest.starts_with('/')))
+    })
+}
+
+/// The table of a run that is no sweep.
+fn sheet(run: &Run) -> Sheet {
+    let phases = phases(run);
+    let has_labels = phases.iter().any(|phase| phase.label.is_some());
+    let (shown, aside): (Vec<_>, Vec<_>) =
+        phases.iter().partition(|phase| phase.label.is_some() || !is_aside(run, phase, has_labels));
+    let entries: Vec<Entry<'_>> = shown.iter().flat_map(|phase| entries(run, phase)).collect();
+    let mut grid = columns(&entries);
+    let mut lines = grid.lines.drain(..).collect::<Vec<_>>().into_iter();
+    for phase in &shown {
+        grid.lines.push(Line::Heading(heading(run, phase)));
+        let count = phase.rows.len().min(OPERATIONS + 1);
+        grid.lines.extend(lines.by_ref().take(count));
+    }
+    let aside = aside.first().map(|phase| format!("outside of phases: {}", listed(phase)));
+    let notes = limited::sentences(run).into_iter().chain(aside).chain([LEGEND.into()]).collect();
+    Sheet { name: "answer", title: String::new(), grid, notes }
+}
+
+/// Operations outside of labels are set-up where they took a small part of the time.
+fn is_aside(run: &Run, phase: &Phase<'_>, has_labels: bool) -> bool {
+    const SMALL: f64 = 0.05;
+    let spent: u64 = phase.rows.iter().map(|row| busy_ns(row)).sum();
+    let whole_ns = run.run.duration_wall_ns as f64 * f64::from(run.run.ranks.max(1));
+    has_labels && (spent as f64) < SMALL * whole_ns && phase.rows.iter().all(|row| row.failed == 0)
+}
+
+/// `1 mkdir, 3 stat`
+fn listed(phase: &Phase<'_>) -> String {
+    let one = |row: &&Row| format!("{} {}", text::grouped(row.count), row.op);
+    words::list_some(phase.rows.iter().map(one), 3)
+}
+
+/// Name of a phase, its duration, and its bandwidths over it.
+fn heading(run: &Run, phase: &Phase<'_>) -> String {
+    let Some(label) = phase.label else {
+        let name = if phase.name.is_empty() { "(outside of phases)" } else { phase.name };
+        return name.to_string();
+    };
+    let (at_most, at_least) = if label.busy_is_bound { ("≤ ", "≥ ") } else { ("", "") };
+    let mut parts = vec![label.label.clone()];
+    parts.push(format!("{at_most}{}", format_ns(label.busy_ns as f64)));
+    if label.occurrences > 1 {
+        parts.push(format!("{} times", text::grouped(label.occurrences)));
+    }
+    parts.extend(
+        rates(run, label).into_iter().map(|(word, rate)| format!("{word}{at_least}{rate}")),
+    );
+    parts.join(GAP)
+}
+
+/// Bytes read and written over the duration of a phase; operations where none were.
+fn rates(run: &Run, label: &LabelRow) -> Vec<(&'static str, String)> {
+    let seconds = label.busy_ns as f64 / 1e9;
+    if seconds <= 0.0 {
+        return Vec::new();
+    }
+    let rate = |direction: Class, word: &'static str| {
+        let rows = inside(run, &label.label).filter(|row| class(&row.op) == direction);
+        let bytes = rows.fold(0u64, |sum, row| sum.saturating_add(row.bytes));
+        let mib_s = bytes as f64 / f64::from(1 << 20) / seconds;
+        (bytes > 0).then(|| (word, Measure::ByteRate.format(mib_s, 3)))
+    };
+    let moved = [rate(Class::Read, "read "), rate(Class::Write, "write ")];
+    let moved: Vec<_> = moved.into_iter().flatten().collect();
+    let done = inside(run, &label.label).fold(0u64, |sum, row| sum.saturating_add(succeeded(row)));
+    match moved.is_empty() && done > 0 {
+        true => vec![("", Measure::OpRate.format(done as f64 / seconds, 3))],
+        false => moved,
+    }
+}
+
+fn succeeded(row: &Row) -> u64 {
+    row.count.saturating_sub(row.failed).saturating_sub(row.expected)
+}
+
+/// A line: an operation, or those that took least time together.
+struct Entry<'r> {
+    name: String,
+    row: &'r Row,
+    count: u64,
+    failed: u64,
+    /// Share of the time of the ranks in the phase.
+    share: Option<f64>,
+    /// It stands for several.
+    is_sum: bool,
+    /// Ranks that executed it, if that is known.
+    ranks: Option<u32>,
+}
+
+/// Time of all ranks in an operation.
+fn busy_ns(row: &Row) -> u64 {
+    row.balance.as_ref().map_or(0, |balance| balance.busy_ns)
+}
+
+/// The operations of a phase in their order.
+fn entries<'r>(run: &Run, phase: &Phase<'r>) -> Vec<Entry<'r>> {
+    let whole_ns = phase.label.map_or(run.run.duration_wall_ns, |label| label.busy_ns) as f64
+        * f64::from(run.run.ranks.max(1));
+    let share = |ns: u64| (whole_ns > 0.0 && ns > 0).then(|| (ns as f64 / whole_ns).min(1.0));
+    let mut by_time = phase.rows.clone();
+    by_time.sort_by_key(|row| std::cmp::Reverse((row.failed, busy_ns(row))));
+    let rest = by_time.split_off(by_time.len().min(OPERATIONS));
+    let is_shown = |row: &&&Row| by_time.iter().any(|other| std::ptr::eq(**row, *other));
+    let only_rank = Some(1).filter(|_| run.run.ranks == 1);
+    let one = |row: &&'r Row| Entry {
+        name: format!("  {}", row.op),
+        row,
+        count: row.count,
+        failed: row.failed,
+        share: share(busy_ns(row)),
+        is_sum: false,
+        ranks: row.balance.as_ref().map(|balance| balance.ranks).or(only_rank),
+    };
+    let shown = phase.rows.iter().filter(is_shown).map(one);
+    let rest = rest.first().map(|first| Entry {
+        name: format!("  {} more", rest.len()),
+        row: first,
+        count: rest.iter().fold(0, |sum, row| sum.saturating_add(row.count)),
+        failed: 0,
+        share: share(rest.iter().fold(0, |sum, row| sum.saturating_add(busy_ns(row)))),
+        is_sum: true,
+        ranks: None,
+    });
+    shown.chain(rest).collect()
+}
+
+impl Entry<'_> {
+    fn time(&self, ns: Option<u64>) -> Cell {
+        self.figure(ns.map(|ns| ns as f64))
+    }
+
+    /// The sum over ranks of a rate that is their mean.
+    fn rate(&self, mean: Option<f64>) -> Cell {
+        self.figure(mean.zip(self.ranks).map(|(mean, ranks)| mean * f64::from(ranks)))
+    }
+
+    fn figure(&self, figure: Option<f64>) -> Cell {
+        if self.is_sum { Cell::Text(String::new()) } else { Cell::number(figure) }
+    }
+}
+
+fn number(count: u64) -> Cell {
+    Cell::Text(if count == 0 { String::new() } else { text::grouped(count) })
+}
+
+/// The table without headings. Narrow terminals lose max, then count, then p50.
+fn columns(entries: &[Entry<'_>]) -> Grid {
+    const TIME: Kind = Kind::Quantity(Measure::Time);
+    Grid::of(
+        vec![
+            field("phase / operation", "", Kind::Word, 0, |one: &Entry<'_>| {
+                Cell::Text(one.name.clone())
+            }),
+            field("count", "", Kind::Count, 2, |one| number(one.count)),
+            optional("failed", "", Kind::Count, 0, |one| number(one.failed)),
+            optional("short", "", Kind::Count, 0, |one| number(one.row.short)),
+            optional("expected", "", Kind::Count, 0, |one| number(one.row.expected)),
+            field("rate", "", Kind::Quantity(Measure::OpRate), 0, |one| {
+                one.rate(one.row.rank_ops_s)
+            }),
+            field("bandwidth", "", Kind::Quantity(Measure::ByteRate), 0, |one| {
+                one.rate(one.row.rank_mib_s)
+            }),
+            field("p50", "", TIME, 3, |one| one.time(one.row.p50_ns)),
+            field("p99", "", TIME, 0, |one| one.time(one.row.p99_ns)),
+            field("max", "", TIME, 1, |one| one.time(one.row.max_ns)),
+            field("time", "", Kind::Count, 0, |one| match one.share {
+                Some(share) => Cell::Text(percent(share)),
+                None => Cell::None,
+            }),
+        ],
+        entries,
+        |one| one.failed > 0,
+    )
+}
