@@ -93,8 +93,9 @@ fn the_rate_over_all_of_the_label_stands_beside_them() {
         "run x.ppl -n 2 --backend mem --sweep n=900,1000 --reps 2 --out r --html r.html --quiet",
     );
     swept.exits(0);
-    let told = scene.parabench("report r --data d").exits(0);
-    told.out_has("w: fwrite, MiB/s");
+    let told = scene.parabench("report r").exits(0);
+    told.out_has("\nw: fwrite\n");
+    scene.parabench("report r --data d").exits(0);
     let page = scene.text("r.html");
     assert!(page.contains("<h3>Bandwidth over n<") && page.contains(">w: fwrite: "), "{page}");
     assert!(!page.contains(">w/until: fwrite: "), "no headline of a part");

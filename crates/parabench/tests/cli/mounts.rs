@@ -159,7 +159,7 @@ fn each_directory_has_its_own_room() {
                 $h = fopen(\"h\", \"r\"); $i = fopen(\"small:i\", \"w\"); fcopy($h, $i); fcopy($h, $i, 8, 8); \
                 rename(\"f\", \"small:f\"); link(\"small:g\", \"l\");\n";
     let scene = scene.file("y.ppl", text);
-    let done = scene.parabench("run y.ppl --dir d --mount small=m").exits(1);
+    let done = scene.parabench("run y.ppl --dir d --mount small=m -v").exits(1);
     let done = done.out_has("1 x rename EXDEV").out_has("1 x link EXDEV");
     assert_eq!(fs::metadata(scene.path("d/h")).unwrap().len(), 4104);
     let (from, to) = (fs::read(scene.path("d/f")).unwrap(), fs::read(scene.path("m/g")).unwrap());
@@ -188,7 +188,7 @@ fn a_remark_names_the_directory_that_refuses() {
     let text = "with (dir=\"b\") { write(\"f\", 4k); reflink(\"f\", \"g\"); }\n";
     let scene = Scene::new().file("m/mount", "").file("x.ppl", text);
     let Some(_mounted) = Tmpfs::mount(&scene.path("m"), "size=1m") else { return };
-    let done = scene.parabench("run x.ppl --dir d --mount b=m").exits(0);
+    let done = scene.parabench("run x.ppl --dir d --mount b=m -v").exits(0);
     done.out_has("reflink is not supported by the file system tmpfs of b:");
 }
 
@@ -239,7 +239,7 @@ fn the_run_tells_what_lies_below_each_directory() {
     let Some(_mounted) = Tmpfs::mount(&scene.path("m"), "size=1m,mode=755") else { return };
     let make = scene.file("make.ppl", "with (dir=\"small\") write(\"f\", 64k);\n");
     make.parabench("run make.ppl --dir d --mount small=m").exits(0);
-    let line = "run x.ppl --dir d --mount small=m --out one";
+    let line = "run x.ppl --dir d --mount small=m --out one -v";
     let done = make.parabench(line).exits(0).out_has(" and small on tmpfs (");
     done.out_has("remark memory-storage: files of small (tmpfs)");
     let run = make.json("one/run.json");

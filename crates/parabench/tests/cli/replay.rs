@@ -127,7 +127,7 @@ fn links_and_files_that_are_only_removed_are_as_they_were_found() {
         .out_has("missing: 2 symbolic links, 1 directory and 2 files, ");
     let replay = "replay r -- --out again.run --fidelity-gate";
     scene.call(replay).word("operations <= 0").run().exits(0).out_has("gate passes");
-    let notes = scene.call("report again.run").env("COLUMNS", "300").run().exits(0);
+    let notes = scene.call("report again.run -v").env("COLUMNS", "300").run().exits(0);
     notes.out_has("--prepare makes symbolic links that lead up or are absolute, first dir/away");
 }
 
@@ -141,7 +141,7 @@ fn links_that_lead_down_are_replayed_without_confinement() {
     done.exits(0).out_is("dir\nabcabc");
     let replay = "replay r -- --out again.run --fidelity-gate";
     scene.call(replay).word("operations <= 0").run().exits(0).out_has("gate passes");
-    scene.parabench("report again.run").exits(0).out_has("confinement: checked");
+    scene.parabench("report again.run -v").exits(0).out_has("confinement: checked");
 }
 
 /// The directory of a run is always there.

@@ -497,7 +497,7 @@ fn a_run_without_mpi_tells_its_batch_job() {
     let run = call.run().exits(0).json();
     assert_valid(&run);
     assert_eq!(run["run"]["batch"], "slurm 4711");
-    scene.parabench("report r").exits(0).out_has("slurm 4711");
+    scene.parabench("report r -v").exits(0).out_has("slurm 4711");
 }
 
 /// The folder may come from somebody else: where a sweep goes on is not for it to say.

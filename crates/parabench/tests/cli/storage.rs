@@ -224,7 +224,7 @@ fn a_link_that_leads_up_unforeseen_is_an_error_with_its_place() {
     let text = "mkdir(\"d\");\nif (exists(\"old\"))\n  symlink(\"../a\", \"d/l\");\n";
     let scene = Scene::new().file("old.ppl", "create(\"old\");").file("x.ppl", text);
     scene.parabench("run old.ppl --dir r").exits(0);
-    let done = scene.parabench("run x.ppl --dir r").exits(1);
+    let done = scene.parabench("run x.ppl --dir r -v").exits(1);
     done.out_has("confinement: checked").out_has("1 x symlink EXDEV at x.ppl:3:");
 }
 

@@ -26,7 +26,7 @@ fn notes(run: &Value) -> String {
 
 #[test]
 fn the_tables_of_a_sweep_are_the_golden_ones() {
-    let done = mem("--sweep block=4k,64k --sweep-ranks 1..4*2 --reps 5").exits(0);
+    let done = mem("--sweep block=4k,64k --sweep-ranks 1..4*2 --reps 5 -v").exits(0);
     let from = done.out.find("write: time").unwrap();
     let table = &done.out[from..done.out.find("Median of").unwrap()];
     let path = root().join("crates/parabench/tests/golden/sweep.txt");
@@ -123,9 +123,9 @@ fn a_reader_that_has_gone_away_is_no_error() {
 #[test]
 fn csv_has_rows_or_statistics() {
     let rows = mem("--sweep block=4k,8k --reps 5 --format csv").exits(0);
-    assert!(rows.out.starts_with("label,op,part_of,cell,repetition,"));
+    assert!(rows.out.starts_with("label,op,part_of,cell,block,repetition,"));
     let statistics = mem("--sweep block=4k,8k --reps 5 --format csv-statistics").exits(0);
-    statistics.out_has("write,write,1,mib_s,5,");
+    statistics.out_has("write,write,1,8k,mib_s,5,");
 }
 
 #[test]

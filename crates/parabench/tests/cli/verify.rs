@@ -201,7 +201,7 @@ fn what_is_gone_of_an_earlier_run_is_said() {
     for number in 0..7 {
         fs::write(file(number), vec![b'x'; 65_536]).expect("a change");
     }
-    let wrong = scene.parabench("run r.ppl --dir d").exits(1);
+    let wrong = scene.parabench("run r.ppl --dir d -v").exits(1);
     let text = wrong.out.split_whitespace().collect::<Vec<_>>().join(" ");
     for number in 0..5 {
         assert!(text.contains(&format!("rank 0, f-{number}, offset")), "{number}: {text}");

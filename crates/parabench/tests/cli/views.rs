@@ -139,7 +139,8 @@ fn a_sample_is_counted_and_pictures_are_scaled() {
     let kept = events["count"].as_u64().unwrap();
     assert!((1_800..2_200).contains(&kept), "{kept}: twenty thousand with a share of a tenth");
     assert_eq!(row(&run, "", "write")["count"], 10_000, "rows count everything");
-    scene.parabench("report results --data data").exits(0).out_has("sample");
+    scene.parabench("report results --data data").exits(0);
+    scene.parabench("report results -v").exits(0).out_has("sample");
     let moved = heat_bytes(&scene);
     let truth = 10_000.0 * 4096.0;
     // Half of the sample are writes: the standard error is 1/sqrt(1000) of it.

@@ -42,9 +42,7 @@ const BRIEFS: [Brief; 15] = [
     ),
     Brief {
         what: "files are in memory",
-        detail: Some(|run| {
-            format!("files are on {}", in_memory(run).unwrap_or("a file system in memory"))
-        }),
+        detail: Some(|run| format!("files are on {}", in_memory(run).unwrap_or("memory"))),
         ..brief("memory-storage", MEMORY, "--dir on the storage in question")
     },
     Brief {
@@ -106,7 +104,9 @@ fn waited(run: &Run) -> String {
 
 /// Verdicts in short, and that the files are in memory. Failed operations are listed by themselves.
 pub fn warnings(run: &Run) -> Vec<Warning> {
-    let counts = |mark: &&Mark| mark.counts || mark.code == "memory-storage";
+    // Where a further directory is in memory, other figures are of storage.
+    let is_in_memory = in_memory(run).is_some();
+    let counts = |mark: &&Mark| mark.counts || mark.code == "memory-storage" && is_in_memory;
     let marks = run.run.evidence.marks.iter().filter(counts).filter(|mark| mark.code != FAILED);
     // The sides of a comparison have marks of their own.
     let mut codes = grouped(marks.map(|mark| (&*mark.code, mark)));

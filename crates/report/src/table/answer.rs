@@ -65,11 +65,16 @@ fn head(run: &Run, warnings: &[Warning]) -> Vec<Item> {
     items
 }
 
-/// Notes say why a run did not finish and what it has left, and what of a log was left out.
+/// Notes say why a run failed and what it has left, whether repetitions drift, and what of a log was left out.
 fn notes_shown(run: &Run) -> usize {
+    const FEW: usize = 3;
     match run.run.outcome.as_str() {
-        "finished" if run.run.trace.is_some() => 3,
-        "finished" => 0,
+        "finished" if run.run.exit_code == 0 => {
+            match run.run.sweep.is_some() || run.run.trace.is_some() {
+                true => FEW,
+                false => 0,
+            }
+        }
         _ => usize::MAX,
     }
 }

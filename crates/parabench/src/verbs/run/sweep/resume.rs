@@ -30,8 +30,16 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Options of this command line alone: how ranks are started, and what is printed and written.
-const OUTSIDE: [&str; 7] =
-    ["--resume", "--mpi", "--launcher", "--format", "--html", "--quiet", "--time-limit"];
+const OUTSIDE: [&str; 8] = [
+    "--resume",
+    "--mpi",
+    "--launcher",
+    "--format",
+    "--html",
+    "--quiet",
+    "--verbose",
+    "--time-limit",
+];
 
 /// Options that may be others when a sweep goes on.
 const NOT_COMPARED: [&str; 6] =
