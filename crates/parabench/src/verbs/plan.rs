@@ -35,8 +35,8 @@ const TIMED: &str = "\nhow often loops with a time limit iterate depends on the 
 
 /// Show what a program will do, without touching the disk
 ///
-/// The flat code, then the budget: operations by kind, bytes, files and directories, per rank
-/// and in all, found by rehearsing the program on files in memory. With --ops also the first system calls of a rank.
+/// Operations by kind, bytes, files and directories of all ranks, found by rehearsing the program on files in
+/// memory. With -v also the flat code and the figures per rank, with --ops the first system calls of a rank.
 #[derive(Args)]
 pub struct Plan {
     #[command(flatten)]
@@ -63,6 +63,10 @@ pub struct Plan {
     /// How it is printed
     #[arg(long, value_enum, default_value_t = TextFormat::Text)]
     format: TextFormat,
+
+    /// Print the flat code and the budget of each kind of ranks
+    #[arg(short, long)]
+    verbose: bool,
 }
 
 impl Plan {
@@ -98,7 +102,7 @@ impl Plan {
             None => None,
         };
         let shown = match self.format {
-            TextFormat::Text => render_text(&plan, &rehearsal, calls.as_ref()),
+            TextFormat::Text => self.render_text(&plan, &rehearsal, calls.as_ref()),
             TextFormat::Json => render_json(&name, &plan, &rehearsal, calls.as_ref()),
         };
         console::print(&shown)?;
@@ -113,6 +117,25 @@ impl Plan {
                 .map(|rank| (rank * u64::from(nodes) / u64::from(self.ranks)) as u32)
                 .collect(),
         }
+    }
+
+    /// What all ranks do together, and the calls that were asked for; with -v the code before.
+    fn render_text(
+        &self,
+        plan: &model::Plan,
+        rehearsal: &Rehearsal,
+        calls: Option<&Calls>,
+    ) -> String {
+        let mut out = String::new();
+        if self.verbose {
+            render_details(&mut out, plan, rehearsal);
+        }
+        render_budget(&mut out, plan, rehearsal);
+        calls.into_iter().for_each(|calls| list(&mut out, calls));
+        if !self.verbose {
+            out.push_str("more: -v   system calls: --ops 20\n");
+        }
+        out
     }
 
     /// The first calls, found by executing the plan on files in memory.
@@ -202,23 +225,30 @@ fn within(spread: u64, format: impl Fn(u64) -> String) -> String {
     if spread > 0 { format!(" (± {})", format(spread)) } else { String::new() }
 }
 
-/// Code, budget and calls for people.
-fn render_text(plan: &model::Plan, rehearsal: &Rehearsal, calls: Option<&Calls>) -> String {
-    let mut out = String::from("code\n");
+/// The flat code, and the budget of each kind of ranks.
+fn render_details(out: &mut String, plan: &model::Plan, rehearsal: &Rehearsal) {
+    out.push_str("code\n");
     for line in ppl::listing(plan).lines() {
         let _ = writeln!(out, "  {line}");
     }
     let kinds = &rehearsal.ranks;
-    for (ranks, rank) in kinds.iter().take(SHOWN) {
-        section(&mut out, &title(ranks), &Budget::of_rank(rank, rehearsal), plan);
+    for (ranks, rank) in kinds.iter().take(SHOWN).filter(|_| plan.ranks > 1) {
+        let _ = writeln!(out);
+        section(out, &title(ranks), &Budget::of_rank(rank, rehearsal), plan);
     }
     if kinds.len() > SHOWN {
         let _ = writeln!(out, "\nand {} more kinds of ranks", kinds.len() - SHOWN);
     }
-    if plan.ranks > 1 {
-        let all = Budget::of_all(rehearsal);
-        section(&mut out, &format!("all {} ranks", plan.ranks), &all, plan);
-    }
+    let _ = writeln!(out);
+}
+
+/// What all ranks do together, and how far that can be relied on.
+fn render_budget(out: &mut String, plan: &model::Plan, rehearsal: &Rehearsal) {
+    let whose = match plan.ranks {
+        1 => "rank 0".to_string(),
+        ranks => format!("all {ranks} ranks"),
+    };
+    section(out, &whose, &Budget::of_all(rehearsal), plan);
     if !rehearsal.complete {
         let _ = match &rehearsal.failure {
             Some(why) => {
@@ -230,8 +260,6 @@ fn render_text(plan: &model::Plan, rehearsal: &Rehearsal, calls: Option<&Calls>)
     if rehearsal.timed {
         out.push_str(TIMED);
     }
-    calls.into_iter().for_each(|calls| list(&mut out, calls));
-    out
 }
 
 fn title(ranks: &Range<u32>) -> String {
@@ -243,7 +271,7 @@ fn title(ranks: &Range<u32>) -> String {
 
 fn section(out: &mut String, title: &str, budget: &Budget, plan: &model::Plan) {
     let figures = &budget.figures;
-    let _ = writeln!(out, "\nbudget of {title}{}", if budget.exact { "" } else { ", about" });
+    let _ = writeln!(out, "budget of {title}{}", if budget.exact { "" } else { ", about" });
     let name = figures.ops.iter().map(|(op, _)| op.name().len()).max().unwrap_or(0);
     let count = figures.ops.iter().map(|(_, op)| op.count).max().unwrap_or(0).to_string().len();
     for (op, sum) in &figures.ops {
@@ -256,12 +284,19 @@ fn section(out: &mut String, title: &str, budget: &Budget, plan: &model::Plan) {
     }
     moved_and_made(out, budget);
     let (about, peak) = (budget.about(), budget.footprint());
-    let _ = writeln!(
-        out,
-        "  needs {about}{} of storage and {} of buffers",
-        bytes((peak.bytes, peak.spread_bytes)),
-        format_bytes(figures.buffer_bytes)
-    );
+    let storage = bytes((peak.bytes, peak.spread_bytes));
+    let needs = [
+        (peak.bytes, storage, "storage"),
+        (figures.buffer_bytes, format_bytes(figures.buffer_bytes), "buffers"),
+    ];
+    let needs: Vec<String> = needs
+        .iter()
+        .filter(|need| need.0 > 0)
+        .map(|(_, size, what)| format!("{size} of {what}"))
+        .collect();
+    if !needs.is_empty() {
+        let _ = writeln!(out, "  needs {about}{}", needs.join(" and "));
+    }
     let several = !plan.directories.is_empty();
     for (name, peak) in directories(plan).zip(&figures.peaks).filter(|_| several) {
         let name = if name.is_empty() { "the run directory".into() } else { format!("{name}:") };

@@ -94,7 +94,7 @@ fn a_rate_changes_nothing_but_times() {
     for line in ["run x.ppl -n 2", "run x.ppl -n 2 --backend mem", "run x.ppl -n 2 --confine"] {
         assert_eq!(counts(line), expected, "{line}");
     }
-    scene.parabench("plan x.ppl -n 2").exits(0).out_has("rate=20000");
+    scene.parabench("plan x.ppl -n 2 -v").exits(0).out_has("rate=20000");
 }
 
 /// The rank waits, and is still told to stop.

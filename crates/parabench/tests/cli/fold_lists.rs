@@ -19,7 +19,7 @@ fn long_lists_stand_beside_the_program() {
     for line in [
         "check app.ppl",
         "fmt --check app.ppl",
-        "plan app.ppl -n 2",
+        "plan app.ppl -n 2 -v",
         "prepare app.ppl -n 2 --dir d --dry-run",
     ] {
         scene.parabench(line).exits(0);

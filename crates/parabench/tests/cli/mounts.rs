@@ -83,8 +83,8 @@ fn a_name_that_nobody_granted_is_a_scratch_directory_or_one_message() {
     done.err_has("the program uses the directory fast, which is not granted")
         .err_has("say where: --mount fast=DIR");
     scene.parabench("check x.ppl").exits(0).err_has("nothing wrong").err_has("--mount fast=DIR");
-    scene.parabench("plan x.ppl").exits(0).out_has("; directory fast = not granted");
-    let granted = scene.parabench("plan x.ppl --mount fast=/burst --ops 1").exits(0);
+    scene.parabench("plan x.ppl -v").exits(0).out_has("; directory fast = not granted");
+    let granted = scene.parabench("plan x.ppl --mount fast=/burst --ops 1 -v").exits(0);
     granted.out_has("; directory fast = /burst").out_has("openat(\"/burst/f\"");
 }
 

@@ -260,7 +260,7 @@ fn a_rehearsal_follows_copies_and_holes() {
         ("$h = tmpfile(); fwrite($h, 2m); fclose($h); write(\"b\", 2m);", "needs 2 MiB of storage"),
     ] {
         let scene = Scene::new().file("x.ppl", text);
-        let done = scene.parabench("plan x.ppl").exits(0);
+        let done = scene.parabench("plan x.ppl -v").exits(0);
         done.out_has(says);
     }
 }

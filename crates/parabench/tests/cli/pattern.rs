@@ -74,7 +74,7 @@ fn arguments_that_were_left_out_are_shown() {
     let shown = scene.parabench("pattern p.ppl --format json").exits(0).json();
     let definition = "nested(block=4096, counts=[4, 2], gap=2, shift=4096, header=0)";
     assert_eq!(shown[0]["definition"], definition);
-    let plan = scene.parabench("plan p.ppl -n 2").exits(0);
+    let plan = scene.parabench("plan p.ppl -n 2 -v").exits(0);
     plan.out_has("nested(block=4096, counts=[4, 2], gap=2, shift=4096, header=0)");
 }
 

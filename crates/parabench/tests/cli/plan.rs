@@ -8,7 +8,7 @@ const TEXT: &str = "mkdir(\"d-$$rank\");\nrepeat $i 10 write(\"d-$$rank/a$i\", 4
 #[test]
 fn code_and_budget_are_printed_and_nothing_is_touched() {
     let scene = Scene::new().file("x.ppl", TEXT);
-    let done = scene.parabench("plan x.ppl -n 3").exits(0);
+    let done = scene.parabench("plan x.ppl -n 3 -v").exits(0);
     let done = done.out_has("mkdir").out_has("budget of each of ranks 0 to 2");
     done.out_has("budget of all 3 ranks").out_has(
         "reads 3 KiB, writes 120 KiB, makes 30 files and 3 directories, 33 names at one time",
@@ -19,7 +19,7 @@ fn code_and_budget_are_printed_and_nothing_is_touched() {
 #[test]
 fn the_first_calls_of_a_rank_are_listed() {
     let scene = Scene::new().file("x.ppl", TEXT);
-    let done = scene.parabench("plan x.ppl -n 3 --rank 2 --ops 4").exits(0);
+    let done = scene.parabench("plan x.ppl -n 3 --rank 2 --ops 4 -v").exits(0);
     let done = done.out_has("first 4 calls of rank 2").out_has("\"d-2\"").out_has("\"d-2/a0\"");
     assert!(!done.out.contains("d-2/a1\""), "{}", done.out);
     scene.parabench("plan x.ppl --rank 1 --ops 4").exits(2).err_has("no rank 1");

@@ -256,7 +256,7 @@ fn ranks_with_a_time_limit_are_treated_alike() {
     let text =
         "time[\"w\"] repeat $i 1g until 1h write(\"f-$$rank-$i\", 8m); write(\"end-$$rank\", 1);";
     let scene = Scene::new().file("x.ppl", text);
-    let done = scene.parabench("plan x.ppl -n 3").exits(0);
+    let done = scene.parabench("plan x.ppl -n 3 -v").exits(0);
     assert!(!done.out.contains("the rehearsal ended before"), "{}", done.out);
     done.out_has("budget of each of ranks 0 to 2, about")
         .out_has("depends on the speed of the storage");

@@ -184,7 +184,7 @@ fn the_report_has_both_rates() {
     let text = "time[\"w\"] share $i 40 { if ($$rank == 1) compute(4ms); compute(1ms); write(\"f-$i\", 64k); }";
     let done = scene(text).parabench("run x.ppl -n 2 --backend mem").exits(0);
     done.out_has("steady").out_has("whole").out_has("w (x.ppl:1:11)").out_has("rank 0 33 (idle");
-    let plan = scene(text).parabench("plan x.ppl -n 2").exits(0);
+    let plan = scene(text).parabench("plan x.ppl -n 2 -v").exits(0);
     plan.out_has("share      40").out_has("claim      $i").out_has("share end");
 }
 

@@ -13,7 +13,7 @@ fn processes_of_mpiexec_are_the_ranks_and_rank_0_speaks_for_all() {
     for mpi in testing::all() {
         let scene = Scene::new().file("x.ppl", WRITES);
         let done = under(&mpi, 3, &scene, "run x.ppl").run().exits(0);
-        assert_eq!(done.out.matches("finished").count(), 1, "one table under {}", mpi.name);
+        assert_eq!(done.out.matches("   ok\n").count(), 1, "one table under {}", mpi.name);
         for rank in 0..3 {
             let line = format!("[{rank}] rank {rank} of 3");
             assert_eq!(

@@ -67,7 +67,7 @@ fn executions_keep_their_machines_when_a_sweep_is_resumed_on_others() {
     sweeps::running_no_more(&scene);
     fs::write(scene.path("d/go"), "").expect("written");
     let done =
-        on_two(&mpi, &scene, "run --resume r --dir d").env("SECOND", "node-c").run().exits(0);
+        on_two(&mpi, &scene, "run --resume r --dir d -v").env("SECOND", "node-c").run().exits(0);
     let run = scene.json("r/run.json");
     assert_valid(&run);
     let host = run["run"]["host"]["name"].as_str().expect("a name");
@@ -91,7 +91,7 @@ fn executions_keep_their_machines_when_a_sweep_is_resumed_on_others() {
 fn figures_of_a_machine_that_does_not_see_the_folder_come_by_messages() {
     let Some(mpi) = mpich() else { return };
     let scene = Scene::new().file("x.ppl", PROGRAM);
-    let done = on_two(&mpi, &scene, "run x.ppl --events --out hidden/r").run().exits(0);
+    let done = on_two(&mpi, &scene, "run x.ppl --events --out hidden/r -v").run().exits(0);
     let done = done.out_has("node-b (ranks 2-3)").out_has("over nodes").out_has("Over nodes:");
     assert_eq!(scene.names("hidden/r"), ["events.parquet", "run.json"]);
     let run = scene.json("hidden/r/run.json");
@@ -232,7 +232,7 @@ fn a_directory_of_the_same_name_is_another_one() {
 fn a_sweep_over_machines_is_whole_on_all_of_them() {
     let Some(mpi) = mpich() else { return };
     let scene = Scene::new().file("x.ppl", PROGRAM);
-    let line = "run x.ppl --sweep-nodes 1,2 --sweep n=2,3 --reps 2 --events --out hidden/r";
+    let line = "run x.ppl --sweep-nodes 1,2 --sweep n=2,3 --reps 2 --events --out hidden/r -v";
     on_two(&mpi, &scene, line).run().exits(0).out_has("over nodes");
     let run = scene.json("hidden/r/run.json");
     assert_valid(&run);
@@ -254,7 +254,7 @@ fn a_machine_that_mounts_the_directory_in_another_way_is_remarked_on() {
     let Some(mpi) = mpich() else { return };
     let mounts = "mount --bind data data; mount -o remount,bind,noatime data\n";
     let scene = Scene::new().file("x.ppl", PROGRAM).file("mounts", mounts).file("data/.keep", "");
-    let line = "run x.ppl --dir data --force --no-confine --out r";
+    let line = "run x.ppl --dir data --force --no-confine --out r -v";
     let done = on_two(&mpi, &scene, line).run().exits(0);
     done.out_has("remark unlike-mounts: run directory: ").out_has("/data) with noatime");
     let run = scene.json("r/run.json");

@@ -19,7 +19,7 @@ fn a_job_writes_its_page_and_leaves_nothing_else() {
         ];
         for start in starts {
             let scene = Scene::new().file("x.ppl", PROGRAM);
-            start(&mpi, &scene, line).run().exits(0).out_has("finished");
+            start(&mpi, &scene, line).run().exits(0).out_has("   ok\n");
             assert_eq!(scene.names("."), ["page.html", "x.ppl"], "under {}", mpi.name);
             let page = scene.text("page.html");
             for part in [

@@ -155,7 +155,7 @@ fn each_rank_records_itself_and_one_run_comes_out() {
             // Bytes of MPI-IO are those of POSIX: sums hold them once.
             let written = &run["run"]["evidence"]["program_write_bytes"];
             assert_eq!(written, &serde_json::json!(3 * (4096 + 100)), "{} via {via}", mpi.name);
-            let table = scene.call("report r").env("COLUMNS", "300").run().exits(0).out.clone();
+            let table = scene.call("report r -v").env("COLUMNS", "300").run().exits(0).out.clone();
             let total = table.lines().find(|line| line.trim_start().starts_with("writing"));
             let words: Vec<&str> = total.expect("a total").split_whitespace().collect();
             assert_eq!(words[..2], ["writing", "6"], "{} via {via}: {table}", mpi.name);

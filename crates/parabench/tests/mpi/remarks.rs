@@ -28,7 +28,7 @@ fn more_ranks_than_processors_are_crowded() {
 fn ranks_that_are_bound_say_to_which_processors() {
     for mpi in testing::all() {
         let scene = Scene::new().file("x.ppl", "stat(\".\"); barrier;");
-        let line = ["-c", "0", PARABENCH, "run", "x.ppl", "--format", "markdown"];
+        let line = ["-c", "0", PARABENCH, "run", "x.ppl", "--format", "markdown", "-v"];
         let launch = mpi.launch(2, "taskset").args(line);
         let done = scene.command(launch.command).run().exits(0);
         assert!(done.out.contains("all ranks on processor 0"), "under {}: {}", mpi.name, done.out);
@@ -49,7 +49,7 @@ fn a_run_says_what_ran_where() {
         let [fewest, most] = [0, 1].map(|at| node["rank_cpus"][at].as_u64().expect("a number"));
         let all = node["cpus"].as_u64().expect("a number");
         assert!(1 <= fewest && fewest <= most && most <= all, "{node:#}");
-        let table = under(&mpi, 3, &scene, "run x.ppl").run().out;
+        let table = under(&mpi, 3, &scene, "run x.ppl -v").run().out;
         assert!(table.contains("1 node:") && table.contains("(ranks 0-2)"), "{table}");
     }
 }

@@ -227,7 +227,7 @@ fn nodes_are_swept_over_and_stand_side_by_side() {
         );
         let two =
             |line: &str| under(mpi, 5, &scene, line).env("MPIR_CVAR_ODD_EVEN_CLIQUES", "1").run();
-        let line = "run x.ppl --sweep-nodes 1,2 --reps 2 --events --out r";
+        let line = "run x.ppl --sweep-nodes 1,2 --reps 2 --events --out r -v";
         let done = two(line).exits(0).out_has("over nodes");
         for line in ["[2] 2 of 3 on 0", "[3] 3 of 5 on 1"] {
             let times = done.out.lines().filter(|l| l.trim_end() == line).count();

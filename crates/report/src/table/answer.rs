@@ -35,6 +35,11 @@ const GAP: &str = "   ";
 /// Kinds of failures that are printed; the others are counted.
 const FAILURES: usize = 5;
 
+/// Phases that are printed, those with most time in operations; the others are counted.
+const PHASES: usize = 10;
+
+const LEGEND_IMPORTED: &str =
+    "rate, bandwidth: while in the operation, sum of ranks; time: share of all calls";
 const LEGEND: &str =
     "rate, bandwidth: while in the operation, sum of ranks; phase: over its duration";
 
@@ -68,13 +73,12 @@ fn head(run: &Run, warnings: &[Warning]) -> Vec<Item> {
 /// Notes say why a run failed and what it has left, whether repetitions drift, and what of a log was left out.
 fn notes_shown(run: &Run) -> usize {
     const FEW: usize = 3;
+    if run.run.trace.is_some() {
+        return FEW;
+    }
     match run.run.outcome.as_str() {
-        "finished" if run.run.exit_code == 0 => {
-            match run.run.sweep.is_some() || run.run.trace.is_some() {
-                true => FEW,
-                false => 0,
-            }
-        }
+        "finished" if run.run.exit_code == 0 && run.run.sweep.is_none() => 0,
+        "finished" if run.run.exit_code == 0 => FEW,
         _ => usize::MAX,
     }
 }
@@ -83,7 +87,7 @@ fn notes_shown(run: &Run) -> usize {
 fn title(run: &Run) -> Vec<String> {
     let mut parts = vec![
         run.run.program.name.clone(),
-        facts::size(run),
+        facts::size(run) + &nodes(run),
         facts::log(run).unwrap_or_else(|| machines::short_storage(run)),
         facts::duration(run).unwrap_or_default(),
         outcome(run),
@@ -92,10 +96,19 @@ fn title(run: &Run) -> Vec<String> {
     parts
 }
 
+/// ` on 2 nodes`, for a job on several.
+fn nodes(run: &Run) -> String {
+    let nodes = run.run.job.as_ref().map_or(0, |job| job.nodes.len());
+    if nodes > 1 { format!(" on {nodes} nodes") } else { String::new() }
+}
+
 /// How the run ended: "ok", or what went wrong.
 fn outcome(run: &Run) -> String {
     let header = &run.run;
     let failed = header.evidence.failed;
+    if header.trace.is_some() {
+        return String::new();
+    }
     let mut parts = vec![match header.outcome.as_str() {
         "finished" if failed == 0 && header.exit_code == 0 => "ok".to_string(),
         "finished" if failed > 0 => format!("{} failed", words::count(failed, "operation")),
@@ -173,6 +186,7 @@ fn sheet(run: &Run) -> Sheet {
     let has_labels = phases.iter().any(|phase| phase.label.is_some());
     let (shown, aside): (Vec<_>, Vec<_>) =
         phases.iter().partition(|phase| phase.label.is_some() || !is_aside(run, phase, has_labels));
+    let (shown, more) = longest(shown);
     let entries: Vec<Entry<'_>> = shown.iter().flat_map(|phase| entries(run, phase)).collect();
     let mut grid = columns(&entries);
     let mut lines = grid.lines.drain(..).collect::<Vec<_>>().into_iter();
@@ -182,8 +196,27 @@ fn sheet(run: &Run) -> Sheet {
         grid.lines.extend(lines.by_ref().take(count));
     }
     let aside = aside.first().map(|phase| format!("outside of phases: {}", listed(phase)));
-    let notes = limited::sentences(run).into_iter().chain(aside).chain([LEGEND.into()]).collect();
+    let more = (more > 0).then(|| format!("{more} more {}", words::plural(more as u64, "phase")));
+    let legend = if run.run.trace.is_some() { LEGEND_IMPORTED } else { LEGEND };
+    let notes = limited::sentences(run).into_iter().chain(more).chain(aside);
+    let notes = notes.chain([legend.to_string()]).collect();
     Sheet { name: "answer", title: String::new(), grid, notes }
+}
+
+/// The phases with most time in operations, in their order, and the number of others.
+fn longest<'p, 'r>(phases: Vec<&'p Phase<'r>>) -> (Vec<&'p Phase<'r>>, usize) {
+    let spent = |phase: &Phase<'_>| {
+        let failed = phase.rows.iter().any(|row| row.failed > 0);
+        (failed, phase.rows.iter().fold(0u64, |sum, row| sum.saturating_add(busy_ns(row))))
+    };
+    let mut by_time: Vec<_> = phases.iter().map(|phase| spent(phase)).collect();
+    by_time.sort_by(|a, b| b.cmp(a));
+    let Some(least) = by_time.get(PHASES.wrapping_sub(1)).copied() else { return (phases, 0) };
+    let all = phases.len();
+    let shown: Vec<_> =
+        phases.into_iter().filter(|phase| spent(phase) >= least).take(PHASES).collect();
+    let more = all - shown.len();
+    (shown, more)
 }
 
 /// Operations outside of labels are set-up where they took a small part of the time.
@@ -262,10 +295,20 @@ fn busy_ns(row: &Row) -> u64 {
     row.balance.as_ref().map_or(0, |balance| balance.busy_ns)
 }
 
+/// The time of which operations have shares: that of all ranks in the phase; of a log, whose ranks may be idle for
+/// long, that of all its calls.
+fn whole_ns(run: &Run, phase: &Phase<'_>) -> f64 {
+    let ranks = f64::from(run.run.ranks.max(1));
+    match phase.label {
+        _ if run.run.trace.is_some() => once(run).map(|row| busy_ns(row) as f64).sum(),
+        Some(label) => label.busy_ns as f64 * ranks,
+        None => run.run.duration_wall_ns as f64 * ranks,
+    }
+}
+
 /// The operations of a phase in their order.
 fn entries<'r>(run: &Run, phase: &Phase<'r>) -> Vec<Entry<'r>> {
-    let whole_ns = phase.label.map_or(run.run.duration_wall_ns, |label| label.busy_ns) as f64
-        * f64::from(run.run.ranks.max(1));
+    let whole_ns = whole_ns(run, phase);
     let share = |ns: u64| (whole_ns > 0.0 && ns > 0).then(|| (ns as f64 / whole_ns).min(1.0));
     let mut by_time = phase.rows.clone();
     by_time.sort_by_key(|row| std::cmp::Reverse((row.failed, busy_ns(row))));
