@@ -243,13 +243,17 @@ mod tests {
         let mut places = Vec::new();
         objects(&good, String::new(), &mut places);
         assert!(places.len() > 20);
+        // What a sweep varies has any name.
+        places.retain(|place| !place.ends_with("/point"));
         for place in &places {
             let mut surplus = good.clone();
             let object = surplus.pointer_mut(place).unwrap().as_object_mut().unwrap();
             object.insert("surplus".into(), json!(1));
             assert!(!VALIDATOR.is_valid(&surplus), "a surplus field at {place}");
             let object = good.pointer(place).unwrap().as_object().unwrap();
-            for field in object.keys().filter(|field| !field.ends_with("histogram")) {
+            for field in
+                object.keys().filter(|field| !field.ends_with("histogram") && *field != "point")
+            {
                 let mut without = good.clone();
                 without.pointer_mut(place).unwrap().as_object_mut().unwrap().remove(field);
                 assert!(!VALIDATOR.is_valid(&without), "without {place}/{field}");

@@ -482,6 +482,7 @@ fn the_short_report_of_a_sweep() {
     expect![[r#"
         stress.ppl   sweep of 3 points, 15 executions   ext4 /dev/sda1   1.26 s   ok
         ! memory speed, not disk speed: reads cached in 1 of 15 executions   fix: direct=true
+        note: the ranks were started by hand
 
         io: write
         block  n      time        rate  bandwidth      ±       p50       p99
@@ -490,7 +491,7 @@ fn the_short_report_of_a_sweep() {
            1m  5  335.3 ms  298.2 op/s  302 MiB/s  0.7 %  9.800 µs  22.00 µs  best
         Rate and bandwidth: over the time of the phase. Medians of n repetitions; ±: 95 % confidence
           interval.
-        more: -v   page: --html page.html   1 more remark
+        more: -v   page: --html page.html
     "#]]
     .assert_eq(&short(&sample::sweep(3, 5)));
 }
@@ -502,12 +503,13 @@ fn the_short_report_of_repetitions() {
     expect![[r#"
         stress.ppl   6 executions   ext4 /dev/sda1   1.26 s   ok
         ! memory speed, not disk speed: reads cached in 1 of 6 executions   fix: direct=true
+        note: the ranks were started by hand
 
         phase  operation  n     time        rate    bandwidth    ±       p50       p99
         io     write      6  1.002 s  99.75 op/s  102.5 MiB/s  2 %  9.800 µs  22.00 µs
         Rate and bandwidth: over the time of the phase. Medians of n repetitions; ±: 95 % confidence
           interval.
-        more: -v   page: --html page.html   1 more remark
+        more: -v   page: --html page.html
     "#]]
     .assert_eq(&short(&run));
 }
