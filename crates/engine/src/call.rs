@@ -1,6 +1,6 @@
 //! One request to a storage back-end: what lies between two clock readings.
 //!
-//! PPL operations are made of these (`write` = Open, Pwrite, Close). The names and numbers are those of
+//! PPL operations are made of these (`write` = Open, Pwrite, Close). Names and numbers are as in
 //! POSIX and Linux.
 
 mod file;

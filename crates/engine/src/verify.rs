@@ -7,8 +7,8 @@
 //! | `examine` | what is wrong with bytes that were read |
 //! | `backend` | the back-end around another one that fills, follows and checks |
 //!
-//! What the rank itself wrote is expected exactly. Data of other ranks and runs is right if it says that
-//! it belongs where it lies.
+//! A rank's own writes are expected exactly. Data of other ranks and runs is right if its marks
+//! name its place.
 
 pub mod backend;
 pub mod examine;

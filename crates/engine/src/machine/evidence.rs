@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(dirty.levels[LEVELS - 1], (10, 3));
     }
 
-    /// Numbers of blocks stand for labels.
+    /// Sum of the weights of these fillings, and the number of them that are measured.
     fn weights(of: impl Iterator<Item = (TrafficId, u64)>) -> (u64, u64) {
         let mut fillings = Fillings::new(true);
         let weights = of.map(|(block, bytes)| fillings.weight(block, bytes));

@@ -392,7 +392,8 @@ fn ends_pause(instr: &Instr) -> bool {
     }
 }
 
-/// What a rank counts with: integers of variables, and positions in open files.
+/// The numbers of a rank that a loop can advance: integers of variables, and positions in open
+/// files.
 struct Counted<'a> {
     values: &'a mut [Value],
     handles: &'a mut Handles,

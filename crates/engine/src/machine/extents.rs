@@ -4,9 +4,8 @@
 //! (pattern, member, members)  ->  runs of equal extents, bytes, or why there are none
 //! ```
 //!
-//! Where time passes by itself, all are worked out before the rank starts, so that none of it
-//! falls into a timed window; simulated ranks, whose clock stands still meanwhile, do it on
-//! first use.
+//! In real time all are computed before the rank starts, outside of timed windows. Simulated ranks,
+//! whose clock does not run meanwhile, compute them on first use.
 
 use super::tally::{Fault, Flow};
 use crate::call::ViewId;
@@ -114,7 +113,7 @@ pub(super) fn counted(extents: u64) -> u32 {
     u32::try_from(extents).unwrap_or(u32::MAX)
 }
 
-/// The extents for one member of so many; `None`: the rank is none of them.
+/// The extents of `member` of `members`; `None` if the rank is not a member.
 #[derive(Debug)]
 struct Entry<'p> {
     pattern: usize,
@@ -161,7 +160,7 @@ impl<'p> RankExtents<'p> {
         &mut self.entries[at]
     }
 
-    /// The extents of a pattern for this rank, which is a member of so many, or none of them.
+    /// The extents of a pattern for this rank; empty if it is not a member.
     pub(super) fn get(
         &mut self,
         plan: &'p Plan,

@@ -9,8 +9,9 @@
 //!
 //! With `engine="mmap"` a file is mapped after it is opened and unmapped before it is closed.
 //!
-//! Of locks the kernel is only ever asked to try: a rank that finds one taken waits for its communicator, as
-//! at a barrier, so that it can be released, and that ranks which wait for each other are found and named.
+//! Locks are only tried, never waited for in the kernel: a rank that finds one taken waits in its
+//! communicator, as at a barrier. So it can be released, and ranks that wait for each other are
+//! found and named.
 //!
 //! ```text
 //! rank 0  flock($a, "exclusive"); flock($b, "exclusive");     each holds what the other wants
@@ -515,7 +516,7 @@ impl<B: Backend> Io<'_, B> {
         self.conclude(step, &tally, Subject::Handle(at))
     }
 
-    /// What an open file with O_DIRECT wants of transfers.
+    /// Alignment that transfers of an open file need with O_DIRECT.
     #[inline(always)]
     fn alignment(&mut self, fd: Fd, flags: i32) -> Option<Alignment> {
         (flags & libc::O_DIRECT != 0).then(|| self.backend.alignment(fd))
@@ -624,7 +625,7 @@ pub(super) fn to_read(len: Option<u64>) -> (Data, u64) {
     len.map_or((Data::ReadRest, u64::MAX), |len| (Data::Read, len))
 }
 
-/// Who changes a mapping must be able to read the file.
+/// mmap(2) needs a readable descriptor also for writing.
 #[inline(always)]
 fn map_flags(flags: i32, mapped: bool) -> i32 {
     match mapped && flags & libc::O_ACCMODE == libc::O_WRONLY {

@@ -32,7 +32,7 @@ pub(super) struct Frame {
 pub(super) struct AtPlace {
     /// Where its traffic is counted.
     pub(super) traffic: TrafficId,
-    /// Number of this occurrence among those of all labels; a new one once all is stable.
+    /// Number of this occurrence, unique over all labels; a new number once all bytes are synced.
     pub(super) occurrence: u64,
     /// Bytes written in this occurrence that are not stable.
     pub(super) unstable_bytes: u64,

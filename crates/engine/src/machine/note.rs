@@ -48,8 +48,8 @@ fn said_of(op: Op) -> Op {
     if op.row().bytes == ByteEffect::Nothing { op } else { named() }
 }
 
-/// From here on a bit for each directory in which one of these was refused: the run directory first,
-/// then those of the plan.
+/// The first of the bits for directories that refused one of these: the run directory, then the
+/// directories of the plan.
 const PLACES: u32 = 1 << 24;
 
 /// The directory with this number refused O_DIRECT or an operation.
@@ -128,7 +128,7 @@ const SENTENCES: &[(u32, &str)] = &[
     ),
 ];
 
-/// The sentences of a set of remarks. `directories`: those of the run, in the order of their numbers.
+/// The sentences of a set of remarks. `directories` of the run are in the order of their numbers.
 pub fn sentences(bits: u32, directories: &[Named<'_>]) -> Vec<String> {
     let refusing = refusing(bits, directories);
     let refused = direct::explain_open(libc::EINVAL, &refusing)

@@ -30,7 +30,7 @@ pub(super) struct PathText {
     pub(super) place: Place,
 }
 
-/// What a path was made from, as far as the next one can be made from it.
+/// The parts of a path that allow making the next one from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Origin {
     /// The operand.
@@ -55,7 +55,7 @@ impl PathText {
         PathText { bytes: vec![0], origin: Origin::NOTHING, place: RUN }
     }
 
-    /// What the path was made from.
+    /// The parts from which the path was made.
     #[inline(always)]
     pub(super) fn origin(&self) -> &Origin {
         &self.origin
@@ -114,7 +114,7 @@ impl PathText {
         if whole { Ok(()) } else { Err(contains_nul()) }
     }
 
-    /// What it was made from does not tell any more what it is.
+    /// The text was changed: it no longer follows from its origin.
     pub(super) fn forget_origin(&mut self) {
         self.origin = Origin::NOTHING;
     }

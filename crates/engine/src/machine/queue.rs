@@ -67,7 +67,7 @@ struct Slot {
     /// The place of its handle.
     at: usize,
     work: Work,
-    /// What its calls have come to.
+    /// Sum of its calls so far.
     tally: Tally,
     /// Bytes that the call under way is to move.
     asked: usize,

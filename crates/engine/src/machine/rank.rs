@@ -1,6 +1,6 @@
-//! A rank that executes its plan. A machine can be left and entered again (simulated ranks share a thread): all
-//! of its state is data, which stands here; what it does with it stands in the files above. Not here: which rank runs
-//! when (`comm`), processes (`supervise`).
+//! A rank that executes its plan. A machine can be left and entered again (simulated ranks share a
+//! thread), so all of its state is data, defined here; the other files of this folder work on it.
+//! Not here: which rank runs when (`comm`), processes (`supervise`).
 
 use super::eval::Env;
 use super::io::Io;

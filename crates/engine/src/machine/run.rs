@@ -127,7 +127,7 @@ impl<B: Backend> Machine<'_, B> {
         }
     }
 
-    /// The name of a global variable without a value that stands in the text of a statement.
+    /// The name of a global variable without a value that the text of a statement uses.
     fn unset_name(&self, site: Pc) -> Option<&str> {
         let plan = self.prepared.plan;
         let span = *plan.spans.get(site as usize)?;

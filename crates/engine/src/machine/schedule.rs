@@ -130,9 +130,9 @@ impl Schedule {
     }
 }
 
-/// Gaps of a Poisson process that take as long as so many mean ones. So the mean rate holds, where that of
-/// independent gaps would be off by 1 % after 10,000 of them; bursts within are those of the process, which
-/// has evenly distributed times, given how many there are.
+/// Number of Poisson gaps that are scaled to the length of as many mean gaps. So the mean rate is
+/// exact; independent gaps would be off by 1 % after 10,000 of them. Bursts within a block stay
+/// those of a Poisson process, whose times are uniform if their number is given.
 const POISSON_BLOCK: usize = 256;
 
 /// The rate of one rank that a `with` asks for.
@@ -219,8 +219,8 @@ impl Times {
     }
 }
 
-/// Exponential gaps. Those of the next block are drawn while those of this one are used, because their sum
-/// has to be known.
+/// Exponential gaps. The next block is drawn while this one is used, because its sum has to be
+/// known.
 #[derive(Clone, Debug)]
 struct Poisson {
     stream: RankRng,

@@ -1,5 +1,5 @@
-//! An instruction that is an operation, and what several operations read of its arguments: open files, and
-//! words that stand for numbers of system calls.
+//! An instruction that is an operation, and arguments that several operations have: open files, and
+//! words for numbers of system calls.
 
 use super::eval::Env;
 use super::tally::{Fault, Flow};

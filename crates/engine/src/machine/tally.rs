@@ -1,5 +1,5 @@
-//! What calls, operations and statements come to: one call, the sum of the calls of an operation (times, bytes
-//! and the first error), and whether the rank goes on.
+//! Results of calls, operations and statements: one call, the sum of the calls of an operation
+//! (times, bytes and the first error), and whether the rank continues.
 
 use crate::call::Reply;
 use crate::clock::Clock;
@@ -150,7 +150,7 @@ pub(super) enum Pause {
     Finished,
     /// It goes on later, with the same instruction.
     Pending,
-    /// What it waits for cannot come.
+    /// It waits for something that cannot happen.
     Released,
     /// Somebody asked the run to stop.
     Interrupted,
@@ -186,7 +186,7 @@ impl Fault {
     }
 }
 
-/// What was waited for has come; if not, the rank leaves the statement.
+/// Succeeds if the awaited event has happened; otherwise the rank leaves the statement.
 pub(super) fn came(poll: Poll) -> Result<(), Fault> {
     match poll {
         Poll::Ready => Ok(()),

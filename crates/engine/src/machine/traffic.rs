@@ -18,7 +18,7 @@ use crate::recorder::{Count, Recorder, TrafficId};
 use model::plan::Pc;
 use std::io;
 
-/// What is fetched is asked for no more often than this.
+/// Shortest time between two readings of the counter of fetched bytes.
 const FETCH_PERIOD_NS: u64 = 1_000_000;
 impl Labels {
     /// Bytes were written in the innermost label that the program names; gives its level and occurrence.
@@ -227,7 +227,7 @@ impl<B: Backend> Io<'_, B> {
         (fetched.last, fetched.operations) = (Some((now_ns, bytes)), self.operations);
     }
 
-    /// Fills so many bytes; what that takes is measured now and then.
+    /// Fills `bytes` bytes; measures the time of some of the fillings.
     #[inline(always)]
     pub(super) fn fill<T>(&mut self, bytes: u64, fill: impl FnOnce(&mut Self) -> T) -> T {
         if !self.fillings.on {
@@ -253,7 +253,7 @@ impl<B: Backend> Io<'_, B> {
         }
     }
 
-    /// What is written at a place of a file.
+    /// The data to write at a place of a file.
     #[inline(always)]
     pub(super) fn source<'b>(
         &mut self,

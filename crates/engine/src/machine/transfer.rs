@@ -48,7 +48,7 @@ impl Data {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
     Calls,
-    /// By calls with several buffers, those of `io.sizes`.
+    /// By calls with several buffers, of the sizes in `io.sizes`.
     Vector,
     /// Through a mapping of the file.
     Mapping,

@@ -1,12 +1,12 @@
-//! What a process waits for in the kernel, for people who look at a run that does not go on.
+//! The system call and file that a process waits for, for people whose run does not progress.
 //!
 //! ```text
 //! /proc/4711/syscall   74 0x5 ...        fsync of descriptor 5
 //! /proc/4711/fd/5      /mnt/x/d-2/f-283
 //! ```
 //!
-//! Nothing of it is recorded by the rank itself: that would cost time in every operation. A process in uninterruptible
-//! sleep cannot be killed: its storage has to answer first.
+//! The rank itself records nothing of this: it would cost time in every operation. A process in
+//! uninterruptible sleep cannot be killed: its storage has to answer first.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;

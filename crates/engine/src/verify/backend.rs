@@ -7,9 +7,9 @@
 //! read    prepare: memory                    │ issue │ settle: examine
 //! ```
 //!
-//! What a call changes is found before it (`Effect`), and takes effect before the next one, outside of
-//! every reading. Once a program has verified anything, all that it does to files is followed: what it
-//! writes otherwise, cuts and removes is expected then.
+//! The effect of a call is determined before it (`Effect`), and recorded before the next one,
+//! outside of every reading. Once a program has verified anything, all its changes of files are
+//! tracked: other writes, truncations and removals are expected then.
 
 use super::examine::{Checked, Examiner, Findings, ZeroPlace};
 use super::mark::{Mark, RUN_MASK, WRITER_MASK, file_number};
@@ -42,7 +42,7 @@ enum Handle {
     Mpi(MpiFile),
 }
 
-/// What is known of an open file.
+/// State of an open file.
 #[derive(Clone, Debug)]
 struct File {
     /// See [`file_number`].
@@ -54,7 +54,7 @@ struct File {
     view: Option<ViewId>,
 }
 
-/// What a file view shows.
+/// The visible part of a file.
 struct View {
     /// Extents of the file, ascending.
     extents: Vec<Extent>,
@@ -87,7 +87,7 @@ struct Transfer {
     parts: Vec<Part>,
     write: bool,
     verifies: bool,
-    /// What its bytes are filled with; `None`: they do not describe themselves, or are read.
+    /// Mark of the written bytes; `None` for reads and for bytes that do not describe themselves.
     mark: Option<Mark>,
     /// No other transfer that is under way has to do with its bytes.
     exact: bool,
@@ -124,7 +124,7 @@ impl Transfer {
     }
 }
 
-/// What a call does to data of files, if it succeeds.
+/// Effect of a successful call on the data of files.
 enum Effect {
     Opened {
         file: File,
@@ -176,7 +176,7 @@ pub struct Verified<'b> {
     /// Bytes of the call that is made, and their division into the buffers of a vector.
     buffer: Mapping,
     vector: Vec<libc::iovec>,
-    /// Of the last call, and its reply.
+    /// Effect of the last call, recorded before the next one, and its reply.
     effect: Effect,
     reply: Option<Reply>,
     /// Transfers under way, by tag.
@@ -225,8 +225,8 @@ impl<'b> Verified<'b> {
 
     // Before a call.
 
-    /// What a call does to data of files. Every call stands here, because one that is forgotten would make
-    /// right data wrong.
+    /// The effect of a call on the data of files. The match has every call: a missing one would
+    /// make right data wrong.
     fn prepare_effect(&mut self, call: &Call<'_>) -> Result<Effect, i32> {
         Ok(match *call {
             Call::Open { path, flags, .. } => {
@@ -351,7 +351,7 @@ impl<'b> Verified<'b> {
         Ok(Effect::Moved(transfer))
     }
 
-    /// The same, with the buffer divided into those of a vector.
+    /// The same, with the buffer divided into the buffers of a vector.
     fn prepare_vector(
         &mut self,
         fd: Fd,
@@ -553,7 +553,7 @@ impl<'b> Verified<'b> {
         }
     }
 
-    /// What lies where a write has moved `reply` of its bytes.
+    /// Records the data of a write that has moved `reply` bytes.
     fn remember(&mut self, one: &Transfer, reply: Reply) {
         let number = one.file.number;
         let moved = u64::try_from(reply).ok();
@@ -623,7 +623,7 @@ impl<'b> Verified<'b> {
         self.checked.check_ns += self.clock.now().saturating_sub(start_ns);
     }
 
-    /// Issues a call with the bytes of the buffer in place of those of the machine.
+    /// Issues a call with the bytes of the buffer instead of the machine's.
     fn issue_replaced(&mut self, call: Call<'_>) -> Reply {
         let (inner, bytes) = (&mut *self.inner, self.buffer.bytes_mut());
         let (parts, count) = (self.vector.as_mut_ptr(), self.vector.len());

@@ -1,4 +1,4 @@
-//! What is wrong with bytes that were read: each byte must be one that somebody wrote there.
+//! Finds wrong bytes in data that was read: each byte must have been written at its place.
 //!
 //! | kind | found |
 //! |---|---|
@@ -33,7 +33,7 @@ const NAMED_BYTES: u64 = 48;
 /// be found.
 const SHORT_BYTES: usize = 4;
 
-/// What can be wrong.
+/// Kind of wrong data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Zeros, or the end of the file.
@@ -56,7 +56,7 @@ pub fn list_kinds(counts: [u64; NAMES.len()]) -> String {
 /// The reader of a file, and what it knows.
 #[derive(Clone, Copy, Debug)]
 pub struct Examiner<'m> {
-    /// What the rank remembers of its own writes.
+    /// The rank's own writes.
     pub memory: &'m Memory,
     /// The file.
     pub number: u64,
@@ -89,7 +89,7 @@ pub struct Findings {
     pub first: Option<String>,
 }
 
-/// What was filled and checked since the last operation.
+/// Bytes filled and checked since the last operation, and the result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checked {
     /// Bytes that were filled.
@@ -126,7 +126,7 @@ enum Standing {
 struct Wrong {
     kind: Kind,
     range: Range<u64>,
-    /// Places of so many bytes may be somebody else's.
+    /// Lengths of places that another rank may have written.
     accepted: Range<u64>,
 }
 
@@ -360,9 +360,9 @@ impl Examiner<'_> {
         found
     }
 
-    /// Which bytes no writer has written whose data is right there. A pair of zeros, of an older write
-    /// or of another place (two equal pairs are no chance) is wrong as a whole, although single bytes of
-    /// it are right by chance.
+    /// Marks bytes that no writer with right data has written. A pair of zeros, of an older write
+    /// or of another place is wrong as a whole (two equal pairs cannot be chance), although single
+    /// bytes of it may be right by chance.
     fn wrong_bytes(&self, piece: &Piece<'_>, writers: &[Writer]) -> Vec<bool> {
         let right = || writers.iter().filter(|one| one.standing == Standing::Right);
         let is_wrong =
@@ -397,7 +397,7 @@ impl Examiner<'_> {
     }
 }
 
-/// What was read of a unit, and its place in it.
+/// The bytes read of a unit, and their place in it.
 fn part_of_unit(unit: u64, (all, offset): (&[u8], u64)) -> Option<(&[u8], usize)> {
     let end = offset + all.len() as u64;
     let (from, to) = ((unit * UNIT).max(offset), (unit * UNIT + UNIT).min(end));
@@ -405,7 +405,7 @@ fn part_of_unit(unit: u64, (all, offset): (&[u8], u64)) -> Option<(&[u8], usize)
     Some((bytes, (from % UNIT) as usize))
 }
 
-/// Takes runs of zeros out of the wrong bytes: no data holds so many by chance.
+/// Takes runs of zeros out of the wrong bytes: data never has such long runs by chance.
 fn take_holes(bytes: &[u8], wrong: &mut [bool]) -> Vec<Range<usize>> {
     let mut start = 0;
     let runs = bytes.chunk_by(|one, next| (*one == 0) == (*next == 0)).map(|run| {

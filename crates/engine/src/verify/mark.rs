@@ -29,10 +29,10 @@ const UNIT_MAX: u64 = (1 << (64 - GENERATION_BITS)) - 1;
 /// Tells A from scrambled numbers elsewhere.
 const SALT: u64 = 0x5ca1_ab1e_0ddb_a11d;
 
-/// Who wrote bytes of a file, and how often bytes of it there had been written before.
+/// The writer of a part of a file, and its generation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mark {
-    /// Which file: [`file_number`].
+    /// The file, as [`file_number`].
     pub file: u32,
     /// The rank, modulo 2^20.
     pub writer: u32,
@@ -45,7 +45,7 @@ pub struct Mark {
 /// A and B of a unit.
 pub(crate) type Keys = [u64; 2];
 
-/// What words are mixed with.
+/// Constants that the words of a unit are mixed with.
 static PLACES: [u64; WORDS] = {
     let mut places = [0; WORDS];
     let mut at = 0;
@@ -111,7 +111,7 @@ impl Mark {
         [a, splitmix(who ^ a)]
     }
 
-    /// What A and B say, whatever they are; and the unit that they belong to.
+    /// Decodes A and B, whatever they are, into a mark and the unit that they belong to.
     pub(crate) fn of_keys([a, b]: Keys) -> (Mark, u64) {
         let (place, who) = (unmix(a) ^ SALT, unmix(b) ^ a);
         let mark = Mark {
@@ -156,7 +156,7 @@ pub(crate) fn unit_bytes(keys: Keys) -> [u8; UNIT_BYTES] {
     unit
 }
 
-/// Bytes from place `skip` of a unit on are those of these keys.
+/// Whether the bytes of a unit from place `skip` on belong to these keys.
 #[inline(always)]
 pub(crate) fn is_of(bytes: &[u8], skip: usize, keys: Keys) -> bool {
     if bytes.len() < UNIT_BYTES {

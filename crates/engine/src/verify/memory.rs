@@ -1,5 +1,5 @@
-//! What a rank remembers of its own writes: which generation lies where. Bounded; what does not fit is
-//! checked by what the data says of itself.
+//! A rank's memory of its own writes: the generation of each extent. It is bounded; data beyond it
+//! is checked by its own marks.
 
 use super::mark::GENERATION_MAX;
 use rustc_hash::FxHashMap;
@@ -9,7 +9,7 @@ use std::ops::Range;
 /// Extents and files that a rank remembers.
 const REMEMBERED: usize = 1 << 16;
 
-/// What lies somewhere in a file.
+/// State of an extent of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// This rank wrote it, in this generation.
@@ -167,7 +167,7 @@ impl Memory {
         }
     }
 
-    /// What this rank wrote to a file is known no longer.
+    /// Forgets this rank's writes to a file.
     pub fn forget(&mut self, number: u64) {
         let file = self.file(number);
         let pieces = file.pieces.len();

@@ -149,7 +149,7 @@ impl<B: Backend> Machine<'_, B> {
     }
 }
 
-/// What a statement names: the number of a pattern, or bytes.
+/// Operand of a statement: the number of a pattern, or bytes.
 enum Given {
     Pattern(usize),
     Bytes(Bytes),
