@@ -5,22 +5,28 @@
 //! one run of A and B in blocks ──split──┘
 //! ```
 //!
-//! The unit of inference is the repetition: an execution of the program. A claim needs at least
-//! [`LEAST`] repetitions on either side, p < 0.05 after Holm's correction over all rows compared, and
-//! a difference above `min_effect`. docs/statistics.md has the formulas. Files from the leaves on:
-//! `design`, `inference`, `quantities`, `sides`, `comparison`, `gate`, `show`.
+//! The unit of inference is the repetition: an execution of the program. A difference needs at least
+//! [`LEAST`] repetitions on either side, p < 0.05 after the correction for all tests, and a size above
+//! `min_effect`. Labels are tested first, operations below a label that differs. docs/statistics.md has the
+//! formulas. Files from the leaves on: `design`, `inference`, `hierarchy`, `quantities`, `sentences`,
+//! `amounts`, `sides`, `comparison`, `gate`, `short`, `show`.
 
+mod amounts;
 mod comparison;
 mod design;
 mod gate;
+mod hierarchy;
 mod inference;
 mod quantities;
+mod sentences;
+mod short;
 pub mod show;
 mod sides;
 
-pub use comparison::{Comparison, Unmatched, compare, compare_blocks, row_count, within};
-pub use design::{Claim, Design, LEAST, MIN_EFFECT, Options, Row, SIGNIFICANCE, Side};
-pub use gate::Gate;
+pub use amounts::Amount;
+pub use comparison::{Comparison, Unmatched, compare, compare_blocks, test_count, within};
+pub use design::{Calls, Claim, Design, LEAST, MIN_EFFECT, Options, Row, SIGNIFICANCE, Side, Tier};
+pub use gate::{Gate, Unknown};
 pub use sides::{Difference, SideMark, split};
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! are written as [`model::escape::cell`] says. What a sweep varies has a column each, `$NAME` where another
 //! column has the name.
 
+use crate::compare::{self, Comparison};
 use crate::json::without_histograms;
 use crate::statistics;
 use model::escape::cell;
@@ -12,6 +13,7 @@ use model::run::Run;
 use model::sweep::Sweep;
 use serde::Serialize;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 /// The column behind which the parameters of a sweep stand.
@@ -77,6 +79,66 @@ pub fn statistics(run: &Run, out: &mut impl Write) -> io::Result<()> {
     records(run, out, &STATISTICS, statistics::of(run).into_iter().map(|one| (one.cell, one)))
 }
 
+/// Columns of comparisons before and after those of what varies.
+const COMPARISON_PLACE: [&str; 5] = ["base", "new", "label", "op", "cell"];
+const COMPARISON_FIGURES: [&str; 17] = [
+    "tier",
+    "metric",
+    "base_n",
+    "new_n",
+    "base_median",
+    "new_median",
+    "speedup",
+    "ci95_low",
+    "ci95_high",
+    "level",
+    "cliffs_delta",
+    "p",
+    "p_adjusted",
+    "lag1",
+    "least_n",
+    "claim",
+    "sentence",
+];
+/// Columns of calls, for each side.
+const COMPARISON_CALLS: [&str; 4] = ["calls", "bytes", "p50_ns", "p99_ns"];
+
+/// Writes comparisons: one line per figure, a column for each parameter that varies.
+///
+/// # Errors
+/// Those of `out`.
+pub fn comparisons(all: &[Comparison], out: &mut impl Write) -> io::Result<()> {
+    let rows = || all.iter().flat_map(|one| one.rows.iter().map(move |row| (one, row)));
+    let params: BTreeSet<&String> = rows().flat_map(|(_, row)| row.params.keys()).collect();
+    let calls = |side: &str| COMPARISON_CALLS.map(|column| format!("{side}_{column}"));
+    let head = COMPARISON_PLACE.map(String::from).into_iter();
+    let fixed = [&COMPARISON_PLACE[..], &COMPARISON_FIGURES].concat();
+    let head = head.chain(params.iter().map(|name| column_of(name, &fixed)));
+    let head = head.chain(COMPARISON_FIGURES.map(String::from));
+    let head = head.chain(calls("base")).chain(calls("new")).collect();
+    let line = |(one, row): (&Comparison, &compare::Row)| {
+        let sides = [&one.base, &one.new].map(|name| cell(name).into_owned());
+        let record = serde_json::to_value(row).unwrap_or_default();
+        let of_row = |column: &&str| text(&record[*column]);
+        let value = |name: &&String| {
+            row.params.get(*name).map_or(String::new(), |value| cell(value).into_owned())
+        };
+        let place = COMPARISON_PLACE[2..].iter().map(of_row);
+        let figures = COMPARISON_FIGURES.iter().map(of_row);
+        let calls = ["base_calls", "new_calls"]
+            .into_iter()
+            .flat_map(|side| COMPARISON_CALLS.map(|column| text(&record[side][column])));
+        sides
+            .into_iter()
+            .chain(place)
+            .chain(params.iter().map(value))
+            .chain(figures)
+            .chain(calls)
+            .collect()
+    };
+    lines(out, std::iter::once(head).chain(rows().map(line)))
+}
+
 /// Records with the cells that they belong to; what a sweep varies has columns behind that of the cell.
 fn records<R: Serialize>(
     run: &Run,
@@ -87,10 +149,7 @@ fn records<R: Serialize>(
     let names: Vec<&str> = run.run.sweep.iter().flat_map(names).collect();
     let column_of_cell = columns.iter().position(|column| *column == CELL);
     let (before, behind) = columns.split_at(column_of_cell.map_or(columns.len(), |at| at + 1));
-    let name = |name: &&str| match columns.contains(name) {
-        true => format!("${name}"),
-        false => cell(name).into_owned(),
-    };
+    let name = |name: &&str| column_of(name, columns);
     let fixed =
         |columns: &[&str]| columns.iter().map(|column| column.to_string()).collect::<Vec<_>>();
     let head = [fixed(before), names.iter().map(name).collect(), fixed(behind)].concat();
@@ -110,6 +169,14 @@ fn records<R: Serialize>(
 /// Names of what a sweep varies.
 fn names(sweep: &Sweep) -> impl Iterator<Item = &str> {
     sweep.dimensions.iter().map(|dimension| &*dimension.name)
+}
+
+/// The column of a parameter beside these columns.
+fn column_of(name: &str, columns: &[&str]) -> String {
+    match columns.contains(&name) {
+        true => format!("${name}"),
+        false => cell(name).into_owned(),
+    }
 }
 
 /// Writes lines of a table as they are.

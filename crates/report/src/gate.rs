@@ -1,8 +1,9 @@
 //! Gates: conditions on a comparison or a replay that decide the exit code.
 //!
 //! ```text
-//! gate     = [ label ":" ] name relation number [ "%" ]
+//! gate     = [ label ":" ] name relation number
 //! relation = >= | > | <= | <
+//! number   = 0.9 | 90 % | +10 % | -10 %          blanks are allowed everywhere
 //! ```
 //!
 //! The comparison ([`crate::compare::Gate`]) and the report on replays ([`crate::fidelity::Gate`]) say
@@ -23,31 +24,63 @@ pub struct Condition {
     pub name: String,
     relation: &'static str,
     /// The number.
-    pub bound: f64,
-    /// The number is in per cent.
-    pub percent: bool,
+    pub number: Number,
+    /// What figures are compared with.
+    pub limit: f64,
+}
+
+/// The number of a condition.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Number {
+    /// `0.9`
+    Plain(f64),
+    /// `90 %`
+    PerCent(f64),
+    /// `+10 %`, `-10 %`
+    Change(f64),
+}
+
+impl Number {
+    fn parse(text: &str) -> Option<Number> {
+        let (rest, percent) = match text.strip_suffix('%') {
+            Some(rest) => (rest.trim_end(), true),
+            None => (text, false),
+        };
+        let digits = rest.strip_prefix(['+', '-']);
+        let value = digits.unwrap_or(rest).trim_start();
+        let value: f64 =
+            value.parse().ok().filter(|value| *value >= 0.0 && f64::is_finite(*value))?;
+        match (digits, percent) {
+            (Some(_), true) if rest.starts_with('-') => Some(Number::Change(-value)),
+            (Some(_), true) => Some(Number::Change(value)),
+            (Some(_), false) => None,
+            (None, true) => Some(Number::PerCent(value)),
+            (None, false) => Some(Number::Plain(value)),
+        }
+    }
+
+    /// As it was written, without its unit.
+    fn value(self) -> f64 {
+        let (Number::Plain(value) | Number::PerCent(value) | Number::Change(value)) = self;
+        value
+    }
 }
 
 const RELATIONS: [&str; 4] = [">=", "<=", ">", "<"];
 
 impl Condition {
-    /// Reads a condition; `example` is shown where its relation is missing, `number` where its number is.
+    /// Reads a condition; `example` is shown where its relation is missing, `forms` where its number is.
     ///
     /// # Errors
     /// The text is no condition.
-    pub fn parse(text: &str, example: &str, number: &str) -> Result<Condition, String> {
+    pub fn parse(text: &str, example: &str, forms: &str) -> Result<Condition, String> {
         let found = RELATIONS.iter().filter_map(|sign| Some((text.rfind(sign)?, *sign)));
         let Some((at, relation)) = found.max_by_key(|(at, sign)| (*at, sign.len())) else {
             return Err(format!("expected >=, >, <= or <, as in {example}"));
         };
         let written = text[at + relation.len()..].trim();
-        let (digits, percent) = match written.strip_suffix('%') {
-            Some(digits) => (digits.trim_end(), true),
-            None => (written, false),
-        };
-        let bound = match digits.parse() {
-            Ok(bound) if f64::is_finite(bound) && bound >= 0.0 => bound,
-            _ => return Err(format!("expected {number}, found {written:?}")),
+        let Some(number) = Number::parse(written) else {
+            return Err(format!("expected {forms}, found {written:?}"));
         };
         let name = text[..at].trim_end();
         let (label, rest) = match name.rsplit_once(':') {
@@ -59,8 +92,8 @@ impl Condition {
             label,
             name: rest.trim().into(),
             relation,
-            bound,
-            percent,
+            number,
+            limit: number.value(),
         })
     }
 
@@ -72,10 +105,10 @@ impl Condition {
     /// A figure meets the condition.
     pub fn holds(&self, figure: f64) -> bool {
         match self.relation {
-            ">=" => figure >= self.bound,
-            "<=" => figure <= self.bound,
-            ">" => figure > self.bound,
-            _ => figure < self.bound,
+            ">=" => figure >= self.limit,
+            "<=" => figure <= self.limit,
+            ">" => figure > self.limit,
+            _ => figure < self.limit,
         }
     }
 }

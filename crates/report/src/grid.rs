@@ -200,6 +200,15 @@ impl Grid {
         Grid { lines, ..self }
     }
 
+    /// The same without columns that have nothing in any line.
+    pub fn without_empty_columns(mut self) -> Grid {
+        let is_empty =
+            |at: usize| self.cells().all(|cells| cells.get(at).is_none_or(Cell::is_nothing));
+        let keep: Vec<bool> = (0..self.columns.len()).map(|at| !is_empty(at)).collect();
+        self.retain(|at| keep[at]);
+        self
+    }
+
     /// Leaves out the columns for which `keep` is false, with their cells.
     fn retain(&mut self, keep: impl Fn(usize) -> bool) {
         let mut at = 0;

@@ -39,27 +39,47 @@ pub enum Metric {
     OpsS,
     /// Mean time of an operation, nanoseconds.
     MeanNs,
+    /// Median time of an operation, nanoseconds. Compared; not among the statistics of a sweep.
+    P50Ns,
+    /// 99th percentile of the times of an operation, nanoseconds. Shown in comparisons.
+    P99Ns,
+    /// Operations of a label times their median times, nanoseconds. Compared; not among the statistics
+    /// of a sweep.
+    TypicalNs,
 }
 
 impl Metric {
     /// All of them.
-    pub const ALL: [Metric; 5] =
-        [Metric::TimeNs, Metric::MibS, Metric::RankMibS, Metric::OpsS, Metric::MeanNs];
+    pub const ALL: [Metric; 8] = [
+        Metric::TimeNs,
+        Metric::MibS,
+        Metric::RankMibS,
+        Metric::OpsS,
+        Metric::MeanNs,
+        Metric::P50Ns,
+        Metric::P99Ns,
+        Metric::TypicalNs,
+    ];
 
     /// In words.
     pub fn quantity(self) -> &'static str {
         match self {
             Metric::TimeNs => "time",
             Metric::MibS | Metric::OpsS => "rate",
-            Metric::RankMibS => "rate of 1 rank",
+            Metric::RankMibS => "rate per rank",
             Metric::MeanNs => "mean time",
+            Metric::P50Ns => "p50",
+            Metric::P99Ns => "p99",
+            Metric::TypicalNs => "calls x p50",
         }
     }
 
     /// Its quantity, in words.
     pub fn measure(self) -> Measure {
         match self {
-            Metric::TimeNs | Metric::MeanNs => Measure::Time,
+            Metric::TimeNs | Metric::MeanNs | Metric::P50Ns | Metric::P99Ns | Metric::TypicalNs => {
+                Measure::Time
+            }
             Metric::MibS | Metric::RankMibS => Measure::ByteRate,
             Metric::OpsS => Measure::OpRate,
         }
@@ -203,7 +223,7 @@ impl Series {
 }
 
 /// An execution: cell and repetition.
-type At = (u32, u32);
+pub(crate) type At = (u32, u32);
 
 /// Every figure of a run as series over repetitions: labels in order of appearance, of each its
 /// time, then its operations; of each the cells. A run without a sweep has series of one point.
@@ -231,7 +251,8 @@ pub(crate) fn series_with(run: &Run, figures: Figures) -> Vec<Series> {
     collected.finish(&unfinished)
 }
 
-fn unfinished(run: &Run) -> HashSet<At> {
+/// Executions that did not finish.
+pub(crate) fn unfinished(run: &Run) -> HashSet<At> {
     let order = run.run.sweep.iter().flat_map(|sweep| &sweep.order);
     let unfinished = order.filter(|execution| execution.outcome != "finished");
     unfinished.map(|execution| (execution.cell, execution.repetition)).collect()

@@ -1,27 +1,30 @@
 //! `parabench compare`: runs against runs.
 
+use crate::args::Verbose;
 use crate::console;
 use crate::error::{Error, Exit, Result};
 use crate::output::{self, PAGE};
 use crate::results;
 use clap::{Args, ValueEnum};
-use report::compare::{self, Comparison, Design, Gate, Options, Side, show};
+use model::words;
+use report::compare::{self, Comparison, Design, Gate, Options, Side, Unknown, show};
 use report::gate::Verdict;
 use report::table::Terminal;
 use std::path::{Path, PathBuf};
 
 /// Compare runs, with statistics that can be trusted
 ///
-/// The unit is the repetition: make runs with `--reps 10`, or give several runs of either side
-/// with --base and --new. A difference is claimed only from 5 repetitions on either side, with
-/// p < 0.05 (Mann-Whitney, Holm) and above --min-effect. Sharper, and safe from a machine that
-/// drifts: `parabench run x.ppl --against DIR2`, whose run is compared block by block.
+/// Prints which side is faster in which label and by how much, then one table; -v prints all figures,
+/// tests and remarks. The unit is the repetition: make runs with `--reps 10`, or give several runs of
+/// either side with --base and --new. A difference needs 5 repetitions of each side and a size above
+/// --min-effect; of comparisons of the same thing at most 5 in 100 show one. Sharper, and safe from a
+/// machine that drifts: `parabench run x.ppl --against DIR2`, whose run is compared block by block.
 ///
 /// Examples:
 ///   parabench run x.ppl --reps 10 --out before
 ///   parabench run x.ppl --reps 10 --out after
 ///   parabench compare before after
-///   parabench compare before after --gate "write.mib_s >= 0.95" --gate "stat.p99_ns <= 1.1"
+///   parabench compare before after --gate "write.mib_s >= 95 %" --gate "stat.p99_ns <= +10 %"
 ///   parabench run x.ppl --dir /mnt/a --against /mnt/b --clean --out both
 ///   parabench compare both
 ///   parabench compare --base a1 a2 a3 a4 a5 --new b1 b2 b3 b4 b5
@@ -41,7 +44,7 @@ pub struct Compare {
     #[arg(long, value_name = "DIR", num_args = 1.., requires = "base")]
     new: Vec<PathBuf>,
 
-    /// Smallest difference worth a claim
+    /// Smallest difference that is reported as one
     #[arg(long, value_name = "PER CENT", default_value = "2%", value_parser = share)]
     min_effect: f64,
 
@@ -49,10 +52,10 @@ pub struct Compare {
     #[arg(long)]
     anyway: bool,
 
-    /// Exit with code 3 if the ratio B / A fails: "OPERATION.METRIC >= RATIO" for rates (mib_s, rank_mib_s,
-    /// ops_s, rank_ops_s), "... <= RATIO" for times (min_ns, mean_ns, p50_ns, p90_ns, p99_ns, p999_ns, max_ns), also > and <; for one label with
-    /// "LABEL:" before it. A gate passes if the whole 95 % interval meets the
-    /// condition, and fails if no part of it does
+    /// Exit with code 3 if the ratio B / A fails: "OPERATION.METRIC >= NUMBER" for rates (mib_s, rank_mib_s,
+    /// ops_s, rank_ops_s), "... <= NUMBER" for times (min_ns, mean_ns, p50_ns, p90_ns, p99_ns, p999_ns, max_ns),
+    /// also > and <; NUMBER is 0.9, 90 %, +10 % or -10 %; for one label with "LABEL:" before it. A gate passes if
+    /// the whole 95 % interval meets the condition, and fails if no part of it does
     #[arg(long = "gate", value_name = "CONDITION", value_parser = gate)]
     gates: Vec<Gate>,
 
@@ -67,6 +70,9 @@ pub struct Compare {
     /// How the comparison is printed
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
+
+    #[command(flatten)]
+    verbose: Verbose,
 }
 
 /// The exit code that an undecided gate gives.
@@ -81,10 +87,12 @@ enum Undecided {
 /// How a comparison is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// Tables and sentences for people
+    /// Sentences and one table for people
     Table,
     /// One object for each comparison and line, see docs/compare.schema.json
     Json,
+    /// One line for each figure, RFC 4180
+    Csv,
     /// For an issue or a merge request
     Markdown,
     /// The gates as a test suite
@@ -113,6 +121,7 @@ impl Compare {
     pub fn execute(self) -> Result<Exit> {
         let pairs = self.pairs()?;
         let options = Options { min_effect: self.min_effect, anyway: self.anyway };
+        pairs.iter().try_for_each(|(base, new, _)| self.check_gates(base, new))?;
         let mut comparisons = Vec::new();
         for (base, new, design) in &pairs {
             let mut comparison = match design {
@@ -134,6 +143,26 @@ impl Compare {
         self.print(&comparisons)?;
         self.page(&pairs, &comparisons)?;
         Ok(self.exit(&comparisons))
+    }
+
+    /// Refuses gates on names that neither side has.
+    fn check_gates(&self, base: &Side, new: &Side) -> Result<()> {
+        let Some(found) = self.gates.iter().find_map(|gate| gate.unknown(base, new)) else {
+            return Ok(());
+        };
+        let Unknown { gate, what, name, known } = found;
+        let near = ppl::word::nearest(&name, known.iter().map(String::as_str));
+        let near = near.map(|near| format!("did you mean {near}? ")).unwrap_or_default();
+        let known = match known.is_empty() {
+            true => format!("the runs have no {what}s"),
+            false => format!(
+                "there {} {}",
+                if known.len() == 1 { "is" } else { "are" },
+                words::list(known)
+            ),
+        };
+        let message = format!("--gate {gate:?}: neither side has the {what} {name}");
+        Err(Error::input(message).help(format!("{near}{known}")))
     }
 
     fn undecided_fails(&self) -> bool {
@@ -185,10 +214,18 @@ impl Compare {
 
     fn print(&self, comparisons: &[Comparison]) -> Result<()> {
         let terminal = Terminal { columns: console::columns(), color: console::colours() };
+        let detail = self.verbose.detail();
+        let table = |one: &Comparison| show::table(one, terminal, detail);
+        let markdown = |one: &Comparison| show::markdown(one, detail);
         let texts: Vec<String> = match self.format {
-            Format::Table => comparisons.iter().map(|one| show::table(one, terminal)).collect(),
+            Format::Csv => {
+                return console::write_with(|mut out| {
+                    report::csv::comparisons(comparisons, &mut out)
+                });
+            }
+            Format::Table => comparisons.iter().map(table).collect(),
             Format::Json => comparisons.iter().map(report::json::object).collect(),
-            Format::Markdown => comparisons.iter().map(show::markdown).collect(),
+            Format::Markdown => comparisons.iter().map(markdown).collect(),
             Format::Junit => vec![show::junit(comparisons, self.undecided_fails())],
         };
         console::print_made(&texts.join(if self.format == Format::Json { "" } else { "\n" }))

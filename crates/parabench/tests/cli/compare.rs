@@ -36,14 +36,14 @@ fn the_same_twice_is_no_difference_and_gates_decide_the_exit_code() {
     let scene = scene_with(&[("a", ""), ("b", "")]);
     let both = "compare --base a1 a2 a3 a4 a5 --new b1 b2 b3 b4 b5";
     let done = scene.parabench(both).exits(0);
-    done.out_has("write of \"w\": no difference: the figures are the same");
+    done.out_has("No difference above 2 % in w (B/A 1.000 to 1.000)");
     let found = objects(&scene.parabench(&format!("{both} --format json")).exits(0).out);
     assert_eq!(found[0]["rows"][0]["claim"], "none", "{:#}", found[0]);
     assert_eq!(found[0]["differences"], serde_json::json!([]));
     for (gate, code) in
-        [("write.mib_s >= 0.95", 0), ("w:write.mib_s > 1", 3), ("read.mib_s > 1", 3)]
+        [("write.mib_s >= 95 %", 0), ("write.p50_ns <= +10 %", 0), ("w:write.mib_s > 1", 3)]
     {
-        for format in ["table", "json", "markdown", "junit"] {
+        for format in ["table", "json", "markdown", "junit", "csv"] {
             let call = scene.call(both).word("--gate").word(gate);
             let done = call.word("--format").word(format).run().exits(code);
             assert!(done.out.contains("write"), "{gate} {format}: {}", done.out);
@@ -60,10 +60,12 @@ fn other_parameters_are_refused_and_compared_anyway() {
     let done = scene.parabench(&format!("{both} --anyway --format json")).exits(0);
     let found = objects(&done.out);
     let rows = found[0]["rows"].as_array().unwrap();
-    let write = rows.iter().find(|row| row["op"] == "write").unwrap();
-    assert_eq!(write["claim"], "faster", "{write:#}");
-    let text = write["sentence"].as_str().unwrap();
-    assert!(text.starts_with("write of \"w\" is ") && text.contains(" faster on b1"), "{text}");
+    let time = rows.iter().find(|row| row["metric"] == "time_ns").unwrap();
+    assert_eq!((&time["tier"], &time["claim"]), (&"label".into(), &"slower".into()), "{time:#}");
+    // The amount is said before the time.
+    assert_eq!(found[0]["amounts"][0]["op"], "write");
+    let done = scene.parabench(&format!("{both} --anyway")).exits(0);
+    done.out_has("In w B writes 16x as much").out_has("as long");
     // One run of either side is too little, and each later one meets the first.
     let done = scene.parabench("compare a1 a2 a3 --format json").exits(0);
     assert_eq!(objects(&done.out).len(), 2);
@@ -82,6 +84,14 @@ fn wrong_input_is_one_clear_message() {
     scene.parabench("compare a1 a2 --min-effect x").exits(2).err_has("2%");
     let done = scene.call("compare a1 a2").word("--gate").word("write.speed >= 1").run().exits(2);
     done.err_has("expected a metric (mib_s");
+    for (gate, said) in [
+        ("wirte.mib_s >= 1", "did you mean write?"),
+        ("v:write.mib_s >= 1", "neither side has the label v"),
+        ("write.mib_s >= 100 MiB/s", ">= 90 %"),
+        ("write.mib_s >= +1", "<= +10 %"),
+    ] {
+        scene.call("compare a1 a2").word("--gate").word(gate).run().exits(2).err_has(said);
+    }
 }
 
 /// Most metrics are times: less is better.
@@ -92,12 +102,13 @@ fn gates_hold_for_times_and_the_table_says_what_its_ratios_are() {
     let done = scene.call(both).word("--gate").word("write.p50_ns <= 1.1").run().exits(0);
     let words = done.out.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
-        "gate passes: write.p50_ns <= 1.1: write of \"w\": p50_ns of B / A is 1.000 [1.000, 1.000]",
-        "\"B faster\" is the ratio B/A",
-        "corrected for testing 1 row (Mann-Whitney rank sum test)",
+        "gate passes: write.p50_ns <= 1.1: write in \"w\": p50_ns of B / A is 1.000 (1.000 to 1.000)",
+        "B/A above 1: B is slower",
     ] {
         assert!(words.contains(part), "{part}: {}", done.out);
     }
+    let full = scene.parabench(&format!("{both} -v")).exits(0);
+    full.out_has("Mann-Whitney rank sum test").out_has("p adjusted");
     scene.call(both).word("--gate").word("write.p50_ns < 1").run().exits(3);
     // A percentile of fewer operations than it speaks of is none.
     let rare = scene.parabench(&format!("{both} --gate write.p99_ns<=2")).exits(3);
@@ -111,5 +122,5 @@ fn gates_hold_for_times_and_the_table_says_what_its_ratios_are() {
     let junit = scene.parabench(&format!("{few} --gate-undecided pass --format junit")).exits(0);
     junit.out_has("<skipped message=");
     let help = scene.parabench("compare --help").exits(0);
-    help.out_has("<= RATIO").out_has("p99_ns");
+    help.out_has("<= NUMBER").out_has("p99_ns");
 }

@@ -21,7 +21,7 @@ fn two_directories_are_compared_in_blocks_and_stored_as_one_run() {
     let scene = scene();
     let line = "run x.ppl --dir a --against b --clean --out r";
     let done = scene.parabench(line).exits(0);
-    let done = done.out_has("A: a\nB: b\n").out_has("Wilcoxon signed rank");
+    let done = done.out_has("A: a   B: b\n").out_has("medians of n blocks");
     let run = scene.json("r/run.json");
     assert_valid(&run);
     let sweep = &run["run"]["sweep"];
@@ -45,14 +45,14 @@ fn two_directories_are_compared_in_blocks_and_stored_as_one_run() {
     );
     scene.parabench("report r").exits(0).out_is(&done.out);
     let shown = scene.parabench("compare r").exits(0);
-    shown.out_has("A: a\nB: b\n").out_has("write of \"w\"");
+    shown.out_has("A: a   B: b\n").out_has(" in w ");
+    let shown = scene.parabench("compare r -v").exits(0);
+    shown.out_has("time of label \"w\"").out_has("Wilcoxon signed rank");
     let found = scene.parabench("compare r --format json").exits(0).json();
     assert_eq!((&found["design"], &found["rows"][0]["base_n"]), (&"blocks".into(), &10.into()));
-    assert_eq!(
-        found["rows"].as_array().unwrap().len(),
-        1,
-        "one label, one operation: one quantity"
-    );
+    let tested = found["rows"].as_array().unwrap().iter().filter(|row| row["tier"] == "label");
+    let tested: Vec<&Value> = tested.map(|row| &row["metric"]).collect();
+    assert_eq!(tested, ["time_ns", "typical_ns"], "one label, one question");
     scene.parabench("compare r --html c.html").exits(0);
     assert!(scene.text("c.html").contains("Speed of B relative to A"));
     scene
@@ -67,9 +67,9 @@ fn two_directories_are_compared_in_blocks_and_stored_as_one_run() {
 #[test]
 fn two_values_of_a_parameter_are_compared() {
     let scene = scene();
-    let line = "run x.ppl --backend mem --versus size=1m --reps 6";
+    let line = "run x.ppl --backend mem --versus size=1m --reps 7";
     let done = scene.parabench(line).exits(0);
-    done.out_has("A: size=65536\nB: size=1m\n").out_has("faster on size=1m");
+    done.out_has("A: size=65536   B: size=1m\n").out_has("In w B writes 16x as much");
     let run = run_object(&scene.parabench(&format!("{line} size=128k --format json")).exits(0));
     let values = &run["run"]["sweep"]["dimensions"][0]["values"];
     assert_eq!(values, &serde_json::json!(["128k", "1m"]));
@@ -81,14 +81,18 @@ fn two_values_of_a_parameter_are_compared() {
     );
     let line = "run y.ppl --backend mem --versus size=1m --sweep n=5,10 --reps 7";
     let done = two.parabench(line).exits(0);
-    done.out_has("write of \"w\" at n=5 is").out_has("write of \"w\" at n=10 is");
+    done.out_has("In w at n=5 B writes").out_has("In w at n=10 B writes");
 }
 
 #[test]
 fn two_programs_are_compared_and_both_are_stored() {
     let scene = scene().file("y.ppl", PROGRAM.replace("f$i", "g$i"));
-    let line = "run x.ppl --backend mem --against-program y.ppl --reps 6 --out r";
-    scene.parabench(line).exits(0).out_has("A: x.ppl\nB: y.ppl\n").out_has("no difference");
+    let line = "run x.ppl --backend mem --against-program y.ppl --reps 7 --out r";
+    scene
+        .parabench(line)
+        .exits(0)
+        .out_has("A: x.ppl   B: y.ppl\n")
+        .out_has("No difference above 2 %");
     let run = scene.json("r/run.json");
     assert_valid(&run);
     let names = run["run"]["program"]["files"].as_array().unwrap().iter().map(|file| &file["name"]);
@@ -130,17 +134,17 @@ fn what_cannot_be_compared_is_refused_before_anything_runs() {
 fn too_few_blocks_are_said_before_they_are_measured() {
     let text = "param $n = 1;\ntime[\"a\"] { write(\"f\", 4k); stat(\"f\"); }\ntime[\"b\"] read(\"f\", 4k);\n";
     let scene = Scene::new().file("x.ppl", text);
-    let few = "6 blocks are too few to claim any difference, whatever is measured: 4 rows";
-    for (line, said) in [("--reps 6", true), ("--reps 6 --quiet", false), ("--reps 8", false)] {
+    let few = "6 blocks are too few to show any difference in 2 labels: use --reps 7 or more";
+    for (line, said) in [("--reps 6", true), ("--reps 6 --quiet", false), ("--reps 7", false)] {
         let line = format!("run x.ppl --backend mem --versus n=2 {line}");
         let done = scene.parabench(&line).exits(0);
         assert_eq!(
-            (done.err.contains(few), done.err.contains("--reps 8")),
+            (done.err.contains(few), done.err.contains("--reps 7")),
             (said, said),
             "{line}: {}",
             done.err
         );
-        let cannot = holds(&done.out, "4 rows need at least 8 (--reps 8)");
+        let cannot = holds(&done.out, "at least 7 are needed (--reps 7)");
         assert_eq!(cannot, said, "{line}: {}", done.out);
     }
     let job = "job x.ppl --nodes 1 --ranks-per-node 1 --time 20m --dir d -- --versus n=2 --reps 6";

@@ -1,11 +1,14 @@
-//! Rows of a comparison: figures of both sides, the test, the claim and its sentence.
+//! Rows of a comparison: figures of both sides, the tests in their order, the outcome and its sentence.
 
-use super::design::{Claim, Design, LEAST, Options, Row, SIGNIFICANCE, Side};
-use super::inference::{Contrast, Memo, holm, holm_level};
-use super::quantities::{Key, Quantity, Samples};
+use super::amounts::{Amount, amounts};
+use super::design::{Calls, Claim, Design, LEAST, Options, Row, SIGNIFICANCE, Side, Tier};
+use super::hierarchy::{Decision, Family, decide};
+use super::inference::{Contrast, Memo};
+use super::quantities::{Key, Quantity, Question, Samples};
 use super::sides::{Difference, SideMark, split};
-use super::{design, quantities, sides};
+use super::{quantities, sentences, sides};
 use crate::gate::GateResult;
+use crate::statistics::Metric;
 use crate::stats::distance_between;
 use crate::{rows, stats};
 use model::Run;
@@ -14,9 +17,9 @@ use model::units::Measure;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Labels and operations of two programs, by point of a sweep: how many rows their comparison has. "" is
-/// no label, or no operation: the label itself.
-pub fn row_count(a: &BTreeSet<(String, String)>, b: &BTreeSet<(String, String)>) -> usize {
+/// Labels and operations of two programs, by point of a sweep: how many tests share the error probability at
+/// least. "" is no label, or no operation: the label itself.
+pub fn test_count(a: &BTreeSet<(String, String)>, b: &BTreeSet<(String, String)>) -> usize {
     quantities::count(a, b)
 }
 
@@ -34,19 +37,19 @@ pub struct Comparison {
     pub design: Design,
     /// The test that every p is of.
     pub test: &'static str,
-    /// Smallest difference worth a claim, as a share.
+    /// Smallest difference that is reported as one, as a share.
     pub min_effect: f64,
-    /// p below which a row differs, after Holm's procedure; intervals have the confidence 1 - `level`.
-    pub level: f64,
     /// Differences between the programs and their surroundings.
     pub differences: Vec<Difference>,
     /// Facts that the reader needs besides.
     pub notes: Vec<String>,
     /// Marks of either side.
     pub marks: Vec<SideMark>,
-    /// One entry per label and operation.
+    /// Amounts of work that differ.
+    pub amounts: Vec<Amount>,
+    /// One entry per figure: of each label its own, then those of its operations.
     pub rows: Vec<Row>,
-    /// Rows that only one side has: side, label, operation.
+    /// Labels and operations that only one side has.
     pub unmatched: Vec<Unmatched>,
     /// Gates and how they ended.
     pub gates: Vec<GateResult>,
@@ -66,6 +69,8 @@ pub struct Unmatched {
     pub cell: u32,
     /// The same in words; "" if nothing varies.
     pub point: String,
+    /// Names and values of what varies.
+    pub params: BTreeMap<String, String>,
 }
 
 /// Compares B (`new`) with A (`base`), repetition by repetition.
@@ -97,46 +102,52 @@ pub fn within(run: &Run, options: &Options) -> Option<Comparison> {
 }
 
 fn contrasted(base: &Side, new: &Side, design: Design, options: &Options) -> Comparison {
-    let (a, b) = (Samples::of(&base.runs), Samples::of(&new.runs));
+    let (a, b) = Samples::of_sides(&base.runs, &new.runs);
     let mut memo = Memo::default();
-    let mut tested: Vec<Tested> = quantities::shared(&a, &b)
-        .iter()
-        .filter_map(|quantity| tested(quantity, (&a, base), (&b, new), design, &mut memo))
-        .collect();
-    let level = judge(&mut tested, options, &new.name, design, &mut memo);
-    let point = |cell: u32| point(base, cell);
-    let mut unmatched = lacking("A", &a, &b, point);
-    unmatched.extend(lacking("B", &b, &a, point));
+    let sides = Sides { base, new, a: &a, b: &b, design };
+    let mut tested: Vec<Tested> = Vec::new();
+    for (number, question) in quantities::questions(&a, &b).iter().enumerate() {
+        for (tier, quantity) in in_order(question) {
+            let row = sides.row(number, tier, quantity, &mut memo);
+            tested.extend(row);
+        }
+    }
+    judge(&mut tested, options, design, &mut memo);
+    let mut unmatched = lacking("A", &a, &b, base);
+    unmatched.extend(lacking("B", &b, &a, new));
     Comparison {
-        version: 1,
+        version: 2,
         base: base.name.clone(),
         new: new.name.clone(),
         design,
         test: design.test(),
         min_effect: options.min_effect,
-        level,
         differences: Vec::new(),
         notes: sides::notes(base, new),
         marks: sides::marks(base, new),
+        amounts: amounts(&a, &b, |cell| (point(base, cell), params(base, cell))),
         rows: tested.into_iter().map(|tested| tested.row).collect(),
         unmatched,
         gates: Vec::new(),
     }
 }
 
-fn lacking(
-    side: &'static str,
-    ours: &Samples,
-    theirs: &Samples,
-    point: impl Fn(u32) -> String,
-) -> Vec<Unmatched> {
+fn in_order(question: &Question) -> impl Iterator<Item = (Tier, &Quantity)> {
+    let Question { opening, below, described } = question;
+    let opening = opening.iter().map(|one| (Tier::Label, one));
+    let below = below.iter().map(|one| (Tier::Operation, one));
+    opening.chain(below).chain(described.iter().map(|one| (Tier::Described, one)))
+}
+
+fn lacking(side: &'static str, ours: &Samples, theirs: &Samples, of: &Side) -> Vec<Unmatched> {
     let missing = ours.keys().filter(|key| !theirs.knows(key));
     let unmatched = |(label, op, cell): &Key| Unmatched {
         side,
         label: label.clone(),
         op: op.clone(),
         cell: *cell,
-        point: point(*cell),
+        point: point(of, *cell),
+        params: params(of, *cell),
     };
     missing.map(unmatched).collect()
 }
@@ -157,47 +168,85 @@ fn figures(quantity: &Quantity, a: &Samples, b: &Samples, design: Design) -> (Ve
     both.unzip()
 }
 
-fn tested(
-    quantity: &Quantity,
-    (a, base): (&Samples, &Side),
-    (b, new): (&Samples, &Side),
+struct Sides<'s> {
+    base: &'s Side,
+    new: &'s Side,
+    a: &'s Samples,
+    b: &'s Samples,
     design: Design,
-    memo: &mut Memo,
-) -> Option<Tested> {
-    let Quantity { key, metric } = quantity;
-    let (before, after) = figures(quantity, a, b, design);
-    let speeds = |figures: &[f64]| -> Vec<f64> {
-        // Of times the inverse is compared, so that a ratio above 1 is always "faster".
-        let is_time = metric.measure() == Measure::Time;
-        let speed = |figure: &f64| if is_time { 1.0 / *figure } else { *figure };
-        figures.iter().map(speed).collect()
-    };
-    let contrast = Contrast::new(design, &speeds(&before), &speeds(&after));
-    let enough = before.len() >= LEAST && after.len() >= LEAST;
-    let (label, op, cell) = key.clone();
-    let row = Row {
-        label,
-        op,
-        cell,
-        point: point(base, cell),
-        metric: *metric,
-        base_n: before.len(),
-        new_n: after.len(),
-        base_median: stats::median(&before)?,
-        new_median: stats::median(&after)?,
-        ratio: Some(contrast.ratio()),
-        ci95_low: None,
-        ci95_high: None,
-        cliffs_delta: Some(contrast.delta()),
-        p: enough.then(|| contrast.p(memo)),
-        p_holm: None,
-        lag1: contrast.dependence().filter(|_| enough).map(|dependence| dependence.lag1),
-        least_n: LEAST,
-        claim: Claim::TooFew,
-        sentence: String::new(),
-        latency: distance_between(&histogram(base, key), &histogram(new, key)),
-    };
-    Some(Tested { row, contrast })
+}
+
+impl Sides<'_> {
+    fn row(
+        &self,
+        question: usize,
+        tier: Tier,
+        quantity: &Quantity,
+        memo: &mut Memo,
+    ) -> Option<Tested> {
+        let Quantity { key, metric } = quantity;
+        let (before, after) = figures(quantity, self.a, self.b, self.design);
+        let speeds = |figures: &[f64]| -> Vec<f64> {
+            // Of times the inverse is compared, so that a ratio above 1 is always "faster".
+            let is_time = metric.measure() == Measure::Time;
+            let speed = |figure: &f64| if is_time { 1.0 / *figure } else { *figure };
+            figures.iter().map(speed).collect()
+        };
+        let contrast = Contrast::new(self.design, &speeds(&before), &speeds(&after));
+        let enough = before.len() >= LEAST && after.len() >= LEAST;
+        let (label, op, cell) = key.clone();
+        let of_calls = self.calls_of(key);
+        let row = Row {
+            label,
+            op,
+            cell,
+            point: point(self.base, cell),
+            params: params(self.base, cell),
+            tier,
+            metric: *metric,
+            base_n: before.len(),
+            new_n: after.len(),
+            base_median: stats::median(&before)?,
+            new_median: stats::median(&after)?,
+            speedup: contrast.ratio(),
+            ci95_low: None,
+            ci95_high: None,
+            level: None,
+            cliffs_delta: contrast.delta(),
+            p: (enough && tier != Tier::Described).then(|| contrast.p(memo)),
+            p_adjusted: None,
+            lag1: contrast.dependence().filter(|_| enough).map(|dependence| dependence.lag1),
+            least_n: LEAST,
+            claim: Claim::NotTested,
+            sentence: String::new(),
+            base_calls: of_calls.as_ref().and_then(|key| calls(self.a, key)),
+            new_calls: of_calls.as_ref().and_then(|key| calls(self.b, key)),
+            latency: of_calls.as_ref().and_then(|key| {
+                distance_between(&histogram(self.base, key), &histogram(self.new, key))
+            }),
+            question,
+        };
+        Some(Tested { row, contrast })
+    }
+
+    /// The operation of a row: its own, or the only one of the label.
+    fn calls_of(&self, key: &Key) -> Option<Key> {
+        if !key.1.is_empty() {
+            return Some(key.clone());
+        }
+        let here = |other: &&Key| other.0 == key.0 && other.2 == key.2 && !other.1.is_empty();
+        let all: BTreeSet<&Key> =
+            self.a.keys().filter(here).chain(self.b.keys().filter(here)).collect();
+        if all.len() == 1 { all.first().map(|key| (*key).clone()) } else { None }
+    }
+}
+
+fn calls(of: &Samples, key: &Key) -> Option<Calls> {
+    let work = of.median_work(key)?;
+    let median =
+        |metric: Metric| stats::median(&of.figures(&Quantity { key: key.clone(), metric }));
+    let (p50_ns, p99_ns) = (median(Metric::P50Ns), median(Metric::P99Ns));
+    Some(Calls { calls: work.calls, bytes: work.bytes, p50_ns, p99_ns })
 }
 
 /// Times of single operations of a side, merged over its runs and repetitions.
@@ -212,43 +261,76 @@ pub(crate) fn histogram(side: &Side, (label, op, cell): &Key) -> Histogram {
     sum
 }
 
-/// Corrects for the number of rows, claims what can be claimed, and says it. Gives the level of
-/// the intervals.
-fn judge(all: &mut [Tested], options: &Options, new: &str, design: Design, memo: &mut Memo) -> f64 {
-    let rows = all.len();
-    let least_n = design.least_n(rows);
-    let p: Vec<f64> = all.iter().filter_map(|tested| tested.row.p).collect();
-    let level = holm_level(&p, SIGNIFICANCE);
-    let mut corrected = holm(&p).into_iter();
-    for Tested { row, contrast } in all {
-        row.least_n = least_n;
-        if row.p.is_some() {
-            row.p_holm = corrected.next();
-            let interval = contrast.interval(level, memo);
-            row.claim = claim(row, contrast, interval, level, options);
+/// Tests label by label, then the operations of those that differ, and says what was found.
+fn judge(all: &mut [Tested], options: &Options, design: Design, memo: &mut Memo) {
+    let least_n = design.least_n(opening_tests(all));
+    let decisions = decisions(all);
+    for (Tested { row, contrast }, decision) in all.iter_mut().zip(decisions) {
+        let level = decision.map(|decision| SIGNIFICANCE * decision.share);
+        row.level = level;
+        row.p_adjusted = decision.map(|decision| decision.adjusted_p);
+        row.p = row.p.filter(|_| decision.is_some());
+        if row.base_n.min(row.new_n) >= LEAST {
+            (row.ci95_low, row.ci95_high) = interval(contrast, level, memo);
         }
-        row.sentence = design::describe(row, rows, new, design, options);
+        if row.tier == Tier::Label {
+            row.least_n = least_n;
+        }
+        row.claim = claim(row, contrast, options);
+        row.sentence = sentences::describe(row, design, options);
     }
-    level
 }
 
-fn claim(
-    row: &mut Row,
+/// The most tests that share the error probability at first.
+fn opening_tests(all: &[Tested]) -> usize {
+    let opening = || all.iter().map(|one| &one.row).filter(|row| row.tier == Tier::Label);
+    let questions: BTreeSet<usize> = opening().map(|row| row.question).collect();
+    let of = |question: &usize| opening().filter(|row| row.question == *question).count();
+    questions.len() * questions.iter().map(of).max().unwrap_or(0)
+}
+
+/// The decision on each row; `None`: not tested.
+fn decisions(all: &[Tested]) -> Vec<Option<Decision>> {
+    let (mut families, mut p, mut places) = (BTreeMap::new(), Vec::new(), Vec::new());
+    for (place, Tested { row, .. }) in all.iter().enumerate() {
+        let Some(row_p) = row.p else { continue };
+        let family: &mut Family = families.entry(row.question).or_default();
+        let tests = if row.tier == Tier::Label { &mut family.opening } else { &mut family.below };
+        tests.push(p.len());
+        p.push(row_p);
+        places.push(place);
+    }
+    let families: Vec<Family> =
+        families.into_values().filter(|family| !family.opening.is_empty()).collect();
+    let mut decisions = vec![None; all.len()];
+    for (place, decision) in places.into_iter().zip(decide(&p, &families, SIGNIFICANCE)) {
+        decisions[place] = decision;
+    }
+    decisions
+}
+
+/// Ends of the interval at a level; of a row that is not tested, of its own 95 %.
+fn interval(
     contrast: &Contrast,
-    (low, high): (f64, f64),
-    level: f64,
-    options: &Options,
-) -> Claim {
-    (row.ci95_low, row.ci95_high) =
-        (Some(low).filter(|l| *l > 0.0), Some(high).filter(|h| h.is_finite()));
+    level: Option<f64>,
+    memo: &mut Memo,
+) -> (Option<f64>, Option<f64>) {
+    let (low, high) = contrast.interval(level.unwrap_or(SIGNIFICANCE), memo);
+    (Some(low).filter(|low| *low > 0.0), Some(high).filter(|high| high.is_finite()))
+}
+
+fn claim(row: &Row, contrast: &Contrast, options: &Options) -> Claim {
+    let (Some(level), Some(p)) = (row.level, row.p_adjusted) else {
+        let too_few = row.tier == Tier::Label && row.base_n.min(row.new_n) < LEAST;
+        return if too_few { Claim::TooFew } else { Claim::NotTested };
+    };
     if contrast.least_p() >= level {
         return Claim::TooFew;
     }
-    let ratio = contrast.ratio();
     // A factor and its inverse are equally large.
-    let worth = ratio.max(1.0 / ratio) - 1.0 > options.min_effect;
-    match row.p_holm.is_some_and(|p| p < SIGNIFICANCE) && worth {
-        true if ratio > 1.0 => Claim::Faster,
+    let is_large = row.speedup.max(1.0 / row.speedup) - 1.0 > options.min_effect;
+    match p < SIGNIFICANCE && is_large {
+        true if row.speedup > 1.0 => Claim::Faster,
         true => Claim::Slower,
         false => Claim::None,
     }
@@ -256,4 +338,13 @@ fn claim(
 
 fn point(side: &Side, cell: u32) -> String {
     side.runs.first().map_or(String::new(), |run| rows::point(run, cell))
+}
+
+/// Names and values of what varies.
+fn params(side: &Side, cell: u32) -> BTreeMap<String, String> {
+    let Some(sweep) = side.runs.first().and_then(|run| run.run.sweep.as_ref()) else {
+        return BTreeMap::new();
+    };
+    let names = sweep.dimensions.iter().map(|dimension| dimension.name.clone());
+    names.zip(sweep.values_at(cell).into_iter().map(str::to_string)).collect()
 }

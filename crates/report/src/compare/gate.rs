@@ -1,18 +1,21 @@
 //! Gates on ratios: `write.mib_s >= 0.95` holds if B reaches 95 % of A's rate.
 //!
 //! ```text
+//! gate   = [ label ":" ] name relation number
 //! name   = operation "." metric
+//! number = 0.9 | 90 % | +10 % | -10 %
 //! metric = mib_s | rank_mib_s | ops_s | rank_ops_s | min_ns | mean_ns | p50_ns | p90_ns | p99_ns | p999_ns | max_ns
 //! ```
 //!
-//! The number is the ratio B / A over repetitions: the estimate and interval of docs/statistics.md. A gate
+//! The number is the ratio B / A over repetitions; `+10 %` is 1.1, `-10 %` is 0.9: the estimate and interval of docs/statistics.md. A gate
 //! passes where the condition holds at both ends of the 95 % interval, fails where it holds at neither, and
 //! is undecided otherwise. Without a label every label that has the operation is judged; in a sweep every
 //! cell. The worst place decides.
 
 use super::design::{Design, LEAST, SIGNIFICANCE, Side};
 use super::inference::{Contrast, Memo};
-use crate::gate::{Condition, GateResult, Verdict};
+use super::sentences::subject;
+use crate::gate::{Condition, GateResult, Number, Verdict};
 use crate::json::without_histograms;
 use crate::rows::point;
 use model::run::Row;
@@ -27,6 +30,19 @@ pub struct Gate {
     op: String,
     /// The field of the row.
     metric: &'static str,
+}
+
+/// A name in a gate that neither side has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unknown {
+    /// The gate as it was written.
+    pub gate: String,
+    /// "label" or "operation".
+    pub what: &'static str,
+    /// The name.
+    pub name: String,
+    /// The names there are.
+    pub known: Vec<String>,
 }
 
 /// Fields of rows that can be compared, and the operations that a repetition needs to have them.
@@ -44,6 +60,9 @@ const METRICS: [(&str, u32); 11] = [
     ("max_ns", 1),
 ];
 
+/// The forms of the number, for messages.
+const RATIO: &str = "the ratio B / A as in >= 0.9, >= 90 %, <= 1.1 or <= +10 %";
+
 /// Operations of a side that a message names.
 const NAMED: usize = 20;
 
@@ -53,14 +72,21 @@ impl Gate {
     /// # Errors
     /// The text is no gate.
     pub fn parse(text: &str) -> Result<Gate, String> {
-        const RATIO: &str = "a ratio B / A above 0, as in 0.95";
-        let condition = Condition::parse(text, "write.mib_s >= 0.95", RATIO)?;
-        let Condition { name, bound, percent, .. } = &condition;
-        if *bound == 0.0 || *percent {
-            return Err(format!("expected {RATIO}"));
+        let mut condition = Condition::parse(text, "write.mib_s >= 0.95", RATIO)?;
+        condition.limit = match condition.number {
+            Number::Plain(ratio) => ratio,
+            Number::PerCent(share) => share / 100.0,
+            Number::Change(change) => 1.0 + change / 100.0,
+        };
+        if condition.limit <= 0.0 {
+            return Err(format!("expected {RATIO}, above 0"));
         }
+        let name = &condition.name;
         let Some((op, metric)) = name.rsplit_once('.') else {
-            return Err(format!("expected operation.metric, found {name:?}"));
+            let names = METRICS.map(|known| known.0).join(" ");
+            return Err(format!(
+                "expected OPERATION.METRIC, as in write.mib_s, found {name:?}; metrics: {names}"
+            ));
         };
         let Some((metric, _)) = METRICS.iter().find(|known| known.0 == metric.trim()) else {
             let names = METRICS.map(|known| known.0).join(" ");
@@ -73,13 +99,37 @@ impl Gate {
         Ok(Gate { condition, op, metric })
     }
 
+    /// The name in the gate that neither side has; `None`: one side has what it names.
+    pub fn unknown(&self, base: &Side, new: &Side) -> Option<Unknown> {
+        let has = |side: &Side| !self.places(side).is_empty();
+        if has(base) || has(new) {
+            return None;
+        }
+        let rows = || [base, new].into_iter().flat_map(|side| &side.runs).flat_map(|run| &run.rows);
+        let in_label =
+            |row: &&Row| self.condition.label.as_ref().is_none_or(|own| *own == row.label);
+        let (what, name, mut known): (_, _, Vec<String>) = match &self.condition.label {
+            Some(label) if !rows().any(|row| in_label(&row)) => {
+                ("label", label, rows().map(|row| row.label.clone()).collect())
+            }
+            _ => {
+                let ops = rows().filter(in_label).map(|row| row.op.clone());
+                ("operation", &self.op, ops.collect())
+            }
+        };
+        known.retain(|name| !name.is_empty());
+        known.sort();
+        known.dedup();
+        Some(Unknown { gate: self.condition.text.clone(), what, name: name.clone(), known })
+    }
+
     /// Judges the gate.
     pub fn judge(&self, base: &Side, new: &Side, design: Design) -> GateResult {
         let places = self.places(base);
         let judged = places.iter().map(|place| self.judge_at(base, new, design, place));
         let (verdicts, mut reasons): (Vec<Verdict>, Vec<String>) = judged.unzip();
         if places.is_empty() {
-            reasons.push(format!("A has no such row; it has {}", rows_of(base)));
+            reasons.push(format!("A has no such operation; it has {}", rows_of(base)));
         }
         let verdict = verdicts.into_iter().max().unwrap_or(Verdict::Fail);
         GateResult { gate: self.condition.text.clone(), verdict, reasons }
@@ -144,13 +194,13 @@ impl Gate {
             _ => Verdict::Undecided,
         };
         let ratio = contrast.ratio();
-        (verdict, format!("{at}: {name} of B / A is {ratio:.3} [{low:.3}, {high:.3}]"))
+        (verdict, format!("{at}: {name} of B / A is {ratio:.3} ({low:.3} to {high:.3})"))
     }
 
     /// `write of "w" at block=4k`.
     fn describe(&self, base: &Side, (label, cell): &(String, u32)) -> String {
         let point = base.runs.first().map_or(String::new(), |run| point(run, *cell));
-        super::design::subject(label, &self.op, &point)
+        subject(label, &self.op, &point)
     }
 }
 
@@ -180,6 +230,15 @@ mod tests {
         assert_eq!(gate.condition.label.as_deref(), Some("a:b/c"));
         assert_eq!((&*gate.op, gate.metric), ("write.data", "p99_ns"));
         assert!(gate.condition.holds(1.4) && !gate.condition.holds(1.5));
+        for (text, limit) in [
+            ("write.mib_s >= 90 %", 0.9),
+            ("write.mib_s>=90%", 0.9),
+            ("write.p50_ns <= +10 %", 1.1),
+            ("write.p50_ns<=+10%", 1.1),
+            ("write.mib_s >= -10 %", 0.9),
+        ] {
+            assert!((Gate::parse(text).unwrap().condition.limit - limit).abs() < 1e-12, "{text}");
+        }
         let gate = Gate::parse("a>=b:stat.mean_ns <= 2").unwrap();
         assert_eq!(gate.condition.label.as_deref(), Some("a>=b"));
     }
@@ -191,7 +250,10 @@ mod tests {
             "write.mib_s >= ",
             "write.mib_s >= -1",
             "write.mib_s >= 0",
-            "write.mib_s >= 95%",
+            "write.mib_s >= 100 MiB/s",
+            "write.mib_s >= +0.1",
+            "write.mib_s >= -100 %",
+            "write.mib_s >= 0 %",
             "write.mib_s >= inf",
             "write >= 1",
             "l: write.mibs >= 1",

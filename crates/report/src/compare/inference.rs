@@ -17,7 +17,6 @@
 //! | estimate | Hodges & Lehmann 1963: median of all differences, or of all means of two differences |
 //! | interval | Bauer 1972: inversion of the test |
 //! | effect size | Cliff's delta: P(b > a) - P(b < a) (Cliff 1993) |
-//! | several rows | Holm 1979 |
 //! | dependent repetitions | variance by (1 + r) / (1 - r), as that of a mean of AR(1) noise (Bayley & Hammersley 1946); r: lag 1, its bias of about -1/n removed (Marriott & Pope 1954) |
 
 use super::design::{self, LEAST, same_signs, separated};
@@ -343,24 +342,4 @@ fn dependence(base: &[i64], new: &[i64]) -> Option<Dependence> {
     let inflation = ((1.0 + lag1) / (1.0 - lag1)).min(most);
     let counts = lag1 * all.sqrt() > DEPENDENT && inflation > 1.0;
     counts.then_some(Dependence { lag1, inflation })
-}
-
-/// Holm's correction: the p of each hypothesis when all of them are tested together.
-pub fn holm(p: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..p.len()).collect();
-    order.sort_by(|a, b| p[*a].total_cmp(&p[*b]));
-    let mut corrected = vec![1.0; p.len()];
-    let mut largest = 0.0f64;
-    for (rank, at) in order.iter().enumerate() {
-        largest = largest.max((p[*at] * (p.len() - rank) as f64).min(1.0));
-        corrected[*at] = largest;
-    }
-    corrected
-}
-
-/// The level at which Holm's procedure stopped: p is below it exactly where the corrected p is
-/// below `alpha`. Intervals of this level therefore exclude 1 exactly for what was rejected.
-pub fn holm_level(p: &[f64], alpha: f64) -> f64 {
-    let rejected = holm(p).iter().filter(|p| **p < alpha).count();
-    alpha / (p.len() - rejected).max(1) as f64
 }

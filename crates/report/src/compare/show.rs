@@ -1,19 +1,19 @@
 //! A comparison as text for people, Markdown, pictures and a page.
 
 use super::comparison::{Comparison, Unmatched, histogram};
-use super::design::{
-    Claim, Design, Options, Row, SIGNIFICANCE, Side, row_subject, subject, too_few,
-};
+use super::design::{Design, Options, Row, SIGNIFICANCE, Side, Tier};
 use super::quantities::{Quantity, Samples};
+use super::sentences::{row_subject, subject};
+use super::short;
 use crate::chart::{Axis, Chart, Join, Point, Range, Series, Unit, View};
 use crate::document::{Block, Item, Sheet};
 use crate::grid::{Cell, Grid, Kind, field};
-use crate::rows::{grouped, label_name};
+use crate::rows::label_name;
 use crate::statistics::Metric;
-use crate::text::Terminal;
+use crate::text::{Detail, Terminal};
 use crate::views::{Views, latencies_of_sides};
 use crate::{gate, html};
-use model::units::with_digits;
+use model::units::{Measure, with_digits};
 use model::{Run, words};
 
 const RATIO: Kind = Kind::Number(3);
@@ -25,13 +25,13 @@ const ROWS: usize = 12;
 const FOREST: usize = 48;
 
 /// The comparison for a terminal.
-pub fn table(comparison: &Comparison, terminal: Terminal) -> String {
-    crate::document::text(&blocks(comparison), terminal)
+pub fn table(comparison: &Comparison, terminal: Terminal, detail: Detail) -> String {
+    crate::document::text(&blocks(comparison, detail), terminal)
 }
 
 /// The comparison for an issue or a merge request.
-pub fn markdown(comparison: &Comparison) -> String {
-    crate::document::markdown(&blocks(comparison))
+pub fn markdown(comparison: &Comparison, detail: Detail) -> String {
+    crate::document::markdown(&blocks(comparison, detail))
 }
 
 /// The gates of all comparisons as a JUnit test suite, for pipelines.
@@ -45,49 +45,73 @@ pub fn junit(comparisons: &[Comparison], undecided_fails: bool) -> String {
 pub fn page(compared: &[(&Side, &Side, &Comparison)]) -> String {
     let part = |(base, new, comparison): &(&Side, &Side, &Comparison)| {
         let title = format!("{} against {}", comparison.new, comparison.base);
-        let blocks = std::iter::once(Block::Heading(title)).chain(blocks(comparison));
+        let blocks = std::iter::once(Block::Heading(title)).chain(blocks(comparison, Detail::Full));
         let views = Views { views: views(base, new, comparison), absent: Vec::new() };
         (blocks.collect(), views)
     };
     html::report("Comparison", compared.iter().map(part))
 }
 
-fn blocks(comparison: &Comparison) -> Vec<Block> {
-    let notes = comparison.notes.iter().map(|note| format!("note: {note}"));
-    let marks = comparison.marks.iter().map(|mark| {
-        let word = if mark.counts { "verdict" } else { "remark" };
-        format!("{word} of {}: {}: {}", mark.side, mark.code, mark.seen)
-    });
-    let lines = sides(comparison).into_iter().chain(notes).chain(marks);
-    let mut blocks = vec![Block::List(lines.map(Item::new).collect())];
-    blocks.extend(figures(comparison));
+fn blocks(comparison: &Comparison, detail: Detail) -> Vec<Block> {
+    let mut blocks = match detail {
+        Detail::Short => short::blocks(comparison, true),
+        Detail::Full => {
+            let remarks = warnings(comparison).into_iter().map(|remark| Item::new(remark.text));
+            let lines = short::names(comparison).into_iter().chain(remarks).collect();
+            std::iter::once(Block::List(lines)).chain(figures(comparison)).collect()
+        }
+    };
     blocks.push(Block::List(gate::items(&comparison.gates)));
     blocks
 }
 
 /// The comparison inside a run's own report, which has its marks and remarks; nothing for a run that is
 /// none.
-pub(crate) fn within(run: &Run) -> Vec<Block> {
+pub(crate) fn within(run: &Run, detail: Detail) -> Vec<Block> {
     let Some(found) = super::comparison::within(run, &Options::default()) else {
         return Vec::new();
     };
-    let lines = sides(&found).into_iter().map(Item::new).collect();
+    if detail == Detail::Short {
+        return short::blocks(&found, false);
+    }
+    let differs = found.differences.iter().map(|one| format!("differs: {}", one.sentence()));
+    let lines = short::names(&found).into_iter().chain(differs.map(Item::new)).collect();
     std::iter::once(Block::List(lines)).chain(figures(&found)).collect()
 }
 
-/// The names of both sides and how they differ.
-fn sides(comparison: &Comparison) -> Vec<String> {
-    let names = [format!("A: {}", comparison.base), format!("B: {}", comparison.new)];
-    let differs = comparison.differences.iter();
-    let differs = differs.map(|difference| format!("differs: {}", difference.sentence()));
-    names.into_iter().chain(differs).collect()
+/// A fact that the reader needs besides.
+pub(crate) struct Remark {
+    /// It changes what the figures mean.
+    pub counts: bool,
+    pub text: String,
+}
+
+/// Everything that is known of both sides, the gravest first. What both sides have is there once.
+pub(crate) fn warnings(comparison: &Comparison) -> Vec<Remark> {
+    let notes = comparison.notes.iter().map(|note| Remark { counts: true, text: note.clone() });
+    let mut marks: Vec<Remark> = Vec::new();
+    for (at, mark) in comparison.marks.iter().enumerate() {
+        let same = |other: &&super::SideMark| other.code == mark.code;
+        if comparison.marks[..at].iter().any(|other| same(&other)) {
+            continue;
+        }
+        let sides = comparison.marks.iter().filter(same).map(|mark| mark.side);
+        let text = format!("{}: {}: {}", words::list(sides), mark.code, mark.seen);
+        marks.push(Remark { counts: mark.counts, text });
+    }
+    marks.sort_by_key(|mark| !mark.counts);
+    let differs = comparison.differences.iter().map(|difference| Remark {
+        counts: false,
+        text: format!("differs: {}", difference.sentence()),
+    });
+    notes.chain(marks).chain(differs).collect()
 }
 
 /// The rows, the legend of their columns, and a sentence for each.
 fn figures(comparison: &Comparison) -> Vec<Block> {
     let rows = &comparison.rows;
     let table = match rows.is_empty() {
-        true => Block::Text("The two sides have no row in common.".into()),
+        true => Block::Text("The two sides have nothing in common to compare.".into()),
         false => {
             let (grid, notes) = (grid(rows), legend(comparison));
             Block::Sheet(Sheet { name: "comparison", title: String::new(), grid, notes })
@@ -97,39 +121,24 @@ fn figures(comparison: &Comparison) -> Vec<Block> {
         comparison.unmatched.iter().map(|Unmatched { side, label, op, point, .. }| {
             format!("only {side}: {}", subject(label, op, point))
         });
-    let lines = sentences(comparison).into_iter().chain(lacking);
-    vec![table, Block::List(lines.map(Item::new).collect())]
-}
-
-/// A sentence for each row; rows with too few repetitions for a claim share one, which comes first.
-fn sentences(comparison: &Comparison) -> Vec<String> {
-    let rows = &comparison.rows;
-    let (few, others): (Vec<&Row>, Vec<&Row>) =
-        rows.iter().partition(|row| row.claim == Claim::TooFew);
-    let reason = |row: &Row| too_few(row, rows.len(), comparison.design);
-    let reasons = grouped(few.into_iter().map(|row| (reason(row), row)));
-    let shared = |(reason, of): (String, Vec<&Row>)| match &of[..] {
-        [row] => row.sentence.clone(),
-        of if of.len() == rows.len() => reason,
-        of => {
-            let subjects: Vec<String> = of.iter().map(|row| row_subject(row)).collect();
-            format!("{}: {reason}", subjects.join(", "))
-        }
-    };
-    let others = others.into_iter().map(|row| row.sentence.clone());
-    reasons.into_iter().map(shared).chain(others).collect()
+    let amounts = comparison.amounts.iter().map(|amount| amount.sentence.clone());
+    let sentences = comparison.rows.iter().map(|row| row.sentence.clone());
+    let lines = amounts.chain(lacking).chain(sentences);
+    vec![Block::List(lines.map(Item::new).collect()), table]
 }
 
 fn legend(comparison: &Comparison) -> Vec<String> {
     let within = if comparison.design == Design::Blocks { ", block by block" } else { "" };
     let tested = comparison.rows.iter().filter(|row| row.p.is_some()).count();
-    let ratio =
-        format!("\"B faster\" is the ratio B/A{within}, with its 95 % confidence interval.");
+    let ratio = format!(
+        "B/A is the ratio of the medians' figure{within}, with its 95 % confidence interval: of a time \
+         above 1 is slower, of a rate faster."
+    );
     let p = match tested {
         0 => "No row is tested.".to_string(),
         _ => format!(
-            "p is corrected for testing {} ({} test); below {SIGNIFICANCE} counts as a difference.",
-            words::count(tested as u64, "row"),
+            "p adjusted is corrected for all tests of labels, and of operations below labels that differ \
+             ({} test); below {SIGNIFICANCE} counts as a difference.",
             comparison.test
         ),
     };
@@ -150,12 +159,21 @@ fn median(row: &Row, median: f64) -> Cell {
     Cell::Text(with_digits(median / size, 4))
 }
 
+/// An end of an interval that nothing excludes is unknown.
+fn end(end: f64) -> Cell {
+    Cell::number(Some(end).filter(|end| *end > 0.0))
+}
+
 /// Rows in their order, a heading wherever the label or the point of a sweep changes.
 fn grid(rows: &[Row]) -> Grid {
     let grid = Grid::of(
         vec![
             field("operation", "", Kind::Word, 0, |row: &Row| {
-                Cell::Text(format!("  {}", if row.op.is_empty() { "(label)" } else { &row.op }))
+                let indent = if row.tier == Tier::Label { "  " } else { "    " };
+                Cell::Text(format!(
+                    "{indent}{}",
+                    if row.op.is_empty() { "(label)" } else { &row.op }
+                ))
             }),
             field("figure", "", Kind::Word, 0, |row| {
                 let measure = row.metric.measure();
@@ -166,43 +184,66 @@ fn grid(rows: &[Row]) -> Grid {
             field("n", "B", Kind::Count, 2, |row| Cell::Count(row.new_n as u64)),
             field("median", "A", Kind::Count, 0, |row| median(row, row.base_median)),
             field("median", "B", Kind::Count, 0, |row| median(row, row.new_median)),
-            field("B faster", "times", RATIO, 0, |row| Cell::number(row.ratio)),
-            field("from", "95 %", RATIO, 0, |row| Cell::number(row.ci95_low)),
-            field("to", "95 %", RATIO, 0, |row| Cell::number(row.ci95_high)),
+            field("B/A", "", RATIO, 0, |row| Cell::number(Some(row.quotient()[0]))),
+            field("from", "95 %", RATIO, 0, |row| end(row.quotient()[1])),
+            field("to", "95 %", RATIO, 0, |row| end(row.quotient()[2])),
             field("p", "alone", PROBABILITY, 1, |row| Cell::number(row.p)),
-            field("p", "Holm", PROBABILITY, 0, |row| Cell::number(row.p_holm)),
+            field("p", "adjusted", PROBABILITY, 0, |row| Cell::number(row.p_adjusted)),
+            field("p50", "A", Kind::Quantity(Measure::Time), 4, |row| {
+                Cell::number(row.base_calls.as_ref().and_then(|calls| calls.p50_ns))
+            }),
+            field("p50", "B", Kind::Quantity(Measure::Time), 4, |row| {
+                Cell::number(row.new_calls.as_ref().and_then(|calls| calls.p50_ns))
+            }),
+            field("p99", "A", Kind::Quantity(Measure::Time), 3, |row| {
+                Cell::number(row.base_calls.as_ref().and_then(|calls| calls.p99_ns))
+            }),
+            field("p99", "B", Kind::Quantity(Measure::Time), 3, |row| {
+                Cell::number(row.new_calls.as_ref().and_then(|calls| calls.p99_ns))
+            }),
         ],
         rows,
-        |row| row.claim == Claim::Slower,
+        |row| row.claim == super::Claim::Slower,
     );
     grid.with_headings(rows, place)
 }
 
 /// The intervals of all rows, then each row's repetitions and latencies.
 pub(crate) fn views(base: &Side, new: &Side, comparison: &Comparison) -> Vec<View> {
-    let (a, b) = (Samples::of(&base.runs), Samples::of(&new.runs));
+    let (a, b) = Samples::of_sides(&base.runs, &new.runs);
     let mut views: Vec<View> = intervals(comparison).into_iter().collect();
-    for (number, row) in comparison.rows.iter().take(ROWS).enumerate() {
+    let tested = comparison.rows.iter().filter(|row| row.p.is_some());
+    for (number, row) in tested.take(ROWS).enumerate() {
         views.extend(repetitions(number, row, &a, &b));
-        let key = (row.label.clone(), row.op.clone(), row.cell);
-        views.extend(row.latency.map(|distance| {
-            let (title, view) = (row_subject(row), format!("latencies-{number}"));
-            let sides = [("A", &histogram(base, &key)), ("B", &histogram(new, &key))];
-            latencies_of_sides(view, &title, sides, distance)
-        }));
+        views.extend(latencies(number, row, base, new));
     }
     views
 }
 
+/// Times of the calls of the row's operation, or of the only one of its label.
+fn latencies(number: usize, row: &Row, base: &Side, new: &Side) -> Option<View> {
+    let distance = row.latency.filter(|_| row.metric != Metric::TypicalNs)?;
+    let ops = |side: &Side| -> Vec<String> {
+        let rows = side.runs.iter().flat_map(|run| &run.rows);
+        let here = rows.filter(|one| one.part_of.is_none() && one.label == row.label);
+        here.map(|one| one.op.clone()).collect()
+    };
+    let op = if row.op.is_empty() { ops(base).first()?.clone() } else { row.op.clone() };
+    let key = (row.label.clone(), op, row.cell);
+    let sides = [("A", &histogram(base, &key)), ("B", &histogram(new, &key))];
+    let (name, title) = (format!("latencies-{number}"), row_subject(row));
+    Some(latencies_of_sides(name, &title, sides, distance))
+}
+
 /// How many times faster B is, row by row: a forest plot.
 fn intervals(comparison: &Comparison) -> Option<View> {
-    let known = comparison.rows.iter().filter(|row| row.ci95_low.is_some());
+    let known = comparison.rows.iter().filter(|row| row.p.is_some() && row.ci95_low.is_some());
     let rows: Vec<&Row> = known.take(FOREST).collect();
     let range = |row: &&Row| {
         Some(Range {
             name: row_subject(row),
             low: row.ci95_low?,
-            at: row.ratio?,
+            at: row.speedup,
             high: row.ci95_high?,
         })
     };
@@ -212,7 +253,8 @@ fn intervals(comparison: &Comparison) -> Option<View> {
         ranges: rows.iter().filter_map(range).collect(),
     };
     let mut sentences: Vec<&str> = rows.iter().take(4).map(|row| row.sentence.as_str()).collect();
-    let left_out = comparison.rows.len() - rows.len();
+    let tested = comparison.rows.iter().filter(|row| row.p.is_some()).count();
+    let left_out = tested - rows.len();
     let more = format!("{left_out} more rows are in the table");
     sentences.extend((left_out > 0).then_some(more.as_str()));
     (!rows.is_empty()).then(|| View {
@@ -238,6 +280,9 @@ fn repetitions(number: usize, row: &Row, a: &Samples, b: &Samples) -> Option<Vie
         Metric::OpsS => ("total operations", Unit::PerSecond),
         Metric::MeanNs => ("mean time", Unit::Nanoseconds),
         Metric::TimeNs => ("time of the label", Unit::Nanoseconds),
+        Metric::P50Ns => ("median time", Unit::Nanoseconds),
+        Metric::P99Ns => ("99th percentile", Unit::Nanoseconds),
+        Metric::TypicalNs => ("calls x median time", Unit::Nanoseconds),
     };
     let chart = Chart::Lines {
         x: Axis::new("repetition", Unit::Count),

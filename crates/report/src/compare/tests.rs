@@ -1,12 +1,14 @@
 //! Claims on made runs, false alarms and power on noise, formats with hostile names.
 
 use super::design::{same_signs, separated};
-use super::inference::{Contrast, Memo, holm, holm_level};
+use super::hierarchy::{Family, decide};
+use super::inference::{Contrast, Memo};
 use super::*;
 use crate::gate::{GateResult, Verdict};
 use crate::statistics::Metric;
 use crate::stats::SplitMix64;
 use crate::tests::sample::{HARD_LABELS, listing1, row as sample_row};
+use crate::text::Detail;
 use model::Run;
 use proptest::prelude::*;
 
@@ -44,23 +46,36 @@ impl Noise {
     }
 }
 
-/// A run of `rates.len()` repetitions of one operation for each of the samples.
+/// A run of `rates.len()` repetitions of one operation for each of the samples; the labels take as long as
+/// the rates say. No typical calls.
 fn run(samples: &[Vec<f64>]) -> Run {
     let mut made = listing1();
-    made.labels.clear();
-    let row = made.rows[0].clone();
-    made.rows.clear();
+    let (label, row) = (made.labels[0].clone(), made.rows[0].clone());
+    (made.labels, made.rows) = (Vec::new(), Vec::new());
     for (number, rates) in samples.iter().enumerate() {
-        for (repetition, rate) in rates.iter().enumerate() {
+        let name = format!("phase {number}");
+        for (repetition, rate) in (0u32..).zip(rates) {
             made.rows.push(model::run::Row {
-                label: format!("phase {number}"),
-                repetition: repetition as u32,
+                label: name.clone(),
+                repetition,
                 mib_s: Some(*rate),
+                p50_ns: None,
                 ..row.clone()
+            });
+            made.labels.push(model::run::LabelRow {
+                label: name.clone(),
+                repetition,
+                busy_ns: (1e14 / rate).round() as u64,
+                ..label.clone()
             });
         }
     }
     made
+}
+
+/// The rows that are tested first.
+fn of_labels(found: &Comparison) -> Vec<&Row> {
+    found.rows.iter().filter(|row| row.tier == Tier::Label).collect()
 }
 
 fn side(name: &str, samples: &[Vec<f64>]) -> Side {
@@ -139,42 +154,34 @@ fn the_test_of_blocks_agrees_with_scipy() {
 }
 
 #[test]
-fn holm_corrects_as_holm_does() {
-    let close = |found: Vec<f64>, expected: &[f64]| {
-        assert_eq!(found.len(), expected.len());
-        assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{found:?}");
-    };
-    close(holm(&[0.01, 0.04, 0.03, 0.005]), &[0.03, 0.06, 0.06, 0.02]);
-    close(holm(&[0.9, 0.5]), &[1.0, 1.0]);
-    close(holm(&[]), &[]);
-}
-
-#[test]
 fn a_factor_is_found_with_its_interval_in_both_directions() {
     let a: Vec<f64> = vec![100.0, 101.0, 99.0, 100.5, 99.5, 100.2, 99.8];
     let b: Vec<f64> = a.iter().map(|rate| rate * 1.9).collect();
     let found = compared_one(&a, &b);
     let row = &found.rows[0];
     assert_eq!(row.claim, Claim::Faster);
-    assert_eq!(row.cliffs_delta, Some(1.0));
-    assert!(row.ci95_low < row.ratio && row.ratio < row.ci95_high);
-    assert!(row.sentence.contains("1.9 x [1.9, 1.9] faster"), "{row:?}");
+    assert_eq!(row.cliffs_delta, 1.0);
+    assert!(row.ci95_low.unwrap() < row.speedup && row.speedup < row.ci95_high.unwrap());
+    assert!(row.sentence.contains("B is 1.90x faster (1.88 to 1.92)"), "{row:?}");
     let back = compared_one(&b, &a);
-    assert!(back.rows[0].sentence.contains("1.9 x [1.9, 1.9] slower"), "{back:?}");
+    assert!(back.rows[0].sentence.contains("B is 1.90x slower (1.88 to 1.92)"), "{back:?}");
     // What is below the smallest effect, and the same twice.
     let small: Vec<f64> = a.iter().map(|rate| rate * 1.015).collect();
     let found = compared_one(&a, &small);
     let row = &found.rows[0];
     assert_eq!(row.claim, Claim::None);
-    assert!(row.p_holm.unwrap() < 0.05 && row.ci95_low.unwrap() > 1.0, "it is there: {row:?}");
-    assert!(row.sentence.contains("0.7 % faster to 2.3 % faster"), "{row:?}");
+    assert!(row.p_adjusted.unwrap() < 0.05 && row.ci95_low.unwrap() > 1.0, "{row:?}");
+    assert!(
+        row.sentence.contains("a difference below --min-effect 2 % (B/A 0.977 to 0.993)"),
+        "{row:?}"
+    );
     let eager = Options { min_effect: 0.01, ..OPTIONS };
     let found = compare(&side("A", &[a]), &side("B", &[small]), &eager).unwrap();
     assert_eq!(found.rows[0].claim, Claim::Faster);
     let same = compared(&[vec![7.0; 6]], &[vec![7.0; 6]]);
     assert_eq!(
         same.rows[0].sentence,
-        "write of \"phase 0\": no difference: the figures are the same"
+        "time of label \"phase 0\": no difference: the figures are the same"
     );
 }
 
@@ -183,7 +190,7 @@ fn few_repetitions_claim_nothing_and_the_sentence_says_how_many_would() {
     let found = compared(&[vec![100.0; 4]], &[vec![900.0; 9]]);
     let row = &found.rows[0];
     assert_eq!((row.claim, row.p, row.ci95_low), (Claim::TooFew, None, None));
-    assert_eq!(row.ratio.map(f64::round), Some(9.0));
+    assert_eq!(row.speedup.round(), 9.0);
     let text = "4 and 9 repetitions";
     assert!(row.sentence.contains(text), "{row:?}");
     // Eight rows: 2 / C(10, 5) * 8 is above 0.05, 2 / C(12, 6) * 8 below.
@@ -191,15 +198,15 @@ fn few_repetitions_claim_nothing_and_the_sentence_says_how_many_would() {
         (0..8).map(|at| shuffled(&steps(n, 100.0 * factor + f64::from(at)))).collect()
     };
     let found = compared(&rows(5, 1.0), &rows(5, 9.0));
-    for row in &found.rows {
+    for row in of_labels(&found) {
         assert_eq!((row.claim, row.least_n, row.ci95_low), (Claim::TooFew, 6, None), "{row:?}");
-        let text = "8 rows need at least 6";
+        let text = "with 8 tests at least 6";
         assert!(row.sentence.contains(text), "{row:?}");
     }
-    let shown = show::table(&found, crate::table::Terminal { columns: 100, color: false });
+    let shown = shown(&found, Detail::Short);
     assert_eq!(shown.matches("at least 6").count(), 1, "{shown}");
     let found = compared(&rows(6, 1.0), &rows(6, 9.0));
-    assert!(found.rows.iter().all(|row| row.claim == Claim::Faster), "{:?}", found.rows);
+    assert!(of_labels(&found).iter().all(|row| row.claim == Claim::Faster), "{:?}", found.rows);
 }
 
 /// However much the repetitions resemble their neighbours.
@@ -207,8 +214,8 @@ fn few_repetitions_claim_nothing_and_the_sentence_says_how_many_would() {
 fn a_complete_separation_of_ten_against_ten_is_claimed() {
     let rows = |from: f64| -> Vec<Vec<f64>> { (0..8).map(|_| steps(10, from)).collect() };
     let found = compared(&rows(100.0), &rows(14_200.0));
-    for row in &found.rows {
-        assert_eq!((row.claim, row.cliffs_delta), (Claim::Faster, Some(1.0)), "{row:?}");
+    for row in of_labels(&found) {
+        assert_eq!((row.claim, row.cliffs_delta), (Claim::Faster, 1.0), "{row:?}");
         assert!(row.lag1.is_some() && row.ci95_low.unwrap() > 100.0, "{row:?}");
     }
     // Two effective samples of five at least.
@@ -216,10 +223,10 @@ fn a_complete_separation_of_ten_against_ten_is_claimed() {
 }
 
 /// The interval is the inversion of the test that decides: it excludes 1 exactly for what
-/// differs after Holm's procedure, and no sentence says anything else.
+/// differs after the correction, and no sentence says anything else.
 fn agree(found: &Comparison) -> Result<(), TestCaseError> {
     for row in &found.rows {
-        let (Some(p), Some(ratio)) = (row.p_holm, row.ratio) else { continue };
+        let (Some(p), ratio) = (row.p_adjusted, row.speedup) else { continue };
         let excludes = row.ci95_low.is_some_and(|low| low > 1.0)
             || row.ci95_high.is_some_and(|high| high < 1.0);
         prop_assert_eq!(excludes, p < SIGNIFICANCE, "{:?}", row);
@@ -227,7 +234,7 @@ fn agree(found: &Comparison) -> Result<(), TestCaseError> {
         prop_assert!(row.ci95_high.is_none_or(|high| ratio <= high * (1.0 + 1e-12)), "{:?}", row);
         let claimed = matches!(row.claim, Claim::Faster | Claim::Slower);
         prop_assert!(!claimed || excludes, "{:?}", row);
-        prop_assert_eq!(row.sentence.contains(" is ") && row.sentence.contains(" x ["), claimed);
+        prop_assert_eq!(row.sentence.contains(": B is "), claimed);
         let (low, high) = (row.ci95_low.unwrap_or(0.0), row.ci95_high.unwrap_or(f64::INFINITY));
         prop_assert!(row.claim != Claim::Faster || low > 1.0, "{:?}", row);
         prop_assert!(row.claim != Claim::Slower || high < 1.0, "{:?}", row);
@@ -256,26 +263,24 @@ proptest! {
     }
 }
 
-/// One label with one operation is one quantity; a label with several has its time and theirs.
+/// Labels first: of each its time and its typical calls; operations below; setup is never tested.
 #[test]
 fn every_quantity_is_tested_once() {
     let of = |started: &str| -> Side {
         let mut made = listing1();
         made.run.started = started.into();
+        let moving = |row: model::run::Row| model::run::Row {
+            mib_s: Some(5.0),
+            rank_mib_s: Some(6.0),
+            ..row
+        };
         made.rows = vec![
-            model::run::Row {
-                mib_s: Some(5.0),
-                rank_mib_s: Some(6.0),
-                ..sample_row("one", "write", 9, 9, [1; 5])
-            },
+            moving(sample_row("one", "write", 20, 9, [1; 5])),
+            sample_row("two", "mkdir", 1, 0, [1; 5]),
             sample_row("two", "stat", 9, 0, [1; 5]),
-            model::run::Row {
-                mib_s: Some(5.0),
-                rank_mib_s: Some(6.0),
-                ..sample_row("two", "read", 9, 9, [1; 5])
-            },
-            model::run::Row { ops_s: Some(7.0), ..sample_row("outer/inner", "stat", 9, 0, [1; 5]) },
-            sample_row("", "mkdir", 9, 0, [1; 5]),
+            moving(sample_row("two", "read", 9, 9, [1; 5])),
+            sample_row("outer/inner", "stat", 9, 0, [1; 5]),
+            sample_row("", "stat", 9, 0, [1; 5]),
         ];
         let row = made.labels[0].clone();
         let label = |label: &str| model::run::LabelRow { label: label.into(), ..row.clone() };
@@ -283,18 +288,172 @@ fn every_quantity_is_tested_once() {
         Side { name: started.into(), runs: vec![made] }
     };
     let found = compare(&of("A"), &of("B"), &OPTIONS).unwrap();
-    let rows = found.rows.iter().map(|row| (&row.label[..], &row.op[..], row.metric));
+    let rows = found.rows.iter().map(|row| (&row.label[..], &row.op[..], row.metric, row.tier));
     assert_eq!(
         rows.collect::<Vec<_>>(),
         [
-            ("one", "write", Metric::MibS),
-            ("two", "", Metric::TimeNs),
-            ("two", "stat", Metric::MeanNs),
-            ("two", "read", Metric::RankMibS),
-            ("outer/inner", "stat", Metric::OpsS),
-            ("", "mkdir", Metric::MeanNs),
+            ("one", "", Metric::TimeNs, Tier::Label),
+            ("one", "", Metric::TypicalNs, Tier::Label),
+            ("one", "write", Metric::RankMibS, Tier::Described),
+            ("one", "write", Metric::P50Ns, Tier::Described),
+            ("two", "", Metric::TimeNs, Tier::Label),
+            ("two", "stat", Metric::MeanNs, Tier::Operation),
+            ("two", "read", Metric::RankMibS, Tier::Operation),
+            ("two", "mkdir", Metric::MeanNs, Tier::Described),
+            ("outer/inner", "", Metric::TimeNs, Tier::Label),
+            ("outer/inner", "stat", Metric::MeanNs, Tier::Described),
+            ("", "stat", Metric::MeanNs, Tier::Described),
         ]
     );
+}
+
+/// A program without labels asks about its operations, but not about setup.
+#[test]
+fn without_labels_operations_are_the_questions() {
+    let of = |started: &str, ops: &[(&str, u64)]| -> Side {
+        let mut made = listing1();
+        made.run.started = started.into();
+        made.labels.clear();
+        made.rows = ops.iter().map(|(op, count)| sample_row("", op, *count, 0, [1; 5])).collect();
+        Side { name: started.into(), runs: vec![made] }
+    };
+    let tested = |ops: &[(&str, u64)]| {
+        let found = compare(&of("A", ops), &of("B", ops), &OPTIONS).unwrap();
+        let rows = of_labels(&found).into_iter();
+        rows.map(|row| (row.op.clone(), row.metric)).collect::<Vec<_>>()
+    };
+    let stat = |metric: Metric| ("stat".to_string(), metric);
+    assert_eq!(tested(&[("mkdir", 1), ("stat", 9)]), [stat(Metric::MeanNs)]);
+    assert_eq!(tested(&[("stat", 50)]), [stat(Metric::MeanNs), stat(Metric::P50Ns)]);
+    assert_eq!(tested(&[("stat", 1)]), [stat(Metric::MeanNs)]);
+}
+
+/// Runs of six repetitions of a label with two operations; `calls` and `scale` of the reads.
+fn two_operations(started: &str, calls: u64, scale: f64) -> Side {
+    let mut made = crate::tests::sample::sweep(1, 10);
+    made.run.started = started.into();
+    let sweep = made.run.sweep.as_mut().unwrap();
+    sweep.dimensions.clear();
+    for row in &mut made.rows {
+        let noise = 1.0 + 0.01 * f64::from(row.repetition * 7 % 10);
+        if row.op == "write" {
+            row.count = calls;
+            row.bytes = calls << 20;
+            row.p50_ns = row.p50_ns.map(|ns| (ns as f64 * scale * noise) as u64);
+            row.rank_mib_s = row.rank_mib_s.map(|rate| rate / scale / noise);
+        }
+    }
+    for label in &mut made.labels {
+        let noise = 1.0 + 0.01 * f64::from(label.repetition * 3 % 10);
+        label.busy_ns = (1e9 * scale * calls as f64 / 100.0 * noise) as u64;
+    }
+    Side { name: started.into(), runs: vec![made] }
+}
+
+/// More calls and longer calls are both found; without a difference no operation is tested.
+#[test]
+fn amounts_come_first_and_time_is_tested_all_the_same() {
+    let base = two_operations("A", 100, 1.0);
+    let same = compare(&base, &two_operations("B", 100, 1.0), &OPTIONS).unwrap();
+    assert!(same.amounts.is_empty());
+    let operations = |found: &Comparison| -> Vec<bool> {
+        let below = found.rows.iter().filter(|row| row.tier == Tier::Operation);
+        below.map(|row| row.p.is_some()).collect()
+    };
+    assert_eq!(operations(&same), [false; 4], "{same:?}");
+    let more = compare(&base, &two_operations("B", 300, 1.0), &OPTIONS).unwrap();
+    assert_eq!(more.amounts.len(), 1);
+    assert_eq!((more.amounts[0].base_bytes, more.amounts[0].new_bytes), (100 << 20, 300 << 20));
+    let text = shown(&more, Detail::Short);
+    let sentence = "In io B writes 3.0x as much (300 MiB, A 100 MiB) and takes 3.0x as long";
+    assert!(text.contains(sentence), "{text}");
+    let slower = compare(&base, &two_operations("B", 100, 2.0), &OPTIONS).unwrap();
+    assert!(operations(&slower).iter().all(|tested| *tested), "{slower:?}");
+    let text = shown(&slower, Detail::Short);
+    assert!(
+        text.contains("B is 2.0x slower in io (1.9 to 2.1)")
+            && text.contains(": write 2.0x slower"),
+        "{text}"
+    );
+    // Calls that are longer in a label whose time says nothing.
+    let mut noisy = two_operations("B", 100, 1.1);
+    for label in &mut noisy.runs[0].labels {
+        label.busy_ns = 500_000_000 * u64::from(1 + label.repetition % 3);
+    }
+    let found = compare(&base, &noisy, &OPTIONS).unwrap();
+    let text = shown(&found, Detail::Short);
+    assert!(text.contains("slower in io by p50 ("), "{text}");
+}
+
+/// Work that varies from one repetition to the next is a result: the rate is compared.
+#[test]
+fn of_work_that_varies_the_rate_is_tested() {
+    let varying = |started: &str| {
+        let mut side = two_operations(started, 100, 1.0);
+        for row in side.runs[0].rows.iter_mut().filter(|row| row.op == "write") {
+            row.count += u64::from(row.repetition);
+        }
+        side
+    };
+    let found = compare(&varying("A"), &varying("B"), &OPTIONS).unwrap();
+    let rows = of_labels(&found).into_iter().map(|row| (&row.op[..], row.metric));
+    assert_eq!(rows.collect::<Vec<_>>(), [("write", Metric::MibS), ("write", Metric::P50Ns)]);
+    assert!(found.amounts.is_empty());
+}
+
+fn shown(found: &Comparison, detail: Detail) -> String {
+    show::table(found, crate::table::Terminal::default(), detail)
+}
+
+/// Two phases at 100 columns, with remarks, operations that differ and one that is on one side only.
+#[test]
+fn a_comparison_of_two_phases_has_at_most_15_lines() {
+    let two_phases = |name: &str, scale: f64| {
+        let mut side = two_operations(name, 100, scale);
+        let run = &mut side.runs[0];
+        for row in run.rows.clone() {
+            run.rows.push(model::run::Row { label: "other".into(), ..row });
+        }
+        for label in run.labels.clone() {
+            run.labels.push(model::run::LabelRow { label: "other".into(), ..label });
+        }
+        side
+    };
+    for scale in [1.0, 1.04, 3.0] {
+        let (base, mut new) = (two_phases("A", 1.0), two_phases("B", scale));
+        let extra = model::run::Row { op: "fsync".into(), ..new.runs[0].rows[0].clone() };
+        new.runs[0].rows.push(extra);
+        new.runs[0].run.host.kernel = "6.18".into();
+        let found = compare(&base, &new, &OPTIONS).unwrap();
+        let text = shown(&found, Detail::Short);
+        assert!(text.lines().count() <= 15, "{} lines:\n{text}", text.lines().count());
+        assert!(text.lines().all(|line| crate::text::width(line) <= 100), "{text}");
+        assert!(text.contains("Only in B: fsync in io"), "{text}");
+        let full = shown(&found, Detail::Full);
+        assert!(full.contains("differs: kernel") && full.lines().count() > 25, "{full}");
+    }
+}
+
+/// A sweep of two points: parameters are columns and named values in every format.
+#[test]
+fn every_format_names_the_parameters_of_a_sweep() {
+    let grid = |started: &str, scale: f64| {
+        let mut run = crate::tests::sample::sweep(2, 6);
+        run.run.started = started.into();
+        run.labels.iter_mut().for_each(|row| row.busy_ns = (row.busy_ns as f64 * scale) as u64);
+        Side { name: started.into(), runs: vec![run] }
+    };
+    let found = compare(&grid("A", 1.0), &grid("B", 1.5), &OPTIONS).unwrap();
+    let json = serde_json::to_string_pretty(&found).unwrap() + "\n";
+    expect_test::expect_file!["golden/compare.json"].assert_eq(&json);
+    let mut csv = Vec::new();
+    crate::csv::comparisons(std::slice::from_ref(&found), &mut csv).unwrap();
+    let csv = String::from_utf8(csv).unwrap().replace("\r\n", "\n");
+    expect_test::expect_file!["golden/compare.csv"].assert_eq(&csv);
+    assert!(csv.starts_with("base,new,label,op,cell,block,tier,"), "{csv}");
+    let markdown = show::markdown(&found, Detail::Short);
+    expect_test::expect_file!["golden/compare.md"].assert_eq(&markdown);
+    expect_test::expect_file!["golden/compare.txt"].assert_eq(&shown(&found, Detail::Short));
 }
 
 #[test]
@@ -319,9 +478,16 @@ fn marks_of_either_side_and_optional_stopping_stand_in_the_comparison() {
     let marks: Vec<_> = found.marks.iter().map(|mark| (mark.side, &mark.code[..])).collect();
     assert_eq!(marks, [("B", "cached-reads")]);
     assert_eq!(found.notes.len(), 1, "{found:?}");
-    let table = show::table(&found, crate::table::Terminal::default());
-    assert!(table.contains("verdict of B: cached-reads: all of it was in memory"), "{table}");
-    assert!(show::markdown(&found).contains("verdict of B"));
+    for detail in [Detail::Short, Detail::Full] {
+        let table = shown(&found, detail);
+        assert!(table.contains("B: cached-reads: all of it was in memory"), "{table}");
+        assert!(show::markdown(&found, detail).contains("B: cached-reads"));
+    }
+    // What both sides have is there once.
+    a.runs[0].run.evidence.marks = b.runs[0].run.evidence.marks.clone();
+    let table = shown(&compare(&a, &b, &OPTIONS).unwrap(), Detail::Full);
+    assert_eq!(table.matches("cached-reads").count(), 1, "{table}");
+    assert!(table.contains("A and B: cached-reads: "), "{table}");
 }
 
 /// Runs of one repetition each are repetitions of their side; times are better when smaller.
@@ -341,21 +507,18 @@ fn several_runs_are_repetitions_and_less_time_is_faster() {
     let (a, b) =
         (Side { name: "A".into(), runs: of(1.0) }, Side { name: "B".into(), runs: of(0.5) });
     let found = compare(&a, &b, &OPTIONS).unwrap();
-    let [stat] = &found.rows[..] else { panic!("{:?}", found.rows) };
+    let stat = &found.rows[0];
     assert_eq!((stat.base_n, stat.claim, stat.metric), (6, Claim::Faster, Metric::MeanNs));
-    assert_eq!(stat.ratio.map(|ratio| (ratio * 100.0).round()), Some(200.0));
-    let table = show::table(&found, crate::table::Terminal::default());
-    let line = table.lines().find(|line| line.contains("stat")).unwrap();
-    assert!(
-        line.contains("mean time, ns") && line.contains("803.5") && line.contains("401.8"),
-        "{line}"
-    );
+    assert_eq!((stat.speedup * 100.0).round(), 200.0);
+    let table = shown(&found, Detail::Full);
+    let line = table.lines().find(|line| line.contains("mean time, ns")).unwrap();
+    assert!(line.contains("803.5") && line.contains("401.8"), "{line}");
 }
 
 /// Pairs of runs that are compared to count false claims.
 const PAIRS: u64 = 2000;
 
-/// A claim of one quantity, as [`judge`] makes it, without the cost of runs and intervals.
+/// A difference in one quantity, as a comparison finds it, without the cost of runs and intervals.
 fn is_claimed(contrast: &Contrast, memo: &mut Memo) -> bool {
     let ratio = contrast.ratio();
     contrast.p(memo) < SIGNIFICANCE && ratio.max(1.0 / ratio) - 1.0 > OPTIONS.min_effect
@@ -421,7 +584,7 @@ fn in_blocks(
     (0..blocks).map(block).unzip()
 }
 
-/// Several rows at a time, through Holm's correction: one wrong claim in any row counts.
+/// Several labels at a time: one wrong claim in any of them counts.
 #[test]
 fn several_rows_are_not_a_licence_for_false_alarms() {
     let found = alarms(|pair, memo| {
@@ -432,8 +595,11 @@ fn several_rows_are_not_a_licence_for_false_alarms() {
         };
         let all: Vec<Contrast> = (0..3).map(contrast).collect();
         let p: Vec<f64> = all.iter().map(|one| one.p(memo)).collect();
-        let level = holm_level(&p, SIGNIFICANCE);
-        all.iter().zip(p).any(|(one, p)| p < level && is_claimed(one, memo))
+        let families: Vec<Family> =
+            (0..p.len()).map(|at| Family { opening: vec![at], below: Vec::new() }).collect();
+        let decisions = decide(&p, &families, SIGNIFICANCE).into_iter().flatten();
+        let differs = decisions.map(|decision| decision.adjusted_p < SIGNIFICANCE);
+        all.iter().zip(differs).any(|(one, differs)| differs && is_claimed(one, memo))
     });
     assert!(found <= 0.07, "{found}");
 }
@@ -474,10 +640,10 @@ fn a_run_of_blocks_is_split_into_its_sides() {
     let marks = |side: &Side| side.runs[0].run.evidence.marks.len();
     assert_eq!((marks(&a), marks(&b)), (0, 1));
     let found = within(&run, &Options::default()).unwrap();
-    let write = found.rows.iter().find(|row| row.op == "write").unwrap();
-    assert_eq!((found.design, write.base_n, write.claim), (Design::Blocks, 6, Claim::TooFew));
-    let text = "3 rows need at least 7";
-    assert!(write.sentence.contains(text), "{write:?}");
+    let time = &found.rows[0];
+    assert_eq!((found.design, time.base_n, time.claim), (Design::Blocks, 6, Claim::TooFew));
+    let text = "with 2 tests at least 7";
+    assert!(time.sentence.contains(text), "{time:?}");
     // A block without its A is left out.
     run.run.sweep.as_mut().unwrap().order[1].outcome = "failed".into();
     let found = within(&run, &Options::default()).unwrap();
@@ -511,8 +677,8 @@ fn gates_pass_fail_or_are_undecided() {
     let base = side("A", &[spread(100.0), spread(50.0)]);
     let new = side("B", &[spread(97.0), spread(40.0)]);
     for (gate, verdict, words) in [
-        ("phase 0:write.mib_s >= 0.9", Verdict::Pass, "0.970 [0.9"),
-        ("phase 0:write.mib_s >= 0.97", Verdict::Undecided, "[0.9"),
+        ("phase 0:write.mib_s >= 0.9", Verdict::Pass, "0.970 (0.9"),
+        ("phase 0:write.mib_s >= 0.97", Verdict::Undecided, "(0.9"),
         ("phase 0:write.mib_s >= 1.1", Verdict::Fail, "0.970"),
         ("write.mib_s >= 0.9", Verdict::Fail, "0.800"),
         ("write.p99_ns <= 1", Verdict::Pass, "1.000"),
@@ -522,6 +688,15 @@ fn gates_pass_fail_or_are_undecided() {
         assert_eq!(result.verdict, verdict, "{result:?}");
         assert!(result.reasons.join(" ").contains(words), "{result:?}");
     }
+    let unknown = |gate: &str| Gate::parse(gate).unwrap().unknown(&base, &new);
+    assert_eq!(unknown("write.mib_s >= 90 %"), None);
+    let found = unknown("wirte.mib_s >= 90 %").unwrap();
+    assert_eq!(
+        (found.what, &found.name[..], found.known),
+        ("operation", "wirte", vec!["write".to_string()])
+    );
+    let found = unknown("fase:write.mib_s >= 0.9").unwrap();
+    assert_eq!((found.what, found.known.len()), ("label", 2));
     let single = side("C", &[vec![100.0]]);
     let result = Gate::parse("write.mib_s > 0.1").unwrap().judge(&base, &single, Design::Samples);
     assert_eq!(result.verdict, Verdict::Undecided);
@@ -555,6 +730,9 @@ fn the_page_shows_both_sides_and_is_inert() {
         for row in base.runs.iter_mut().chain(&mut new.runs).flat_map(|run| &mut run.rows) {
             row.label = label.to_string();
         }
+        for row in base.runs.iter_mut().chain(&mut new.runs).flat_map(|run| &mut run.labels) {
+            row.label = label.to_string();
+        }
         let found = compare(&base, &new, &OPTIONS).unwrap();
         let views = show::views(&base, &new, &found);
         let names: Vec<&str> = views.iter().map(|view| view.name.as_str()).collect();
@@ -574,6 +752,7 @@ fn every_format_survives_hostile_names() {
     for label in HARD_LABELS.iter().chain([&long.as_str()]) {
         let mut base = side(label, &[vec![100.0; 5]]);
         base.runs[0].rows.iter_mut().for_each(|row| row.label = label.to_string());
+        base.runs[0].labels.iter_mut().for_each(|row| row.label = label.to_string());
         base.runs[0].run.evidence.marks[0].seen = label.to_string();
         let anyway = Options { anyway: true, ..OPTIONS };
         let mut found = compare(&base, &base, &anyway).unwrap();
@@ -582,10 +761,11 @@ fn every_format_survives_hostile_names() {
         found.gates.push(gate);
         let value: serde_json::Value = serde_json::from_str(&crate::json::object(&found)).unwrap();
         assert_eq!(value["rows"][0]["label"], **label);
-        let table = show::table(&found, crate::table::Terminal::default());
-        assert!(!table.chars().any(|c| c.is_control() && c != '\n'), "{table:?}");
-        let markdown = show::markdown(&found);
-        assert!(!markdown.chars().any(|c| c.is_control() && c != '\n'), "{markdown:?}");
+        for detail in [Detail::Short, Detail::Full] {
+            for text in [shown(&found, detail), show::markdown(&found, detail)] {
+                assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{text:?}");
+            }
+        }
         let junit = show::junit(&[found], true);
         let xml =
             roxmltree::Document::parse(&junit).unwrap_or_else(|error| panic!("{error}: {junit}"));

@@ -10,7 +10,7 @@
 
 use super::report::{Differences, Fidelity};
 use super::tally::Kind;
-use crate::gate::{Condition, GateResult, Verdict};
+use crate::gate::{Condition, GateResult, Number, Verdict};
 use model::words;
 
 /// Errors of times, in the order of reports.
@@ -38,8 +38,8 @@ impl Gate {
     /// # Errors
     /// The text is no gate.
     pub fn parse(text: &str) -> Result<Gate, String> {
-        let condition = Condition::parse(text, "elapsed <= 5%", "a number such as 5%")?;
-        let Condition { name, label, percent, .. } = &condition;
+        let condition = Condition::parse(text, "elapsed <= 5%", "a number such as 5 % or 5")?;
+        let Condition { name, label, number, .. } = &condition;
         let kind = Kind::all().into_iter().find(|kind| kind.name() == name);
         let figure = FIGURES.iter().find(|figure| *figure == name);
         let subject = match (figure, kind) {
@@ -56,8 +56,11 @@ impl Gate {
         if !condition.is_upper() {
             return Err("expected <= or <, as in elapsed <= 5%".into());
         }
-        if is_figure && !percent {
-            return Err(format!("expected a share of the original, as in {name} <= 5%"));
+        if matches!(number, Number::Change(change) if change.is_sign_negative()) {
+            return Err(format!("an error has no sign: expected {name} <= 5 %"));
+        }
+        if is_figure && matches!(number, Number::Plain(_)) {
+            return Err(format!("expected a share of the original, as in {name} <= 5 %"));
         }
         match label.as_deref() {
             Some("") if is_figure => {
@@ -97,7 +100,7 @@ impl Gate {
         let all = found.originals.first().map_or(0, |original| original.operations);
         // Extra operations are not the original's.
         let reason = format!("{worst} operations {what}, where the original has {all}");
-        match self.condition.percent {
+        match !matches!(self.condition.number, Number::Plain(_)) {
             true => (Some(100.0 * worst as f64 / all.max(1) as f64), reason),
             false => (Some(worst as f64), reason),
         }
@@ -138,10 +141,10 @@ mod tests {
         assert_eq!(gate.condition.label.as_deref(), Some("a:b"));
         assert_eq!(Gate::parse("operations <= 0").unwrap().subject, Subject::Operations);
         let gate = Gate::parse("order < 1%").unwrap();
-        assert_eq!(
-            (gate.subject, gate.condition.percent),
-            (Subject::Differences(Kind::Order), true)
-        );
+        assert_eq!(gate.subject, Subject::Differences(Kind::Order));
+        assert_eq!(gate.condition.number, Number::PerCent(1.0));
+        // A change of at most 10 % to either side.
+        assert_eq!(Gate::parse("io <= +10 %").unwrap().condition.limit, 10.0);
     }
 
     #[test]
@@ -150,6 +153,7 @@ mod tests {
             "elapsed",
             "elapsed <= ",
             "elapsed <= -1%",
+            "elapsed <= 5 s",
             "elapsed <= 5",
             "elapsed > 5%",
             "speed <= 5%",

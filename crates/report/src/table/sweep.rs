@@ -13,6 +13,7 @@ use crate::grid::{Cell, Column, Grid, Line};
 use crate::rows::label_name;
 use crate::statistics::{self, Metric, Statistic};
 use crate::stats::LEAST_FOR_INTERVAL;
+use crate::text::Detail;
 use model::run::Run;
 use model::sweep::Sweep;
 use model::units::with_digits;
@@ -25,7 +26,7 @@ const LEGEND_ONCE: &str = "Each point ran once; --reps 5 gives confidence interv
 /// The tables and their legend; the comparison of a run that is one.
 pub fn blocks(run: &Run, sweep: &Sweep) -> Vec<Block> {
     if sweep.versus {
-        return crate::compare::show::within(run);
+        return crate::compare::show::within(run, Detail::Full);
     }
     let statistics = statistics::shown(run);
     let shown: Vec<&Statistic> = statistics.iter().collect();
@@ -68,7 +69,9 @@ fn title(group: &[&Statistic]) -> String {
         Metric::TimeNs => format!("{label}: time, {unit}"),
         Metric::MibS | Metric::OpsS => format!("{label}: {op}, {unit}"),
         Metric::RankMibS => format!("{label}: {op}, {unit} per rank"),
-        Metric::MeanNs => format!("{label}: {op}, mean time, {unit}"),
+        Metric::MeanNs | Metric::P50Ns | Metric::P99Ns | Metric::TypicalNs => {
+            format!("{label}: {op}, {}, {unit}", metric.quantity())
+        }
     }
 }
 

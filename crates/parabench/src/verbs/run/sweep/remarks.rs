@@ -7,40 +7,28 @@ use model::errno;
 use model::rehearsal::Rehearsal;
 use model::run::Failure;
 use model::sweep::Sweep;
-use report::compare::{Design, SIGNIFICANCE, row_count};
+use model::words;
+use report::compare::{Design, test_count};
 
-/// A remark if a comparison has too few blocks for any claim, which is known before it starts: the smallest p that so
-/// many blocks can give, corrected for the number of rows, has to be below 0.05. `None`: they can be enough, or A and B are not
-/// compared. `pairs`: the rehearsals of A and B at each point.
+/// A remark if a comparison has too few blocks for any difference, which is known before it starts: the
+/// smallest p that they can give, corrected for the number of labels, has to be below 0.05. `None`: they can
+/// be enough, or A and B are not compared. `pairs`: the rehearsals of A and B at each point.
 pub fn too_few_blocks<'a>(
     grid: &Sweep,
     pairs: impl Iterator<Item = (&'a Rehearsal, &'a Rehearsal)>,
 ) -> Option<String> {
     grid.pair()?;
-    let (mut rows, mut whole) = (0, true);
-    for (a, b) in pairs {
-        rows += row_count(&a.measured, &b.measured);
-        whole &= a.complete && b.complete;
-    }
-    let (blocks, least) = (grid.reps as usize, Design::Blocks.least_n(rows));
-    (rows > 0 && blocks < least).then(|| describe_blocks(blocks, rows, whole, least))
+    let tests = pairs.map(|(a, b)| test_count(&a.measured, &b.measured)).sum();
+    let (blocks, least) = (grid.reps as usize, Design::Blocks.least_n(tests));
+    (tests > 0 && blocks < least).then(|| describe_blocks(blocks, tests, least))
 }
 
-fn describe_blocks(blocks: usize, rows: usize, whole: bool, least: usize) -> String {
-    let (s, verb) = if blocks == 1 { ("", "is") } else { ("s", "are") };
-    let at_least = if whole { "" } else { "at least " };
-    let p = Design::Blocks.least_p(blocks);
-    let (compared, correction) = match rows {
-        1 => ("1 row is compared".to_string(), String::new()),
-        rows => (
-            format!("{rows} rows (labels and operations) are compared"),
-            format!(" times {rows}, for as many rows (Holm)"),
-        ),
-    };
+fn describe_blocks(blocks: usize, tests: usize, least: usize) -> String {
+    let verb = if blocks == 1 { "is" } else { "are" };
     format!(
-        "{blocks} block{s} {verb} too few to claim any difference, whatever is measured: {at_least}{compared}, \
-         and the smallest p that {blocks} block{s} can give is {p:.2}{correction}; a claim needs p below \
-         {SIGNIFICANCE}: --reps {least}, or more if not all blocks agree"
+        "{} {verb} too few to show any difference in {}: use --reps {least} or more",
+        words::count(blocks, "block"),
+        words::count(tests, "label"),
     )
 }
 
@@ -98,17 +86,14 @@ mod tests {
     }
 
     #[test]
-    fn too_few_blocks_are_noticed_by_the_number_of_rows() {
-        // The label with one operation has one row, that with two has three.
-        let keys = [("w", ""), ("w", "write"), ("m", ""), ("m", "stat"), ("m", "delete")];
+    fn too_few_blocks_are_noticed_by_the_number_of_labels() {
+        let keys =
+            [("w", ""), ("w", "write"), ("m", ""), ("m", "stat"), ("m", "delete"), ("", "mkdir")];
         let (a, b) = (rehearsal(&keys), rehearsal(&keys));
         for (reps, points, said) in [
-            (8, 1, ""),
-            (7, 1, "4 rows (labels and operations) are compared"),
-            (7, 1, "is 0.02 times 4, for as many rows (Holm)"),
-            (7, 1, "--reps 8"),
-            (8, 2, "8 rows"),
-            (8, 2, "--reps 9"),
+            (7, 1, ""),
+            (6, 1, "6 blocks are too few to show any difference in 2 labels: use --reps 7"),
+            (7, 2, "in 4 labels: use --reps 8"),
             (1, 1, "1 block is too few"),
         ] {
             let pairs = std::iter::repeat_n((&a, &b), points);
@@ -116,8 +101,8 @@ mod tests {
             assert!(remark.contains(said) && said.is_empty() == remark.is_empty(), "{remark}");
         }
         let one = rehearsal(&[("w", ""), ("w", "write")]);
-        let told = too_few_blocks(&grid(5), std::iter::once((&one, &a))).unwrap();
-        assert!(told.contains("1 row is compared, and the smallest p") && told.contains("0.06;"));
+        let found = too_few_blocks(&grid(5), std::iter::once((&one, &a))).unwrap();
+        assert!(found.contains("in 1 label: use --reps 6"), "{found}");
         let plain = Sweep { versus: false, ..grid(1) };
         assert_eq!(too_few_blocks(&plain, std::iter::once((&a, &b))), None);
     }
