@@ -25,7 +25,7 @@ mod sides;
 
 pub use amounts::Amount;
 pub use comparison::{Comparison, Unmatched, compare, compare_blocks, test_count, within};
-pub use design::{Calls, Claim, Design, LEAST, MIN_EFFECT, Options, Row, SIGNIFICANCE, Side, Tier};
+pub use design::{Calls, Claim, Design, LEAST, Options, Row, SIGNIFICANCE, Side, Tier};
 pub use gate::{Gate, Unknown};
 pub use sides::{Difference, SideMark, split};
 

@@ -44,9 +44,10 @@ pub struct Compare {
     #[arg(long, value_name = "DIR", num_args = 1.., requires = "base")]
     new: Vec<PathBuf>,
 
-    /// Smallest difference that is reported as one
-    #[arg(long, value_name = "PER CENT", default_value = "2%", value_parser = share)]
-    min_effect: f64,
+    /// Smallest difference that is reported as one: 2 % in blocks; 5 % between runs made one after the other, which
+    /// differ by some per cent without a cause
+    #[arg(long, value_name = "PER CENT", value_parser = share)]
+    min_effect: Option<f64>,
 
     /// Compare although programs or parameters differ
     #[arg(long)]
@@ -101,7 +102,7 @@ enum Format {
 
 /// `2%` or `0.02`.
 fn share(text: &str) -> std::result::Result<f64, String> {
-    let (number, scale) = match text.strip_suffix('%') {
+    let (number, scale) = match text.trim_end().strip_suffix('%') {
         Some(number) => (number, 0.01),
         None => (text, 1.0),
     };

@@ -36,7 +36,7 @@ fn the_same_twice_is_no_difference_and_gates_decide_the_exit_code() {
     let scene = scene_with(&[("a", ""), ("b", "")]);
     let both = "compare --base a1 a2 a3 a4 a5 --new b1 b2 b3 b4 b5";
     let done = scene.parabench(both).exits(0);
-    done.out_has("No difference above 2 % in w (B/A 1.000 to 1.000)");
+    done.out_has("No difference above 5 % in w (B/A 1.000 to 1.000)");
     let found = objects(&scene.parabench(&format!("{both} --format json")).exits(0).out);
     assert_eq!(found[0]["rows"][0]["claim"], "none", "{:#}", found[0]);
     assert_eq!(found[0]["differences"], serde_json::json!([]));
@@ -65,7 +65,7 @@ fn other_parameters_are_refused_and_compared_anyway() {
     // The amount is said before the time.
     assert_eq!(found[0]["amounts"][0]["op"], "write");
     let done = scene.parabench(&format!("{both} --anyway")).exits(0);
-    done.out_has("In w B writes 16x as much").out_has("as long");
+    done.out_has("In w B writes 16.0x as much").out_has("as long");
     // One run of either side is too little, and each later one meets the first.
     let done = scene.parabench("compare a1 a2 a3 --format json").exits(0);
     assert_eq!(objects(&done.out).len(), 2);

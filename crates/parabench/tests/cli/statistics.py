@@ -205,7 +205,7 @@ def dependence(a, b):
     n = len(a) + len(b)
     r = products / squares + 2 / n if squares > 0 else 0.0
     inflation = min((1 + r) / (1 - r), min(len(a), len(b)) / 5)
-    if r * np.sqrt(n) > stats.norm.isf(0.1) and inflation > 1:
+    if inflation > 1:
         return r, inflation
     return None, 1.0
 
@@ -234,6 +234,11 @@ class Contrast:
     def p(self, shift=0.0):
         p = p_blocks(self.differences - shift) if self.blocks else p_samples(self.a, self.b - shift)
         return widened(p, self.inflation)
+
+    def p_beyond(self, largest):
+        """Runs one after the other differ by this without a cause."""
+        estimate, margin = np.median(self.jumps), np.log(largest)
+        return self.p(np.sign(estimate) * margin) if abs(estimate) > margin else 1.0
 
     def interval(self, level):
         """The outermost gaps between jumps that are not rejected."""
@@ -295,7 +300,9 @@ def check_comparison(comparison, a, b):
         opening, below = families.setdefault((row["label"], row["cell"]), ([], []))
         if row["tier"] != "described":
             (opening if row["tier"] == "label" else below).append(number)
-    p = {number: contrasts[number].p() for family in families.values() for number in sum(family, [])}
+    def p_of(contrast):
+        return contrast.p() if blocks else contrast.p_beyond(1 + comparison["min_effect"])
+    p = {number: p_of(contrasts[number]) for family in families.values() for number in sum(family, [])}
     decisions = decide(p, list(families.values()), 0.05)
     for number, (row, contrast) in enumerate(zip(rows, contrasts)):
         name = row["sentence"]

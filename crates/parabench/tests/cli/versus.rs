@@ -21,7 +21,7 @@ fn two_directories_are_compared_in_blocks_and_stored_as_one_run() {
     let scene = scene();
     let line = "run x.ppl --dir a --against b --clean --out r";
     let done = scene.parabench(line).exits(0);
-    let done = done.out_has("A: a   B: b\n").out_has("medians of n blocks");
+    let done = done.out_has("A: a   B: b\n").out_has("n blocks");
     let run = scene.json("r/run.json");
     assert_valid(&run);
     let sweep = &run["run"]["sweep"];
@@ -69,7 +69,7 @@ fn two_values_of_a_parameter_are_compared() {
     let scene = scene();
     let line = "run x.ppl --backend mem --versus size=1m --reps 7";
     let done = scene.parabench(line).exits(0);
-    done.out_has("A: size=65536   B: size=1m\n").out_has("In w B writes 16x as much");
+    done.out_has("A: size=65536   B: size=1m\n").out_has("In w B writes 16.0x as much");
     let run = run_object(&scene.parabench(&format!("{line} size=128k --format json")).exits(0));
     let values = &run["run"]["sweep"]["dimensions"][0]["values"];
     assert_eq!(values, &serde_json::json!(["128k", "1m"]));

@@ -104,7 +104,8 @@ pub fn within(run: &Run, options: &Options) -> Option<Comparison> {
 fn contrasted(base: &Side, new: &Side, design: Design, options: &Options) -> Comparison {
     let (a, b) = Samples::of_sides(&base.runs, &new.runs);
     let mut memo = Memo::default();
-    let sides = Sides { base, new, a: &a, b: &b, design };
+    let min_effect = options.min_effect.unwrap_or(design.min_effect());
+    let sides = Sides { base, new, a: &a, b: &b, design, min_effect };
     let mut tested: Vec<Tested> = Vec::new();
     for (number, question) in quantities::questions(&a, &b).iter().enumerate() {
         for (tier, quantity) in in_order(question) {
@@ -112,7 +113,7 @@ fn contrasted(base: &Side, new: &Side, design: Design, options: &Options) -> Com
             tested.extend(row);
         }
     }
-    judge(&mut tested, options, design, &mut memo);
+    judge(&mut tested, min_effect, design, &mut memo);
     let mut unmatched = lacking("A", &a, &b, base);
     unmatched.extend(lacking("B", &b, &a, new));
     Comparison {
@@ -121,7 +122,7 @@ fn contrasted(base: &Side, new: &Side, design: Design, options: &Options) -> Com
         new: new.name.clone(),
         design,
         test: design.test(),
-        min_effect: options.min_effect,
+        min_effect,
         differences: Vec::new(),
         notes: sides::notes(base, new),
         marks: sides::marks(base, new),
@@ -174,6 +175,7 @@ struct Sides<'s> {
     a: &'s Samples,
     b: &'s Samples,
     design: Design,
+    min_effect: f64,
 }
 
 impl Sides<'_> {
@@ -213,7 +215,7 @@ impl Sides<'_> {
             ci95_high: None,
             level: None,
             cliffs_delta: contrast.delta(),
-            p: (enough && tier != Tier::Described).then(|| contrast.p(memo)),
+            p: (enough && tier != Tier::Described).then(|| self.p(&contrast, memo)),
             p_adjusted: None,
             lag1: contrast.dependence().filter(|_| enough).map(|dependence| dependence.lag1),
             least_n: LEAST,
@@ -227,6 +229,14 @@ impl Sides<'_> {
             question,
         };
         Some(Tested { row, contrast })
+    }
+
+    /// Blocks are tested against no difference, runs one after the other against one that has no cause.
+    fn p(&self, contrast: &Contrast, memo: &mut Memo) -> f64 {
+        match self.design {
+            Design::Blocks => contrast.p(memo),
+            Design::Samples => contrast.p_beyond(1.0 + self.min_effect, memo),
+        }
     }
 
     /// The operation of a row: its own, or the only one of the label.
@@ -262,7 +272,7 @@ pub(crate) fn histogram(side: &Side, (label, op, cell): &Key) -> Histogram {
 }
 
 /// Tests label by label, then the operations of those that differ, and says what was found.
-fn judge(all: &mut [Tested], options: &Options, design: Design, memo: &mut Memo) {
+fn judge(all: &mut [Tested], min_effect: f64, design: Design, memo: &mut Memo) {
     let least_n = design.least_n(opening_tests(all));
     let decisions = decisions(all);
     for (Tested { row, contrast }, decision) in all.iter_mut().zip(decisions) {
@@ -276,8 +286,8 @@ fn judge(all: &mut [Tested], options: &Options, design: Design, memo: &mut Memo)
         if row.tier == Tier::Label {
             row.least_n = least_n;
         }
-        row.claim = claim(row, contrast, options);
-        row.sentence = sentences::describe(row, design, options);
+        row.claim = claim(row, contrast, min_effect);
+        row.sentence = sentences::describe(row, design, min_effect);
     }
 }
 
@@ -319,7 +329,7 @@ fn interval(
     (Some(low).filter(|low| *low > 0.0), Some(high).filter(|high| high.is_finite()))
 }
 
-fn claim(row: &Row, contrast: &Contrast, options: &Options) -> Claim {
+fn claim(row: &Row, contrast: &Contrast, min_effect: f64) -> Claim {
     let (Some(level), Some(p)) = (row.level, row.p_adjusted) else {
         let too_few = row.tier == Tier::Label && row.base_n.min(row.new_n) < LEAST;
         return if too_few { Claim::TooFew } else { Claim::NotTested };
@@ -328,7 +338,7 @@ fn claim(row: &Row, contrast: &Contrast, options: &Options) -> Claim {
         return Claim::TooFew;
     }
     // A factor and its inverse are equally large.
-    let is_large = row.speedup.max(1.0 / row.speedup) - 1.0 > options.min_effect;
+    let is_large = row.speedup.max(1.0 / row.speedup) - 1.0 > min_effect;
     match p < SIGNIFICANCE && is_large {
         true if row.speedup > 1.0 => Claim::Faster,
         true => Claim::Slower,

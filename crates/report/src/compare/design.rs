@@ -12,22 +12,13 @@ pub const LEAST: usize = 5;
 /// Probability of any false difference in a comparison.
 pub const SIGNIFICANCE: f64 = 0.05;
 
-/// Smallest difference that is reported as one, if nothing else is said.
-pub const MIN_EFFECT: f64 = 0.02;
-
 /// How to compare.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Smallest difference that is reported as one, as a share: 0.02.
-    pub min_effect: f64,
+    /// Smallest difference that is reported as one, as a share; `None`: that of the design.
+    pub min_effect: Option<f64>,
     /// Compare although programs or parameters differ.
     pub anyway: bool,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options { min_effect: MIN_EFFECT, anyway: false }
-    }
 }
 
 /// How the figures of both sides belong together.
@@ -42,6 +33,15 @@ pub enum Design {
 }
 
 impl Design {
+    /// Smallest difference that is reported as one, if nothing else is said. Two runs one after the other differ by
+    /// some per cent without a cause, which none of them shows.
+    pub fn min_effect(self) -> f64 {
+        match self {
+            Design::Samples => 0.05,
+            Design::Blocks => 0.02,
+        }
+    }
+
     /// Name of the test.
     pub fn test(self) -> &'static str {
         match self {
@@ -156,11 +156,12 @@ pub struct Row {
     pub level: Option<f64>,
     /// Cliff's delta: -1 every B is slower than every A, 1 every B faster.
     pub cliffs_delta: f64,
-    /// Probability of a difference this large if there were none; null if it is not tested.
+    /// Probability of a difference this large if there were none, or of runs one after the other, none above
+    /// `min_effect`; null if it is not tested.
     pub p: Option<f64>,
     /// The same, corrected for all tests of the comparison: below 0.05 counts as a difference.
     pub p_adjusted: Option<f64>,
-    /// Lag-1 autocorrelation of the repetitions if it is significant: p and interval allow for it.
+    /// Lag-1 autocorrelation of the repetitions if p and interval allow for it.
     pub lag1: Option<f64>,
     /// Fewest repetitions of either side with which a difference is possible.
     pub least_n: usize,

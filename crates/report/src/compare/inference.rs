@@ -30,8 +30,6 @@ pub const EXACT_BLOCKS: usize = 40;
 const UNIT: f64 = 5e-13;
 /// Farther than any difference of figures, in the unit: a factor of 1.6.
 const BEYOND: i64 = 1_000_000_000_000;
-/// A lag-1 autocorrelation counts if it is this many standard errors above 0: one-sided p < 0.1.
-const DEPENDENT: f64 = 1.281_551_565_544_8;
 /// No dependence makes more than this of the repetitions worthless.
 const LEAST_EFFECTIVE: f64 = LEAST as f64;
 
@@ -106,20 +104,25 @@ impl Contrast {
         Contrast { figures: Figures::Blocks(differences.collect()), dependence: None }
     }
 
-    /// How much neighbouring repetitions are correlated, if significantly.
+    /// How much neighbouring repetitions are correlated, if at all.
     pub fn dependence(&self) -> Option<Dependence> {
         self.dependence
-    }
-
-    /// The same without allowing for dependence.
-    #[cfg(test)]
-    pub(crate) fn independent(&self) -> Contrast {
-        Contrast { dependence: None, ..self.clone() }
     }
 
     /// Two-sided probability if B is exactly as fast as A.
     pub fn p(&self, memo: &mut Memo) -> f64 {
         self.p_at(0, memo)
+    }
+
+    /// Two-sided probability if B is as fast as A up to this factor and its inverse: 1 for an estimate between
+    /// them.
+    pub fn p_beyond(&self, largest: f64, memo: &mut Memo) -> f64 {
+        let (shift, margin) = (self.shift(), log(largest).abs());
+        match shift {
+            shift if shift > margin => self.p_at(margin, memo),
+            shift if shift < -margin => self.p_at(-margin, memo),
+            _ => 1.0,
+        }
     }
 
     /// Two-sided probability if B is `factor(shift)` times as fast.
@@ -324,7 +327,8 @@ impl Dependence {
     }
 }
 
-/// How much neighbours resemble each other, if that is significant.
+/// How much neighbours resemble each other. No matter whether that is significant: few repetitions cannot
+/// show it.
 fn dependence(base: &[i64], new: &[i64]) -> Option<Dependence> {
     let (mut products, mut squares) = (0.0, 0.0);
     for sample in [base, new].into_iter().filter(|sample| sample.len() > 2) {
@@ -340,6 +344,5 @@ fn dependence(base: &[i64], new: &[i64]) -> Option<Dependence> {
     let lag1 = lag1.min(0.99);
     let most = base.len().min(new.len()) as f64 / LEAST_EFFECTIVE;
     let inflation = ((1.0 + lag1) / (1.0 - lag1)).min(most);
-    let counts = lag1 * all.sqrt() > DEPENDENT && inflation > 1.0;
-    counts.then_some(Dependence { lag1, inflation })
+    (inflation > 1.0).then_some(Dependence { lag1, inflation })
 }

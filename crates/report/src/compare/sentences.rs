@@ -1,6 +1,6 @@
 //! A row in words: which side is faster and by how much, or what it would take to know.
 
-use super::design::{Claim, Design, Options, Row, SIGNIFICANCE};
+use super::design::{Claim, Design, Row, SIGNIFICANCE};
 use crate::text::percent;
 use model::words;
 
@@ -8,11 +8,11 @@ use model::words;
 const MOST: f64 = 10_000.0;
 
 /// `mean time of stat in "load": B is 1.9x faster (1.7 to 2.1)`.
-pub(crate) fn describe(row: &Row, design: Design, options: &Options) -> String {
+pub(crate) fn describe(row: &Row, design: Design, min_effect: f64) -> String {
     let what = row_subject(row);
     let said = match row.claim {
         Claim::Faster | Claim::Slower => format!("B is {}", by_how_much(row)),
-        Claim::None => none(row, design, options),
+        Claim::None => none(row, design, min_effect),
         Claim::TooFew => too_few(row, design),
         Claim::NotTested => format!("not tested, B/A {}", interval(row.quotient())),
     };
@@ -136,30 +136,32 @@ pub(crate) fn too_few(row: &Row, design: Design) -> String {
 }
 
 /// A difference is excluded: how small it is at most.
-pub(crate) fn is_small(row: &Row, options: &Options) -> bool {
-    let least = 1.0 + options.min_effect;
+pub(crate) fn is_small(row: &Row, min_effect: f64) -> bool {
+    let least = 1.0 + min_effect;
     let [_, low, high] = row.quotient();
     low * least >= 1.0 && high <= least
 }
 
-fn none(row: &Row, design: Design, options: &Options) -> String {
+fn none(row: &Row, design: Design, min_effect: f64) -> String {
     let quotient = row.quotient();
     let [_, low, high] = quotient;
     if low == high {
         return "no difference: the figures are the same".into();
     }
-    if is_small(row, options) {
-        return format!(
-            "no difference above {} (B/A {})",
-            percent(options.min_effect),
-            interval(quotient)
-        );
+    if is_small(row, min_effect) {
+        return format!("no difference above {} (B/A {})", percent(min_effect), interval(quotient));
     }
     if low > 1.0 || high < 1.0 {
-        let least = percent(options.min_effect);
-        return format!("a difference below --min-effect {least} (B/A {})", interval(quotient));
+        let (least, ends) = (percent(min_effect), interval(quotient));
+        return match design {
+            Design::Blocks => format!("a difference below --min-effect {least} (B/A {ends})"),
+            Design::Samples => format!(
+                "no clear difference (B/A {ends}): two runs may differ by {least} (--min-effect) without a cause; \
+                 --against, --against-program and --versus avoid this"
+            ),
+        };
     }
-    let least = 1.0 + options.min_effect;
+    let least = 1.0 + min_effect;
     let needed = needed(row.base_n.min(row.new_n), low, high, least, design);
     format!("no clear difference (B/A {}){needed}", interval(quotient))
 }
@@ -178,11 +180,12 @@ fn needed(n: usize, low: f64, high: f64, least: f64, design: Design) -> String {
     }
 }
 
+/// A correlation that is worth a word.
+const CORRELATED: f64 = 0.3;
+
 fn dependence(row: &Row) -> String {
-    row.lag1.map_or(String::new(), |r| {
-        format!(
-            " (neighbouring repetitions are correlated, lag 1: {r:.2}; the test was widened; --against, \
-             --against-program and --versus avoid it)"
-        )
+    let lag1 = row.lag1.filter(|lag1| *lag1 > CORRELATED && row.p.is_some());
+    lag1.map_or(String::new(), |r| {
+        format!(" (neighbouring repetitions are correlated, lag 1: {r:.2}; the test was widened)")
     })
 }

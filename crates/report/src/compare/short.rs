@@ -2,7 +2,7 @@
 //! else is counted, and shown by [`super::show`] in full.
 
 use super::comparison::Comparison;
-use super::design::{Calls, Claim, Design, Options, Row, Tier};
+use super::design::{Calls, Claim, Design, Row, Tier};
 use super::sentences::{change, figure, interval, is_small, span, too_few};
 use super::show::warnings;
 use crate::document::{Block, Item, Sheet};
@@ -155,12 +155,12 @@ fn sentences(comparison: &Comparison, all: &[Question<'_>]) -> Vec<Item> {
     let mut items: Vec<Item> = telling.iter().take(SENTENCES).map(item).chain(more).collect();
     let few = all.iter().map(Question::lead).find(|row| row.claim == Claim::TooFew);
     items.extend(few.map(|row| Item::new(too_few(row, comparison.design))));
-    let options = Options { min_effect: comparison.min_effect, ..Options::default() };
     let tested = others.into_iter().filter(|one| one.lead().claim == Claim::None);
-    let (small, others): (Vec<_>, Vec<_>) = tested.partition(|one| is_small(one.lead(), &options));
+    let (small, others): (Vec<_>, Vec<_>) =
+        tested.partition(|one| is_small(one.lead(), comparison.min_effect));
     let excludes_1 = |one: &&Question<'_>| {
         let [_, low, high] = one.lead().quotient();
-        low > 1.0 || high < 1.0
+        comparison.design == Design::Blocks && (low > 1.0 || high < 1.0)
     };
     let (below, unclear): (Vec<_>, Vec<_>) = others.into_iter().partition(excludes_1);
     let least = format!("A difference below --min-effect {}", percent(comparison.min_effect));
@@ -199,7 +199,7 @@ pub(crate) fn blocks(comparison: &Comparison, is_alone: bool) -> Vec<Block> {
         true => Block::Text("The two sides have nothing in common to compare.".into()),
         false => Block::Sheet(sheet(comparison, &questions, room, left_out)),
     });
-    blocks.push(Block::List(shown));
+    blocks.extend((!shown.is_empty()).then_some(Block::List(shown)));
     blocks
 }
 

@@ -84,7 +84,7 @@ fn side(name: &str, samples: &[Vec<f64>]) -> Side {
     Side { name: name.into(), runs: vec![run] }
 }
 
-const OPTIONS: Options = Options { min_effect: 0.02, anyway: false };
+const OPTIONS: Options = Options { min_effect: Some(0.02), anyway: false };
 
 fn compared(base: &[Vec<f64>], new: &[Vec<f64>]) -> Comparison {
     compare(&side("A", base), &side("B", new), &OPTIONS).expect("the same program")
@@ -170,12 +170,9 @@ fn a_factor_is_found_with_its_interval_in_both_directions() {
     let found = compared_one(&a, &small);
     let row = &found.rows[0];
     assert_eq!(row.claim, Claim::None);
-    assert!(row.p_adjusted.unwrap() < 0.05 && row.ci95_low.unwrap() > 1.0, "{row:?}");
-    assert!(
-        row.sentence.contains("a difference below --min-effect 2 % (B/A 0.977 to 0.993)"),
-        "{row:?}"
-    );
-    let eager = Options { min_effect: 0.01, ..OPTIONS };
+    assert!(row.p_adjusted.unwrap() > 0.05 && row.ci95_low.unwrap() > 1.0, "{row:?}");
+    assert!(row.sentence.contains("two runs may differ by 2 % (--min-effect)"), "{row:?}");
+    let eager = Options { min_effect: Some(0.0), ..OPTIONS };
     let found = compare(&side("A", &[a]), &side("B", &[small]), &eager).unwrap();
     assert_eq!(found.rows[0].claim, Claim::Faster);
     let same = compared(&[vec![7.0; 6]], &[vec![7.0; 6]]);
@@ -227,8 +224,9 @@ fn a_complete_separation_of_ten_against_ten_is_claimed() {
 fn agree(found: &Comparison) -> Result<(), TestCaseError> {
     for row in &found.rows {
         let (Some(p), ratio) = (row.p_adjusted, row.speedup) else { continue };
-        let excludes = row.ci95_low.is_some_and(|low| low > 1.0)
-            || row.ci95_high.is_some_and(|high| high < 1.0);
+        let least = if found.design == Design::Samples { 1.0 + found.min_effect } else { 1.0 };
+        let excludes = row.ci95_low.is_some_and(|low| low > least)
+            || row.ci95_high.is_some_and(|high| high < 1.0 / least);
         prop_assert_eq!(excludes, p < SIGNIFICANCE, "{:?}", row);
         prop_assert!(row.ci95_low.is_none_or(|low| low <= ratio * (1.0 + 1e-12)), "{:?}", row);
         prop_assert!(row.ci95_high.is_none_or(|high| ratio <= high * (1.0 + 1e-12)), "{:?}", row);
@@ -518,10 +516,16 @@ fn several_runs_are_repetitions_and_less_time_is_faster() {
 /// Pairs of runs that are compared to count false claims.
 const PAIRS: u64 = 2000;
 
-/// A difference in one quantity, as a comparison finds it, without the cost of runs and intervals.
+/// A difference in one quantity of runs one after the other, as a comparison finds it, without the cost of runs
+/// and intervals.
 fn is_claimed(contrast: &Contrast, memo: &mut Memo) -> bool {
+    contrast.p_beyond(1.0 + Design::Samples.min_effect(), memo) < SIGNIFICANCE
+}
+
+/// The same of blocks.
+fn is_claimed_in_blocks(contrast: &Contrast, memo: &mut Memo) -> bool {
     let ratio = contrast.ratio();
-    contrast.p(memo) < SIGNIFICANCE && ratio.max(1.0 / ratio) - 1.0 > OPTIONS.min_effect
+    contrast.p(memo) < SIGNIFICANCE && ratio.max(1.0 / ratio) - 1.0 > Design::Blocks.min_effect()
 }
 
 /// The share of [`PAIRS`] that come out as different.
@@ -530,22 +534,26 @@ fn alarms(is_alarm: impl Fn(u64, &mut Memo) -> bool) -> f64 {
     (0..PAIRS).filter(|pair| is_alarm(*pair, &mut memo)).count() as f64 / PAIRS as f64
 }
 
-/// Runs made one after the other: independent repetitions keep the promise of 5 %; those that
-/// depend on their neighbours keep it nearly. docs/statistics.md says so, and what to do instead.
+/// Runs made one after the other keep the promise of 5 %, also if neighbours depend on each other and the second
+/// run is `shift` faster without a cause.
 #[test]
 fn the_same_thing_twice_is_rarely_called_different() {
-    for (phi, share, reps, most) in [
-        (0.0, 0.05, 10, 0.05),
-        (0.0, 0.02, 10, 0.05),
-        (0.2, 0.02, 10, 0.06),
-        (0.4, 0.02, 10, 0.09),
-        (0.4, 0.02, 20, 0.05),
+    for (phi, share, reps, shift) in [
+        (0.0, 0.05, 10, 0.0),
+        (0.0, 0.02, 10, 0.03),
+        (0.2, 0.02, 10, 0.03),
+        (0.4, 0.02, 10, 0.03),
+        (0.4, 0.02, 20, 0.03),
+        (0.4, 0.05, 10, 0.0),
     ] {
         let found = alarms(|pair, memo| {
-            let rates = |side: u64| Noise::new(pair * 2 + side, phi).rates(reps, 100.0, share);
-            is_claimed(&Contrast::samples(&rates(0), &rates(1)), memo)
+            let rates = |side: u64, centre: f64| {
+                Noise::new(pair * 2 + side, phi).rates(reps, centre, share)
+            };
+            let (a, b) = (rates(0, 100.0), rates(1, 100.0 * (1.0 + shift)));
+            is_claimed(&Contrast::samples(&a, &b), memo)
         });
-        assert!(found <= most, "phi {phi}, noise {share}, {reps} repetitions: {found}");
+        assert!(found <= 0.05, "phi {phi}, noise {share}, {reps}, shift {shift}: {found}");
     }
 }
 
@@ -558,7 +566,7 @@ fn blocks_keep_the_promise_whatever_the_noise() {
     {
         let found = alarms(|pair, memo| {
             let (a, b) = in_blocks(pair, 10, phi, share, drift, 1.0);
-            is_claimed(&Contrast::blocks(&a, &b), memo)
+            is_claimed_in_blocks(&Contrast::blocks(&a, &b), memo)
         });
         assert!(found <= 0.05, "phi {phi}, noise {share}, drift {drift}: {found}");
     }
@@ -604,25 +612,22 @@ fn several_rows_are_not_a_licence_for_false_alarms() {
     assert!(found <= 0.07, "{found}");
 }
 
-/// 2 % and 3 % noise, neighbours independent and not: about as often as the plain test does.
+/// 2 % and 3 % noise, neighbours independent and not: 5 % in blocks, 10 % between runs.
 #[test]
-fn a_slow_down_of_5_per_cent_is_found() {
-    for (phi, share, least) in [(0.0, 0.02, 195), (0.0, 0.03, 170), (0.3, 0.02, 185)] {
-        let (mut found, mut plain, memo) = (0, 0, &mut Memo::default());
-        for pair in 0..200u64 {
-            let a = Noise::new(pair * 2 + 9000, phi).rates(10, 100.0, share);
-            let b = Noise::new(pair * 2 + 9001, phi).rates(10, 95.0, share);
-            let contrast = Contrast::samples(&a, &b);
-            found += u32::from(is_claimed(&contrast, memo));
-            plain += u32::from(contrast.independent().p(memo) < SIGNIFICANCE);
-        }
-        assert!(
-            found >= least && found + 10 >= plain,
-            "phi {phi}, noise {share}: {found}, plain {plain}"
-        );
+fn slow_downs_are_found() {
+    for (phi, share, least) in [(0.0, 0.02, 190), (0.0, 0.03, 160), (0.3, 0.02, 180)] {
+        let memo = &mut Memo::default();
+        let of_samples = |pair: &u64, memo: &mut Memo| {
+            let rates = |side: u64, centre: f64| {
+                Noise::new(pair * 2 + 9000 + side, phi).rates(10, centre, share)
+            };
+            is_claimed(&Contrast::samples(&rates(0, 100.0), &rates(1, 90.0)), memo)
+        };
+        let found = (0..200u64).filter(|pair| of_samples(pair, memo)).count();
+        assert!(found >= least, "runs, phi {phi}, noise {share}: {found}");
         let mut in_blocks = |pair: &u64| {
             let (a, b) = in_blocks(*pair, 10, phi, share, 0.2, 0.95);
-            is_claimed(&Contrast::blocks(&a, &b), memo)
+            is_claimed_in_blocks(&Contrast::blocks(&a, &b), memo)
         };
         let found = (0..200u64).filter(&mut in_blocks).count();
         assert!(found >= 160, "blocks, phi {phi}, noise {share}: {found}");

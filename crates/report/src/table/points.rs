@@ -41,7 +41,7 @@ type Name<'a> = (&'a str, &'a str);
 /// The tables; the comparison of a run that is one.
 pub fn blocks(run: &Run, sweep: &Sweep) -> Vec<Block> {
     if sweep.versus {
-        return crate::compare::show::within(run);
+        return crate::compare::show::within(run, Detail::Short);
     }
     let sheets = sheets(run, sweep);
     match sheets.is_empty() {

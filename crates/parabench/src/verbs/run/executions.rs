@@ -35,12 +35,17 @@ use engine::comm::Progress;
 use engine::config::Config;
 use engine::supervise::{self, StartError};
 use model::sweep::Sweep;
+use model::units::format_ns;
+use model::words;
 use report::{merge, schedule};
 use std::collections::HashMap;
 use std::time::Duration;
 
 /// How soon a pause notices that it is to end.
 const SLICE: Duration = Duration::from_millis(20);
+
+/// A waiting time that is worth a line.
+const WORTH_SAYING: Duration = Duration::from_secs(2);
 
 /// The executions of a run: all cells of a sweep in random order, or one.
 pub struct Executions<'a> {
@@ -161,6 +166,7 @@ impl<'a> Executions<'a> {
         self.deadline_ns = limit_ns.map(|limit_ns| monotonic_raw_ns().saturating_add(limit_ns));
         let blocks = self.grid.warm_up + self.grid.reps;
         let executions = self.cells.len() as u64 * u64::from(blocks);
+        self.announce(executions);
         let mut bar = Bar::new(self.is_sweep().then_some(executions), self.args.results.quiet);
         let mut active: Vec<bool> = vec![true; self.cells.len()];
         let mut done = Ok(());
@@ -173,6 +179,33 @@ impl<'a> Executions<'a> {
         bar.clear();
         self.take_what_is_there();
         done
+    }
+
+    /// Whoever compares waits for many executions: how many, before the first.
+    fn announce(&self, executions: u64) {
+        if self.grid.versus && self.args.says_of_blocks() {
+            let blocks = words::count(self.grid.reps, "block");
+            console::note(&format!(
+                "{executions} executions: {blocks} of A and B{}",
+                self.warm_up()
+            ));
+        }
+    }
+
+    fn warm_up(&self) -> String {
+        match self.grid.warm_up {
+            0 => String::new(),
+            warm_up => format!(", after {} to warm up", words::count(warm_up, "block")),
+        }
+    }
+
+    /// How long the others take, from the first of this process.
+    fn estimate(&self, block: u32, first: Duration) {
+        let blocks = self.grid.warm_up + self.grid.reps - block;
+        let left = (self.cells.len() as u32 * blocks).saturating_sub(1) * first;
+        if self.grid.versus && self.args.says_of_blocks() && left >= WORTH_SAYING {
+            console::note(&format!("about {} left", format_ns(left.as_nanos() as f64)));
+        }
     }
 
     fn block(
@@ -200,7 +233,11 @@ impl<'a> Executions<'a> {
                 return Ok(());
             }
             bar.begin(&self.grid.describe(cell));
+            let begun_ns = monotonic_raw_ns();
             self.execution(cell, repetition, interrupt, bar)?;
+            if self.started == 1 {
+                self.estimate(block, Duration::from_nanos(monotonic_raw_ns() - begun_ns));
+            }
         }
         if let Some(repetition) = repetition {
             self.stop_narrow(repetition + 1, active);
