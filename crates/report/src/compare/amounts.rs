@@ -19,9 +19,11 @@ pub struct Amount {
     pub op: String,
     /// Point of the sweep.
     pub cell: u32,
-    /// The same in words; "" if nothing varies.
+    /// The same in words, `block=4k`; "" if nothing varies.
+    #[serde(skip)]
     pub point: String,
     /// Names and values of what varies.
+    #[serde(rename = "point")]
     pub params: BTreeMap<String, String>,
     /// Calls of A in one execution.
     pub base_calls: u64,

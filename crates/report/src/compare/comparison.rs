@@ -5,7 +5,7 @@ use super::design::{Calls, Claim, Design, LEAST, Options, Row, SIGNIFICANCE, Sid
 use super::hierarchy::{Decision, Family, decide};
 use super::inference::{Contrast, Memo};
 use super::quantities::{Key, Quantity, Question, Samples};
-use super::sides::{Difference, SideMark, split};
+use super::sides::{Brief, Difference, SideMark, split};
 use super::{quantities, sentences, sides};
 use crate::gate::GateResult;
 use crate::statistics::Metric;
@@ -45,6 +45,9 @@ pub struct Comparison {
     pub notes: Vec<String>,
     /// Marks of either side.
     pub marks: Vec<SideMark>,
+    /// The same in short.
+    #[serde(skip)]
+    pub(crate) briefs: Vec<Brief>,
     /// Amounts of work that differ.
     pub amounts: Vec<Amount>,
     /// One entry per figure: of each label its own, then those of its operations.
@@ -67,9 +70,11 @@ pub struct Unmatched {
     pub op: String,
     /// Point of the sweep.
     pub cell: u32,
-    /// The same in words; "" if nothing varies.
+    /// The same in words, `block=4k`; "" if nothing varies.
+    #[serde(skip)]
     pub point: String,
     /// Names and values of what varies.
+    #[serde(rename = "point")]
     pub params: BTreeMap<String, String>,
 }
 
@@ -126,6 +131,7 @@ fn contrasted(base: &Side, new: &Side, design: Design, options: &Options) -> Com
         differences: Vec::new(),
         notes: sides::notes(base, new),
         marks: sides::marks(base, new),
+        briefs: sides::briefs(base, new),
         amounts: amounts(&a, &b, |cell| (point(base, cell), params(base, cell))),
         rows: tested.into_iter().map(|tested| tested.row).collect(),
         unmatched,

@@ -130,8 +130,10 @@ pub struct Row {
     /// Point of the sweep.
     pub cell: u32,
     /// The same in words, `block=4k`; "" if nothing varies.
+    #[serde(skip)]
     pub point: String,
     /// Names and values of what varies.
+    #[serde(rename = "point")]
     pub params: BTreeMap<String, String>,
     /// When the row is tested.
     pub tier: Tier,

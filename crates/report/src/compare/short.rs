@@ -4,12 +4,14 @@
 use super::comparison::Comparison;
 use super::design::{Calls, Claim, Design, Row, Tier};
 use super::sentences::{change, figure, interval, is_small, span, too_few};
-use super::show::warnings;
+use super::show::remarks;
+use super::sides::Brief;
 use crate::document::{Block, Item, Sheet};
 use crate::grid::{Cell, Column, Grid, Kind, Line};
 use crate::rows::label_name;
+use crate::rules::Warning;
 use crate::statistics::Metric;
-use crate::text::{percent, width};
+use crate::text::{Paint, percent, width};
 use model::units::Measure;
 use model::words;
 use std::collections::BTreeSet;
@@ -190,10 +192,7 @@ pub(crate) fn blocks(comparison: &Comparison, is_alone: bool) -> Vec<Block> {
     lines.extend(only_one_side(comparison));
     let room = OPERATIONS.saturating_sub(lines.len() - 1);
     lines.extend(sentences(comparison, &questions));
-    let remarks = if is_alone { warnings(comparison) } else { Vec::new() };
-    let shown = remarks.iter().filter(|remark| remark.counts).take(WARNINGS);
-    let shown: Vec<Item> = shown.map(|remark| Item::bad(warning(&remark.text))).collect();
-    let left_out = remarks.len() - shown.len();
+    let (shown, left_out) = if is_alone { warnings(comparison) } else { (Vec::new(), 0) };
     let mut blocks = vec![Block::List(lines)];
     blocks.push(match questions.is_empty() {
         true => Block::Text("The two sides have nothing in common to compare.".into()),
@@ -203,20 +202,27 @@ pub(crate) fn blocks(comparison: &Comparison, is_alone: bool) -> Vec<Block> {
     blocks
 }
 
-/// A remark on one line, without the execution that showed it first.
-fn warning(text: &str) -> String {
-    let text = match (text.find("first at "), text.rfind(" (seen in ")) {
-        (Some(from), to) => {
-            let (before, after) = text[..to.unwrap_or(text.len())].split_at(from);
-            let place = after.find(": ").map_or(0, |at| at + 2);
-            format!("{before}{}", &after[place..])
-        }
-        (None, _) => text.to_string(),
+/// The warnings that count, on a line each, and the number of remarks that are left out.
+fn warnings(comparison: &Comparison) -> (Vec<Item>, usize) {
+    let notes = comparison.notes.iter().map(|note| (note.clone(), 1));
+    let briefs = comparison.briefs.iter().map(|Brief { sides, warning }| {
+        let Warning { text, fix, marks } = warning;
+        let text = format!("{}: {text}", words::list(sides));
+        let with_fix = format!("{text}   fix: {fix}");
+        let fits = !fix.is_empty() && width(&with_fix) + 2 <= COLUMNS;
+        (if fits { with_fix } else { text }, *marks)
+    });
+    let shown: Vec<(String, usize)> = notes.chain(briefs).take(WARNINGS).collect();
+    let all = remarks(comparison).len();
+    let line = |(text, _): &(String, usize)| {
+        let text = match width(text) + 2 <= COLUMNS {
+            true => text.as_str().into(),
+            false => words::shortened(text, COLUMNS - 5),
+        };
+        Item { paint: Paint::Warning, ..Item::new(format!("! {text}")) }
     };
-    match width(&text) + 2 <= COLUMNS {
-        true => format!("! {text}"),
-        false => format!("! {}", words::shortened(&text, COLUMNS - 5)),
-    }
+    let left_out = all.saturating_sub(shown.iter().map(|(_, marks)| marks).sum());
+    (shown.iter().map(line).collect(), left_out)
 }
 
 /// `A: before   B: after`; long names on lines of their own.

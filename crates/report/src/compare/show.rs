@@ -56,7 +56,7 @@ fn blocks(comparison: &Comparison, detail: Detail) -> Vec<Block> {
     let mut blocks = match detail {
         Detail::Short => short::blocks(comparison, true),
         Detail::Full => {
-            let remarks = warnings(comparison).into_iter().map(|remark| Item::new(remark.text));
+            let remarks = remarks(comparison).into_iter().map(Item::new);
             let lines = short::names(comparison).into_iter().chain(remarks).collect();
             std::iter::once(Block::List(lines)).chain(figures(comparison)).collect()
         }
@@ -79,32 +79,20 @@ pub(crate) fn within(run: &Run, detail: Detail) -> Vec<Block> {
     std::iter::once(Block::List(lines)).chain(figures(&found)).collect()
 }
 
-/// A fact that the reader needs besides.
-pub(crate) struct Remark {
-    /// It changes what the figures mean.
-    pub counts: bool,
-    pub text: String,
-}
-
-/// Everything that is known of both sides, the gravest first. What both sides have is there once.
-pub(crate) fn warnings(comparison: &Comparison) -> Vec<Remark> {
-    let notes = comparison.notes.iter().map(|note| Remark { counts: true, text: note.clone() });
-    let mut marks: Vec<Remark> = Vec::new();
-    for (at, mark) in comparison.marks.iter().enumerate() {
-        let same = |other: &&super::SideMark| other.code == mark.code;
-        if comparison.marks[..at].iter().any(|other| same(&other)) {
-            continue;
-        }
-        let sides = comparison.marks.iter().filter(same).map(|mark| mark.side);
-        let text = format!("{}: {}: {}", words::list(sides), mark.code, mark.seen);
-        marks.push(Remark { counts: mark.counts, text });
-    }
-    marks.sort_by_key(|mark| !mark.counts);
-    let differs = comparison.differences.iter().map(|difference| Remark {
-        counts: false,
-        text: format!("differs: {}", difference.sentence()),
-    });
-    notes.chain(marks).chain(differs).collect()
+/// Everything that is known of both sides besides the figures. What both have is there once.
+pub(crate) fn remarks(comparison: &Comparison) -> Vec<String> {
+    let marks = &comparison.marks;
+    let is_first = |at: usize| marks[..at].iter().all(|other| other.code != marks[at].code);
+    let mut first: Vec<usize> = (0..marks.len()).filter(|at| is_first(*at)).collect();
+    first.sort_by_key(|at| !marks[*at].counts);
+    let mark = |at: usize| {
+        let same = marks.iter().filter(|mark| mark.code == marks[at].code);
+        let sides = words::list(same.map(|mark| mark.side));
+        format!("{sides}: {}: {}", marks[at].code, marks[at].seen)
+    };
+    let differs = comparison.differences.iter();
+    let differs = differs.map(|difference| format!("differs: {}", difference.sentence()));
+    comparison.notes.iter().cloned().chain(first.into_iter().map(mark)).chain(differs).collect()
 }
 
 /// The rows, the legend of their columns, and a sentence for each.

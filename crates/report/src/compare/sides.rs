@@ -3,6 +3,7 @@
 use super::design::Side;
 use crate::machines::{all_hosts, name_storage};
 use crate::merge::retain_executions;
+use crate::rules::{Warning, warnings};
 use model::Run;
 use model::run::{Header, Job, Mark, Node};
 use model::sweep::{DimensionKind, Sweep};
@@ -43,6 +44,33 @@ pub struct SideMark {
     pub counts: bool,
     /// Its sentence, from the first run that has it.
     pub seen: String,
+}
+
+/// A warning in short, of the sides that have it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Brief {
+    /// "A", "B", or both.
+    pub sides: Vec<&'static str>,
+    pub warning: Warning,
+}
+
+/// The warnings of both sides in short, the gravest of either first; what both have is there once.
+pub(crate) fn briefs(base: &Side, new: &Side) -> Vec<Brief> {
+    let of = |side: &Side| -> Vec<Warning> { side.runs.iter().flat_map(warnings).collect() };
+    let (a, b) = (of(base), of(new));
+    let longest = a.len().max(b.len());
+    let mut briefs: Vec<Brief> = Vec::new();
+    for at in 0..longest {
+        for (side, warning) in [("A", a.get(at)), ("B", b.get(at))] {
+            let Some(warning) = warning else { continue };
+            match briefs.iter_mut().find(|brief| brief.warning.text == warning.text) {
+                Some(brief) if brief.sides.contains(&side) => {}
+                Some(brief) => brief.sides.push(side),
+                None => briefs.push(Brief { sides: vec![side], warning: warning.clone() }),
+            }
+        }
+    }
+    briefs
 }
 
 /// Marks of both sides, each kind once.

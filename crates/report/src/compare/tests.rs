@@ -476,16 +476,21 @@ fn marks_of_either_side_and_optional_stopping_stand_in_the_comparison() {
     let marks: Vec<_> = found.marks.iter().map(|mark| (mark.side, &mark.code[..])).collect();
     assert_eq!(marks, [("B", "cached-reads")]);
     assert_eq!(found.notes.len(), 1, "{found:?}");
-    for detail in [Detail::Short, Detail::Full] {
-        let table = shown(&found, detail);
-        assert!(table.contains("B: cached-reads: all of it was in memory"), "{table}");
-        assert!(show::markdown(&found, detail).contains("B: cached-reads"));
-    }
+    let text = "B: cached-reads: all of it was in memory";
+    assert!(shown(&found, Detail::Full).contains(text), "{found:?}");
+    assert!(show::markdown(&found, Detail::Full).contains(text), "{found:?}");
+    assert!(
+        shown(&found, Detail::Short).contains("! B: memory speed, not disk speed"),
+        "{found:?}"
+    );
     // What both sides have is there once.
-    a.runs[0].run.evidence.marks = b.runs[0].run.evidence.marks.clone();
+    (a.runs[0].run.sweep, a.runs[0].run.evidence.marks) =
+        (None, b.runs[0].run.evidence.marks.clone());
     let table = shown(&compare(&a, &b, &OPTIONS).unwrap(), Detail::Full);
     assert_eq!(table.matches("cached-reads").count(), 1, "{table}");
     assert!(table.contains("A and B: cached-reads: "), "{table}");
+    let table = shown(&compare(&a, &b, &OPTIONS).unwrap(), Detail::Short);
+    assert!(table.contains("! A and B: memory speed"), "{table}");
 }
 
 /// Runs of one repetition each are repetitions of their side; times are better when smaller.

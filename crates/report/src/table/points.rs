@@ -12,7 +12,7 @@ use crate::grid::{Cell, Column, Grid, Kind, Line, field, optional};
 use crate::rows::{grouped, label_name};
 use crate::statistics::{self, Metric, Statistic};
 use crate::stats::LEAST_FOR_INTERVAL;
-use crate::text::percent;
+use crate::text::{Detail, percent};
 use model::run::{Row, Run};
 use model::sweep::Sweep;
 use model::units::Measure;
