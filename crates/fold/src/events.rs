@@ -150,7 +150,7 @@ impl Iterator for Iter<'_> {
     }
 }
 
-/// What the next operation of a block is compared with.
+/// The previous values that the next operation of a block is encoded against.
 #[derive(Clone, Debug, Default)]
 struct Coder {
     last: Logged,

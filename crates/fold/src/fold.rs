@@ -66,7 +66,7 @@ struct Attempt {
     long: LongPauses,
 }
 
-/// What a program is made of.
+/// Input of a program.
 struct Source<'a> {
     log: &'a Log,
     history: History,

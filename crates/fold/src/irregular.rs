@@ -10,8 +10,8 @@
 //! Then repeats are looked for in the classes of statements alone, and numbers fitted to them. Only what
 //! takes less text stays.
 //!
-//! Numbers depend on the loops around them: they are constant, grow evenly with some indices, or stand in a list,
-//! whichever text is shortest.
+//! Numbers depend on the loops around them: they are constant, grow evenly with some indices, or
+//! are a list, whichever text is shortest.
 
 use super::loops::Folder;
 use super::regular::{Written, condition};
@@ -78,7 +78,7 @@ fn without_meetings(nodes: &[Node], alike: &mut Alike<'_>) -> Vec<Node> {
 /// Most sizes of a class that make classes of their own.
 const SIZES_MAX: usize = 2;
 
-/// Classes of statements: those of few sizes are others for each size.
+/// Classes of statements; those with few sizes have a class per size.
 fn classes(nodes: &[Flat<'_>], alike: &Alike<'_>) -> Vec<u64> {
     let class = |node: &Flat<'_>| {
         let at = alike.kinds(node).iter().position(|kind| *kind == NumberKind::Bytes);

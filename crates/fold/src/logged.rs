@@ -5,7 +5,7 @@ use model::event::{Details, Event, FLAG_AT_POSITION, FLAG_FROM_POSITION, FLAG_UN
 use model::op::{ByteEffect, Class, NameEffect};
 use model::open_flags::{O_CREAT, O_EXCL};
 
-/// Errors that say what names stand for.
+/// Errors that prove whether a name exists.
 pub const ENOENT: u16 = 2;
 pub const EEXIST: u16 = 17;
 pub const EISDIR: u16 = 21;
@@ -49,7 +49,7 @@ impl Logged {
         reads && self.is_ok() && self.event.done_bytes < self.event.requested_bytes
     }
 
-    /// What it does to its first name, or to its last one if it has no other, with its flags considered.
+    /// Effect on its first name, or on its last one if it has no other; flags are considered.
     pub fn name_effect(&self) -> Option<NameEffect> {
         let op = self.op()?;
         let has = |flag| self.open_flags() & flag != 0;

@@ -90,7 +90,7 @@ impl Order {
     }
 }
 
-/// What a log shows of files and ranks, in the order that results prove.
+/// The history of files and ranks in a log, in the order that results prove.
 #[derive(Debug)]
 pub struct History {
     /// Files and directories that were there before, each directory before its content.

@@ -423,7 +423,7 @@ impl Handles {
         Some(())
     }
 
-    /// What follows has these.
+    /// Adds the handles of what follows.
     fn add(&mut self, other: &Handles) -> Option<()> {
         other.needs.iter().try_for_each(|variable| self.uses(*variable))?;
         other.closes.iter().for_each(|variable| self.close(*variable));

@@ -38,7 +38,7 @@ struct Seen {
 /// The files of a log at one time.
 #[derive(Debug, Default)]
 pub struct World {
-    /// What names stand for; `None`: there is nothing.
+    /// The file of each name; `None` if the name does not exist.
     names: BTreeMap<Vec<u8>, Option<usize>>,
     things: Vec<Seen>,
     open: HashMap<u32, usize>,
@@ -224,7 +224,7 @@ impl World {
         }
     }
 
-    /// What an operation does to the bytes of a file.
+    /// Applies an operation to the bytes of a file.
     fn move_bytes(&mut self, log: &Log, op: Op, entry: &Logged, thing: usize) {
         let event = &entry.event;
         match op.row().bytes {
@@ -474,7 +474,7 @@ impl World {
     }
 }
 
-/// What names are, by the rest of the name, and the target of a link.
+/// Files by the rest of their names, and the target of a link.
 type Named = (Vec<(Vec<u8>, Option<usize>)>, Option<Vec<u8>>);
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ pub struct Writer<'a> {
     counted: usize,
     /// Expressions of ranks that names hold.
     of_ranks: Vec<String>,
-    /// The program names ranks: it needs so many.
+    /// The program names ranks, so it needs this number of them.
     names_ranks: bool,
     /// It is for no larger number of ranks either.
     is_for_ranks: bool,

@@ -287,8 +287,8 @@ impl Header {
             .unwrap_or(&self.host.name)
     }
 
-    /// The machines that executed a cell of a sweep, with the ranks as they are numbered there; without a
-    /// sweep those of the job. Empty for a run outside of MPI.
+    /// The machines that executed a cell of a sweep, with the ranks as they are numbered there;
+    /// without a sweep, the machines of the job. Empty outside of MPI.
     pub fn nodes_at(&self, cell: u32) -> Vec<Node> {
         let Some(job) = &self.job else { return Vec::new() };
         let Some(sweep) = &self.sweep else { return job.nodes.clone() };

@@ -95,7 +95,7 @@ pub struct Finish {
     pub complete: bool,
     /// How every rank has ended, by rank; on rank 0 only.
     pub ends: Vec<End>,
-    /// Ranks that waited in vain; on rank 0 only.
+    /// Ranks whose wait could never end; on rank 0 only.
     pub deadlock: Vec<Activity>,
     /// The deadline has ended the run; on rank 0 only.
     pub timed_out: bool,

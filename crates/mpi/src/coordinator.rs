@@ -51,7 +51,7 @@ pub(crate) struct Status {
 pub(crate) enum Doing {
     #[default]
     Running,
-    /// What it waits for, in words; the set whose other members it waits for.
+    /// It waits: `what` in words, and the set whose other members it waits for.
     Waits { site: Pc, what: String, set: Option<SetId> },
     /// It has ended its program.
     Ended(End),

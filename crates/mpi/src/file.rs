@@ -329,7 +329,7 @@ fn fingerprint(path: &[u8], mode: c_int) -> i64 {
 struct Hints(Vec<(CString, CString)>);
 
 impl Hints {
-    /// Of a text that was checked before.
+    /// Reads a text that was checked before.
     fn new(text: &str) -> Hints {
         let c = |text: &str| CString::new(text).unwrap_or_default();
         let pairs = model::hints::parse(text).unwrap_or_default();
@@ -445,7 +445,7 @@ impl<B: Backend> Backend for Files<'_, B> {
         }
     }
 
-    /// Of those on MPI files the oldest: others may wait for the calls that it is part of.
+    /// Waits for the oldest operation on MPI files: other ranks may wait for its collective call.
     fn hand_over(&mut self, wait: u32) -> Reply {
         let Some((tag, request)) = self.under_way.pop_front() else {
             return self.inner.hand_over(wait);

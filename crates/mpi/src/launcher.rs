@@ -45,10 +45,11 @@ pub struct Job {
     pub ranks: Option<u32>,
 }
 
-/// Launchers with the variables of world rank and number of processes, and those that must be set besides; the most
-/// telling first. Hydra starts its proxies by srun within an allocation, whose ranks then have Slurm's variables
-/// of the proxy. Slurm sets PMI variables too, and its allocation variables stand in every job script: only
-/// `SLURM_STEP_ID` together with `SLURM_PROCID` means "started by srun".
+/// Launchers with the variables of world rank and number of processes, and further variables that
+/// must be set; the most specific first. Within an allocation Hydra starts its proxies by srun, so
+/// its ranks have Slurm's variables of the proxy. Slurm sets PMI variables, too, and every job
+/// script has its allocation variables: only `SLURM_STEP_ID` together with `SLURM_PROCID` means
+/// "started by srun".
 const SIGNS: &[(Launcher, &str, &str, &[&str])] = &[
     (Launcher::OpenMpi, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", &["OMPI_COMM_WORLD_SIZE"]),
     (Launcher::Pmi, "PMI_RANK", "PMI_SIZE", &["MPI_LOCALRANKID", "PMI_SIZE"]),
@@ -130,9 +131,9 @@ pub(crate) fn abort_command(exit_code: u8) -> String {
     format!("cmd=abort exitcode={exit_code}\n")
 }
 
-/// Asks the launcher to end the job, because this process cannot become a rank of it: the others would
-/// wait for it in MPI_Init. Launchers that do not speak PMI-1 end a job when one of its processes fails.
-/// What was printed before is passed on first.
+/// Asks the launcher to end the job, because this process cannot become a rank: the others would
+/// wait for it in MPI_Init. Launchers that do not speak PMI-1 end a job when one of its processes
+/// fails. Earlier output is passed on first.
 pub fn end_job(exit_code: u8) {
     if job().is_none() {
         return;
@@ -151,8 +152,8 @@ pub fn is_first_of_machine() -> bool {
     LOCAL_RANKS.iter().any(|name| variable(name).is_some_and(|rank| rank == "0"))
 }
 
-/// Variables, as `NAME=VALUE`, that make this process part of a job although nothing tells how to
-/// reach its launcher: they are inherited, or the launcher is one that is not known. Empty: none.
+/// Variables, as `NAME=VALUE`, that claim a job whose launcher cannot be reached: they are
+/// inherited, or the launcher is unknown. Empty if there are none.
 pub fn inherited() -> Vec<String> {
     inherited_in(variable)
 }

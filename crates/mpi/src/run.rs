@@ -163,7 +163,7 @@ fn run<'a>(
     }
 }
 
-/// What all ranks know together after a run.
+/// Results that all ranks agree on after a run.
 struct Agreed {
     clock: Alignment,
     clock_skew_ns: u64,

@@ -3,7 +3,7 @@
 //! storing results.
 //!
 //! For other front ends, such as a language server: [`program`] reads a text, [`compile`] binds it,
-//! [`diagnostics`] shows what is wrong with it, [`results`] reads what a run has left.
+//! [`diagnostics`] shows its mistakes, [`results`] reads stored runs.
 //!
 //! ```
 //! use parabench::compile::{Places, ProgramArgs, Ranks, Seed, compile};

@@ -1,5 +1,5 @@
-//! The programs that come with Parabench, embedded in the binary: `@name` needs
-//! no file. Their texts are those of the folder `programs/`.
+//! The programs that come with Parabench, embedded in the binary from the folder `programs/`:
+//! `@name` needs no file.
 
 /// A program of the library.
 #[derive(Clone, Copy, Debug)]

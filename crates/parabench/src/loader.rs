@@ -23,7 +23,8 @@ pub struct Includes {
 }
 
 impl Includes {
-    /// A loader for the program called `root`; one that is no file stands in the current directory.
+    /// A loader for the program called `root`; a program that is not a file counts as one in the
+    /// current directory.
     pub fn new(root: &str, folders: &[PathBuf]) -> Includes {
         let mut names = HashMap::new();
         let file = Path::new(root).canonicalize().ok().filter(|path| path.is_file());

@@ -117,7 +117,7 @@ pub fn write(file: &Path, option: &str, start: &str, bytes: &[u8]) -> Result<()>
     write_all(&[New { file: file.to_path_buf(), option, start, bytes }])
 }
 
-/// Writes files that belong together: none of them takes its place before all are written.
+/// Writes files that belong together: no file gets its name before all are written.
 pub fn write_all(files: &[New<'_>]) -> Result<()> {
     files.iter().try_for_each(|new| check(&new.file, new.option, new.start))?;
     let begun: Vec<AtomicFile> = files.iter().map(New::begun).collect::<Result<_>>()?;

@@ -204,7 +204,7 @@ impl Reports {
         self.errors.count >= MAX_EACH
     }
 
-    /// What is found so far, to come back to.
+    /// A mark of the findings so far, to return to.
     pub(crate) fn mark(&self) -> (usize, Tally, Tally) {
         (self.found.len(), self.errors, self.warnings)
     }

@@ -122,7 +122,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// What the unit behind a number makes of it, and its factor.
+    /// The kind of number that a unit makes, and its factor.
     fn unit(&mut self, suffix: &str) -> Option<(Kind, i64)> {
         let (kind, factor) = match (size_factor(suffix), duration_factor(suffix)) {
             _ if suffix.is_empty() => (Kind::Int, 1),

@@ -13,8 +13,7 @@
 //! ```
 //!
 //! Here: the library as bytes, the variables that let a program record itself, and whether it can.
-//! What was recorded is read elsewhere (`trace::recording`); a test of `parabench` holds both against
-//! each other.
+//! `trace::recording` reads the records; a test of `parabench` compares both formats.
 #![warn(clippy::disallowed_methods)]
 
 mod look;
@@ -31,7 +30,7 @@ use std::path::{Path, PathBuf};
 const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/record.so"));
 /// Its file's name.
 pub const FILE: &str = "libparabench-record.so";
-/// The file, beside those of threads, that counts what is lost.
+/// The file, beside the threads' files, that counts lost calls.
 const LOST_FILE: &str = "lost";
 /// `PB_LOST_MAX` entries of `struct pb_lost`: state, calls, programs, name.
 const LOST_BYTES: usize = 512 * 128;

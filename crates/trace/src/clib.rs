@@ -116,7 +116,7 @@ impl Files {
         Some(Fd { shown, ..Fd::bare(number) })
     }
 
-    /// What the number meant before, or the latest open file that has no number yet.
+    /// The file of this number, or the latest open file that has no number yet.
     fn find_number(&mut self, process: u64, number: u64, closes: bool) -> Option<Fd<'_>> {
         let unbound = || self.unbound.get_mut(&process).and_then(Vec::pop);
         let known = self.numbered.get(&(process, number)).copied().or_else(unbound);

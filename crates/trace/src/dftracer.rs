@@ -157,7 +157,7 @@ impl DfTracer {
         }
     }
 
-    /// The text that a hash stands for.
+    /// The text of a hash.
     fn text_of(&self, hash: &Value) -> Option<Vec<u8>> {
         self.texts.get(&text(hash)?).cloned()
     }
@@ -220,7 +220,7 @@ impl DfTracer {
         Some(())
     }
 
-    /// The number of a process or thread among those of all machines.
+    /// The number of a process or thread, unique over all machines.
     fn number_on_host(&mut self, line: &Line<'_>, number: u64) -> u64 {
         let number = number.min((1 << HOST_SHIFT) - 1);
         let Some(hash) = text(line.find(&["hhash"])) else { return number };

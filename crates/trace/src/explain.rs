@@ -1,8 +1,8 @@
 //! The effect of one line of a log.
 //!
-//! A log is imported three times: without the line and all behind it, up to it, and whole. What the
-//! second adds to the first is what the line did; operations that begin in it and end later are those of
-//! the third. So every format is explained that has lines, and none has to know about it.
+//! A log is imported three times: up to the line before, up to the line, and whole. The difference
+//! between the first two is the effect of the line; operations that begin in it and end later are taken
+//! from the third. So every format with lines is explained without code of its own.
 
 use crate::error::{Error, cannot_read};
 use crate::facts::Facts;

@@ -182,8 +182,8 @@ static BY_NAME: LazyLock<HashMap<&[u8], Row, FxBuildHasher>> = LazyLock::new(|| 
     rows.flat_map(|row| row.0.split(' ').map(|name| (name.as_bytes(), *row))).collect()
 });
 
-/// What a function does and what its arguments are, by its name; `64` and `2` at its end mean nothing,
-/// unless it has a row. `None`: it touches no file, as far as is known.
+/// The action and arguments of a function, by its name; `64` and `2` at its end are ignored, unless
+/// it has a row. `None` if it is not known to touch files.
 pub fn find_function(name: &[u8]) -> Option<(Act<'static>, &'static [u8])> {
     let plain = || name.strip_suffix(b"64").or(name.strip_suffix(b"2"));
     let row = BY_NAME.get(name).or_else(|| BY_NAME.get(plain()?))?;

@@ -59,8 +59,8 @@ pub struct Outcome<'a> {
     pub value: Option<i64>,
     /// Linux errno; 0 for success.
     pub errno: u16,
-    /// What a descriptor that it gave back stands for, as the recorder saw it, with escapes of C strings;
-    /// empty: it does not tell.
+    /// The file of a returned descriptor, as the recorder saw it, with escapes of C strings; empty
+    /// if unknown.
     pub shown: &'a [u8],
     /// It was interrupted and begins anew, in a record of its own.
     pub restarts: bool,
@@ -184,7 +184,7 @@ pub struct Introduction<'a> {
     pub shares: Option<u64>,
 }
 
-/// What a call does.
+/// The action of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Act<'a> {
     /// An operation on what is open, or, where there is a name, on the name.
@@ -219,7 +219,7 @@ pub enum Act<'a> {
     Begin {
         /// The log's number of the thread that started it.
         parent: u64,
-        /// What it shares with that one.
+        /// Resources shared with that thread.
         shares: Shares,
         /// No thread that was there before.
         is_new: bool,
@@ -248,10 +248,10 @@ pub enum Act<'a> {
     Other,
 }
 
-/// A call. Descriptors and names are those of the caller; [`crate::resolve`] finds the files.
+/// A call, with descriptors and names as the caller uses them; [`crate::resolve`] finds the files.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Call<'a> {
-    /// What it does.
+    /// The action.
     pub act: Act<'a>,
     /// Its first file: the one that is read by a copy, the old name of a rename, the text of a symbolic link.
     pub at: At<'a>,

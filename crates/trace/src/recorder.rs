@@ -8,7 +8,7 @@
 //! The tables of `recorder2parquet` have the same in columns: rank, tstart, tend, func_id, args_1, ...
 //!
 //! Calls have no results. Older versions have numbers in place of names for files that are open. Calls of
-//! MPI and HDF5 are left out: those of POSIX that they became are there, too.
+//! MPI and HDF5 are left out, because the log also has the POSIX calls below them.
 
 use crate::clib::{self, Called, Files, Who, number};
 use crate::functions::find_function;

@@ -34,7 +34,7 @@ pub struct Scope {
     pub which: Selection,
     /// By number of the path; `None`: not asked yet.
     decided: Vec<Option<bool>>,
-    /// Paths that are made, removed or renamed: none of them is the directory of the run.
+    /// Paths that are made, removed or renamed, and so cannot be the directory of the run.
     changing: BTreeSet<u32>,
 }
 

@@ -1,5 +1,5 @@
-//! What is known of a label besides its rows: where its bytes came from and went to, and what `share`,
-//! `with (rate=...)` and `with (verify=true)` came to in it.
+//! Evidence of a label besides its rows: sources and targets of its bytes, and the results of
+//! `share`, `with (rate=...)` and `with (verify=true)` in it.
 
 use crate::merged;
 use serde::{Deserialize, Serialize};
@@ -139,7 +139,8 @@ pub struct ZeroPlace {
 }
 
 merged! {
-    /// What `with (verify=true)` filled, checked and found in a label, over all ranks.
+    /// Bytes that `with (verify=true)` filled and checked in a label, and its findings, over all
+    /// ranks.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     pub struct VerifiedData {
@@ -154,7 +155,7 @@ merged! {
         /// Of the checked bytes, zeros where the reading rank knows of no write: holes, or data of
         /// others that was lost.
         pub zero_bytes: u64 => sum,
-        /// Places of those, each time they were read.
+        /// Number of places of these zeros, counted at each read.
         #[serde(default, skip_serializing_if = "is_zero")]
         pub zero_places: u64 => sum,
         /// The first of them.

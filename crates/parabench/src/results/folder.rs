@@ -280,7 +280,7 @@ impl Folder {
         Ok(())
     }
 
-    /// What becomes of the results if storing them is interrupted.
+    /// What happens to the results if storing them is interrupted, as a sentence for the user.
     pub fn advice(&self) -> String {
         let stored_later = match (&self.memory, self.is_execution) {
             (Some(_), false) => {
@@ -403,7 +403,7 @@ impl Folder {
 const WITHOUT_MEMORY: &str = "what the ranks record would be lost if the process that supervises \
      them were killed: no tmpfs, such as /dev/shm, has room for it beside what is measured";
 
-/// What others have put under our names is not ours to replace.
+/// Refuses files under our names that are not ours.
 fn check_names(folder: &Path) -> Result<()> {
     let path = folder.join(EVENTS_FILE);
     if path.symlink_metadata().is_err() {

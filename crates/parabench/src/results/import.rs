@@ -198,7 +198,7 @@ fn striping(layouts: &[TraceLayout]) -> Vec<String> {
     notes
 }
 
-/// What a log does not tell, and the first lines that say so.
+/// Notes on information that a log lacks, with the first lines that show it.
 fn gap_notes(gap: &TraceGap) -> Vec<String> {
     let mut examples = gap.examples.iter();
     let first = examples.next().map(|first| format!(", first {first}")).unwrap_or_default();
@@ -206,7 +206,8 @@ fn gap_notes(gap: &TraceGap) -> Vec<String> {
     iter::once(whole).chain(examples.map(|next| format!("the log: then {next}"))).collect()
 }
 
-/// Every report prints notes: what a log does not tell stands there.
+/// Evidence of an imported run. Its notes name the information that the log lacks, because every
+/// report prints notes.
 fn evidence(facts: &Facts, format: &str, rows: &[Row]) -> Evidence {
     let sum = |class: Class| {
         let of_class = |row: &&Row| Op::find(&row.op).is_some_and(|op| op.row().class == class);

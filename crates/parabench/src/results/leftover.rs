@@ -32,7 +32,7 @@ use std::time::{Duration, SystemTime};
 /// How long records that no run names are kept.
 pub const KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// What has become of the run that records belong to.
+/// State of the run that records belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// Somebody is at work on it.
@@ -51,7 +51,7 @@ pub struct Left {
     pub folder: OwnFolder,
     /// Whose they are.
     pub owner: Owner,
-    /// What has become of that.
+    /// State of that run.
     pub fate: Fate,
 }
 
@@ -66,7 +66,7 @@ impl Left {
         Ok(Some(Left { folder, owner, fate }))
     }
 
-    /// What its ranks have recorded, bytes.
+    /// Size of its ranks' records, bytes.
     pub fn size_bytes(&self) -> u64 {
         let files = rank_files([&self.folder]).into_iter();
         // Files are as long as they may get; blocks are what they hold.

@@ -1,4 +1,4 @@
-//! Which run a folder in memory belongs to: a file in it says so.
+//! The run that a folder in memory belongs to, named by a file in it.
 //!
 //! ```text
 //! /dev/shm/parabench-records-x7Qz2w/owner    k3rw9a0b7c2d4e5f node-1 /home/me/results
@@ -40,7 +40,7 @@ impl Owner {
         File::create_new(memory.path().join(OWNER))?.write_all(&text)
     }
 
-    /// What a folder says; `None` where nothing can be read.
+    /// Reads the owner of a folder; `None` if its file cannot be read.
     pub fn read(memory: &Path) -> Option<Owner> {
         let (file, _) = open_regular(&memory.join(OWNER), "a run's name", OWNER_MAX).ok()?;
         let mut bytes = Vec::new();

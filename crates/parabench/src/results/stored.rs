@@ -85,7 +85,7 @@ fn folder_of(path: &Path) -> PathBuf {
     if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.into() }
 }
 
-/// What is not in a run that was put together.
+/// Records that are missing in a run that was assembled.
 #[derive(Default)]
 pub(crate) struct Merged {
     /// Machines whose records are not here.
@@ -269,7 +269,7 @@ impl Stored {
         })
     }
 
-    /// The machine that alone can tell whether somebody is at work on it.
+    /// The other machine, on which alone one can see whether the run is still open.
     pub(crate) fn host_out_of_sight(&self) -> Option<String> {
         let host = self.run.run.recording.as_ref().map(|recording| &recording.host);
         let is_hidden = self.found.state == State::OutOfSight;

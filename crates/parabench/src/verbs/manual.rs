@@ -1,5 +1,5 @@
-//! What Parabench says of itself: `parabench ops`, the tables of the language as a manual; `programs`, what comes with
-//! it; `man`, the manual page; `completions`, for the shell.
+//! Parabench's own documentation: `ops`, the tables of the language as a manual; `programs`, the
+//! library; `man`, the manual page; `completions`, for the shell.
 
 use crate::args::Cli;
 use crate::console;

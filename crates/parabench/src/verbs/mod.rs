@@ -1,4 +1,4 @@
-//! The subcommands, with their options and what they do; a file each, except for those of `manual`.
+//! The subcommands with their options and actions: a file each; `manual` has several.
 
 pub mod check;
 pub mod compare;

@@ -74,7 +74,7 @@ fn is_inside(text: &[u8], roots: &[String]) -> bool {
     roots.iter().any(|root| below(text, root.as_bytes()).is_some())
 }
 
-/// What to write in place of a text that is not open flags.
+/// Suggestion for a text that is not open flags.
 pub(crate) fn wrong_flags(text: &str) -> Option<String> {
     let form = "\"r\" \"w\" \"a\" \"r+\" \"w+\" \"a+\" as in C, or O_ names joined by |";
     if mode(text).is_some() {

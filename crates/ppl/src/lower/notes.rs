@@ -30,7 +30,7 @@ pub(crate) struct With {
     pub(crate) inside: Inside,
 }
 
-/// What some code executes.
+/// The kinds of operations in some code.
 #[derive(Clone, Default, PartialEq)]
 pub(crate) struct Inside {
     pub(crate) ops: BTreeSet<Op>,

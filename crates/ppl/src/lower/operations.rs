@@ -382,7 +382,7 @@ impl Lower<'_> {
         None
     }
 
-    /// What may name a pattern.
+    /// Lowers an argument that may name a pattern.
     fn pattern_named(&mut self, id: ExprId) -> Ev {
         let ev = match self.plain_string(id) {
             Some(name) if self.use_pattern(&name).is_some() => self.known_text(name.as_bytes()),

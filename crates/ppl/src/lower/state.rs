@@ -97,7 +97,7 @@ pub(crate) struct Around {
     pub(crate) dedup: Option<Span>,
     /// The largest transfer, if it is limited by a known number.
     pub(crate) transfer: Option<u64>,
-    /// What stands in the innermost `with`, or in none, so far.
+    /// Operations in the innermost `with` so far, or outside of all.
     pub(crate) inside: Inside,
     /// Inside with (comm="self").
     pub(crate) alone: bool,
@@ -396,9 +396,9 @@ impl Frame {
 /// Slots of the constants that were used last.
 const RECENT: usize = 1 << 10;
 
-/// Finds constants that were used lately: programs that a tool has written repeat sizes and names near each other, and
-/// have millions that they do not. The hash of a value and its number stand in the slot of the hash: constants lie far
-/// from each other, and only one that is probably equal is read.
+/// Finds constants that were used recently: generated programs repeat sizes and names near each
+/// other, and have millions that do not repeat. A slot has the hash and the number of a value:
+/// constants are far apart in memory, so only a probably equal one is read.
 pub(crate) struct Interner(Box<[(u32, u32)]>);
 
 impl Default for Interner {

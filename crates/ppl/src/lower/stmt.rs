@@ -306,7 +306,7 @@ fn retarget(instr: &mut Instr, args: &[Operand], result: Operand, new: Slot) -> 
     }
 }
 
-/// What a loop goes through.
+/// Bounds of a loop.
 struct Range {
     from: Ev,
     to: Ev,

@@ -62,7 +62,7 @@ impl Lower<'_> {
         self.finished_text(found, span)
     }
 
-    /// What is added to a text in quotes is text: `"a" + $b` is `"a$b"`.
+    /// Joins two parts to a text: `"a" + $b` is `"a$b"`.
     pub(crate) fn joined_text(&mut self, parts: [Ev; 2], span: Span) -> Ev {
         let mut found = Filled::new();
         parts.into_iter().for_each(|part| self.fill(part, &mut found));

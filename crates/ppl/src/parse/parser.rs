@@ -163,8 +163,8 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Room for the tree of so many bytes of text, after usual programs. Memory that is not used is not
-/// touched; growing step by step would move it again and again.
+/// Reserves room for the tree of `bytes` bytes of text, estimated from usual programs. Unused
+/// memory is never touched; growing step by step would copy the tree repeatedly.
 fn reserve(ast: &mut Ast, bytes: usize) {
     let (exprs, stmts) = (bytes / 8, bytes / 16);
     // Without that much address space they grow step by step.

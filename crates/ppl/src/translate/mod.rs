@@ -29,7 +29,7 @@ const RANKS: u32 = 4;
 /// A program that does what the text of another tool does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Translation {
-    /// What the text is, with an article: "a fio job file".
+    /// The kind of text, with an article: "a fio job file".
     pub from: &'static str,
     /// The program, in the common style. It compiles.
     pub program: String,

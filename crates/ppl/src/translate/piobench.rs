@@ -49,7 +49,7 @@ enum Form {
     Modify,
 }
 
-/// What a module does.
+/// A module of the configuration.
 struct Module {
     name: String,
     pattern: usize,

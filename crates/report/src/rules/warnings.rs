@@ -9,11 +9,11 @@ use model::run::{Mark, Run};
 /// A line of the short report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
-    /// What is wrong with the figures.
+    /// The problem with the figures.
     pub text: String,
     /// The change to make; "" if the text says it.
     pub fix: String,
-    /// Marks that it stands for.
+    /// Number of marks that it covers.
     pub marks: usize,
 }
 

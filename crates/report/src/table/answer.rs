@@ -284,7 +284,7 @@ struct Entry<'r> {
     failed: u64,
     /// Share of the time of the ranks in the phase.
     share: Option<f64>,
-    /// It stands for several.
+    /// The line sums up several rows.
     is_sum: bool,
     /// Ranks that executed it, if that is known.
     ranks: Option<u32>,

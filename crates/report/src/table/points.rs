@@ -76,7 +76,7 @@ fn tables<'a>(
     let named = statistics.iter().map(|one| ((&*one.label, &*one.op), one));
     let mut groups = grouped(named);
     let has_rate = |all: &[&Statistic]| all.iter().any(|one| one.metric != Metric::MeanNs);
-    // A time alone is for labels without a rate, a mean for those of which nothing else is known.
+    // A time alone is for labels without a rate, a mean for rows without any other figure.
     let rated: Vec<&str> = groups
         .iter()
         .filter(|((_, op), all)| !op.is_empty() && has_rate(all))

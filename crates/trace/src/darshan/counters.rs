@@ -14,7 +14,7 @@ use model::Op;
 /// Where the times of an operation stand: all together, the longest, first start, last end.
 type Times = (usize, Option<usize>, usize, usize);
 
-/// What a record tells of an operation: counters that are added, and those that are not its own.
+/// Indices of an operation's counters in a record: `plus` are added; `minus` count other operations.
 #[derive(Clone, Copy, Debug)]
 pub struct Count {
     /// The operation.

@@ -6,9 +6,9 @@
 //! ```
 //!
 //! Regions are compressed each for itself, of several streams one after the other. Layouts are facts of
-//! darshan-log-format.h and darshan-dxt-log-format.h. Modules without DXT hold counters: those of
-//! POSIX, MPI-IO and STDIO become sums (`counters`), LUSTRE and HEATMAP stand beside (`beside`), others are
-//! counted, not read.
+//! darshan-log-format.h and darshan-dxt-log-format.h. Modules other than DXT hold counters: POSIX,
+//! MPI-IO and STDIO become sums (`counters`), LUSTRE and HEATMAP facts of their own (`beside`), others
+//! are counted, not read.
 
 use super::counters::layout;
 use super::segment::{Owner, Segment, nanoseconds};
@@ -250,7 +250,7 @@ impl Binary {
         Ok(())
     }
 
-    /// Sums of POSIX and MPI-IO stand beside the events of the program, those of streams apart.
+    /// Sums of POSIX and MPI-IO have the label of the program's events, sums of streams their own.
     fn label(&self, module: &str) -> String {
         let command = &self.owner.command;
         let name = command.rsplit(|byte| *byte == b'/').next().unwrap_or(command);
@@ -315,8 +315,8 @@ impl Header {
         place.map_or((Region::default(), 0), |at| (self.modules[at], self.versions[at]))
     }
 
-    /// Modules that hold counters instead of events: those that become sums, and others. Those of
-    /// [`super::beside`] are told, or say less than events.
+    /// Counts modules that hold counters instead of events: modules that become sums, and others.
+    /// Modules of [`super::beside`] are reported, or have less detail than events.
     fn count_other_modules(&self, gaps: &mut Gaps) {
         for place in (0..self.modules.len()).filter(|place| self.modules[*place].length > 0) {
             let name = self.names().nth(place).unwrap_or("others");

@@ -176,7 +176,7 @@ impl Recorded {
         Ok(false)
     }
 
-    /// Reads on until so many bytes from the slot on are in memory; false where there are fewer.
+    /// Reads until `length` bytes from the slot on are in memory; false if the file has fewer.
     fn fill(&mut self, length: usize) -> io::Result<bool> {
         let has_all =
             |bytes: &[u8], start| bytes.get(start..).is_some_and(|rest| rest.len() >= length);

@@ -26,7 +26,7 @@ struct Entry {
     name: [u8; 104],
 }
 
-/// What of a program is lost.
+/// Lost records of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lost {
     pub program: Vec<u8>,

@@ -108,7 +108,7 @@ impl Resolver<'_> {
         self.emit(thread, r, done);
     }
 
-    /// Which file an open gives. The recorder may show that a link led elsewhere.
+    /// The file that an open returns. The recorder may show that a link led elsewhere.
     fn opened_file(&mut self, node: Node, flags: u32, fd: Fd<'_>) -> u32 {
         if flags & O_TMPFILE == O_TMPFILE {
             return self.names.nameless();

@@ -1,5 +1,5 @@
-//! What a log tells of files as they were found, beside what operations show: how large a file was
-//! that is only removed, and where a symbolic link leads that was there before.
+//! Facts about files that operations do not show: the size of a file that is only removed, and the
+//! target of a symbolic link that existed before.
 
 use model::run::TraceFound;
 use rustc_hash::FxHashSet;
@@ -47,8 +47,8 @@ impl Found {
         self.made.insert(path);
     }
 
-    /// All of it with the paths that the ids stand for, and how many files found no room. Names that are
-    /// no text are left out.
+    /// All facts with the paths of the ids, and the number of files beyond the limit. Names that
+    /// are not UTF-8 are left out.
     pub(crate) fn list(&self, paths: &[Vec<u8>]) -> (Vec<TraceFound>, u64) {
         let text = |id: u32| String::from_utf8(paths.get(id as usize)?.clone()).ok();
         let sizes = self.sizes.iter().filter_map(|(path, bytes)| {

@@ -137,8 +137,8 @@ impl<'s> Resolver<'s> {
         }
     }
 
-    /// The records that follow are those of this log. Threads of logs with the same `group` are those
-    /// of one machine.
+    /// The following records belong to this log. Threads of logs with the same `group` belong to
+    /// one machine.
     pub fn set_log(&mut self, log: u32, group: u32) {
         self.log = log;
         self.threads.group = group;

@@ -238,7 +238,7 @@ impl Log {
         Ok((op, call, values.outcome(values.value(op))))
     }
 
-    /// The descriptor that a text stands for.
+    /// The descriptor of a text.
     fn handle(&mut self, text: &[u8]) -> i64 {
         let key = (self.line.thread.shares, Box::from(text));
         let number = *self.handles.entry(key).or_insert(self.next_handle);

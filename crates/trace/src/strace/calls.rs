@@ -1,7 +1,7 @@
 //! Arguments of system calls as strace writes them.
 //!
-//! What a call does and which arguments matter is in [`crate::functions`]. Calls that touch no file are
-//! not listed there: [`Act::Other`].
+//! [`crate::functions`] has the actions and arguments of calls. Calls that touch no file are not
+//! listed there: [`Act::Other`].
 
 use super::cursor::Cursor;
 use super::flags::{has, is, names, open_flags};
@@ -11,8 +11,8 @@ use model::Op;
 use model::event::{MODE_UNKNOWN, RENAME_EXCHANGE, RENAME_NOREPLACE};
 use model::open_flags::{O_CLOEXEC, O_CREAT, O_TRUNC};
 
-/// What `name` with these arguments does. The cursor stands behind the opening bracket; it need not
-/// be at its end afterwards. `None`: the arguments are not those of such a call.
+/// The call `name` with these arguments. The cursor is after the opening bracket; it need not be at
+/// its end afterwards. `None` if the arguments do not fit the call.
 pub fn call<'a>(name: &[u8], c: &mut Cursor<'a>) -> Option<Call<'a>> {
     match name {
         b"fcntl" | b"fcntl64" => fcntl(c),

@@ -80,7 +80,7 @@ pub struct Strace {
 }
 
 impl Strace {
-    /// Reads `lines` of the log called `name`; lines that name no thread are those of `thread`.
+    /// Reads `lines` of the log called `name`; lines that name no thread belong to `thread`.
     pub fn new(lines: Lines, name: &str, thread: u64) -> Strace {
         Strace {
             lines: Calls::new(lines),

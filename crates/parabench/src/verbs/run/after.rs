@@ -1,5 +1,6 @@
-//! What is made of a run when it is over: its page (`--html FILE`) and the comparison with another run
-//! (`--against-trace DIR`). Both read what the run has stored, as `parabench report` and `parabench fidelity` do.
+//! Work after the end of a run: its page (`--html FILE`) and the comparison with another run
+//! (`--against-trace DIR`). Both read the stored run, as `parabench report` and `parabench
+//! fidelity` do.
 //!
 //! Without `--out` it is stored in a folder that goes at the end: beside the page, because events may be large
 //! (`FILE.run-x7Qz2w`), or else in the directory for temporary files. If the run is killed, the folder stays, for
@@ -16,7 +17,7 @@ use engine::own_folder::OwnFolder;
 use report::fidelity::{Gate, show};
 use std::path::{Path, PathBuf};
 
-/// What is wanted after a run.
+/// Requested work after a run.
 pub struct After {
     page: Option<PathBuf>,
     original: Option<Stored>,

@@ -272,8 +272,7 @@ impl Run {
         !self.results.quiet && self.sweep.resume.is_none()
     }
 
-    /// The run as it was meant: short forms are turned into what they stand for. `started`:
-    /// number of processes in this one's MPI job.
+    /// Expands short forms of options. `started`: number of processes in this one's MPI job.
     pub fn resolved(mut self, started: Option<u32>) -> Run {
         self.ranks = self.given_ranks.or(started).unwrap_or(1);
         if self.sweep.is_asked_for() && self.sweep.resume.is_none() {

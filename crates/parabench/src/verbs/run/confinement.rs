@@ -1,4 +1,4 @@
-//! What keeps a program inside its directories, and whether there is room for what it does.
+//! Confines a program to its directories, and checks that there is room for its files.
 
 use super::args::Run;
 use super::directory::Directory;

@@ -289,7 +289,7 @@ pub fn give_up(rank: u32, error: Error) -> Exit {
     error.exit
 }
 
-/// What the ranks of an execution measured, on rank 0.
+/// Merged measurements of the ranks of an execution, on rank 0.
 #[derive(Default)]
 struct Merged {
     collected: Collected,
@@ -384,7 +384,7 @@ impl Shelf {
     }
 }
 
-/// What rank 0's folder says of the run that it belongs to: so do those on other machines.
+/// Sends the owner of rank 0's folder to all: folders on other machines get the same owner.
 fn broadcast_owner(world: &World, folder: Option<&OwnFolder>) -> Result<Vec<u8>> {
     let own = folder.filter(|_| world.rank == 0).map(|folder| fs::read(folder.path().join(OWNER)));
     let mut owner = own.and_then(|read| read.ok()).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Notes on a sweep as a whole: on a comparison before it starts; at the end those of the rules, and what depends on
-//! the options.
+//! Notes on a sweep as a whole: on a comparison before it starts; at the end the notes of the
+//! rules, and notes that depend on options.
 
 use super::super::args::Run;
 use crate::results;

@@ -229,7 +229,8 @@ fn as_stored(given: &Run, unfinished: &Unfinished) -> Result<Run> {
     Ok(*run)
 }
 
-/// Refuses to go on before all is said again that the sweep was told about places.
+/// Refuses to continue unless all places (directories, confinement) are given again as for the
+/// sweep.
 fn check_places(given: &Run, rest: &Rest) -> Result<()> {
     let is_given = |name: &str| given.given.iter().any(|now| now.name == name);
     let places = rest.options.iter().filter(|option| PLACES.contains(&&*option.name));
