@@ -280,7 +280,7 @@ impl Folder {
         Ok(())
     }
 
-    /// What happens to the results if storing them is interrupted, as a sentence for the user.
+    /// A sentence for the user: the fate of the results if storing them is interrupted.
     pub fn advice(&self) -> String {
         let stored_later = match (&self.memory, self.is_execution) {
             (Some(_), false) => {
