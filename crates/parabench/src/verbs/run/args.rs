@@ -224,7 +224,8 @@ pub struct Execution {
     pub wait: bool,
 
     /// End the run after this time, as Ctrl-C would, but with exit code 0: what was measured is printed
-    /// and stored. It counts from the start of the first execution, checks and preparation before it do not
+    /// and stored. It counts from the start of the first execution: --wait, warm-up, --settle and
+    /// --prepare count, checks before do not
     #[arg(long, value_name = "TIME", value_parser = crate::args::duration)]
     pub time_limit: Option<u64>,
 
