@@ -35,11 +35,13 @@ const GAP: &str = "   ";
 /// Kinds of failures that are printed; the others are counted.
 const FAILURES: usize = 5;
 
-/// Phases that are printed, those with most time in operations; the others are counted.
+/// With more phases, each has a line and their operations have none; of a log, those with most time in operations are
+/// printed and the others counted.
 const PHASES: usize = 10;
 
 const LEGEND_IMPORTED: &str =
     "rate, bandwidth: while in the operation, sum of ranks; time: share of all calls";
+const LEGEND_PHASES: &str = "read, write, rate: over the duration of the phase; operations: -v";
 const LEGEND: &str =
     "rate, bandwidth: while in the operation, sum of ranks; phase: over its duration";
 
@@ -186,21 +188,32 @@ fn sheet(run: &Run) -> Sheet {
     let has_labels = phases.iter().any(|phase| phase.label.is_some());
     let (shown, aside): (Vec<_>, Vec<_>) =
         phases.iter().partition(|phase| phase.label.is_some() || !is_aside(run, phase, has_labels));
-    let (shown, more) = longest(shown);
-    let entries: Vec<Entry<'_>> = shown.iter().flat_map(|phase| entries(run, phase)).collect();
+    let aside = aside.first().map(|phase| format!("outside of phases: {}", listed(phase)));
+    let imported = run.run.trace.is_some();
+    let (grid, more, legend) = match shown.len() > PHASES && !imported {
+        true => (phase_grid(run, &shown), 0, LEGEND_PHASES),
+        false => {
+            let (shown, more) = longest(shown);
+            (operation_grid(run, &shown), more, if imported { LEGEND_IMPORTED } else { LEGEND })
+        }
+    };
+    let more = (more > 0).then(|| format!("{more} more {}", words::plural(more as u64, "phase")));
+    let notes = limited::sentences(run).into_iter().chain(more).chain(aside);
+    let notes = notes.chain([legend.to_string()]).collect();
+    Sheet { name: "answer", title: String::new(), grid, notes }
+}
+
+/// The operations of each phase below its line.
+fn operation_grid(run: &Run, phases: &[&Phase<'_>]) -> Grid {
+    let entries: Vec<Entry<'_>> = phases.iter().flat_map(|phase| entries(run, phase)).collect();
     let mut grid = columns(&entries);
-    let mut lines = grid.lines.drain(..).collect::<Vec<_>>().into_iter();
-    for phase in &shown {
+    let mut lines = std::mem::take(&mut grid.lines).into_iter();
+    for phase in phases {
         grid.lines.push(Line::Heading(heading(run, phase)));
         let count = phase.rows.len().min(OPERATIONS + 1);
         grid.lines.extend(lines.by_ref().take(count));
     }
-    let aside = aside.first().map(|phase| format!("outside of phases: {}", listed(phase)));
-    let more = (more > 0).then(|| format!("{more} more {}", words::plural(more as u64, "phase")));
-    let legend = if run.run.trace.is_some() { LEGEND_IMPORTED } else { LEGEND };
-    let notes = limited::sentences(run).into_iter().chain(more).chain(aside);
-    let notes = notes.chain([legend.to_string()]).collect();
-    Sheet { name: "answer", title: String::new(), grid, notes }
+    grid
 }
 
 /// The phases with most time in operations, in their order, and the number of others.
@@ -233,11 +246,14 @@ fn listed(phase: &Phase<'_>) -> String {
     words::list_some(phase.rows.iter().map(one), 3)
 }
 
+fn phase_name<'r>(phase: &Phase<'r>) -> &'r str {
+    if phase.name.is_empty() { "(outside of phases)" } else { phase.name }
+}
+
 /// Name of a phase, its duration, and its bandwidths over it.
 fn heading(run: &Run, phase: &Phase<'_>) -> String {
     let Some(label) = phase.label else {
-        let name = if phase.name.is_empty() { "(outside of phases)" } else { phase.name };
-        return name.to_string();
+        return phase_name(phase).to_string();
     };
     let (at_most, at_least) = if label.busy_is_bound { ("≤ ", "≥ ") } else { ("", "") };
     let mut parts = vec![label.label.clone()];
@@ -245,31 +261,74 @@ fn heading(run: &Run, phase: &Phase<'_>) -> String {
     if label.occurrences > 1 {
         parts.push(format!("{} times", text::grouped(label.occurrences)));
     }
-    parts.extend(
-        rates(run, label).into_iter().map(|(word, rate)| format!("{word}{at_least}{rate}")),
-    );
+    parts.extend(Rates::of(run, label).words(at_least));
     parts.join(GAP)
 }
 
-/// Bytes read and written over the duration of a phase; operations where none were.
-fn rates(run: &Run, label: &LabelRow) -> Vec<(&'static str, String)> {
-    let seconds = label.busy_ns as f64 / 1e9;
-    if seconds <= 0.0 {
-        return Vec::new();
+/// What was done in a phase over its duration.
+#[derive(Default)]
+struct Rates {
+    read_mib_s: Option<f64>,
+    write_mib_s: Option<f64>,
+    /// Operations, where no bytes were moved.
+    ops_s: Option<f64>,
+}
+
+impl Rates {
+    fn of(run: &Run, label: &LabelRow) -> Rates {
+        let per_second = |amount: f64| {
+            let seconds = label.busy_ns as f64 / 1e9;
+            Some(amount / seconds).filter(|rate| *rate > 0.0 && rate.is_finite())
+        };
+        let moved = |direction: Class| {
+            let rows = inside(run, &label.label).filter(|row| class(&row.op) == direction);
+            let bytes = rows.fold(0u64, |sum, row| sum.saturating_add(row.bytes));
+            per_second(bytes as f64 / f64::from(1 << 20))
+        };
+        let done =
+            inside(run, &label.label).fold(0, |sum: u64, row| sum.saturating_add(succeeded(row)));
+        let (read_mib_s, write_mib_s) = (moved(Class::Read), moved(Class::Write));
+        let is_still = read_mib_s.or(write_mib_s).is_none();
+        let ops_s = per_second(done as f64).filter(|_| is_still);
+        Rates { read_mib_s, write_mib_s, ops_s }
     }
-    let rate = |direction: Class, word: &'static str| {
-        let rows = inside(run, &label.label).filter(|row| class(&row.op) == direction);
-        let bytes = rows.fold(0u64, |sum, row| sum.saturating_add(row.bytes));
-        let mib_s = bytes as f64 / f64::from(1 << 20) / seconds;
-        (bytes > 0).then(|| (word, Measure::ByteRate.format(mib_s, 3)))
+
+    /// `read 12.7 MiB/s`, `write 12.7 MiB/s`; lower bounds where the duration is an upper one.
+    fn words(&self, at_least: &str) -> Vec<String> {
+        let bytes = |word: &str, rate: Option<f64>| {
+            rate.map(|rate| format!("{word} {at_least}{}", Measure::ByteRate.format(rate, 3)))
+        };
+        let operations =
+            self.ops_s.map(|rate| format!("{at_least}{}", Measure::OpRate.format(rate, 3)));
+        let all = [bytes("read", self.read_mib_s), bytes("write", self.write_mib_s), operations];
+        all.into_iter().flatten().collect()
+    }
+}
+
+/// A line per phase, for programs of many.
+fn phase_grid(run: &Run, phases: &[&Phase<'_>]) -> Grid {
+    let bytes = Kind::Quantity(Measure::ByteRate);
+    let one = |phase: &&Phase<'_>| {
+        let rates = phase.label.map(|label| Rates::of(run, label)).unwrap_or_default();
+        (phase_name(phase).to_string(), phase.label.map(|label| label.busy_ns), rates)
     };
-    let moved = [rate(Class::Read, "read "), rate(Class::Write, "write ")];
-    let moved: Vec<_> = moved.into_iter().flatten().collect();
-    let done = inside(run, &label.label).fold(0u64, |sum, row| sum.saturating_add(succeeded(row)));
-    match moved.is_empty() && done > 0 {
-        true => vec![("", Measure::OpRate.format(done as f64 / seconds, 3))],
-        false => moved,
-    }
+    type Record = (String, Option<u64>, Rates);
+    let records: Vec<Record> = phases.iter().map(one).collect();
+    Grid::of(
+        vec![
+            field("phase", "", Kind::Word, 0, |one: &Record| Cell::Text(one.0.clone())),
+            field("time", "", Kind::Quantity(Measure::Time), 0, |one| {
+                one.1.map_or(Cell::None, Cell::whole)
+            }),
+            optional("read", "", bytes, 0, |one| Cell::number(one.2.read_mib_s)),
+            optional("write", "", bytes, 0, |one| Cell::number(one.2.write_mib_s)),
+            optional("rate", "", Kind::Quantity(Measure::OpRate), 0, |one| {
+                Cell::number(one.2.ops_s)
+            }),
+        ],
+        &records,
+        |_| false,
+    )
 }
 
 fn succeeded(row: &Row) -> u64 {

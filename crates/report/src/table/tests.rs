@@ -4,7 +4,7 @@ use super::*;
 use crate::tests::sample;
 use crate::text::width;
 use expect_test::expect;
-use model::run::{Balance, Failure, LabelEvidence, RankError, Row};
+use model::run::{Balance, Failure, LabelEvidence, LabelRow, RankError, Row};
 use proptest::prelude::*;
 
 fn plain(run: &Run, columns: usize) -> String {
@@ -244,7 +244,7 @@ fn an_aborted_run_at_80_columns() {
 #[test]
 fn a_loop_with_wear_out_has_both_rates() {
     let mut run = Run::default();
-    let label = |label: &str, busy_ns| model::run::LabelRow {
+    let label = |label: &str, busy_ns| LabelRow {
         label: label.into(),
         busy_ns,
         ..model::run::LabelRow::default()
@@ -551,6 +551,18 @@ fn a_phase_shows_the_operations_that_took_most_time() {
         text.contains("  8 more ") && !text.contains("op7 ") && text.contains("op8 "),
         "{text}"
     );
+}
+
+#[test]
+fn programs_of_many_phases_have_a_line_for_each() {
+    let mut run = sample::labelled("work");
+    let (row, label) = (run.rows[0].clone(), run.labels[0].clone());
+    let name = |at: u64| format!("phase {at}");
+    run.rows = (0..30).map(|at| Row { label: name(at), ..row.clone() }).collect();
+    run.labels = (0..30).map(|at| LabelRow { label: name(at), ..label.clone() }).collect();
+    let text = short(&run);
+    assert_eq!(text.lines().filter(|line| line.starts_with("phase ")).count(), 31, "{text}");
+    assert!(!text.contains("  write "), "{text}");
 }
 
 #[test]
