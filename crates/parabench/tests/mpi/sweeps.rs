@@ -248,6 +248,6 @@ fn nodes_are_swept_over_and_stand_side_by_side() {
         let single = two("run x.ppl --format json").exits(0).json();
         let counts = single["run"]["node_rows"].as_array().expect("rows").iter();
         assert_eq!(counts.map(|row| row["count"].as_u64()).collect::<Vec<_>>(), [Some(9), Some(8)]);
-        two("run x.ppl").exits(0).out_has("Over nodes:");
+        two("run x.ppl -v").exits(0).out_has("Over nodes:");
     }
 }

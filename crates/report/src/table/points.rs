@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! write: fwrite
-//! block  size  n     time        rate   bandwidth      ±      p50      p99
-//!    4k   16k  5  1.93 ms  8.20 kop/s  32.1 MiB/s  1.2 %   9.8 µs  22.0 µs
-//!    4k   64k  5  1.70 ms  9.41 kop/s  35.1 MiB/s  0.9 %   9.1 µs  20.4 µs  best
+//! block  size  reps     time        rate   bandwidth      ±      p50      p99
+//!    4k   16k     5  1.93 ms  8.20 kop/s  32.1 MiB/s  1.2 %   9.8 µs  22.0 µs
+//!    4k   64k     5  1.70 ms  9.41 kop/s  35.1 MiB/s  0.9 %   9.1 µs  20.4 µs  best
 //! ```
 
 use crate::document::{Block, Sheet};
@@ -19,7 +19,7 @@ use model::units::Measure;
 use std::collections::BTreeMap;
 
 const LEGEND: &str = "Rate and bandwidth: over the time of the phase.";
-const LEGEND_REPEATED: &str = "Rate and bandwidth: over the time of the phase. Medians of n repetitions; ±: 95 % \
+const LEGEND_REPEATED: &str = "Rate and bandwidth: over the time of the phase. Medians of the repetitions; ±: 95 % \
                                confidence interval.";
 
 /// An operation at a point.
@@ -87,9 +87,12 @@ fn tables<'a>(
         .filter(|one| one.metric == Metric::TimeNs)
         .map(|one| ((&*one.label, one.cell), one))
         .collect();
+    let is_labelled = rated.iter().any(|label| !label.is_empty());
     groups.retain(|((label, op), all)| match rated.contains(label) {
+        // Set-up outside of labels.
+        true if label.is_empty() && is_labelled => false,
         true => !op.is_empty() && has_rate(all),
-        false => true,
+        false => !label.is_empty() || !is_labelled,
     });
     let points = |((label, op), all): (Name<'a>, Vec<&'a Statistic>)| {
         let by_cell = all.into_iter().fold(BTreeMap::<u32, Vec<_>>::new(), |mut cells, one| {
@@ -196,7 +199,7 @@ fn grid(names: Vec<Column>, points: &[Point<'_>]) -> Grid {
     const TIME: Kind = Kind::Quantity(Measure::Time);
     let figures = Grid::of(
         vec![
-            optional("n", "", Kind::Count, 2, |one: &Point<'_>| {
+            optional("reps", "", Kind::Count, 2, |one: &Point<'_>| {
                 Cell::times(one.figure().map_or(0, |(figure, _)| figure.n as u64))
             }),
             field("time", "", TIME, 4, |one| median(one.time)),

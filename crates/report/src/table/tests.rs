@@ -244,11 +244,8 @@ fn an_aborted_run_at_80_columns() {
 #[test]
 fn a_loop_with_wear_out_has_both_rates() {
     let mut run = Run::default();
-    let label = |label: &str, busy_ns| LabelRow {
-        label: label.into(),
-        busy_ns,
-        ..model::run::LabelRow::default()
-    };
+    let label =
+        |label: &str, busy_ns| LabelRow { label: label.into(), busy_ns, ..LabelRow::default() };
     let row = |label: &str, bytes: u64, mib_s| Row {
         mib_s: Some(mib_s),
         ..sample::row(label, "write", 10, bytes, [1; 5])
@@ -485,11 +482,11 @@ fn the_short_report_of_a_sweep() {
         note: the ranks were started by hand
 
         io: write
-        block  n      time        rate  bandwidth      ±       p50       p99
-           4k  5   1.002 s  99.80 op/s  102 MiB/s    2 %  9.800 µs  22.00 µs
-          64k  5  502.0 ms  199.2 op/s  202 MiB/s    1 %  9.800 µs  22.00 µs
-           1m  5  335.3 ms  298.2 op/s  302 MiB/s  0.7 %  9.800 µs  22.00 µs  best
-        Rate and bandwidth: over the time of the phase. Medians of n repetitions; ±: 95 % confidence
+        block  reps      time        rate  bandwidth      ±       p50       p99
+           4k     5   1.002 s  99.80 op/s  102 MiB/s    2 %  9.800 µs  22.00 µs
+          64k     5  502.0 ms  199.2 op/s  202 MiB/s    1 %  9.800 µs  22.00 µs
+           1m     5  335.3 ms  298.2 op/s  302 MiB/s  0.7 %  9.800 µs  22.00 µs  best
+        Rate and bandwidth: over the time of the phase. Medians of the repetitions; ±: 95 % confidence
           interval.
         more: -v   page: --html page.html
     "#]]
@@ -505,9 +502,9 @@ fn the_short_report_of_repetitions() {
         ! memory speed, not disk speed: reads cached in 1 of 6 executions   fix: direct=true
         note: the ranks were started by hand
 
-        phase  operation  n     time        rate    bandwidth    ±       p50       p99
-        io     write      6  1.002 s  99.75 op/s  102.5 MiB/s  2 %  9.800 µs  22.00 µs
-        Rate and bandwidth: over the time of the phase. Medians of n repetitions; ±: 95 % confidence
+        phase  operation  reps     time        rate    bandwidth    ±       p50       p99
+        io     write         6  1.002 s  99.75 op/s  102.5 MiB/s  2 %  9.800 µs  22.00 µs
+        Rate and bandwidth: over the time of the phase. Medians of the repetitions; ±: 95 % confidence
           interval.
         more: -v   page: --html page.html
     "#]]
