@@ -81,7 +81,7 @@ fn executions_keep_their_machines_when_a_sweep_is_resumed_on_others() {
     let order = sweep["order"].as_array().expect("an order").iter();
     let elsewhere: Vec<Option<u64>> = order.map(|one| one["machines"].as_u64()).collect();
     assert_eq!(elsewhere, [[Some(0); 4].as_slice(), &[None; 5]].concat());
-    let table = scene.parabench("report r").exits(0).out;
+    let table = scene.parabench("report r -v").exits(0).out;
     let rows = table.lines().filter(|line| line.trim_start().starts_with("work: write ("));
     let nodes: Vec<&str> = rows.filter_map(|row| row.split_whitespace().nth(3)).collect();
     assert!(nodes.contains(&"3"), "a point had three machines: {table}");
