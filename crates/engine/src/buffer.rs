@@ -22,6 +22,7 @@ pub use slots::{Area, Slots};
 use crate::rng::mix;
 use content::fill_by_place;
 use model::plan::Sample;
+use model::rehearsal::BufferBytes;
 use pool::Pool;
 use std::io;
 use std::ops::Range;
@@ -63,6 +64,8 @@ pub struct Buffers {
     gathered: (Content, usize),
     samples: Vec<Arc<Vec<u8>>>,
     wrote: Wrote,
+    /// Memory of a queue, until the rank takes it.
+    area: Option<Area>,
 }
 
 impl Buffers {
@@ -88,6 +91,7 @@ impl Buffers {
             gathered: (Content::Offset, 0),
             samples: Vec::new(),
             wrote: Wrote::default(),
+            area: None,
         }
     }
 
@@ -102,11 +106,59 @@ impl Buffers {
         Buffers { filled: false, ..Buffers::new(0, 0) }
     }
 
-    /// Makes memory for random data and for reads now instead of on first use. An error is
-    /// `ENOMEM`.
-    pub fn prepare(&mut self, random_bytes: usize, target_bytes: usize) -> io::Result<()> {
-        self.random.grow(random_bytes)?;
-        self.target(target_bytes).map(|target| target.fill(1))
+    /// Makes memory and random data now instead of on first use. An error is `ENOMEM`.
+    pub fn prepare(&mut self, memory: &BufferBytes) -> io::Result<()> {
+        self.random.grow(memory.pool_bytes as usize)?;
+        self.zero.grow(memory.zero_bytes as usize, self.filled)?;
+        self.offset.grow(memory.placed_bytes as usize, self.filled)?;
+        if memory.queue_bytes > 0 {
+            self.area = Some(Area::with_memory(memory.queue_bytes as usize)?);
+        }
+        self.target(memory.read_bytes as usize).map(|target| target.fill(1))
+    }
+
+    /// Memory for a queue, if it was made beforehand.
+    pub(crate) fn take_area(&mut self) -> Option<Area> {
+        self.area.take()
+    }
+
+    /// A read of `len` bytes needs no new memory.
+    #[inline(always)]
+    pub(crate) fn has_target(&self, len: usize) -> bool {
+        len <= self.target.len()
+    }
+
+    /// A write of `len` bytes can surely be made at once.
+    #[inline(always)]
+    pub(crate) fn is_ready(&self, content: Content, len: usize) -> bool {
+        match content {
+            Content::Random => self.random.is_ready(len),
+            _ => false,
+        }
+    }
+
+    /// A write of `len` bytes needs new memory or new random data.
+    #[cold]
+    pub(crate) fn lacks(&self, content: Content, len: usize) -> bool {
+        match content {
+            Content::Random if self.filled => self.random.lacks(len),
+            Content::Shaped(shape) if self.filled => {
+                self.shaped.shape() != shape || self.shaped.lacks(len)
+            }
+            Content::Offset | Content::Sample(_) if self.filled => len > self.offset.len(),
+            _ => len > self.zero.len(),
+        }
+    }
+
+    /// Makes what [`Buffers::lacks`] says is missing. Without memory for it the write reports that.
+    pub(crate) fn make_room(&mut self, content: Content, len: usize) {
+        let _ = match content {
+            Content::Random | Content::Shaped(_) if self.filled => {
+                self.pool(content, len).map(|_| ())
+            }
+            Content::Offset | Content::Sample(_) if self.filled => self.offset.grow(len, true),
+            _ => self.zero.grow(len, self.filled),
+        };
     }
 
     /// `len` bytes to write at `offset_bytes` of a file (0 where that is not known). Call it once

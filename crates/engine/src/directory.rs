@@ -15,9 +15,11 @@
 //! `forced` stays true in a directory that held other files when it was marked: only
 //! `--force` opens it again, and `--clean` never works there.
 
+mod attributes;
 mod opened;
 mod survey;
 
+pub use attributes::Attributes;
 pub use opened::{Identity, Inside, Removal, enter, find_same, open_same, random_letters};
 pub use survey::Survey;
 
@@ -102,6 +104,11 @@ impl RunDirectory {
     pub fn identity(&self) -> io::Result<Identity> {
         let (device, inode) = self.opened.device_and_inode()?;
         Ok(Identity { device, inode, marker: self.marker.id().into() })
+    }
+
+    /// What files in it inherit and that makes them faster or slower; `None`: unknown on this file system.
+    pub fn attributes(&self) -> Option<Attributes> {
+        Attributes::of(self.opened.fd())
     }
 
     /// File systems are mounted below it (accepted with `--force`).

@@ -152,7 +152,7 @@ impl Needs {
     fn from_rehearsal(rehearsal: &Rehearsal) -> Needs {
         let mut needs = Needs::in_directory(0, rehearsal);
         for (ranks, one) in &rehearsal.ranks {
-            let each = one.buffer_bytes.saturating_add(one.pool_bytes());
+            let each = one.buffer_bytes.max(one.memory_bytes());
             let all = each.saturating_mul(u64::from(ranks.end.saturating_sub(ranks.start)));
             needs.buffers_bytes = needs.buffers_bytes.saturating_add(all);
             needs.handles = needs.handles.max(one.handles);

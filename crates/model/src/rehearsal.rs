@@ -47,6 +47,8 @@ pub struct RankFigures {
     pub peaks: Vec<Peak>,
     /// Largest buffer, bytes.
     pub buffer_bytes: u64,
+    /// Memory for the data of its calls.
+    pub memory: BufferBytes,
     /// Most handles open at one time between operations.
     pub handles: u64,
 }
@@ -178,15 +180,45 @@ pub struct Doubt {
     pub message: String,
 }
 
+/// Memory that a rank needs for the data of its calls, bytes. It is made before the rank starts, so that no
+/// label's time holds it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BufferBytes {
+    /// Largest read, or all reads under way at one time.
+    pub read_bytes: u64,
+    /// Largest write of random data.
+    pub write_bytes: u64,
+    /// Random data that is there at one time, at least.
+    pub pool_bytes: u64,
+    /// Largest write of zeros, or of data that is verified.
+    pub zero_bytes: u64,
+    /// Largest write of data that depends on its place in the file.
+    pub placed_bytes: u64,
+    /// Operations of a queue (io_uring), which have memory of their own.
+    pub queue_bytes: u64,
+}
+
+impl BufferBytes {
+    /// What both need, one after the other.
+    pub fn max(self, other: BufferBytes) -> BufferBytes {
+        BufferBytes {
+            read_bytes: self.read_bytes.max(other.read_bytes),
+            write_bytes: self.write_bytes.max(other.write_bytes),
+            pool_bytes: self.pool_bytes.max(other.pool_bytes),
+            zero_bytes: self.zero_bytes.max(other.zero_bytes),
+            placed_bytes: self.placed_bytes.max(other.placed_bytes),
+            queue_bytes: self.queue_bytes.max(other.queue_bytes),
+        }
+    }
+}
+
 /// Figures by which a rank prepares its buffers and tables before it starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Forecast {
     /// Operations that it executes, for its events; 0 where that is unknown.
     pub operations: u64,
-    /// Random data for its writes, bytes.
-    pub pool_bytes: u64,
-    /// Largest buffer, bytes.
-    pub buffer_bytes: u64,
+    /// Memory for the data of its calls; `pool_bytes` is all of its random data.
+    pub memory: BufferBytes,
 }
 
 /// Unit of memory that holds the bytes of one call.
@@ -196,12 +228,23 @@ impl RankFigures {
     /// Random data that the rank keeps ready for its writes, bytes: [`POOL_BYTES`] or the largest
     /// call, but no more than it writes. Each call begins at a page of its own.
     pub fn pool_bytes(&self) -> u64 {
+        if self.memory.write_bytes == 0 {
+            return self.memory.pool_bytes;
+        }
         let writes = self.ops.iter().filter(|(op, _)| op.row().class == Class::Write);
         let needed = writes.map(|(_, op)| match op.about {
             false => op.count.saturating_mul(PAGE_BYTES).saturating_add(op.bytes),
             true => u64::MAX,
         });
-        needed.fold(0, u64::saturating_add).min(POOL_BYTES.max(self.buffer_bytes))
+        let most = POOL_BYTES.max(self.memory.write_bytes);
+        needed.fold(0, u64::saturating_add).min(most).max(self.memory.pool_bytes)
+    }
+
+    /// Memory that the rank has before it starts, bytes.
+    pub fn memory_bytes(&self) -> u64 {
+        let BufferBytes { read_bytes, zero_bytes, placed_bytes, queue_bytes, .. } = self.memory;
+        let all = [self.pool_bytes(), read_bytes, zero_bytes, placed_bytes, queue_bytes];
+        all.into_iter().fold(0, u64::saturating_add)
     }
 
     /// Operations of all kinds.
@@ -226,8 +269,7 @@ impl Rehearsal {
     pub fn forecasts(&self) -> Vec<(Range<u32>, Forecast)> {
         let forecast = |figures: &RankFigures| Forecast {
             operations: if self.complete && !self.by_time { figures.operations() } else { 0 },
-            pool_bytes: figures.pool_bytes(),
-            buffer_bytes: figures.buffer_bytes,
+            memory: BufferBytes { pool_bytes: figures.pool_bytes(), ..figures.memory },
         };
         self.ranks.iter().map(|(ranks, figures)| (ranks.clone(), forecast(figures))).collect()
     }
@@ -242,11 +284,15 @@ mod tests {
         let op = |count, bytes, about| {
             (Op::Write, OpFigures { count, bytes, about, ..OpFigures::default() })
         };
-        let small = RankFigures { ops: vec![op(2, 100, false)], ..RankFigures::default() };
+        let memory = BufferBytes { write_bytes: 50, ..BufferBytes::default() };
+        let small = RankFigures { ops: vec![op(2, 100, false)], memory, ..RankFigures::default() };
         assert_eq!(small.pool_bytes(), 2 * PAGE_BYTES + 100);
-        let unknown = RankFigures { ops: vec![op(2, 100, true)], ..RankFigures::default() };
+        let unknown = RankFigures { ops: vec![op(2, 100, true)], ..small.clone() };
         assert_eq!(unknown.pool_bytes(), POOL_BYTES);
-        let large = RankFigures { buffer_bytes: 2 * POOL_BYTES, ..unknown };
+        let memory = BufferBytes { write_bytes: 2 * POOL_BYTES, ..memory };
+        let large = RankFigures { memory, ..unknown };
         assert_eq!(large.pool_bytes(), 2 * POOL_BYTES);
+        let zeros = RankFigures { memory: BufferBytes::default(), ..small };
+        assert_eq!(zeros.pool_bytes(), 0);
     }
 }

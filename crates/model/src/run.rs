@@ -21,8 +21,8 @@ pub use label::{
     VerifiedData, ZeroPlace,
 };
 pub use trace::{
-    MovedByRanks, Recorded, Trace, TraceBarrier, TraceFound, TraceGap, TraceLayout, TraceLog,
-    TraceMoved, TraceThread,
+    GapName, MovedByRanks, Recorded, Trace, TraceBarrier, TraceFound, TraceGap, TraceLayout,
+    TraceLog, TraceMoved, TraceThread, TraceTimes,
 };
 
 /// Version of the format that this code writes, and the newest it reads.
@@ -234,8 +234,14 @@ pub struct Header {
     pub parabench: String,
     /// Wall-clock start, RFC 3339 in UTC.
     pub started: String,
-    /// Duration from the first barrier to the end of the last rank, nanoseconds.
+    /// Duration from the first barrier to the end of the last rank, nanoseconds; of a sweep the sum over its
+    /// executions.
     pub duration_wall_ns: u64,
+    /// Wall time of the command, from its start to the storing of its results: with checks, pauses and making and
+    /// removing files. Nanoseconds. Absent in virtual time, of imports, of runs that were cut off, and of sweeps
+    /// that several commands executed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command_ns: Option<u64>,
     /// Where it ran; of an MPI job the machine of rank 0.
     pub host: Host,
     /// The MPI job; absent without MPI.

@@ -37,6 +37,9 @@ pub struct Sweep {
     /// is a block in which they follow one another. Cell 2 k is A and cell 2 k + 1 is B.
     #[serde(default)]
     pub versus: bool,
+    /// A's and B's directory are on one device. Absent: they are on two, or A and B share a directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_device: Option<SharedDevice>,
     /// As long as executions are missing and can be made up for: how. `None`: all are there, or
     /// the sweep is not stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -48,6 +51,19 @@ pub struct Sweep {
     /// Empty: all ran on them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub machines: Vec<Machines>,
+}
+
+/// Treatment of two directories on one device, whose own state (age, place on the device) is no difference of the
+/// storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum SharedDevice {
+    /// A and B swap directories with every block: in odd blocks, warm-up included, each works in the other's.
+    Swapped,
+    /// Each stays in its own: the directories have different attributes, or a program or file system in which
+    /// that cannot be excluded.
+    Kept,
 }
 
 /// Where some executions of a sweep ran.

@@ -1,7 +1,8 @@
 //! Sizes, durations and numbers as people write and read them.
 //!
 //! Suffixes `k m g t p` (either case) are powers of 1024; `KiB MiB GiB TiB`
-//! too; `kB MB GB TB` are powers of 1000. Durations: `ns us ms s min h`.
+//! too; `kB MB GB TB` are powers of 1000. Of rates (`2k/s`) single letters are powers of 1000, as rates are
+//! printed. Durations: `ns us ms s min h`.
 
 /// One factor of a size suffix; `None` if the word is not one.
 pub fn size_factor(suffix: &str) -> Option<i64> {
@@ -18,6 +19,19 @@ pub fn size_factor(suffix: &str) -> Option<i64> {
         "PB" => 1_000_000_000_000_000,
         _ => return None,
     })
+}
+
+/// The same of a number of operations per second: single letters are powers of 1000.
+pub fn rate_factor(suffix: &str) -> Option<i64> {
+    match suffix {
+        "" => Some(1),
+        "k" | "K" => size_factor("kB"),
+        "m" | "M" => size_factor("MB"),
+        "g" | "G" => size_factor("GB"),
+        "t" | "T" => size_factor("TB"),
+        "p" | "P" => size_factor("PB"),
+        suffix => size_factor(suffix),
+    }
 }
 
 /// Suffixes of durations with their nanoseconds, from the longest.
@@ -187,6 +201,20 @@ mod tests {
         ] {
             assert_eq!(parse_integer_text(text.as_bytes()), value, "{text:?}");
         }
+    }
+
+    #[test]
+    fn rates_are_decimal_and_read_as_they_are_printed() {
+        for (suffix, factor) in [("k", 1e3), ("M", 1e6)] {
+            assert_eq!(rate_factor(suffix).map(|found| found as f64), Some(factor));
+            let printed = Measure::OpRate.format(2.0 * factor, 3);
+            let unit = suffix.to_string() + "op/s";
+            assert!(printed.starts_with("2.00") && printed.ends_with(&unit), "{printed}");
+        }
+        assert_eq!(
+            (rate_factor("KiB"), rate_factor(""), rate_factor("x")),
+            (Some(1024), Some(1), None)
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::diag::{Code, Diagnostic};
 use crate::lex::Kind;
 use crate::lex::{Lexer, is_name_byte};
-use model::units::{duration_factor, size_factor};
+use model::units::{duration_factor, rate_factor, size_factor};
 use model::words::shortened;
 
 impl Lexer<'_> {
@@ -131,7 +131,7 @@ impl Lexer<'_> {
             _ => return None,
         };
         let is_rate = kind == Kind::Int && self.skip_rate();
-        Some((if is_rate { Kind::Rate } else { kind }, factor))
+        Some(if is_rate { (Kind::Rate, rate_factor(suffix)?) } else { (kind, factor) })
     }
 
     fn integer(&mut self, value: Option<i64>, suffix: &str) -> Kind {
@@ -231,8 +231,11 @@ mod tests {
             ("0o0", Int, 0),
             ("0.5k", Int, 512),
             ("00.5s", Duration, 500_000_000),
-            ("1k/s", Rate, 1024),
-            ("0.5k/s", Rate, 512),
+            ("1k/s", Rate, 1000),
+            ("0.5k/s", Rate, 500),
+            ("2m/s", Rate, 2_000_000),
+            ("1kB/s", Rate, 1000),
+            ("1KiB/s", Rate, 1024),
             ("0.5/s", Float, 0.5f64.to_bits() as i64),
             ("1e-3/s", Float, 1e-3f64.to_bits() as i64),
             ("9223372036854775807", Int, i64::MAX),

@@ -18,6 +18,8 @@ pub enum Kind {
     Number(usize),
     /// Numbers with a unit each.
     Quantity(Measure),
+    /// The same out of a histogram, known to 1 %: three significant digits at most.
+    Percentile(Measure),
 }
 
 /// One column.
@@ -273,6 +275,7 @@ impl Grid {
         let text = |at: usize, cell: &Cell| {
             let number = |value: f64| match self.columns[at].kind {
                 Kind::Quantity(measure) => measure.format(value, digits),
+                Kind::Percentile(measure) => measure.format(value, digits.min(3)),
                 Kind::Number(decimals) => fixed(value, decimals),
                 _ => value.to_string(),
             };

@@ -66,17 +66,31 @@ impl<'r> OwnTimes<'r> {
         self.service(row).unwrap_or(row)
     }
 
-    /// Sum of the own times of operations that did not fail, nanoseconds.
+    /// Sum of the own times of operations, also of those that failed or were expected to, nanoseconds.
     pub fn sum_ns(&self, row: &Row) -> f64 {
         let sum = |row: &Row, count: u64| row.mean_ns.unwrap_or(0.0) * count as f64;
         let succeeded = row.count.saturating_sub(row.failed).saturating_sub(row.expected);
-        match (self.service(row), &row.balance) {
+        let done_ns = match (self.service(row), &row.balance) {
             (None, _) => sum(row, succeeded),
             // Operations that were due at no time have no row of own times.
             (Some(service), Some(balance)) if service.count < succeeded => balance.busy_ns as f64,
             (Some(service), _) => sum(service, service.count),
-        }
+        };
+        done_ns + failed_ns(row)
     }
+
+    /// Time in which a rank had at least one of the operations under way, over ranks, and the sum of their times,
+    /// which is larger where they overlap. Nanoseconds.
+    pub fn busy_ns(&self, row: &Row) -> [f64; 2] {
+        let sum_ns = self.sum_ns(row);
+        let busy_ns = row.balance.as_ref().map(|balance| balance.busy_ns as f64 + failed_ns(row));
+        [busy_ns.filter(|busy_ns| *busy_ns < sum_ns).unwrap_or(sum_ns), sum_ns]
+    }
+}
+
+/// Time of the operations that failed or were expected to.
+fn failed_ns(row: &Row) -> f64 {
+    row.failed_histogram.as_ref().map_or(0.0, |times| times.sum as f64)
 }
 
 /// The row has own times of operations that were due at times.
@@ -179,5 +193,23 @@ mod tests {
         run.rows[0].count += 10;
         run.rows[0].balance = Some(Balance { busy_ns: 7_777_000, ..Balance::default() });
         assert_eq!(OwnTimes::new(&run).sum_ns(&run.rows[0]), 7_777_000.0);
+    }
+
+    #[test]
+    fn failed_operations_took_their_time() {
+        let run = sample::aborted();
+        let row = run.rows.iter().find(|row| row.op == "mkdir").unwrap();
+        assert_eq!((row.failed, row.expected, row.mean_ns), (1, 1, None));
+        assert_eq!(OwnTimes::new(&run).sum_ns(row), 3_000.0);
+    }
+
+    #[test]
+    fn operations_that_overlap_are_busy_once() {
+        let mut run = sample::listing1();
+        let sum_ns = OwnTimes::new(&run).sum_ns(&run.rows[0]);
+        run.rows[0].balance = Some(Balance { busy_ns: 1_000, ..Balance::default() });
+        assert_eq!(OwnTimes::new(&run).busy_ns(&run.rows[0]), [1_000.0, sum_ns]);
+        run.rows[0].balance = None;
+        assert_eq!(OwnTimes::new(&run).busy_ns(&run.rows[0]), [sum_ns; 2]);
     }
 }

@@ -15,6 +15,7 @@ mod warnings;
 
 use model::run::{Mark, Run};
 use rule::Rule;
+pub(crate) use rule::in_memory;
 pub use warnings::{FAILED, Warning, warnings};
 
 /// The rules of a run in the order of reports.
@@ -41,6 +42,11 @@ pub fn judge(run: &mut Run) {
     run.run.evidence.marks = marks(run);
     let notes: Vec<String> = rules().filter_map(|rule| rule.note(run)).collect();
     run.run.evidence.notes.extend(notes);
+}
+
+/// Remarks on a sweep as a whole.
+pub fn sweep_marks(run: &Run) -> Vec<Mark> {
+    sweeps::REMARKS.iter().filter_map(|rule| rule.mark(run)).collect()
 }
 
 /// Notes on a sweep as a whole, whose executions have been judged one by one.

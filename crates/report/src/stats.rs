@@ -9,7 +9,7 @@
 //! | standard deviation | sqrt(sum (x - mean)^2 / (n - 1)) |
 //! | interval of the mean | mean ± t(0.975, n - 1) · sd / sqrt(n), Student 1908 |
 //! | interval of the median | 2.5 % and 97.5 % of the medians of resamples: percentile bootstrap, Efron & Tibshirani 1993, chapter 13 |
-//! | outliers | 0.6745 · abs(x - median) / MAD > 3.5: modified z-score, Iglewicz & Hoaglin 1993, pages 11-12 |
+//! | outliers | generalized extreme Studentized deviate test at 0.5 %, from 10 repetitions on: Rosner 1983 |
 //! | autocorrelation | lag 1: sum (x_i - mean)(x_{i+1} - mean) / sum (x_i - mean)^2, Box & Jenkins 1976, section 2.1.5 |
 //! | trend | Mann 1945, Kendall 1975, with the variance corrected for ties |
 
@@ -181,8 +181,12 @@ impl Counts {
 /// Fewest repetitions that an interval is made from.
 pub const LEAST_FOR_INTERVAL: usize = 5;
 
-/// Modified z-scores above this are outliers (Iglewicz & Hoaglin 1993).
-const OUTLIER_SCORE: f64 = 3.5;
+/// Level of the test for outliers. The share of clean samples with one is below twice this at every size.
+const OUTLIER_LEVEL: f64 = 0.005;
+/// Fewest repetitions that show what is usual.
+const LEAST_FOR_OUTLIERS: usize = 10;
+/// Most outliers, as a part of the sample: one of so many.
+const MOST_OUTLIERS: usize = 5;
 
 /// An interval that holds the true figure in 95 of 100 cases.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -258,22 +262,47 @@ pub fn standard_deviation(sample: &[f64]) -> Option<f64> {
     Some((squares / (sample.len() - 1) as f64).sqrt())
 }
 
-/// Places of the outliers, ascending: modified z-score above 3.5. Where more than
-/// half of the values are equal the median absolute deviation is 0, and 1.2533 times the mean one
-/// takes its place, as the authors say. None below [`LEAST_FOR_INTERVAL`] values.
+/// Places of the outliers, ascending: the generalized extreme Studentized deviate test (Rosner 1983), which finds
+/// several that would hide one another. None below [`LEAST_FOR_OUTLIERS`] values.
 pub fn outliers(sample: &[f64]) -> Vec<usize> {
-    let Some(centre) = median(sample).filter(|_| sample.len() >= LEAST_FOR_INTERVAL) else {
+    outliers_above(sample, &critical_deviates(sample.len()))
+}
+
+/// What the largest deviate of a sample may be, then that of the sample without it, and so on.
+fn critical_deviates(n: usize) -> Vec<f64> {
+    if n < LEAST_FOR_OUTLIERS {
         return Vec::new();
+    }
+    let critical = |left: usize| {
+        let n = left as f64;
+        let t = quantile_of_student(1.0 - OUTLIER_LEVEL / (2.0 * n), left - 2);
+        (n - 1.0) * t / ((n - 2.0 + t * t) * n).sqrt()
     };
-    let deviations: Vec<f64> = sample.iter().map(|value| (value - centre).abs()).collect();
-    let unit = match median(&deviations) {
-        Some(mad) if mad > 0.0 => mad / 0.6745,
-        _ => 1.253314 * mean(&deviations).unwrap_or(0.0),
-    };
-    // Rounding alone is no deviation.
-    let unit = unit.max(centre.abs() * 1e-9);
-    let apart = deviations.iter().enumerate().filter(|(_, d)| **d > OUTLIER_SCORE * unit);
-    apart.map(|(at, _)| at).collect()
+    (0..n / MOST_OUTLIERS).map(|removed| critical(n - removed)).collect()
+}
+
+fn outliers_above(sample: &[f64], critical: &[f64]) -> Vec<usize> {
+    let mut left: Vec<(usize, f64)> = sample.iter().copied().enumerate().collect();
+    let (mut removed, mut found) = (Vec::new(), 0);
+    for critical in critical {
+        let values: Vec<f64> = left.iter().map(|(_, value)| *value).collect();
+        let (Some(mean), Some(sd)) = (mean(&values), standard_deviation(&values)) else { break };
+        // Rounding alone is no deviation.
+        if sd <= mean.abs() * 1e-12 {
+            break;
+        }
+        let distance = |one: &(usize, f64)| (one.1 - mean).abs();
+        let far =
+            (0..left.len()).max_by(|a, b| distance(&left[*a]).total_cmp(&distance(&left[*b])));
+        let far = left.swap_remove(far.unwrap_or(0));
+        removed.push(far.0);
+        if distance(&far) / sd > *critical {
+            found = removed.len();
+        }
+    }
+    removed.truncate(found);
+    removed.sort_unstable();
+    removed
 }
 
 /// Autocorrelation of neighbours in order of time, -1 to 1; `None` for fewer than three values

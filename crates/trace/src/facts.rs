@@ -1,6 +1,8 @@
 //! The results of reading logs beside events.
 
-use model::run::{Row, TraceBarrier, TraceFound, TraceGap, TraceLayout, TraceMoved, TraceThread};
+use model::run::{
+    Row, TraceBarrier, TraceFound, TraceGap, TraceLayout, TraceMoved, TraceThread, TraceTimes,
+};
 use std::collections::BTreeMap;
 
 /// Facts about a job that are not events.
@@ -30,6 +32,8 @@ pub struct Facts {
     pub duration_ns: u64,
     /// Rows of calls that the logs hold as sums only: they have no events.
     pub rows: Vec<Row>,
+    /// Times of calls by kind.
+    pub times: Vec<TraceTimes>,
     /// How files lie on storage.
     pub layouts: Vec<TraceLayout>,
     /// Sizes of files and targets of links that were there before.

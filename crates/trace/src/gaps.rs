@@ -1,7 +1,7 @@
 //! Gaps: facts that a log lacks, and lines and calls that were left out; counted, with examples.
 
 use model::escape;
-use model::run::TraceGap;
+use model::run::{GapName, TraceGap};
 use std::collections::BTreeMap;
 
 /// Examples that are kept of each kind.
@@ -172,15 +172,19 @@ impl Count {
         says = says.replacen('@', &format!("{} bytes", self.bytes), 1);
         let mut names: Vec<_> = self.names.iter().collect();
         names.sort_by_key(|(name, count)| (u64::MAX - **count, (*name).clone()));
-        for (at, (name, count)) in names.iter().take(8).enumerate() {
-            let name = escape::line(&String::from_utf8_lossy(name));
+        let name = |(name, count): &(&Vec<u8>, &u64)| GapName {
+            name: escape::line(&String::from_utf8_lossy(name)).into(),
+            count: **count,
+        };
+        let names: Vec<GapName> = names.iter().map(name).collect();
+        for (at, GapName { name, count }) in names.iter().take(8).enumerate() {
             says += &format!("{} {name} {count}", if at == 0 { ":" } else { "," });
         }
         if names.len() > 8 {
             says += &format!(" and {} others", names.len() - 8);
         }
         let (count, bytes, examples) = (self.count, self.bytes, self.examples.clone());
-        TraceGap { code: code.into(), count, bytes, says, examples }
+        TraceGap { code: code.into(), count, bytes, says, examples, names }
     }
 }
 

@@ -137,9 +137,9 @@ pub(crate) fn from_logs(
         let read = log.scanner.sums(&which, &mut sums, &mut resolver.gaps);
         read.map_err(|error| cannot_read(&log.name, 0, &error))?;
     }
-    let rows = sums.rows();
+    let (rows, times) = (sums.rows(), sums.times());
     let Sums { layouts, moved, call_ns, .. } = sums;
-    let mut facts = Facts { rows, layouts, moved, call_ns, ..resolver.finish() };
+    let mut facts = Facts { rows, times, layouts, moved, call_ns, ..resolver.finish() };
     let log = |log: &Log<'_>| TraceLog { name: log_name(&log.name), lines: log.scanner.count() };
     let logs = logs.iter().map(log).collect();
     let events = sorter.finish().and_then(|events| phases::label(events, &mut facts));

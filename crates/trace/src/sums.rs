@@ -5,7 +5,7 @@
 
 use hashbrown::HashMap;
 use model::Op;
-use model::run::{Balance, Row, TraceLayout, TraceMoved};
+use model::run::{Balance, Row, TraceLayout, TraceMoved, TraceTimes};
 use rustc_hash::FxBuildHasher;
 use std::collections::BTreeMap;
 
@@ -40,6 +40,7 @@ pub struct Sums {
     totals: BTreeMap<(String, u8), Total>,
     /// How files lie on storage.
     pub layouts: Vec<TraceLayout>,
+    times: BTreeMap<String, [u64; 3]>,
     /// Bytes over time.
     pub moved: Vec<TraceMoved>,
     /// Time that the recorder adds to a call, nanoseconds; 0: not known.
@@ -58,6 +59,24 @@ impl Sums {
             Some(rank) => total.by_rank.entry(rank).or_default().add(sum),
             None => total.is_shared = true,
         }
+    }
+
+    /// Adds the time in reads, writes and metadata calls.
+    pub fn add_times(&mut self, label: &str, ns: [u64; 3]) {
+        let times = self.times.entry(label.into()).or_default();
+        times.iter_mut().zip(ns).for_each(|(sum, ns)| *sum = sum.saturating_add(ns));
+    }
+
+    /// The times by kind, label by label.
+    pub fn times(&self) -> Vec<TraceTimes> {
+        let known = self.times.iter().filter(|(_, ns)| ns.iter().any(|ns| *ns > 0));
+        let times = |(label, [read_ns, write_ns, meta_ns]): (&String, &[u64; 3])| TraceTimes {
+            label: label.clone(),
+            read_ns: *read_ns,
+            write_ns: *write_ns,
+            meta_ns: *meta_ns,
+        };
+        known.map(times).collect()
     }
 
     /// The rows, label by label.

@@ -11,6 +11,7 @@ use crate::verify::examine::Checked;
 use model::Op;
 use model::pattern::Run;
 use model::plan::Pc;
+use model::rehearsal::BufferBytes;
 use model::run::MpiFileFacts;
 use std::ffi::CStr;
 
@@ -64,6 +65,8 @@ pub struct Bulk {
     pub rest: bool,
     /// Memory that the calls under way at one time need, bytes.
     pub buffer_bytes: u64,
+    /// The same by kind.
+    pub memory: BufferBytes,
 }
 
 /// The file of a [`Bulk`].

@@ -117,7 +117,9 @@ impl<B: Sizes> MpiFiles<B> {
         let mut moved = 0;
         for run in runs {
             let file = BulkFile::Posix(fd);
-            match self.inner.move_bulk(&Bulk { file, run, write, rest: false, buffer_bytes: 0 }) {
+            let (buffer_bytes, memory) = (0, Default::default());
+            let bulk = Bulk { file, run, write, rest: false, buffer_bytes, memory };
+            match self.inner.move_bulk(&bulk) {
                 bytes @ 0.. => moved += bytes,
                 errno => return Err(errno),
             }

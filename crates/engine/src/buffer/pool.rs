@@ -48,16 +48,27 @@ impl Pool {
         len <= self.mapping.len() - self.next
     }
 
+    /// The next `len` bytes take more memory.
+    pub(crate) fn lacks(&self, len: usize) -> bool {
+        !self.is_ready(len) && self.end_of_next(len) > self.mapping.len()
+    }
+
+    /// How long the pool has to be for the next `len` bytes.
+    fn end_of_next(&self, len: usize) -> usize {
+        let end = self.next.saturating_add(len);
+        if end as u64 > POOL_BYTES { len } else { end }
+    }
+
     /// Finds the next `len` bytes: new ones as long as the pool has not its size, then those
     /// taken longest ago.
     #[cold]
     pub(crate) fn make_ready(&mut self, len: usize) -> io::Result<()> {
-        let end = self.next.saturating_add(len);
-        if end as u64 > POOL_BYTES {
+        let end = self.end_of_next(len);
+        if self.next.saturating_add(len) as u64 > POOL_BYTES {
             self.next = 0;
             self.stamps.start_over();
         }
-        self.grow(end.min(POOL_BYTES as usize).max(len))
+        self.grow(end)
     }
 
     /// Makes it at least so long.

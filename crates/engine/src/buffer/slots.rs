@@ -122,6 +122,29 @@ pub struct Area {
 }
 
 impl Area {
+    /// Memory for slots that get their size later. An error is `ENOMEM`.
+    pub(super) fn with_memory(bytes: usize) -> io::Result<Area> {
+        let mut area = Area::default();
+        area.mapping.grow(bytes, true)?;
+        Ok(area)
+    }
+
+    /// It takes more memory to make room for `count` slots of `len` bytes.
+    pub(crate) fn lacks(&self, count: u32, len: usize) -> bool {
+        Area::bytes_for(count, len).is_none_or(|bytes| bytes > self.mapping.len())
+    }
+
+    /// Bytes of `count` slots of `len` bytes; `None`: there is no number for it.
+    pub fn bytes_for(count: u32, len: usize) -> Option<usize> {
+        let slot_bytes = len.max(1).checked_next_power_of_two()?.max(super::ALIGNMENT_BYTES);
+        slot_bytes.checked_mul(count as usize)
+    }
+
+    /// No slot has room; the memory stays.
+    pub(crate) fn forget_slots(&mut self) {
+        self.slot_bytes = 0;
+    }
+
     /// Each slot has room for `len` bytes.
     pub fn has_room(&self, len: usize) -> bool {
         len <= self.slot_bytes
@@ -130,11 +153,9 @@ impl Area {
     /// Makes room for `count` slots of `len` bytes; no slot is lent. Gives all the memory. An error is
     /// `ENOMEM`.
     pub fn make_room(&mut self, count: u32, len: usize) -> io::Result<&mut [u8]> {
-        let slot_bytes = len.max(1).checked_next_power_of_two().ok_or_else(too_large)?;
-        let slot_bytes = slot_bytes.max(super::ALIGNMENT_BYTES);
-        let all = slot_bytes.checked_mul(count as usize).ok_or_else(too_large)?;
+        let all = Area::bytes_for(count, len).ok_or_else(too_large)?;
         self.mapping.grow(all, true)?;
-        self.slot_bytes = slot_bytes;
+        self.slot_bytes = all / (count as usize).max(1);
         Ok(&mut self.mapping.bytes_mut()[..all])
     }
 

@@ -435,6 +435,7 @@ impl Traffic {
             handed_over: self.get(Count::HandedOver),
             null_operations,
             fill_ns: self.fill_ns(written_bytes),
+            memory_ns: self.get(Count::MemoryNs),
             cache_control: self.cache_control(),
             verified,
             timed,

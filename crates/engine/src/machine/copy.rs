@@ -227,7 +227,7 @@ impl<B: Backend> Io<'_, B> {
         [from, to]: [Fd; 2],
         (range, len): (Range, usize),
     ) -> Reply {
-        let Ok(buf) = buffers.target(len) else {
+        let Ok(buf) = self.target(buffers, len) else {
             tally.fail(libc::ENOMEM);
             return 0;
         };

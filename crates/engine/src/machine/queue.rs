@@ -134,7 +134,7 @@ impl<B: Backend> Io<'_, B> {
     ) -> Flow {
         let Transfer { data, offset_bytes, len, .. } = one;
         let handle = (at, moves_position);
-        if !self.can_wait(mode, &one) || !self.make_room(len)? {
+        if !self.can_wait(mode, &one) || !self.make_slots(len)? {
             return self.by_calls(step, handle, one, buffers);
         }
         if data.writes() && self.handles.get(at).syncing {
@@ -144,6 +144,7 @@ impl<B: Backend> Io<'_, B> {
         if data.writes() {
             let content = self.options.active().data;
             let whole = (len as usize, offset_bytes);
+            self.make_room(buffers, len as usize);
             let fill = |io: &mut Self| io.queue.area.fill(number, buffers, content, whole);
             if self.fill(len, fill).is_err() {
                 self.queue.free.push(number);
@@ -179,16 +180,37 @@ impl<B: Backend> Io<'_, B> {
 
     /// Slots have room for an operation of `len` bytes; not if there is no memory.
     #[inline(always)]
-    fn make_room(&mut self, len: u64) -> Flow<bool> {
-        if self.queue.area.has_room(len as usize) { Ok(true) } else { self.make_more_room(len) }
+    fn make_slots(&mut self, len: u64) -> Flow<bool> {
+        if self.queue.area.has_room(len as usize) { Ok(true) } else { self.make_larger_slots(len) }
     }
 
     #[cold]
-    fn make_more_room(&mut self, len: u64) -> Flow<bool> {
+    fn make_larger_slots(&mut self, len: u64) -> Flow<bool> {
         self.finish_all()?;
         let depth = self.queue.depth();
-        let made = self.queue.area.make_room(depth, len as usize);
-        Ok(made.map(|memory| self.backend.lend_memory(memory)).is_ok())
+        let lacks = self.queue.area.lacks(depth, len as usize);
+        let make = |io: &mut Self| {
+            let made = io.queue.area.make_room(depth, len as usize);
+            made.map(|memory| io.backend.lend_memory(memory)).is_ok()
+        };
+        Ok(if lacks { self.make_memory(make) } else { make(self) })
+    }
+
+    /// Memory of the queue that an operation of `len` bytes would use; 0: it would use none.
+    pub(super) fn queue_memory(&self, len: u64) -> u64 {
+        let queued = matches!(self.options.active().engine, Engine::Uring { .. });
+        if !queued || len > LARGEST_BYTES {
+            return 0;
+        }
+        let depth = self.options.queue().depth;
+        Area::bytes_for(depth, len as usize).map_or(0, |bytes| bytes as u64)
+    }
+
+    /// Memory for the queue, made before the program starts.
+    pub(super) fn take_area(&mut self, buffers: &mut Buffers) {
+        if let Some(area) = buffers.take_area() {
+            self.queue.area = area;
+        }
     }
 
     /// One call after the other, after the operations under way on the file.
@@ -217,7 +239,9 @@ impl<B: Backend> Io<'_, B> {
         if self.accounts || self.queue.settings == Some(settings) {
             return Ok(());
         }
-        self.queue = Queue::default();
+        let mut area = std::mem::take(&mut self.queue.area);
+        area.forget_slots();
+        self.queue = Queue { area, ..Queue::default() };
         match self.backend.open_queue(&settings) {
             Ok(()) => self.queue.open(settings),
             Err(_) if or_posix => {

@@ -18,6 +18,7 @@ impl<B: Backend> Machine<'_, B> {
     /// Executes until the rank has to stop. The buffers may be other ones every time, the
     /// communicator is the rank's own.
     pub fn run(&mut self, comm: &mut dyn Comm, buffers: &mut Buffers) -> Stop {
+        self.io.take_area(buffers);
         let done = self.execute(comm, buffers).and_then(|pause| {
             if pause == Pause::Finished { self.io.finish_all().map(|()| pause) } else { Ok(pause) }
         });

@@ -253,6 +253,41 @@ impl<B: Backend> Io<'_, B> {
         }
     }
 
+    /// Makes memory that was not made before the program started, and counts the time that takes.
+    #[cold]
+    pub(super) fn make_memory<T>(&mut self, make: impl FnOnce(&mut Self) -> T) -> T {
+        let start_ns = self.clock.now();
+        let made = make(self);
+        let ns = self.clock.now().saturating_sub(start_ns);
+        if self.fillings.on {
+            let block = self.labels.traffic(&mut self.recorder, RUN);
+            self.recorder.count(block, Count::MemoryNs, ns);
+        }
+        made
+    }
+
+    /// Makes what a write of `len` bytes needs and is not there yet.
+    #[inline(always)]
+    pub(super) fn make_room(&mut self, buffers: &mut Buffers, len: usize) {
+        let content = self.options.active().data;
+        if !buffers.is_ready(content, len) && buffers.lacks(content, len) {
+            self.make_memory(|_| buffers.make_room(content, len));
+        }
+    }
+
+    /// Room for `len` bytes that are read.
+    #[inline(always)]
+    pub(super) fn target<'b>(
+        &mut self,
+        buffers: &'b mut Buffers,
+        len: usize,
+    ) -> io::Result<&'b mut [u8]> {
+        match buffers.has_target(len) {
+            true => buffers.target(len),
+            false => self.make_memory(|_| buffers.target(len)),
+        }
+    }
+
     /// The data to write at a place of a file.
     #[inline(always)]
     pub(super) fn source<'b>(
@@ -261,6 +296,7 @@ impl<B: Backend> Io<'_, B> {
         len: usize,
         offset_bytes: u64,
     ) -> io::Result<&'b [u8]> {
+        self.make_room(buffers, len);
         let content = self.options.active().data;
         self.fill(len as u64, |_| buffers.source(content, len, offset_bytes))
     }

@@ -16,11 +16,12 @@ use super::step::Step;
 use super::tally::{Flow, Shot, Subject, Tally, is_stopped};
 use crate::backend::direct::Alignment;
 use crate::backend::{Backend, Bulk, BulkFile};
-use crate::buffer::{Buffers, MAX_CALL_BYTES};
+use crate::buffer::{ALIGNMENT_BYTES, Buffers, Content, MAX_CALL_BYTES};
 use crate::call::{Call, Fd, Reply};
 use model::Part;
-use model::limits::CALL_BYTES;
+use model::limits::{CALL_BYTES, POOL_BYTES};
 use model::pattern::Run;
+use model::rehearsal::BufferBytes;
 use std::io::{self, IoSlice, IoSliceMut};
 
 /// Most buffers of one call (`UIO_MAXIOV`).
@@ -139,6 +140,17 @@ impl<B: Backend> Io<'_, B> {
         self.part(tally, Part::Sync, call) >= 0
     }
 
+    /// Memory of an operation of `len` bytes by calls of `call_bytes`, if they are made.
+    fn memory(&self, write: bool, call_bytes: u64, len: u64) -> BufferBytes {
+        let one_call = call_memory(write.then_some(self.options.active().data), call_bytes);
+        match self.queue_memory(len) {
+            0 => one_call,
+            // Reads use the slots of the queue alone.
+            queue_bytes if write => BufferBytes { queue_bytes, ..one_call },
+            queue_bytes => BufferBytes { queue_bytes, ..BufferBytes::default() },
+        }
+    }
+
     /// Moves extents of a file for a back-end that keeps an account.
     pub(super) fn move_in_bulk(&mut self, tally: &mut Tally, bulk: &Bulk) {
         let start_ns = self.clock.now();
@@ -146,6 +158,36 @@ impl<B: Backend> Io<'_, B> {
         let shot = Shot { start_ns, end_ns: self.clock.now(), reply };
         tally.done_bytes += tally.add(Part::Data, shot).max(0) as u64;
     }
+}
+
+/// Memory of calls that move `bytes`; `content`: of writes.
+pub(super) fn call_memory(content: Option<Content>, bytes: u64) -> BufferBytes {
+    match content {
+        None => BufferBytes { read_bytes: bytes, ..BufferBytes::default() },
+        Some(Content::Random) => BufferBytes { write_bytes: bytes, ..BufferBytes::default() },
+        Some(Content::Zero | Content::Marked) => {
+            BufferBytes { zero_bytes: bytes, ..BufferBytes::default() }
+        }
+        Some(Content::Offset | Content::Sample(_)) => {
+            BufferBytes { placed_bytes: bytes, ..BufferBytes::default() }
+        }
+        // Each shape has a pool of its own.
+        Some(Content::Shaped(_)) => BufferBytes::default(),
+    }
+}
+
+/// The same of transfers under way together: each has a slot of whole pages, and random data uses the whole
+/// pool.
+pub(super) fn slots_memory(one: BufferBytes, depth: u32) -> BufferBytes {
+    let of_slots = |bytes: u64| match bytes {
+        0 => 0,
+        bytes => bytes.saturating_add(u64::from(depth) * ALIGNMENT_BYTES as u64),
+    };
+    let pool_bytes = match of_slots(one.write_bytes) {
+        0 => 0,
+        bytes => bytes.max(POOL_BYTES),
+    };
+    BufferBytes { read_bytes: of_slots(one.read_bytes), write_bytes: 0, pool_bytes, ..one }
 }
 
 impl Transfer {
@@ -230,7 +272,7 @@ impl Transfer {
                 Ok(buf) => timed(&mut io.backend, &io.clock, Call::Append { fd, buf }),
                 Err(_) => Shot::refused(&io.clock, libc::ENOMEM),
             },
-            (Way::Calls, Data::Read | Data::ReadRest) => match buffers.target(len) {
+            (Way::Calls, Data::Read | Data::ReadRest) => match io.target(buffers, len) {
                 Ok(buf) => timed(&mut io.backend, &io.clock, Call::Pread { fd, buf, offset, rest }),
                 Err(_) => Shot::refused(&io.clock, libc::ENOMEM),
             },
@@ -255,7 +297,7 @@ impl Transfer {
             (Way::Vector, false) => return self.read_vector(io, buffers),
             (Way::Nothing, _) => Call::Nothing { bytes: len as u64, rest },
             (_, true) => Call::MapWrite { fd, buf: io.source(buffers, len, offset)?, offset },
-            (_, false) => Call::MapRead { fd, buf: buffers.target(len)?, offset, rest },
+            (_, false) => Call::MapRead { fd, buf: io.target(buffers, len)?, offset, rest },
         };
         Ok(timed(&mut io.backend, &io.clock, call))
     }
@@ -285,7 +327,7 @@ impl Transfer {
         buffers: &mut Buffers,
     ) -> io::Result<Shot> {
         let (fd, offset) = (self.fd, self.offset_bytes + self.done_bytes);
-        let mut rest = buffers.target(self.len as usize)?;
+        let mut rest = io.target(buffers, self.len as usize)?;
         let mut bufs: [IoSliceMut<'_>; BUFFERS_MAX] =
             std::array::from_fn(|_| IoSliceMut::new(&mut []));
         for (slot, size) in bufs.iter_mut().zip(&io.sizes) {
@@ -387,7 +429,8 @@ impl Transfer {
         }
         let buffer_bytes = self.call_bytes.min(run.length_bytes);
         let (file, write) = (BulkFile::Posix(self.fd), self.data.writes());
-        io.move_in_bulk(tally, &Bulk { file, run, write, rest, buffer_bytes });
+        let memory = io.memory(write, buffer_bytes, run.length_bytes);
+        io.move_in_bulk(tally, &Bulk { file, run, write, rest, buffer_bytes, memory });
     }
 
     /// Moves all extents of a pattern.

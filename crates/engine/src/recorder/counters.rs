@@ -76,6 +76,8 @@ pub enum Count {
     MadeSample,
     /// The time that took, nanoseconds.
     MadeSampleNs,
+    /// The time it took to make memory for data while the program ran, nanoseconds.
+    MemoryNs,
     /// How often the page cache was dropped; a number.
     Drops,
     /// How often that was refused; a number.
@@ -96,7 +98,7 @@ pub enum Count {
 
 impl Count {
     /// Number of counts.
-    pub const COUNT: usize = 39;
+    pub const COUNT: usize = 40;
 }
 
 merged! {

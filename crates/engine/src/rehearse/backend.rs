@@ -11,7 +11,7 @@ use crate::backend::{
 use crate::call::{Call, Fd, Names, Reply};
 use crate::clock::Virtual;
 use model::pattern::Run;
-use model::rehearsal::Exception;
+use model::rehearsal::{BufferBytes, Exception};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::ffi::CStr;
@@ -227,9 +227,10 @@ impl Rehearsed {
         0
     }
 
-    fn buffers(&self, bytes: u64) {
+    fn buffers(&self, bytes: u64, memory: BufferBytes) {
         let tally = &mut self.stage.state.borrow_mut().ranks[self.rank as usize];
         tally.buffer_bytes = tally.buffer_bytes.max(bytes);
+        tally.memory = tally.memory.max(memory);
     }
 
     fn opened(&self, change: i64) {
@@ -348,7 +349,7 @@ impl Backend for Rehearsed {
     }
 
     fn move_bulk(&mut self, bulk: &Bulk) -> Reply {
-        self.buffers(bulk.buffer_bytes);
+        self.buffers(bulk.buffer_bytes, bulk.memory);
         let BulkFile::Posix(fd) = bulk.file else { return -Reply::from(libc::ENOSYS) };
         if bulk.rest && self.inner.is_found(fd) {
             // How much there is nobody knows.
@@ -394,10 +395,12 @@ impl Backend for Rehearsed {
             Call::Seek { .. } => asks = true,
             Call::Preadv { bufs, .. } => {
                 asks = true;
-                self.buffers(bufs.iter().map(|buf| buf.len() as u64).sum());
+                let read_bytes = bufs.iter().map(|buf| buf.len() as u64).sum();
+                self.buffers(read_bytes, BufferBytes { read_bytes, ..BufferBytes::default() });
             }
             Call::Pwritev { bufs, .. } => {
-                self.buffers(bufs.iter().map(|buf| buf.len() as u64).sum());
+                let write_bytes = bufs.iter().map(|buf| buf.len() as u64).sum();
+                self.buffers(write_bytes, BufferBytes { write_bytes, ..BufferBytes::default() });
             }
             _ => {}
         }

@@ -385,6 +385,7 @@ fn of_rank(state: &State, tally: &Tally, all_about: bool) -> RankFigures {
         spread_directories: spread(layout.folders()),
         peaks,
         buffer_bytes: tally.buffer_bytes,
+        memory: tally.memory,
         handles: tally.handles.max(0) as u64,
     }
 }

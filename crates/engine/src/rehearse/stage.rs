@@ -14,7 +14,7 @@ use crate::backend::{InForce, MemFs, Over};
 use crate::clock::{Virtual, thread_cpu_ns};
 use model::op::ByteEffect;
 use model::plan::Instr;
-use model::rehearsal::{Exception, Expected, Thing};
+use model::rehearsal::{BufferBytes, Exception, Expected, Thing};
 use model::{Op, Plan};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -206,6 +206,7 @@ pub(crate) struct Tally {
     /// Labels and operations that succeeded in them.
     pub(crate) measured: BTreeSet<(u32, u8)>,
     pub(crate) buffer_bytes: u64,
+    pub(crate) memory: BufferBytes,
     /// Most handles that were open between operations.
     pub(crate) handles: i64,
     /// Names that the running operation has made.

@@ -17,9 +17,6 @@ use crate::recorder::{EventsConfig, Medium, Meta, Recorder, State, Usage};
 use crate::verify::{Verified, verifies};
 use model::Plan;
 
-/// Buffers up to this size are made before the start; larger ones on first use.
-const PREPARED_BYTES: u64 = 64 << 20;
-
 /// A rank that is set up but for its back-end, communicator and clock.
 pub struct Rank<'a> {
     prepared: &'a Prepared<'a>,
@@ -154,9 +151,7 @@ fn buffers(plan: &Plan, config: &Config, rank: u32) -> Buffers {
     }
     let mut buffers =
         Buffers::of_execution(plan.seed, rank, config.execution).with_samples(&plan.samples);
-    let forecast = config.forecast(rank);
-    let prepared = |bytes: u64| bytes.min(PREPARED_BYTES) as usize;
     // A failure shows again, with its place, when a program needs the buffer.
-    let _ = buffers.prepare(prepared(forecast.pool_bytes), prepared(forecast.buffer_bytes));
+    let _ = buffers.prepare(&config.forecast(rank).memory);
     buffers
 }

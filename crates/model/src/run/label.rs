@@ -58,6 +58,10 @@ pub struct LabelEvidence {
     /// sample, nanoseconds. Absent: not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fill_ns: Option<u64>,
+    /// Time it took to make memory and random data that were not made before the start, in no operation's time,
+    /// nanoseconds. Absent: none were.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub memory_ns: u64,
     /// Results of emptying the page cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_control: Option<CacheControl>,

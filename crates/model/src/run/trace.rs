@@ -29,8 +29,25 @@ pub struct Trace {
     /// Bytes over time of logs that do not tell single transfers: Darshan's module HEATMAP.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moved: Vec<TraceMoved>,
+    /// Times of calls of logs that know them for kinds of calls together: counters of Darshan.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub times: Vec<TraceTimes>,
     /// Gaps: facts that the logs lack, or that were left out.
     pub gaps: Vec<TraceGap>,
+}
+
+/// Time that all ranks together spent in calls, by kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TraceTimes {
+    /// Label of the calls.
+    pub label: String,
+    /// Reads, nanoseconds.
+    pub read_ns: u64,
+    /// Writes, nanoseconds.
+    pub write_ns: u64,
+    /// Opens, closes, stats, seeks and syncs, nanoseconds.
+    pub meta_ns: u64,
 }
 
 /// Facts of a log about a file, besides its operations.
@@ -164,13 +181,34 @@ pub struct TraceGap {
     pub says: String,
     /// The first ten: `log:line: text`.
     pub examples: Vec<String>,
+    /// Names of the calls with their numbers, most frequent first; empty where they have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<GapName>,
+}
+
+/// Calls of one name in a gap.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GapName {
+    /// The call, as the log writes it.
+    pub name: String,
+    /// How often.
+    pub count: u64,
 }
 
 /// Codes of gaps in which operations on files are missing that happened and that nobody wanted left out.
 const LOSSES: [&str; 7] =
     ["dropped", "unseen-programs", "streams", "running", "cut-logs", "opaque", "partial"];
 
+/// Codes of gaps whose calls on files happened, were seen, and are in no event.
+const LEFT_OUT: [&str; 2] = ["no-operation", "unknown-descriptors"];
+
 impl Trace {
+    /// Gaps that count calls on files that are left out of the run.
+    pub fn left_out(&self) -> impl Iterator<Item = &TraceGap> {
+        self.gaps.iter().filter(|gap| LEFT_OUT.contains(&gap.code.as_str()))
+    }
+
     /// Gaps in which operations are missing that happened: the run is incomplete.
     pub fn losses(&self) -> impl Iterator<Item = &TraceGap> {
         self.gaps.iter().filter(|gap| LOSSES.contains(&gap.code.as_str()))

@@ -104,6 +104,7 @@ pub fn store_import(folder: &Folder, origin: Origin, imported: Imported) -> Resu
         found: facts.found,
         barriers: facts.barriers,
         moved: facts.moved,
+        times: facts.times,
         gaps: facts.gaps,
     });
     // Libraries are read, often: what was written is the application's own.

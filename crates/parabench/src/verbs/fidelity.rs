@@ -1,5 +1,6 @@
 //! `parabench fidelity`: whether a replay does what an original did.
 
+use crate::args::Verbose;
 use crate::console;
 use crate::error::{Error, Exit, Result};
 use crate::output::{self, PAGE};
@@ -52,6 +53,9 @@ pub struct Fidelity {
     /// Write a page with the time lines of both sides over each other
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+
+    #[command(flatten)]
+    verbose: Verbose,
 }
 
 /// How a report is printed.
@@ -83,7 +87,7 @@ impl Fidelity {
             (read(originals), read(replays));
         let found = measure(&originals?, &replays?, &self.gates)?;
         console::print_made(&match self.format {
-            Format::Table => show::table(&found, terminal()),
+            Format::Table => show::table(&found, terminal(), self.verbose.detail()),
             Format::Json => report::json::object(&found),
         })?;
         if let Some(file) = &self.html {

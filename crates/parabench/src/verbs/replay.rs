@@ -1,6 +1,6 @@
 //! `parabench replay`: fold, prepare, run and fidelity in one, for a first look.
 
-use crate::args;
+use crate::args::{self, Verbose};
 use crate::error::{Exit, Result};
 use crate::output;
 use crate::verbs::fold::{HEAD, think, translated, write_program};
@@ -9,7 +9,7 @@ use crate::verbs::temporary;
 use clap::Args;
 use engine::own_folder::OwnFolder;
 use fold::Think;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 /// Repeat what a run did, and report how faithful the repetition was
@@ -40,6 +40,9 @@ pub struct Replay {
     /// Pauses between operations, as for `parabench fold`
     #[arg(long, value_name = "HOW", default_value = "typical", value_parser = think)]
     think: Think,
+
+    #[command(flatten)]
+    verbose: Verbose,
 
     /// Options of `parabench run`, such as --dir, --reps, --out, --fidelity-gate
     #[arg(last = true, value_name = "OPTION")]
@@ -85,12 +88,18 @@ impl Replay {
         format!("{}.ppl", stem.filter(|stem| !stem.is_empty()).unwrap_or_else(|| "replay".into()))
     }
 
+    /// `-v` on both sides of `--` is one.
+    fn is_given(&self, word: &OsStr) -> bool {
+        self.verbose.verbose && (word == "-v" || word == "--verbose")
+    }
+
     /// The run of a program.
     fn run(&self, program: &Path, ranks: u32) -> Result<Run> {
         let mut words: Vec<OsString> = vec![program.into()];
         words.extend(["--prepare".into(), "--against-trace".into(), (&self.folder).into()]);
         words.extend(["-n".into(), ranks.to_string().into()]);
-        words.extend(self.options.iter().cloned());
+        words.extend(self.verbose.verbose.then(|| "-v".into()));
+        words.extend(self.options.iter().filter(|word| !self.is_given(word)).cloned());
         args::parse_run(words, "options of the run")
     }
 }

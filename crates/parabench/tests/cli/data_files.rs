@@ -228,3 +228,33 @@ fn what_it_costs_to_fill_data_is_told_of_each_label() {
     let said = scene.parabench("run x.ppl -v").exits(0);
     said.out_has("filling data ").out_has(" per rank");
 }
+
+/// A label's time holds no making of memory or random data, however large the calls are.
+#[test]
+fn memory_and_random_data_are_made_before_the_start() {
+    let program = "time[\"one\"] with (fsync=\"close\") write(\"f\", 96m);\n\
+                   time[\"many\"] repeat $i 50 write(\"g-$i\", 300k);\n\
+                   time[\"zeros\"] with (data=\"zero\") write(\"z\", 24m);\n\
+                   time[\"cut\"] with (transfer=4m) write(\"t\", 80m);\n\
+                   time[\"vectors\"] { $h = fopen(\"v\", \"w+\"); writev($h, [20m, 1m]); readv($h, [20m, 1m], 0); \
+                   fclose($h); }\n\
+                   time[\"queue\"] with (engine=\"uring|posix\", depth=4) { $h = fopen(\"q\", \"w+\"); \
+                   repeat $i 9 fwrite($h, 1m, $i * 1m); repeat $i 9 fread($h, 1m, $i * 1m); fclose($h); }\n\
+                   time[\"mapped\"] with (engine=\"mmap\") { $h = fopen(\"m\", \"w+\"); fwrite($h, 20m); \
+                   fread($h, 20m, 0); fclose($h); }\n\
+                   time[\"read\"] read(\"f\");\n\
+                   time[\"read at once\"] { $h = fopen(\"f\", \"r\"); fread($h, 96m); fclose($h); }";
+    let scene = Scene::new()
+        .file("x.ppl", program)
+        .file("y.ppl", "time[\"late\"] with (compress=2) write(\"f\", 1m);\n");
+    let late = |file: &str| {
+        let done = scene.parabench(&format!("run {file} -n 2 --format json --force")).exits(0);
+        let labels = run_object(&done)["run"]["evidence"]["labels"].clone();
+        let all = labels.as_array().expect("labels").iter();
+        let made = all.filter(|label| !label["memory_ns"].is_null());
+        made.map(|label| label["label"].as_str().unwrap().to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(late("x.ppl"), Vec::<String>::new());
+    // Each shape has a pool of its own, made when it is needed, and counted.
+    assert_eq!(late("y.ppl"), ["late"]);
+}

@@ -45,7 +45,7 @@ fn object(done: &Done) -> Value {
 fn two_runs_of_one_program_do_the_same() {
     let scene = scene(&[("a", PROGRAM, ""), ("b", PROGRAM, "")]);
     let done = scene.parabench("fidelity a b").exits(0);
-    done.out_has("verdict: b does what a did, all of its 16 operations").out_has("(+0.0 %;");
+    done.out_has("b does what a did, all of its 16 operations").out_has("(+0.0 %;");
     let found = object(&scene.parabench("fidelity a b --format json").exits(0));
     assert_eq!(found["replays"][0]["differences"]["operations"], 0);
     let phases: Vec<&Value> =
@@ -136,7 +136,7 @@ fn several_originals_give_a_spread() {
     }
     assert_eq!(found["replays"][0]["differences"]["bytes"], 2);
     assert_eq!(found["scopes"][0]["figures"][0]["spread_percent"], 0.0);
-    let done = scene.parabench("fidelity --original a b --replay c").exits(0);
+    let done = scene.parabench("fidelity -v --original a b --replay c").exits(0);
     done.out_has("the first operation of another size, on rank 0")
         .out_has("fwrite data-0, 65536 bytes at 8192");
 }

@@ -197,7 +197,7 @@ fn a_run_is_compared_with_its_original() {
     scene.parabench("run x.ppl -n 2 --prepare --events --quiet --out a").exits(0);
     let run = "run x.ppl -n 2 --prepare --against-trace a";
     let done = scene.parabench(run).exits(0);
-    done.out_has("verdict: x.ppl does what a did, all of its");
+    done.out_has("x.ppl does what a did, all of its");
     let left = scene.names(".");
     let gate = |text: &str, code: i32| {
         let call = scene.call(run).word("--fidelity-gate").word(text);
@@ -213,7 +213,7 @@ fn a_run_is_compared_with_its_original() {
     scene.parabench("fidelity a b").exits(0).out_has("6 missing");
     let json = scene.parabench(&format!("{run} --format json")).exits(0);
     crate::schema::run_object(&json);
-    json.err_has("verdict: x.ppl does what a did");
+    json.err_has("x.ppl does what a did");
     assert_eq!(scene.names(".").len(), left.len() + 1, "only b is new");
     scene.parabench("run x.ppl --against-trace nowhere").exits(2).err_has("nowhere");
     scene

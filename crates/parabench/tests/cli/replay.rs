@@ -70,7 +70,7 @@ fn an_interrupted_repetition_is_not_compared() {
         ("000001", "repetition 1 was interrupted and is not compared"),
         ("000000", "interrupted before an execution was over: it is not compared"),
     ] {
-        let replay = scene.call("replay a.run -- --reps 20");
+        let replay = scene.call("replay -v a.run -- --reps 20");
         let replay = replay.env("TMPDIR", scene.path("tmp").to_str().unwrap()).start();
         let executions = || -> Option<std::path::PathBuf> {
             let run =

@@ -64,6 +64,56 @@ fn two_directories_are_compared_in_blocks_and_stored_as_one_run() {
         .out_has("gate passes");
 }
 
+/// Both sides work in both directories, so that the state of one is no difference between them. What is in the way
+/// of that is said.
+#[test]
+fn directories_on_one_device_are_swapped_with_every_block() {
+    let look = "time[\"w\"] { stat(\"here\"); append(\"log\", 1); }\n";
+    let scene = Scene::new()
+        .file("make.ppl", "write(\"here\", 1);\n")
+        .file("x.ppl", look)
+        .file("pwd.ppl", format!("if ($$env(PWD) == \"/none\") stat(\"x\");\n{look}"));
+    let shared = |line: &str| {
+        let run = run_object(&scene.parabench(&format!("run {line} --format json")));
+        let marks = run["run"]["evidence"]["marks"].as_array().unwrap();
+        let said = marks.iter().any(|mark| mark["code"] == "shared-device");
+        assert_eq!(said, !run["run"]["sweep"]["shared_device"].is_null(), "{line}");
+        run
+    };
+    // The file is in one of them: A misses it in the odd blocks, B in the even ones.
+    let missed = |run: &Value| {
+        let stats = run["rows"].as_array().unwrap().iter().filter(|row| row["op"] == "stat");
+        let failed = stats.filter(|row| row["failed"] == 1);
+        let place =
+            |row: &Value| (row["cell"].as_u64().unwrap(), row["repetition"].as_u64().unwrap());
+        let mut places: Vec<_> = failed.map(place).collect();
+        places.sort_unstable();
+        places
+    };
+    let bytes = |file: &str| std::fs::read(scene.path(file)).map_or(0, |bytes| bytes.len());
+    scene.parabench("run make.ppl --dir a").exits(0);
+    let run = shared("x.ppl --dir a --against b --reps 4");
+    assert_eq!(run["run"]["sweep"]["shared_device"], "swapped");
+    assert_eq!(missed(&run), [(0, 1), (0, 3), (1, 0), (1, 2)]);
+    assert_eq!((bytes("a/log"), bytes("b/log")), (4, 4));
+    // A program that uses its path is not executed with another one.
+    scene.parabench("run make.ppl --dir c").exits(0);
+    let run = shared("pwd.ppl --dir c --against d --reps 2");
+    assert_eq!(run["run"]["sweep"]["shared_device"], "kept");
+    assert_eq!(missed(&run), [(1, 0), (1, 1)]);
+    // Warm-up is the first block.
+    scene.parabench("run make.ppl --dir e").exits(0);
+    let run = shared("x.ppl --dir e --against f --reps 2 --warm-up 1 --out r");
+    assert_eq!(missed(&run), [(0, 0), (1, 1)]);
+    if std::fs::metadata("/dev/shm").is_ok() {
+        let other = tempfile::tempdir_in("/dev/shm").expect("a directory");
+        scene.parabench("run make.ppl --dir g").exits(0);
+        let run = shared(&format!("x.ppl --dir g --against {} --reps 2", other.path().display()));
+        assert_eq!(run["run"]["sweep"]["shared_device"], Value::Null);
+        assert_eq!(missed(&run), [(1, 0), (1, 1)]);
+    }
+}
+
 #[test]
 fn two_values_of_a_parameter_are_compared() {
     let scene = scene();

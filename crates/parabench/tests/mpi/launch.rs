@@ -277,7 +277,7 @@ fn other_subcommands_speak_once() {
         // It runs what it has folded by itself.
         scene.parabench("run y.ppl -n 2 --events --quiet --out r").exits(0);
         let done = briefly(&mpi, 3, &scene, "replay r").exits(0);
-        assert_eq!(done.out.matches("verdict: ").count(), 1, "{}", done.out);
+        assert_eq!(done.out.matches("elapsed time").count(), 1, "{}", done.out);
         fs::remove_dir_all(scene.path("r")).expect("removed");
         let done = briefly(&mpi, 3, &scene, "run y.ppl --backend mem -n 5 --format json");
         assert_eq!(run_object(&done)["run"]["ranks"], 5, "rank 0 simulates them all");

@@ -16,8 +16,8 @@ pub struct Busiest {
     pub label: String,
     /// The operation.
     pub op: Op,
-    /// Its share of that time.
-    pub share: f64,
+    /// Its share of that time; `None` where the time of some calls is unknown.
+    pub share: Option<f64>,
     /// Such operations were due at times (`with (rate=...)`); their time here is that from their start.
     pub is_due: bool,
 }

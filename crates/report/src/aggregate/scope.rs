@@ -230,7 +230,13 @@ fn busiest(run: &Run, execution: Execution, labels: &[String]) -> Option<(usize,
     });
     let (number, label, op, busy_ns) = found.reduce(|a, b| if b.3 > a.3 { b } else { a })?;
     let is_due = is_due(run, execution, label, op.name());
-    let busiest = || Busiest { label: label.into(), op, share: busy_ns / all_ns, is_due };
+    // Of a row without times nobody knows its part.
+    let unknown = run.rows.iter().any(|row| {
+        let is_one = row.part_of.is_none() && (row.cell, row.repetition) == execution;
+        is_one && row.mean_ns.is_none() && row.count > row.failed + row.expected
+    });
+    let share = (!unknown).then_some(busy_ns / all_ns);
+    let busiest = || Busiest { label: label.into(), op, share, is_due };
     (busy_ns > 0.0).then(|| (number, busiest()))
 }
 

@@ -74,7 +74,7 @@ fn every_event_is_counted_once() {
     }
     let busiest = found.busiest.as_ref().unwrap();
     assert_eq!((busiest.label.as_str(), busiest.op), ("second", Op::Fwrite));
-    assert!((busiest.share - 2.0 / 3.0).abs() < 1e-9);
+    assert!((busiest.share.unwrap() - 2.0 / 3.0).abs() < 1e-9);
     let writes = 2 * count.div_ceil(3);
     assert_eq!(found.ops.counts(Op::Fwrite).iter().sum::<u64>(), writes);
     assert_eq!(found.ops.bytes(model::op::Class::Write).iter().sum::<u64>(), 100 * writes);

@@ -4,13 +4,13 @@ use super::gate::Gate;
 use super::names::{Renaming, Side};
 use super::profile::Profile;
 use super::ranks::Shared;
-use super::report::{Differences, Execution, Fidelity, OpCounts, Recorded, Refused};
+use super::report::{Differences, Execution, Fidelity, LeftOut, OpCounts, Recorded, Refused};
 use super::stream::{Ahead, Step, Steps, Texts, steps};
 use super::tally::Tally;
 use super::{align, figures, ranks, report};
 use crate::StoreError;
 use model::event::NO_ID;
-use model::run::Trace;
+use model::run::{Trace, TraceGap};
 use model::{Op, Run};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -202,6 +202,29 @@ fn losses(recorded: &Recorded<'_>) -> Vec<String> {
     gaps.map(|gap| format!("{}: incomplete: {}", recorded.name, gap.says)).collect()
 }
 
+/// Of a run that read something through the page cache.
+fn cache_share(run: &Run) -> Option<f64> {
+    run.run.evidence.page_cache_share.filter(|share| share.is_finite())
+}
+
+/// Calls that the log shows and that are no operations of the run.
+fn left_out(run: &Run) -> Vec<LeftOut> {
+    let gaps = run.run.trace.iter().flat_map(Trace::left_out);
+    let named = |gap: &TraceGap| {
+        let named: u64 = gap.names.iter().map(|name| name.count).sum();
+        let rest = match gap.code.as_str() {
+            "unknown-descriptors" => "calls on unknown descriptors",
+            _ => "other calls",
+        };
+        let names = gap.names.iter().map(|one| (one.name.clone(), one.count));
+        names.chain([(rest.to_string(), gap.count.saturating_sub(named))]).collect::<Vec<_>>()
+    };
+    let all = gaps.flat_map(named).filter(|(_, count)| *count > 0);
+    let mut all: Vec<LeftOut> = all.map(|(what, count)| LeftOut { what, count }).collect();
+    all.sort_by_key(|one| std::cmp::Reverse(one.count));
+    all
+}
+
 /// State of the comparisons of one report.
 #[derive(Default)]
 struct Bench {
@@ -284,6 +307,8 @@ impl Bench {
             operations: tally.ops.values().map(|counts| counts.count[1]).sum(),
             adopted: tally.adopted,
             appends: tally.appends,
+            page_cache_share: cache_share(runs[1]),
+            memory_storage: crate::rules::in_memory(runs[1]).map(str::to_string),
             differences: Some(Differences::new(tally, firsts)),
         }
     }
@@ -297,7 +322,8 @@ impl Bench {
             let message = "there is nothing to compare".to_string();
             return Err(Refused { message, help: "name an original and a replay".into() });
         };
-        let mut found = Fidelity { version: report::VERSION, ..Fidelity::default() };
+        let left_out = left_out(original.recorded.run);
+        let mut found = Fidelity { version: report::VERSION, left_out, ..Fidelity::default() };
         let mut profiles: [Vec<Profile>; 2] = Default::default();
         for theirs in replays {
             let pair = [original, theirs];

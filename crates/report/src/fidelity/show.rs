@@ -8,7 +8,7 @@ use crate::chart::{Axis, Bar, Chart, Join, Point, Series, Unit, View};
 use crate::document::{Block, Item, Sheet};
 use crate::grid::{Cell, Grid, Kind, field, optional};
 use crate::stats::Distance;
-use crate::text::Terminal;
+use crate::text::{Detail, Terminal, grouped};
 use crate::views::{Views, latencies_of_sides};
 use crate::{gate, html};
 use model::histogram::Histogram;
@@ -16,8 +16,122 @@ use model::units::{Measure, format_bytes, format_ns, with_digits};
 use model::{Op, words};
 
 /// The report for a terminal.
-pub fn table(found: &Fidelity, terminal: Terminal) -> String {
-    crate::document::text(&blocks(found), terminal)
+pub fn table(found: &Fidelity, terminal: Terminal, detail: Detail) -> String {
+    let blocks = match detail {
+        Detail::Short => short(found),
+        Detail::Full => blocks(found),
+    };
+    crate::document::text(&blocks, terminal)
+}
+
+/// The answer, and the figures that show it.
+fn short(found: &Fidelity) -> Vec<Block> {
+    let summary = Block::Sheet(Sheet {
+        name: "figures",
+        title: String::new(),
+        grid: summary(found),
+        notes: Vec::new(),
+    });
+    let verdict = Block::Text(found.verdict.clone());
+    let mut blocks = vec![verdict, summary, Block::List(gate::items(&found.gates))];
+    let more = match notes(found).len() {
+        0 => String::new(),
+        n => format!(" ({})", words::count(n as u64, "remark")),
+    };
+    blocks.push(Block::Text(format!("more: -v{more}")));
+    blocks
+}
+
+/// Phases and operations in the short table.
+const SUMMARY_PHASES: usize = 6;
+const SUMMARY_OPERATIONS: usize = 4;
+
+/// A row of the short table.
+struct Line {
+    figure: String,
+    original: String,
+    replay: String,
+    error_percent: Option<f64>,
+}
+
+fn summary(found: &Fidelity) -> Grid {
+    Grid::of(
+        vec![
+            field("figure", "", Kind::Label, 0, |one: &Line| Cell::Text(one.figure.clone())),
+            field("original", "", COUNT, 0, |one| Cell::Text(one.original.clone())),
+            field("replay", "", COUNT, 0, |one| Cell::Text(one.replay.clone())),
+            field("difference", "", COUNT, 0, |one| match one.error_percent {
+                Some(percent) if percent.abs() < 0.05 => Cell::Text("0 %".into()),
+                Some(percent) => Cell::Text(format!("{percent:+.1} %")),
+                None => Cell::None,
+            }),
+        ],
+        &lines(found),
+        |_| false,
+    )
+}
+
+fn lines(found: &Fidelity) -> Vec<Line> {
+    let of_figure = |figure: String, one: &Figure| Line {
+        figure,
+        original: text_of(one.name, one.original),
+        replay: text_of(one.name, one.replay),
+        error_percent: match (one.name, one.original, one.replay) {
+            // The figure's own error is that of the curve over time.
+            ("concurrency", Some(ours), Some(theirs)) if ours > 0.0 => {
+                Some(100.0 * (theirs - ours) / ours)
+            }
+            _ => one.error_percent,
+        },
+    };
+    let mut lines = vec![counts(found)];
+    if let Some(all) = found.scopes.first() {
+        let named = all.figures.iter().filter_map(|one| Some((plain_name(one.name)?, one)));
+        lines.extend(named.map(|(name, one)| of_figure(name.into(), one)));
+    }
+    let phases = found.scopes.iter().filter_map(|scope| Some((scope.phase.as_deref()?, scope)));
+    for (phase, scope) in phases.filter(|(phase, _)| !phase.is_empty()).take(SUMMARY_PHASES) {
+        let elapsed = scope.figures.iter().find(|one| one.name == "elapsed");
+        lines.extend(elapsed.map(|one| of_figure(format!("phase {phase}"), one)));
+    }
+    let mut ops: Vec<&Latency> = found.scopes.iter().take(1).flat_map(|all| &all.latency).collect();
+    let time = |one: &&Latency| one.original_mean_ns * one.original_count as f64;
+    ops.sort_by(|a, b| time(b).total_cmp(&time(a)));
+    lines.extend(ops.into_iter().take(SUMMARY_OPERATIONS).map(|one| Line {
+        figure: format!("{}, mean of {}", one.op, one.original_count),
+        original: Measure::Time.format(one.original_mean_ns, 3),
+        replay: Measure::Time.format(one.replay_mean_ns, 3),
+        error_percent: one.mean_error_percent,
+    }));
+    lines
+}
+
+/// Operations of the first original, and of the replay that differs most.
+fn counts(found: &Fidelity) -> Line {
+    let of = |side: Option<&Execution>| side.map_or(0, |one| one.operations);
+    let [ours, theirs] = [of(found.originals.first()), of(found.worst())];
+    let error_percent = (ours > 0).then(|| 100.0 * (theirs as f64 - ours as f64) / ours as f64);
+    let [original, replay] = [ours, theirs].map(grouped);
+    Line { figure: "operations".into(), original, replay, error_percent }
+}
+
+/// Figures of the short table in plain words; the others are under `-v`.
+fn plain_name(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "elapsed" => "elapsed time",
+        "io" => "time in calls, sum of ranks",
+        "think" => "time between calls, sum of ranks",
+        "concurrency" => "calls under way, mean",
+        _ => return None,
+    })
+}
+
+fn text_of(name: &str, value: Option<f64>) -> String {
+    match value {
+        None => "-".into(),
+        Some(value) if name == "concurrency" => with_digits(value, 3),
+        Some(value) => Measure::Time.format(value, 3),
+    }
 }
 
 /// The report as one self-contained page.

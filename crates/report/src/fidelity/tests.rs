@@ -518,3 +518,53 @@ fn durations_that_a_log_does_not_tell_are_not_compared() {
         "Bytes written: 50 KiB in 99 µs of the original, 50 KiB in 99 µs of the replay."
     ));
 }
+
+/// The answer says what was left out and where the replay's data came from, in few lines.
+#[test]
+fn the_answer_says_what_is_left_out_and_whether_memory_served_the_replay() {
+    use crate::text::{Detail, Terminal};
+    use model::run::{GapName, Trace, TraceGap};
+    let dirs: Vec<_> = (0..2).map(|_| tempfile::tempdir().unwrap()).collect();
+    let mut original = stored(dirs[0].path(), &[writes(100, 10)]);
+    let mut replay = stored(dirs[1].path(), &[writes(100, 10)]);
+    let answer = |original: &Run, replay: &Run| {
+        let one = Recorded { name: "a", folder: dirs[0].path(), run: original };
+        let other = Recorded { name: "b", folder: dirs[1].path(), run: replay };
+        let found = compare(&[one], &[other]).expect("compared");
+        let short = show::table(&found, Terminal::default(), Detail::Short);
+        assert!(short.lines().count() <= 20, "{short}");
+        assert!(short.lines().all(|line| line.chars().count() <= 100), "{short}");
+        let full = show::table(&found, Terminal::default(), Detail::Full);
+        let flowed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(flowed(&full).contains(&flowed(&found.verdict)), "{full}");
+        found.verdict
+    };
+    let plain = answer(&original, &replay);
+    assert!(plain.starts_with("b does what a did, all of its 100 operations; it took "), "{plain}");
+    let gap = |code: &str, count, names: &[(&str, u64)]| {
+        let name = |(name, count): &(&str, u64)| GapName { name: (*name).into(), count: *count };
+        let names = names.iter().map(name).collect();
+        TraceGap { code: code.into(), count, names, ..TraceGap::default() }
+    };
+    let gaps = vec![
+        gap("no-operation", 2018, &[("fcntl", 1817), ("flock", 150), ("chown", 51)]),
+        gap("unknown-descriptors", 40, &[]),
+        // What was never to be in the run is not left out of it.
+        gap("no-files", 99, &[]),
+    ];
+    original.run.trace = Some(Trace { gaps, ..Trace::default() });
+    let left = answer(&original, &replay);
+    let says = "b does 100 of the 2,158 operations of a; 2,058 left out: 1,817 fcntl, 150 flock, 51 chown and 40 \
+                others; it took ";
+    assert!(left.starts_with(says), "{left}");
+    replay.run.evidence.page_cache_share = Some(1.0);
+    let cached = answer(&original, &replay);
+    assert!(
+        cached.ends_with("; the replay read 100 % of the bytes from the page cache"),
+        "{cached}"
+    );
+    replay.run.evidence.page_cache_share = Some(0.2);
+    assert!(!answer(&original, &replay).contains("page cache"));
+    replay.run.host.storage.file_system = "tmpfs".into();
+    assert!(answer(&original, &replay).ends_with("; the replay ran in memory (tmpfs)"));
+}

@@ -8,7 +8,7 @@ use crate::rows::OwnTimes;
 use crate::table::work::describe_backlog;
 use crate::text::percent;
 use model::run::{ArrivalRow, Balance, Contention, Device, LabelEvidence, Node, Row, Run};
-use model::units::format_ns;
+use model::units::{format_ns, significant};
 use model::words;
 
 /// From this share of busy CPUs on, the client is the limit.
@@ -210,6 +210,9 @@ fn throttled(run: &Run) -> Option<String> {
     })
 }
 
+/// From this mean number of calls under way on, calls overlap.
+const OVERLAP: f64 = 1.05;
+
 fn saturated(run: &Run) -> Option<String> {
     let wall_ns = run.run.duration_wall_ns;
     // Ranks that wait for due times spin.
@@ -218,15 +221,29 @@ fn saturated(run: &Run) -> Option<String> {
         return None;
     }
     let share = run.run.evidence.cpu_ns as f64 / (wall_ns as f64 * cpus(run));
-    let io_ns: u64 = run.run.sites.iter().map(|site| site.busy_ns).sum();
-    let io = percent((io_ns as f64 / rank_time_ns(run)).min(1.0));
     (share >= BUSY_SHARE).then(|| {
         format!(
-            "the ranks kept their CPUs busy {} of the time (I/O calls took {io}): the client is the limit, not the \
-             storage",
-            percent(share.min(1.0))
+            "the ranks kept their CPUs busy {} of the time ({}): the client is the limit, not the storage",
+            percent(share.min(1.0)),
+            under_way(run)
         )
     })
+}
+
+/// `I/O calls took 40 %`; of calls that overlap how long any was under way, and how many were.
+fn under_way(run: &Run) -> String {
+    let own = OwnTimes::new(run);
+    let rows = run.rows.iter().filter(|row| row.part_of.is_none());
+    let [busy_ns, sum_ns] = rows
+        .map(|row| own.busy_ns(row))
+        .fold([0.0; 2], |sum, one| [sum[0] + one[0], sum[1] + one[1]]);
+    let io = percent((busy_ns / rank_time_ns(run)).min(1.0));
+    match sum_ns / busy_ns.max(1.0) {
+        depth if depth >= OVERLAP => {
+            format!("I/O was under way {io}, {} calls at one time on average", significant(depth))
+        }
+        _ => format!("I/O calls took {io}"),
+    }
 }
 
 /// More ranks than CPUs take turns, and their times include the turns of others.

@@ -1,9 +1,9 @@
 //! Rules about the run itself: failures, events, short labels, the clock.
 
-use super::rule::{Rule, is_virtual, note, verdict};
+use super::rule::{Rule, each_label, inside, is_virtual, note, remark, verdict};
 use crate::rows::{OwnTimes, once};
 use crate::text::percent;
-use model::run::Run;
+use model::run::{LabelEvidence, Run};
 use model::units::{format_ns, significant};
 use model::words;
 
@@ -12,6 +12,8 @@ use model::words;
 const SHORTEST_LABEL_NS: u64 = 10_000_000;
 /// Clock readings that an operation must take at least, on average.
 const READINGS: f64 = 4.0;
+/// From this share of a label's time on, making data is said beside its figures.
+const MAKING_SHARE: f64 = 0.01;
 /// Largest difference of clocks, as a share of the shortest label.
 const SKEW_SHARE: f64 = 0.01;
 /// A calibration of 5 ms between two moments that are each known to some 50 ns is right to 20 ppm; larger
@@ -70,6 +72,12 @@ pub const RULES: &[Rule] = &[
         "too-short",
         too_short,
         "repeat more often or move more data, until every label lasts a second",
+    ),
+    remark(
+        "making-data",
+        making_data,
+        "judge by the figures of the operations; plain random data and zeros are made before the start, data=\"offset\", \
+         samples, compress, dedup and verify=true for each call",
     ),
     verdict(
         "clock-cost",
@@ -141,6 +149,52 @@ fn too_short(run: &Run) -> Option<String> {
         n => format!(", and {} more below {}", n - 1, format_ns(SHORTEST_LABEL_NS as f64)),
     };
     Some(format!("{what} lasted {}{others}: too short for a rate", format_ns(*took_ns as f64)))
+}
+
+/// Data is made and checked in no operation's time, but in that of the label.
+fn making_data(run: &Run) -> Option<String> {
+    if is_virtual(run) {
+        return None;
+    }
+    let seen = each_label(run, |label| {
+        let verified = label.verified.clone().unwrap_or_default();
+        let made_ns = label.fill_ns.unwrap_or(0).saturating_add(label.memory_ns);
+        let making_ns = made_ns.saturating_add(verified.fill_ns);
+        let spent_ns = making_ns.saturating_add(verified.check_ns);
+        let (busy_ns, ranks) = label_time(run, label);
+        let share = spent_ns as f64 / (busy_ns as f64 * f64::from(ranks)).max(1.0);
+        let what = match (making_ns, verified.check_ns) {
+            (_, 0) => "making data",
+            (0, _) => "checking data",
+            _ => "making and checking data",
+        };
+        // Operations under way meanwhile, and other ranks, use the same time.
+        let without = (ranks == 1 && label.queued_calls == 0).then(|| {
+            let rest_ns = busy_ns.saturating_sub(spent_ns);
+            format!(", which leaves about {} of {}", duration(rest_ns), duration(busy_ns))
+        });
+        let without = without.unwrap_or_default();
+        let place = inside(label);
+        (share >= MAKING_SHARE).then(|| {
+            format!("{place} {what} took {} of the time{without}", percent(share.min(1.0)))
+        })
+    })?;
+    Some(format!(
+        "{seen}: in the time and total rates of the label, but in no time of an operation"
+    ))
+}
+
+fn duration(ns: u64) -> String {
+    format_ns(ns as f64)
+}
+
+/// How long the label lasted, and the ranks that executed it.
+fn label_time(run: &Run, label: &LabelEvidence) -> (u64, u32) {
+    let key = (label.cell, label.repetition, &*label.label);
+    let mut rows = run.labels.iter().filter(|row| (row.cell, row.repetition, &*row.label) == key);
+    let busy_ns = rows.next().map_or(run.run.duration_wall_ns, |row| row.busy_ns);
+    let times = run.times.iter().filter(|row| (row.cell, row.repetition, &*row.label) == key);
+    (busy_ns, times.map(|row| row.ranks).max().unwrap_or(run.run.ranks).max(1))
 }
 
 fn clock_cost(run: &Run) -> Option<String> {

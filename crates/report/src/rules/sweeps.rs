@@ -4,13 +4,42 @@
 //! multiplied by the number of tests (Bonferroni), so that a large sweep raises no more false alarms than a
 //! small one.
 
-use super::rule::{Rule, note};
+use super::rule::{Rule, note, remark};
 use crate::rows::point;
 use crate::schedule;
 use crate::statistics::{Metric, Series, series};
 use crate::stats::{lag1_autocorrelation, mann_kendall, upper_tail};
 use model::Run;
-use model::sweep::Resumed;
+use model::sweep::{Resumed, SharedDevice};
+
+/// Remarks on sweeps.
+pub const REMARKS: &[Rule] = &[
+    remark(
+        "shared-device",
+        |run| shared_device(run, SharedDevice::Swapped),
+        "to compare storage, name a directory on another device",
+    ),
+    remark(
+        "shared-device",
+        |run| shared_device(run, SharedDevice::Kept),
+        "swap --dir and --against, and run again: a difference that follows the directory is its own",
+    ),
+];
+
+fn shared_device(run: &Run, how: SharedDevice) -> Option<String> {
+    let sweep = run.run.sweep.as_ref()?;
+    let storage = &run.run.host.storage;
+    let device = if storage.device.is_empty() { &storage.file_system } else { &storage.device };
+    (sweep.shared_device == Some(how)).then(|| match how {
+        SharedDevice::Swapped => format!(
+            "A and B are on one device ({device}): they swapped directories with every block, so that the state of \
+             a directory is not taken for a difference"
+        ),
+        SharedDevice::Kept => format!(
+            "A and B are on one device ({device}): a difference may be the age and place of a directory"
+        ),
+    })
+}
 
 /// Notes on sweeps.
 pub const RULES: &[Rule] = &[

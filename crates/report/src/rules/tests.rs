@@ -8,6 +8,7 @@ use model::run::{
     EventsInfo, Job, LabelEvidence, MpiFileFacts, Node, NodeStorage, NodeUse, PatternWrites,
     RankError, Row, Site, Storage, VerifiedData,
 };
+use model::sweep::{SharedDevice, Sweep};
 
 /// A run on a disk against which nothing can be said.
 fn sound() -> Run {
@@ -42,6 +43,7 @@ const MOVED: LabelEvidence = LabelEvidence {
     handed_over: 20,
     null_operations: 0,
     fill_ns: None,
+    memory_ns: 0,
     cache_control: None,
     verified: None,
     timed: false,
@@ -148,6 +150,21 @@ const CASES: &[(&str, &str, Change, Change)] = &[
         "9 ms",
         |run| run.labels[0].busy_ns = 9_000_000,
         |run| run.labels[0].busy_ns = 10_000_000,
+    ),
+    (
+        "making-data",
+        "in label \"stress\" making data took 1 % of the time",
+        |run| (label(run).fill_ns, label(run).memory_ns) = (Some(20_000_000), 6_000_000),
+        |run| (label(run).fill_ns, label(run).memory_ns) = (Some(19_000_000), 6_000_000),
+    ),
+    (
+        "making-data",
+        "making and checking data took",
+        |run| {
+            let data = VerifiedData { fill_ns: 20_000_000, check_ns: 9_000_000, ..read_zeros(0) };
+            label(run).verified = Some(data);
+        },
+        |run| label(run).verified = Some(VerifiedData { fill_ns: 20_000_000, ..read_zeros(0) }),
     ),
     (
         "clock-cost",
@@ -317,6 +334,18 @@ const CASES: &[(&str, &str, Change, Change)] = &[
         |run| {
             run.run.evidence.cpu_ns = 2_400_000_000;
             run.run.sites = vec![Site { busy_ns: 1_260_000_000, ..Site::default() }];
+        },
+        |run| run.run.evidence.cpu_ns = 2_200_000_000,
+    ),
+    // Calls that overlap are no longer than the run.
+    (
+        "client-saturated",
+        "I/O was under way 10 %, ",
+        |run| {
+            run.run.evidence.cpu_ns = 2_400_000_000;
+            run.rows.truncate(1);
+            balance(run, Balance { busy_ns: 252_000_000, ..EVEN });
+            run.rows[0].mean_ns = Some(1e6);
         },
         |run| run.run.evidence.cpu_ns = 2_200_000_000,
     ),
@@ -499,6 +528,25 @@ fn the_page_lists_every_mark() {
     for (code, ..) in CASES {
         assert!(page.contains(&format!("\n- `{code}` (")), "docs/verdicts.md lacks {code}");
     }
+}
+
+#[test]
+fn directories_on_one_device_are_said() {
+    let mut run = sound();
+    let sweep = |how| Sweep { shared_device: how, versus: true, ..Sweep::default() };
+    let seen = |run: &Run| sweep_marks(run).into_iter().map(|mark| mark.seen).collect::<Vec<_>>();
+    for (how, says) in [
+        (None, None),
+        (Some(SharedDevice::Swapped), Some("swapped directories with every block")),
+        (Some(SharedDevice::Kept), Some("a difference may be the age and place of a directory")),
+    ] {
+        run.run.sweep = Some(sweep(how));
+        let found = seen(&run);
+        assert_eq!(found.len(), usize::from(says.is_some()));
+        assert!(found.iter().all(|seen| says.is_some_and(|says| seen.contains(says))), "{found:?}");
+    }
+    let page = include_str!("../../../../docs/verdicts.md");
+    assert!(page.contains("\n- `shared-device` (remark)"));
 }
 
 #[test]

@@ -74,9 +74,42 @@ fn equal_values_have_no_spread_and_one_other_stands_apart() {
     assert!(equal.outliers.is_empty());
     let interval = equal.median_ci95.unwrap();
     assert_eq!(interval.relative_half_width(equal.median), Some(0.0));
-    // The median absolute deviation is 0 here.
-    assert_eq!(outliers(&[5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 9.0]), [6]);
+    let mut one_other = [5.0; 10];
+    one_other[6] = 9.0;
+    assert_eq!(outliers(&one_other), [6]);
+    // Seven say too little of what is usual.
+    assert!(outliers(&[5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 9.0]).is_empty());
     assert_eq!(interval.relative_half_width(0.0), None);
+}
+
+/// Normal samples, the sum of twelve uniform numbers each.
+fn clean_sample(random: &mut SplitMix64, n: usize) -> Vec<f64> {
+    let uniform = |random: &mut SplitMix64| (random.bits() >> 11) as f64 / (1u64 << 53) as f64;
+    (0..n).map(|_| 100.0 + (0..12).map(|_| uniform(random)).sum::<f64>()).collect()
+}
+
+#[test]
+fn at_most_one_of_a_hundred_clean_samples_has_an_outlier() {
+    const SAMPLES: usize = 4_000;
+    let mut random = SplitMix64(7);
+    for n in (2..=20).chain([25, 30, 50, 100]) {
+        let critical = critical_deviates(n);
+        let flagged = (0..SAMPLES)
+            .filter(|_| !outliers_above(&clean_sample(&mut random, n), &critical).is_empty());
+        let share = flagged.count() as f64 / SAMPLES as f64;
+        assert!(share <= 0.01, "{share} of the samples of {n}");
+        assert!(n >= LEAST_FOR_OUTLIERS || share == 0.0);
+    }
+}
+
+#[test]
+fn outliers_do_not_hide_one_another() {
+    let mut random = SplitMix64(8);
+    for n in [10, 20, 40] {
+        let mut sample = clean_sample(&mut random, n);
+        (sample[3], sample[7]) = (120.0, 121.0);
+        assert_eq!(outliers(&sample), [3, 7], "{sample:?}");
+    }
 }
 
 #[test]

@@ -349,9 +349,11 @@ struct Entry<'r> {
     ranks: Option<u32>,
 }
 
-/// Time of all ranks in an operation.
+/// Time of all ranks in an operation, also in those that failed or were expected to.
 fn busy_ns(row: &Row) -> u64 {
-    row.balance.as_ref().map_or(0, |balance| balance.busy_ns)
+    let done_ns = row.balance.as_ref().map_or(0, |balance| balance.busy_ns);
+    let failed_ns = row.failed_histogram.as_ref().map_or(0, |times| times.sum);
+    done_ns.saturating_add(u64::try_from(failed_ns).unwrap_or(u64::MAX))
 }
 
 /// The time of which operations have shares: that of all ranks in the phase; of a log, whose ranks may be idle for

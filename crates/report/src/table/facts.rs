@@ -2,7 +2,7 @@
 
 use crate::machines::{self, describe_job, elsewhere};
 use crate::text::{at_least, percent};
-use model::run::{Evidence, Run, Trace};
+use model::run::{Evidence, Run, Trace, TraceTimes};
 use model::units::{format_ns, significant};
 use model::words;
 
@@ -33,9 +33,9 @@ pub fn size(run: &Run) -> String {
     }
 }
 
-/// How long the run took; none of a log that tells no times.
+/// How long the command took, or else the ranks; none of a log that tells no times.
 pub fn duration(run: &Run) -> Option<String> {
-    let ns = run.run.duration_wall_ns;
+    let ns = run.run.command_ns.unwrap_or(run.run.duration_wall_ns);
     (ns > 0 || run.run.trace.is_none()).then(|| format_ns(ns as f64))
 }
 
@@ -98,7 +98,29 @@ fn imported(trace: &Trace, evidence: &Evidence) -> Vec<String> {
     if !trace.root.is_empty() {
         facts.push(format!("paths below {}", trace.root));
     }
+    facts.extend(times_by_kind(trace));
     facts
+}
+
+/// `time in calls by the log's counters: metadata 99.3 %, read 0.4 %, write 0.3 % of 192 s`: all ranks together.
+fn times_by_kind(trace: &Trace) -> Option<String> {
+    let sum = |figure: fn(&TraceTimes) -> u64| {
+        trace.times.iter().map(figure).fold(0, u64::saturating_add)
+    };
+    let kinds = [
+        ("metadata", sum(|one| one.meta_ns)),
+        ("read", sum(|one| one.read_ns)),
+        ("write", sum(|one| one.write_ns)),
+    ];
+    let all_ns = kinds.iter().fold(0u64, |all, kind| all.saturating_add(kind.1)) as f64;
+    let share = |(kind, ns): (&str, u64)| format!("{kind} {}", percent(ns as f64 / all_ns));
+    (all_ns > 0.0).then(|| {
+        let shares = kinds.map(share).join(", ");
+        format!(
+            "time in calls by the log's counters: {shares} of {}, sum of ranks",
+            format_ns(all_ns)
+        )
+    })
 }
 
 /// `filling data 0.21 ns/B, 1.3 % per rank`: what it cost to make the data that was written, outside of every

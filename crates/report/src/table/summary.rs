@@ -11,6 +11,7 @@ use std::borrow::Cow;
 
 const COUNT: Kind = Kind::Count;
 const TIME: Kind = Kind::Quantity(Measure::Time);
+const PERCENTILE: Kind = Kind::Percentile(Measure::Time);
 const BYTES: Kind = Kind::Quantity(Measure::Bytes);
 const BYTE_RATE: Kind = Kind::Quantity(Measure::ByteRate);
 const OP_RATE: Kind = Kind::Quantity(Measure::OpRate);
@@ -61,10 +62,10 @@ pub fn sheet(run: &Run) -> Option<Sheet> {
             }),
             field("min", "", TIME, 6, |one| one.time(one.row.min_ns)),
             field("avg", "", TIME, 9, |one| one.figure(one.row.mean_ns)),
-            field("p50", "", TIME, 7, |one| one.time(one.row.p50_ns)),
-            field("p90", "", TIME, 2, |one| one.time(one.row.p90_ns)),
-            field("p99", "", TIME, 8, |one| one.time(one.row.p99_ns)),
-            field("p99.9", "", TIME, 1, |one| one.time(one.row.p999_ns)),
+            field("p50", "", PERCENTILE, 7, |one| one.time(one.row.p50_ns)),
+            field("p90", "", PERCENTILE, 2, |one| one.time(one.row.p90_ns)),
+            field("p99", "", PERCENTILE, 8, |one| one.time(one.row.p99_ns)),
+            field("p99.9", "", PERCENTILE, 1, |one| one.time(one.row.p999_ns)),
             field("max", "", TIME, 0, |one| one.time(one.row.max_ns)),
             field("bytes/s", "per rank", BYTE_RATE, 4, |one| one.figure(one.row.rank_mib_s)),
             field("bytes/s", "total", BYTE_RATE, 0, |one| one.total_rate(one.row.mib_s)),

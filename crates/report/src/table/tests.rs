@@ -30,17 +30,17 @@ fn listing_1_at_160_columns() {
     expect![[r#"
         stress.ppl · 2 ranks · posix on ext4 (/dev/sda1 at /data) · 1.26 s · finished
 
-        operation   count      bytes       min       avg       p50       p90       p99     p99.9       max      bytes/s      bytes/s        ops/s        ops/s
-                                                                                                               per rank        total     per rank        total
+        operation   count      bytes       min       avg      p50      p90      p99    p99.9       max      bytes/s      bytes/s        ops/s        ops/s
+                                                                                                           per rank        total     per rank        total
         stress
-          write     20000  19.53 MiB  16.00 µs  27.50 µs  25.70 µs  42.00 µs  58.30 µs  3.747 ms  7.435 ms  35.51 MiB/s  15.62 MiB/s  36.36 kop/s  16.00 kop/s
-            .open   20000          -  9.000 µs  15.00 µs  14.40 µs  22.80 µs  31.20 µs  3.716 ms  7.401 ms            -            -            -            -
-            .data   20000  19.53 MiB  5.000 µs  10.00 µs  9.800 µs  15.90 µs  22.00 µs  417.0 µs  812.0 µs            -            -            -            -
-            .close  20000          -    400 ns  2.500 µs  1.500 µs  3.300 µs  5.100 µs  50.05 µs  95.00 µs            -            -            -            -
-          read      20000  19.53 MiB  1.100 µs  2.000 µs  1.900 µs  3.150 µs  4.400 µs  62.20 µs  120.0 µs  488.3 MiB/s  15.62 MiB/s  500.0 kop/s  16.00 kop/s
-          stat      20000          -    612 ns    812 ns    790 ns  1.095 µs  1.400 µs  23.20 µs  45.00 µs            -            -  1.232 Mop/s  16.00 kop/s
+          write     20000  19.53 MiB  16.00 µs  27.50 µs  25.7 µs  42.0 µs  58.3 µs  3.75 ms  7.435 ms  35.51 MiB/s  15.62 MiB/s  36.36 kop/s  16.00 kop/s
+            .open   20000          -  9.000 µs  15.00 µs  14.4 µs  22.8 µs  31.2 µs  3.72 ms  7.401 ms            -            -            -            -
+            .data   20000  19.53 MiB  5.000 µs  10.00 µs  9.80 µs  15.9 µs  22.0 µs   417 µs  812.0 µs            -            -            -            -
+            .close  20000          -    400 ns  2.500 µs  1.50 µs  3.30 µs  5.10 µs  50.0 µs  95.00 µs            -            -            -            -
+          read      20000  19.53 MiB  1.100 µs  2.000 µs  1.90 µs  3.15 µs  4.40 µs  62.2 µs  120.0 µs  488.3 MiB/s  15.62 MiB/s  500.0 kop/s  16.00 kop/s
+          stat      20000          -    612 ns    812 ns   790 ns  1.09 µs  1.40 µs  23.2 µs  45.00 µs            -            -  1.232 Mop/s  16.00 kop/s
         (in no label)
-          mkdir         2          -  3.870 µs  5.000 µs  3.870 µs         -         -         -  6.130 µs            -            -  200.0 kop/s            -
+          mkdir         2          -  3.870 µs  5.000 µs  3.87 µs        -        -        -  6.130 µs            -            -  200.0 kop/s            -
         all labels, by class
           reading   20000  19.53 MiB
           writing   20000  19.53 MiB
@@ -520,13 +520,13 @@ fn the_short_report_of_a_run_that_failed() {
         12 x write ENOSPC at stress.ppl:2:20 (No space left on device), first: rank 0, f-0-0, offset 512
         ranks 0 to 1 ended at stress.ppl:3:1: assert failed: $n > 0
 
-        phase / operation   count  failed  short  expected  rate  bandwidth      p50      p99      max  time
+        phase / operation  count failed short expected rate bandwidth     p50     p99     max   time
         stress   1.25 s   read 15.6 MiB/s   write 15.6 MiB/s
-          write            20,000      12      3               -          -  25.7 µs  58.3 µs  7.43 ms     -
-          read             20,000                              -          -  1.90 µs  4.40 µs   120 µs     -
-          stat             20,000                              -          -   790 ns  1.40 µs  45.0 µs     -
+          write           20,000     12     3             -         - 25.7 µs 58.3 µs 7.43 ms      -
+          read            20,000                          -         - 1.90 µs 4.40 µs  120 µs      -
+          stat            20,000                          -         -  790 ns 1.40 µs 45.0 µs      -
         (outside of phases)
-          mkdir                 2       1                1     -          -        -        -        -     -
+          mkdir                2      1              1    -         -       -       -       - <0.1 %
         rate, bandwidth: while in the operation, sum of ranks; phase: over its duration
         more: -v   page: --html page.html
     "#]].assert_eq(&short(&sample::aborted()));

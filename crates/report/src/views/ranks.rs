@@ -53,13 +53,15 @@ pub(crate) fn latency(source: &Source<'_>) -> Result<View, String> {
         false => String::new(),
     };
     let from = if busiest.is_due { " from its start" } else { "" };
+    let share = busiest.share.map_or_else(String::new, |share| {
+        format!(" {} % of the time in operations.", significant(100.0 * share))
+    });
     let summary = format!(
-        "Mean {}{from}, slowest cell {} ({}, from {} on). {} % of the time in operations.{}",
+        "Mean {}{from}, slowest cell {} ({}, from {} on).{share}{}",
         format_ns(busy_ns as f64 / count as f64),
         format_ns(slowest),
         rows.name(row),
         format_ns(heat.x_edges[column]),
-        significant(100.0 * busiest.share),
         source.note
     );
     let title = qualified(format!("Latency of {op}{place} by rank and time"), &[&source.point]);

@@ -14,6 +14,11 @@ use model::Op;
 /// Where the times of an operation stand: all together, the longest, first start, last end.
 type Times = (usize, Option<usize>, usize, usize);
 
+/// Places of the times of reads, writes and metadata calls.
+type Kinds = [usize; 3];
+const TRANSFERS: Kinds = [8, 9, 10];
+const STREAMS: Kinds = [2, 1, 0];
+
 /// Indices of an operation's counters in a record: `plus` are added; `minus` count other operations.
 #[derive(Clone, Copy, Debug)]
 pub struct Count {
@@ -36,6 +41,7 @@ pub struct Layout {
     missing: usize,
     /// The operations and their counters.
     pub counts: &'static [Count],
+    kinds: Kinds,
 }
 
 const fn calls(op: Op, plus: &'static [usize]) -> Count {
@@ -107,7 +113,8 @@ pub fn layout(module: &str, version: u32) -> Option<Layout> {
         ("STDIO", 1) => (13, 15, 0, STDIO_1),
         _ => return None,
     };
-    Some(Layout { counters, times, missing, counts })
+    let kinds = if module == "STDIO" { STREAMS } else { TRANSFERS };
+    Some(Layout { counters, times, missing, counts, kinds })
 }
 
 impl Layout {
@@ -115,20 +122,27 @@ impl Layout {
     pub fn bytes(&self) -> usize {
         16 + 8 * (self.counters + self.times)
     }
+
+    /// The time at a place of a record, seconds.
+    fn seconds(&self, at: usize, word: impl Fn(usize) -> u64) -> f64 {
+        let at = if at > 2 { at - self.missing } else { at };
+        f64::from_bits(word(16 + 8 * (self.counters + at)))
+    }
+
+    /// Time in reads, writes and metadata calls, nanoseconds.
+    pub fn kind_times(&self, word: impl Fn(usize) -> u64) -> [u64; 3] {
+        self.kinds.map(|at| nanoseconds(self.seconds(at, &word)))
+    }
 }
 
 impl Count {
     /// The sum that a record tells. `word`: the 64 bits at a place in the record.
     pub fn sum(&self, layout: &Layout, word: impl Fn(usize) -> u64) -> Sum {
         let counter = |at: usize| u64::try_from(word(16 + 8 * at) as i64).unwrap_or(0);
-        let seconds = |at: usize| {
-            let at = if at > 2 { at - layout.missing } else { at };
-            f64::from_bits(word(16 + 8 * (layout.counters + at)))
-        };
         let sum = |counters: &[usize]| {
             counters.iter().fold(0u64, |sum, at| sum.saturating_add(counter(*at)))
         };
-        let ns = |at: usize| nanoseconds(seconds(at));
+        let ns = |at: usize| nanoseconds(layout.seconds(at, &word));
         let count = sum(self.plus).saturating_sub(sum(self.minus));
         let has_times = count > 0;
         let times = self.times.filter(|_| has_times);

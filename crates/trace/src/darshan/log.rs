@@ -237,6 +237,10 @@ impl Binary {
             if !self.paths.get(&id).is_none_or(|path| which.keeps(path)) {
                 continue;
             }
+            // Calls of MPI-IO hold those of POSIX.
+            if !is_covered {
+                sums.add_times(&label, layout.kind_times(|at| fields.u64(at)));
+            }
             for count in layout.counts {
                 let sum = count.sum(&layout, |at| fields.u64(at));
                 let moves = matches!(count.op.row().class, Class::Read | Class::Write);

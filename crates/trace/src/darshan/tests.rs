@@ -31,13 +31,17 @@ fn transfers(form: Form, writes: &[(u64, u64)], reads: &[(u64, u64)]) -> Vec<u64
     words
 }
 
+/// Times of reads, writes and metadata calls, in seconds.
+const KIND_TIMES: [(usize, f64); 3] = [(8, 0.25), (9, 0.5), (10, 99.25)];
+
 /// Three opens, two stats, one fsync, a rename where it is counted: places by darshan-posix-log-format.h.
 fn posix(version: u32) -> Module {
     let words = match version {
-        2 => record((64, 15), &[(0, 3), (4, 2), (6, 1)], &[]),
-        3 => record((64, 17), &[(0, 3), (4, 2), (6, 1)], &[]),
+        // Without two of the times that later versions have.
+        2 => record((64, 15), &[(0, 3), (4, 2), (6, 1)], &[(6, 0.25), (7, 0.5), (8, 99.25)]),
+        3 => record((64, 17), &[(0, 3), (4, 2), (6, 1)], &KIND_TIMES),
         // Five opens with a fileno and a dup.
-        _ => record((69, 17), &[(0, 5), (1, 1), (2, 1), (6, 2), (8, 1)], &[]),
+        _ => record((69, 17), &[(0, 5), (1, 1), (2, 1), (6, 2), (8, 1)], &KIND_TIMES),
     };
     Module { name: "POSIX", version, words }
 }
@@ -89,6 +93,10 @@ fn read(log: Vec<u8>) -> String {
         let (label, op, count, bytes) = (&row.label, &row.op, row.count, row.bytes);
         text += &format!("{label} {op} {count} {bytes} {:?}\n", row.mean_ns);
     }
+    for times in &facts.times {
+        let ms = [times.read_ns, times.write_ns, times.meta_ns].map(|ns| ns / 1_000_000);
+        text += &format!("{} took {ms:?} ms in reads, writes, metadata\n", times.label);
+    }
     for gap in facts.gaps.iter().filter(|gap| gap.code == "layers" || gap.code == "aggregated") {
         text += &format!("{}\n", gap.says);
     }
@@ -109,6 +117,8 @@ fn every_format_byte_order_and_compression_tells_the_same() {
         app pfopen 3 0 None
         app/stdio fopen 1 0 None
         app/stdio fwrite 4 1000 Some(500000000.0)
+        app took [250, 500, 99250] ms in reads, writes, metadata
+        app/stdio took [0, 2000, 0] ms in reads, writes, metadata
         1 transfer of MPI-IO (4096 bytes) was left out: the log has the ones of POSIX that they became
     "#]]
     .assert_eq(&expected);

@@ -185,6 +185,7 @@ impl<'s> Resolver<'s> {
         self.gaps.add_many(Gap::Unmet, lost);
         let started = self.origin_ns.filter(|ns| *ns >= DATES_FROM_NS);
         Facts {
+            times: Vec::new(),
             root,
             paths,
             has_sites: self.labels.has_sites(),

@@ -11,6 +11,7 @@
 use super::super::extents::Ready;
 use super::super::io::Io;
 use super::super::tally::{STOPPED, Shot, Tally};
+use super::super::transfer::{call_memory, slots_memory};
 use crate::backend::{Backend, Bulk, BulkFile};
 use crate::buffer::{Buffers, Content};
 use crate::call::{At, FileCall, Memory, MpiFile, Queued, Reply, Submitted, Tag, Target, ViewId};
@@ -131,12 +132,14 @@ impl Job<'_> {
         &self,
         io: &mut Io<'_, B>,
         asked: Asked<'_>,
-        buffer_bytes: u64,
+        (buffer_bytes, depth): (u64, u32),
         tally: &mut Tally,
     ) {
         let (write, rest) = (self.write, false);
+        let memory = call_memory(write.then_some(io.options.active().data), buffer_bytes);
+        let memory = if depth > 1 { slots_memory(memory, depth) } else { memory };
         let mut moved = |file: BulkFile, run: Run| {
-            io.move_in_bulk(tally, &Bulk { file, run, write, rest, buffer_bytes });
+            io.move_in_bulk(tally, &Bulk { file, run, write, rest, buffer_bytes, memory });
         };
         let file = BulkFile::Mpi(self.file);
         match asked {
@@ -172,7 +175,8 @@ impl<B: Backend> Io<'_, B> {
         let depth = if shared || active.transfer.is_none() { 1 } else { active.depth };
         let longest_bytes = self.mpi_call_bytes().min(bytes.len);
         if self.accounts {
-            job.move_in_bulk(self, asked, longest_bytes.saturating_mul(depth.into()), tally);
+            let buffer_bytes = longest_bytes.saturating_mul(depth.into());
+            job.move_in_bulk(self, asked, (buffer_bytes, depth), tally);
             return job.check_amount(self, asked, tally);
         }
         let own = bytes.len.div_ceil(longest_bytes.max(1)).max(1);
@@ -211,7 +215,7 @@ impl<B: Backend> Io<'_, B> {
         if self.accounts {
             let buffer_bytes =
                 self.mpi_call_bytes().min(longest_bytes).saturating_mul(depth.into());
-            job.move_in_bulk(self, asked, buffer_bytes, tally);
+            job.move_in_bulk(self, asked, (buffer_bytes, depth), tally);
         } else if ready.is_whole() {
             self.through_view(buffers, job, ready, restore, tally);
         } else {
@@ -292,6 +296,7 @@ impl<B: Backend> Io<'_, B> {
         if gathered {
             let range = |extent: Extent| (extent.offset_bytes, extent.length_bytes as usize);
             let places = ready.extents().map(range);
+            self.make_room(buffers, bytes as usize);
             let filled = self.fill(bytes, |_| buffers.gather(content, bytes as usize, places));
             if filled.is_err() {
                 tally.fail(libc::ENOMEM);
@@ -460,7 +465,7 @@ impl Calls {
     ) -> io::Result<Memory<'b>> {
         let len = extent.length_bytes as usize;
         Ok(match (self.write, self.gathered) {
-            (false, _) => Memory::Read(buffers.target(len)?),
+            (false, _) => Memory::Read(io.target(buffers, len)?),
             (true, true) => {
                 let from = extent.offset_bytes as usize;
                 Memory::Write(buffers.gathered(from..from + len))

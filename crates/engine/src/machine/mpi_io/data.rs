@@ -276,7 +276,7 @@ impl One {
         let (len, offset) = (self.len as usize, self.offset_bytes);
         let memory = match self.write {
             true => Memory::Write(io.source(buffers, len, offset).ok()?),
-            false => Memory::Read(buffers.target(len).ok()?),
+            false => Memory::Read(io.target(buffers, len).ok()?),
         };
         let at = At::Offset { offset, collective: false };
         let call = FileCall::Transfer { file: self.file, at, memory, order: None };

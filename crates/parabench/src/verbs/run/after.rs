@@ -15,6 +15,7 @@ use crate::verbs::temporary;
 use crate::{console, present, results};
 use engine::own_folder::OwnFolder;
 use report::fidelity::{Gate, show};
+use report::table::Detail;
 use std::path::{Path, PathBuf};
 
 /// Requested work after a run.
@@ -28,6 +29,7 @@ pub struct After {
     /// The folder, if it goes at the end.
     temporary: Option<OwnFolder>,
     format: ResultFormat,
+    detail: Detail,
 }
 
 impl After {
@@ -63,7 +65,8 @@ impl After {
             }
         };
         let (gates, format) = (run.results.fidelity_gates.clone(), run.results.format);
-        Ok(After { page, original, gates, name, folder, temporary, format })
+        let detail = run.results.verbose.detail();
+        Ok(After { page, original, gates, name, folder, temporary, format, detail })
     }
 
     /// The same for a job that was cut off, whose rank 0 has left its run in `folder`: no comparison, because not all
@@ -73,7 +76,8 @@ impl After {
         let temporary = run.results.out.is_none().then(|| OwnFolder::open(folder).ok()).flatten();
         let (folder, temporary) = (folder.into(), temporary.filter(|_| page.is_some()));
         let (name, format) = (String::new(), run.results.format);
-        After { page, original: None, gates: Vec::new(), name, folder, temporary, format }
+        let (gates, detail) = (Vec::new(), run.results.verbose.detail());
+        After { page, original: None, gates, name, folder, temporary, format, detail }
     }
 
     /// Writes the page and compares, whatever the run came to; tidies up.
@@ -103,7 +107,7 @@ impl After {
     fn compare(&self, original: &Stored) -> Result<Exit> {
         let replay = stored_as(&self.folder, self.name.clone())?;
         let found = measure(std::slice::from_ref(original), &[replay], &self.gates)?;
-        let table = show::table(&found, terminal());
+        let table = show::table(&found, terminal(), self.detail);
         match self.format {
             ResultFormat::Table => console::print_made(&format!("\n{table}"))?,
             // Standard output is the object of the run alone.

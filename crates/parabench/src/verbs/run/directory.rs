@@ -15,6 +15,7 @@ use crate::results;
 use ::report::store::RUN_FILE;
 use engine::config::BackendKind;
 use engine::directory::{Identity, Removal, Request, RunDirectory, Survey};
+use model::sweep::SharedDevice;
 use model::{Plan, escape};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -89,6 +90,17 @@ impl Place {
         self.lock().as_ref().is_none_or(|directory| report(&directory.clear(clean)))
     }
 
+    /// On the same device as another one.
+    fn shares_device(&self, other: &Place) -> bool {
+        self.identity.device == other.identity.device
+    }
+
+    /// Files in both are stored in the same way, as far as their directories decide it.
+    fn is_like(&self, other: &Place) -> bool {
+        let of = |place: &Place| place.lock().as_ref().and_then(RunDirectory::attributes);
+        of(self).is_some_and(|own| of(other) == Some(own))
+    }
+
     fn discard(&self) {
         let mut locked = self.lock();
         if let Some(directory) = locked.take() {
@@ -149,6 +161,15 @@ impl Directory {
         let place =
             Place::open("", Some(path), &run.directory).map_err(|error| not_b(error, path))?;
         Ok(Directory { run: Some(Arc::new(place)), further: Arc::clone(&self.further) })
+    }
+
+    /// How A's and B's run directory are treated if they are on one device; `None`: they are on two.
+    pub fn share(&self, other: &Directory) -> Option<SharedDevice> {
+        let (own, other) = (self.run.as_ref()?, other.run.as_ref()?);
+        own.shares_device(other).then(|| match own.is_like(other) {
+            true => SharedDevice::Swapped,
+            false => SharedDevice::Kept,
+        })
     }
 
     fn add_granted(&self, run: &Run, name: &str, path: &Path) -> Result<()> {

@@ -34,7 +34,7 @@ use engine::collect::collect;
 use engine::comm::Progress;
 use engine::config::Config;
 use engine::supervise::{self, StartError};
-use model::sweep::Sweep;
+use model::sweep::{SharedDevice, Sweep};
 use model::units::format_ns;
 use model::words;
 use report::{merge, schedule};
@@ -74,6 +74,8 @@ pub struct Executions<'a> {
     interrupted: bool,
     /// By the time limit, and nobody before.
     timed_out: bool,
+    /// When the command began, nanoseconds of the engine's monotonic clock.
+    begun_ns: u64,
     /// When the time limit is over, nanoseconds of the engine's monotonic clock.
     deadline_ns: Option<u64>,
     /// An error ended it before its last execution.
@@ -87,6 +89,7 @@ impl<'a> Executions<'a> {
         team: Option<&'a Team>,
         planned: Planned,
         sides: Sides,
+        begun_ns: u64,
     ) -> Executions<'a> {
         let Planned { cells, grid, folder, run, earlier, whole: _ } = planned;
         let first = earlier.next;
@@ -108,6 +111,7 @@ impl<'a> Executions<'a> {
             used: [first > 0; 2],
             interrupted: false,
             timed_out: false,
+            begun_ns,
             deadline_ns: None,
             cut_off: false,
         }
@@ -226,15 +230,16 @@ impl<'a> Executions<'a> {
                 bar.skip();
                 continue;
             }
+            let place = self.place(cell, block);
             if self.is_sweep() {
-                self.between(cell, interrupt);
+                self.between(place, interrupt);
             }
             if self.interrupted {
                 return Ok(());
             }
             bar.begin(&self.grid.describe(cell));
             let begun_ns = monotonic_raw_ns();
-            self.execution(cell, repetition, interrupt, bar)?;
+            self.execution(cell, (place, repetition), interrupt, bar)?;
             if self.started == 1 {
                 self.estimate(block, Duration::from_nanos(monotonic_raw_ns() - begun_ns));
             }
@@ -276,13 +281,19 @@ impl<'a> Executions<'a> {
         order(self.cells.len() as u32, self.run.run.seed, block)
     }
 
+    /// The number of the directory in which a cell is executed in a block.
+    fn place(&self, cell: u32, block: u32) -> usize {
+        let swaps = self.grid.shared_device == Some(SharedDevice::Swapped);
+        let side = if swaps { cell + block % 2 } else { cell };
+        side as usize % self.sides.directories.len()
+    }
+
     /// Before an execution: the directory as at first, and rest.
-    fn between(&mut self, cell: u32, interrupt: &Interrupt) {
-        let side = cell as usize % self.sides.directories.len();
-        let again = std::mem::replace(&mut self.used[side], true);
+    fn between(&mut self, place: usize, interrupt: &Interrupt) {
+        let again = std::mem::replace(&mut self.used[place], true);
         // A and B share the further ones.
         let used = [again, self.first + self.started > 0];
-        let directory = self.sides.directory(cell);
+        let directory = &self.sides.directories[place];
         if !directory.clear(self.args.directory.clean, used) {
             self.exit = self.exit.and(Exit::Failed);
         }
@@ -307,15 +318,15 @@ impl<'a> Executions<'a> {
     fn execution(
         &mut self,
         cell: u32,
-        repetition: Option<u32>,
+        (place, repetition): (usize, Option<u32>),
         interrupt: &Interrupt,
         bar: &mut Bar,
     ) -> Result<()> {
         let (mut run, own) = self.begin(cell, repetition)?;
         let folder = if self.is_sweep() { own.as_ref() } else { self.folder.as_ref() };
-        let config = self.config(cell, repetition, folder);
-        self.prepare_files(cell)?;
-        let measured = self.measure(cell, &config, folder, &mut |progress| {
+        let config = self.config((cell, place), repetition, folder);
+        self.prepare_files(cell, place)?;
+        let measured = self.measure((cell, place), &config, folder, &mut |progress| {
             interrupt.pass_on();
             bar.show(progress);
         });
@@ -352,12 +363,12 @@ impl<'a> Executions<'a> {
     }
 
     /// Makes the files that the program expects to find.
-    fn prepare_files(&self, cell: u32) -> Result<()> {
+    fn prepare_files(&self, cell: u32, place: usize) -> Result<()> {
         let expected = &self.cells[cell as usize].expected;
         if expected.is_empty() {
             return Ok(());
         }
-        let directory = self.sides.directory(cell);
+        let directory = &self.sides.directories[place];
         let parts = prepare::missing(&directory.named(), expected)?;
         prepare::make(&parts, self.run.run.seed)
     }
@@ -366,7 +377,7 @@ impl<'a> Executions<'a> {
     /// forks or simulates.
     fn measure(
         &self,
-        cell: u32,
+        (cell, place): (u32, usize),
         config: &Config,
         folder: Option<&Folder>,
         on_progress: &mut dyn FnMut(&Progress),
@@ -375,7 +386,7 @@ impl<'a> Executions<'a> {
         if let Some(team) = self.team {
             // Whoever started the job has to put this in order, should all ranks be killed.
             if let (Some(remains), Some(whole)) = (Remains::wanted(), &self.folder) {
-                let directory = self.sides.directory(cell);
+                let directory = &self.sides.directories[place];
                 let directories = directory.removed(self.args);
                 remains.leave(&Job { results: whole.path().into(), directories });
             }
@@ -422,9 +433,14 @@ impl<'a> Executions<'a> {
         Ok((run, own))
     }
 
-    fn config(&self, cell: u32, repetition: Option<u32>, folder: Option<&Folder>) -> Config {
+    fn config(
+        &self,
+        (cell, place): (u32, usize),
+        repetition: Option<u32>,
+        folder: Option<&Folder>,
+    ) -> Config {
         let bound = &self.cells[cell as usize];
-        let directory = self.sides.directory(cell);
+        let directory = &self.sides.directories[place];
         let nodes = self.team.map_or(1, Team::nodes);
         let config = self.args.config(&bound.rehearsal, directory, &bound.confined, folder, nodes);
         Config {
@@ -450,6 +466,10 @@ impl<'a> Executions<'a> {
     fn finish(&mut self) -> Result<()> {
         let missed: Vec<String> = only::missed(&self.args.execution.only, &self.run).collect();
         self.run.run.evidence.notes.extend(missed);
+        // In virtual time a run takes the same every time.
+        let is_alone = self.first == 0 && !self.args.execution.backend.is_simulated();
+        self.run.run.command_ns =
+            is_alone.then(|| monotonic_raw_ns().saturating_sub(self.begun_ns));
         match self.is_sweep() {
             true => self.conclude(),
             false => self.note_events(),
@@ -487,6 +507,7 @@ impl<'a> Executions<'a> {
         header.exit_code = self.exit.and(failed).code();
         let notes = remarks::collect_notes(self.args, &self.run);
         self.run.run.evidence.notes.extend(notes);
+        self.run.run.evidence.marks.extend(report::rules::sweep_marks(&self.run));
     }
 }
 

@@ -21,6 +21,7 @@ use crate::console;
 use crate::error::{Error, Exit, Result, Stopped};
 use crate::present;
 use crate::program;
+use engine::clock::monotonic_raw_ns;
 use engine::limits;
 use mpi::launcher;
 use report::table::Detail;
@@ -171,6 +172,7 @@ impl Run {
         team: Option<&Team>,
         interrupt: &Interrupt,
     ) -> std::result::Result<Exit, Stopped> {
+        let begun_ns = monotonic_raw_ns();
         self.check_ranks()?;
         self.check_members(team)?;
         let text = match self.origin.as_ref().and_then(Origin::text) {
@@ -182,7 +184,7 @@ impl Run {
         if let Some(whole) = planned.whole.take() {
             return resume::print(self, &whole).map_err(Stopped::After);
         }
-        let mut executions = Executions::new(self, team, planned, sides);
+        let mut executions = Executions::new(self, team, planned, sides, begun_ns);
         let done = executions.run_all(interrupt);
         if executions.is_empty()
             && let Err(error) = done

@@ -17,7 +17,7 @@ use crate::error::{Error, Exit, Result};
 use crate::program;
 use crate::results::{Begun, Earlier, Folder};
 use engine::config::Confinement;
-use model::sweep::{Cell, Sweep};
+use model::sweep::{Cell, SharedDevice, Sweep};
 use report::merge;
 use report::schedule::LEAST_UNTIL_CI;
 
@@ -109,7 +109,7 @@ fn bind_all(
     job: Option<&[u32]>,
     is_interrupted: &dyn Fn() -> bool,
 ) -> Result<(Sweep, Vec<Point>)> {
-    let grid = describe(args, sides)?;
+    let mut grid = describe(args, sides)?;
     let mut cells: Vec<Point> = Vec::new();
     for cell in 0..grid.cells.len() as u32 {
         let binding = grid::binding(args, &grid.dimensions, &grid.values_at(cell));
@@ -124,12 +124,22 @@ fn bind_all(
     }
     grid::refuse_equal(&args.sweep, cells.iter().map(|bound| &bound.plan))?;
     confine_alike(&mut cells, job.is_some())?;
+    grid.shared_device = sides.shared_device().map(|how| match is_same_in_both(&cells) {
+        true => how,
+        false => SharedDevice::Kept,
+    });
     let pairs = cells.chunks_exact(2).map(|pair| (&pair[0].rehearsal, &pair[1].rehearsal));
     let remark = remarks::too_few_blocks(&grid, pairs);
     if let Some(remark) = remark.filter(|_| args.says_of_blocks()) {
         console::note(&remark);
     }
     Ok((grid, cells))
+}
+
+/// No program knows in which directory it is.
+fn is_same_in_both(cells: &[Point]) -> bool {
+    let code = |point: &Point| (point.plan.code.clone(), point.plan.consts.clone());
+    cells.chunks_exact(2).all(|pair| code(&pair[0]) == code(&pair[1]))
 }
 
 /// The folder of a sweep: a new one, or that of one which goes on, with what there is of it.

@@ -13,7 +13,7 @@ use crate::program::{self, Text};
 use crate::results;
 use engine::config::BackendKind;
 use model::Plan;
-use model::sweep::{Dimension, DimensionKind};
+use model::sweep::{Dimension, DimensionKind, SharedDevice};
 use std::path::Path;
 
 /// Most cells: each has its plan.
@@ -125,6 +125,14 @@ impl Sides {
 
     fn compare(&mut self, kind: DimensionKind, name: &str, values: [String; 2]) {
         self.pair = Some(Dimension { kind, name: name.into(), values: values.to_vec() });
+    }
+
+    /// How A's and B's directory are treated if they are on one device.
+    pub fn shared_device(&self) -> Option<SharedDevice> {
+        match &self.directories[..] {
+            [a, b] => a.share(b),
+            _ => None,
+        }
     }
 
     /// The directory of a cell.
