@@ -69,7 +69,7 @@ impl Clock {
         matches!(self, Clock::Real(_))
     }
 
-    /// Lets time pass without using the processor until 20 us before its end; returns early when a signal
+    /// Lets time pass without using the CPU until 20 us before its end; returns early when a signal
     /// arrives.
     pub fn sleep(&self, ns: u64) {
         match self {
@@ -78,7 +78,7 @@ impl Clock {
         }
     }
 
-    /// Lets time pass while using the processor.
+    /// Lets time pass while using the CPU.
     pub fn spin(&self, ns: u64) {
         match self {
             Clock::Real(clock) => burn(clock, ns),
@@ -142,7 +142,7 @@ impl Virtual {
     }
 }
 
-/// A sleep of the kernel usually ends so much later than asked for: the processor must wake up. Pauses of
+/// A sleep of the kernel usually ends so much later than asked for: the CPU must wake up. Pauses of
 /// 50 us, of which a program may make thousands, would be half as long again.
 const LATE_NS: u64 = 20_000;
 
@@ -317,7 +317,7 @@ fn read_ns(id: libc::clockid_t) -> u64 {
 #[inline(always)]
 fn ticks() -> u64 {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: every x86-64 processor has the instruction.
+    // SAFETY: every x86-64 CPU has the instruction.
     unsafe {
         std::arch::x86_64::_rdtsc()
     }
@@ -375,7 +375,7 @@ fn is_invariant() -> bool {
 }
 
 /// The kernel drops "tsc" from its list when its watchdog finds it unstable. A missing list (a container
-/// without /sys) leaves the word of the processor.
+/// without /sys) leaves the word of the CPU.
 fn is_trusted_by_kernel() -> bool {
     let list = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
     std::fs::read_to_string(list)

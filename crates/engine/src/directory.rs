@@ -106,7 +106,7 @@ impl RunDirectory {
         Ok(Identity { device, inode, marker: self.marker.id().into() })
     }
 
-    /// What files in it inherit and that makes them faster or slower; `None`: unknown on this file system.
+    /// Attributes that files in it inherit and that change their speed; `None` if unknown on this file system.
     pub fn attributes(&self) -> Option<Attributes> {
         Attributes::of(self.opened.fd())
     }

@@ -197,9 +197,9 @@ fn unescape(field: &[u8]) -> Vec<u8> {
 /// Devices of a chain that are followed: a chain that is longer is a loop.
 const DEVICES_MAX: usize = 32;
 
-/// File systems whose storage is main memory.
+/// File systems whose storage is memory.
 const IN_MEMORY: [&str; 4] = ["tmpfs", "ramfs", "devtmpfs", "hugetlbfs"];
-/// Names of block devices in main memory begin so: `ram0`, `zram0`, `nullb0` (which keeps nothing).
+/// Names of block devices in memory begin so: `ram0`, `zram0`, `nullb0` (which keeps nothing).
 const MEMORY_NAMES: [&str; 3] = ["ram", "zram", "nullb"];
 
 /// The devices below a directory, from the mounted one down; what cannot be found out is missing.

@@ -12,7 +12,7 @@
 //! begin and end are unknown.
 //!
 //! A process that another one starts later sleeps until then: it was not
-//! there, so it takes no processor from those that are. And a process whose pause is filled by others
+//! there, so it takes no CPU from those that are. And a process whose pause is filled by others
 //! that come and go waits for them.
 //!
 //! ```text
@@ -167,7 +167,7 @@ const SAME_START: f64 = 0.01;
 const SAME_START_NS: u64 = 1_000_000;
 /// And siblings within this one, which a process takes to start: which of them is first is chance.
 const SIBLINGS_NS: u64 = 10 * SAME_START_NS;
-/// And ranks of Parabench, which leave a barrier together, within this one: more ranks than processors wait for
+/// And ranks of Parabench, which leave a barrier together, within this one: more ranks than CPUs wait for
 /// their turns.
 const OWN_NS: u64 = 50 * SAME_START_NS;
 

@@ -105,7 +105,7 @@ impl<'a> Shaper<'a> {
         }
     }
 
-    /// More ranks are at work at a time than the recorded machine had processors.
+    /// More ranks are at work at a time than the recorded machine had CPUs.
     pub fn is_crowded(&self) -> bool {
         let processors = self.log.processors.map_or(usize::MAX, |count| count as usize);
         self.lifetimes.most_at_once() > processors

@@ -51,7 +51,7 @@ pub struct Writer<'a> {
     among: usize,
     /// Further directories in which files have names.
     directories: Vec<String>,
-    /// More of them were at work at a time than there were processors.
+    /// More of them were at work at a time than there were CPUs.
     crowded: bool,
 }
 

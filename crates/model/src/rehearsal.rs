@@ -199,7 +199,7 @@ pub struct BufferBytes {
 }
 
 impl BufferBytes {
-    /// What both need, one after the other.
+    /// Buffers that both need, one after the other.
     pub fn max(self, other: BufferBytes) -> BufferBytes {
         BufferBytes {
             read_bytes: self.read_bytes.max(other.read_bytes),

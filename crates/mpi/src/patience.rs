@@ -3,9 +3,9 @@
 use engine::clock::monotonic_raw_ns;
 use std::time::Duration;
 
-/// Looks before the processor is offered to others where every rank has one of its own.
+/// Looks before the CPU is offered to others where every rank has one of its own.
 const SPINS: u32 = 2_000;
-/// Looks before sleeping where ranks share processors.
+/// Looks before sleeping where ranks share CPUs.
 const YIELDS: u32 = 3;
 /// First sleep; it doubles up to the longest.
 const FIRST_NS: u64 = 10_000;
@@ -17,7 +17,7 @@ const ASLEEP_NS: u64 = 10_000_000;
 /// How ranks of this machine may wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Crowd {
-    /// Longest sleep between two looks; 0: every rank has a processor of its own.
+    /// Longest sleep between two looks; 0: every rank has a CPU of its own.
     longest_ns: u64,
 }
 
@@ -30,7 +30,7 @@ impl Crowd {
         Crowd { longest_ns }
     }
 
-    /// There are more ranks than processors.
+    /// There are more ranks than CPUs.
     pub fn is_crowded(self) -> bool {
         self.longest_ns > 0
     }
@@ -52,13 +52,13 @@ impl Patience {
         Patience { longest_ns: crowd.longest_ns, looks: 0, next_ns: FIRST_NS, since_ns }
     }
 
-    /// Starts to wait without hurry, leaving the processor to others.
+    /// Starts to wait without hurry, leaving the CPU to others.
     pub fn idle(crowd: Crowd) -> Patience {
         let longest_ns = crowd.longest_ns.max(IDLE_NS);
         Patience { longest_ns, ..Patience::new(crowd) }
     }
 
-    /// Starts to wait for what may take hours, without loading the processor.
+    /// Starts to wait for what may take hours, without loading the CPU.
     pub fn asleep() -> Patience {
         Patience { longest_ns: ASLEEP_NS, ..Patience::new(Crowd::default()) }
     }

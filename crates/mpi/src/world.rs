@@ -157,7 +157,7 @@ impl World {
     }
 
     /// The ranks of this rank's machine. MPICH's MPI_Comm_split_type blocks, which 64 ranks on two
-    /// processors pay for with seconds.
+    /// CPUs pay for with seconds.
     fn split_node(&self) -> Result<Handle, MpiError> {
         let mut node = -1;
         // SAFETY: a valid pointer and the world's handle.
@@ -253,7 +253,7 @@ impl World {
     }
 
     /// Copies a communicator, resting between looks: [`World::split`] blocks in MPI, which many
-    /// ranks on few processors pay for. Collective.
+    /// ranks on few CPUs pay for. Collective.
     pub fn copy(&self, comm: Handle) -> Result<Handle, MpiError> {
         let (mut copy, mut made) = (-1, -1);
         // SAFETY: a valid pointer, a handle the shim gave.
@@ -322,7 +322,7 @@ impl World {
         self.broadcast_length(root, bytes, length)
     }
 
-    /// The same for a rank that may have to wait for long, without loading the processor: rank 0
+    /// The same for a rank that may have to wait for long, without loading the CPU: rank 0
     /// calls [`World::broadcast`], the others this.
     pub fn await_broadcast(&self) -> Result<Vec<u8>, MpiError> {
         let (mut bytes, mut length, mut request) = (Vec::new(), 0, -1);
@@ -571,20 +571,20 @@ pub(crate) struct PendingMinMax {
     values: *mut [i64; 2],
 }
 
-/// Words for 4,096 processors.
+/// Words for 4,096 CPUs.
 const AFFINITY_WORDS: usize = 64;
 
 fn count(cpus: &[i64; AFFINITY_WORDS]) -> u32 {
     cpus.iter().map(|word| word.count_ones()).sum()
 }
 
-/// The numbers of processors of which each has a bit.
+/// The numbers of CPUs of which each has a bit.
 fn numbers(cpus: &[i64; AFFINITY_WORDS]) -> Vec<[u32; 2]> {
     let is_set = |at: &u32| cpus[(at / i64::BITS) as usize] >> (at % i64::BITS) & 1 == 1;
     spans((0..AFFINITY_WORDS as u32 * i64::BITS).filter(is_set))
 }
 
-/// The processors this process may use, one bit each.
+/// The CPUs this process may use, one bit each.
 fn affinity() -> [i64; AFFINITY_WORDS] {
     let mut words = [0i64; AFFINITY_WORDS];
     // SAFETY: the call writes at most the given size, that of the words.

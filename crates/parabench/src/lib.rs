@@ -1,6 +1,6 @@
 //! Parabench's command line as a library: the binary is [`run`] and an exit code. It wires the other
-//! crates and does what none of them may do: reading programs, drawing diagnostics,
-//! storing results.
+//! crates together and does what they may not do: reading programs, drawing diagnostics, storing
+//! results.
 //!
 //! For other front ends, such as a language server: [`program`] reads a text, [`compile`] binds it,
 //! [`diagnostics`] shows its mistakes, [`results`] reads stored runs.

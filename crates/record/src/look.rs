@@ -22,7 +22,7 @@ pub enum Hindrance {
     Static,
     /// It is executed with other rights, for which the dynamic linker brings in no library.
     Privileged,
-    /// It is for another kind of processor.
+    /// It is for another kind of CPU.
     Foreign,
 }
 
@@ -89,7 +89,7 @@ fn linking(head: &[u8]) -> Option<Hindrance> {
     (!is(PT_INTERP) && !is(PT_DYNAMIC)).then_some(Hindrance::Static)
 }
 
-/// The processor that this program is for.
+/// The CPU that this program is for.
 fn own_machine() -> u16 {
     match cfg!(target_arch = "aarch64") {
         true => object::elf::EM_AARCH64,

@@ -79,7 +79,7 @@ pub fn statistics(run: &Run, out: &mut impl Write) -> io::Result<()> {
     records(run, out, &STATISTICS, statistics::of(run).into_iter().map(|one| (one.cell, one)))
 }
 
-/// Columns of comparisons before and after those of what varies.
+/// Columns of comparisons before and after the columns of parameters that vary.
 const COMPARISON_PLACE: [&str; 5] = ["base", "new", "label", "op", "cell"];
 const COMPARISON_FIGURES: [&str; 17] = [
     "tier",

@@ -25,7 +25,7 @@ pub struct Condition {
     relation: &'static str,
     /// The number.
     pub number: Number,
-    /// What figures are compared with.
+    /// The number that figures are compared with.
     pub limit: f64,
 }
 

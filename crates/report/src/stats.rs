@@ -185,7 +185,7 @@ pub const LEAST_FOR_INTERVAL: usize = 5;
 const OUTLIER_LEVEL: f64 = 0.005;
 /// Fewest repetitions that show what is usual.
 const LEAST_FOR_OUTLIERS: usize = 10;
-/// Most outliers, as a part of the sample: one of so many.
+/// At most one of this number of values can be an outlier.
 const MOST_OUTLIERS: usize = 5;
 
 /// An interval that holds the true figure in 95 of 100 cases.
@@ -268,7 +268,7 @@ pub fn outliers(sample: &[f64]) -> Vec<usize> {
     outliers_above(sample, &critical_deviates(sample.len()))
 }
 
-/// What the largest deviate of a sample may be, then that of the sample without it, and so on.
+/// Critical values of the largest deviate of a sample, of the sample without it, and so on.
 fn critical_deviates(n: usize) -> Vec<f64> {
     if n < LEAST_FOR_OUTLIERS {
         return Vec::new();

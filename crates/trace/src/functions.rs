@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Arguments have a letter each, in the order of the prototype: `f`ile that is open, name to look up
-//! (`p`ath) and `d`irectory where it starts; `F`, `q`, `D`: the same of a second file; `c`ount of bytes,
+//! (`p`ath) and `d`irectory where it starts; `F`, `q`, `D`: the same for a second file; `c`ount of bytes,
 //! `z`: size of an element, `v`ector of buffers, `o`ffset, `O`: where it is stored, `P`: the second of
 //! them; `w`hence, fla`g`s and `M`ode of opening, `m`ode of a file, `s`tatus, `a`: flags of the name,
 //! `x`: flags that close at exec, `r`: of renaming, `n`: of mapping, `h`: of what is shared; `t`ext that

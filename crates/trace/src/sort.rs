@@ -21,7 +21,7 @@ use std::rc::Rc;
 
 /// Events that are sorted in memory: 25 MB, twice that while they are sorted.
 const PART: usize = 1 << 17;
-/// The share of them that is written at once where they come in order: the processor's caches still
+/// The share of them that is written at once where they come in order: the CPU's caches still
 /// hold them.
 const IN_ORDER: usize = 64;
 /// Words of an event.

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A call's bytes cost nothing but their stamps (`s`): a few bytes in each block that no other block of the run has.
-//! So memory and processor are spent once.
+//! So memory and CPU are spent once.
 
 use super::content::{Ratio, Shape, fill_offset};
 use super::mapping::Mapping;

@@ -2,7 +2,7 @@
 //!
 //! A barrier counts arrivals; the last one moves the generation on, which all
 //! others wait for: spinning for some microseconds where every rank has a
-//! processor of its own, sleeping on the generation (futex) otherwise.
+//! CPU of its own, sleeping on the generation (futex) otherwise.
 //!
 //! The [`Region`] of memory that the processes share is mapped before they are forked:
 //!
@@ -30,9 +30,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
-/// Turns of looking before sleeping where ranks do not share processors: about 20 us.
+/// Turns of looking before sleeping where ranks do not share CPUs: about 20 us.
 const SPINS: u32 = 2000;
-/// Turns of giving the processor away before sleeping where they do.
+/// Turns of giving the CPU away before sleeping where they do.
 const YIELDS: u32 = 2;
 
 /// One rank's end of the shared memory.
@@ -44,7 +44,7 @@ pub struct Local {
 }
 
 impl Local {
-    /// The end of one rank. `cpus`: processors the run may use.
+    /// The end of one rank. `cpus`: CPUs the run may use.
     pub fn new(region: Arc<Region>, rank: u32, cpus: u32) -> Local {
         let crowded = region.ranks() > cpus;
         Local { region, rank, crowded, reason: String::new() }

@@ -203,7 +203,7 @@ fn stalled_ns(text: &str) -> Option<u64> {
     some.rsplit_once("total=")?.1.trim().parse::<u64>().ok()?.checked_mul(1000)
 }
 
-/// Time in which all processors had work, and how much of it was stolen (proc(5)):
+/// Time in which all CPUs had work, and how much of it was stolen (proc(5)):
 /// `cpu user nice system idle iowait irq softirq steal ...`
 fn processors(stat: &str, tick_ns: u64) -> Option<(u64, u64)> {
     let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;

@@ -10,7 +10,7 @@ use model::{Op, errno};
 pub const DIRECT_REFUSED: u32 = 1;
 /// A transfer with O_DIRECT was refused before the call.
 pub const DIRECT_MISALIGNED: u32 = 2;
-/// More ranks on this machine than processors they may use.
+/// More ranks on this machine than CPUs they may use.
 pub const CROWDED: u32 = 8;
 /// `data="zero"` was written.
 pub const ZEROS: u32 = 32;

@@ -1,11 +1,11 @@
-//! Operations under way together: `with (engine="uring", depth=N)`. A statement submits its operation
-//! and the program goes on; it is counted when it has ended, in whatever order that is.
+//! Operations in flight together: `with (engine="uring", depth=N)`. A statement submits its operation and
+//! the program continues; an operation is counted when it has ended, in any order.
 //!
 //! ```text
-//! fread   submit ─┐               N are under way: wait for one of them
-//! fread   submit ─┼─ hand over ──▶ kernel ──▶ ended: count, and go on with what was partial
+//! fread   submit ─┐               N are in flight: wait for one of them
+//! fread   submit ─┼─ hand over ──▶ kernel ──▶ ended: count, and continue partial transfers
 //! fread   submit ─┘
-//! fclose  wait for those of its file              label, with, barrier, signal, wait: for all
+//! fclose  wait for operations on its file         label, with, barrier, signal, wait: for all
 //! ```
 //!
 //! Each slot holds a transfer ([`super::transfer`]) or an fsync, and has memory of its own. An operation lasts from the

@@ -78,8 +78,8 @@ impl<B: Backend> Io<'_, B> {
         }
     }
 
-    /// A handle was written to, and the operation itself made nothing stable. What went around
-    /// the page cache is in no main memory.
+    /// A handle was written to by an operation that does not sync. Direct writes have bypassed the page
+    /// cache, so nothing of them is unsynced.
     #[inline(always)]
     pub(super) fn wrote_to(&mut self, at: usize, mode: Mode, bytes: u64) {
         self.moved(mode.place, Count::Written, bytes);

@@ -119,7 +119,7 @@ impl Plan {
         }
     }
 
-    /// What all ranks do together, and the calls that were asked for; with -v the code before.
+    /// The work of all ranks together, and the requested calls; with -v the code before.
     fn render_text(
         &self,
         plan: &model::Plan,
@@ -242,7 +242,7 @@ fn render_details(out: &mut String, plan: &model::Plan, rehearsal: &Rehearsal) {
     let _ = writeln!(out);
 }
 
-/// What all ranks do together, and how far that can be relied on.
+/// The work of all ranks together, and how exact it is.
 fn render_budget(out: &mut String, plan: &model::Plan, rehearsal: &Rehearsal) {
     let whose = match plan.ranks {
         1 => "rank 0".to_string(),

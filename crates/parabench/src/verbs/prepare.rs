@@ -16,11 +16,10 @@ use std::path::{Path, PathBuf};
 
 /// Make the files and directories that a program expects to find
 ///
-/// What a program uses and does not make has to be there from before: files as long as it reads
-/// them, and directories. All of it is made inside the directory, full of data that do not compress.
-/// Nothing is overwritten, nothing becomes shorter, no symbolic link is followed. What it expects is
-/// found by rehearsing the program, with all of its parameters and ranks: give the same as to the
-/// run.
+/// Files and directories that a program uses and does not make must exist before. They are made
+/// inside the directory, files as long as the program reads them, full of data that does not
+/// compress. Nothing is overwritten or shortened, no symbolic link is followed. A rehearsal of the
+/// program finds what it expects, so give the same parameters and ranks as to the run.
 ///
 /// Examples:
 ///   parabench prepare app.ppl -n 4 --dir /mnt/new --dry-run     what would be made

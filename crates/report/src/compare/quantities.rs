@@ -25,7 +25,7 @@ type RunAndRepetition = (usize, u32);
 /// Fewest calls per execution whose median is a typical call.
 const TYPICAL: u64 = 10;
 
-/// What an operation did in one execution.
+/// Work of an operation in one execution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Work {
     pub calls: u64,
@@ -50,7 +50,7 @@ pub(crate) struct Quantity {
     pub metric: Metric,
 }
 
-/// What is compared of one label at one point.
+/// Figures of one label at one point that are compared.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Question {
     /// Tested first.
@@ -164,7 +164,7 @@ impl Samples {
         self.order.iter().filter(|key| self.knows(key))
     }
 
-    /// What the operation did in each execution, if that is always the same.
+    /// The work of the operation in each execution, if it is always the same.
     pub fn fixed_work(&self, key: &Key) -> Option<Work> {
         let mut all = self.work.get(key)?.values();
         let first = *all.next()?;

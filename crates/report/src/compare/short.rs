@@ -32,7 +32,7 @@ struct Question<'c> {
     /// The first is the label's time or rate, a second its typical calls.
     opening: Vec<&'c Row>,
     operations: Vec<&'c Row>,
-    /// What differs in the work: `reads 3.0x as much (30 MiB, A 10 MiB)`.
+    /// Differences in the work: `reads 3.0x as much (30 MiB, A 10 MiB)`.
     work: Vec<String>,
 }
 
@@ -83,7 +83,7 @@ impl Question<'_> {
         format!("In {name} B {work}{}", self.time_with_other_work())
     }
 
-    /// What differs: the label's time, or its typical calls alone.
+    /// The difference: of the label's time, or of its typical calls alone.
     fn outcome(&self, name: &str) -> String {
         let lead = self.lead();
         let unclear = |what: &str, row: &Row| {

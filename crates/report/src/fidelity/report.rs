@@ -203,7 +203,7 @@ pub(crate) fn describe(found: &Fidelity) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-/// From this share of cached bytes on, the times of a replay are those of memory.
+/// From this share of cached bytes on, the times of a replay show memory speed.
 const CACHED_SHARE: f64 = 0.5;
 
 /// Where the replays' data came from, if that was memory.

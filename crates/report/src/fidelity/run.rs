@@ -202,7 +202,7 @@ fn losses(recorded: &Recorded<'_>) -> Vec<String> {
     gaps.map(|gap| format!("{}: incomplete: {}", recorded.name, gap.says)).collect()
 }
 
-/// Of a run that read something through the page cache.
+/// Share of bytes from the page cache, of a run that read something through it.
 fn cache_share(run: &Run) -> Option<f64> {
     run.run.evidence.page_cache_share.filter(|share| share.is_finite())
 }

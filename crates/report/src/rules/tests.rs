@@ -357,7 +357,7 @@ const CASES: &[(&str, &str, Change, Change)] = &[
             run.run.comm = "mpi".into();
             run.run.evidence.crowded = true;
         },
-        // The header knows the processors of one machine; the ranks may be on many.
+        // The header knows the CPUs of one machine; the ranks may be on many.
         |run| {
             run.run.comm = "mpi".into();
             run.run.host.cpus = 1;
@@ -495,7 +495,7 @@ fn arrivals(achieved_ops_s: f64, backlog_end: u64) -> ArrivalRow {
     }
 }
 
-/// Who waits for due times spins: a busy processor is no sign of a client at its limit then.
+/// Who waits for due times spins: a busy CPU is no sign of a client at its limit then.
 #[test]
 fn a_rank_that_waits_for_due_times_is_not_saturated() {
     let mut run = sound();
@@ -648,7 +648,7 @@ fn every_directory_is_judged_by_its_own() {
     label(&mut run).fetched_bytes = Some(1 << 20);
     let both = marks(&run).remove(0).seen;
     assert!(both.contains("run directory: at least 98.2 %") && both.contains("fast: "), "{both}");
-    // What main memory keeps anyway is judged as that alone.
+    // What memory keeps anyway is judged as that alone.
     let mut run = with_fast("tmpfs");
     label(&mut run).fetched_bytes = None;
     assert_eq!(codes(&run), ["memory-storage"]);

@@ -265,7 +265,7 @@ fn heading(run: &Run, phase: &Phase<'_>) -> String {
     parts.join(GAP)
 }
 
-/// What was done in a phase over its duration.
+/// Rates of a phase over its duration.
 #[derive(Default)]
 struct Rates {
     read_mib_s: Option<f64>,

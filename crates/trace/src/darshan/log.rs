@@ -237,7 +237,7 @@ impl Binary {
             if !self.paths.get(&id).is_none_or(|path| which.keeps(path)) {
                 continue;
             }
-            // Calls of MPI-IO hold those of POSIX.
+            // Times of MPI-IO calls include the POSIX calls below them.
             if !is_covered {
                 sums.add_times(&label, layout.kind_times(|at| fields.u64(at)));
             }

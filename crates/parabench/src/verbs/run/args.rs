@@ -244,7 +244,7 @@ pub struct Released {
     pub e: bool,
 }
 
-/// What a rank does after a failed operation.
+/// Action of a rank after a failed operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum OnError {
     /// It goes on
