@@ -215,15 +215,14 @@ pub fn sum(parts: &[Part]) -> String {
     let directories = count(|what| *what == Thing::Directory);
     let links = count(|what| matches!(what, Thing::Link(_)));
     let files = all().count() - directories - links;
-    let linked = match links {
-        0 => String::new(),
-        1 => "1 symbolic link, ".into(),
-        _ => format!("{links} symbolic links, "),
-    };
-    format!(
-        "{linked}{} and {}, {}",
-        words::count(directories, "directory"),
-        words::count(files, "file"),
-        format_bytes(parts.iter().map(|part| part.todo.bytes()).fold(0, u64::saturating_add))
-    )
+    let linked = format!("{links} symbolic {}", words::plural(links as u64, "link"));
+    let kinds = [
+        (links, linked),
+        (directories, words::count(directories, "directory")),
+        (files, words::count(files, "file")),
+    ];
+    let kinds = kinds.iter().filter(|(count, _)| *count > 0).map(|(_, kind)| kind);
+    let bytes = parts.iter().map(|part| part.todo.bytes()).fold(0, u64::saturating_add);
+    let bytes = if bytes == 0 { String::new() } else { format!(", {}", format_bytes(bytes)) };
+    words::list(kinds) + &bytes
 }

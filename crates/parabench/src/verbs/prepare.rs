@@ -10,6 +10,7 @@ use crate::verbs::run::{for_mount, not_granted};
 use clap::Args;
 use engine::config::Config;
 use engine::directory::{Request, RunDirectory};
+use engine::prepare::Missing;
 use model::rehearsal::{Expected, Thing};
 use model::units::format_bytes;
 use std::path::{Path, PathBuf};
@@ -46,6 +47,10 @@ pub struct Prepare {
     #[arg(short = 'd', long)]
     dry_run: bool,
 
+    /// List all of it
+    #[arg(short, long, requires = "dry_run")]
+    verbose: bool,
+
     /// Use a directory with other things in it
     #[arg(long)]
     force: bool,
@@ -58,6 +63,9 @@ pub struct Prepare {
     #[arg(long, value_name = "SIZE", value_parser = size, default_value_t = WHOLE_BYTES)]
     whole: u64,
 }
+
+/// Things that are listed without -v.
+const LISTED: usize = 15;
 
 impl Prepare {
     /// Finds out what is missing, and makes it.
@@ -82,7 +90,7 @@ impl Prepare {
             return Err(error);
         }
         match self.dry_run {
-            true => list(&prepare::missing(&self.directories(directory)?, &expected)?, &self.dir)?,
+            true => self.list(&prepare::missing(&self.directories(directory)?, &expected)?)?,
             false => self.make(&expected)?,
         }
         Ok(Exit::Success)
@@ -92,6 +100,23 @@ impl Prepare {
     fn directories(&self, run: PathBuf) -> Result<Directories> {
         let further = self.program.granted()?.iter().cloned();
         Ok(std::iter::once((String::new(), run)).chain(further).collect())
+    }
+
+    /// The sum, then a line for each thing.
+    fn list(&self, parts: &[Part]) -> Result<()> {
+        let shown = shown(parts, &self.dir);
+        if prepare::is_complete(parts) {
+            return console::print_made(&format!("nothing is missing in {shown}\n"));
+        }
+        let mut out = format!("missing: {} in {shown}\n", prepare::sum(parts));
+        let all = parts.iter().flat_map(|part| part.todo.things.iter().map(move |one| (part, one)));
+        let count = all.clone().count();
+        let most = if self.verbose { count } else { LISTED.min(count) };
+        out.extend(all.take(most).map(|(part, missing)| describe(part, missing)));
+        if count > most {
+            out.push_str(&format!("and {} more: -v\n", count - most));
+        }
+        console::print_made(&out)
     }
 
     fn make(&self, expected: &[Expected]) -> Result<()> {
@@ -124,27 +149,15 @@ fn shown(parts: &[Part], directory: &Path) -> String {
     model::words::list(all)
 }
 
-/// One line for each thing, then the sum.
-fn list(parts: &[Part], directory: &Path) -> Result<()> {
-    let mut out = String::new();
-    let all = parts.iter().flat_map(|part| part.todo.things.iter().map(move |one| (part, one)));
-    for (part, missing) in all {
-        let what = match (&missing.expected.what, missing.has_bytes) {
-            (Thing::Directory, _) => "directory".to_string(),
-            (Thing::Link(target), _) => format!("link to {}", model::escape::bytes(target)),
-            (Thing::File { size_bytes, .. }, None) => {
-                format!("file, {}", format_bytes(*size_bytes))
-            }
-            (Thing::File { .. }, Some(_)) => {
-                format!("file, {} more", format_bytes(missing.new_bytes()))
-            }
-        };
-        out.push_str(&format!("{}: {what}\n", part.shown(missing)));
-    }
-    let shown = shown(parts, directory);
-    out.push_str(&match prepare::is_complete(parts) {
-        true => format!("nothing is missing in {shown}\n"),
-        false => format!("missing: {} in {shown}\n", prepare::sum(parts)),
-    });
-    console::print_made(&out)
+/// `f: file, 4 KiB`
+fn describe(part: &Part, missing: &Missing) -> String {
+    let what = match (&missing.expected.what, missing.has_bytes) {
+        (Thing::Directory, _) => "directory".to_string(),
+        (Thing::Link(target), _) => format!("link to {}", model::escape::bytes(target)),
+        (Thing::File { size_bytes, .. }, None) => format!("file, {}", format_bytes(*size_bytes)),
+        (Thing::File { .. }, Some(_)) => {
+            format!("file, {} more", format_bytes(missing.new_bytes()))
+        }
+    };
+    format!("{}: {what}\n", part.shown(missing))
 }

@@ -373,8 +373,8 @@ fn what_is_expected_in_further_directories_is_made_there() {
     let listed = scene.parabench(&format!("{line} --dry-run")).exits(0);
     assert_eq!(
         listed.out,
-        "in: file, 8 KiB\nfast:d: directory\nfast:d/e: directory\nfast:d/e/f: file, 1 KiB\n\
-         fast:in: file, 64 KiB\nmissing: 2 directories and 3 files, 73 KiB in slow and fast\n"
+        "missing: 2 directories and 3 files, 73 KiB in slow and fast\nin: file, 8 KiB\nfast:d: directory\n\
+         fast:d/e: directory\nfast:d/e/f: file, 1 KiB\nfast:in: file, 64 KiB\n"
     );
     assert!(!scene.path("fast").exists());
     scene.parabench("prepare x.ppl --dir slow").exits(2).err_has("--mount fast=DIR");

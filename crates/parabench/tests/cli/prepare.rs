@@ -96,7 +96,7 @@ fn names_that_are_looked_up_are_made_unless_the_answer_is_taken() {
     scene
         .parabench("prepare x.ppl --dir d --dry-run")
         .exits(0)
-        .out_has("a: file, 0 B\nmissing: 0 directories and 1 file,");
+        .out_is("missing: 1 file in d\na: file, 0 B\n");
     scene
         .parabench("run x.ppl --prepare")
         .exits(1)
