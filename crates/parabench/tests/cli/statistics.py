@@ -203,8 +203,11 @@ def dependence(a, b):
         products += (away[1:] * away[:-1]).sum() * len(sample) / (len(sample) - 1)
         squares += (away ** 2).sum()
     n = len(a) + len(b)
-    r = products / squares + 2 / n if squares > 0 else 0.0
-    inflation = min((1 + r) / (1 - r), min(len(a), len(b)) / 5)
+    if squares == 0:
+        return None, 1.0
+    r = min(products / squares + 2 / n, 0.99)
+    upper = min(r + stats.norm.isf(0.05) / np.sqrt(n), 0.99)
+    inflation = min((1 + upper) / (1 - upper), min(len(a), len(b)) / 5)
     if inflation > 1:
         return r, inflation
     return None, 1.0

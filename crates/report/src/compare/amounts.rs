@@ -72,10 +72,12 @@ fn amount(
 }
 
 impl Amount {
-    /// `reads 3.0x as much (30 MiB, A 10 MiB)`.
-    pub(crate) fn phrase(&self) -> String {
+    /// `reads 3.0x as much (30 MiB, A 10 MiB)`; without the amounts if it `is_short`.
+    pub(crate) fn phrase(&self, is_short: bool) -> String {
         let base = Work { calls: self.base_calls, bytes: self.base_bytes };
-        phrase(&self.op, base, Work { calls: self.new_calls, bytes: self.new_bytes })
+        let said = phrase(&self.op, base, Work { calls: self.new_calls, bytes: self.new_bytes });
+        let end = said.find(" (").filter(|_| is_short).unwrap_or(said.len());
+        said[..end].to_string()
     }
 }
 

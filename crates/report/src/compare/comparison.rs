@@ -41,8 +41,10 @@ pub struct Comparison {
     pub min_effect: f64,
     /// Differences between the programs and their surroundings.
     pub differences: Vec<Difference>,
-    /// Facts that the reader needs besides.
+    /// Facts that change what the figures mean.
     pub notes: Vec<String>,
+    /// Facts that do not.
+    pub remarks: Vec<String>,
     /// Marks of either side.
     pub marks: Vec<SideMark>,
     /// The same in short.
@@ -97,7 +99,8 @@ pub fn compare(base: &Side, new: &Side, options: &Options) -> Result<Comparison,
 /// Compares the two sides of one run that was made in blocks, block by block.
 pub fn compare_blocks(base: &Side, new: &Side, options: &Options) -> Comparison {
     let differences = sides::surroundings_that_differ(&base.runs, &new.runs);
-    Comparison { differences, ..contrasted(base, new, Design::Blocks, options) }
+    let remarks = sides::remarks_on_blocks(base, new);
+    Comparison { differences, remarks, ..contrasted(base, new, Design::Blocks, options) }
 }
 
 /// The comparison that a run itself is; `None` for one that is none.
@@ -130,6 +133,7 @@ fn contrasted(base: &Side, new: &Side, design: Design, options: &Options) -> Com
         min_effect,
         differences: Vec::new(),
         notes: sides::notes(base, new),
+        remarks: Vec::new(),
         marks: sides::marks(base, new),
         briefs: sides::briefs(base, new),
         amounts: amounts(&a, &b, |cell| (point(base, cell), params(base, cell))),

@@ -17,7 +17,7 @@
 //! | estimate | Hodges & Lehmann 1963: median of all differences, or of all means of two differences |
 //! | interval | Bauer 1972: inversion of the test |
 //! | effect size | Cliff's delta: P(b > a) - P(b < a) (Cliff 1993) |
-//! | dependent repetitions | variance by (1 + r) / (1 - r), as that of a mean of AR(1) noise (Bayley & Hammersley 1946); r: lag 1, its bias of about -1/n removed (Marriott & Pope 1954) |
+//! | dependent repetitions | variance by (1 + r) / (1 - r), as that of a mean of AR(1) noise (Bayley & Hammersley 1946); r: lag 1, its bias of about -1/n removed (Marriott & Pope 1954), upper end of its interval |
 
 use super::design::{self, LEAST, same_signs, separated};
 use crate::stats::{Counts, quantile_of_tail, scores, upper_tail};
@@ -30,6 +30,10 @@ pub const EXACT_BLOCKS: usize = 40;
 const UNIT: f64 = 5e-13;
 /// Farther than any difference of figures, in the unit: a factor of 1.6.
 const BEYOND: i64 = 1_000_000_000_000;
+/// The upper end of the one-sided 95 % interval of r is this many standard errors above it.
+const UPPER: f64 = 1.644_853_626_951_5;
+/// Beyond this repetitions are one.
+const LARGEST_LAG1: f64 = 0.99;
 /// No dependence makes more than this of the repetitions worthless.
 const LEAST_EFFECTIVE: f64 = LEAST as f64;
 
@@ -327,8 +331,8 @@ impl Dependence {
     }
 }
 
-/// How much neighbours resemble each other. No matter whether that is significant: few repetitions cannot
-/// show it.
+/// How much neighbours may resemble each other: few repetitions cannot show that they do not, so the upper end
+/// of the interval of r counts.
 fn dependence(base: &[i64], new: &[i64]) -> Option<Dependence> {
     let (mut products, mut squares) = (0.0, 0.0);
     for sample in [base, new].into_iter().filter(|sample| sample.len() > 2) {
@@ -340,9 +344,10 @@ fn dependence(base: &[i64], new: &[i64]) -> Option<Dependence> {
     }
     let all = (base.len() + new.len()) as f64;
     // Equal figures depend on nothing.
-    let lag1 = if squares > 0.0 { products / squares + 2.0 / all } else { 0.0 };
-    let lag1 = lag1.min(0.99);
+    let known = (squares > 0.0).then_some(products / squares + 2.0 / all)?;
+    let lag1 = known.min(LARGEST_LAG1);
+    let upper = (lag1 + UPPER / all.sqrt()).min(LARGEST_LAG1);
     let most = base.len().min(new.len()) as f64 / LEAST_EFFECTIVE;
-    let inflation = ((1.0 + lag1) / (1.0 - lag1)).min(most);
+    let inflation = ((1.0 + upper) / (1.0 - upper)).min(most);
     (inflation > 1.0).then_some(Dependence { lag1, inflation })
 }

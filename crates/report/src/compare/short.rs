@@ -1,6 +1,7 @@
 //! A comparison in a few lines: a sentence for each question, one table, the warnings that count. Everything
 //! else is counted, and shown by [`super::show`] in full.
 
+use super::amounts::Amount;
 use super::comparison::Comparison;
 use super::design::{Calls, Claim, Design, Row, Tier};
 use super::sentences::{change, figure, interval, is_small, span, too_few};
@@ -50,7 +51,8 @@ fn question<'c>(comparison: &'c Comparison, rows: &'c [Row]) -> Option<Question<
         (label, cell) == (&*lead.label, lead.cell) && (!label.is_empty() || op == lead.op)
     };
     let work = comparison.amounts.iter().filter(|one| here(&one.label, &one.op, one.cell));
-    let work = work.map(|one| one.phrase()).collect();
+    let work: Vec<&Amount> = work.collect();
+    let work = work.iter().map(|one| one.phrase(work.len() > 1)).collect();
     Some(Question { opening, operations, work })
 }
 
@@ -79,8 +81,11 @@ impl Question<'_> {
         if self.work.is_empty() {
             return format!("B is {}{}", self.outcome(&name), self.operations_that_differ());
         }
-        let work = words::list_some(&self.work, 2);
-        format!("In {name} B {work}{}", self.time_with_other_work())
+        let (time, is_joined) = self.time_with_other_work();
+        let parts = self.work.iter().cloned().chain(time.clone().filter(|_| is_joined));
+        let said = words::list(parts);
+        let apart = time.filter(|_| !is_joined).map(|time| format!("; {time}"));
+        format!("In {name} B {said}{}", apart.unwrap_or_default())
     }
 
     /// The difference: of the label's time, or of its typical calls alone.
@@ -107,27 +112,30 @@ impl Question<'_> {
         }
     }
 
-    /// ` and takes 3.2x as long (3.1 to 3.3)`.
-    fn time_with_other_work(&self) -> String {
+    /// `takes 3.2x as long (3.1 to 3.3)`, which joins the list of what B does; or what is not clear.
+    fn time_with_other_work(&self) -> (Option<String>, bool) {
         let lead = self.lead();
-        let [estimate, _, _] = lead.quotient();
+        let [estimate, ..] = lead.quotient();
         let ends = interval(lead.quotient());
-        let known = match lead.metric.measure() {
-            Measure::Time => format!(" and takes {}x as long ({ends})", figure(estimate)),
-            _ => format!(" at {}x the rate ({ends})", figure(estimate)),
-        };
         match lead.claim {
-            Claim::Faster | Claim::Slower => known,
-            Claim::TooFew | Claim::NotTested => String::new(),
+            Claim::TooFew | Claim::NotTested => (None, false),
+            Claim::Faster | Claim::Slower => {
+                let times = figure(estimate);
+                let said = match lead.metric.measure() {
+                    Measure::Time => format!("takes {times}x as long ({ends})"),
+                    _ => format!("works at {times}x the rate ({ends})"),
+                };
+                (Some(said), true)
+            }
             Claim::None => {
-                let typical = self.typical().filter(|typical| typical.differs());
-                let typical = typical.map(|row| {
+                let typical = self.typical().filter(|typical| typical.differs()).map(|row| {
                     let [estimate, ..] = row.quotient();
-                    let what = row.metric.quantity();
-                    format!("; {what} is {}x ({})", figure(estimate), interval(row.quotient()))
+                    let ends = interval(row.quotient());
+                    format!("{} is {}x ({ends}); ", row.metric.quantity(), figure(estimate))
                 });
-                let time = format!("; time: no clear difference ({ends})");
-                typical.unwrap_or_default() + &time
+                let typical = typical.unwrap_or_default();
+                let what = lead.metric.quantity();
+                (Some(format!("{typical}{what}: no clear difference ({ends})")), false)
             }
         }
     }

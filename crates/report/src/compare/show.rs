@@ -75,7 +75,8 @@ pub(crate) fn within(run: &Run, detail: Detail) -> Vec<Block> {
         return short::blocks(&found, false);
     }
     let differs = found.differences.iter().map(|one| format!("differs: {}", one.sentence()));
-    let lines = short::names(&found).into_iter().chain(differs.map(Item::new)).collect();
+    let facts = found.remarks.iter().cloned().chain(differs).map(Item::new);
+    let lines = short::names(&found).into_iter().chain(facts).collect();
     std::iter::once(Block::List(lines)).chain(figures(&found)).collect()
 }
 
@@ -92,7 +93,9 @@ pub(crate) fn remarks(comparison: &Comparison) -> Vec<String> {
     };
     let differs = comparison.differences.iter();
     let differs = differs.map(|difference| format!("differs: {}", difference.sentence()));
-    comparison.notes.iter().cloned().chain(first.into_iter().map(mark)).chain(differs).collect()
+    let marks = first.into_iter().map(mark);
+    let facts = comparison.remarks.iter().cloned().chain(differs);
+    comparison.notes.iter().cloned().chain(marks).chain(facts).collect()
 }
 
 /// The rows, the legend of their columns, and a sentence for each.
