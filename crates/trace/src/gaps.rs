@@ -173,7 +173,7 @@ impl Count {
         let mut names: Vec<_> = self.names.iter().collect();
         names.sort_by_key(|(name, count)| (u64::MAX - **count, (*name).clone()));
         let name = |(name, count): &(&Vec<u8>, &u64)| GapName {
-            name: escape::line(&String::from_utf8_lossy(name)).into(),
+            name: escape::line(&String::from_utf8_lossy(name)),
             count: **count,
         };
         let names: Vec<GapName> = names.iter().map(name).collect();

@@ -207,3 +207,18 @@ fn a_killed_sweep_is_reported_up_to_its_last_execution() {
     assert_eq!(settled["rows"], run["rows"]);
     assert_eq!(settled["run"]["events"]["count"], run["run"]["events"]["count"]);
 }
+
+/// The first line counts what a person waits for; the ranks' time is a part of it.
+#[test]
+fn the_time_of_a_command_holds_that_of_its_executions() {
+    let scene = Scene::new().file("x.ppl", "time[\"w\"] write(\"f\", 1);\n");
+    for (options, is_known) in
+        [("", true), ("--reps 3 --settle 1ms", true), ("--backend mem", false)]
+    {
+        let done = scene.parabench(&format!("run x.ppl {options} --format json")).exits(0);
+        let run = &done.json()["run"];
+        let (ranks_ns, command_ns) = (run["duration_wall_ns"].as_u64(), run["command_ns"].as_u64());
+        assert_eq!(command_ns.is_some(), is_known, "{options}");
+        assert!(!is_known || command_ns >= ranks_ns, "{options}: {command_ns:?} {ranks_ns:?}");
+    }
+}

@@ -199,7 +199,8 @@ fn sheet(run: &Run) -> Sheet {
     };
     let more = (more > 0).then(|| format!("{more} more {}", words::plural(more as u64, "phase")));
     let notes = limited::sentences(run).into_iter().chain(more).chain(aside);
-    let notes = notes.chain([legend.to_string()]).collect();
+    let kinds = run.run.trace.as_ref().and_then(facts::times_by_kind);
+    let notes = notes.chain(kinds).chain([legend.to_string()]).collect();
     Sheet { name: "answer", title: String::new(), grid, notes }
 }
 
@@ -351,20 +352,31 @@ struct Entry<'r> {
 
 /// Time of all ranks in an operation, also in those that failed or were expected to.
 fn busy_ns(row: &Row) -> u64 {
-    let done_ns = row.balance.as_ref().map_or(0, |balance| balance.busy_ns);
+    // Sums of logs over several ranks have no balance.
+    let sum_ns = || row.mean_ns.map_or(0, |mean_ns| (mean_ns * succeeded(row) as f64) as u64);
+    let done_ns = row.balance.as_ref().map_or_else(sum_ns, |balance| balance.busy_ns);
     let failed_ns = row.failed_histogram.as_ref().map_or(0, |times| times.sum);
     done_ns.saturating_add(u64::try_from(failed_ns).unwrap_or(u64::MAX))
 }
 
 /// The time of which operations have shares: that of all ranks in the phase; of a log, whose ranks may be idle for
-/// long, that of all its calls.
+/// long, that of all its calls. 0 where the log does not have the time of all: nobody knows the shares then.
 fn whole_ns(run: &Run, phase: &Phase<'_>) -> f64 {
     let ranks = f64::from(run.run.ranks.max(1));
     match phase.label {
-        _ if run.run.trace.is_some() => once(run).map(|row| busy_ns(row) as f64).sum(),
+        _ if run.run.trace.is_some() => match facts::time_in_calls(run) {
+            Some(all_ns) => all_ns,
+            None if once(run).any(lacks_times) => 0.0,
+            None => once(run).map(|row| busy_ns(row) as f64).sum(),
+        },
         Some(label) => label.busy_ns as f64 * ranks,
         None => run.run.duration_wall_ns as f64 * ranks,
     }
+}
+
+/// It is unknown how long these operations took.
+fn lacks_times(row: &Row) -> bool {
+    succeeded(row) > 0 && row.mean_ns.is_none()
 }
 
 /// The operations of a phase in their order.

@@ -18,6 +18,9 @@ const OP_RATE: Kind = Kind::Quantity(Measure::OpRate);
 
 const LEGEND: &str = "Times are per successful operation. Rate per rank = bytes / time spent in this operation (mean \
                       of ranks). Total rate = bytes / duration of the phase, other operations included.";
+const LEGEND_IMPORTED: &str = "Times are per successful operation. Rate per rank = bytes / time spent in this operation \
+                      (mean of ranks). Total rate = bytes / time of its label, and where the log has only sums / \
+                      time from the operation's first start to its last end.";
 const LEGEND_NO_LABEL: &str = "In no label: total rate = bytes / time from the operation's first start to its \
                                last end.";
 const LEGEND_DUE: &str = "Where there is a row .service, times of the operation count from when it was due; its rates \
@@ -79,7 +82,8 @@ pub fn sheet(run: &Run) -> Option<Sheet> {
     let has_rate = |row: &Row| row.label.is_empty() && (row.mib_s.is_some() || row.ops_s.is_some());
     let is_bound = |line: &Line| matches!(line, Line::Cells { cells, .. } if cells.iter().any(|cell| matches!(cell, Cell::AtLeast(_))));
     let legends = [
-        (true, LEGEND),
+        (run.run.trace.is_none(), LEGEND),
+        (run.run.trace.is_some(), LEGEND_IMPORTED),
         (run.rows.iter().any(has_rate), LEGEND_NO_LABEL),
         (run.rows.iter().any(is_service), LEGEND_DUE),
         (repeated(run).next().is_some(), LEGEND_ABOVE),

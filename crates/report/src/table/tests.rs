@@ -175,8 +175,8 @@ fn an_aborted_run_at_100_columns() {
         turn: 1000 of 1000000 times are kept one by one, the others in a histogram; min and median are over
           the kept ones, longest is over all.
 
-        clock tsc, 17.5 ns per reading · page cache share unknown · failed 13 · short 3 · seed 42
-          confinement: checked · CPU 79.4 % per rank · 7 events not kept
+        clock tsc, 17.5 ns per reading · failed 13 · short 3 · seed 42 · confinement: checked
+          CPU 79.4 % per rank · 7 events not kept
 
         note: the ranks were started by hand
         verdict cached-reads: 100 % of the bytes read came from the page cache: read rates are those of main
@@ -225,8 +225,8 @@ fn an_aborted_run_at_80_columns() {
         turn: 1000 of 1000000 times are kept one by one, the others in a histogram; min
           and median are over the kept ones, longest is over all.
 
-        clock tsc, 17.5 ns per reading · page cache share unknown · failed 13 · short 3
-          seed 42 · confinement: checked · CPU 79.4 % per rank · 7 events not kept
+        clock tsc, 17.5 ns per reading · failed 13 · short 3 · seed 42
+          confinement: checked · CPU 79.4 % per rank · 7 events not kept
 
         note: the ranks were started by hand
         verdict cached-reads: 100 % of the bytes read came from the page cache: read
@@ -522,9 +522,9 @@ fn the_short_report_of_a_run_that_failed() {
 
         phase / operation  count failed short expected rate bandwidth     p50     p99     max   time
         stress   1.25 s   read 15.6 MiB/s   write 15.6 MiB/s
-          write           20,000     12     3             -         - 25.7 µs 58.3 µs 7.43 ms      -
-          read            20,000                          -         - 1.90 µs 4.40 µs  120 µs      -
-          stat            20,000                          -         -  790 ns 1.40 µs 45.0 µs      -
+          write           20,000     12     3             -         - 25.7 µs 58.3 µs 7.43 ms   22 %
+          read            20,000                          -         - 1.90 µs 4.40 µs  120 µs  1.6 %
+          stat            20,000                          -         -  790 ns 1.40 µs 45.0 µs  0.6 %
         (outside of phases)
           mkdir                2      1              1    -         -       -       -       - <0.1 %
         rate, bandwidth: while in the operation, sum of ranks; phase: over its duration
@@ -577,4 +577,60 @@ proptest! {
         prop_assert!(!short(&run).is_empty());
         prop_assert!(!markdown(&run, Detail::Short).is_empty());
     }
+}
+
+/// A log whose counters know the time of single reads, and of opens and stats only together.
+#[test]
+fn unknown_times_are_no_part_of_any_share() {
+    use model::run::{Trace, TraceTimes};
+    let row = |op: &str, count, mean_ns| Row {
+        label: "app".into(),
+        op: op.into(),
+        count,
+        bytes: if op == "fread" { 1 << 20 } else { 0 },
+        mean_ns,
+        ..Row::default()
+    };
+    let mut run =
+        Run { rows: vec![row("fread", 10, Some(1e6)), row("stat", 50, None)], ..Run::default() };
+    run.run.trace = Some(Trace { format: "darshan".into(), ..Trace::default() });
+    run.run.ranks = 2;
+    let unknown = short(&run);
+    assert!(!unknown.contains('%'), "{unknown}");
+    // 10 ms of reads in 1 s.
+    let times =
+        TraceTimes { label: "app".into(), read_ns: 10_000_000, write_ns: 0, meta_ns: 990_000_000 };
+    run.run.trace.as_mut().unwrap().times = vec![times];
+    let known = short(&run);
+    assert!(known.contains("metadata 99 %, read 1 %, write 0 % of 1 s"), "{known}");
+    let read = known.lines().find(|line| line.contains("fread")).unwrap();
+    assert!(read.ends_with("1 %"), "{known}");
+    run.rows[1].mean_ns = Some(1e6);
+    run.run.trace.as_mut().unwrap().times.clear();
+    let all = short(&run);
+    assert!(all.lines().any(|line| line.contains("fread") && line.ends_with("16.7 %")), "{all}");
+}
+
+#[test]
+fn a_cache_that_is_judged_is_not_called_unknown() {
+    let mut run = sample::listing1();
+    run.run.evidence.page_cache_share = None;
+    run.run.evidence.labels.clear();
+    let unknown =
+        |run: &Run| facts::facts(run).iter().any(|fact| fact.contains("page cache share unknown"));
+    assert!(!unknown(&run), "it has the mark cached-reads");
+    run.run.evidence.marks.clear();
+    assert!(unknown(&run));
+}
+
+#[test]
+fn the_first_line_has_the_time_of_the_command() {
+    let mut run = sample::sweep(3, 5);
+    assert_eq!(
+        facts::duration(&run),
+        Some("1.26 s".into()),
+        "of the ranks, if nothing else is known"
+    );
+    run.run.command_ns = Some(37_500_000_000);
+    assert!(short(&run).lines().next().unwrap().contains("37.5 s"), "{}", short(&run));
 }
