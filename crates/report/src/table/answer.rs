@@ -356,7 +356,7 @@ fn busy_ns(row: &Row) -> u64 {
     let sum_ns = || row.mean_ns.map_or(0, |mean_ns| (mean_ns * succeeded(row) as f64) as u64);
     let done_ns = row.balance.as_ref().map_or_else(sum_ns, |balance| balance.busy_ns);
     let failed_ns = row.failed_histogram.as_ref().map_or(0, |times| times.sum);
-    done_ns.saturating_add(u64::try_from(failed_ns).unwrap_or(u64::MAX))
+    done_ns.saturating_add(failed_ns)
 }
 
 /// The time of which operations have shares: that of all ranks in the phase; of a log, whose ranks may be idle for

@@ -63,7 +63,9 @@ fn sheets(run: &Run, sweep: &Sweep) -> Vec<Sheet> {
     let legend = if is_repeated { LEGEND_REPEATED } else { LEGEND };
     let advice = format!(" --reps {LEAST_FOR_INTERVAL} gives confidence intervals.");
     let advice = if is_few { advice.as_str() } else { "" };
-    sheets.iter_mut().last().map(|last| last.notes.push(format!("{legend}{advice}")));
+    if let Some(last) = sheets.last_mut() {
+        last.notes.push(format!("{legend}{advice}"));
+    }
     sheets
 }
 
