@@ -119,7 +119,13 @@ fn excess(
         return Some((format_bytes(bytes), format!("{} free", format_bytes(free))));
     }
     let free = free_files.filter(|free| files > *free)?;
-    Some((format!("{files} files and directories"), format!("room for {free}")))
+    Some((
+        format!(
+            "{counted_files} and directories",
+            counted_files = model::words::count(files, "file")
+        ),
+        format!("room for {free}"),
+    ))
 }
 
 /// Raises the soft limit of open files to the hard one; the limit that then holds.

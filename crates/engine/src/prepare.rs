@@ -110,7 +110,10 @@ impl Todo {
             return Some(format!("{needed} are to be written, {free} are free"));
         }
         let files = free_files.filter(|free| names > *free)?;
-        Some(format!("{names} files and directories are to be made, {files} inodes are free"))
+        Some(format!(
+            "{names_files} and directories are to be made, {files} inodes are free",
+            names_files = model::words::count(names, "file")
+        ))
     }
 
     /// Makes all of it and waits until it is stable, until somebody asks to stop. The seed and the name

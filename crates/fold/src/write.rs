@@ -139,7 +139,10 @@ impl<'a> Writer<'a> {
             return String::new();
         }
         let (relation, what) = if is_exact { ("==", "is for") } else { (">=", "needs") };
-        let message = format!("it {what} {ranks} ranks: run it with -n {ranks}");
+        let message = format!(
+            "it {what} {counted_ranks}: run it with -n {ranks}",
+            counted_ranks = model::words::count(ranks, "rank")
+        );
         format!("assert($$size {relation} {ranks}, \"{message}\");\n")
     }
 

@@ -101,7 +101,10 @@ fn set_up<'a>(
 ) -> Result<(Rank<'a>, Storage), String> {
     if plan.ranks != world.size {
         let (made, found) = (plan.ranks, world.size);
-        return Err(format!("the plan was made for {made} ranks, and MPI started {found}"));
+        return Err(format!(
+            "the plan was made for {made_ranks}, and MPI started {found}",
+            made_ranks = model::words::count(made, "rank")
+        ));
     }
     let medium = match config.records.path(world.rank) {
         Some(path) => Medium::File(path),

@@ -2,6 +2,7 @@
 //! options of one subcommand are in its file ([`crate::verbs`]).
 
 use crate::error::{Error, Exit, Result};
+use crate::foreign_options;
 use crate::verbs;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
@@ -102,7 +103,17 @@ impl Verb {
 /// Reads the command line.
 pub fn parse(words: Vec<OsString>) -> std::result::Result<Verb, clap::Error> {
     let words = with_amounts(words);
-    read(&words).map_err(|error| harmless(&words).unwrap_or(error))
+    read(&words).map_err(|error| {
+        let error = harmless(&words).unwrap_or(error);
+        explained(&words, &error).unwrap_or(error)
+    })
+}
+
+/// The error with what to write instead, where the option is one of another tool.
+fn explained(words: &[OsString], error: &clap::Error) -> Option<clap::Error> {
+    let (message, hint) = foreign_options::explain(words, error)?;
+    let text = escape::lines(&format!("{message}\n  help: {hint}\n"));
+    Some(clap::Error::raw(clap::error::ErrorKind::UnknownArgument, text))
 }
 
 /// The run for which `parabench run` with these words asks. `whose`: for messages.
@@ -303,6 +314,16 @@ impl Verbose {
 /// Largest number of ranks; a typing error must not fork the machine to death.
 pub const MAX_RANKS: i64 = 1_000_000;
 
+/// A number of ranks.
+pub fn ranks(text: &str) -> std::result::Result<u32, String> {
+    let number = text.parse::<i64>().ok().filter(|number| (1..=MAX_RANKS).contains(number));
+    number.and_then(|number| u32::try_from(number).ok()).ok_or_else(|| {
+        let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
+        let example = if digits.is_empty() || digits == text { "4" } else { &digits };
+        format!("expected a number from 1 to {MAX_RANKS}, for example -n {example}, found {text:?}")
+    })
+}
+
 /// `NAME=VALUE`.
 pub fn assignment(text: &str) -> std::result::Result<(String, String), String> {
     match text.split_once('=') {
@@ -385,6 +406,9 @@ mod tests {
         assert_eq!(group("w"), Ok(("w".into(), None)));
         assert_eq!(mount("b=/x=y"), Ok(("b".into(), "/x=y".into())));
         assert!(["/x", "b=", "1b=/x", "a b=/x"].iter().all(|text| mount(text).is_err()));
+        assert_eq!(ranks("4"), Ok(4));
+        assert!(ranks("4x").unwrap_err().contains("-n 4,"));
+        assert!(["0", "-1", "x", "", "1000001", "1e3"].iter().all(|text| ranks(text).is_err()));
         assert!(group("w:many").unwrap_err().contains("NAME:50%"));
         assert_eq!(seed("7"), Ok(Seed::Given(7)));
         assert_eq!(seed("random"), Ok(Seed::Random));

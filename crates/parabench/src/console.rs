@@ -7,9 +7,10 @@
 use crate::error::{Error, Result};
 use anstyle::{AnsiColor, Style};
 use model::escape;
+use report::table::Terminal;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
-/// Width of tables where no terminal tells one.
+/// Width of text where no terminal has another one.
 const DEFAULT_COLUMNS: usize = 100;
 
 /// Writes text to standard output, control characters escaped. A reader that has gone away
@@ -79,10 +80,20 @@ fn titled(title: &str, color: AnsiColor, text: &str) -> String {
     format!("{style}{title}{style:#}: {}\n", escape::lines(text))
 }
 
-/// Columns of the terminal that standard output goes to; `COLUMNS`, then 100 if there is none.
+/// Columns for text: those of the terminal that standard output goes to; `COLUMNS`, then 100 if there is none.
 pub fn columns() -> usize {
+    known_columns().unwrap_or(DEFAULT_COLUMNS)
+}
+
+/// What reports are drawn on. A file or pipe has room for every column of a table, unless `COLUMNS` limits it.
+pub fn output() -> Terminal {
+    Terminal { columns: known_columns().unwrap_or(usize::MAX), color: colours() }
+}
+
+fn known_columns() -> Option<usize> {
     let wanted = || std::env::var("COLUMNS").ok()?.parse().ok();
-    terminal_columns().or_else(wanted).filter(|columns| *columns > 0).unwrap_or(DEFAULT_COLUMNS)
+    let is_known = |columns: &usize| *columns > 0;
+    terminal_columns().filter(is_known).or_else(wanted).filter(is_known)
 }
 
 /// Columns of the terminal that standard output goes to.

@@ -30,6 +30,7 @@ mod console;
 pub mod diagnostics;
 pub mod error;
 pub mod folding;
+mod foreign_options;
 mod legacy;
 mod library;
 mod loader;

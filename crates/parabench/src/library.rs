@@ -41,9 +41,14 @@ pub fn find(name: &str) -> Option<&'static Embedded> {
 }
 
 impl Embedded {
-    /// Its description: the first line of its text without the comment sign.
-    pub fn title(&self) -> &'static str {
-        self.text.lines().next().unwrap_or("").trim_start_matches(['#', '/', ' '])
+    /// Its description: the first sentence of the comment at its head, or all of the comment's first paragraph.
+    pub fn title(&self) -> String {
+        let lines = self.text.lines().map(|line| (line, line.trim_start_matches(['#', '/', ' '])));
+        let is_comment = |(line, text): &(&str, &str)| line.len() > text.len() && !text.is_empty();
+        let paragraph: Vec<&str> = lines.take_while(is_comment).map(|(_, text)| text).collect();
+        let paragraph = paragraph.join(" ");
+        let end = paragraph.find(". ").map_or(paragraph.len(), |end| end + 1);
+        paragraph[..end].to_string()
     }
 }
 

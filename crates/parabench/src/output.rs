@@ -30,7 +30,7 @@ pub fn check(file: &Path, option: &str, start: &str) -> Result<()> {
         Ok(facts) if facts.is_dir() => refused("expected a file, found a folder"),
         Ok(facts) if !facts.is_file() => refused("expected a regular file, found something else"),
         Ok(_) if !begins_with(file, start) => {
-            refused("the file that is there is none of Parabench")
+            refused("the existing file was not written by Parabench")
         }
         Ok(_) => Ok(()),
         Err(error) if error.kind() == ErrorKind::NotFound => match missing_folder(file) {

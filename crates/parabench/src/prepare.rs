@@ -40,15 +40,11 @@ pub fn expected(plan: &Plan, config: &Config, whole_bytes: u64) -> Result<Vec<Ex
 
 fn unforeseen(failure: Option<String>) -> Error {
     match failure {
-        Some(why) => Error::input(format!(
-            "what the program expects to be there is found by rehearsing it, and there it fails: {why}"
-        ))
-        .help("mend the program, or make its files by a program of their own"),
-        None => {
-            Error::input("the program does too much to find out what it expects to be there").help(
-                "prepare with smaller parameters, or make its files by a program of their own",
-            )
-        }
+        Some(why) => Error::input(format!("--prepare could not dry-run the program: {why}"))
+            .help("fix the program, or create its files with a program of their own"),
+        None => Error::input("--prepare could not dry-run the program: it does too much").help(
+            "prepare with smaller parameters, or create its files with a program of their own",
+        ),
     }
 }
 
@@ -162,20 +158,25 @@ pub fn tell_missing(plan: &Plan, directories: &Directories, expected: &[Expected
     let Ok(parts) = parts(directories, expected) else { return };
     let mut all = parts.iter().flat_map(|part| part.todo.things.iter().map(move |one| (part, one)));
     let Some((part, first)) = all.next() else { return };
-    let length = first
-        .has_bytes
-        .map(|has| format!(" ({has} of {} bytes)", has.saturating_add(first.new_bytes())));
-    let how = match verifies(plan) {
-        // Its data would be wrong.
-        true => "reads with verify=true want what a run with verify=true has written",
-        false => "--prepare makes what it expects to find, parabench prepare --dry-run lists it",
+    let more = all.count();
+    let name = part.shown(first);
+    let problem = match first.has_bytes {
+        Some(has) => {
+            let needs = has.saturating_add(first.new_bytes());
+            format!("reads beyond the end of a file: {name} has {has} of {needs} bytes")
+        }
+        None => format!("uses a name that does not exist: {name}"),
     };
-    console::note(&format!(
-        "what the program uses is missing or too short ({}), first {}{}: {how}",
-        words::count(1 + all.count(), "name"),
-        part.shown(first),
-        length.unwrap_or_default()
-    ));
+    let others = match more {
+        0 => String::new(),
+        more => format!(", and {} like it", words::count(more, "other")),
+    };
+    let fix = match verifies(plan) {
+        // Its data would be wrong.
+        true => "read with verify=true only what a run with verify=true has written",
+        false => "add --prepare to create what is missing",
+    };
+    console::note(&format!("the program {problem}{others}; {fix}"));
 }
 
 /// The program may verify data that it reads.
@@ -186,6 +187,21 @@ fn verifies(plan: &Plan) -> bool {
         _ => true,
     });
     values.any(|may_be| may_be)
+}
+
+/// What a program uses and never makes, in a sentence for those who check it; `None` if there is nothing.
+pub fn describe_expected(expected: &[Expected]) -> Option<String> {
+    let first = expected.iter().max_by_key(|one| matches!(one.what, Thing::File { .. }))?;
+    let is_file = matches!(first.what, Thing::File { .. });
+    let (verb, noun) = if is_file { ("reads", "file") } else { ("uses", "name") };
+    let name = String::from_utf8_lossy(&first.path);
+    let (others, them) = match expected.len() - 1 {
+        0 => (String::new(), "it"),
+        more => (format!(", and {} like it", words::count(more, "other")), "them"),
+    };
+    Some(format!(
+        "the program {verb} a {noun} that it never makes: {name}{others}; --prepare creates {them}"
+    ))
 }
 
 /// Makes what is missing.

@@ -14,7 +14,7 @@ use std::path::Path;
 
 /// Says what has failed, and nothing else.
 pub fn failures(run: &Run) {
-    let terminal = Terminal { columns: console::columns(), color: false };
+    let terminal = Terminal { color: false, ..console::output() };
     console::say_made(&::report::table::failures(run, terminal));
 }
 
@@ -22,7 +22,7 @@ pub fn failures(run: &Run) {
 pub fn print(run: &Run, format: ResultFormat, detail: Detail) -> Result<()> {
     match format {
         ResultFormat::Table => {
-            let terminal = Terminal { columns: console::columns(), color: console::colours() };
+            let terminal = console::output();
             console::print_made(&::report::table::render(run, terminal, detail))
         }
         ResultFormat::Json => console::write_with(|mut out| ::report::json::write(run, &mut out)),

@@ -1,7 +1,7 @@
 //! The whole way: text to plan.
 
 use crate::ast::Ast;
-use crate::diag::{self, Code, Diagnostic};
+use crate::diag::{self, Code, Diagnostic, OPENED_HERE, Severity};
 use crate::facts::Facts;
 use crate::resolve::resolve;
 use crate::source::Binding;
@@ -35,17 +35,19 @@ pub fn compile(name: &str, text: Vec<u8>, loader: &mut dyn Loader, binding: &Bin
         return Compiled { sources, ast, facts, plan: None, diagnostics };
     }
     let (ast, found) = parse(&mut sources, root, loader);
+    let open: Vec<u32> = found.iter().filter_map(|one| unclosed_line(one, &sources)).collect();
     diagnostics.extend(found);
     if diagnostics.iter().any(|found| found.code == Code::Foreign) {
         let facts = Facts::default();
         return Compiled { sources, ast, facts, plan: None, diagnostics };
     }
-    diagnostics.extend(check::tree::warn_of_precedence(&ast, &sources));
+    let found = check::tree::warn_of_precedence(&ast, &sources);
+    diagnostics.extend(found.into_iter().filter(|found| !is_consequence(found, &open)));
     let ast = parse::add_kinds(ast, &mut sources);
     let (mut facts, found) = resolve(&ast, &sources);
-    diagnostics.extend(found);
+    diagnostics.extend(found.into_iter().filter(|found| !is_consequence(found, &open)));
     let (mut made, found) = lower::lower(&ast, &facts, &sources, binding);
-    diagnostics.extend(found);
+    diagnostics.extend(found.into_iter().filter(|found| !is_consequence(found, &open)));
     facts.keep_before(sources.end_of_program());
     sources.remove_embedded();
     let mut plan = None;
@@ -58,4 +60,26 @@ pub fn compile(name: &str, text: Vec<u8>, loader: &mut dyn Loader, binding: &Bin
     }
     diagnostics.sort_by_key(|diagnostic| diagnostic.span);
     Compiled { sources, ast, facts, plan, diagnostics }
+}
+
+/// Where the line begins on which a string, comment, bracket or block was opened that is not closed.
+fn unclosed_line(found: &Diagnostic, sources: &Sources) -> Option<u32> {
+    let beginning = match found.code {
+        Code::OpenString => found.span,
+        Code::Expected if found.label == OPENED_HERE => found.span,
+        // Of a bracket, or a definition inside of a block that is still open, the beginning is named besides.
+        Code::Expected | Code::Misplaced => found.related.first()?.0,
+        _ => return None,
+    };
+    let file = sources.file(sources.file_at(beginning.start));
+    let before = file.text.get(..(beginning.start - file.start) as usize)?;
+    Some(file.start + before.rfind('\n').map_or(0, |at| at as u32 + 1))
+}
+
+/// What is not closed has swallowed text: arguments, uses, definitions. Then no warning is certain, and no error from
+/// the line on where it was opened. `open`: where those lines begin.
+fn is_consequence(found: &Diagnostic, open: &[u32]) -> bool {
+    let is_behind = |line: &u32| found.span.end > *line;
+    let is_warning = found.severity() == Severity::Warning;
+    open.iter().any(|line| is_behind(line) || is_warning)
 }

@@ -60,6 +60,7 @@ codes! {
     PatternMembers "E0312" "A pattern that does not exist for the number of members that use it.";
     ViewOverlaps "E0314" "A write through a file view, levels 2 and 3, that would write bytes twice.";
     SplitValue "E0315" "A split by a value that the ranks cannot know of each other, or into too many sets.";
+    Closed "E0316" "A use of a file after it is closed.";
     Capitals "W0101" "A keyword not written in lower case.";
     GroupName "W0201" "Blanks around a group's name are dropped.";
     Precedence "W0202" "`%` meets `*` or `/` without parentheses.";
@@ -156,6 +157,9 @@ impl Diagnostic {
     }
 }
 
+/// The label of something that is not closed.
+pub(crate) const OPENED_HERE: &str = "opened here";
+
 /// At least one of them is an error.
 pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(|d| d.severity() == Severity::Error)
@@ -219,7 +223,7 @@ impl Reports {
         for (tally, what) in [(self.errors, "errors"), (self.warnings, "warnings")] {
             if let Some((code, span)) = tally.left_out {
                 let message = format!("{} more {what} are not shown", tally.count - MAX_EACH);
-                let help = "mend those above first; many of the others may go with them";
+                let help = "fix those above first; many of the others may go with them";
                 self.found.push(Diagnostic::new(code, span, message).help(help));
             }
         }

@@ -1,6 +1,6 @@
 //! Text -> tokens.
 
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, OPENED_HERE};
 use model::plan::Span;
 
 macro_rules! kinds {
@@ -353,7 +353,7 @@ impl<'t> Lexer<'t> {
                 format!("expected `\"` that closes this string, found {found}"),
             )
             .help("strings end on their line; write \\n for a line break and \\\" for a quote in a string")
-            .label("opened here"),
+            .label(OPENED_HERE),
         );
         Kind::Error
     }

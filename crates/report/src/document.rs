@@ -56,6 +56,9 @@ impl Item {
     }
 }
 
+/// Longer lines of text are hard to read.
+const TEXT_COLUMNS: usize = 100;
+
 impl Block {
     fn is_empty(&self) -> bool {
         match self {
@@ -67,7 +70,7 @@ impl Block {
     }
 
     fn text(&self, terminal: Terminal) -> String {
-        let columns = terminal.columns;
+        let columns = terminal.columns.min(TEXT_COLUMNS);
         let flowed =
             |paint: Paint, text: &str| paint.lines(&flow(&escape(text), columns), terminal);
         let item = |item: &Item| {

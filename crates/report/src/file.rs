@@ -80,8 +80,9 @@ impl fmt::Display for StoreError {
             }
             StoreError::Truncated { path, size_bytes } => write!(
                 f,
-                "{} ends in the middle after {size_bytes} bytes: copy it again, or repeat the run",
-                shown(path)
+                "{} ends in the middle after {size}: copy it again, or repeat the run",
+                shown(path),
+                size = model::words::count(*size_bytes, "byte")
             ),
             StoreError::Corrupt { path, detail } => {
                 write!(f, "{} is damaged ({detail}): copy it again, or repeat the run", shown(path))

@@ -52,8 +52,9 @@ pub fn explain_transfer(offset: u64, length: u64, alignment: Alignment) -> Optio
     let wrong = [("position", offset), ("size", length)];
     let (what, bytes) = wrong.into_iter().find(|(_, bytes)| bytes % block != 0)?;
     Some(format!(
-        "with direct=true the {what} of a transfer must be a multiple of {block} bytes, \
-         found {bytes}; use a multiple, or leave out direct=true"
+        "with direct=true the {what} of a transfer must be a multiple of {block_bytes}, \
+         found {bytes}; use a multiple, or leave out direct=true",
+        block_bytes = model::words::count(block, "byte")
     ))
 }
 

@@ -268,9 +268,25 @@ pub(crate) fn make_if_missing(directory: &Path) -> Result<bool, String> {
     }
 }
 
+/// `s3://bucket/x`, `gs://...`: an address, and no path of this machine.
+fn names_object_store(directory: &Path) -> bool {
+    let text = directory.to_string_lossy();
+    let scheme = text.split_once(":/").map(|(scheme, _)| scheme);
+    scheme.is_some_and(|scheme| {
+        scheme.len() > 1 && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
+}
+
 /// Nobody else may write in it, so that nobody can put links there.
 fn make(directory: &Path) -> Result<bool, String> {
     DirBuilder::new().mode(0o755).create(directory).map(|()| true).map_err(|error| {
+        if error.kind() == io::ErrorKind::NotFound && names_object_store(directory) {
+            return format!(
+                "--dir {}: object stores are not supported; mount the bucket as a file system and name the directory \
+                 where it is mounted",
+                directory.display()
+            );
+        }
         if error.kind() == io::ErrorKind::NotFound {
             return format!(
                 "--dir {0}: its parent directory does not exist; make it first with mkdir -p",

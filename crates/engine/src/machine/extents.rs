@@ -170,7 +170,10 @@ impl<'p> RankExtents<'p> {
         let entry = self.entry(plan, number, geometry);
         entry.ready.as_mut().map_err(|said| {
             let (name, members) = (&plan.patterns[number].name, geometry.1);
-            let message = format!("there is no pattern \"{name}\" for {members} members: {said}");
+            let message = format!(
+                "there is no pattern \"{name}\" for {counted_members}: {said}",
+                counted_members = model::words::count(members, "member")
+            );
             Fault::message(message)
         })
     }

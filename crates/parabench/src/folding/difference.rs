@@ -46,7 +46,10 @@ pub fn describe<'a>(event: &Event, path: impl Fn(u32) -> Cow<'a, [u8]>) -> Strin
     }
     if moves_bytes(event) {
         let (offset, wanted, done) = (event.offset_bytes, event.requested_bytes, event.done_bytes);
-        text.push_str(&format!(", {done} of {wanted} bytes at "));
+        text.push_str(&format!(
+            ", {done} of {wanted_bytes} at ",
+            wanted_bytes = model::words::count(wanted, "byte")
+        ));
         match is_unplaced(event) {
             true => text.push_str("an unknown place"),
             false => text.push_str(&offset.to_string()),

@@ -21,8 +21,11 @@ pub fn read(folder: &Path) -> Result<(Run, Log)> {
     };
     let missing = info.dropped.saturating_add(info.left_out);
     if missing > 0 {
-        return Err(Error::input(format!("{shown} lacks {missing} events, so order is unknown"))
-            .help("keep all: run --events without sample=, with a larger max="));
+        return Err(Error::input(format!(
+            "{shown} lacks {missing_events}, so order is unknown",
+            missing_events = model::words::count(missing, "event")
+        ))
+        .help("keep all: run --events without sample=, with a larger max="));
     }
     let broken = |error: ::report::StoreError| Error::input(error.to_string());
     let dir = if folder.is_dir() { folder } else { folder.parent().unwrap_or(folder) };

@@ -352,7 +352,8 @@ impl Folder {
         let missing = (run.run.ranks as usize).saturating_sub(names.len());
         if missing > 0 {
             run.run.evidence.notes.push(format!(
-                "the events of {missing} ranks are not stored: they did not reach rank 0"
+                "the events of {missing_ranks} are not stored: they did not reach rank 0",
+                missing_ranks = model::words::count(missing, "rank")
             ));
         }
         // What cannot be read was said when it was merged.

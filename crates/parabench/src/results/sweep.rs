@@ -185,7 +185,10 @@ pub(crate) fn put_together(run: &mut Run, found: &Found, parts: &mut Vec<Part>) 
     }
     run.run.evidence.notes.extend(left_out);
     if unreadable > 0 {
-        let note = format!("{unreadable} executions left nothing that can be read");
+        let note = format!(
+            "{unreadable_executions} left nothing that can be read",
+            unreadable_executions = model::words::count(unreadable, "execution")
+        );
         run.run.evidence.notes.push(note);
     }
     Ok(merged)

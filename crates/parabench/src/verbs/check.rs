@@ -1,10 +1,11 @@
 //! `parabench check`: every mistake of a program, without running it.
 
-use crate::args::{MAX_RANKS, ProgramArgs, TextFormat};
+use crate::args::{ProgramArgs, TextFormat};
 use crate::compile::{self, Places, Ranks};
 use crate::console;
 use crate::diagnostics;
 use crate::error::{Exit, Result};
+use crate::prepare::describe_expected;
 use crate::program;
 use crate::rehearse::rehearse;
 use clap::Args;
@@ -25,7 +26,7 @@ pub struct Check {
     program: ProgramArgs,
 
     /// Ranks the program is to run on
-    #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..=MAX_RANKS))]
+    #[arg(short = 'n', long, value_parser = crate::args::ranks)]
     ranks: Option<u32>,
 
     /// `json`: an array of diagnostics on standard output
@@ -45,14 +46,17 @@ impl Check {
         };
         let places = Places::named(&self.program)?;
         let mut compiled = compile::compile(text, &self.program, ranks, places, true);
-        rehearse(compiled.plan.as_ref(), &mut compiled.diagnostics, &Config::default(), true)?;
+        let (plan, found) = (compiled.plan.as_ref(), &mut compiled.diagnostics);
+        let rehearsal = rehearse(plan, found, &Config::default(), true)?;
         match self.format {
             TextFormat::Json => {
                 console::print(&diagnostics::to_json(&compiled.diagnostics, &compiled.sources))?;
             }
             TextFormat::Text => {
                 compile::show(&compiled, &name);
-                if compiled.diagnostics.is_empty() {
+                let missing = describe_expected(&rehearsal.expected);
+                missing.iter().for_each(|missing| console::warning(missing));
+                if compiled.diagnostics.is_empty() && missing.is_none() {
                     console::say(&format!("{name}: nothing wrong\n"));
                 }
                 compiled.plan.iter().for_each(|plan| say_directories(&name, plan));

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use model::words;
 use report::compare::{self, Comparison, Design, Gate, Options, Side, Unknown, show};
 use report::gate::Verdict;
-use report::table::Terminal;
+
 use std::path::{Path, PathBuf};
 
 /// Compare runs, with statistics that can be trusted
@@ -214,7 +214,7 @@ impl Compare {
     }
 
     fn print(&self, comparisons: &[Comparison]) -> Result<()> {
-        let terminal = Terminal { columns: console::columns(), color: console::colours() };
+        let terminal = console::output();
         let detail = self.verbose.detail();
         let table = |one: &Comparison| show::table(one, terminal, detail);
         let markdown = |one: &Comparison| show::markdown(one, detail);

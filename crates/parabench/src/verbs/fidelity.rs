@@ -99,7 +99,7 @@ impl Fidelity {
 
 /// How the report is drawn here.
 pub fn terminal() -> Terminal {
-    Terminal { columns: console::columns(), color: console::colours() }
+    console::output()
 }
 
 /// Compares stored runs and judges the gates.

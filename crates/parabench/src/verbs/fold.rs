@@ -311,8 +311,11 @@ fn say(run: &Run, folded: &Folded, proof: &folding::Proof) {
     if proof.is_lossless() {
         let adopted = match proof.adopted {
             0 => String::new(),
-            1 => "; one more open gives a rank what another one had opened".into(),
-            adopted => format!("; {adopted} more opens give ranks what others had opened"),
+            adopted => {
+                let verb = if adopted == 1 { "was" } else { "were" };
+                let opens = count(adopted, "open");
+                format!("; {opens} {verb} added for files that another process had opened")
+            }
         };
         let mut losses = run.run.trace.iter().flat_map(Trace::losses).peekable();
         let loss = match losses.peek() {
@@ -334,35 +337,37 @@ fn say(run: &Run, folded: &Folded, proof: &folding::Proof) {
     }
     if proof.unplaced > 0 {
         console::note(&format!(
-            "{} took place at positions that the run does not tell: where the program puts them was not compared",
+            "the run has no positions of {}: the positions in the program were not compared",
             count(proof.unplaced, "transfer")
         ));
     }
     let left_out = folded.left_out.iter().map(Vec::len).sum::<usize>() as u64;
     if left_out > 0 {
-        let verb = if left_out == 1 { "has" } else { "have" };
-        console::warning(&format!("{} {verb} no statement", count(left_out, "operation")));
+        let verb = if left_out == 1 { "is" } else { "are" };
+        console::warning(&format!(
+            "{} {verb} left out: the language has no statement for them",
+            count(left_out, "operation")
+        ));
     }
     if folded.guessed > 0 {
-        let verb = if folded.guessed == 1 { "has" } else { "have" };
         console::note(&format!(
-            "{} {verb} modes or words that the run does not tell: the usual ones are used",
+            "the run has no modes or flags of {}: the program uses the usual ones",
             count(folded.guessed, "operation")
         ));
     }
     if let Some(Uneven { longest_ns, mean_ns }) = folded.uneven {
         let [longest, mean] = [longest_ns, mean_ns].map(|ns| model::units::format_ns(ns as f64));
         console::note(&format!(
-            "pauses are the means of their places: {mean} where one took {longest}; --think exact keeps each"
+            "pauses are averaged (one of {longest} became {mean}); --think exact keeps every pause"
         ));
     }
     if !folded.before.is_empty() {
         let what = match folded.before.len() {
-            1 => "one file or directory".to_string(),
-            n => format!("{n} files or directories"),
+            1 => "a file or directory that exists".to_string(),
+            n => format!("{n} files or directories that exist"),
         };
         console::note(&format!(
-            "the program expects {what} to be there: parabench prepare PROGRAM --trace RUN makes all as the log found them"
+            "the program needs {what} before it starts; parabench prepare PROGRAM --trace RUN creates all that the log found"
         ));
     }
 }

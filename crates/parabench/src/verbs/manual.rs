@@ -5,6 +5,7 @@ use crate::args::Cli;
 use crate::console;
 use crate::error::{Error, Exit, Result};
 use crate::library::{self, PROGRAMS};
+use ::report::flow;
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
@@ -66,18 +67,27 @@ impl Programs {
 }
 
 fn list() -> String {
-    let width = PROGRAMS.iter().map(|program| program.name.len()).max().unwrap_or(0);
+    let columns = console::columns();
+    let width = PROGRAMS.iter().map(|program| program.name.len()).max().unwrap_or(0) + 3;
     let mut text = String::new();
     for program in PROGRAMS {
-        text.push_str(&format!("@{:<width$}  {}\n", program.name, program.title()));
+        let title = flow(&program.title(), columns.saturating_sub(width).max(TITLE_COLUMNS));
+        let name = format!("@{}", program.name);
+        for (at, line) in title.lines().enumerate() {
+            let name = if at == 0 { &*name } else { "" };
+            text.push_str(&format!("{name:<width$}{}\n", line.trim_start()));
+        }
     }
-    let libraries = library::LIBRARIES.iter();
-    for library in libraries {
-        text.push_str(&format!("\ninclude \"@{}\";  {}\n", library.name, library.title()));
+    for library in library::LIBRARIES {
+        let name = format!("include \"@{}\";", library.name);
+        text.push_str(&format!("\n{}\n", flow(&format!("{name}  {}", library.title()), columns)));
     }
     text.push_str("\nparabench programs NAME shows a text, parabench run @NAME runs it.\n");
     text
 }
+
+/// Least width of a description.
+const TITLE_COLUMNS: usize = 40;
 
 /// Print the manual page, or that of a subcommand
 ///

@@ -7,7 +7,7 @@
 //!   needs 125 MiB (± 3 MiB) of storage and 100 KiB of buffers
 //! ```
 
-use crate::args::{MAX_RANKS, ProgramArgs, TextFormat};
+use crate::args::{ProgramArgs, TextFormat};
 use crate::compile::{self, Places, Ranks};
 use crate::console;
 use crate::error::{Error, Exit, Result};
@@ -44,12 +44,12 @@ pub struct Plan {
 
     /// Number of ranks
     #[arg(short = 'n', long, default_value_t = 1,
-          value_parser = clap::value_parser!(u32).range(1..=MAX_RANKS))]
+          value_parser = crate::args::ranks)]
     ranks: u32,
 
     /// Number of machines, on which the ranks are one after the other
     #[arg(long, default_value_t = 1, value_name = "N",
-          value_parser = clap::value_parser!(u32).range(1..=MAX_RANKS))]
+          value_parser = crate::args::ranks)]
     nodes: u32,
 
     /// Show the first N system calls of a rank
@@ -300,8 +300,8 @@ fn section(out: &mut String, title: &str, budget: &Budget, plan: &model::Plan) {
     let several = !plan.directories.is_empty();
     for (name, peak) in directories(plan).zip(&figures.peaks).filter(|_| several) {
         let name = if name.is_empty() { "the run directory".into() } else { format!("{name}:") };
-        let (bytes, files) = (format_bytes(peak.bytes), peak.files);
-        let _ = writeln!(out, "  of that in {name} {about}{bytes}, {files} files at one time");
+        let (bytes, files) = (format_bytes(peak.bytes), model::words::count(peak.files, "file"));
+        let _ = writeln!(out, "  of that in {name} {about}{bytes}, {files} at one time");
     }
     if figures.handles > 0 {
         let open = model::words::count(figures.handles, "file");

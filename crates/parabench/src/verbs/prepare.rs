@@ -1,6 +1,6 @@
 //! `parabench prepare`: makes the files that a program expects to find.
 
-use crate::args::{MAX_RANKS, ProgramArgs, size};
+use crate::args::{ProgramArgs, size};
 use crate::compile::{self, Places, Ranks};
 use crate::console;
 use crate::error::{Error, Exit, Result};
@@ -36,7 +36,7 @@ pub struct Prepare {
 
     /// Number of ranks
     #[arg(short = 'n', long, default_value_t = 1,
-          value_parser = clap::value_parser!(u32).range(1..=MAX_RANKS))]
+          value_parser = crate::args::ranks)]
     ranks: u32,
 
     /// The directory of the run: new, empty, or left by an earlier run

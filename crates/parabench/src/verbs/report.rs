@@ -8,6 +8,7 @@ use crate::results::{self, Fate, Left};
 use clap::Args;
 use engine::host;
 use model::units::format_bytes;
+use model::words;
 use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
@@ -25,9 +26,9 @@ pub struct Report {
     #[arg(long, conflicts_with_all = ["folder", "format", "data", "html", "settle", "svg"])]
     recover: bool,
 
-    /// How results are printed
-    #[arg(long, value_enum, default_value_t = ResultFormat::Table)]
-    format: ResultFormat,
+    /// How results are printed [default: table; nothing where files are written]
+    #[arg(long, value_enum, hide_default_value = true)]
+    format: Option<ResultFormat>,
 
     #[command(flatten)]
     verbose: Verbose,
@@ -64,14 +65,30 @@ impl Report {
             // Where the records lie has changed.
             stored = results::read(folder)?;
         }
-        if self.data.is_some() || self.html.is_some() || self.svg.is_some() {
+        let writes = self.data.is_some() || self.html.is_some() || self.svg.is_some();
+        if writes {
             let views = stored.views()?;
             self.data.iter().try_for_each(|folder| present::write_data(folder, &views))?;
             self.html.iter().try_for_each(|file| present::html(&stored.run, &views, file))?;
             self.svg.iter().try_for_each(|folder| present::svg(&views, folder))?;
+            self.say_written(views.views.len());
         }
-        present::print(&stored.run, self.format, self.verbose.detail())?;
+        let shown = self.format.or((!writes).then_some(ResultFormat::Table));
+        shown
+            .map_or(Ok(()), |format| present::print(&stored.run, format, self.verbose.detail()))?;
         Ok(if is_whole { Exit::Success } else { Exit::Failed })
+    }
+}
+
+impl Report {
+    /// Names what was written: standard output is for the run.
+    fn say_written(&self, pictures: usize) {
+        let in_folder = |folder: &PathBuf, noun: &str| {
+            console::say(&format!("{} in {}\n", words::count(pictures, noun), folder.display()));
+        };
+        self.data.iter().for_each(|folder| in_folder(folder, "table"));
+        self.html.iter().for_each(|file| console::say(&format!("{}\n", file.display())));
+        self.svg.iter().for_each(|folder| in_folder(folder, "picture"));
     }
 }
 

@@ -1,6 +1,6 @@
 //! `parabench check`.
 
-use crate::scene::Scene;
+use crate::scene::{Scene, root};
 use serde_json::json;
 
 #[test]
@@ -95,4 +95,36 @@ fn programs_come_from_everywhere() {
         .exits(2)
         .err_has("no such file")
         .err_has("did you mean @stress");
+}
+
+#[test]
+fn files_that_the_program_never_makes_are_warned_of() {
+    let scene = Scene::new()
+        .file("one.ppl", "read(\"nofile\");")
+        .file("two.ppl", "read(\"a\"); read(\"b\");")
+        .file("own.ppl", "write(\"a\", 1); read(\"a\");")
+        .file("expected.ppl", "with (expect=\"ENOENT\") read(\"a\");");
+    let missing = "the program reads a file that it never makes: nofile; --prepare creates it";
+    scene.parabench("check one.ppl").exits(0).err_has(missing);
+    scene
+        .parabench("check two.ppl")
+        .exits(0)
+        .err_has("and 1 other like it; --prepare creates them");
+    for name in ["own", "expected"] {
+        scene.parabench(&format!("check {name}.ppl")).exits(0).err_has("nothing wrong");
+    }
+}
+
+/// No false alarm: what is shipped makes what it uses.
+#[test]
+fn shipped_programs_read_no_files_from_before() {
+    for folder in ["programs", "examples", "examples/applications"] {
+        for entry in std::fs::read_dir(root().join(folder)).expect("programs") {
+            let path = entry.expect("an entry").path();
+            if path.extension().is_some_and(|end| end == "ppl") {
+                let done = Scene::new().call("check").word(&path).run().exits(0);
+                assert!(!done.err.contains("never makes"), "{path:?}: {}", done.err);
+            }
+        }
+    }
 }

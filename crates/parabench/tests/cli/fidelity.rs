@@ -156,7 +156,7 @@ fn what_cannot_be_compared_is_refused() {
         ("fidelity a nowhere", "nowhere"),
         ("fidelity a", "2 values required"),
         ("fidelity --original a", "--replay"),
-        ("fidelity a b --html a.ppl", "none of Parabench"),
+        ("fidelity a b --html a.ppl", "not written by Parabench"),
     ] {
         scene.parabench(line).exits(2).err_has(words);
     }

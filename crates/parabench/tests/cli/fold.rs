@@ -258,7 +258,7 @@ fn what_cannot_be_folded_is_said() {
     scene.parabench("fold r -o again.ppl --force").exits(0);
     assert!(!scene.text("again.ppl").contains("# mine"));
     scene.parabench("replay r -o again.ppl --force").exits(0);
-    scene.parabench("fold r -o mine.ppl --force").exits(2).err_has("none of Parabench");
+    scene.parabench("fold r -o mine.ppl --force").exits(2).err_has("not written by Parabench");
 }
 
 #[test]

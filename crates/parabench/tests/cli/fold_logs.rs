@@ -67,7 +67,7 @@ const CALLS: [(&[&str], &str, &str); 12] = [
             r#"unlink("/d/a") = -1 EISDIR (Is a directory)"#,
             r#"rmdir("/d/a") = 0"#,
         ],
-        "1 operation has no statement",
+        "1 operation is left out",
         "mkdir(\"a\");\nrmdir(\"a\");\n",
     ),
     (

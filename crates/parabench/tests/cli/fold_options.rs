@@ -188,7 +188,7 @@ fn nothing_of_the_names_is_left_in_an_anonymous_program() {
     // Without the map nobody can tell what the words were, and other files are not ours.
     let fold = "fold r --anonymise";
     scene.parabench(&format!("{fold} words")).exits(2).err_has("--force");
-    scene.parabench(&format!("{fold} x.ppl --force")).exits(2).err_has("none of Parabench");
+    scene.parabench(&format!("{fold} x.ppl --force")).exits(2).err_has("not written by Parabench");
     scene.parabench(&format!("{fold} b.ppl -o ./b.ppl")).exits(2).err_has("the program");
     scene.parabench(&format!("{fold} b.data -o b.ppl")).exits(2).err_has("long lists");
     scene.parabench(&format!("{fold} -")).exits(2).err_has("not printed");

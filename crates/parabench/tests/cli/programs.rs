@@ -160,3 +160,16 @@ fn trap_16_every_label_of_a_shipped_program_runs_alone() {
 fn within(label: &str, outer: &str) -> bool {
     label == outer || label.starts_with(&format!("{outer}/"))
 }
+
+#[test]
+fn descriptions_are_whole_sentences_at_any_width() {
+    for columns in ["60", "100", "200"] {
+        let list = Scene::new().call("programs").env("COLUMNS", columns).run().exits(0).out;
+        let paragraphs = list.split("\n@").filter(|part| !part.contains("parabench programs NAME"));
+        for one in paragraphs {
+            assert!(one.trim_end().ends_with('.'), "{one}");
+        }
+        let width = columns.parse::<usize>().unwrap();
+        assert!(list.lines().all(|line| line.len() <= width), "{list}");
+    }
+}

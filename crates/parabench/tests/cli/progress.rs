@@ -46,3 +46,14 @@ fn nobody_is_told_who_does_not_look() {
     let done = scene.parabench("run x.ppl --format json").exits(0);
     assert!(!done.err.contains("ops/s"), "{}", done.err);
 }
+
+/// Somebody who looks at a file or a pipe sees a line every ten seconds.
+#[test]
+fn a_run_in_a_pipe_tells_how_far_it_is() {
+    let program = "time[\"w\"] { write(\"f\", 4k); sleep 11s; }\n";
+    let scene = Scene::new().file("x.ppl", program);
+    let done = scene.parabench("run x.ppl --format json").exits(0);
+    let line = done.err.lines().find(|line| line.starts_with("progress: w - 100 % of 1 operation"));
+    assert!(line.is_some(), "{}", done.err);
+    assert_eq!(scene.parabench("run x.ppl --agile").exits(0).err.matches("progress").count(), 0);
+}

@@ -138,3 +138,32 @@ fn deep_nesting() {
     refused(&"{".repeat(100_000), "E0203", "1:");
     refused(&format!("$x = {}1;", "(".repeat(100_000)), "E0203", "1:");
 }
+
+#[test]
+fn options_of_other_tools_are_answered_with_the_option_that_is_meant() {
+    let scene = Scene::new().file("x.ppl", ";");
+    for (options, hint) in [
+        ("-np 4", "-n 4"),
+        ("-n 4x", "for example -n 4, found \"4x\""),
+        ("--ranks=4x", "for example -n 4, found \"4x\""),
+        ("--time 30s", "--time-limit 30s"),
+        ("--runtime=30", "--time-limit 30s"),
+        ("--numjobs=2", "-n 2"),
+        ("--bs=4k", "NAME=VALUE"),
+        ("-t 1m", "parabench translate"),
+        ("-b 1m", "parabench translate"),
+    ] {
+        scene.parabench(&format!("run x.ppl {options}")).exits(2).err_has(hint);
+    }
+}
+
+#[test]
+fn an_object_store_is_no_directory() {
+    let scene = Scene::new().file("x.ppl", ";");
+    for address in ["s3://bucket/a", "gs://bucket", "https://host/a"] {
+        let done = scene.parabench(&format!("run x.ppl --dir {address}")).exits(2);
+        let done = done.err_has("object stores are not supported");
+        assert!(!done.err.contains("mkdir"), "{}", done.err);
+    }
+    scene.parabench("run x.ppl --dir no/such").exits(2).err_has("mkdir -p");
+}

@@ -198,7 +198,7 @@ fn what_cannot_be_repeated_is_told() {
             "replay a.run -o no.ppl -- --nonsense",
             "options of the run: unexpected argument '--nonsense'",
         ),
-        ("replay a.run -o x.ppl", "none of Parabench"),
+        ("replay a.run -o x.ppl", "not written by Parabench"),
     ] {
         scene.parabench(line).exits(2).err_has(words);
     }

@@ -334,7 +334,10 @@ fn a_page_of_a_killed_run_can_still_be_had() {
     call.finish();
     let names = scene.names(".");
     let kept = names.iter().find(|name| name.starts_with("a.html.run-")).expect("it is kept");
-    scene.parabench(&format!("report {kept} --html a.html")).exits(0).out_has("write");
+    scene
+        .parabench(&format!("report {kept} --html a.html --format table"))
+        .exits(0)
+        .out_has("write");
     scene.parabench(&format!("report {kept} --settle")).exits(0);
     scene.parabench("run x.ppl --dry-run --agile --html b.html").exits(0);
     let names = scene.names(".");
@@ -472,4 +475,27 @@ fn a_limit_of_the_size_of_files_drops_events_and_says_so() {
     let dropped = run["run"]["evidence"]["dropped_events"].as_u64().unwrap();
     assert!(dropped > 0 && dropped < row(&run, "", "stat")["count"].as_u64().unwrap());
     limited(1).exits(1).err_has("File too large");
+}
+
+#[test]
+fn a_report_that_writes_files_names_them_and_prints_no_table() {
+    let scene = Scene::new().file("x.ppl", "time[\"w\"] write(\"f\", 4k);");
+    scene.parabench("run x.ppl --out r --events").exits(0);
+    scene.parabench("report r").exits(0).out_has("write");
+    let done = scene.parabench("report r --svg s --html p.html --data t").exits(0);
+    let pictures = scene.names("s").len();
+    assert!(pictures > 1);
+    let done = done.err_has(&format!("{pictures} pictures in s\n")).err_has("p.html\n");
+    done.err_has(&format!("{pictures} tables in t\n")).out_is("");
+    scene.parabench("report r --svg s --format csv").exits(0).out_has("write");
+}
+
+#[test]
+fn a_file_gets_all_columns_unless_the_width_is_given() {
+    let scene = Scene::new().file("x.ppl", "time[\"w\"] write(\"f\", 4k);");
+    scene.parabench("run x.ppl --out r -v").exits(0);
+    let wide = scene.call("report r -v").run().exits(0).out;
+    assert!(wide.contains("p99.9") && !wide.contains("Not shown"), "{wide}");
+    let narrow = scene.call("report r -v").env("COLUMNS", "80").run().exits(0).out;
+    assert!(narrow.contains("Not shown at this width"), "{narrow}");
 }

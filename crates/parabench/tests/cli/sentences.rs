@@ -34,3 +34,25 @@ fn what_programs_assert_of_the_language_holds_on_every_back_end() {
         }
     }
 }
+
+/// The hint names the errno that was seen, and only where it can be meant.
+#[test]
+fn advice_on_failures_fits_the_failures() {
+    for (program, said, unsaid) in [
+        ("read(\"a\");", "expect=\"ENOENT\"", "EBADF"),
+        ("mkdir(\"a\"); mkdir(\"a\");", "expect=\"EEXIST\"", "ENOENT"),
+        (
+            "$f = fopen(\"f\", \"w\"); if ($$size > 0) fclose($f); fwrite($f, 1k);",
+            "only between fopen and fclose",
+            "expect=",
+        ),
+    ] {
+        let scene = Scene::new().file("x.ppl", program);
+        let done = scene.parabench("run x.ppl -v").exits(1);
+        let text = done.out.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            text.contains(said) && !text.replace("fwrite EBADF", "").contains(unsaid),
+            "{text}"
+        );
+    }
+}

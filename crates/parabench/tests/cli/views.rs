@@ -201,7 +201,10 @@ fn a_run_that_was_cut_off_has_pictures() {
     while ranks.iter().any(|pid| Path::new(&format!("/proc/{pid}")).exists()) {
         std::thread::yield_now();
     }
-    scene.parabench("report results --settle --data data").exits(0).out_has("cut off");
+    scene
+        .parabench("report results --settle --data data --format table")
+        .exits(0)
+        .out_has("cut off");
     let run = scene.json("results/run.json");
     assert!(accounted(&run) > 0);
     let names = scene.names("data");

@@ -3,6 +3,7 @@
 //! is made ([`crate::lower`]).
 
 pub(crate) mod access;
+pub(crate) mod closed;
 pub(crate) mod notes;
 pub(crate) mod options;
 pub(crate) mod plan;

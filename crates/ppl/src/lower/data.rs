@@ -324,7 +324,10 @@ impl Lists {
         match part.count.filter(|count| *count != list.len()) {
             Some(count) => {
                 let (found, line) = (list.len(), part.line - 1);
-                Err(format!("expected {count} values, as line {line} says, found {found}"))
+                Err(format!(
+                    "expected {count_values}, as line {line} says, found {found}",
+                    count_values = model::words::count(count, "value")
+                ))
             }
             None => Ok((list, weight)),
         }

@@ -360,7 +360,10 @@ impl Lower<'_> {
         let odd = |n: &u64| !n.is_multiple_of(block);
         let size = self.constant_size(args[1]);
         if let Some(size) = size.filter(odd) {
-            return Some(format!("its {size} bytes are no multiple of {block}"));
+            return Some(format!(
+                "its {size_bytes} are no multiple of {block}",
+                size_bytes = model::words::count(size, "byte")
+            ));
         }
         if let Some(position) = args.get(2).and_then(|at| self.constant_size(*at)).filter(odd) {
             return Some(format!("its position {position} is no multiple of {block}"));
@@ -368,7 +371,10 @@ impl Lower<'_> {
         let is_rest = matches!(op, Op::Read | Op::Fread) && args[1] == Operand::ABSENT;
         let is_cut = |most: &u64| is_rest || size.is_some_and(|size| size > *most);
         let most = self.around.transfer.filter(odd).filter(is_cut)?;
-        Some(format!("transfer={most} cuts it into calls of no multiple of {block} bytes"))
+        Some(format!(
+            "transfer={most} cuts it into calls of no multiple of {block_bytes}",
+            block_bytes = model::words::count(block, "byte")
+        ))
     }
 
     /// A whole file, of which only the end is no block.

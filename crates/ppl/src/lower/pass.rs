@@ -64,6 +64,7 @@ impl Lower<'_> {
         if !self.reports.has_errors() {
             found.extend(check::options::warn_of_no_effect(&self.plan, &notes, sources));
             found.extend(check::access::warn_of_access(self.ast, self.facts, sources));
+            found.extend(check::closed::find_uses_after_close(self.ast, self.facts, sources));
         }
         found.into_iter().for_each(|diagnostic| self.reports.push(diagnostic));
     }

@@ -598,7 +598,10 @@ impl Lower<'_> {
             true => Code::PatternMembersAssumed,
             false => Code::PatternMembers,
         };
-        let message = format!("there is no pattern \"{name}\" for {members} members: {said}");
+        let message = format!(
+            "there is no pattern \"{name}\" for {counted_members}: {said}",
+            counted_members = model::words::count(members, "member")
+        );
         let mut diagnostic = Diagnostic::new(code, place.unwrap_or(span), message)
             .help(format!("see parabench pattern FILE --name \"{name}\" -n RANKS"));
         if place.is_some() {

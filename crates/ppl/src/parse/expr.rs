@@ -275,7 +275,7 @@ impl Parser<'_, '_, '_> {
         let open = self.bump();
         let (items, height) = self.collected(|parser| {
             let mut height = 0;
-            while parser.tok.kind != Kind::RBracket {
+            while parser.tok.kind != Kind::RBracket && !parser.has_no_arguments() {
                 let item = parser.expr()?;
                 height = height.max(parser.height);
                 parser.cx.scratch.push(item.0);
@@ -348,7 +348,7 @@ impl Parser<'_, '_, '_> {
     pub(crate) fn args(&mut self) -> Parse<List> {
         let open = self.expect(Kind::LParen, "`(`")?;
         let (list, height) = self.collected(|parser| {
-            let empty = parser.tok.kind == Kind::RParen;
+            let empty = parser.has_no_arguments();
             let height = if empty { 0 } else { parser.arg_list()? };
             parser.close(Kind::RParen, open, "`,` or `)`")?;
             Ok(height)

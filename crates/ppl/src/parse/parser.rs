@@ -5,7 +5,7 @@
 //! mistakes, and each only once.
 
 use crate::ast::{Ast, Expr, ExprId, List, Name, Stmt, StmtId};
-use crate::diag::{Code, Diagnostic, Reports};
+use crate::diag::{Code, Diagnostic, OPENED_HERE, Reports};
 use crate::foreign::diagnose;
 use crate::kinds::{KindRow, find_kind};
 use crate::lex::{Kind, Lexer, Token};
@@ -159,8 +159,25 @@ impl<'a> Context<'a> {
         self.ast.comments.sort_unstable();
         let mut diagnostics = self.reports.finish();
         diagnostics.sort_by_key(|diagnostic| diagnostic.span);
+        drop_consequences(&mut diagnostics);
         (self.ast, diagnostics)
     }
+}
+
+/// A string that is not closed has swallowed what follows on its line, also the brace of a block: what does not fit
+/// together behind it is the same mistake; other open strings are mistakes of their own. In a block that is not closed,
+/// an `else` or a definition may have been outside of it.
+fn drop_consequences(diagnostics: &mut Vec<Diagnostic>) {
+    let is_open = |found: &Diagnostic| found.code == Code::OpenString;
+    let is_block = |found: &Diagnostic| found.code == Code::Expected && found.label == OPENED_HERE;
+    let first = |is: &dyn Fn(&Diagnostic) -> bool| {
+        diagnostics.iter().find(|found| is(found)).map_or(u32::MAX, |found| found.span.start)
+    };
+    let (string, block) = (first(&is_open), first(&is_block));
+    diagnostics.retain(|found| {
+        let is_misplaced = found.code == Code::Misplaced && found.span.start > block;
+        is_open(found) || (found.span.end <= string && !is_misplaced)
+    });
 }
 
 /// Reserves room for the tree of `bytes` bytes of text, estimated from usual programs. Unused

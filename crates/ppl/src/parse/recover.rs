@@ -119,6 +119,13 @@ impl Parser<'_, '_, '_> {
         Err(self.error(diagnostic.help(help)))
     }
 
+    /// No argument begins here: the parenthesis closes, or the statement ends without that.
+    #[inline]
+    pub(crate) fn has_no_arguments(&self) -> bool {
+        use Kind::{End, LBrace, RBrace, RParen, Semi};
+        matches!(self.tok.kind, RParen | Semi | LBrace | RBrace | End)
+    }
+
     /// The bracket that closes `open`. Before a token that ends the statement it is
     /// taken as given after the report.
     #[inline]

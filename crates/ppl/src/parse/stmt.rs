@@ -3,7 +3,7 @@
 use super::expr::binary_op;
 use super::parser::{Bad, MAX_NESTING, Parse, Parser, add};
 use crate::ast::{Expr, ExprId, If, List, Mix, Name, Repeat, Share, Stmt, StmtId, Time, Until};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, OPENED_HERE};
 use crate::foreign::words;
 use crate::lex::{Kind, Token};
 use crate::lower::PUSH;
@@ -173,7 +173,7 @@ impl Parser<'_, '_, '_> {
         let at = Span { start: self.tok.start, end: self.tok.end };
         let message = "expected `}` that closes this block, found the end of the file";
         let diagnostic = Diagnostic::new(Code::Expected, open.span(), message)
-            .label("opened here")
+            .label(OPENED_HERE)
             .related(at, "the file ends here");
         self.error(diagnostic);
     }
@@ -236,10 +236,8 @@ impl Parser<'_, '_, '_> {
     fn time(&mut self, kind: LabelKind, start: u32) -> Parse<StmtId> {
         let mut label = None;
         let mut sync = false;
-        if self.tok.kind == Kind::LParen {
-            let diagnostic = self.expectation("`[` and a label, or the body of the label");
-            self.error(diagnostic.help("put the label in brackets: time[\"write\"] {...}"));
-            self.skip_to_body();
+        if matches!(self.tok.kind, Kind::LParen | Kind::Str) {
+            self.label_without_brackets(kind);
         } else if self.tok.kind == Kind::LBracket {
             let found = self.label(&mut label, &mut sync);
             if found.is_err() {
@@ -249,6 +247,25 @@ impl Parser<'_, '_, '_> {
         let body = self.body("the label");
         let number = add(&mut self.cx.ast.times, Time { kind, label, sync, body });
         Ok(self.push_stmt(Stmt::Time(number), start))
+    }
+
+    /// `time "write" {...}`, `time("write") {...}`: the label is passed over.
+    #[cold]
+    fn label_without_brackets(&mut self, kind: LabelKind) {
+        let diagnostic = self.expectation("`[` and a label, or the body of the label");
+        let word = if kind == LabelKind::Calls { "ctime" } else { "time" };
+        if self.tok.kind != Kind::Str {
+            let help = format!("put the label in brackets: {word}[\"write\"] {{...}}");
+            self.error(diagnostic.help(help));
+            self.skip_to_body();
+            return;
+        }
+        let text = self.slice(self.tok);
+        let help = format!("put the label in brackets: {word}[{text}] {{...}}");
+        let at = Span { start: self.prev_end, end: self.tok.end };
+        let fix = format!("[{text}]");
+        self.error(diagnostic.help(help).fix(at, fix));
+        self.bump();
     }
 
     fn label(&mut self, label: &mut Option<ExprId>, sync: &mut bool) -> Parse<()> {
@@ -510,7 +527,7 @@ impl Parser<'_, '_, '_> {
     #[inline]
     fn op_args(&mut self, mark: usize) -> Parse<bool> {
         let open = self.bump();
-        if self.tok.kind != Kind::RParen {
+        if !self.has_no_arguments() {
             self.arg_list()?;
         }
         self.close(Kind::RParen, open, "`,` or `)`")?;

@@ -196,7 +196,11 @@ fn program(run: &Run) -> Facts {
 fn digest(text: &str) -> String {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
     let lines = text.lines().count();
-    format!("{lines} lines, {:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, step))
+    format!(
+        "{counted_lines}, {:016x}",
+        text.bytes().fold(0xcbf2_9ce4_8422_2325, step),
+        counted_lines = words::count(lines, "line")
+    )
 }
 
 fn surroundings(run: &Run) -> Facts {

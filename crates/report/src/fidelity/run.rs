@@ -171,7 +171,7 @@ fn dropped(recorded: &Recorded<'_>) -> Option<String> {
     let dropped = recorded.run.run.events.as_ref().map_or(0, |events| events.dropped);
     (dropped > 0).then(|| {
         let name = recorded.name;
-        format!("{name}: {dropped} operations are not in its events, which had no memory for them; they count as missing or extra")
+        format!("{name}: {dropped_operations} are not in its events, which had no memory for them; they count as missing or extra", dropped_operations = model::words::count(dropped, "operation"))
     })
 }
 

@@ -82,7 +82,10 @@ fn item(item: &Item) -> Element {
 fn sheet(Sheet { name, title, grid, notes }: &Sheet) -> Element {
     let more = (grid.lines.len() > LINES).then(|| {
         let all = grid.lines.len();
-        format!("The first {LINES} of {all} lines; parabench report --format csv writes all.")
+        format!(
+            "The first {LINES} of {all_lines}; parabench report --format csv writes all.",
+            all_lines = words::count(all, "line")
+        )
     });
     let table = (!grid.lines.is_empty()).then(|| scroll(name).with(table(grid)));
     let title = (!title.is_empty()).then(|| element("h3").text(title));
@@ -177,8 +180,10 @@ fn data(view: &View) -> Markup {
         .with(element("tbody").all(lines[1..].iter().map(|line| row(line, "td"))));
     let title = format!("Data: {}", words::count(count, "line"));
     let details = details(&title).with(scroll(&format!("data of {}", view.name)).with(table));
-    let more =
-        format!("The first {DATA_LINES} of {count} lines; parabench report --data writes all.");
+    let more = format!(
+        "The first {DATA_LINES} of {count_lines}; parabench report --data writes all.",
+        count_lines = words::count(count, "line")
+    );
     details.all((count > DATA_LINES).then(|| note(&more))).into()
 }
 

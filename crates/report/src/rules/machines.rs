@@ -253,7 +253,10 @@ fn crowded(run: &Run) -> Option<String> {
     let nodes = run.run.job.iter().flat_map(|job| &job.nodes);
     let full: Vec<&Node> = nodes.filter(|node| node.size() > node.cpus).collect();
     let seen = match full.first() {
-        _ if here => format!("{ranks} ranks share {cpus} CPUs"),
+        _ if here => format!(
+            "{counted_ranks} share {cpus} CPUs",
+            counted_ranks = words::count(ranks, "rank")
+        ),
         _ if !run.run.evidence.crowded => return None,
         None => "on a machine there were more ranks than CPUs they may use".to_string(),
         Some(first) => {

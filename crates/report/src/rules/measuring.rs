@@ -3,9 +3,11 @@
 use super::rule::{Rule, each_label, inside, is_virtual, note, remark, verdict};
 use crate::rows::{OwnTimes, once};
 use crate::text::percent;
+use model::errno;
 use model::run::{LabelEvidence, Run};
 use model::units::{format_ns, significant};
 use model::words;
+use std::collections::BTreeMap;
 
 /// A label that lasts shorter than this gives no rate: one interruption by the system (a time slice
 /// takes some milliseconds) changes it by tens of per cent.
@@ -20,6 +22,44 @@ const SKEW_SHARE: f64 = 0.01;
 /// drifts were disturbed, or the clock did not run evenly.
 const MOST_DRIFT_PPM: f64 = 100.0;
 
+/// What to do about operations that failed, by the errno that most of them have. An errno is expected only where a
+/// program can mean to provoke it.
+fn fix_of_failures(run: &Run) -> &'static str {
+    let mut counts: BTreeMap<u16, u64> = BTreeMap::new();
+    for failure in &run.run.failures {
+        *counts.entry(failure.errno).or_default() += failure.occurrences;
+    }
+    let most = counts.into_iter().max_by_key(|(_, count)| *count);
+    match most.map_or("", |(number, _)| errno::name(number)) {
+        "ENOENT" => {
+            "make the files first (--prepare makes those that the program expects); if it looks for missing \
+             files on purpose: with (expect=\"ENOENT\") {...}"
+        }
+        "EEXIST" => {
+            "start in an empty directory (--clean); if the program makes names twice on purpose: with \
+             (expect=\"EEXIST\") {...}"
+        }
+        "ENOTEMPTY" => {
+            "remove what is in the directory first; if the program tries it on purpose: with \
+             (expect=\"ENOTEMPTY\") {...}"
+        }
+        "EAGAIN" | "EWOULDBLOCK" => {
+            "wait for the lock; if the program only tries to get it: with (expect=\"EAGAIN\") {...}"
+        }
+        "EBADF" => {
+            "use a file only between fopen and fclose, and open it with \"r+\" or \"w+\" to read and write it"
+        }
+        "EACCES" | "EPERM" | "EROFS" => "use a directory in which you may read and write: --dir D",
+        "ENOSPC" | "EDQUOT" | "EFBIG" => "free space, use another directory, or move less data",
+        "EMFILE" | "ENFILE" => "raise the limit of open files (ulimit -n), or close files earlier",
+        "EINVAL" | "EOPNOTSUPP" | "ENOSYS" => {
+            "this file system does not support the operation with these options: see the failures"
+        }
+        "EIO" | "ESTALE" | "ENXIO" | "ENOTCONN" => "check the storage: see the failures and dmesg",
+        _ => "see the failures",
+    }
+}
+
 /// Rules about the run itself.
 pub const RULES: &[Rule] = &[
     verdict(
@@ -28,10 +68,14 @@ pub const RULES: &[Rule] = &[
             let failed = Some(run.run.evidence.failed).filter(|count| *count > 0)?;
             let all: u64 = once(run).map(|row| row.count).sum();
             let share = percent(failed as f64 / all.max(1) as f64);
-            Some(format!("{failed} of {all} operations failed ({share}); they are in no rate"))
+            Some(format!(
+                "{failed} of {all_operations} failed ({share}); they are in no rate",
+                all_operations = words::count(all, "operation")
+            ))
         },
-        "see the failures; where the program expects them write with (expect=\"ENOENT\") {...}",
-    ),
+        "see the failures",
+    )
+    .with_fix_of(fix_of_failures),
     verdict(
         "short-operations",
         |run| {

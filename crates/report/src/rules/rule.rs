@@ -2,6 +2,7 @@
 //! ask a run: its clock, its storage, and the evidence of its labels.
 
 use model::run::{DirectoryEvidence, LabelEvidence, Mark, Run, Storage};
+use model::words;
 
 /// Severity of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,24 +28,31 @@ pub struct Rule {
     pub seen: Seen,
     /// The advice; "" for notes.
     pub fix: &'static str,
+    /// The advice where it depends on the run.
+    pub fix_of: Option<fn(&Run) -> &'static str>,
 }
 
 /// A verdict.
 pub const fn verdict(code: &'static str, seen: Seen, fix: &'static str) -> Rule {
-    Rule { code, severity: Severity::Verdict, seen, fix }
+    Rule { code, severity: Severity::Verdict, seen, fix, fix_of: None }
 }
 
 /// A remark.
 pub const fn remark(code: &'static str, seen: Seen, fix: &'static str) -> Rule {
-    Rule { code, severity: Severity::Remark, seen, fix }
+    Rule { code, severity: Severity::Remark, seen, fix, fix_of: None }
 }
 
 /// A note.
 pub const fn note(code: &'static str, seen: Seen) -> Rule {
-    Rule { code, severity: Severity::Note, seen, fix: "" }
+    Rule { code, severity: Severity::Note, seen, fix: "", fix_of: None }
 }
 
 impl Rule {
+    /// The advice is chosen by the run.
+    pub const fn with_fix_of(self, fix_of: fn(&Run) -> &'static str) -> Rule {
+        Rule { fix_of: Some(fix_of), ..self }
+    }
+
     /// The mark of a run, if the rule is not a note and the run gives a reason.
     pub fn mark(&self, run: &Run) -> Option<Mark> {
         if self.severity == Severity::Note {
@@ -52,7 +60,7 @@ impl Rule {
         }
         let seen = (self.seen)(run)?;
         let counts = self.severity == Severity::Verdict;
-        let advice = self.fix.into();
+        let advice = self.fix_of.map_or(self.fix, |fix_of| fix_of(run)).into();
         Some(Mark { code: self.code.into(), counts, seen, advice, executions: None })
     }
 
@@ -109,7 +117,7 @@ pub fn each_label(run: &Run, find: impl Fn(&LabelEvidence) -> Option<String>) ->
     let more = found.len().saturating_sub(NAMED);
     let mut text = found.iter().take(NAMED).cloned().collect::<Vec<_>>().join("; ");
     if more > 0 {
-        text.push_str(&format!("; and {more} more labels"));
+        text.push_str(&format!("; and {more} more {}", words::plural(more as u64, "label")));
     }
     (!found.is_empty()).then_some(text)
 }

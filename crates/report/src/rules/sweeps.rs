@@ -55,12 +55,18 @@ pub const RULES: &[Rule] = &[
         let sweep = run.run.sweep.as_ref()?;
         let done = sweep.order.iter().filter(|one| one.outcome != "interrupted").count();
         let all = sweep.cells.len() as u64 * u64::from(sweep.reps);
-        Some(format!("{how} after {done} of at most {all} executions"))
+        Some(format!(
+            "{how} after {done} of at most {all_executions}",
+            all_executions = model::words::count(all, "execution")
+        ))
     }),
     note("resumed", |run| {
         let all = run.run.sweep.iter().flat_map(|sweep| &sweep.resumed);
         let all = all.map(|Resumed { executions, host, started }| {
-            format!("resumed after {executions} executions, on {host}, {started}")
+            format!(
+                "resumed after {counted_executions}, on {host}, {started}",
+                counted_executions = model::words::count(*executions, "execution")
+            )
         });
         let all: Vec<String> = all.collect();
         (!all.is_empty()).then(|| all.join("; "))

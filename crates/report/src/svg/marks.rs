@@ -43,8 +43,7 @@ pub fn lines(paper: &mut Paper, x: &Axis, y: &Axis, join: Join, series: &[Series
     let lost = known.saturating_sub(chains.iter().map(|chain| chain.0.len()).sum());
     if lost > 0 {
         paper.note(format!(
-            "Not drawn, as 0 and less have no place on a logarithmic axis: {lost} of {known} points."
-        ));
+            "Not drawn, as 0 and less have no place on a logarithmic axis: {lost} of {known_points}.", known_points = model::words::count(known, "point")));
     }
     let name = |series: &Series| (Ink::Series(series.color), series.name.clone());
     let frame = Frame {

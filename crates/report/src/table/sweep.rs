@@ -56,7 +56,10 @@ fn legend(run: &Run, sweep: &Sweep, shown: &[&Statistic]) -> String {
     }
     let left_out = sweep.order.iter().filter(|at| at.outcome != "finished").count();
     if left_out > 0 {
-        text.push_str(&format!(" {left_out} executions that did not finish are left out."));
+        text.push_str(&format!(
+            " {left_out_executions} that did not finish are left out.",
+            left_out_executions = words::count(left_out, "execution")
+        ));
     }
     text
 }

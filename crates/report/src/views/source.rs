@@ -91,7 +91,10 @@ impl<'a> Source<'a> {
             note += &format!(" Estimated from one of {every} operations.");
         }
         if dropped > 0 {
-            note += &format!(" {dropped} operations are missing for lack of memory.");
+            note += &format!(
+                " {dropped_operations} are missing for lack of memory.",
+                dropped_operations = words::count(dropped, "operation")
+            );
         }
         if events.failed > 0 {
             note += &format!(

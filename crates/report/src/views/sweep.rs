@@ -143,7 +143,10 @@ fn over(
     summary += &match missing {
         0 => " Bars are 95 % confidence intervals of the median.".into(),
         n if n == points().count() => " Intervals need five repetitions.".into(),
-        n => format!(" {n} points have no interval: that needs five repetitions."),
+        n => format!(
+            " {n_points} have no interval: that needs five repetitions.",
+            n_points = model::words::count(n, "point")
+        ),
     };
     if more > 0 {
         summary += &format!(" {more} lower lines are left out.");
@@ -177,7 +180,10 @@ fn claim(line: &Line<'_>, dimension: &Dimension, metric: Metric) -> Option<Strin
     let n = best.n;
     Some(match separated {
         _ if figures.len() == 1 => format!("{name}: {rate} at {at}, the only value."),
-        Some(true) => format!("{name} is fastest at {at}: {rate}, median of {n} repetitions."),
+        Some(true) => format!(
+            "{name} is fastest at {at}: {rate}, median of {n_repetitions}.",
+            n_repetitions = model::words::count(n, "repetition")
+        ),
         Some(false) => {
             format!("{name}: no value is clearly fastest; highest median {rate} at {at}.")
         }

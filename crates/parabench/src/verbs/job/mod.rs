@@ -40,11 +40,11 @@ pub struct Job {
     program: ProgramArgs,
 
     /// Number of nodes
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_RANKS))]
+    #[arg(long, value_name = "N", value_parser = crate::args::ranks)]
     nodes: u32,
 
     /// Ranks on each node
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_RANKS))]
+    #[arg(long, value_name = "N", value_parser = crate::args::ranks)]
     ranks_per_node: u32,
 
     /// Time limit: 20m, 1h30m, 00:20:00, 1-00:00:00 (a day)
@@ -174,7 +174,10 @@ impl Job {
                 .help("store the program in a file"));
         }
         if let Some(given) = run.given_ranks.filter(|given| *given != ranks) {
-            let message = format!("-n {given}: the job has {ranks} ranks");
+            let message = format!(
+                "-n {given}: the job has {counted_ranks}",
+                counted_ranks = model::words::count(ranks, "rank")
+            );
             return Err(Error::input(message)
                 .help("leave -n out: --nodes times --ranks-per-node is their number"));
         }

@@ -90,7 +90,10 @@ impl Coverage {
             let counted = model::words::count(holes, "hole");
             let named = listed(&self.first_holes, holes > self.first_holes.len() as u64);
             let bytes = self.hole_bytes;
-            said.push(format!("{counted}, {bytes} bytes that nobody accesses: {named}."));
+            said.push(format!(
+                "{counted}, {counted_bytes} that nobody accesses: {named}.",
+                counted_bytes = model::words::count(bytes, "byte")
+            ));
         } else {
             said.push(format!("No holes from {start} to {end}."));
         }
@@ -104,7 +107,10 @@ impl Coverage {
             said.push("No byte is accessed more than once.".into());
         }
         if start > 0 {
-            said.push(format!("The first {start} bytes of the file are left out."));
+            said.push(format!(
+                "The first {start_bytes} of the file are left out.",
+                start_bytes = model::words::count(start, "byte")
+            ));
         }
         said
     }

@@ -3,7 +3,7 @@
 mod coverage;
 mod map;
 
-use crate::args::{MAX_RANKS, ProgramArgs, TextFormat};
+use crate::args::{ProgramArgs, TextFormat};
 use crate::compile::{self, Places, Ranks};
 use crate::console;
 use crate::error::{Error, Exit, Result};
@@ -51,7 +51,7 @@ pub struct Pattern {
 
     /// Number of members
     #[arg(short = 'n', long, default_value_t = 4,
-          value_parser = clap::value_parser!(u32).range(1..=MAX_RANKS))]
+          value_parser = crate::args::ranks)]
     ranks: u32,
 
     /// List this many pieces of each member
@@ -172,8 +172,11 @@ impl<'p> Layout<'p> {
         let count = group.map_or(plan.ranks, |group| group.members.len() as u32);
         let refuse = |said: String| {
             let name = &pattern.name;
-            Error::input(format!("there is no pattern \"{name}\" for {count} members: {said}"))
-                .help("choose another number of members with -n")
+            Error::input(format!(
+                "there is no pattern \"{name}\" for {count_members}: {said}",
+                count_members = model::words::count(count, "member")
+            ))
+            .help("choose another number of members with -n")
         };
         let mut left = MAX_EXTENTS;
         let mut members = Vec::with_capacity(count as usize);

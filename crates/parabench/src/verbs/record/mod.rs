@@ -202,7 +202,8 @@ fn summarize(run: &Run, out: &Path) {
     let (out, ranks) = (out.display(), run.run.ranks);
     let threads = model::words::count(ranks, "thread");
     console::note(&format!(
-        "recorded {operations} operations of {threads}: parabench report {out}"
+        "recorded {counted_operations} of {threads}: parabench report {out}",
+        counted_operations = model::words::count(operations, "operation")
     ));
     let notes = run.run.evidence.notes.iter();
     notes.filter(|note| note.starts_with(results::MOSTLY)).for_each(|note| console::note(note));

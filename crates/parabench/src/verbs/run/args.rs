@@ -1,6 +1,6 @@
 //! The options of `parabench run`.
 
-use crate::args::{MAX_RANKS, ProgramArgs, ResultFormat, Seed, Verbose, size};
+use crate::args::{ProgramArgs, ResultFormat, Seed, Verbose, size};
 use clap::builder::{
     ArgPredicate, NonEmptyStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser,
 };
@@ -47,7 +47,7 @@ pub struct Run {
 
     /// Number of ranks; each is a process of its own [default: 1, or what mpiexec started]
     #[arg(short = 'n', long = "ranks", value_name = "RANKS",
-          value_parser = clap::value_parser!(u32).range(1..=MAX_RANKS))]
+          value_parser = crate::args::ranks)]
     pub given_ranks: Option<u32>,
 
     /// Number of ranks: [`Run::resolved`] finds it out.

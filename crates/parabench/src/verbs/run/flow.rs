@@ -153,7 +153,11 @@ impl Run {
             return Ok(());
         };
         let name = job.launcher.name();
-        let message = format!("-n {}: but {name} has started {started} ranks", self.ranks);
+        let message = format!(
+            "-n {}: but {name} has started {started_ranks}",
+            self.ranks,
+            started_ranks = model::words::count(started, "rank")
+        );
         Err(Error::input(message).help("leave -n out: the launcher's number counts"))
     }
 
@@ -208,7 +212,10 @@ impl Run {
         let swept = self.sweep.ranks.iter().flat_map(|ranks| &ranks.0).copied();
         let ranks = swept.max().unwrap_or(self.ranks);
         if !simulated && ranks > MAX_PROCESSES {
-            let message = format!("{ranks} ranks: the limit is {MAX_PROCESSES} processes");
+            let message = format!(
+                "{counted_ranks}: the limit is {MAX_PROCESSES} processes",
+                counted_ranks = model::words::count(ranks, "rank")
+            );
             return Err(Error::input(message).help("--backend mem simulates up to a million ranks"));
         }
         Ok(())

@@ -4,8 +4,8 @@
 //! run 2 of 30 (block=4k) - read - 43 % of 2,000,000 operations - 208,043 ops/s - 812 MiB/s - 12 s - about 16 s left
 //! ```
 //!
-//! At a terminal the parent of the ranks draws it once in a second, and it is gone at the end. In an MPI job
-//! rank 0 adds it to standard error as whole lines `progress: ...`, at growing intervals.
+//! At a terminal the parent of the ranks draws it once in a second, and it is gone at the end. In a pipe, a
+//! file or a batch job it is a whole line `progress: ...` every 10 s; of an MPI job, rank 0 writes it.
 //!
 //! Work after the end of the ranks has a line at a terminal if it takes longer than a second.
 
@@ -21,10 +21,8 @@ use std::time::Duration;
 
 /// Time between two looks at the ranks, and before the first line.
 const PERIOD: Duration = Duration::from_secs(1);
-/// Time before the first line of a log.
+/// Time between two lines of a log, and before the first.
 const LOG_PERIOD: Duration = Duration::from_secs(10);
-/// The longest time between two lines of a log.
-const LOG_LONGEST: Duration = Duration::from_secs(600);
 /// Characters of a label or a point.
 const NAME_CHARS: usize = 40;
 /// Smallest share of the operations from which the remaining time is estimated.
@@ -35,7 +33,7 @@ const LEAST_SHARE: f64 = 0.02;
 enum Target {
     Nowhere,
     Terminal,
-    /// Standard error of rank 0, which a launcher passes on.
+    /// Standard error that is a pipe or a file.
     Log,
 }
 
@@ -44,7 +42,7 @@ impl Target {
         match quiet {
             true => Target::Nowhere,
             false if console::is_watched() => Target::Terminal,
-            false if launcher::job().is_some_and(|job| job.rank == 0) => Target::Log,
+            false if launcher::job().is_none_or(|job| job.rank == 0) => Target::Log,
             false => Target::Nowhere,
         }
     }
@@ -112,11 +110,11 @@ impl Bar {
         }
     }
 
-    /// A log gets a line when the elapsed time has doubled, or after ten minutes.
+    /// A log gets a line every ten seconds.
     fn is_due(&mut self, now: Duration) -> bool {
         let is_due = self.target != Target::Log || now >= self.next;
         if is_due {
-            self.next = now + now.clamp(LOG_PERIOD, LOG_LONGEST);
+            self.next = now + LOG_PERIOD;
         }
         is_due
     }
@@ -347,10 +345,10 @@ mod tests {
     }
 
     #[test]
-    fn a_log_has_lines_at_growing_intervals() {
+    fn a_log_has_a_line_every_ten_seconds() {
         let mut log = Bar { target: Target::Log, ..Bar::new(None, true) };
-        let due = (0..3_000).filter(|now_s| log.is_due(seconds(*now_s)));
-        assert_eq!(due.collect::<Vec<u64>>(), [10, 20, 40, 80, 160, 320, 640, 1240, 1840, 2440]);
+        let due = (0..3_600).filter(|now_s| log.is_due(seconds(*now_s)));
+        assert!(due.eq((10..3_600).step_by(10)));
     }
 
     #[test]
