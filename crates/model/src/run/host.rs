@@ -246,9 +246,9 @@ impl Node {
             return None;
         }
         let count = match (fewest == most, most) {
-            (true, 1) => "1 processor".into(),
-            (true, _) => format!("{most} processors"),
-            (false, _) => format!("{fewest} to {most} processors"),
+            (true, 1) => "1 CPU".into(),
+            (true, _) => format!("{most} CPUs"),
+            (false, _) => format!("{fewest} to {most} CPUs"),
         };
         Some(match self.is_bound() {
             true => format!("ranks bound to {count} each of {numbers}"),
@@ -389,10 +389,10 @@ mod tests {
             ..Node::default()
         };
         let said = |node: Node| node.binding().unwrap_or_default();
-        assert_eq!(said(node(2, [1, 1], &[[0, 1]])), "ranks bound to 1 processor each of 0-1");
+        assert_eq!(said(node(2, [1, 1], &[[0, 1]])), "ranks bound to 1 CPU each of 0-1");
         assert_eq!(
             said(node(5, [1, 2], &[[0, 3], [8, 8]])),
-            "ranks bound to 1 to 2 processors each of 0-3,8"
+            "ranks bound to 1 to 2 CPUs each of 0-3,8"
         );
         assert_eq!(said(node(2, [2, 2], &[[0, 1]])), "each rank free on the processors 0-1");
         assert_eq!(said(node(1, [1, 1], &[[3, 3]])), "all ranks on processor 3");

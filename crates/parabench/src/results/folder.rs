@@ -110,12 +110,13 @@ impl Folder {
                 .help("choose another folder, or move the file")
         })?;
         if replaced.as_ref().is_some_and(Stored::is_under_way) {
-            return Err(wrong(" holds a run that is not over".into())
+            return Err(wrong(" holds a run that is not finished".into())
                 .help("choose another folder with --out"));
         }
         if let Some(host) = replaced.as_ref().and_then(Stored::host_out_of_sight) {
-            return Err(wrong(format!(" holds a run of {host}, which may not be over"))
-                .help("choose another folder with --out; remove this one if it is over"));
+            return Err(wrong(format!(" holds a run of {host}, which may not be finished")).help(
+                "choose another folder with --out; remove this one if that run is finished",
+            ));
         }
         if replaced.is_some() && !force {
             return Err(wrong(" holds another run".into())
@@ -401,8 +402,8 @@ impl Folder {
     }
 }
 
-const WITHOUT_MEMORY: &str = "what the ranks record would be lost if the process that supervises \
-     them were killed: no tmpfs, such as /dev/shm, has room for it beside what is measured";
+const WITHOUT_MEMORY: &str = "if parabench is killed, the results are lost: the only tmpfs with \
+     room for them is the one that is measured";
 
 /// Refuses files under our names that are not ours.
 fn check_names(folder: &Path) -> Result<()> {

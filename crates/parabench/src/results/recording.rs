@@ -135,7 +135,7 @@ impl Found {
             Ok(true) | Err(_) => State::UnderWay,
         };
         let remark = match state {
-            State::UnderWay => "the run is not over: these are figures up to now".into(),
+            State::UnderWay => "the run is not finished: these are figures up to now".into(),
             _ => remark(folder, recording, &memory, &copies),
         };
         Found { state, memory: memory.and_then(Result::ok), copies, recorded, executions, remark }

@@ -62,11 +62,13 @@ impl Begun {
         })?;
         let is_held = executions.is_held().unwrap_or(false) || !executions.claim().unwrap_or(true);
         if found.state == State::UnderWay || is_held {
-            return Err(wrong("the sweep is not over").help("wait for its end, or interrupt it"));
+            return Err(
+                wrong("the sweep is not finished").help("wait for its end, or interrupt it")
+            );
         }
         let host = run.run.recording.as_ref().map_or("", |recording| &recording.host);
         if found.state == State::OutOfSight && host != recording::here().host && !is_over {
-            return Err(wrong(&format!("whether the sweep is over can be seen on {host} alone"))
+            return Err(wrong(&format!("only {host} knows whether the sweep is finished"))
                 .help(format!("resume it there, or add --force if {host} is not at work on it")));
         }
         // Somebody may have gone on with it and come to the end, until the claim.

@@ -199,7 +199,7 @@ impl Stored {
             State::UnderWay => {
                 let users = self.found.describe_users();
                 let message =
-                    format!("--settle: the run in {shown} is not over: processes {users}");
+                    format!("--settle: the run in {shown} is not finished: processes {users}");
                 Err(Error::input(message).help(
                     "wait for its end, or interrupt it: it stores what it has measured; ranks that \
                      nothing can kill end when their storage answers",

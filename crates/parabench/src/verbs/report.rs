@@ -113,7 +113,7 @@ fn describe(left: &Left) -> String {
     let results = shlex::try_quote(&results).unwrap_or_default();
     let remove = format!("`rm -r -- {memory}` removes them");
     let advice = match left.fate {
-        Fate::UnderWay => "the run is not over".to_string(),
+        Fate::UnderWay => "the run is not finished".to_string(),
         Fate::CutOff => format!("`parabench report {results} --settle` stores them"),
         Fate::Stored => {
             format!("the run is stored; the next run with --out removes them, or {remove}")

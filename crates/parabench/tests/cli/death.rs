@@ -151,14 +151,15 @@ fn a_run_under_way_can_be_looked_at() {
     let scene = Scene::new().file("x.ppl", "write(\"first\", 1); write(\"file\", 1); sleep(1h);");
     let call = scene.call("run x.ppl --dir d --out results").start();
     call.until("the file", || scene.path("d/file").exists());
-    let so_far = scene.parabench("report results").exits(0).out_has("not over").out_has("write");
+    let so_far =
+        scene.parabench("report results").exits(0).out_has("not finished").out_has("write");
     assert!(
         so_far.out.contains("under way") && !so_far.out.contains("exit code"),
         "{}",
         so_far.out
     );
-    scene.parabench("report results --settle").exits(2).err_has("is not over");
-    scene.parabench("run x.ppl --dir e --out results --force").exits(2).err_has("is not over");
+    scene.parabench("report results --settle").exits(2).err_has("is not finished");
+    scene.parabench("run x.ppl --dir e --out results --force").exits(2).err_has("is not finished");
     let memory = memory_of(&scene, "results");
     call.signal(2);
     call.finish().exits(130);

@@ -48,7 +48,7 @@ fn what_a_program_expects_is_listed_and_made() {
 fn a_run_offers_to_make_what_is_missing_and_makes_it() {
     let scene = scene();
     let run = scene.parabench("run x.ppl n=1");
-    run.exits(1).err_has("missing or too short (5 names), first ").err_has("--prepare makes");
+    run.exits(1).err_has("and 4 others like it; add --prepare to create what is missing");
     let run = scene.parabench("run x.ppl n=1 --prepare --out r --reps 2").exits(0);
     assert!(!run.err.contains("missing"), "{}", run.err);
     // Outside of any measurement: no operation of it is counted.
@@ -68,10 +68,11 @@ fn a_file_that_is_too_short_is_said_to_be_that_and_verified_data_is_not_offered(
         .file("v.ppl", format!("with (verify=true) {{ {read} }}"))
         .file("w.ppl", "if ($$rank == 0) write(\"own-0\", 1m); else write(\"own-1\", 500000);");
     scene.parabench("run w.ppl -n 2 --dir d").exits(0);
-    let short = "first own-1 (500000 of 1048576 bytes): ";
-    let run = scene.parabench("run x.ppl -n 2 --dir d").err_has(short).err_has("--prepare makes");
-    run.err_has("(1 name)");
-    scene.parabench("run x.ppl -n 3 --dir d").err_has("(2 names)").err_has(short);
+    let short = "own-1 has 500000 of 1048576 bytes";
+    let run = scene.parabench("run x.ppl -n 2 --dir d").err_has(short);
+    let run = run.err_has("add --prepare");
+    assert!(!run.err.contains("like it"), "{}", run.err);
+    scene.parabench("run x.ppl -n 3 --dir d").err_has(", and 1 other like it").err_has(short);
     let run = scene.parabench("run v.ppl -n 2 --dir d");
     let run = run.err_has(short).err_has("what a run with verify=true has written");
     assert!(!run.err.contains("--prepare"), "{}", run.err);
@@ -179,7 +180,7 @@ fn what_cannot_be_prepared_is_told() {
     for (line, words) in [
         (
             "prepare fails.ppl --dir d",
-            "there it fails: rank 0 ends at fails.ppl:1:41: index 1 is outside a list of 1",
+            "--prepare could not dry-run the program: rank 0 ends at fails.ppl:1:41: index 1 is outside a list of 1",
         ),
         ("prepare huge.ppl --dir d", "are free"),
         ("prepare twice.ppl --dir t --force", "a: a file is expected, something else is there"),

@@ -413,8 +413,8 @@ fn without_memory_of_its_own_a_killed_run_says_that_it_is_lost() {
     let Some(call) = with_memory(&scene, "64k", line) else { return };
     let call = call.start();
     call.until("the file", || scene.path("d/begun").exists());
-    scene.parabench("report r").exits(0).out_has("not over").out_has("would be lost");
-    scene.parabench("report r --settle").exits(2).err_has("is not over");
+    scene.parabench("report r").exits(0).out_has("not finished").out_has("the results are lost");
+    scene.parabench("report r --settle").exits(2).err_has("is not finished");
     let ranks = call.ranks();
     kill(ranks[0], 9);
     call.signal(2);

@@ -162,7 +162,7 @@ fn a_sweep_is_resumed_by_one_process_at_a_time() {
     let folder = names.iter().find(|name| name.starts_with("executions-")).expect("executions");
     let other = fs::File::open(scene.path(&format!("r/{folder}"))).expect("the folder");
     other.lock().expect("nobody has it");
-    scene.parabench("run --resume r --dir d").exits(2).err_has("is not over");
+    scene.parabench("run --resume r --dir d").exits(2).err_has("is not finished");
     assert_eq!(scene.names("r"), names);
     drop(other);
     scene.parabench("run --resume r --dir d").exits(0).out_has("resumed after 4 executions");
@@ -232,7 +232,7 @@ fn what_cannot_be_resumed_is_refused() {
     scene.parabench("run --resume single").exits(2).err_has("no sweep");
     scene.parabench("run").exits(2).err_has("PROGRAM");
     let call = standing(&scene, &format!("{LINE} stop=5 --out r"));
-    scene.parabench("run --resume r --dir d").exits(2).err_has("is not over");
+    scene.parabench("run --resume r --dir d").exits(2).err_has("is not finished");
     call.signal(2);
     call.finish().exits(130);
     let before = scene.text("r/run.json");
@@ -549,7 +549,7 @@ fn a_sweep_of_another_machine_is_not_taken_over() {
     });
     let before = scene.text("r/run.json");
     for line in ["run --resume r --dir d", "report r --settle", "run x.ppl --out r --force"] {
-        scene.parabench(line).exits(2).err_has("not over");
+        scene.parabench(line).exits(2).err_has("not finished");
         assert_eq!(scene.text("r/run.json"), before, "{line}");
     }
     kill(call.pid(), 9);

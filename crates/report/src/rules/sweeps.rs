@@ -117,8 +117,7 @@ fn alike(run: &Run) -> Option<String> {
     let tested = tested(run);
     let (series, share) = worst(&tested, autocorrelation)?;
     Some(format!(
-        "neighbouring repetitions are correlated: {} has a lag-1 autocorrelation of {share:.2}, so intervals are too \
-         narrow; raise --settle",
+        "neighbouring repetitions of {} are correlated ({share:.2}), so intervals are too narrow; raise --settle",
         name(run, series)
     ))
 }
