@@ -58,8 +58,12 @@ impl Check {
                 let is_certain = rehearsal.complete && rehearsal.failure.is_none();
                 let expected = if is_certain { &rehearsal.expected[..] } else { &[] };
                 let missing = describe_expected(expected);
-                missing.iter().for_each(|missing| console::warning(missing));
-                if compiled.diagnostics.is_empty() && missing.is_none() {
+                if let Some(missing) = missing {
+                    match compiled.diagnostics.is_empty() {
+                        true => console::say(&format!("{name}: nothing wrong, but {missing}\n")),
+                        false => console::warning(&missing),
+                    }
+                } else if compiled.diagnostics.is_empty() {
                     console::say(&format!("{name}: nothing wrong\n"));
                 }
                 compiled.plan.iter().for_each(|plan| say_directories(&name, plan));

@@ -111,7 +111,10 @@ fn files_that_the_program_never_makes_are_warned_of() {
         .exits(0)
         .err_has("and 1 other like it; --prepare creates them");
     for name in ["own", "expected"] {
-        scene.parabench(&format!("check {name}.ppl")).exits(0).err_has("nothing wrong");
+        scene
+            .parabench(&format!("check {name}.ppl"))
+            .exits(0)
+            .err_is(&format!("{name}.ppl: nothing wrong\n"));
     }
 }
 

@@ -54,7 +54,7 @@ fn files_of_lists_are_treated_like_the_program() {
     scene.parabench("fold r -o app.ppl").exits(2).err_has("app.data").err_has("--force");
     scene.parabench("replay r -o app.ppl").exits(2).err_has("app.data").err_has("--force");
     let mine = scene.file("app.data", "1\n").file("regular.ppl", "repeat $i 9 write(\"a-$i\", 1);");
-    mine.parabench("fold r -o app.ppl --force").exits(2).err_has("none of Parabench");
+    mine.parabench("fold r -o app.ppl --force").exits(2).err_has("not written by Parabench");
     // An anonymous one has none of the names.
     mine.parabench("fold r -o b.ppl").exits(0).err_has("lists in b.data, without loss");
     mine.parabench("run b.ppl --backend mem").exits(0);
@@ -63,7 +63,7 @@ fn files_of_lists_are_treated_like_the_program() {
         let text = mine.text(file);
         assert!(!text.contains("secret") && !text.contains("x.ppl"), "{text}");
     }
-    // A program without lists leaves none behind, and what is none of Parabench stays.
+    // A program without lists leaves none behind, and files of others stay.
     assert!(mine.names(".").contains(&"b.data".to_string()));
     mine.parabench("run regular.ppl --backend mem --events --out t").exits(0);
     mine.parabench("fold t -o b.ppl --force").exits(0);

@@ -135,7 +135,7 @@ fn a_mean_that_stands_for_few_long_pauses_is_told() {
     let program = "$f = fopen(\"a\", \"w+\"); fwrite($f, 1m);
          repeat $i 1500 { if (rand(0, 9) == 0) compute(4ms); fread($f, 4k, $i * 4k); }";
     let scene = ran(program, "");
-    let done = scene.parabench("fold r").exits(0).err_has("where one took 4");
+    let done = scene.parabench("fold r").exits(0).err_has("pauses are averaged (one of 4");
     done.err_has("--think exact").out_has("repeat $i $count {\n    compute(");
     let exact = scene.parabench("fold r --think exact").exits(0);
     assert!(!exact.err.contains("pauses are"), "{}", exact.err);

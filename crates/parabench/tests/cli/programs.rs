@@ -163,7 +163,7 @@ fn within(label: &str, outer: &str) -> bool {
 
 #[test]
 fn descriptions_are_whole_sentences_at_any_width() {
-    for columns in ["60", "100", "200"] {
+    for columns in ["72", "100", "200"] {
         let list = Scene::new().call("programs").env("COLUMNS", columns).run().exits(0).out;
         let paragraphs = list.split("\n@").filter(|part| !part.contains("parabench programs NAME"));
         for one in paragraphs {

@@ -275,7 +275,8 @@ impl Parser<'_, '_, '_> {
         let open = self.bump();
         let (items, height) = self.collected(|parser| {
             let mut height = 0;
-            while parser.tok.kind != Kind::RBracket && !parser.has_no_arguments() {
+            let is_empty = parser.has_no_arguments();
+            while !is_empty && parser.tok.kind != Kind::RBracket {
                 let item = parser.expr()?;
                 height = height.max(parser.height);
                 parser.cx.scratch.push(item.0);
