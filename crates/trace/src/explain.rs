@@ -155,11 +155,7 @@ fn shown_event(traced: &Traced, facts: &Facts) -> String {
         text.extend(how.map(|how| format!(", \"{how}\"")));
     } else if event.requested_bytes > 0 || event.offset_bytes > 0 {
         let (offset, done, asked) = (event.offset_bytes, event.done_bytes, event.requested_bytes);
-        let _ = write!(
-            text,
-            ", offset {offset}, {done} of {asked_bytes}",
-            asked_bytes = model::words::count(asked, "byte")
-        );
+        let _ = write!(text, ", offset {offset}, {done} of {asked} bytes");
     }
     if details.instance != NO_ID {
         let _ = write!(text, ", open instance {}", details.instance);

@@ -40,7 +40,6 @@ gaps! {
     Outside "outside" "# [call on files elsewhere was|calls on files elsewhere were] left out (@)";
     OwnDirectory "own-directory" "# [call|calls] made, removed, renamed or missed the directory itself and [was|were] left out: a run has it";
     Launcher "launcher" "# [call of the launcher of the MPI job was|calls of the launcher of the MPI job were] left out (@)";
-    Shells "shells" "# [lookup|lookups] by shells that used no other file [was|were] left out";
     NoOperation "no-operation" "# [call has|calls have] no operation of Parabench and [was|were] left out";
     Opaque "opaque" "# [call hands|calls hand] work to the kernel that the log does not show";
     Mapped "mapped" "# [file was|files were] mapped into memory (@): what was read and written there is invisible";

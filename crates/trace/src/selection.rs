@@ -7,22 +7,6 @@ const SYSTEM: &[&[u8]] = &[
     b"/proc", b"/sys", b"/dev", b"/run", b"/etc", b"/usr", b"/lib", b"/lib32", b"/lib64",
     b"/libx32", b"/bin", b"/sbin", b"/boot", b"/opt", b"/snap", b"/nix",
 ];
-/// Folders in which version managers keep languages: their wrappers are shell scripts that start some twenty processes,
-/// which read there and nowhere else.
-const LANGUAGES: &[&[u8]] = &[
-    b".pyenv", b".rbenv", b".nodenv", b".goenv", b".jenv", b".asdf", b".nvm", b".rustup",
-    b".sdkman",
-];
-/// What those wrappers look for in the current directory and above it.
-const VERSION_FILES: &[&[u8]] = &[
-    b".python-version",
-    b".ruby-version",
-    b".node-version",
-    b".go-version",
-    b".java-version",
-    b".tool-versions",
-    b".nvmrc",
-];
 /// Memory below those directories in which programs keep files.
 const DATA: &[u8] = b"/dev/shm";
 
@@ -123,8 +107,7 @@ impl Selection {
 
     /// The file with this path is kept.
     pub fn keeps(&self, path: &[u8]) -> bool {
-        let is_system =
-            SYSTEM.iter().any(|directory| is_below(path, directory)) || is_of_language(path);
+        let is_system = SYSTEM.iter().any(|directory| is_below(path, directory));
         match self {
             Selection::All => true,
             Selection::Data => !is_system || is_below(path, DATA),
@@ -155,14 +138,6 @@ fn joined(here: &[u8], name: &[u8]) -> Vec<u8> {
     }
     let root: &[u8] = if here.starts_with(b"/") { b"/" } else { b"" };
     [root, &path.join(&b'/')].concat()
-}
-
-/// The path leads into a language that a version manager keeps, or is a file of such a manager.
-fn is_of_language(path: &[u8]) -> bool {
-    let mut parts = path.split(|byte| *byte == b'/');
-    let is_version_file =
-        parts.clone().next_back().is_some_and(|name| VERSION_FILES.contains(&name));
-    is_version_file || parts.any(|part| LANGUAGES.contains(&part))
 }
 
 /// `path` is `directory`, or in it.
@@ -293,11 +268,6 @@ mod tests {
             ("/usrx", true),
             ("/dev/shm/x", true),
             ("/dev/null", false),
-            ("/root/.pyenv/libexec/pyenv-exec", false),
-            ("/root/.pyenv", false),
-            ("/root/pyenv/x", true),
-            ("/data/.python-version", false),
-            ("/data/.python-version.bak", true),
             ("x", true),
         ] {
             assert_eq!(Selection::Data.keeps(path.as_bytes()), kept, "{path}");

@@ -339,18 +339,3 @@ fn programs_that_let_no_library_in_are_named() {
     let unseen = gaps.iter().find(|gap| gap["code"] == "unseen-programs").expect("the gap");
     assert!(unseen["says"].as_str().unwrap().contains("1 program was executed"), "{unseen}");
 }
-
-/// What a wrapper looks up before it starts the command is not the command's I/O.
-#[test]
-fn shells_that_only_look_names_up_are_no_ranks() {
-    let wrapper = "#!/bin/sh\nfor name in a b c; do ( test -e $name; test -e ./$name; : ); done\nexec cat f\n";
-    let scene = Scene::new().file("f", "text").file("wrapper", wrapper);
-    scene.call("record --via preload -o r -- sh ./wrapper").run().exits(0);
-    let run = scene.json("r/run.json");
-    assert_eq!(run["run"]["ranks"], 1, "the shells were counted");
-    let gaps = run["run"]["trace"]["gaps"].as_array().expect("gaps").clone();
-    assert!(gaps.iter().any(|gap| gap["code"] == "shells"), "{gaps:?}");
-    // A command that is nothing but lookups is kept.
-    scene.call("record --via preload -o s -- sh -c").word("test -e f; test -e g").run().exits(0);
-    assert_eq!(scene.json("s/run.json")["run"]["ranks"], 1);
-}

@@ -11,7 +11,6 @@ mod barriers;
 mod calls;
 mod copies;
 mod found;
-mod shells;
 mod table;
 mod threads;
 
@@ -74,7 +73,6 @@ pub struct Resolver<'s> {
     /// The directory in which the log begins, once it is known.
     start: Option<Vec<u8>>,
     text: Vec<u8>,
-    lookups: shells::Lookups,
 }
 
 /// The meaning of a descriptor.
@@ -136,7 +134,6 @@ impl<'s> Resolver<'s> {
             events: 0,
             start: None,
             text: Vec::new(),
-            lookups: shells::Lookups::new(),
         }
     }
 
@@ -174,7 +171,6 @@ impl<'s> Resolver<'s> {
 
     /// At the end of the logs: names by id, and gaps.
     pub fn finish(mut self) -> Facts {
-        self.finish_shells();
         let all = (0..self.names.path_count()).map(|path| self.names.path_text(path as u32));
         let all: Vec<&[u8]> = all.collect();
         let (root, mut paths) = self.scope.mapped(&all, self.start.as_deref());
@@ -458,7 +454,7 @@ impl<'s> Resolver<'s> {
         details.call = self.calls.number(record.name);
         self.last_end_ns = self.last_end_ns.max(event.end_ns);
         self.events += 1;
-        self.give(thread, op, &event, &details);
+        self.sorter.event(self.threads.rank(thread), &event, &details);
     }
 }
 
