@@ -51,7 +51,7 @@ const BRIEFS: [Brief; 15] = [
         ..brief("cached-reads", MEMORY, "direct=true")
     },
     Brief { what: "writes not fsynced", ..brief("unstable-writes", MEMORY, "fsync=\"close\"") },
-    brief("unfetched-reads", "holes were read, which no storage holds", "write the files before"),
+    brief("unfetched-reads", "holes were read, not data", "write the files before"),
     brief("serial-queue", "the kernel executed queued calls one by one", "direct=true, or depth=1"),
     Brief {
         what: "ranks waited for a CPU, so latencies are too high",
@@ -67,7 +67,7 @@ const BRIEFS: [Brief; 15] = [
     ),
     brief(
         "unequal-work",
-        "one rank did more than the others and sets the total rate",
+        "one rank had more work, or was slower, and sets the total rate",
         "give all ranks equal work",
     ),
     brief("rate-not-reached", "the requested rate was not reached", "a lower rate, or more ranks"),
