@@ -207,6 +207,9 @@ fn gap_notes(gap: &TraceGap) -> Vec<String> {
     iter::once(whole).chain(examples.map(|next| format!("the log: then {next}"))).collect()
 }
 
+/// Gaps of calls that are not in the log.
+const MISSING: [&str; 5] = ["dropped", "unseen-programs", "streams", "running", "partial"];
+
 /// Evidence of an imported run. Its notes name the information that the log lacks, because every
 /// report prints notes.
 fn evidence(facts: &Facts, format: &str, rows: &[Row]) -> Evidence {
@@ -215,10 +218,13 @@ fn evidence(facts: &Facts, format: &str, rows: &[Row]) -> Evidence {
         let once = |row: &&Row| !is_above(format, row);
         rows.iter().filter(of_class).filter(once).map(|row| row.bytes).sum()
     };
-    let gaps = facts.gaps.iter().flat_map(gap_notes);
+    // Short reports print the first notes: what was never recorded is the gravest.
+    let (missing, others): (Vec<&TraceGap>, Vec<&TraceGap>) =
+        facts.gaps.iter().partition(|gap| MISSING.contains(&&*gap.code));
+    let gaps = missing.into_iter().chain(others).flat_map(gap_notes);
     let cost = (facts.call_ns > 0)
         .then(|| format!("recording added about {} ns to each call", facts.call_ns));
-    let notes = cost.into_iter().chain(striping(&facts.layouts)).chain(gaps);
+    let notes = gaps.chain(cost).chain(striping(&facts.layouts));
     Evidence {
         clock: "trace".into(),
         failed: rows.iter().map(|row| row.failed).sum(),

@@ -257,7 +257,7 @@ fn the_run_tells_what_lies_below_each_directory() {
     // Another directory of that name is a difference between two runs.
     make.parabench("run make.ppl --dir d --mount small=other").exits(0);
     make.parabench("run x.ppl --dir d --mount small=other --out two").exits(0);
-    let compared = make.parabench("compare one two");
+    let compared = make.parabench("compare one two -v");
     assert!(compared.out.contains("directory small"), "{compared:?}");
 }
 

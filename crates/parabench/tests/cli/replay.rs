@@ -184,7 +184,7 @@ fn links_of_a_log_are_made() {
     listed
         .out_has("bin/app: link to ../lib/app\n")
         .out_has("lib: file, 0 B\n")
-        .out_has("missing: 1 symbolic link, 1 directory and 1 file, ");
+        .out_has("missing: 1 symbolic link, 1 directory and 1 file in d\n");
 }
 
 #[test]
