@@ -31,8 +31,13 @@ fn mistakes(text: &str) -> Vec<Diagnostic> {
     compile("p", text.as_bytes().to_vec(), &mut NoIncludes, &Binding::new(4)).diagnostics
 }
 
+/// A byte and its position.
+type Sign = (usize, u8);
+/// Beginning and end of a string.
+type Literal = (usize, usize);
+
 /// Positions of the signs of a program: outside of strings and comments, and the ends of strings with their beginnings.
-fn signs(text: &str) -> (Vec<(usize, u8)>, Vec<(usize, usize)>) {
+fn signs(text: &str) -> (Vec<Sign>, Vec<Literal>) {
     let bytes = text.as_bytes();
     let (mut signs, mut strings) = (Vec::new(), Vec::new());
     let mut at = 0;

@@ -263,7 +263,7 @@ pub fn standard_deviation(sample: &[f64]) -> Option<f64> {
 }
 
 /// Places of the outliers, ascending: the generalized extreme Studentized deviate test (Rosner 1983), which finds
-/// several that would hide one another. None below [`LEAST_FOR_OUTLIERS`] values.
+/// several that would hide one another. None below ten values.
 pub fn outliers(sample: &[f64]) -> Vec<usize> {
     outliers_above(sample, &critical_deviates(sample.len()))
 }

@@ -11,6 +11,11 @@ fn plain(run: &Run, columns: usize) -> String {
     render(run, Terminal { columns, color: false }, Detail::Full)
 }
 
+/// The same without the breaks of lines.
+fn sentences(run: &Run, columns: usize) -> String {
+    plain(run, columns).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 #[test]
 fn totals_hold_bytes_of_mpi_io_once() {
     let table = plain(&sample::recorded_mpi(), 120);
@@ -45,18 +50,20 @@ fn listing_1_at_160_columns() {
           reading   20000  19.53 MiB
           writing   20000  19.53 MiB
           metadata  20002          -
-        Times are per successful operation. Rate per rank = bytes / time spent in this operation (mean of ranks). Total rate = bytes / duration of the phase, other
-          operations included.
+        Times are per successful operation. Rate per rank = bytes / time spent in this operation (mean of
+          ranks). Total rate = bytes / duration of the phase, other operations included.
 
         label   ranks     start      end     busy  longest  slowest
                                                                rank
         stress      2  1.200 µs  1.250 s  1.250 s  1.250 s        1
         start, end: first rank in, last rank out. busy: from start to end. longest: the slowest rank.
 
-        clock tsc, 17.5 ns per reading · page cache served 100 % of the bytes read · failed 0 · short 0 · seed 42 · confinement: checked · CPU 79.4 % per rank
+        clock tsc, 17.5 ns per reading · page cache served 100 % of the bytes read · failed 0 · short 0
+          seed 42 · confinement: checked · CPU 79.4 % per rank
 
         note: the ranks were started by hand
-        verdict cached-reads: 100 % of the bytes read came from the page cache: read rates are those of main memory
+        verdict cached-reads: 100 % of the bytes read came from the page cache: read rates are those of main
+          memory
           fix: put `dropcaches;` before the reads
     "#]].assert_eq(&plain(&sample::listing1(), 160));
 }
@@ -252,24 +259,24 @@ fn a_loop_with_wear_out_has_both_rates() {
     };
     run.labels = vec![label("w", 5_000_000_000), label("w/until", 2_000_000_000)];
     run.rows = vec![row("w/until", 400 << 20, 200.0)];
-    assert!(!plain(&run, 100).contains("wear-out"));
+    assert!(!sentences(&run, 100).contains("wear-out"));
     run.labels.push(label("w/wear-out", 3_000_000_000));
-    let text = plain(&run, 400);
+    let text = sentences(&run, 400);
     assert!(text.contains("w, write: 200 MiB/s up to the limit (2 s); no wear-out"), "{text}");
     // The evidence says whether the limit ended the loop.
     let label = "w".into();
     run.run.evidence.labels =
         vec![LabelEvidence { label, timed: false, ..LabelEvidence::default() }];
-    let text = plain(&run, 400);
+    let text = sentences(&run, 400);
     assert!(text.contains("up to the limit (2 s); the count ended before the limit"), "{text}");
     run.rows.push(row("w/wear-out", 100 << 20, 33.3));
-    let text = plain(&run, 400);
+    let text = sentences(&run, 400);
     assert!(
         text.contains("200 MiB/s up to the limit (2 s); 100 MiB/s with the wear-out (5 s in all)"),
         "{text}"
     );
     run.labels[0].busy_ns = 8_000_000_000;
-    let text = plain(&run, 400);
+    let text = sentences(&run, 400);
     assert!(text.contains("(5 s in all); 62.5 MiB/s over all of w (8 s)."), "{text}");
 }
 
@@ -413,10 +420,10 @@ proptest! {
 fn a_note_says_what_times_and_rates_of_operations_that_were_due_go_by() {
     let mut run = sample::open_loop();
     run.rows[0].rank_mib_s = Some(1_208.0);
-    let text = plain(&run, 400);
+    let text = sentences(&run, 400);
     assert!(text.contains("per rank go by the row .service"), "{text}");
     run.rows.remove(1);
-    assert!(!plain(&run, 400).contains("row .service, the time"));
+    assert!(!sentences(&run, 400).contains("row .service, the time"));
 }
 
 /// Cells of a line of Markdown: bars that are not escaped.
