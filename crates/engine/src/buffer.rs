@@ -170,7 +170,10 @@ impl Buffers {
             Content::Random if self.filled && self.random.is_ready(len) => {
                 Ok(self.random.take(len, offset_bytes))
             }
-            Content::Zero if len <= self.zero.len() => Ok(&self.zero.bytes()[..len]),
+            Content::Zero if len <= self.zero.len() => {
+                self.wrote.zeros |= self.filled;
+                Ok(&self.zero.bytes()[..len])
+            }
             _ => self.source_slow(content, len, offset_bytes),
         }
     }

@@ -45,5 +45,5 @@ fn a_wrong_option_names_the_near_one() {
     Scene::new().parabench("run x.ppl --sed 4").exits(2).err_has("--seed");
     Scene::new().parabench("run x.ppl --format xml").exits(2).err_has("table, json, csv");
     Scene::new().parabench("run x.ppl num").exits(2).err_has("NAME=VALUE");
-    Scene::new().parabench("run x.ppl -n 0").exits(2).err_has("1..=1000000");
+    Scene::new().parabench("run x.ppl -n 0").exits(2).err_has("from 1 to 1000000");
 }

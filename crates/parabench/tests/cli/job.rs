@@ -161,7 +161,7 @@ fn what_would_fail_after_hours_in_a_queue_is_refused_now() {
             "job x.ppl --nodes 90000 --ranks-per-node 90 --time 20m",
             "expected at most 1000000 ranks",
         ),
-        ("job x.ppl --nodes 2 --ranks-per-node 2 --time 20m -o x.ppl", "none of Parabench"),
+        ("job x.ppl --nodes 2 --ranks-per-node 2 --time 20m -o x.ppl", "not written by Parabench"),
         (
             "job x.ppl --nodes 2 --ranks-per-node 2 --time 20m -- --sweep-ranks 2,8",
             "--sweep-ranks: 8 ranks, but the MPI job has 4",

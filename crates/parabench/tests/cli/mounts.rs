@@ -379,7 +379,7 @@ fn what_is_expected_in_further_directories_is_made_there() {
     assert!(!scene.path("fast").exists());
     scene.parabench("prepare x.ppl --dir slow").exits(2).err_has("--mount fast=DIR");
     let told = scene.parabench("run x.ppl --dir slow --mount fast=fast --clean").exits(1);
-    told.err_has("missing or too short (5 names)");
+    told.err_has("does not exist: in, and 4 others like it");
     scene.parabench(line).exits(0).out_has("made 2 directories and 3 files");
     assert_eq!(fs::metadata(scene.path("fast/d/e/f")).unwrap().len(), 1024);
     let (slow, fast) = (fs::read(scene.path("slow/in")), fs::read(scene.path("fast/in")));

@@ -51,7 +51,7 @@ fn a_command_runs_as_ever_and_becomes_a_run() {
         // What recording costs is measured from inside, and said in what is made of the run.
         let is_measured = recorded["call_ns"].as_u64().unwrap() > 0;
         assert_eq!(is_measured, via == "preload");
-        let table = scene.call("report r").env("COLUMNS", "300").run().exits(0);
+        let table = scene.call("report r -v").env("COLUMNS", "300").run().exits(0);
         let program = scene.parabench("fold r").exits(0);
         if is_measured {
             table.out_has("recording added about ");

@@ -100,7 +100,7 @@ fn an_imported_log_is_repeated_among_files_as_long_as_it_shows() {
     let done = scene.parabench("replay app.run --think none").exits(0);
     done.out_has("app.ppl does what").err_has("without loss");
     let done = scene.parabench("fold app.run -o app.ppl").exits(0);
-    done.err_has("the program expects");
+    done.err_has("the program needs");
     let listed = scene.parabench("prepare app.ppl --dir d --trace app.run --dry-run").exits(0);
     listed.out_has("in/a: file, 4.88 KiB");
 }

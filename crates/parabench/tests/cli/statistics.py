@@ -7,6 +7,7 @@ Prints how many figures it compared; ends with the first that differs."""
 
 import itertools
 import json
+import math
 import sys
 
 import numpy as np
@@ -149,12 +150,26 @@ def bootstrap(sample):
 
 
 def outliers(sample):
-    if len(sample) < 5:
+    """Rosner 1983, table of steps in NIST's handbook, section 1.3.5.17.3; alpha 0.5 %, at most n / 5."""
+    n = len(sample)
+    if n < 10:
         return []
-    away = np.abs(sample - np.median(sample))
-    unit = np.median(away) / 0.6745 if np.median(away) > 0 else 1.253314 * away.mean()
-    unit = max(unit, abs(np.median(sample)) * 1e-9)
-    return [int(at) for at in np.flatnonzero(away > 3.5 * unit)]
+    left, order, found = sample.astype(float), list(range(n)), 0
+    removed = []
+    for i in range(1, n // 5 + 1):
+        sd = left.std(ddof=1)
+        if sd <= abs(left.mean()) * 1e-12:
+            break
+        away = np.abs(left - left.mean())
+        at = int(away.argmax())
+        p = 1 - 0.005 / (2 * (n - i + 1))
+        t = stats.t.ppf(p, n - i - 1)
+        critical = (n - i) * t / math.sqrt((n - i - 1 + t * t) * (n - i + 1))
+        removed.append(order.pop(at))
+        if away[at] / sd > critical:
+            found = i
+        left = np.delete(left, at)
+    return sorted(removed[:found])
 
 
 def check_statistics(statistics, figures):

@@ -59,6 +59,9 @@ pub struct Fidelity {
     pub renamed_first: Option<[String; 2]>,
     /// Calls on files that the log of the first original shows and that neither side has as operations.
     pub left_out: Vec<LeftOut>,
+    /// What happened and is not in the recording of the first original, in sentences.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub incomplete: Vec<String>,
     /// Executions and bytes by operation, of the first original and the first replay.
     pub ops: Vec<OpCounts>,
     /// Times: in all, then by phase in the order of the original.
@@ -246,6 +249,9 @@ fn operations(found: &Fidelity, original: &Execution, worst: &Execution) -> Stri
         0 if skipped > 0 => {
             let whole = grouped(original.operations + skipped);
             format!("{who} {all} of the {whole} operations of {}{but}", original.name)
+        }
+        0 if !found.incomplete.is_empty() => {
+            format!("{who} what was recorded of {}, {all} operations", original.name)
         }
         0 => format!("{who} what {} did, all of its {all} operations", original.name),
         n => format!(

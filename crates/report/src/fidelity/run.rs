@@ -323,7 +323,10 @@ impl Bench {
             return Err(Refused { message, help: "name an original and a replay".into() });
         };
         let left_out = left_out(original.recorded.run);
-        let mut found = Fidelity { version: report::VERSION, left_out, ..Fidelity::default() };
+        let losses = original.recorded.run.run.trace.iter().flat_map(Trace::losses);
+        let incomplete = losses.map(|gap| gap.says.clone()).collect();
+        let mut found =
+            Fidelity { version: report::VERSION, left_out, incomplete, ..Fidelity::default() };
         let mut profiles: [Vec<Profile>; 2] = Default::default();
         for theirs in replays {
             let pair = [original, theirs];

@@ -8,7 +8,7 @@ use crate::chart::{Axis, Bar, Chart, Join, Point, Series, Unit, View};
 use crate::document::{Block, Item, Sheet};
 use crate::grid::{Cell, Grid, Kind, field, optional};
 use crate::stats::Distance;
-use crate::text::{Detail, Terminal, grouped};
+use crate::text::{Detail, Paint, Terminal, grouped};
 use crate::views::{Views, latencies_of_sides};
 use crate::{gate, html};
 use model::histogram::Histogram;
@@ -32,8 +32,12 @@ fn short(found: &Fidelity) -> Vec<Block> {
         grid: summary(found),
         notes: Vec::new(),
     });
-    let verdict = Block::Text(found.verdict.clone());
-    let mut blocks = vec![verdict, summary, Block::List(gate::items(&found.gates))];
+    let incomplete = found.incomplete.iter().map(|says| Item {
+        paint: Paint::Warning,
+        ..Item::new(format!("! the recording is incomplete: {says}"))
+    });
+    let verdict = std::iter::once(Item::new(found.verdict.clone())).chain(incomplete).collect();
+    let mut blocks = vec![Block::List(verdict), summary, Block::List(gate::items(&found.gates))];
     let more = match notes(found).len() {
         0 => String::new(),
         n => format!(" ({})", words::count(n as u64, "remark")),
