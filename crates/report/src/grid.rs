@@ -105,7 +105,8 @@ impl Cell {
 #[derive(Clone, Debug)]
 pub enum Line {
     /// Text across all columns.
-    Heading(String),
+    /// Where space is short, the name is cut and never the figures behind it.
+    Heading { name: String, figures: String },
     /// One cell per column; `bad` marks failures.
     Cells { cells: Vec<Cell>, bad: bool },
 }
@@ -194,7 +195,7 @@ impl Grid {
         for (record, line) in records.iter().zip(self.lines) {
             let heading = heading(record);
             if last.as_ref() != Some(&heading) {
-                lines.push(Line::Heading(heading.clone()));
+                lines.push(Line::Heading { name: heading.clone(), figures: String::new() });
             }
             last = Some(heading);
             lines.push(line);
@@ -266,7 +267,7 @@ impl Grid {
     fn cells(&self) -> impl Iterator<Item = &Vec<Cell>> {
         self.lines.iter().filter_map(|line| match line {
             Line::Cells { cells, .. } => Some(cells),
-            Line::Heading(_) => None,
+            Line::Heading { .. } => None,
         })
     }
 
@@ -331,8 +332,10 @@ impl Grid {
         let mut drawn = rows.iter().map(|row| line(row));
         for line in &self.lines {
             out.push(match line {
-                Line::Heading(text) => {
-                    Paint::Heading.lines(&fit(&escape(text), terminal.columns), terminal)
+                Line::Heading { name, figures } => {
+                    let room = terminal.columns.saturating_sub(width(figures)).max(LABEL_COLUMNS);
+                    let text = format!("{}{figures}", fit(&escape(name), room));
+                    Paint::Heading.lines(&text, terminal)
                 }
                 Line::Cells { bad, .. } => {
                     let paint = if *bad { Paint::Bad } else { Paint::Plain };
@@ -352,9 +355,9 @@ impl Grid {
         let mut rows = self.texts(MARKDOWN_DIGITS).into_iter();
         for one in &self.lines {
             out += &match one {
-                Line::Heading(text) => {
+                Line::Heading { name, figures } => {
                     let mut cells = vec![String::new(); self.columns.len()];
-                    cells[0] = format!("**{}**", plain(text));
+                    cells[0] = format!("**{}**{}", plain(name), plain(figures));
                     line(cells)
                 }
                 Line::Cells { cells, .. } => {

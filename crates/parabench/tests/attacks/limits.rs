@@ -190,7 +190,7 @@ fn an_unread_pipe_does_not_make_it_deaf() {
     for program in ["ranks", "tables"] {
         // Open for reading and writing, so that it is never closed; nobody reads.
         let call =
-            shell(&scene, &format!("exec $P run {program}.ppl --format table 1<>out")).start();
+            shell(&scene, &format!("exec $P run {program}.ppl --format table -v 1<>out")).start();
         call.until("a scratch directory", || {
             scene.names(".").iter().any(|n| n.starts_with("para"))
         });

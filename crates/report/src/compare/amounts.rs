@@ -44,10 +44,21 @@ pub(crate) fn amounts(
     place: impl Fn(u32) -> (String, BTreeMap<String, String>),
 ) -> Vec<Amount> {
     let differing = |key: &Key| {
-        let (base, new) = (a.fixed_work(key)?, b.fixed_work(key)?);
+        let (base, new) = (work(a, key)?, work(b, key)?);
         (base != new).then(|| amount(key, base, new, place(key.2)))
     };
-    a.keys().filter(|key| !key.1.is_empty()).filter_map(differing).collect()
+    let only_b = b.keys().filter(|key| !a.knows(key));
+    let all = a.keys().chain(only_b).filter(|key| !key.1.is_empty());
+    all.filter_map(differing).collect()
+}
+
+/// The work of a side; nothing where it executed the label without the operation.
+fn work(side: &Samples, key: &Key) -> Option<Work> {
+    let label = (key.0.clone(), String::new(), key.2);
+    match side.knows(key) {
+        true => side.fixed_work(key),
+        false => side.knows(&label).then(Work::default),
+    }
 }
 
 fn amount(
@@ -86,6 +97,7 @@ fn phrase(op: &str, base: Work, new: Work) -> String {
     let (before, after) = if of_bytes { (base.bytes, new.bytes) } else { (base.calls, new.calls) };
     let more = more(before, after, of_bytes);
     match rows::class(op) {
+        _ if !of_bytes && after == 0 => format!("makes no {op} calls (A {before})"),
         _ if !of_bytes => format!("makes {more} {op} calls ({after}, A {before})"),
         class => {
             let verb = match class {
@@ -109,6 +121,7 @@ fn more(before: u64, after: u64, of_bytes: bool) -> String {
     };
     match ratio {
         _ if before == 0 => "more".into(),
+        _ if after == 0 => "nothing".into(),
         ratio if !(0.67..1.5).contains(&ratio) => format!("{}x {as_much}", figure(ratio)),
         ratio if ratio > 1.0 => format!("{} more", per_cent(ratio - 1.0)),
         ratio => format!("{} {less}", per_cent(1.0 - ratio)),

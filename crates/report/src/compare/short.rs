@@ -370,11 +370,11 @@ fn footnote(
         (true, true) => "A, B: time of a label, rate per rank or mean time of an operation",
         (true, false) => "A, B: time of a label, mean time of an operation",
         (false, true) => "A, B: time or rate",
-        (false, false) => "A, B: time; B/A above 1: B is slower",
+        (false, false) => "A, B: median time",
     };
     let design = match comparison.design {
-        Design::Blocks => "n blocks",
-        Design::Samples => "n repetitions",
+        Design::Blocks => "B/A: block by block, above 1: B is slower",
+        Design::Samples => "B/A: over all pairs, above 1: B is slower",
     };
     let counted = |count: usize, noun: &str| {
         (count > 0).then(|| format!("{count} more {}", words::plural(count as u64, noun)))

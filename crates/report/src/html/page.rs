@@ -96,7 +96,7 @@ fn sheet(Sheet { name, title, grid, notes }: &Sheet) -> Element {
 fn table(grid: &Grid) -> Element {
     let mut rows = grid.texts(DIGITS).into_iter();
     let line = |line: &Line| match line {
-        Line::Heading(text) => {
+        Line::Heading { name: text, .. } => {
             let cell = element("td").attr("colspan", grid.columns.len()).text(text);
             element("tr").class("group").with(cell)
         }

@@ -89,7 +89,12 @@ const fn brief(code: &'static str, headline: &'static str, fix: &'static str) ->
 }
 
 fn cached(run: &Run) -> String {
-    match run.run.evidence.page_cache_share.filter(|share| *share > 0.0 && share.is_finite()) {
+    let labels = run.run.evidence.labels.iter();
+    let reading = labels.filter(|label| label.read_bytes > 0).count();
+    let share = run.run.evidence.page_cache_share.filter(|share| *share > 0.0 && share.is_finite());
+    match share {
+        // The share is of all that was read, the verdict of one label.
+        _ if reading > 1 => "reads of some phases cached".into(),
         Some(share) => format!("{} of reads cached", percent(share)),
         None => "reads cached".into(),
     }
@@ -114,7 +119,12 @@ pub fn warnings(run: &Run) -> Vec<Warning> {
     let headline = |code: &str| BRIEFS.get(gravity(code)).map(|brief| brief.headline);
     let alike =
         |a: &Code<'_>, b: &Code<'_>| headline(a.0).is_some() && headline(a.0) == headline(b.0);
-    codes.chunk_by(alike).map(|codes| warning(run, codes)).collect()
+    let confined = (run.run.evidence.confinement == "confined").then(|| Warning {
+        text: "confined: a call on a name is two system calls and takes longer".into(),
+        fix: "no links in the directory, or --no-confine".into(),
+        marks: 0,
+    });
+    codes.chunk_by(alike).map(|codes| warning(run, codes)).chain(confined).collect()
 }
 
 /// A code and its marks.

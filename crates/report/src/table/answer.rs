@@ -29,6 +29,8 @@ use model::words;
 const WARNINGS: usize = 2;
 /// Operations of a phase that have a line each; the others, which took least time, share one.
 const OPERATIONS: usize = 12;
+/// The exit code of a verdict under --strict.
+const STRICT: u8 = 3;
 /// Between the facts of a line.
 const GAP: &str = "   ";
 
@@ -38,6 +40,9 @@ const FAILURES: usize = 5;
 /// With more phases, each has a line and their operations have none; of a log, those with most time in operations are
 /// printed and the others counted.
 const PHASES: usize = 10;
+
+/// Lines of such a table.
+const PHASE_LINES: usize = 60;
 
 const LEGEND_IMPORTED: &str =
     "rate, bandwidth: while in the operation, sum of ranks; time: share of all calls";
@@ -65,24 +70,24 @@ fn head(run: &Run, warnings: &[Warning]) -> Vec<Item> {
         let fix = if one.fix.is_empty() { String::new() } else { format!("{GAP}fix: {}", one.fix) };
         Item { paint: Paint::Warning, ..Item::new(format!("! {}{fix}", one.text)) }
     }));
-    let notes = run.run.evidence.notes.iter().take(notes_shown(run));
-    items.extend(notes.map(|note| Item::new(format!("note: {note}"))));
+    items.extend(notes_shown(run).map(|note| Item::new(format!("note: {note}"))));
     items.extend(failures_by_kind(run, FAILURES));
     items.extend(rank_errors(run, FAILURES));
     items
 }
 
-/// Notes say why a run failed and what it has left, whether repetitions drift, and what of a log was left out.
-fn notes_shown(run: &Run) -> usize {
+/// Notes on why a run failed and what it has left, whether repetitions drift, and what of a log was left out; and
+/// that `--only` chose nothing.
+fn notes_shown(run: &Run) -> impl Iterator<Item = &String> {
     const FEW: usize = 3;
-    if run.run.trace.is_some() {
-        return FEW;
-    }
-    match run.run.outcome.as_str() {
-        "finished" if run.run.exit_code == 0 && run.run.sweep.is_none() => 0,
-        "finished" if run.run.exit_code == 0 => FEW,
-        _ => usize::MAX,
-    }
+    let is_ok = run.run.outcome == "finished" && run.run.exit_code == 0;
+    let most = match run.run.trace.is_some() || (is_ok && run.run.sweep.is_some()) {
+        true => FEW,
+        false if is_ok => 0,
+        false => usize::MAX,
+    };
+    let notes = run.run.evidence.notes.iter().enumerate();
+    notes.filter(move |(at, note)| *at < most || note.starts_with("--only")).map(|(_, note)| note)
 }
 
 /// Program, ranks, storage, duration and outcome.
@@ -114,6 +119,10 @@ fn outcome(run: &Run) -> String {
     let mut parts = vec![match header.outcome.as_str() {
         "finished" if failed == 0 && header.exit_code == 0 => "ok".to_string(),
         "finished" if failed > 0 => format!("{} failed", words::count(failed, "operation")),
+        "finished" if header.exit_code == STRICT => "a verdict counts (--strict)".to_string(),
+        "finished" if header.evidence.short > 0 => {
+            format!("{} short", words::count(header.evidence.short, "operation"))
+        }
         "time limit" => "ended by its time limit".to_string(),
         other => other.to_string(),
     }];
@@ -128,7 +137,7 @@ fn footer(run: &Run, warnings: &[Warning]) -> String {
     let evidence = &run.run.evidence;
     let shown: usize = warnings.iter().take(WARNINGS).map(|one| one.marks).sum();
     let failures = evidence.marks.iter().filter(|mark| mark.code == FAILED).count();
-    let notes = evidence.notes.len().saturating_sub(notes_shown(run));
+    let notes = evidence.notes.len() - notes_shown(run).count();
     let more = evidence.marks.len() + notes - shown - failures;
     let mut parts = vec!["more: -v".to_string(), "page: --html page.html".to_string()];
     if more > 0 {
@@ -156,7 +165,7 @@ struct Phase<'r> {
     rows: Vec<&'r Row>,
 }
 
-/// Phases in the order in which they began; operations outside of labels at the end.
+/// Phases in the order in which they were first seen; operations outside of labels at the end.
 fn phases(run: &Run) -> Vec<Phase<'_>> {
     let labels = run.labels.iter().map(|label| (&*label.label, None));
     let rows = run.rows.iter().filter(|row| row.part_of.is_none());
@@ -191,9 +200,12 @@ fn sheet(run: &Run) -> Sheet {
     let aside = aside.first().map(|phase| format!("outside of phases: {}", listed(phase)));
     let imported = run.run.trace.is_some();
     let (grid, more, legend) = match shown.len() > PHASES && !imported {
-        true => (phase_grid(run, &shown), 0, LEGEND_PHASES),
+        true => {
+            let (shown, more) = longest(shown, PHASE_LINES);
+            (phase_grid(run, &shown), more, LEGEND_PHASES)
+        }
         false => {
-            let (shown, more) = longest(shown);
+            let (shown, more) = longest(shown, PHASES);
             (operation_grid(run, &shown), more, if imported { LEGEND_IMPORTED } else { LEGEND })
         }
     };
@@ -210,7 +222,8 @@ fn operation_grid(run: &Run, phases: &[&Phase<'_>]) -> Grid {
     let mut grid = columns(&entries);
     let mut lines = std::mem::take(&mut grid.lines).into_iter();
     for phase in phases {
-        grid.lines.push(Line::Heading(heading(run, phase)));
+        let name = phase_name(run, phase).to_string();
+        grid.lines.push(Line::Heading { name, figures: figures_of(run, phase) });
         let count = phase.rows.len().min(OPERATIONS + 1);
         grid.lines.extend(lines.by_ref().take(count));
     }
@@ -218,17 +231,17 @@ fn operation_grid(run: &Run, phases: &[&Phase<'_>]) -> Grid {
 }
 
 /// The phases with most time in operations, in their order, and the number of others.
-fn longest<'p, 'r>(phases: Vec<&'p Phase<'r>>) -> (Vec<&'p Phase<'r>>, usize) {
+fn longest<'p, 'r>(phases: Vec<&'p Phase<'r>>, most: usize) -> (Vec<&'p Phase<'r>>, usize) {
     let spent = |phase: &Phase<'_>| {
         let failed = phase.rows.iter().any(|row| row.failed > 0);
         (failed, phase.rows.iter().fold(0u64, |sum, row| sum.saturating_add(busy_ns(row))))
     };
     let mut by_time: Vec<_> = phases.iter().map(|phase| spent(phase)).collect();
     by_time.sort_by(|a, b| b.cmp(a));
-    let Some(least) = by_time.get(PHASES.wrapping_sub(1)).copied() else { return (phases, 0) };
+    let Some(least) = by_time.get(most.wrapping_sub(1)).copied() else { return (phases, 0) };
     let all = phases.len();
     let shown: Vec<_> =
-        phases.into_iter().filter(|phase| spent(phase) >= least).take(PHASES).collect();
+        phases.into_iter().filter(|phase| spent(phase) >= least).take(most).collect();
     let more = all - shown.len();
     (shown, more)
 }
@@ -247,18 +260,23 @@ fn listed(phase: &Phase<'_>) -> String {
     words::list_some(phase.rows.iter().map(one), 3)
 }
 
-fn phase_name<'r>(phase: &Phase<'r>) -> &'r str {
-    if phase.name.is_empty() { "(outside of phases)" } else { phase.name }
+fn phase_name<'r>(run: &Run, phase: &Phase<'r>) -> &'r str {
+    match phase.name {
+        "" if run.labels.is_empty() => "(whole run)",
+        "" => "(outside of phases)",
+        name => name,
+    }
 }
 
-/// Name of a phase, its duration, and its bandwidths over it.
-fn heading(run: &Run, phase: &Phase<'_>) -> String {
+/// The duration of a phase, and its bandwidths over it; of a run without labels its duration.
+fn figures_of(run: &Run, phase: &Phase<'_>) -> String {
     let Some(label) = phase.label else {
-        return phase_name(phase).to_string();
+        let is_whole = run.labels.is_empty() && run.run.trace.is_none();
+        let whole = format_ns(run.run.duration_wall_ns as f64);
+        return if is_whole { format!("{GAP}{whole}") } else { String::new() };
     };
     let (at_most, at_least) = if label.busy_is_bound { ("≤ ", "≥ ") } else { ("", "") };
-    let mut parts = vec![label.label.clone()];
-    parts.push(format!("{at_most}{}", format_ns(label.busy_ns as f64)));
+    let mut parts = vec![String::new(), format!("{at_most}{}", format_ns(label.busy_ns as f64))];
     if label.occurrences > 1 {
         parts.push(format!("{} times", text::grouped(label.occurrences)));
     }
@@ -306,29 +324,42 @@ impl Rates {
     }
 }
 
+/// A line for a phase.
+struct PhaseLine {
+    name: String,
+    busy_ns: Option<u64>,
+    counts: Counts,
+    rates: Rates,
+}
+
 /// A line per phase, for programs of many.
 fn phase_grid(run: &Run, phases: &[&Phase<'_>]) -> Grid {
     let bytes = Kind::Quantity(Measure::ByteRate);
-    let one = |phase: &&Phase<'_>| {
-        let rates = phase.label.map(|label| Rates::of(run, label)).unwrap_or_default();
-        (phase_name(phase).to_string(), phase.label.map(|label| label.busy_ns), rates)
+    let line = |phase: &&Phase<'_>| PhaseLine {
+        name: phase_name(run, phase).to_string(),
+        busy_ns: phase.label.map(|label| label.busy_ns),
+        counts: Counts::of(phase.rows.iter().copied()),
+        rates: phase.label.map(|label| Rates::of(run, label)).unwrap_or_default(),
     };
-    type Record = (String, Option<u64>, Rates);
-    let records: Vec<Record> = phases.iter().map(one).collect();
+    let lines: Vec<PhaseLine> = phases.iter().map(line).collect();
     Grid::of(
         vec![
-            field("phase", "", Kind::Word, 0, |one: &Record| Cell::Text(one.0.clone())),
+            field("phase", "", Kind::Word, 0, |one: &PhaseLine| Cell::Text(one.name.clone())),
+            field("count", "", Kind::Count, 2, |one| number(one.counts.count)),
+            optional("failed", "", Kind::Count, 0, |one| number(one.counts.failed)),
+            optional("short", "", Kind::Count, 0, |one| number(one.counts.short)),
+            optional("expected", "", Kind::Count, 0, |one| number(one.counts.expected)),
             field("time", "", Kind::Quantity(Measure::Time), 0, |one| {
-                one.1.map_or(Cell::None, Cell::whole)
+                one.busy_ns.map_or(Cell::None, Cell::whole)
             }),
-            optional("read", "", bytes, 0, |one| Cell::number(one.2.read_mib_s)),
-            optional("write", "", bytes, 0, |one| Cell::number(one.2.write_mib_s)),
+            optional("read", "", bytes, 0, |one| Cell::number(one.rates.read_mib_s)),
+            optional("write", "", bytes, 0, |one| Cell::number(one.rates.write_mib_s)),
             optional("rate", "", Kind::Quantity(Measure::OpRate), 0, |one| {
-                Cell::number(one.2.ops_s)
+                Cell::number(one.rates.ops_s)
             }),
         ],
-        &records,
-        |_| false,
+        &lines,
+        |one| one.counts.failed > 0,
     )
 }
 
@@ -340,14 +371,33 @@ fn succeeded(row: &Row) -> u64 {
 struct Entry<'r> {
     name: String,
     row: &'r Row,
-    count: u64,
-    failed: u64,
+    counts: Counts,
     /// Share of the time of the ranks in the phase.
     share: Option<f64>,
     /// The line sums up several rows.
     is_sum: bool,
     /// Ranks that executed it, if that is known.
     ranks: Option<u32>,
+}
+
+/// How often operations were executed, and how they ended.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    count: u64,
+    failed: u64,
+    short: u64,
+    expected: u64,
+}
+
+impl Counts {
+    fn of<'r>(rows: impl Iterator<Item = &'r Row>) -> Counts {
+        rows.fold(Counts::default(), |sum, row| Counts {
+            count: sum.count.saturating_add(row.count),
+            failed: sum.failed.saturating_add(row.failed),
+            short: sum.short.saturating_add(row.short),
+            expected: sum.expected.saturating_add(row.expected),
+        })
+    }
 }
 
 /// Time of all ranks in an operation, also in those that failed or were expected to.
@@ -362,7 +412,7 @@ fn busy_ns(row: &Row) -> u64 {
 /// The time of which operations have shares: that of all ranks in the phase; of a log, whose ranks may be idle for
 /// long, that of all its calls. 0 where the log does not have the time of all: nobody knows the shares then.
 fn whole_ns(run: &Run, phase: &Phase<'_>) -> f64 {
-    let ranks = f64::from(run.run.ranks.max(1));
+    let ranks = f64::from(ranks_in(run, phase));
     match phase.label {
         _ if run.run.trace.is_some() => match facts::time_in_calls(run) {
             Some(all_ns) => all_ns,
@@ -372,6 +422,12 @@ fn whole_ns(run: &Run, phase: &Phase<'_>) -> f64 {
         Some(label) => label.busy_ns as f64 * ranks,
         None => run.run.duration_wall_ns as f64 * ranks,
     }
+}
+
+/// Ranks that executed a label at once.
+fn ranks_in(run: &Run, phase: &Phase<'_>) -> u32 {
+    let times = run.times.iter().filter(|time| phase.label.is_some() && time.label == phase.name);
+    times.map(|time| time.ranks).max().unwrap_or(run.run.ranks).max(1)
 }
 
 /// It is unknown how long these operations took.
@@ -391,8 +447,7 @@ fn entries<'r>(run: &Run, phase: &Phase<'r>) -> Vec<Entry<'r>> {
     let one = |row: &&'r Row| Entry {
         name: format!("  {}", row.op),
         row,
-        count: row.count,
-        failed: row.failed,
+        counts: Counts::of(std::iter::once(*row)),
         share: share(busy_ns(row)),
         is_sum: false,
         ranks: row.balance.as_ref().map(|balance| balance.ranks).or(only_rank),
@@ -401,8 +456,7 @@ fn entries<'r>(run: &Run, phase: &Phase<'r>) -> Vec<Entry<'r>> {
     let rest = rest.first().map(|first| Entry {
         name: format!("  {} more", rest.len()),
         row: first,
-        count: rest.iter().fold(0, |sum, row| sum.saturating_add(row.count)),
-        failed: 0,
+        counts: Counts::of(rest.iter().copied()),
         share: share(rest.iter().fold(0, |sum, row| sum.saturating_add(busy_ns(row)))),
         is_sum: true,
         ranks: None,
@@ -437,10 +491,10 @@ fn columns(entries: &[Entry<'_>]) -> Grid {
             field("phase / operation", "", Kind::Word, 0, |one: &Entry<'_>| {
                 Cell::Text(one.name.clone())
             }),
-            field("count", "", Kind::Count, 2, |one| number(one.count)),
-            optional("failed", "", Kind::Count, 0, |one| number(one.failed)),
-            optional("short", "", Kind::Count, 0, |one| number(one.row.short)),
-            optional("expected", "", Kind::Count, 0, |one| number(one.row.expected)),
+            field("count", "", Kind::Count, 2, |one| number(one.counts.count)),
+            optional("failed", "", Kind::Count, 0, |one| number(one.counts.failed)),
+            optional("short", "", Kind::Count, 0, |one| number(one.counts.short)),
+            optional("expected", "", Kind::Count, 0, |one| number(one.counts.expected)),
             field("rate", "", Kind::Quantity(Measure::OpRate), 0, |one| {
                 one.rate(one.row.rank_ops_s)
             }),
@@ -456,6 +510,6 @@ fn columns(entries: &[Entry<'_>]) -> Grid {
             }),
         ],
         entries,
-        |one| one.failed > 0,
+        |one| one.counts.failed > 0,
     )
 }

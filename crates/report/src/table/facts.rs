@@ -27,9 +27,11 @@ pub fn title(run: &Run) -> Vec<String> {
 pub fn size(run: &Run) -> String {
     let Some(sweep) = &run.run.sweep else { return words::count(run.run.ranks, "rank") };
     let executions = words::count(sweep.order.len() as u64, "execution");
+    let ranks = sweep.cells.iter().all(|cell| cell.ranks == run.run.ranks);
+    let ranks = if ranks { words::count(run.run.ranks, "rank") + ", " } else { String::new() };
     match sweep.cells.len() {
-        1 => executions,
-        points => format!("sweep of {points} points, {executions}"),
+        1 => format!("{ranks}{executions}"),
+        points => format!("{ranks}sweep of {points} points, {executions}"),
     }
 }
 

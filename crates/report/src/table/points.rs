@@ -16,6 +16,7 @@ use crate::text::{Detail, percent};
 use model::run::{Row, Run};
 use model::sweep::Sweep;
 use model::units::Measure;
+use model::words;
 use std::collections::BTreeMap;
 
 const LEGEND: &str = "Rate and bandwidth: over the time of the phase.";
@@ -34,6 +35,9 @@ struct Point<'a> {
     p99_ns: Option<u64>,
     is_best: bool,
 }
+
+/// Columns of figures: a parameter of the name is written as in the program, `$time`.
+const FIGURES: [&str; 7] = ["reps", "time", "rate", "bandwidth", "±", "p50", "p99"];
 
 /// Label and operation; "" for the label itself.
 type Name<'a> = (&'a str, &'a str);
@@ -56,7 +60,7 @@ fn sheets(run: &Run, sweep: &Sweep) -> Vec<Sheet> {
     let tables = tables(run, sweep, &statistics);
     let mut sheets = match sweep.dimensions.is_empty() {
         true => one_table(tables),
-        false => tables.into_iter().map(|(name, points)| sheet(sweep, name, points)).collect(),
+        false => tables.into_iter().map(|(name, points)| sheet(run, sweep, name, points)).collect(),
     };
     let is_repeated = statistics.iter().any(|one| one.n > 1);
     let is_few = statistics.iter().any(|one| one.n < LEAST_FOR_INTERVAL);
@@ -169,14 +173,45 @@ fn mark_best(points: &mut [Point<'_>]) {
     best.into_iter().for_each(|at| points[at].is_best = true);
 }
 
-fn sheet(sweep: &Sweep, (label, op): Name<'_>, points: Vec<Point<'_>>) -> Sheet {
-    let names = sweep.dimensions.iter().map(|dimension| Column::named(dimension.name.clone()));
+fn sheet(run: &Run, sweep: &Sweep, (label, op): Name<'_>, points: Vec<Point<'_>>) -> Sheet {
+    let name = |name: &str| match FIGURES.contains(&name) {
+        true => format!("${name}"),
+        false => name.to_string(),
+    };
+    let names = sweep.dimensions.iter().map(|dimension| Column::named(name(&dimension.name)));
+    let missing = missing(sweep, &points);
+    let notes = missing.into_iter().chain(most_time(run, (label, op))).collect();
     let title = if op.is_empty() {
         label_name(label).into()
     } else {
         format!("{}: {op}", label_name(label))
     };
-    Sheet { name: "points", title, grid: grid(names.collect(), &points), notes: Vec::new() }
+    Sheet { name: "points", title, grid: grid(names.collect(), &points), notes }
+}
+
+/// Points that have no figure.
+fn missing(sweep: &Sweep, points: &[Point<'_>]) -> Option<String> {
+    let has = |cell: &u32| {
+        let values = sweep.values_at(*cell);
+        points.iter().any(|point| point.names.iter().eq(values.iter()))
+    };
+    let cells = 0..sweep.cells.len() as u32;
+    let missing: Vec<String> =
+        cells.filter(|cell| !has(cell)).map(|cell| sweep.describe(cell)).collect();
+    (!missing.is_empty()).then(|| format!("no figure at {}", words::list_some(missing, 3)))
+}
+
+/// The operation of the label that took most of its time, if it has no table.
+fn most_time(run: &Run, (label, op): Name<'_>) -> Option<String> {
+    const MOST: f64 = 0.5;
+    let own = run.rows.iter().filter(|row| row.label == label && row.part_of.is_none());
+    let spent = own.map(|row| (&*row.op, row.mean_ns.unwrap_or(0.0) * row.count as f64));
+    let mut by_op: BTreeMap<&str, f64> = BTreeMap::new();
+    spent.for_each(|(op, ns)| *by_op.entry(op).or_default() += ns);
+    let all: f64 = by_op.values().sum();
+    let (longest, ns) = by_op.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let is_other = longest != op && !op.is_empty() && ns >= MOST * all;
+    is_other.then(|| format!("{longest} took {} of the time in operations", percent(ns / all)))
 }
 
 /// A program that was only repeated: all operations in one table.

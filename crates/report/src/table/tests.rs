@@ -484,7 +484,7 @@ fn the_short_report_of_listing_1() {
 #[test]
 fn the_short_report_of_a_sweep() {
     expect![[r#"
-        stress.ppl   sweep of 3 points, 15 executions   ext4 /dev/sda1   1.26 s   ok
+        stress.ppl   2 ranks, sweep of 3 points, 15 executions   ext4 /dev/sda1   1.26 s   ok
         ! memory speed, not disk speed: reads cached in 1 of 15 executions   fix: direct=true
         note: the ranks were started by hand
 
@@ -505,7 +505,7 @@ fn the_short_report_of_repetitions() {
     let mut run = sample::sweep(1, 6);
     run.run.sweep.as_mut().unwrap().dimensions.clear();
     expect![[r#"
-        stress.ppl   6 executions   ext4 /dev/sda1   1.26 s   ok
+        stress.ppl   2 ranks, 6 executions   ext4 /dev/sda1   1.26 s   ok
         ! memory speed, not disk speed: reads cached in 1 of 6 executions   fix: direct=true
         note: the ranks were started by hand
 
