@@ -21,7 +21,7 @@ fn two_directories_are_compared_in_blocks_and_stored_as_one_run() {
     let scene = scene();
     let line = "run x.ppl --dir a --against b --clean --out r";
     let done = scene.parabench(line).exits(0);
-    let done = done.out_has("A: a   B: b\n").out_has("n blocks");
+    let done = done.out_has("A: a   B: b\n").out_has("B/A: block by block");
     let run = scene.json("r/run.json");
     assert_valid(&run);
     let sweep = &run["run"]["sweep"];

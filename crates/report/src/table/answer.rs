@@ -44,11 +44,9 @@ const PHASES: usize = 10;
 /// Lines of such a table.
 const PHASE_LINES: usize = 60;
 
-const LEGEND_IMPORTED: &str =
-    "rate, bandwidth: while in the operation, sum of ranks; time: share of all calls";
+/// The end of names of columns, left out where there is one rank.
+const PER_RANK: &str = "/rank";
 const LEGEND_PHASES: &str = "read, write, rate: over the duration of the phase; operations: -v";
-const LEGEND: &str =
-    "rate, bandwidth: while in the operation, sum of ranks; phase: over its duration";
 
 /// The blocks of the short report.
 pub fn blocks(run: &Run) -> Vec<Block> {
@@ -206,7 +204,7 @@ fn sheet(run: &Run) -> Sheet {
         }
         false => {
             let (shown, more) = longest(shown, PHASES);
-            (operation_grid(run, &shown), more, if imported { LEGEND_IMPORTED } else { LEGEND })
+            (operation_grid(run, &shown), more, &*legend(run))
         }
     };
     let more = (more > 0).then(|| format!("{more} more {}", words::plural(more as u64, "phase")));
@@ -216,10 +214,27 @@ fn sheet(run: &Run) -> Sheet {
     Sheet { name: "answer", title: String::new(), grid, notes }
 }
 
+/// The definitions of the columns. Ranks that are in an operation at different times reach no sum of their rates: a
+/// rate in an operation is one of a rank.
+fn legend(run: &Run) -> String {
+    let rates = match run.run.ranks {
+        1 => "rate, bandwidth: while in the operation",
+        _ => "rate/rank, bandwidth/rank: while in the operation, mean of ranks",
+    };
+    let other = match run.run.trace.is_some() {
+        true => "time: share of all calls",
+        false => "phase: over its duration",
+    };
+    format!("{rates}; {other}")
+}
+
 /// The operations of each phase below its line.
 fn operation_grid(run: &Run, phases: &[&Phase<'_>]) -> Grid {
     let entries: Vec<Entry<'_>> = phases.iter().flat_map(|phase| entries(run, phase)).collect();
     let mut grid = columns(&entries);
+    for column in grid.columns.iter_mut().filter(|_| run.run.ranks == 1) {
+        column.name = column.name.trim_end_matches(PER_RANK).to_string().into();
+    }
     let mut lines = std::mem::take(&mut grid.lines).into_iter();
     for phase in phases {
         let name = phase_name(run, phase).to_string();
@@ -376,8 +391,6 @@ struct Entry<'r> {
     share: Option<f64>,
     /// The line sums up several rows.
     is_sum: bool,
-    /// Ranks that executed it, if that is known.
-    ranks: Option<u32>,
 }
 
 /// How often operations were executed, and how they ended.
@@ -443,14 +456,12 @@ fn entries<'r>(run: &Run, phase: &Phase<'r>) -> Vec<Entry<'r>> {
     by_time.sort_by_key(|row| std::cmp::Reverse((row.failed, busy_ns(row))));
     let rest = by_time.split_off(by_time.len().min(OPERATIONS));
     let is_shown = |row: &&&Row| by_time.iter().any(|other| std::ptr::eq(**row, *other));
-    let only_rank = Some(1).filter(|_| run.run.ranks == 1);
     let one = |row: &&'r Row| Entry {
         name: format!("  {}", row.op),
         row,
         counts: Counts::of(std::iter::once(*row)),
         share: share(busy_ns(row)),
         is_sum: false,
-        ranks: row.balance.as_ref().map(|balance| balance.ranks).or(only_rank),
     };
     let shown = phase.rows.iter().filter(is_shown).map(one);
     let rest = rest.first().map(|first| Entry {
@@ -459,7 +470,6 @@ fn entries<'r>(run: &Run, phase: &Phase<'r>) -> Vec<Entry<'r>> {
         counts: Counts::of(rest.iter().copied()),
         share: share(rest.iter().fold(0, |sum, row| sum.saturating_add(busy_ns(row)))),
         is_sum: true,
-        ranks: None,
     });
     shown.chain(rest).collect()
 }
@@ -467,11 +477,6 @@ fn entries<'r>(run: &Run, phase: &Phase<'r>) -> Vec<Entry<'r>> {
 impl Entry<'_> {
     fn time(&self, ns: Option<u64>) -> Cell {
         self.figure(ns.map(|ns| ns as f64))
-    }
-
-    /// The sum over ranks of a rate that is their mean.
-    fn rate(&self, mean: Option<f64>) -> Cell {
-        self.figure(mean.zip(self.ranks).map(|(mean, ranks)| mean * f64::from(ranks)))
     }
 
     fn figure(&self, figure: Option<f64>) -> Cell {
@@ -495,11 +500,11 @@ fn columns(entries: &[Entry<'_>]) -> Grid {
             optional("failed", "", Kind::Count, 0, |one| number(one.counts.failed)),
             optional("short", "", Kind::Count, 0, |one| number(one.counts.short)),
             optional("expected", "", Kind::Count, 0, |one| number(one.counts.expected)),
-            field("rate", "", Kind::Quantity(Measure::OpRate), 0, |one| {
-                one.rate(one.row.rank_ops_s)
+            field("rate/rank", "", Kind::Quantity(Measure::OpRate), 0, |one| {
+                one.figure(one.row.rank_ops_s)
             }),
-            field("bandwidth", "", Kind::Quantity(Measure::ByteRate), 0, |one| {
-                one.rate(one.row.rank_mib_s)
+            field("bandwidth/rank", "", Kind::Quantity(Measure::ByteRate), 0, |one| {
+                one.figure(one.row.rank_mib_s)
             }),
             field("p50", "", TIME, 3, |one| one.time(one.row.p50_ns)),
             field("p99", "", TIME, 0, |one| one.time(one.row.p99_ns)),
