@@ -80,12 +80,12 @@ fn titled(title: &str, color: AnsiColor, text: &str) -> String {
     format!("{style}{title}{style:#}: {}\n", escape::lines(text))
 }
 
-/// Columns for text: those of the terminal that standard output goes to; `COLUMNS`, then 100 if there is none.
+/// Columns for text: the width of the terminal on standard output, else `COLUMNS`, else 100.
 pub fn columns() -> usize {
     known_columns().unwrap_or(DEFAULT_COLUMNS)
 }
 
-/// What reports are drawn on. A file or pipe has room for every column of a table, unless `COLUMNS` limits it.
+/// The terminal of reports. A file or pipe has room for every column of a table, unless `COLUMNS` limits it.
 pub fn output() -> Terminal {
     Terminal { columns: known_columns().unwrap_or(usize::MAX), color: colours() }
 }

@@ -11,7 +11,7 @@ use std::ffi::OsString;
 /// Options with the same meaning, and what to write: `{}` is the value.
 type Row = (&'static [&'static str], &'static str);
 
-/// What the program itself says elsewhere.
+/// The hint for options that a program replaces.
 const OF_THE_PROGRAM: &str = "the program says what is moved and how: set one of its parameters, NAME=VALUE \
     (they stand at its head), or let `parabench translate` make a program of a command line of fio, IOR or mdtest";
 
@@ -84,7 +84,7 @@ const ROWS: &[Row] = &[
     ),
 ];
 
-/// What to write in place of the option that `parabench run` does not have: a sentence on it and a hint.
+/// A sentence on an option that `parabench run` does not have, and a hint.
 pub fn explain(words: &[OsString], error: &clap::Error) -> Option<(String, String)> {
     let words: Vec<&str> = words.iter().map(|word| word.to_str().unwrap_or_default()).collect();
     if words.get(1) != Some(&"run") {
@@ -112,10 +112,11 @@ fn value_of(words: &[&str], option: &str) -> String {
     let is_time =
         matches!(option, "--time" | "--runtime" | "--duration" | "--stonewall" | "-D" | "-W");
     match value {
-        // fio and IOR mean seconds.
+        // fio and IOR mean seconds, and fio's m are minutes.
         Some(value) if is_time && value.bytes().all(|byte| byte.is_ascii_digit()) => {
             format!("{value}s")
         }
+        Some(value) if is_time && value.ends_with('m') => format!("{value}in"),
         Some(value) => value.into(),
         None if is_time => "30s".into(),
         None => "N".into(),
@@ -145,6 +146,7 @@ mod tests {
             ("--time 30s", "--time-limit 30s"),
             ("--runtime=30", "--time-limit 30s"),
             ("--time", "--time-limit 30s"),
+            ("--runtime 1m", "--time-limit 1min"),
             ("-i 5", "--reps 5"),
             ("--directory=/mnt", "--dir /mnt"),
             ("-t 1m", "NAME=VALUE"),

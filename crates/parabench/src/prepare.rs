@@ -189,7 +189,7 @@ fn verifies(plan: &Plan) -> bool {
     values.any(|may_be| may_be)
 }
 
-/// What a program uses and never makes, in a sentence for those who check it; `None` if there is nothing.
+/// A sentence on the files that a program uses and never makes; `None` without any.
 pub fn describe_expected(expected: &[Expected]) -> Option<String> {
     let first = expected.iter().max_by_key(|one| matches!(one.what, Thing::File { .. }))?;
     let is_file = matches!(first.what, Thing::File { .. });

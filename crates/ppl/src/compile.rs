@@ -76,7 +76,7 @@ fn unclosed_line(found: &Diagnostic, sources: &Sources) -> Option<u32> {
     Some(file.start + before.rfind('\n').map_or(0, |at| at as u32 + 1))
 }
 
-/// What is not closed has swallowed text: arguments, uses, definitions. Then no warning is certain, and no error from
+/// A string or bracket without its end swallows text: arguments, uses, definitions. No warning is certain then, and no error from
 /// the line on where it was opened. `open`: where those lines begin.
 fn is_consequence(found: &Diagnostic, open: &[u32]) -> bool {
     let is_behind = |line: &u32| found.span.end > *line;

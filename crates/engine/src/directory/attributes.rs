@@ -16,7 +16,7 @@ const FSGETXATTR: libc::Ioctl = 0x801c_581f_u32 as libc::Ioctl;
 /// More than extended attributes have in practice.
 const XATTR_BYTES: usize = 64 << 10;
 
-/// See the head of the file.
+/// Flags, hints and extended attributes that files of a directory inherit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attributes {
     flags: u32,

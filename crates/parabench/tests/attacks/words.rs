@@ -12,7 +12,7 @@ fn only_with_a_label_that_cannot_be_is_refused() {
         scene.parabench(&format!("run x.ppl --only {wrong}")).exits(2).err_has("a, b, c");
     }
     let said = "--only a: the program entered no label of this name";
-    scene.parabench("run y.ppl --only a").exits(0).out_has(said);
+    scene.parabench("run y.ppl --only a").exits(0).err_has(said);
     scene.call("run x.ppl --only").word("").run().exits(2);
     scene.parabench("run x.ppl --only b/c").exits(0).out_has("b/c\n");
     assert_eq!(scene.names("."), ["x.ppl", "y.ppl"]);
@@ -22,7 +22,7 @@ fn only_with_a_label_that_cannot_be_is_refused() {
 fn only_with_a_label_that_is_never_entered_is_said() {
     let scene = Scene::new().file("x.ppl", "repeat $i 3 time[\"l$i\"] create(\"f\");");
     let said = "--only l9: the program entered no label of this name";
-    scene.parabench("run x.ppl --only l9").exits(0).out_has(said);
+    scene.parabench("run x.ppl --only l9").exits(0).err_has(said);
     let run = scene.parabench("run x.ppl --only l2,l9 --format json").exits(0).json();
     assert_eq!(run["run"]["evidence"]["notes"], serde_json::json!([said]));
     assert_eq!(run["rows"][0]["label"], "l2");

@@ -10,10 +10,10 @@ use super::{quantities, sentences, sides};
 use crate::gate::GateResult;
 use crate::statistics::Metric;
 use crate::stats::distance_between;
-use crate::{rows, stats};
-use model::Run;
+use crate::{rows, rules, stats};
 use model::histogram::Histogram;
 use model::units::Measure;
+use model::{Run, words};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,6 +60,25 @@ pub struct Comparison {
     pub gates: Vec<GateResult>,
 }
 
+impl Comparison {
+    /// Everything that is known of both sides besides the figures. What both have is there once.
+    pub(crate) fn facts(&self) -> Vec<String> {
+        let is_first =
+            |at: usize| self.marks[..at].iter().all(|one| one.code != self.marks[at].code);
+        let mut first: Vec<usize> = (0..self.marks.len()).filter(|at| is_first(*at)).collect();
+        first.sort_by_key(|at| !self.marks[*at].counts);
+        let mark = |at: usize| {
+            let same = self.marks.iter().filter(|mark| mark.code == self.marks[at].code);
+            let sides = words::list(same.map(|mark| mark.side));
+            format!("{sides}: {}: {}", self.marks[at].code, self.marks[at].seen)
+        };
+        let differs = self.differences.iter().map(|one| format!("differs: {}", one.sentence()));
+        let marks = first.into_iter().map(mark);
+        let facts = self.remarks.iter().cloned().chain(differs);
+        self.notes.iter().cloned().chain(marks).chain(facts).collect()
+    }
+}
+
 /// A row that the other side lacks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -99,7 +118,8 @@ pub fn compare(base: &Side, new: &Side, options: &Options) -> Result<Comparison,
 /// Compares the two sides of one run that was made in blocks, block by block.
 pub fn compare_blocks(base: &Side, new: &Side, options: &Options) -> Comparison {
     let differences = sides::surroundings_that_differ(&base.runs, &new.runs);
-    let remarks = sides::remarks_on_blocks(base, new);
+    let of_sweep = base.runs.first().map(rules::sweep_marks).unwrap_or_default();
+    let remarks = of_sweep.into_iter().map(|mark| mark.seen).collect();
     Comparison { differences, remarks, ..contrasted(base, new, Design::Blocks, options) }
 }
 

@@ -5,7 +5,6 @@ use super::amounts::Amount;
 use super::comparison::Comparison;
 use super::design::{Calls, Claim, Design, Row, Tier};
 use super::sentences::{change, figure, interval, is_small, span, too_few};
-use super::show::remarks;
 use super::sides::Brief;
 use crate::document::{Block, Item, Sheet};
 use crate::grid::{Cell, Column, Grid, Kind, Line};
@@ -221,7 +220,7 @@ fn warnings(comparison: &Comparison) -> (Vec<Item>, usize) {
         (if fits { with_fix } else { text }, *marks)
     });
     let shown: Vec<(String, usize)> = notes.chain(briefs).take(WARNINGS).collect();
-    let all = remarks(comparison).len();
+    let all = comparison.facts().len();
     let line = |(text, _): &(String, usize)| {
         let text = match width(text) + 2 <= COLUMNS {
             true => text.as_str().into(),

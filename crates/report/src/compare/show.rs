@@ -13,8 +13,8 @@ use crate::statistics::Metric;
 use crate::text::{Detail, Terminal};
 use crate::views::{Views, latencies_of_sides};
 use crate::{gate, html};
+use model::Run;
 use model::units::{Measure, with_digits};
-use model::{Run, words};
 
 const RATIO: Kind = Kind::Number(3);
 const PROBABILITY: Kind = Kind::Number(4);
@@ -56,7 +56,7 @@ fn blocks(comparison: &Comparison, detail: Detail) -> Vec<Block> {
     let mut blocks = match detail {
         Detail::Short => short::blocks(comparison, true),
         Detail::Full => {
-            let remarks = remarks(comparison).into_iter().map(Item::new);
+            let remarks = comparison.facts().into_iter().map(Item::new);
             let lines = short::names(comparison).into_iter().chain(remarks).collect();
             std::iter::once(Block::List(lines)).chain(figures(comparison)).collect()
         }
@@ -75,27 +75,8 @@ pub(crate) fn within(run: &Run, detail: Detail) -> Vec<Block> {
         return short::blocks(&found, false);
     }
     let differs = found.differences.iter().map(|one| format!("differs: {}", one.sentence()));
-    let facts = found.remarks.iter().cloned().chain(differs).map(Item::new);
-    let lines = short::names(&found).into_iter().chain(facts).collect();
+    let lines = short::names(&found).into_iter().chain(differs.map(Item::new)).collect();
     std::iter::once(Block::List(lines)).chain(figures(&found)).collect()
-}
-
-/// Everything that is known of both sides besides the figures. What both have is there once.
-pub(crate) fn remarks(comparison: &Comparison) -> Vec<String> {
-    let marks = &comparison.marks;
-    let is_first = |at: usize| marks[..at].iter().all(|other| other.code != marks[at].code);
-    let mut first: Vec<usize> = (0..marks.len()).filter(|at| is_first(*at)).collect();
-    first.sort_by_key(|at| !marks[*at].counts);
-    let mark = |at: usize| {
-        let same = marks.iter().filter(|mark| mark.code == marks[at].code);
-        let sides = words::list(same.map(|mark| mark.side));
-        format!("{sides}: {}: {}", marks[at].code, marks[at].seen)
-    };
-    let differs = comparison.differences.iter();
-    let differs = differs.map(|difference| format!("differs: {}", difference.sentence()));
-    let marks = first.into_iter().map(mark);
-    let facts = comparison.remarks.iter().cloned().chain(differs);
-    comparison.notes.iter().cloned().chain(marks).chain(facts).collect()
 }
 
 /// The rows, the legend of their columns, and a sentence for each.

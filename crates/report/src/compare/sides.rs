@@ -127,19 +127,6 @@ pub(crate) fn notes(base: &Side, new: &Side) -> Vec<String> {
     stopped.into_iter().chain(bounded).chain(left_out).collect()
 }
 
-/// Facts about both sides of a run in blocks that change no figure.
-pub(crate) fn remarks_on_blocks(base: &Side, new: &Side) -> Vec<String> {
-    let (Some(a), Some(b)) = (base.runs.first(), new.runs.first()) else { return Vec::new() };
-    let (a, b) = (&a.run.host, &b.run.host);
-    let device = &a.storage.device;
-    let shared = a.directory != b.directory && !device.is_empty() && *device == b.storage.device;
-    let said = format!(
-        "both directories are on one device ({device}): what one side leaves in caches, journal and free space can \
-         slow the other"
-    );
-    shared.then_some(said).into_iter().collect()
-}
-
 /// Surroundings alone.
 pub(crate) fn surroundings_that_differ(base: &[Run], new: &[Run]) -> Vec<Difference> {
     unlike(base, new, surroundings)

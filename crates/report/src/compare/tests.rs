@@ -10,6 +10,7 @@ use crate::stats::SplitMix64;
 use crate::tests::sample::{HARD_LABELS, listing1, row as sample_row};
 use crate::text::Detail;
 use model::Run;
+use model::sweep::SharedDevice;
 use proptest::prelude::*;
 
 /// Noise of an AR(1) process: neighbours depend on each other by `phi`; standard deviation 1.
@@ -654,13 +655,12 @@ fn a_run_of_blocks_is_split_into_its_sides() {
     assert_eq!((found.design, time.base_n, time.claim), (Design::Blocks, 6, Claim::TooFew));
     let text = "with 2 tests at least 7";
     assert!(time.sentence.contains(text), "{time:?}");
-    // Two directories of one device.
-    let (mut a, mut b) = (a, b);
-    a.runs[0].run.host.directory = "/mnt/a".into();
-    let remarks = |a: &Side, b: &Side| compare_blocks(a, b, &OPTIONS).remarks;
-    assert!(remarks(&a, &b)[0].contains("on one device"), "{:?}", remarks(&a, &b));
-    b.runs[0].run.host.storage.device = "/dev/other".into();
-    assert_eq!(remarks(&a, &b), Vec::<String>::new());
+    // What the run says as a whole.
+    let mut a = a;
+    assert_eq!(compare_blocks(&a, &b, &OPTIONS).remarks, Vec::<String>::new());
+    a.runs[0].run.sweep.as_mut().unwrap().shared_device = Some(SharedDevice::Swapped);
+    let remarks = compare_blocks(&a, &b, &OPTIONS).remarks;
+    assert!(remarks[0].contains("on one device"), "{remarks:?}");
     // A block without its A is left out.
     run.run.sweep.as_mut().unwrap().order[1].outcome = "failed".into();
     let found = within(&run, &Options::default()).unwrap();

@@ -1,7 +1,8 @@
 //! Rules about where the bytes of each label came from and went to, and what emptied the page cache.
 
 use super::rule::{
-    Rule, each_directory, each_label, inside, is_virtual, note, remark, share, sum, verdict,
+    Rule, each_directory, each_label, each_phase, in_setup, inside, is_virtual, note, remark,
+    share, sum, verdict,
 };
 use crate::text::{at_least, percent};
 use model::merge::merge_all;
@@ -46,12 +47,18 @@ pub const RULES: &[Rule] = &[
     remark(
         "unstable-writes",
         |run| {
-            let unsure = each_label(run, unstable(run))?;
+            let unsure = each_phase(run, unstable(run))?;
             unstable_writes(run)
                 .is_none()
                 .then(|| format!("{unsure}, unless a later sync of another rank covered them"))
         },
         "let every rank call sync;, or write with (fsync=\"close\") {...}",
+    ),
+    // Files that a program prepares before its phases: what they left in memory is written during these.
+    remark(
+        "unstable-writes",
+        |run| in_setup(run, unstable(run)),
+        "end what is prepared with sync; or write it with (fsync=\"close\") {...}",
     ),
     remark(
         "warm-names",
@@ -211,7 +218,7 @@ fn unstable(run: &Run) -> impl Fn(&LabelEvidence) -> Option<String> + '_ {
 
 fn unstable_writes(run: &Run) -> Option<String> {
     let find = unstable(run);
-    each_label(run, |label| find(label).filter(|_| !others_synced(run, label)))
+    each_phase(run, |label| find(label).filter(|_| !others_synced(run, label)))
 }
 
 /// Names that this machine knows already are looked up without the file system.

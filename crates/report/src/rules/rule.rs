@@ -111,6 +111,20 @@ pub fn sum(run: &Run, figure: fn(&LabelEvidence) -> u64) -> u64 {
     run.run.evidence.labels.iter().map(figure).fold(0, u64::saturating_add)
 }
 
+/// The findings of the phases of a program: its labels, or all of it where it has none.
+pub fn each_phase(run: &Run, find: impl Fn(&LabelEvidence) -> Option<String>) -> Option<String> {
+    each_label(run, |label| find(label).filter(|_| !is_setup(run, label)))
+}
+
+/// The finding outside of the labels of a program that has some: on files that it prepares.
+pub fn in_setup(run: &Run, find: impl Fn(&LabelEvidence) -> Option<String>) -> Option<String> {
+    each_label(run, |label| find(label).filter(|_| is_setup(run, label)))
+}
+
+fn is_setup(run: &Run, label: &LabelEvidence) -> bool {
+    label.label.is_empty() && !run.labels.is_empty()
+}
+
 /// The findings of all labels that have one: `in label "a" ...; in label "b" ...; and 2 more labels`.
 pub fn each_label(run: &Run, find: impl Fn(&LabelEvidence) -> Option<String>) -> Option<String> {
     let found: Vec<String> = run.run.evidence.labels.iter().filter_map(find).collect();

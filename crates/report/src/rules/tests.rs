@@ -81,6 +81,24 @@ const EVEN: Balance = Balance {
 };
 
 #[test]
+fn files_that_a_program_prepares_are_a_remark_beside_its_phases() {
+    let unstable = |run: &Run| -> Vec<bool> {
+        let all = marks(run).into_iter().filter(|mark| mark.code == "unstable-writes");
+        all.map(|mark| mark.counts).collect()
+    };
+    let mut run = sound();
+    let setup = LabelEvidence { unstable_bytes: 64 << 20, ..MOVED };
+    run.run.evidence.labels.push(setup);
+    assert_eq!(unstable(&run), [false]);
+    label(&mut run).unstable_bytes = 64 << 20;
+    assert_eq!(unstable(&run), [true, false]);
+    // Without labels all is one phase.
+    run.labels.clear();
+    run.run.evidence.labels.retain(|label| label.label.is_empty());
+    assert_eq!(unstable(&run), [true]);
+}
+
+#[test]
 fn nothing_is_said_against_a_sound_run() {
     let mut run = sound();
     balance(&mut run, EVEN);

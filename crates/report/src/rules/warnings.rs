@@ -113,7 +113,6 @@ pub fn warnings(run: &Run) -> Vec<Warning> {
     let is_in_memory = in_memory(run).is_some();
     let counts = |mark: &&Mark| mark.counts || mark.code == "memory-storage" && is_in_memory;
     let marks = run.run.evidence.marks.iter().filter(counts).filter(|mark| mark.code != FAILED);
-    let marks = marks.filter(|mark| !is_of_setup(run, mark));
     // The sides of a comparison have marks of their own.
     let mut codes = grouped(marks.map(|mark| (&*mark.code, mark)));
     codes.sort_by_key(|(code, _)| gravity(code));
@@ -126,12 +125,6 @@ pub fn warnings(run: &Run) -> Vec<Warning> {
         marks: 0,
     });
     codes.chunk_by(alike).map(|codes| warning(run, codes)).chain(confined).collect()
-}
-
-/// The mark is on what was done outside of the labels of a program that has some: files that it prepares.
-fn is_of_setup(run: &Run, mark: &Mark) -> bool {
-    let is_outside = mark.seen.starts_with("outside of labels") && !mark.seen.contains("in label");
-    is_outside && !run.labels.is_empty()
 }
 
 /// A code and its marks.

@@ -74,8 +74,7 @@ fn head(run: &Run, warnings: &[Warning]) -> Vec<Item> {
     items
 }
 
-/// Notes on why a run failed and what it has left, whether repetitions drift, and what of a log was left out; and
-/// that `--only` chose nothing.
+/// Notes say why a run failed and what it has left, whether repetitions drift, and what of a log was left out.
 fn notes_shown(run: &Run) -> impl Iterator<Item = &String> {
     const FEW: usize = 3;
     let is_ok = run.run.outcome == "finished" && run.run.exit_code == 0;
@@ -84,8 +83,7 @@ fn notes_shown(run: &Run) -> impl Iterator<Item = &String> {
         false if is_ok => 0,
         false => usize::MAX,
     };
-    let notes = run.run.evidence.notes.iter().enumerate();
-    notes.filter(move |(at, note)| *at < most || note.starts_with("--only")).map(|(_, note)| note)
+    run.run.evidence.notes.iter().take(most)
 }
 
 /// Program, ranks, storage, duration and outcome.

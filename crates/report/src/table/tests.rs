@@ -541,16 +541,6 @@ fn the_short_report_of_a_run_that_failed() {
 }
 
 #[test]
-fn what_set_up_did_is_no_warning_on_the_phases() {
-    let mut run = sample::listing1();
-    assert!(short(&run).contains("! memory speed"));
-    let mark = &mut run.run.evidence.marks[0];
-    (mark.code, mark.seen) =
-        ("unstable-writes".into(), "outside of labels 1 MiB were written".into());
-    assert!(!short(&run).contains("! "), "{}", short(&run));
-}
-
-#[test]
 fn a_phase_shows_the_operations_that_took_most_time() {
     let mut run = sample::labelled("work");
     let row = run.rows[0].clone();

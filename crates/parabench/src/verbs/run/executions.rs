@@ -465,6 +465,7 @@ impl<'a> Executions<'a> {
 
     fn finish(&mut self) -> Result<()> {
         let missed: Vec<String> = only::missed(&self.args.execution.only, &self.run).collect();
+        missed.iter().for_each(|missed| console::warning(missed));
         self.run.run.evidence.notes.extend(missed);
         // In virtual time a run takes the same every time.
         let is_alone = self.first == 0 && !self.args.execution.backend.is_simulated();
