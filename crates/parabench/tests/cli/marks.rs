@@ -93,7 +93,7 @@ fn a_run_that_has_to_share_its_processor_is_marked_as_starved() {
     assert!(seen.contains("rank 0 waited"), "{seen}");
     assert!(contention["preemptions"].as_u64() > Some(0), "{contention:#}");
     let shown = pinned(&scene, &cpu, "run x.ppl --strict").exits(3);
-    shown.out_has("! machine busy: rank 0 waited ");
+    shown.out_has("! machine busy, latencies too high: rank 0 waited ");
 }
 
 #[test]

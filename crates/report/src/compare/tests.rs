@@ -480,10 +480,7 @@ fn marks_of_either_side_and_optional_stopping_stand_in_the_comparison() {
     let text = "B: cached-reads: all of it was in memory";
     assert!(shown(&found, Detail::Full).contains(text), "{found:?}");
     assert!(show::markdown(&found, Detail::Full).contains(text), "{found:?}");
-    assert!(
-        shown(&found, Detail::Short).contains("! B: memory speed, not disk speed"),
-        "{found:?}"
-    );
+    assert!(shown(&found, Detail::Short).contains("! B: memory speed, not disk"), "{found:?}");
     // What both sides have is there once.
     (a.runs[0].run.sweep, a.runs[0].run.evidence.marks) =
         (None, b.runs[0].run.evidence.marks.clone());

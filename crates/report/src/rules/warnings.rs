@@ -28,7 +28,7 @@ struct Brief {
     fix: &'static str,
 }
 
-const MEMORY: &str = "memory speed, not disk speed";
+const MEMORY: &str = "memory speed, not disk";
 /// The mark of operations that failed, which reports list one by one.
 pub const FAILED: &str = "failed-operations";
 
@@ -54,9 +54,9 @@ const BRIEFS: [Brief; 15] = [
     brief("unfetched-reads", "holes were read, not data", "write the files before"),
     brief("serial-queue", "the kernel executed queued calls one by one", "direct=true, or depth=1"),
     Brief {
-        what: "ranks waited for a CPU, so latencies are too high",
+        what: "ranks waited for a CPU",
         detail: Some(waited),
-        ..brief("starved", "machine busy", "stop other work, or use fewer ranks")
+        ..brief("starved", "machine busy, latencies too high", "stop other work")
     },
     brief("stolen-time", "the hypervisor took CPU time", "use a machine with CPUs of its own"),
     brief("throttled", "a control group limited CPU time", "raise cpu.max"),
@@ -104,7 +104,7 @@ fn waited(run: &Run) -> String {
     let Some(contention) = &run.run.evidence.contention else { return String::new() };
     let share = contention.longest_wait_ns as f64 / run.run.duration_wall_ns.max(1) as f64;
     let (rank, share) = (contention.longest_wait_rank, percent(share.min(1.0)));
-    format!("rank {rank} waited {share} of the time for a CPU, so latencies are too high")
+    format!("rank {rank} waited {share} of the time for a CPU")
 }
 
 /// Verdicts in short, and that the files are in memory. Failed operations are listed by themselves.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! stress.ppl   2 ranks   ext4 /dev/sda1   1.26 s   ok
-//! ! memory speed, not disk speed: 100 % of reads cached   fix: direct=true, or dropcaches;
+//! ! memory speed, not disk: 100 % of reads cached   fix: direct=true
 //!
 //! phase / operation      count         rate  bandwidth      p50      p99      max  time
 //! stress   1.25 s   60,000 operations   read 15.6 MiB/s   write 15.6 MiB/s
@@ -206,9 +206,10 @@ fn sheet(run: &Run) -> Sheet {
         }
     };
     let more = (more > 0).then(|| format!("{more} more {}", words::plural(more as u64, "phase")));
-    let notes = limited::sentences(run).into_iter().chain(more).chain(aside);
+    let notes = limited::sentences(run).into_iter().chain(more);
     let kinds = run.run.trace.as_ref().and_then(facts::times_by_kind);
-    let notes = notes.chain(kinds).chain([legend.to_string()]).collect();
+    let legend = std::iter::once(legend.to_string()).chain(aside).collect::<Vec<_>>().join("; ");
+    let notes = notes.chain(kinds).chain([legend]).collect();
     Sheet { name: "answer", title: String::new(), grid, notes }
 }
 

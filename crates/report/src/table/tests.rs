@@ -467,15 +467,15 @@ fn the_short_report_of_listing_1() {
     }
     expect![[r#"
         stress.ppl   2 ranks   ext4 /dev/sda1   1.26 s   ok
-        ! memory speed, not disk speed: 100 % of reads cached   fix: direct=true
+        ! memory speed, not disk: 100 % of reads cached   fix: direct=true
 
         phase / operation   count    rate/rank  bandwidth/rank       p50       p99       max   time
         stress   1.25 s   read 15.6 MiB/s   write 15.6 MiB/s
           write            20,000  36.36 kop/s     35.51 MiB/s  25.70 µs  58.30 µs  7.435 ms   22 %
           read             20,000  500.0 kop/s     488.3 MiB/s  1.900 µs  4.400 µs  120.0 µs  1.6 %
           stat             20,000  1.232 Mop/s               -    790 ns  1.400 µs  45.00 µs  0.6 %
-        outside of phases: 2 mkdir
-        rate/rank, bandwidth/rank: while in the operation, mean of ranks; phase: over its duration
+        rate/rank, bandwidth/rank: while in the operation, mean of ranks; phase: over its duration; outside
+          of phases: 2 mkdir
         more: -v   page: --html page.html   1 more remark
     "#]]
     .assert_eq(&short(&run));
@@ -485,7 +485,7 @@ fn the_short_report_of_listing_1() {
 fn the_short_report_of_a_sweep() {
     expect![[r#"
         stress.ppl   2 ranks, sweep of 3 points, 15 executions   ext4 /dev/sda1   1.26 s   ok
-        ! memory speed, not disk speed: reads cached in 1 of 15 executions   fix: direct=true
+        ! memory speed, not disk: reads cached in 1 of 15 executions   fix: direct=true
         note: the ranks were started by hand
 
         io: write
@@ -506,7 +506,7 @@ fn the_short_report_of_repetitions() {
     run.run.sweep.as_mut().unwrap().dimensions.clear();
     expect![[r#"
         stress.ppl   2 ranks, 6 executions   ext4 /dev/sda1   1.26 s   ok
-        ! memory speed, not disk speed: reads cached in 1 of 6 executions   fix: direct=true
+        ! memory speed, not disk: reads cached in 1 of 6 executions   fix: direct=true
         note: the ranks were started by hand
 
         phase  operation  reps     time        rate    bandwidth    ±       p50       p99
@@ -522,7 +522,7 @@ fn the_short_report_of_repetitions() {
 fn the_short_report_of_a_run_that_failed() {
     expect![[r#"
         stress.ppl   2 ranks   ext4 /dev/sda1   1.26 s   failed, exit code 1
-        ! memory speed, not disk speed: reads cached   fix: direct=true
+        ! memory speed, not disk: reads cached   fix: direct=true
         note: the ranks were started by hand
         12 x write ENOSPC at stress.ppl:2:20 (No space left on device), first: rank 0, f-0-0, offset 512
         ranks 0 to 1 ended at stress.ppl:3:1: assert failed: $n > 0
