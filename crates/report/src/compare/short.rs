@@ -371,15 +371,16 @@ fn footnote(
         (false, true) => "A, B: time or rate",
         (false, false) => "A, B: median time",
     };
-    let design = match comparison.design {
-        Design::Blocks => "B/A: block by block, above 1: B is slower",
-        Design::Samples => "B/A: over all pairs, above 1: B is slower",
+    let of = match comparison.design {
+        Design::Blocks => "block by block",
+        Design::Samples => "over all pairs",
     };
+    let meaning = if rates { "a slower time, a faster rate" } else { "B is slower" };
     let counted = |count: usize, noun: &str| {
         (count > 0).then(|| format!("{count} more {}", words::plural(count as u64, noun)))
     };
     let left: Vec<String> =
         counted(remarks, "remark").into_iter().chain(counted(rows, "row")).collect();
     let left = if left.is_empty() { String::new() } else { format!("; {}: -v", left.join(", ")) };
-    format!("{figures}; {design}{left}")
+    format!("{figures}; B/A: {of}, above 1: {meaning}{left}")
 }

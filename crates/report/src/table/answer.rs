@@ -4,9 +4,9 @@
 //! stress.ppl   2 ranks   ext4 /dev/sda1   1.26 s   ok
 //! ! memory speed, not disk: 100 % of reads cached   fix: direct=true
 //!
-//! phase / operation      count         rate  bandwidth      p50      p99      max  time
-//! stress   1.25 s   60,000 operations   read 15.6 MiB/s   write 15.6 MiB/s
-//!   write               20,000  36.4 kop/s  35.5 MiB/s  25.7 µs  58.3 µs  7.43 ms  22 %
+//! phase / operation   count   rate/rank  bandwidth/rank      p50      p99      max  time
+//! stress   1.25 s   read 15.6 MiB/s   write 15.6 MiB/s
+//!   write            20,000  36.4 kop/s      35.5 MiB/s  25.7 µs  58.3 µs  7.43 ms  22 %
 //! ```
 //!
 //! Everything else is in the full report (`super::blocks`).
