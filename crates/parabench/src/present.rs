@@ -5,10 +5,10 @@ use crate::args::ResultFormat;
 use crate::console;
 use crate::error::{Error, Result};
 use crate::output::{self, ANYTHING, PAGE, PICTURE};
-use ::report::html;
-use ::report::svg::document;
+use ::page::html;
+use ::page::svg::document;
+use ::page::views::{self, Views};
 use ::report::table::{Detail, Terminal};
-use ::report::views::{self, Views};
 use model::Run;
 use std::path::Path;
 

@@ -13,11 +13,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("ppl", &["model"]),
     ("engine", &["model"]),
     ("report", &["model"]),
+    ("page", &["model", "report"]),
     ("mpi", &["engine", "model"]),
     ("trace", &["model"]),
     ("fold", &["ppl", "model"]),
     ("record", &[]),
-    ("parabench", &["model", "ppl", "engine", "report", "mpi", "trace", "fold", "record"]),
+    ("parabench", &["model", "ppl", "engine", "report", "page", "mpi", "trace", "fold", "record"]),
     ("benches", &["model", "ppl", "engine", "report", "trace", "parabench"]),
 ];
 

@@ -18,6 +18,39 @@ pub struct View {
     pub chart: Chart,
 }
 
+/// The pictures of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Views {
+    /// Those that have something to show, in the order in which a reader wants them.
+    pub views: Vec<View>,
+    /// The others.
+    pub absent: Vec<Absent>,
+}
+
+/// A picture that is not there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Absent {
+    /// Its name.
+    pub name: &'static str,
+    /// Why not: "no operation moved bytes".
+    pub reason: String,
+}
+
+impl Views {
+    /// Adds pictures, or the reason why there are none.
+    pub fn add_all(&mut self, name: &'static str, made: Result<Vec<View>, String>) {
+        match made {
+            Ok(made) => self.views.extend(made),
+            Err(reason) => self.absent.push(Absent { name, reason }),
+        }
+    }
+
+    /// Adds a picture, or the reason why there is none.
+    pub fn add(&mut self, name: &'static str, made: Result<View, String>) {
+        self.add_all(name, made.map(|view| vec![view]));
+    }
+}
+
 /// Unit of an axis: decides how its ticks are written. Data are in the base unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
@@ -41,7 +74,7 @@ pub enum Unit {
 
 impl Unit {
     /// Quantities with several units.
-    pub(crate) fn measure(self) -> Option<Measure> {
+    pub fn measure(self) -> Option<Measure> {
         match self {
             Unit::Bytes => Some(Measure::Bytes),
             Unit::MibPerSecond => Some(Measure::ByteRate),

@@ -13,10 +13,8 @@ mod columns;
 mod read;
 mod write;
 
-pub(crate) use read::{Table, find_op, invalid, meanings};
-
 pub use columns::{COLUMNS, Column, EVENTS_FILE, EventRow, Origin};
-pub use read::EventReader;
+pub use read::{EventReader, Table, find_op, invalid, meanings};
 pub use write::{EventWriter, Imported};
 
 #[cfg(test)]

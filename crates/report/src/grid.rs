@@ -105,10 +105,19 @@ impl Cell {
 #[derive(Clone, Debug)]
 pub enum Line {
     /// Text across all columns.
-    /// Where space is short, the name is cut and never the figures behind it.
-    Heading { name: String, figures: String },
-    /// One cell per column; `bad` marks failures.
-    Cells { cells: Vec<Cell>, bad: bool },
+    Heading {
+        /// Cut where space is short.
+        name: String,
+        /// Behind the name, never cut.
+        figures: String,
+    },
+    /// One cell per column.
+    Cells {
+        /// Its cells.
+        cells: Vec<Cell>,
+        /// It is marked as a failure.
+        bad: bool,
+    },
 }
 
 impl Line {

@@ -4,11 +4,9 @@
 //!            ┌─ table   blocks (document) for the terminal, Markdown and pages
 //!            ├─ json    --format json, one object
 //! Run ───────┼─ csv     --format csv, rows or statistics
-//!            ├─ views   pictures: svg draws them, html puts them on a page
 //!            └─ store   DIR/run.json ── and back
 //! Event ────── events   DIR/events.parquet ── and back
-//! Event ────── aggregate   counters of a fixed size
-//! Run + counters ── views  the data of every picture (chart), and as CSV
+//! Figures ──── chart    the data of a picture, and as CSV; the crate `page` draws it
 //! Runs of a sweep ── merge      executions put together to one run
 //! Runs with events ── fidelity   how faithful a replay is
 //!            schedule   which cell is executed when, and whether its figures are sure enough
@@ -19,17 +17,19 @@
 //! corrected here, and a stored run prints the same tables as a fresh one.
 #![warn(clippy::disallowed_methods)]
 
-pub mod aggregate;
 pub mod chart;
 pub mod compare;
 pub mod csv;
+pub mod curves;
+pub mod document;
 pub mod events;
 pub mod fidelity;
 pub mod file;
 pub mod gate;
-pub mod html;
+pub mod grid;
 pub mod json;
 pub mod limited;
+pub mod machines;
 pub mod markup;
 pub mod merge;
 pub mod ops;
@@ -39,15 +39,8 @@ pub mod schedule;
 pub mod statistics;
 pub mod stats;
 pub mod store;
-pub mod svg;
 pub mod table;
-
-pub mod views;
-
-mod document;
-mod grid;
-mod machines;
-mod text;
+pub mod text;
 
 #[cfg(test)]
 mod tests;

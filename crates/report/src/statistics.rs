@@ -144,7 +144,7 @@ pub fn of(run: &Run) -> Vec<Statistic> {
 /// Those that are shown, figures of labels before figures of none. The rate of an operation that moves
 /// no bytes divides its number by the time of its label, which says something of the operation only where
 /// it takes most of that time and none moves bytes: else it repeats the time of the label.
-pub(crate) fn shown(run: &Run) -> Vec<Statistic> {
+pub fn shown(run: &Run) -> Vec<Statistic> {
     let spent = Spent::of(run);
     let tells = |one: &Statistic| {
         !one.op.contains('.')

@@ -428,5 +428,18 @@ fn ties(series: &[f64]) -> impl Iterator<Item = usize> {
     sizes.into_iter()
 }
 
+/// Intervals in order, those at most `close` apart as one.
+pub fn union_of(mut all: Vec<(u64, u64)>, close: u64) -> Vec<(u64, u64)> {
+    all.sort_unstable();
+    let mut out: Vec<(u64, u64)> = Vec::new();
+    for (start, end) in all {
+        match out.last_mut() {
+            Some(last) if start <= last.1.saturating_add(close) => last.1 = last.1.max(end),
+            _ => out.push((start, end)),
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests;

@@ -15,7 +15,7 @@
 //! besides totals.
 
 mod answer;
-pub(crate) mod facts;
+pub mod facts;
 mod nodes;
 mod points;
 mod summary;
@@ -67,7 +67,7 @@ fn blocks(run: &Run) -> Vec<Block> {
 }
 
 /// The tables of a run.
-pub(crate) fn figures(run: &Run) -> Vec<Block> {
+pub fn figures(run: &Run) -> Vec<Block> {
     let (figures, tables) = match &run.run.sweep {
         Some(sweep) => (sweep::blocks(run, sweep), Vec::new()),
         None if run.rows.is_empty() => {
@@ -81,7 +81,7 @@ pub(crate) fn figures(run: &Run) -> Vec<Block> {
 }
 
 /// Notes, then what the evidence says against the figures, and how to fix it.
-pub(crate) fn remarks(run: &Run) -> Block {
+pub fn remarks(run: &Run) -> Block {
     let evidence = &run.run.evidence;
     let notes = evidence.notes.iter().map(|note| Item::new(format!("note: {note}")));
     let marks = evidence.marks.iter().map(|mark| {
@@ -94,7 +94,7 @@ pub(crate) fn remarks(run: &Run) -> Block {
 }
 
 /// Failed operations and ranks that did not finish; nothing if all went well.
-pub(crate) fn failed(run: &Run) -> Vec<Block> {
+pub fn failed(run: &Run) -> Vec<Block> {
     vec![Block::List(failures_by_kind(run, LISTED)), Block::List(rank_errors(run, LISTED))]
 }
 

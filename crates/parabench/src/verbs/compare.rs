@@ -210,7 +210,7 @@ impl Compare {
         let Some(file) = &self.html else { return Ok(()) };
         let compared: Vec<(&Side, &Side, &Comparison)> =
             pairs.iter().zip(comparisons).map(|((base, new, _), one)| (base, new, one)).collect();
-        output::write(file, "--html", PAGE, show::page(&compared).as_bytes())
+        output::write(file, "--html", PAGE, page::html::comparisons(&compared).as_bytes())
     }
 
     fn print(&self, comparisons: &[Comparison]) -> Result<()> {

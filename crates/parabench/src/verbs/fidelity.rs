@@ -91,7 +91,7 @@ impl Fidelity {
             Format::Json => report::json::object(&found),
         })?;
         if let Some(file) = &self.html {
-            output::write(file, "--html", PAGE, show::page(&found).as_bytes())?;
+            output::write(file, "--html", PAGE, page::html::fidelity(&found).as_bytes())?;
         }
         Ok(exit(&found))
     }

@@ -6,13 +6,13 @@ use super::quantities::{Quantity, Samples};
 use super::sentences::{row_subject, subject};
 use super::short;
 use crate::chart::{Axis, Chart, Join, Point, Range, Series, Unit, View};
+use crate::curves::latencies_of_sides;
 use crate::document::{Block, Item, Sheet};
+use crate::gate;
 use crate::grid::{Cell, Grid, Kind, field};
 use crate::rows::label_name;
 use crate::statistics::Metric;
 use crate::text::{Detail, Terminal};
-use crate::views::{Views, latencies_of_sides};
-use crate::{gate, html};
 use model::Run;
 use model::units::{Measure, with_digits};
 
@@ -41,18 +41,8 @@ pub fn junit(comparisons: &[Comparison], undecided_fails: bool) -> String {
     gate::junit("parabench compare", &gates, undecided_fails)
 }
 
-/// All comparisons as one self-contained page.
-pub fn page(compared: &[(&Side, &Side, &Comparison)]) -> String {
-    let part = |(base, new, comparison): &(&Side, &Side, &Comparison)| {
-        let title = format!("{} against {}", comparison.new, comparison.base);
-        let blocks = std::iter::once(Block::Heading(title)).chain(blocks(comparison, Detail::Full));
-        let views = Views { views: views(base, new, comparison), absent: Vec::new() };
-        (blocks.collect(), views)
-    };
-    html::report("Comparison", compared.iter().map(part))
-}
-
-fn blocks(comparison: &Comparison, detail: Detail) -> Vec<Block> {
+/// The comparison as parts of a report.
+pub fn blocks(comparison: &Comparison, detail: Detail) -> Vec<Block> {
     let mut blocks = match detail {
         Detail::Short => short::blocks(comparison, true),
         Detail::Full => {
@@ -181,7 +171,7 @@ fn grid(rows: &[Row]) -> Grid {
 }
 
 /// The intervals of all rows, then each row's repetitions and latencies.
-pub(crate) fn views(base: &Side, new: &Side, comparison: &Comparison) -> Vec<View> {
+pub fn views(base: &Side, new: &Side, comparison: &Comparison) -> Vec<View> {
     let (a, b) = Samples::of_sides(&base.runs, &new.runs);
     let mut views: Vec<View> = intervals(comparison).into_iter().collect();
     let tested = comparison.rows.iter().filter(|row| row.p.is_some());

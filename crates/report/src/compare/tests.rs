@@ -735,9 +735,9 @@ fn gates_on_the_same_thing_twice_do_not_fail() {
     }
 }
 
-/// Pictures of both sides are well-formed, whatever the names, and have both sides in them.
+/// Every row has its pictures, whatever the names.
 #[test]
-fn the_page_shows_both_sides_and_is_inert() {
+fn pictures_show_both_sides() {
     for label in ["load", "<script>alert(1)</script>&\"", HARD_LABELS[3]] {
         let rates = |centre: f64| vec![(0..6).map(|at| centre + f64::from(at % 3)).collect()];
         let (mut base, mut new) = (side(label, &rates(100.0)), side("B", &rates(130.0)));
@@ -751,12 +751,6 @@ fn the_page_shows_both_sides_and_is_inert() {
         let views = show::views(&base, &new, &found);
         let names: Vec<&str> = views.iter().map(|view| view.name.as_str()).collect();
         assert_eq!(names, ["ratios", "repetitions-0", "latencies-0"]);
-        let page = show::page(&[(&base, &new, &found)]);
-        let inside = page.split_once('\n').unwrap().1;
-        let page = roxmltree::Document::parse(inside).unwrap_or_else(|error| panic!("{error}"));
-        assert!(!page.descendants().any(|node| node.has_tag_name("script")));
-        let svgs = page.descendants().filter(|node| node.tag_name().name() == "svg").count();
-        assert!(svgs >= 3, "{svgs} pictures");
     }
 }
 

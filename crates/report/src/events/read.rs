@@ -112,7 +112,7 @@ impl Iterator for EventReader {
 }
 
 /// The meaning of each text of a column, `none` where there is no text. Each different one is looked up once.
-pub(crate) fn meanings<'t, M: Copy>(
+pub fn meanings<'t, M: Copy>(
     texts: impl Iterator<Item = Option<&'t ByteArray>>,
     none: M,
     mut look_up: impl FnMut(&str) -> Result<M>,
@@ -131,7 +131,7 @@ pub(crate) fn meanings<'t, M: Copy>(
 }
 
 /// The operation of this name.
-pub(crate) fn find_op(name: &str) -> Result<Op> {
+pub fn find_op(name: &str) -> Result<Op> {
     Op::find(name).ok_or_else(|| invalid("op"))
 }
 
@@ -257,7 +257,7 @@ fn contained<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
 }
 
 /// An open event table, for one thread.
-pub(crate) struct Table {
+pub struct Table {
     path: PathBuf,
     parquet: SerializedFileReader<File>,
     /// Index of each of [`COLUMNS`] in the file; `None`: not there.
@@ -376,7 +376,8 @@ fn read_column<T: DataType>(
     if complete { Ok((values, levels)) } else { Err(invalid("number of rows")) }
 }
 
-pub(crate) fn invalid(what: &str) -> ParquetError {
+/// A table that no writer made: "an impossible WHAT".
+pub fn invalid(what: &str) -> ParquetError {
     ParquetError::General(format!("an impossible {what}"))
 }
 

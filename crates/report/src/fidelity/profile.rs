@@ -3,7 +3,7 @@
 //! Fed operation by operation, rank after rank; its size does not grow with the operations.
 
 use super::stream::Step;
-use crate::aggregate::union_of;
+use crate::stats::union_of;
 use model::Op;
 use model::histogram::Histogram;
 use model::op::Class;

@@ -4,13 +4,14 @@ use super::figures::{Figure, Latency, Scope};
 use super::profile::{Bins, Profile};
 use super::report::{Differences, Execution, Fidelity, First, OpCounts, ShownStep};
 use super::tally::Kind as Difference;
+use crate::chart::Views;
 use crate::chart::{Axis, Bar, Chart, Join, Point, Series, Unit, View};
+use crate::curves::latencies_of_sides;
 use crate::document::{Block, Item, Sheet};
+use crate::gate;
 use crate::grid::{Cell, Grid, Kind, field, optional};
 use crate::stats::Distance;
 use crate::text::{Detail, Paint, Terminal, grouped};
-use crate::views::{Views, latencies_of_sides};
-use crate::{gate, html};
 use model::histogram::Histogram;
 use model::units::{Measure, format_bytes, format_ns, with_digits};
 use model::{Op, words};
@@ -138,12 +139,12 @@ fn text_of(name: &str, value: Option<f64>) -> String {
     }
 }
 
-/// The report as one self-contained page.
-pub fn page(found: &Fidelity) -> String {
+/// All that is said of a replay, as parts of a report.
+pub fn blocks_of_page(found: &Fidelity) -> Vec<Block> {
     let mut blocks = blocks(found);
     blocks.insert(0, Block::Text(found.verdict.clone()));
     blocks.push(Block::Text(pictured(found)));
-    html::report("Fidelity", std::iter::once((blocks, views(found))))
+    blocks
 }
 
 fn blocks(found: &Fidelity) -> Vec<Block> {
@@ -348,7 +349,8 @@ fn pictured(found: &Fidelity) -> String {
     }
 }
 
-fn views(found: &Fidelity) -> Views {
+/// Pictures of both sides.
+pub fn views(found: &Fidelity) -> Views {
     let mut views = Views::default();
     let no_durations = found.pictured.iter().any(|one| one.lacks_durations);
     let timed = |made: View| match found.pictured.iter().any(|one| one.elapsed_ns() == 0) {

@@ -3,7 +3,7 @@
 use super::names::Renaming;
 use super::ranks::Shared;
 use super::run::{appends, is_adopted, own};
-use super::show::page;
+use super::show::{blocks_of_page, views};
 use super::stream::{Ahead, Step, Steps, Texts};
 use super::tally::{Kind, Tally};
 use super::*;
@@ -430,9 +430,7 @@ fn stored_runs_are_compared_and_said_in_a_sentence() {
     found.judge(&gates.map(|text| Gate::parse(text).unwrap()));
     let verdicts: Vec<&str> = found.gates.iter().map(|gate| gate.verdict.words()).collect();
     assert_eq!(verdicts, ["passes", "fails", "fails", "passes"]);
-    for part in ["class=\"picture\"", "operations under way"] {
-        assert!(page(&found).contains(part), "{part}");
-    }
+    assert!(views(&found).views.iter().any(|view| view.name == "concurrency"));
 }
 
 /// What is compared beside a replay changes nothing in what it differs in, and a phase that only some
@@ -455,7 +453,7 @@ fn replays_are_compared_each_for_itself() {
     assert!(found.notes.iter().any(|note| note.contains("\"other\" is not in all")));
     found.judge(&[Gate::parse("other: elapsed <= 500%").unwrap()]);
     assert_eq!(found.gates[0].verdict.words(), "fails");
-    assert!(page(&found).contains("b, the first of 2 (replay)"));
+    assert!(format!("{:?}", blocks_of_page(&found)).contains("b, the first of 2 (replay)"));
 }
 
 /// What failed has moved nothing, so nobody asks where.
@@ -512,10 +510,12 @@ fn durations_that_a_log_does_not_tell_are_not_compared() {
     assert_eq!(found.notes.len(), 1, "{:?}", found.notes);
     found.judge(&[Gate::parse("ks <= 5%").unwrap()]);
     assert_eq!(found.gates[0].verdict, crate::gate::Verdict::Fail);
-    let page = page(&found);
-    assert!(page.contains("Pictures without data: 3") && !page.contains("Kolmogorov"), "{page}");
-    assert!(page.contains(
-        "Bytes written: 50 KiB in 99 µs of the original, 50 KiB in 99 µs of the replay."
+    let pictures = views(&found);
+    assert_eq!(pictures.absent.len(), 3);
+    let summaries: Vec<&str> = pictures.views.iter().map(|view| &*view.summary).collect();
+    assert!(!summaries.concat().contains("Kolmogorov"));
+    assert!(summaries.contains(
+        &"Bytes written: 50 KiB in 99 µs of the original, 50 KiB in 99 µs of the replay."
     ));
 }
 

@@ -13,10 +13,10 @@ use coverage::Coverage;
 use model::escape;
 use model::pattern::{Extent, MAX_STEPS};
 use model::plan::{Pattern as Defined, Plan};
+use page::svg::document;
 use ppl::diag::Code;
 use ppl::kinds::KINDS;
 use report::flow;
-use report::svg::document;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 

@@ -1,0 +1,359 @@
+//! The page as others read it: its text, its structure, and that nothing in it does anything.
+
+use super::page::figure;
+use super::render;
+use crate::sample::{self, HARD_LABELS};
+use crate::views::views;
+use expect_test::expect;
+use model::Run;
+use proptest::prelude::*;
+use report::chart::*;
+use roxmltree::{Document, Node, ParsingOptions};
+
+/// Elements that a page may have.
+const ELEMENTS: &[&str] = &[
+    "html",
+    "head",
+    "meta",
+    "title",
+    "style",
+    "body",
+    "main",
+    "header",
+    "section",
+    "h1",
+    "h2",
+    "h3",
+    "p",
+    "pre",
+    "code",
+    "dl",
+    "dt",
+    "dd",
+    "div",
+    "ul",
+    "li",
+    "b",
+    "small",
+    "i",
+    "table",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+    "figure",
+    "figcaption",
+    "details",
+    "summary",
+    "svg",
+    "desc",
+    "rect",
+    "line",
+    "polyline",
+    "polygon",
+    "circle",
+    "text",
+];
+
+fn parse(page: &str) -> Document<'_> {
+    let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
+    Document::parse_with_options(page, options).unwrap_or_else(|error| panic!("{error}\n{page}"))
+}
+
+fn text(node: Node<'_, '_>) -> String {
+    let texts = node.descendants().filter(Node::is_text).filter_map(|node| node.text());
+    let all: String = texts.collect();
+    all.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What stands in the page: headlines, facts, lines of tables, titles of pictures.
+fn outline(page: &str) -> String {
+    let document = parse(page);
+    let mut out = String::new();
+    for node in document.descendants().filter(Node::is_element) {
+        let line = match node.tag_name().name() {
+            "h1" | "h2" | "h3" => format!("# {}", text(node)),
+            "code" | "li" | "figcaption" => text(node),
+            "p" if node.attribute("class") != Some("command") => text(node),
+            "dt" => format!(
+                "{}: {}",
+                text(node),
+                node.next_sibling_element().map(text).unwrap_or_default()
+            ),
+            "tr" if !node.ancestors().any(|node| node.has_tag_name("details")) => {
+                let cells = node.children().filter(Node::is_element).map(text);
+                cells.collect::<Vec<_>>().join(" | ")
+            }
+            _ => continue,
+        };
+        out.push_str(&line);
+        out.push('\n');
+    }
+    out
+}
+
+/// Nothing in the page can do anything: no scripts, no handlers, no addresses.
+fn assert_inert(page: &str) {
+    for node in parse(page).descendants().filter(Node::is_element) {
+        let name = node.tag_name().name();
+        assert!(ELEMENTS.contains(&name), "<{name}>");
+        for attribute in node.attributes() {
+            let (name, value) = (attribute.name(), attribute.value());
+            assert!(
+                !name.starts_with("on") && !["href", "src", "srcset"].contains(&name),
+                "{name}"
+            );
+            assert!(!value.contains("url(") && !value.contains("://"), "{name}={value}");
+        }
+    }
+    let (style, _) = page.split_once("</style>").expect("a style sheet");
+    assert!(!style.contains("url(") && !style.contains("@import"));
+}
+
+fn page_of(run: &Run) -> String {
+    render(run, &views(run, None))
+}
+
+#[test]
+fn the_page_of_a_run_that_went_well() {
+    let outline = outline(&page_of(&sample::listing1()));
+    let (before, _) = outline.split_once("# Pictures\n").expect("pictures");
+    expect![[r#"
+        Parabench run · 2026-11-21 10:43:00 UTC
+        # stress.ppl
+        parabench run 'my stress.ppl' num=10000 -n 2
+        outcome: finished
+        duration: 1.26 s
+        ranks: 2
+        operations: 60,002
+        failed: 0
+        written: 19.5 MiB
+        read: 19.5 MiB
+        host: node1
+        storage: posix on ext4 (/dev/sda1 at /data)
+        # Remarks
+        note: the ranks were started by hand
+        verdict cached-reads: 100 % of the bytes read came from the page cache: read rates are those of main memoryfix: put `dropcaches;` before the reads
+        # What was measured
+        operation | count | bytes | min | avg | p50 | p90 | p99 | p99.9 | max | bytes/sper rank | bytes/stotal | ops/sper rank | ops/stotal
+        stress
+        write | 20000 | 19.53 MiB | 16.00 µs | 27.50 µs | 25.7 µs | 42.0 µs | 58.3 µs | 3.75 ms | 7.435 ms | 35.51 MiB/s | 15.62 MiB/s | 36.36 kop/s | 16.00 kop/s
+        .open | 20000 | – | 9.000 µs | 15.00 µs | 14.4 µs | 22.8 µs | 31.2 µs | 3.72 ms | 7.401 ms | – | – | – | –
+        .data | 20000 | 19.53 MiB | 5.000 µs | 10.00 µs | 9.80 µs | 15.9 µs | 22.0 µs | 417 µs | 812.0 µs | – | – | – | –
+        .close | 20000 | – | 400 ns | 2.500 µs | 1.50 µs | 3.30 µs | 5.10 µs | 50.0 µs | 95.00 µs | – | – | – | –
+        read | 20000 | 19.53 MiB | 1.100 µs | 2.000 µs | 1.90 µs | 3.15 µs | 4.40 µs | 62.2 µs | 120.0 µs | 488.3 MiB/s | 15.62 MiB/s | 500.0 kop/s | 16.00 kop/s
+        stat | 20000 | – | 612 ns | 812 ns | 790 ns | 1.09 µs | 1.40 µs | 23.2 µs | 45.00 µs | – | – | 1.232 Mop/s | 16.00 kop/s
+        (in no label)
+        mkdir | 2 | – | 3.870 µs | 5.000 µs | 3.87 µs | – | – | – | 6.130 µs | – | – | 200.0 kop/s | –
+        all labels, by class
+        reading | 20000 | 19.53 MiB |  |  |  |  |  |  |  |  |  |  | 
+        writing | 20000 | 19.53 MiB |  |  |  |  |  |  |  |  |  |  | 
+        metadata | 20002 | – |  |  |  |  |  |  |  |  |  |  | 
+        Times are per successful operation. Rate per rank = bytes / time spent in this operation (mean of ranks). Total rate = bytes / duration of the phase, other operations included.
+        label | ranks | start | end | busy | longest | slowestrank
+        stress | 2 | 1.200 µs | 1.250 s | 1.250 s | 1.250 s | 1
+        start, end: first rank in, last rank out. busy: from start to end. longest: the slowest rank.
+        # Where the time went
+        share |  | time | calls | line | 
+         |  |  |  | 1 | time["stress"] {
+         | 100 % | 550 ms | 20,000 | 2 | repeat $i 10000 write("f-$$rank-$i", 1k);
+         |  |  |  | 3 | }
+        Calls and time: of all ranks together; share: of the time that all operations took. An operation belongs to the line where it begins.
+    "#]].assert_eq(before);
+}
+
+#[test]
+fn key_figures_hold_bytes_of_mpi_io_once() {
+    let outline = outline(&page_of(&sample::recorded_mpi()));
+    for figure in ["operations: 8\n", "written: 3 MiB\n", "read: 1 MiB\n"] {
+        assert!(outline.contains(figure), "{figure}: {outline}");
+    }
+}
+
+/// A run that does not know how it was started says nothing.
+#[test]
+fn a_run_without_its_command_shows_none() {
+    let mut run = sample::listing1();
+    run.run.command.clear();
+    assert!(!page_of(&run).contains("class=\"command\""));
+}
+
+/// Options of the launcher, such as hosts, are unknown: a command without them would do something else.
+#[test]
+fn a_run_under_a_launcher_shows_the_words_of_its_ranks_alone() {
+    use model::run::{Job, Node};
+    let mut run = sample::listing1();
+    run.run.command = ["mpiexec", "-n", "6", "parabench", "run", "x.ppl"].map(String::from).into();
+    run.run.ranks = 6;
+    let shown = "<code>as ranks of an MPI job of 6 ranks: parabench run x.ppl</code>";
+    assert!(page_of(&run).contains(shown), "{}", page_of(&run));
+    run.run.job = Some(Job { nodes: vec![Node::default(); 3], ..Job::default() });
+    assert!(page_of(&run).contains("6 ranks on 3 hosts: parabench run"));
+}
+
+#[test]
+fn imported_and_recorded_runs_show_the_command_that_made_them() {
+    use model::run::{Recorded, Trace, TraceLog};
+    let log = |name: &str| TraceLog { name: name.into(), lines: 7 };
+    let imported = |format: &str, names: &[&str]| Trace {
+        format: format.into(),
+        logs: names.iter().map(|name| log(name)).collect(),
+        ..Trace::default()
+    };
+    let command = ["tar", "xf", "my file"].map(String::from).to_vec();
+    let options = ["--under", "/my data"].map(String::from).to_vec();
+    let recorded = Recorded { command, options, ..Recorded::default() };
+    let recorded = Trace { recorded: Some(recorded), ..imported("preload", &["tar.run"]) };
+    for (trace, kicker, command) in [
+        (
+            imported("fio-iolog", &["job.iolog", "b c"]),
+            "Imported run",
+            "parabench import --as fio-iolog job.iolog 'b c'",
+        ),
+        (recorded, "Recorded run", "parabench record --under '/my data' -- tar xf 'my file'"),
+        // Nobody knows the file of rules, what came from a pipe, and how a run became a log.
+        (imported("rules", &["app.log"]), "Imported run", ""),
+        (imported("strace", &["-"]), "Imported run", ""),
+        (imported("parabench", &["out"]), "Imported run", ""),
+    ] {
+        let mut run = sample::labelled("a");
+        run.run.trace = Some(trace);
+        (run.run.started, run.run.duration_wall_ns) = (String::new(), 0);
+        let page = page_of(&run);
+        let document = parse(&page);
+        let class = |name: &str| {
+            let found = document.descendants().find(|node| node.attribute("class") == Some(name));
+            found.map_or(String::new(), text)
+        };
+        assert_eq!((&*class("kicker"), &*class("command")), (kicker, command));
+        let outline = outline(&page);
+        assert!(!outline.contains("parabench run") && !outline.contains("seed:"), "{outline}");
+        assert!(outline.contains("duration: –"), "{outline}");
+    }
+}
+
+#[test]
+fn the_page_of_a_run_that_failed() {
+    let page = page_of(&sample::aborted());
+    let outline = outline(&page);
+    for line in [
+        "outcome: failed",
+        "exit code: 1",
+        "# What failed",
+        "12 x write ENOSPC at stress.ppl:2:20 (No space left on device), first: rank 0, f-0-0, offset 512",
+        "ranks 0 to 1 ended at stress.ppl:3:1: assert failed: $n > 0",
+    ] {
+        assert!(outline.lines().any(|found| found == line), "{line}\n{outline}");
+    }
+    assert!(page.contains("<dt>outcome</dt><dd class=\"bad\">failed</dd>"));
+}
+
+#[test]
+fn an_empty_run_has_a_page() {
+    let page = page_of(&Run::default());
+    assert_inert(&page);
+    assert!(page.contains("No I/O operation was executed."));
+    assert!(!page.contains("<section id=\"source\">"));
+}
+
+#[test]
+fn every_figure_of_the_terminal_stands_in_the_page() {
+    for run in [sample::listing1(), sample::aborted()] {
+        let terminal = report::table::render(
+            &run,
+            report::table::Terminal { columns: 400, color: false },
+            report::table::Detail::Full,
+        );
+        let outline = outline(&page_of(&run));
+        let words: std::collections::HashSet<&str> = outline.split([' ', '\n']).collect();
+        let figures = terminal.split_whitespace().filter(|word| word.parse::<f64>().is_ok());
+        let lost: Vec<&str> = figures.filter(|figure| !words.contains(figure)).collect();
+        assert!(lost.is_empty(), "{lost:?}\n{terminal}\n{outline}");
+    }
+}
+
+#[test]
+fn whatever_a_program_says_stays_text() {
+    let hostile = "</pre></td></script><script>alert(1)</script><img src=x onerror=alert(1)>\u{0}\u{1b}[31m\u{202e}\"'&amp;]]>";
+    for text in HARD_LABELS.into_iter().chain([hostile, "{{x}}", "<!--", "\u{fffe}"]) {
+        let mut run = sample::aborted();
+        run.rows.iter_mut().for_each(|row| (row.label, row.op) = (text.into(), text.into()));
+        run.times.iter_mut().for_each(|time| time.label = text.into());
+        let header = &mut run.run;
+        (header.program.name, header.outcome, header.started) =
+            (text.into(), text.into(), text.into());
+        header.program.files[0] = model::run::ProgramFile { name: text.into(), text: text.into() };
+        header.params = vec![model::run::Param { name: text.into(), value: text.into() }];
+        header.sites[0].file = text.into();
+        header.sites[0].op = text.into();
+        header.sites[0].line = 1;
+        header.evidence.notes = vec![text.into()];
+        header.evidence.marks = vec![model::run::Mark {
+            code: text.into(),
+            counts: true,
+            seen: text.into(),
+            advice: text.into(),
+            executions: None,
+        }];
+        header.failures.iter_mut().for_each(|failure| failure.path = text.into());
+        header.rank_errors.iter_mut().for_each(|error| error.message = text.into());
+        (header.host.name, header.host.storage.mount_options) = (text.into(), text.into());
+        let mut views = views(&run, None);
+        views.views.push(View {
+            name: text.into(),
+            title: text.into(),
+            summary: text.into(),
+            chart: rows([text.to_string()].into_iter()),
+        });
+        let page = render(&run, &views);
+        assert_inert(&page);
+        let shown = parse(&page)
+            .descendants()
+            .find(|node| node.has_tag_name("h1"))
+            .map(|node| node.text().unwrap_or_default().to_string());
+        let expected = report::text::escape(text).replace('\u{fffe}', "\u{fffd}");
+        assert_eq!(shown, Some(expected));
+    }
+}
+
+fn rows(names: impl Iterator<Item = String> + Clone) -> Chart {
+    let title = names.clone().next().unwrap_or_default();
+    let x = Axis { title, unit: Unit::Count, log: false };
+    let ranges = names.map(|name| Range { name, low: 1.0, at: 1.0, high: 1.0 }).collect();
+    Chart::Forest { x, line: None, ranges }
+}
+
+#[test]
+fn the_page_of_a_sweep_has_its_tables_and_its_command() {
+    let page = page_of(&sample::sweep(2, 5));
+    assert_inert(&page);
+    let outline = outline(&page);
+    for point in ["4k", "64k"] {
+        assert!(outline.lines().any(|line| line.starts_with(&format!("{point} | "))), "{outline}");
+    }
+    assert!(page.contains("class=\"command\""), "{page}");
+}
+
+#[test]
+fn data_of_a_picture_are_bounded_and_said_to_be() {
+    let chart = rows((0..500).map(|at| format!("n{at}")));
+    let view = View { name: "v".into(), title: "t".into(), summary: "s".into(), chart };
+    let figure = figure(&view).into_string();
+    for part in [
+        "Data: 500 lines",
+        "The first 200 of 500 lines; parabench report --data writes all.",
+        "<td class=\"word\">n199</td>",
+    ] {
+        assert!(figure.contains(part), "{part}");
+    }
+    assert!(!figure.contains("<td class=\"word\">n200</td>"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+    #[test]
+    fn any_run_has_an_inert_page(run in sample::any_run()) {
+        assert_inert(&page_of(&run));
+    }
+}

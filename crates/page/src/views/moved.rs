@@ -1,0 +1,169 @@
+//! Bytes over time of logs without single transfers: HEATMAP of Darshan.
+
+use super::ranks::{self, Heat};
+use super::rates;
+use super::source::{capital, mib_s, rate_text, steps, steps_over_time, total};
+use crate::aggregate::TimeBins;
+use model::Run;
+use model::run::{MovedByRanks, TraceMoved};
+use model::units::{format_bytes, format_ns};
+use report::chart::{Unit, View};
+
+/// Most columns of a picture; neighbouring bins are joined.
+const MAX_COLUMNS: usize = 240;
+
+/// Bytes over time in a log, if it has no single transfers.
+pub(crate) fn bins_of_log(run: &Run) -> Option<&[TraceMoved]> {
+    let moved = &run.run.trace.as_ref()?.moved[..];
+    let sound = moved.iter().all(|layer| layer.bin_ns > 0 && !layer.ranks.is_empty());
+    let has_events = run.run.events.as_ref().is_some_and(|info| info.count > 0);
+    (sound && !has_events && !moved.is_empty()).then_some(moved)
+}
+
+/// Bytes read and written per second, by layer.
+pub(crate) fn over_time(moved: &[TraceMoved]) -> Result<View, String> {
+    let (mut series, mut sums) = (Vec::new(), Vec::new());
+    for layer in moved {
+        let time = columns(layer);
+        type Bytes = fn(&MovedByRanks) -> &Vec<u64>;
+        let both: [(&str, Bytes); 2] =
+            [("reading", |ranks| &ranks.read_bytes), ("writing", |ranks| &ranks.written_bytes)];
+        for (verb, bytes) in both {
+            let bytes = joined(&time, layer, layer.ranks.iter().map(bytes));
+            let sum = total(bytes.iter().copied());
+            if sum == 0 {
+                continue;
+            }
+            let name = format!("{verb}, {}", shown(layer));
+            let rate = |bytes: u64, columns: usize| {
+                mib_s(bytes as f64, time.width_ns as f64 * columns as f64)
+            };
+            let average = rate_text(rate(sum, time.count));
+            sums.push(format!("{name} {average} on average ({})", format_bytes(sum)));
+            let rates = bytes.iter().map(|bytes| rate(*bytes, 1));
+            series.push(steps(&name, series.len(), &time, rates));
+        }
+    }
+    if sums.is_empty() {
+        return Err("no operation moved bytes".into());
+    }
+    Ok(View {
+        name: rates::OVER_TIME.into(),
+        title: "Bandwidth over time".into(),
+        summary: format!("{}. {}", capital(&sums.join("; ")), describe_bins(moved)),
+        chart: steps_over_time("bandwidth of all ranks", Unit::MibPerSecond, series),
+    })
+}
+
+/// Bandwidth of a rank by groups of ranks and time, of the layer that moved most.
+pub(crate) fn by_rank(moved: &[TraceMoved]) -> Result<View, String> {
+    let both = |ranks: &MovedByRanks| [&ranks.read_bytes, &ranks.written_bytes].map(|b| sum(b));
+    let all = |layer: &&TraceMoved| total(layer.ranks.iter().flat_map(both));
+    let Some(layer) = moved.iter().max_by_key(all).filter(|layer| all(layer) > 0) else {
+        return Err("no operation moved bytes".into());
+    };
+    let time = columns(layer);
+    let rates = |ranks: &MovedByRanks| -> Vec<f64> {
+        let size = f64::from(ranks.last_rank.saturating_sub(ranks.first_rank)) + 1.0;
+        let bytes = joined(&time, layer, [&ranks.read_bytes, &ranks.written_bytes].into_iter());
+        bytes.iter().map(|bytes| mib_s(*bytes as f64, time.width_ns as f64) / size).collect()
+    };
+    let values: Vec<Vec<f64>> = layer.ranks.iter().map(rates).collect();
+    let peak = values.iter().flatten().copied().fold(0.0, f64::max);
+    let end = layer.ranks.last().map_or(0, |ranks| ranks.last_rank.saturating_add(1));
+    let firsts = layer.ranks.iter().map(|ranks| ranks.first_rank);
+    let heat = Heat {
+        x_edges: (0..=time.count).map(|at| time.edge_ns(at) as f64).collect(),
+        y_edges: firsts.chain([end]).map(f64::from).collect(),
+        values,
+    };
+    let title = format!("Bandwidth by rank and time, {}", shown(layer));
+    let summary = format!("Up to {} per rank. {}", rate_text(peak), describe_bins(moved));
+    Ok(heat.view(ranks::BANDWIDTH, title, summary, "bandwidth of a rank", Unit::MibPerSecond))
+}
+
+/// Columns of time of a layer.
+fn columns(layer: &TraceMoved) -> TimeBins {
+    let longest = |ranks: &MovedByRanks| ranks.read_bytes.len().max(ranks.written_bytes.len());
+    let bins = layer.ranks.iter().map(longest).max().unwrap_or(0).max(1);
+    let joined = bins.div_ceil(MAX_COLUMNS);
+    let width_ns = layer.bin_ns.saturating_mul(joined as u64);
+    TimeBins { start_ns: 0, width_ns, count: bins.div_ceil(joined) }
+}
+
+/// The sum of several lists of bins in each column.
+fn joined<'a>(
+    time: &TimeBins,
+    layer: &TraceMoved,
+    lists: impl Iterator<Item = &'a Vec<u64>>,
+) -> Vec<u64> {
+    let mut columns = vec![0u64; time.count];
+    for (bin, bytes) in lists.flat_map(|list| list.iter().enumerate()) {
+        let column = &mut columns[time.of((bin as u64).saturating_mul(layer.bin_ns))];
+        *column = column.saturating_add(*bytes);
+    }
+    columns
+}
+
+fn sum(bytes: &[u64]) -> u64 {
+    total(bytes.iter().copied())
+}
+
+/// The name of a layer is that of the log.
+fn shown(layer: &TraceMoved) -> String {
+    report::text::fit(&report::text::escape(&layer.layer), 20)
+}
+
+fn describe_bins(moved: &[TraceMoved]) -> String {
+    format!("The log has bytes per {}, not single operations.", format_ns(moved[0].bin_ns as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::run::Trace;
+    use report::chart::Chart;
+
+    fn layer(ranks: u32, bins: usize) -> TraceMoved {
+        let group = |rank| MovedByRanks {
+            first_rank: rank,
+            last_rank: rank,
+            read_bytes: vec![0; bins],
+            written_bytes: (0..bins as u64).map(|bin| (bin % 2) << (20 + rank)).collect(),
+        };
+        TraceMoved {
+            layer: "POSIX".into(),
+            bin_ns: 500_000_000,
+            ranks: (0..ranks).map(group).collect(),
+        }
+    }
+
+    #[test]
+    fn bytes_of_bins_are_bandwidth_over_time() {
+        let mut run = Run::default();
+        assert_eq!(bins_of_log(&run), None);
+        let moved = vec![layer(2, 4)];
+        run.run.trace = Some(Trace { moved: moved.clone(), ..Trace::default() });
+        assert_eq!(bins_of_log(&run), Some(&moved[..]));
+        let view = over_time(&moved).expect("a view");
+        let Chart::Lines { series, .. } = &view.chart else { panic!("lines") };
+        let rates: Vec<f64> = series[0].points.iter().map(|point| point.y).collect();
+        assert_eq!((series.len(), &rates[..]), (1, &[0.0, 6.0, 0.0, 6.0, 6.0][..]));
+        let view = by_rank(&moved).expect("a view");
+        let Chart::Heat { values, y_edges, .. } = &view.chart else { panic!("a heat map") };
+        assert_eq!((values[0][1], values[1][1]), (2.0, 4.0));
+        assert_eq!(y_edges, &[0.0, 1.0, 2.0]);
+        let names: Vec<String> =
+            crate::views::views(&run, None).views.into_iter().map(|view| view.name).collect();
+        assert!(names.contains(&"bandwidth-over-time".into()), "{names:?}");
+        assert!(names.contains(&"bandwidth-by-rank-and-time".into()), "{names:?}");
+    }
+
+    #[test]
+    fn many_bins_share_columns_and_nothing_is_no_picture() {
+        let view = over_time(&[layer(1, 1000)]).expect("a view");
+        let Chart::Lines { series, .. } = &view.chart else { panic!("lines") };
+        assert_eq!(series[0].points.len(), 201);
+        assert!(over_time(&[layer(1, 1)]).is_err());
+    }
+}
