@@ -47,6 +47,7 @@ fn drawn(chart: &Chart) -> Paper {
         }
         Chart::Spans { x, rows, classes, bars } => marks::spans(sheet, x, rows, classes, bars),
         Chart::Forest { x, line, ranges } => marks::forest(sheet, x, *line, ranges),
+        Chart::Bars { x, groups, series } => marks::bars(sheet, x, groups, series),
     }
     paper
 }

@@ -2,11 +2,14 @@
 //! names, one line per mark. Bounded: a view aggregates until its marks fit a screen.
 
 use model::units::Measure;
+use serde::Serialize;
 use std::io;
 use std::io::Write;
 
 /// A picture with everything a reader needs to understand it.
-#[derive(Clone, Debug, PartialEq)]
+///
+/// Serialized it is what the script of a page draws; numbers that are not finite are null.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct View {
     /// Stable short name, also of its files: `bandwidth-over-time`.
     pub name: String,
@@ -52,15 +55,19 @@ impl Views {
 }
 
 /// Unit of an axis: decides how its ticks are written. Data are in the base unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Unit {
     /// Bytes, shown in KiB, MiB, ...
     Bytes,
     /// MiB per second.
+    #[serde(rename = "mib_s")]
     MibPerSecond,
     /// Nanoseconds, shown in us, ms, s.
+    #[serde(rename = "ns")]
     Nanoseconds,
     /// Operations per second.
+    #[serde(rename = "per_s")]
     PerSecond,
     /// A plain count.
     Count,
@@ -86,7 +93,7 @@ impl Unit {
 }
 
 /// One axis.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Axis {
     /// Its title without the unit: "time since start".
     pub title: String,
@@ -104,7 +111,8 @@ impl Axis {
 }
 
 /// A point with an optional interval of its y value.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(into = "Vec<f64>")]
 pub struct Point {
     /// In the x axis' unit.
     pub x: f64,
@@ -114,8 +122,17 @@ pub struct Point {
     pub interval: Option<(f64, f64)>,
 }
 
+impl From<Point> for Vec<f64> {
+    fn from(Point { x, y, interval }: Point) -> Vec<f64> {
+        match interval {
+            Some((low, high)) => vec![x, y, low, high],
+            None => vec![x, y],
+        }
+    }
+}
+
 /// Points that belong together.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Series {
     /// Its name in the legend.
     pub name: String,
@@ -127,7 +144,8 @@ pub struct Series {
 }
 
 /// How the points of a series are joined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Join {
     /// By straight lines.
     Line,
@@ -138,7 +156,8 @@ pub enum Join {
 }
 
 /// From `start` to `end` on the row `row`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(into = "(u32, u32, f64, f64)")]
 pub struct Bar {
     /// Number of the row.
     pub row: u32,
@@ -150,8 +169,25 @@ pub struct Bar {
     pub end: f64,
 }
 
+impl From<Bar> for (u32, u32, f64, f64) {
+    fn from(bar: Bar) -> (u32, u32, f64, f64) {
+        (bar.row, bar.class, bar.start, bar.end)
+    }
+}
+
+/// One kind of bars of a picture with groups.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BarSeries {
+    /// Its name in the legend.
+    pub name: String,
+    /// Number of its colour, as of [`Series`].
+    pub color: usize,
+    /// A value per group; NaN where it is unknown.
+    pub values: Vec<f64>,
+}
+
 /// An estimate with its interval.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Range {
     /// Name of the axis.
     pub name: String,
@@ -164,7 +200,8 @@ pub struct Range {
 }
 
 /// The kinds of pictures.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
 #[allow(missing_docs)] // the variants tell what their fields are
 pub enum Chart {
     /// Series over a common axis: rates over time, CDFs, figures over a swept parameter.
@@ -183,6 +220,8 @@ pub enum Chart {
     Spans { x: Axis, rows: Vec<String>, classes: Vec<String>, bars: Vec<Bar> },
     /// Estimates with their intervals, one below the other, and a line at `line`.
     Forest { x: Axis, line: Option<f64>, ranges: Vec<Range> },
+    /// Groups of bars that start at 0: access sizes, times by rank.
+    Bars { x: Axis, groups: Vec<String>, series: Vec<BarSeries> },
 }
 
 /// Writes the data of a view (RFC 4180). What is not a number is empty.
@@ -231,6 +270,17 @@ pub fn lines(chart: &Chart) -> Vec<Vec<String>> {
                 std::iter::once(text(&range.name)).chain(numbers).collect()
             });
             std::iter::once(header).chain(lines).collect()
+        }
+        Chart::Bars { x, groups, series } => {
+            let header = ["group", "series"].map(String::from).into_iter().chain([column(x)]);
+            let line = |group: &String, at: usize, one: &BarSeries| {
+                let value = one.values.get(at).copied().unwrap_or(f64::NAN);
+                vec![text(group), text(&one.name), number(value)]
+            };
+            let lines = groups.iter().enumerate();
+            let lines =
+                lines.flat_map(|(at, group)| series.iter().map(move |one| line(group, at, one)));
+            std::iter::once(header.collect()).chain(lines).collect()
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::axis::{Scale, Tick, Ticks, short, ticks};
 use super::frame::{Frame, Legend, Paper, Plot, UNIT, classes, drawn};
 use super::palette::{Ink, SHADES};
-use report::chart::{Axis, Bar, Join, Point, Range, Series, Unit};
+use report::chart::{Axis, Bar, BarSeries, Join, Point, Range, Series, Unit};
 
 /// Ticks of an x axis.
 const TICKS: usize = 7;
@@ -187,6 +187,35 @@ pub fn spans(paper: &mut Paper, x: &Axis, rows: &[String], names: &[String], bar
             let edge = |part: f64| 1.0 - (f64::from(bar.row) + part) / count as f64;
             let corners = [(start.min(end - NARROW), edge(0.12)), (end, edge(0.88))];
             plot.rect(corners, Ink::Series(bar.class as usize));
+        }
+    });
+}
+
+/// Groups of horizontal bars from 0 on, the first group at the top.
+pub fn bars(paper: &mut Paper, x: &Axis, groups: &[String], series: &[BarSeries]) {
+    let count = groups.len().min(ROWS);
+    paper.note_first(count, groups.len(), "groups");
+    let all = series.iter().flat_map(|one| one.values.iter().take(count).copied());
+    let axis = Axis { log: false, ..x.clone() };
+    let scale = Scale::over(all.chain([0.0]), false, true);
+    let name = |one: &BarSeries| (Ink::Series(one.color), one.name.clone());
+    let frame = Frame {
+        x: ticks(&axis, &scale, TICKS),
+        y: names_of_rows(&groups[..count]),
+        legend: Legend::Names(series.iter().map(name).collect()),
+        height: height_of(count * series.len().clamp(1, 3)),
+        rows: true,
+    };
+    let (zero, thickness) = (scale.place(0.0).unwrap_or(0.0), 0.8 / series.len().max(1) as f64);
+    frame.draw(paper, |plot| {
+        for (at, one) in series.iter().enumerate() {
+            for (row, value) in one.values.iter().take(count).enumerate() {
+                let Some(end) = scale.place(*value).filter(|end| *end > zero) else { continue };
+                let edge = |part: f64| 1.0 - (row as f64 + 0.1 + part) / count as f64;
+                let top = edge(at as f64 * thickness);
+                let bottom = edge((at + 1) as f64 * thickness);
+                plot.rect([(zero, top), (end, bottom)], Ink::Series(one.color));
+            }
         }
     });
 }
