@@ -1,69 +1,145 @@
-//! Reports as one HTML file for mail, archive and print.
+//! A run as one HTML file for mail, archive and print.
 //!
 //! ```text
-//! Run, Views ── head: what ran where, how it ended, marks ── blocks ── source with its times
-//!            ── failures ── figures with their data ── environment
+//! Run ── answer ── main picture ── phases and operations ── time line ── program with its times
+//!     ── access: sizes, files, ranks ── more: remarks, method, environment, data
 //! ```
 //!
-//! No scripts, nothing from elsewhere, and a policy in the file that forbids both: whatever a
-//! label or a program says stays text ([`report::markup`]). The tables equal the terminal's,
-//! figure by figure.
+//! Everything is there without script. The script (`web/`) makes pictures and tables interactive; a policy in the file
+//! lets it and the style sheet work by their hashes and forbids everything else: whatever a label or a program says
+//! stays text ([`report::markup`]).
 
-mod head;
-mod page;
+mod answer;
+mod blocks;
+mod environment;
+mod frame;
+mod heat;
+mod pictures;
+mod rows;
 mod source;
 #[cfg(test)]
 mod tests;
 
 use crate::views::Views;
+use frame::{Part, details, page};
 use model::Run;
-use page::{blocks, figures, page, section};
-use report::compare::{self, Comparison, Side};
-use report::document::Block;
+use pictures::Place;
+use report::chart::View;
+use report::compare::{self, Comparison, Options, Side};
+use report::document::{Block, Sheet};
 use report::fidelity::{self, Fidelity};
 use report::markup::{Markup, element};
 use report::table;
 use report::text::Detail;
 
-/// The report of a run with its pictures.
-pub fn render(run: &Run, views: &Views) -> String {
-    let sections = [
-        head::head(run),
-        section("marks", "Remarks", blocks(&[table::remarks(run)])),
-        section("figures", "What was measured", blocks(&table::figures(run))),
-        section("source", "Where the time went", source::source(run)),
-        section("failures", "What failed", blocks(&table::failed(run))),
-        section("pictures", "Pictures", figures(&views.views, &views.absent)),
-        section("environment", "Environment", head::environment(run)),
-    ];
-    let title = format!("{} – Parabench", run.run.program.name);
-    page(&title, sections.into_iter().collect())
+/// What a page shows of the events of a run, besides pictures.
+#[derive(Clone, Debug, Default)]
+pub struct Events {
+    /// The time line as the script reads it; "" without events.
+    pub time_line: String,
+    /// Sizes, files and ranks.
+    pub access: Vec<Sheet>,
 }
 
-/// A page of parts, each with its pictures.
-pub fn report(title: &str, parts: impl Iterator<Item = (Vec<Block>, Views)>) -> String {
-    let mut body = Markup::from(element("h1").text(title));
-    for (part, views) in parts {
-        let pictures = figures(&views.views, &views.absent);
-        body.push(element("section").with(blocks(&part)).with(pictures));
-    }
-    page(&format!("{title} – Parabench"), body)
+/// The page of a run with its pictures.
+pub fn render(run: &Run, views: &Views, events: &Events) -> String {
+    let found = compare::within(run, &Options::default());
+    let of =
+        |place: Place| views.views.iter().filter(move |view| pictures::place(view, run) == place);
+    let main: Vec<&View> = of(Place::Main).collect();
+    let sentences = match &found {
+        Some(found) => compare::answer(found),
+        None => answer::sentences(run, &main),
+    };
+    let parts = [
+        Part::new("answer", "Answer", answer::card(run, &sentences)),
+        Part::new("picture", "Picture", pictures::main(run, &main)),
+        Part::new("figures", "Phases and operations", rows::figures(run)),
+        Part::new("timeline", "Time line", pictures::time_line(of(Place::Time), &events.time_line)),
+        Part::new("program", "Program", source::source(run)),
+        Part::new("access", "Sizes and files", access(of(Place::Access), &events.access)),
+        Part::new("more", "More", more(run, views, of(Place::More))),
+    ];
+    page(&run.run.program.name, &parts)
+}
+
+fn access<'v>(views: impl Iterator<Item = &'v View>, sheets: &[Sheet]) -> Markup {
+    let sheets: Vec<Block> = sheets.iter().cloned().map(Block::Sheet).collect();
+    views.map(pictures::figure).chain([blocks::blocks(&sheets)]).collect()
+}
+
+/// What few readers need: folded.
+fn more<'v>(run: &Run, views: &Views, others: impl Iterator<Item = &'v View>) -> Markup {
+    let remarks = [table::remarks(run)].into_iter().chain(table::failed(run)).collect::<Vec<_>>();
+    let parts = [
+        ("Remarks and failures", blocks::blocks(&remarks)),
+        ("All figures", blocks::blocks(&table::figures(run))),
+        ("More pictures", others.map(pictures::figure).collect()),
+        ("Method and environment", environment::environment(run)),
+        ("Data", environment::data(run)),
+        ("Pictures without data", pictures::absent(&views.absent)),
+    ];
+    let parts = parts.into_iter().filter(|(_, body)| !body.is_empty());
+    parts.map(|(title, body)| details(title).with(body)).collect()
 }
 
 /// All comparisons as one page.
 pub fn comparisons(compared: &[(&Side, &Side, &Comparison)]) -> String {
-    let part = |(base, new, comparison): &(&Side, &Side, &Comparison)| {
-        let title = format!("{} against {}", comparison.new, comparison.base);
-        let all = compare::show::blocks(comparison, Detail::Full);
-        let views = compare::show::views(base, new, comparison);
-        let blocks = std::iter::once(Block::Heading(title)).chain(all).collect();
-        (blocks, Views { views, absent: Vec::new() })
-    };
-    report("Comparison", compared.iter().map(part))
+    let parts: Vec<Part> = compared
+        .iter()
+        .enumerate()
+        .map(|(at, (base, new, found))| {
+            let id = if at == 0 { "answer".into() } else { format!("answer-{}", at + 1) };
+            let title = format!("{} against {}", found.new, found.base);
+            Part { id, title, body: comparison(base, new, found) }
+        })
+        .collect();
+    page("Comparison", &parts)
+}
+
+fn comparison(base: &Side, new: &Side, found: &Comparison) -> Markup {
+    let views = compare::show::views(base, new, found);
+    let (main, others): (Vec<_>, Vec<_>) = views.iter().partition(|view| view.name == "ratios");
+    let (warnings, _) = compare::gravest(found);
+    let lists = compare::show::blocks(found, Detail::Short);
+    let tables: Vec<Block> =
+        lists.into_iter().filter(|block| matches!(block, Block::Sheet(_))).collect();
+    let full = blocks::blocks(&compare::show::blocks(found, Detail::Full));
+    let mut body = answer::of_comparison(found, &warnings);
+    body.push(main.into_iter().map(pictures::figure).collect::<Markup>());
+    body.push(blocks::blocks(&tables));
+    let pictures: Markup = others.into_iter().map(pictures::figure).collect();
+    let folded = [
+        ("Repetitions and times of calls", pictures),
+        ("All figures and remarks", full),
+        ("A: method and environment", of_side(base)),
+        ("B: method and environment", of_side(new)),
+    ];
+    let folded = folded.into_iter().filter(|(_, body)| !body.is_empty());
+    body.push(folded.map(|(title, body)| details(title).with(body)).collect::<Markup>());
+    body
+}
+
+/// The environment of the first run of a side, and how many there are.
+fn of_side(side: &Side) -> Markup {
+    let Some(first) = side.runs.first() else { return Markup::default() };
+    let runs = model::words::count(side.runs.len() as u64, "run");
+    let text = format!("{}: {runs}; the first:", side.name);
+    [Markup::from(element("p").text(text)), environment::environment(first)].into_iter().collect()
 }
 
 /// How faithful a replay is, as a page.
 pub fn fidelity(found: &Fidelity) -> String {
-    let part = (fidelity::show::blocks_of_page(found), fidelity::show::views(found));
-    report("Fidelity", std::iter::once(part))
+    let views = fidelity::show::views(found);
+    let is_main = |view: &&View| view.name == fidelity::show::DIFFERENCES;
+    let (main, others): (Vec<&View>, Vec<&View>) = views.views.iter().partition(is_main);
+    let mut over_time = pictures::all(others.into_iter());
+    over_time.push(pictures::absent(&views.absent));
+    let parts = [
+        Part::new("answer", "Answer", answer::of_fidelity(found)),
+        Part::new("picture", "Differences", pictures::all(main.into_iter())),
+        Part::new("figures", "Figures", blocks::blocks(&fidelity::show::blocks_of_page(found))),
+        Part::new("timeline", "Over time", over_time),
+    ];
+    page("Fidelity", &parts)
 }

@@ -13,6 +13,7 @@ mod files;
 mod labels;
 mod latency;
 mod moved;
+mod phases;
 mod ranks;
 mod rates;
 mod source;
@@ -25,6 +26,7 @@ use crate::aggregate::{Aggregates, aggregate};
 use model::Run;
 use report::StoreError;
 use report::chart::View;
+use report::compare::{self, Options};
 use source::Source;
 use std::path::Path;
 
@@ -40,6 +42,11 @@ pub fn views(run: &Run, events: Option<&Aggregates>) -> Views {
         make(timed)
     };
     views.add_all(sweep::NAME, sweep::over_dimensions(run));
+    if let Some((base, new)) = compare::split(run) {
+        let found = compare::compare_blocks(&base, &new, &Options::default());
+        views.views.extend(compare::show::views(&base, &new, &found));
+    }
+    views.add(phases::NAME, phases::phases(run));
     let (bandwidth, by_rank) = match moved::bins_of_log(run) {
         Some(moved) => (moved::over_time(moved), moved::by_rank(moved)),
         None => (over_time(rates::over_time), over_time(ranks::bandwidth)),

@@ -36,7 +36,12 @@ pub fn print(run: &Run, format: ResultFormat, detail: Detail) -> Result<()> {
 
 /// Writes the page with everything.
 pub fn html(run: &Run, views: &Views, file: &Path) -> Result<()> {
-    output::write(file, "--html", PAGE, html::render(run, views).as_bytes())
+    output::write(
+        file,
+        "--html",
+        PAGE,
+        html::render(run, views, &html::Events::default()).as_bytes(),
+    )
 }
 
 /// Writes every picture as `NAME.svg` into the folder, which is made if it is not there.

@@ -27,6 +27,7 @@ pub use amounts::Amount;
 pub use comparison::{Comparison, Unmatched, compare, compare_blocks, test_count, within};
 pub use design::{Calls, Claim, Design, LEAST, Options, Row, SIGNIFICANCE, Side, Tier};
 pub use gate::{Gate, Unknown};
+pub use short::{answer, gravest};
 pub use sides::{Difference, SideMark, split};
 
 #[cfg(test)]

@@ -14,7 +14,7 @@
 //! (`work`), evidence (`facts`), remarks and failures; of a sweep its points (`sweep`). Nothing is computed here
 //! besides totals.
 
-mod answer;
+pub mod answer;
 pub mod facts;
 mod nodes;
 mod points;

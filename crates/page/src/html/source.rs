@@ -1,6 +1,6 @@
 //! The program with its times in the margin, like a profiler's annotated source.
 
-use super::page::{note, scroll};
+use super::frame::{note, scroll};
 use crate::svg::value_text;
 use model::run::{ProgramFile, Run, Site};
 use model::units::format_ns;
@@ -31,11 +31,12 @@ struct Sum {
 pub fn source(run: &Run) -> Markup {
     let header = &run.run;
     let all_ns = header.sites.iter().fold(0u64, |sum, site| sum.saturating_add(site.busy_ns));
-    let files = header.program.files.iter().filter(|file| !file.text.trim().is_empty());
+    let files = header.program.files.iter().enumerate();
     let mut tables: Markup = files
-        .map(|file| {
+        .filter(|(_, file)| !file.text.trim().is_empty())
+        .map(|(at, file)| {
             let several = header.program.files.len() > 1;
-            table(file, &sums(&header.sites, &file.name), all_ns, several)
+            table(at, file, &sums(&header.sites, &file.name), all_ns, several)
         })
         .collect();
     if tables.is_empty() {
@@ -61,13 +62,19 @@ fn sums(sites: &[Site], file: &str) -> BTreeMap<usize, Sum> {
     sums
 }
 
-fn table(file: &ProgramFile, sums: &BTreeMap<usize, Sum>, all_ns: u64, several: bool) -> Markup {
+fn table(
+    at: usize,
+    file: &ProgramFile,
+    sums: &BTreeMap<usize, Sum>,
+    all_ns: u64,
+    several: bool,
+) -> Markup {
     let lines: Vec<&str> = file.text.lines().collect();
     let mut body = element("tbody");
     let mut before = 0;
     for number in shown(lines.len(), sums) {
         body = body.all(gap(number - before - 1));
-        body = body.with(line(number, lines[number - 1], sums.get(&number), all_ns));
+        body = body.with(line(at, number, lines[number - 1], sums.get(&number), all_ns));
         before = number;
     }
     let body = body.all(gap(lines.len() - before));
@@ -79,7 +86,7 @@ fn table(file: &ProgramFile, sums: &BTreeMap<usize, Sum>, all_ns: u64, several: 
     element("div")
         .class("source")
         .all(several.then(|| element("p").class("file").text(&file.name)))
-        .with(scroll.with(element("table").with(head).with(body)))
+        .with(scroll.with(element("table").class("lines-of-program").with(head).with(body)))
         .into()
 }
 
@@ -103,31 +110,39 @@ fn gap(lines: usize) -> Option<Element> {
     (lines > 0).then(|| element("tr").class("gap").with(cell))
 }
 
-fn line(number: usize, text: &str, sum: Option<&Sum>, all_ns: u64) -> Element {
-    let bar = element("td").class("bar");
+fn line(file: usize, number: usize, text: &str, sum: Option<&Sum>, all_ns: u64) -> Element {
     let [row, bar, share, time, calls] = match sum {
-        None => [element("tr"), bar, element("td"), element("td"), element("td")],
+        None => [element("tr"), element("td"), element("td"), element("td"), element("td")],
         Some(sum) => {
             let share = if all_ns > 0 { sum.busy_ns as f64 / all_ns as f64 } else { 0.0 };
-            let width = format!("width:{:.1}%", share * 100.0);
             [
                 element("tr").class("on").attr("title", sum.ops.join(", ")),
-                bar.with(element("i").attr("style", width)),
+                element("td").with(bar_of(share)),
                 element("td").text(percent(share)),
                 element("td").text(format_ns(sum.busy_ns as f64)),
                 element("td").text(value_text(sum.count as f64, Unit::Count)),
             ]
         }
     };
-    let number = element("td").class("n").text(number.to_string());
-    row.all([
-        bar,
+    let number_cell = element("td").class("n").text(number.to_string());
+    row.attr("id", format!("L-{file}-{number}")).all([
+        bar.class("bar"),
         share,
         time,
         calls,
-        number,
+        number_cell,
         element("td").class("code").preformatted(&fit(text, LETTERS)),
     ])
+}
+
+/// Width of the bar of a line that took all of the time, pixels.
+const BAR: f64 = 80.0;
+
+/// A bar for a share of the time.
+fn bar_of(share: f64) -> Element {
+    let width = format!("{:.1}", (share * BAR).clamp(1.0, BAR));
+    let rect = element("rect").attr("width", width).attr("height", 9);
+    element("svg").attr("width", BAR).attr("height", 9).attr("aria-hidden", "true").with(rect)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::*;
 use crate::sample::HARD_LABELS;
 use proptest::prelude::*;
-use report::chart::{Axis, Bar, Join, Point, Range, Series, Unit};
+use report::chart::{Axis, Bar, BarSeries, Join, Point, Range, Series, Unit};
 
 /// Elements of a picture at most: a few thousand marks, their frame.
 const MOST_ELEMENTS: usize = 6000;
@@ -143,7 +143,12 @@ fn chart() -> impl Strategy<Value = Chart> {
     });
     let forest = (axis(), prop::option::of(number()), prop::collection::vec(range, 0..8))
         .prop_map(|(x, line, ranges)| Chart::Forest { x, line, ranges });
-    prop_oneof![lines, heat, spans, forest]
+    let bars = (text(), 0usize..12, prop::collection::vec(number(), 0..9))
+        .prop_map(|(name, color, values)| BarSeries { name, color, values });
+    let groups = prop::collection::vec(text(), 0..12);
+    let bars = (axis(), groups, prop::collection::vec(bars, 0..4))
+        .prop_map(|(x, groups, series)| Chart::Bars { x, groups, series });
+    prop_oneof![lines, heat, spans, forest, bars]
 }
 
 proptest! {

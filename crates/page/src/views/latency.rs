@@ -115,8 +115,8 @@ pub(crate) fn cdf(run: &Run) -> Result<View, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use report::chart::Chart;
     use crate::sample;
+    use report::chart::Chart;
 
     /// Two labels in which the same operation takes 2.6 us and 922 us.
     fn two_labels() -> Run {

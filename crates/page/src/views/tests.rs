@@ -18,6 +18,7 @@ fn marks(chart: &Chart) -> usize {
         Chart::Heat { values, .. } => values.iter().flatten().filter(|v| v.is_finite()).count(),
         Chart::Spans { bars, .. } => bars.len(),
         Chart::Forest { ranges, .. } => ranges.len(),
+        Chart::Bars { groups, series, .. } => groups.len() * series.len(),
     }
 }
 
@@ -53,6 +54,9 @@ fn check(view: &View) {
         }
         Chart::Forest { ranges, .. } => {
             assert!(ranges.iter().all(|range| range.low <= range.high), "{name}");
+        }
+        Chart::Bars { groups, series, .. } => {
+            assert!(series.iter().all(|one| one.values.len() == groups.len()), "{name}");
         }
     }
     let mut bytes = Vec::new();
@@ -156,7 +160,7 @@ fn large_runs_have_small_pictures() {
     let views = stored(dir.path(), &run).unwrap();
     check_all(&views);
     let absent: Vec<&str> = views.absent.iter().map(|absent| absent.name).collect();
-    assert_eq!(absent, ["figures-over-sweep"]);
+    assert_eq!(absent, ["figures-over-sweep", "phases"]);
     // All move the same: nobody is named as the one that moved least and most.
     let view = views.views.iter().find(|view| view.name == ranks::BANDWIDTH).expect("a view");
     let summary = &view.summary;

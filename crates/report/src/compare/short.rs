@@ -192,6 +192,19 @@ fn together(what: &str, all: &[&Question<'_>]) -> Option<String> {
     }
 }
 
+/// The answer: a sentence for each question, those with a difference first.
+pub fn answer(comparison: &Comparison) -> Vec<String> {
+    let questions = questions(comparison);
+    let lines = only_one_side(comparison).into_iter().chain(sentences(comparison, &questions));
+    lines.map(|item| item.text).collect()
+}
+
+/// The gravest warnings of either side, and the number of others.
+pub fn gravest(comparison: &Comparison) -> (Vec<String>, usize) {
+    let (shown, more) = warnings(comparison);
+    (shown.into_iter().map(|item| item.text).collect(), more)
+}
+
 /// The comparison in short. `is_alone`: no report on the run is around it, which has the warnings.
 pub(crate) fn blocks(comparison: &Comparison, is_alone: bool) -> Vec<Block> {
     let questions = questions(comparison);

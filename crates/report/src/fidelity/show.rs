@@ -5,7 +5,7 @@ use super::profile::{Bins, Profile};
 use super::report::{Differences, Execution, Fidelity, First, OpCounts, ShownStep};
 use super::tally::Kind as Difference;
 use crate::chart::Views;
-use crate::chart::{Axis, Bar, Chart, Join, Point, Series, Unit, View};
+use crate::chart::{Axis, Bar, Chart, Join, Point, Range, Series, Unit, View};
 use crate::curves::latencies_of_sides;
 use crate::document::{Block, Item, Sheet};
 use crate::gate;
@@ -324,8 +324,14 @@ const COLUMNS: usize = 240;
 const BARS: usize = 100;
 /// Phases in the picture of phases.
 const PHASES: usize = 24;
-/// Operations with a picture of their times, those with most time.
-const PICTURED_OPERATIONS: usize = 8;
+/// Operations with a picture of their times, those with most error.
+const PICTURED_OPERATIONS: usize = 3;
+/// Fewer calls are no distribution.
+const LEAST_CALLS: u64 = 30;
+/// Name of the picture of all differences.
+pub const DIFFERENCES: &str = "differences";
+/// Rows in it.
+const ROWS: usize = 24;
 
 /// Why pictures of durations show nothing.
 const NO_DURATIONS: &str = "the log of a side has no durations of calls";
@@ -352,6 +358,7 @@ fn pictured(found: &Fidelity) -> String {
 /// Pictures of both sides.
 pub fn views(found: &Fidelity) -> Views {
     let mut views = Views::default();
+    views.add(DIFFERENCES, differences(found));
     let no_durations = found.pictured.iter().any(|one| one.lacks_durations);
     let timed = |made: View| match found.pictured.iter().any(|one| one.elapsed_ns() == 0) {
         true => Err("all operations of a side lie at one point in time".to_string()),
@@ -378,6 +385,45 @@ pub fn views(found: &Fidelity) -> Views {
         },
     );
     views
+}
+
+/// Differences of times in per cent, all on one axis; lines beside are how far originals differ from each other.
+fn differences(found: &Fidelity) -> Result<View, String> {
+    let name = |scope: &Scope, figure: &Figure| match scope.phase.as_deref() {
+        None => figure.name.to_string(),
+        Some("") => format!("(no label): {}", figure.name),
+        Some(label) => format!("{label}: {}", figure.name),
+    };
+    let range = |(scope, figure): (&Scope, &Figure)| {
+        let at = figure.error_percent?;
+        let spread = figure.spread_percent.unwrap_or(0.0).abs();
+        Some(Range { name: name(scope, figure), low: at - spread, at, high: at + spread })
+    };
+    let all =
+        found.scopes.iter().flat_map(|scope| scope.figures.iter().map(move |one| (scope, one)));
+    let timed = all.filter(|(_, figure)| figure.original.is_some());
+    let ranges: Vec<Range> = timed.filter_map(range).collect();
+    if ranges.is_empty() {
+        return Err("no figure of both sides has a difference in per cent".into());
+    }
+    let left = ranges.len().saturating_sub(ROWS);
+    let left = match left {
+        0 => String::new(),
+        left => format!(" {left} more are in the table."),
+    };
+    Ok(View {
+        name: DIFFERENCES.into(),
+        title: "Replay against original".into(),
+        summary: format!(
+            "Differences of the replay in per cent of the original; 0: none. Lines: how far single originals are \
+             from their median, where there are several.{left}"
+        ),
+        chart: Chart::Forest {
+            x: Axis::new("difference of the replay, per cent", Unit::None),
+            line: Some(0.0),
+            ranges: ranges.into_iter().take(ROWS).collect(),
+        },
+    })
 }
 
 /// How many operations are under way.
@@ -509,7 +555,13 @@ fn latencies(found: &Fidelity) -> Vec<View> {
         let both = ours.all.ops.iter();
         both.filter_map(|(op, times)| Some((*op, times, theirs.all.ops.get(op)?))).collect()
     };
-    ops.sort_by_key(|(op, times, _)| (std::cmp::Reverse(times.sum), *op));
+    let error = |op: u8| {
+        let name = Op::from_u8(op)?.name();
+        let one = found.scopes.first()?.latency.iter().find(|one| one.op == name)?;
+        Some(one.ks_percent)
+    };
+    ops.retain(|(_, ours, theirs)| ours.count.min(theirs.count) >= LEAST_CALLS);
+    ops.sort_by(|a, b| error(b.0).unwrap_or(0.0).total_cmp(&error(a.0).unwrap_or(0.0)));
     let view = |(op, ours, theirs): &(u8, &Histogram, &Histogram)| {
         let name = Op::from_u8(*op)?.name();
         let one = found.scopes.first()?.latency.iter().find(|one| one.op == name)?;

@@ -31,6 +31,17 @@ const WARNINGS: usize = 2;
 const OPERATIONS: usize = 12;
 /// The exit code of a verdict under --strict.
 const STRICT: u8 = 3;
+/// How many phases and operations a table has room for; the others, which took least time, are summed up.
+#[derive(Clone, Copy, Debug)]
+struct Room {
+    phases: usize,
+    operations: usize,
+}
+
+const TERMINAL: Room = Room { phases: PHASES, operations: OPERATIONS };
+/// On a page each operation has a line, as far as anybody reads them.
+const PAGE: Room = Room { phases: 500, operations: 500 };
+
 /// Between the facts of a line.
 const GAP: &str = "   ";
 
@@ -87,7 +98,7 @@ fn notes_shown(run: &Run) -> impl Iterator<Item = &String> {
 }
 
 /// Program, ranks, storage, duration and outcome.
-fn title(run: &Run) -> Vec<String> {
+pub fn title(run: &Run) -> Vec<String> {
     let mut parts = vec![
         run.run.program.name.clone(),
         facts::size(run) + &nodes(run),
@@ -128,6 +139,44 @@ fn outcome(run: &Run) -> String {
     parts.join(", ")
 }
 
+/// One sentence: which phase took most of the time at which bandwidth, and what in it; what was executed, without
+/// phases.
+pub fn sentence(run: &Run) -> String {
+    if run.rows.is_empty() {
+        return "No I/O operation was executed.".into();
+    }
+    let phases = phases(run);
+    let longest = phases.iter().filter(|phase| phase.label.is_some());
+    let longest = longest.max_by_key(|phase| phase.label.map_or(0, |label| label.busy_ns));
+    let spent = |phase: &Phase<'_>| {
+        let most = phase.rows.iter().max_by_key(|row| busy_ns(row))?;
+        let share = busy_ns(most) as f64 / whole_ns(run, phase);
+        let share = Some(share).filter(|share| share.is_finite() && *share > 0.0)?;
+        Some(format!("{} took {} of the time", most.op, percent(share.min(1.0))))
+    };
+    match longest {
+        Some(phase) if run.run.trace.is_none() => {
+            let figures = figures_of(run, phase);
+            let figures: Vec<&str> = figures.split(GAP).filter(|part| !part.is_empty()).collect();
+            let (time, rates) = figures.split_first().map_or(("", &[][..]), |(a, b)| (*a, b));
+            let rates =
+                if rates.is_empty() { String::new() } else { format!(": {}", rates.join(", ")) };
+            let spent = spent(phase).map(|spent| format!("; {spent}")).unwrap_or_default();
+            let which = if phases.len() > 1 { ", the longest phase," } else { "" };
+            format!("{}{which} took {time}{rates}{spent}.", phase.name)
+        }
+        _ => {
+            let all = once(run).fold(0u64, |sum, row| sum.saturating_add(row.count));
+            let operations = words::count(all, "operation");
+            let time = facts::duration(run).map(|time| format!(" in {time}")).unwrap_or_default();
+            let kinds = run.run.trace.as_ref().and_then(facts::times_by_kind);
+            let most = kinds.or_else(|| phases.iter().find_map(spent));
+            let most = most.map(|most| format!("; {most}")).unwrap_or_default();
+            format!("{operations}{time}{most}.")
+        }
+    }
+}
+
 /// Where to find the rest.
 fn footer(run: &Run, warnings: &[Warning]) -> String {
     let evidence = &run.run.evidence;
@@ -144,10 +193,19 @@ fn footer(run: &Run, warnings: &[Warning]) -> String {
 
 /// The tables.
 fn figures(run: &Run) -> Vec<Block> {
+    figures_in(run, TERMINAL)
+}
+
+/// The same for a page, which has room for all phases and operations.
+pub fn page(run: &Run) -> Vec<Block> {
+    figures_in(run, PAGE)
+}
+
+fn figures_in(run: &Run, room: Room) -> Vec<Block> {
     let mut blocks = match &run.run.sweep {
         Some(sweep) => points::blocks(run, sweep),
         None if run.rows.is_empty() => vec![Block::Text("No I/O operation was executed.".into())],
-        None => vec![Block::Sheet(sheet(run))],
+        None => vec![Block::Sheet(sheet(run, room))],
     };
     blocks.extend([work::shares(run), work::arrivals(run)].into_iter().flatten().map(Block::Sheet));
     blocks
@@ -188,21 +246,21 @@ fn inside<'r>(run: &'r Run, name: &'r str) -> impl Iterator<Item = &'r Row> {
 }
 
 /// The table of a run that is no sweep.
-fn sheet(run: &Run) -> Sheet {
+fn sheet(run: &Run, room: Room) -> Sheet {
     let phases = phases(run);
     let has_labels = phases.iter().any(|phase| phase.label.is_some());
     let (shown, aside): (Vec<_>, Vec<_>) =
         phases.iter().partition(|phase| phase.label.is_some() || !is_aside(run, phase, has_labels));
     let aside = aside.first().map(|phase| format!("outside of phases: {}", listed(phase)));
     let imported = run.run.trace.is_some();
-    let (grid, more, legend) = match shown.len() > PHASES && !imported {
+    let (grid, more, legend) = match shown.len() > room.phases && !imported {
         true => {
             let (shown, more) = longest(shown, PHASE_LINES);
             (phase_grid(run, &shown), more, LEGEND_PHASES)
         }
         false => {
-            let (shown, more) = longest(shown, PHASES);
-            (operation_grid(run, &shown), more, &*legend(run))
+            let (shown, more) = longest(shown, room.phases);
+            (operation_grid(run, &shown, room), more, &*legend(run))
         }
     };
     let more = (more > 0).then(|| format!("{more} more {}", words::plural(more as u64, "phase")));
@@ -228,17 +286,19 @@ fn legend(run: &Run) -> String {
 }
 
 /// The operations of each phase below its line.
-fn operation_grid(run: &Run, phases: &[&Phase<'_>]) -> Grid {
-    let entries: Vec<Entry<'_>> = phases.iter().flat_map(|phase| entries(run, phase)).collect();
+fn operation_grid(run: &Run, phases: &[&Phase<'_>], room: Room) -> Grid {
+    let of = |phase: &&Phase<'_>| entries(run, phase, room.operations).len();
+    let lengths: Vec<usize> = phases.iter().map(of).collect();
+    let all = phases.iter().flat_map(|phase| entries(run, phase, room.operations));
+    let entries: Vec<Entry<'_>> = all.collect();
     let mut grid = columns(&entries);
     for column in grid.columns.iter_mut().filter(|_| run.run.ranks == 1) {
         column.name = column.name.trim_end_matches(PER_RANK).to_string().into();
     }
     let mut lines = std::mem::take(&mut grid.lines).into_iter();
-    for phase in phases {
+    for (phase, count) in phases.iter().zip(lengths) {
         let name = phase_name(run, phase).to_string();
         grid.lines.push(Line::Heading { name, figures: figures_of(run, phase) });
-        let count = phase.rows.len().min(OPERATIONS + 1);
         grid.lines.extend(lines.by_ref().take(count));
     }
     grid
@@ -299,16 +359,19 @@ fn figures_of(run: &Run, phase: &Phase<'_>) -> String {
 }
 
 /// Rates of a phase over its duration.
-#[derive(Default)]
-struct Rates {
-    read_mib_s: Option<f64>,
-    write_mib_s: Option<f64>,
-    /// Operations, where no bytes were moved.
-    ops_s: Option<f64>,
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rates {
+    /// Bytes read, MiB/s.
+    pub read_mib_s: Option<f64>,
+    /// Bytes written, MiB/s.
+    pub write_mib_s: Option<f64>,
+    /// Operations per second, where no bytes were moved.
+    pub ops_s: Option<f64>,
 }
 
 impl Rates {
-    fn of(run: &Run, label: &LabelRow) -> Rates {
+    /// Those of a label and the labels in it.
+    pub fn of(run: &Run, label: &LabelRow) -> Rates {
         let per_second = |amount: f64| {
             let seconds = label.busy_ns as f64 / 1e9;
             Some(amount / seconds).filter(|rate| *rate > 0.0 && rate.is_finite())
@@ -448,12 +511,12 @@ fn lacks_times(row: &Row) -> bool {
 }
 
 /// The operations of a phase in their order.
-fn entries<'r>(run: &Run, phase: &Phase<'r>) -> Vec<Entry<'r>> {
+fn entries<'r>(run: &Run, phase: &Phase<'r>, most: usize) -> Vec<Entry<'r>> {
     let whole_ns = whole_ns(run, phase);
     let share = |ns: u64| (whole_ns > 0.0 && ns > 0).then(|| (ns as f64 / whole_ns).min(1.0));
     let mut by_time = phase.rows.clone();
     by_time.sort_by_key(|row| std::cmp::Reverse((row.failed, busy_ns(row))));
-    let rest = by_time.split_off(by_time.len().min(OPERATIONS));
+    let rest = by_time.split_off(by_time.len().min(most));
     let is_shown = |row: &&&Row| by_time.iter().any(|other| std::ptr::eq(**row, *other));
     let one = |row: &&'r Row| Entry {
         name: format!("  {}", row.op),

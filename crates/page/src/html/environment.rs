@@ -1,42 +1,32 @@
-//! Head of a page: program, outcome, machine and storage; for the end of the page everything else about machine and run.
+//! What made a run: its command, machine and options; and its data to take along.
 
+use super::frame::base64;
 use crate::svg::value_text;
-use model::op::Class;
 use model::run::{Run, Trace};
 use report::chart::Unit;
 use report::machines::{self, kernels, name_storage, unlike_storage};
 use report::markup::{Markup, element};
-use report::rows::{class, once};
 use report::table::facts;
 use report::text::safe_word;
 
-/// Program, command, key figures, facts.
-pub fn head(run: &Run) -> Markup {
+/// Kind of the run and when it began.
+pub fn kicker(run: &Run) -> String {
     let header = &run.run;
     let started = header.started.replace('T', " ").replace('Z', " UTC");
-    let command = command(run)
-        .map(|command| element("p").class("command").with(element("code").text(command)));
     let kind = match &header.trace {
         None => "Parabench run",
         Some(Trace { recorded: Some(_), .. }) => "Recorded run",
         Some(_) => "Imported run",
     };
-    let kicker = [kind, &started].into_iter().filter(|part| !part.is_empty());
-    let kicker = kicker.collect::<Vec<_>>().join(" · ");
-    element("header")
-        .with(element("p").class("kicker").text(kicker))
-        .with(element("h1").text(&header.program.name))
-        .all(command)
-        .with(keys(run))
-        .with(list(&place(run)))
-        .into()
+    let parts = [kind, &started].into_iter().filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join(" · ")
 }
 
 /// Logs of an import whose command is shown.
 const LOGS: usize = 8;
 
 /// The command that makes such a run again, as far as a run knows it.
-fn command(run: &Run) -> Option<String> {
+pub fn command(run: &Run) -> Option<String> {
     let executed = || run.run.command.iter().map(String::as_str).collect();
     let words: Vec<&str> = match &run.run.trace {
         Some(trace) => traced(trace)?,
@@ -78,32 +68,6 @@ fn traced(trace: &Trace) -> Option<Vec<&str>> {
     Some(["parabench"].into_iter().chain(words).collect())
 }
 
-/// The figures that a reader looks for first.
-fn keys(run: &Run) -> Markup {
-    let header = &run.run;
-    let whole = || once(run);
-    let count = whole().fold(0u64, |sum, row| sum.saturating_add(row.count));
-    let bytes = |wanted: Class| {
-        let of_class = whole().filter(|row| class(&row.op) == wanted);
-        of_class.fold(0u64, |sum, row| sum.saturating_add(row.bytes)) as f64
-    };
-    let failed = header.evidence.failed;
-    let bad = |is_bad: bool| if is_bad { "bad" } else { "" };
-    let entries = [
-        ("outcome", bad(header.exit_code != 0), header.outcome.clone()),
-        ("duration", "", facts::duration(run).unwrap_or_else(|| "–".into())),
-        ("ranks", "", value_text(f64::from(header.ranks), Unit::Count)),
-        ("operations", "", value_text(count as f64, Unit::Count)),
-        ("failed", bad(failed != 0), value_text(failed as f64, Unit::Count)),
-        ("written", "", value_text(bytes(Class::Write), Unit::Bytes)),
-        ("read", "", value_text(bytes(Class::Read), Unit::Bytes)),
-    ];
-    let entry = |(name, class, text): &(&str, &str, String)| {
-        element("div").with(element("dt").text(name)).with(element("dd").class(class).text(text))
-    };
-    element("dl").class("keys").all(entries.iter().map(entry)).into()
-}
-
 /// Where it ran: rates mean nothing without it.
 fn place(run: &Run) -> [(&'static str, String); 2] {
     let hosts = machines::hosts(run);
@@ -134,7 +98,14 @@ pub fn environment(run: &Run) -> Markup {
         0 => String::new(),
         code => code.to_string(),
     };
+    let [host_name, storage] = place(run);
     list(&[
+        ("program", header.program.name.clone()),
+        ("outcome", header.outcome.clone()),
+        ("duration", facts::duration(run).unwrap_or_default()),
+        ("ranks", header.ranks.to_string()),
+        host_name,
+        storage,
         ("exit code", exit_code),
         ("evidence", facts::facts(run).join(" · ")),
         ("processors", processors),
@@ -163,4 +134,29 @@ fn list(facts: &[(&str, String)]) -> Markup {
         [element("dt").text(term), element("dd").text(text)].into_iter().collect::<Markup>()
     };
     element("dl").class("facts").all(known.map(line)).into()
+}
+
+/// Bytes of data that a page carries at most.
+const DATA_BYTES: usize = 1 << 18;
+
+/// The run as files to save: JSON without events, rows as CSV.
+pub fn data(run: &Run) -> Markup {
+    let mut csv = Vec::new();
+    // Writing into memory cannot fail.
+    let _ = report::csv::rows(run, &mut csv);
+    let json = report::json::to_string(run).into_bytes();
+    let files = [("run.json", "application/json", json), ("rows.csv", "text/csv", csv)];
+    let link = |(name, kind, bytes): &(&str, &str, Vec<u8>)| {
+        let line = element("li");
+        if bytes.len() > DATA_BYTES {
+            return line.text(format!(
+                "{name} is too large for a page: parabench report --format json or csv"
+            ));
+        }
+        let href = format!("data:{kind};base64,{}", base64(bytes));
+        line.with(
+            element("a").attr("download", name).attr("href", href).text(format!("Save {name}")),
+        )
+    };
+    element("ul").all(files.iter().map(link)).into()
 }
