@@ -52,7 +52,7 @@ pub fn render(run: &Run, views: &Views, events: &Events) -> String {
         None => answer::sentences(run, &main),
     };
     let parts = [
-        Part::new("answer", "Answer", answer::card(run, &sentences)),
+        Part::new("answer", "Answer", answer::card(run, &sentences, found.as_ref())),
         Part::new("picture", "Picture", pictures::main(run, &main)),
         Part::new("figures", "Phases and operations", rows::figures(run)),
         Part::new("timeline", "Time line", pictures::time_line(of(Place::Time), &events.time_line)),

@@ -21,6 +21,7 @@ mod sweep;
 
 pub use report::chart::csv;
 pub use report::chart::{Absent, Views};
+pub(crate) use sweep::rates;
 
 use crate::aggregate::{Aggregates, aggregate};
 use model::Run;

@@ -23,7 +23,7 @@ pub fn sentences(run: &Run, main: &[&View]) -> Vec<String> {
     match &run.run.sweep {
         None => vec![answer::sentence(run)],
         Some(_) if main.is_empty() => vec![answer::title(run).join(", ")],
-        Some(_) => main.iter().take(2).map(|view| first_sentence(&view.summary)).collect(),
+        Some(_) => main.iter().take(1).map(|view| first_sentence(&view.summary)).collect(),
     }
 }
 
@@ -32,8 +32,8 @@ fn first_sentence(text: &str) -> String {
     text.find(". ").map_or(text, |at| &text[..=at]).to_string()
 }
 
-/// The card of a run.
-pub fn card(run: &Run, sentences: &[String]) -> Markup {
+/// The card of a run; `compared`: its sides where it is an A/B run.
+pub fn card(run: &Run, sentences: &[String], compared: Option<&Comparison>) -> Markup {
     let all = warnings(run);
     let list = all.iter().take(WARNINGS).map(|one: &Warning| match one.fix.as_str() {
         "" => one.text.clone(),
@@ -50,8 +50,9 @@ pub fn card(run: &Run, sentences: &[String]) -> Markup {
     [
         Some(element("p").class("kicker").text(kicker(run))),
         Some(title),
-        Some(sentence(sentences)),
-        Some(keys(&run_keys(run))),
+        Some(sentence(&sentences[..sentences.len().min(1)])),
+        further(sentences),
+        Some(compared.map_or_else(|| keys(&run_keys(run)), |found| keys(&sides(found)))),
         warned(list.chain(failed)),
         more,
         command(run).map(command_line),
@@ -74,6 +75,18 @@ fn table_failed(run: &Run) -> Option<String> {
 
 fn sentence(sentences: &[String]) -> Element {
     element("p").class("sentence").text(sentences.join(" "))
+}
+
+/// Sentences after the first one.
+fn further(sentences: &[String]) -> Option<Element> {
+    let rest: Vec<Element> =
+        sentences.iter().skip(1).map(|text| element("li").text(text)).collect();
+    (!rest.is_empty()).then(|| element("ul").class("lines").all(rest))
+}
+
+/// What A and B are.
+fn sides(found: &Comparison) -> [(String, String); 2] {
+    [("A", &found.base), ("B", &found.new)].map(|(name, text)| (name.to_string(), text.clone()))
 }
 
 fn warned(all: impl Iterator<Item = String>) -> Option<Element> {
@@ -116,19 +129,15 @@ fn run_keys(run: &Run) -> Vec<(String, String)> {
 
 /// The card of a comparison.
 pub fn of_comparison(found: &Comparison, warnings: &[String]) -> Markup {
-    let sides = [("A", &found.base), ("B", &found.new)];
-    let sides = sides.map(|(name, text)| (name.to_string(), text.clone()));
     let all = report::compare::answer(found);
     let first = sentence(&all[..all.len().min(1)]);
-    let rest = all.iter().skip(1).map(|text| element("li").text(text));
-    let rest: Vec<Element> = rest.collect();
     let lines = warnings.iter().map(|text| text.trim_start_matches("! ").to_string());
     [
         Some(element("p").class("kicker").text("Parabench comparison")),
         Some(element("h1").text(format!("{} against {}", found.new, found.base))),
         Some(first),
-        (!rest.is_empty()).then(|| element("ul").class("lines").all(rest)),
-        Some(keys(&sides)),
+        further(&all),
+        Some(keys(&sides(found))),
         warned(lines),
     ]
     .into_iter()

@@ -1,13 +1,13 @@
 //! A sweep of two parameters as tables: one parameter down, the other across, figures shaded by their size.
 
+use super::frame::{note, scroll};
+use crate::views::rates;
 use model::Run;
 use model::sweep::{Dimension, Sweep};
 use report::markup::{Element, Markup, element};
 use report::rows::{label_name, rate_text};
 use report::statistics::{self, Metric, Statistic};
 use std::collections::BTreeMap;
-
-use super::frame::{note, scroll};
 
 /// Tables at most: those of the operations with the highest figures.
 const TABLES: usize = 4;
@@ -21,18 +21,17 @@ pub fn tables(run: &Run) -> Markup {
     };
     let [down, across] = sweep.dimensions.as_slice() else { return Markup::default() };
     let all = statistics::shown(run);
+    let (moving, others) = rates(run, &all);
     let mut groups: BTreeMap<(&str, &str), Vec<&Statistic>> = BTreeMap::new();
-    for figure in all.iter().filter(|figure| is_rate(figure, &all)) {
+    for figure in moving.into_iter().chain(others) {
         groups.entry((&figure.label, &figure.op)).or_default().push(figure);
     }
     let mut groups: Vec<_> = groups.into_iter().collect();
     let most = |figures: &[&Statistic]| figures.iter().map(|one| one.median).fold(0.0, f64::max);
-    // Those of a label before set-up outside of labels, bandwidths before operations.
+    // Bandwidths before operations.
     groups.sort_by(|a, b| {
-        let key = |group: &((&str, &str), Vec<&Statistic>)| {
-            (group.0.0.is_empty(), group.1[0].metric != Metric::MibS)
-        };
-        key(a).cmp(&key(b)).then(most(&b.1).total_cmp(&most(&a.1)))
+        let is_count = |group: &((&str, &str), Vec<&Statistic>)| group.1[0].metric != Metric::MibS;
+        is_count(a).cmp(&is_count(b)).then(most(&b.1).total_cmp(&most(&a.1)))
     });
     let left_out = groups.len().saturating_sub(TABLES);
     let shown = groups.iter().take(TABLES);
@@ -44,20 +43,6 @@ pub fn tables(run: &Run) -> Markup {
         out.push(note(&format!("{left_out} more {more}: in the tables below.")));
     }
     out
-}
-
-/// The bandwidth of an operation that moves bytes, the rate of another.
-fn is_rate(figure: &Statistic, all: &[Statistic]) -> bool {
-    let moves = || {
-        let same = |one: &&Statistic| (&one.label, &one.op) == (&figure.label, &figure.op);
-        all.iter().filter(same).any(|one| one.metric == Metric::MibS)
-    };
-    !figure.op.is_empty()
-        && match figure.metric {
-            Metric::MibS => true,
-            Metric::OpsS => !moves(),
-            _ => false,
-        }
 }
 
 fn table(

@@ -28,6 +28,8 @@ pub fn figures(run: &Run) -> Markup {
     let mut out = Markup::default();
     for block in answer::page(run) {
         match &block {
+            // The answer has said it.
+            Block::List(_) => {}
             Block::Sheet(sheet) if sheet.name == "answer" => out.push(table(sheet, &rows)),
             _ => out.push(blocks::blocks(std::slice::from_ref(&block))),
         }

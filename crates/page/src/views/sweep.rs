@@ -27,13 +27,30 @@ pub(crate) fn over_dimensions(run: &Run) -> Result<Vec<View>, String> {
         return Err("the program was repeated, nothing varied".into());
     }
     let all = statistics::shown(run);
+    let (moving, others) = rates(run, &all);
+    if moving.is_empty() && others.is_empty() {
+        return Err("no execution has a rate".into());
+    }
+    let pictures = |(at, dimension)| {
+        let both = [(Metric::MibS, &moving), (Metric::OpsS, &others)];
+        let shown = both.into_iter().filter(|(_, figures)| !figures.is_empty());
+        shown.map(move |(metric, figures)| over(sweep, at, dimension, metric, figures))
+    };
+    Ok(sweep.dimensions.iter().enumerate().flat_map(pictures).collect())
+}
+
+/// Bandwidths of operations that move bytes, and operations per second of the others.
+pub(crate) fn rates<'s>(
+    run: &Run,
+    all: &'s [Statistic],
+) -> (Vec<&'s Statistic>, Vec<&'s Statistic>) {
     // The label around a loop with a limit has the rate of both its parts, and of all that belongs to it.
     let limited = limited::rows(run);
     let is_part = |label: &str| {
         let around = |row: &Row| label.strip_prefix(&*row.label).is_some_and(limited::is_part);
         limited.iter().any(around)
     };
-    let of = |metric| -> Vec<&Statistic> {
+    let of = |metric| -> Vec<&'s Statistic> {
         let own = all.iter().filter(|figure| figure.metric == metric && !figure.op.is_empty());
         own.filter(|figure| !is_part(&figure.label)).collect()
     };
@@ -49,15 +66,7 @@ pub(crate) fn over_dimensions(run: &Run) -> Result<Vec<View>, String> {
     if !moving.is_empty() {
         others.retain(|figure| !is_around(&figure.op));
     }
-    if moving.is_empty() && others.is_empty() {
-        return Err("no execution has a rate".into());
-    }
-    let pictures = |(at, dimension)| {
-        let both = [(Metric::MibS, &moving), (Metric::OpsS, &others)];
-        let shown = both.into_iter().filter(|(_, figures)| !figures.is_empty());
-        shown.map(move |(metric, figures)| over(sweep, at, dimension, metric, figures))
-    };
-    Ok(sweep.dimensions.iter().enumerate().flat_map(pictures).collect())
+    (moving, others)
 }
 
 /// Label and operation.
