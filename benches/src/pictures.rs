@@ -6,8 +6,9 @@ use crate::product::Scratch;
 use model::event::{Event, NO_ID};
 use model::run::{Row, VERSION};
 use model::{Histogram, Op, Run};
+use page::views;
 use report::events::{EventWriter, Origin};
-use report::{store, views};
+use report::store;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -49,7 +50,7 @@ pub fn make_once(folder: &str) -> Result<()> {
     let run = store::read(Path::new(folder))?;
     let made = views::stored(Path::new(folder), &run)?;
     for view in &made.views {
-        views::csv(view, &mut io::sink())?;
+        report::chart::csv(view, &mut io::sink())?;
     }
     let seconds = start.elapsed().as_secs_f64();
     // All but those of labels over time and of sweeps, which this run does not have.

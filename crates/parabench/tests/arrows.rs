@@ -19,7 +19,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("fold", &["ppl", "model"]),
     ("record", &[]),
     ("parabench", &["model", "ppl", "engine", "report", "page", "mpi", "trace", "fold", "record"]),
-    ("benches", &["model", "ppl", "engine", "report", "trace", "parabench"]),
+    ("benches", &["model", "ppl", "engine", "report", "page", "trace", "parabench"]),
 ];
 
 /// Crates in which `unsafe` may stand.
