@@ -18,6 +18,7 @@ mod language;
 mod machine;
 mod mpi;
 mod mpi_io;
+mod page;
 mod pairs;
 mod patterns;
 mod pictures;
@@ -57,6 +58,7 @@ const BENCHES: &[Bench] = &[
     ("patterns", patterns::patterns),
     ("mpi", mpi::mpi),
     ("pictures", pictures::pictures),
+    ("page", page::page),
     ("traces", traces::traces),
     ("fold", fold::fold),
     ("record", record::record),

@@ -23,7 +23,7 @@ const RUNS: usize = 5;
 pub fn pictures(place: &Scratch) -> Result<Vec<Figure>> {
     let folder = place.path().join("pictures");
     fs::create_dir_all(&folder)?;
-    write_run(&folder)?;
+    write_run(&folder, EVENTS)?;
     let (mut seconds, mut memory) = (Vec::new(), Vec::new());
     for _ in 0..RUNS {
         let mut worker = Command::new(place.own_binary());
@@ -62,8 +62,8 @@ pub fn make_once(folder: &str) -> Result<()> {
 }
 
 /// A shared file and 1,000 own files per rank; two labels, reads, writes and stat.
-fn write_run(folder: &Path) -> Result<()> {
-    let per_rank = EVENTS / RANKS;
+pub fn write_run(folder: &Path, events: u64) -> Result<()> {
+    let per_rank = events / RANKS;
     let mut histogram = Histogram::default();
     let mut table = EventWriter::create(folder, &[])?;
     for rank in 0..RANKS {
@@ -71,7 +71,7 @@ fn write_run(folder: &Path) -> Result<()> {
         paths.extend((0..1000).map(|file| format!("dir-{rank}/file-{file}")));
         let mut state = rank + 1;
         let mut now_ns = 1000 * rank;
-        let mut events = Vec::with_capacity(per_rank as usize);
+        let mut own = Vec::with_capacity(per_rank as usize);
         for seq in 0..per_rank {
             // Numerical Recipes' linear congruential generator: times and offsets that do not compress.
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -83,7 +83,7 @@ fn write_run(folder: &Path) -> Result<()> {
             };
             let busy_ns = 2000 + noise;
             let label = u32::from(seq > per_rank / 2);
-            events.push(Event {
+            own.push(Event {
                 seq,
                 start_ns: now_ns,
                 end_ns: now_ns + busy_ns,
@@ -104,13 +104,13 @@ fn write_run(folder: &Path) -> Result<()> {
             now_ns += busy_ns + 100;
         }
         let origin = Origin { rank: rank as u32, host: "node", ..Origin::default() };
-        table.rank(&origin, &["write", "read"], &paths, events.iter())?;
+        table.rank(&origin, &["write", "read"], &paths, own.iter())?;
     }
     let row = |label: &str| Row {
         label: label.into(),
         op: "fwrite".into(),
-        count: EVENTS / 2,
-        bytes: EVENTS / 2 * 4096,
+        count: events / 2,
+        bytes: events / 2 * 4096,
         mean_ns: histogram.mean(),
         histogram: Some(histogram.clone()),
         ..Row::default()

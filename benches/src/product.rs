@@ -93,6 +93,11 @@ impl Scratch {
         self.binaries.join("parabench")
     }
 
+    /// The path of the product.
+    pub fn product(&self) -> PathBuf {
+        self.binaries.join("parabench")
+    }
+
     /// The path of this binary.
     pub fn own_binary(&self) -> PathBuf {
         self.binaries.join("benches")

@@ -86,6 +86,7 @@ fn wrong_input_is_one_clear_message() {
     done.err_has("expected a metric (mib_s");
     for (gate, said) in [
         ("wirte.mib_s >= 1", "did you mean write?"),
+        ("write.close.mib_s >= 1", "write.close.mib_s: it moves no bytes"),
         ("v:write.mib_s >= 1", "neither side has the label v"),
         ("write.mib_s >= 100 MiB/s", ">= 90 %"),
         ("write.mib_s >= +1", "<= +10 %"),

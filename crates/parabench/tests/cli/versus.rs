@@ -124,6 +124,13 @@ fn two_values_of_a_parameter_are_compared() {
     let values = &run["run"]["sweep"]["dimensions"][0]["values"];
     assert_eq!(values, &serde_json::json!(["128k", "1m"]));
     assert_eq!(run["run"]["sweep"]["cells"][1]["params"][0]["value"], "1048576");
+    let both = run_object(
+        &scene
+            .parabench("run x.ppl --backend mem --versus size=4k,8k --reps 2 --format json")
+            .exits(0),
+    );
+    let values = &both["run"]["sweep"]["dimensions"][0]["values"];
+    assert_eq!(values, &serde_json::json!(["4k", "8k"]));
     // A grid of comparisons: each point has its row.
     let two = Scene::new().file(
         "y.ppl",
@@ -169,6 +176,8 @@ fn what_cannot_be_compared_is_refused_before_anything_runs() {
     refused("--versus sise=1").err_has("no parameter sise").err_has("nearest is size");
     refused("--versus size=1 --sweep size=2,3").err_has("--sweep varies");
     refused("--versus size=oops").err_has("size=oops");
+    refused("--versus size=1,2,3").err_has("expected A and B").err_has("--sweep size=1,2,3");
+    refused("--versus size=1,1").err_has("A and B are the same");
     refused("--versus size=1 --until-ci 2%").err_has("cannot be used with");
     refused("--against-program nowhere.ppl").err_has("nowhere.ppl");
     // A directory with other things in it, and one that another run uses.

@@ -17,7 +17,7 @@ use super::inference::{Contrast, Memo};
 use super::sentences::subject;
 use crate::gate::{Condition, GateResult, Number, Verdict};
 use crate::json::without_histograms;
-use crate::rows::point;
+use crate::rows::{moves_bytes, point};
 use model::run::Row;
 use model::words;
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ pub struct Gate {
 pub struct Unknown {
     /// The gate as it was written.
     pub gate: String,
-    /// "label" or "operation".
+    /// "label", "operation" or "figure".
     pub what: &'static str,
     /// The name.
     pub name: String,
@@ -103,7 +103,7 @@ impl Gate {
     pub fn unknown(&self, base: &Side, new: &Side) -> Option<Unknown> {
         let has = |side: &Side| !self.places(side).is_empty();
         if has(base) || has(new) {
-            return None;
+            return self.lacks_bytes();
         }
         let rows = || [base, new].into_iter().flat_map(|side| &side.runs).flat_map(|run| &run.rows);
         let in_label =
@@ -121,6 +121,21 @@ impl Gate {
         known.sort();
         known.dedup();
         Some(Unknown { gate: self.condition.text.clone(), what, name: name.clone(), known })
+    }
+
+    /// The metric is a bandwidth, and the operation never moves bytes.
+    fn lacks_bytes(&self) -> Option<Unknown> {
+        let is_bandwidth = |metric: &str| matches!(metric, "mib_s" | "rank_mib_s");
+        if !is_bandwidth(self.metric) || moves_bytes(&self.op) || self.op.ends_with(".data") {
+            return None;
+        }
+        let others = METRICS.iter().filter(|metric| !is_bandwidth(metric.0));
+        Some(Unknown {
+            gate: self.condition.text.clone(),
+            what: "figure",
+            name: format!("{}.{}: it moves no bytes", self.op, self.metric),
+            known: others.map(|metric| format!("{}.{}", self.op, metric.0)).collect(),
+        })
     }
 
     /// Judges the gate.

@@ -53,8 +53,8 @@ pub struct Sweep {
     #[arg(long, value_name = "PROGRAM2", help_heading = VERSUS, conflicts_with_all = ["versus", "until_ci"])]
     pub against_program: Option<PathBuf>,
 
-    /// Compare the value of this parameter with another value, in the same way
-    #[arg(long, value_name = "NAME=VALUE", help_heading = VERSUS, value_parser = assignment, conflicts_with = "until_ci")]
+    /// Compare two values of a parameter, in the same way: A,B, or B alone with the program's own value as A
+    #[arg(long, value_name = "NAME=A,B", help_heading = VERSUS, value_parser = assignment, conflicts_with = "until_ci")]
     pub versus: Option<(String, String)>,
 }
 

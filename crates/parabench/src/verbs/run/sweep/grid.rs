@@ -117,7 +117,15 @@ impl Sides {
             sides.texts.push(other);
             sides.compare(DimensionKind::Program, "program", names);
         } else if let Some((name, value)) = &run.sweep.versus {
-            let values = [sides.current(run, name)?, value.clone()];
+            let values = match value.split(',').collect::<Vec<_>>()[..] {
+                [b] => [sides.current(run, name)?, b.to_string()],
+                [a, b] => [a.to_string(), b.to_string()],
+                _ => {
+                    let message = format!("--versus {name}={value}: expected A and B, or B alone");
+                    return Err(Error::input(message)
+                        .help(format!("--sweep {name}={value} measures more values than two")));
+                }
+            };
             sides.compare(DimensionKind::Param, name, values);
         }
         Ok(sides)
