@@ -5,13 +5,15 @@ use crate::stats::Distance;
 use model::histogram::{BUCKETS, Histogram, bucket_low};
 use model::units::format_ns;
 
+/// A distribution of fewer calls is a list, not a curve.
+pub const LEAST_CALLS: u64 = 30;
 /// Buckets of a histogram that are one step of a picture: 16 steps per power of two.
 const STEP: usize = 4;
 
 /// Shares of calls over their time.
 pub fn chart(share: &str, series: Vec<Series>) -> Chart {
     let x = Axis { log: true, ..Axis::new("time of an operation", Unit::Nanoseconds) };
-    Chart::Lines { x, y: Axis::new(share, Unit::Share), join: Join::Line, series }
+    Chart::Lines { x, y: Axis::new(share, Unit::Share), join: Join::Step, series }
 }
 
 /// The share of the calls that were over at the end of each step.

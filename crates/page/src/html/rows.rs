@@ -8,7 +8,7 @@ use model::op::Class;
 use model::run::{Row, Run};
 use model::units::Measure;
 use report::chart::View;
-use report::curves::{chart, curve};
+use report::curves::{LEAST_CALLS, chart, curve};
 use report::document::{Block, Sheet};
 use report::grid::{Cell, Grid, Kind, Line, field, optional};
 use report::markup::{Element, Markup, element};
@@ -19,8 +19,6 @@ use report::table::answer;
 const MOST: usize = 60;
 /// Operations with a picture of their times.
 const PICTURES: usize = 12;
-/// A distribution of fewer calls is a list, not a curve.
-const LEAST_CALLS: u64 = 30;
 
 /// The terminal's table with a line for each operation, and the details of each.
 pub fn figures(run: &Run) -> Markup {

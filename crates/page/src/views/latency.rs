@@ -6,7 +6,7 @@ use model::run::Row;
 use model::units::format_ns;
 use model::{Run, words};
 use report::chart::View;
-use report::curves::{chart, curve};
+use report::curves::{LEAST_CALLS, chart, curve};
 use report::rows::{OwnTimes, grouped, moves_bytes};
 
 pub(crate) const CDF: &str = "latency-cdf";
@@ -46,6 +46,10 @@ fn all(run: &Run) -> Result<Vec<Calls<'_>>, String> {
             false if lacks_durations(run) => no_time(run).into(),
             false => "no operation succeeded, or the run holds no histograms".into(),
         });
+    }
+    all.retain(|calls| calls.histogram.count >= LEAST_CALLS);
+    if all.is_empty() {
+        return Err(format!("no operation has {LEAST_CALLS} calls, which a distribution needs"));
     }
     all.sort_by(|a, b| b.own_ns.total_cmp(&a.own_ns));
     Ok(all)
@@ -141,7 +145,8 @@ mod tests {
     fn points_of_a_sweep_are_not_taken_together_and_repetitions_are_said() {
         let mut run = sample::sweep(3, 2);
         run.rows.iter_mut().for_each(|row| {
-            row.histogram = Some(sample::histogram(row.count, 1000 * u64::from(row.cell + 1)));
+            row.histogram =
+                Some(sample::histogram(row.count.max(30), 1000 * u64::from(row.cell + 1)));
         });
         let view = cdf(&run).unwrap();
         assert!(view.title.ends_with("(all repetitions together)"), "{}", view.title);
@@ -152,13 +157,17 @@ mod tests {
     }
 
     #[test]
-    fn few_calls_have_no_p99() {
-        for count in [1, 20] {
+    fn few_calls_have_no_p99_and_fewer_no_picture() {
+        for count in [29, 30, 99] {
             let row = Row {
                 histogram: Some(sample::histogram(count, 800)),
                 ..sample::row("", "stat", count, 0, [800; 5])
             };
             let run = Run { rows: vec![row], ..Run::default() };
+            if count < LEAST_CALLS {
+                assert!(cdf(&run).unwrap_err().contains("30 calls"));
+                continue;
+            }
             let summary = cdf(&run).unwrap().summary;
             assert!(summary.contains("p50 ") && !summary.contains("p99 "), "{summary}");
         }

@@ -84,7 +84,7 @@ fn code_3_a_verdict_failed_under_strict() {
     let scene = Scene::new().file("x.ppl", "repeat 100000 stat(\".\");");
     let line = "run x.ppl --events=max=64k --force --out results";
     scene.parabench(line).exits(0);
-    scene.parabench(&format!("{line} --strict")).exits(3).out_has("events were not kept");
+    scene.parabench(&format!("{line} --strict -v")).exits(3).out_has("events were not kept");
 }
 
 #[test]

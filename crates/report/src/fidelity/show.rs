@@ -6,7 +6,7 @@ use super::report::{Differences, Execution, Fidelity, First, OpCounts, ShownStep
 use super::tally::Kind as Difference;
 use crate::chart::Views;
 use crate::chart::{Axis, Bar, Chart, Join, Point, Range, Series, Unit, View};
-use crate::curves::latencies_of_sides;
+use crate::curves::{LEAST_CALLS, latencies_of_sides};
 use crate::document::{Block, Item, Sheet};
 use crate::gate;
 use crate::grid::{Cell, Grid, Kind, field, optional};
@@ -326,8 +326,6 @@ const BARS: usize = 100;
 const PHASES: usize = 24;
 /// Operations with a picture of their times, those with most error.
 const PICTURED_OPERATIONS: usize = 3;
-/// Fewer calls are no distribution.
-const LEAST_CALLS: u64 = 30;
 /// Name of the picture of all differences.
 pub const DIFFERENCES: &str = "differences";
 /// Rows in it.
