@@ -1,130 +1,163 @@
-//! The event table condensed to what fits pictures, in two passes over the columns that are needed.
+//! The event table condensed to what pictures and tables need, in two passes over the columns that these need.
 //!
 //! ```text
-//! events.parquet ──scope──▶ ranges, the files with most bytes
-//!                ──rows───▶ Aggregates: counters of a fixed size
+//! events.parquet ──scope──▶ executions, their ranges, the files with most bytes
+//!                ──rows───▶ TimeLine (cells, latencies, offsets), Access: of a bounded size
+//!                           ──encode──▶ text for the script of a page
 //! ```
 //!
 //! A row group is in memory at a time, and a few bytes per path. Not here: pictures ([`crate::views`]). Files
-//! from the leaf on: `axis`, `extents`, `scope`, `grid`, `files`.
+//! from the leaf on: `quick`, `axis`, `extents`, `sparse`, `scope`, `rows`, `cells`, `offsets`, `due`, `encode`,
+//! `timeline`, `access`.
 
+mod access;
 mod axis;
+mod cells;
+mod due;
+mod encode;
 mod extents;
-mod files;
-mod grid;
+mod offsets;
+mod quick;
+mod rows;
 mod scope;
+mod sparse;
+#[cfg(test)]
+mod tests;
+mod timeline;
 
-pub use axis::{Bands, Busiest, Execution, TimeBins};
-pub use files::{FileMap, FileParts, Owner};
-pub use grid::{Cell, DueGrid, Grid, LabelGrid, OffsetGrid, OpGrid};
+pub use access::{Access, BINS, FileAccess, Moves, RankAccess, Sizes};
+pub use axis::{Bands, Execution, TimeBins};
+pub use cells::{Cell, Stream};
+pub use due::DueGrid;
+pub use offsets::{OffsetCell, Offsets, ROWS as OFFSET_ROWS};
+pub use timeline::{Data, Kind, Latency, Phase, TimeLine};
 
+use access::Accesses;
 use extents::Row;
-use files::Files;
-use model::Run;
+use model::{Op, Run};
+use parquet::errors::Result;
+use quick::QuickMap;
 use report::StoreError;
 use report::events::Table;
-use scope::Scope;
+use rows::Labels;
+use scope::{Scope, Span};
+use serde::Serialize;
 use std::path::Path;
+use timeline::Collector;
 
-/// Events of one execution in counters of a fixed size.
+/// Events of the executions that are shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Aggregates {
-    /// The execution they are from.
-    pub execution: Execution,
-    /// Events counted here; those that failed are not.
-    pub events: u64,
-    /// Events of operations that failed, also as the program expects.
-    pub failed: u64,
-    /// Bytes they moved.
-    pub bytes: u64,
-    /// Operations that moved bytes nobody knows the place of: they are in neither `offsets` nor the
-    /// parts of `files`.
-    pub unplaced: u64,
-    /// Columns of time.
-    pub time: TimeBins,
-    /// Ranks, neighbours together where there are more than fit.
-    pub bands: Bands,
-    /// Whose times `grid` holds; `None`: the run has no rows that tell.
-    pub busiest: Option<Busiest>,
-    /// By band of ranks and column of time.
-    pub grid: Grid,
-    /// Operations by column of time.
-    pub ops: OpGrid,
-    /// Times from when operations were due; `None`: the run sets no times.
-    pub due: Option<DueGrid>,
-    /// Positions in files by column of time.
-    pub offsets: OffsetGrid,
-    /// Labels by band of ranks and column of time.
-    pub labels: LabelGrid,
-    /// Parts of files by rank.
-    pub files: FileMap,
-}
-
-/// Condenses the events of `run`'s first execution; `path` is the folder of the run, or the table
-/// itself. `None`: the table is empty.
-///
-/// # Errors
-/// A missing, truncated, damaged, newer or foreign table, each told apart.
-pub fn aggregate(path: &Path, run: &Run) -> Result<Option<Aggregates>, StoreError> {
-    let table = Table::open(path)?;
-    table.guarded(|| {
-        let Some(scope) = Scope::of(&table, run)? else { return Ok(None) };
-        let mut found = Aggregates::new(&scope, !run.run.arrivals.is_empty());
-        let mut files = Files::new(&scope);
-        for group in 0..scope.groups.len() {
-            scope::rows(&table, group, &scope, |row| found.add(&scope, &mut files, row))?;
-        }
-        found.files = files.finish(&table)?;
-        Ok(Some(found))
-    })
+    /// The first execution; of A and B that of each side, of a sweep that of each of the first 8 points.
+    pub executions: Vec<TimeLine>,
+    /// How each of them accessed its files.
+    pub access: Vec<Access>,
 }
 
 impl Aggregates {
-    fn new(scope: &Scope, has_due: bool) -> Aggregates {
-        Aggregates {
-            execution: scope.execution,
-            events: 0,
-            failed: 0,
-            bytes: 0,
-            unplaced: 0,
-            time: scope.time,
-            bands: scope.bands,
-            busiest: scope.busiest.as_ref().map(|(_, busiest)| busiest.clone()),
-            grid: Grid::new(&scope.bands, &scope.time),
-            ops: OpGrid::new(&scope.time),
-            due: has_due.then(|| DueGrid::new(&scope.time)),
-            offsets: OffsetGrid::new(scope),
-            labels: LabelGrid::new(scope),
-            files: FileMap::default(),
+    /// The time lines as JSON for the script of a page.
+    pub fn time_line(&self) -> String {
+        #[derive(Serialize)]
+        struct All<'a> {
+            executions: Vec<Data<'a>>,
         }
-    }
-
-    fn add(&mut self, scope: &Scope, files: &mut Files, row: &Row) {
-        if row.failed {
-            self.failed += 1;
-            return;
-        }
-        self.events += 1;
-        self.bytes = self.bytes.saturating_add(row.done_bytes);
-        let at = scope.time.of(row.start_ns);
-        self.grid.add(scope, scope.bands.of(row.rank), at, row);
-        self.ops.add(scope, at, row);
-        if let Some(due) = &mut self.due {
-            due.add(row);
-        }
-        self.labels.add(scope, row);
-        if row.done_bytes > 0 {
-            let mut file = files.parts(row.path_id);
-            let is_known = scope.extents.moved(row, |run| {
-                self.offsets.add(row, &run);
-                if let Some(parts) = &mut file {
-                    parts.add(row.rank, &run);
-                }
-            });
-            self.unplaced += u64::from(!is_known);
-        }
+        let executions = self.executions.iter().map(TimeLine::data).collect();
+        serde_json::to_string(&All { executions }).unwrap_or_default()
     }
 }
 
-#[cfg(test)]
-mod tests;
+/// Condenses the events of `run`; `path` is the folder of the run, or the table itself. `None`: the table is empty.
+///
+/// # Errors
+/// A missing, truncated, damaged, newer or foreign table, each told apart.
+pub fn aggregate(path: &Path, run: &Run) -> std::result::Result<Option<Aggregates>, StoreError> {
+    let table = Table::open(path)?;
+    table.guarded(|| {
+        let scope = Scope::of(&table, run)?;
+        (!scope.spans.is_empty()).then(|| condense(&table, &scope, run)).transpose()
+    })
+}
+
+fn condense(table: &Table, scope: &Scope, run: &Run) -> Result<Aggregates> {
+    let (places, lines) = lines(run);
+    let mut labels = Labels::default();
+    let mut found: Vec<One> = scope.spans.iter().map(|span| One::new(run, scope, span)).collect();
+    let mut site = (u32::MAX, -1);
+    for (group, parts) in &scope.groups {
+        rows::rows(table, *group, parts, &mut labels, |execution, row| {
+            if row.site != site.0 {
+                site = (row.site, places.get(&row.site).copied().unwrap_or(-1));
+            }
+            found[execution].add(scope, row, site.1);
+        })?;
+    }
+    let all_paths = scope::paths(table, scope)?;
+    let path = |file: &scope::Chosen| all_paths.get(&file.id).cloned().unwrap_or_default();
+    let (mut executions, mut access) = (Vec::new(), Vec::new());
+    for (one, span) in found.into_iter().zip(&scope.spans) {
+        let paths: Vec<String> = span.files.iter().map(path).collect();
+        let mut line = one.line.finish(run, &labels.texts, &lines, &paths);
+        line.name = name(run, span.execution);
+        executions.push(line);
+        access.push(one.access.finish(&paths));
+    }
+    Ok(Aggregates { executions, access })
+}
+
+/// What is collected of one execution.
+struct One {
+    line: Collector,
+    access: Accesses,
+    /// Numbers of the chosen files by those of their paths.
+    files: QuickMap<i32, u32>,
+    last: (i32, Option<usize>),
+}
+
+impl One {
+    fn new(run: &Run, scope: &Scope, span: &Span) -> One {
+        let line = Collector::new(run, span, scope.spans.len());
+        let access = Accesses::new(span, line.has_times);
+        let files = span.files.iter().zip(0..).map(|(file, at)| (file.id, at)).collect();
+        One { line, access, files, last: (-1, None) }
+    }
+
+    fn add(&mut self, scope: &Scope, row: &Row, line: i32) {
+        let file = self.file(row);
+        self.line.add(&scope.extents, row, file, line);
+        self.access.add(&scope.extents, row, file);
+    }
+
+    /// The number of the file among the chosen ones. What a symbolic link holds is no file.
+    fn file(&mut self, row: &Row) -> Option<usize> {
+        if row.op == Op::Symlink {
+            return None;
+        }
+        if row.path_id != self.last.0 {
+            self.last = (row.path_id, self.files.get(&row.path_id).map(|at| *at as usize));
+        }
+        self.last.1
+    }
+}
+
+/// Numbers of the program lines by site, and the lines: number of the file and line.
+fn lines(run: &Run) -> (QuickMap<u32, i32>, Vec<(u32, u32)>) {
+    let files = &run.run.program.files;
+    let line = |site: &model::run::Site| {
+        let file = files.iter().position(|file| file.name == site.file)?;
+        Some((site.site, (file as u32, site.line)))
+    };
+    let sites: Vec<(u32, (u32, u32))> = run.run.sites.iter().filter_map(line).collect();
+    let mut lines: Vec<(u32, u32)> = sites.iter().map(|site| site.1).collect();
+    lines.sort_unstable();
+    lines.dedup();
+    let number = |line| lines.binary_search(&line).map_or(-1, |at| at as i32);
+    (sites.iter().map(|(site, line)| (*site, number(*line))).collect(), lines)
+}
+
+/// An execution in words, if there are several.
+fn name(run: &Run, execution: Execution) -> String {
+    match run.run.sweep.as_ref().and_then(|sweep| sweep.pair()) {
+        Some(_) => ["A", "B"][execution.0 as usize % 2].into(),
+        None => crate::views::scope_name(run, execution),
+    }
+}

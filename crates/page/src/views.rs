@@ -2,25 +2,25 @@
 //!
 //! ```text
 //! Run         ──▶ latencies, calls by kind, labels over time, figures over a sweep
-//! Aggregates  ──▶ rates over time, ranks over time, positions, files, labels by rank
+//! TimeLine    ──▶ bandwidth, operations, latencies, ranks and positions over time
 //! ```
 //!
 //! The title of a view is a short noun, its summary has the numbers that matter. A view without data is
 //! absent, with a reason. Names are stable: they are file names of `parabench report --data`. `source` is
 //! what they share.
 
-mod files;
+mod due;
 mod labels;
 mod latency;
 mod moved;
 mod phases;
-mod ranks;
-mod rates;
 mod source;
 mod sweep;
+mod timeline;
 
 pub use report::chart::csv;
 pub use report::chart::{Absent, Views};
+pub(crate) use source::scope_name;
 pub(crate) use sweep::rates;
 
 use crate::aggregate::{Aggregates, aggregate};
@@ -34,38 +34,64 @@ use std::path::Path;
 /// The pictures of a run; `events` come from [`aggregate`], if the run kept any.
 pub fn views(run: &Run, events: Option<&Aggregates>) -> Views {
     let mut views = Views::default();
-    let source = events.map(|events| Source::new(run, events));
-    let from_events = |make: fn(&Source<'_>) -> Result<View, String>| {
-        source.as_ref().ok_or_else(|| no_events(run)).and_then(make)
-    };
-    let over_time = |make: fn(&Source<'_>) -> Result<View, String>| {
-        let timed = source.as_ref().map_or_else(|| Err(no_events(run)), Source::timed)?;
-        make(timed)
-    };
     views.add_all(sweep::NAME, sweep::over_dimensions(run));
     if let Some((base, new)) = compare::split(run) {
         let found = compare::compare_blocks(&base, &new, &Options::default());
         views.views.extend(compare::show::views(&base, &new, &found));
     }
     views.add(phases::NAME, phases::phases(run));
-    let (bandwidth, by_rank) = match moved::bins_of_log(run) {
-        Some(moved) => (moved::over_time(moved), moved::by_rank(moved)),
-        None => (over_time(rates::over_time), over_time(ranks::bandwidth)),
-    };
-    views.add(rates::OVER_TIME, bandwidth);
-    views.add(ranks::BANDWIDTH, by_rank);
-    views.add(ranks::LATENCY, over_time(ranks::latency));
-    if !run.run.arrivals.is_empty() {
-        views.add(rates::DUE, over_time(rates::latency_since_due));
+    match moved::bins_of_log(run) {
+        Some(moved) => views.add(timeline::BANDWIDTH, moved::over_time(moved)),
+        None => over_time(&mut views, run, events),
     }
-    views.add(rates::CALLS, over_time(rates::calls));
     views.add(latency::CDF, latency::cdf(run));
-    views.add(files::OFFSETS, over_time(files::offsets_over_time));
-    views.add(files::NAME, from_events(files::map));
-    let execution = events.map(|events| events.execution);
-    views.add(labels::OVER_TIME, labels::over_time(run, execution));
-    views.add(labels::BY_RANK, over_time(labels::by_rank));
     views
+}
+
+/// A picture of an execution.
+type Make = fn(&Source<'_>) -> Result<View, String>;
+
+/// The pictures of time lines, with the names of the first execution.
+const OVER_TIME: [(&str, Make); 6] = [
+    (timeline::BANDWIDTH, timeline::bandwidth),
+    (timeline::CALLS, timeline::calls),
+    (timeline::LATENCY, timeline::latency),
+    (due::NAME, due::latency_since_due),
+    (timeline::RANKS, timeline::ranks),
+    (timeline::OFFSETS, timeline::offsets),
+];
+
+/// The pictures over time of every execution that is shown; those of the first one are absent with a reason.
+fn over_time(views: &mut Views, run: &Run, events: Option<&Aggregates>) {
+    let all = OVER_TIME.iter().filter(|one| one.0 != due::NAME || !run.run.arrivals.is_empty());
+    let Some(events) = events else {
+        all.for_each(|(name, _)| views.add(name, Err(no_events(run))));
+        views.add(labels::OVER_TIME, labels::over_time(run, None));
+        return;
+    };
+    for (at, line) in events.executions.iter().enumerate() {
+        let source = Source::new(run, events, line);
+        let mut put = |name: &'static str, made: Result<View, String>| match made {
+            Ok(view) => views.views.push(View { name: numbered(run, name, at), ..view }),
+            Err(_) if at > 0 => {}
+            absent => views.add(name, absent),
+        };
+        for (name, make) in all.clone() {
+            put(name, source.timed().and_then(make));
+        }
+        put(labels::OVER_TIME, labels::over_time(run, Some(line.execution)));
+    }
+}
+
+/// The name of a picture of the execution at a place: `NAME`, then `NAME-b` of A and B, else `NAME-2` and so on.
+fn numbered(run: &Run, name: &str, at: usize) -> String {
+    match at {
+        0 => name.into(),
+        _ if run.run.sweep.as_ref().is_some_and(|sweep| sweep.pair().is_some()) => {
+            format!("{name}-b")
+        }
+        at => format!("{name}-{}", at + 1),
+    }
 }
 
 /// The pictures of a stored run; `path` is its folder.

@@ -1,26 +1,8 @@
 //! Columns of time and bands of ranks: which counter a value belongs to. Values outside are
 //! counted at the edge, so that a damaged table cannot reach beyond.
 
-use model::Op;
-
-/// Labels of [`LabelGrid`] with a colour of their own; the others share one more.
-pub(crate) const MAX_LABELS: usize = 8;
-
-/// Point of a sweep and repetition. Each execution has a clock of its own, so one is condensed at a time.
+/// Point of a sweep and repetition. Each execution has a clock of its own.
 pub type Execution = (u32, u32);
-
-/// The operation inside one label that took most of an execution's time in operations.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Busiest {
-    /// Label path.
-    pub label: String,
-    /// The operation.
-    pub op: Op,
-    /// Its share of that time; `None` where the time of some calls is unknown.
-    pub share: Option<f64>,
-    /// Such operations were due at times (`with (rate=...)`); their time here is that from their start.
-    pub is_due: bool,
-}
 
 /// Columns of equal width over a span of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,6 +22,20 @@ impl TimeBins {
         let width_ns = span_ns.div_ceil(most as u64).max(1);
         let count = span_ns.div_ceil(width_ns).clamp(1, most as u64) as usize;
         TimeBins { start_ns, width_ns, count }
+    }
+
+    /// The same in a number of columns that is a power of two, so that halves of them are columns, too.
+    pub fn in_powers(start_ns: u64, end_ns: u64, most: usize) -> TimeBins {
+        let span_ns = end_ns.saturating_sub(start_ns).saturating_add(1);
+        let fitting = span_ns.checked_next_power_of_two().unwrap_or(u64::MAX).min(most as u64);
+        let count = 1u64 << fitting.ilog2();
+        TimeBins { start_ns, width_ns: span_ns.div_ceil(count).max(1), count: count as usize }
+    }
+
+    /// Pairs of columns as one, `times` times; the number of columns is a power of two.
+    pub fn halved(self, times: u32) -> TimeBins {
+        let width_ns = self.width_ns.saturating_mul(1 << times);
+        TimeBins { width_ns, count: (self.count >> times).max(1), ..self }
     }
 
     /// The column of a time.

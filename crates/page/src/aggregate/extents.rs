@@ -16,8 +16,10 @@ use model::run::EventExtents;
 pub(crate) struct Row {
     pub rank: u32,
     pub op: Op,
-    /// Number in [`super::scope::Scope::labels`], or their number for other labels.
-    pub label: usize,
+    /// Number of its label in [`super::rows::Labels`].
+    pub label: u32,
+    /// Place in the plan.
+    pub site: u32,
     /// Number of the path; negative without one.
     pub path_id: i32,
     pub offset_bytes: u64,
@@ -25,6 +27,8 @@ pub(crate) struct Row {
     pub start_ns: u64,
     pub end_ns: u64,
     pub busy_ns: u64,
+    /// The part of it that opened and closed the file.
+    pub around_ns: u64,
     /// It failed, expectedly or not.
     pub failed: bool,
     /// Extents that were asked for; 0: one.
@@ -43,12 +47,14 @@ impl Row {
         rank: 0,
         op: Op::Fwrite,
         label: 0,
+        site: 0,
         path_id: 0,
         offset_bytes: 0,
         done_bytes: 0,
         start_ns: 0,
         end_ns: 0,
         busy_ns: 0,
+        around_ns: 0,
         failed: false,
         pieces: 0,
         extents_id: -1,
@@ -82,6 +88,13 @@ impl Extents {
 
     pub fn reach_bytes(&self, id: i64) -> u64 {
         self.get(id).map_or(0, |entry| entry.1)
+    }
+
+    /// Behind the last byte that the row may have moved; `None`: nobody knows.
+    pub fn end_bytes(&self, row: &Row) -> Option<u64> {
+        let is_known = !row.unplaced && (row.pieces == 0 || self.get(row.extents_id).is_some());
+        let reach_bytes = row.done_bytes.max(self.reach_bytes(row.extents_id));
+        is_known.then(|| row.offset_bytes.saturating_add(reach_bytes))
     }
 
     /// Gives the runs that hold a byte that was moved; false: nobody knows them.

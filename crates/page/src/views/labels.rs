@@ -1,12 +1,10 @@
-//! Labels over time: what the run did when, as a whole and on each rank.
+//! Labels over time: what the run did when.
 
-use super::source::{
-    Source, extremes, nothing, qualified, scope_name, shown_label, time_axis, total,
-};
+use super::source::{qualified, scope_name, shown_label, time_axis, total};
 use crate::aggregate::{Execution, TimeBins};
 use model::Run;
 use model::run::{LabelRow, TimeRow};
-use model::units::{format_ns, significant};
+use model::units::format_ns;
 use model::words;
 use report::chart::{Bar, Chart, View};
 use report::rows::grouped;
@@ -14,7 +12,6 @@ use report::stats::union_of;
 use std::cmp::Reverse;
 
 pub(crate) const OVER_TIME: &str = "labels-over-time";
-pub(crate) const BY_RANK: &str = "labels-by-rank-and-time";
 /// Labels with a row of their own.
 const MAX_ROWS: usize = 24;
 /// Occurrences that are nearer than this part of the whole are drawn as one.
@@ -102,68 +99,4 @@ fn bars(row: usize, label: &Label<'_>, time: &TimeBins) -> Vec<Bar> {
         end: end_ns.max(start_ns) as f64,
     };
     union_of(spans.collect(), time.width_ns).into_iter().map(bar).collect()
-}
-
-/// On each rank the label with most time in operations at each time.
-pub(crate) fn by_rank(source: &Source<'_>) -> Result<View, String> {
-    let (time, grid) = (&source.events.time, &source.events.labels);
-    let mut bars: Vec<Bar> = Vec::new();
-    let mut totals_ns = vec![0u64; grid.labels.len()];
-    let mut by_band_ns = vec![0u64; grid.bands.count];
-    for (band, own_ns) in by_band_ns.iter_mut().enumerate() {
-        for column in 0..time.count {
-            let busy_ns = grid.cell(band, column);
-            for (label, ns) in busy_ns.iter().enumerate() {
-                totals_ns[label] = totals_ns[label].saturating_add(*ns);
-                *own_ns = own_ns.saturating_add(*ns);
-            }
-            let most = busy_ns.iter().copied().max().unwrap_or(0);
-            let Some(class) = busy_ns.iter().position(|ns| *ns == most && most > 0) else {
-                continue;
-            };
-            let (start, end) = (time.edge_ns(column) as f64, time.edge_ns(column + 1) as f64);
-            let (row, class) = (band as u32, class as u32);
-            match bars.last_mut() {
-                Some(last) if (last.row, last.class, last.end) == (row, class, start) => {
-                    last.end = end;
-                }
-                _ => bars.push(Bar { row, class, start, end }),
-            }
-        }
-    }
-    let per_rank_ns =
-        |band: usize| by_band_ns[band] as f64 * source.scale / f64::from(grid.bands.size(band));
-    let name = |band| grid.bands.name(band);
-    let per_rank = extremes(grid.bands.count, name, per_rank_ns, format_ns);
-    let most = (0..totals_ns.len()).rev().max_by_key(|label| totals_ns[*label]).unwrap_or(0);
-    let all_ns: u64 = totals_ns.iter().fold(0, |sum, ns| sum.saturating_add(*ns));
-    if source.events.events == 0 {
-        return Err(nothing(source));
-    }
-    if all_ns == 0 {
-        return Err(source.no_time.into());
-    }
-    let share = 100.0 * totals_ns[most] as f64 / all_ns as f64;
-    let label = shown_label(&grid.labels[most]);
-    let mut classes: Vec<String> = grid.labels.iter().map(|label| shown_label(label)).collect();
-    // There may be no other labels.
-    if totals_ns.last() == Some(&0) {
-        classes.pop();
-    }
-    Ok(View {
-        name: BY_RANK.into(),
-        title: qualified("Phases by rank and time".into(), &[&source.point]),
-        summary: format!(
-            "{label} has {} % of the time in operations. Per rank: {per_rank}, overlapping operations added up. A column \
-             has the colour of the label with most time.{}",
-            significant(share),
-            source.note
-        ),
-        chart: Chart::Spans {
-            x: time_axis(),
-            rows: (0..grid.bands.count).map(|band| grid.bands.name(band)).collect(),
-            classes,
-            bars,
-        },
-    })
 }

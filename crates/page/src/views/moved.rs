@@ -1,8 +1,7 @@
 //! Bytes over time of logs without single transfers: HEATMAP of Darshan.
 
-use super::ranks::{self, Heat};
-use super::rates;
 use super::source::{capital, mib_s, rate_text, steps, steps_over_time, total};
+use super::timeline::BANDWIDTH;
 use crate::aggregate::TimeBins;
 use model::Run;
 use model::run::{MovedByRanks, TraceMoved};
@@ -48,38 +47,11 @@ pub(crate) fn over_time(moved: &[TraceMoved]) -> Result<View, String> {
         return Err("no operation moved bytes".into());
     }
     Ok(View {
-        name: rates::OVER_TIME.into(),
+        name: BANDWIDTH.into(),
         title: "Bandwidth over time".into(),
         summary: format!("{}. {}", capital(&sums.join("; ")), describe_bins(moved)),
         chart: steps_over_time("bandwidth of all ranks", Unit::MibPerSecond, series),
     })
-}
-
-/// Bandwidth of a rank by groups of ranks and time, of the layer that moved most.
-pub(crate) fn by_rank(moved: &[TraceMoved]) -> Result<View, String> {
-    let both = |ranks: &MovedByRanks| [&ranks.read_bytes, &ranks.written_bytes].map(|b| sum(b));
-    let all = |layer: &&TraceMoved| total(layer.ranks.iter().flat_map(both));
-    let Some(layer) = moved.iter().max_by_key(all).filter(|layer| all(layer) > 0) else {
-        return Err("no operation moved bytes".into());
-    };
-    let time = columns(layer);
-    let rates = |ranks: &MovedByRanks| -> Vec<f64> {
-        let size = f64::from(ranks.last_rank.saturating_sub(ranks.first_rank)) + 1.0;
-        let bytes = joined(&time, layer, [&ranks.read_bytes, &ranks.written_bytes].into_iter());
-        bytes.iter().map(|bytes| mib_s(*bytes as f64, time.width_ns as f64) / size).collect()
-    };
-    let values: Vec<Vec<f64>> = layer.ranks.iter().map(rates).collect();
-    let peak = values.iter().flatten().copied().fold(0.0, f64::max);
-    let end = layer.ranks.last().map_or(0, |ranks| ranks.last_rank.saturating_add(1));
-    let firsts = layer.ranks.iter().map(|ranks| ranks.first_rank);
-    let heat = Heat {
-        x_edges: (0..=time.count).map(|at| time.edge_ns(at) as f64).collect(),
-        y_edges: firsts.chain([end]).map(f64::from).collect(),
-        values,
-    };
-    let title = format!("Bandwidth by rank and time, {}", shown(layer));
-    let summary = format!("Up to {} per rank. {}", rate_text(peak), describe_bins(moved));
-    Ok(heat.view(ranks::BANDWIDTH, title, summary, "bandwidth of a rank", Unit::MibPerSecond))
 }
 
 /// Columns of time of a layer.
@@ -103,10 +75,6 @@ fn joined<'a>(
         *column = column.saturating_add(*bytes);
     }
     columns
-}
-
-fn sum(bytes: &[u64]) -> u64 {
-    total(bytes.iter().copied())
 }
 
 /// The name of a layer is that of the log.
@@ -149,14 +117,9 @@ mod tests {
         let Chart::Lines { series, .. } = &view.chart else { panic!("lines") };
         let rates: Vec<f64> = series[0].points.iter().map(|point| point.y).collect();
         assert_eq!((series.len(), &rates[..]), (1, &[0.0, 6.0, 0.0, 6.0, 6.0][..]));
-        let view = by_rank(&moved).expect("a view");
-        let Chart::Heat { values, y_edges, .. } = &view.chart else { panic!("a heat map") };
-        assert_eq!((values[0][1], values[1][1]), (2.0, 4.0));
-        assert_eq!(y_edges, &[0.0, 1.0, 2.0]);
         let names: Vec<String> =
             crate::views::views(&run, None).views.into_iter().map(|view| view.name).collect();
         assert!(names.contains(&"bandwidth-over-time".into()), "{names:?}");
-        assert!(names.contains(&"bandwidth-by-rank-and-time".into()), "{names:?}");
     }
 
     #[test]

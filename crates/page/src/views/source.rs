@@ -1,9 +1,8 @@
 //! Shared by all pictures of a run: the source of events, axes, words.
 
-use crate::aggregate::{Aggregates, Execution, TimeBins};
+use crate::aggregate::{Aggregates, Cell, Execution, TimeBins, TimeLine};
 use crate::svg::SERIES;
 use model::op::Class;
-use model::run::Row;
 use model::units::Measure;
 use model::{Op, Run, words};
 use report::chart::{Axis, Chart, Join, Point, Series, Unit};
@@ -23,94 +22,95 @@ pub fn no_time(run: &Run) -> &'static str {
 
 /// Why there is no picture of operations.
 pub fn nothing(source: &Source<'_>) -> String {
-    match source.events.failed {
+    match source.line.failed {
         0 => "no operation was kept as an event".into(),
         _ => "all operations failed".into(),
     }
 }
 
-/// Events with facts that all pictures of them share.
+/// Fewer calls give no picture: each mark would be one of them.
+pub const LEAST_CALLS: u64 = 10;
+/// Calls for each column at least, on the average.
+const CALLS_PER_COLUMN: u64 = 4;
+
+/// The time line of an execution with facts that all its pictures share.
 pub struct Source<'a> {
-    pub events: &'a Aggregates,
+    pub line: &'a TimeLine,
+    /// From the first begin to the last end of all executions that are shown.
+    start_ns: u64,
+    end_ns: u64,
     /// Operations per counted event: more than 1 in a sample.
     pub scale: f64,
     /// "block=4k, repetition 0"; empty where there is one execution.
     pub point: String,
     /// Reason for a missing picture of times.
     pub no_time: &'static str,
-    /// The execution has operations in several labels.
-    pub several_labels: bool,
-    /// Operations are missing: a sample was kept, or memory ran out.
-    pub is_partial: bool,
-    /// Files got other names: one of them may be several of the pictures.
-    pub is_renamed: bool,
     /// Begins with a blank; "" if all operations are there.
     pub note: String,
 }
 
 impl<'a> Source<'a> {
-    pub fn new(run: &Run, events: &'a Aggregates) -> Source<'a> {
-        let info = run.run.events.as_ref();
-        let every = info.map_or(1, |info| info.sample_every.max(1));
-        let dropped = info.map_or(0, |info| info.dropped);
+    pub fn new(run: &Run, events: &Aggregates, line: &'a TimeLine) -> Source<'a> {
+        let dropped = run.run.events.as_ref().map_or(0, |info| info.dropped);
         let mut note = String::new();
-        if every > 1 {
-            note += &format!(" Estimated from one of {every} operations.");
+        if line.sample_every > 1 {
+            note += &format!(" Estimated from one of {} operations.", line.sample_every);
         }
         if dropped > 0 {
-            note += &format!(
-                " {dropped_operations} are missing for lack of memory.",
-                dropped_operations = words::count(dropped, "operation")
-            );
+            let dropped = words::count(dropped, "operation");
+            note += &format!(" {dropped} are missing for lack of memory.");
         }
-        if events.failed > 0 {
-            note += &format!(
-                " Without {}.",
-                words::count(events.failed, "operation that failed or met an expected error")
-            );
+        if line.failed > 0 {
+            let noun = "operation that failed or met an expected error";
+            note += &format!(" Without {}.", words::count(line.failed, noun));
         }
-        let of = |row: &&Row| (row.cell, row.repetition) == events.execution;
-        let mut labels = run.rows.iter().filter(of).map(|row| &row.label);
-        let first = labels.next();
         Source {
-            events,
-            scale: every as f64,
-            point: scope_name(run, events.execution),
+            line,
+            start_ns: events.executions.iter().map(|one| one.start_ns).min().unwrap_or(0),
+            end_ns: events.executions.iter().map(|one| one.end_ns).max().unwrap_or(0),
+            scale: line.sample_every as f64,
+            point: line.name.clone(),
             no_time: no_time(run),
-            several_labels: labels.any(|label| Some(label) != first),
-            is_partial: every > 1 || dropped > 0,
-            is_renamed: run.rows.iter().filter(of).any(|row| gives_names(&row.op)),
             note,
         }
     }
 
     /// The source, if its operations lie at different times.
     pub fn timed(&self) -> Result<&Self, String> {
-        let time = &self.events.time;
-        match (self.events.events, time.count, time.width_ns) {
-            (1.., 1, 1) => Err("all operations lie at one point in time".into()),
-            _ => Ok(self),
+        match self.line.events > 0 && self.start_ns == self.end_ns {
+            true => Err("all operations lie at one point in time".into()),
+            false => Ok(self),
         }
+    }
+
+    /// At most `most` columns of time, so few that calls share them; an error where there are too few.
+    pub fn columns(&self, calls: u64, most: u64) -> Result<TimeBins, String> {
+        if calls < LEAST_CALLS {
+            return Err(format!("too few: {}", words::count(calls, "operation")));
+        }
+        let columns = (calls / CALLS_PER_COLUMN).clamp(1, most) as usize;
+        Ok(TimeBins::over(self.start_ns, self.end_ns, columns))
+    }
+
+    /// From when to when the calls of a cell were at work, as far as the cell tells.
+    pub fn span_ns(&self, cell: &Cell) -> (u64, u64) {
+        let start_ns = self.line.time.edge_ns(cell.column as usize);
+        let length_ns = self.line.time.width_ns.max(cell.longest_ns);
+        (start_ns, start_ns.saturating_add(length_ns).min(self.end_ns.max(start_ns)))
     }
 
     /// A sentence on operations without a position; "" if there are none.
     pub fn unplaced(&self) -> String {
-        match self.events.unplaced {
+        match self.line.offsets.unplaced {
             0 => String::new(),
             n => format!(" Without {} at unknown positions.", words::count(n, "operation")),
         }
     }
 
-    /// A title with its scope: the point of a sweep, and that labels are taken together.
-    pub fn titled(&self, title: String) -> String {
-        let together = if self.several_labels { "all labels together" } else { "" };
-        qualified(title, &[&self.point, together])
+    /// A title with its point of a sweep.
+    pub fn titled(&self, title: &str) -> String {
+        qualified(title.into(), &[&self.point])
     }
-}
-
-/// The operation gives a file that is there another name.
-pub fn gives_names(op: &str) -> bool {
-    matches!(Op::find(op), Some(Op::Rename | Op::Link | Op::Symlink))
 }
 
 /// An execution in words, if there are several: "block=4k, repetition 0".
@@ -180,23 +180,6 @@ pub fn steps(
 pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
-/// "most rank 3 (4 MiB), least rank 0 (1 MiB)"; of equal figures "4 MiB each".
-pub fn extremes(
-    count: usize,
-    name: impl Fn(usize) -> String,
-    figure: impl Fn(usize) -> f64,
-    text: impl Fn(f64) -> String,
-) -> String {
-    let order = |a: &usize, b: &usize| figure(*a).total_cmp(&figure(*b));
-    let least = (0..count).min_by(order).unwrap_or(0);
-    let most = (0..count).rev().max_by(order).unwrap_or(0);
-    let [high, low] = [most, least].map(|at| text(figure(at)));
-    match high == low {
-        true => format!("{high} each"),
-        false => format!("most {} ({high}), least {} ({low})", name(most), name(least)),
-    }
 }
 
 /// The sum of figures, which may come from a damaged run.
