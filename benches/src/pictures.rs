@@ -48,7 +48,7 @@ pub fn pictures(place: &Scratch) -> Result<Vec<Figure>> {
 pub fn make_once(folder: &str) -> Result<()> {
     let start = Instant::now();
     let run = store::read(Path::new(folder))?;
-    let made = views::stored(Path::new(folder), &run)?;
+    let (made, _) = views::stored(Path::new(folder), &run)?;
     for view in &made.views {
         report::chart::csv(view, &mut io::sink())?;
     }

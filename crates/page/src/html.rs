@@ -9,6 +9,7 @@
 //! lets it and the style sheet work by their hashes and forbids everything else: whatever a label or a program says
 //! stays text ([`report::markup`]).
 
+mod access;
 mod answer;
 mod blocks;
 mod environment;
@@ -20,6 +21,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 
+use crate::aggregate::Aggregates;
 use crate::views::Views;
 use frame::{Part, details, page};
 use model::Run;
@@ -32,17 +34,10 @@ use report::markup::{Markup, element};
 use report::table;
 use report::text::Detail;
 
-/// What a page shows of the events of a run, besides pictures.
-#[derive(Clone, Debug, Default)]
-pub struct Events {
-    /// The time line as the script reads it; "" without events.
-    pub time_line: String,
-    /// Sizes, files and ranks.
-    pub access: Vec<Sheet>,
-}
-
 /// The page of a run with its pictures.
-pub fn render(run: &Run, views: &Views, events: &Events) -> String {
+pub fn render(run: &Run, views: &Views, events: Option<&Aggregates>) -> String {
+    let time_line = events.map(Aggregates::time_line).unwrap_or_default();
+    let sheets = events.map(access::sheets).unwrap_or_default();
     let found = compare::within(run, &Options::default());
     let of =
         |place: Place| views.views.iter().filter(move |view| pictures::place(view, run) == place);
@@ -55,15 +50,15 @@ pub fn render(run: &Run, views: &Views, events: &Events) -> String {
         Part::new("answer", "Answer", answer::card(run, &sentences, found.as_ref())),
         Part::new("picture", "Picture", pictures::main(run, &main)),
         Part::new("figures", "Phases and operations", rows::figures(run)),
-        Part::new("timeline", "Time line", pictures::time_line(of(Place::Time), &events.time_line)),
+        Part::new("timeline", "Time line", pictures::time_line(of(Place::Time), &time_line)),
         Part::new("program", "Program", source::source(run)),
-        Part::new("access", "Sizes and files", access(of(Place::Access), &events.access)),
+        Part::new("access", "Sizes and files", sizes_and_files(of(Place::Access), &sheets)),
         Part::new("more", "More", more(run, views, of(Place::More))),
     ];
     page(&run.run.program.name, &parts)
 }
 
-fn access<'v>(views: impl Iterator<Item = &'v View>, sheets: &[Sheet]) -> Markup {
+fn sizes_and_files<'v>(views: impl Iterator<Item = &'v View>, sheets: &[Sheet]) -> Markup {
     let sheets: Vec<Block> = sheets.iter().cloned().map(Block::Sheet).collect();
     views.map(pictures::figure).chain([blocks::blocks(&sheets)]).collect()
 }

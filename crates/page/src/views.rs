@@ -9,6 +9,7 @@
 //! absent, with a reason. Names are stable: they are file names of `parabench report --data`. `source` is
 //! what they share.
 
+mod access;
 mod due;
 mod labels;
 mod latency;
@@ -18,6 +19,7 @@ mod source;
 mod sweep;
 mod timeline;
 
+pub(crate) use access::of_executions as accesses;
 pub use report::chart::csv;
 pub use report::chart::{Absent, Views};
 pub(crate) use source::scope_name;
@@ -80,6 +82,10 @@ fn over_time(views: &mut Views, run: &Run, events: Option<&Aggregates>) {
             put(name, source.timed().and_then(make));
         }
         put(labels::OVER_TIME, labels::over_time(run, Some(line.execution)));
+        if let Some(access) = events.access.get(at) {
+            put(access::SIZES, access::sizes(&line.name, access));
+            put(access::RANKS, access::ranks(&line.name, access));
+        }
     }
 }
 
@@ -94,16 +100,16 @@ fn numbered(run: &Run, name: &str, at: usize) -> String {
     }
 }
 
-/// The pictures of a stored run; `path` is its folder.
+/// The pictures of a stored run, and its events condensed; `path` is its folder.
 ///
 /// # Errors
 /// Those of [`aggregate`], if the run says that it kept events.
-pub fn stored(path: &Path, run: &Run) -> Result<Views, StoreError> {
+pub fn stored(path: &Path, run: &Run) -> Result<(Views, Option<Aggregates>), StoreError> {
     let events = match &run.run.events {
         Some(info) if info.count > 0 && path.is_dir() => aggregate(path, run)?,
         _ => None,
     };
-    Ok(views(run, events.as_ref()))
+    Ok((views(run, events.as_ref()), events))
 }
 
 fn no_events(run: &Run) -> String {

@@ -5,12 +5,16 @@ use crate::args::ResultFormat;
 use crate::console;
 use crate::error::{Error, Result};
 use crate::output::{self, ANYTHING, PAGE, PICTURE};
+use ::page::aggregate::Aggregates;
 use ::page::html;
 use ::page::svg::document;
 use ::page::views::{self, Views};
 use ::report::table::{Detail, Terminal};
 use model::Run;
 use std::path::Path;
+
+/// The pictures of a run, and its events condensed.
+pub type Pictures = (Views, Option<Aggregates>);
 
 /// Says what has failed, and nothing else.
 pub fn failures(run: &Run) {
@@ -35,13 +39,9 @@ pub fn print(run: &Run, format: ResultFormat, detail: Detail) -> Result<()> {
 }
 
 /// Writes the page with everything.
-pub fn html(run: &Run, views: &Views, file: &Path) -> Result<()> {
-    output::write(
-        file,
-        "--html",
-        PAGE,
-        html::render(run, views, &html::Events::default()).as_bytes(),
-    )
+pub fn html(run: &Run, (views, events): &Pictures, file: &Path) -> Result<()> {
+    let page = html::render(run, views, events.as_ref());
+    output::write(file, "--html", PAGE, page.as_bytes())
 }
 
 /// Writes every picture as `NAME.svg` into the folder, which is made if it is not there.

@@ -29,15 +29,14 @@ pub fn place(view: &View, run: &Run) -> Place {
     let is_swept = run.run.sweep.as_ref().is_some_and(|sweep| !sweep.dimensions.is_empty());
     match view.name.as_str() {
         "ratios" => Place::Main,
-        name if name.contains("-over-time") && !is_swept && name == "bandwidth-over-time" => {
-            Place::Main
-        }
+        "bandwidth-over-time" if !is_swept => Place::Main,
         "phases" if !is_swept => Place::Main,
-        "phases" => Place::More,
         name if name.contains("-over-time") => Place::Time,
         name if name.contains("-over-") && is_swept && !is_compared => Place::Main,
         "latency-cdf" => Place::Nowhere,
-        name if name.starts_with("access-") || name.starts_with("time-by-rank") => Place::Access,
+        name if name.starts_with("access-sizes") || name.starts_with("time-by-rank") => {
+            Place::Access
+        }
         _ => Place::More,
     }
 }

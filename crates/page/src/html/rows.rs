@@ -98,8 +98,6 @@ fn section(run: &Run, (at, row): (usize, &&Row)) -> Element {
 fn times(rows: &[&Row]) -> Grid {
     const TIME: Kind = Kind::Quantity(Measure::Time);
     const PERCENTILE: Kind = Kind::Percentile(Measure::Time);
-    let time = |ns: Option<u64>| Cell::number(ns.map(|ns| ns as f64));
-    let _ = time;
     Grid::of(
         vec![
             field("", "", Kind::Word, 0, |row: &&Row| {

@@ -1,7 +1,7 @@
 //! The page as others read it: its text, its structure, and that nothing in it does anything.
 
 use super::pictures::figure;
-use super::{Events, render};
+use super::render;
 use crate::sample::{self, HARD_LABELS};
 use crate::views::views;
 use expect_test::expect;
@@ -139,7 +139,7 @@ fn assert_inert(page: &str) {
 }
 
 fn page_of(run: &Run) -> String {
-    render(run, &views(run, None), &Events::default())
+    render(run, &views(run, None), None)
 }
 
 #[test]
@@ -344,7 +344,7 @@ fn whatever_a_program_says_stays_text() {
             summary: text.into(),
             chart: rows([text.to_string()].into_iter()),
         });
-        let page = render(&run, &views, &Events::default());
+        let page = render(&run, &views, None);
         assert_inert(&page);
         let shown = parse(&page)
             .descendants()

@@ -126,7 +126,7 @@ proptest! {
         let info = EventsInfo { sample_every: every, dropped: every, ..writer.finish().unwrap() };
         let mut run = sample::listing1();
         run.run.events = Some(info);
-        check_all(&stored(dir.path(), &run).unwrap());
+        check_all(&stored(dir.path(), &run).unwrap().0);
     }
 }
 
@@ -157,7 +157,7 @@ fn large_runs_have_small_pictures() {
     let row = sample::row("a", "fread", 75_000, 7_500_000, [10, 35, 35, 60, 60]);
     run.rows = vec![Row { histogram: Some(sample::histogram(75_000, 35)), ..row }];
     run.run.events = Some(writer.finish().unwrap());
-    let views = stored(dir.path(), &run).unwrap();
+    let views = stored(dir.path(), &run).unwrap().0;
     check_all(&views);
     let absent: Vec<&str> = views.absent.iter().map(|absent| absent.name).collect();
     assert_eq!(absent, ["figures-over-sweep", "phases"]);
@@ -194,10 +194,10 @@ fn a_growing_queue_shows_over_time() {
     writer.rank(&origin, &["a"], &["f"], events.iter()).unwrap();
     let mut run = sample::listing1();
     run.run.events = Some(writer.finish().unwrap());
-    let absent = stored(dir.path(), &run).unwrap();
+    let absent = stored(dir.path(), &run).unwrap().0;
     assert!(absent.views.iter().all(|view| view.name != due::NAME), "nothing was due");
     run.run.arrivals = vec![model::run::ArrivalRow::default()];
-    let views = stored(dir.path(), &run).unwrap();
+    let views = stored(dir.path(), &run).unwrap().0;
     check_all(&views);
     let view = views.views.iter().find(|view| view.name == due::NAME).expect("a view");
     for part in ["2000 fread", "Left out: 1 operation"] {

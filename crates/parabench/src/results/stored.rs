@@ -5,7 +5,8 @@ use super::recording::{Found, State, Unreadable, once_let_go};
 use super::sweep::Part;
 use super::{leftover, recording, resume, sweep, tables};
 use crate::error::{Error, Result};
-use ::page::views::{self, Views};
+use crate::present::Pictures;
+use ::page::views;
 use ::report::store;
 use engine::own_folder::OwnFolder;
 use engine::recorder::RankRecord;
@@ -174,7 +175,7 @@ impl Stored {
     }
 
     /// Its pictures. A damaged event table is the input's fault.
-    pub fn views(&mut self) -> Result<Views> {
+    pub fn pictures(&mut self) -> Result<Pictures> {
         let broken = |error: ::report::StoreError| Error::input(error.to_string());
         if self.found.state == State::Finished {
             return views::stored(&self.folder, &self.run).map_err(broken);

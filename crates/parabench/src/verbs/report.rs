@@ -67,10 +67,11 @@ impl Report {
         }
         let writes = self.data.is_some() || self.html.is_some() || self.svg.is_some();
         if writes {
-            let views = stored.views()?;
-            self.data.iter().try_for_each(|folder| present::write_data(folder, &views))?;
-            self.html.iter().try_for_each(|file| present::html(&stored.run, &views, file))?;
-            self.svg.iter().try_for_each(|folder| present::svg(&views, folder))?;
+            let pictures = stored.pictures()?;
+            let views = &pictures.0;
+            self.data.iter().try_for_each(|folder| present::write_data(folder, views))?;
+            self.html.iter().try_for_each(|file| present::html(&stored.run, &pictures, file))?;
+            self.svg.iter().try_for_each(|folder| present::svg(views, folder))?;
             self.say_written(views.views.len());
         }
         let shown = self.format.or((!writes).then_some(ResultFormat::Table));

@@ -131,8 +131,8 @@ fn page(run: &Run) -> Result<Option<PathBuf>> {
 
 fn write_page(folder: &Path, file: &Path) -> Result<()> {
     let mut stored = results::read(folder)?;
-    let views = stored.views()?;
-    present::html(&stored.run, &views, file)
+    let pictures = stored.pictures()?;
+    present::html(&stored.run, &pictures, file)
 }
 
 /// Only an empty path has none; it is refused where it is used.
