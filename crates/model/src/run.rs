@@ -6,6 +6,7 @@
 
 pub(crate) mod host;
 mod label;
+mod modules;
 mod trace;
 
 use crate::histogram::Histogram;
@@ -19,6 +20,10 @@ pub use host::{
 pub use label::{
     ArrivalRow, CacheControl, DirectoryEvidence, LabelEvidence, PatternWrites, ShareRow, Sharer,
     VerifiedData, ZeroPlace,
+};
+pub use modules::{
+    SIZE_BINS, TraceAmounts, TraceFile, TraceFilesMore, TraceJob, TraceJobModule, TraceModule,
+    TraceMount, TraceRank, TraceShared, TraceSize, add_known,
 };
 pub use trace::{
     GapName, MovedByRanks, Recorded, Trace, TraceBarrier, TraceFound, TraceGap, TraceLayout,

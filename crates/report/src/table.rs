@@ -11,11 +11,12 @@
 //! ```
 //!
 //! Below it the labels over ranks (`times`), machines (`nodes`), distributed and scheduled work
-//! (`work`), evidence (`facts`), remarks and failures; of a sweep its points (`sweep`). Nothing is computed here
-//! besides totals.
+//! (`work`), layers of an imported log (`layers`), evidence (`facts`), remarks and failures; of a sweep its points
+//! (`sweep`). Nothing is computed here besides totals.
 
 pub mod answer;
 pub mod facts;
+pub mod layers;
 mod nodes;
 mod points;
 mod summary;
@@ -60,6 +61,7 @@ fn blocks(run: &Run) -> Vec<Block> {
     let title = Block::Facts(if bad { Paint::Bad } else { Paint::Heading }, facts::title(run));
     let mut blocks = vec![title];
     blocks.extend(figures(run));
+    blocks.extend(layers::sheets(run).into_iter().map(Block::Sheet));
     blocks.push(Block::Facts(Paint::Plain, facts::facts(run)));
     blocks.push(remarks(run));
     blocks.extend(failed(run));

@@ -1,7 +1,8 @@
 //! The results of reading logs beside events.
 
 use model::run::{
-    Row, TraceBarrier, TraceFound, TraceGap, TraceLayout, TraceMoved, TraceThread, TraceTimes,
+    Row, TraceBarrier, TraceFile, TraceFilesMore, TraceFound, TraceGap, TraceLayout, TraceModule,
+    TraceMoved, TraceThread, TraceTimes,
 };
 use std::collections::BTreeMap;
 
@@ -34,6 +35,12 @@ pub struct Facts {
     pub rows: Vec<Row>,
     /// Times of calls by kind.
     pub times: Vec<TraceTimes>,
+    /// Counters of each layer.
+    pub modules: Vec<TraceModule>,
+    /// Counters of files, and sums of those that are not among them.
+    pub files: Vec<TraceFile>,
+    /// The sums.
+    pub files_more: Vec<TraceFilesMore>,
     /// How files lie on storage.
     pub layouts: Vec<TraceLayout>,
     /// Sizes of files and targets of links that were there before.

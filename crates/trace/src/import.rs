@@ -138,9 +138,24 @@ pub(crate) fn from_logs(
         read.map_err(|error| cannot_read(&log.name, 0, &error))?;
     }
     let (rows, times) = (sums.rows(), sums.times());
-    let Sums { layouts, moved, call_ns, .. } = sums;
-    let mut facts = Facts { rows, times, layouts, moved, call_ns, ..resolver.finish() };
-    let log = |log: &Log<'_>| TraceLog { name: log_name(&log.name), lines: log.scanner.count() };
+    let Sums { layouts, layers, moved, call_ns, .. } = sums;
+    let (modules, files, files_more) = layers.finish();
+    let mut facts = Facts {
+        rows,
+        times,
+        modules,
+        files,
+        files_more,
+        layouts,
+        moved,
+        call_ns,
+        ..resolver.finish()
+    };
+    let log = |log: &Log<'_>| TraceLog {
+        name: log_name(&log.name),
+        lines: log.scanner.count(),
+        job: log.scanner.job(),
+    };
     let logs = logs.iter().map(log).collect();
     let events = sorter.finish().and_then(|events| phases::label(events, &mut facts));
     let events = events.map_err(|error| Error {

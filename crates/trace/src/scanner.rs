@@ -5,6 +5,7 @@ use crate::gaps::{Gap, Gaps};
 use crate::record::Record;
 use crate::selection::Selection;
 use crate::sums::Sums;
+use model::run::TraceJob;
 use std::io::{self, BufRead};
 
 /// Reads one log. There is one per format.
@@ -20,6 +21,11 @@ pub trait Scanner {
 
     /// Lines or records read so far.
     fn count(&self) -> u64;
+
+    /// The job that the log tells of.
+    fn job(&self) -> Option<TraceJob> {
+        None
+    }
 
     /// At the end: sums over calls of the files that are kept, of which the log tells no single one.
     ///

@@ -3,6 +3,7 @@
 //! A row of sums has a count, bytes and a mean time. It has no percentiles, and rates of single ranks only
 //! where the log tells each rank's sums.
 
+use crate::darshan::Layers;
 use hashbrown::HashMap;
 use model::Op;
 use model::run::{Balance, Row, TraceLayout, TraceMoved, TraceTimes};
@@ -41,6 +42,8 @@ pub struct Sums {
     /// How files lie on storage.
     pub layouts: Vec<TraceLayout>,
     times: BTreeMap<String, [u64; 3]>,
+    /// Counters of layers and files.
+    pub layers: Layers,
     /// Bytes over time.
     pub moved: Vec<TraceMoved>,
     /// Time that the recorder adds to a call, nanoseconds; 0: not known.

@@ -2,11 +2,11 @@
 
 use model::Op;
 use model::event::{FLAG_EXPECTED, FLAG_UNPLACED, NO_ID};
-use model::run::{TraceGap, TraceLayout};
+use model::run::{TraceGap, TraceLayout, TraceModule};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use trace::sort::Traced;
-use trace::{Facts, Options, Selection, import};
+use trace::{Facts, Imported, Options, Selection, import};
 
 fn log(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/real").join(name)
@@ -315,4 +315,107 @@ fn files_lie_on_the_targets_that_pydarshan_names() {
         [7, 9, 23, 21, 1, 19, 20, 8, 18, 12, 6, 2, 10, 16, 4, 0, 22, 14, 13, 17, 5, 15, 11, 3];
     assert_eq!((layout.stripe_bytes, &layout.targets[..]), (1 << 20, &targets[..]));
     assert!(gap(&facts, "aggregated").is_none());
+}
+
+/// Layers of a log: files (only read, only written, both), opens, reads, writes, bytes read and written, time of
+/// reads, writes and metadata in ms, sequential and consecutive accesses; as PyDarshan 3.5.0 adds them up.
+const LAYERS: &str = "\
+dxt POSIX: 214 files (33, 70, 65), 264 6126 1497 calls, 22517726 13021781 bytes, 431 20 11217796 ms, 6059 4522
+dxt STDIO: 1 files (1, 0, 0), 1 39 0 calls, 1876 0 bytes, 0 0 0 ms, 0 0
+dxt-simple POSIX: 18 files (0, 2, 0), 64 0 2 calls, 0 4040 bytes, 0 0 170 ms, 0 0
+dxt-simple MPI-IO: 1 files (0, 1, 0), 16 0 1 calls, 0 4000 bytes, 0 1 617 ms, 0 0
+hdf5-diagonal POSIX: 74 files (20, 10, 0), 220 400 35 calls, 2627610 12925 bytes, 1 0 259 ms, 205 200
+hdf5-diagonal H5F: 10 files (-, -, -), 10 - - calls, - - bytes, - - 38 ms, 0 0
+hdf5-diagonal H5D: 5 files (0, 5, 0), 5 0 5 calls, 0 5 bytes, 0 0 0 ms, 0 0
+lustre-own POSIX: 48 files (0, 48, 0), 48 0 6144 calls, 0 51539607552 bytes, 0 132168 230 ms, 6096 6096
+lustre-own STDIO: 2 files (0, 1, 0), 2 0 95 calls, 0 1584 bytes, 0 3 0 ms, 0 0
+lustre-shared POSIX: 1 files (0, 1, 0), 2049 0 16402 calls, 0 2199023259968 bytes, 0 100397600 11300 ms, 16384 0
+lustre-shared MPI-IO: 1 files (0, 1, 0), 2048 0 16402 calls, 0 2199023259968 bytes, 0 100397897 49021 ms, 0 0
+lustre-shared STDIO: 2 files (0, 2, 0), 129 0 74 calls, 0 3309 bytes, 0 0 0 ms, 0 0
+mpi-io-test POSIX: 34 files (0, 32, 1), 256 128 192 calls, 2147483648 2147486208 bytes, 55439 1035 1016 ms, 254 0
+mpi-io-test MPI-IO: 1 files (0, 0, 1), 64 128 128 calls, 2147483648 2147483648 bytes, 55703 171980 2433 ms, 0 0
+mpi-io-test STDIO: 1 files (0, 1, 0), 32 0 38 calls, 0 1625 bytes, 0 0 0 ms, 0 0
+";
+
+fn layers_of(name: &str) -> Imported {
+    let options = Options { format: None, which: Selection::All };
+    import(&[log(&format!("{name}.darshan"))], &options).unwrap()
+}
+
+fn layer_line(log: &str, module: &TraceModule) -> String {
+    let known = |figure: Option<u64>| figure.map_or("-".to_string(), |figure| figure.to_string());
+    let ms = |ns: Option<u64>| known(ns.map(|ns| ns / 1_000_000));
+    let count = |name: &str| known(module.count(name));
+    let both = |name: &str| {
+        let of = |kind: &str| module.count(&format!("{name}_{kind}")).unwrap_or(0);
+        of("reads") + of("writes")
+    };
+    let (kinds, amounts) =
+        ([module.read_only, module.write_only, module.read_write], &module.amounts);
+    format!(
+        "{log} {}: {} files ({}), {} {} {} calls, {} {} bytes, {} {} {} ms, {} {}\n",
+        module.name,
+        module.files,
+        kinds.map(known).join(", "),
+        count("opens"),
+        count("reads"),
+        count("writes"),
+        known(amounts.read_bytes),
+        known(amounts.written_bytes),
+        ms(amounts.read_ns),
+        ms(amounts.write_ns),
+        ms(amounts.meta_ns),
+        both("sequential"),
+        both("consecutive"),
+    )
+}
+
+#[test]
+fn layers_of_darshan_are_those_that_pydarshan_adds() {
+    let mut lines = String::new();
+    for name in ["dxt", "dxt-simple", "hdf5-diagonal", "lustre-own", "lustre-shared", "mpi-io-test"]
+    {
+        for module in &layers_of(name).facts.modules {
+            lines += &layer_line(name, module);
+        }
+    }
+    assert_eq!(lines, LAYERS);
+}
+
+#[test]
+fn access_sizes_ranks_and_files_of_darshan_are_those_of_pydarshan() {
+    let facts = layers_of("dxt").facts;
+    let posix = &facts.modules[0];
+    assert_eq!(posix.read_sizes, [2289, 1193, 2470, 173, 1, 0, 0, 0, 0, 0]);
+    assert_eq!(posix.write_sizes, [160, 12, 1325, 0, 0, 0, 0, 0, 0, 0]);
+    let common: Vec<_> = posix.common_sizes.iter().map(|size| (size.bytes, size.count)).collect();
+    assert_eq!(common, [(10240, 2046), (30, 597), (8192, 539), (5, 192)]);
+    for (name, count) in [("switches", 70), ("memory_unaligned", 17), ("file_unaligned", 6909)] {
+        assert_eq!(posix.count(name), Some(count), "{name}");
+    }
+    assert_eq!((facts.files.len(), facts.files_more.len()), (215, 0));
+    let facts = layers_of("mpi-io-test").facts;
+    let (posix, mpi_io) = (&facts.modules[0], &facts.modules[1]);
+    assert_eq!((posix.by_rank.len(), posix.shared), (32, None));
+    let of_files = |module: &str| {
+        let files = facts.files.iter().filter(|file| file.module == module);
+        files.map(|file| file.amounts.bytes()).collect::<Vec<_>>()
+    };
+    assert_eq!(of_files("MPI-IO"), [mpi_io.amounts.bytes()]);
+    assert_eq!(of_files("POSIX").iter().sum::<u64>(), posix.amounts.bytes());
+    assert_eq!(facts.files[0].ranks, 32);
+    let shared = layers_of("lustre-shared").facts;
+    assert_eq!(shared.modules[0].shared.map(|shared| shared.files), Some(1));
+    assert_eq!((shared.files[0].ranks, shared.modules[0].by_rank.len()), (2048, 0));
+}
+
+#[test]
+fn the_job_of_a_darshan_log_is_kept() {
+    let logs = layers_of("mpi-io-test").logs;
+    let job = logs[0].job.as_ref().unwrap();
+    assert_eq!((job.job, job.uid, job.processes), (4_373_053, 28_751, 32));
+    assert_eq!((&job.command[..16], job.mounts.len()), ("mpi-io-test -i 4", 39));
+    assert_eq!((&job.format[..], job.run_ns), ("3.21", 14_000_000_000));
+    let modules: Vec<&str> = job.modules.iter().map(|module| &module.name[..]).collect();
+    assert_eq!(modules, ["POSIX", "MPI-IO", "STDIO", "DXT_POSIX", "DXT_MPIIO"]);
 }

@@ -1,5 +1,6 @@
 //! Facts of a run of imported logs, besides its figures.
 
+use super::modules::{TraceFile, TraceFilesMore, TraceJob, TraceModule};
 use serde::{Deserialize, Serialize};
 
 /// Where an imported run comes from.
@@ -32,6 +33,15 @@ pub struct Trace {
     /// Times of calls of logs that know them for kinds of calls together: counters of Darshan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub times: Vec<TraceTimes>,
+    /// Counters of each layer: modules of Darshan, in the order of its list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub modules: Vec<TraceModule>,
+    /// Counters of each file in each layer; per layer at most 1,000: those with most bytes, then most time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<TraceFile>,
+    /// Sums of the files that are not in `files`, by layer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files_more: Vec<TraceFilesMore>,
     /// Gaps: facts that the logs lack, or that were left out.
     pub gaps: Vec<TraceGap>,
 }
@@ -143,6 +153,9 @@ pub struct TraceLog {
     pub name: String,
     /// Lines or records in it.
     pub lines: u64,
+    /// The job that a Darshan log tells of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<TraceJob>,
 }
 
 /// The process behind a rank of an imported run.

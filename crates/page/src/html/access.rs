@@ -8,7 +8,7 @@ use report::grid::{Cell, Grid, Kind, field, optional};
 use report::text::{escape, fit, percent};
 
 /// Files that a page lists.
-const FILES: usize = 200;
+const FILES: usize = 20;
 /// Letters of a path that are shown.
 const LETTERS: usize = 60;
 
@@ -85,7 +85,9 @@ fn files(name: &str, access: &Access) -> Option<Sheet> {
     ];
     if left > 0 {
         let files = model::words::plural(left as u64, "file");
-        notes.push(format!("{left} more {files} moved less."));
+        notes.push(format!(
+            "{left} more {files} moved less; --events keeps them all in events.parquet."
+        ));
     }
     Some(Sheet { name: "files", title: titled("Files", name), grid, notes })
 }

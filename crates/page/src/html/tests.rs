@@ -234,7 +234,7 @@ fn a_run_under_a_launcher_shows_the_words_of_its_ranks_alone() {
 #[test]
 fn imported_and_recorded_runs_show_the_command_that_made_them() {
     use model::run::{Recorded, Trace, TraceLog};
-    let log = |name: &str| TraceLog { name: name.into(), lines: 7 };
+    let log = |name: &str| TraceLog { name: name.into(), lines: 7, job: None };
     let imported = |format: &str, names: &[&str]| Trace {
         format: format.into(),
         logs: names.iter().map(|name| log(name)).collect(),

@@ -105,6 +105,9 @@ pub fn store_import(folder: &Folder, origin: Origin, imported: Imported) -> Resu
         barriers: facts.barriers,
         moved: facts.moved,
         times: facts.times,
+        modules: facts.modules,
+        files: facts.files,
+        files_more: facts.files_more,
         gaps: facts.gaps,
     });
     // Libraries are read, often: what was written is the application's own.
@@ -315,8 +318,9 @@ pub fn import_own(logs: &[PathBuf], which: &Selection) -> Result<(Origin, Import
     (facts.threads, facts.gaps) = (trace.threads, trace.gaps);
     (facts.layouts, facts.found, facts.moved) = (trace.layouts, trace.found, trace.moved);
     facts.barriers = trace.barriers;
+    (facts.modules, facts.files, facts.files_more) = (trace.modules, trace.files, trace.files_more);
     facts.ranks = facts.ranks.max(run.run.ranks);
-    let own = TraceLog { name: title(logs), lines: reader.event_count() };
+    let own = TraceLog { name: title(logs), lines: reader.event_count(), job: None };
     let logs_read = if trace.logs.is_empty() { vec![own] } else { trace.logs };
     let events = sorter.finish().map_err(|error| Error::failed(error.to_string()))?;
     let extents = run.run.events.map(|events| events.extents).unwrap_or_default();

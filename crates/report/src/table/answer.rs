@@ -18,7 +18,7 @@ use crate::limited;
 use crate::machines;
 use crate::rows::{class, grouped, once};
 use crate::rules::{FAILED, Warning, warnings};
-use crate::table::facts;
+use crate::table::{facts, layers};
 use crate::text::{self, Paint, percent};
 use model::op::Class;
 use model::run::{LabelRow, Row, Run};
@@ -169,7 +169,7 @@ pub fn sentence(run: &Run) -> String {
             let all = once(run).fold(0u64, |sum, row| sum.saturating_add(row.count));
             let operations = words::count(all, "operation");
             let time = facts::duration(run).map(|time| format!(" in {time}")).unwrap_or_default();
-            let kinds = run.run.trace.as_ref().and_then(facts::times_by_kind);
+            let kinds = run.run.trace.as_ref().and_then(layers::times_by_kind);
             let most = kinds.or_else(|| phases.iter().find_map(spent));
             let most = most.map(|most| format!("; {most}")).unwrap_or_default();
             format!("{operations}{time}{most}.")
@@ -265,7 +265,7 @@ fn sheet(run: &Run, room: Room) -> Sheet {
     };
     let more = (more > 0).then(|| format!("{more} more {}", words::plural(more as u64, "phase")));
     let notes = limited::sentences(run).into_iter().chain(more);
-    let kinds = run.run.trace.as_ref().and_then(facts::times_by_kind);
+    let kinds = run.run.trace.as_ref().and_then(layers::times_by_kind);
     let legend = std::iter::once(legend.to_string()).chain(aside).collect::<Vec<_>>().join("; ");
     let notes = notes.chain(kinds).chain([legend]).collect();
     Sheet { name: "answer", title: String::new(), grid, notes }
@@ -489,7 +489,7 @@ fn busy_ns(row: &Row) -> u64 {
 fn whole_ns(run: &Run, phase: &Phase<'_>) -> f64 {
     let ranks = f64::from(ranks_in(run, phase));
     match phase.label {
-        _ if run.run.trace.is_some() => match facts::time_in_calls(run) {
+        _ if run.run.trace.is_some() => match layers::time_in_calls(run) {
             Some(all_ns) => all_ns,
             None if once(run).any(lacks_times) => 0.0,
             None => once(run).map(|row| busy_ns(row) as f64).sum(),

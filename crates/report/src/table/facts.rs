@@ -1,8 +1,9 @@
 //! Facts: program, machine and outcome, and the evidence about the measuring.
 
+use super::layers;
 use crate::machines::{self, describe_job, elsewhere};
 use crate::text::{at_least, percent};
-use model::run::{Evidence, Run, Trace, TraceTimes};
+use model::run::{Evidence, Run, Trace};
 use model::units::{format_ns, significant};
 use model::words;
 
@@ -100,36 +101,9 @@ fn imported(trace: &Trace, evidence: &Evidence) -> Vec<String> {
     if !trace.root.is_empty() {
         facts.push(format!("paths below {}", trace.root));
     }
-    facts.extend(times_by_kind(trace));
+    facts.extend(layers::jobs(trace));
+    facts.extend(layers::times_by_kind(trace));
     facts
-}
-
-/// Time in all calls of a log that has counters for it, nanoseconds.
-pub fn time_in_calls(run: &Run) -> Option<f64> {
-    let times = run.run.trace.iter().flat_map(|trace| &trace.times);
-    let all_ns = times.flat_map(|one| [one.read_ns, one.write_ns, one.meta_ns]);
-    Some(all_ns.map(|ns| ns as f64).sum()).filter(|all_ns| *all_ns > 0.0)
-}
-
-/// `time in calls by the log's counters: metadata 99.3 %, read 0.4 %, write 0.3 % of 192 s`: all ranks together.
-pub fn times_by_kind(trace: &Trace) -> Option<String> {
-    let sum = |figure: fn(&TraceTimes) -> u64| {
-        trace.times.iter().map(figure).fold(0, u64::saturating_add)
-    };
-    let kinds = [
-        ("metadata", sum(|one| one.meta_ns)),
-        ("read", sum(|one| one.read_ns)),
-        ("write", sum(|one| one.write_ns)),
-    ];
-    let all_ns = kinds.iter().fold(0u64, |all, kind| all.saturating_add(kind.1)) as f64;
-    let share = |(kind, ns): (&str, u64)| format!("{kind} {}", percent(ns as f64 / all_ns));
-    (all_ns > 0.0).then(|| {
-        let shares = kinds.map(share).join(", ");
-        format!(
-            "time in calls by the log's counters: {shares} of {}, sum of ranks",
-            format_ns(all_ns)
-        )
-    })
 }
 
 /// `filling data 0.21 ns/B, 1.3 % per rank`: what it cost to make the data that was written, outside of every

@@ -7,10 +7,11 @@
 //!
 //! Regions are compressed each for itself, of several streams one after the other. Layouts are facts of
 //! darshan-log-format.h and darshan-dxt-log-format.h. Modules other than DXT hold counters: POSIX,
-//! MPI-IO and STDIO become sums (`counters`), LUSTRE and HEATMAP facts of their own (`beside`), others
-//! are counted, not read.
+//! MPI-IO and STDIO become sums (`counters`), these, HDF5 and PnetCDF layers (`modules`), LUSTRE and HEATMAP
+//! facts of their own (`beside`); others are counted, not read.
 
 use super::counters::layout;
+use super::modules::is_layer;
 use super::segment::{Owner, Segment, nanoseconds};
 use crate::gaps::{Gap, Gaps};
 use crate::record::Record;
@@ -19,6 +20,7 @@ use crate::selection::Selection;
 use crate::sums::Sums;
 use hashbrown::{HashMap, HashSet};
 use model::op::Class;
+use model::run::{TraceJob, TraceJobModule, TraceMount};
 use rustc_hash::FxBuildHasher;
 use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Range;
@@ -43,7 +45,7 @@ const SEGMENT_BYTES: usize = 32;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Region {
     offset: u64,
-    length: u64,
+    pub(crate) length: u64,
 }
 
 /// The header of a log.
@@ -51,7 +53,8 @@ pub(crate) struct Region {
 pub(crate) struct Header {
     pub(crate) big_endian: bool,
     compression: u8,
-    is_partial: bool,
+    /// A bit per module that Darshan had no room for.
+    partial: u64,
     length: u64,
     names: Region,
     modules: Vec<Region>,
@@ -66,6 +69,7 @@ pub struct Binary {
     pub(crate) log: Rc<Vec<u8>>,
     pub(crate) paths: HashMap<u64, Box<[u8]>, FxBuildHasher>,
     pub(crate) owner: Owner,
+    pub(crate) job: TraceJob,
     /// Regions that are still to be read, the last one first, and whether they are of MPI-IO.
     layers: Vec<(bool, Region)>,
     reader: Option<(bool, BufReader<Box<dyn Read>>)>,
@@ -89,13 +93,13 @@ impl Binary {
         let log = Rc::new(log);
         let header = Header::read(&log)?;
         let mut owner = Owner::default();
-        header.job(&log, &mut owner)?;
+        let job = header.job(&log, &mut owner)?;
         let paths = header.paths(&log)?;
         // DXT_POSIX comes first: it decides which transfers of MPI-IO are taken.
         let [posix, mpi_io] = header.dxt();
         let layers = vec![(true, mpi_io), (false, posix)];
         let (reader, left, segment, count) = (None, (0, 0), None, 0);
-        Ok(Binary { header, log, paths, owner, layers, reader, left, segment, count })
+        Ok(Binary { header, log, paths, owner, job, layers, reader, left, segment, count })
     }
 
     /// The next file record of the regions; false at their end.
@@ -134,7 +138,7 @@ impl Binary {
             None => format!("record-{id}").into_bytes(),
         };
         self.left = counts;
-        if self.header.is_partial {
+        if self.header.is_partial(if is_mpi { "DXT_MPIIO" } else { "DXT_POSIX" }) {
             gaps.add(Gap::Partial);
         }
         if counts != (0, 0) && !(is_mpi && self.owner.is_covered()) {
@@ -196,12 +200,17 @@ impl Scanner for Binary {
         self.count.saturating_sub(2)
     }
 
+    fn job(&self) -> Option<TraceJob> {
+        Some(self.job.clone())
+    }
+
     fn sums(&mut self, which: &Selection, sums: &mut Sums, gaps: &mut Gaps) -> io::Result<()> {
         let mut posix = HashSet::default();
         let [dxt_posix, dxt_mpi_io] = self.header.dxt().map(|region| region.length > 0);
         for (module, has_events) in [("POSIX", dxt_posix), ("MPI-IO", dxt_mpi_io), (STDIO, false)] {
             self.sums_of(module, has_events, which, &mut posix, sums, gaps)?;
         }
+        self.layers(which, &mut sums.layers)?;
         self.layouts(which, &mut sums.layouts, gaps)?;
         // Where the transfers are there one by one, they tell more.
         if dxt_posix { Ok(()) } else { self.moved(&mut sums.moved) }
@@ -267,6 +276,27 @@ impl Binary {
     }
 }
 
+/// The text behind the job: `command` and arguments, then a line `type<tab>mount point` for each file system.
+fn command_and_mounts(text: &[u8]) -> (String, Vec<TraceMount>) {
+    let end = memchr::memchr(0, text).unwrap_or(text.len());
+    let text = String::from_utf8_lossy(&text[..end]);
+    let mut lines = text.split('\n');
+    let command = lines.next().unwrap_or_default().to_string();
+    let mount = |line: &str| {
+        let (kind, path) = line.split_once('\t')?;
+        Some(TraceMount { path: path.into(), kind: kind.into() })
+    };
+    (command, lines.filter_map(mount).collect())
+}
+
+/// Of lines `name=value` the one with the library's version.
+fn library(metadata: &[u8]) -> String {
+    let end = memchr::memchr(0, metadata).unwrap_or(metadata.len());
+    let text = String::from_utf8_lossy(&metadata[..end]);
+    let version = text.lines().find_map(|line| line.strip_prefix("lib_ver="));
+    version.unwrap_or_default().to_string()
+}
+
 /// Its version, at the log's beginning.
 fn known_format(log: &[u8]) -> io::Result<(u64, u64)> {
     format_of(log).ok_or_else(|| damaged("no version of Darshan 3 at its beginning"))
@@ -294,7 +324,7 @@ impl Header {
         Ok(Header {
             big_endian,
             compression: bytes[16],
-            is_partial: flags != 0,
+            partial: flags,
             length: length as u64,
             names: region(names),
             modules,
@@ -329,13 +359,35 @@ impl Header {
             {
                 continue;
             }
-            let is_read = layout(name, version).is_some();
-            let gap = if is_read { Gap::Sums } else { Gap::Aggregated };
-            gaps.add_name(gap, name.as_bytes());
+            match layout(name, version) {
+                Some(_) => gaps.add_name(Gap::Sums, name.as_bytes()),
+                None if is_layer(name, version) => {}
+                None => gaps.add_name(Gap::Aggregated, name.as_bytes()),
+            }
         }
     }
 
-    fn job(&self, log: &Rc<Vec<u8>>, owner: &mut Owner) -> io::Result<()> {
+    /// Darshan had no room for all records of the module.
+    pub(crate) fn is_partial(&self, module: &str) -> bool {
+        self.names().position(|known| known == module).is_some_and(|at| self.has_bit(at))
+    }
+
+    fn has_bit(&self, place: usize) -> bool {
+        place < 64 && self.partial >> place & 1 == 1
+    }
+
+    /// Modules with a region.
+    fn listed(&self) -> Vec<TraceJobModule> {
+        let present = (0..self.modules.len()).filter(|place| self.modules[*place].length > 0);
+        let module = |place: usize| TraceJobModule {
+            name: self.names().nth(place).map_or_else(|| format!("module {place}"), String::from),
+            version: self.versions[place],
+            is_partial: self.has_bit(place),
+        };
+        present.map(module).collect()
+    }
+
+    fn job(&self, log: &Rc<Vec<u8>>, owner: &mut Owner) -> io::Result<TraceJob> {
         let length = self.names.offset.saturating_sub(self.length);
         let region = Region { offset: self.length, length };
         let mut bytes = Vec::new();
@@ -354,7 +406,24 @@ impl Header {
         let command = &bytes[head + 1024..];
         let end = command.iter().position(|byte| matches!(byte, b' ' | b'\n' | 0));
         owner.command = command[..end.unwrap_or(command.len())].to_vec();
-        Ok(())
+        let (end_at, ranks_at, job_at) = if wide { (24, 40, 48) } else { (16, 24, 32) };
+        let end_ns = if wide { fields.u64(32).min(999_999_999) } else { 0 };
+        let end_ns = fields.u64(end_at).saturating_mul(1_000_000_000).saturating_add(end_ns);
+        let run_ns = end_ns.saturating_sub(owner.start_ns);
+        let (command, mounts) = command_and_mounts(command);
+        Ok(TraceJob {
+            job: fields.u64(job_at) as i64,
+            uid: fields.u64(0) as i64,
+            processes: fields.u64(ranks_at),
+            start_ns: owner.start_ns,
+            end_ns,
+            run_ns: if wide { run_ns } else { run_ns.saturating_add(1_000_000_000) },
+            command,
+            format: format!("{}.{:02}", self.format.0, self.format.1),
+            library: library(&bytes[head..head + 1024]),
+            mounts,
+            modules: self.listed(),
+        })
     }
 
     /// Paths by number. Format 3.00 has their length before them.

@@ -7,7 +7,9 @@
 
 mod beside;
 mod counters;
+mod layers;
 mod log;
+mod modules;
 mod segment;
 #[cfg(test)]
 mod testing;
@@ -15,5 +17,6 @@ mod testing;
 mod tests;
 mod text;
 
+pub use layers::Layers;
 pub use log::{Binary, looks_like_log};
 pub use text::{Text, looks_like_text};

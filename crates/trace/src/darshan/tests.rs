@@ -5,6 +5,7 @@ use crate::import::from_inputs;
 use crate::selection::Selection;
 use crate::{Options, input};
 use model::Op;
+use proptest::prelude::*;
 use std::io::Cursor;
 
 const FILE: u64 = 7;
@@ -97,6 +98,18 @@ fn read(log: Vec<u8>) -> String {
         let ms = [times.read_ns, times.write_ns, times.meta_ns].map(|ns| ns / 1_000_000);
         text += &format!("{} took {ms:?} ms in reads, writes, metadata\n", times.label);
     }
+    for layer in &facts.modules {
+        let calls = ["reads", "writes", "stats", "syncs"].map(|name| layer.count(name));
+        text += &format!("layer {} of {} file: {calls:?}\n", layer.name, layer.files);
+    }
+    for file in &facts.files {
+        let ms = [file.amounts.read_ns, file.amounts.write_ns, file.amounts.meta_ns];
+        let ms = ms.map(|ns| ns.unwrap_or(0) / 1_000_000);
+        let bytes = file.amounts.bytes();
+        text += &format!("{} in {}: {bytes} bytes, {ms:?} ms\n", file.path, file.module);
+    }
+    let job = imported.logs[0].job.as_ref().expect("a job");
+    text += &format!("{} processes of user {}: {}\n", job.processes, job.uid, job.command);
     for gap in facts.gaps.iter().filter(|gap| gap.code == "layers" || gap.code == "aggregated") {
         text += &format!("{}\n", gap.says);
     }
@@ -119,6 +132,13 @@ fn every_format_byte_order_and_compression_tells_the_same() {
         app/stdio fwrite 4 1000 Some(500000000.0)
         app took [250, 500, 99250] ms in reads, writes, metadata
         app/stdio took [0, 2000, 0] ms in reads, writes, metadata
+        layer POSIX of 1 file: [Some(0), Some(0), Some(2), Some(1)]
+        layer MPI-IO of 1 file: [Some(0), Some(0), None, Some(0)]
+        layer STDIO of 1 file: [Some(0), Some(4), None, Some(0)]
+        /d/out file in POSIX: 0 bytes, [250, 500, 99250] ms
+        /d/out file in MPI-IO: 0 bytes, [0, 0, 0] ms
+        /d/out file in STDIO: 1000 bytes, [0, 2000, 0] ms
+        4 processes of user 7: /bin/app -x
         1 transfer of MPI-IO (4096 bytes) was left out: the log has the ones of POSIX that they became
     "#]]
     .assert_eq(&expected);
@@ -146,5 +166,44 @@ fn other_formats_and_compressions_are_refused() {
         log[at] = byte;
         let binary = super::Binary::new(Box::new(Cursor::new(log)));
         assert!(binary.is_err(), "{at}");
+    }
+}
+
+/// Of a stranger's log: counters of any value are added up without wrapping, and none below 0 is one.
+#[test]
+fn counters_at_their_limits_are_added_up() {
+    let largest = i64::MAX as u64;
+    let counters =
+        [(3, largest), (4, u64::MAX), (14, largest), (29, largest), (57, 8), (61, largest)];
+    let words = record((69, 17), &counters, &[(8, f64::INFINITY), (9, -1.0), (10, f64::NAN)]);
+    let module = Module { name: "POSIX", version: 4, words: words.repeat(4) };
+    let log = log(Form::newest(false), 4, &[(FILE, "/d/f")], &[module]);
+    let input = input::decompressed(Box::new(Cursor::new(log))).expect("a log");
+    let options = Options { format: None, which: Selection::All };
+    let facts = from_inputs(vec![("log".into(), input)], &options).expect("imported").facts;
+    let posix = &facts.modules[0];
+    assert_eq!((posix.count("reads"), posix.count("writes")), (Some(u64::MAX), None));
+    assert_eq!((posix.amounts.read_bytes, posix.amounts.read_ns), (Some(u64::MAX), Some(u64::MAX)));
+    assert_eq!((posix.amounts.write_ns, posix.amounts.meta_ns), (Some(0), Some(0)));
+    assert_eq!((posix.read_sizes[0], posix.common_sizes[0].count), (u64::MAX, u64::MAX));
+    assert_eq!((posix.files, facts.files.len(), facts.files[0].ranks), (1, 1, 4));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+    #[test]
+    fn any_words_are_counters_or_an_error(
+        module in prop::sample::select(vec!["POSIX", "MPI-IO", "STDIO", "H5F", "H5D", "PNETCDF_FILE", "PNETCDF_VAR"]),
+        version in 0u32..6,
+        words in prop::collection::vec(prop_oneof![0u64..9, any::<u64>(), Just(u64::MAX)], 0..600),
+        names in any::<bool>(),
+    ) {
+        let known: &[(u64, &str)] = if names { &[(3, "/d/f")] } else { &[] };
+        let log = log(Form::newest(false), 4, known, &[Module { name: module, version, words }]);
+        let input = input::decompressed(Box::new(Cursor::new(log))).expect("a log");
+        let options = Options { format: None, which: Selection::All };
+        if let Ok(imported) = from_inputs(vec![("log".into(), input)], &options) {
+            prop_assert!(imported.facts.modules.len() <= 1);
+        }
     }
 }
