@@ -22,7 +22,7 @@ mod source;
 mod tests;
 
 use crate::aggregate::Aggregates;
-use crate::views::Views;
+use crate::views::{Views, has_counters};
 use frame::{Part, details, page};
 use model::Run;
 use pictures::Place;
@@ -31,13 +31,16 @@ use report::compare::{self, Comparison, Options, Side};
 use report::document::{Block, Sheet};
 use report::fidelity::{self, Fidelity};
 use report::markup::{Markup, element};
-use report::table;
+use report::table::{self, layers};
 use report::text::Detail;
 
 /// The page of a run with its pictures.
 pub fn render(run: &Run, views: &Views, events: Option<&Aggregates>) -> String {
     let time_line = events.map(Aggregates::time_line).unwrap_or_default();
-    let sheets = events.map(access::sheets).unwrap_or_default();
+    let sheets = match has_counters(run) {
+        true => layers::sheets(run),
+        false => events.map(access::sheets).unwrap_or_default(),
+    };
     let found = compare::within(run, &Options::default());
     let of =
         |place: Place| views.views.iter().filter(move |view| pictures::place(view, run) == place);

@@ -13,6 +13,7 @@ mod access;
 mod due;
 mod labels;
 mod latency;
+mod layers;
 mod moved;
 mod phases;
 mod source;
@@ -47,6 +48,7 @@ pub fn views(run: &Run, events: Option<&Aggregates>) -> Views {
         None => over_time(&mut views, run, events),
     }
     views.add(latency::CDF, latency::cdf(run));
+    views.views.extend(layers::pictures(run));
     views
 }
 
@@ -82,11 +84,17 @@ fn over_time(views: &mut Views, run: &Run, events: Option<&Aggregates>) {
             put(name, source.timed().and_then(make));
         }
         put(labels::OVER_TIME, labels::over_time(run, Some(line.execution)));
-        if let Some(access) = events.access.get(at) {
+        // The counters of a log are complete, its events may be some.
+        if let Some(access) = events.access.get(at).filter(|_| !has_counters(run)) {
             put(access::SIZES, access::sizes(&line.name, access));
             put(access::RANKS, access::ranks(&line.name, access));
         }
     }
+}
+
+/// The run is of a log whose counters tell sizes, files and times.
+pub(crate) fn has_counters(run: &Run) -> bool {
+    run.run.trace.as_ref().is_some_and(|trace| !trace.modules.is_empty())
 }
 
 /// The name of a picture of the execution at a place: `NAME`, then `NAME-b` of A and B, else `NAME-2` and so on.

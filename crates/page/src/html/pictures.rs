@@ -34,9 +34,7 @@ pub fn place(view: &View, run: &Run) -> Place {
         name if name.contains("-over-time") => Place::Time,
         name if name.contains("-over-") && is_swept && !is_compared => Place::Main,
         "latency-cdf" => Place::Nowhere,
-        name if name.starts_with("access-sizes") || name.starts_with("time-by-rank") => {
-            Place::Access
-        }
+        name if name.starts_with("access-sizes") || name.starts_with("time-by-") => Place::Access,
         _ => Place::More,
     }
 }
