@@ -270,7 +270,7 @@ impl Collector {
             latency_columns: self.latency.columns(),
             latencies,
         };
-        found.notes = notes(&found, run, [has_files, has_lines], all_phases);
+        found.notes = notes(&found, run, [has_files, has_lines, shift > 0], all_phases);
         found
     }
 }
@@ -344,7 +344,7 @@ fn phases(run: &Run, execution: Execution, labels: &mut Vec<String>) -> (Vec<Pha
 fn notes(
     line: &TimeLine,
     run: &Run,
-    [has_files, has_lines]: [bool; 2],
+    [has_files, has_lines, is_halved]: [bool; 3],
     all_phases: usize,
 ) -> Vec<String> {
     let info = run.run.events.as_ref();
@@ -363,7 +363,7 @@ fn notes(
     add(!line.has_times, "The log has no durations of calls: times are unknown, not 0.".into());
     let unplaced = words::count(line.offsets.unplaced, "operation");
     add(line.offsets.unplaced > 0, format!("Not among the positions: {unplaced} at unknown ones."));
-    add(line.time.count < TIME_COLUMNS && line.time.width_ns > 1, {
+    add(is_halved, {
         format!(
             "Columns of {}: shorter ones would be too many.",
             format_ns(line.time.width_ns as f64)
