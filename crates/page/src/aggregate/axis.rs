@@ -24,11 +24,11 @@ impl TimeBins {
         TimeBins { start_ns, width_ns, count }
     }
 
-    /// The same in a number of columns that is a power of two, so that halves of them are columns, too.
+    /// The same in a number of columns that is a power of two, so that halves of them are columns, too. They are
+    /// so wide that rounding their width up leaves less than 2 % of them behind the end.
     pub fn in_powers(start_ns: u64, end_ns: u64, most: usize) -> TimeBins {
         let span_ns = end_ns.saturating_sub(start_ns).saturating_add(1);
-        let fitting = span_ns.checked_next_power_of_two().unwrap_or(u64::MAX).min(most as u64);
-        let count = 1u64 << fitting.ilog2();
+        let count = 1u64 << (span_ns / 64).clamp(1, most as u64).ilog2();
         TimeBins { start_ns, width_ns: span_ns.div_ceil(count).max(1), count: count as usize }
     }
 

@@ -117,4 +117,6 @@ fn many_events_are_counted_once() {
     assert_eq!(line.bands.iter().map(|band| band.1 - band.0 + 1).sum::<u32>(), 200);
     assert_eq!((line.labels.len(), line.ops.len(), line.files.len()), (3, 4, 24));
     assert_eq!(line.more_files, 1);
+    let is_said = |line: &TimeLine| line.notes.iter().any(|note| note.contains("shorter ones"));
+    assert!(is_said(line) && !is_said(&all.executions[1]), "{:?}", line.notes);
 }

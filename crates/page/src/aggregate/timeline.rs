@@ -14,7 +14,7 @@ use model::units::format_ns;
 use model::{Op, Run, words};
 use serde::Serialize;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Columns of time at most.
 const TIME_COLUMNS: usize = 16_384;
@@ -86,8 +86,8 @@ pub struct Latency {
 /// A phase: an occurrence of a label.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Phase(
-    /// Path of the label.
-    pub String,
+    /// Number of the label.
+    pub u32,
     /// Start of the first rank, nanoseconds.
     pub u64,
     /// End of the last one.
@@ -241,7 +241,9 @@ impl Collector {
             stream.line = own_lines.number(i64::from(stream.line));
         }
         let latencies = latencies(&self.latency, &own_ops);
-        let (phases, all_phases) = phases(run, self.span.execution);
+        let mut labels: Vec<String> =
+            own_labels.known().map(|label| labels[label].clone()).collect();
+        let (phases, all_phases) = phases(run, self.span.execution, &mut labels);
         let mut found = TimeLine {
             execution: self.span.execution,
             name: String::new(),
@@ -250,7 +252,7 @@ impl Collector {
             time,
             ranks: self.bands.ranks,
             bands: bands(&self.bands, band_shift),
-            labels: own_labels.known().map(|label| labels[label].clone()).collect(),
+            labels,
             ops: own_ops.known().map(|op| OPS[op].op).collect(),
             lines: own_lines.known().map(|line| lines[line]).collect(),
             files: paths[..self.files].to_vec(),
@@ -268,7 +270,7 @@ impl Collector {
             latency_columns: self.latency.columns(),
             latencies,
         };
-        found.notes = notes(&found, run, [has_files, has_lines], all_phases);
+        found.notes = notes(&found, run, [has_files, has_lines, shift > 0], all_phases);
         found
     }
 }
@@ -317,17 +319,23 @@ fn has_times(run: &Run) -> bool {
     gaps.all(|gap| gap.code != "no-durations")
 }
 
-/// The longest occurrences of labels in the order of their starts, and the number of all.
-fn phases(run: &Run, execution: Execution) -> (Vec<Phase>, usize) {
+/// The longest occurrences of labels in the order of their starts, and the number of all. Labels without calls are
+/// added to those with calls.
+fn phases(run: &Run, execution: Execution, labels: &mut Vec<String>) -> (Vec<Phase>, usize) {
     let own = run.times.iter().filter(|time| (time.cell, time.repetition) == execution);
     let mut own: Vec<&TimeRow> = own.collect();
     let all = own.len();
     own.sort_by_key(|time| Reverse(time.last_end_ns.saturating_sub(time.first_start_ns)));
     own.truncate(PHASES);
     own.sort_by_key(|time| (time.first_start_ns, Reverse(time.last_end_ns)));
+    let mut numbers: HashMap<String, u32> = labels.iter().cloned().zip(0..).collect();
     let phase = |time: &TimeRow| {
+        let label = *numbers.entry(time.label.clone()).or_insert_with(|| {
+            labels.push(time.label.clone());
+            labels.len() as u32 - 1
+        });
         let end_ns = time.last_end_ns.max(time.first_start_ns);
-        Phase(time.label.clone(), time.first_start_ns, end_ns, time.ranks)
+        Phase(label, time.first_start_ns, end_ns, time.ranks)
     };
     (own.into_iter().map(phase).collect(), all)
 }
@@ -336,7 +344,7 @@ fn phases(run: &Run, execution: Execution) -> (Vec<Phase>, usize) {
 fn notes(
     line: &TimeLine,
     run: &Run,
-    [has_files, has_lines]: [bool; 2],
+    [has_files, has_lines, is_halved]: [bool; 3],
     all_phases: usize,
 ) -> Vec<String> {
     let info = run.run.events.as_ref();
@@ -355,7 +363,7 @@ fn notes(
     add(!line.has_times, "The log has no durations of calls: times are unknown, not 0.".into());
     let unplaced = words::count(line.offsets.unplaced, "operation");
     add(line.offsets.unplaced > 0, format!("Not among the positions: {unplaced} at unknown ones."));
-    add(line.time.count < TIME_COLUMNS && line.time.width_ns > 1, {
+    add(is_halved, {
         format!(
             "Columns of {}: shorter ones would be too many.",
             format_ns(line.time.width_ns as f64)

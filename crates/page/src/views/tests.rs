@@ -163,6 +163,72 @@ fn large_runs_have_small_pictures() {
     assert_eq!(absent, ["figures-over-sweep", "phases"]);
 }
 
+/// A table of two executions, each a rank with this number of writes of 100 bytes.
+fn two_executions(count: u64) -> (tempfile::TempDir, Run) {
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = EventWriter::create(dir.path(), &[]).unwrap();
+    for cell in 0..2 {
+        let event = |seq: u64| Event {
+            seq,
+            start_ns: 100_000 * seq,
+            end_ns: 100_000 * seq + 70_000,
+            busy_ns: 70_000,
+            done_bytes: 100,
+            path: 0,
+            path2: NO_ID,
+            label: 0,
+            op: Op::Fwrite as u8,
+            ..Event::default()
+        };
+        let events: Vec<Event> = (0..count * (u64::from(cell) + 1)).map(event).collect();
+        let origin = Origin { host: "node", cell, ..Origin::default() };
+        writer.rank(&origin, &["a"], &["f"], events.iter()).unwrap();
+    }
+    let mut run = sample::sweep(2, 1);
+    run.run.events = Some(writer.finish().unwrap());
+    (dir, run)
+}
+
+/// Bytes below the steps of a picture of bandwidth.
+fn bytes_below(view: &View) -> f64 {
+    let Chart::Lines { series, .. } = &view.chart else { panic!("lines") };
+    let points = series.iter().flat_map(|one| one.points.windows(2));
+    points.map(|pair| pair[0].y * 1_048_576.0 * (pair[1].x - pair[0].x) / 1e9).sum()
+}
+
+#[test]
+fn every_execution_has_its_pictures_on_one_axis() {
+    let (dir, mut run) = two_executions(200);
+    for (versus, second) in [(false, "bandwidth-over-time-2"), (true, "bandwidth-over-time-b")] {
+        run.run.sweep.as_mut().unwrap().versus = versus;
+        let views = stored(dir.path(), &run).unwrap().0;
+        check_all(&views);
+        let view = |name: &str| views.views.iter().find(|view| view.name == name).expect("a view");
+        let both = [view("bandwidth-over-time"), view(second)];
+        let bytes = both.map(|view| bytes_below(view).round());
+        assert_eq!(bytes, [20_000.0, 40_000.0]);
+        let ends = both.map(|view| match &view.chart {
+            Chart::Lines { series, .. } => series[0].points.last().unwrap().x,
+            other => panic!("{other:?}"),
+        });
+        assert!((ends[0] / ends[1] - 1.0).abs() < 0.01, "{ends:?}");
+        assert_ne!(both[0].title, both[1].title);
+    }
+}
+
+#[test]
+fn few_calls_give_no_picture() {
+    let (dir, mut run) = two_executions(9);
+    run.run.sweep = None;
+    let views = stored(dir.path(), &run).unwrap().0;
+    let made = |name: &str| views.views.iter().any(|view| view.name == name);
+    for (name, _) in OVER_TIME {
+        assert!(!made(name), "{name}");
+    }
+    let reason = views.absent.iter().find(|absent| absent.name == timeline::BANDWIDTH);
+    assert_eq!(reason.unwrap().reason, "too few: 9 operations");
+}
+
 /// One operation each millisecond is due; from the half on each takes 3 ms, so that a queue grows.
 #[test]
 fn a_growing_queue_shows_over_time() {

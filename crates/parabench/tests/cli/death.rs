@@ -82,7 +82,7 @@ fn a_killed_rank_releases_the_others_from_a_barrier() {
 
 #[test]
 fn a_killed_parent_leaves_a_run_that_can_be_reported() {
-    let scene = Scene::new().file("x.ppl", ENDLESS);
+    let scene = Scene::new().file("x.ppl", ENDLESS.replace("{ write", "{ repeat 20 write"));
     let call = scene.call("run x.ppl -n 2 --dir d --out results --events").start();
     call.until("the files", || scene.path("d/file-0").exists() && scene.path("d/file-1").exists());
     let ranks = call.ranks();

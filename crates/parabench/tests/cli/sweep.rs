@@ -175,7 +175,7 @@ fn an_interruption_keeps_the_executions_before() {
 
 #[test]
 fn a_killed_sweep_is_reported_up_to_its_last_execution() {
-    let scene = Scene::new().file("x.ppl", ENDLESS);
+    let scene = Scene::new().file("x.ppl", ENDLESS.replace("  write", "  repeat 20 write"));
     let line = "run x.ppl --dir d --sweep n=1,2 --reps 2 --out r --events";
     let call = scene.call(line).start();
     call.until("the file", || scene.path("d/endless").exists());

@@ -2,7 +2,7 @@
 
 use super::*;
 use model::pattern;
-use model::run::{EventExtents, Trace, TraceGap};
+use model::run::{EventExtents, TimeRow, Trace, TraceGap};
 use model::sweep::{Dimension, Sweep};
 use report::StoreError;
 use report::events::EVENTS_FILE;
@@ -102,6 +102,26 @@ fn unknown_times_are_unknown() {
     assert!(!line.has_times && line.latencies().is_empty() && !found.access[0].has_times);
     assert!(line.notes.iter().any(|note| note.contains("unknown")), "{:?}", line.notes);
     assert_eq!(line.cells.iter().map(|cell| cell.calls).sum::<u64>(), 50);
+}
+
+/// Phases have the labels of their calls, and labels without calls are labels, too.
+#[test]
+fn phases_lie_in_the_order_of_their_starts() {
+    let time = |label: &str, first_start_ns, last_end_ns| TimeRow {
+        label: label.into(),
+        ranks: 2,
+        first_start_ns,
+        last_end_ns,
+        ..TimeRow::default()
+    };
+    let mut run = run();
+    run.times = vec![time("second", 50, 90), time("second/inner", 50, 60), time("idle", 3, 9)];
+    run.times.push(TimeRow { cell: 1, ..time("first", 0, 1) });
+    let found = aggregate(executions(&[(0, 0)]).path(), &run).unwrap().unwrap();
+    let line = &found.executions[0];
+    assert_eq!(line.labels, ["first", "second", "idle", "second/inner"]);
+    let phases = [Phase(2, 3, 9, 2), Phase(1, 50, 90, 2), Phase(3, 50, 60, 2)];
+    assert_eq!(line.phases, phases);
 }
 
 /// A pattern's pieces are where it says.
