@@ -20,8 +20,8 @@ export interface Encoded {
   more_files: number;
   /** Band, label, operation, line or -1, file or -1. */
   streams: [number, number, number, number, number][];
-  /** Path of the label, start, end, ranks. */
-  phases: [string, number, number, number][];
+  /** Label, start, end, ranks. */
+  phases: [number, number, number, number][];
   events: number;
   failed: number;
   sample_every: number;

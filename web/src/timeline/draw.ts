@@ -66,9 +66,9 @@ export function lanesOf(execution: Execution): { lanes: Lane[]; height: number }
 }
 
 /** Labels inside of others have rows below them. */
-function rowOf(execution: Execution, path: string): number {
-  const paths = new Set(execution.phases.map((phase) => phase[0]));
-  return [...paths].filter((other) => other !== "" && path.startsWith(`${other}/`)).length;
+function rowOf(execution: Execution, label: number): number {
+  const path = execution.labels[label] ?? "";
+  return execution.labels.filter((other) => other !== "" && path.startsWith(`${other}/`)).length;
 }
 
 export function inner(width: number): number {
@@ -137,7 +137,7 @@ function drawPhases(context: CanvasRenderingContext2D, scene: Scene, lane: Lane)
   clip(context, scene, lane);
   context.textAlign = "left";
   for (const [label, start, end] of scene.execution.phases) {
-    if (scene.filter.label >= 0 && label !== scene.execution.labels[scene.filter.label]) continue;
+    if (scene.filter.label >= 0 && label !== scene.filter.label) continue;
     const offset = scene.execution.start_ns;
     const [x, right] = [xOf(scene, start - offset), xOf(scene, end - offset)];
     if (right < LEFT || x > scene.width) continue;
@@ -146,7 +146,7 @@ function drawPhases(context: CanvasRenderingContext2D, scene: Scene, lane: Lane)
     context.strokeStyle = color("axis");
     context.fillRect(x, y + 1, Math.max(right - x, 1), PHASE - 3);
     context.strokeRect(x + 0.5, y + 1.5, Math.max(right - x - 1, 1), PHASE - 4);
-    const name = label.split("/").pop() ?? "";
+    const name = scene.execution.labels[label].split("/").pop() ?? "";
     const left = Math.max(x, LEFT) + 5;
     if (context.measureText(name).width < Math.min(right, scene.width) - left) {
       context.fillStyle = color("text");

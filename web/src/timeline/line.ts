@@ -328,7 +328,9 @@ export class TimeLine {
     const { execution } = scene;
     const ns = nsAt(scene, x) + execution.start_ns;
     const inside = execution.phases.filter(([, start, end]) => start <= ns && ns <= end);
-    return inside.map(([label, start, end]) => `${label || "(no label)"}: ${time(end - start)}`);
+    return inside.map(
+      ([label, start, end]) => `${execution.labels[label] || "(no label)"}: ${time(end - start)}`,
+    );
   }
 
   /** Calls of the ranks under the pointer. */
