@@ -62,8 +62,14 @@ pub fn render(run: &Run, views: &Views, events: Option<&Aggregates>) -> String {
 }
 
 fn sizes_and_files<'v>(views: impl Iterator<Item = &'v View>, sheets: &[Sheet]) -> Markup {
-    let sheets: Vec<Block> = sheets.iter().cloned().map(Block::Sheet).collect();
-    views.map(pictures::figure).chain([blocks::blocks(&sheets)]).collect()
+    let block = |sheet: &Sheet| blocks::blocks(&[Block::Sheet(sheet.clone())]);
+    let table = |sheet: &Sheet| match sheet.name {
+        // Pictures have these figures as their data.
+        "access-sizes" => Markup::default(),
+        "ranks" => details(&sheet.title).with(block(sheet)).into(),
+        _ => block(sheet),
+    };
+    views.map(pictures::figure).chain(sheets.iter().map(table)).collect()
 }
 
 /// What few readers need: folded.

@@ -1,6 +1,7 @@
 // The lanes of the time line on a canvas: phases, bandwidth, latency, ranks, positions in files.
 
 import { scaleLinear, scaleLog } from "d3-scale";
+import { scaleOf } from "../charts/chart";
 import { color } from "../dom";
 import { bytes, mibPerSecond, time } from "../format";
 import type { Execution } from "./data";
@@ -44,7 +45,7 @@ export function lanesOf(execution: Execution): { lanes: Lane[]; height: number }
   const wanted: [Lane["name"], string, number][] = [
     ["phases", "Phases", Math.min(depth, 6) * PHASE],
     ["bandwidth", "Bandwidth, all ranks", 90],
-    ["latency", "Latency: median and 99th percentile, all ranks and files", 80],
+    ["latency", "Latency of all ranks and files: median, and 99th percentile dashed", 80],
     ["ranks", "Ranks in calls", Math.min(Math.max(execution.bands.length * 9, 26), 260)],
     ["positions", "Positions in files", 90],
   ];
@@ -117,18 +118,20 @@ function drawTimeAxis(context: CanvasRenderingContext2D, scene: Scene, top: numb
   const name = { 1e9: "s", 1e6: "ms", 1e3: "µs", 1: "ns" }[unit];
   const scale = scaleLinear([from / unit, to / unit], [LEFT, LEFT + inner(scene.width)]);
   const wanted = Math.max(2, Math.floor(inner(scene.width) / 100));
-  const format = scale.tickFormat(wanted, ",");
+  const ticks = scale.ticks(wanted);
+  const step = ticks.length > 1 ? ticks[1] - ticks[0] : 1;
+  const decimals = Math.min(6, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)));
   context.fillStyle = color("text");
   context.strokeStyle = color("axis");
   context.textAlign = "center";
   context.beginPath();
   context.moveTo(LEFT, top + 0.5);
   context.lineTo(LEFT + inner(scene.width), top + 0.5);
-  for (const tick of scale.ticks(wanted)) {
+  for (const tick of ticks) {
     const x = Math.round(scale(tick)) + 0.5;
     context.moveTo(x, top);
     context.lineTo(x, top + 4);
-    context.fillText(`${format(tick)} ${name}`, x, top + 14);
+    context.fillText(`${tick.toFixed(decimals)} ${name}`, x, top + 14);
   }
   context.stroke();
 }
@@ -195,9 +198,14 @@ export function rates(scene: Scene, moved: Float64Array): Float64Array {
 function drawBandwidth(context: CanvasRenderingContext2D, scene: Scene, lane: Lane): void {
   const lines = [rates(scene, scene.sums.read), rates(scene, scene.sums.written)];
   const most = Math.max(...lines.map((line) => line.reduce((a, b) => Math.max(a, b), 0)), 1e-9);
-  const scale = scaleLinear([0, most], [0, 1]).nice(3);
-  const ticks = scale.ticks(3).map((tick) => ({ at: scale(tick), text: mibPerSecond(tick) }));
-  drawScale(context, scene, lane, ticks);
+  const axis = { title: "", unit: "mib_s" as const, log: false };
+  const { place: scale, ticks } = scaleOf(axis, [0, most * 1.05], [0, 1], true);
+  drawScale(
+    context,
+    scene,
+    lane,
+    ticks.filter((_, at) => at % 2 === 0).map((tick) => ({ at: scale(tick), text: mibPerSecond(tick) })),
+  );
   const colors = classColors();
   lines.forEach((line, kind) => {
     context.fillStyle = colors[kind];

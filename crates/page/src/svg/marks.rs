@@ -203,7 +203,7 @@ pub fn bars(paper: &mut Paper, x: &Axis, groups: &[String], series: &[BarSeries]
         x: ticks(&axis, &scale, TICKS),
         y: names_of_rows(&groups[..count]),
         legend: Legend::Names(series.iter().map(name).collect()),
-        height: height_of(count * series.len().clamp(1, 3)),
+        height: (count * (8 * series.len() + 8)).clamp(60, 420) as u32,
         rows: true,
     };
     let (zero, thickness) = (scale.place(0.0).unwrap_or(0.0), 0.8 / series.len().max(1) as f64);
