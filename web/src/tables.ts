@@ -38,6 +38,7 @@ export function sorting(): void {
     const body = table.tBodies[0];
     if (!body || body.rows.length < 3) continue;
     [...(table.tHead?.rows[0]?.cells ?? [])].forEach((head, column) => {
+      if (!head.textContent?.trim()) return;
       const button = make("button", { type: "button", class: "sorts" });
       button.append(...head.childNodes);
       head.append(button);

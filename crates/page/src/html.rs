@@ -37,6 +37,8 @@ use report::text::Detail;
 /// The page of a run with its pictures.
 pub fn render(run: &Run, views: &Views, events: Option<&Aggregates>) -> String {
     let time_line = events.map(Aggregates::time_line).unwrap_or_default();
+    let executions = events.iter().flat_map(|events| &events.executions);
+    let names: Vec<String> = executions.map(|one| one.name.clone()).collect();
     let sheets = match has_counters(run) {
         true => layers::sheets(run),
         false => events.map(access::sheets).unwrap_or_default(),
@@ -53,15 +55,23 @@ pub fn render(run: &Run, views: &Views, events: Option<&Aggregates>) -> String {
         Part::new("answer", "Answer", answer::card(run, &sentences, found.as_ref())),
         Part::new("picture", "Picture", pictures::main(run, &main)),
         Part::new("figures", "Phases and operations", rows::figures(run)),
-        Part::new("timeline", "Time line", pictures::time_line(of(Place::Time), &time_line)),
+        Part::new(
+            "timeline",
+            "Time line",
+            pictures::time_line(of(Place::Time), &names, &time_line),
+        ),
         Part::new("program", "Program", source::source(run)),
-        Part::new("access", "Sizes and files", sizes_and_files(of(Place::Access), &sheets)),
+        Part::new("access", "Sizes and files", sizes_and_files(of(Place::Access), &names, &sheets)),
         Part::new("more", "More", more(run, views, of(Place::More))),
     ];
     page(&run.run.program.name, &parts)
 }
 
-fn sizes_and_files<'v>(views: impl Iterator<Item = &'v View>, sheets: &[Sheet]) -> Markup {
+fn sizes_and_files<'v>(
+    views: impl Iterator<Item = &'v View>,
+    names: &[String],
+    sheets: &[Sheet],
+) -> Markup {
     let block = |sheet: &Sheet| blocks::blocks(&[Block::Sheet(sheet.clone())]);
     let table = |sheet: &Sheet| match sheet.name {
         // Pictures have these figures as their data.
@@ -69,7 +79,12 @@ fn sizes_and_files<'v>(views: impl Iterator<Item = &'v View>, sheets: &[Sheet]) 
         "ranks" => details(&sheet.title).with(block(sheet)).into(),
         _ => block(sheet),
     };
-    views.map(pictures::figure).chain(sheets.iter().map(table)).collect()
+    let tables: Markup = sheets.iter().map(table).collect();
+    let tables = match names.len() > 2 && !tables.is_empty() {
+        true => details("Common sizes and files").with(tables).into(),
+        false => tables,
+    };
+    [pictures::of_executions(views, names), tables].into_iter().collect()
 }
 
 /// What few readers need: folded.
@@ -110,6 +125,7 @@ fn comparison(base: &Side, new: &Side, found: &Comparison) -> Markup {
         lists.into_iter().filter(|block| matches!(block, Block::Sheet(_))).collect();
     let full = blocks::blocks(&compare::show::blocks(found, Detail::Full));
     let mut body = answer::of_comparison(found, &warnings);
+    body.push(element("h2").text("Ratios"));
     body.push(main.into_iter().map(pictures::figure).collect::<Markup>());
     body.push(blocks::blocks(&tables));
     let pictures: Markup = others.into_iter().map(pictures::figure).collect();

@@ -51,7 +51,9 @@ pub fn sheet_with(
             all_lines = words::count(all, "line")
         )
     });
-    let table = (!grid.lines.is_empty()).then(|| scroll(name).with(table(grid, class, numbers)));
+    let table = (!grid.lines.is_empty()).then(|| {
+        scroll(if title.is_empty() { name } else { title }).with(table(grid, class, numbers))
+    });
     let title = (!title.is_empty()).then(|| element("h3").text(title));
     let notes = notes.iter().chain(&more).map(|text| note(text));
     element("div").class("sheet").all(title).all(table).all(notes)
@@ -84,6 +86,10 @@ fn table(grid: &Grid, class: &str, numbers: &[Option<usize>]) -> Element {
 fn heading(column: &Column) -> Element {
     let class = if column.is_word() { "word" } else { "" };
     let unit = (!column.unit.is_empty()).then(|| element("small").text(column.unit));
+    // A heading without words is none.
+    if column.name.is_empty() && unit.is_none() {
+        return element("td").class(class);
+    }
     element("th").attr("scope", "col").class(class).text(&column.name).all(unit)
 }
 

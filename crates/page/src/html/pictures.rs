@@ -56,9 +56,36 @@ pub fn all<'v>(views: impl Iterator<Item = &'v View>) -> Markup {
     views.map(figure).collect()
 }
 
+/// Executions whose pictures are seen at once; of more of them each is folded, and printed nowhere.
+const SIDES: usize = 2;
+
+/// The pictures of executions: those of one or two below one another, of more each folded under its name.
+pub fn of_executions<'v>(views: impl Iterator<Item = &'v View>, names: &[String]) -> Markup {
+    let views: Vec<&View> = views.collect();
+    if names.len() <= SIDES {
+        return all(views.into_iter());
+    }
+    let of = |at: usize| views.iter().copied().filter(move |view| execution(&view.name) == at);
+    let one = |(at, name): (usize, &String)| {
+        let pictures = all(of(at));
+        (!pictures.is_empty()).then(|| details(name).with(pictures))
+    };
+    names.iter().enumerate().filter_map(one).collect()
+}
+
+/// The number of the execution that a picture is of: `NAME` is of the first, `NAME-2` of the second.
+fn execution(name: &str) -> usize {
+    let number = name.rsplit_once('-').and_then(|(_, end)| end.parse::<usize>().ok());
+    number.map_or(0, |number| number.saturating_sub(1))
+}
+
 /// The time line: its pictures, and its data for the script.
-pub fn time_line<'v>(views: impl Iterator<Item = &'v View>, data: &str) -> Markup {
-    let pictures: Markup = views.map(figure).collect();
+pub fn time_line<'v>(
+    views: impl Iterator<Item = &'v View>,
+    names: &[String],
+    data: &str,
+) -> Markup {
+    let pictures = of_executions(views, names);
     if data.is_empty() {
         return pictures;
     }

@@ -100,7 +100,7 @@ fn times(rows: &[&Row]) -> Grid {
     const PERCENTILE: Kind = Kind::Percentile(Measure::Time);
     Grid::of(
         vec![
-            field("", "", Kind::Word, 0, |row: &&Row| {
+            field("part", "", Kind::Word, 0, |row: &&Row| {
                 Cell::Text(row.op.rsplit_once('.').map_or("whole".into(), |(_, part)| part.into()))
             }),
             field("count", "", Kind::Count, 0, |row| Cell::Count(row.count)),

@@ -78,7 +78,10 @@ fn table(
         before = number;
     }
     let body = body.all(gap(lines.len() - before));
-    let heading = |name: &str| element("th").attr("scope", "col").text(name);
+    let heading = |name: &str| match name {
+        "" => element("td"),
+        name => element("th").attr("scope", "col").text(name),
+    };
     let share = element("th").class("bar").attr("scope", "col").text("share");
     let others = ["", "time", "calls", "line", ""].map(heading);
     let head = element("thead").with(element("tr").with(share).all(others));
