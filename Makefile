@@ -6,11 +6,12 @@ ATTACK_SECONDS ?= 86400
 PREFIX         ?= $(HOME)/.local
 PROGRAM        ?= examples/listing1.ppl
 
-.PHONY: help demo test attack bench fidelity setup install clean
+.PHONY: help demo test web attack bench fidelity setup install clean
 
 help:
 	@echo "make demo     build what is missing, run the paper's listing 1 in a scratch directory"
 	@echo "make test     everything: format, lints, documents, fuzz targets, all tests"
+	@echo "make web      build the script of pages anew (web/dist), after a change of web/src"
 	@echo "make attack   the attacks alone, the random ones for ATTACK_SECONDS"
 	@echo "make bench    speed against the raw system calls, as ratios"
 	@echo "make fidelity how faithfully real commands are replayed; writes the table of docs/fidelity.md"
@@ -29,8 +30,13 @@ test: setup
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
 	.ci/fuzz $(FUZZ_SECONDS)
+	.ci/web
 	$(CARGO) test --workspace --doc --locked
 	$(CARGO) test --workspace --lib --bins --tests --locked
+
+web:
+	npm --prefix web ci --silent --no-audit --no-fund
+	npm --prefix web run --silent build
 
 # A random attack that gets through prints its PARABENCH_ATTACK_SEED=N, which repeats it.
 attack: export PARABENCH_ATTACK_SECONDS = $(ATTACK_SECONDS)
