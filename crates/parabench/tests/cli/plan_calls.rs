@@ -227,15 +227,3 @@ fn a_failed_program_closes_its_files() {
     }
     assert!(!after.contains("mark-of-the-end"));
 }
-
-#[test]
-fn trap_38_files_with_several_names_are_not_said_to_be_apart() {
-    let text = "master { write(\"part\", 4k); rename(\"part\", \"whole\"); } barrier;\n\
-                if ($$rank == 1) read(\"whole\", 4k);\n\
-                repeat $i 30 write(\"of-$$rank-$i\", 1);\n";
-    let scene = Scene::new().file("x.ppl", text);
-    scene.parabench("run x.ppl -n 2 --dir d --out r --events --html page.html").exits(0);
-    let page = scene.text("page.html");
-    let expected = "No overlap between ranks. A renamed file counts as several.";
-    assert!(page.contains(expected), "{page}");
-}
