@@ -20,7 +20,19 @@ macro_rules! programs {
     };
 }
 
-programs!["metadata", "olap", "piobench", "random", "sequential", "staging", "stress"];
+programs![
+    "btio",
+    "flash",
+    "hacc",
+    "metadata",
+    "olap",
+    "piobench",
+    "random",
+    "sequential",
+    "staging",
+    "stress",
+    "tile",
+];
 
 /// Files of procs that programs include: `include "@lib/temporal";`.
 pub const LIBRARIES: &[Embedded] =

@@ -31,6 +31,7 @@ mod events;
 mod exit_codes;
 mod fidelity;
 mod fidelity_commands;
+mod field_programs;
 mod file_programs;
 mod fmt;
 mod fold;

@@ -97,6 +97,10 @@ fn listing_2_checks_with_warnings_and_its_corrected_twin_without() {
 fn small(name: &str) -> &'static str {
     match name {
         "stress" => "num=20",
+        "btio" => "dumps=2",
+        "flash" => "blocks=1 zones=4",
+        "hacc" => "particles=100 header=4k",
+        "tile" => "sz_tile_x=16 sz_tile_y=16",
         "metadata" => "num=10",
         "olap" => "indexes=2",
         "sequential" => "size=1m block=64k fsync=0",
