@@ -1,6 +1,6 @@
 //! A report before it is written: paragraphs, tables and lists in order. What a run, a comparison or a
 //! replay has to say is put into blocks once; this file writes them for the terminal and as Markdown,
-//! [`crate::html`] for a page.
+//! the crate `page` as HTML.
 
 use crate::grid::Grid;
 use crate::text::{Paint, Terminal, escape, flow, plain, wrap};

@@ -12,7 +12,7 @@ use model::Op;
 use model::op::{Class, Part};
 use std::cmp::Reverse;
 
-/// Names of the bins of sizes, whose upper ends are [`BIN_ENDS`].
+/// Names of the bins of sizes, whose upper ends are `BIN_ENDS`.
 pub const BINS: [&str; 10] = [
     "0-100", "101-1K", "1K-10K", "10K-100K", "100K-1M", "1M-4M", "4M-10M", "10M-100M", "100M-1G",
     "1G+",
