@@ -35,7 +35,7 @@ export function scaleOf(
   if (low === high) [low, high] = axis.log ? [low / 2, high * 2] : [low - 0.5, high + 0.5];
   if (axis.log) {
     const scale = scaleLog([low, high], range);
-    const base = axis.unit === "bytes" ? 2 : 10;
+    const base = axis.unit === "bytes" || axis.unit === "mib_s" ? 2 : 10;
     const all = scale.base(base).ticks(6);
     const ticks = all.length > 8 ? all.filter((_, at) => at % Math.ceil(all.length / 7) === 0) : all;
     return { place: scale, ticks };

@@ -4,7 +4,7 @@ import { make, svg } from "../dom";
 import { value } from "../format";
 import { type Axis, inkOf, scaleOf, type View } from "./chart";
 
-const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [860, 300, 84, 40, 10];
+const [WIDTH, HEIGHT, LEFT, RIGHT, BOTTOM, TOP] = [860, 300, 84, 34, 40, 10];
 
 interface Series {
   name: string;
@@ -40,7 +40,7 @@ export function lines(view: View, chart: Lines): HTMLElement {
   const paint = () => {
     const visible = shown.filter((_, number) => !hidden.has(number));
     const points = visible.flatMap((one) => one.points);
-    const x = scaleOf(chart.x, xs, [LEFT, WIDTH - 12], chart.x.unit === "ns" && !chart.x.log);
+    const x = scaleOf(chart.x, xs, [LEFT, WIDTH - RIGHT], chart.x.unit === "ns" && !chart.x.log);
     const ys = points.flatMap((point) => point.slice(1)).filter((one): one is number => one !== null);
     const y = scaleOf(chart.y, ys, [HEIGHT - BOTTOM, TOP], !chart.y.log);
     picture.replaceChildren(frame(chart, x, y));
@@ -62,7 +62,7 @@ export function lines(view: View, chart: Lines): HTMLElement {
   };
   picture.addEventListener("pointermove", (event) => {
     const box = picture.getBoundingClientRect();
-    const x = scaleOf(chart.x, xs, [LEFT, WIDTH - 12], chart.x.unit === "ns" && !chart.x.log);
+    const x = scaleOf(chart.x, xs, [LEFT, WIDTH - RIGHT], chart.x.unit === "ns" && !chart.x.log);
     const place = ((event.clientX - box.left) / box.width) * WIDTH;
     go(nearest(xs.map(x.place), place));
   });
@@ -116,7 +116,7 @@ function frame(chart: Lines, x: Placed, y: Placed): SVGElement {
   for (const tick of y.ticks) {
     const at = y.place(tick);
     group.append(
-      svg("line", { class: "grid", x1: LEFT, x2: WIDTH - 12, y1: at, y2: at }),
+      svg("line", { class: "grid", x1: LEFT, x2: WIDTH - RIGHT, y1: at, y2: at }),
       svg("text", { x: LEFT - 8, y: at + 4, "text-anchor": "end" }, value(chart.y.unit, tick)),
     );
   }
@@ -128,7 +128,7 @@ function frame(chart: Lines, x: Placed, y: Placed): SVGElement {
   }
   const bottom = HEIGHT - BOTTOM;
   group.append(
-    svg("line", { class: "axis", x1: LEFT, x2: WIDTH - 12, y1: bottom, y2: bottom }),
+    svg("line", { class: "axis", x1: LEFT, x2: WIDTH - RIGHT, y1: bottom, y2: bottom }),
     svg(
       "text",
       { class: "title", x: (LEFT + WIDTH) / 2, y: HEIGHT - 4, "text-anchor": "middle" },

@@ -17,7 +17,7 @@ export interface Lane {
 
 /** Space left of the lanes for their numbers. */
 export const LEFT = 78;
-const RIGHT = 8;
+const RIGHT = 26;
 const TITLE = 18;
 const GAP = 14;
 const AXIS = 24;

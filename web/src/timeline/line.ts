@@ -15,7 +15,7 @@ const SHOWN = 4;
 
 const HELP =
   "Plus and minus zoom, arrow keys move, Home and End go to the ends, 0 or Escape shows all. " +
-  "The summary below says what the visible part holds.";
+  "The line above says what the visible part holds.";
 
 export class TimeLine {
   readonly filter: Filter = everything();
