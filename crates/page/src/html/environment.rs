@@ -9,7 +9,7 @@ use report::markup::{Markup, element};
 use report::table::facts;
 use report::text::safe_word;
 
-/// Kind of the run and when it began.
+/// Kind of the run, its ranks, where it ran and when it began.
 pub fn kicker(run: &Run) -> String {
     let header = &run.run;
     let started = header.started.replace('T', " ").replace('Z', " UTC");
@@ -18,7 +18,9 @@ pub fn kicker(run: &Run) -> String {
         Some(Trace { recorded: Some(_), .. }) => "Recorded run",
         Some(_) => "Imported run",
     };
-    let parts = [kind, &started].into_iter().filter(|part| !part.is_empty());
+    let place = if header.trace.is_some() { String::new() } else { machines::short_storage(run) };
+    let parts = [kind, &facts::size(run), &place, &started];
+    let parts = parts.into_iter().filter(|part| !part.is_empty());
     parts.collect::<Vec<_>>().join(" · ")
 }
 
