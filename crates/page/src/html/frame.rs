@@ -113,10 +113,10 @@ pub fn details(title: &str) -> Element {
     element("details").with(element("summary").text(title))
 }
 
-/// Data for the script: JSON in which nothing is markup.
+/// Data for the script: JSON in which nothing is markup, and nothing that editors obey.
 pub fn json(attributes: impl FnOnce(Element) -> Element, text: &str) -> Element {
     let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in model::escape::json(text).chars() {
         match c {
             '&' | '<' | '>' | '\u{fffe}' | '\u{ffff}' => safe += &format!("\\u{:04x}", c as u32),
             c => safe.push(c),
@@ -141,8 +141,9 @@ mod tests {
 
     #[test]
     fn data_is_no_markup() {
-        let data = json(|it| it.class("d"), r#"{"a":"</script><b>&amp;"}"#);
+        let data = json(|it| it.class("d"), "{\"a\":\"</script><b>&amp;\u{9b}\u{202e}\"}");
         let text = Markup::from(data).into_string();
         assert_eq!(text.matches('<').count(), 2, "{text}");
+        assert!(!text.contains(|c| model::escape::is_harmful(c) && c != '\n'), "{text:?}");
     }
 }
