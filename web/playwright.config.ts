@@ -5,7 +5,8 @@ export default defineConfig({
   testDir: "tests",
   globalSetup: "./tests/pages.ts",
   workers: 2,
-  timeout: 60_000,
+  timeout: 120_000,
+  expect: { timeout: 30_000 },
   reporter: "line",
   use: {
     viewport: { width: 1400, height: 900 },
