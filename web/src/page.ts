@@ -36,6 +36,10 @@ function linked(line: TimeLine): void {
       number,
     );
     cell.replaceChildren(button);
+    row.addEventListener("pointerenter", () => line.pointLine(id));
+    row.addEventListener("pointerleave", () => line.pointLine(""));
+    button.addEventListener("focus", () => line.pointLine(id));
+    button.addEventListener("blur", () => line.pointLine(""));
     button.addEventListener("click", () => {
       const next = line.filter.line === id ? "" : id;
       line.showLine(next);

@@ -116,7 +116,7 @@ test("columns sort by their figures", async ({ page }) => {
 test("the reading line of a chart says what the data hold", async ({ page }) => {
   await page.goto(address("run"));
   const figure = page.locator("figure#bandwidth-over-time");
-  const picture = figure.locator(".interactive svg");
+  const picture = figure.locator(".interactive > svg");
   await picture.focus();
   for (let step = 0; step < 3; step++) await page.keyboard.press("ArrowRight");
   const text = (await figure.locator(".reading").textContent()) ?? "";

@@ -21,13 +21,21 @@ export function inkOf(color: number): string {
   return color < 8 ? `s${color}` : "rest";
 }
 
+/** A scale: where a value lies, the value at a place, and where numbers stand. */
+export interface Placed {
+  place: (of: number) => number;
+  at: (place: number) => number;
+  ticks: number[];
+}
+
 /** Where values lie, and where numbers stand. */
 export function scaleOf(
   axis: Axis,
   values: number[],
   range: [number, number],
   isFromZero: boolean,
-): { place: (of: number) => number; ticks: number[] } {
+  wanted = 5,
+): Placed {
   const usable = values.filter((one) => Number.isFinite(one) && (!axis.log || one > 0));
   let [low, high] = [Math.min(...usable), Math.max(...usable)];
   if (usable.length === 0) [low, high] = axis.log ? [1, 10] : [0, 1];
@@ -36,16 +44,18 @@ export function scaleOf(
   if (axis.log) {
     const scale = scaleLog([low, high], range);
     const base = axis.unit === "bytes" || axis.unit === "mib_s" ? 2 : 10;
-    const all = scale.base(base).ticks(6);
-    const ticks = all.length > 8 ? all.filter((_, at) => at % Math.ceil(all.length / 7) === 0) : all;
-    return { place: scale, ticks };
+    const all = scale.base(base).ticks(wanted + 1);
+    const every = all.length > wanted + 3 ? Math.ceil(all.length / (wanted + 2)) : 1;
+    const ticks = all.filter((_, at) => at % every === 0);
+    return { place: scale, at: scale.invert, ticks };
   }
   const unit = binaryUnit(axis.unit, high);
   const scale = scaleLinear([low, high], range);
   return {
     place: scale,
+    at: scale.invert,
     ticks: scaleLinear([low / unit, high / unit], range)
-      .ticks(5)
+      .ticks(wanted)
       .map((tick) => tick * unit),
   };
 }

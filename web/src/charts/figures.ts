@@ -1,5 +1,6 @@
 // Every figure of the page with data for the script becomes interactive.
 
+import { followCells, type Heat } from "./cells";
 import type { View } from "./chart";
 import { type Lines, lines } from "./lines";
 import { follow, type Rows } from "./tips";
@@ -15,7 +16,9 @@ export function figures(): void {
       fixed.classList.add("fixed");
       fixed.after(lines(view, view.chart as Lines));
       figure.classList.add("live");
-    } else if (view.chart.kind === "forest" || view.chart.kind === "bars") {
+    } else if (view.chart.kind === "heat") {
+      followCells(picture, view.chart as Heat);
+    } else {
       follow(figure, picture, view.chart as Rows);
     }
   }

@@ -1,10 +1,15 @@
-// Series over an axis: a reading line that follows the pointer or the arrow keys, a legend that switches series.
+// Series over an axis: a reading line that follows the pointer or the arrow keys, a part of the axis that is dragged
+// over fills the picture, a legend that switches series.
 
 import { make, svg } from "../dom";
 import { value } from "../format";
-import { type Axis, inkOf, scaleOf, type View } from "./chart";
+import { type Axis, inkOf, type Placed, scaleOf, type View } from "./chart";
 
-const [WIDTH, HEIGHT, LEFT, RIGHT, BOTTOM, TOP] = [860, 300, 84, 34, 40, 10];
+const [WIDEST, NARROWEST, HEIGHT, LEFT, RIGHT, BOTTOM, TOP] = [860, 280, 300, 84, 34, 40, 10];
+/** Pixels of a drag that is no click. */
+const DRAG = 6;
+/** Pixels of a number on the axis. */
+const NUMBER = 90;
 
 interface Series {
   name: string;
@@ -22,68 +27,191 @@ export interface Lines {
 
 /** The interactive figure. */
 export function lines(view: View, chart: Lines): HTMLElement {
-  const shown = chart.series.slice(0, 9);
-  const hidden = new Set<number>();
-  const picture = svg("svg", {
-    class: "picture",
-    viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
-    tabindex: 0,
-    role: "img",
-    "aria-label": `${view.title}. Arrow keys read values.`,
-  });
-  const reading = make("p", { class: "reading", "aria-live": "polite" });
-  const xs = [...new Set(shown.flatMap((one) => one.points.map((point) => point[0] ?? 0)))].sort(
-    (a, b) => a - b,
-  );
-  let at = -1;
+  return new Figure(view, chart).box;
+}
 
-  const paint = () => {
-    const visible = shown.filter((_, number) => !hidden.has(number));
-    const points = visible.flatMap((one) => one.points);
-    const x = scaleOf(chart.x, xs, [LEFT, WIDTH - RIGHT], chart.x.unit === "ns" && !chart.x.log);
+class Figure {
+  readonly box: HTMLElement;
+  private readonly series: Series[];
+  private readonly hidden = new Set<number>();
+  private readonly picture: SVGElement;
+  private readonly reading = make("p", { class: "reading", "aria-live": "polite" });
+  private readonly xs: number[];
+  /** The shown part of the axis; nothing: all of it. */
+  private part: [number, number] | undefined;
+  private width = WIDEST;
+  /** Number of the value that is read. */
+  private at = -1;
+  /** Where a drag began, and where it is. */
+  private drag: [number, number] | undefined;
+
+  constructor(
+    view: View,
+    private readonly chart: Lines,
+  ) {
+    this.series = chart.series.slice(0, 9);
+    const xs = this.series.flatMap((one) => one.points.map((point) => point[0] ?? 0));
+    this.xs = [...new Set(xs)].sort((a, b) => a - b);
+    this.picture = svg("svg", {
+      class: "picture",
+      tabindex: 0,
+      role: "img",
+      "aria-label": `${view.title}. Left and right read values, plus and minus zoom, 0 or Escape shows all.`,
+    });
+    const keys = this.series.length > 1 ? [this.legend()] : [];
+    this.box = make("div", { class: "interactive" }, ...keys, this.picture as unknown as Node, this.reading);
+    this.listen();
+    new ResizeObserver(() => this.fit()).observe(this.box);
+    this.paint();
+  }
+
+  private listen(): void {
+    const { picture } = this;
+    picture.addEventListener("pointermove", (event) => this.move(event));
+    picture.addEventListener("pointerdown", (event) => {
+      this.drag = [this.placeOf(event), this.placeOf(event)];
+      picture.setPointerCapture(event.pointerId);
+    });
+    picture.addEventListener("pointerup", () => this.drop());
+    picture.addEventListener("pointercancel", () => {
+      this.drag = undefined;
+      this.paint();
+    });
+    picture.addEventListener("dblclick", () => this.show(undefined));
+    picture.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  /** As wide as its box. */
+  private fit(): void {
+    const width = Math.min(WIDEST, Math.max(NARROWEST, this.box.clientWidth));
+    if (width === this.width) return;
+    this.width = width;
+    this.paint();
+  }
+
+  private get right(): number {
+    return this.width - RIGHT;
+  }
+
+  private get x(): Placed {
+    const isFromZero = !this.part && this.chart.x.unit === "ns" && !this.chart.x.log;
+    const wanted = Math.max(2, Math.floor((this.right - LEFT) / NUMBER));
+    return scaleOf(this.chart.x, this.part ?? this.xs, [LEFT, this.right], isFromZero, Math.min(wanted, 6));
+  }
+
+  private get visible(): Series[] {
+    return this.series.filter((_, number) => !this.hidden.has(number));
+  }
+
+  private paint(): void {
+    const { chart, picture, width, x } = this;
+    const points = this.visible.flatMap((one) => one.points);
     const ys = points.flatMap((point) => point.slice(1)).filter((one): one is number => one !== null);
     const y = scaleOf(chart.y, ys, [HEIGHT - BOTTOM, TOP], !chart.y.log);
-    picture.replaceChildren(frame(chart, x, y));
+    picture.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
+    const clip = { x: LEFT, y: 0, width: this.right - LEFT, height: HEIGHT - BOTTOM + 4 };
+    const plot = svg("svg", { ...clip, viewBox: `${LEFT} 0 ${clip.width} ${clip.height}` });
+    if (!this.part) plot.setAttribute("overflow", "visible");
     // The first series lies on top.
-    for (const one of [...visible].reverse()) picture.append(drawn(chart, one, x.place, y.place));
-    if (at >= 0) {
-      const place = x.place(xs[at]);
-      picture.append(svg("line", { class: "read-line", x1: place, x2: place, y1: TOP, y2: HEIGHT - BOTTOM }));
-      read(visible);
+    for (const one of [...this.visible].reverse()) plot.append(drawn(chart, one, x.place, y.place));
+    if (this.at >= 0) {
+      const at = x.place(this.xs[this.at]);
+      plot.append(svg("line", { class: "read-line", x1: at, x2: at, y1: TOP, y2: HEIGHT - BOTTOM }));
+      this.read();
     }
-  };
-  const read = (visible: Series[]) => {
-    const values = visible.map((one) => `${one.name}: ${figure(chart, one, xs[at])}`);
-    reading.textContent = `${chart.x.title} ${value(chart.x.unit, xs[at])}: ${values.join("; ")}`;
-  };
-  const go = (next: number) => {
-    at = Math.max(0, Math.min(xs.length - 1, next));
-    paint();
-  };
-  picture.addEventListener("pointermove", (event) => {
-    const box = picture.getBoundingClientRect();
-    const x = scaleOf(chart.x, xs, [LEFT, WIDTH - RIGHT], chart.x.unit === "ns" && !chart.x.log);
-    const place = ((event.clientX - box.left) / box.width) * WIDTH;
-    go(nearest(xs.map(x.place), place));
-  });
-  picture.addEventListener("keydown", (event) => {
-    if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
-    go(at + (event.key === "ArrowRight" ? 1 : -1));
+    if (this.drag) {
+      const [from, to] = [Math.min(...this.drag), Math.max(...this.drag)];
+      const rect = { x: from, y: TOP, width: to - from, height: HEIGHT - BOTTOM - TOP };
+      plot.append(svg("rect", { class: "dragged", ...rect }));
+    }
+    picture.replaceChildren(frame(chart, x, y, width), plot);
+  }
+
+  private read(): void {
+    const x = this.xs[this.at];
+    const values = this.visible.map((one) => `${one.name}: ${figure(this.chart, one, x)}`);
+    this.reading.textContent = `${this.chart.x.title} ${value(this.chart.x.unit, x)}: ${values.join("; ")}`;
+  }
+
+  /** Reads the value with a number, if it is in the shown part. */
+  private go(next: number): void {
+    const [low, high] = this.part ?? [this.xs[0], this.xs[this.xs.length - 1]];
+    const first = this.xs.findIndex((x) => x >= low);
+    const last = this.xs.findLastIndex((x) => x <= high);
+    if (first < 0 || first > last) return;
+    this.at = Math.max(first, Math.min(last, next));
+    this.paint();
+  }
+
+  private placeOf(event: MouseEvent): number {
+    const box = this.picture.getBoundingClientRect();
+    const place = ((event.clientX - box.left) / box.width) * this.width;
+    return Math.max(LEFT, Math.min(this.right, place));
+  }
+
+  private move(event: PointerEvent): void {
+    const place = this.placeOf(event);
+    if (this.drag) this.drag[1] = place;
+    this.go(nearest(this.xs.map(this.x.place), place));
+  }
+
+  private drop(): void {
+    const [from, to] = this.drag ?? [0, 0];
+    this.drag = undefined;
+    if (Math.abs(to - from) >= DRAG) this.showPlaces(Math.min(from, to), Math.max(from, to));
+    else this.paint();
+  }
+
+  private showPlaces(from: number, to: number): void {
+    const { x } = this;
+    this.show([x.at(from), x.at(to)]);
+  }
+
+  private show(part: [number, number] | undefined): void {
+    this.part = part;
+    const isInside = !part || (this.xs[this.at] >= part[0] && this.xs[this.at] <= part[1]);
+    if (!isInside) this.at = -1;
+    this.paint();
+  }
+
+  /** A smaller or larger part around what is read, never more than all. */
+  private zoom(factor: number): void {
+    const { x } = this;
+    const middle = this.at < 0 ? (LEFT + this.right) / 2 : x.place(this.xs[this.at]);
+    const [from, to] = [LEFT, this.right].map((end) => x.at(middle + (end - middle) / factor));
+    const [first, last] = [this.xs[0], this.xs[this.xs.length - 1]];
+    this.show(from <= first && to >= last ? undefined : [Math.max(from, first), Math.min(to, last)]);
+  }
+
+  private key(event: KeyboardEvent): void {
+    const actions: Record<string, () => void> = {
+      ArrowLeft: () => this.go(this.at - 1),
+      ArrowRight: () => this.go(this.at + 1),
+      "+": () => this.zoom(2),
+      "=": () => this.zoom(2),
+      "-": () => this.zoom(0.5),
+      "0": () => this.show(undefined),
+      Escape: () => this.show(undefined),
+    };
+    const action = actions[event.key];
+    if (!action || event.ctrlKey || event.metaKey || event.altKey) return;
+    action();
     event.preventDefault();
-  });
-  const keys = shown.map((one, number) => {
-    const key = make("button", { type: "button", class: "key", "aria-pressed": "true" }, one.name);
-    key.style.setProperty("--ink", `var(--${inkOf(one.color)})`);
-    key.addEventListener("click", () => {
-      if (!hidden.delete(number)) hidden.add(number);
-      key.setAttribute("aria-pressed", String(!hidden.has(number)));
-      paint();
+  }
+
+  private legend(): HTMLElement {
+    const keys = this.series.map((one, number) => {
+      const key = make("button", { type: "button", class: "key", "aria-pressed": "true" }, one.name);
+      key.style.setProperty("--ink", `var(--${inkOf(one.color)})`);
+      key.addEventListener("click", () => {
+        if (!this.hidden.delete(number)) this.hidden.add(number);
+        key.setAttribute("aria-pressed", String(!this.hidden.has(number)));
+        this.paint();
+      });
+      return key;
     });
-    return key;
-  });
-  paint();
-  const legend = shown.length > 1 ? [make("div", { class: "legend" }, ...keys)] : [];
-  return make("div", { class: "interactive" }, ...legend, picture as unknown as Node, reading);
+    return make("div", { class: "legend" }, ...keys);
+  }
 }
 
 function nearest(places: number[], to: number): number {
@@ -98,7 +226,7 @@ function nearest(places: number[], to: number): number {
 function figure(chart: Lines, series: Series, x: number): string {
   const point =
     chart.join === "step"
-      ? series.points.filter((one) => (one[0] ?? 0) <= x).pop()
+      ? series.points.findLast((one) => (one[0] ?? 0) <= x)
       : series.points.find((one) => one[0] === x);
   if (!point || point[1] === null) return "no value";
   const text = value(chart.y.unit, point[1]);
@@ -106,34 +234,25 @@ function figure(chart: Lines, series: Series, x: number): string {
   return `${text} (${value(chart.y.unit, point[2])} to ${value(chart.y.unit, point[3])})`;
 }
 
-interface Placed {
-  place: (of: number) => number;
-  ticks: number[];
-}
-
-function frame(chart: Lines, x: Placed, y: Placed): SVGElement {
+function frame(chart: Lines, x: Placed, y: Placed, width: number): SVGElement {
   const group = svg("g", { class: "frame" });
+  const right = width - RIGHT;
   for (const tick of y.ticks) {
     const at = y.place(tick);
     group.append(
-      svg("line", { class: "grid", x1: LEFT, x2: WIDTH - RIGHT, y1: at, y2: at }),
+      svg("line", { class: "grid", x1: LEFT, x2: right, y1: at, y2: at }),
       svg("text", { x: LEFT - 8, y: at + 4, "text-anchor": "end" }, value(chart.y.unit, tick)),
     );
   }
-  for (const tick of x.ticks) {
-    const at = x.place(tick);
-    group.append(
-      svg("text", { x: at, y: HEIGHT - BOTTOM + 18, "text-anchor": "middle" }, value(chart.x.unit, tick)),
-    );
-  }
   const bottom = HEIGHT - BOTTOM;
+  for (const tick of x.ticks) {
+    const at = { x: x.place(tick), y: bottom + 18, "text-anchor": "middle" };
+    group.append(svg("text", at, value(chart.x.unit, tick)));
+  }
+  const title = { class: "title", x: (LEFT + right) / 2, y: HEIGHT - 4, "text-anchor": "middle" };
   group.append(
-    svg("line", { class: "axis", x1: LEFT, x2: WIDTH - RIGHT, y1: bottom, y2: bottom }),
-    svg(
-      "text",
-      { class: "title", x: (LEFT + WIDTH) / 2, y: HEIGHT - 4, "text-anchor": "middle" },
-      chart.x.title,
-    ),
+    svg("line", { class: "axis", x1: LEFT, x2: right, y1: bottom, y2: bottom }),
+    svg("text", title, chart.x.title),
   );
   return group;
 }
@@ -151,14 +270,12 @@ function drawn(chart: Lines, series: Series, x: Placed["place"], y: Placed["plac
   }
   const isMarked = chart.join === "dots" || points.length <= 24;
   points.forEach((point, at) => {
+    const [cx, cy] = places[at];
     if (point.length >= 4 && Number.isFinite(point[2]) && Number.isFinite(point[3])) {
-      const [low, high] = [y(point[2]), y(point[3])];
-      group.append(svg("line", { class: stroke, x1: places[at][0], x2: places[at][0], y1: low, y2: high }));
+      group.append(svg("line", { class: stroke, x1: cx, x2: cx, y1: y(point[2]), y2: y(point[3]) }));
     }
     if (isMarked && chart.join !== "step") {
-      group.append(
-        svg("circle", { class: `f-${inkOf(series.color)}`, cx: places[at][0], cy: places[at][1], r: 3 }),
-      );
+      group.append(svg("circle", { class: `f-${inkOf(series.color)}`, cx, cy, r: 3 }));
     }
   });
   return group;

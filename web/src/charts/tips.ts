@@ -1,4 +1,4 @@
-// Bars, intervals and cells: the picture of the file, whose marks show their figures under the pointer.
+// Bars, intervals and spans: the picture of the file, whose marks show their figures under the pointer.
 
 import { make } from "../dom";
 import { value } from "../format";
@@ -12,12 +12,19 @@ interface Range {
 }
 
 export interface Rows {
-  kind: "forest" | "bars";
+  kind: "forest" | "bars" | "spans";
   x: Axis;
   ranges?: Range[];
   groups?: string[];
   series?: { name: string; values: (number | null)[] }[];
+  rows?: string[];
+  classes?: string[];
+  /** Row, class, start, end. */
+  bars?: [number, number, number, number][];
 }
+
+/** Spans of a row that are told. */
+const TOLD = 6;
 
 /** The figures of each row, in words. */
 export function inWords(chart: Rows): string[] {
@@ -30,9 +37,20 @@ export function inWords(chart: Rows): string[] {
         : `${range.name}: ${text(range.at)} (${text(range.low)} to ${text(range.high)})`;
     return (chart.ranges ?? []).map(one);
   }
+  if (chart.kind === "spans") return (chart.rows ?? []).map((name, row) => spansInWords(chart, name, row));
   const values = (at: number) =>
     (chart.series ?? []).map((series) => `${series.name} ${text(series.values[at])}`).join(", ");
   return (chart.groups ?? []).map((group, at) => `${group}: ${values(at)}`);
+}
+
+function spansInWords(chart: Rows, name: string, row: number): string {
+  const own = (chart.bars ?? []).filter((bar) => bar[0] === row);
+  const told = own.slice(0, TOLD).map(([, kind, start, end]) => {
+    const [from, to] = [start, end].map((at) => value(chart.x.unit, at));
+    return `${chart.classes?.[kind] ?? ""} ${from} to ${to}`;
+  });
+  if (own.length > TOLD) told.push(`${own.length - TOLD} more`);
+  return `${name}: ${told.join("; ") || "nothing"}`;
 }
 
 /** Adds a line of words below the picture that follows the pointer and the arrow keys over its rows. */
@@ -49,11 +67,8 @@ export function follow(figure: HTMLElement, picture: SVGElement, chart: Rows): v
   };
   const plot = plotOf(picture);
   picture.addEventListener("pointermove", (event) => {
-    const box = picture.getBoundingClientRect();
-    const y = ((event.clientY - box.top) / box.height) * plot.height;
-    if (y >= plot.top && y <= plot.bottom) {
-      show(Math.floor(((y - plot.top) / (plot.bottom - plot.top)) * rows.length));
-    }
+    const [, y] = shareOf(picture, plot, event);
+    if (y >= 0 && y <= 1) show(Math.floor(y * rows.length));
   });
   picture.addEventListener("keydown", (event) => {
     if (event.key !== "ArrowUp" && event.key !== "ArrowDown") return;
@@ -63,12 +78,32 @@ export function follow(figure: HTMLElement, picture: SVGElement, chart: Rows): v
   figure.classList.add("followed");
 }
 
-/** Upper and lower end of the plot: those of the first line, which is both axes. */
-function plotOf(picture: SVGElement): { top: number; bottom: number; height: number } {
-  const height = Number(picture.getAttribute("viewBox")?.split(" ")[3] ?? 1);
+/** The plot of a picture, in the units of its drawing. */
+export interface Plot {
+  left: number;
+  right: number;
+  top: number;
+  bottom: number;
+  width: number;
+  height: number;
+}
+
+/** Its ends are those of the first line, which is both axes; without one all is the plot. */
+export function plotOf(picture: SVGElement): Plot {
+  const [, , width, height] = (picture.getAttribute("viewBox") ?? "0 0 1 1").split(" ").map(Number);
   const lines = [...picture.querySelectorAll("polyline.s-axis")];
   const axes = lines.map((line) => (line.getAttribute("points") ?? "").split(" "));
   const both = axes.find((points) => points.length === 3);
-  const ys = (both ?? []).map((point) => Number(point.split(",")[1]));
-  return ys.length === 3 ? { top: ys[0], bottom: ys[1], height } : { top: 0, bottom: height, height };
+  const [first, , last] = (both ?? ["0,0", "", `${width},${height}`]).map((point) =>
+    point.split(",").map(Number),
+  );
+  return { left: first[0], top: first[1], right: last[0], bottom: last[1], width, height };
+}
+
+/** Where the pointer is in the plot: shares from its left and upper end. */
+export function shareOf(picture: SVGElement, plot: Plot, event: MouseEvent): [number, number] {
+  const box = picture.getBoundingClientRect();
+  const x = ((event.clientX - box.left) / box.width) * plot.width;
+  const y = ((event.clientY - box.top) / box.height) * plot.height;
+  return [(x - plot.left) / (plot.right - plot.left), (y - plot.top) / (plot.bottom - plot.top)];
 }

@@ -40,6 +40,8 @@ export interface Cells {
   bytes: Float64Array;
   busy: Float64Array;
   longest: Float64Array;
+  /** Columns that a cell is drawn over: several calls fill theirs, one alone lasts as long as it did. */
+  length: Float64Array;
   /** Longest call of each stream, in columns. */
   reach: Float64Array;
 }
@@ -49,7 +51,10 @@ export interface Latency {
   columns: number;
   op: Uint16Array;
   column: Uint32Array;
-  ns: Float64Array;
+  /** Durations, 16 steps an octave. */
+  code: Uint16Array;
+  /** One more than the largest code. */
+  codes: number;
   calls: Float64Array;
 }
 
@@ -129,6 +134,7 @@ function cellsOf(bytes: Uint8Array, streams: number, columnNs: number): Cells {
     bytes: new Float64Array(all),
     busy: new Float64Array(all),
     longest: new Float64Array(all),
+    length: new Float64Array(all),
     reach: new Float64Array(streams),
   };
   const [gap, call, size] = [new Varints(gaps), new Varints(calls), new Varints(sizes)];
@@ -145,10 +151,16 @@ function cellsOf(bytes: Uint8Array, streams: number, columnNs: number): Cells {
       const longest = isSeveral ? duration(longHigh[several] * 256 + longLow[several]) : cells.busy[at];
       several += isSeveral ? 1 : 0;
       cells.longest[at] = longest;
-      cells.reach[stream] = Math.max(cells.reach[stream], longest / columnNs);
+      cells.length[at] = Math.max(longest / columnNs, isSeveral ? 1 : 0);
+      cells.reach[stream] = Math.max(cells.reach[stream], cells.length[at]);
     }
   }
   return cells;
+}
+
+/** The duration of a code of latencies, in nanoseconds. */
+export function latencyNs(code: number): number {
+  return code === 0 ? 0 : 2 ** ((code - 0.5) / 16);
 }
 
 function latencyOf(bytes: Uint8Array, ops: number, columns: number): Latency {
@@ -161,7 +173,7 @@ function latencyOf(bytes: Uint8Array, ops: number, columns: number): Latency {
       let code = -1;
       for (let codes = numbers.next(); codes > 0; codes--) {
         code += 1 + numbers.next();
-        rows.push([op, column, code === 0 ? 0 : 2 ** ((code - 0.5) / 16), numbers.next()]);
+        rows.push([op, column, code, numbers.next()]);
       }
     }
   }
@@ -169,7 +181,8 @@ function latencyOf(bytes: Uint8Array, ops: number, columns: number): Latency {
     columns,
     op: Uint16Array.from(rows, (row) => row[0]),
     column: Uint32Array.from(rows, (row) => row[1]),
-    ns: Float64Array.from(rows, (row) => row[2]),
+    code: Uint16Array.from(rows, (row) => row[2]),
+    codes: rows.reduce((most, row) => Math.max(most, row[2] + 1), 1),
     calls: Float64Array.from(rows, (row) => row[3]),
   };
 }

@@ -5,7 +5,7 @@ import { scaleOf } from "../charts/chart";
 import { color } from "../dom";
 import { bytes, mibPerSecond, time } from "../format";
 import type { Execution } from "./data";
-import { CLASSES, type Filter, fileOf, type Part, percentiles, type Sums } from "./sums";
+import { CLASSES, type Filter, fileOf, type Part, type Percentiles, type Sums } from "./sums";
 
 /** A lane: its name and where it is. */
 export interface Lane {
@@ -25,6 +25,11 @@ const PHASE = 18;
 /** Screen columns of a value of latency. */
 const LATENCY_STEP = 4;
 
+/** Values of latency that fit. */
+export function spansOf(width: number): number {
+  return Math.max(1, Math.floor(inner(width) / LATENCY_STEP));
+}
+
 /** Colours by class, in the order of the sums. */
 export function classColors(): string[] {
   return [color("read"), color("write"), color("meta"), color("s2")];
@@ -37,6 +42,9 @@ export interface Scene {
   width: number;
   lanes: Lane[];
   sums: Sums;
+  latency: Percentiles;
+  /** Calls that are stressed, the others are pale; nothing: all alike. */
+  stressed: Sums | undefined;
 }
 
 /** Lanes of an execution and the height of all. */
@@ -66,10 +74,21 @@ export function lanesOf(execution: Execution): { lanes: Lane[]; height: number }
   return { lanes, height: top + AXIS };
 }
 
+/** Labels around a label. */
+function parents(execution: Execution, label: number): string[] {
+  const path = execution.labels[label] ?? "";
+  return execution.labels.filter((other) => other !== "" && path.startsWith(`${other}/`));
+}
+
 /** Labels inside of others have rows below them. */
 function rowOf(execution: Execution, label: number): number {
-  const path = execution.labels[label] ?? "";
-  return execution.labels.filter((other) => other !== "" && path.startsWith(`${other}/`)).length;
+  return parents(execution, label).length;
+}
+
+/** A label without those around it; its own text may have strokes. */
+function ownName(execution: Execution, label: number): string {
+  const lengths = parents(execution, label).map((path) => path.length + 1);
+  return (execution.labels[label] || "(no label)").slice(Math.max(0, ...lengths));
 }
 
 export function inner(width: number): number {
@@ -84,7 +103,8 @@ export function draw(context: CanvasRenderingContext2D, scene: Scene, height: nu
   for (const lane of scene.lanes) {
     context.fillStyle = color("muted");
     context.textAlign = "left";
-    context.fillText(lane.title, LEFT, lane.top - TITLE / 2);
+    const isWide = context.measureText(lane.title).width <= inner(scene.width) + RIGHT;
+    context.fillText(isWide ? lane.title : lane.title.split(":")[0], LEFT, lane.top - TITLE / 2);
     context.save();
     drawers[lane.name](context, scene, lane);
     context.restore();
@@ -149,7 +169,7 @@ function drawPhases(context: CanvasRenderingContext2D, scene: Scene, lane: Lane)
     context.strokeStyle = color("axis");
     context.fillRect(x, y + 1, Math.max(right - x, 1), PHASE - 3);
     context.strokeRect(x + 0.5, y + 1.5, Math.max(right - x - 1, 1), PHASE - 4);
-    const name = scene.execution.labels[label].split("/").pop() ?? "";
+    const name = ownName(scene.execution, label);
     const left = Math.max(x, LEFT) + 5;
     if (context.measureText(name).width < Math.min(right, scene.width) - left) {
       context.fillStyle = color("text");
@@ -218,8 +238,7 @@ function drawBandwidth(context: CanvasRenderingContext2D, scene: Scene, lane: La
 }
 
 function drawLatency(context: CanvasRenderingContext2D, scene: Scene, lane: Lane): void {
-  const spans = Math.max(1, Math.floor(inner(scene.width) / LATENCY_STEP));
-  const { p50, p99 } = percentiles(scene.execution, scene.filter, scene.part, spans);
+  const { spans, p50, p99 } = scene.latency;
   const known = [...p50, ...p99].filter((ns) => ns > 0);
   if (known.length === 0) return;
   const [low, high] = [Math.min(...known), Math.max(...known)];
@@ -252,53 +271,62 @@ function drawLatency(context: CanvasRenderingContext2D, scene: Scene, lane: Lane
   }
 }
 
-type Rgb = [number, number, number];
-
-function rgb(text: string): Rgb {
-  const at = (from: number) => Number.parseInt(text.slice(from, from + 2), 16);
-  return text.startsWith("#") && text.length === 7 ? [at(1), at(3), at(5)] : [128, 128, 128];
+/** A colour as the bytes of a pixel, without its weight. */
+function pixelOf(text: string): number {
+  const [, red, green, blue] = /^#(..)(..)(..)$/.exec(text) ?? ["", "80", "80", "80"];
+  return Number.parseInt(`${blue}${green}${red}`, 16);
 }
 
-/** Cells as an image that is stretched over the lane; `paint` gives colour and weight from 0 to 1. */
+/** The same with a weight from 0 to 1; small ones stay visible. */
+function weighed(pixel: number, weight: number): number {
+  return (Math.round(60 + 195 * Math.min(weight, 1)) << 24) | pixel;
+}
+
+/** An image of pixels that is stretched over the lane. */
 function image(
   context: CanvasRenderingContext2D,
   scene: Scene,
   lane: Lane,
-  [columns, rows]: [number, number],
-  paint: (column: number, row: number) => [Rgb, number] | undefined,
+  columns: number,
+  pixels: Uint32Array<ArrayBuffer>,
 ): void {
-  const pixels = new ImageData(columns, rows);
-  for (let row = 0; row < rows; row++) {
-    for (let column = 0; column < columns; column++) {
-      const found = paint(column, row);
-      if (!found) continue;
-      const at = (row * columns + column) * 4;
-      pixels.data.set([...found[0], Math.round(60 + 195 * Math.min(found[1], 1))], at);
-    }
-  }
+  const rows = pixels.length / columns;
   const canvas = new OffscreenCanvas(columns, rows);
-  canvas.getContext("2d")?.putImageData(pixels, 0, 0);
+  const bytes = new Uint8ClampedArray(pixels.buffer);
+  canvas.getContext("2d")?.putImageData(new ImageData(bytes, columns, rows), 0, 0);
   context.imageSmoothingEnabled = false;
   context.drawImage(canvas, LEFT, lane.top, inner(scene.width), lane.height);
 }
 
+/** A pixel in full if it has stressed calls, else a pale one. */
+function stress(colors: number[], busy: Float64Array, at: number): number {
+  const kind = colors.findIndex((_, kind) => busy[at * CLASSES.length + kind] > 0);
+  return kind < 0 ? (50 << 24) | 0x808080 : weighed(colors[kind], 1);
+}
+
 function drawRanks(context: CanvasRenderingContext2D, scene: Scene, lane: Lane): void {
   const { bands, column_ns: columnNs } = scene.execution;
+  const { stressed } = scene;
   const { bins, busy } = scene.sums;
   const binNs = ((scene.part.to - scene.part.from) / bins) * columnNs;
   context.fillStyle = color("soft");
   context.fillRect(LEFT, lane.top, inner(scene.width), lane.height);
-  const colors = classColors().map(rgb);
-  image(context, scene, lane, [bins, bands.length], (column, row) => {
-    let [all, most] = [0, 0];
-    const at = (row * bins + column) * CLASSES.length;
+  const colors = classColors().map(pixelOf);
+  const ranksNs = bands.map(([first, last]) => binNs * (last - first + 1));
+  const pixels = new Uint32Array(bins * bands.length);
+  for (let at = 0; at < pixels.length; at++) {
+    let all = 0;
+    let most = 0;
     for (let kind = 0; kind < CLASSES.length; kind++) {
-      all += busy[at + kind];
-      if (busy[at + kind] > busy[at + most]) most = kind;
+      const own = busy[at * CLASSES.length + kind];
+      all += own;
+      if (own > busy[at * CLASSES.length + most]) most = kind;
     }
-    const ranks = bands[row][1] - bands[row][0] + 1;
-    return all > 0 ? [colors[most], all / binNs / ranks] : undefined;
-  });
+    if (all === 0) continue;
+    const weight = all / ranksNs[Math.floor(at / bins)];
+    pixels[at] = stressed ? stress(colors, stressed.busy, at) : weighed(colors[most], weight);
+  }
+  image(context, scene, lane, bins, pixels);
   context.fillStyle = color("text");
   context.textAlign = "right";
   const step = Math.ceil(bands.length / Math.max(1, Math.floor(lane.height / 13)));
@@ -328,15 +356,18 @@ function drawPositions(context: CanvasRenderingContext2D, scene: Scene, lane: La
       most = Math.max(most, moved[offsets.isWrite[at]][place]);
     }
   }
-  const [read, write] = classColors().map(rgb);
+  const [read, write] = classColors().map(pixelOf);
   const ends = [0, 0.5, 1].map((at) => ({ at, text: bytes(at * offsets.end) }));
   drawScale(context, scene, lane, ends);
-  image(context, scene, lane, [bins, offsets.rows], (column, row) => {
-    const place = (offsets.rows - 1 - row) * bins + column;
-    const [a, b] = [moved[0][place], moved[1][place]];
-    if (a + b === 0) return undefined;
-    return [a >= b ? read : write, 0.3 + 0.7 * (Math.max(a, b) / most)];
-  });
+  const pixels = new Uint32Array(bins * offsets.rows);
+  for (let at = 0; at < pixels.length; at++) {
+    // The first row of positions lies at the bottom.
+    const place = (offsets.rows - 1 - Math.floor(at / bins)) * bins + (at % bins);
+    const a = moved[0][place];
+    const b = moved[1][place];
+    if (a + b > 0) pixels[at] = weighed(a >= b ? read : write, 0.3 + 0.7 * (Math.max(a, b) / most));
+  }
+  image(context, scene, lane, bins, pixels);
 }
 
 /** The name of a file in a list. */

@@ -5,8 +5,8 @@ import { type ZoomTransform, zoom, zoomIdentity } from "d3-zoom";
 import { make, onScheme } from "../dom";
 import { bytes, count, mibPerSecond, time } from "../format";
 import { type Class, decode, type Encoded, type Execution } from "./data";
-import { draw, fileName, inner, type Lane, LEFT, lanesOf, nsAt, rates, type Scene } from "./draw";
-import { everything, type Filter, fileOf, percentiles, streamsBetween, sum } from "./sums";
+import { draw, fileName, inner, type Lane, LEFT, lanesOf, nsAt, rates, type Scene, spansOf } from "./draw";
+import { everything, type Filter, fileOf, movedAt, percentiles, streamsBetween, sum } from "./sums";
 
 /** Columns that fill the view at the deepest zoom. */
 const LEAST_COLUMNS = 32;
@@ -17,6 +17,10 @@ const HELP =
   "Plus and minus zoom, arrow keys move, Home and End go to the ends, 0 or Escape shows all. " +
   "The line above says what the visible part holds.";
 
+function callsInWords(calls: number): string {
+  return calls === 1 ? "1 call" : `${count(calls)} calls`;
+}
+
 export class TimeLine {
   readonly filter: Filter = everything();
   private execution: Execution;
@@ -24,6 +28,8 @@ export class TimeLine {
   private scene: Scene | undefined;
   private height = 0;
   private isWaiting = false;
+  /** The line of the program that the reader points at; "": none. */
+  private pointed = "";
   private readonly canvas = make("canvas", {
     tabindex: 0,
     role: "img",
@@ -68,6 +74,8 @@ export class TimeLine {
     const executions = await Promise.all(encoded.executions.map(decode));
     const line = new TimeLine(place, executions);
     line.paint();
+    // No lane shows what this picture does.
+    place.append(...place.querySelectorAll(".fixed figure[id^='latency-since-due']"));
     place.classList.add("live");
     return line;
   }
@@ -76,6 +84,13 @@ export class TimeLine {
   showLine(line: string): void {
     this.filter.line = line;
     this.choose();
+    this.redraw();
+  }
+
+  /** Stresses the calls of a line of the program; "": none. */
+  pointLine(line: string): void {
+    if (line === this.pointed) return;
+    this.pointed = line;
     this.redraw();
   }
 
@@ -120,7 +135,10 @@ export class TimeLine {
     const part = { from: Math.max(place(LEFT), 0), to: Math.min(place(LEFT + plot), this.all) };
     const bins = Math.max(1, Math.floor(plot));
     const sums = sum(this.execution, this.filter, part, bins);
-    this.scene = { execution: this.execution, filter: this.filter, part, width, lanes, sums };
+    const { execution, filter, pointed } = this;
+    const latency = percentiles(execution, filter, part, spansOf(width));
+    const stressed = pointed && !filter.line && sum(execution, { ...filter, line: pointed }, part, bins);
+    this.scene = { execution, filter, part, width, lanes, sums, latency, stressed: stressed || undefined };
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     draw(context, this.scene, height);
     this.say();
@@ -135,7 +153,7 @@ export class TimeLine {
     this.part.textContent = isAll ? `All: ${time(whole)}` : `${time(from)} to ${time(to)} of ${time(whole)}`;
     const every = Math.max(execution.sample_every, 1);
     const words = [
-      `${count(sums.calls * every)} calls`,
+      callsInWords(sums.calls * every),
       `${bytes(sums.readBytes * every)} read`,
       `${bytes(sums.writtenBytes * every)} written`,
       `${time(sums.busyNs * every)} in calls, sum of ranks`,
@@ -308,20 +326,31 @@ export class TimeLine {
         return [`read ${mibPerSecond(read)}`, `write ${mibPerSecond(written)}`];
       }
       case "latency": {
-        const spans = Math.max(1, Math.floor(inner(scene.width) / 4));
-        const { p50, p99 } = percentiles(scene.execution, scene.filter, scene.part, spans);
+        const { spans, p50, p99 } = scene.latency;
         const at = Math.min(Math.floor(((x - LEFT) / inner(scene.width)) * spans), spans - 1);
         return p50[at] > 0 ? [`median ${time(p50[at])}`, `99 % ${time(p99[at])}`] : ["no call began here"];
       }
       case "ranks":
         return this.calls(scene, lane, x, y);
-      case "positions": {
-        const end = scene.execution.offsets.end;
-        return [`position ${bytes((1 - (y - lane.top) / lane.height) * end)}`];
-      }
+      case "positions":
+        return this.positions(scene, x, (y - lane.top) / lane.height);
       default:
         return this.phaseAt(scene, x);
     }
+  }
+
+  /** What was moved at a position; `down` is a share of the lane. */
+  private positions(scene: Scene, x: number, down: number): string[] {
+    const { execution, filter } = scene;
+    const { rows, end } = execution.offsets;
+    const row = Math.max(0, Math.min(rows - 1, Math.floor((1 - down) * rows)));
+    const [from, to] = [x, x + 1].map((place) => nsAt(scene, place) / execution.column_ns);
+    const lines = movedAt(execution, filter, row, from, to).map(
+      ({ file, isWrite, size }) =>
+        `${fileName(execution, file)}: about ${bytes(size)} ${isWrite ? "written" : "read"}`,
+    );
+    const span = `positions ${bytes((row / rows) * end)} to ${bytes(((row + 1) / rows) * end)}`;
+    return [span, ...lines.slice(0, SHOWN), ...(lines.length > SHOWN ? ["and more"] : [])];
   }
 
   private phaseAt(scene: Scene, x: number): string[] {
@@ -347,7 +376,7 @@ export class TimeLine {
       if (line >= 0) parts.push(`line ${execution.lines[line][1]}`);
       if (execution.labels[label]) parts.push(execution.labels[label]);
       if (fileOf(execution, file) < execution.files.length) parts.push(fileName(execution, file));
-      const figures = [`${count(one.calls)} calls`, time(one.busy)];
+      const figures = [callsInWords(one.calls), time(one.busy)];
       if (one.bytes > 0) figures.splice(1, 0, bytes(one.bytes));
       if (one.calls > 1) figures.push(`longest ${time(one.longest)}`);
       lines.push(`${parts.join(", ")}: ${figures.join(", ")}`);

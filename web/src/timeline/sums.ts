@@ -1,6 +1,6 @@
 // What the visible part of an execution adds up to, by column of the screen.
 
-import type { Class, Execution } from "./data";
+import { type Class, type Execution, latencyNs } from "./data";
 
 /** Columns of the data that are visible; both may lie between columns. */
 export interface Part {
@@ -69,7 +69,7 @@ export function firstFrom(execution: Execution, stream: number, column: number):
 
 /** Adds the cells of the visible part up. The bytes of a call are spread over its time. */
 export function sum(execution: Execution, filter: Filter, part: Part, bins: number): Sums {
-  const { cells, bands, streams, column_ns: columnNs } = execution;
+  const { bands, streams } = execution;
   const sums: Sums = {
     bins,
     read: new Float64Array(bins),
@@ -80,84 +80,106 @@ export function sum(execution: Execution, filter: Filter, part: Part, bins: numb
     writtenBytes: 0,
     busyNs: 0,
   };
-  const scale = bins / (part.to - part.from);
   for (let stream = 0; stream < streams.length; stream++) {
-    if (!isShown(execution, filter, stream)) continue;
-    const [band, , op] = streams[stream];
-    const kind = CLASSES.indexOf(execution.ops[op][1]);
-    const moved = kind === 0 ? sums.read : kind === 1 ? sums.written : undefined;
-    const reach = Math.ceil(cells.reach[stream]) + 1;
-    const end = cells.first[stream + 1];
-    for (let at = firstFrom(execution, stream, part.from - reach); at < end; at++) {
-      const column = cells.column[at];
-      if (column >= part.to) break;
-      if (column >= Math.floor(part.from)) {
-        sums.calls += cells.calls[at];
-        sums.busyNs += cells.busy[at];
-        if (kind === 0) sums.readBytes += cells.bytes[at];
-        if (kind === 1) sums.writtenBytes += cells.bytes[at];
-      }
-      // Several calls fill their column; one alone lasts as long as it did.
-      const length = Math.max(cells.longest[at] / columnNs, cells.calls[at] > 1 ? 1 : 0);
-      spread((column - part.from) * scale, length * scale, bins, (bin, share) => {
-        if (moved) moved[bin] += cells.bytes[at] * share;
-        sums.busy[(band * bins + bin) * CLASSES.length + kind] += cells.busy[at] * share;
-      });
-    }
+    if (isShown(execution, filter, stream)) addStream(execution, stream, part, sums);
   }
   return sums;
 }
 
-/** Shares of the bins in a span; a short one lies in one bin. */
+/** Adds an amount to the bins from `start` to `end`, `stride` numbers apart, by their shares. */
 function spread(
-  start: number,
-  length: number,
+  to: Float64Array,
+  stride: number,
   bins: number,
-  add: (bin: number, share: number) => void,
+  start: number,
+  end: number,
+  amount: number,
 ): void {
-  const [first, last] = [Math.floor(start), Math.floor(start + length)];
-  if (first >= bins || last < 0) return;
-  if (first === last || length <= 0) {
-    if (first >= 0) add(first, 1);
+  const first = Math.floor(start);
+  const last = Math.floor(end);
+  if (first === last) {
+    if (first >= 0 && first < bins) to[first * stride] += amount;
     return;
   }
-  for (let bin = Math.max(first, 0); bin <= Math.min(last, bins - 1); bin++) {
-    const inside = Math.min(bin + 1, start + length) - Math.max(bin, start);
-    if (inside > 0) add(bin, inside / length);
+  const until = Math.min(last, bins - 1);
+  const density = amount / (end - start);
+  for (let bin = Math.max(first, 0); bin <= until; bin++) {
+    to[bin * stride] += (Math.min(bin + 1, end) - Math.max(bin, start)) * density;
   }
 }
 
-/** Median and 99th percentile of the calls that began in each of some spans; NaN without calls. */
-export function percentiles(
-  execution: Execution,
-  filter: Filter,
-  part: Part,
-  spans: number,
-): { p50: Float64Array; p99: Float64Array } {
-  const { latency } = execution;
-  const perColumn = execution.columns / latency.columns;
-  const lists: [number, number][][] = Array.from({ length: spans }, () => []);
-  for (let at = 0; at < latency.op.length; at++) {
-    const op = latency.op[at];
-    if (filter.op >= 0 && op !== filter.op) continue;
-    if (filter.hidden.has(execution.ops[op][1])) continue;
-    const middle = (latency.column[at] + 0.5) * perColumn;
-    const span = Math.floor(((middle - part.from) / (part.to - part.from)) * spans);
-    if (span >= 0 && span < spans) lists[span].push([latency.ns[at], latency.calls[at]]);
+/**
+ * Adds a stream; this runs for every visible cell of every frame. Where in its column a call began is unknown: its
+ * bytes are spread over the whole column at least.
+ */
+function addStream(execution: Execution, stream: number, part: Part, sums: Sums): void {
+  const { first: firsts, reach, column: columns, calls, bytes, busy, length: lengths } = execution.cells;
+  const { bins } = sums;
+  const [band, , op] = execution.streams[stream];
+  const kind = CLASSES.indexOf(execution.ops[op][1]);
+  const moved = kind === 0 ? sums.read : sums.written;
+  const share = sums.busy.subarray(band * bins * CLASSES.length + kind, (band + 1) * bins * CLASSES.length);
+  const isMoving = kind < 2;
+  const scale = bins / (part.to - part.from);
+  const begin = Math.floor(part.from);
+  let [count, size, time] = [0, 0, 0];
+  for (
+    let at = firstFrom(execution, stream, part.from - reach[stream] - 1);
+    at < firsts[stream + 1] && columns[at] < part.to;
+    at++
+  ) {
+    if (columns[at] >= begin) {
+      count += calls[at];
+      size += bytes[at];
+      time += busy[at];
+    }
+    const start = (columns[at] - part.from) * scale;
+    const end = start + lengths[at] * scale;
+    spread(share, CLASSES.length, bins, start, end, busy[at]);
+    if (isMoving) spread(moved, 1, bins, start, Math.max(end, start + scale), bytes[at]);
   }
-  const quantile = (share: number) => Float64Array.from(lists, (list) => quantileOf(list, share));
-  for (const list of lists) list.sort((a, b) => a[0] - b[0]);
-  return { p50: quantile(0.5), p99: quantile(0.99) };
+  sums.calls += count;
+  sums.busyNs += time;
+  if (kind === 0) sums.readBytes += size;
+  if (kind === 1) sums.writtenBytes += size;
 }
 
-function quantileOf(sorted: [number, number][], share: number): number {
-  const all = sorted.reduce((sum, entry) => sum + entry[1], 0);
-  let seen = 0;
-  for (const [ns, calls] of sorted) {
-    seen += calls;
-    if (seen >= share * all) return ns;
+/** Median and 99th percentile in each of some spans of the visible part; NaN without calls. */
+export interface Percentiles {
+  spans: number;
+  p50: Float64Array;
+  p99: Float64Array;
+}
+
+/** Percentiles of the calls that began in each span, from a count of each code of a duration. */
+export function percentiles(execution: Execution, filter: Filter, part: Part, spans: number): Percentiles {
+  const { op: ops, column, code, calls, columns, codes } = execution.latency;
+  const perColumn = execution.columns / columns;
+  const scale = spans / (part.to - part.from);
+  const isShownOp = execution.ops.map(
+    ([, kind], op) => (filter.op < 0 || filter.op === op) && !filter.hidden.has(kind),
+  );
+  const counts = new Float64Array(spans * codes);
+  const all = new Float64Array(spans);
+  for (let at = 0; at < ops.length; at++) {
+    const span = Math.floor(((column[at] + 0.5) * perColumn - part.from) * scale);
+    if (span < 0 || span >= spans || !isShownOp[ops[at]]) continue;
+    counts[span * codes + code[at]] += calls[at];
+    all[span] += calls[at];
   }
-  return Number.NaN;
+  const quantile = (share: number) =>
+    all.map((count, span) => quantileOf(counts, span, codes, share * count));
+  return { spans, p50: quantile(0.5), p99: quantile(0.99) };
+}
+
+function quantileOf(counts: Float64Array, span: number, codes: number, wanted: number): number {
+  if (wanted === 0) return Number.NaN;
+  let [code, seen] = [0, counts[span * codes]];
+  while (seen < wanted && code + 1 < codes) {
+    code += 1;
+    seen += counts[span * codes + code];
+  }
+  return latencyNs(code);
 }
 
 /** Sums of the streams that began calls between two columns, those with most time first. */
@@ -169,7 +191,7 @@ export function streamsBetween(
   to: number,
 ): { stream: number; calls: number; bytes: number; busy: number; longest: number }[] {
   const found: { stream: number; calls: number; bytes: number; busy: number; longest: number }[] = [];
-  const { cells, column_ns: columnNs } = execution;
+  const { cells } = execution;
   for (let stream = 0; stream < execution.streams.length; stream++) {
     if (band >= 0 && execution.streams[stream][0] !== band) continue;
     if (!isShown(execution, filter, stream)) continue;
@@ -178,7 +200,7 @@ export function streamsBetween(
     for (let at = firstFrom(execution, stream, from - reach); at < cells.first[stream + 1]; at++) {
       const column = cells.column[at];
       if (column >= to) break;
-      if (column + Math.max(cells.longest[at] / columnNs, 1) <= from) continue;
+      if (column + Math.max(cells.length[at], 1) <= from) continue;
       one.calls += cells.calls[at];
       one.bytes += cells.bytes[at];
       one.busy += cells.busy[at];
@@ -187,4 +209,27 @@ export function streamsBetween(
     if (one.calls > 0) found.push(one);
   }
   return found.sort((a, b) => b.busy - a.busy);
+}
+
+/** Bytes by file and kind at a row of positions between two columns, most first; they are known to a sixth. */
+export function movedAt(
+  execution: Execution,
+  filter: Filter,
+  row: number,
+  from: number,
+  to: number,
+): { file: number; isWrite: boolean; size: number }[] {
+  const { offsets } = execution;
+  const perColumn = execution.columns / offsets.columns;
+  const found = new Map<number, number>();
+  for (let at = 0; at < offsets.file.length; at++) {
+    const start = offsets.column[at] * perColumn;
+    if (offsets.row[at] !== row || start >= to || start + perColumn <= from) continue;
+    if (filter.file >= 0 && offsets.file[at] !== filter.file) continue;
+    if (filter.hidden.has(offsets.isWrite[at] ? "write" : "read")) continue;
+    const key = offsets.file[at] * 2 + offsets.isWrite[at];
+    found.set(key, (found.get(key) ?? 0) + offsets.bytes[at]);
+  }
+  const all = [...found].sort((a, b) => b[1] - a[1]);
+  return all.map(([key, size]) => ({ file: key >> 1, isWrite: key % 2 === 1, size }));
 }
