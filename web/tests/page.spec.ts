@@ -99,6 +99,16 @@ test("a row opens what more is known of its operation", async ({ page }) => {
   await expect(details).toBeHidden();
 });
 
+test("names of operations, numbers of lines and heads of columns are printed", async ({ page }) => {
+  await page.goto(address("run"));
+  await page.waitForSelector("#time-line.live");
+  await page.emulateMedia({ media: "print" });
+  for (const place of ["button.opens", ".source td.n button", "#access button.sorts"]) {
+    await expect(page.locator(place).first(), place).toBeVisible();
+  }
+  await expect(page.locator("button.copy")).toBeHidden();
+});
+
 test("columns sort by their figures", async ({ page }) => {
   await page.goto(address("darshan"));
   const table = page.locator(".sheet", { has: page.locator("h3", { hasText: "Files" }) }).locator("table");
