@@ -3,7 +3,7 @@
 use super::names::Renaming;
 use super::ranks::Shared;
 use super::run::{appends, is_adopted, own};
-use super::show::{blocks_of_page, views};
+use super::show::{DIFFERENCES, blocks_of_page, views};
 use super::stream::{Ahead, Step, Steps, Texts};
 use super::tally::{Kind, Tally};
 use super::*;
@@ -431,6 +431,12 @@ fn stored_runs_are_compared_and_said_in_a_sentence() {
     let verdicts: Vec<&str> = found.gates.iter().map(|gate| gate.verdict.words()).collect();
     assert_eq!(verdicts, ["passes", "fails", "fails", "passes"]);
     assert!(views(&found).views.iter().any(|view| view.name == "concurrency"));
+    let pictures = views(&found);
+    let main = pictures.views.iter().find(|view| view.name == DIFFERENCES).unwrap();
+    let crate::chart::Chart::Forest { ranges, .. } = &main.chart else { panic!("intervals") };
+    let elapsed = ranges.iter().find(|range| range.name == "elapsed").expect("a row");
+    assert!((elapsed.at - 5.7).abs() < 1.0 || (elapsed.at + 5.7).abs() < 1.0, "{elapsed:?}");
+    assert!(ranges.iter().all(|range| !range.name.contains("concurrency")), "{ranges:?}");
 }
 
 /// What is compared beside a replay changes nothing in what it differs in, and a phase that only some
