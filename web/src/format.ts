@@ -45,6 +45,38 @@ export function count(value: number): string {
 
 export type Unit = "bytes" | "mib_s" | "ns" | "per_s" | "count" | "share" | "rank" | "none";
 
+/** The unit in which a value of at most this size is written, and its size in the axis's own. */
+export function unitOf(unit: Unit, most: number): { size: number; name: string } {
+  const of = (size: number, base: number, names: string[]) => {
+    let [own, at] = [size, 0];
+    while (own * base <= most && at + 1 < names.length) [own, at] = [own * base, at + 1];
+    return { size: own, name: names[at] };
+  };
+  const binary = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+  switch (unit) {
+    case "bytes":
+      return of(
+        1,
+        1024,
+        binary.map((name) => ` ${name}`),
+      );
+    case "mib_s":
+      return of(
+        1 / 1048576,
+        1024,
+        binary.map((name) => ` ${name}/s`),
+      );
+    case "ns":
+      return of(1, 1000, [" ns", " µs", " ms", " s"]);
+    case "per_s":
+      return of(1, 1000, [" op/s", " kop/s", " Mop/s", " Gop/s"]);
+    case "share":
+      return { size: 0.01, name: " %" };
+    default:
+      return { size: 1, name: "" };
+  }
+}
+
 /** A value on an axis of this unit. */
 export function value(unit: Unit, of: number): string {
   switch (unit) {

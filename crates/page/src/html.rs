@@ -155,10 +155,12 @@ pub fn fidelity(found: &Fidelity) -> String {
     let (main, others): (Vec<&View>, Vec<&View>) = views.views.iter().partition(is_main);
     let mut over_time = pictures::all(others.into_iter());
     over_time.push(pictures::absent(&views.absent));
+    let [short, full] = fidelity::show::blocks_of_page(found).map(|all| blocks::blocks(&all));
+    let figures = [short, details("All figures").with(full).into()].into_iter().collect();
     let parts = [
         Part::new("answer", "Answer", answer::of_fidelity(found)),
         Part::new("picture", "Differences", pictures::all(main.into_iter())),
-        Part::new("figures", "Figures", blocks::blocks(&fidelity::show::blocks_of_page(found))),
+        Part::new("figures", "Figures", figures),
         Part::new("timeline", "Over time", over_time),
     ];
     page("Fidelity", &parts)

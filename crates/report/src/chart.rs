@@ -216,7 +216,8 @@ pub enum Chart {
         y_edges: Vec<f64>,
         values: Vec<Vec<f64>>,
     },
-    /// Intervals on rows: labels over time and rank, parts of files by rank.
+    /// Intervals on rows: labels over time and rank, parts of files by rank. The place of a class is its colour; one
+    /// without a name is not used.
     Spans { x: Axis, rows: Vec<String>, classes: Vec<String>, bars: Vec<Bar> },
     /// Estimates with their intervals, one below the other, and a line at `line`.
     Forest { x: Axis, line: Option<f64>, ranges: Vec<Range> },

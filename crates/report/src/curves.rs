@@ -43,7 +43,8 @@ pub fn latencies_of_sides(
     distance: Distance,
 ) -> View {
     let series = sides.into_iter().enumerate();
-    let series = series.map(|(color, (name, times))| curve(name.into(), color, times)).collect();
+    // The first colours are those of reading and writing.
+    let series = series.map(|(at, (name, times))| curve(name.into(), 2 + at, times)).collect();
     View {
         name,
         title: format!("Latency of {of}"),

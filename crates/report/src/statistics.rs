@@ -133,6 +133,14 @@ pub struct Statistic {
     pub outliers: Vec<u32>,
 }
 
+impl Statistic {
+    /// How far the farther end of the confidence interval is from the median, as a share of it.
+    pub fn margin(&self) -> Option<f64> {
+        let (low, high) = (self.median - self.ci95_low?, self.ci95_high? - self.median);
+        Some(low.max(high) / self.median).filter(|share| share.is_finite())
+    }
+}
+
 /// The statistics of a sweep, label by label; none without a sweep.
 pub fn of(run: &Run) -> Vec<Statistic> {
     if run.run.sweep.is_none() {

@@ -61,7 +61,7 @@ gaps! {
     Aggregated "aggregated" "# [module holds|modules hold] counters of other things than calls and [was|were] left out";
     Unlisted "unlisted-layouts" "# [file|files] lie on storage as Lustre stripes them, but are not listed: 10,000 are";
     Unfound "unlisted-files" "# [file was|files were] removed, or are links, of which nothing more is listed: 100,000 are";
-    NoMetadata "no-metadata" "# [file has|files have] transfers, but neither opens nor other metadata operations in the log";
+    NoMetadata "no-metadata" "opens and other metadata operations of # [file|files] with transfers are not in the log one by one";
     CoarseTimes "coarse-times" "# [transfer has|transfers have] times that are multiples of 0.1 ms";
     NoResults "no-results" "# [call has|calls have] no result in the log: taken as done in full";
     SinglePrecision "single-precision" "# [call has|calls have] times of seven digits: after 100 s they are multiples of 8 us";

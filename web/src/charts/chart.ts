@@ -1,7 +1,7 @@
 // A picture's data as `report::chart` serializes it, and what all interactive figures share.
 
 import { scaleLinear, scaleLog } from "d3-scale";
-import type { Unit } from "../format";
+import { type Unit, unitOf, value } from "../format";
 
 export interface Axis {
   title: string;
@@ -25,7 +25,7 @@ export function inkOf(color: number): string {
 export interface Placed {
   place: (of: number) => number;
   at: (place: number) => number;
-  ticks: number[];
+  ticks: { value: number; text: string }[];
 }
 
 /** Where values lie, and where numbers stand. */
@@ -47,24 +47,22 @@ export function scaleOf(
     const all = scale.base(base).ticks(wanted + 1);
     const every = all.length > wanted + 3 ? Math.ceil(all.length / (wanted + 2)) : 1;
     const ticks = all.filter((_, at) => at % every === 0);
-    return { place: scale, at: scale.invert, ticks };
+    const text = (tick: number) => ({ value: tick, text: value(axis.unit, tick) });
+    return { place: scale, at: scale.invert, ticks: ticks.map(text) };
   }
-  const unit = binaryUnit(axis.unit, high);
   const scale = scaleLinear([low, high], range);
-  return {
-    place: scale,
-    at: scale.invert,
-    ticks: scaleLinear([low / unit, high / unit], range)
-      .ticks(wanted)
-      .map((tick) => tick * unit),
-  };
+  return { place: scale, at: scale.invert, ticks: linearTicks(axis.unit, low, high, wanted) };
 }
 
-/** Ticks of sizes and bandwidths are round in KiB, MiB, GiB. */
-function binaryUnit(unit: Unit, most: number): number {
-  const base = unit === "bytes" ? 1 : unit === "mib_s" ? 1 / 1048576 : 0;
-  if (base === 0) return 1;
-  let size = base;
-  while (size * 1024 <= most) size *= 1024;
-  return size;
+/** Round numbers in the unit that suits the largest one: all have this unit and the same decimals. */
+function linearTicks(unit: Unit, low: number, high: number, wanted: number): Placed["ticks"] {
+  const { size, name } = unitOf(unit, Math.max(Math.abs(low), Math.abs(high)));
+  const isWhole = unit === "count" || unit === "rank";
+  const ticks = scaleLinear([low / size, high / size], [0, 1])
+    .ticks(wanted)
+    .filter((tick) => !isWhole || Number.isInteger(tick));
+  const step = ticks.length > 1 ? ticks[1] - ticks[0] : 1;
+  const decimals = Math.min(6, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)));
+  const text = (tick: number) => `${isWhole ? value(unit, tick) : tick.toFixed(decimals)}${name}`;
+  return ticks.map((tick) => ({ value: tick * size, text: text(tick) }));
 }

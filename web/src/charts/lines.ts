@@ -238,16 +238,16 @@ function frame(chart: Lines, x: Placed, y: Placed, width: number): SVGElement {
   const group = svg("g", { class: "frame" });
   const right = width - RIGHT;
   for (const tick of y.ticks) {
-    const at = y.place(tick);
+    const at = y.place(tick.value);
     group.append(
       svg("line", { class: "grid", x1: LEFT, x2: right, y1: at, y2: at }),
-      svg("text", { x: LEFT - 8, y: at + 4, "text-anchor": "end" }, value(chart.y.unit, tick)),
+      svg("text", { x: LEFT - 8, y: at + 4, "text-anchor": "end" }, tick.text),
     );
   }
   const bottom = HEIGHT - BOTTOM;
   for (const tick of x.ticks) {
-    const at = { x: x.place(tick), y: bottom + 18, "text-anchor": "middle" };
-    group.append(svg("text", at, value(chart.x.unit, tick)));
+    const at = { x: x.place(tick.value), y: bottom + 18, "text-anchor": "middle" };
+    group.append(svg("text", at, tick.text));
   }
   const title = { class: "title", x: (LEFT + right) / 2, y: HEIGHT - 4, "text-anchor": "middle" };
   group.append(

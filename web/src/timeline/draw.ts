@@ -3,7 +3,7 @@
 import { scaleLinear, scaleLog } from "d3-scale";
 import { scaleOf } from "../charts/chart";
 import { color } from "../dom";
-import { bytes, mibPerSecond, time } from "../format";
+import { bytes, time } from "../format";
 import type { Execution } from "./data";
 import { CLASSES, type Filter, fileOf, type Part, type Percentiles, type Sums } from "./sums";
 
@@ -224,7 +224,7 @@ function drawBandwidth(context: CanvasRenderingContext2D, scene: Scene, lane: La
     context,
     scene,
     lane,
-    ticks.filter((_, at) => at % 2 === 0).map((tick) => ({ at: scale(tick), text: mibPerSecond(tick) })),
+    ticks.filter((_, at) => at % 2 === 0).map((tick) => ({ at: scale(tick.value), text: tick.text })),
   );
   const colors = classColors();
   lines.forEach((line, kind) => {

@@ -46,6 +46,12 @@ pub struct TraceModule {
     pub is_partial: bool,
     /// Different files (H5D, PNETCDF_VAR: datasets, variables).
     pub files: u64,
+    /// Sizes of the files as far as the accesses tell, added up: behind the last byte that was read or written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_bytes: Option<u64>,
+    /// The largest of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub largest_file_bytes: Option<u64>,
     /// Files that were only read. These three leave out files without bytes; absent: bytes are not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_only: Option<u64>,
@@ -130,6 +136,9 @@ pub struct TraceFile {
     /// Bytes and times, sums over ranks.
     #[serde(flatten)]
     pub amounts: TraceAmounts,
+    /// Bytes up to the last one that was read or written: MAX_BYTE_READ, MAX_BYTE_WRITTEN; absent: not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size_bytes: Option<u64>,
     /// Opens; absent: not counted, as below.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opens: Option<u64>,

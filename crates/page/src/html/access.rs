@@ -5,12 +5,10 @@ use crate::views::accesses;
 use model::units::Measure;
 use report::document::Sheet;
 use report::grid::{Cell, Grid, Kind, field, optional};
-use report::text::{escape, fit, percent};
+use report::text::percent;
 
 /// Files that a page lists.
 const FILES: usize = 20;
-/// Letters of a path that are shown.
-const LETTERS: usize = 60;
 
 const TIME: Kind = Kind::Quantity(Measure::Time);
 const BYTES: Kind = Kind::Quantity(Measure::Bytes);
@@ -80,23 +78,19 @@ fn files(name: &str, access: &Access) -> Option<Sheet> {
     let left = access.files.len() - shown.len() + access.more_files;
     let grid = grid(&shown, access.has_times);
     let mut notes = vec![
-        "Sequential: behind the end of the rank's access before it; consecutive: at its end."
+        "Most bytes first. Sequential: behind the end of the rank's access before it; consecutive: at its end."
             .to_string(),
     ];
     if left > 0 {
         let files = model::words::plural(left as u64, "file");
-        notes.push(format!(
-            "{left} more {files} moved less; --events keeps them all in events.parquet."
-        ));
+        notes.push(format!("{left} more {files}: events.parquet has them all."));
     }
     Some(Sheet { name: "files", title: titled("Files", name), grid, notes })
 }
 
 fn grid(files: &[&FileAccess], has_times: bool) -> Grid {
     let mut fields = vec![
-        field("file", "", Kind::Word, 0, |one: &&FileAccess| {
-            Cell::Text(fit(&escape(&one.path), LETTERS))
-        }),
+        field("file", "", Kind::Label, 0, |one: &&FileAccess| Cell::Text(one.path.clone())),
         field("ranks", "", COUNT, 0, |one| Cell::Count(u64::from(one.ranks))),
         field("read", "bytes", BYTES, 0, |one| Cell::whole(one.read.bytes)),
         field("written", "bytes", BYTES, 0, |one| Cell::whole(one.write.bytes)),

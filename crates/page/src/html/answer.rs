@@ -12,7 +12,7 @@ use report::machines;
 use report::markup::{Element, Markup, element};
 use report::rows::{class, once};
 use report::rules::{Warning, warnings};
-use report::table::{answer, facts};
+use report::table::{answer, facts, layers};
 use report::text::Terminal;
 
 /// Warnings that are shown; the others are counted.
@@ -52,6 +52,7 @@ pub fn card(run: &Run, sentences: &[String], compared: Option<&Comparison>) -> M
         Some(title),
         Some(sentence(&sentences[..sentences.len().min(1)])),
         further(sentences),
+        jobs(run),
         Some(compared.map_or_else(|| keys(&run_keys(run)), |found| keys(&sides(found)))),
         warned(list.chain(failed)),
         more,
@@ -114,6 +115,10 @@ fn run_keys(run: &Run) -> Vec<(String, String)> {
     };
     let count = once(run).fold(0u64, |sum, row| sum.saturating_add(row.count));
     let duration = facts::duration(run).unwrap_or_else(|| "unknown".into());
+    let duration = match job_time(run) {
+        Some(job) => format!("{duration} of {job}"),
+        None => duration,
+    };
     let moved = [("read", bytes(Class::Read)), ("written", bytes(Class::Write))];
     let moved = moved.into_iter().filter(|(_, bytes)| *bytes > 0);
     let moved =
@@ -125,6 +130,19 @@ fn run_keys(run: &Run) -> Vec<(String, String)> {
     let all = [("duration".to_string(), duration)].into_iter().chain(moved);
     let all = all.chain([("operations".to_string(), value_text(count as f64, Unit::Count)), place]);
     all.filter(|(_, text)| !text.is_empty()).take(3).collect()
+}
+
+/// How long the job of a log ran: its last operation ends before.
+fn job_time(run: &Run) -> Option<String> {
+    let [log] = &run.run.trace.as_ref()?.logs[..] else { return None };
+    Some(model::units::format_ns(log.job.as_ref()?.run_ns as f64))
+}
+
+/// The jobs of logs, with their commands.
+fn jobs(run: &Run) -> Option<Element> {
+    let jobs = layers::jobs(run.run.trace.as_ref()?);
+    let items = jobs.iter().map(|job| element("li").text(job));
+    (!jobs.is_empty()).then(|| element("ul").class("lines").all(items))
 }
 
 /// The card of a comparison.

@@ -3,14 +3,16 @@
 use super::frame::{note, scroll};
 use model::words;
 use report::document::{Block, Item, Sheet};
-use report::grid::{Cell, Column, Grid, Line};
+use report::grid::{Cell, Column, Grid, Kind, Line};
 use report::markup::{Element, Markup, element};
-use report::text::Paint;
+use report::text::{Paint, fit};
 
 /// Lines of a table at most.
 const LINES: usize = 2000;
 /// Significant digits of quantities.
 const DIGITS: u32 = 4;
+/// Letters of a path or label: longer ones push the figures out of sight.
+const LABEL_LETTERS: usize = 44;
 
 /// All parts in order.
 pub fn blocks(blocks: &[Block]) -> Markup {
@@ -55,7 +57,8 @@ pub fn sheet_with(
         scroll(if title.is_empty() { name } else { title }).with(table(grid, class, numbers))
     });
     let title = (!title.is_empty()).then(|| element("h3").text(title));
-    let notes = notes.iter().chain(&more).map(|text| note(text));
+    // What the terminal prints on request is folded below.
+    let notes = notes.iter().chain(&more).map(|text| note(&text.replace(": -v", ": below")));
     element("div").class("sheet").all(title).all(table).all(notes)
 }
 
@@ -93,6 +96,14 @@ fn heading(column: &Column) -> Element {
     element("th").attr("scope", "col").class(class).text(&column.name).all(unit)
 }
 
+/// A path or label, cut in the middle; all of it shows where the pointer is.
+fn shortened(cell: Element, text: &str) -> Element {
+    match fit(text, LABEL_LETTERS) {
+        short if short == text => cell.text(text),
+        short => cell.attr("title", text).text(short),
+    }
+}
+
 /// One line; a name that is indented on the terminal is indented here.
 fn line_of(columns: &[Column], cells: &[Cell], texts: &[String], bad: bool) -> Element {
     let mut row_class = if bad { "bad" } else { "" };
@@ -109,7 +120,11 @@ fn line_of(columns: &[Column], cells: &[Cell], texts: &[String], bad: bool) -> E
             row_class = "part";
         }
         let text = if *cell == Cell::None { "–" } else { text.trim_start() };
-        line.push(element("td").class(class).text(text));
+        let cell = element("td").class(class);
+        line.push(match column.kind {
+            Kind::Label => shortened(cell, text),
+            _ => cell.text(text),
+        });
     }
     element("tr").class(row_class).all(line)
 }

@@ -7,6 +7,7 @@ use model::sweep::{Dimension, Sweep};
 use report::markup::{Element, Markup, element};
 use report::rows::{label_name, rate_text};
 use report::statistics::{self, Metric, Statistic};
+use report::text::percent;
 use std::collections::BTreeMap;
 
 /// Tables at most: those of the operations with the highest figures.
@@ -80,9 +81,7 @@ fn cell(figure: Option<&Statistic>, most: f64) -> Element {
         _ => rate_text(None, Some(figure.median)),
     };
     let cell = element("td").class(&format!("h{shade}"));
-    let interval = figure.ci95_low.zip(figure.ci95_high).map(|(low, high)| {
-        let half = (high - low) / 2.0 / figure.median * 100.0;
-        element("small").text(format!("± {half:.1} %"))
-    });
+    let interval =
+        figure.margin().map(|share| element("small").text(format!("± {}", percent(share))));
     cell.attr("data-value", figure.median).text(text.unwrap_or_default()).all(interval)
 }

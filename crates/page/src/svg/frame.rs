@@ -245,7 +245,7 @@ pub fn drawn(all: usize) -> usize {
 /// if it is one, else how many they are.
 pub fn classes(names: &[String]) -> Legend {
     let shown = drawn(names.len());
-    let named = names.iter().take(shown).enumerate();
+    let named = names.iter().take(shown).enumerate().filter(|(_, name)| !name.is_empty());
     let mut entries: Vec<(Ink, String)> =
         named.map(|(at, name)| (Ink::Series(at), name.clone())).collect();
     if names.len() > shown {

@@ -78,7 +78,9 @@ pub(crate) fn ranks(name: &str, access: &Access) -> Result<View, String> {
     Ok(View {
         name: RANKS.into(),
         title: qualified("Time in calls by rank".into(), &[name]),
-        summary: format!("Calls that overlap count each for itself.{mean}{slowest}"),
+        summary: format!(
+            "Calls that overlap count each for itself; opening and closing are metadata, also within read and write.{mean}{slowest}"
+        ),
         chart: Chart::Bars {
             x: Axis::new("time in calls", Unit::Nanoseconds),
             groups: groups.iter().map(named).collect(),

@@ -156,6 +156,10 @@ fn over(
         _ => format!("Operations per second over {}", dimension.name),
     };
     let summary = lines.first().and_then(|line| claim(line, dimension, metric));
+    let summary = summary.map(|claim| match lines.len() {
+        1 => claim,
+        all => format!("The highest of {all} lines: {claim}"),
+    });
     let mut summary = summary.unwrap_or("No execution has a rate.".into());
     let points = || lines.iter().flat_map(|line| &line.figures);
     let missing = points().filter(|(_, figure)| figure.ci95_low.is_none()).count();
@@ -431,7 +435,10 @@ mod tests {
         }
         let views = pictures(&run).unwrap();
         let summaries: Vec<&str> = views.iter().map(|view| view.summary.as_str()).collect();
-        assert!(summaries[0].starts_with("w: fwrite, ranks=2"), "{summaries:?}");
+        assert!(
+            summaries[0].starts_with("The highest of 2 lines: w: fwrite, ranks=2"),
+            "{summaries:?}"
+        );
         assert_eq!(views.len(), 2, "{summaries:?}");
         assert!(views.iter().all(|view| !view.summary.contains("w: fopen")));
         for view in &views {

@@ -65,7 +65,7 @@ pub(crate) fn bandwidth(source: &Source<'_>) -> Result<View, String> {
         name: BANDWIDTH.into(),
         title: source.titled("Bandwidth over time"),
         summary: format!(
-            "{}, where bytes moved. The bytes of an operation are spread over its time.{}",
+            "{}. The bytes of an operation are spread over its time.{}",
             capital(&sums.join("; ")),
             source.note
         ),
@@ -73,18 +73,16 @@ pub(crate) fn bandwidth(source: &Source<'_>) -> Result<View, String> {
     })
 }
 
-/// "writing 200 MiB/s on average (40 MiB from 1 ms to 3 ms)": over the columns in which bytes moved.
+/// "writing 40 MiB: 200 MiB/s on average over the 200 ms in which bytes moved": the columns that have any.
 fn describe_bytes(name: &str, bytes: &[u64], time: &TimeBins, scale: f64) -> String {
     let moved = total(bytes.iter().copied()) as f64 * scale;
-    let first = bytes.iter().position(|bytes| *bytes > 0).unwrap_or(0);
-    let last = bytes.iter().rposition(|bytes| *bytes > 0).unwrap_or(0);
     let active = bytes.iter().filter(|bytes| **bytes > 0).count();
+    let active_ns = active as f64 * time.width_ns as f64;
     format!(
-        "{name} {} on average ({} from {} to {})",
-        rate_text(mib_s(moved, active as f64 * time.width_ns as f64)),
+        "{name} {}: {} on average over the {} in which bytes moved",
         format_bytes(moved as u64),
-        format_ns(time.edge_ns(first) as f64),
-        format_ns(time.edge_ns(last + 1) as f64)
+        rate_text(mib_s(moved, active_ns)),
+        format_ns(active_ns)
     )
 }
 

@@ -305,13 +305,14 @@ pub(crate) fn histogram(side: &Side, (label, op, cell): &Key) -> Histogram {
 fn judge(all: &mut [Tested], min_effect: f64, design: Design, memo: &mut Memo) {
     let least_n = design.least_n(opening_tests(all));
     let decisions = decisions(all);
+    let largest = 1.0 + if design == Design::Blocks { 0.0 } else { min_effect };
     for (Tested { row, contrast }, decision) in all.iter_mut().zip(decisions) {
         let level = decision.map(|decision| SIGNIFICANCE * decision.share);
         row.level = level;
         row.p_adjusted = decision.map(|decision| decision.adjusted_p);
         row.p = row.p.filter(|_| decision.is_some());
         if row.base_n.min(row.new_n) >= LEAST {
-            (row.ci95_low, row.ci95_high) = interval(contrast, level, memo);
+            (row.ci95_low, row.ci95_high) = interval(contrast, level, largest, memo);
         }
         if row.tier == Tier::Label {
             row.least_n = least_n;
@@ -353,9 +354,10 @@ fn decisions(all: &[Tested]) -> Vec<Option<Decision>> {
 fn interval(
     contrast: &Contrast,
     level: Option<f64>,
+    largest: f64,
     memo: &mut Memo,
 ) -> (Option<f64>, Option<f64>) {
-    let (low, high) = contrast.interval(level.unwrap_or(SIGNIFICANCE), memo);
+    let (low, high) = contrast.interval(level.unwrap_or(SIGNIFICANCE), largest, memo);
     (Some(low).filter(|low| *low > 0.0), Some(high).filter(|high| high.is_finite()))
 }
 

@@ -202,7 +202,7 @@ impl Gate {
         }
         let (a, b): (Vec<f64>, Vec<f64>) = (a.into_values().collect(), b.into_values().collect());
         let contrast = Contrast::new(design, &a, &b);
-        let (low, high) = contrast.interval(SIGNIFICANCE, &mut Memo::default());
+        let (low, high) = contrast.interval(SIGNIFICANCE, 1.0, &mut Memo::default());
         let verdict = match [low, high].map(|end| self.condition.holds(end)) {
             [true, true] => Verdict::Pass,
             [false, false] => Verdict::Fail,

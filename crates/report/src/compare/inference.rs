@@ -63,12 +63,26 @@ pub struct Dependence {
 
 /// The counts that were needed last: most shifts, and most rows, have the same scores.
 #[derive(Default)]
-pub struct Memo(Option<(Vec<u32>, Counts)>);
+pub struct Memo(Option<(Drawn, Counts)>);
+
+/// What is counted: all sums of some of the scores, or of any.
+#[derive(PartialEq)]
+struct Drawn {
+    /// In ascending order.
+    scores: Vec<u32>,
+    /// How many of them are drawn; `None`: each or not, by its sign.
+    taken: Option<usize>,
+}
 
 impl Memo {
-    fn counts(&mut self, key: Vec<u32>, count: impl FnOnce(&[u32]) -> Counts) -> &Counts {
+    fn counts(&mut self, mut scores: Vec<u32>, taken: Option<usize>) -> &Counts {
+        scores.sort_unstable();
+        let key = Drawn { scores, taken };
         if self.0.as_ref().is_none_or(|known| known.0 != key) {
-            let counts = count(&key);
+            let counts = match taken {
+                Some(taken) => Counts::of_choices(&key.scores, taken),
+                None => Counts::of_signs(&key.scores),
+            };
             self.0 = Some((key, counts));
         }
         &self.0.as_ref().expect("filled above").1
@@ -175,14 +189,15 @@ impl Contrast {
         }
     }
 
-    /// The factors whose p is at least `level`; an end that nothing rejects is 0 or infinite.
-    pub fn interval(&self, level: f64, memo: &mut Memo) -> (f64, f64) {
+    /// The factors whose p is at least `level`; an end that nothing rejects is 0 or infinite. `largest`: as in
+    /// [`Contrast::p_beyond`], with which the interval agrees.
+    pub fn interval(&self, level: f64, largest: f64, memo: &mut Memo) -> (f64, f64) {
         let (first, last) = self.reach();
         let mut accepts = |shift: i64| self.p_at(shift, memo) >= level;
-        let centre = self.shift();
-        let low = end(centre, first, &mut accepts).map_or(0.0, factor);
-        let high = end(centre, last, &mut accepts).map_or(f64::INFINITY, factor);
-        (low, high)
+        let (centre, margin) = (self.shift(), log(largest).abs());
+        let low = end(centre, first, &[margin, 0, -margin], &mut accepts);
+        let high = end(centre, last, &[-margin, 0, margin], &mut accepts);
+        (low.map_or(0.0, factor), high.map_or(f64::INFINITY, factor))
     }
 
     /// Shifts at which one side is wholly above the other.
@@ -204,22 +219,32 @@ fn ends(values: &[i64]) -> (i64, i64) {
     (low.unwrap_or(0), high.unwrap_or(0))
 }
 
-/// The last shift on the way from `inside` to `outside` that is accepted; `None`: all are. 0 is
-/// looked at first, so that interval and test agree about it.
-fn end(inside: i64, outside: i64, accepts: &mut impl FnMut(i64) -> bool) -> Option<i64> {
-    if accepts(outside) {
+/// The last shift on the way from `inside` to `outside` that is accepted; `None`: all are. The shifts that are tested
+/// come first, in the order of the way: where ties make p fall and rise again, interval and test agree about them.
+fn end(
+    inside: i64,
+    outside: i64,
+    tested: &[i64],
+    accepts: &mut impl FnMut(i64) -> bool,
+) -> Option<i64> {
+    let (mut inside, mut outside) = (inside, outside);
+    let (low, high) = (inside.min(outside), inside.max(outside));
+    let on_the_way = tested.iter().filter(|shift| (low + 1..high).contains(shift));
+    let mut is_rejected = false;
+    for shift in on_the_way {
+        is_rejected = !accepts(*shift);
+        if is_rejected {
+            outside = *shift;
+            break;
+        }
+        inside = *shift;
+    }
+    if !is_rejected && accepts(outside) {
         return None;
     }
-    let (mut inside, mut outside) = (inside, outside);
-    let between = inside.min(outside) < 0 && inside.max(outside) > 0;
-    let mut at = if between { 0 } else { inside.midpoint(outside) };
     while inside.abs_diff(outside) > 1 {
-        if accepts(at) {
-            inside = at
-        } else {
-            outside = at
-        }
-        at = inside.midpoint(outside);
+        let at = inside.midpoint(outside);
+        if accepts(at) { inside = at } else { outside = at }
     }
     Some(inside)
 }
@@ -239,9 +264,7 @@ fn rank_sum(base: &[i64], new: &[i64], shift: i64, memo: &mut Memo) -> f64 {
     if many.len() > EXACT_SAMPLE {
         return rank_sum_normal(&all, taken, found);
     }
-    let mut key = all;
-    key.sort_unstable();
-    memo.counts(key, |key| Counts::of_choices(key, taken)).two_sided(found)
+    memo.counts(all, Some(taken)).two_sided(found)
 }
 
 /// A sum of `taken` of the scores drawn without putting back.
@@ -261,14 +284,13 @@ fn signed_rank(differences: &[i64], shift: i64, memo: &mut Memo) -> f64 {
     let ranked = scores(&sizes).into_iter().zip(&moved).filter(|(_, value)| **value != 0);
     let ranked: Vec<(u32, &i64)> = ranked.collect();
     let found: u32 = ranked.iter().filter(|(_, value)| **value > 0).map(|(score, _)| score).sum();
-    let mut key: Vec<u32> = ranked.into_iter().map(|(score, _)| score).collect();
+    let scores: Vec<u32> = ranked.into_iter().map(|(score, _)| score).collect();
     if differences.len() > EXACT_BLOCKS {
-        let mean = key.iter().map(|s| f64::from(*s)).sum::<f64>() / 2.0;
-        let variance = key.iter().map(|s| f64::from(*s).powi(2)).sum::<f64>() / 4.0;
+        let mean = scores.iter().map(|s| f64::from(*s)).sum::<f64>() / 2.0;
+        let variance = scores.iter().map(|s| f64::from(*s).powi(2)).sum::<f64>() / 4.0;
         return two_sided_normal(f64::from(found) - mean, variance);
     }
-    key.sort_unstable();
-    memo.counts(key, Counts::of_signs).two_sided(found)
+    memo.counts(scores, None).two_sided(found)
 }
 
 /// Doubled ranks move in steps of 2: half a step is the correction for continuity.

@@ -386,7 +386,7 @@ fn footnote(
     };
     let of = match comparison.design {
         Design::Blocks => "block by block",
-        Design::Samples => "over all pairs",
+        Design::Samples => "median over all pairs",
     };
     let meaning = if rates { "a slower time, a faster rate" } else { "B is slower" };
     let counted = |count: usize, noun: &str| {

@@ -131,6 +131,17 @@ fn plain_name(name: &str) -> Option<&'static str> {
     })
 }
 
+/// The name of a figure as gates have it, with plain words.
+fn full_name(name: &str) -> String {
+    let words = match name {
+        "concurrency" => "distance of the curves of calls under way",
+        "ks" => "largest distance of the distributions of times",
+        "wasserstein" => "distance of the times of operations",
+        name => plain_name(name).unwrap_or(name),
+    };
+    format!("{name}: {words}")
+}
+
 fn text_of(name: &str, value: Option<f64>) -> String {
     match value {
         None => "-".into(),
@@ -139,15 +150,23 @@ fn text_of(name: &str, value: Option<f64>) -> String {
     }
 }
 
-/// All that is said of a replay, as parts of a report.
-pub fn blocks_of_page(found: &Fidelity) -> Vec<Block> {
-    let mut blocks = blocks(found);
-    blocks.insert(0, Block::Text(found.verdict.clone()));
-    blocks.push(Block::Text(pictured(found)));
-    blocks
+/// What the answer of a page does not say: the figures in short, and then all.
+pub fn blocks_of_page(found: &Fidelity) -> [Vec<Block>; 2] {
+    let mut short = short(found);
+    // The answer has the verdict, the page has all figures.
+    short.remove(0);
+    short.pop();
+    short.push(Block::Text(pictured(found)));
+    [short, full(found)]
 }
 
 fn blocks(found: &Fidelity) -> Vec<Block> {
+    let mut blocks = full(found);
+    blocks.push(Block::Text(format!("verdict: {}", found.verdict)));
+    blocks
+}
+
+fn full(found: &Fidelity) -> Vec<Block> {
     let sheets = [executions(found), operations(found), figures(found), latency(found)];
     let worst = found.worst().and_then(|worst| worst.differences.as_ref());
     let firsts = worst.iter().flat_map(|differences| &differences.firsts);
@@ -156,7 +175,6 @@ fn blocks(found: &Fidelity) -> Vec<Block> {
         Block::List(notes(found)),
         Block::List(firsts.map(example).collect()),
         Block::List(gate::items(&found.gates)),
-        Block::Text(format!("verdict: {}", found.verdict)),
     ]);
     blocks
 }
@@ -261,7 +279,7 @@ fn figures(found: &Fidelity) -> Option<Sheet> {
                     Some(label) => label.into(),
                 })
             }),
-            field("figure", "", Kind::Word, 0, |one| Cell::Text(one.1.name.into())),
+            field("figure", "", Kind::Word, 0, |one| Cell::Text(full_name(one.1.name))),
             field("original", "", COUNT, 0, |one| value(one.1.name, one.1.original)),
             field("replay", "", COUNT, 0, |one| value(one.1.name, one.1.replay)),
             field("error", "%", PERCENT, 0, |one| Cell::number(one.1.error_percent)),
@@ -273,11 +291,13 @@ fn figures(found: &Fidelity) -> Option<Sheet> {
     sheet("figures", grid)
 }
 
+/// A time of a side; the other figures are distances of both.
 fn value(name: &str, value: Option<f64>) -> Cell {
     match value {
-        None => Cell::None,
-        Some(value) if name == "concurrency" => Cell::Text(with_digits(value, 3)),
-        Some(value) => Cell::Text(Measure::Time.format(value, 4)),
+        Some(ns) if !matches!(name, "concurrency" | "ks" | "wasserstein") => {
+            Cell::Text(Measure::Time.format(ns, 4))
+        }
+        _ => Cell::None,
     }
 }
 
@@ -335,6 +355,8 @@ const ROWS: usize = 24;
 const NO_DURATIONS: &str = "the log of a side has no durations of calls";
 
 const SIDES: [&str; 2] = ["original", "replay"];
+/// Colour of the first side: those before it are of reading and writing.
+const SIDE_COLORS: usize = 2;
 
 /// Name of the execution in the pictures; "" if there are no others.
 fn pictured(found: &Fidelity) -> String {
@@ -387,10 +409,14 @@ pub fn views(found: &Fidelity) -> Views {
 
 /// Differences of times in per cent, all on one axis; lines beside are how far originals differ from each other.
 fn differences(found: &Fidelity) -> Result<View, String> {
-    let name = |scope: &Scope, figure: &Figure| match scope.phase.as_deref() {
-        None => figure.name.to_string(),
-        Some("") => format!("(no label): {}", figure.name),
-        Some(label) => format!("{label}: {}", figure.name),
+    let name = |scope: &Scope, figure: &Figure| {
+        let name = plain_name(figure.name).unwrap_or(figure.name);
+        let name = name.trim_end_matches(", sum of ranks");
+        match scope.phase.as_deref() {
+            None => name.to_string(),
+            Some("") => format!("(no label): {name}"),
+            Some(label) => format!("{label}: {name}"),
+        }
     };
     let range = |(scope, figure): (&Scope, &Figure)| {
         let at = figure.error_percent?;
@@ -475,7 +501,7 @@ fn phases(found: &Fidelity) -> View {
             rows.push(format!("{name}, {word}"));
             bars.extend(spans(profile, *label).into_iter().map(|(start, end)| Bar {
                 row,
-                class: side as u32,
+                class: (SIDE_COLORS + side) as u32,
                 start,
                 end,
             }));
@@ -488,7 +514,10 @@ fn phases(found: &Fidelity) -> View {
         chart: Chart::Spans {
             x: Axis::new("time since the first operation", Unit::Nanoseconds),
             rows,
-            classes: SIDES.map(String::from).to_vec(),
+            classes: vec![String::new(); SIDE_COLORS]
+                .into_iter()
+                .chain(SIDES.map(String::from))
+                .collect(),
             bars,
         },
     }
@@ -521,7 +550,7 @@ fn over_time(
             interval: None,
         };
         let points = rates.into_iter().enumerate().map(point).collect();
-        Series { name: SIDES[side].into(), color: side, points }
+        Series { name: SIDES[side].into(), color: SIDE_COLORS + side, points }
     });
     Chart::Lines {
         x: Axis::new("time since the first operation", Unit::Nanoseconds),
@@ -531,7 +560,7 @@ fn over_time(
     }
 }
 
-/// "elapsed: 102 ms instead of 100 ms, an error of 2.0 %".
+/// "The replay took 102 ms instead of 100 ms, an error of 2.0 %."
 fn figure_words(found: &Fidelity, name: &str) -> String {
     let all = found.scopes.iter().take(1).flat_map(|scope| &scope.figures);
     let Some(figure) = all.into_iter().find(|figure| figure.name == name) else {
@@ -544,7 +573,13 @@ fn figure_words(found: &Fidelity, name: &str) -> String {
             format_ns(theirs),
             format_ns(ours)
         ),
-        _ => format!("The error of the {name} is {error}."),
+        ("concurrency", Some(ours), Some(theirs)) => format!(
+            "Mean: {} in the original, {} in the replay. The area between the curves is {error} of that below the \
+             original's.",
+            with_digits(ours, 3),
+            with_digits(theirs, 3)
+        ),
+        _ => String::new(),
     }
 }
 

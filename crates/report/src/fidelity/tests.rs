@@ -434,7 +434,7 @@ fn stored_runs_are_compared_and_said_in_a_sentence() {
     let pictures = views(&found);
     let main = pictures.views.iter().find(|view| view.name == DIFFERENCES).unwrap();
     let crate::chart::Chart::Forest { ranges, .. } = &main.chart else { panic!("intervals") };
-    let elapsed = ranges.iter().find(|range| range.name == "elapsed").expect("a row");
+    let elapsed = ranges.iter().find(|range| range.name == "elapsed time").expect("a row");
     assert!((elapsed.at - 5.7).abs() < 1.0 || (elapsed.at + 5.7).abs() < 1.0, "{elapsed:?}");
     assert!(ranges.iter().all(|range| !range.name.contains("concurrency")), "{ranges:?}");
 }

@@ -166,6 +166,12 @@ pub fn sentence(run: &Run) -> String {
             format!("{}{which} took {time}{rates}{spent}.", phase.name)
         }
         _ => {
+            // Operations of a log's layers are the same work on several of them: their sum means nothing.
+            let trace = run.run.trace.as_ref();
+            let layered = trace.filter(|trace| trace.modules.len() > 1);
+            if let Some(kinds) = layered.and_then(layers::times_by_kind) {
+                return format!("T{}.", &kinds[1..]);
+            }
             let all = once(run).fold(0u64, |sum, row| sum.saturating_add(row.count));
             let operations = words::count(all, "operation");
             let time = facts::duration(run).map(|time| format!(" in {time}")).unwrap_or_default();

@@ -2,13 +2,18 @@
 
 use crate::document::Sheet;
 use crate::grid::{Cell, Column, Grid, Kind, Line, field, optional};
-use crate::text::percent;
+use crate::text::{escape, fit, percent};
 use model::run::{
-    Run, SIZE_BINS, Trace, TraceFile, TraceJob, TraceModule, TraceRank, TraceSize, TraceTimes,
+    Run, SIZE_BINS, Trace, TraceAmounts, TraceFile, TraceJob, TraceModule, TraceMount, TraceRank,
+    TraceSize, TraceTimes,
 };
 use model::units::{Measure, format_bytes, format_ns};
 use model::words;
+use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
+
+/// The layer whose calls become those of POSIX.
+const MPI_IO: &str = "MPI-IO";
 
 const COUNT: Kind = Kind::Count;
 const BYTES: Kind = Kind::Quantity(Measure::Bytes);
@@ -19,12 +24,19 @@ const FILES: usize = 20;
 const RANKS: usize = 16;
 /// Jobs that are told of.
 const JOBS: usize = 3;
+/// Letters of a job's command.
+const COMMAND_LETTERS: usize = 200;
 
 const LEGEND: &str = "Counters of the log, all ranks together; each layer counts the calls on it, so bytes of MPI-IO are \
-                      also in POSIX. Metadata: opens, closes, stats, seeks and syncs. Sequential: at a higher offset \
-                      than the access before; consecutive: right behind it.";
+                      also in POSIX. Metadata: opens, closes, stats, seeks and syncs.";
+const USE_LEGEND: &str = "Only read, only written, both: files. Sequential: at a higher offset than the access before; \
+                          consecutive: right behind it. Size: up to the last byte that was read or written.";
 const COMMON_LEGEND: &str = "Of the four commonest sizes of each file that the log keeps.";
-const FILES_LEGEND: &str = "Times: sums over ranks. First open, last close: since the job began.";
+const FILES_LEGEND: &str = "First the files with the largest shares of bytes or of time. Times: sums over ranks. First open, \
+                            last close: since the job began.";
+const MOUNTS_LEGEND: &str =
+    "Calls of POSIX and STDIO; standard streams are on none of the mounts that the log names.";
+const NO_MOUNT: &str = "(none)";
 const RANKS_LEGEND: &str = "Of files that a rank had for itself.";
 
 /// The tables, each where the log has its counters.
@@ -32,7 +44,8 @@ pub fn sheets(run: &Run) -> Vec<Sheet> {
     let Some(trace) = run.run.trace.as_ref().filter(|trace| !trace.modules.is_empty()) else {
         return Vec::new();
     };
-    let sheets = [layers(trace), sizes(trace), common(trace), files(trace), ranks(trace)];
+    let sheets =
+        [layers, use_of_files, sizes, common, mounts, files, ranks].map(|sheet| sheet(trace));
     sheets.into_iter().flatten().collect()
 }
 
@@ -62,7 +75,7 @@ fn transfers(module: &TraceModule) -> Option<u64> {
     both(module, ["reads", "writes"])
 }
 
-/// "job 438090 of user 69615: 4 processes for 0.02 s, Darshan 3.5.0 (format 3.41)", log by log.
+/// "job 438090 of user 69615: 4 processes for 0.02 s, Darshan 3.5.0 (format 3.41): ./app -n 4", log by log.
 pub fn jobs(trace: &Trace) -> Vec<String> {
     let job = |job: &TraceJob| {
         let processes = words::count(job.processes, "process");
@@ -71,8 +84,12 @@ pub fn jobs(trace: &Trace) -> Vec<String> {
             library => format!(" {library}"),
         };
         let time = format_ns(job.run_ns as f64);
+        let command = match job.command.trim() {
+            "" => String::new(),
+            command => format!(": {}", fit(&escape(command), COMMAND_LETTERS)),
+        };
         format!(
-            "job {} of user {}: {processes} for {time}, Darshan{library} (format {})",
+            "job {} of user {}: {processes} for {time}, Darshan{library} (format {}){command}",
             job.job, job.uid, job.format
         )
     };
@@ -89,25 +106,43 @@ pub fn time_in_calls(run: &Run) -> Option<f64> {
     Some(all_ns.map(|ns| ns as f64).sum()).filter(|all_ns| *all_ns > 0.0)
 }
 
-/// `time in calls by the log's counters: metadata 99.3 %, read 0.4 %, write 0.3 % of 192 s`: all ranks together.
+/// `time in calls by the log's counters, sum of ranks: MPI-IO 230 s (write 74.8 %, read 24.2 %, metadata 1.1 %); POSIX
+/// and STDIO below it 57.5 s (..)`.
 pub fn times_by_kind(trace: &Trace) -> Option<String> {
-    let sum = |figure: fn(&TraceTimes) -> u64| {
-        trace.times.iter().map(figure).fold(0, u64::saturating_add)
+    let amounts = |one: &TraceTimes| TraceAmounts {
+        read_ns: Some(one.read_ns),
+        write_ns: Some(one.write_ns),
+        meta_ns: Some(one.meta_ns),
+        ..TraceAmounts::default()
     };
-    let kinds = [
-        ("metadata", sum(|one| one.meta_ns)),
-        ("read", sum(|one| one.read_ns)),
-        ("write", sum(|one| one.write_ns)),
-    ];
-    let all_ns = kinds.iter().fold(0u64, |all, kind| all.saturating_add(kind.1)) as f64;
-    let share = |(kind, ns): (&str, u64)| format!("{kind} {}", percent(ns as f64 / all_ns));
-    (all_ns > 0.0).then(|| {
-        let shares = kinds.map(share).join(", ");
-        format!(
-            "time in calls by the log's counters: {shares} of {}, sum of ranks",
-            format_ns(all_ns)
-        )
-    })
+    let mut posix = TraceAmounts::default();
+    trace.times.iter().for_each(|one| posix.add(&amounts(one)));
+    let is_timed = |name: &&str| {
+        trace.modules.iter().any(|module| module.name == *name && module.amounts.busy_ns() > 0)
+    };
+    let names = ["POSIX", "STDIO"].into_iter().filter(is_timed).map(String::from);
+    let names = words::list(names.collect::<Vec<_>>());
+    let above = trace.modules.iter().find(|module| module.name == MPI_IO);
+    let above = above.and_then(|module| kinds(MPI_IO, &module.amounts));
+    let below = if above.is_some() { "below it" } else { "" };
+    let below = kinds(format!("{names} {below}").trim(), &posix);
+    let all: Vec<String> = above.into_iter().chain(below).collect();
+    let all = all.join("; ");
+    (!all.is_empty()).then(|| format!("time in calls by the log's counters, sum of ranks: {all}"))
+}
+
+/// `MPI-IO 230 s (write 74.8 %, read 24.2 %, metadata 1.1 %)`, most time first; none without time.
+fn kinds(name: &str, amounts: &TraceAmounts) -> Option<String> {
+    let mut kinds =
+        [("metadata", amounts.meta_ns), ("read", amounts.read_ns), ("write", amounts.write_ns)];
+    kinds.sort_by_key(|kind| std::cmp::Reverse(kind.1));
+    let all_ns = amounts.busy_ns() as f64;
+    let share = |(kind, ns): (&str, Option<u64>)| {
+        ns.map(|ns| format!("{kind} {}", percent(ns as f64 / all_ns)))
+    };
+    let shares: Vec<String> = kinds.into_iter().filter_map(share).collect();
+    let text = || format!("{name} {} ({})", format_ns(all_ns), shares.join(", "));
+    (all_ns > 0.0).then(|| text().trim_start().to_string())
 }
 
 /// A line per layer.
@@ -117,9 +152,6 @@ fn layers(trace: &Trace) -> Option<Sheet> {
         vec![
             field("layer", "", Kind::Word, 0, name),
             field("files", "", COUNT, 0, |module| Cell::Count(module.files)),
-            optional("only read", "", COUNT, 3, |module| count(module.read_only)),
-            optional("only written", "", COUNT, 3, |module| count(module.write_only)),
-            optional("both", "", COUNT, 3, |module| count(module.read_write)),
             optional("opens", "", COUNT, 0, |module| count(module.count("opens"))),
             optional("reads", "", COUNT, 0, |module| count(module.count("reads"))),
             optional("writes", "", COUNT, 0, |module| count(module.count("writes"))),
@@ -131,25 +163,95 @@ fn layers(trace: &Trace) -> Option<Sheet> {
             optional("read", "time", TIME, 0, |module| whole(module.amounts.read_ns)),
             optional("write", "time", TIME, 0, |module| whole(module.amounts.write_ns)),
             optional("metadata", "time", TIME, 0, |module| whole(module.amounts.meta_ns)),
-            optional("sequential", "", COUNT, 1, |module| {
-                share(both(module, ["sequential_reads", "sequential_writes"]), transfers(module))
-            }),
-            optional("consecutive", "", COUNT, 1, |module| {
-                share(both(module, ["consecutive_reads", "consecutive_writes"]), transfers(module))
-            }),
         ],
         &trace.modules,
         |_| false,
     );
     let shared = trace.modules.iter().filter_map(shared);
+    let overlapping = trace.modules.iter().filter_map(|module| overlapping(trace, module));
+    let rates: Vec<String> = trace.modules.iter().filter_map(performance).collect();
+    let rates = (!rates.is_empty())
+        .then(|| format!("Performance as Darshan estimates it: {}.", rates.join("; ")));
     let partial = trace.modules.iter().filter(|module| module.is_partial).map(|module| {
         format!(
             "{}: Darshan had no room for all of its files; its figures are lower bounds.",
             module.name
         )
     });
-    let notes = iter::once(LEGEND.to_string()).chain(shared).chain(partial).collect();
+    let notes = iter::once(LEGEND.to_string()).chain(rates).chain(shared).chain(overlapping);
+    let notes = notes.chain(partial).collect();
     Some(Sheet { name: "layers", title: "Layers".into(), grid, notes })
+}
+
+/// A line per layer: how its files were used.
+fn use_of_files(trace: &Trace) -> Option<Sheet> {
+    let counted = |module: &&TraceModule| {
+        module.read_only.is_some() || module.count("sequential_reads").is_some()
+    };
+    let all: Vec<&TraceModule> = trace.modules.iter().filter(counted).collect();
+    let grid = Grid::of(
+        vec![
+            field("layer", "", Kind::Word, 0, |module: &&TraceModule| {
+                Cell::Text(module.name.clone())
+            }),
+            optional("only read", "", COUNT, 0, |module| count(module.read_only)),
+            optional("only written", "", COUNT, 0, |module| count(module.write_only)),
+            optional("both", "", COUNT, 0, |module| count(module.read_write)),
+            optional("sequential", "reads", COUNT, 0, |module| {
+                share(module.count("sequential_reads"), module.count("reads"))
+            }),
+            optional("sequential", "writes", COUNT, 0, |module| {
+                share(module.count("sequential_writes"), module.count("writes"))
+            }),
+            optional("consecutive", "reads", COUNT, 0, |module| {
+                share(module.count("consecutive_reads"), module.count("reads"))
+            }),
+            optional("consecutive", "writes", COUNT, 0, |module| {
+                share(module.count("consecutive_writes"), module.count("writes"))
+            }),
+            optional("mean", "size", BYTES, 0, |module| Cell::number(mean_bytes(module))),
+            optional("largest", "file", BYTES, 0, |module| whole(module.largest_file_bytes)),
+        ],
+        &all,
+        |_| false,
+    );
+    let notes = vec![USE_LEGEND.to_string()];
+    let title = "Files and order of accesses".into();
+    (!all.is_empty()).then_some(Sheet { name: "use-of-files", title, grid, notes })
+}
+
+/// Mean size of the files of a layer.
+fn mean_bytes(module: &TraceModule) -> Option<f64> {
+    module.file_bytes.map(|bytes| bytes as f64 / module.files.max(1) as f64)
+}
+
+/// `POSIX: 680 MiB/s by the slowest ranks`, as PyDarshan estimates performance: bytes over the longest time of a rank in
+/// calls on files of its own and the times of the slowest rank of each shared file.
+fn performance(module: &TraceModule) -> Option<String> {
+    let own_ns = module.by_rank.iter().map(|rank| rank.amounts.busy_ns()).max().unwrap_or(0);
+    let shared_ns = module.shared.as_ref().map_or(Some(0), |shared| shared.slowest_rank_ns)?;
+    let seconds = own_ns.saturating_add(shared_ns) as f64 / 1e9;
+    let mib_s = module.amounts.bytes() as f64 / f64::from(1 << 20) / seconds;
+    (seconds > 0.0 && mib_s > 0.0).then(|| {
+        let rate = Measure::ByteRate.format(mib_s, 3);
+        format!("{}: {rate} by the slowest rank ({})", module.name, format_ns(seconds * 1e9))
+    })
+}
+
+/// Calls took longer than the job's processes were there: they overlap.
+fn overlapping(trace: &Trace, module: &TraceModule) -> Option<String> {
+    let jobs = trace.logs.iter().filter_map(|log| log.job.as_ref());
+    let whole_ns = jobs
+        .fold(0u64, |sum, job| sum.saturating_add(job.run_ns.saturating_mul(job.processes.max(1))));
+    let busy_ns = module.amounts.busy_ns();
+    (whole_ns > 0 && busy_ns > whole_ns).then(|| {
+        format!(
+            "{}: calls took {}, the processes {}: calls of several threads overlap.",
+            module.name,
+            format_ns(busy_ns as f64),
+            format_ns(whole_ns as f64)
+        )
+    })
 }
 
 /// "POSIX: 3 files shared by all ranks: slowest rank 2 s, fastest 1 s, added up over files."
@@ -217,10 +319,86 @@ fn common(trace: &Trace) -> Option<Sheet> {
     (!all.is_empty()).then_some(Sheet { name: "common-sizes", title, grid, notes })
 }
 
-/// A line per file and layer, most bytes first.
+/// What was done on a file system.
+#[derive(Default)]
+struct OnMount {
+    files: BTreeSet<String>,
+    amounts: TraceAmounts,
+}
+
+/// A line per file system of the job, most bytes first: calls of POSIX and STDIO.
+fn mounts(trace: &Trace) -> Option<Sheet> {
+    let jobs = trace.logs.iter().filter_map(|log| log.job.as_ref());
+    let known: Vec<&TraceMount> = jobs.flat_map(|job| &job.mounts).collect();
+    if known.is_empty() {
+        return None;
+    }
+    let mut sums = BTreeMap::<(&str, &str), OnMount>::new();
+    for file in trace.files.iter().filter(|file| is_below(&file.module)) {
+        let sum = sums.entry(mount_of(&known, &file.path)).or_default();
+        sum.files.insert(file.path.clone());
+        sum.amounts.add(&file.amounts);
+    }
+    let mut all: Vec<(&str, &str, &OnMount)> =
+        sums.iter().map(|((path, kind), sum)| (*path, *kind, sum)).collect();
+    all.sort_by_key(|(_, _, sum)| std::cmp::Reverse((sum.amounts.bytes(), sum.amounts.busy_ns())));
+    let grid = Grid::of(
+        vec![
+            field("mount", "", Kind::Label, 0, |one: &(&str, &str, &OnMount)| {
+                Cell::Text(one.0.into())
+            }),
+            field("type", "", Kind::Word, 0, |one| Cell::Text(one.1.into())),
+            field("files", "", COUNT, 0, |one| Cell::Count(one.2.files.len() as u64)),
+            optional("read", "", BYTES, 0, |one| whole(one.2.amounts.read_bytes)),
+            optional("written", "", BYTES, 0, |one| whole(one.2.amounts.written_bytes)),
+            optional("read", "time", TIME, 0, |one| whole(one.2.amounts.read_ns)),
+            optional("write", "time", TIME, 0, |one| whole(one.2.amounts.write_ns)),
+            optional("metadata", "time", TIME, 0, |one| whole(one.2.amounts.meta_ns)),
+        ],
+        &all,
+        |_| false,
+    );
+    let unlisted: u64 =
+        trace.files_more.iter().filter(|more| is_below(&more.module)).map(|more| more.files).sum();
+    let unlisted = (unlisted > 0).then(|| {
+        format!("Without {}, which are not kept one by one.", words::count(unlisted, "file"))
+    });
+    let notes = iter::once(MOUNTS_LEGEND.to_string()).chain(unlisted).collect();
+    (!all.is_empty()).then(|| Sheet {
+        name: "mounts",
+        title: "Access by mount".into(),
+        grid,
+        notes,
+    })
+}
+
+/// The calls of this layer reach the kernel: others are above it.
+fn is_below(layer: &str) -> bool {
+    matches!(layer, "POSIX" | "STDIO")
+}
+
+/// The mount that a path is on, and its type: the longest that it begins with.
+fn mount_of<'t>(known: &[&'t TraceMount], path: &str) -> (&'t str, &'t str) {
+    let holds = |mount: &&&TraceMount| {
+        path.strip_prefix(mount.path.trim_end_matches('/'))
+            .is_some_and(|rest| rest.starts_with('/'))
+    };
+    let longest = known.iter().filter(holds).max_by_key(|mount| mount.path.len());
+    longest.map_or((NO_MOUNT, ""), |mount| (&mount.path, &mount.kind))
+}
+
+/// A line per file and layer, the largest share of bytes or time first.
 fn files(trace: &Trace) -> Option<Sheet> {
     let mut all: Vec<&TraceFile> = trace.files.iter().collect();
-    all.sort_by_key(|file| std::cmp::Reverse((file.amounts.bytes(), file.amounts.busy_ns())));
+    let sum = |figure: fn(&TraceAmounts) -> u64| {
+        trace.files.iter().map(|file| figure(&file.amounts)).fold(0, u64::saturating_add).max(1)
+            as f64
+    };
+    let (bytes, busy_ns) = (sum(TraceAmounts::bytes), sum(TraceAmounts::busy_ns));
+    let weight = |amounts: &TraceAmounts| {
+        (amounts.bytes() as f64 / bytes).max(amounts.busy_ns() as f64 / busy_ns)
+    };
+    all.sort_by(|a, b| weight(&b.amounts).total_cmp(&weight(&a.amounts)));
     let hidden = all.len().saturating_sub(FILES) as u64;
     all.truncate(FILES);
     let grid = Grid::of(
@@ -236,6 +414,7 @@ fn files(trace: &Trace) -> Option<Sheet> {
             optional("read", "time", TIME, 0, |file| whole(file.amounts.read_ns)),
             optional("write", "time", TIME, 0, |file| whole(file.amounts.write_ns)),
             optional("metadata", "time", TIME, 0, |file| whole(file.amounts.meta_ns)),
+            optional("size", "", BYTES, 3, |file| whole(file.size_bytes)),
             optional("sequential", "", COUNT, 3, |file| share(file.sequential, moves(file))),
             optional("consecutive", "", COUNT, 3, |file| share(file.consecutive, moves(file))),
             optional("first", "open", TIME, 1, |file| whole(file.first_open_ns)),
@@ -247,7 +426,7 @@ fn files(trace: &Trace) -> Option<Sheet> {
     let more = (hidden > 0).then(|| format!("{hidden} more files: run.trace.files in run.json."));
     let unlisted = trace.files_more.iter().map(|more| {
         let (files, bytes) = (words::count(more.files, "file"), format_bytes(more.amounts.bytes()));
-        format!("{}: {files} with less, {bytes} together, not kept one by one.", more.module)
+        format!("{}: {files} with fewer bytes, {bytes} together, not kept one by one.", more.module)
     });
     let notes = iter::once(FILES_LEGEND.to_string()).chain(more).chain(unlisted).collect();
     (!all.is_empty()).then(|| Sheet { name: "files", title: "Files".into(), grid, notes })
@@ -294,7 +473,7 @@ fn ranks(trace: &Trace) -> Option<Sheet> {
 mod tests {
     use super::*;
     use crate::text::Terminal;
-    use model::run::{TraceAmounts, TraceFilesMore, TraceShared};
+    use model::run::{TraceFilesMore, TraceShared};
 
     fn amounts(read_bytes: u64, read_ns: u64) -> TraceAmounts {
         TraceAmounts {
@@ -355,15 +534,22 @@ mod tests {
     fn layers_sizes_files_and_ranks_have_a_table_each() {
         expect_test::expect![[r#"
             Layers
-            layer  files  only read  opens  reads       read      read  sequential
-                                                                  time
-            POSIX      2          2      3      4  2.000 MiB  2.000 ms        75 %
-            H5F        1          -      -      -          -         -           -
+            layer  files  opens  reads       read      read
+                                                       time
+            POSIX      2      3      4  2.000 MiB  2.000 ms
+            H5F        1      -      -          -         -
             Counters of the log, all ranks together; each layer counts the calls on it, so bytes of MPI-IO are
-              also in POSIX. Metadata: opens, closes, stats, seeks and syncs. Sequential: at a higher offset
-              than the access before; consecutive: right behind it.
+              also in POSIX. Metadata: opens, closes, stats, seeks and syncs.
+            Performance as Darshan estimates it: POSIX: 200 MiB/s by the slowest rank (10 ms).
             POSIX: 1 file shared by all ranks: slowest rank 9 ms, fastest 1 ms.
             POSIX: Darshan had no room for all of its files; its figures are lower bounds.
+
+            Files and order of accesses
+            layer  only read  sequential
+                                   reads
+            POSIX          2        75 %
+            Only read, only written, both: files. Sequential: at a higher offset than the access before;
+              consecutive: right behind it. Size: up to the last byte that was read or written.
 
             Access sizes
             bytes     POSIX
@@ -390,8 +576,9 @@ mod tests {
                                                time
             /d/large  POSIX      2  2.000 MiB  1 ns
             /d/small  POSIX      2        1 B  1 ns
-            Times: sums over ranks. First open, last close: since the job began.
-            POSIX: 7 files with less, 1 KiB together, not kept one by one.
+            First the files with the largest shares of bytes or of time. Times: sums over ranks. First open,
+              last close: since the job began.
+            POSIX: 7 files with fewer bytes, 1 KiB together, not kept one by one.
 
             Time by rank
             layer  rank      read       read

@@ -148,9 +148,7 @@ impl Point<'_> {
 
     /// Half the width of the confidence interval, the wider side, as a share of the figure.
     fn margin(&self) -> Option<f64> {
-        let (one, _) = self.figure()?;
-        let (low, high) = (one.median - one.ci95_low?, one.ci95_high? - one.median);
-        Some(low.max(high) / one.median).filter(|share| share.is_finite())
+        self.figure()?.0.margin()
     }
 
     /// Its interval lies on the better side of the other's.

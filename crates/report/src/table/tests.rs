@@ -611,7 +611,7 @@ fn unknown_times_are_no_part_of_any_share() {
         TraceTimes { label: "app".into(), read_ns: 10_000_000, write_ns: 0, meta_ns: 990_000_000 };
     run.run.trace.as_mut().unwrap().times = vec![times];
     let known = short(&run);
-    assert!(known.contains("metadata 99 %, read 1 %, write 0 % of 1 s"), "{known}");
+    assert!(known.contains(": 1 s (metadata 99 %, read 1 %, write 0 %)"), "{known}");
     let read = known.lines().find(|line| line.contains("fread")).unwrap();
     assert!(read.ends_with("1 %"), "{known}");
     run.rows[1].mean_ns = Some(1e6);

@@ -58,6 +58,8 @@ pub(super) struct Record {
     pub amounts: TraceAmounts,
     /// By place in [`COUNTS`].
     pub counts: Vec<Option<u64>>,
+    /// Behind the last byte that was read or written.
+    pub end_bytes: Option<u64>,
     pub read_sizes: Option<[u64; 10]>,
     pub write_sizes: Option<[u64; 10]>,
     pub common: Vec<TraceSize>,
@@ -171,6 +173,7 @@ impl Layer {
         let ranks = if record.rank.is_some() { 1 } else { job.processes };
         file.ranks = file.ranks.saturating_add(ranks);
         file.amounts.add(&record.amounts);
+        file.size_bytes = file.size_bytes.max(record.end_bytes);
         let count = |at: usize| record.counts.get(at).copied().flatten();
         add_known(&mut file.opens, count(0));
         add_known(&mut file.reads, count(1));
@@ -199,6 +202,7 @@ impl Layer {
         let with = |which: (bool, bool)| {
             has_bytes.then(|| files.iter().filter(|file| moved(file) == which).count() as u64)
         };
+        let ends = || files.iter().filter_map(|file| file.size_bytes);
         let mut sizes: Vec<(u64, u64)> = self.common.into_iter().collect();
         sizes.sort_by_key(|(bytes, count)| (Reverse(*count), *bytes));
         let size = |(bytes, count)| TraceSize { bytes, count };
@@ -207,6 +211,8 @@ impl Layer {
             name: self.name.into(),
             is_partial: self.is_partial,
             files: files.len() as u64,
+            file_bytes: ends().reduce(u64::saturating_add),
+            largest_file_bytes: ends().max(),
             read_only: with((true, false)),
             write_only: with((false, true)),
             read_write: with((true, true)),

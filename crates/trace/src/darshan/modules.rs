@@ -130,6 +130,16 @@ impl Shape {
         Some(nanoseconds(f64::from_bits(fields.u64(8 * at))))
     }
 
+    /// Behind the last byte that was read or written: Darshan keeps the offset of that byte, 0 also where there is none.
+    fn end_bytes(&self, fields: &Fields<'_>) -> Option<u64> {
+        let (at, _) = *self.places.get("MAX_BYTES")?;
+        let moved = |name: &str| self.count(fields, name).is_some_and(|bytes| bytes > 0);
+        let ends = [(at, "BYTES_READ"), (at + 1, "BYTES_WRITTEN")].map(|(at, bytes)| {
+            counter(fields, at).map(|last| last.saturating_add(u64::from(moved(bytes))))
+        });
+        ends.into_iter().flatten().max()
+    }
+
     fn bins(&self, fields: &Fields<'_>, name: &str) -> Option<[u64; 10]> {
         let (at, _) = *self.places.get(name)?;
         let bins: Vec<Option<u64>> = (at..at + 10).map(|at| counter(fields, at)).collect();
@@ -166,6 +176,7 @@ impl Shape {
             rank: u32::try_from(fields.u64(8)).ok(),
             amounts,
             counts: self.counts.iter().map(sum).collect(),
+            end_bytes: self.end_bytes(fields),
             read_sizes: self.bins(fields, "SIZE_READ"),
             write_sizes: self.bins(fields, "SIZE_WRITE"),
             common: self.common(fields),
