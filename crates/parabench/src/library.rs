@@ -24,6 +24,7 @@ programs![
     "btio",
     "flash",
     "hacc",
+    "ior",
     "metadata",
     "olap",
     "piobench",
