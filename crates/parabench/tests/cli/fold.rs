@@ -41,12 +41,14 @@ const FOLDED: [(&str, u32); 11] = [
 
 /// Programs, and ranks, that are executed once and folded without loss. What they do depends on random
 /// numbers, so there are lists.
-const ONCE: [(&str, u32); 21] = [
+const ONCE: [(&str, u32); 23] = [
     ("programs/btio", 4),
     ("programs/flash", 4),
     ("programs/hacc", 4),
     ("programs/tile", 4),
     ("programs/ior", 4),
+    ("programs/mdtest", 4),
+    ("programs/io500", 4),
     ("programs/piobench", 4),
     ("examples/listing2", 4),
     ("examples/listing2-corrected", 4),

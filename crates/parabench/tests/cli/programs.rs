@@ -102,6 +102,8 @@ fn small(name: &str) -> &'static str {
         "hacc" => "particles=100 header=4k",
         "tile" => "sz_tile_x=16 sz_tile_y=16",
         "ior" => "b=64k t=16k",
+        "mdtest" => "n=14 b=2 z=2 w=10 e=10",
+        "io500" => "easy_block=64k easy_transfer=16k hard_segments=2 easy_n=5 hard_n=5",
         "metadata" => "num=10",
         "olap" => "indexes=2",
         "sequential" => "size=1m block=64k fsync=0",

@@ -167,3 +167,204 @@ fn ior_moves_the_transfers_of_its_segments_and_blocks() {
         ior.hold("@ior D=60", ranks, "write/until");
     }
 }
+
+/// mdtest's settings.
+#[derive(Clone, Copy)]
+struct Mdtest {
+    items: u64,
+    branches: u64,
+    depth: u32,
+    leaves_only: bool,
+    own_trees: bool,
+    stride: u64,
+    written: u64,
+    read: u64,
+}
+
+impl Mdtest {
+    /// All directories of a tree: each level below its parents, from left to right.
+    fn tree(&self, owner: u64) -> Vec<String> {
+        let mut all = vec![format!("mdtest_tree.{owner}.0")];
+        let mut level = all.clone();
+        for _ in 0..self.depth {
+            let mut next = Vec::new();
+            for parent in &level {
+                for _ in 0..self.branches {
+                    let number = all.len() + next.len();
+                    next.push(format!("{parent}/mdtest_tree.{owner}.{number}"));
+                }
+            }
+            all.extend(next.clone());
+            level = next;
+        }
+        all
+    }
+
+    /// The items that `rank` works on in the phase that is `steps` strides further on.
+    fn items(&self, kind: &str, rank: u64, steps: u64, ranks: u64) -> Vec<String> {
+        let owner = (rank + steps * self.stride) % ranks;
+        let home = if self.own_trees { (owner + self.stride) % ranks } else { 0 };
+        let mut tree = self.tree(home);
+        if self.leaves_only {
+            tree.drain(..tree.len() - self.branches.pow(self.depth) as usize);
+        }
+        let each = self.items / tree.len() as u64;
+        let names = tree.iter().enumerate().flat_map(|(d, folder)| {
+            let first = d as u64 * each;
+            (first..first + each).map(move |k| format!("{folder}/{kind}.mdtest.{owner}.{k}"))
+        });
+        names.collect()
+    }
+
+    fn hold(&self, words: &str, ranks: u64) {
+        let mut model = Model::new(words, ranks);
+        for rank in 0..ranks {
+            if self.own_trees || rank == 0 {
+                let tree = self.tree(rank);
+                model.label("tree/create");
+                tree.iter().for_each(|path| model.calls(rank, "mkdir", path));
+                model.label("tree/remove");
+                tree.iter().for_each(|path| model.calls(rank, "rmdir", path));
+            }
+            let make = if self.written == 0 { "create" } else { "write" };
+            for (kind, what, steps, op, bytes) in [
+                ("dir", "create", 0, "mkdir", 0),
+                ("dir", "stat", 1, "stat", 0),
+                ("dir", "remove", 3, "rmdir", 0),
+                ("file", "create", 0, make, self.written),
+                ("file", "stat", 1, "stat", 0),
+                ("file", "read", 2, "read", self.read),
+                ("file", "remove", 3, "delete", 0),
+            ] {
+                model.label(format!("{kind}/{what}"));
+                for path in self.items(kind, rank, steps, ranks) {
+                    model.moves(rank, op, path, 0, bytes);
+                }
+            }
+        }
+        model.hold();
+    }
+}
+
+#[test]
+fn mdtest_treats_the_items_of_its_trees() {
+    let flat = Mdtest {
+        items: 20,
+        branches: 1,
+        depth: 0,
+        leaves_only: false,
+        own_trees: false,
+        stride: 0,
+        written: 0,
+        read: 0,
+    };
+    for ranks in [1, 2, 4] {
+        flat.hold("@mdtest n=20", ranks);
+        let tree = Mdtest { branches: 2, depth: 2, stride: 1, written: 3901, read: 3901, ..flat };
+        tree.hold("@mdtest n=20 b=2 z=2 N=1 w=3901 e=3901", ranks);
+        let own = Mdtest { branches: 3, depth: 1, own_trees: true, stride: 1, written: 9, ..flat };
+        own.hold("@mdtest n=20 b=3 z=1 u=true N=1 w=9 y=true", ranks);
+        let leaves = Mdtest { branches: 2, depth: 3, leaves_only: true, own_trees: true, ..flat };
+        leaves.hold("@mdtest n=20 b=2 z=3 L=true u=true", ranks);
+    }
+}
+
+/// The files and transfers of IO500: easy ones and hard ones.
+struct Io500 {
+    ranks: u64,
+    transfers: u64,
+    segments: u64,
+    files: u64,
+}
+
+impl Io500 {
+    const TRANSFER: u64 = 1 << 14;
+    const RECORD: u64 = 47008;
+
+    fn transfers(&self, model: &mut Model, rank: u64, mode: &str, op: &str, owner: u64) {
+        let easy = mode == "easy";
+        let file = match easy {
+            true => format!("ior-easy/ior_file_easy.{owner:08}"),
+            false => "ior-hard/IOR_file".to_string(),
+        };
+        model.calls(rank, "fopen", &file);
+        for k in 0..if easy { self.transfers } else { self.segments } {
+            match easy {
+                true => model.moves(rank, op, &file, k * Self::TRANSFER, Self::TRANSFER),
+                false => {
+                    let at = (k * self.ranks + owner) * Self::RECORD;
+                    model.moves(rank, op, &file, at, Self::RECORD);
+                }
+            }
+        }
+        if op == "fwrite" {
+            model.calls(rank, "fsync", &file);
+        }
+        model.calls(rank, "fclose", &file);
+    }
+
+    /// The files that `owner` has made.
+    fn files(&self, mode: &str, owner: u64) -> impl Iterator<Item = String> {
+        let folder = match mode {
+            "easy" => format!("mdtest-easy/mdtest_tree.{}.0", (owner + 1) % self.ranks),
+            _ => "mdtest-hard".to_string(),
+        };
+        (0..self.files).map(move |k| format!("{folder}/file.mdtest.{owner}.{k}"))
+    }
+
+    fn each(&self, model: &mut Model, rank: u64, mode: &str, op: &str, steps: u64, bytes: u64) {
+        for path in self.files(mode, (rank + steps) % self.ranks) {
+            model.moves(rank, op, path, 0, bytes);
+        }
+    }
+
+    fn find(&self, model: &mut Model, rank: u64) {
+        let next = (rank + 1) % self.ranks;
+        model.label("find");
+        model.calls(rank, "readdir", format!("mdtest-easy/mdtest_tree.{next}.0"));
+        if rank == 0 {
+            model.calls(rank, "readdir", "mdtest-hard");
+        }
+        // What is in the directory of the next rank is what this rank has made there.
+        self.each(model, rank, "easy", "stat", 0, 0);
+        self.each(model, rank, "hard", "stat", 1, 0);
+    }
+
+    fn rank(&self, model: &mut Model, rank: u64) {
+        let next = (rank + 1) % self.ranks;
+        model.label("");
+        if rank == 0 {
+            let folders = ["ior-easy", "ior-hard", "mdtest-easy", "mdtest-hard"];
+            folders.iter().for_each(|folder| model.calls(0, "mkdir", *folder));
+        }
+        model.calls(rank, "mkdir", format!("mdtest-easy/mdtest_tree.{rank}.0"));
+        for mode in ["easy", "hard"] {
+            model.label(format!("ior-{mode}-write"));
+            self.transfers(model, rank, mode, "fwrite", rank);
+            model.label(format!("ior-{mode}-read"));
+            self.transfers(model, rank, mode, "fread", next);
+            model.label(format!("mdtest-{mode}-stat"));
+            self.each(model, rank, mode, "stat", 1, 0);
+            model.label(format!("mdtest-{mode}-delete"));
+            self.each(model, rank, mode, "delete", 3, 0);
+        }
+        model.label("mdtest-easy-write");
+        self.each(model, rank, "easy", "create", 0, 0);
+        model.label("mdtest-hard-write");
+        self.each(model, rank, "hard", "write", 0, 3901);
+        model.label("mdtest-hard-read");
+        self.each(model, rank, "hard", "read", 2, 3901);
+        self.find(model, rank);
+    }
+}
+
+#[test]
+fn io500_has_twelve_phases_of_ior_and_mdtest() {
+    for ranks in [1, 2, 4] {
+        let words = "@io500 easy_block=64k easy_transfer=16k hard_segments=7 easy_n=9 hard_n=9";
+        let mut model = Model::new(words, ranks);
+        let io500 = Io500 { ranks, transfers: 4, segments: 7, files: 9 };
+        (0..ranks).for_each(|rank| io500.rank(&mut model, rank));
+        model.hold();
+    }
+}
