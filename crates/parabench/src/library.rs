@@ -21,16 +21,23 @@ macro_rules! programs {
 }
 
 programs![
+    "beffio",
     "btio",
     "flash",
     "hacc",
+    "hpio",
     "io500",
     "ior",
+    "iozone",
+    "madbench2",
     "mdtest",
+    "mdworkbench",
     "metadata",
+    "noncontig",
     "olap",
     "piobench",
     "random",
+    "s3d",
     "sequential",
     "staging",
     "stress",

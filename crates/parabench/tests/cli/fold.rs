@@ -41,7 +41,7 @@ const FOLDED: [(&str, u32); 11] = [
 
 /// Programs, and ranks, that are executed once and folded without loss. What they do depends on random
 /// numbers, so there are lists.
-const ONCE: [(&str, u32); 23] = [
+const ONCE: [(&str, u32); 30] = [
     ("programs/btio", 4),
     ("programs/flash", 4),
     ("programs/hacc", 4),
@@ -49,6 +49,13 @@ const ONCE: [(&str, u32); 23] = [
     ("programs/ior", 4),
     ("programs/mdtest", 4),
     ("programs/io500", 4),
+    ("programs/mdworkbench", 4),
+    ("programs/beffio", 4),
+    ("programs/madbench2", 4),
+    ("programs/noncontig", 4),
+    ("programs/hpio", 4),
+    ("programs/s3d", 4),
+    ("programs/iozone", 4),
     ("programs/piobench", 4),
     ("examples/listing2", 4),
     ("examples/listing2-corrected", 4),
