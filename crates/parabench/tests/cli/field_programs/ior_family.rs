@@ -368,3 +368,328 @@ fn io500_has_twelve_phases_of_ior_and_mdtest() {
         model.hold();
     }
 }
+
+/// md-workbench: objects wander from the rank before to the rank after.
+fn mdworkbench(ranks: u64, [sets, made, per_round, rounds]: [u64; 4]) -> Model {
+    let words = format!("@mdworkbench D={sets} P={made} I={per_round} R={rounds} S=100");
+    let mut model = Model::new(words, ranks);
+    let object = |rank, d, k| format!("{rank}_{d}/file-{k}");
+    for (rank, d) in (0..ranks).flat_map(|rank| (0..sets).map(move |d| (rank, d))) {
+        model.label("precreate");
+        model.calls(rank, "mkdir", format!("{rank}_{d}"));
+        (0..made).for_each(|k| model.moves(rank, "write", object(rank, d, k), 0, 100));
+        model.label("benchmark");
+        let steps = (d + 1) % ranks;
+        let (before, after) = ((rank + ranks - steps) % ranks, (rank + steps) % ranks);
+        for k in 0..rounds * per_round {
+            model.calls(rank, "stat", object(before, d, k));
+            model.moves(rank, "read", object(before, d, k), 0, 100);
+            model.calls(rank, "delete", object(before, d, k));
+            model.moves(rank, "write", object(after, d, made + k), 0, 100);
+        }
+        model.label("cleanup");
+        let left = rounds * per_round..rounds * per_round + made;
+        left.for_each(|k| model.calls(rank, "delete", object(rank, d, k)));
+        model.calls(rank, "rmdir", format!("{rank}_{d}"));
+    }
+    model
+}
+
+#[test]
+fn mdworkbench_moves_on_through_the_sets_of_other_ranks() {
+    for ranks in [1, 2, 4] {
+        mdworkbench(ranks, [3, 5, 2, 3]).hold();
+        mdworkbench(ranks, [5, 4, 4, 2]).hold();
+    }
+}
+
+/// b_eff_io: chunk, chunks of a call, calls of each pattern of a type.
+fn beffio_patterns(kind: u64, mb: u64, part: u64) -> Vec<(u64, u64, u64)> {
+    let (k32, k1) = (mb / 32, mb / 1024);
+    match kind {
+        0 => vec![
+            (mb, 1, 1),
+            (part, 1, 4),
+            (mb, 2, 4),
+            (mb, 1, 4),
+            (k32, 32, 2),
+            (k1, 1024, 2),
+            (k32 + 8, 32, 2),
+            (k1 + 8, 1024, 2),
+            (mb + 8, 1, 2),
+        ],
+        _ => {
+            let largest = if kind == 1 { 4 } else { 2 };
+            let chunks = [mb, part, mb, k32, k1, k32 + 8, k1 + 8, mb + 8];
+            let calls = [1, largest, 2, 1, 1, 1, 1, 2];
+            chunks.into_iter().zip(calls).map(|(chunk, calls)| (chunk, 1, calls)).collect()
+        }
+    }
+}
+
+/// Offset and length of all chunks of a rank.
+fn beffio_chunks(kind: u64, rank: u64, ranks: u64, mb: u64, part: u64) -> Vec<(u64, u64)> {
+    let patterns = beffio_patterns(kind, mb, part);
+    let own: u64 = patterns.iter().map(|(chunk, n, calls)| chunk * n * calls).sum();
+    let (alternate, mut base) = (kind < 2, if kind > 2 { rank * own } else { 0 });
+    let mut chunks = Vec::new();
+    for (chunk, n, calls) in patterns {
+        let share = if alternate { ranks } else { 1 };
+        let first = if alternate { rank } else { 0 };
+        chunks.extend((0..n * calls).map(|i| (base + (i * share + first) * chunk, chunk)));
+        base += n * calls * chunk * share;
+    }
+    chunks
+}
+
+fn beffio(ranks: u64) -> Model {
+    let mut model = Model::new("@beffio MB=2k MPART=6k", ranks);
+    for (rank, kind) in (0..ranks).flat_map(|rank| (0..5).map(move |kind| (rank, kind))) {
+        let file = if kind == 2 { format!("beff-2.{rank}") } else { format!("beff-{kind}") };
+        for (method, op) in [("write", "fwrite"), ("rewrite", "fwrite"), ("read", "fread")] {
+            model.label(format!("{method}/type {kind}"));
+            model.calls(rank, "fopen", &file);
+            for (at, bytes) in beffio_chunks(kind, rank, ranks, 2048, 6144) {
+                model.moves(rank, op, &file, at, bytes);
+            }
+            if op == "fwrite" {
+                model.calls(rank, "fsync", &file);
+            }
+            model.calls(rank, "fclose", &file);
+        }
+    }
+    model
+}
+
+#[test]
+fn beffio_has_the_chunks_of_its_table() {
+    [1, 2, 4].into_iter().for_each(|ranks| beffio(ranks).hold());
+}
+
+/// MADbench2's matrices.
+struct Madbench {
+    size: u64,
+    bins: u64,
+    gangs: u64,
+    block: u64,
+    multiple: u64,
+    shared: bool,
+}
+
+impl Madbench {
+    /// Bytes of what position (row, column) of q*q ranks has of a matrix, counted element by element.
+    fn part(&self, at: u64, q: u64) -> u64 {
+        let of = |k| (0..self.size).filter(|i| i / self.block % q == k).count() as u64;
+        8 * of(at / q) * of(at % q)
+    }
+
+    fn model(&self, words: &str, ranks: u64) -> Model {
+        let (q, mut model) = (ranks.isqrt(), Model::new(words, ranks));
+        let active = q * q;
+        let of_gang = (q / self.gangs.isqrt()).max(1);
+        let members = of_gang * of_gang;
+        let largest = |q: u64| (0..q * q).map(|at| self.part(at, q)).max().expect("one");
+        let slot = largest(q).max(largest(of_gang).div_ceil(self.gangs));
+        let slot = slot.next_multiple_of(self.multiple);
+        for rank in 0..active {
+            let (file, base) = match self.shared {
+                true => ("data".to_string(), rank * self.bins * slot),
+                false => (format!("data_{rank}"), 0),
+            };
+            let (whole, gang) = (self.part(rank, q), self.part(rank % members, of_gang));
+            model.label("");
+            model.calls(rank, "fopen", &file);
+            model.calls(rank, "fclose", &file);
+            for (label, op) in [("S", "fwrite"), ("W", "fread")] {
+                model.label(label);
+                (0..self.bins).for_each(|b| model.moves(rank, op, &file, base + b * slot, whole));
+            }
+            for (label, op) in [("W", "fwrite"), ("C", "fread")] {
+                model.label(label);
+                let bins = (0..self.bins).step_by(self.gangs as usize);
+                bins.for_each(|b| model.moves(rank, op, &file, base + b * slot, gang));
+            }
+        }
+        model
+    }
+}
+
+#[test]
+fn madbench2_moves_the_shares_of_its_matrices() {
+    let plain = Madbench { size: 256, bins: 8, gangs: 1, block: 8, multiple: 64, shared: false };
+    for ranks in [1, 2, 4, 9] {
+        plain.model("@madbench2", ranks).hold();
+        let odd = Madbench { size: 53, bins: 3, block: 5, multiple: 512, shared: true, ..plain };
+        let words = "@madbench2 npix=53 nbin=3 sblock=5 fblock=512 filetype=shared";
+        odd.model(words, ranks).hold();
+    }
+    let gangs = Madbench { size: 60, gangs: 4, block: 8, shared: true, ..plain };
+    gangs.model("@madbench2 npix=60 ngang=4 filetype=shared", 4).hold();
+    plain.model("@madbench2 rmod=2 wmod=4", 4).hold();
+}
+
+/// The kinds of noncontig: operations, and offset and length of each call of a rank.
+fn noncontig(ranks: u64, words: &str, [len, count, bytes, displs, loops]: [u64; 5]) -> Model {
+    let mut model = Model::new(words, ranks);
+    let own = len.div_ceil(ranks);
+    for rank in 0..ranks {
+        for kind in ["ncmem_ncfile", "ncmem_cfile", "cmem_ncfile", "cmem_cfile"] {
+            let file = format!("noncontig.{kind}");
+            let [write, read] = match kind {
+                "ncmem_cfile" => ["writev", "readv"],
+                _ => ["fwrite", "fread"],
+            };
+            let mut places: Vec<(u64, u64)> = Vec::new();
+            for v in 0..count {
+                match kind {
+                    "ncmem_cfile" | "cmem_cfile" => {
+                        let at = displs + (rank * count + v) * own * bytes;
+                        places.push((at, own * bytes));
+                    }
+                    _ => {
+                        places.extend((0..own).map(|i| {
+                            (displs + (v * own * ranks + i * ranks + rank) * bytes, bytes)
+                        }))
+                    }
+                }
+            }
+            model.label("");
+            model.calls(rank, "fopen", &file);
+            model.calls(rank, "fclose", &file);
+            for (what, op) in [("write", write), ("read", read)] {
+                model.label(format!("{kind}/{what}"));
+                for (at, bytes) in (0..loops).flat_map(|_| &places) {
+                    model.moves(rank, op, &file, *at, *bytes);
+                }
+            }
+            model.label(format!("{kind}/write"));
+            model.calls(rank, "fsync", &file);
+        }
+    }
+    model
+}
+
+#[test]
+fn noncontig_deals_out_the_elements_of_vectors() {
+    for ranks in [1, 2, 4] {
+        noncontig(ranks, "@noncontig", [12, 100, 64, 0, 1]).hold();
+        let words = "@noncontig veclen=10 veccount=7 elmtcount=3 displs=100 offset=2 loops=2";
+        noncontig(ranks, words, [10, 7, 12, 100 + 24, 2]).hold();
+    }
+}
+
+/// HPIO: regions of all ranks in turn, or those of a rank behind each other.
+fn hpio(ranks: u64, words: &str, [size, count, spacing, header]: [u64; 4]) -> Model {
+    let mut model = Model::new(words, ranks);
+    let kinds = [("c-c", 0), ("nc-c", 1), ("c-nc", 2), ("nc-nc", 2)];
+    for (rank, (kind, form)) in (0..ranks).flat_map(|rank| kinds.map(|kind| (rank, kind))) {
+        let file = format!("hpio.{kind}");
+        let own = header + rank * count * size;
+        let places: Vec<(u64, u64)> = match form {
+            0 => vec![(own, count * size)],
+            1 => (0..count)
+                .step_by(1024)
+                .map(|i| (own + i * size, (count - i).min(1024) * size))
+                .collect(),
+            _ => {
+                (0..count).map(|i| (header + (i * ranks + rank) * (size + spacing), size)).collect()
+            }
+        };
+        let ops = if form == 1 { ["writev", "readv"] } else { ["fwrite", "fread"] };
+        model.label("");
+        model.calls(rank, "fopen", &file);
+        model.calls(rank, "fclose", &file);
+        for (what, op) in ["write", "read"].into_iter().zip(ops) {
+            model.label(format!("{kind}/{what}"));
+            places.iter().for_each(|(at, bytes)| model.moves(rank, op, &file, *at, *bytes));
+        }
+    }
+    model
+}
+
+#[test]
+fn hpio_has_regions_apart_and_together() {
+    for ranks in [1, 2, 4] {
+        hpio(ranks, "@hpio", [64, 1000, 128, 0]).hold();
+        let words = "@hpio region_size=9 region_count=1500 region_spacing=7 header=5";
+        hpio(ranks, words, [9, 1500, 7, 5]).hold();
+    }
+}
+
+/// The rows of a rank's block in all arrays of S3D, point by point joined.
+fn s3d_rows(rank: u64, [nx, ny, nz]: [u64; 3], [px, py, pz]: [u64; 3]) -> Vec<(u64, u64)> {
+    let range = |n: u64, k: u64, p: u64| n * k / p..n * (k + 1) / p;
+    let x = range(nx, rank % px, px);
+    let (y, z) = (range(ny, rank / px % py, py), range(nz, rank / px / py, pz));
+    let cubes = 0..11 + 1 + 1 + 3;
+    let lines = cubes.flat_map(|v| z.clone().map(move |k| (v, k)));
+    let lines = lines.flat_map(|(v, k)| y.clone().map(move |j| (v * nz + k) * ny + j));
+    lines.map(|line| (1024 + 8 * (line * nx + x.start), 8 * (x.end - x.start))).collect()
+}
+
+fn s3d(ranks: u64, words: &str, grid: [u64; 3], parts: [u64; 3]) -> Model {
+    let mut model = Model::new(words, ranks);
+    for rank in 0..parts.iter().product() {
+        let rows = s3d_rows(rank, grid, parts);
+        for (label, op, number) in
+            [("checkpoint", "fwrite", 0), ("checkpoint", "fwrite", 1), ("restart", "fread", 1)]
+        {
+            let file = format!("pressure_wave_test.{number:03}.field");
+            model.label(label);
+            model.calls(rank, "fopen", &file);
+            if rank == 0 {
+                model.moves(0, op, &file, 0, 1024);
+            }
+            rows.iter().for_each(|(at, bytes)| model.moves(rank, op, &file, *at, *bytes));
+            model.calls(rank, "fclose", &file);
+        }
+    }
+    model
+}
+
+#[test]
+fn s3d_writes_the_rows_of_blocks() {
+    for ranks in [1, 2, 4] {
+        s3d(ranks, "@s3d nx_g=6 ny_g=7 nz_g=8", [6, 7, 8], [1, 1, ranks]).hold();
+    }
+    s3d(4, "@s3d nx_g=5 ny_g=4 nz_g=3 npx=2 npy=2 npz=1", [5, 4, 3], [2, 2, 1]).hold();
+    // The rank beyond the blocks has nothing to do.
+    s3d(3, "@s3d nx_g=5 ny_g=4 nz_g=3 npx=2", [5, 4, 3], [2, 1, 1]).hold();
+}
+
+/// IOzone: each test goes through the records of a rank's file once.
+fn iozone(ranks: u64, words: &str, record: u64, n: u64) -> Model {
+    let mut model = Model::new(words, ranks);
+    for (test, op) in [
+        ("write", "fwrite"),
+        ("rewrite", "fwrite"),
+        ("read", "fread"),
+        ("reread", "fread"),
+        ("random read", "fread"),
+        ("random write", "fwrite"),
+        ("backward read", "fread"),
+        ("record rewrite", "fwrite"),
+        ("stride read", "fread"),
+    ] {
+        model.label(test);
+        for rank in 0..ranks {
+            let file = format!("iozone.DUMMY.{rank}");
+            model.calls(rank, "fopen", &file);
+            for i in 0..n {
+                let at = if test == "record rewrite" { n / 2 } else { i };
+                model.moves(rank, op, &file, at * record, record);
+            }
+            model.calls(rank, "fclose", &file);
+        }
+    }
+    model
+}
+
+#[test]
+fn iozone_goes_through_its_records_in_nine_ways() {
+    for ranks in [1, 2, 4] {
+        iozone(ranks, "@iozone", 4096, 256).hold();
+        iozone(ranks, "@iozone file_size=43000 record=1000", 1000, 43).hold();
+        iozone(ranks, "@iozone file_size=3k record=1k", 1024, 3).hold();
+    }
+}
