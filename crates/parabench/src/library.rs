@@ -23,6 +23,7 @@ macro_rules! programs {
 programs![
     "beffio",
     "btio",
+    "filebench",
     "flash",
     "hacc",
     "hpio",
@@ -36,6 +37,7 @@ programs![
     "noncontig",
     "olap",
     "piobench",
+    "postmark",
     "random",
     "s3d",
     "sequential",

@@ -103,6 +103,8 @@ fn small(name: &str) -> &'static str {
         "tile" => "sz_tile_x=16 sz_tile_y=16",
         "ior" => "b=64k t=16k",
         "beffio" => "MB=1k MPART=2k",
+        "filebench" => "loops=3 nfiles=4 filesize=4k",
+        "postmark" => "number=10 transactions=10",
         "hpio" => "region_count=10",
         "iozone" => "file_size=64k record=16k",
         "madbench2" => "npix=32 nbin=2",

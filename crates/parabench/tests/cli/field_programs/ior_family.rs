@@ -77,7 +77,8 @@ fn counted(run: &Value) -> BTreeMap<(String, String), (u64, u64)> {
 fn happened(scene: &Scene) -> Vec<Call> {
     let call = |event: crate::figures::Happened| {
         let path = event.path.unwrap_or_default();
-        let moves = event.done_bytes > 0;
+        // Where a shared log ends depends on who comes first.
+        let moves = event.done_bytes > 0 && event.op != Op::Append;
         let offset = if moves { event.offset_bytes } else { 0 };
         (u64::from(event.rank), op_name(event.op), path, offset, event.done_bytes)
     };
@@ -691,5 +692,259 @@ fn iozone_goes_through_its_records_in_nine_ways() {
         iozone(ranks, "@iozone", 4096, 256).hold();
         iozone(ranks, "@iozone file_size=43000 record=1000", 1000, 43).hold();
         iozone(ranks, "@iozone file_size=3k record=1k", 1024, 3).hold();
+    }
+}
+
+/// The numbers that PostMark and Filebench draw.
+struct Draws(u64);
+
+impl Draws {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = (self.0 * 1103515245 + 12345) % (1 << 31);
+        (self.0 >> 8) % n
+    }
+}
+
+/// The files of a rank of PostMark: path and size.
+struct Mail {
+    rank: u64,
+    draws: Draws,
+    made: u64,
+    files: Vec<(String, u64)>,
+    folders: u64,
+    sizes: (u64, u64),
+}
+
+impl Mail {
+    fn create(&mut self, model: &mut Model) {
+        let (low, high) = self.sizes;
+        let bytes = low + self.draws.below(high - low + 1);
+        let folder = match self.folders {
+            0 => String::new(),
+            folders => format!("s{}/", self.made % folders),
+        };
+        let path = format!("pm-{}/{folder}{}", self.rank, self.made);
+        model.moves(self.rank, "write", &path, 0, bytes);
+        self.files.push((path, bytes));
+        self.made += 1;
+    }
+
+    fn any(&mut self) -> usize {
+        self.draws.below(self.files.len() as u64) as usize
+    }
+
+    fn delete(&mut self, model: &mut Model, i: usize) {
+        let (path, _) = self.files.swap_remove(i);
+        model.calls(self.rank, "delete", path);
+    }
+
+    fn transaction(&mut self, model: &mut Model, [reads, creates]: [u64; 2]) {
+        if !self.files.is_empty() {
+            let is_read = self.draws.below(10) < reads;
+            let i = self.any();
+            let (path, bytes) = self.files[i].clone();
+            if is_read {
+                model.moves(self.rank, "read", path, 0, bytes);
+            } else if bytes < self.sizes.1 {
+                let more = 1 + self.draws.below(self.sizes.1 - bytes);
+                model.moves(self.rank, "append", path, 0, more);
+                self.files[i].1 += more;
+            }
+        }
+        if self.draws.below(10) < creates {
+            self.create(model);
+        } else if !self.files.is_empty() {
+            let i = self.any();
+            self.delete(model, i);
+        }
+    }
+}
+
+fn postmark(
+    ranks: u64,
+    words: &str,
+    [number, transactions, folders]: [u64; 3],
+    bias: [u64; 2],
+) -> Model {
+    let mut model = Model::new(words, ranks);
+    for rank in 0..ranks {
+        let (draws, files, sizes) = (Draws(42 + rank), Vec::new(), (500, 9770));
+        let mut mail = Mail { rank, draws, made: 0, files, folders, sizes };
+        model.label("");
+        model.calls(rank, "mkdir", format!("pm-{rank}"));
+        (0..folders).for_each(|s| model.calls(rank, "mkdir", format!("pm-{rank}/s{s}")));
+        model.label("create");
+        (0..number).for_each(|_| mail.create(&mut model));
+        model.label("transactions");
+        (0..transactions).for_each(|_| mail.transaction(&mut model, bias));
+        model.label("delete");
+        while let Some(last) = mail.files.len().checked_sub(1) {
+            mail.delete(&mut model, last);
+        }
+    }
+    model
+}
+
+#[test]
+fn postmark_reads_appends_creates_and_deletes_by_its_biases() {
+    for ranks in [1, 2, 4] {
+        postmark(ranks, "@postmark", [100, 200, 0], [5, 5]).hold();
+        let words =
+            "@postmark number=10 transactions=60 subdirectories=3 bias_read=2 bias_create=3";
+        postmark(ranks, words, [10, 60, 3], [2, 3]).hold();
+    }
+}
+
+/// The files of a rank of Filebench: path and size.
+struct Bench<'a> {
+    rank: u64,
+    personality: &'a str,
+    mean: u64,
+    draws: Draws,
+    made: u64,
+    files: Vec<(String, u64)>,
+}
+
+impl Bench<'_> {
+    const WIDTH: u64 = 20;
+    const APPEND: u64 = 16 << 10;
+
+    fn any(&mut self) -> usize {
+        self.draws.below(self.files.len() as u64) as usize
+    }
+
+    /// A size as it is drawn; databases and videos have one size.
+    fn size(&mut self) -> u64 {
+        let drawn = self.draws.below(self.mean);
+        match self.personality {
+            "oltp" | "videoserver" => self.mean,
+            _ => self.mean / 2 + drawn,
+        }
+    }
+
+    fn name(&mut self, i: usize) -> String {
+        self.made += 1;
+        format!("set-{}/d{}/f{}", self.rank, i as u64 / Self::WIDTH, self.made - 1)
+    }
+
+    fn prepare(&mut self, model: &mut Model, count: u64) {
+        model.label("");
+        model.calls(self.rank, "mkdir", format!("set-{}", self.rank));
+        for d in 0..count.div_ceil(Self::WIDTH) {
+            model.calls(self.rank, "mkdir", format!("set-{}/d{d}", self.rank));
+        }
+        for i in 0..count as usize {
+            let (bytes, path) = (self.size(), self.name(i));
+            model.moves(self.rank, "write", &path, 0, bytes);
+            self.files.push((path, bytes));
+        }
+    }
+
+    fn read(&mut self, model: &mut Model) {
+        let i = self.any();
+        model.moves(self.rank, "read", &self.files[i].0, 0, self.files[i].1);
+    }
+
+    fn replace(&mut self, model: &mut Model, bytes: u64) -> usize {
+        let i = self.any();
+        model.calls(self.rank, "delete", &self.files[i].0);
+        self.files[i] = (self.name(i), bytes);
+        i
+    }
+
+    fn append(&mut self, model: &mut Model, i: usize, reads: bool) {
+        let more = 1 + self.draws.below(Self::APPEND);
+        let (path, bytes) = self.files[i].clone();
+        model.calls(self.rank, "fopen", &path);
+        if reads {
+            model.moves(self.rank, "fread", &path, 0, bytes);
+        }
+        model.moves(self.rank, "fwrite", &path, bytes, more);
+        if self.personality == "varmail" {
+            model.calls(self.rank, "fsync", &path);
+        }
+        model.calls(self.rank, "fclose", &path);
+        self.files[i].1 += more;
+    }
+
+    fn log(&mut self, model: &mut Model) {
+        let more = 1 + self.draws.below(Self::APPEND);
+        model.moves(self.rank, "append", "log", 0, more);
+    }
+
+    fn fileserver(&mut self, model: &mut Model) {
+        let bytes = self.size();
+        let i = self.replace(model, bytes);
+        model.moves(self.rank, "write", &self.files[i].0, 0, bytes);
+        let i = self.any();
+        self.append(model, i, false);
+        self.read(model);
+        let i = self.any();
+        model.calls(self.rank, "stat", &self.files[i].0);
+    }
+
+    fn oltp(&mut self, model: &mut Model, number: u64) {
+        let path = self.files[number as usize % self.files.len()].0.clone();
+        model.calls(self.rank, "fopen", &path);
+        for k in 0..110 {
+            let at = self.draws.below(self.mean / 2048) * 2048;
+            let op = if k < 100 { "fread" } else { "fwrite" };
+            model.moves(self.rank, op, &path, at, 2048);
+        }
+        model.calls(self.rank, "fclose", &path);
+        model.moves(self.rank, "append", "log", 0, 8192);
+    }
+
+    fn turn(&mut self, model: &mut Model, number: u64) {
+        match self.personality {
+            "fileserver" => self.fileserver(model),
+            "webserver" => {
+                (0..10).for_each(|_| self.read(model));
+                self.log(model);
+            }
+            "varmail" => {
+                let i = self.replace(model, 0);
+                self.append(model, i, false);
+                let i = self.any();
+                self.append(model, i, true);
+                self.read(model);
+            }
+            "webproxy" => {
+                let i = self.replace(model, 0);
+                self.append(model, i, false);
+                (0..5).for_each(|_| self.read(model));
+                self.log(model);
+            }
+            "oltp" => self.oltp(model, number),
+            _ => {
+                let (path, bytes) = &self.files[number as usize % self.files.len()];
+                model.moves(self.rank, "read", path, 0, *bytes);
+                if self.rank == 0 {
+                    model.moves(0, "write", "new-video", 0, self.mean);
+                }
+            }
+        }
+    }
+}
+
+fn filebench(ranks: u64, personality: &str, mean: u64) -> Model {
+    let words = format!("@filebench personality={personality} filesize={mean} nfiles=23 loops=7");
+    let mut model = Model::new(words, ranks);
+    for rank in 0..ranks {
+        let (draws, files) = (Draws(42 + rank), Vec::new());
+        let mut bench = Bench { rank, personality, mean, draws, made: 0, files };
+        bench.prepare(&mut model, 23);
+        model.label(personality);
+        (0..7).for_each(|number| bench.turn(&mut model, number));
+    }
+    model
+}
+
+#[test]
+fn filebench_has_the_loops_of_its_personalities() {
+    let all = ["fileserver", "webserver", "varmail", "webproxy", "oltp", "videoserver"];
+    for (ranks, personality) in [1, 2, 4].into_iter().flat_map(|ranks| all.map(|one| (ranks, one)))
+    {
+        filebench(ranks, personality, 20000).hold();
     }
 }
