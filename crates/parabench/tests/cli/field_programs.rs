@@ -1,6 +1,8 @@
 //! Programs after benchmarks of the field: counts and bytes of each label and operation, and places in files, are
 //! those of the benchmarks' formulas, which are computed here a second time.
 
+mod ior_family;
+
 use crate::figures::{Happened, counts, events};
 use crate::scene::Scene;
 use model::Op;

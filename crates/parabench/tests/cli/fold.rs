@@ -41,11 +41,23 @@ const FOLDED: [(&str, u32); 11] = [
 
 /// Programs, and ranks, that are executed once and folded without loss. What they do depends on random
 /// numbers, so there are lists.
-const ONCE: [(&str, u32); 20] = [
+const ONCE: [(&str, u32); 32] = [
     ("programs/btio", 4),
     ("programs/flash", 4),
     ("programs/hacc", 4),
     ("programs/tile", 4),
+    ("programs/ior", 4),
+    ("programs/mdtest", 4),
+    ("programs/io500", 4),
+    ("programs/postmark", 4),
+    ("programs/filebench", 4),
+    ("programs/mdworkbench", 4),
+    ("programs/beffio", 4),
+    ("programs/madbench2", 4),
+    ("programs/noncontig", 4),
+    ("programs/hpio", 4),
+    ("programs/s3d", 4),
+    ("programs/iozone", 4),
     ("programs/piobench", 4),
     ("examples/listing2", 4),
     ("examples/listing2-corrected", 4),
