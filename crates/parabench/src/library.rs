@@ -24,6 +24,7 @@ programs![
     "btio",
     "flash",
     "hacc",
+    "management",
     "metadata",
     "olap",
     "piobench",

@@ -1,27 +1,29 @@
 //! Programs after benchmarks of the field: counts and bytes of each label and operation, and places in files, are
 //! those of the benchmarks' formulas, which are computed here a second time.
 
+mod applications;
+
 use crate::figures::{Happened, counts, events};
 use crate::scene::Scene;
 use model::Op;
 use std::collections::BTreeMap;
 
 /// Label, operation, how often, bytes.
-type Expected = Vec<(&'static str, &'static str, u64, u64)>;
+pub(super) type Expected = Vec<(&'static str, &'static str, u64, u64)>;
 
 /// Where operations that move bytes do so: rank, file, offset, length; sorted.
-type Places = Vec<(u64, String, u64, u64)>;
+pub(super) type Places = Vec<(u64, String, u64, u64)>;
 
 /// The words of a run, its ranks, what it does, and where, if that is computed.
-struct Case {
-    words: &'static str,
-    ranks: u64,
-    expected: Expected,
-    places: Option<Places>,
+pub(super) struct Case {
+    pub(super) words: &'static str,
+    pub(super) ranks: u64,
+    pub(super) expected: Expected,
+    pub(super) places: Option<Places>,
 }
 
 /// Runs a case on disk and in memory, and holds it against what is expected.
-fn hold(case: &Case) {
+pub(super) fn hold(case: &Case) {
     let Case { words, ranks, expected, .. } = case;
     let expected: BTreeMap<_, _> = expected
         .iter()

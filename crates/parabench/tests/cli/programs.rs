@@ -101,6 +101,7 @@ fn small(name: &str) -> &'static str {
         "flash" => "blocks=1 zones=4",
         "hacc" => "particles=100 header=4k",
         "tile" => "sz_tile_x=16 sz_tile_y=16",
+        "management" => "files=2",
         "metadata" => "num=10",
         "olap" => "indexes=2",
         "sequential" => "size=1m block=64k fsync=0",
