@@ -22,6 +22,7 @@ macro_rules! programs {
 
 programs![
     "btio",
+    "collective",
     "flash",
     "hacc",
     "management",
@@ -30,14 +31,17 @@ programs![
     "piobench",
     "random",
     "sequential",
+    "split",
     "staging",
     "stress",
     "tile",
 ];
 
 /// Files of procs that programs include: `include "@lib/temporal";`.
-pub const LIBRARIES: &[Embedded] =
-    &[Embedded { name: "lib/temporal", text: include_str!("../../../programs/lib/temporal.ppl") }];
+pub const LIBRARIES: &[Embedded] = &[
+    Embedded { name: "lib/split", text: include_str!("../../../programs/lib/split.ppl") },
+    Embedded { name: "lib/temporal", text: include_str!("../../../programs/lib/temporal.ppl") },
+];
 
 /// The program or library that `include "@name";` means.
 pub fn find_included(name: &str) -> Option<&'static Embedded> {

@@ -98,6 +98,7 @@ fn small(name: &str) -> &'static str {
     match name {
         "stress" => "num=20",
         "btio" => "dumps=2",
+        "collective" => "segment=64k transfer=16k",
         "flash" => "blocks=1 zones=4",
         "hacc" => "particles=100 header=4k",
         "tile" => "sz_tile_x=16 sz_tile_y=16",
@@ -105,6 +106,7 @@ fn small(name: &str) -> &'static str {
         "metadata" => "num=10",
         "olap" => "indexes=2",
         "sequential" => "size=1m block=64k fsync=0",
+        "split" => "segment=64k transfer=16k",
         "piobench" => "buffer=4k units=4 vertices=64 blocks=1 sync=0",
         "random" => "size=256k",
         "staging" => "input=64k state=64k steps=2 work=0s --mount fast=fast",
