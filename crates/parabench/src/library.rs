@@ -33,7 +33,9 @@ programs![
     "sequential",
     "split",
     "staging",
+    "static",
     "stress",
+    "team",
     "tile",
 ];
 

@@ -9,21 +9,21 @@ use model::Op;
 use std::collections::BTreeMap;
 
 /// Label, operation, how often, bytes.
-pub(super) type Expected = Vec<(&'static str, &'static str, u64, u64)>;
+type Expected = Vec<(&'static str, &'static str, u64, u64)>;
 
 /// Where operations that move bytes do so: rank, file, offset, length; sorted.
-pub(super) type Places = Vec<(u64, String, u64, u64)>;
+type Places = Vec<(u64, String, u64, u64)>;
 
 /// The words of a run, its ranks, what it does, and where, if that is computed.
-pub(super) struct Case {
-    pub(super) words: &'static str,
-    pub(super) ranks: u64,
-    pub(super) expected: Expected,
-    pub(super) places: Option<Places>,
+struct Case {
+    words: &'static str,
+    ranks: u64,
+    expected: Expected,
+    places: Option<Places>,
 }
 
-/// Runs a case on disk and in memory, and holds it against what is expected.
-pub(super) fn hold(case: &Case) {
+/// Runs a case on disk and in memory, and holds it against what is expected. Parts of operations are left out.
+fn hold(case: &Case) {
     let Case { words, ranks, expected, .. } = case;
     let expected: BTreeMap<_, _> = expected
         .iter()
@@ -37,7 +37,9 @@ pub(super) fn hold(case: &Case) {
             "run {words} -n {ranks} --backend {backend} --events --out results --format json"
         );
         let done = scene.parabench(&line).exits(0);
-        assert_eq!(counts(&done.json()), expected, "{words} -n {ranks} {backend}");
+        let mut found = counts(&done.json());
+        found.retain(|(_, op), _| !op.contains('.'));
+        assert_eq!(found, expected, "{words} -n {ranks} {backend}");
         if let Some(places) = &case.places {
             assert_eq!(&moved(&events(&scene, "results")), places, "{words} -n {ranks} {backend}");
         }

@@ -107,6 +107,7 @@ fn small(name: &str) -> &'static str {
         "olap" => "indexes=2",
         "sequential" => "size=1m block=64k fsync=0",
         "split" => "segment=64k transfer=16k",
+        "team" | "static" => "bytes=256k chunk=64k block=16k",
         "piobench" => "buffer=4k units=4 vertices=64 blocks=1 sync=0",
         "random" => "size=256k",
         "staging" => "input=64k state=64k steps=2 work=0s --mount fast=fast",

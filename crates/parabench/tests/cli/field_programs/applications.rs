@@ -1,7 +1,9 @@
 //! Programs after parallel I/O of ORNL and after applications: counts, bytes and places, from their definitions.
 
-use super::{Case, Expected, Places, hold};
+use super::{Case, Expected, Places, hold, moved};
+use crate::figures::{counts, events};
 use crate::scene::Scene;
+use model::Op;
 use std::fs;
 
 /// Create and resize by 1, 2, 4, ... ranks: a file of all and one of each, `files` times.
@@ -123,6 +125,87 @@ fn split(words: &'static str, ranks: u64, segment: u64, transfer: u64, striping:
     Case { words, ranks, expected, places: Some(places) }
 }
 
+/// Rows of mpiio: chunks of blocks, of which each is written and read once, in a file of each rank.
+fn shares(ranks: u64, chunks: u64, chunk: u64, block: u64) -> Expected {
+    let (blocks, bytes) = (chunks * chunk.div_ceil(block), chunks * chunk);
+    vec![
+        ("write", "fopen", ranks, 0),
+        ("write", "fwrite", blocks, bytes),
+        ("write", "fclose", ranks, 0),
+        ("read", "fopen", chunks, 0),
+        ("read", "fread", blocks, bytes),
+        ("read", "fclose", chunks, 0),
+    ]
+}
+
+/// The blocks of the first chunks of the file of a rank, as offset and length.
+fn blocks(chunks: u64, chunk: u64, block: u64) -> Vec<(u64, u64)> {
+    let of_chunk = |c: u64| {
+        let starts = (0..chunk).step_by(block as usize);
+        starts.map(move |at| (c * chunk + at, block.min(chunk - at)))
+    };
+    (0..chunks).flat_map(of_chunk).collect()
+}
+
+/// Fixed shares: `bytes` by ranks, the first of which have one chunk more if need be.
+fn fixed(words: &'static str, ranks: u64, chunks: u64, chunk: u64, block: u64) -> Case {
+    let mut places = Places::new();
+    for rank in 0..ranks {
+        let own = chunks / ranks + u64::from(rank < chunks % ranks);
+        for (at, length) in blocks(own, chunk, block) {
+            places.extend(vec![(rank, format!("testmpiio.{rank:05}"), at, length); 2]);
+        }
+    }
+    places.sort();
+    Case { words, ranks, expected: shares(ranks, chunks, chunk, block), places: Some(places) }
+}
+
+/// A team: how many chunks a rank takes is up to the machine. Each rank fills its own file from its start, and each
+/// block is read once.
+#[track_caller]
+fn hold_team(words: &str, ranks: u64, chunks: u64, chunk: u64, block: u64) {
+    let words_of = |(label, op, count, bytes): (&str, &str, u64, u64)| {
+        ((label.to_string(), op.to_string()), [count, 0, 0, 0, bytes])
+    };
+    let expected = shares(ranks, chunks, chunk, block).into_iter().map(words_of).collect();
+    for backend in ["posix", "mem"] {
+        let line = format!("run @team {words} -n {ranks} --backend {backend} --events --out o");
+        let scene = Scene::new();
+        let found = counts(&scene.parabench(&format!("{line} --format json")).exits(0).json());
+        assert_eq!(found, expected, "{words} -n {ranks} {backend}");
+        let (writes, reads): (Vec<_>, Vec<_>) = events(&scene, "o")
+            .into_iter()
+            .filter(|event| matches!(event.op, Op::Fwrite | Op::Fread))
+            .partition(|event| event.op == Op::Fwrite);
+        let (writes, reads) = (moved(&writes), moved(&reads));
+        let taken = |rank: u64| {
+            writes.iter().filter(|place| place.0 == rank).map(|place| place.3).sum::<u64>() / chunk
+        };
+        let mut expected = Places::new();
+        for rank in 0..ranks {
+            let file = format!("testmpiio.{rank:05}");
+            let place = |(at, length)| (rank, file.clone(), at, length);
+            expected.extend(blocks(taken(rank), chunk, block).into_iter().map(place));
+        }
+        assert_eq!(writes, expected, "{words} -n {ranks} {backend}");
+        let without_rank = |places: Places| {
+            let mut places: Vec<_> = places.into_iter().map(|(_, f, at, n)| (f, at, n)).collect();
+            places.sort();
+            places
+        };
+        assert_eq!(without_rank(reads), without_rank(expected), "{words} -n {ranks} {backend}");
+    }
+}
+
+/// How long a label takes in virtual time, in nanoseconds.
+fn virtual_ns(words: &str, ranks: u64, label: &str) -> f64 {
+    let line = format!("run {words} -n {ranks} --backend mem --format json");
+    let run = Scene::new().parabench(&line).exits(0).json();
+    let labels = run["labels"].as_array().expect("labels");
+    let found = labels.iter().find(|row| row["label"] == label).expect("the label");
+    found["busy_ns"].as_f64().expect("a number")
+}
+
 #[test]
 fn management_creates_and_resizes_by_doubling_numbers_of_ranks() {
     for ranks in [1, 2, 3, 4] {
@@ -177,4 +260,40 @@ fn layouts_are_compared_side_by_side() {
     let words = "@split -n 2 segment=64k transfer=16k --backend mem --versus layout=plain,split";
     let done = scene.parabench(&format!("run {words} --reps 5")).exits(0);
     done.out_has("A: layout=plain   B: layout=split").out_has("existing/read");
+}
+
+#[test]
+fn fixed_shares_are_divided_before_the_run() {
+    for ranks in [1, 2, 4] {
+        hold(&fixed("@static", ranks, 16, 4 << 20, 1 << 20));
+        let words = "@static bytes=700000 chunk=100k block=30k";
+        hold(&fixed(words, ranks, 6, 100 << 10, 30 << 10));
+    }
+}
+
+#[test]
+fn a_team_writes_and_reads_every_chunk_once() {
+    for ranks in [1, 2, 4] {
+        hold_team("", ranks, 16, 4 << 20, 1 << 20);
+        hold_team("bytes=700000 chunk=100k block=30k outstanding=1", ranks, 6, 100 << 10, 30 << 10);
+    }
+    // The suffixes of the original: k is 1000 there and kB here, K is 1024.
+    hold_team("bytes=64kB chunk=8kB block=4k", 2, 8, 8000, 4096);
+}
+
+/// With one rank slowed five times, virtual time of a team is close to that of all ranks at work until the end;
+/// with fixed shares all wait.
+#[test]
+fn a_slow_rank_holds_up_fixed_shares_and_no_team() {
+    let words = "bytes=256m chunk=1m outstanding=1";
+    for label in ["write", "read"] {
+        let alone = |slow: &str| virtual_ns(&format!("@static {words} {slow}"), 1, label);
+        let (fast, slow) = (alone(""), alone("slow_rank=0"));
+        assert!(slow > 4.0 * fast, "{slow} {fast}");
+        let ideal = 1.0 / (3.0 / fast + 1.0 / slow);
+        let took = |program: &str| virtual_ns(&format!("{program} {words} slow_rank=1"), 4, label);
+        let (team, fixed) = (took("@team") / ideal, took("@static") / ideal);
+        assert!((1.0..=1.1).contains(&team), "{label}: {team}");
+        assert!(fixed > 3.0, "{label}: {fixed}");
+    }
 }
