@@ -23,32 +23,47 @@ macro_rules! programs {
 programs![
     "beffio",
     "btio",
+    "collective",
+    "dlio",
     "filebench",
     "flash",
+    "git",
     "hacc",
     "hpio",
     "io500",
     "ior",
     "iozone",
+    "kafka",
     "madbench2",
+    "maildir",
+    "management",
     "mdtest",
     "mdworkbench",
     "metadata",
     "noncontig",
     "olap",
     "piobench",
+    "postgres",
     "postmark",
     "random",
     "s3d",
     "sequential",
+    "split",
+    "sqlite",
     "staging",
+    "static",
     "stress",
+    "team",
     "tile",
+    "vmimage",
+    "zarr",
 ];
 
 /// Files of procs that programs include: `include "@lib/temporal";`.
-pub const LIBRARIES: &[Embedded] =
-    &[Embedded { name: "lib/temporal", text: include_str!("../../../programs/lib/temporal.ppl") }];
+pub const LIBRARIES: &[Embedded] = &[
+    Embedded { name: "lib/split", text: include_str!("../../../programs/lib/split.ppl") },
+    Embedded { name: "lib/temporal", text: include_str!("../../../programs/lib/temporal.ppl") },
+];
 
 /// The program or library that `include "@name";` means.
 pub fn find_included(name: &str) -> Option<&'static Embedded> {

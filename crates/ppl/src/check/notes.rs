@@ -21,6 +21,13 @@ fn under_condition(found: &Collective) -> Diagnostic {
         .help("the others would wait forever for ranks that skip this; move it out, or use a group")
 }
 
+/// Warns of the first statement that needs MPI.
+pub(crate) fn warn_of_mpi(notes: &Notes) -> Option<Diagnostic> {
+    let (op, span) = notes.needs_mpi?;
+    let message = format!("{op} needs MPI at run time: a rank that gets here ends");
+    Some(Diagnostic::new(Code::NeedsMpi, span, message))
+}
+
 /// Warns of procs, patterns and hints that nothing uses.
 pub(crate) fn warn_of_unused(notes: &Notes, facts: &Facts, sources: &Sources) -> Vec<Diagnostic> {
     let mut used = vec![false; facts.symbols().len()];

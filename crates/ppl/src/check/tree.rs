@@ -3,7 +3,6 @@
 use crate::ast::{Ast, Expr, ExprId, Stmt};
 use crate::diag::{Code, Diagnostic, Reports};
 use crate::source::Sources;
-use crate::word::{Word, classify};
 use model::Op;
 use model::op::Needs;
 use model::plan::{BinaryOp, Span};
@@ -39,31 +38,6 @@ fn warning(ast: &Ast, sources: &Sources, whole: ExprId, side: ExprId, sign: &str
     Diagnostic::new(Code::Precedence, span, message)
         .help(format!("write ({text}), or put the parentheses around the part with `%`"))
         .fix(inner, format!("({text})"))
-}
-
-/// Warns of the first statement in the text that needs MPI.
-pub(crate) fn warn_of_mpi(ast: &Ast) -> Option<Diagnostic> {
-    let statements = ast.stmts.iter().zip(&ast.stmt_spans);
-    let ops = statements.filter_map(|(stmt, span)| op(ast, stmt, *span));
-    let needing = ops.filter(|(op, _)| op.row().needs == Needs::Mpi);
-    let (op, span) = needing.min_by_key(|(_, span)| span.start)?;
-    let message = format!("{op} needs MPI at run time: a rank that gets here ends");
-    Some(Diagnostic::new(Code::NeedsMpi, span, message))
-}
-
-/// The operation that a statement executes.
-fn op(ast: &Ast, stmt: &Stmt, span: Span) -> Option<(Op, Span)> {
-    match *stmt {
-        Stmt::Op { op, .. } => Some((op, span)),
-        Stmt::Assign(_, value) => match ast.expr(value) {
-            Expr::Call(name, _) => match classify(ast.names.text(name)).0 {
-                Word::Op(op) => Some((op, ast.expr_span(value))),
-                _ => None,
-            },
-            _ => None,
-        },
-        _ => None,
-    }
 }
 
 /// Internal variables and functions that only mean something among several ranks.

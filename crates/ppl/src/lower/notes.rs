@@ -20,6 +20,8 @@ pub(crate) struct Notes {
     pub(crate) opened_alone: FxHashSet<SymbolId>,
     /// Statements for all members under a condition that differs between ranks.
     pub(crate) collectives: Vec<Collective>,
+    /// The first statement that needs MPI.
+    pub(crate) needs_mpi: Option<(Op, Span)>,
     /// Patterns that values name, or were probably meant to name.
     pub(crate) used: FxHashSet<SymbolId>,
 }

@@ -17,6 +17,14 @@ use std::borrow::Cow;
 const MOST: usize = 5;
 
 impl Lower<'_> {
+    /// Notes the first statement in the text that needs MPI, of those that no constant switches off.
+    fn note_mpi(&mut self, op: Op, span: Span) {
+        let is_first = self.notes.needs_mpi.is_none_or(|(_, first)| span.start < first.start);
+        if is_first && self.is_alive() {
+            self.notes.needs_mpi = Some((op, span));
+        }
+    }
+
     /// The arguments of an operation in [`model::Plan::args`]: where they begin.
     /// `None`: they are wrong and reported.
     pub(crate) fn op_arguments(&mut self, op: Op, args: List, span: Span) -> Option<u32> {
@@ -25,6 +33,7 @@ impl Lower<'_> {
         }
         let ids = self.by_parameter(op, args, span)?;
         if op.row().needs == Needs::Mpi {
+            self.note_mpi(op, span);
             self.needs_all(op, &ids, span);
             if matches!(op, Op::Pfopen | Op::Pwrite | Op::Pread) {
                 self.not_direct(op, span);

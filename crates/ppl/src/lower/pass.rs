@@ -59,7 +59,7 @@ impl Lower<'_> {
         let mut found = check::notes::warn_of_collectives(&notes);
         found.extend(check::notes::warn_of_unused(&notes, self.facts, sources));
         if !self.binding.mpi {
-            found.extend(check::tree::warn_of_mpi(self.ast));
+            found.extend(check::notes::warn_of_mpi(&notes));
         }
         if !self.reports.has_errors() {
             found.extend(check::options::warn_of_no_effect(&self.plan, &notes, sources));

@@ -70,6 +70,18 @@ fn the_need_of_mpi_is_said_once() {
 }
 
 #[test]
+fn the_need_of_mpi_is_not_said_where_a_parameter_switches_it_off() {
+    let text = "param $mpi = false; if ($mpi) pdelete(\"a\"); else delete(\"a\");";
+    for (value, count) in [("false", 0), ("true", 1)] {
+        let params = vec![("mpi".to_string(), value.to_string())];
+        let binding = Binding { mpi: false, params, ..Binding::new(2) };
+        let compiled = compile("p", text.into(), &mut NoIncludes, &binding);
+        let found = compiled.diagnostics.iter().filter(|d| d.code.as_str() == "W0401").count();
+        assert_eq!(found, count, "{value}");
+    }
+}
+
+#[test]
 fn what_the_command_line_gives_is_checked() {
     let text = "param $num = 1; define groups {\"writers\":D}; group \"writers\" print $num;";
     let found = |params: &[(&str, &str)], groups: &[(&str, Option<&str>)]| -> Vec<String> {
