@@ -10,11 +10,12 @@
 //!
 //! [`Draw::check`] says which arguments numbers can be drawn with: the checker asks for constants, each draw for values.
 
+use crate::op::Class;
 use crate::permutation::{mix, perm};
 use crate::types::Types;
 use crate::value::{self, BinaryOp, Eval, EvalError, Outcome, Value};
-use crate::{errno, limits};
-use Calc::{Collective, Drawn, Pure, Queried, Read};
+use crate::{Op, errno, limits};
+use Calc::{Collective, Drawn, Measured, Pure, Queried, Read};
 use serde::{Deserialize, Serialize};
 
 /// Types that a parameter of a function accepts.
@@ -121,8 +122,54 @@ pub enum Calc {
     Queried(Question),
     /// From the arguments of all members of the active group, who meet for it; in their order.
     Collective(fn(&[Value]) -> Eval<Value>),
+    /// From the records of all ranks of the run, who meet for it.
+    Measured(Figure),
     /// From a file beside the program, when that is compiled: the plan has a constant.
     Read,
+}
+
+/// Figures of a label over all ranks, as its row in the report has them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Figure {
+    /// How long it was executed.
+    Seconds,
+    /// Operations of the label and the labels in it.
+    Count,
+    /// Bytes that they have moved in one direction.
+    Bytes,
+    /// These bytes over the duration.
+    Rate,
+}
+
+impl Figure {
+    /// The choice that a second argument makes: the operation that counts, or the direction of the bytes.
+    ///
+    /// # Errors
+    /// There is none of this name.
+    pub fn choice(self, text: &[u8]) -> Eval<Choice> {
+        let text = String::from_utf8_lossy(text);
+        let is_io = |op: &Op| op.is_io();
+        let choice = match (self, &*text) {
+            (Figure::Count | Figure::Seconds, name) => Op::find(name).filter(is_io).map(Choice::Op),
+            (Figure::Bytes | Figure::Rate, "read") => Some(Choice::Class(Class::Read)),
+            (Figure::Bytes | Figure::Rate, "write") => Some(Choice::Class(Class::Write)),
+            (Figure::Bytes | Figure::Rate, _) => None,
+        };
+        let expected = match self {
+            Figure::Count | Figure::Seconds => "expected the name of an operation that does I/O",
+            Figure::Bytes | Figure::Rate => "expected \"read\" or \"write\"",
+        };
+        choice.ok_or_else(|| EvalError::Range(expected, format!("\"{text}\"")))
+    }
+}
+
+/// The operations of a label that a figure is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// Those with this name.
+    Op(Op),
+    /// Those that move bytes in this direction.
+    Class(Class),
 }
 
 /// Distributions of numbers from the rank's random stream.
@@ -249,6 +296,14 @@ functions! {
         "Whether the condition holds on all members of the active group; all have to call it.";
     Gany "gany" "gany(c)" [Condition] Once Bool Collective(any),
         "Whether it holds on one of them at least.";
+    Seconds "seconds" "seconds(label)" [Text] Once Float Measured(Figure::Seconds),
+        "How long a label was executed so far, in seconds: the duration of its row in the report, over all ranks of the run; all have to call it.";
+    Count "count" "count(label [, op])" [Text Text] Optional Int Measured(Figure::Count),
+        "The number of operations in a label and the labels in it, failed ones included; with the name of an operation, of that one.";
+    Bytes "bytes" "bytes(label, direction)" [Text Text] Once Int Measured(Figure::Bytes),
+        "The bytes that they have moved; the direction is \"read\" or \"write\".";
+    Rate "rate" "rate(label, direction)" [Text Text] Once Float Measured(Figure::Rate),
+        "These bytes per second, over the duration of the label.";
 }
 
 impl Function {
@@ -316,13 +371,18 @@ impl FunctionRow {
         match self.calc {
             Pure(_) if !self.takes(args.len()) => Some(Err(EvalError::Unset)),
             Pure(calc) => Some(calc(args, seed)),
-            Drawn(_) | Queried(_) | Collective(_) | Read => None,
+            Drawn(_) | Queried(_) | Collective(_) | Measured(_) | Read => None,
         }
     }
 
-    /// All members of the active group have to call it, and get the same.
+    /// All members of the active group have to call it, or all ranks, and get the same.
     pub fn is_collective(&self) -> bool {
-        matches!(self.calc, Collective(_))
+        matches!(self.calc, Collective(_) | Measured(_))
+    }
+
+    /// All ranks of the run have to call it, whichever group is active.
+    pub fn is_of_all_ranks(&self) -> bool {
+        matches!(self.calc, Measured(_))
     }
 
     /// The result depends on the arguments and the plan's seed alone.

@@ -55,6 +55,8 @@ pub enum ParamKind {
     Word(&'static [&'static str]),
     /// The name of an extended attribute, which begins with `user.`; interpolated.
     Attribute,
+    /// A number, or a duration.
+    Number,
     /// Any number of values of any type.
     Values,
 }
@@ -616,11 +618,16 @@ ops! {
         names [] bytes Nothing handle None lacked NEVER
         "Wait until the signal was given to the active group n more times than this rank has waited for so far."
         "wait(\"ready\", 3);";
+    Score "score" [] (req("name", K::Text), req("value", K::Number), named("unit", K::Text, "none"))
+        Control NO_PARTS Nothing "-"
+        names [] bytes Nothing handle None lacked NEVER
+        "Store a figure of the program in the result: the value of rank 0; of two with one name the later. The report prints it below the table. Durations become seconds. With --only, which leaves out parts of the program, it does nothing."
+        "score(\"bandwidth\", 1.5, unit=\"GiB/s\");";
 }
 
 impl Op {
     /// Number of operations.
-    pub const COUNT: usize = Op::Wait as usize + 1;
+    pub const COUNT: usize = Op::Score as usize + 1;
 
     /// This operation's row.
     pub fn row(self) -> &'static OpRow {

@@ -268,6 +268,9 @@ pub struct Header {
     /// Operations that were due at times of a schedule (`with (rate=...)`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arrivals: Vec<ArrivalRow>,
+    /// Figures that the program computed, in the order in which they were first given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scores: Vec<Score>,
     /// Operations by place in the program text.
     pub sites: Vec<Site>,
     /// Event table, if one was kept.
@@ -426,6 +429,22 @@ pub struct Failure {
     pub message: String,
     /// Failures of the same rank at the same site, this one included, if this is the last one kept; else 1.
     pub occurrences: u64,
+}
+
+/// A figure that the program computed (`score`).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Score {
+    /// Its name.
+    pub name: String,
+    /// Parameter point of a sweep; 0 without one.
+    pub cell: u32,
+    /// Repetition within a sweep; 0 without one.
+    pub repetition: u32,
+    /// The value on rank 0.
+    pub value: f64,
+    /// Unit of the value; "" without one.
+    pub unit: String,
 }
 
 /// An operation's place in the program text.

@@ -14,6 +14,17 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+/// A label belongs to another: it is that label, or inside of it. Operations of both move the bytes of a phase.
+pub fn belongs_to(label: &str, outer: &str) -> bool {
+    let rest = label.strip_prefix(outer);
+    rest.is_some_and(|rest| rest.is_empty() || (!outer.is_empty() && rest.starts_with('/')))
+}
+
+/// The rate of a phase: an amount over the duration of its label.
+pub fn per_second(amount: f64, busy_ns: u64) -> f64 {
+    amount / (busy_ns as f64 / 1e9)
+}
+
 /// The row of own times beside the one of times from when operations were due: `fread.service`.
 pub const SERVICE: &str = "service";
 

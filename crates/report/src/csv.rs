@@ -9,10 +9,10 @@ use crate::compare::{self, Comparison};
 use crate::json::without_histograms;
 use crate::statistics;
 use model::escape::cell;
-use model::run::Run;
+use model::run::{Row, Run, Score};
 use model::sweep::Sweep;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
@@ -61,13 +61,27 @@ const STATISTICS: [&str; 13] = [
     "outliers",
 ];
 
-/// Writes the summary: one line per label and operation.
+/// Columns of scores behind those of rows, in runs that have any: the name is in the column of labels.
+const SCORES: [&str; 2] = ["value", "unit"];
+
+/// Writes the summary: one line per label and operation, then one per score.
 ///
 /// # Errors
 /// Those of `out`.
 pub fn rows(run: &Run, out: &mut impl Write) -> io::Result<()> {
-    let rows = run.rows.iter().map(|row| (row.cell, without_histograms(row)));
-    records(run, out, &ROWS, rows)
+    let json = |row: &Row| serde_json::to_value(without_histograms(row)).unwrap_or_default();
+    let rows = run.rows.iter().map(|row| (row.cell, json(row)));
+    if run.run.scores.is_empty() {
+        return records(run, out, &ROWS, rows);
+    }
+    let scores = run.run.scores.iter().map(|score| (score.cell, line_of(score)));
+    records(run, out, &[&ROWS[..], &SCORES].concat(), rows.chain(scores))
+}
+
+/// A score in the columns of rows.
+fn line_of(score: &Score) -> Value {
+    let Score { name, cell, repetition, value, unit } = score;
+    json!({ "label": name, "op": "score", "cell": cell, "repetition": repetition, "value": value, "unit": unit })
 }
 
 /// Writes the statistics of a sweep: one line per figure and cell. Outliers are separated by
@@ -234,7 +248,7 @@ mod tests {
 
     #[test]
     fn every_field_of_a_record_has_a_column() {
-        has_all(model::run::Row::default(), &ROWS);
+        has_all(Row::default(), &ROWS);
         has_all(&statistics::of(&sample::sweep(1, 5))[0], &STATISTICS);
     }
 
@@ -251,6 +265,21 @@ mod tests {
         "#]]
         .assert_eq(&String::from_utf8(out.clone()).unwrap().replace("\r\n", "\n"));
         assert_eq!(out.iter().filter(|b| **b == b'\r').count(), 3);
+    }
+
+    #[test]
+    fn scores_are_lines_with_columns_of_their_own() {
+        let mut run = sample::listing1();
+        run.rows.truncate(1);
+        let (name, unit) = ("a, b".to_string(), "GiB/s".to_string());
+        run.run.scores = vec![Score { name, value: 1.5, unit, ..Score::default() }];
+        let mut out = Vec::new();
+        rows(&run, &mut out).unwrap();
+        let lines = read(&out);
+        assert_eq!(lines[0][19..], ["rank_ops_s", "ops_s", "value", "unit"]);
+        assert_eq!(lines[1][21..], ["", ""]);
+        assert_eq!(lines[2][..3], ["a, b", "score", ""]);
+        assert_eq!(lines[2][19..], ["", "", "1.5", "GiB/s"]);
     }
 
     #[test]

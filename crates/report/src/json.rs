@@ -123,7 +123,7 @@ pub(crate) fn without_histograms(row: &Row) -> Row {
 mod tests {
     use super::*;
     use crate::tests::sample;
-    use model::run::RankError;
+    use model::run::{RankError, Score};
     use proptest::prelude::*;
     use serde_json::{Value, json};
     use std::sync::LazyLock;
@@ -167,7 +167,9 @@ mod tests {
     fn trap_01_json_is_valid_after_success_abort_interrupt_and_without_rows() {
         let empty = Run { version: model::run::VERSION, ..Run::default() };
         let sweep = sample::sweep(3, 6);
-        for run in [sample::listing1(), sample::aborted(), interrupted(), empty, sweep] {
+        let mut scored = sample::listing1();
+        scored.run.scores = vec![Score { value: 1.5, ..Score::default() }];
+        for run in [scored, sample::listing1(), sample::aborted(), interrupted(), empty, sweep] {
             assert_valid(&run);
         }
     }

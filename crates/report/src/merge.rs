@@ -46,7 +46,7 @@ pub fn retain_executions(run: &mut Run, mut keep: impl FnMut(&mut u32, &mut u32)
     let header = &mut run.run;
     retain!(run.rows, run.labels, run.times);
     retain!(header.times_more, header.node_rows, header.node_use, header.shares, header.arrivals);
-    retain!(header.failures, header.rank_errors, header.evidence.labels);
+    retain!(header.failures, header.rank_errors, header.evidence.labels, header.scores);
 }
 
 /// Gives everything that an execution measured its cell and repetition, and says so in its header.
@@ -85,6 +85,7 @@ pub fn add(run: &mut Run, execution: Run) -> HashMap<u32, u32> {
     whole.node_use.extend(header.node_use);
     whole.shares.extend(header.shares);
     whole.arrivals.extend(header.arrivals);
+    whole.scores.extend(header.scores);
     whole.rank_errors.extend(header.rank_errors);
     let room = FAILURES_MAX.saturating_sub(whole.failures.len());
     whole.failures.extend(header.failures.into_iter().take(room));

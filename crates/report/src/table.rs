@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Below it the labels over ranks (`times`), machines (`nodes`), distributed and scheduled work
-//! (`work`), layers of an imported log (`layers`), evidence (`facts`), remarks and failures; of a sweep its points
+//! (`work`), scores (`scores`), layers of an imported log (`layers`), evidence (`facts`), remarks and failures; of a sweep its points
 //! (`sweep`). Nothing is computed here besides totals.
 
 pub mod answer;
@@ -19,6 +19,7 @@ pub mod facts;
 pub mod layers;
 mod nodes;
 mod points;
+pub mod scores;
 mod summary;
 mod sweep;
 mod times;
@@ -77,9 +78,22 @@ pub fn figures(run: &Run) -> Vec<Block> {
         }
         None => (Vec::new(), vec![summary::sheet(run), times::sheet(run)]),
     };
-    let further = [nodes::sheet(run), work::shares(run), work::arrivals(run)];
+    let further = [nodes::sheet(run), work::shares(run), work::arrivals(run), scores::sheet(run)];
     let tables = tables.into_iter().chain(further).flatten();
-    figures.into_iter().chain(tables.map(Block::Sheet)).collect()
+    let mut blocks: Vec<Block> = figures.into_iter().chain(tables.map(Block::Sheet)).collect();
+    put_scores(run, &mut blocks);
+    blocks
+}
+
+/// Puts the scores of a run directly below its first table.
+fn put_scores(run: &Run, blocks: &mut [Block]) {
+    let first = blocks.iter_mut().find_map(|block| match block {
+        Block::Sheet(sheet) => Some(sheet),
+        _ => None,
+    });
+    if let Some(sheet) = first {
+        sheet.notes.splice(0..0, scores::lines(run));
+    }
 }
 
 /// Notes, then what the evidence says against the figures, and how to fix it.

@@ -404,7 +404,7 @@ fn hull_of_kept(label: &LabelRecord) -> Option<Interval> {
 
 /// The union over some ranks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct Busy {
+pub(crate) struct Busy {
     /// Disjoint, ascending.
     union: Vec<Interval>,
     /// Gaps may have been closed.
@@ -419,7 +419,7 @@ struct Busy {
 
 /// How long a label was executed, and from when to when.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct BusyTime {
+pub(crate) struct BusyTime {
     pub(crate) busy_ns: u64,
     /// It may be less.
     is_bound: bool,

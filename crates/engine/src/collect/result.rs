@@ -3,14 +3,15 @@
 //! came from and went to.
 
 use crate::recorder::layout::MAX_FAILURES_PER_SITE;
-use crate::recorder::{Count, FailureRecord, RankRecord, State};
+use crate::recorder::{Count, FailureRecord, RankRecord, ScoreRecord, State};
 use crate::verify::examine::list_kinds;
 use model::merge::{Kept, merge_all};
 use model::op::Class;
 use model::plan::{Instr, Pc};
 use model::run::{
     ArrivalRow, CacheControl, Contention, DirectoryEvidence, Evidence, Failure, LabelEvidence,
-    LabelRow, MpiFileFacts, RankError, Row, ShareRow, Site, TimeRow, TimesMore, VerifiedData,
+    LabelRow, MpiFileFacts, RankError, Row, Score, ShareRow, Site, TimeRow, TimesMore,
+    VerifiedData,
 };
 use model::units::{format_bytes, significant};
 use model::{Op, Plan, errno, merged};
@@ -37,6 +38,8 @@ pub struct Collected {
     pub failures: Vec<Failure>,
     /// Why ranks did not finish, as they said it themselves.
     pub rank_errors: Vec<RankError>,
+    /// Figures that the program computed.
+    pub scores: Vec<Score>,
     /// Operations by place in the program.
     pub sites: Vec<Site>,
     /// From the start of the run, the zero of all its times, to the latest end that is known.
@@ -196,6 +199,18 @@ impl Operation {
     }
 }
 
+/// The last value of each name, in the order in which names were first given.
+fn last_of_each(scores: Kept<ScoreRecord, MAX_KEPT>) -> Vec<Score> {
+    let mut all: Vec<Score> = Vec::new();
+    for (_, ScoreRecord { name, value, unit }) in scores.into_entries() {
+        match all.iter_mut().find(|known| known.name == name) {
+            Some(known) => (known.value, known.unit) = (value, unit),
+            None => all.push(Score { name, value, unit, ..Score::default() }),
+        }
+    }
+    all
+}
+
 /// MPI files that a run lists.
 const MPI_FILES_MAX: usize = 64;
 
@@ -222,6 +237,7 @@ merged! {
         storage_read: Known => sum,
         storage_write: Known => sum,
         mpi_files: Kept<MpiFileFacts, MPI_FILES_MAX> => sum,
+        scores: Kept<ScoreRecord, MAX_KEPT> => sum,
     }
 }
 
@@ -267,11 +283,13 @@ impl Sums {
             storage_read: Known::of_rank(usage.read_bytes),
             storage_write: Known::of_rank(usage.write_bytes),
             mpi_files: Kept::of_rank(record.rank, record.mpi_files.iter().cloned()),
+            scores: Kept::of_rank(record.rank, record.scores.iter().cloned()),
         }
     }
 
     /// Adds the sums to the result, whose rows must be there.
-    pub(crate) fn finish(self, collected: &mut Collected) {
+    pub(crate) fn finish(mut self, collected: &mut Collected) {
+        collected.scores = last_of_each(std::mem::take(&mut self.scores));
         collected.duration_wall_ns = self.end_ns;
         collected.events = self.events;
         collected.finished = self.finished == self.ranks;

@@ -132,6 +132,10 @@ impl<B: Backend> Machine<'_, B> {
                 let tested = self.tested(pc, &plan.args[args.range()], comm)?;
                 self.env.set(dst, Value::Bool(tested));
             }
+            Instr::Function { function, dst, args } if function.row().is_of_all_ranks() => {
+                let value = self.measured(pc, function, &plan.args[args.range()], comm)?;
+                self.env.set(dst, value);
+            }
             Instr::Function { function, dst, args } if function.row().is_collective() => {
                 let own = plan.args[args.range()][0];
                 let value = self.collective(pc, function, own, comm)?;
@@ -231,7 +235,9 @@ impl<B: Backend> Machine<'_, B> {
             Op::Fread | Op::Fwrite | Op::Fsync | Op::Fdatasync if queues => Ok(()),
             // They need not wait.
             Op::Fopen | Op::Fcreat | Op::Tmpfile => self.io.hand_over_fresh(),
-            Op::Print | Op::Assert | Op::Sleep | Op::Compute => self.io.hand_over_fresh(),
+            Op::Print | Op::Assert | Op::Score | Op::Sleep | Op::Compute => {
+                self.io.hand_over_fresh()
+            }
             Op::Fclose
             | Op::Fread
             | Op::Fwrite
@@ -380,7 +386,10 @@ fn check_inside(comm: &mut dyn Comm) -> Flow {
 fn ends_pause(instr: &Instr) -> bool {
     match *instr {
         Instr::Function { function, .. } => {
-            matches!(function.row().calc, Calc::Collective(_) | Calc::Queried(_))
+            matches!(
+                function.row().calc,
+                Calc::Collective(_) | Calc::Measured(_) | Calc::Queried(_)
+            )
         }
         Instr::Share { .. }
         | Instr::Claim { .. }

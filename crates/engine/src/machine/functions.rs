@@ -32,9 +32,11 @@ impl<B: Backend> Machine<'_, B> {
             Calc::Queried(Question::PieceOffset) => of_piece(env, site, args, |p| p.offset_bytes)?,
             Calc::Queried(Question::PieceSize) => of_piece(env, site, args, |p| p.length_bytes)?,
             // The evaluator and the execute loop have taken them.
-            Calc::Pure(_) | Calc::Collective(_) | Calc::Read | Calc::Queried(Question::Tested) => {
-                return Ok(());
-            }
+            Calc::Pure(_)
+            | Calc::Collective(_)
+            | Calc::Measured(_)
+            | Calc::Read
+            | Calc::Queried(Question::Tested) => return Ok(()),
         };
         self.env.set(dst, value);
         Ok(())

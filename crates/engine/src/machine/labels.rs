@@ -98,6 +98,11 @@ impl Labels {
         self.frames[self.depth].selected
     }
 
+    /// `--only` leaves out what is outside of its labels.
+    pub(super) fn leaves_out(&self) -> bool {
+        !self.only.is_empty()
+    }
+
     /// Enters a label; call [`Labels::start`] last.
     pub(super) fn enter(&mut self, recorder: &mut Recorder, text: &[u8], label: &Label) {
         // A row without a name would be that of no label.

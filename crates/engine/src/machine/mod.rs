@@ -26,6 +26,7 @@ mod eval;
 mod evidence;
 mod execute;
 mod extents;
+mod figures;
 mod files;
 mod functions;
 mod handles;

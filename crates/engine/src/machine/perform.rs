@@ -146,6 +146,7 @@ impl<B: Backend> Machine<'_, B> {
                 self.print(step)
             }
             Op::Assert => assert(step, &mut self.env),
+            Op::Score => self.score(step),
             Op::Sleep => self.sleep(step, comm),
             Op::Compute => self.compute(step, comm),
             Op::Signal => self.signal(step, comm),

@@ -3,6 +3,7 @@
 //! Not here: which rank runs when (`comm`), processes (`supervise`).
 
 use super::eval::Env;
+use super::figures::Exchange;
 use super::io::Io;
 use super::prepare::{Prepared, Settings};
 use super::step::Step;
@@ -146,6 +147,8 @@ pub(super) struct Scratch {
     pub(super) key: (SetId, Vec<u8>),
     /// Values of the members of a collective function.
     pub(super) given: Vec<Value>,
+    /// What the ranks tell each other of a label.
+    pub(super) exchange: Option<Exchange>,
     /// Work that is shared.
     pub(super) work_claims: WorkClaims,
 }

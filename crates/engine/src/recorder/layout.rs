@@ -337,6 +337,8 @@ pub enum Message {
     Clock(Alignment),
     /// An MPI file as it was opened.
     MpiFile(MpiFileFacts),
+    /// A figure that the program computed.
+    Score(ScoreRecord),
 }
 
 impl Message {
@@ -344,6 +346,17 @@ impl Message {
     pub fn is_about_the_end(&self) -> bool {
         matches!(self, Message::RankError(..) | Message::Usage(_) | Message::Clock(_))
     }
+}
+
+/// A figure that the program computed (`score`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ScoreRecord {
+    /// Its name.
+    pub name: String,
+    /// The value.
+    pub value: f64,
+    /// Unit of the value; "" without one.
+    pub unit: String,
 }
 
 /// A failed operation.

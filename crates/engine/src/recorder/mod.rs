@@ -22,7 +22,7 @@ pub use crate::host::Usage;
 pub use area::{Medium, memory_file};
 pub use counters::{Arrived, ClaimedWork, Count, Process, TrafficId};
 pub use events::{EventsConfig, Listen, Listener, Paths};
-pub use layout::{FailureRecord, Header, State};
+pub use layout::{FailureRecord, Header, ScoreRecord, State};
 pub use rank::{Meta, Recorder, StatId, Timing};
 pub use read::{
     BusyRecord, LabelRecord, Live, Occurrence, Placed, RankRecord, Seen, SiteRecord, StatRecord,

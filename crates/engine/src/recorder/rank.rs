@@ -158,6 +158,20 @@ impl Recorder {
         self.area.append_message(&Message::MpiFile(facts));
     }
 
+    /// Keeps a figure that the program computed. Names and units that are too long lose their ends.
+    pub fn score(&mut self, score: ScoreRecord) {
+        let [name, unit] = [&score.name, &score.unit].map(|text| cut_text(text));
+        self.area.append_message(&Message::Score(ScoreRecord { name, unit, ..score }));
+    }
+
+    /// What the rank has recorded so far, without paths and events.
+    ///
+    /// # Errors
+    /// Why the record cannot be read, as a sentence.
+    pub fn figures_so_far(&self) -> Result<RankRecord, String> {
+        RankRecord::of_figures(&self.area.read()[..self.area.used()])
+    }
+
     /// Events are kept, so that [`Recorder::path`] and [`Recorder::event`] are wanted.
     #[inline(always)]
     pub fn keeps_events(&self) -> bool {

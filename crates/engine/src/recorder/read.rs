@@ -67,6 +67,8 @@ pub struct RankRecord {
     pub failure_counts: Vec<(u32, u64)>,
     /// Site and message of what ended the rank.
     pub errors: Vec<(Option<u32>, String)>,
+    /// Scores in the order in which they were given.
+    pub scores: Vec<ScoreRecord>,
     /// Why the rest of the area could not be read.
     pub damage: Option<String>,
     /// First word and bytes of each path name.
@@ -194,7 +196,13 @@ impl RankRecord {
     }
 
     fn from_source(source: Source) -> Result<RankRecord, String> {
-        let words = source.words();
+        let mut record = RankRecord::of_figures(source.words())?;
+        record.source = source;
+        Ok(record)
+    }
+
+    /// Everything but the paths and events, which stay in the words.
+    pub(crate) fn of_figures(words: &[u64]) -> Result<RankRecord, String> {
         let (header, _) = split_off(words).ok_or("not a rank file: it is too short")?;
         check_header(header)?;
         let mut record = RankRecord {
@@ -208,7 +216,6 @@ impl RankRecord {
         record.take_counted_event(words);
         record.settle();
         record.align();
-        record.source = source;
         Ok(record)
     }
 
@@ -304,6 +311,7 @@ impl RankRecord {
             Message::Usage(usage) => self.usage = Some(usage),
             Message::Clock(clock) => self.clock = Some(clock),
             Message::MpiFile(file) => self.mpi_files.push(file),
+            Message::Score(score) => self.scores.push(score),
         }
     }
 

@@ -52,6 +52,7 @@ pub fn card(run: &Run, sentences: &[String], compared: Option<&Comparison>) -> M
         Some(title),
         Some(sentence(&sentences[..sentences.len().min(1)])),
         further(sentences),
+        scores(run),
         Some(compared.map_or_else(|| keys(&run_keys(run)), |found| keys(&sides(found)))),
         warned(list.chain(failed)),
         more,
@@ -104,6 +105,13 @@ fn keys(entries: &[(String, String)]) -> Element {
         element("div").with(element("dt").text(name)).with(element("dd").text(text))
     };
     element("dl").class("keys").all(entries.iter().map(entry))
+}
+
+/// The scores of a run, before everything else that is in figures.
+fn scores(run: &Run) -> Option<Element> {
+    let all = report::table::scores::all(run);
+    let entries: Vec<_> = all.into_iter().map(|(name, text)| (name.to_string(), text)).collect();
+    (!entries.is_empty()).then(|| keys(&entries))
 }
 
 /// Duration, and bytes read and written; operations where none moved.

@@ -51,6 +51,7 @@ pub fn fill(run: &mut Run, collected: engine::collect::Collected) {
     header.failures = collected.failures;
     header.rank_errors = collected.rank_errors;
     header.name_directories();
+    header.scores = collected.scores;
     header.sites = collected.sites;
     header.duration_wall_ns = collected.duration_wall_ns;
     let own = std::mem::take(&mut header.evidence);

@@ -458,8 +458,11 @@ impl Lower<'_> {
         if let Some(result) = self.fold_function(row, &evs, span) {
             return result;
         }
-        if let Some(error) = self.refuses_to_draw(row, &evs) {
+        if let Some(error) = self.refuses(row, &evs) {
             return self.no_value(error, span);
+        }
+        if row.is_of_all_ranks() && self.is_for_some_ranks(row, span) {
+            return Ev::BAD;
         }
         let mut is_right = true;
         for (at, (id, ev)) in ids.iter().zip(&evs).enumerate() {
@@ -480,7 +483,7 @@ impl Lower<'_> {
         self.around.inside.asks |= row.takes_path();
         let differs = match row.calc {
             Calc::Pure(_) => evs.iter().any(|ev| ev.differs),
-            Calc::Collective(_) | Calc::Read => false,
+            Calc::Collective(_) | Calc::Measured(_) | Calc::Read => false,
             Calc::Drawn(_) | Calc::Queried(_) => true,
         };
         let types = row.result(evs.iter().map(|ev| ev.types)).or_any();
@@ -505,14 +508,35 @@ impl Lower<'_> {
         }
     }
 
-    /// Why a number cannot be drawn with these arguments, if they are constants.
-    fn refuses_to_draw(&self, row: &FunctionRow, evs: &[Ev]) -> Option<EvalError> {
-        let Calc::Drawn(draw) = row.calc else { return None };
-        let values: Option<Vec<Value>> = evs.iter().map(|ev| self.constant(*ev).cloned()).collect();
-        let error = draw.check(&values?).err()?;
+    /// Why a number cannot be drawn with these arguments, or a figure asked for, if they are constants.
+    fn refuses(&self, row: &FunctionRow, evs: &[Ev]) -> Option<EvalError> {
+        let error = match row.calc {
+            Calc::Drawn(draw) => {
+                let values: Option<Vec<Value>> =
+                    evs.iter().map(|ev| self.constant(*ev).cloned()).collect();
+                draw.check(&values?).err()?
+            }
+            Calc::Measured(figure) => match self.constant(*evs.get(1)?)? {
+                Value::Str(text) => figure.choice(text).err()?,
+                _ => return None,
+            },
+            _ => return None,
+        };
         // Wrong types have words of their own.
         let is_range = matches!(error, EvalError::Range(..));
         (is_range && self.is_alive()).then_some(error)
+    }
+
+    /// A function of all ranks stands where only some are, who would wait for the others.
+    fn is_for_some_ranks(&mut self, row: &FunctionRow, span: Span) -> bool {
+        let ranks = self.plan.ranks as usize;
+        let is_part = self.around.active.as_ref().is_some_and(|active| active.len() < ranks);
+        if is_part && self.is_alive() {
+            let message = format!("{} is asked for by all ranks, and here only some are", row.name);
+            let help = format!("write it after the group: $x = {};", row.form);
+            self.reports.push(Diagnostic::new(Code::Misplaced, span, message).help(help));
+        }
+        is_part
     }
 
     /// The result if it is a constant.

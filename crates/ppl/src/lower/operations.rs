@@ -199,6 +199,10 @@ impl Lower<'_> {
                 let ev = self.condition_value(id);
                 (!ev.is_bad()).then_some(ev.operand)
             }
+            K::Number => {
+                let wanted = Types::AS_INT.or(Types::FLOAT).or(Types::DURATION);
+                self.of_types(op, id, wanted, "a number").map(|ev| ev.operand)
+            }
             K::Whence => self.whence(id),
             K::Collective => self.together(id),
             K::Sizes => self.sizes(op, id),

@@ -11,7 +11,7 @@
 //!
 //! Everything else is in the full report (`super::blocks`).
 
-use super::{failures_by_kind, points, rank_errors, work};
+use super::{failures_by_kind, points, put_scores, rank_errors, scores, work};
 use crate::document::{Block, Item, Sheet};
 use crate::grid::{Cell, Grid, Kind, Line, field, optional};
 use crate::limited;
@@ -22,6 +22,7 @@ use crate::table::{facts, layers};
 use crate::text::{self, Paint, percent};
 use model::op::Class;
 use model::run::{LabelRow, Row, Run};
+use model::summary::{belongs_to, per_second};
 use model::units::{Measure, format_ns};
 use model::words;
 
@@ -207,7 +208,9 @@ fn figures_in(run: &Run, room: Room) -> Vec<Block> {
         None if run.rows.is_empty() => vec![Block::Text("No I/O operation was executed.".into())],
         None => vec![Block::Sheet(sheet(run, room))],
     };
-    blocks.extend([work::shares(run), work::arrivals(run)].into_iter().flatten().map(Block::Sheet));
+    let further = [work::shares(run), work::arrivals(run), scores::sheet(run)];
+    blocks.extend(further.into_iter().flatten().map(Block::Sheet));
+    put_scores(run, &mut blocks);
     blocks
 }
 
@@ -239,10 +242,7 @@ fn phases(run: &Run) -> Vec<Phase<'_>> {
 
 /// The operations of a label and of the labels in it.
 fn inside<'r>(run: &'r Run, name: &'r str) -> impl Iterator<Item = &'r Row> {
-    once(run).filter(move |row| {
-        let rest = row.label.strip_prefix(name);
-        rest.is_some_and(|rest| rest.is_empty() || (!name.is_empty() && rest.starts_with('/')))
-    })
+    once(run).filter(move |row| belongs_to(&row.label, name))
 }
 
 /// The table of a run that is no sweep.
@@ -373,8 +373,8 @@ impl Rates {
     /// Those of a label and the labels in it.
     pub fn of(run: &Run, label: &LabelRow) -> Rates {
         let per_second = |amount: f64| {
-            let seconds = label.busy_ns as f64 / 1e9;
-            Some(amount / seconds).filter(|rate| *rate > 0.0 && rate.is_finite())
+            let rate = per_second(amount, label.busy_ns);
+            Some(rate).filter(|rate| *rate > 0.0 && rate.is_finite())
         };
         let moved = |direction: Class| {
             let rows = inside(run, &label.label).filter(|row| class(&row.op) == direction);
