@@ -23,20 +23,28 @@ macro_rules! programs {
 programs![
     "btio",
     "collective",
+    "dlio",
     "flash",
+    "git",
     "hacc",
+    "kafka",
+    "maildir",
     "management",
     "metadata",
     "olap",
     "piobench",
+    "postgres",
     "random",
     "sequential",
     "split",
+    "sqlite",
     "staging",
     "static",
     "stress",
     "team",
     "tile",
+    "vmimage",
+    "zarr",
 ];
 
 /// Files of procs that programs include: `include "@lib/temporal";`.
