@@ -2,6 +2,7 @@
 //! those of the benchmarks' formulas, which are computed here a second time.
 
 mod applications;
+mod shared_files;
 
 use crate::figures::{Happened, counts, events};
 use crate::scene::Scene;
