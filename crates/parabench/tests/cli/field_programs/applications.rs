@@ -191,6 +191,7 @@ impl Server<'_> {
             self.script.at(label, "fwrite", (self.rank, &table, page * PAGE, PAGE));
         }
         self.script.once(label, "fsync");
+        let label = "transactions";
         self.flush(label, 100);
         self.script.once(label, "fopen");
         let control = format!("pg-{}/pg_control", self.rank);
@@ -363,7 +364,8 @@ fn git(words: &str, ranks: u64, dirs: u64, per_dir: u64) -> Case {
     let (of_files, of_all) = (first_bytes(0..files).len() as u64, first_bytes(0..all).len() as u64);
     let pack_index = 1072 + 28 * all;
     for _ in 0..ranks {
-        script.add("", "mkdir", 4 + dirs, 0);
+        script.add("", "mkdir", 4, 0);
+        script.add("edit", "mkdir", dirs, 0);
         script.add("edit", "write", files, files * bytes);
         script.add("add", "read", files, files * bytes);
         script.add("add", "mkdir", of_files, 0);
