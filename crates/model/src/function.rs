@@ -94,6 +94,8 @@ pub enum Gives {
     Element,
     /// The kind of number that one of the arguments is.
     Number,
+    /// The kind of number that the first argument is.
+    First,
     /// An integer; of durations a duration.
     DrawnWhole,
     /// A float; of durations a duration.
@@ -120,8 +122,9 @@ pub enum Calc {
     Drawn(Draw),
     /// From the run: each rank asks.
     Queried(Question),
-    /// From the arguments of all members of the active group, who meet for it; in their order.
-    Collective(fn(&[Value]) -> Eval<Value>),
+    /// From the first arguments of all members of the active group, who meet for it; in their order. Besides, the
+    /// number of a member: the second argument, or this one.
+    Collective(fn(&[Value], usize) -> Eval<Value>),
     /// From the records of all ranks of the run, who meet for it.
     Measured(Figure),
     /// From a file beside the program, when that is compiled: the plan has a constant.
@@ -202,6 +205,8 @@ pub enum Question {
     PieceSize,
     /// Whether a wait for a signal would be over at once.
     Tested,
+    /// The next number of a counter that all ranks share.
+    Next,
 }
 
 /// One row of the function table.
@@ -286,16 +291,22 @@ functions! {
         "The bytes of its i-th piece.";
     Tested "tested" "tested(signal [, n])" [Signal Int] Optional Bool Queried(Question::Tested),
         "Whether wait(signal, n) would be over at once; waits for nothing and uses the signal up no more than that.";
-    Gsum "gsum" "gsum(x)" [Number] Once Number Collective(total),
+    Gsum "gsum" "gsum(x)" [Number] Once Number Collective(|all, _| total(all)),
         "The sum of the numbers that the members of the active group give; all have to call it.";
-    Gmin "gmin" "gmin(x)" [Number] Once Number Collective(|all| extreme(all, BinaryOp::Lt)),
+    Gmin "gmin" "gmin(x)" [Number] Once Number Collective(|all, _| extreme(all, BinaryOp::Lt)),
         "The smallest of them.";
-    Gmax "gmax" "gmax(x)" [Number] Once Number Collective(|all| extreme(all, BinaryOp::Gt)),
+    Gmax "gmax" "gmax(x)" [Number] Once Number Collective(|all, _| extreme(all, BinaryOp::Gt)),
         "The largest of them.";
-    Gall "gall" "gall(c)" [Condition] Once Bool Collective(every),
+    Gall "gall" "gall(c)" [Condition] Once Bool Collective(|all, _| every(all)),
         "Whether the condition holds on all members of the active group; all have to call it.";
-    Gany "gany" "gany(c)" [Condition] Once Bool Collective(any),
+    Gany "gany" "gany(c)" [Condition] Once Bool Collective(|all, _| any(all)),
         "Whether it holds on one of them at least.";
+    Gscan "gscan" "gscan(x)" [Number] Once Number Collective(sum_before),
+        "The sum of the numbers that the members before this one give, 0 for the first; all have to call it.";
+    Gbcast "gbcast" "gbcast(x [, root])" [Number Int] Optional First Collective(given_by),
+        "The number that one member gives, the first or the one with this number, on all; all have to call it.";
+    Next "next" "next(counter)" [Text] Once Int Queried(Question::Next),
+        "The next number, from 0, of a counter that all ranks of the run share: each is given once, to whichever rank asks first.";
     Seconds "seconds" "seconds(label)" [Text] Once Float Measured(Figure::Seconds),
         "How long a label was executed so far, in seconds: the duration of its row in the report, over all ranks of the run; all have to call it.";
     Count "count" "count(label [, op])" [Text Text] Optional Int Measured(Figure::Count),
@@ -335,7 +346,9 @@ impl FunctionRow {
 
     /// Types of the result for arguments of these types.
     pub fn result(&self, args: impl IntoIterator<Item = Types>) -> Types {
-        let numbers = || args.into_iter().fold(Types::NONE, |types, arg| types.or(arg.number()));
+        let counts = if self.gives == Gives::First { 1 } else { usize::MAX };
+        let args = args.into_iter().take(counts);
+        let numbers = || args.fold(Types::NONE, |types, arg| types.or(arg.number()));
         let drawn = |types: Types, number: Types| {
             let number = if types.may(Types::INT.or(Types::FLOAT)) { number } else { Types::NONE };
             types.and(Types::DURATION).or(number)
@@ -347,7 +360,7 @@ impl FunctionRow {
             Gives::Str => Types::STR,
             Gives::List => Types::LIST,
             Gives::Element => Types::INT.or(Types::FLOAT).or(Types::DURATION),
-            Gives::Number => numbers(),
+            Gives::Number | Gives::First => numbers(),
             Gives::DrawnWhole => drawn(numbers(), Types::INT),
             Gives::Drawn => drawn(numbers(), Types::FLOAT),
         }
@@ -378,6 +391,11 @@ impl FunctionRow {
     /// All members of the active group have to call it, or all ranks, and get the same.
     pub fn is_collective(&self) -> bool {
         matches!(self.calc, Collective(_) | Measured(_))
+    }
+
+    /// Ranks may get different results for the same arguments.
+    pub fn differs(&self) -> bool {
+        matches!(self.calc, Drawn(_) | Queried(_)) || self.function == Function::Gscan
     }
 
     /// All ranks of the run have to call it, whichever group is active.
@@ -477,6 +495,24 @@ fn extreme(args: &[Value], wins: BinaryOp) -> Eval<Value> {
 fn total(all: &[Value]) -> Eval<Value> {
     let (first, others) = all.split_first().ok_or(EvalError::Unset)?;
     others.iter().try_fold(first.clone(), |sum, next| value::binary(BinaryOp::Add, &sum, next))
+}
+
+/// The sum of the numbers before that of a member: 0 of their kind for the first.
+fn sum_before(all: &[Value], member: usize) -> Eval<Value> {
+    let zero = match all.first() {
+        Some(Value::Float(_)) => Value::Float(0.0),
+        Some(Value::Duration(_)) => Value::Duration(0),
+        _ => Value::Int(0),
+    };
+    let before = all.get(..member).ok_or(EvalError::Unset)?;
+    before.iter().try_fold(zero, |sum, next| value::binary(BinaryOp::Add, &sum, next))
+}
+
+/// The number that a member gives.
+fn given_by(all: &[Value], member: usize) -> Eval<Value> {
+    let missing = || format!("member {member} of {}", all.len());
+    let expected = "expected a member of the active group";
+    all.get(member).cloned().ok_or_else(|| EvalError::Range(expected, missing()))
 }
 
 /// All conditions hold.
@@ -645,6 +681,17 @@ mod tests {
         for least in [Value::Int(i64::MIN), Value::Duration(i64::MIN)] {
             assert!(matches!(pure(Function::Abs, &[least]), Err(EvalError::Overflow(_))));
         }
+    }
+
+    #[test]
+    fn members_get_the_sum_before_them_or_the_number_of_one() {
+        let all = [2, 3, 4].map(Value::Int);
+        assert_eq!([0, 1, 2].map(|at| sum_before(&all, at)), [0, 2, 5].map(|n| Ok(Value::Int(n))));
+        let pauses = [Value::Duration(5), Value::Duration(7)];
+        assert_eq!(sum_before(&pauses, 0), Ok(Value::Duration(0)));
+        assert_eq!(sum_before(&[Value::Float(0.5), Value::Int(1)], 1), Ok(Value::Float(0.5)));
+        assert_eq!(given_by(&all, 2), Ok(Value::Int(4)));
+        assert!(matches!(given_by(&all, 3), Err(EvalError::Range(..))));
     }
 
     #[test]

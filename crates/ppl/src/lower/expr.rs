@@ -15,6 +15,9 @@ use model::types::{self, Types};
 use model::value::{self, EvalError};
 use model::{Op, Value, limits};
 
+/// Counters of a program: each is a communicator under MPI.
+const COUNTERS_MAX: usize = 64;
+
 /// Why a rank cannot know what another one draws or asks for.
 pub(crate) const RUNNING: &str = "is found out while the program runs";
 
@@ -481,11 +484,10 @@ impl Lower<'_> {
             self.collective(row.name, span);
         }
         self.around.inside.asks |= row.takes_path();
-        let differs = match row.calc {
-            Calc::Pure(_) => evs.iter().any(|ev| ev.differs),
-            Calc::Collective(_) | Calc::Measured(_) | Calc::Read => false,
-            Calc::Drawn(_) | Calc::Queried(_) => true,
-        };
+        if function == Function::Next && !self.counter(&evs[0], self.ast.expr_span(ids[0])) {
+            return Ev::BAD;
+        }
+        let differs = row.differs() || row.is_pure() && evs.iter().any(|ev| ev.differs);
         let types = row.result(evs.iter().map(|ev| ev.types)).or_any();
         let args = self.push_args(evs.iter().map(|ev| ev.operand));
         let made = self.computed_over(&evs, dst, types, span, |dst| Instr::Function {
@@ -525,6 +527,25 @@ impl Lower<'_> {
         // Wrong types have words of their own.
         let is_range = matches!(error, EvalError::Range(..));
         (is_range && self.is_alive()).then_some(error)
+    }
+
+    /// Gives the counter of this name its place in the plan; false: the name is not known before the run.
+    fn counter(&mut self, name: &Ev, span: Span) -> bool {
+        let Some(name) = self.known_argument(*name) else {
+            if self.is_alive() {
+                let message = "expected the name of a counter in quotes, without variables";
+                self.reports.push(Diagnostic::new(Code::BadValue, span, message));
+            }
+            return !self.is_alive();
+        };
+        if !self.plan.counters.contains(&name) {
+            self.plan.counters.push(name);
+        }
+        if self.plan.counters.len() > COUNTERS_MAX {
+            let message = format!("expected at most {COUNTERS_MAX} counters");
+            self.reports.push(Diagnostic::new(Code::BadValue, span, message));
+        }
+        self.plan.counters.len() <= COUNTERS_MAX
     }
 
     /// A function of all ranks stands where only some are, who would wait for the others.
