@@ -25,6 +25,8 @@ pub enum Accepts {
     Number,
     /// An integer or a float, or a string that holds one.
     Float,
+    /// The same, or a boolean.
+    Plain,
     /// An integer, or a string that holds one.
     Int,
     /// An integer, or a string that holds one, or a duration.
@@ -56,6 +58,9 @@ impl Accepts {
         match self {
             Accepts::Number => (Types::NUMBER.or(Types::AS_INT), "a number"),
             Accepts::Float => (Types::FLOAT.or(Types::AS_INT), "a number"),
+            Accepts::Plain => {
+                (Types::FLOAT.or(Types::AS_INT).or(Types::BOOL), "a number or a boolean")
+            }
             Accepts::Int => (Types::AS_INT, "an integer"),
             Accepts::Result => (
                 Types::OUTCOME.or(Types::HANDLE).or(Types::MPI),
@@ -253,12 +258,22 @@ functions! {
         "The largest number.";
     Abs "abs" "abs(a)" [Number] Once Number Pure(|args, _| absolute(&args[0])),
         "The number without its sign.";
-    Int "int" "int(a)" [Float] Once Int Pure(|args, _| integer(&args[0])),
-        "The number as an integer, cut towards zero; also of a string that holds a number.";
+    Int "int" "int(a)" [Plain] Once Int Pure(|args, _| integer(&args[0])),
+        "The number as an integer, cut towards zero; also of a string that holds a number; of true 1, of false 0.";
     Round "round" "round(a)" [Float] Once Int Pure(|args, _| rounded(&args[0])),
         "The nearest integer; halves go away from zero.";
     Float "float" "float(a)" [Float] Once Float Pure(|args, _| float(&args[0])),
         "The number as a float; also of a string that holds a number.";
+    Sqrt "sqrt" "sqrt(a)" [Float] Once Float Pure(|args, _| root(&args[0])),
+        "The square root of a number that is not negative.";
+    Starts "starts" "starts(text, part)" [Text Text] Once Bool Pure(|args, _| holds(args, <[u8]>::starts_with)),
+        "Whether a text begins with another.";
+    Ends "ends" "ends(text, part)" [Text Text] Once Bool Pure(|args, _| holds(args, <[u8]>::ends_with)),
+        "Whether a text ends with another.";
+    Replace "replace" "replace(text, part, by)" [Text Text Text] Once Str Pure(|args, _| replaced(args)),
+        "The text with every occurrence of a part replaced.";
+    Split "split" "split(text, separator)" [Text Text] Once List Pure(|args, _| parts(args)),
+        "The list of the parts of a text between the occurrences of a separator.";
     Len "len" "len(list)" [Sequence] Once Int Pure(|args, _| length(&args[0])),
         "The number of elements of a list, or of bytes of a string.";
     Sort "sort" "sort(list)" [List] Once List Pure(|args, _| sorted(&args[0])),
@@ -486,6 +501,9 @@ fn extreme(args: &[Value], wins: BinaryOp) -> Eval<Value> {
     let first = numbers.next().unwrap_or(Err(EvalError::Unset));
     numbers.try_fold(first?, |best, number| {
         let number = number?;
+        if is_duration(&best) != is_duration(&number) {
+            return Err(EvalError::Type("durations alone or other numbers alone", "both".into()));
+        }
         let better = value::binary(wins, &number, &best)?.as_condition()?;
         Ok(if better { number } else { best })
     })
@@ -539,7 +557,70 @@ fn absolute(value: &Value) -> Eval<Value> {
 
 /// `int(a)`
 fn integer(value: &Value) -> Eval<Value> {
-    whole(value, f64::trunc)
+    match value {
+        Value::Bool(holds) => Ok(Value::Int((*holds).into())),
+        value => whole(value, f64::trunc),
+    }
+}
+
+/// `sqrt(a)`
+fn root(value: &Value) -> Eval<Value> {
+    let x = value.as_float()?;
+    accepted(x >= 0.0, "sqrt(a) needs a >= 0", || format!("sqrt({x})"))?;
+    Ok(Value::Float(x.sqrt()))
+}
+
+/// The bytes of a text.
+fn bytes_of(value: &Value) -> Eval<&[u8]> {
+    match value {
+        Value::Str(text) => Ok(text),
+        Value::Unset => Err(EvalError::Unset),
+        other => Err(EvalError::Type("a text", other.describe())),
+    }
+}
+
+/// `starts(text, part)`, `ends(text, part)`
+fn holds(args: &[Value], is: fn(&[u8], &[u8]) -> bool) -> Eval<Value> {
+    Ok(Value::Bool(is(bytes_of(&args[0])?, bytes_of(&args[1])?)))
+}
+
+/// Where a part that is not empty begins in a text, without overlaps.
+fn places(text: &[u8], part: &[u8]) -> Eval<Vec<usize>> {
+    accepted(!part.is_empty(), "expected a part that is not empty", || "\"\"".into())?;
+    let (mut places, mut at) = (Vec::new(), 0);
+    while let Some(rest) = text.get(at..).filter(|rest| rest.len() >= part.len()) {
+        let is_here = rest.starts_with(part);
+        places.extend(is_here.then_some(at));
+        at += if is_here { part.len() } else { 1 };
+    }
+    Ok(places)
+}
+
+/// What a part leaves of a text, piece by piece.
+fn pieces<'t>(text: &'t [u8], part: &[u8]) -> Eval<Vec<&'t [u8]>> {
+    let mut start = 0;
+    let mut all = Vec::new();
+    for place in places(text, part)? {
+        all.push(&text[start..place]);
+        start = place + part.len();
+    }
+    all.push(&text[start..]);
+    Ok(all)
+}
+
+/// `replace(text, part, by)`
+fn replaced(args: &[Value]) -> Eval<Value> {
+    let by = bytes_of(&args[2])?;
+    let all = pieces(bytes_of(&args[0])?, bytes_of(&args[1])?)?;
+    let kept: usize = all.iter().map(|piece| piece.len()).sum();
+    value::check_text(kept.saturating_add((all.len() - 1).saturating_mul(by.len())))?;
+    Ok(Value::Str(all.join(by)))
+}
+
+/// `split(text, separator)`
+fn parts(args: &[Value]) -> Eval<Value> {
+    let all = pieces(bytes_of(&args[0])?, bytes_of(&args[1])?)?;
+    limits::list(all.into_iter().map(Value::str).collect())
 }
 
 /// `round(a)`
@@ -707,11 +788,48 @@ mod tests {
         for x in [f64::NAN, f64::INFINITY, 9.3e18, -9.3e18] {
             assert!(matches!(integer(&Value::Float(x)), Err(EvalError::Overflow(_))), "{x}");
         }
-        for wrong in [Value::Duration(5), Value::str("ten"), Value::Bool(true)] {
+        assert_eq!(
+            [true, false].map(|b| integer(&Value::Bool(b))),
+            [1, 0].map(|n| Ok(Value::Int(n)))
+        );
+        for wrong in [Value::Duration(5), Value::str("ten")] {
             assert!(matches!(integer(&wrong), Err(EvalError::Type(..))), "{wrong}");
             assert!(matches!(float(&wrong), Err(EvalError::Type(..))), "{wrong}");
         }
         assert_eq!(float(&Value::str("4k")), Ok(Value::Float(4096.0)));
+    }
+
+    #[test]
+    fn texts_are_taken_apart() {
+        let texts = |all: &[&str]| all.iter().map(Value::str).collect::<Vec<_>>();
+        let list = |all: &[&str]| Ok(Value::List(texts(all).into()));
+        for (text, separator, expected) in [
+            ("a,b,,c", ",", &["a", "b", "", "c"][..]),
+            ("", ",", &[""]),
+            ("aaa", "aa", &["", "a"]),
+            ("a", "abc", &["a"]),
+        ] {
+            assert_eq!(pure(Function::Split, &texts(&[text, separator])), list(expected), "{text}");
+        }
+        let replace = |all: &[&str]| pure(Function::Replace, &texts(all));
+        assert_eq!(replace(&["a-b-c", "-", "::"]), Ok(Value::str("a::b::c")));
+        assert_eq!(replace(&["abc", "x", "y"]), Ok(Value::str("abc")));
+        assert!(matches!(replace(&["abc", "", "y"]), Err(EvalError::Range(..))));
+        let is = |function, all: &[&str]| pure(function, &texts(all));
+        assert_eq!(is(Function::Starts, &["file-1", "file"]), Ok(Value::Bool(true)));
+        assert_eq!(is(Function::Ends, &["file-1", "file"]), Ok(Value::Bool(false)));
+        assert_eq!(is(Function::Ends, &["file-1", "-1"]), Ok(Value::Bool(true)));
+        assert!(pure(Function::Starts, &[Value::Int(1), Value::str("1")]).is_err());
+    }
+
+    #[test]
+    fn roots_are_of_numbers_that_are_not_negative() {
+        assert_eq!(pure(Function::Sqrt, &[Value::Int(9)]), Ok(Value::Float(3.0)));
+        assert_eq!(pure(Function::Sqrt, &[Value::str("0.25")]), Ok(Value::Float(0.5)));
+        for wrong in [Value::Float(-1.0), Value::Float(f64::NAN)] {
+            assert!(matches!(pure(Function::Sqrt, &[wrong]), Err(EvalError::Range(..))));
+        }
+        assert!(matches!(pure(Function::Sqrt, &[Value::Duration(4)]), Err(EvalError::Type(..))));
     }
 
     #[test]

@@ -131,8 +131,10 @@ impl Lower<'_> {
 
     fn binary(&mut self, op: BinaryOp, a: ExprId, b: ExprId, span: Span, dst: Option<Slot>) -> Ev {
         let makes_text = op == BinaryOp::Add && (self.ast.is_text(a) || self.ast.is_text(b));
+        let ids = [a, b];
         let (a, b) = (self.expr(a), self.expr(b));
         if makes_text {
+            self.warn_number_in_text(ids, [a, b], span);
             return self.joined_text([a, b], span);
         }
         if a.is_bad() || b.is_bad() {
@@ -162,6 +164,22 @@ impl Lower<'_> {
             a: a.operand,
             b: b.operand,
         })
+    }
+
+    /// `"5" + 5` is "55".
+    fn warn_number_in_text(&mut self, ids: [ExprId; 2], [a, b]: [Ev; 2], span: Span) {
+        let numeric = Types::INT.or(Types::FLOAT);
+        let is_number = |ev: Ev| !ev.is_bad() && ev.types.and(numeric) == ev.types;
+        let is_plain = |id| !self.sources.text(self.ast.expr_span(id)).contains('$');
+        let holds_number = |id, ev: Ev| match self.constant(ev) {
+            Some(text @ Value::Str(_)) => is_plain(id) && value::number(text).is_ok(),
+            _ => false,
+        };
+        if holds_number(ids[0], a) && is_number(b) || is_number(a) && holds_number(ids[1], b) {
+            let message = "`+` joins a text in quotes and a number: \"5\" + 5 is \"55\"";
+            let help = "write the number without quotes for the sum, or one text: \"5$x\"";
+            self.reports.push(Diagnostic::new(Code::NumberInText, span, message).help(help));
+        }
     }
 
     /// `a || b`, `a && b`: `b` is evaluated only if `a` leaves it open.
