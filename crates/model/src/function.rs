@@ -25,6 +25,8 @@ pub enum Accepts {
     Number,
     /// An integer or a float, or a string that holds one.
     Float,
+    /// The same, or a boolean.
+    Plain,
     /// An integer, or a string that holds one.
     Int,
     /// An integer, or a string that holds one, or a duration.
@@ -56,6 +58,9 @@ impl Accepts {
         match self {
             Accepts::Number => (Types::NUMBER.or(Types::AS_INT), "a number"),
             Accepts::Float => (Types::FLOAT.or(Types::AS_INT), "a number"),
+            Accepts::Plain => {
+                (Types::FLOAT.or(Types::AS_INT).or(Types::BOOL), "a number or a boolean")
+            }
             Accepts::Int => (Types::AS_INT, "an integer"),
             Accepts::Result => (
                 Types::OUTCOME.or(Types::HANDLE).or(Types::MPI),
@@ -94,6 +99,8 @@ pub enum Gives {
     Element,
     /// The kind of number that one of the arguments is.
     Number,
+    /// The kind of number that the first argument is.
+    First,
     /// An integer; of durations a duration.
     DrawnWhole,
     /// A float; of durations a duration.
@@ -120,8 +127,9 @@ pub enum Calc {
     Drawn(Draw),
     /// From the run: each rank asks.
     Queried(Question),
-    /// From the arguments of all members of the active group, who meet for it; in their order.
-    Collective(fn(&[Value]) -> Eval<Value>),
+    /// From the first arguments of all members of the active group, who meet for it; in their order. Besides, the
+    /// number of a member: the second argument, or this one.
+    Collective(fn(&[Value], usize) -> Eval<Value>),
     /// From the records of all ranks of the run, who meet for it.
     Measured(Figure),
     /// From a file beside the program, when that is compiled: the plan has a constant.
@@ -202,6 +210,8 @@ pub enum Question {
     PieceSize,
     /// Whether a wait for a signal would be over at once.
     Tested,
+    /// The next number of a counter that all ranks share.
+    Next,
 }
 
 /// One row of the function table.
@@ -248,12 +258,22 @@ functions! {
         "The largest number.";
     Abs "abs" "abs(a)" [Number] Once Number Pure(|args, _| absolute(&args[0])),
         "The number without its sign.";
-    Int "int" "int(a)" [Float] Once Int Pure(|args, _| integer(&args[0])),
-        "The number as an integer, cut towards zero; also of a string that holds a number.";
+    Int "int" "int(a)" [Plain] Once Int Pure(|args, _| integer(&args[0])),
+        "The number as an integer, cut towards zero; also of a string that holds a number; of true 1, of false 0.";
     Round "round" "round(a)" [Float] Once Int Pure(|args, _| rounded(&args[0])),
         "The nearest integer; halves go away from zero.";
     Float "float" "float(a)" [Float] Once Float Pure(|args, _| float(&args[0])),
         "The number as a float; also of a string that holds a number.";
+    Sqrt "sqrt" "sqrt(a)" [Float] Once Float Pure(|args, _| root(&args[0])),
+        "The square root of a number that is not negative.";
+    Starts "starts" "starts(text, part)" [Text Text] Once Bool Pure(|args, _| holds(args, <[u8]>::starts_with)),
+        "Whether a text begins with another.";
+    Ends "ends" "ends(text, part)" [Text Text] Once Bool Pure(|args, _| holds(args, <[u8]>::ends_with)),
+        "Whether a text ends with another.";
+    Replace "replace" "replace(text, part, by)" [Text Text Text] Once Str Pure(|args, _| replaced(args)),
+        "The text with every occurrence of a part replaced.";
+    Split "split" "split(text, separator)" [Text Text] Once List Pure(|args, _| parts(args)),
+        "The list of the parts of a text between the occurrences of a separator.";
     Len "len" "len(list)" [Sequence] Once Int Pure(|args, _| length(&args[0])),
         "The number of elements of a list, or of bytes of a string.";
     Sort "sort" "sort(list)" [List] Once List Pure(|args, _| sorted(&args[0])),
@@ -286,16 +306,22 @@ functions! {
         "The bytes of its i-th piece.";
     Tested "tested" "tested(signal [, n])" [Signal Int] Optional Bool Queried(Question::Tested),
         "Whether wait(signal, n) would be over at once; waits for nothing and uses the signal up no more than that.";
-    Gsum "gsum" "gsum(x)" [Number] Once Number Collective(total),
+    Gsum "gsum" "gsum(x)" [Number] Once Number Collective(|all, _| total(all)),
         "The sum of the numbers that the members of the active group give; all have to call it.";
-    Gmin "gmin" "gmin(x)" [Number] Once Number Collective(|all| extreme(all, BinaryOp::Lt)),
+    Gmin "gmin" "gmin(x)" [Number] Once Number Collective(|all, _| extreme(all, BinaryOp::Lt)),
         "The smallest of them.";
-    Gmax "gmax" "gmax(x)" [Number] Once Number Collective(|all| extreme(all, BinaryOp::Gt)),
+    Gmax "gmax" "gmax(x)" [Number] Once Number Collective(|all, _| extreme(all, BinaryOp::Gt)),
         "The largest of them.";
-    Gall "gall" "gall(c)" [Condition] Once Bool Collective(every),
+    Gall "gall" "gall(c)" [Condition] Once Bool Collective(|all, _| every(all)),
         "Whether the condition holds on all members of the active group; all have to call it.";
-    Gany "gany" "gany(c)" [Condition] Once Bool Collective(any),
+    Gany "gany" "gany(c)" [Condition] Once Bool Collective(|all, _| any(all)),
         "Whether it holds on one of them at least.";
+    Gscan "gscan" "gscan(x)" [Number] Once Number Collective(sum_before),
+        "The sum of the numbers that the members before this one give, 0 for the first; all have to call it.";
+    Gbcast "gbcast" "gbcast(x [, root])" [Number Int] Optional First Collective(given_by),
+        "The number that one member gives, the first or the one with this number, on all; all have to call it.";
+    Next "next" "next(counter)" [Text] Once Int Queried(Question::Next),
+        "The next number, from 0, of a counter that all ranks of the run share: each is given once, to whichever rank asks first.";
     Seconds "seconds" "seconds(label)" [Text] Once Float Measured(Figure::Seconds),
         "How long a label was executed so far, in seconds: the duration of its row in the report, over all ranks of the run; all have to call it.";
     Count "count" "count(label [, op])" [Text Text] Optional Int Measured(Figure::Count),
@@ -335,7 +361,9 @@ impl FunctionRow {
 
     /// Types of the result for arguments of these types.
     pub fn result(&self, args: impl IntoIterator<Item = Types>) -> Types {
-        let numbers = || args.into_iter().fold(Types::NONE, |types, arg| types.or(arg.number()));
+        let counts = if self.gives == Gives::First { 1 } else { usize::MAX };
+        let args = args.into_iter().take(counts);
+        let numbers = || args.fold(Types::NONE, |types, arg| types.or(arg.number()));
         let drawn = |types: Types, number: Types| {
             let number = if types.may(Types::INT.or(Types::FLOAT)) { number } else { Types::NONE };
             types.and(Types::DURATION).or(number)
@@ -347,7 +375,7 @@ impl FunctionRow {
             Gives::Str => Types::STR,
             Gives::List => Types::LIST,
             Gives::Element => Types::INT.or(Types::FLOAT).or(Types::DURATION),
-            Gives::Number => numbers(),
+            Gives::Number | Gives::First => numbers(),
             Gives::DrawnWhole => drawn(numbers(), Types::INT),
             Gives::Drawn => drawn(numbers(), Types::FLOAT),
         }
@@ -378,6 +406,11 @@ impl FunctionRow {
     /// All members of the active group have to call it, or all ranks, and get the same.
     pub fn is_collective(&self) -> bool {
         matches!(self.calc, Collective(_) | Measured(_))
+    }
+
+    /// Ranks may get different results for the same arguments.
+    pub fn differs(&self) -> bool {
+        matches!(self.calc, Drawn(_) | Queried(_)) || self.function == Function::Gscan
     }
 
     /// All ranks of the run have to call it, whichever group is active.
@@ -468,6 +501,9 @@ fn extreme(args: &[Value], wins: BinaryOp) -> Eval<Value> {
     let first = numbers.next().unwrap_or(Err(EvalError::Unset));
     numbers.try_fold(first?, |best, number| {
         let number = number?;
+        if is_duration(&best) != is_duration(&number) {
+            return Err(EvalError::Type("durations alone or other numbers alone", "both".into()));
+        }
         let better = value::binary(wins, &number, &best)?.as_condition()?;
         Ok(if better { number } else { best })
     })
@@ -477,6 +513,24 @@ fn extreme(args: &[Value], wins: BinaryOp) -> Eval<Value> {
 fn total(all: &[Value]) -> Eval<Value> {
     let (first, others) = all.split_first().ok_or(EvalError::Unset)?;
     others.iter().try_fold(first.clone(), |sum, next| value::binary(BinaryOp::Add, &sum, next))
+}
+
+/// The sum of the numbers before that of a member: 0 of their kind for the first.
+fn sum_before(all: &[Value], member: usize) -> Eval<Value> {
+    let zero = match all.first() {
+        Some(Value::Float(_)) => Value::Float(0.0),
+        Some(Value::Duration(_)) => Value::Duration(0),
+        _ => Value::Int(0),
+    };
+    let before = all.get(..member).ok_or(EvalError::Unset)?;
+    before.iter().try_fold(zero, |sum, next| value::binary(BinaryOp::Add, &sum, next))
+}
+
+/// The number that a member gives.
+fn given_by(all: &[Value], member: usize) -> Eval<Value> {
+    let missing = || format!("member {member} of {}", all.len());
+    let expected = "expected a member of the active group";
+    all.get(member).cloned().ok_or_else(|| EvalError::Range(expected, missing()))
 }
 
 /// All conditions hold.
@@ -503,7 +557,70 @@ fn absolute(value: &Value) -> Eval<Value> {
 
 /// `int(a)`
 fn integer(value: &Value) -> Eval<Value> {
-    whole(value, f64::trunc)
+    match value {
+        Value::Bool(holds) => Ok(Value::Int((*holds).into())),
+        value => whole(value, f64::trunc),
+    }
+}
+
+/// `sqrt(a)`
+fn root(value: &Value) -> Eval<Value> {
+    let x = value.as_float()?;
+    accepted(x >= 0.0, "sqrt(a) needs a >= 0", || format!("sqrt({x})"))?;
+    Ok(Value::Float(x.sqrt()))
+}
+
+/// The bytes of a text.
+fn bytes_of(value: &Value) -> Eval<&[u8]> {
+    match value {
+        Value::Str(text) => Ok(text),
+        Value::Unset => Err(EvalError::Unset),
+        other => Err(EvalError::Type("a text", other.describe())),
+    }
+}
+
+/// `starts(text, part)`, `ends(text, part)`
+fn holds(args: &[Value], is: fn(&[u8], &[u8]) -> bool) -> Eval<Value> {
+    Ok(Value::Bool(is(bytes_of(&args[0])?, bytes_of(&args[1])?)))
+}
+
+/// Where a part that is not empty begins in a text, without overlaps.
+fn places(text: &[u8], part: &[u8]) -> Eval<Vec<usize>> {
+    accepted(!part.is_empty(), "expected a part that is not empty", || "\"\"".into())?;
+    let (mut places, mut at) = (Vec::new(), 0);
+    while let Some(rest) = text.get(at..).filter(|rest| rest.len() >= part.len()) {
+        let is_here = rest.starts_with(part);
+        places.extend(is_here.then_some(at));
+        at += if is_here { part.len() } else { 1 };
+    }
+    Ok(places)
+}
+
+/// What a part leaves of a text, piece by piece.
+fn pieces<'t>(text: &'t [u8], part: &[u8]) -> Eval<Vec<&'t [u8]>> {
+    let mut start = 0;
+    let mut all = Vec::new();
+    for place in places(text, part)? {
+        all.push(&text[start..place]);
+        start = place + part.len();
+    }
+    all.push(&text[start..]);
+    Ok(all)
+}
+
+/// `replace(text, part, by)`
+fn replaced(args: &[Value]) -> Eval<Value> {
+    let by = bytes_of(&args[2])?;
+    let all = pieces(bytes_of(&args[0])?, bytes_of(&args[1])?)?;
+    let kept: usize = all.iter().map(|piece| piece.len()).sum();
+    value::check_text(kept.saturating_add((all.len() - 1).saturating_mul(by.len())))?;
+    Ok(Value::Str(all.join(by)))
+}
+
+/// `split(text, separator)`
+fn parts(args: &[Value]) -> Eval<Value> {
+    let all = pieces(bytes_of(&args[0])?, bytes_of(&args[1])?)?;
+    limits::list(all.into_iter().map(Value::str).collect())
 }
 
 /// `round(a)`
@@ -648,6 +765,17 @@ mod tests {
     }
 
     #[test]
+    fn members_get_the_sum_before_them_or_the_number_of_one() {
+        let all = [2, 3, 4].map(Value::Int);
+        assert_eq!([0, 1, 2].map(|at| sum_before(&all, at)), [0, 2, 5].map(|n| Ok(Value::Int(n))));
+        let pauses = [Value::Duration(5), Value::Duration(7)];
+        assert_eq!(sum_before(&pauses, 0), Ok(Value::Duration(0)));
+        assert_eq!(sum_before(&[Value::Float(0.5), Value::Int(1)], 1), Ok(Value::Float(0.5)));
+        assert_eq!(given_by(&all, 2), Ok(Value::Int(4)));
+        assert!(matches!(given_by(&all, 3), Err(EvalError::Range(..))));
+    }
+
+    #[test]
     fn integers_are_cut_or_rounded() {
         for (x, cut, nearest) in [(2.5, 2, 3), (-2.5, -2, -3), (0.49, 0, 0), (-0.5, 0, -1)] {
             let x = Value::Float(x);
@@ -660,11 +788,48 @@ mod tests {
         for x in [f64::NAN, f64::INFINITY, 9.3e18, -9.3e18] {
             assert!(matches!(integer(&Value::Float(x)), Err(EvalError::Overflow(_))), "{x}");
         }
-        for wrong in [Value::Duration(5), Value::str("ten"), Value::Bool(true)] {
+        assert_eq!(
+            [true, false].map(|b| integer(&Value::Bool(b))),
+            [1, 0].map(|n| Ok(Value::Int(n)))
+        );
+        for wrong in [Value::Duration(5), Value::str("ten")] {
             assert!(matches!(integer(&wrong), Err(EvalError::Type(..))), "{wrong}");
             assert!(matches!(float(&wrong), Err(EvalError::Type(..))), "{wrong}");
         }
         assert_eq!(float(&Value::str("4k")), Ok(Value::Float(4096.0)));
+    }
+
+    #[test]
+    fn texts_are_taken_apart() {
+        let texts = |all: &[&str]| all.iter().map(Value::str).collect::<Vec<_>>();
+        let list = |all: &[&str]| Ok(Value::List(texts(all).into()));
+        for (text, separator, expected) in [
+            ("a,b,,c", ",", &["a", "b", "", "c"][..]),
+            ("", ",", &[""]),
+            ("aaa", "aa", &["", "a"]),
+            ("a", "abc", &["a"]),
+        ] {
+            assert_eq!(pure(Function::Split, &texts(&[text, separator])), list(expected), "{text}");
+        }
+        let replace = |all: &[&str]| pure(Function::Replace, &texts(all));
+        assert_eq!(replace(&["a-b-c", "-", "::"]), Ok(Value::str("a::b::c")));
+        assert_eq!(replace(&["abc", "x", "y"]), Ok(Value::str("abc")));
+        assert!(matches!(replace(&["abc", "", "y"]), Err(EvalError::Range(..))));
+        let is = |function, all: &[&str]| pure(function, &texts(all));
+        assert_eq!(is(Function::Starts, &["file-1", "file"]), Ok(Value::Bool(true)));
+        assert_eq!(is(Function::Ends, &["file-1", "file"]), Ok(Value::Bool(false)));
+        assert_eq!(is(Function::Ends, &["file-1", "-1"]), Ok(Value::Bool(true)));
+        assert!(pure(Function::Starts, &[Value::Int(1), Value::str("1")]).is_err());
+    }
+
+    #[test]
+    fn roots_are_of_numbers_that_are_not_negative() {
+        assert_eq!(pure(Function::Sqrt, &[Value::Int(9)]), Ok(Value::Float(3.0)));
+        assert_eq!(pure(Function::Sqrt, &[Value::str("0.25")]), Ok(Value::Float(0.5)));
+        for wrong in [Value::Float(-1.0), Value::Float(f64::NAN)] {
+            assert!(matches!(pure(Function::Sqrt, &[wrong]), Err(EvalError::Range(..))));
+        }
+        assert!(matches!(pure(Function::Sqrt, &[Value::Duration(4)]), Err(EvalError::Type(..))));
     }
 
     #[test]

@@ -415,6 +415,8 @@ pub struct Plan {
     pub groups: Vec<Group>,
     /// Sets of ranks that can become active; 0 is the world.
     pub sets: Vec<MemberSet>,
+    /// Names of counters that all ranks share (`next`). Each has a set of all ranks for its own, the last of `sets`.
+    pub counters: Vec<String>,
     /// `split` statements.
     pub splits: Vec<Split>,
     /// Number of ranks the plan was bound to.

@@ -416,12 +416,24 @@ fn is_comparison(op: BinaryOp) -> bool {
     matches!(op, B::Eq | B::Ne | B::Lt | B::Le | B::Gt | B::Ge)
 }
 
-/// Two strings: `+` joins them unless both hold a number, comparisons go by bytes, other operators
-/// want numbers.
+/// Their order as numbers or as texts.
+fn two_compared(op: BinaryOp, a: &[u8], b: &[u8]) -> EvalError {
+    let [a, b] = [a, b].map(|text| shortened(&String::from_utf8_lossy(text), 40).into_owned());
+    let sign = op.symbol();
+    let found = format!("`{sign}` between two strings that hold numbers, \"{a}\" and \"{b}\"");
+    EvalError::Type("int($a) and int($b), whose order is that of numbers", found)
+}
+
+/// Two strings: `+` joins them unless both hold a number, comparisons go by bytes unless both hold a number, other
+/// operators want numbers.
 fn strings(op: BinaryOp, a: &Value, b: &Value, [left, right]: [&[u8]; 2]) -> Eval<Value> {
     match op {
         BinaryOp::Add if is_number(a) && is_number(b) => Err(two_numbers(left, right)),
         BinaryOp::Add => join_texts(left, right),
+        op if is_equality(op) => compare(op, Some(left.cmp(right))),
+        op if is_comparison(op) && is_number(a) && is_number(b) => {
+            Err(two_compared(op, left, right))
+        }
         op if is_comparison(op) => compare(op, Some(left.cmp(right))),
         op => numeric_strings(op, a, b),
     }

@@ -102,7 +102,7 @@ pub struct Finish {
 }
 
 impl<'w> Comm<'w> {
-    /// A communicator over the sets of a plan; `has_share`: the plan has a `share`. Rank 0 calls `on_progress` now
+    /// A communicator over the sets of a plan; `has_share`: the plan has a `share` or counters. Rank 0 calls `on_progress` now
     /// and then. Collective over the world.
     pub fn new(
         world: &'w World,

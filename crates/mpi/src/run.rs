@@ -65,7 +65,8 @@ pub fn run_rank(
     if config.wait_for_signal {
         hold(world, on_progress)?;
     }
-    let has_share = plan.code.iter().any(|instr| matches!(instr, Instr::Share { .. }));
+    let has_share = !plan.counters.is_empty()
+        || plan.code.iter().any(|instr| matches!(instr, Instr::Share { .. }));
     let mut comm = Comm::new(world, &groups, config, has_share, on_progress)?;
     let (clock, start) = clock::shared(world, calibrated)?;
     rank.clock(&Alignment { start, end: None });

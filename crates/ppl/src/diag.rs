@@ -67,6 +67,9 @@ codes! {
     PathBlank "W0203" "A blank at the start or end of a path component.";
     DecimalMode "W0204" "Permission bits in decimal that read like octal ones.";
     NoDirectory "W0205" "A name before the colon of a path that is no directory's.";
+    NumberInText "W0206" "`+` between a text in quotes that holds a number and a number: it joins them.";
+    ElementInText "W0207" "`$list[0]` in a text: the brackets are text.";
+    ParameterSet "W0208" "A parameter that the program sets: what the command line gives is lost.";
     Collision "W0301" "Several ranks make the same name; all but one will fail.";
     NotWritten "W0302" "Ranks read a file that only other ranks make.";
     BeyondEnd "W0303" "More is read than was written.";

@@ -230,7 +230,10 @@ impl Facts {
     /// The edits that give a symbol another name.
     pub fn rename(&self, id: SymbolId, new: &str, sources: &Sources) -> Vec<(Span, String)> {
         let renamed = |mention: Mention| (mention.span, self.renamed(mention.span, new, sources));
-        self.mentions(id).map(renamed).collect()
+        let mut edits: Vec<(Span, String)> = self.mentions(id).map(renamed).collect();
+        // `$x += 1` mentions its variable twice.
+        edits.dedup();
+        edits
     }
 
     fn renamed(&self, span: Span, new: &str, sources: &Sources) -> String {

@@ -41,6 +41,8 @@ kinds! {
     Semi "`;`";
     Colon "`:`";
     Assign "`=`";
+    PlusAssign "`+=`";
+    MinusAssign "`-=`";
     DotDot "`..`";
     OrOr "`||`";
     AndAnd "`&&`";
@@ -255,6 +257,8 @@ impl<'t> Lexer<'t> {
             (b'/', b'/') => return self.line_comment(),
             (b'/', b'*') => return self.block_comment(),
             (b'=', b'=') => (Kind::EqEq, 2),
+            (b'+', b'=') => (Kind::PlusAssign, 2),
+            (b'-', b'=') => (Kind::MinusAssign, 2),
             (b'!', b'=') => (Kind::NotEq, 2),
             (b'<', b'=') => (Kind::Le, 2),
             (b'>', b'=') => (Kind::Ge, 2),

@@ -171,7 +171,7 @@ fn recovery() {
         ("$x = min(1, ; sync;", "E0201", "expected a value", "(= $x ERROR)\n(sync:)"),
         ("$x = [1, ; sync;", "E0201", "expected a value", "(= $x ERROR)\n(sync:)"),
         ("$x = ; sync;", "E0201", "expected a value", "(= $x ERROR)\n(sync:)"),
-        ("$x += 1; sync;", "E0201", "expected `=`", "ERROR\n(sync:)"),
+        ("$x *= 1; sync;", "E0201", "expected `=`", "ERROR\n(sync:)"),
         ("$x = 1 ? 2 : 3; sync;", "E0101", "`?`", "(= $x ERROR)\n(sync:)"),
         ("print \"abc\nsync;", "E0102", "closes this string", "(print: ERROR)\n(sync:)"),
         ("write(\"abc, 1);\nsync;", "E0102", "closes this string", "(write ERROR)\n(sync:)"),

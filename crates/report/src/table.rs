@@ -86,13 +86,14 @@ pub fn figures(run: &Run) -> Vec<Block> {
 }
 
 /// Puts the scores of a run directly below its first table.
-fn put_scores(run: &Run, blocks: &mut [Block]) {
+fn put_scores(run: &Run, blocks: &mut Vec<Block>) {
     let first = blocks.iter_mut().find_map(|block| match block {
         Block::Sheet(sheet) => Some(sheet),
         _ => None,
     });
-    if let Some(sheet) = first {
-        sheet.notes.splice(0..0, scores::lines(run));
+    match first {
+        Some(sheet) => drop(sheet.notes.splice(0..0, scores::lines(run))),
+        None => blocks.push(Block::List(scores::lines(run).into_iter().map(Item::new).collect())),
     }
 }
 

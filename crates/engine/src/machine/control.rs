@@ -19,10 +19,10 @@ use super::step::Step;
 use super::tally::{Fault, Flow, Pause, came};
 use crate::backend::Backend;
 use crate::clock::Clock;
-use crate::comm::{Check, Comm, Given, Members};
+use crate::comm::{Check, Claim, Comm, Given, Members};
 use crate::stop;
 use model::function::{Accepts, Calc};
-use model::plan::{Function, Operand, Pc};
+use model::plan::{Function, Operand, Pc, SetId};
 use model::value::{self, Eval, EvalError};
 use model::{Value, escape};
 use std::io::{ErrorKind, Write};
@@ -112,11 +112,16 @@ impl<B: Backend> Machine<'_, B> {
         &mut self,
         site: Pc,
         function: Function,
-        own: Operand,
+        args: &[Operand],
         comm: &mut dyn Comm,
     ) -> Flow<Value> {
         let row = function.row();
-        let own = self.env.value(site, own)?;
+        let member = match (args.get(1), function) {
+            (Some(root), _) => self.env.size(site, *root)? as usize,
+            (None, Function::Gbcast) => 0,
+            (None, _) => self.env.scope.number(),
+        };
+        let own = self.env.value(site, args[0])?;
         let own = match row.params {
             [Accepts::Condition] => Value::Bool(own.as_condition()?),
             _ => value::number(own)?,
@@ -127,7 +132,20 @@ impl<B: Backend> Machine<'_, B> {
         let all = &mut self.scratch.given;
         let poll = comm.gather(self.env.scope.members(), site, (function, given), all);
         came(poll?)?;
-        Ok(of_all(all)?)
+        Ok(of_all(all, member)?)
+    }
+
+    /// `next(counter)`: claims from the set of its own that the counter has in the plan ([`Plan::counters`]).
+    pub(super) fn next_number(&mut self, counter: Operand, comm: &mut dyn Comm) -> Flow<Value> {
+        let plan = self.prepared.plan;
+        let name = plan.literal(counter).unwrap_or_default();
+        let at = plan.counters.iter().position(|known| known.as_bytes() == name);
+        let first = plan.sets.len().saturating_sub(plan.counters.len());
+        let set = (first + at.ok_or(EvalError::Unset)?) as SetId;
+        let members = Members { set, ranks: (0..plan.ranks).into() };
+        // Without an end no rank claims ahead, so that every number is given.
+        let number = comm.claim(&members, Claim { execution: 1, numbers: 0 })?;
+        number.map(|number| Value::Int(number as i64)).ok_or_else(|| Pause::Pending.into())
     }
 
     /// `signal`

@@ -132,13 +132,17 @@ impl<B: Backend> Machine<'_, B> {
                 let tested = self.tested(pc, &plan.args[args.range()], comm)?;
                 self.env.set(dst, Value::Bool(tested));
             }
+            Instr::Function { function: Function::Next, dst, args } => {
+                check_inside(comm)?;
+                let value = self.next_number(plan.args[args.range()][0], comm)?;
+                self.env.set(dst, value);
+            }
             Instr::Function { function, dst, args } if function.row().is_of_all_ranks() => {
                 let value = self.measured(pc, function, &plan.args[args.range()], comm)?;
                 self.env.set(dst, value);
             }
             Instr::Function { function, dst, args } if function.row().is_collective() => {
-                let own = plan.args[args.range()][0];
-                let value = self.collective(pc, function, own, comm)?;
+                let value = self.collective(pc, function, &plan.args[args.range()], comm)?;
                 self.env.set(dst, value);
             }
             Instr::Function { function, dst, args } => {

@@ -36,7 +36,7 @@ impl<B: Backend> Machine<'_, B> {
             | Calc::Collective(_)
             | Calc::Measured(_)
             | Calc::Read
-            | Calc::Queried(Question::Tested) => return Ok(()),
+            | Calc::Queried(Question::Tested | Question::Next) => return Ok(()),
         };
         self.env.set(dst, value);
         Ok(())

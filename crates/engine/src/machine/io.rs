@@ -21,6 +21,7 @@ use crate::stop;
 use crate::verify::{Checked, Findings, ZeroPlace};
 use model::event::{FLAG_DUE, FLAG_EXPECTED, FLAG_FAILED, FLAG_SHORT, FLAG_UNPLACED, NO_ID};
 use model::pattern::Run;
+use model::plan::Instr;
 use model::value::Outcome;
 use model::{Event, Op, Part, Plan, Value, errno};
 
@@ -77,14 +78,25 @@ pub(super) struct Io<'c, B> {
     pub(super) several: bool,
     pub(super) settings: &'c Settings,
     pub(super) keeps_events: bool,
-    /// The back-end keeps its own account of operations; the recorder counts none.
+    /// The back-end keeps its own account of operations.
     pub(super) accounts: bool,
+    /// Then the recorder counts none, unless the program asks for figures of labels.
+    counts: bool,
     /// Most bytes of one transfer on an MPI file; 0: there is no MPI.
     pub(super) mpi_call_bytes: u64,
     /// Somebody wants to know every operation: events, the back-end.
     pub(super) watched: bool,
     /// Where the running operation moves its bytes, for its event.
     pub(super) touched: Touched,
+}
+
+/// `seconds(label)` and the like stand in the program.
+fn asks_for_figures(plan: &Plan) -> bool {
+    let asks = |instr: &Instr| match instr {
+        Instr::Function { function, .. } => function.row().is_of_all_ranks(),
+        _ => false,
+    };
+    plan.code.iter().any(asks)
 }
 
 impl<'c, B: Backend> Io<'c, B> {
@@ -124,6 +136,7 @@ impl<'c, B: Backend> Io<'c, B> {
             keeps_events: recorder.keeps_events(),
             watched: recorder.keeps_events() || accounts,
             accounts,
+            counts: !accounts || asks_for_figures(plan),
             touched: Touched::default(),
             recorder,
         }
@@ -227,7 +240,7 @@ impl<'c, B: Backend> Io<'c, B> {
         self.note_backward(tally.backward);
         self.labels.own_ns += timing.busy_ns;
         self.moved_bytes += done_bytes;
-        if self.accounts {
+        if !self.counts {
             return;
         }
         let stat = self.labels.stat(&mut self.recorder, op);

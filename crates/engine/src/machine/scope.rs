@@ -71,6 +71,11 @@ impl Scope {
         Some(members(plan, set))
     }
 
+    /// The number of this rank among the members of the active set.
+    pub(super) fn number(&self) -> usize {
+        self.active.ranks.position(self.rank).unwrap_or(0) as usize
+    }
+
     /// This rank is member 0 of the active set.
     pub(super) fn is_master(&self) -> bool {
         self.active.ranks.first() == Some(self.rank)

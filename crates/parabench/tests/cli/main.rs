@@ -73,6 +73,7 @@ mod results;
 mod resume;
 mod run;
 mod same;
+mod scores;
 mod sentences;
 mod shares;
 mod statistics;

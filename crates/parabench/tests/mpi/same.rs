@@ -39,8 +39,18 @@ fn shipped_programs_and_examples_are_the_same_under_every_mpi() {
 }
 
 /// Of the programs that assert what they are about, those whose ranks have to do with each other.
-const TOGETHER: &[&str] =
-    &["collective", "directories", "locks", "perm", "results", "signals", "split", "world"];
+const TOGETHER: &[&str] = &[
+    "collective",
+    "directories",
+    "figures",
+    "locks",
+    "perm",
+    "ranks",
+    "results",
+    "signals",
+    "split",
+    "world",
+];
 
 #[test]
 fn what_programs_assert_of_the_language_holds_under_every_mpi() {

@@ -41,9 +41,9 @@ fn warning(ast: &Ast, sources: &Sources, whole: ExprId, side: ExprId, sign: &str
 }
 
 /// Internal variables and functions that only mean something among several ranks.
-const WORDS: [&str; 13] = [
+const WORDS: [&str; 16] = [
     "$$rank", "$$grank", "$$size", "$$gsize", "$$node", "$$crand", "$$group", "tested(", "gsum(",
-    "gmin(", "gmax(", "gall(", "gany(",
+    "gmin(", "gmax(", "gall(", "gany(", "gscan(", "gbcast(", "next(",
 ];
 
 /// The number of ranks that a program is for, by its own word: `assert($$size == 4);`, or `>= 4`, among

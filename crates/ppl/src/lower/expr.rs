@@ -15,6 +15,9 @@ use model::types::{self, Types};
 use model::value::{self, EvalError};
 use model::{Op, Value, limits};
 
+/// Counters of a program: each is a communicator under MPI.
+const COUNTERS_MAX: usize = 64;
+
 /// Why a rank cannot know what another one draws or asks for.
 pub(crate) const RUNNING: &str = "is found out while the program runs";
 
@@ -128,8 +131,10 @@ impl Lower<'_> {
 
     fn binary(&mut self, op: BinaryOp, a: ExprId, b: ExprId, span: Span, dst: Option<Slot>) -> Ev {
         let makes_text = op == BinaryOp::Add && (self.ast.is_text(a) || self.ast.is_text(b));
+        let ids = [a, b];
         let (a, b) = (self.expr(a), self.expr(b));
         if makes_text {
+            self.warn_number_in_text(ids, [a, b], span);
             return self.joined_text([a, b], span);
         }
         if a.is_bad() || b.is_bad() {
@@ -159,6 +164,22 @@ impl Lower<'_> {
             a: a.operand,
             b: b.operand,
         })
+    }
+
+    /// `"5" + 5` is "55".
+    fn warn_number_in_text(&mut self, ids: [ExprId; 2], [a, b]: [Ev; 2], span: Span) {
+        let numeric = Types::INT.or(Types::FLOAT);
+        let is_number = |ev: Ev| !ev.is_bad() && ev.types.and(numeric) == ev.types;
+        let is_plain = |id| !self.sources.text(self.ast.expr_span(id)).contains('$');
+        let holds_number = |id, ev: Ev| match self.constant(ev) {
+            Some(text @ Value::Str(_)) => is_plain(id) && value::number(text).is_ok(),
+            _ => false,
+        };
+        if holds_number(ids[0], a) && is_number(b) || is_number(a) && holds_number(ids[1], b) {
+            let message = "`+` joins a text in quotes and a number: \"5\" + 5 is \"55\"";
+            let help = "write the number without quotes for the sum, or one text: \"5$x\"";
+            self.reports.push(Diagnostic::new(Code::NumberInText, span, message).help(help));
+        }
     }
 
     /// `a || b`, `a && b`: `b` is evaluated only if `a` leaves it open.
@@ -481,11 +502,10 @@ impl Lower<'_> {
             self.collective(row.name, span);
         }
         self.around.inside.asks |= row.takes_path();
-        let differs = match row.calc {
-            Calc::Pure(_) => evs.iter().any(|ev| ev.differs),
-            Calc::Collective(_) | Calc::Measured(_) | Calc::Read => false,
-            Calc::Drawn(_) | Calc::Queried(_) => true,
-        };
+        if function == Function::Next && !self.counter(&evs[0], self.ast.expr_span(ids[0])) {
+            return Ev::BAD;
+        }
+        let differs = row.differs() || row.is_pure() && evs.iter().any(|ev| ev.differs);
         let types = row.result(evs.iter().map(|ev| ev.types)).or_any();
         let args = self.push_args(evs.iter().map(|ev| ev.operand));
         let made = self.computed_over(&evs, dst, types, span, |dst| Instr::Function {
@@ -525,6 +545,25 @@ impl Lower<'_> {
         // Wrong types have words of their own.
         let is_range = matches!(error, EvalError::Range(..));
         (is_range && self.is_alive()).then_some(error)
+    }
+
+    /// Gives the counter of this name its place in the plan; false: the name is not known before the run.
+    fn counter(&mut self, name: &Ev, span: Span) -> bool {
+        let Some(name) = self.known_argument(*name) else {
+            if self.is_alive() {
+                let message = "expected the name of a counter in quotes, without variables";
+                self.reports.push(Diagnostic::new(Code::BadValue, span, message));
+            }
+            return !self.is_alive();
+        };
+        if !self.plan.counters.contains(&name) {
+            self.plan.counters.push(name);
+        }
+        if self.plan.counters.len() > COUNTERS_MAX {
+            let message = format!("expected at most {COUNTERS_MAX} counters");
+            self.reports.push(Diagnostic::new(Code::BadValue, span, message));
+        }
+        self.plan.counters.len() <= COUNTERS_MAX
     }
 
     /// A function of all ranks stands where only some are, who would wait for the others.

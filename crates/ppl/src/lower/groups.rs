@@ -459,6 +459,9 @@ impl Lower<'_> {
         }
         let mut sets = sets.list;
         sets.iter_mut().for_each(|set| set.splits.sort_by_key(|made| (made.split, made.case)));
+        let all = RankSet::from(0..self.plan.ranks);
+        let own = |_: &String| MemberSet { members: all.clone(), ..MemberSet::default() };
+        sets.extend(self.plan.counters.iter().map(own));
         self.plan.sets = sets;
     }
 

@@ -10,7 +10,7 @@ use model::directory::link_leaves;
 use model::op::{Needs, Param, ParamKind, SEEKS};
 use model::plan::{Operand, Piece, Source, Span};
 use model::types::Types;
-use model::{Op, Value};
+use model::{Op, Value, value};
 use std::borrow::Cow;
 
 /// No operation has more parameters.
@@ -201,7 +201,14 @@ impl Lower<'_> {
             }
             K::Number => {
                 let wanted = Types::AS_INT.or(Types::FLOAT).or(Types::DURATION);
-                self.of_types(op, id, wanted, "a number").map(|ev| ev.operand)
+                let ev = self.of_types(op, id, wanted, "a number")?;
+                match self.constant(ev).map(value::number) {
+                    Some(Err(error)) if self.is_alive() => {
+                        self.no_value(error, self.ast.expr_span(id));
+                        None
+                    }
+                    _ => Some(ev.operand),
+                }
             }
             K::Whence => self.whence(id),
             K::Collective => self.together(id),
@@ -238,7 +245,7 @@ impl Lower<'_> {
     }
 
     /// The text that an argument always is, if it is executed.
-    fn known_argument(&self, ev: Ev) -> Option<String> {
+    pub(crate) fn known_argument(&self, ev: Ev) -> Option<String> {
         match self.constant(ev) {
             Some(Value::Str(text)) if self.is_alive() => {
                 Some(String::from_utf8_lossy(text).into_owned())

@@ -204,6 +204,7 @@ impl Lower<'_> {
             return self.assign_call(symbol, (called, args), span);
         }
         self.note_value(symbol, value);
+        self.warn_parameter(symbol, value, span);
         // A variable that is there takes the result at once.
         let here = self.place(symbol);
         let before = self.plan.code.len();
@@ -226,6 +227,20 @@ impl Lower<'_> {
         let made = self.plan.code[before..].last_mut().filter(|_| one);
         if !made.is_some_and(|last| retarget(last, &self.plan.args, ev.operand, dst)) {
             self.emit(Instr::Move { dst, src: ev.operand }, span);
+        }
+    }
+
+    /// A parameter is set, always and to what does not depend on its value: the command line sets it in vain.
+    fn warn_parameter(&mut self, symbol: SymbolId, value: ExprId, span: Span) {
+        let known = self.facts.symbol(symbol);
+        let name = self.sources.text(known.span);
+        let is_lost = self.around.unsure == 0 && self.is_alive();
+        let reads = self.sources.text(self.ast.expr_span(value)).contains(name);
+        if known.kind == Kind::Parameter && is_lost && !reads {
+            let message = format!("{name} is a parameter, whose value is lost here");
+            let help = "take another variable for what changes";
+            let diagnostic = Diagnostic::new(Code::ParameterSet, span, message).help(help);
+            self.reports.push(diagnostic.related(known.span, "it is defined here"));
         }
     }
 

@@ -121,12 +121,27 @@ impl Lower<'_> {
         match self.open_text(symbol) {
             None => {
                 let ev = self.value_of(symbol, span);
+                if ev.types == Types::LIST && rest == 0 {
+                    self.warn_element(run, span);
+                }
                 self.fill(ev, found);
             }
             // Of a parameter from outside that has variables in it, what it is here.
             Some(text) => self.fill_open(&text, span, found),
         }
         found.text.extend_from_slice(&run.as_bytes()[run.len() - rest..]);
+    }
+
+    /// `"$list[0]"`: only the variable is replaced.
+    fn warn_element(&mut self, run: &str, span: Span) {
+        let behind = Span { start: span.end, end: span.end + 1 };
+        let is_braced = self.sources.text(span).starts_with("${");
+        if self.open.is_reading() || is_braced || self.sources.text(behind) != "[" {
+            return;
+        }
+        let message = format!("`[` after ${run} is text here, and ${run} the whole list");
+        let help = format!("take the element before: $x = ${run}[0]; \"$x\"; or write ${{{run}}}[");
+        self.reports.push(Diagnostic::new(Code::ElementInText, span, message).help(help));
     }
 
     /// The variable that is read for a name in a string, and how many bytes of the name are text.

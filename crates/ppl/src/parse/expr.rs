@@ -28,6 +28,20 @@ pub(crate) fn binary_op(kind: Kind) -> Option<(BinaryOp, u8)> {
     })
 }
 
+/// The operator of `$x += 1;`, `$x -= 1;`
+pub(crate) fn changing_op(kind: Kind) -> Option<BinaryOp> {
+    match kind {
+        Kind::PlusAssign => Some(BinaryOp::Add),
+        Kind::MinusAssign => Some(BinaryOp::Sub),
+        _ => None,
+    }
+}
+
+/// The token between a variable and the value that it gets.
+pub(crate) fn sets(kind: Kind) -> bool {
+    kind == Kind::Assign || changing_op(kind).is_some()
+}
+
 impl Parser<'_, '_, '_> {
     /// An expression.
     #[inline]
@@ -64,7 +78,13 @@ impl Parser<'_, '_, '_> {
         matches!(self.peek(), Kind::Comma | Kind::RBrace)
     }
 
-    fn binary(&mut self, op: BinaryOp, a: ExprId, b: ExprId, height: u32) -> Parse<ExprId> {
+    pub(crate) fn binary(
+        &mut self,
+        op: BinaryOp,
+        a: ExprId,
+        b: ExprId,
+        height: u32,
+    ) -> Parse<ExprId> {
         let span = self.joined(a, b);
         self.grow(height)?;
         let id = self.push_expr(Expr::Binary(op, a, b), span);
@@ -389,7 +409,7 @@ impl Parser<'_, '_, '_> {
     fn missing_comma(&mut self) -> bool {
         use Kind::{Duration, Float, Int, Internal, Rate, Str, Var};
         let value = matches!(self.tok.kind, Duration | Float | Int | Internal | Rate | Str | Var);
-        if !value || self.at_line_start() || self.peek() == Kind::Assign {
+        if !value || self.at_line_start() || sets(self.peek()) {
             return false;
         }
         let end = self.after_last();

@@ -1,5 +1,6 @@
 //! Reporting what was expected, and finding the place to go on.
 
+use super::expr::sets;
 use super::parser::{Bad, Parse, Parser};
 use crate::ast::{Expr, ExprId};
 use crate::diag::{Code, Diagnostic};
@@ -81,7 +82,7 @@ impl Parser<'_, '_, '_> {
         match self.tok.kind {
             Kind::RBrace | Kind::End => true,
             Kind::Word => self.at_statement_word() || self.at_line_start(),
-            Kind::Var => self.at_line_start() || self.peek() == Kind::Assign,
+            Kind::Var => self.at_line_start() || sets(self.peek()),
             Kind::LBrace => self.at_line_start(),
             _ => false,
         }

@@ -1,6 +1,6 @@
 //! Statements: blocks, commands, assignments, loops, includes.
 
-use super::expr::binary_op;
+use super::expr::{binary_op, changing_op, sets};
 use super::parser::{Bad, MAX_NESTING, Parse, Parser, add};
 use crate::ast::{Expr, ExprId, If, List, Mix, Name, Repeat, Share, Stmt, StmtId, Time, Until};
 use crate::diag::{Code, Diagnostic, OPENED_HERE};
@@ -9,7 +9,7 @@ use crate::lex::{Kind, Token};
 use crate::lower::PUSH;
 use crate::word::{Keyword, Word, classify, is_function};
 use model::Op;
-use model::plan::{LabelKind, Span};
+use model::plan::{BinaryOp, LabelKind, Span};
 
 impl Parser<'_, '_, '_> {
     /// All statements of a file.
@@ -390,7 +390,7 @@ impl Parser<'_, '_, '_> {
         if self.tok.kind == Kind::LBracket {
             return self.set_item(var);
         }
-        if self.tok.kind != Kind::Assign {
+        if !sets(self.tok.kind) {
             return Err(self.no_assignment(var));
         }
         self.assign(var)
@@ -412,12 +412,16 @@ impl Parser<'_, '_, '_> {
             let value = self.element_value()?;
             return Ok(self.push_stmt(Stmt::Global(item, value), start));
         }
-        self.expect(Kind::Assign, &format!("`=` and the value, {form}"))?;
+        let op = changing_op(self.tok.kind);
+        match op {
+            Some(_) => drop(self.bump()),
+            None => drop(self.expect(Kind::Assign, &format!("`=` and the value, {form}"))?),
+        }
         let name = self.intern(var);
-        let var = self.push_expr(Expr::Var(name), var.span());
-        let value = self.expr()?;
+        let target = self.push_expr(Expr::Var(name), var.span());
+        let value = self.assigned(var, op)?;
         self.semi("the value")?;
-        Ok(self.push_stmt(Stmt::Global(var, value), start))
+        Ok(self.push_stmt(Stmt::Global(target, value), start))
     }
 
     /// `return;`, `return value;`; the word is consumed.
@@ -479,19 +483,29 @@ impl Parser<'_, '_, '_> {
         })
     }
 
-    /// From the `=` on. A spoilt value leaves the variable defined.
+    /// The value of an assignment; of `$x += value` that of `$x + value`.
+    fn assigned(&mut self, var: Token, op: Option<BinaryOp>) -> Parse<ExprId> {
+        let Some(op) = op else { return self.expr() };
+        let name = self.intern(var);
+        let before = self.push_expr(Expr::Var(name), var.span());
+        let value = self.expr()?;
+        self.binary(op, before, value, 1)
+    }
+
+    /// From the `=`, `+=` or `-=` on. A spoilt value leaves the variable defined.
     fn assign(&mut self, var: Token) -> Parse<StmtId> {
-        self.bump();
+        let op = changing_op(self.bump().kind);
         let name = self.intern(var);
         let at = self.tok.start;
-        let value = match self.expr().and_then(|value| self.semi("the value").map(|()| value)) {
-            Ok(value) => value,
-            Err(Bad) => {
-                self.recover(at);
-                let span = self.since(at);
-                self.push_expr(Expr::Error, span)
-            }
-        };
+        let value =
+            match self.assigned(var, op).and_then(|value| self.semi("the value").map(|()| value)) {
+                Ok(value) => value,
+                Err(Bad) => {
+                    self.recover(at);
+                    let span = self.since(at);
+                    self.push_expr(Expr::Error, span)
+                }
+            };
         Ok(self.push_stmt(Stmt::Assign(name, value), var.start))
     }
 
@@ -693,7 +707,7 @@ impl Parser<'_, '_, '_> {
         use Kind::{Bang, Duration, Error, Float, Int, IntMin, Internal, LParen, Rate, Str};
         match self.tok.kind {
             Int | IntMin | Float | Duration | Rate | Str | Internal | LParen | Bang | Error => true,
-            Kind::Var => self.peek() != Kind::Assign,
+            Kind::Var => !sets(self.peek()),
             Kind::Word => self.word_is_count(),
             _ => false,
         }

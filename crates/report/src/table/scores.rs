@@ -106,6 +106,9 @@ mod tests {
             assert!(text.contains("\nscore   bandwidth   1.235 GiB/s\nscore   total"), "{text}");
         }
         assert!(crate::table::markdown(&run, Detail::Short).contains("1.235 GiB/s"));
+        run.rows.clear();
+        let text = render(&run, Terminal::default(), Detail::Short);
+        assert!(text.contains("No I/O operation was executed.\n\nscore   bandwidth"), "{text}");
     }
 
     #[test]
