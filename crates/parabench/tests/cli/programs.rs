@@ -144,7 +144,7 @@ fn trap_17_every_shipped_program_checks_and_runs_on_every_back_end() {
             let done = scene.parabench(&format!("run @{name} {} {options}", small(&name))).exits(0);
             assert!(!done.err.contains("warning["), "{name}: {}", done.err);
         }
-        Scene::new().parabench(&format!("plan @{name} --ops 10")).exits(0).out_has("openat");
+        Scene::new().parabench(&format!("plan @{name} --ops 400")).exits(0).out_has("openat");
     }
 }
 

@@ -379,10 +379,10 @@ fn mdworkbench(ranks: u64, [sets, made, per_round, rounds]: [u64; 4]) -> Model {
         model.label("precreate");
         model.calls(rank, "mkdir", format!("{rank}_{d}"));
         (0..made).for_each(|k| model.moves(rank, "write", object(rank, d, k), 0, 100));
-        model.label("benchmark");
         let steps = (d + 1) % ranks;
         let (before, after) = ((rank + ranks - steps) % ranks, (rank + steps) % ranks);
         for k in 0..rounds * per_round {
+            model.label(format!("benchmark/round {}", k / per_round));
             model.calls(rank, "stat", object(before, d, k));
             model.moves(rank, "read", object(before, d, k), 0, 100);
             model.calls(rank, "delete", object(before, d, k));
