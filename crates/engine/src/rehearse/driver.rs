@@ -93,7 +93,7 @@ pub fn rehearse_within(
 
 /// Rehearses with as many iterations of each loop as the limits allow.
 fn leave_out(plan: &Plan, config: &Config, finds_files: bool, limits: Limits) -> Option<Rehearsal> {
-    let (mut iterations, mut best) = (FEW, None);
+    let (mut iterations, mut steps, mut best) = (FEW, 0, None);
     loop {
         // The first one has to end if any can.
         let limits = if best.is_none() { limits } else { limits.divided_by(2) };
@@ -102,10 +102,12 @@ fn leave_out(plan: &Plan, config: &Config, finds_files: bool, limits: Limits) ->
             return best;
         }
         best = Some(next.rehearsal);
-        iterations = iterations.saturating_mul(MORE);
-        if next.steps.saturating_mul(MORE) > limits.steps {
+        // With more iterations no more was executed: processor time ended the first rehearsal, or a limit in the
+        // program's own time ends its loops.
+        if next.steps <= steps || next.steps.saturating_mul(MORE) > limits.steps {
             return best;
         }
+        (iterations, steps) = (iterations.saturating_mul(MORE), next.steps);
     }
 }
 

@@ -716,3 +716,12 @@ proptest! {
         }
     }
 }
+
+/// The limits of the rehearsal shorten loops with a limit in time: with more iterations no more is executed.
+#[test]
+fn a_rehearsal_ends_where_time_limits_end_loops() {
+    let scene = Scene::new();
+    let plan = "plan @io500 -n 2 stonewall=1 easy_n=14000 --format json";
+    let plan = scene.parabench(plan).exits(0).json();
+    assert_eq!(plan["all"]["exact"], false, "{plan}");
+}
