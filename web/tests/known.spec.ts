@@ -3,6 +3,7 @@
 import { deflateSync } from "node:zlib";
 import { expect, type Page, test } from "@playwright/test";
 import { decode, type Encoded } from "../src/timeline/data";
+import { lanesOf } from "../src/timeline/draw";
 import * as fixture from "./fixture";
 
 const FEW = fixture.few();
@@ -440,4 +441,19 @@ test("a chart says what it does not draw, and draws nothing at no place", async 
     .locator(".interactive > svg")
     .evaluateAll((all) => all.map((one) => one.innerHTML));
   expect(drawn.filter((text) => /NaN|Infinity/.test(text))).toEqual([]);
+});
+
+test("labels inside of others have a row below them, strokes of their own make none", async () => {
+  const execution = await decode(DATA);
+  const height = (labels: string[]) => {
+    const phases: [number, number, number][] = labels.map((_, at) => [at, 0, 1]);
+    return lanesOf({ ...execution, labels, phases }).lanes.find((lane) => lane.name === "phases")?.height;
+  };
+  const one = height(["a"]) ?? 0;
+  expect(one).toBeGreaterThan(0);
+  expect(height(["a", "ab", "x/y", ""])).toBe(one);
+  expect(height(["a", "a/b", "a/x/y"])).toBe(2 * one);
+  expect(height(["a/b/c", "a/b", "a"])).toBe(3 * one);
+  const many = Array.from({ length: 5000 }, (_, at) => `label/${at}`);
+  expect(height(many)).toBe(one);
 });
