@@ -446,7 +446,7 @@ test("a chart says what it does not draw, and draws nothing at no place", async 
 test("labels inside of others have a row below them, strokes of their own make none", async () => {
   const execution = await decode(DATA);
   const height = (labels: string[]) => {
-    const phases: [number, number, number][] = labels.map((_, at) => [at, 0, 1]);
+    const phases: Encoded["phases"] = labels.map((_, at) => [at, 0, 1, 0]);
     return lanesOf({ ...execution, labels, phases }).lanes.find((lane) => lane.name === "phases")?.height;
   };
   const one = height(["a"]) ?? 0;
