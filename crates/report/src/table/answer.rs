@@ -117,8 +117,8 @@ fn nodes(run: &Run) -> String {
     if nodes > 1 { format!(" on {nodes} nodes") } else { String::new() }
 }
 
-/// How the run ended: "ok", or what went wrong.
-fn outcome(run: &Run) -> String {
+/// How the run ended: "ok", or what went wrong; nothing of a log.
+pub fn outcome(run: &Run) -> String {
     let header = &run.run;
     let failed = header.evidence.failed;
     if header.trace.is_some() {
