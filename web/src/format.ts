@@ -10,7 +10,8 @@ function digits(value: number): string {
 function scaled(value: number, base: number, units: string[]): string {
   let at = 0;
   let rest = value;
-  while (Math.abs(rest) >= base && at + 1 < units.length) {
+  // What is rounded to the next unit is written in it: no "1024 KiB".
+  while (Math.abs(Number(digits(rest))) >= base && at + 1 < units.length) {
     rest /= base;
     at += 1;
   }

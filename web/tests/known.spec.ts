@@ -3,6 +3,7 @@
 import { deflateSync } from "node:zlib";
 import { expect, type Page, test } from "@playwright/test";
 import { decode, type Encoded } from "../src/timeline/data";
+import { lanesOf } from "../src/timeline/draw";
 import * as fixture from "./fixture";
 
 const FEW = fixture.few();
@@ -361,3 +362,98 @@ async function turnWheel(steps: number): Promise<number[]> {
   }
   return found;
 }
+
+const TIMES = { title: "time", unit: "ns", log: true };
+const RATES = { title: "rate", unit: "mib_s", log: true };
+
+function linesOf(x: object, y: object, series: (number | null)[][][]) {
+  const named = series.map((points, at) => ({ name: `s${at}`, color: at, points }));
+  return { kind: "lines", x, y, join: "line", series: named };
+}
+
+test("numbers of an axis never reach into one another", async ({ page }) => {
+  await page.setViewportSize({ width: 400, height: 800 });
+  const spans = [
+    [300, 1020],
+    [6000, 11_000],
+    [9990, 9999],
+    [500, 4e6],
+    [1, 6e17],
+  ];
+  const figures = spans.map(([low, high], at) => {
+    const points = [0, 0.4, 0.9, 1].map((share) => [low * (high / low) ** share, share]);
+    return fixture.figure(`f${at}`, linesOf(TIMES, AXIS, [points]));
+  });
+  await open(page, DATA, figures.join(""));
+  for (const at of spans.keys()) {
+    const texts = page.locator(`#f${at} .interactive g.frame text[text-anchor=middle]:not(.title)`);
+    await expect(texts.first()).toBeVisible();
+    const boxes = await Promise.all((await texts.all()).map((text) => text.boundingBox()));
+    const places = boxes.map((box) => [box?.x ?? 0, (box?.x ?? 0) + (box?.width ?? 0)]);
+    for (const [at, [start]] of places.entries()) {
+      if (at > 0) expect(start).toBeGreaterThan(places[at - 1][1]);
+    }
+  }
+  const first = page.locator("#f0 .interactive g.frame text[text-anchor=middle]:not(.title)");
+  expect(await first.allTextContents()).toEqual(["500 ns", "1 µs"]);
+});
+
+test("a chart says what it does not draw, and draws nothing at no place", async ({ page }) => {
+  const many = Array.from({ length: 18 }, (_, at) => [
+    [1, at],
+    [2, at + 1],
+  ]);
+  const nothing = [
+    [1, 0],
+    [2, 0],
+  ];
+  const huge = [
+    [-1.7e308, 1e308],
+    [1.7e308, 1e308],
+  ];
+  const figures = {
+    many: linesOf(AXIS, AXIS, many),
+    log: linesOf(TIMES, RATES, [
+      [
+        [1, 0, 0, 2],
+        [10, 4, -1, 8],
+        [100, 8],
+        [0, 8],
+      ],
+    ]),
+    nothing: linesOf(AXIS, AXIS, [nothing]),
+    huge: linesOf(AXIS, AXIS, [huge]),
+  };
+  const all = Object.entries(figures).map(([name, chart]) => fixture.figure(name, chart));
+  expect(await open(page, DATA, all.join(""))).toEqual([]);
+  const says = (name: string) => page.locator(`#${name} .interactive .note`).allTextContents();
+  await expect(page.locator("#many .interactive .legend button")).toHaveCount(8);
+  expect(await says("many")).toEqual(["The first 8 of 18 series are drawn; the data hold all."]);
+  expect(await says("log")).toEqual([
+    "Not drawn, as 0 and less have no place on a logarithmic axis: 2 of 4 points.",
+  ]);
+  expect(await says("nothing")).toEqual([]);
+  const up = page.locator("#nothing .interactive g.frame text[text-anchor=end]");
+  expect((await up.allTextContents()).map(Number)).toEqual([0, 1]);
+  await expect(page.locator("#log .interactive g.frame text.title").last()).toHaveText("rate");
+  expect(await page.locator("#log .interactive > svg circle").count()).toBe(2);
+  const drawn = await page
+    .locator(".interactive > svg")
+    .evaluateAll((all) => all.map((one) => one.innerHTML));
+  expect(drawn.filter((text) => /NaN|Infinity/.test(text))).toEqual([]);
+});
+
+test("labels inside of others have a row below them, strokes of their own make none", async () => {
+  const execution = await decode(DATA);
+  const height = (labels: string[]) => {
+    const phases: Encoded["phases"] = labels.map((_, at) => [at, 0, 1, 0]);
+    return lanesOf({ ...execution, labels, phases }).lanes.find((lane) => lane.name === "phases")?.height;
+  };
+  const one = height(["a"]) ?? 0;
+  expect(one).toBeGreaterThan(0);
+  expect(height(["a", "ab", "x/y", ""])).toBe(one);
+  expect(height(["a", "a/b", "a/x/y"])).toBe(2 * one);
+  expect(height(["a/b/c", "a/b", "a"])).toBe(3 * one);
+  const many = Array.from({ length: 5000 }, (_, at) => `label/${at}`);
+  expect(height(many)).toBe(one);
+});

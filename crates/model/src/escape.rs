@@ -22,10 +22,28 @@ pub fn is_harmful(c: char) -> bool {
             | '\u{110bd}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e007f}')
 }
 
+/// Marks over one letter that are shown as such: no script needs more, and many reach into the lines above.
+const MARKS: usize = 4;
+
+/// A mark that is drawn over or below the letter before it.
+fn is_mark(c: char) -> bool {
+    matches!(c, '\u{300}'..='\u{36f}' | '\u{483}'..='\u{489}' | '\u{591}'..='\u{5bd}'
+        | '\u{610}'..='\u{61a}' | '\u{64b}'..='\u{65f}' | '\u{6d6}'..='\u{6dc}'
+        | '\u{e34}'..='\u{e3a}' | '\u{e47}'..='\u{e4e}' | '\u{1ab0}'..='\u{1aff}'
+        | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}' | '\u{fe20}'..='\u{fe2f}')
+}
+
 /// Text on one line: `\n`, `\x1b`, `\u{202e}`.
 pub fn line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    text.chars().for_each(|c| push(c, &mut out));
+    let mut marks = 0;
+    for c in text.chars() {
+        marks = if is_mark(c) { marks + 1 } else { 0 };
+        match marks > MARKS {
+            true => drop(write!(out, "\\u{{{:x}}}", c as u32)),
+            false => push(c, &mut out),
+        }
+    }
     out
 }
 
@@ -138,6 +156,8 @@ mod tests {
             ("\x1b[31mred\x07\x7f", "\\x1b[31mred\\x07\\x7f"),
             ("\u{9b}31m", "\\u{9b}31m"),
             ("\u{202e}gnp", "\\u{202e}gnp"),
+            ("e\u{301}\u{302}x\u{301}", "e\u{301}\u{302}x\u{301}"),
+            ("e\u{301}\u{301}\u{301}\u{301}\u{301}x", "e\u{301}\u{301}\u{301}\u{301}\\u{301}x"),
         ] {
             assert_eq!(line(text), shown);
         }

@@ -28,6 +28,16 @@ export interface Placed {
   ticks: { value: number; text: string }[];
 }
 
+/** Larger numbers are drawn at this one: differences of two stay finite. */
+const LIMIT = 1e300;
+
+/** The value as it can be drawn: 0 and less have no place on a logarithmic axis. */
+export function usable(axis: Axis, value: number | null | undefined): value is number {
+  return typeof value === "number" && Number.isFinite(value) && (!axis.log || value > 0);
+}
+
+const limited = (value: number): number => Math.max(-LIMIT, Math.min(LIMIT, value));
+
 /** Where values lie, and where numbers stand. */
 export function scaleOf(
   axis: Axis,
@@ -36,22 +46,44 @@ export function scaleOf(
   isFromZero: boolean,
   wanted = 5,
 ): Placed {
-  const usable = values.filter((one) => Number.isFinite(one) && (!axis.log || one > 0));
-  let [low, high] = [Math.min(...usable), Math.max(...usable)];
-  if (usable.length === 0) [low, high] = axis.log ? [1, 10] : [0, 1];
+  const ends = rangeOf(axis, values.filter((one) => usable(axis, one)).map(limited), isFromZero);
+  const scale = axis.log ? scaleLog(ends, range) : scaleLinear(ends, range);
+  const ticks = axis.log ? logTicks(axis.unit, ends, wanted) : linearTicks(axis.unit, ...ends, wanted);
+  return { place: (of) => scale(limited(of)), at: scale.invert, ticks };
+}
+
+/** The ends of the values, apart even if all are the same. */
+function rangeOf(axis: Axis, values: number[], isFromZero: boolean): [number, number] {
+  if (values.length === 0) return axis.log ? [1, 10] : [0, 1];
+  let low = values.reduce((a, b) => Math.min(a, b));
+  const high = values.reduce((a, b) => Math.max(a, b));
+  if (axis.log) return high / low > 1 + 1e-9 ? [low, high] : [low / 2, high * 2];
   if (isFromZero && low > 0) low = 0;
-  if (low === high) [low, high] = axis.log ? [low / 2, high * 2] : [low - 0.5, high + 0.5];
-  if (axis.log) {
-    const scale = scaleLog([low, high], range);
-    const base = axis.unit === "bytes" || axis.unit === "mib_s" ? 2 : 10;
-    const all = scale.base(base).ticks(wanted + 1);
-    const every = all.length > wanted + 3 ? Math.ceil(all.length / (wanted + 2)) : 1;
-    const ticks = all.filter((_, at) => at % every === 0);
-    const text = (tick: number) => ({ value: tick, text: value(axis.unit, tick) });
-    return { place: scale, at: scale.invert, ticks: ticks.map(text) };
+  const size = Math.max(Math.abs(low), Math.abs(high));
+  if (size === 0) return [0, 1];
+  return high - low > size * 1e-12 ? [low, high] : [low - size / 2, high + size / 2];
+}
+
+/** Powers of two or ten, every one or every few; of ten with 2 and 5 between them where there is room. */
+function logTicks(unit: Unit, [low, high]: [number, number], wanted: number): Placed["ticks"] {
+  const base = unit === "bytes" || unit === "mib_s" ? 2 : 10;
+  const power = (value: number) => Math.log(value) / Math.log(base);
+  const span = power(high) - power(low);
+  const every = Math.max(1, Math.ceil(span / wanted));
+  const factors = base === 10 && span * 3 <= wanted ? [1, 2, 5] : [1];
+  const values: number[] = [];
+  for (let at = Math.floor(power(low)); at <= power(high) + 1e-9; at++) {
+    if (at % every === 0) values.push(...factors.map((factor) => factor * base ** at));
   }
-  const scale = scaleLinear([low, high], range);
-  return { place: scale, at: scale.invert, ticks: linearTicks(axis.unit, low, high, wanted) };
+  const inside = values.filter((one) => one >= low * (1 - 1e-9) && one <= high * (1 + 1e-9));
+  // Within one factor there may be none.
+  const ticks = inside.length < 2 ? [low, high] : inside;
+  return ticks.map((tick) => ({ value: tick, text: short(value(unit, tick)) }));
+}
+
+/** A number without the zeros at its end: "4 KiB", not "4.00 KiB". */
+function short(text: string): string {
+  return text.replace(/(\.\d*?)0+(?= |$)/, "$1").replace(/\.(?= |$)/, "");
 }
 
 /** Round numbers in the unit that suits the largest one: all have this unit and the same decimals. */

@@ -3,13 +3,15 @@
 
 import { make, svg } from "../dom";
 import { value } from "../format";
-import { type Axis, inkOf, type Placed, scaleOf, type View } from "./chart";
+import { type Axis, inkOf, type Placed, scaleOf, usable, type View } from "./chart";
 
-const [WIDEST, NARROWEST, HEIGHT, LEFT, RIGHT, BOTTOM, TOP] = [860, 280, 300, 84, 34, 40, 10];
+const [WIDEST, NARROWEST, HEIGHT, LEFT, RIGHT, BOTTOM, TOP] = [860, 280, 316, 84, 34, 40, 26];
 /** Pixels of a drag that is no click. */
 const DRAG = 6;
-/** Pixels of a number on the axis. */
-const NUMBER = 90;
+/** Pixels of a number on the axis, of a letter in it, and between two. */
+const [NUMBER, LETTER, SPACE] = [90, 8, 8];
+/** Series with a colour of their own; one more is grey. */
+const COLORS = 8;
 
 interface Series {
   name: string;
@@ -49,8 +51,11 @@ class Figure {
     view: View,
     private readonly chart: Lines,
   ) {
-    this.series = chart.series.slice(0, 9);
-    const xs = this.series.flatMap((one) => one.points.map((point) => point[0] ?? 0));
+    const all = chart.series.length;
+    this.series = chart.series.slice(0, all <= COLORS + 1 ? all : COLORS);
+    const xs = this.series
+      .flatMap((one) => one.points.map((point) => point[0]))
+      .filter((x) => usable(chart.x, x));
     this.xs = [...new Set(xs)].sort((a, b) => a - b);
     this.picture = svg("svg", {
       class: "picture",
@@ -60,9 +65,27 @@ class Figure {
     });
     const keys = this.series.length > 1 ? [this.legend()] : [];
     this.box = make("div", { class: "interactive" }, ...keys, this.picture as unknown as Node, this.reading);
+    this.box.append(...this.notes());
     this.listen();
     new ResizeObserver(() => this.fit()).observe(this.box);
     this.paint();
+  }
+
+  /** What the picture does not show. */
+  private notes(): HTMLElement[] {
+    const { chart, series } = this;
+    const points = series
+      .flatMap((one) => one.points)
+      .filter((point) => point[0] !== null && point[1] !== null);
+    const lost = points.filter((point) => !isPlaced(chart, point)).length;
+    const notes: string[] = [];
+    if (chart.series.length > series.length)
+      notes.push(`The first ${series.length} of ${chart.series.length} series are drawn; the data hold all.`);
+    if (lost > 0)
+      notes.push(
+        `Not drawn, as 0 and less have no place on a logarithmic axis: ${lost} of ${points.length} points.`,
+      );
+    return notes.map((text) => make("p", { class: "note" }, text));
   }
 
   private listen(): void {
@@ -214,6 +237,23 @@ class Figure {
   }
 }
 
+/** Both axes have a place for the point. */
+function isPlaced(chart: Lines, point: (number | null)[]): point is number[] {
+  return usable(chart.x, point[0]) && usable(chart.y, point[1]);
+}
+
+/** Numbers that do not reach into one another. */
+function apart(ticks: Placed["ticks"], place: Placed["place"]): Placed["ticks"] {
+  let end = Number.NEGATIVE_INFINITY;
+  return ticks.filter((tick) => {
+    const half = (tick.text.length * LETTER) / 2;
+    const at = place(tick.value);
+    if (at - half < end) return false;
+    end = at + half + SPACE;
+    return true;
+  });
+}
+
 function nearest(places: number[], to: number): number {
   let best = 0;
   places.forEach((place, at) => {
@@ -245,7 +285,7 @@ function frame(chart: Lines, x: Placed, y: Placed, width: number): SVGElement {
     );
   }
   const bottom = HEIGHT - BOTTOM;
-  for (const tick of x.ticks) {
+  for (const tick of apart(x.ticks, x.place)) {
     const at = { x: x.place(tick.value), y: bottom + 18, "text-anchor": "middle" };
     group.append(svg("text", at, tick.text));
   }
@@ -253,6 +293,7 @@ function frame(chart: Lines, x: Placed, y: Placed, width: number): SVGElement {
   group.append(
     svg("line", { class: "axis", x1: LEFT, x2: right, y1: bottom, y2: bottom }),
     svg("text", title, chart.x.title),
+    svg("text", { class: "title", x: 0, y: 12 }, chart.y.title),
   );
   return group;
 }
@@ -260,7 +301,7 @@ function frame(chart: Lines, x: Placed, y: Placed, width: number): SVGElement {
 function drawn(chart: Lines, series: Series, x: Placed["place"], y: Placed["place"]): SVGElement {
   const stroke = `s-${inkOf(series.color)}`;
   const group = svg("g");
-  const points = series.points.filter((point) => point[0] !== null && point[1] !== null) as number[][];
+  const points = series.points.filter((point) => isPlaced(chart, point));
   const places = points.map((point) => [x(point[0]), y(point[1])]);
   if (chart.join !== "dots" && places.length > 1) {
     const step = (place: number[], at: number) =>
@@ -271,7 +312,7 @@ function drawn(chart: Lines, series: Series, x: Placed["place"], y: Placed["plac
   const isMarked = chart.join === "dots" || points.length <= 24;
   points.forEach((point, at) => {
     const [cx, cy] = places[at];
-    if (point.length >= 4 && Number.isFinite(point[2]) && Number.isFinite(point[3])) {
+    if (usable(chart.y, point[2]) && usable(chart.y, point[3])) {
       group.append(svg("line", { class: stroke, x1: cx, x2: cx, y1: y(point[2]), y2: y(point[3]) }));
     }
     if (isMarked && chart.join !== "step") {

@@ -49,7 +49,8 @@ export interface Scene {
 
 /** Lanes of an execution and the height of all. */
 export function lanesOf(execution: Execution): { lanes: Lane[]; height: number } {
-  const depth = Math.max(0, ...execution.phases.map((phase) => rowOf(execution, phase[0]) + 1));
+  const all = placesOf(execution);
+  const depth = execution.phases.reduce((most, [label]) => Math.max(most, all[label].row + 1), 0);
   const wanted: [Lane["name"], string, number][] = [
     ["phases", "Phases", Math.min(depth, 6) * PHASE],
     ["bandwidth", "Bandwidth, all ranks", 90],
@@ -74,21 +75,31 @@ export function lanesOf(execution: Execution): { lanes: Lane[]; height: number }
   return { lanes, height: top + AXIS };
 }
 
-/** Labels around a label. */
-function parents(execution: Execution, label: number): string[] {
-  const path = execution.labels[label] ?? "";
-  return execution.labels.filter((other) => other !== "" && path.startsWith(`${other}/`));
+/** Where a label is in the lane of phases, and its name there. */
+interface Place {
+  row: number;
+  name: string;
 }
 
-/** Labels inside of others have rows below them. */
-function rowOf(execution: Execution, label: number): number {
-  return parents(execution, label).length;
+const places = new WeakMap<Execution, Place[]>();
+
+/** The places of all labels, found once: there may be thousands. */
+function placesOf(execution: Execution): Place[] {
+  const known = places.get(execution);
+  if (known) return known;
+  const all = new Set(execution.labels.filter((label) => label !== ""));
+  const found = execution.labels.map((label) => placeOf(label, all));
+  places.set(execution, found);
+  return found;
 }
 
-/** A label without those around it; its own text may have strokes. */
-function ownName(execution: Execution, label: number): string {
-  const lengths = parents(execution, label).map((path) => path.length + 1);
-  return (execution.labels[label] || "(no label)").slice(Math.max(0, ...lengths));
+/** Labels inside of others have rows below them and no name of theirs; their own text may have strokes. */
+function placeOf(label: string, all: Set<string>): Place {
+  let [row, length] = [0, 0];
+  for (let at = label.indexOf("/"); at >= 0; at = label.indexOf("/", at + 1)) {
+    if (all.has(label.slice(0, at))) [row, length] = [row + 1, at + 1];
+  }
+  return { row, name: label.slice(length) || "(no label)" };
 }
 
 export function inner(width: number): number {
@@ -159,19 +170,22 @@ function drawTimeAxis(context: CanvasRenderingContext2D, scene: Scene, top: numb
 function drawPhases(context: CanvasRenderingContext2D, scene: Scene, lane: Lane): void {
   clip(context, scene, lane);
   context.textAlign = "left";
+  const all = placesOf(scene.execution);
   for (const [label, start, end] of scene.execution.phases) {
     if (scene.filter.label >= 0 && label !== scene.filter.label) continue;
     const offset = scene.execution.start_ns;
     const [x, right] = [xOf(scene, start - offset), xOf(scene, end - offset)];
     if (right < LEFT || x > scene.width) continue;
-    const y = lane.top + rowOf(scene.execution, label) * PHASE;
+    const y = lane.top + all[label].row * PHASE;
     context.fillStyle = color("soft");
     context.strokeStyle = color("axis");
     context.fillRect(x, y + 1, Math.max(right - x, 1), PHASE - 3);
     context.strokeRect(x + 0.5, y + 1.5, Math.max(right - x - 1, 1), PHASE - 4);
-    const name = ownName(scene.execution, label);
+    const { name } = all[label];
     const left = Math.max(x, LEFT) + 5;
-    if (context.measureText(name).width < Math.min(right, scene.width) - left) {
+    const room = Math.min(right, scene.width) - left;
+    // Narrow ones are not measured: there may be thousands.
+    if (room > 4 && context.measureText(name).width < room) {
       context.fillStyle = color("text");
       context.fillText(name, left, y + PHASE / 2);
     }

@@ -46,7 +46,7 @@ pub fn card(run: &Run, sentences: &[String], compared: Option<&Comparison>) -> M
         note(&format!("{left} more {remarks}: under \"More\"."))
     });
     let title = element("h1").text(&run.run.program.name);
-    let failed = table_failed(run);
+    let ended = ended(run);
     [
         Some(element("p").class("kicker").text(kicker(run))),
         Some(title),
@@ -55,7 +55,7 @@ pub fn card(run: &Run, sentences: &[String], compared: Option<&Comparison>) -> M
         jobs(run),
         scores(run),
         Some(compared.map_or_else(|| keys(&run_keys(run)), |found| keys(&sides(found)))),
-        warned(list.chain(failed)),
+        warned(list.chain(ended)),
         more,
         command(run).map(command_line),
     ]
@@ -64,14 +64,15 @@ pub fn card(run: &Run, sentences: &[String], compared: Option<&Comparison>) -> M
     .collect()
 }
 
-/// Why a run failed, in short.
-fn table_failed(run: &Run) -> Option<String> {
-    if run.run.exit_code == 0 {
+/// How a run ended that did not end well, and why in short.
+fn ended(run: &Run) -> Option<String> {
+    let outcome = answer::outcome(run);
+    if matches!(outcome.as_str(), "" | "ok") {
         return None;
     }
     let text = report::table::failures(run, Terminal::default());
     let first = text.lines().next().unwrap_or_default().trim();
-    let outcome = format!("The run ended with exit code {}", run.run.exit_code);
+    let outcome = format!("Outcome: {outcome}");
     Some(if first.is_empty() { outcome } else { format!("{outcome}: {first}") })
 }
 

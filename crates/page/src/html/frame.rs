@@ -2,7 +2,9 @@
 
 use crate::svg;
 use report::markup::{Element, Markup, element};
+use report::text::escape;
 use sha2::{Digest, Sha256};
+use std::borrow::Cow;
 
 /// The style sheet of the page. Its colours come from [`svg::style`].
 const STYLE: &str = include_str!("style.css");
@@ -113,16 +115,51 @@ pub fn details(title: &str) -> Element {
     element("details").with(element("summary").text(title))
 }
 
-/// Data for the script: JSON in which nothing is markup, and nothing that editors obey.
+/// Data for the script: JSON in which nothing is markup, and nothing that editors obey. Its texts are shown as those
+/// of the page are.
 pub fn json(attributes: impl FnOnce(Element) -> Element, text: &str) -> Element {
     let mut safe = String::with_capacity(text.len());
-    for c in model::escape::json(text).chars() {
+    for c in model::escape::json(&shown(text)).chars() {
         match c {
             '&' | '<' | '>' | '\u{fffe}' | '\u{ffff}' => safe += &format!("\\u{:04x}", c as u32),
             c => safe.push(c),
         }
     }
     attributes(element("script").attr("type", "application/json")).style_sheet(&safe)
+}
+
+/// JSON whose texts have what no reader should obey in words, as in tables: `\\u{202e}`.
+fn shown(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    let mut rest = json;
+    while let Some(start) = rest.find('"') {
+        let end = end_of_text(&rest[start..]) + start;
+        out += &rest[..start];
+        out += &shown_text(&rest[start..end]);
+        rest = &rest[end..];
+    }
+    out + rest
+}
+
+/// Behind the quote that ends the text which the quote at the start begins.
+fn end_of_text(json: &str) -> usize {
+    let mut is_escaped = false;
+    let end = json.bytes().skip(1).position(|byte| {
+        let is_end = byte == b'"' && !is_escaped;
+        is_escaped = byte == b'\\' && !is_escaped;
+        is_end
+    });
+    end.map_or(json.len(), |at| at + 2)
+}
+
+/// A text with its quotes; most are plain.
+fn shown_text(quoted: &str) -> Cow<'_, str> {
+    if quoted.bytes().all(|byte| byte != b'\\' && (0x20..0x7f).contains(&byte)) {
+        return Cow::Borrowed(quoted);
+    }
+    let text = serde_json::from_str::<String>(quoted).map(|text| escape(&text));
+    let again = text.and_then(|text| serde_json::to_string(&text));
+    again.map_or(Cow::Borrowed(quoted), Cow::Owned)
 }
 
 #[cfg(test)]
@@ -145,5 +182,17 @@ mod tests {
         let text = Markup::from(data).into_string();
         assert_eq!(text.matches('<').count(), 2, "{text}");
         assert!(!text.contains(|c| model::escape::is_harmful(c) && c != '\n'), "{text:?}");
+    }
+
+    #[test]
+    fn data_are_shown_as_tables_show_them() {
+        for (given, expected) in [
+            (r#"{"a":["b\"c",1.5,"d\\"],"e":"ü"}"#, r#"{"a":["b\"c",1.5,"d\\"],"e":"ü"}"#),
+            ("[\"x\u{202e}y\",\"z\u{200b}\"]", r#"["x\\u{202e}y","z\\u{200b}"]"#),
+            (r#"["\u001b[31m","a\nb"]"#, r#"["\\x1b[31m","a\\nb"]"#),
+            (r#"[1,"cut \"#, r#"[1,"cut \"#),
+        ] {
+            assert_eq!(shown(given), expected);
+        }
     }
 }

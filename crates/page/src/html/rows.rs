@@ -66,12 +66,17 @@ fn table(sheet: &Sheet, rows: &[&Row]) -> Element {
         }
         Line::Cells { cells, .. } => {
             let Some(Cell::Text(name)) = cells.first() else { return None };
-            let is_label = |row: &&Row| row.label == label || label.starts_with('(');
-            rows.iter().position(|row| is_label(row) && row.op == name.trim())
+            place(rows, &label, name.trim())
         }
     });
     let numbers: Vec<Option<usize>> = lines.collect();
     blocks::sheet_with(sheet, "operations", &numbers)
+}
+
+/// The number of the operation below a heading, which is a label or [`answer::NO_LABEL`].
+fn place(rows: &[&Row], heading: &str, op: &str) -> Option<usize> {
+    let at = |label: &str| rows.iter().position(|row| row.label == label && row.op == op);
+    at(heading).or_else(|| answer::NO_LABEL.contains(&heading).then(|| at("")).flatten())
 }
 
 /// All that is known of an operation.
@@ -129,7 +134,9 @@ fn whole(ns: Option<u64>) -> Cell {
 
 /// How the time was spread over ranks.
 fn balance(row: &Row) -> Option<String> {
-    let balance = row.balance.as_ref().filter(|balance| balance.ranks > 1)?;
+    // Failed calls have no time here.
+    let balance =
+        row.balance.as_ref().filter(|balance| balance.ranks > 1 && balance.busy_ns > 0)?;
     let mean_ns = balance.busy_ns as f64 / f64::from(balance.ranks);
     let time = |ns: f64| model::units::format_ns(ns);
     Some(format!(
@@ -165,4 +172,34 @@ fn distribution(at: usize, row: &Row) -> Option<View> {
         ),
         chart: chart("share of the calls that took no longer", series),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_operation_that_only_failed_took_no_rank_longest() {
+        let balance = |busy_ns| model::run::Balance { ranks: 2, busy_ns, ..Default::default() };
+        let row = |busy_ns| Row { balance: Some(balance(busy_ns)), ..Row::default() };
+        assert_eq!(super::balance(&row(0)), None);
+        assert!(super::balance(&row(8)).unwrap().starts_with("2 ranks, 4 ns each on average"));
+    }
+
+    #[test]
+    fn an_operation_has_the_details_of_its_own_label() {
+        let row = |label: &str| Row { label: label.into(), op: "write".into(), ..Row::default() };
+        let rows = ["a", "(b)", ""].map(row);
+        let rows: Vec<&Row> = rows.iter().collect();
+        for (heading, at) in [
+            ("a", Some(0)),
+            ("(b)", Some(1)),
+            ("(outside of phases)", Some(2)),
+            ("(whole run)", Some(2)),
+            ("(c)", None),
+        ] {
+            assert_eq!(place(&rows, heading, "write"), at, "{heading}");
+            assert_eq!(place(&rows, heading, "read"), None, "{heading}");
+        }
+    }
 }

@@ -285,7 +285,21 @@ fn the_page_of_a_run_that_failed() {
     ] {
         assert!(outline.lines().any(|found| found == line), "{line}\n{outline}");
     }
-    assert!(page.contains("<li>The run ended with exit code 1"), "{page}");
+    assert!(page.contains("<li>Outcome: failed, exit code 1: 12 x write ENOSPC"), "{outline}");
+}
+
+#[test]
+fn the_page_of_a_run_that_was_ended_says_so() {
+    let says = |outcome: &str, exit_code| {
+        let mut run = sample::listing1();
+        (run.run.outcome, run.run.exit_code) = (outcome.into(), exit_code);
+        page_of(&run).lines().find(|line| line.contains("Outcome: ")).map(str::to_string)
+    };
+    assert_eq!(says("finished", 0), None);
+    let limit = says("time limit", 0).unwrap();
+    assert!(limit.contains("Outcome: ended by its time limit<"), "{limit}");
+    let killed = says("cut off", 1).unwrap();
+    assert!(killed.contains("Outcome: cut off, exit code 1<"), "{killed}");
 }
 
 #[test]

@@ -254,9 +254,15 @@ pub fn classes(names: &[String]) -> Legend {
     Legend::Names(entries)
 }
 
-/// Pixels that a text takes.
+/// Pixels that a text takes; capitals and broad letters take more than others.
 fn text_width(text: &str) -> u32 {
-    (width(text) as f64 * LETTER).ceil() as u32
+    let more = |letter: char| match letter {
+        'M' | 'W' | 'm' | 'w' | '%' | '@' => 4.0,
+        'A'..='Z' => 1.0,
+        _ => 0.0,
+    };
+    let more: f64 = text.chars().map(more).sum();
+    (width(text) as f64 * LETTER + more).ceil() as u32
 }
 
 /// Draws the title and, below it, the legend. Gives the height in pixels.
@@ -313,6 +319,14 @@ fn draw_shades(paper: &mut Paper, y: u32, name: &str, ticks: &[Tick]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// 12 pixels of DejaVu Sans, the broadest common font, take as much.
+    #[test]
+    fn broad_letters_have_room() {
+        for (text, pixels) in [("10M-100M", 64), ("WRITE", 42), ("mmmm", 45), ("rank 10", 45)] {
+            assert!(text_width(text) >= pixels, "{text}: {}", text_width(text));
+        }
+    }
 
     #[test]
     fn elements_carry_classes_and_escaped_text() {

@@ -65,25 +65,21 @@ pub(crate) fn bandwidth(source: &Source<'_>) -> Result<View, String> {
         name: BANDWIDTH.into(),
         title: source.titled("Bandwidth over time"),
         summary: format!(
-            "{}. The bytes of an operation are spread over its time.{}",
+            "{}: mean over the columns of {} in which bytes moved. The bytes of an operation are spread over its time.{}",
             capital(&sums.join("; ")),
+            format_ns(time.width_ns as f64),
             source.note
         ),
         chart: steps_over_time("bandwidth of all ranks", Unit::MibPerSecond, series),
     })
 }
 
-/// "writing 40 MiB: 200 MiB/s on average over the 200 ms in which bytes moved": the columns that have any.
+/// "writing 40 MiB, 200 MiB/s": over the columns in which bytes moved, each as long as the others.
 fn describe_bytes(name: &str, bytes: &[u64], time: &TimeBins, scale: f64) -> String {
     let moved = total(bytes.iter().copied()) as f64 * scale;
     let active = bytes.iter().filter(|bytes| **bytes > 0).count();
     let active_ns = active as f64 * time.width_ns as f64;
-    format!(
-        "{name} {}: {} on average over the {} in which bytes moved",
-        format_bytes(moved as u64),
-        rate_text(mib_s(moved, active_ns)),
-        format_ns(active_ns)
-    )
+    format!("{name} {}, {}", format_bytes(moved as u64), rate_text(mib_s(moved, active_ns)))
 }
 
 /// Operations begun per second.
@@ -314,4 +310,17 @@ pub(crate) fn offsets(source: &Source<'_>) -> Result<View, String> {
             series: series.into_iter().filter(|one| !one.points.is_empty()).collect(),
         },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bandwidth_is_the_mean_of_the_columns_with_bytes() {
+        let time = TimeBins { start_ns: 0, width_ns: 500_000_000, count: 4 };
+        let bytes = [1 << 20, 0, 3 << 20, 0];
+        assert_eq!(describe_bytes("writing", &bytes, &time, 1.0), "writing 4 MiB, 4 MiB/s");
+        assert_eq!(describe_bytes("reading", &bytes, &time, 2.0), "reading 8 MiB, 8 MiB/s");
+    }
 }

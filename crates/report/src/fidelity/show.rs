@@ -574,8 +574,8 @@ fn figure_words(found: &Fidelity, name: &str) -> String {
             format_ns(ours)
         ),
         ("concurrency", Some(ours), Some(theirs)) => format!(
-            "Mean: {} in the original, {} in the replay. The area between the curves is {error} of that below the \
-             original's.",
+            "Mean: {} in the original, {} in the replay. With both brought to the same length, the area between the \
+             curves is {error} of that below the original's.",
             with_digits(ours, 3),
             with_digits(theirs, 3)
         ),

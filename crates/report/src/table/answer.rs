@@ -117,8 +117,8 @@ fn nodes(run: &Run) -> String {
     if nodes > 1 { format!(" on {nodes} nodes") } else { String::new() }
 }
 
-/// How the run ended: "ok", or what went wrong.
-fn outcome(run: &Run) -> String {
+/// How the run ended: "ok", or what went wrong; nothing of a log.
+pub fn outcome(run: &Run) -> String {
     let header = &run.run;
     let failed = header.evidence.failed;
     if header.trace.is_some() {
@@ -340,10 +340,13 @@ fn listed(phase: &Phase<'_>) -> String {
     words::list_some(phase.rows.iter().map(one), 3)
 }
 
+/// Headings of operations that have no label: of a run without labels, and of others.
+pub const NO_LABEL: [&str; 2] = ["(whole run)", "(outside of phases)"];
+
 fn phase_name<'r>(run: &Run, phase: &Phase<'r>) -> &'r str {
     match phase.name {
-        "" if run.labels.is_empty() => "(whole run)",
-        "" => "(outside of phases)",
+        "" if run.labels.is_empty() => NO_LABEL[0],
+        "" => NO_LABEL[1],
         name => name,
     }
 }
