@@ -24,10 +24,7 @@ pub(crate) fn translate_file(text: &str) -> Option<(String, Vec<String>)> {
     let mut global = Settings::new();
     let mut sections: Vec<(String, Settings)> = Vec::new();
     let mut in_global = true;
-    for line in text.lines().map(str::trim) {
-        if line.is_empty() || line.starts_with(['#', ';']) {
-            continue;
-        }
+    for line in text.lines().map(without_comment).filter(|line| !line.is_empty()) {
         if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
             in_global = name.trim() == "global";
             if !in_global {
@@ -46,6 +43,11 @@ pub(crate) fn translate_file(text: &str) -> Option<(String, Vec<String>)> {
         sections.push(("job".to_string(), global));
     }
     program("fio job", sections)
+}
+
+/// fio cuts every line at the first `;` or `#`.
+fn without_comment(line: &str) -> &str {
+    line.split([';', '#']).next().unwrap_or(line).trim()
 }
 
 /// Translates `fio --name=a --rw=read ...`; options before the first `--name` hold for all jobs.
