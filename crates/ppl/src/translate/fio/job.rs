@@ -2,6 +2,7 @@
 
 use super::given::{Given, Settings, split_names, switch, time, time_us};
 use super::values::{Data, Places, Rates, Sizes};
+use crate::foreign::command::size;
 use crate::translate::page::{Page, bytes, place};
 
 /// Options that change nothing of what is measured, or are read apart.
@@ -42,6 +43,12 @@ const KNOWN: &[&str] = &[
     "rwmixread",
     "rwmixwrite",
     "thinktime",
+    "thinktime_blocks",
+    "startdelay",
+    "loops",
+    "io_size",
+    "io_limit",
+    "number_ios",
     "rate",
     "rate_iops",
     "rate_process",
@@ -144,12 +151,22 @@ pub(crate) struct Job {
     direct: bool,
     /// It runs for this long, microseconds, however often it goes through its files.
     time_us: Option<u64>,
+    /// It ends after this long, microseconds, if its calls are not over before.
+    limit_us: Option<u64>,
     fsync: u64,
     fdatasync: u64,
     end_fsync: bool,
     /// Flag of files that are written: `|O_SYNC`, `|O_DSYNC` or nothing.
     sync: &'static str,
     think_us: u64,
+    /// It pauses after each of so many calls.
+    think_blocks: u64,
+    /// Pause before the first call, microseconds.
+    delay_us: u64,
+    /// Passes through all files.
+    loops: u64,
+    /// Calls on each file, if not as many as it has blocks.
+    calls: Option<u64>,
     /// Cached data stays cached: `invalidate=0`.
     keeps_cached: bool,
     /// Files that are written are there before.
@@ -211,9 +228,11 @@ impl Job {
         without.into_iter().for_each(|option| given.leave_out(option));
         let runtime = given.read(&["runtime"], |text| time_us(text, "s").filter(|us| *us > 0));
         let is_timed = given.is_on("time_based");
-        if runtime.is_some() && !is_timed {
+        let is_uniform = used().all(|sizes| *sizes == Sizes::one(block));
+        if runtime.is_some() && !is_timed && !is_uniform {
             given.leave_out("runtime (a limit; the size decides)".into());
         }
+        let calls = calls_on_file(&given, block, files, is_uniform).filter(|_| !is_timed);
         if is_timed && on_names.is_some() {
             given.leave_out("time_based".into());
         }
@@ -243,11 +262,16 @@ impl Job {
             files,
             direct: given.is_on("direct") || buffered == Some(false),
             time_us: runtime.filter(|_| is_timed),
+            limit_us: runtime.filter(|_| !is_timed),
             fsync: given.number("fsync", 0),
             fdatasync: given.number("fdatasync", 0),
             end_fsync: given.is_on("end_fsync") || given.is_on("fsync_on_close"),
             sync: given.read(&["sync"], sync_flag).unwrap_or(""),
             think_us: given.read(&["thinktime"], |text| time_us(text, "us")).unwrap_or(0),
+            think_blocks: given.number("thinktime_blocks", 1),
+            delay_us: given.read(&["startdelay"], |text| time_us(text, "s")).unwrap_or(0),
+            loops: given.number("loops", 1).clamp(1, 1 << 20),
+            calls,
             rate: rates.sum,
             keeps_cached: given.read(&["invalidate"], switch) == Some(false),
             overwrites: given.is_on("overwrite"),
@@ -295,7 +319,16 @@ impl Job {
         let options = self.options();
         page.line(&options);
         page.line(if options.is_empty() { "" } else { "{" });
-        page.line(&format!("time[\"{}\", sync] {each} {{", self.name));
+        if self.delay_us > 0 {
+            page.line(&format!("sleep({});", time(self.delay_us)));
+        }
+        // With a runtime passes are counted by time.
+        let loops = if self.loops > 1 && self.time_us.is_none() {
+            format!("repeat {}", self.loops)
+        } else {
+            String::new()
+        };
+        page.line(&format!("time[\"{}\", sync] {loops} {each} {{", self.name));
         page.line(&format!("$h = fopen({name}, \"{}\");", self.flags()));
         self.transfers(page);
         page.line(if self.writes && self.end_fsync { "fsync($h);" } else { "" });
@@ -318,7 +351,8 @@ impl Job {
     /// Every block of the files is met, and once.
     fn covers_all(&self) -> bool {
         let by_chance = self.repeats_places || self.places.repeats();
-        self.is_uniform() && self.time_us.is_none() && !self.reads && !(self.random && by_chance)
+        let is_whole = self.time_us.is_none() && self.limit_us.is_none() && self.calls.is_none();
+        self.is_uniform() && is_whole && !self.reads && !(self.random && by_chance)
     }
 
     /// Reads written data again, which checks it.
@@ -434,6 +468,9 @@ impl Job {
 
     fn transfers(&self, page: &mut Page) {
         let mut body = if self.is_uniform() { self.transfer() } else { self.transfers_of_sizes() };
+        if !self.is_uniform() && self.has_passes() && self.drops_cached() {
+            page.comment("fio drops the files before each pass, this before the first alone");
+        }
         if self.writes {
             let syncs = every("fsync", self.fsync, 2).into_iter();
             let syncs = syncs.chain(every("fdatasync", self.fdatasync, 1));
@@ -442,7 +479,10 @@ impl Job {
             body.extend(syncs.map(|sync| format!("{alone}{sync}")));
         }
         if self.think_us > 0 {
-            body.push(format!("sleep({}us);", self.think_us));
+            let blocks = self.think_blocks;
+            let when =
+                if blocks > 1 { format!("if (($i + 1) % {blocks} == 0) ") } else { String::new() };
+            body.push(format!("{when}sleep({}us);", self.think_us));
         }
         if !self.is_uniform() && !self.random {
             let kinds =
@@ -451,14 +491,18 @@ impl Job {
         }
         let head = match self.time_us {
             // More calls than can be made in the time.
-            Some(us) => format!("repeat $i 1t until {}", time((us / self.files).max(1))),
+            Some(us) => format!("repeat $i 1t until {}", self.time_of_file(us)),
             None if !self.is_uniform() => {
                 let counts = body.iter().any(|line| line.contains("$i"));
                 page.line(if counts { "$done = 0; $i = 0;" } else { "$done = 0;" });
                 body.extend(counts.then(|| "$i = $i + 1;".to_string()));
                 "while ($done < $size)".into()
             }
-            None => "repeat $i $count".into(),
+            None => {
+                let calls = self.calls.map_or("$count".to_string(), |calls| calls.to_string());
+                let until = self.limit_us.map(|us| format!(" until {}", self.time_of_file(us)));
+                format!("repeat $i {calls}{}", until.unwrap_or_default())
+            }
         };
         let arrival = if self.poisson { ", arrival=\"poisson\"" } else { "" };
         let head = match self.rate {
@@ -472,19 +516,30 @@ impl Job {
         });
     }
 
+    /// The part of a time that each file has in each pass.
+    fn time_of_file(&self, us: u64) -> String {
+        let passes = if self.time_us.is_some() { 1 } else { self.loops };
+        time((us / self.files / passes).max(1))
+    }
+
     /// The statements of one call.
     fn transfer(&self) -> Vec<String> {
         let (mut body, block) = self.places.block();
         let again = self.time_us.is_some() || self.repeats_places || self.places.repeats();
-        let place = match (self.random, self.time_us.is_some()) {
+        // More calls than the file has blocks begin with its first block again.
+        let passes =
+            self.time_us.is_some() || self.calls.is_some_and(|n| n > self.size / self.block);
+        let place = match (self.random, passes) {
             (false, true) => "($i % $count) * $bs".to_string(),
             (false, false) => "$i * $bs".to_string(),
             (true, _) if again => format!("{block} * $bs"),
-            (true, _) => "perm($i, $count) * $bs".to_string(),
+            (true, true) => "perm($i % $count, $count) * $bs".to_string(),
+            (true, false) => "perm($i, $count) * $bs".to_string(),
         };
         if !self.random {
             body.clear();
         }
+        body.extend(self.drop_before_pass());
         match (self.reads, self.writes) {
             (true, true) => {
                 body.push(format!("$at = {place};"));
@@ -498,6 +553,18 @@ impl Job {
             _ => body.push(format!("fwrite($h, $bs, {place});")),
         }
         body
+    }
+
+    /// It goes through its files more than once.
+    fn has_passes(&self) -> bool {
+        self.time_us.is_some() || self.loops > 1
+    }
+
+    /// fio drops its files from the page cache before each pass through them.
+    fn drop_before_pass(&self) -> Option<String> {
+        let alone = if self.rate.is_some() { "with (rate=0) " } else { "" };
+        let drop = format!("if ($i % $count == 0) {alone}fadvise($h, 0, 0, \"dontneed\");");
+        (self.has_passes() && self.drops_cached()).then_some(drop)
     }
 
     /// The same where calls differ in size: their places may overlap.
@@ -574,6 +641,19 @@ fn kind(rw: &str) -> Option<(bool, bool, bool)> {
 fn last<'s>(settings: &'s Settings, names: &[&str]) -> Option<&'s str> {
     let mut settings = settings.iter().rev();
     Some(settings.find(|setting| names.contains(&setting.0.as_str()))?.1.as_str())
+}
+
+/// Calls on each of the files, if `io_size` or `number_ios` say so. Calls of different sizes have no number.
+fn calls_on_file(given: &Given<'_>, block: u64, files: u64, is_uniform: bool) -> Option<u64> {
+    let read = |names: &[&str], unit: u64| {
+        let calls = given.read(names, |text| {
+            let number = size(text).filter(|number| *number > 0 && is_uniform)?;
+            Some((number / unit / files).max(1))
+        });
+        calls.filter(|calls| *calls < 1 << 40)
+    };
+    let (bytes, calls) = (read(&["io_size", "io_limit"], block), read(&["number_ios"], 1));
+    bytes.into_iter().chain(calls).min()
 }
 
 /// The folder of the files, and their names, if they are named.
