@@ -119,6 +119,11 @@ const PARTS: &[&str] = &[
     "bs=",
     "size=",
     "numjobs=",
+    "ioengine=",
+    "filecreate",
+    "null",
+    "${X}",
+    "overwrite",
     "4k",
     "0",
     "1",
@@ -228,6 +233,33 @@ proptest! {
             let errors: Vec<_> = errors.iter().filter(|e| e.severity() == Severity::Error).collect();
             prop_assert!(errors.is_empty(), "{:?}\n{}", errors, translated.program);
         }
+    }
+}
+
+#[test]
+fn many_jobs_at_the_same_time_are_groups() {
+    let jobs: String = (0..100).map(|number| format!("[f{number}]\n")).collect();
+    let text = format!("[global]\nrw=write\nsize=64k\nbs=16k\n{jobs}");
+    let translated = translate(&text).expect("a program");
+    assert!(translated.program.starts_with("# fio job: parabench run x.ppl -n 100\n"));
+    assert_eq!(translated.program.matches("time[").count(), 100);
+    let program = translated.program.into_bytes();
+    let compiled = compile("text", program, &mut NoIncludes, &Binding::new(100));
+    assert_eq!(compiled.diagnostics, []);
+}
+
+#[test]
+fn a_text_that_no_program_can_do_has_a_reason() {
+    for (text, reason) in [
+        ("[a]\nrw=trim\nbs=4k\n", "no program does its job a: rw=trim"),
+        ("[a]\nioengine=cpuio\nruntime=2\n", "no program does its job a: ioengine=cpuio"),
+        ("fio job.fio --output=x", "it starts a job file: translate job.fio itself"),
+        (&format!("[a]\nbs=4k\n{}", "[b]\n".repeat(1000)), "it has 1001 jobs, at most 1000"),
+    ] {
+        let Err(NoTranslation::Refused(_, why)) = translate(text) else {
+            panic!("{text}: {:?}", translate(text))
+        };
+        assert!(why.starts_with(reason), "{why}");
     }
 }
 

@@ -245,6 +245,11 @@ fn seconds(text: &[u8]) -> Option<u64> {
     Some(whole.saturating_mul(1_000_000_000).saturating_add(ns))
 }
 
+/// The log is one of blktrace itself: the magic number holds its version, in either byte order.
+pub fn looks_like_binary(beginning: &[u8]) -> bool {
+    matches!(beginning, [1..=32, b't', b'a', b'e', ..] | [b'e', b'a', b't', 1..=32, ..])
+}
+
 /// The log begins like the text of blkparse.
 pub fn looks_like(beginning: &[u8]) -> bool {
     let lines = beginning.split(|byte| *byte == b'\n').take(50);

@@ -33,8 +33,8 @@ struct Line<'a> {
     #[serde(borrow)]
     cat: Cow<'a, str>,
     ph: Value,
-    pid: u64,
-    tid: Option<u64>,
+    pid: Value,
+    tid: Value,
     ts: Value,
     dur: Value,
     /// Arguments of a call, or what a line of the recorder itself says.
@@ -42,6 +42,13 @@ struct Line<'a> {
 }
 
 impl Line<'_> {
+    /// Numbers of the process and the thread; without a thread the process is one.
+    fn process_and_thread(&self) -> (u64, u64) {
+        let positive = |value| number(value).and_then(|number| u64::try_from(number).ok());
+        let process = positive(&self.pid).unwrap_or(0);
+        (process, positive(&self.tid).unwrap_or(process))
+    }
+
     /// The first of these arguments that is there.
     fn find(&self, names: &[&str]) -> &Value {
         names.iter().find_map(|name| self.args.get(*name)).unwrap_or(&Value::Null)
@@ -166,8 +173,9 @@ impl DfTracer {
     fn event(&mut self, line: &Line<'_>) -> Option<()> {
         let now_ns = self.nanoseconds(&line.ts)?;
         let elapsed_ns = self.nanoseconds(&line.dur);
-        let process = self.number_on_host(line, line.pid);
-        let thread = self.number_on_host(line, line.tid.unwrap_or(line.pid));
+        let (process, thread) = line.process_and_thread();
+        let process = self.number_on_host(line, process);
+        let thread = self.number_on_host(line, thread);
         if self.known.insert(process) {
             let host = self.text_of(line.find(&["hhash"])).unwrap_or_default();
             let what = What::Process { host, command: Vec::new() };
@@ -207,7 +215,7 @@ impl DfTracer {
     /// A process begins: its program, machine and directory.
     fn start(&mut self, line: &Line<'_>) -> Option<()> {
         let now_ns = self.nanoseconds(&line.ts)?;
-        let thread = self.number_on_host(line, line.pid);
+        let thread = self.number_on_host(line, line.process_and_thread().0);
         let host = self.text_of(line.find(&["hhash"])).unwrap_or_default();
         let mut command = self.text_of(line.find(&["cmd_hash"])).unwrap_or_default();
         // Arguments follow behind semicolons.

@@ -20,6 +20,7 @@ use crate::gaps::{Gap, Gaps};
 use crate::record::{Act, Call, Outcome, Record};
 use crate::scanner::{Found, LineFormat, Lines};
 use model::Op;
+use std::io;
 
 /// Actions of iologs, and the functions that they are. Opening and closing have no numbers behind them.
 const ACTIONS: &[(&str, &str)] = &[
@@ -166,15 +167,23 @@ struct Sample {
 
 impl Samples {
     /// Reads the log called `name`, which begins like this.
-    pub fn new(name: &str, beginning: &[u8]) -> Samples {
-        let (file, of_bandwidth) = stands_for(name);
-        Samples {
+    ///
+    /// # Errors
+    /// By its name it counts operations, without the time of any.
+    pub fn new(name: &str, beginning: &[u8]) -> io::Result<Samples> {
+        let (file, kind) = stands_for(name);
+        if kind == "_iops" {
+            let why = "a log of IOPS (write_iops_log) has no time of an operation; those of write_lat_log and \
+                       write_bw_log have";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+        }
+        Ok(Samples {
             file,
-            of_bandwidth,
+            of_bandwidth: kind == "_bw",
             five_has_offset: five_has_offset(beginning),
             introduced: false,
             sample: Sample::default(),
-        }
+        })
     }
 
     fn elapsed_ns(&self) -> u64 {
@@ -251,8 +260,8 @@ fn five_has_offset(beginning: &[u8]) -> bool {
     lines.filter_map(last).any(|fifth| fifth > 1)
 }
 
-/// `job.1` of `/tmp/job_lat.1.log`, and whether the log holds bandwidths.
-fn stands_for(name: &str) -> (Vec<u8>, bool) {
+/// `job.1` and `_lat` of `/tmp/job_lat.1.log`; "" without a kind.
+fn stands_for(name: &str) -> (Vec<u8>, &'static str) {
     let base = name.rsplit('/').next().unwrap_or(name);
     let base = ["gz", "xz", "zst", "bz2", "log"].iter().fold(base, |base, ending| {
         base.strip_suffix(ending).and_then(|base| base.strip_suffix('.')).unwrap_or(base)
@@ -260,10 +269,10 @@ fn stands_for(name: &str) -> (Vec<u8>, bool) {
     for kind in ["_clat", "_slat", "_lat", "_bw", "_iops"] {
         if let Some(at) = base.rfind(kind) {
             let file = format!("{}{}", &base[..at], &base[at + kind.len()..]);
-            return (file.into_bytes(), kind == "_bw");
+            return (file.into_bytes(), kind);
         }
     }
-    (base.as_bytes().to_vec(), false)
+    (base.as_bytes().to_vec(), "")
 }
 
 /// The log begins with lines of samples.
@@ -282,13 +291,14 @@ mod tests {
 
     #[test]
     fn logs_stand_for_files() {
-        for (name, file, of_bandwidth) in [
-            ("/tmp/job_lat.1.log", "job.1", false),
-            ("job_clat.2.log.gz", "job.2", false),
-            ("a_bw_bw.1.log", "a_bw.1", true),
-            ("samples", "samples", false),
+        for (name, file, kind) in [
+            ("/tmp/job_lat.1.log", "job.1", "_lat"),
+            ("job_clat.2.log.gz", "job.2", "_clat"),
+            ("a_bw_bw.1.log", "a_bw.1", "_bw"),
+            ("job_iops.1.log", "job.1", "_iops"),
+            ("samples", "samples", ""),
         ] {
-            assert_eq!(stands_for(name), (file.as_bytes().to_vec(), of_bandwidth), "{name}");
+            assert_eq!(stands_for(name), (file.as_bytes().to_vec(), kind), "{name}");
         }
     }
 }

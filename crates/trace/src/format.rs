@@ -32,6 +32,38 @@ pub enum Format {
     Preload,
 }
 
+/// A file that is no log yet, but becomes one: what it is, and what to do.
+pub(crate) struct Neighbour {
+    looks_like: fn(&[u8]) -> bool,
+    pub(crate) what: &'static str,
+    pub(crate) help: &'static str,
+}
+
+const NEIGHBOURS: &[Neighbour] = &[
+    Neighbour {
+        looks_like: blktrace::looks_like_binary,
+        what: "a binary log of blktrace",
+        help: "blkparse -i NAME > job.blktrace makes text of it, for all CPUs (NAME.blktrace.*) together",
+    },
+    Neighbour {
+        looks_like: darshan::looks_like_old_log,
+        what: "a log of Darshan 2",
+        help: "darshan-convert of Darshan 3 makes a new log of it",
+    },
+    Neighbour {
+        looks_like: darshan::looks_like_counters,
+        what: "text of darshan-parser, which has sums alone",
+        help: "import the binary log, or the text of darshan-dxt-parser",
+    },
+];
+
+impl Neighbour {
+    /// The one that begins like this.
+    pub(crate) fn of(beginning: &[u8]) -> Option<&'static Neighbour> {
+        NEIGHBOURS.iter().find(|row| (row.looks_like)(beginning))
+    }
+}
+
 /// Name on the command line and in the run; whether a log begins like one.
 type Row = (Format, &'static str, fn(&[u8]) -> bool);
 
@@ -89,7 +121,7 @@ impl Format {
             Format::Strace => Box::new(strace::Strace::new(lines, name, 0)),
             Format::DarshanDxt => Box::new(ByLine::new(lines, darshan::Text::default())),
             Format::FioIolog => Box::new(ByLine::new(lines, fio::Iolog::default())),
-            Format::FioLog => Box::new(ByLine::new(lines, fio::Samples::new(name, &begins))),
+            Format::FioLog => Box::new(ByLine::new(lines, fio::Samples::new(name, &begins)?)),
             Format::Blktrace => Box::new(ByLine::new(lines, blktrace::Blktrace::default())),
             Format::DfTracer => Box::new(ByLine::new(lines, dftracer::DfTracer::default())),
             Format::Elbencho => Box::new(ByLine::new(lines, elbencho::Elbencho::default())),
@@ -98,5 +130,24 @@ impl Format {
             Format::Rules => return Err(io::Error::other("its rules are missing")),
             Format::Preload => return Err(io::Error::other("a recording is a folder")),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn binary_neighbours_are_named() {
+        for (beginning, what) in [
+            (&b"\x07tae\x01\x02"[..], Some("a binary log of blktrace")),
+            (b"eat\x07\x02\x01", Some("a binary log of blktrace")),
+            (b"2.06\0\0\0\0\x37\x35\x64\0\0\0\0\0", Some("a log of Darshan 2")),
+            (b"3.21\0\0\0\0\x37\x35\x64\0\0\0\0\0", None),
+            (b"2.06 a line of text", None),
+            (b"eating", None),
+        ] {
+            assert_eq!(Neighbour::of(beginning).map(|row| row.what), what, "{beginning:?}");
+        }
     }
 }

@@ -75,6 +75,9 @@ gaps! {
     PartMet "barriers-of-some" "# [barrier|barriers] of some ranks of the job [was|were] left out: what they waited there counts as pauses";
     Unmet "lost-barriers" "# [arrival|arrivals] of ranks at barriers [was|were] left out: not all others came, or 262,144 are listed";
     Partial "partial" "# [file|files] may have more transfers than the recorder could keep";
+    PartialModules "partial-modules" "# [module was|modules were] short of memory and [lacks|lack] records of files";
+    LaterModules "later-modules" "# [module has|modules have] transfers in a form that is not read, but counters";
+    Untraced "untraced" "# [transfer|transfers] (@) [is|are] in the log's counters but not in its trace";
 }
 
 #[derive(Clone, Debug, Default)]
@@ -114,6 +117,13 @@ impl Gaps {
         self.add(gap);
         let count = &mut self.counts[gap as usize];
         count.bytes = count.bytes.saturating_add(bytes);
+    }
+
+    /// Counts several with their bytes.
+    pub fn add_amount(&mut self, gap: Gap, count: u64, bytes: u64) {
+        self.add_many(gap, count);
+        let sum = &mut self.counts[gap as usize].bytes;
+        *sum = sum.saturating_add(bytes);
     }
 
     /// Counts one with its name, such as that of the call.

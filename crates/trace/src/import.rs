@@ -2,7 +2,7 @@
 
 use crate::error::{Error, cannot_read, log_name};
 use crate::facts::Facts;
-use crate::format::Format;
+use crate::format::{Format, Neighbour};
 use crate::gaps::{Gap, Gaps};
 use crate::input::{self, Input};
 use crate::phases;
@@ -172,6 +172,10 @@ fn common_format(inputs: &[(PathBuf, Input)], options: &Options) -> Result<Forma
     for (name, input) in
         inputs.iter().filter(|log| !log.1.beginning.is_empty() || inputs.len() == 1)
     {
+        if let Some(Neighbour { what, help, .. }) = Neighbour::of(&input.beginning) {
+            let message = format!("{} is {what}", log_name(name));
+            return Err(Error { message, help: (*help).into() });
+        }
         let format = options.format.or_else(|| Format::of(&input.beginning));
         let format = format.ok_or_else(|| unknown_format(name))?;
         match found {

@@ -66,16 +66,15 @@ fn explain(name: &str, why: NoTranslation) -> Error {
                          configurations of PIObench";
     match why {
         NoTranslation::Unknown => {
-            Error::input(format!("{name} is no text of a benchmark that can be translated")).help(KNOWN)
+            Error::input(format!("{name} is no text of a benchmark that can be translated"))
+                .help(KNOWN)
         }
         NoTranslation::Other(what, hint) => Error::input(format!("{name} is {what}")).help(hint),
         NoTranslation::Mistake(what, line, wrong) => {
             Error::input(format!("{name}:{line}: {wrong}")).help(format!("it was read as {what}"))
         }
-        NoTranslation::TooMuch(what) => Error::input(format!(
-            "{name} is {what} with more than can be translated: too many jobs, or values outside of what a program \
-             can have"
-        ))
-        .help("translate a part of it"),
+        NoTranslation::Refused(what, reason) => {
+            Error::input(format!("{name} is {what} that cannot be translated: {reason}"))
+        }
     }
 }

@@ -11,14 +11,12 @@ pub(crate) struct Tool {
     pub(crate) name: &'static str,
     /// How its command line is called, with an article.
     pub(crate) title: &'static str,
-    /// How its options begin.
-    dashes: &'static str,
 }
 
 const TOOLS: &[Tool] = &[
-    Tool { name: "ior", title: "an IOR command line", dashes: "-" },
-    Tool { name: "mdtest", title: "an mdtest command line", dashes: "-" },
-    Tool { name: "fio", title: "a fio command line", dashes: "--" },
+    Tool { name: "ior", title: "an IOR command line" },
+    Tool { name: "mdtest", title: "an mdtest command line" },
+    Tool { name: "fio", title: "a fio command line" },
 ];
 
 /// A call of IOR with these words.
@@ -55,7 +53,7 @@ pub(crate) fn find(line: &str) -> Option<Command<'_>> {
     let (before, after) = (&words[..at], &words[at + 1..]);
     let is_call =
         before.first().is_none_or(|word| word.contains('=') || BEFORE.contains(&&*name_of(word)));
-    let has_option = after.iter().any(|word| word.starts_with(tool.dashes));
+    let has_option = after.iter().any(|word| word.len() > 1 && word.starts_with('-'));
     let words =
         after.iter().copied().take_while(|word| !matches!(*word, "|" | "&&" | ">" | "2>&1" | "&"));
     (is_call && has_option).then(|| Command {
@@ -194,6 +192,7 @@ mod tests {
             ("$ mpirun -np 8 /opt/bin/ior -w -r | tee log", Some(("ior", Some(8), 2))),
             ("srun --ntasks 16 mdtest -n 3", Some(("mdtest", Some(16), 2))),
             ("OMP=1 fio --name=x --bs=4k", Some(("fio", None, 2))),
+            ("fio -name=x -bs=4k", Some(("fio", None, 2))),
             ("fio job", None),
             ("print ior -a", None),
             ("ior -a POSIX;", None),

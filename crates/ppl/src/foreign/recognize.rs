@@ -190,8 +190,9 @@ fn find_fio_job(lines: &[&str]) -> Option<usize> {
     hits.iter().min().copied().filter(|_| hits.len() >= 2)
 }
 
-/// `[randread]`
+/// `[randread]`, with a comment behind it or without
 fn is_section(line: &str) -> bool {
+    let line = line.split([';', '#']).next().unwrap_or(line).trim_end();
     let inner = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     inner.is_some_and(|name| {
         name.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -262,6 +263,7 @@ mod tests {
         const PROGRAM: &str = "a program in another language";
         for (text, expected) in [
             ("[global]\nbs=4k\n", "a fio job file"),
+            ("[global] ; for all\nbs=4k # a page\n", "a fio job file"),
             ("rw = randread\nbs = 4k\n", "a fio job file"),
             ("  [job 1]\n  rw=read\n", "a fio job file"),
             ("ior -a POSIX -b 1m\n", "an IOR command line"),

@@ -46,8 +46,8 @@ pub enum NoTranslation {
     Other(&'static str, &'static str),
     /// The text, with an article, has a mistake in a line, counted from 1.
     Mistake(&'static str, usize, String),
-    /// The text, with an article, is too much for the translator.
-    TooMuch(&'static str),
+    /// No program does what the text, with an article, does; the reason.
+    Refused(&'static str, String),
 }
 
 /// A mistake in a line of a text, counted from 0.
@@ -55,6 +55,9 @@ pub(super) struct Mistake {
     pub(super) line: usize,
     pub(super) what: String,
 }
+
+/// A program and what it leaves out, or why there is none.
+pub(super) type Translated = Result<(String, Vec<String>), String>;
 
 /// Translates a job file of fio, a command line of fio, IOR or mdtest, a script of IOR or a configuration of PIObench.
 ///
@@ -67,21 +70,23 @@ pub fn translate(text: &str) -> Result<Translation, NoTranslation> {
     let mistake = |mistake: Mistake| NoTranslation::Mistake(from, mistake.line + 1, mistake.what);
     let translated = match &found {
         Found::FioJob => fio::translate_file(text),
-        Found::IorScript => Some(ior_script::translate(text).map_err(mistake)?),
-        Found::PioBench => Some(piobench::translate(text).map_err(mistake)?),
+        Found::IorScript => Ok(ior_script::translate(text).map_err(mistake)?),
+        Found::PioBench => Ok(piobench::translate(text).map_err(mistake)?),
         Found::Command(command) => call(command),
         Found::Other(language) => return Err(NoTranslation::Other(language.name, language.hint)),
     };
-    let (program, left_out) = translated.ok_or(NoTranslation::TooMuch(from))?;
-    let program = compiled(&program).ok_or(NoTranslation::TooMuch(from))?;
+    let refused = |why: String| NoTranslation::Refused(from, why);
+    let (program, left_out) = translated.map_err(refused)?;
+    let program = compiled(&program)
+        .ok_or_else(|| refused("a value is outside of what a program can have".into()))?;
     Ok(Translation { from, program, left_out })
 }
 
-fn call(command: &Command<'_>) -> Option<(String, Vec<String>)> {
+fn call(command: &Command<'_>) -> Translated {
     match command.tool.name {
         "fio" => fio::translate_command(command),
-        "ior" => Some(ior::translate(command)),
-        _ => Some(mdtest::translate(command)),
+        "ior" => Ok(ior::translate(command)),
+        _ => Ok(mdtest::translate(command)),
     }
 }
 

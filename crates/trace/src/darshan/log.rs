@@ -35,6 +35,9 @@ const JOB_BYTES: u64 = 4096;
 const BUFFER: usize = 1 << 16;
 const VERSION_BYTES: u64 = 8;
 const RANK_MAX: i64 = 1 << 24;
+/// Modules of transfers one by one, and the version of their records.
+const DXT: [&str; 2] = ["DXT_POSIX", "DXT_MPIIO"];
+const DXT_VERSION: u32 = 1;
 /// The module of the C library's streams.
 const STDIO: &str = "STDIO";
 /// Record of a file in a DXT module, and of a transfer.
@@ -73,10 +76,23 @@ pub struct Binary {
     /// Regions that are still to be read, the last one first, and whether they are of MPI-IO.
     layers: Vec<(bool, Region)>,
     reader: Option<(bool, BufReader<Box<dyn Read>>)>,
+    /// Number of the file.
+    file: u64,
     /// Transfers left of the file: writes, then reads.
     left: (u64, u64),
     segment: Option<Segment>,
     count: u64,
+    traced: Traced,
+}
+
+/// Number and bytes of transfers.
+type Amount = (u64, u64);
+
+/// Transfers that the log has one by one: by layer (MPI-IO or not), direction (writes or not) and file.
+type Traced = HashMap<(bool, bool, u64), Amount, FxBuildHasher>;
+
+fn add_amount(sum: &mut Amount, count: u64, bytes: u64) {
+    *sum = (sum.0.saturating_add(count), sum.1.saturating_add(bytes));
 }
 
 impl Binary {
@@ -99,7 +115,21 @@ impl Binary {
         let [posix, mpi_io] = header.dxt();
         let layers = vec![(true, mpi_io), (false, posix)];
         let (reader, left, segment, count) = (None, (0, 0), None, 0);
-        Ok(Binary { header, log, paths, owner, job, layers, reader, left, segment, count })
+        let (file, traced) = (0, Traced::default());
+        Ok(Binary {
+            header,
+            log,
+            paths,
+            owner,
+            job,
+            layers,
+            reader,
+            left,
+            segment,
+            count,
+            file,
+            traced,
+        })
     }
 
     /// The next file record of the regions; false at their end.
@@ -137,7 +167,7 @@ impl Binary {
             Some(path) => path.to_vec(),
             None => format!("record-{id}").into_bytes(),
         };
-        self.left = counts;
+        (self.file, self.left) = (id, counts);
         if self.header.is_partial(if is_mpi { "DXT_MPIIO" } else { "DXT_POSIX" }) {
             gaps.add(Gap::Partial);
         }
@@ -165,6 +195,7 @@ impl Binary {
         let time = |at| nanoseconds(f64::from_bits(fields.u64(at)));
         let bytes = u64::try_from(fields.u64(8) as i64).unwrap_or(0);
         let (offset, span_ns) = (fields.u64(0) as i64, (time(16), time(24)));
+        add_amount(self.traced.entry((*is_mpi, writes, self.file)).or_default(), 1, bytes);
         Ok(Segment { is_mpi: *is_mpi, writes, offset, bytes, span_ns })
     }
 }
@@ -236,6 +267,7 @@ impl Binary {
         let mut reader = self.header.open(&self.log, region)?;
         let mut record = vec![0; layout.bytes()];
         let label = self.label(module);
+        let mut counted = Traced::default();
         while fill(&mut reader, &mut record)? {
             let fields = Fields { bytes: &record, big_endian: self.header.big_endian };
             let (id, rank) = (fields.u64(0), u32::try_from(fields.u64(8)).ok());
@@ -257,10 +289,25 @@ impl Binary {
                     (0..sum.count.min(1)).for_each(|_| gaps.add_bytes(Gap::Layers, sum.bytes));
                 } else if !(moves && has_events) {
                     sums.add(&label, count.op, rank, &sum);
+                } else if !is_covered {
+                    let of = (module == "MPI-IO", count.op.row().class == Class::Write, id);
+                    add_amount(counted.entry(of).or_default(), sum.count, sum.bytes);
                 }
             }
         }
+        self.count_untraced(&counted, gaps);
         Ok(())
+    }
+
+    /// Counts the transfers that only the counters have: Darshan traces as long as it has memory.
+    fn count_untraced(&self, counted: &Traced, gaps: &mut Gaps) {
+        for (of, (count, bytes)) in counted {
+            let traced = self.traced.get(of).copied().unwrap_or_default();
+            let count = count.saturating_sub(traced.0);
+            if count > 0 {
+                gaps.add_amount(Gap::Untraced, count, bytes.saturating_sub(traced.1));
+            }
+        }
     }
 
     /// Sums of POSIX and MPI-IO have the label of the program's events, sums of streams their own.
@@ -338,9 +385,12 @@ impl Header {
         names(self.format).split(' ')
     }
 
-    /// Regions of the modules DXT_POSIX and DXT_MPIIO.
+    /// Regions of the modules DXT_POSIX and DXT_MPIIO, if their records are of a version that is read.
     fn dxt(&self) -> [Region; 2] {
-        ["DXT_POSIX", "DXT_MPIIO"].map(|name| self.named(name).0)
+        DXT.map(|name| self.named(name)).map(|(region, version)| match version {
+            0..=DXT_VERSION => region,
+            _ => Region::default(),
+        })
     }
 
     /// Region and version of a module; of one that the format does not have nothing, in no version.
@@ -355,8 +405,14 @@ impl Header {
         for place in (0..self.modules.len()).filter(|place| self.modules[*place].length > 0) {
             let name = self.names().nth(place).unwrap_or("others");
             let version = self.versions[place];
-            if matches!((name, version), ("DXT_POSIX" | "DXT_MPIIO", _) | ("LUSTRE" | "HEATMAP", 1))
-            {
+            let is_dxt = DXT.contains(&name);
+            if self.has_bit(place) && !is_dxt {
+                gaps.add_name(Gap::PartialModules, name.as_bytes());
+            }
+            if is_dxt && version > DXT_VERSION {
+                gaps.add_name(Gap::LaterModules, format!("{name} (version {version})").as_bytes());
+            }
+            if is_dxt || matches!((name, version), ("LUSTRE" | "HEATMAP", 1)) {
                 continue;
             }
             match layout(name, version) {
@@ -549,9 +605,9 @@ pub(crate) fn damaged(why: &str) -> io::Error {
 pub(crate) fn names(format: (u64, u64)) -> &'static str {
     if format >= (3, 41) {
         "NULL POSIX MPI-IO H5F H5D PNETCDF_FILE PNETCDF_VAR BG/Q LUSTRE STDIO DXT_POSIX DXT_MPIIO MDHIM APXC \
-         APMPI HEATMAP"
+         APMPI HEATMAP DFS DAOS"
     } else if format >= (3, 20) {
-        "NULL POSIX MPI-IO H5F H5D PNETCDF BG/Q LUSTRE STDIO DXT_POSIX DXT_MPIIO"
+        "NULL POSIX MPI-IO H5F H5D PNETCDF BG/Q LUSTRE STDIO DXT_POSIX DXT_MPIIO MDHIM APXC APMPI HEATMAP"
     } else {
         "NULL POSIX MPI-IO HDF5 PNETCDF BG/Q LUSTRE STDIO DXT_POSIX DXT_MPIIO"
     }
@@ -566,9 +622,17 @@ fn format_of(log: &[u8]) -> Option<(u64, u64)> {
     (format.0 == 3).then_some(format)
 }
 
+/// The log begins like a binary one of Darshan 2.
+pub fn looks_like_old_log(beginning: &[u8]) -> bool {
+    beginning.starts_with(b"2.") && has_magic(beginning)
+}
+
 /// The log begins like a binary one of Darshan 3.
 pub fn looks_like_log(beginning: &[u8]) -> bool {
-    let magic = beginning.get(8..16);
-    let is_magic = |bytes| bytes == MAGIC.to_le_bytes() || bytes == MAGIC.to_be_bytes();
-    magic.is_some_and(is_magic) && format_of(beginning).is_some()
+    has_magic(beginning) && format_of(beginning).is_some()
+}
+
+fn has_magic(beginning: &[u8]) -> bool {
+    let is_magic = |bytes: &[u8]| bytes == MAGIC.to_le_bytes() || bytes == MAGIC.to_be_bytes();
+    beginning.get(8..16).is_some_and(is_magic)
 }

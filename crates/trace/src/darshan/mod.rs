@@ -18,5 +18,5 @@ mod tests;
 mod text;
 
 pub use layers::Layers;
-pub use log::{Binary, looks_like_log};
-pub use text::{Text, looks_like_text};
+pub use log::{Binary, looks_like_log, looks_like_old_log};
+pub use text::{Text, looks_like_counters, looks_like_text};

@@ -159,6 +159,76 @@ fn every_format_byte_order_and_compression_tells_the_same() {
     }
 }
 
+fn gaps(log: Vec<u8>) -> Vec<(String, String)> {
+    let input = input::decompressed(Box::new(Cursor::new(log))).expect("a log");
+    let options = Options { format: None, which: Selection::All };
+    let imported = from_inputs(vec![("log".into(), input)], &options).expect("imported");
+    imported.facts.gaps.into_iter().map(|gap| (gap.code, gap.says)).collect()
+}
+
+fn says(gaps: &[(String, String)], code: &str) -> Option<String> {
+    gaps.iter().find(|gap| gap.0 == code).map(|gap| gap.1.clone())
+}
+
+#[test]
+fn every_module_of_every_format_has_its_name() {
+    for (format, last) in [((3, 20), "HEATMAP"), ((3, 21), "HEATMAP"), ((3, 41), "DAOS")] {
+        let form = Form { format, ..Form::newest(false) };
+        let modules = [stdio(2), Module { name: last, version: 9, words: vec![1, 2] }];
+        let says = says(&gaps(log(form, 4, &[(FILE, "/d/f")], &modules)), "aggregated");
+        let says = says.expect("a module that is left out");
+        assert!(says.ends_with(&format!("left out: {last} 1")), "{format:?}: {says}");
+    }
+    // What Darshan 3.4.0 writes.
+    let heatmap = [8, 0, 0.5f64.to_bits(), 2, 0, 0, 1000, 2000, 0, 0];
+    let modules = [stdio(2), Module { name: "HEATMAP", version: 1, words: heatmap.into() }];
+    let form = Form { format: (3, 21), ..Form::newest(false) };
+    let log = log(form, 4, &[(FILE, "/d/f"), (8, "heatmap:STDIO")], &modules);
+    let input = input::decompressed(Box::new(Cursor::new(log))).expect("a log");
+    let options = Options { format: None, which: Selection::All };
+    let moved = from_inputs(vec![("log".into(), input)], &options).expect("imported").facts.moved;
+    assert_eq!(moved[0].ranks[0].written_bytes, [1000, 2000]);
+}
+
+/// The header has a bit per module that ran out of memory.
+#[test]
+fn modules_that_were_short_of_memory_are_named() {
+    for (format, flags_at, place) in [((3, 21), 20, 8), ((3, 41), 24, 9)] {
+        let form = Form { format, ..Form::newest(false) };
+        let mut log = log(form, 4, &[(FILE, "/d/f")], &[stdio(2)]);
+        assert_eq!(says(&gaps(log.clone()), "partial-modules"), None);
+        log[flags_at + place / 8] |= 1 << (place % 8);
+        let says = says(&gaps(log), "partial-modules").expect("it is said");
+        assert_eq!(says, "1 module was short of memory and lacks records of files: STDIO 1");
+    }
+}
+
+/// Counters know all transfers, the trace those for which there was memory.
+#[test]
+fn transfers_that_only_the_counters_have_are_counted() {
+    // 1000 reads of 100,000 bytes and two writes of 30 bytes.
+    let counters = [(3, 1000), (4, 2), (14, 100_000), (15, 30)];
+    let counters = record((69, 17), &counters, &KIND_TIMES);
+    let form = Form::newest(false);
+    let traced = |writes: &[(u64, u64)], reads: &[(u64, u64)], version| {
+        let trace = Module { name: "DXT_POSIX", version, words: transfers(form, writes, reads) };
+        let posix = Module { name: "POSIX", version: 4, words: counters.clone() };
+        gaps(log(form, 4, &[(FILE, "/d/f")], &[posix, trace]))
+    };
+    let reads: Vec<(u64, u64)> = (0..10).map(|at| (at * 100, 100)).collect();
+    let found = traced(&[(0, 10), (10, 20)], &reads, 1);
+    let expected = "990 transfers (99000 bytes) are in the log's counters but not in its trace";
+    assert_eq!(says(&found, "untraced").as_deref(), Some(expected));
+    let all: Vec<(u64, u64)> = (0..1000).map(|at| (at * 100, 100)).collect();
+    assert_eq!(says(&traced(&[(0, 10), (10, 20)], &all, 1), "untraced"), None);
+    // A later form of the trace: the counters are taken.
+    let found = traced(&[(0, 10)], &reads, 2);
+    let expected = "1 module has transfers in a form that is not read, but counters: \
+                    DXT_POSIX (version 2) 1";
+    assert_eq!(says(&found, "later-modules").as_deref(), Some(expected));
+    assert_eq!(says(&found, "untraced"), None);
+}
+
 #[test]
 fn other_formats_and_compressions_are_refused() {
     for (at, byte) in [(0, b'4'), (8, 0), (16, 3)] {

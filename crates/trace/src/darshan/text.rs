@@ -98,6 +98,20 @@ fn segment(line: &[u8], owner: &Owner) -> Option<Segment> {
     Some(Segment { is_mpi, writes, offset, bytes, span_ns })
 }
 
+/// The log begins like one of darshan-parser: counters, and no transfers.
+pub fn looks_like_counters(beginning: &[u8]) -> bool {
+    let has = |word: &[u8]| memchr::memmem::find(beginning, word).is_some();
+    let mut lines = beginning.split(|byte| *byte == b'\n');
+    let is_of_darshan = beginning.starts_with(b"# darshan log version:") && !has(b"# DXT, ");
+    is_of_darshan && (has(b"# description of ") || lines.any(is_counter))
+}
+
+/// `POSIX -1 1234567 POSIX_OPENS 4 /scratch/f /scratch lustre`, with tabs.
+fn is_counter(line: &[u8]) -> bool {
+    let columns: Vec<&[u8]> = line.split(|byte| *byte == b'\t').collect();
+    columns.len() >= 5 && !line.starts_with(b"#") && number(columns[2]).is_some()
+}
+
 /// The log begins like one of darshan-dxt-parser.
 pub fn looks_like_text(beginning: &[u8]) -> bool {
     beginning.starts_with(b"# darshan log version:")

@@ -1,11 +1,9 @@
 //! One job of fio: its options as facts, and the statements that do the same.
 
-use super::values::{Data, Places, Sizes};
+use super::given::{Given, Settings, split_names, switch, time, time_us};
+use super::values::{Data, Places, Rates, Sizes};
 use crate::foreign::command::size;
 use crate::translate::page::{Page, bytes, place};
-
-/// Options of a section: names and values.
-pub(crate) type Settings = Vec<(String, String)>;
 
 /// Options that change nothing of what is measured, or are read apart.
 const KNOWN: &[&str] = &[
@@ -45,6 +43,12 @@ const KNOWN: &[&str] = &[
     "rwmixread",
     "rwmixwrite",
     "thinktime",
+    "thinktime_blocks",
+    "startdelay",
+    "loops",
+    "io_size",
+    "io_limit",
+    "number_ios",
     "rate",
     "rate_iops",
     "rate_process",
@@ -57,7 +61,6 @@ const KNOWN: &[&str] = &[
     "gtod_reduce",
     "create_serialize",
     "fallocate",
-    "exitall",
     "output",
     "output-format",
     "minimal",
@@ -84,6 +87,38 @@ const UNIT: &str = "places are multiples of it";
 /// Engines that make one call at a time.
 const ONE_AT_A_TIME: &[&str] = &["psync", "sync", "vsync", "pvsync", "pvsync2"];
 
+/// Engines that read and write files.
+const ENGINES: &[&str] = &[
+    "psync", "sync", "vsync", "pvsync", "pvsync2", "libaio", "io_uring", "posixaio", "mmap", "null",
+];
+
+/// Engines that read and write files by calls of their own: plain ones stand for them, and the engine is listed.
+const OTHER_ENGINES: &[&str] =
+    &["splice", "sg", "io_uring_cmd", "libpmem", "solarisaio", "windowsaio"];
+
+/// An engine that works on names of files: one operation for each.
+pub(crate) struct OnNames {
+    engine: &'static str,
+    operation: &'static str,
+    /// The operation that makes what has to be there before.
+    before: Option<&'static str>,
+}
+
+const ON_NAMES: &[OnNames] = &[
+    OnNames { engine: "filecreate", operation: "create", before: None },
+    OnNames { engine: "filestat", operation: "stat", before: Some("create") },
+    OnNames { engine: "filedelete", operation: "delete", before: Some("create") },
+    OnNames { engine: "dircreate", operation: "mkdir", before: None },
+    OnNames { engine: "dirstat", operation: "stat", before: Some("mkdir") },
+    OnNames { engine: "dirdelete", operation: "rmdir", before: Some("mkdir") },
+];
+
+impl OnNames {
+    fn of(engine: &str) -> Option<&'static OnNames> {
+        ON_NAMES.iter().find(|row| row.engine == engine)
+    }
+}
+
 /// The facts of a job.
 pub(crate) struct Job {
     pub(crate) name: String,
@@ -94,9 +129,10 @@ pub(crate) struct Job {
     pub(crate) folder: Option<String>,
     /// Options without a counterpart.
     pub(crate) left_out: Vec<String>,
-    /// A file that all clones share.
-    file: Option<String>,
+    /// Files that all clones share; without any each clone has its own.
+    names: Vec<String>,
     engine: String,
+    on_names: Option<&'static OnNames>,
     depth: u64,
     reads: bool,
     writes: bool,
@@ -113,122 +149,141 @@ pub(crate) struct Job {
     size: u64,
     files: u64,
     direct: bool,
-    seconds: Option<u64>,
+    /// It runs for this long, microseconds, however often it goes through its files.
+    time_us: Option<u64>,
+    /// It ends after this long, microseconds, if its calls are not over before.
+    limit_us: Option<u64>,
     fsync: u64,
     fdatasync: u64,
     end_fsync: bool,
-    sync: bool,
+    /// Flag of files that are written: `|O_SYNC`, `|O_DSYNC` or nothing.
+    sync: &'static str,
     think_us: u64,
+    /// It pauses after each of so many calls.
+    think_blocks: u64,
+    /// Pause before the first call, microseconds.
+    delay_us: u64,
+    /// Passes through all files.
+    loops: u64,
+    /// Calls on each file, if not as many as it has blocks.
+    calls: Option<u64>,
     /// Cached data stays cached: `invalidate=0`.
     keeps_cached: bool,
+    /// Files that are written are there before.
+    overwrites: bool,
     /// Calls per second, reads and writes together.
     rate: Option<u64>,
     poisson: bool,
 }
 
 impl Job {
-    pub(crate) fn new(name: &str, settings: &Settings) -> Job {
-        let get = |names: &[&str]| {
-            let mut found =
-                settings.iter().rev().filter(|setting| names.contains(&setting.0.as_str()));
-            found.next().map(|setting| setting.1.as_str())
-        };
-        let number =
-            |name: &str, default: u64| get(&[name]).and_then(|n| n.parse().ok()).unwrap_or(default);
-        let on = |name: &str| get(&[name]).is_some_and(|value| value != "0");
-        let bytes_of = |names: &[&str]| get(names).and_then(first_size).filter(|n| *n > 0);
-        let rw = get(&["rw", "readwrite"]).unwrap_or("read").split(':').next().unwrap_or("read");
-        let (reads, writes, random) = kind(rw).unwrap_or((true, false, false));
-        let place_of =
-            get(&["filename"]).map(|names| place(names.split(':').next().unwrap_or(names)));
-        let folder =
-            get(&["directory"]).map(|path| place(&format!("{path}/x")).0.unwrap_or_default());
-        let mix =
-            get(&["rwmixwrite"]).and_then(|n| n.parse::<u64>().ok()).map(|n| 100 - n.min(100));
-        let blocks = get(&["bs", "blocksize"]).and_then(Sizes::of_blocks);
-        let split = get(&["bssplit"]).map(Sizes::of_split);
-        let sizes = split.clone().flatten().or(blocks).unwrap_or([4096, 4096].map(Sizes::one));
+    /// # Errors
+    /// The option that no program can do, as it was written.
+    pub(crate) fn new(name: &str, settings: &Settings) -> Result<Job, String> {
+        let given = Given::new(settings, KNOWN);
+        let engine = given.text(&["ioengine"]).unwrap_or("psync");
+        let on_names = OnNames::of(engine);
+        if on_names.is_none() && OTHER_ENGINES.contains(&engine) {
+            given.leave_out(format!("ioengine={engine}"));
+        } else if on_names.is_none() && !ENGINES.contains(&engine) {
+            return Err(format!("ioengine={engine}"));
+        }
+        let rw = last(settings, &["rw", "readwrite"]).unwrap_or("read");
+        let (kind_of_rw, modifier) = rw.split_once(':').unwrap_or((rw, ""));
+        let kind = kind(kind_of_rw).ok_or_else(|| format!("rw={rw}"))?;
+        if !matches!(modifier, "" | "1") {
+            given.leave_out(format!("rw={rw}"));
+        }
+        Ok(Job::of(name, engine, on_names, kind, given))
+    }
+
+    /// `kind`: reads, writes, goes to random places.
+    fn of(
+        name: &str,
+        engine: &str,
+        on_names: Option<&'static OnNames>,
+        kind: (bool, bool, bool),
+        given: Given<'_>,
+    ) -> Job {
+        let (reads, writes, random) = kind;
+        let (folder, names) = named_files(&given);
+        let files = given.number("nrfiles", 1).clamp(1, 1 << 20);
+        let files = if names.len() > 1 { names.len() as u64 } else { files };
+        let sizes = Sizes::given(&given);
         let used = || [reads, writes].into_iter().zip(&sizes).filter(|of| of.0).map(|of| of.1);
         let block = used().map(Sizes::smallest).min().unwrap_or(4096);
         let largest = used().map(Sizes::largest).max().unwrap_or(block);
         let mean = used().map(Sizes::mean).max().unwrap_or(block);
-        let files = number("nrfiles", 1).clamp(1, 1 << 20);
-        let each = bytes_of(&["filesize"]);
-        let size = each.or_else(|| bytes_of(&["size"]).map(|n| n / files)).unwrap_or(1 << 30);
-        let runtime = get(&["runtime"]).and_then(seconds);
-        let mut left_out: Vec<String> = settings
-            .iter()
-            .filter(|setting| !KNOWN.contains(&setting.0.as_str()))
-            .map(|setting| format!("{}={}", setting.0, setting.1))
-            .collect();
-        if let (Some(None), Some(text)) = (split, get(&["bssplit"])) {
-            left_out.push(format!("bssplit={text}"));
-        }
+        let (whole, each) = (given.bytes(&["size"]), given.bytes(&["filesize"]));
+        let size = each.or_else(|| whole.map(|n| n / files)).unwrap_or(1 << 30);
         let size = ((size / block).max(1) * block).max(largest);
-        let named = get(&["random_distribution"]).filter(|_| random);
-        let places = named.map(|text| Places::of(text).filter(|places| places.fits(size / block)));
-        if let (Some(None), Some(text)) = (&places, named) {
-            left_out.push(format!("random_distribution={text}"));
+        let places = given.text(&["random_distribution"]).filter(|_| random).map(|text| {
+            let places = Places::of(text).filter(|places| places.fits(size / block));
+            if places.is_none() {
+                given.leave_out(format!("random_distribution={text}"));
+            }
+            places.unwrap_or(Places::Even)
+        });
+        let (data, without) = Data::of(|name| given.text(&[name]), &[block, largest]);
+        without.into_iter().for_each(|option| given.leave_out(option));
+        let runtime = given.read(&["runtime"], |text| time_us(text, "s").filter(|us| *us > 0));
+        let is_timed = given.is_on("time_based");
+        let is_uniform = used().all(|sizes| *sizes == Sizes::one(block));
+        if runtime.is_some() && !is_timed && !is_uniform {
+            given.leave_out("runtime (a limit; the size decides)".into());
         }
-        let (data, without) = Data::of(|name| get(&[name]), &[block, largest]);
-        left_out.extend(without);
-        if kind(rw).is_none() {
-            left_out.push(format!("rw={rw}"));
+        let calls = calls_on_file(&given, block, files, is_uniform).filter(|_| !is_timed);
+        if is_timed && on_names.is_some() {
+            given.leave_out("time_based".into());
         }
-        if runtime.is_some() && !on("time_based") {
-            left_out.push("runtime (a limit; the size decides)".into());
-        }
-        let asked = get(&["rate_iops"]).map(|calls| both(calls, first_size));
-        let bytes = || get(&["rate"]).map(|bytes| both(bytes, |n| Some(first_size(n)? / mean)));
-        let asked = asked.or_else(bytes);
-        if let Some(None) = asked {
-            let name = if get(&["rate_iops"]).is_some() { "rate_iops" } else { "rate" };
-            left_out.push(format!("{name}={}", get(&[name]).unwrap_or_default()));
-        }
-        let rates = asked.flatten();
-        let rates = rates.unwrap_or_default();
-        let (first, second) = (rates.first().copied(), rates.get(1).copied());
-        let sum = [(reads, first), (writes, second.or(first))].into_iter().filter(|of| of.0);
-        let sum = sum.filter_map(|of| of.1).fold(0, u64::saturating_add);
-        // Of two rates each is that of its kind.
-        let of_rates = second.filter(|_| reads && writes && sum > 0);
-        let of_rates = of_rates.map(|second| 100 - ((100 * second + sum / 2) / sum).min(100));
+        let rates = Rates::given(&given, reads, writes, mean);
+        let mix = given.read(&["rwmixwrite"], percent).map(|writes| 100 - writes);
+        let mix = mix.or_else(|| given.read(&["rwmixread"], percent));
+        let buffered = given.read(&["buffered"], switch);
         Job {
             name: place(name).1,
-            clones: number("numjobs", 1).clamp(1, 1 << 16),
-            waits: on("stonewall") || on("wait_for_previous"),
-            folder: folder.or_else(|| place_of.as_ref().and_then(|place| place.0.clone())),
-            left_out,
-            file: place_of.map(|place| place.1),
-            engine: get(&["ioengine"]).unwrap_or("psync").to_string(),
-            depth: number("iodepth", 1),
+            clones: given.number("numjobs", 1).clamp(1, 1 << 16),
+            waits: given.is_on("stonewall") || given.is_on("wait_for_previous"),
+            folder,
+            names,
+            engine: engine.to_string(),
+            on_names,
+            depth: given.number("iodepth", 1),
             reads,
             writes,
             random,
-            repeats_places: on("norandommap"),
-            places: places.flatten().unwrap_or(Places::Even),
+            repeats_places: given.is_on("norandommap"),
+            places: places.unwrap_or(Places::Even),
             data,
-            mix: of_rates.or(mix).unwrap_or_else(|| number("rwmixread", 50)).min(100),
+            mix: rates.mix.or(mix).unwrap_or(50),
             sizes,
             block,
             size,
             files,
-            direct: on("direct") || get(&["buffered"]) == Some("0"),
-            seconds: runtime.filter(|_| on("time_based")),
-            fsync: number("fsync", 0),
-            fdatasync: number("fdatasync", 0),
-            end_fsync: on("end_fsync") || on("fsync_on_close"),
-            sync: get(&["sync"]).is_some_and(|value| value != "0" && value != "none"),
-            think_us: get(&["thinktime"]).and_then(think_us).unwrap_or(0),
-            rate: (sum > 0).then_some(sum),
-            keeps_cached: get(&["invalidate"]) == Some("0"),
-            poisson: get(&["rate_process"]) == Some("poisson"),
+            direct: given.is_on("direct") || buffered == Some(false),
+            time_us: runtime.filter(|_| is_timed),
+            limit_us: runtime.filter(|_| !is_timed),
+            fsync: given.number("fsync", 0),
+            fdatasync: given.number("fdatasync", 0),
+            end_fsync: given.is_on("end_fsync") || given.is_on("fsync_on_close"),
+            sync: given.read(&["sync"], sync_flag).unwrap_or(""),
+            think_us: given.read(&["thinktime"], |text| time_us(text, "us")).unwrap_or(0),
+            think_blocks: given.number("thinktime_blocks", 1),
+            delay_us: given.read(&["startdelay"], |text| time_us(text, "s")).unwrap_or(0),
+            loops: given.number("loops", 1).clamp(1, 1 << 20),
+            calls,
+            rate: rates.sum,
+            keeps_cached: given.read(&["invalidate"], switch) == Some(false),
+            overwrites: given.is_on("overwrite"),
+            poisson: given.read(&["rate_process"], is_poisson).unwrap_or(false),
+            left_out: given.left_out(),
         }
     }
 
     /// Several calls are in flight at a time.
     fn is_queued(&self) -> bool {
-        let at_a_time = self.engine == "mmap" || ONE_AT_A_TIME.contains(&self.engine.as_str());
+        let at_a_time = matches!(self.engine.as_str(), "mmap" | "null")
+            || ONE_AT_A_TIME.contains(&self.engine.as_str());
         self.depth > 1 && !at_a_time
     }
 
@@ -241,6 +296,9 @@ impl Job {
 
     /// The statements of the job. `alone`: sizes become parameters of the program.
     pub(crate) fn program(&self, page: &mut Page, alone: bool, in_group: bool) {
+        if let Some(on_names) = self.on_names {
+            return self.program_on_names(page, on_names, in_group);
+        }
         let amounts = [
             ("size", bytes(self.size), "bytes of a file"),
             ("bs", bytes(self.block), if self.is_uniform() { "bytes of a call" } else { UNIT }),
@@ -252,16 +310,26 @@ impl Job {
             }
         }
         page.line(if self.counts_blocks() { "$count = $size / $bs;" } else { "" });
+        page.line(&self.list_of_names());
         let name = self.path(in_group);
-        let each = if self.files > 1 { format!("repeat $f {}", self.files) } else { String::new() };
-        if self.reads {
+        let each = self.each_file();
+        if self.reads || self.overwrites {
             self.layout(page, &each, &name);
         }
         let options = self.options();
         page.line(&options);
         page.line(if options.is_empty() { "" } else { "{" });
-        page.line(&format!("time[\"{}\", sync] {each} {{", self.name));
-        page.line(&format!("$h = fopen(\"{name}\", \"{}\");", self.flags()));
+        if self.delay_us > 0 {
+            page.line(&format!("sleep({});", time(self.delay_us)));
+        }
+        // With a runtime passes are counted by time.
+        let loops = if self.loops > 1 && self.time_us.is_none() {
+            format!("repeat {}", self.loops)
+        } else {
+            String::new()
+        };
+        page.line(&format!("time[\"{}\", sync] {loops} {each} {{", self.name));
+        page.line(&format!("$h = fopen({name}, \"{}\");", self.flags()));
         self.transfers(page);
         page.line(if self.writes && self.end_fsync { "fsync($h);" } else { "" });
         page.line("fclose($h); }");
@@ -283,7 +351,8 @@ impl Job {
     /// Every block of the files is met, and once.
     fn covers_all(&self) -> bool {
         let by_chance = self.repeats_places || self.places.repeats();
-        self.is_uniform() && self.seconds.is_none() && !self.reads && !(self.random && by_chance)
+        let is_whole = self.time_us.is_none() && self.limit_us.is_none() && self.calls.is_none();
+        self.is_uniform() && is_whole && !self.reads && !(self.random && by_chance)
     }
 
     /// Reads written data again, which checks it.
@@ -295,39 +364,66 @@ impl Job {
             true => "$count".to_string(),
             false => {
                 page.comment("fio reads what it wrote; this reads the whole file, of which the rest is not checked");
-                format!("size(\"{name}\") / $bs")
+                format!("size({name}) / $bs")
             }
         };
         page.line(&format!("time[\"{}-verify\", sync] {each} {{", self.name));
-        page.line(&format!("$h = fopen(\"{name}\", \"O_RDONLY\");"));
+        page.line(&format!("$h = fopen({name}, \"O_RDONLY\");"));
         page.line(&format!("repeat $i {count} fread($h, $bs, $i * $bs);"));
         page.line("fclose($h); }");
     }
 
-    /// The path of a file of this rank.
+    /// The loop over the files, if there are several.
+    fn each_file(&self) -> String {
+        if self.files > 1 { format!("repeat $f {}", self.files) } else { String::new() }
+    }
+
+    /// The statement that lists the names of several files.
+    fn list_of_names(&self) -> String {
+        if self.names.len() < 2 {
+            return String::new();
+        }
+        let names: Vec<String> = self.names.iter().map(|name| format!("\"{name}\"")).collect();
+        format!("$names = [{}];", names.join(", "))
+    }
+
+    /// The path of a file of this rank, as an expression.
     fn path(&self, in_group: bool) -> String {
         let number = if self.files > 1 { ".$f" } else { "" };
-        match (&self.file, in_group) {
-            (Some(file), _) => format!("{file}{number}"),
-            (None, true) => format!("{}.$$grank{number}", self.name),
-            (None, false) => format!("{}.$$rank{number}", self.name),
+        match (&self.names[..], in_group) {
+            ([], true) => format!("\"{}.$$grank{number}\"", self.name),
+            ([], false) => format!("\"{}.$$rank{number}\"", self.name),
+            ([file], _) => format!("\"{file}{number}\""),
+            _ => "$names[$f]".to_string(),
         }
     }
 
-    /// Creates the files that are read, as fio does.
-    fn layout(&self, page: &mut Page, each: &str, name: &str) {
-        page.comment("the files that are read, outside of what is measured");
-        let with = with(&self.data.options());
-        match self.file {
-            Some(_) => {
-                page.line(&format!("master {with} {each} write(\"{name}\", $size); barrier;"))
-            }
-            None => page.line(&format!("{with} {each} write(\"{name}\", $size);")),
+    /// The statements of a job that works on names.
+    fn program_on_names(&self, page: &mut Page, on_names: &OnNames, in_group: bool) {
+        page.line(&self.list_of_names());
+        let (name, each) = (self.path(in_group), self.each_file());
+        if let Some(before) = on_names.before {
+            page.comment("what has to be there, outside of what is measured");
+            page.line(&format!("{each} {before}({name});"));
         }
-        if !self.direct && !self.keeps_cached && self.engine != "mmap" {
+        page.line(&format!("time[\"{}\", sync] {each} {}({name});", self.name, on_names.operation));
+    }
+
+    /// Creates the files that have to be there, as fio does.
+    fn layout(&self, page: &mut Page, each: &str, name: &str) {
+        page.comment(match self.reads {
+            true => "the files that are read, outside of what is measured",
+            false => "the files that are overwritten, outside of what is measured",
+        });
+        let with = with(&self.data.options());
+        match self.names.is_empty() {
+            false => page.line(&format!("master {with} {each} write({name}, $size); barrier;")),
+            true => page.line(&format!("{with} {each} write({name}, $size);")),
+        }
+        if self.drops_cached() {
             page.comment("fio drops them from the page cache before it reads (invalidate=1)");
             let drop = format!(
-                "$h = fopen(\"{name}\", \"r\"); fsync($h); fadvise($h, 0, 0, \"dontneed\"); fclose($h);"
+                "$h = fopen({name}, \"r\"); fsync($h); fadvise($h, 0, 0, \"dontneed\"); fclose($h);"
             );
             page.line(&match each {
                 "" => drop,
@@ -336,10 +432,16 @@ impl Job {
         }
     }
 
+    /// fio drops what it reads from the page cache.
+    fn drops_cached(&self) -> bool {
+        let reads_cached = !self.direct && self.engine != "mmap" && self.engine != "null";
+        self.reads && reads_cached && !self.keeps_cached
+    }
+
     fn options(&self) -> String {
         let mut options = Vec::new();
-        if self.engine == "mmap" {
-            options.push("engine=\"mmap\"".to_string());
+        if matches!(self.engine.as_str(), "mmap" | "null") {
+            options.push(format!("engine=\"{}\"", self.engine));
         } else if self.direct {
             options.push("direct=true".to_string());
         }
@@ -361,11 +463,14 @@ impl Job {
             (true, false) => "O_RDONLY",
             _ => "O_WRONLY|O_CREAT",
         };
-        format!("{flags}{}", if self.sync && self.writes { "|O_SYNC" } else { "" })
+        format!("{flags}{}", if self.writes { self.sync } else { "" })
     }
 
     fn transfers(&self, page: &mut Page) {
         let mut body = if self.is_uniform() { self.transfer() } else { self.transfers_of_sizes() };
+        if !self.is_uniform() && self.has_passes() && self.drops_cached() {
+            page.comment("fio drops the files before each pass, this before the first alone");
+        }
         if self.writes {
             let syncs = every("fsync", self.fsync, 2).into_iter();
             let syncs = syncs.chain(every("fdatasync", self.fdatasync, 1));
@@ -374,23 +479,30 @@ impl Job {
             body.extend(syncs.map(|sync| format!("{alone}{sync}")));
         }
         if self.think_us > 0 {
-            body.push(format!("sleep({}us);", self.think_us));
+            let blocks = self.think_blocks;
+            let when =
+                if blocks > 1 { format!("if (($i + 1) % {blocks} == 0) ") } else { String::new() };
+            body.push(format!("{when}sleep({}us);", self.think_us));
         }
         if !self.is_uniform() && !self.random {
             let kinds =
                 [(self.reads, false), (self.writes, true)].into_iter().filter(|kind| kind.0);
             kinds.for_each(|kind| page.line(&format!("{} = 0;", self.position(kind.1))));
         }
-        let head = match self.seconds {
+        let head = match self.time_us {
             // More calls than can be made in the time.
-            Some(seconds) => format!("repeat $i 1t until {seconds}s"),
+            Some(us) => format!("repeat $i 1t until {}", self.time_of_file(us)),
             None if !self.is_uniform() => {
                 let counts = body.iter().any(|line| line.contains("$i"));
                 page.line(if counts { "$done = 0; $i = 0;" } else { "$done = 0;" });
                 body.extend(counts.then(|| "$i = $i + 1;".to_string()));
                 "while ($done < $size)".into()
             }
-            None => "repeat $i $count".into(),
+            None => {
+                let calls = self.calls.map_or("$count".to_string(), |calls| calls.to_string());
+                let until = self.limit_us.map(|us| format!(" until {}", self.time_of_file(us)));
+                format!("repeat $i {calls}{}", until.unwrap_or_default())
+            }
         };
         let arrival = if self.poisson { ", arrival=\"poisson\"" } else { "" };
         let head = match self.rate {
@@ -404,19 +516,30 @@ impl Job {
         });
     }
 
+    /// The part of a time that each file has in each pass.
+    fn time_of_file(&self, us: u64) -> String {
+        let passes = if self.time_us.is_some() { 1 } else { self.loops };
+        time((us / self.files / passes).max(1))
+    }
+
     /// The statements of one call.
     fn transfer(&self) -> Vec<String> {
         let (mut body, block) = self.places.block();
-        let again = self.seconds.is_some() || self.repeats_places || self.places.repeats();
-        let place = match (self.random, self.seconds.is_some()) {
+        let again = self.time_us.is_some() || self.repeats_places || self.places.repeats();
+        // More calls than the file has blocks begin with its first block again.
+        let passes =
+            self.time_us.is_some() || self.calls.is_some_and(|n| n > self.size / self.block);
+        let place = match (self.random, passes) {
             (false, true) => "($i % $count) * $bs".to_string(),
             (false, false) => "$i * $bs".to_string(),
             (true, _) if again => format!("{block} * $bs"),
-            (true, _) => "perm($i, $count) * $bs".to_string(),
+            (true, true) => "perm($i % $count, $count) * $bs".to_string(),
+            (true, false) => "perm($i, $count) * $bs".to_string(),
         };
         if !self.random {
             body.clear();
         }
+        body.extend(self.drop_before_pass());
         match (self.reads, self.writes) {
             (true, true) => {
                 body.push(format!("$at = {place};"));
@@ -430,6 +553,18 @@ impl Job {
             _ => body.push(format!("fwrite($h, $bs, {place});")),
         }
         body
+    }
+
+    /// It goes through its files more than once.
+    fn has_passes(&self) -> bool {
+        self.time_us.is_some() || self.loops > 1
+    }
+
+    /// fio drops its files from the page cache before each pass through them.
+    fn drop_before_pass(&self) -> Option<String> {
+        let alone = if self.rate.is_some() { "with (rate=0) " } else { "" };
+        let drop = format!("if ($i % $count == 0) {alone}fadvise($h, 0, 0, \"dontneed\");");
+        (self.has_passes() && self.drops_cached()).then_some(drop)
     }
 
     /// The same where calls differ in size: their places may overlap.
@@ -468,7 +603,7 @@ impl Job {
             body.push(format!("if ({at} + {bytes} > $size) {at} = 0;"));
             body.push(format!("{call}($h, {bytes}, {at}); {at} = {at} + {bytes};"));
         }
-        if self.seconds.is_none() {
+        if self.time_us.is_none() {
             body.push(format!("$done = $done + {bytes};"));
         }
         body
@@ -478,27 +613,6 @@ impl Job {
 /// `with (verify=true)`, or nothing.
 fn with(options: &[String]) -> String {
     if options.is_empty() { String::new() } else { format!("with ({})", options.join(", ")) }
-}
-
-/// Calls per second of `1000` and `2k`, or of `1000,500` for reads and writes; one left out has no limit, for
-/// which 0 stands. `None`: it is not understood.
-fn both(text: &str, rate: impl Fn(&str) -> Option<u64>) -> Option<Vec<u64>> {
-    let number = |text: &str| if text.is_empty() { Some(0) } else { rate(text) };
-    let rates: Option<Vec<u64>> = text.split(',').map(|text| number(text.trim())).collect();
-    rates.filter(|rates| rates.len() <= 3 && rates.iter().any(|rate| *rate > 0))
-}
-
-/// Microseconds of `10`, `10us`, `5ms`, `1s`.
-fn think_us(text: &str) -> Option<u64> {
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let number: u64 = text[..digits].parse().ok()?;
-    let factor = match &text[digits..] {
-        "" | "us" | "usec" => 1,
-        "ms" | "msec" => 1000,
-        "s" | "sec" => 1_000_000,
-        _ => return None,
-    };
-    number.checked_mul(factor)
 }
 
 /// `fsync=32`: after each 32 writes. `least`: fewer are not said here.
@@ -523,21 +637,58 @@ fn kind(rw: &str) -> Option<(bool, bool, bool)> {
     })
 }
 
-/// The size in `4k`, `4k,64k`, or the first of `4k-64k`.
-fn first_size(text: &str) -> Option<u64> {
-    size(text.split([',', '-', '/']).next()?.trim())
+/// The last value of an option, as it was written.
+fn last<'s>(settings: &'s Settings, names: &[&str]) -> Option<&'s str> {
+    let mut settings = settings.iter().rev();
+    Some(settings.find(|setting| names.contains(&setting.0.as_str()))?.1.as_str())
 }
 
-/// Seconds of `60`, `60s`, `5m`, `1h`.
-fn seconds(text: &str) -> Option<u64> {
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let number: u64 = text[..digits].parse().ok()?;
-    let factor = match &text[digits..] {
-        "" | "s" => 1,
-        "m" => 60,
-        "h" => 3600,
-        "d" => 86400,
-        _ => return None,
+/// Calls on each of the files, if `io_size` or `number_ios` say so. Calls of different sizes have no number.
+fn calls_on_file(given: &Given<'_>, block: u64, files: u64, is_uniform: bool) -> Option<u64> {
+    let read = |names: &[&str], unit: u64| {
+        let calls = given.read(names, |text| {
+            let number = size(text).filter(|number| *number > 0 && is_uniform)?;
+            Some((number / unit / files).max(1))
+        });
+        calls.filter(|calls| *calls < 1 << 40)
     };
-    number.checked_mul(factor).filter(|n| *n > 0)
+    let (bytes, calls) = (read(&["io_size", "io_limit"], block), read(&["number_ios"], 1));
+    bytes.into_iter().chain(calls).min()
+}
+
+/// The folder of the files, and their names, if they are named.
+fn named_files(given: &Given<'_>) -> (Option<String>, Vec<String>) {
+    let below = |path: &str| place(&format!("{path}/x")).0.unwrap_or_default();
+    let folder = given.text(&["directory"]).map(below);
+    let places = given.read(&["filename"], |text| {
+        let places: Vec<_> = split_names(text).iter().map(|name| place(name)).collect();
+        // A run has one directory.
+        let same = places.iter().all(|place| place.0 == places[0].0);
+        (same && !places.is_empty()).then_some(places)
+    });
+    let places = places.unwrap_or_default();
+    let folder = folder.or_else(|| places.first().and_then(|place| place.0.clone()));
+    (folder, places.into_iter().map(|place| place.1).collect())
+}
+
+fn percent(text: &str) -> Option<u64> {
+    text.parse::<u64>().ok().filter(|percent| *percent <= 100)
+}
+
+/// The flag for a value of `sync`.
+fn sync_flag(text: &str) -> Option<&'static str> {
+    match text {
+        "0" | "none" => Some(""),
+        "1" | "sync" => Some("|O_SYNC"),
+        "dsync" => Some("|O_DSYNC"),
+        _ => None,
+    }
+}
+
+fn is_poisson(text: &str) -> Option<bool> {
+    match text {
+        "linear" => Some(false),
+        "poisson" => Some(true),
+        _ => None,
+    }
 }

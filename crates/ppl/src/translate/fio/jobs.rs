@@ -12,22 +12,21 @@
 //!
 //! Clones of a job (`numjobs`) are ranks. Jobs that fio executes at the same time are groups.
 
-use super::job::{Job, Settings};
+use super::given::Settings;
+use super::job::Job;
 use crate::foreign::command::Command;
+use crate::translate::Translated;
 use crate::translate::page::{Page, Start};
 
 /// More jobs than this are not translated.
-const MAX_JOBS: usize = 20;
+const MAX_JOBS: usize = 1000;
 
 /// Translates a job file.
-pub(crate) fn translate_file(text: &str) -> Option<(String, Vec<String>)> {
+pub(crate) fn translate_file(text: &str) -> Translated {
     let mut global = Settings::new();
     let mut sections: Vec<(String, Settings)> = Vec::new();
     let mut in_global = true;
-    for line in text.lines().map(str::trim) {
-        if line.is_empty() || line.starts_with(['#', ';']) {
-            continue;
-        }
+    for line in text.lines().map(without_comment).filter(|line| !line.is_empty()) {
         if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
             in_global = name.trim() == "global";
             if !in_global {
@@ -48,13 +47,22 @@ pub(crate) fn translate_file(text: &str) -> Option<(String, Vec<String>)> {
     program("fio job", sections)
 }
 
+/// fio cuts every line at the first `;` or `#`.
+fn without_comment(line: &str) -> &str {
+    line.split([';', '#']).next().unwrap_or(line).trim()
+}
+
 /// Translates `fio --name=a --rw=read ...`; options before the first `--name` hold for all jobs.
-pub(crate) fn translate_command(command: &Command<'_>) -> Option<(String, Vec<String>)> {
+pub(crate) fn translate_command(command: &Command<'_>) -> Translated {
     let mut global = Settings::new();
     let mut sections: Vec<(String, Settings)> = Vec::new();
     let mut words = command.words.iter().copied().peekable();
     while let Some(word) = words.next() {
-        let name = word.strip_prefix("--")?;
+        // Two dashes or one.
+        let name = word.strip_prefix('-').map(|name| name.strip_prefix('-').unwrap_or(name));
+        let Some(name) = name else {
+            return Err(format!("it starts a job file: translate {word} itself"));
+        };
         let (name, value) = match name.split_once('=') {
             Some(pair) => pair,
             None => (name, words.next_if(|next| !next.starts_with('-')).unwrap_or("1")),
@@ -75,25 +83,37 @@ pub(crate) fn translate_command(command: &Command<'_>) -> Option<(String, Vec<St
     program("fio", sections)
 }
 
-fn program(what: &str, sections: Vec<(String, Settings)>) -> Option<(String, Vec<String>)> {
-    if sections.len() > MAX_JOBS {
-        return None;
-    }
-    let jobs: Vec<Job> = sections.iter().map(|(name, settings)| Job::new(name, settings)).collect();
-    let one_by_one = jobs.iter().skip(1).any(|job| job.waits);
-    let ranks = match one_by_one {
-        true => jobs.iter().map(|job| job.clones).max()?,
-        false => jobs.iter().map(|job| job.clones).sum(),
-    };
-    let folder = jobs.iter().find_map(|job| job.folder.clone());
-    let mut page = Page::new(what, &Start { ranks: Some(ranks), folder, ..Start::default() });
-    let mut told: Vec<&String> = Vec::new();
-    for option in jobs.iter().flat_map(|job| &job.left_out) {
-        if !told.contains(&option) {
-            told.push(option);
-            page.leaves_out(option);
+/// The jobs that a program can do, and what is left out of the others.
+fn read_jobs(sections: &[(String, Settings)]) -> (Vec<Job>, Vec<String>) {
+    let (mut jobs, mut left_out) = (Vec::new(), Vec::new());
+    for (name, settings) in sections {
+        match Job::new(name, settings) {
+            Ok(job) => jobs.push(job),
+            Err(option) => left_out.push(format!("job {name}: {option}")),
         }
     }
+    (jobs, left_out)
+}
+
+fn program(what: &str, sections: Vec<(String, Settings)>) -> Translated {
+    if sections.len() > MAX_JOBS {
+        return Err(format!("it has {} jobs, at most {MAX_JOBS} are translated", sections.len()));
+    }
+    let (jobs, mut left_out) = read_jobs(&sections);
+    if jobs.is_empty() {
+        return Err(format!("no program does its {}", left_out.join(", ")));
+    }
+    let one_by_one = jobs.iter().skip(1).any(|job| job.waits);
+    let clones = jobs.iter().map(|job| job.clones);
+    let ranks = if one_by_one { clones.max().unwrap_or(1) } else { clones.sum() };
+    let folder = jobs.iter().find_map(|job| job.folder.clone());
+    let mut page = Page::new(what, &Start { ranks: Some(ranks), folder, ..Start::default() });
+    for option in jobs.iter().flat_map(|job| &job.left_out) {
+        if !left_out.contains(option) {
+            left_out.push(option.clone());
+        }
+    }
+    left_out.into_iter().for_each(|option| page.leaves_out(option));
     if let Some(note) = jobs.iter().find_map(Job::queue_note) {
         page.comment(&note);
     }
@@ -112,7 +132,7 @@ fn program(what: &str, sections: Vec<(String, Settings)>) -> Option<(String, Vec
         job.program(&mut page, jobs.len() == 1, in_groups);
         page.line(if in_groups { "}" } else { "" });
     }
-    Some(page.finish())
+    Ok(page.finish())
 }
 
 /// Groups of jobs at the same time are disjoint (tag D), others begin at rank 0.

@@ -1,6 +1,7 @@
-//! Jobs of fio in PPL: [`jobs`] reads files and command lines, [`job`] writes one job, [`values`] reads
-//! options with a form of their own.
+//! Jobs of fio in PPL: [`jobs`] reads files and command lines, [`job`] writes one job, [`given`] reads
+//! options and lists those without a counterpart, [`values`] reads options with a form of their own.
 
+mod given;
 mod job;
 mod jobs;
 mod values;

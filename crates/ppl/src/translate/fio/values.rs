@@ -10,8 +10,12 @@
 //! fio spreads what its distributions give over the file by a hash, unless a centre is named; a
 //! permutation does that here.
 
+use super::given::Given;
 use crate::foreign::command::size;
 use crate::translate::page::bytes;
+
+/// Bytes of a call if nothing names them.
+const BLOCK: u64 = 4096;
 
 /// More sizes than this are not translated.
 const MAX_SIZES: usize = 64;
@@ -26,9 +30,20 @@ impl Sizes {
         Sizes(vec![(bytes, 100)])
     }
 
-    /// Sizes for reads and writes from `bs=4k` or `bs=4k,64k`.
+    /// Sizes for reads and writes of a job.
+    pub(crate) fn given(given: &Given<'_>) -> [Sizes; 2] {
+        let blocks = given.read(&["bs", "blocksize"], Sizes::of_blocks);
+        let split = given.read(&["bssplit"], Sizes::of_split);
+        split.or(blocks).unwrap_or([BLOCK, BLOCK].map(Sizes::one))
+    }
+
+    /// Sizes for reads and writes from `bs=4k`, `bs=4k,64k` or `bs=,64k`.
     pub(crate) fn of_blocks(text: &str) -> Option<[Sizes; 2]> {
-        read_and_write(text, |part| Some(Sizes::one(size(part).filter(|bytes| *bytes > 0)?)))
+        let one = |part: &str| Some(Sizes::one(size(part).filter(|bytes| *bytes > 0)?));
+        match text.strip_prefix(',') {
+            Some(rest) => Some([Sizes::one(BLOCK), one(rest.split(',').next()?.trim())?]),
+            None => read_and_write(text, one),
+        }
     }
 
     /// Sizes for reads and writes from `bssplit=4k/10:64k/90` or `bssplit=4k/10:64k/90,8k/100`.
@@ -161,6 +176,46 @@ impl Places {
     }
 }
 
+/// Rates of a job.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Rates {
+    /// Calls per second, reads and writes together.
+    pub(crate) sum: Option<u64>,
+    /// Per cent of reads, if reads and writes have different rates.
+    pub(crate) mix: Option<u64>,
+}
+
+impl Rates {
+    /// `mean`: bytes of a call.
+    pub(crate) fn given(given: &Given<'_>, reads: bool, writes: bool, mean: u64) -> Rates {
+        let calls = given.read(&["rate_iops"], |text| both(text, first_size));
+        let per_byte = |text: &str| both(text, |part| Some(first_size(part)? / mean));
+        let rates = calls.or_else(|| given.read(&["rate"], per_byte)).unwrap_or_default();
+        let (first, second) = (rates.first().copied(), rates.get(1).copied());
+        let used = [(reads, first), (writes, second.or(first))].into_iter().filter(|of| of.0);
+        let sum = used.filter_map(|of| of.1).fold(0, u64::saturating_add);
+        // Of two rates each is that of its kind.
+        let second = second.filter(|_| reads && writes && sum > 0);
+        let mix = second.map(|second| {
+            100 - ((second.saturating_mul(100).saturating_add(sum / 2)) / sum).min(100)
+        });
+        Rates { sum: (sum > 0).then_some(sum), mix }
+    }
+}
+
+/// Calls per second of `1000` and `2k`, or of `1000,500` for reads and writes; one left out has no limit, for
+/// which 0 stands. `None`: it is not understood.
+fn both(text: &str, rate: impl Fn(&str) -> Option<u64>) -> Option<Vec<u64>> {
+    let number = |text: &str| if text.is_empty() { Some(0) } else { rate(text) };
+    let rates: Option<Vec<u64>> = text.split(',').map(|text| number(text.trim())).collect();
+    rates.filter(|rates| rates.len() <= 3 && rates.iter().any(|rate| *rate > 0))
+}
+
+/// The size in `4k`, or the first of `4k-64k`.
+fn first_size(text: &str) -> Option<u64> {
+    size(text.split(['-', '/']).next()?.trim())
+}
+
 fn number(text: &str) -> Option<f64> {
     text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0)
 }
@@ -271,7 +326,12 @@ mod tests {
         assert_eq!(split("4k/25:8k/75").map(|sizes| sizes.mean()), Some(7168));
         let [reads, writes] = Sizes::of_split("4k/100,8k/50:16k/50").expect("both");
         assert_eq!((reads, writes.smallest(), writes.largest()), (Sizes::one(4096), 8192, 16384));
-        assert_eq!(Sizes::of_blocks("4k,64k"), Some([Sizes::one(4096), Sizes::one(65536)]));
+        for (text, sizes) in
+            [("4k,64k", [4096, 65536]), (",8k", [4096, 8192]), (",8k,", [4096, 8192])]
+        {
+            assert_eq!(Sizes::of_blocks(text), Some(sizes.map(Sizes::one)), "{text}");
+        }
+        assert_eq!((Sizes::of_blocks("4k-8k"), Sizes::of_blocks(",")), (None, None));
     }
 
     #[test]
