@@ -229,9 +229,9 @@ impl World {
         let event = &entry.event;
         match op.row().bytes {
             ByteEffect::Reads => {
-                if let Some(end) = self.end(log, entry) {
-                    self.read(thing, entry, end);
-                }
+                // Wherever it was: the file is as long as what was read of it.
+                let least = event.offset_bytes.saturating_add(event.done_bytes);
+                self.read(thing, entry, self.end(log, entry).unwrap_or(least));
             }
             ByteEffect::Writes => {
                 let appends = op == Op::Append || self.appending.contains(&entry.details.instance);

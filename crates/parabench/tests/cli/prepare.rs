@@ -57,7 +57,9 @@ fn a_run_offers_to_make_what_is_missing_and_makes_it() {
     let writes: Vec<_> = ops.filter(|row| row["op"] == "write").collect();
     assert_eq!(writes.len(), 2);
     assert!(writes.iter().all(|row| row["count"] == 1 && row["bytes"] == 1024), "{writes:?}");
-    scene.parabench("run x.ppl n=1 --backend mem --prepare").exits(1);
+    let run = scene.parabench("run x.ppl n=1 --backend mem --prepare").exits(2);
+    run.err_has("--prepare makes files in a directory, which --backend mem has not");
+    scene.parabench("run x.ppl n=1 --dry-run --prepare").exits(0);
 }
 
 #[test]

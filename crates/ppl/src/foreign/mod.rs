@@ -10,11 +10,12 @@
 //! else. Jobs of fio, IOR, mdtest and PIObench can be translated ([`crate::translate`](fn@crate::translate)); for other
 //! languages a table has one hint each.
 //!
-//! Reads from top to bottom: [`recognize`] names the tool, [`command`] takes a command line apart, [`words`] stands
-//! alone.
+//! Reads from top to bottom: [`recognize`] names the tool, [`command`] takes a command line apart; [`shell`] (variables
+//! of scripts) and [`words`] stand alone.
 
 pub(crate) mod command;
 pub(crate) mod recognize;
+pub(crate) mod shell;
 pub(crate) mod words;
 
 pub(crate) use crate::foreign::recognize::diagnose;

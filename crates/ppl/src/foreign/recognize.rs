@@ -39,9 +39,16 @@ const LANGUAGES: &[Language] = &[
         marks: &["(AT_FDCWD, ", ") = -1 E", ") = ", "<unfinished ...>"],
     },
     Language {
+        name: "a Filebench workload",
+        hint: "write its flowops: `createfile` is create(path);, `appendfilerand` is append(path, 4k);, `readwholefile` \
+               is read(path);, an instance of a thread is a rank",
+        certain: &["define fileset ", "define process ", "define file name", "flowop "],
+        marks: &["thread name=", "flowop ", "set $dir=", "psrun -"],
+    },
+    Language {
         name: "a shell script or a command line",
         hint: WRITE_COMMANDS,
-        certain: &["#!/bin/", "#SBATCH ", "dd if=", "dd of=", "elbencho -"],
+        certain: &["#!/bin/", "#SBATCH ", "dd if=", "dd of=", "elbencho -", "sysbench "],
         marks: &["; do", "; then", "done", "export ", "mkdir -p ", "cd /"],
     },
     Language {
@@ -210,8 +217,20 @@ fn is_setting(line: &str, names: &[&str]) -> bool {
 fn is_ppl(line: &str) -> bool {
     const HOLDS: &[&str] = &["$$rank", "$$grank", "$$size", "$$gsize"];
     const BEGINS: &[&str] = &[
-        "repeat ", "time[", "ctime[", "param $", "define ", "with (", "master ", "barrier;",
-        "group \"", "split ($",
+        "repeat ",
+        "time[",
+        "ctime[",
+        "param $",
+        "define groups",
+        "define param",
+        "define pattern",
+        "define proc ",
+        "define hints",
+        "with (",
+        "master ",
+        "barrier;",
+        "group \"",
+        "split ($",
     ];
     HOLDS.iter().any(|part| line.contains(part))
         || BEGINS.iter().any(|start| line.starts_with(start))
@@ -273,6 +292,12 @@ mod tests {
             ("mdtest -n 100 -d /mnt", "an mdtest command line"),
             ("dd if=/dev/zero of=x bs=1M count=3", SCRIPT),
             ("elbencho -w -s 1g /mnt/f", SCRIPT),
+            ("sysbench fileio --file-total-size=1G run", SCRIPT),
+            ("define fileset name=set1,path=/x,size=16k\n", "a Filebench workload"),
+            (
+                "define process name=p {\n thread name=t {\n flowop closefile\n}\n}\nrun 10",
+                "a Filebench workload",
+            ),
             ("IOR START\n  api=POSIX\nRUN\nIOR STOP\n", "an IOR script"),
             ("# x\nTestFile \"f\"\n<Module>\nModuleName \"a(b)\"", "a PIObench configuration"),
             ("#!/bin/bash\nls\n", SCRIPT),

@@ -17,8 +17,9 @@ mod page;
 mod piobench;
 
 use crate::diag::has_errors;
-use crate::foreign::command::Command;
+use crate::foreign::command::{self, Command};
 use crate::foreign::recognize::{Found, logical_lines, recognize};
+use crate::foreign::shell::{self, Expanded};
 use crate::resolve::resolve;
 use crate::source::{Binding, NoIncludes, Sources};
 use crate::{format, lower, parse};
@@ -65,7 +66,12 @@ pub(super) type Translated = Result<(String, Vec<String>), String>;
 /// See [`NoTranslation`].
 pub fn translate(text: &str) -> Result<Translation, NoTranslation> {
     let shown = logical_lines(text);
+    let Expanded { text: expanded, loops } = shell::expand(&shown);
     let (found, _) = recognize(&shown).ok_or(NoTranslation::Unknown)?;
+    let found = match found {
+        Found::Command(_) => recognize(&expanded).map_or(found, |(found, _)| found),
+        found => found,
+    };
     let from = found.name();
     let mistake = |mistake: Mistake| NoTranslation::Mistake(from, mistake.line + 1, mistake.what);
     let translated = match &found {
@@ -76,10 +82,26 @@ pub fn translate(text: &str) -> Result<Translation, NoTranslation> {
         Found::Other(language) => return Err(NoTranslation::Other(language.name, language.hint)),
     };
     let refused = |why: String| NoTranslation::Refused(from, why);
-    let (program, left_out) = translated.map_err(refused)?;
+    let (mut program, mut left_out) = translated.map_err(refused)?;
+    if let Found::Command(command) = &found {
+        for more in around(command, &expanded, &loops) {
+            program += &format!("# not translated: {}\n", page::in_comment(&more));
+            left_out.push(more);
+        }
+    }
     let program = compiled(&program)
         .ok_or_else(|| refused("a value is outside of what a program can have".into()))?;
     Ok(Translation { from, program, left_out })
+}
+
+/// Parts of a script that the program of its first command does not have.
+fn around(command: &Command<'_>, script: &str, loops: &[String]) -> Vec<String> {
+    let used = command.words.join(" ");
+    let unset = shell::variables(&used).into_iter();
+    let unset = unset.map(|name| format!("${name}, which the script does not set"));
+    let others = script.lines().map(str::trim).filter(|line| command::find(line).is_some());
+    let others = others.skip(1).map(|line| format!("the command {line}"));
+    unset.chain(loops.iter().cloned()).chain(others).collect()
 }
 
 fn call(command: &Command<'_>) -> Translated {

@@ -91,8 +91,7 @@ impl Page {
         if std::mem::take(&mut self.after_param) {
             self.text.push('\n');
         }
-        let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        let _ = writeln!(self.text, "# {}", text.trim_end());
+        let _ = writeln!(self.text, "# {}", in_comment(text));
     }
 
     /// Adds a parameter in bytes or a number, with its text.
@@ -114,6 +113,12 @@ impl Page {
         }
         (self.text, self.left_out)
     }
+}
+
+/// A text as a line of a comment.
+pub(crate) fn in_comment(text: &str) -> String {
+    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    text.trim_end().to_string()
 }
 
 /// A number of bytes with the largest suffix that tells it exactly.

@@ -128,7 +128,8 @@ impl Rules {
             let help = "docs/rules.md shows rules files";
             source.error(error.span().unwrap_or(0..0), error.message(), help)
         })?;
-        let times = file.time.map_or(Ok(Times::Numbers(SECOND_NS)), |time| source.times(&time))?;
+        let times =
+            file.time.map_or(Ok(Times::Numbers(SECOND_NS, 0)), |time| source.times(&time))?;
         if file.rule.is_empty() {
             let help = "[[rule]] begins one, match = '...' says which lines it reads";
             return Err(source.error(0..0, "expected rules, found none", help));

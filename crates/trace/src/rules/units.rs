@@ -17,8 +17,8 @@ const DIGITS_MAX: usize = 24;
 /// How a log writes times.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Times {
-    /// Numbers, in units of this many nanoseconds.
-    Numbers(u64),
+    /// Numbers, in units of this many nanoseconds, and the nanosecond of 1970 in which they begin.
+    Numbers(u64, i128),
     /// By a pattern of strptime.
     Pattern(String),
 }
@@ -29,11 +29,12 @@ type Moment = (u64, bool);
 impl Times {
     /// The unit or pattern that a rules file names. `Err`: what was expected.
     pub fn named(text: &str) -> Result<Times, String> {
-        if let Some(factor) = duration_factor(text) {
-            return Ok(Times::Numbers(factor as u64));
-        }
         if !text.contains('%') {
-            return Err("a unit (s, ms, us, ns, min, h) or a pattern such as %H:%M:%S%.f".into());
+            return numbers(text).ok_or_else(|| {
+                "a unit (s, ms, us, ns, min, h), also 100ns or 100ns since 1601-01-01, or a pattern such as \
+                 %H:%M:%S%.f"
+                    .into()
+            });
         }
         let sample = sample(text).filter(|sample| BrokenDownTime::parse(text, sample).is_ok());
         match sample {
@@ -45,7 +46,10 @@ impl Times {
     /// The time that a text is.
     pub fn read(&self, text: &[u8]) -> Option<Moment> {
         match self {
-            Times::Numbers(unit) => Some((duration_ns(text, *unit)?, false)),
+            Times::Numbers(unit, since_ns) => {
+                let ns = i128::from(duration_ns(text, *unit)?) + since_ns;
+                Some((u64::try_from(ns).ok()?, false))
+            }
             Times::Pattern(pattern) => by_pattern(pattern, text),
         }
     }
@@ -53,7 +57,7 @@ impl Times {
     /// Unit of durations without one, nanoseconds.
     pub fn unit_ns(&self) -> u64 {
         match self {
-            Times::Numbers(unit_ns) => *unit_ns,
+            Times::Numbers(unit_ns, _) => *unit_ns,
             Times::Pattern(_) => SECOND_NS,
         }
     }
@@ -61,12 +65,28 @@ impl Times {
     /// The expected form, for messages.
     pub fn expected(&self) -> String {
         match self {
-            Times::Numbers(_) => "a time as a number".into(),
+            Times::Numbers(..) => "a time as a number".into(),
             Times::Pattern(pattern) => {
                 format!("a time like {}", sample(pattern).unwrap_or_else(|| pattern.clone()))
             }
         }
     }
+}
+
+/// `ms`, `100ns`, `100ns since 1601-01-01`.
+fn numbers(text: &str) -> Option<Times> {
+    let (unit, since) = text.split_once(" since ").map_or((text, None), |of| (of.0, Some(of.1)));
+    let digits = unit.bytes().take_while(u8::is_ascii_digit).count();
+    let count: u64 = if digits == 0 { 1 } else { unit[..digits].parse().ok()? };
+    let unit_ns = (duration_factor(unit[digits..].trim())? as u64).checked_mul(count)?;
+    let since_ns = match since {
+        Some(date) => {
+            let date: jiff::civil::Date = date.trim().parse().ok()?;
+            date.to_zoned(TimeZone::UTC).ok()?.timestamp().as_nanosecond()
+        }
+        None => 0,
+    };
+    (unit_ns > 0).then_some(Times::Numbers(unit_ns, since_ns))
 }
 
 /// A time as the pattern writes it.
@@ -195,7 +215,14 @@ mod tests {
         assert_eq!(read("%H:%M:%S%.f", "00:00:01.25"), Some((1_250_000_000, true)));
         assert_eq!(read("%H:%M:%S", "25:00:00"), None);
         assert_eq!(read("ms", "3"), since(3_000_000));
-        for wrong in ["fortnight", "%!", "%Q%Q"] {
+        assert_eq!(read("100ns", "3"), since(300));
+        let ticks = "100ns since 1601-01-01";
+        assert_eq!(read(ticks, "128166372003061629"), since(1_172_163_600_306_162_900));
+        assert_eq!(read(ticks, "1"), None);
+        assert_eq!(read("s since 2000-01-01", "1"), since(946_684_801 * SECOND_NS));
+        assert_eq!(Times::named(ticks).map(|times| times.unit_ns()), Ok(100));
+        for wrong in ["fortnight", "%!", "%Q%Q", "0ns", "100", "s since 1601", "ns since yesterday"]
+        {
             assert!(Times::named(wrong).is_err(), "{wrong}");
         }
     }

@@ -12,7 +12,7 @@ use super::team::Members;
 use crate::args::{ProgramArgs, ResultFormat, Seed};
 use crate::compile::{self, Ranks};
 use crate::diagnostics;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::prepare;
 use crate::program::Text;
 use crate::rehearse::rehearse;
@@ -88,6 +88,15 @@ impl Run {
         warnings: bool,
     ) -> Result<Vec<Expected>> {
         let directories = directory.named();
+        let backend = self.execution.backend;
+        if self.directory.prepare && !matches!(backend, BackendKind::Posix | BackendKind::Null) {
+            let message = format!(
+                "--prepare makes files in a directory, which --backend {} has not",
+                backend.name()
+            );
+            return Err(Error::input(message)
+                .help("make them by the program, outside of what is measured, or leave --prepare or --backend out"));
+        }
         if directories.is_empty() {
             return Ok(Vec::new());
         }
