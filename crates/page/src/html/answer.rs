@@ -136,7 +136,8 @@ fn run_keys(run: &Run) -> Vec<(String, String)> {
         Some(log) => ("log".to_string(), log),
         None => ("storage".to_string(), machines::short_storage(run)),
     };
-    let all = [("duration".to_string(), duration)].into_iter().chain(moved);
+    let what = if run.run.trace.is_some() { "duration" } else { "time of the command" };
+    let all = [(what.to_string(), duration)].into_iter().chain(moved);
     let all = all.chain([("operations".to_string(), value_text(count as f64, Unit::Count)), place]);
     all.filter(|(_, text)| !text.is_empty()).take(3).collect()
 }

@@ -104,7 +104,7 @@ pub fn environment(run: &Run) -> Markup {
     list(&[
         ("program", header.program.name.clone()),
         ("outcome", header.outcome.clone()),
-        ("duration", facts::duration(run).unwrap_or_default()),
+        ("time of the command", facts::duration(run).unwrap_or_default()),
         ("ranks", header.ranks.to_string()),
         host_name,
         storage,
