@@ -1,8 +1,8 @@
 //! Programs after benchmarks of the field: counts and bytes of each label and operation, and places in files, are
 //! those of the benchmarks' formulas, which are computed here a second time.
 
-mod ior_family;
 mod applications;
+mod ior_family;
 mod shared_files;
 
 use crate::figures::{Happened, counts, events};
