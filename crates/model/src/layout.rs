@@ -111,8 +111,10 @@ figures! {
     P99 "p99" "p99" "ms" "p99 ms";
     Max "max" "max" "ms" "max ms";
     Seconds "time" "time" "s" "time s";
+    EachSeconds "time/each" "time" "s/each" "time s";
     Rate "MiB/s" "MiB/s" "" "MiB/s";
     RankRate "MiB/s/rank" "MiB/s" "/rank" "MiB/s";
+    Bandwidth "bandwidth" "MiB/s" "" "MiB/s";
     OpRate "ops/s" "ops/s" "" "ops/s";
     RankOpRate "ops/s/rank" "ops/s" "/rank" "ops/s";
 }
@@ -212,16 +214,18 @@ impl Layout {
         self.check_row(Row { names, label, op, beside })
     }
 
-    fn check_row(&self, row: Row) -> Result<Row, String> {
+    fn check_row(&self, mut row: Row) -> Result<Row, String> {
         let published = self.beside.iter().map(|one| one.figures.len()).sum::<usize>();
         let (names, wanted) = (row.names.len(), self.names.len());
         let is_number = |text: &&String| *text == "-" || text.parse::<f64>().is_ok();
-        let op = row.op.split('.').next().unwrap_or("");
+        let (op, part) =
+            row.op.split_once('.').map_or((&*row.op, None), |(op, part)| (op, Some(part)));
+        let known = Op::find(op);
         let wrong = row.beside.iter().find(|text| !is_number(text));
         match () {
             () if names != wanted => Err(format!("expected {wanted} names, found {names}")),
             () if row.label.is_empty() => Err("expected a label behind the name".into()),
-            () if !op.is_empty() && Op::find(op).is_none() => {
+            () if !op.is_empty() && known.is_none() => {
                 Err(format!("expected an operation or nothing, found {op}"))
             }
             () if wrong.is_some() => {
@@ -231,7 +235,11 @@ impl Layout {
                 "expected {published} published figures, - where there is none, found {}",
                 row.beside.len()
             )),
-            () => Ok(row),
+            () => {
+                let part = part.map(|part| format!(".{part}")).unwrap_or_default();
+                row.op = known.map_or(String::new(), |op| format!("{}{part}", op.name()));
+                Ok(row)
+            }
         }
     }
 }
@@ -277,7 +285,7 @@ mod tests {
 #| beside Ceph | avg, MiB/s
 #| note 1 client
 #| create
-#| write, new | dump | fwrite | 0.105 -
+#| write, new | dump | FWrite.data | 0.105 -
 #| all, - | dump || - 22.11
 sync;
 ";
@@ -298,7 +306,7 @@ sync;
             panic!("{layout:?}")
         };
         assert_eq!(heading, "create");
-        assert_eq!((&*write.label, &*write.op), ("dump", "fwrite"));
+        assert_eq!((&*write.label, &*write.op), ("dump", "fwrite.data"));
         assert_eq!(write.beside, ["0.105", "-"]);
         assert_eq!((&*all.op, &all.beside[1]), ("", &"22.11".to_string()));
     }
@@ -307,11 +315,11 @@ sync;
     fn a_mistake_has_its_line_and_leaves_the_layout_out() {
         for (from, to, what) in [
             ("count/rank", "count/rnk", "expected a figure (count,"),
-            ("fwrite", "fwirte", "expected an operation or nothing, found fwirte"),
+            ("FWrite", "fwirte", "expected an operation or nothing, found fwirte"),
             ("0.105 -", "0.105", "expected 2 published figures, - where there is none, found 1"),
             ("0.105", "O.105", "expected a number or -, found O.105"),
             ("write, new", "write", "expected 2 names, found 1"),
-            ("| dump | fwrite", "|  | fwrite", "expected a label"),
+            ("| dump | FW", "|  | FW", "expected a label"),
         ] {
             let text = TABLE.replace(from, to);
             assert_ne!(text, TABLE);

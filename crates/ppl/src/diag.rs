@@ -67,6 +67,7 @@ codes! {
     PathBlank "W0203" "A blank at the start or end of a path component.";
     DecimalMode "W0204" "Permission bits in decimal that read like octal ones.";
     NoDirectory "W0205" "A name before the colon of a path that is no directory's.";
+    Layout "W0206" "A layout of a table that cannot be read.";
     Collision "W0301" "Several ranks make the same name; all but one will fail.";
     NotWritten "W0302" "Ranks read a file that only other ranks make.";
     BeyondEnd "W0303" "More is read than was written.";
