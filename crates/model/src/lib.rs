@@ -18,6 +18,7 @@ pub mod group;
 pub mod hints;
 pub mod histogram;
 pub mod internal;
+pub mod layout;
 pub mod limits;
 pub mod merge;
 pub mod op;

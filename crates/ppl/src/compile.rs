@@ -43,6 +43,7 @@ pub fn compile(name: &str, text: Vec<u8>, loader: &mut dyn Loader, binding: &Bin
     }
     let found = check::tree::warn_of_precedence(&ast, &sources);
     diagnostics.extend(found.into_iter().filter(|found| !is_consequence(found, &open)));
+    diagnostics.extend(check::layouts::warn_of_layouts(&sources));
     let ast = parse::add_kinds(ast, &mut sources);
     let (mut facts, found) = resolve(&ast, &sources);
     diagnostics.extend(found.into_iter().filter(|found| !is_consequence(found, &open)));

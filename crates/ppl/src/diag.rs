@@ -70,6 +70,7 @@ codes! {
     NumberInText "W0206" "`+` between a text in quotes that holds a number and a number: it joins them.";
     ElementInText "W0207" "`$list[0]` in a text: the brackets are text.";
     ParameterSet "W0208" "A parameter that the program sets: what the command line gives is lost.";
+    Layout "W0209" "A layout of a table that cannot be read.";
     Collision "W0301" "Several ranks make the same name; all but one will fail.";
     NotWritten "W0302" "Ranks read a file that only other ranks make.";
     BeyondEnd "W0303" "More is read than was written.";

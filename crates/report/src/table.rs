@@ -11,12 +11,13 @@
 //! ```
 //!
 //! Below it the labels over ranks (`times`), machines (`nodes`), distributed and scheduled work
-//! (`work`), scores (`scores`), layers of an imported log (`layers`), evidence (`facts`), remarks and failures; of a sweep its points
+//! (`work`), scores (`scores`), tables after layouts of the program (`layouts`), layers of an imported log (`layers`), evidence (`facts`), remarks and failures; of a sweep its points
 //! (`sweep`). Nothing is computed here besides totals.
 
 pub mod answer;
 pub mod facts;
 pub mod layers;
+mod layouts;
 mod nodes;
 mod points;
 pub mod scores;
@@ -79,7 +80,8 @@ pub fn figures(run: &Run) -> Vec<Block> {
         None => (Vec::new(), vec![summary::sheet(run), times::sheet(run)]),
     };
     let further = [nodes::sheet(run), work::shares(run), work::arrivals(run), scores::sheet(run)];
-    let tables = tables.into_iter().chain(further).flatten();
+    let tables =
+        tables.into_iter().chain(further).flatten().chain(layouts::sheets(run, layouts::POINTS));
     let mut blocks: Vec<Block> = figures.into_iter().chain(tables.map(Block::Sheet)).collect();
     put_scores(run, &mut blocks);
     blocks

@@ -4,6 +4,7 @@
 
 pub(crate) mod access;
 pub(crate) mod closed;
+pub(crate) mod layouts;
 pub(crate) mod notes;
 pub(crate) mod options;
 pub(crate) mod plan;

@@ -11,7 +11,7 @@
 //!
 //! Everything else is in the full report (`super::blocks`).
 
-use super::{failures_by_kind, points, put_scores, rank_errors, scores, work};
+use super::{failures_by_kind, layouts, points, put_scores, rank_errors, scores, work};
 use crate::document::{Block, Item, Sheet};
 use crate::grid::{Cell, Grid, Kind, Line, field, optional};
 use crate::limited;
@@ -215,7 +215,8 @@ fn figures_in(run: &Run, room: Room) -> Vec<Block> {
         None => vec![Block::Sheet(sheet(run, room))],
     };
     let further = [work::shares(run), work::arrivals(run), scores::sheet(run)];
-    blocks.extend(further.into_iter().flatten().map(Block::Sheet));
+    let tables = layouts::sheets(run, layouts::FEW_POINTS);
+    blocks.extend(further.into_iter().flatten().chain(tables).map(Block::Sheet));
     put_scores(run, &mut blocks);
     blocks
 }
