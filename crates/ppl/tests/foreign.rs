@@ -249,6 +249,14 @@ fn many_jobs_at_the_same_time_are_groups() {
 }
 
 #[test]
+fn an_engine_without_calls_moves_nothing() {
+    let text = "[a]\nioengine=null\nrw=randrw\nbs=4k\nsize=1m\niodepth=8\n";
+    let translated = translate(text).expect("a program");
+    assert!(translated.program.contains("with (engine=\"null\") {"), "{}", translated.program);
+    assert_eq!(translated.left_out, [""; 0]);
+}
+
+#[test]
 fn a_text_that_no_program_can_do_has_a_reason() {
     for (text, reason) in [
         ("[a]\nrw=trim\nbs=4k\n", "no program does its job a: rw=trim"),

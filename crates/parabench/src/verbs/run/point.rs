@@ -21,6 +21,7 @@ use engine::config::{BackendKind, Config, Records};
 use engine::machine::Settings;
 use engine::recorder::EventsConfig;
 use model::Plan;
+use model::escape;
 use model::rehearsal::{Expected, Rehearsal};
 use std::time::Duration;
 
@@ -88,14 +89,8 @@ impl Run {
         warnings: bool,
     ) -> Result<Vec<Expected>> {
         let directories = directory.named();
-        let backend = self.execution.backend;
-        if self.directory.prepare && !matches!(backend, BackendKind::Posix | BackendKind::Null) {
-            let message = format!(
-                "--prepare makes files in a directory, which --backend {} has not",
-                backend.name()
-            );
-            return Err(Error::input(message)
-                .help("make them by the program, outside of what is measured, or leave --prepare or --backend out"));
+        if self.directory.prepare && self.execution.backend.is_simulated() {
+            self.refuse_to_prepare(&prepare::expected(plan, config, prepare::WHOLE_BYTES)?)?;
         }
         if directories.is_empty() {
             return Ok(Vec::new());
@@ -112,6 +107,17 @@ impl Run {
             prepare::tell_missing(plan, &directories, &rehearsal.expected);
         }
         Ok(Vec::new())
+    }
+
+    /// Files in memory are those of the program alone.
+    fn refuse_to_prepare(&self, expected: &[Expected]) -> Result<()> {
+        let Some(first) = expected.first() else { return Ok(()) };
+        let (name, backend) =
+            (escape::line(&String::from_utf8_lossy(&first.path)), self.execution.backend.name());
+        Err(Error::input(format!(
+            "--prepare makes files in a directory, which --backend {backend} has not; the program expects {name}"
+        ))
+        .help("leave --backend out, or write the files by the program, outside of what is measured"))
     }
 
     /// Files that the program has not made may be there; the null back-end finds all.
