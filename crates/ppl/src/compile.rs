@@ -80,7 +80,9 @@ fn unclosed_line(found: &Diagnostic, sources: &Sources) -> Option<u32> {
 /// A string or bracket without its end swallows text: arguments, uses, definitions. No warning is certain then, and no error from
 /// the line on where it was opened. `open`: where those lines begin.
 fn is_consequence(found: &Diagnostic, open: &[u32]) -> bool {
-    let is_behind = |line: &u32| found.span.end > *line;
+    let ends = found.related.iter().map(|(span, _)| span.end);
+    let end = ends.chain([found.span.end]).max().unwrap_or(0);
+    let is_behind = |line: &u32| end > *line;
     let is_warning = found.severity() == Severity::Warning;
     open.iter().any(|line| is_behind(line) || is_warning)
 }

@@ -237,11 +237,15 @@ impl Lower<'_> {
         if flow == Flow::Away || !self.gives_value(number) {
             return;
         }
-        let (name, span) = self.ast.procs[number as usize].name;
+        let def = self.ast.procs[number as usize];
+        let (name, span) = def.name;
+        let body = self.ast.stmt_span(def.body);
+        let end = Span { start: body.end.saturating_sub(1).max(body.start), end: body.end };
         let text = self.ast.names.text(name);
         let message = format!("the proc {text} gives a value, but may end without one");
         let help = "write return value; as its last statement";
-        self.reports.push(Diagnostic::new(Code::Expected, span, message).help(help));
+        let found = Diagnostic::new(Code::Expected, span, message).help(help);
+        self.reports.push(found.related(end, "it ends here"));
     }
 
     /// `global $x = value;`, `global $list[at] = value;`

@@ -295,7 +295,8 @@ impl Parser<'_, '_, '_> {
         let open = self.bump();
         let (items, height) = self.collected(|parser| {
             let mut height = 0;
-            let is_empty = parser.has_no_arguments();
+            // `[, 1]`: rather an empty list that is not closed than one whose first item is missing.
+            let is_empty = parser.has_no_arguments() || parser.tok.kind == Kind::Comma;
             while !is_empty && parser.tok.kind != Kind::RBracket {
                 let item = parser.expr()?;
                 height = height.max(parser.height);

@@ -227,9 +227,21 @@ impl Parser<'_, '_, '_> {
             // Its `if` was left out because of the nesting.
             return Bad;
         }
+        let block = self.cx.blocks.first().copied();
+        if block.is_some() && self.cx.misplaced_in == block {
+            return Bad;
+        }
         let span = Span { start, end: start + 4 };
-        let diagnostic = Diagnostic::new(Code::Misplaced, span, "`else` without an `if` before it");
-        self.error(diagnostic.help("it follows the body of if (...) directly"))
+        let mut diagnostic =
+            Diagnostic::new(Code::Misplaced, span, "`else` without an `if` before it")
+                .help("it follows the body of if (...) directly");
+        if let Some(open) = self.cx.blocks.last().copied() {
+            // If the body of the `if` is this block without its `}`, that is the same mistake.
+            self.cx.misplaced_in = block;
+            let open = Span { start: open, end: open + 1 };
+            diagnostic = diagnostic.related(open, "inside of this block");
+        }
+        self.error(diagnostic)
     }
 
     /// `time ["label", sync] body`
