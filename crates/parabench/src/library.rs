@@ -10,60 +10,94 @@ pub struct Embedded {
     pub text: &'static str,
 }
 
+/// Programs after works of one kind.
+#[derive(Clone, Copy, Debug)]
+pub struct Family {
+    /// What they stand for.
+    pub title: &'static str,
+    /// The programs, each with a description that fits a line.
+    pub programs: &'static [(Embedded, &'static str)],
+}
+
 macro_rules! programs {
-    ($($name:literal),* $(,)?) => {
-        /// All of them, by name.
-        pub const PROGRAMS: &[Embedded] = &[ $( Embedded {
-            name: $name,
-            text: include_str!(concat!("../../../programs/", $name, ".ppl")),
+    ($($title:literal { $($name:literal: $line:literal,)* })*) => {
+        /// All programs by what they stand for.
+        pub const FAMILIES: &[Family] = &[ $( Family {
+            title: $title,
+            programs: &[ $( (Embedded {
+                name: $name,
+                text: include_str!(concat!("../../../programs/", $name, ".ppl")),
+            }, $line), )* ],
         }, )* ];
     };
 }
 
-programs![
-    "beffio",
-    "btio",
-    "collective",
-    "dlio",
-    "filebench",
-    "flash",
-    "git",
-    "hacc",
-    "hpio",
-    "io500",
-    "ior",
-    "iozone",
-    "kafka",
-    "madbench2",
-    "maildir",
-    "management",
-    "mdtest",
-    "mdworkbench",
-    "metadata",
-    "noncontig",
-    "olap",
-    "piobench",
-    "postgres",
-    "postmark",
-    "random",
-    "s3d",
-    "sequential",
-    "split",
-    "sqlite",
-    "staging",
-    "static",
-    "stress",
-    "team",
-    "tile",
-    "vmimage",
-    "zarr",
-];
+programs! {
+    "The Parabench paper" {
+        "groups": "Listing 2: writers and readers in two groups.",
+        "olap": "Its experiment: an OLAP engine; paper=true: its table.",
+        "stress": "Listing 1: every everyday call on many small files.",
+    }
+    "PIObench" {
+        "piobench": "Eight spatial patterns in five temporal forms.",
+    }
+    "Parallel I/O on Lustre (ORNL)" {
+        "collective": "Segments of one shared file, new and existing.",
+        "management": "Create and resize a shared file with 1, 2, 4, ... ranks.",
+        "split": "A shared file as subfiles that are joined, or plain.",
+    }
+    "mpiio" {
+        "static": "Fixed shares: all wait for the slowest rank.",
+        "team": "Dynamic shares: a free rank takes the next chunk.",
+    }
+    "The IOR family, and other benchmarks" {
+        "beffio": "b_eff_io: effective I/O bandwidth, one number.",
+        "filebench": "Filebench: six personalities, such as varmail.",
+        "hpio": "HPIO: regions of one size at one distance.",
+        "io500": "IO500: its twelve phases and its scores.",
+        "ior": "IOR: blocks of a shared file, or a file for each rank.",
+        "iozone": "IOzone: nine tests of a file, by records.",
+        "mdtest": "mdtest: rates of directories and files in a tree.",
+        "mdworkbench": "md-workbench: small objects move on from rank to rank.",
+        "noncontig": "noncontig: vectors with holes in memory and in the file.",
+        "postmark": "PostMark: small files of a mail server.",
+    }
+    "Applications of science" {
+        "btio": "NAS BT-IO: dumps of a block-tridiagonal solver.",
+        "flash": "FLASH-IO: a checkpoint and two plotfiles.",
+        "hacc": "HACC-IO: checkpoint and restart of particles.",
+        "madbench2": "MADbench2: matrices out of core, in three phases.",
+        "s3d": "S3D-IO: checkpoints of a combustion code.",
+        "staging": "Input and checkpoints staged through a fast directory.",
+        "tile": "MPI-Tile-IO: tiles of a 2-D array in one file.",
+        "zarr": "Zarr: an array in files of chunks, read by slices.",
+    }
+    "Other applications" {
+        "dlio": "DLIO: a data loader of deep learning (MLPerf Storage).",
+        "git": "Git: add, status, gc and checkout of a repository.",
+        "kafka": "Kafka: a log of segments with followers.",
+        "maildir": "Maildir: messages delivered, read and deleted.",
+        "postgres": "PostgreSQL: a write-ahead log, pages and checkpoints.",
+        "sqlite": "SQLite: transactions with a journal or a log.",
+        "vmimage": "Disk images of virtual machines: boot, then writes.",
+    }
+    "Building blocks" {
+        "metadata": "Rates of creating, examining and removing files.",
+        "random": "Random requests: each block of a file once.",
+        "sequential": "Sequential bandwidth: a file for each rank.",
+    }
+}
 
 /// Files of procs that programs include: `include "@lib/temporal";`.
 pub const LIBRARIES: &[Embedded] = &[
     Embedded { name: "lib/split", text: include_str!("../../../programs/lib/split.ppl") },
     Embedded { name: "lib/temporal", text: include_str!("../../../programs/lib/temporal.ppl") },
 ];
+
+/// All programs, by family.
+pub fn programs() -> impl Iterator<Item = &'static Embedded> {
+    FAMILIES.iter().flat_map(|family| family.programs).map(|(program, _)| program)
+}
 
 /// The program or library that `include "@name";` means.
 pub fn find_included(name: &str) -> Option<&'static Embedded> {
@@ -76,7 +110,7 @@ pub fn find_included(name: &str) -> Option<&'static Embedded> {
 pub fn find(name: &str) -> Option<&'static Embedded> {
     let name = name.strip_prefix('@').unwrap_or(name);
     let name = name.strip_suffix(".ppl").unwrap_or(name);
-    PROGRAMS.iter().find(|program| program.name == name)
+    programs().find(|program| program.name == name)
 }
 
 impl Embedded {
@@ -107,7 +141,9 @@ mod tests {
             .map(|name| name.strip_suffix(".ppl").expect("only programs").to_string())
             .collect();
         names.sort();
-        assert_eq!(names, PROGRAMS.iter().map(|p| p.name).collect::<Vec<_>>());
+        let mut listed: Vec<_> = programs().map(|program| program.name).collect();
+        listed.sort();
+        assert_eq!(names, listed);
     }
 
     #[test]

@@ -39,7 +39,7 @@ fn embedded(name: &str) -> Result<Text> {
     match library::find(name) {
         Some(program) => Ok(Text { name: name.into(), bytes: program.text.into() }),
         None => {
-            let names = library::PROGRAMS.iter().map(|p| format!("@{}", p.name));
+            let names = library::programs().map(|p| format!("@{}", p.name));
             let names = names.collect::<Vec<_>>().join(" ");
             Err(Error::input(format!("{name} is not a program that comes with Parabench"))
                 .help(format!("there are {names}; `parabench programs` describes them")))

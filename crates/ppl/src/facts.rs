@@ -188,9 +188,10 @@ impl Facts {
 
     /// The text of the `///` comments before the first definition of a symbol, or on its line.
     pub fn documentation(&self, id: SymbolId, ast: &Ast, sources: &Sources) -> Option<String> {
-        let Symbol { kind, span, .. } = *self.symbol(id);
-        let behind =
-            (kind == Kind::Parameter).then(|| doc_behind(span.end, ast, sources)).flatten();
+        let Symbol { kind, span, number, .. } = *self.symbol(id);
+        // A default may take several lines: the comment is behind its end.
+        let param = ast.params.get(number as usize).filter(|_| kind == Kind::Parameter);
+        let behind = param.and_then(|one| doc_behind(ast.expr_span(one.default).end, ast, sources));
         let written = behind.or_else(|| doc_before(span.start, ast, sources))?;
         let lines = sources.text(written).lines().map(|line| line.trim().trim_start_matches('/'));
         Some(lines.map(str::trim).collect::<Vec<_>>().join("\n"))

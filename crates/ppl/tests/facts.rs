@@ -123,6 +123,7 @@ fn comments_before_a_definition_are_its_documentation() {
         ("/// Files per rank\nparam $‸n = 4;", Some("Files per rank")),
         ("param $‸n = 4; /// Files per rank", Some("Files per rank")),
         ("/// one\nparam $‸n = 4; /// two", Some("two")),
+        ("param $‸n = [1,\n    2]; /// of two lines", Some("of two lines")),
         ("sync; /// one\nparam $‸n = 4;", None),
         ("define param \"n\" $‸n \"1\" /// one\nsync;", Some("one")),
         (

@@ -283,6 +283,17 @@ fn a_mistake_in_a_text_is_named_with_its_line() {
         ),
         ("<Module>\nModuleName \"Tiled(read)\"\n", 2, "</Module> is missing"),
         ("<Module>\nModuleReps 3\n</Module>\n", 3, "no ModuleName"),
+        (
+            "<Module>\nModuleName \"Tiled(read)\"\nValuesPerRecord 3\n</Module>\n",
+            4,
+            "ValuesPerRecord is for Unstructured Mesh",
+        ),
+        (
+            "TestFile \"f\"\nModuleName \"Tiled(read)\"\n<Module>\n",
+            2,
+            "unknown directive ModuleName",
+        ),
+        ("SyncWrites maybe\n<Module>\n", 1, "expected on or off"),
         ("IOR START\nblockSize 1m\nRUN\nIOR STOP\n", 2, "expected NAME=VALUE"),
     ] {
         let Err(NoTranslation::Mistake(_, found, why)) = translate(text) else {
@@ -290,5 +301,52 @@ fn a_mistake_in_a_text_is_named_with_its_line() {
         };
         assert_eq!(found, line, "{text}");
         assert!(why.contains(what), "{text}: {why}");
+    }
+}
+
+/// All patterns and forms of PIObench, with a blank before the parenthesis and without.
+#[test]
+fn piobench_has_eight_patterns_in_five_forms_in_both_spellings() {
+    let spatial = [
+        "Simple Strided",
+        "Nested Strided",
+        "Random Strided",
+        "Sequential",
+        "Segmented",
+        "Tiled",
+        "FLASH",
+        "Unstructured Mesh",
+    ];
+    let mut text = String::from("TestFile \"/mnt/a#b/f\" # a comment\nReportHeaderOffset on\n");
+    let mut rows = Vec::new();
+    for pattern in spatial {
+        for form in ["write", "re-write", "read", "re-read", "read-modify-write"] {
+            for blank in ["", " "] {
+                let name = format!("{pattern}{blank}({form})");
+                text += &format!("<Module>\nModuleName \"{name}\"\nModuleReps 2\n</Module>\n");
+                rows.push(format!("#| {pattern}, {form} | {name} |\n"));
+            }
+        }
+    }
+    let program = translate(&text).unwrap().program;
+    let errors: Vec<_> = found(&program);
+    assert!(errors.is_empty(), "{errors:?}\n{program}");
+    assert!(rows.iter().all(|row| program.contains(row)), "{program}");
+    assert!(program.contains("--dir /mnt/a") && program.contains("header offset"), "{program}");
+    assert_eq!(program.matches("define pattern").count(), spatial.len());
+    assert_eq!(program.matches("repeat 2 {").count(), rows.len());
+}
+
+#[test]
+fn meshes_of_piobench_have_their_own_values() {
+    let module = |values: &str| {
+        format!("<Module>\nModuleName \"Unstructured Mesh(write)\"\n{values}\n</Module>\n")
+    };
+    let text = module("ValuesPerRecord 3") + &module("ValuesPerRecord 5") + &module("");
+    let program = translate(&text).unwrap().program;
+    for values in ["3", "5", "8"] {
+        let definition = format!("\"mesh-{values}\" = mesh(vertices=4096, values={values},");
+        assert!(program.contains(&definition), "{program}");
+        assert!(program.contains(&format!("fwrite($h, \"mesh-{values}\")")), "{program}");
     }
 }

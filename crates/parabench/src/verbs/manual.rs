@@ -1,10 +1,11 @@
 //! Parabench's own documentation: `ops`, the tables of the language as a manual; `programs`, the
 //! library; `man`, the manual page; `completions`, for the shell.
 
+use super::params;
 use crate::args::Cli;
 use crate::console;
 use crate::error::{Error, Exit, Result};
-use crate::library::{self, PROGRAMS};
+use crate::library::{self, Embedded, FAMILIES};
 use ::report::flow;
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
@@ -40,54 +41,64 @@ fn unknown(name: &str) -> Error {
     }
 }
 
-/// List the programs that come with Parabench, or show the text of one
+/// List the programs that come with Parabench, or show the text or the parameters of one
 ///
 /// `parabench run @NAME` runs one; its text is a start for your own.
 #[derive(Args)]
 pub struct Programs {
     /// The program whose text is shown, with or without `@`
     name: Option<String>,
+
+    /// Show its parameters instead: defaults and meanings
+    #[arg(long, requires = "name")]
+    params: bool,
 }
 
 impl Programs {
-    /// Prints the list or the text.
+    /// Prints the list, the text or the parameters.
     pub fn execute(self) -> Result<Exit> {
         match &self.name {
             None => console::print(&list())?,
-            Some(name) => {
-                let program = library::find_included(name).ok_or_else(|| {
-                    Error::input(format!("there is no program called {name:?}"))
-                        .help("`parabench programs` lists them")
-                })?;
-                console::print_made(program.text)?;
+            Some(name) if self.params => {
+                console::print_made(&params::list(find(name)?, console::columns()))?;
             }
+            Some(name) => console::print_made(find(name)?.text)?,
         }
         Ok(Exit::Success)
     }
 }
 
+fn find(name: &str) -> Result<&'static Embedded> {
+    library::find_included(name).ok_or_else(|| {
+        Error::input(format!("there is no program called {name:?}"))
+            .help("`parabench programs` lists them")
+    })
+}
+
 fn list() -> String {
-    let columns = console::columns();
-    let width = PROGRAMS.iter().map(|program| program.name.len()).max().unwrap_or(0) + 3;
+    let width = library::programs().map(|program| program.name.len()).max().unwrap_or(0) + 3;
     let mut text = String::new();
-    for program in PROGRAMS {
-        let title = flow(&program.title(), columns.saturating_sub(width).max(TITLE_COLUMNS));
-        let name = format!("@{}", program.name);
-        for (at, line) in title.lines().enumerate() {
-            let name = if at == 0 { &*name } else { "" };
-            text.push_str(&format!("{name:<width$}{}\n", line.trim_start()));
+    for family in FAMILIES {
+        text.push_str(&format!("{}\n", family.title));
+        for (program, line) in family.programs {
+            text.push_str(&format!("  {:<width$}{line}\n", format!("@{}", program.name)));
         }
+        text.push('\n');
     }
+    text.push_str("Procs to include\n");
     for library in library::LIBRARIES {
         let name = format!("include \"@{}\";", library.name);
-        text.push_str(&format!("\n{}\n", flow(&format!("{name}  {}", library.title()), columns)));
+        let entry = format!("{name}  {}", library.title());
+        text.push_str(&format!("{}\n", flow(&entry, console::columns().saturating_sub(2))));
     }
-    text.push_str("\nparabench programs NAME shows a text, parabench run @NAME runs it.\n");
+    text.push_str(HOW_TO_USE);
     text
 }
 
-/// Least width of a description.
-const TITLE_COLUMNS: usize = 40;
+const HOW_TO_USE: &str = "
+parabench run @NAME runs one, parabench programs NAME shows its text,
+parabench programs NAME --params its parameters.
+";
 
 /// Print the manual page, or that of a subcommand
 ///

@@ -30,6 +30,31 @@ fn the_list_describes_each_and_the_text_is_the_file() {
 }
 
 #[test]
+fn parameters_of_each_program_are_shown_with_defaults_and_texts() {
+    let tile = Scene::new().parabench("programs @tile --params").exits(0);
+    tile.out_has("sz_element=").out_has("nr_tiles_x=");
+    for name in names("programs") {
+        let shown = Scene::new().parabench(&format!("programs {name} --params")).exits(0).out;
+        let text = fs::read_to_string(root().join(format!("programs/{name}.ppl"))).unwrap();
+        let params: Vec<&str> =
+            text.lines().filter_map(|line| line.strip_prefix("param $")).collect();
+        assert!(!params.is_empty(), "{name}");
+        for param in params {
+            let (param, _) = param.split_once(" = ").expect("a default");
+            let at = shown.find(&format!("{param}=")).unwrap_or_else(|| panic!("{name}: {param}"));
+            let meaning = shown[at..].lines().nth(1).unwrap_or_default();
+            assert!(meaning.starts_with("    ") && meaning.len() > 6, "{name} {param}: {meaning}");
+        }
+    }
+    Scene::new().parabench("programs --params").exits(2);
+}
+
+/// Programs of two groups have a group without members on one rank.
+fn least_ranks(name: &str) -> u32 {
+    if name == "groups" { 2 } else { 1 }
+}
+
+#[test]
 fn shipped_programs_and_examples_are_formatted() {
     for folder in ["programs", "examples"] {
         for name in names(folder).iter().filter(|name| !is_printed(name)) {
@@ -130,6 +155,7 @@ fn small(name: &str) -> &'static str {
         "team" | "static" => "bytes=256k chunk=64k block=16k",
         "piobench" => "buffer=4k units=4 vertices=64 blocks=1 sync=0",
         "random" => "size=256k",
+        "groups" => "iterations=3 elements=4k block=4k",
         "staging" => "input=64k state=64k steps=2 work=0s --mount fast=fast",
         other => panic!("how is {other} made small?"),
     }
@@ -139,12 +165,17 @@ fn small(name: &str) -> &'static str {
 fn trap_17_every_shipped_program_checks_and_runs_on_every_back_end() {
     for name in names("programs") {
         Scene::new().parabench(&format!("check @{name}")).exits(0).err_has("nothing wrong");
-        for options in ["-n 1", "-n 2", "--backend mem -n 5", "--dry-run"] {
+        let least = format!("-n {}", least_ranks(&name));
+        let dry = format!("--dry-run {least}");
+        for options in [&*least, "-n 2", "--backend mem -n 5", &dry] {
             let scene = Scene::new();
             let done = scene.parabench(&format!("run @{name} {} {options}", small(&name))).exits(0);
             assert!(!done.err.contains("warning["), "{name}: {}", done.err);
         }
-        Scene::new().parabench(&format!("plan @{name} --ops 400")).exits(0).out_has("openat");
+        Scene::new()
+            .parabench(&format!("plan @{name} --ops 10"))
+            .exits(0)
+            .out_has("calls of rank 0");
     }
 }
 
@@ -190,14 +221,166 @@ fn within(label: &str, outer: &str) -> bool {
 }
 
 #[test]
-fn descriptions_are_whole_sentences_at_any_width() {
-    for columns in ["72", "100", "200"] {
-        let list = Scene::new().call("programs").env("COLUMNS", columns).run().exits(0).out;
-        let paragraphs = list.split("\n@").filter(|part| !part.contains("parabench programs NAME"));
-        for one in paragraphs {
-            assert!(one.trim_end().ends_with('.'), "{one}");
-        }
-        let width = columns.parse::<usize>().unwrap();
-        assert!(list.lines().all(|line| line.len() <= width), "{list}");
+fn the_list_has_a_whole_line_for_each_program_below_its_family() {
+    let list = Scene::new().call("programs").env("COLUMNS", "72").run().exits(0).out;
+    assert!(list.lines().all(|line| line.len() <= 72), "{list}");
+    let lines: Vec<&str> = list.lines().filter(|line| line.starts_with("  @")).collect();
+    assert_eq!(lines.len(), names("programs").len());
+    assert!(lines.iter().all(|line| line.ends_with('.')), "{list}");
+    for (above, below) in [("The Parabench paper", "  @groups"), ("Building blocks", "  @metadata")]
+    {
+        assert!(list.contains(&format!("{above}\n{below}")), "{list}");
     }
+}
+
+/// The cells of a line of a table, behind its name.
+fn line_of<'t>(table: &'t str, name: &str) -> Vec<&'t str> {
+    let line = table.lines().find(|line| line.starts_with(name));
+    let line = line.unwrap_or_else(|| panic!("{name}: {table}"));
+    line[name.len()..].split_whitespace().collect()
+}
+
+#[test]
+fn the_papers_table_has_its_counts_and_its_published_figures() {
+    let scene = Scene::new();
+    let call = "run @olap paper=true -n 2 --backend mem --out stored --html page.html";
+    let done = scene.call(call).env("COLUMNS", "130").run().exits(0);
+    let table = &done.out[done.out.find("Index create, delete, indexing:").expect("a table")..];
+    let (create, rest) = table.split_once("index delete").expect("a heading");
+    let (delete, indexing) = rest.split_once("\nindexing\n").expect("a heading");
+    for (part, name, count, published) in [
+        (
+            create,
+            "delete",
+            "8000",
+            ["0.033", "0.028", "1.188", "-", "0.049", "0.032", "0.286", "-"],
+        ),
+        (
+            create,
+            "mkdir",
+            "4000",
+            ["3.870", "0.521", "56.283", "-", "1.585", "0.471", "144.903", "-"],
+        ),
+        (
+            create,
+            "rename",
+            "8000",
+            ["0.809", "0.626", "106.685", "-", "0.164", "0.103", "88.64", "-"],
+        ),
+        (
+            create,
+            "write",
+            "25000",
+            ["0.105", "0.016", "7.435", "21.79", "0.185", "0.015", "229.701", "12.3"],
+        ),
+        (
+            delete,
+            "delete",
+            "26000",
+            ["1.249", "0.025", "80.840", "-", "0.284", "0.032", "108.633", "-"],
+        ),
+        (
+            delete,
+            "rmdir",
+            "5000",
+            ["200.485", "105.498", "1303.360", "-", "0.364", "0.106", "91.671", "-"],
+        ),
+        (
+            indexing,
+            "s.read",
+            "40000",
+            ["0.029", "0.026", "0.133", "3.79", "0.037", "0.028", "14.434", "3.08"],
+        ),
+        (
+            indexing,
+            "s.write",
+            "84000",
+            ["0.032", "0.021", "0.274", "2.01", "0.021", "0.011", "2.329", "2.97"],
+        ),
+    ] {
+        let cells = line_of(part, name);
+        assert_eq!((cells[0], &cells[5..]), (count, &published[..]), "{name}: {table}");
+        assert!(cells[1..4].iter().all(|time| time.parse::<f64>().unwrap() > 0.0), "{name}");
+    }
+    let throughput = line_of(indexing, "c.throughput");
+    assert_eq!(throughput[5..], ["-", "-", "-", "22.11", "-", "-", "-", "13.55"], "{table}");
+    for call in ["report stored --format markdown", "report stored -v"] {
+        let done = scene.call(call).env("COLUMNS", "130").run().exits(0);
+        done.out_has("500 indexes, 4 servers").out_has("c.throughput").out_has("1303.360");
+    }
+    assert!(scene.text("page.html").contains("1303.360"));
+    let plain = Scene::new().parabench("run @olap indexes=1 --backend mem").exits(0);
+    assert!(!plain.out.contains("c.throughput"));
+}
+
+/// The rates of a table are those of its rows in `run.json`.
+#[test]
+fn figures_of_a_laid_out_table_are_those_of_the_rows() {
+    let scene = Scene::new();
+    let call = "run @olap paper=true indexes=3 -n 2 --backend mem";
+    let run = run_object(&scene.parabench(&format!("{call} --format json")).exits(0));
+    let rows = run["rows"].as_array().unwrap();
+    let read = rows.iter().find(|row| row["label"] == "indexing" && row["op"] == "fread").unwrap();
+    let table = scene.call(call).env("COLUMNS", "130").run().exits(0).out;
+    let cells = line_of(table.split("\nindexing\n").nth(1).expect("a heading"), "s.read");
+    let mean_ms = read["mean_ns"].as_f64().unwrap() / 1e6;
+    let near = |text: &str, value: f64| (text.parse::<f64>().unwrap() / value - 1.0).abs() < 0.01;
+    assert_eq!(cells[0], "240");
+    assert!(near(cells[1], mean_ms), "{cells:?} {read}");
+    assert!(near(cells[4], read["rank_mib_s"].as_f64().unwrap()), "{cells:?} {read}");
+}
+
+const SPATIAL: [(&str, &str); 8] = [
+    ("Simple Strided", "strided"),
+    ("Nested Strided", "nested"),
+    ("Random Strided", "random"),
+    ("Sequential", "sequential"),
+    ("Segmented", "segmented"),
+    ("Tiled", "tiled"),
+    ("FLASH I/O kernel", "flash"),
+    ("Unstructured Mesh", "mesh"),
+];
+const TEMPORAL: [&str; 5] = ["write", "re-write", "read", "re-read", "read-modify-write"];
+
+/// Each form of a pattern moves the same bytes, a modification reads and writes them.
+#[test]
+fn piobench_has_eight_patterns_in_five_forms_with_time_and_bandwidth() {
+    let scene = Scene::new();
+    let call = format!("run @piobench {} -n 2 --backend mem", small("piobench"));
+    let run = run_object(&scene.parabench(&format!("{call} --format json")).exits(0));
+    let table = scene.call(&call).env("COLUMNS", "100").run().exits(0).out;
+    let table = &table[table.find("PIObench\n").expect("a table")..];
+    let moved = |label: &str| -> u64 {
+        let rows = run["rows"].as_array().unwrap().iter();
+        let own = rows.filter(|row| row["label"] == label && row["part_of"].is_null());
+        own.map(|row| row["bytes"].as_u64().unwrap()).sum()
+    };
+    for (shown, pattern) in SPATIAL {
+        let written = moved(&format!("{pattern} write"));
+        assert!(written > 0, "{pattern}");
+        for form in TEMPORAL {
+            let line = table.lines().find(|line| {
+                line.strip_prefix(shown)
+                    .is_some_and(|rest| rest.trim_start().starts_with(&format!("{form} ")))
+            });
+            let line = line.unwrap_or_else(|| panic!("{shown} {form}: {table}"));
+            let figures: Vec<f64> =
+                line.split_whitespace().rev().take(2).map(|cell| cell.parse().unwrap()).collect();
+            assert!(figures.iter().all(|figure| *figure > 0.0), "{line}");
+            let times = if form == "read-modify-write" { 2 } else { 1 };
+            assert_eq!(moved(&format!("{pattern} {form}")), times * written, "{pattern} {form}");
+        }
+    }
+}
+
+/// Figure one of the article: bandwidth over the size of the buffer.
+#[test]
+fn piobench_sweeps_the_buffer_of_one_pattern() {
+    let scene = Scene::new();
+    let call = "run @piobench -n 2 --backend mem units=4 patterns=strided";
+    let done =
+        scene.parabench(&format!("{call} --sweep buffer=4k..64k*4 --html one.html")).exits(0);
+    let done = done.out_has("PIObench (buffer=4k)").out_has("PIObench (buffer=64k)");
+    assert!(!done.out.contains("mesh"), "{}", done.out);
+    assert!(scene.text("one.html").contains("Bandwidth over buffer"));
 }

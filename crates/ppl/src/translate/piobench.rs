@@ -29,6 +29,11 @@ const PATTERNS: &[(&str, &str, &str)] = &[
     ("unstructuredmesh", "mesh", "mesh(vertices=4096, values=$values, partition=\"random\")"),
 ];
 
+/// The pattern that ValuesPerRecord is for.
+const MESH: &str = "mesh";
+/// Values of a vertex where nothing gives their number.
+const VALUES: u64 = 8;
+
 /// A spelling of a pattern in full.
 const OTHER_NAMES: &[(&str, &str)] = &[
     ("sequentialaccess", "sequential"),
@@ -72,36 +77,79 @@ pub(crate) fn translate(text: &str) -> Read<(String, Vec<String>)> {
     let (folder, file) = place(configuration.file.as_deref().unwrap_or("piobench"));
     let mut page = Page::new("PIObench", &Start { folder, ..Start::default() });
     page.comment("its processes are ranks: add -n, or start it under mpiexec");
-    page.param("buffer", "64k", "bytes of one request");
-    page.param("units", "16", "requests of each rank (work units)");
-    let values = configuration.modules.iter().find_map(|module| module.values);
-    if values.is_some()
-        || configuration.modules.iter().any(|module| PATTERNS[module.pattern].1 == "mesh")
-    {
-        let values = values.unwrap_or(8).to_string();
-        page.param("values", &values, "values of 8 bytes of each vertex (ValuesPerRecord)");
-    }
-    let mut defined = Vec::new();
-    for module in &configuration.modules {
-        let (_, pattern, definition) = PATTERNS[module.pattern];
-        if !defined.contains(&pattern) {
-            page.line(&format!("define pattern \"{pattern}\" = {definition};"));
-            defined.push(pattern);
+    let values = values(&configuration.modules);
+    params(&mut page, &values);
+    let patterns: Vec<(String, String)> =
+        configuration.modules.iter().map(|module| module.pattern(&values)).collect();
+    for (at, (name, definition)) in patterns.iter().enumerate() {
+        if patterns[..at].iter().all(|(earlier, _)| earlier != name) {
+            page.line(&format!("define pattern \"{name}\" = {definition};"));
         }
     }
+    table(&mut page, &configuration.modules);
     if configuration.header {
         page.line("master print \"header offset: 0 bytes\";");
     }
-    configuration
-        .modules
-        .iter()
-        .for_each(|module| module.program(&mut page, &file, configuration.syncs));
+    for (module, (pattern, _)) in configuration.modules.iter().zip(&patterns) {
+        module.program(&mut page, &file, pattern, configuration.syncs);
+    }
     Ok(page.finish())
 }
 
+/// The different values per vertex of the meshes.
+fn values(modules: &[Module]) -> Vec<u64> {
+    let meshes = modules.iter().filter(|module| module.is_mesh());
+    let mut values: Vec<u64> = meshes.map(|module| module.values.unwrap_or(VALUES)).collect();
+    values.sort_unstable();
+    values.dedup();
+    values
+}
+
+fn params(page: &mut Page, values: &[u64]) {
+    page.param("buffer", "64k", "bytes of one request");
+    page.param("units", "16", "requests of each rank (work units)");
+    if let [only] = values {
+        page.param(
+            "values",
+            &only.to_string(),
+            "values of 8 bytes of each vertex (ValuesPerRecord)",
+        );
+    }
+}
+
+/// What the original prints: pattern, form, time and bandwidth of each module.
+fn table(page: &mut Page, modules: &[Module]) {
+    if modules.is_empty() {
+        return;
+    }
+    page.line("#| table PIObench");
+    page.line("#| columns pattern, form | time = time/each, MiB/s");
+    for (at, Module { name, .. }) in modules.iter().enumerate() {
+        if modules[..at].iter().all(|earlier| earlier.name != *name) {
+            let (pattern, form) = name.split_once('(').unwrap_or((name, ""));
+            let form = form.trim_end_matches(')').trim();
+            page.line(&format!("#| {}, {form} | {name} |", pattern.trim()));
+        }
+    }
+    page.line("#| note time: mean of the repetitions; read-modify-write: bytes read and written");
+}
+
 impl Module {
-    fn program(&self, page: &mut Page, file: &str, syncs: bool) {
-        let (_, pattern, _) = PATTERNS[self.pattern];
+    fn is_mesh(&self) -> bool {
+        PATTERNS[self.pattern].1 == MESH
+    }
+
+    /// Name and definition of its pattern; meshes with different values have one each.
+    fn pattern(&self, values: &[u64]) -> (String, String) {
+        let (_, name, definition) = PATTERNS[self.pattern];
+        if !self.is_mesh() || values.len() < 2 {
+            return (name.into(), definition.into());
+        }
+        let own = self.values.unwrap_or(VALUES).to_string();
+        (format!("{name}-{own}"), definition.replace("$values", &own))
+    }
+
+    fn program(&self, page: &mut Page, file: &str, pattern: &str, syncs: bool) {
         let label = &self.name;
         if self.form != Form::Write {
             page.comment("makes the file in full length, outside of what is measured");
@@ -143,7 +191,7 @@ fn read(text: &str) -> Read<Configuration> {
     let mut found = Configuration::default();
     let mut module: Option<Module> = None;
     for (line, text) in text.lines().enumerate() {
-        let text = text.split('#').next().unwrap_or("").trim();
+        let text = without_comment(text).trim();
         let wrong = |what: String| Mistake { line, what };
         let (name, value) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
         let value = value.trim().trim_matches('"');
@@ -159,10 +207,8 @@ fn read(text: &str) -> Read<Configuration> {
             ("", _) => {}
             ("<module>", None) => module = Some(Module::empty()),
             ("</module>", Some(_)) => {
-                let ended = module.take().filter(|module| !module.name.is_empty());
-                found
-                    .modules
-                    .push(ended.ok_or_else(|| wrong("the module has no ModuleName".into()))?);
+                let ended = module.take().map_or(Ok(Module::empty()), Module::ended);
+                found.modules.push(ended.map_err(wrong)?);
             }
             ("modulename", Some(module)) => module.named(value).map_err(wrong)?,
             ("modulereps", Some(module)) => module.reps = number()?,
@@ -184,6 +230,16 @@ fn read(text: &str) -> Read<Configuration> {
         }),
         None => Ok(found),
     }
+}
+
+/// Up to a `#` that is not inside of quotes.
+fn without_comment(line: &str) -> &str {
+    let mut quoted = false;
+    let begins = |(_, c): &(usize, char)| {
+        quoted ^= *c == '"';
+        *c == '#' && !quoted
+    };
+    line.char_indices().find(begins).map_or(line, |(at, _)| &line[..at])
 }
 
 fn unknown(name: &str, in_module: bool) -> String {
@@ -213,6 +269,17 @@ impl Module {
             reps: 1,
             settle_s: 0,
             values: None,
+        }
+    }
+
+    /// It has a name, and nothing that its pattern does not know.
+    fn ended(self) -> Result<Module, String> {
+        match () {
+            () if self.name.is_empty() => Err("the module has no ModuleName".into()),
+            () if self.values.is_some() && !self.is_mesh() => {
+                Err(format!("ValuesPerRecord is for Unstructured Mesh, found in {}", self.name))
+            }
+            () => Ok(self),
         }
     }
 
