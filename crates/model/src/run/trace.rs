@@ -210,8 +210,18 @@ pub struct GapName {
 }
 
 /// Codes of gaps in which operations on files are missing that happened and that nobody wanted left out.
-const LOSSES: [&str; 7] =
-    ["dropped", "unseen-programs", "streams", "running", "cut-logs", "opaque", "partial"];
+const LOSSES: [&str; 10] = [
+    "dropped",
+    "unseen-programs",
+    "streams",
+    "running",
+    "cut-logs",
+    "opaque",
+    "partial",
+    "untraced",
+    "partial-modules",
+    "later-modules",
+];
 
 /// Codes of gaps whose calls on files happened, were seen, and are in no event.
 const LEFT_OUT: [&str; 2] = ["no-operation", "unknown-descriptors"];

@@ -211,7 +211,16 @@ fn gap_notes(gap: &TraceGap) -> Vec<String> {
 }
 
 /// Gaps of calls that are not in the log.
-const MISSING: [&str; 5] = ["dropped", "unseen-programs", "streams", "running", "partial"];
+const MISSING: [&str; 8] = [
+    "untraced",
+    "partial-modules",
+    "later-modules",
+    "dropped",
+    "unseen-programs",
+    "streams",
+    "running",
+    "partial",
+];
 
 /// Evidence of an imported run. Its notes name the information that the log lacks, because every
 /// report prints notes.

@@ -35,9 +35,9 @@ const JOB_BYTES: u64 = 4096;
 const BUFFER: usize = 1 << 16;
 const VERSION_BYTES: u64 = 8;
 const RANK_MAX: i64 = 1 << 24;
-/// Modules of transfers one by one, and the version of their records.
-const DXT: [&str; 2] = ["DXT_POSIX", "DXT_MPIIO"];
-const DXT_VERSION: u32 = 1;
+/// Modules of transfers one by one, and the last versions of their records that are read. The next ones have the
+/// thread.
+const DXT: [(&str, u32); 2] = [("DXT_POSIX", 1), ("DXT_MPIIO", 2)];
 /// The module of the C library's streams.
 const STDIO: &str = "STDIO";
 /// Record of a file in a DXT module, and of a transfer.
@@ -387,9 +387,9 @@ impl Header {
 
     /// Regions of the modules DXT_POSIX and DXT_MPIIO, if their records are of a version that is read.
     fn dxt(&self) -> [Region; 2] {
-        DXT.map(|name| self.named(name)).map(|(region, version)| match version {
-            0..=DXT_VERSION => region,
-            _ => Region::default(),
+        DXT.map(|(name, last)| {
+            let (region, version) = self.named(name);
+            if version <= last { region } else { Region::default() }
         })
     }
 
@@ -405,14 +405,14 @@ impl Header {
         for place in (0..self.modules.len()).filter(|place| self.modules[*place].length > 0) {
             let name = self.names().nth(place).unwrap_or("others");
             let version = self.versions[place];
-            let is_dxt = DXT.contains(&name);
-            if self.has_bit(place) && !is_dxt {
+            let dxt = DXT.iter().find(|row| row.0 == name);
+            if self.has_bit(place) && dxt.is_none() {
                 gaps.add_name(Gap::PartialModules, name.as_bytes());
             }
-            if is_dxt && version > DXT_VERSION {
+            if dxt.is_some_and(|row| version > row.1) {
                 gaps.add_name(Gap::LaterModules, format!("{name} (version {version})").as_bytes());
             }
-            if is_dxt || matches!((name, version), ("LUSTRE" | "HEATMAP", 1)) {
+            if dxt.is_some() || matches!((name, version), ("LUSTRE" | "HEATMAP", 1)) {
                 continue;
             }
             match layout(name, version) {

@@ -227,6 +227,14 @@ fn transfers_that_only_the_counters_have_are_counted() {
                     DXT_POSIX (version 2) 1";
     assert_eq!(says(&found, "later-modules").as_deref(), Some(expected));
     assert_eq!(says(&found, "untraced"), None);
+    // Records of MPI-IO are one version further.
+    for (version, expected) in [(1, 0), (2, 0), (3, 1)] {
+        let words = transfers(form, &[(0, 10)], &[]);
+        let trace = Module { name: "DXT_MPIIO", version, words };
+        let found = gaps(log(form, 4, &[(FILE, "/d/f")], &[stdio(2), trace]));
+        let later = found.iter().filter(|gap| gap.0 == "later-modules").count();
+        assert_eq!(later, expected, "{version}");
+    }
 }
 
 #[test]
