@@ -55,6 +55,17 @@ pub struct Aggregates {
 }
 
 impl Aggregates {
+    /// The first execution of each of two runs, as A and B.
+    pub fn beside(a: Aggregates, b: Aggregates) -> Aggregates {
+        let firsts = a.executions.into_iter().take(1).chain(b.executions.into_iter().take(1));
+        let mut executions: Vec<TimeLine> = firsts.collect();
+        for (line, name) in executions.iter_mut().zip(["A", "B"]) {
+            line.name = name.into();
+        }
+        let access = a.access.into_iter().take(1).chain(b.access.into_iter().take(1)).collect();
+        Aggregates { executions, access }
+    }
+
     /// The time lines as JSON for the script of a page.
     pub fn time_line(&self) -> String {
         #[derive(Serialize)]

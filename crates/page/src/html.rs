@@ -102,18 +102,22 @@ fn more<'v>(run: &Run, views: &Views, others: impl Iterator<Item = &'v View>) ->
     parts.map(|(title, body)| details(title).with(body)).collect()
 }
 
-/// All comparisons as one page.
-pub fn comparisons(compared: &[(&Side, &Side, &Comparison)]) -> String {
-    let parts: Vec<Part> = compared
-        .iter()
-        .enumerate()
-        .map(|(at, (base, new, found))| {
-            let id = if at == 0 { "answer".into() } else { format!("answer-{}", at + 1) };
-            let title = format!("{} against {}", found.new, found.base);
-            Part { id, title, body: comparison(base, new, found) }
-        })
-        .collect();
-    page("Comparison", &parts)
+/// All comparisons as one page; `over_time`: pictures and events of both sides of the only one.
+pub fn comparisons(
+    compared: &[(&Side, &Side, &Comparison)],
+    over_time: Option<&(Vec<View>, Aggregates)>,
+) -> String {
+    let parts = compared.iter().enumerate().map(|(at, (base, new, found))| {
+        let id = if at == 0 { "answer".into() } else { format!("answer-{}", at + 1) };
+        let title = format!("{} against {}", found.new, found.base);
+        Part { id, title, body: comparison(base, new, found) }
+    });
+    let time_line = over_time.map(|(views, events)| {
+        let names: Vec<String> = events.executions.iter().map(|one| one.name.clone()).collect();
+        let body = pictures::time_line(views.iter(), &names, &events.time_line());
+        Part::new("timeline", "Time line", body)
+    });
+    page("Comparison", &parts.chain(time_line).collect::<Vec<Part>>())
 }
 
 fn comparison(base: &Side, new: &Side, found: &Comparison) -> Markup {

@@ -113,11 +113,37 @@ fn numbered(run: &Run, name: &str, at: usize) -> String {
 /// # Errors
 /// Those of [`aggregate`], if the run says that it kept events.
 pub fn stored(path: &Path, run: &Run) -> Result<(Views, Option<Aggregates>), StoreError> {
-    let events = match &run.run.events {
-        Some(info) if info.count > 0 && path.is_dir() => aggregate(path, run)?,
-        _ => None,
-    };
+    let events = events_of(path, run)?;
     Ok((views(run, events.as_ref()), events))
+}
+
+fn events_of(path: &Path, run: &Run) -> Result<Option<Aggregates>, StoreError> {
+    match &run.run.events {
+        Some(info) if info.count > 0 && path.is_dir() => aggregate(path, run),
+        _ => Ok(None),
+    }
+}
+
+/// Pictures over time of two stored runs on one axis, and their events; `None`: one of them kept none.
+///
+/// # Errors
+/// Those of [`aggregate`].
+pub fn beside(
+    base: (&Path, &Run),
+    new: (&Path, &Run),
+) -> Result<Option<(Vec<View>, Aggregates)>, StoreError> {
+    let (Some(a), Some(b)) = (events_of(base.0, base.1)?, events_of(new.0, new.1)?) else {
+        return Ok(None);
+    };
+    let events = Aggregates::beside(a, b);
+    let mut views = Vec::new();
+    for ((run, line), end) in [base.1, new.1].into_iter().zip(&events.executions).zip(["", "-b"]) {
+        let source = Source::new(run, &events, line);
+        let all = OVER_TIME.iter().filter(|(name, _)| *name != due::NAME);
+        let made = all.filter_map(|(name, make)| Some((name, source.timed().and_then(make).ok()?)));
+        views.extend(made.map(|(name, view)| View { name: format!("{name}{end}"), ..view }));
+    }
+    Ok(Some((views, events)))
 }
 
 fn no_events(run: &Run) -> String {

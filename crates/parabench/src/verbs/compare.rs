@@ -7,6 +7,8 @@ use crate::output::{self, PAGE};
 use crate::results;
 use clap::{Args, ValueEnum};
 use model::words;
+use page::aggregate::Aggregates;
+use report::chart::View;
 use report::compare::{self, Comparison, Design, Gate, Options, Side, Unknown, show};
 use report::gate::Verdict;
 
@@ -210,7 +212,28 @@ impl Compare {
         let Some(file) = &self.html else { return Ok(()) };
         let compared: Vec<(&Side, &Side, &Comparison)> =
             pairs.iter().zip(comparisons).map(|((base, new, _), one)| (base, new, one)).collect();
-        output::write(file, "--html", PAGE, page::html::comparisons(&compared).as_bytes())
+        let over_time = self.over_time(pairs)?;
+        let page = page::html::comparisons(&compared, over_time.as_ref());
+        output::write(file, "--html", PAGE, page.as_bytes())
+    }
+
+    /// Pictures over time of the first run of each side, of a single comparison of stored runs.
+    fn over_time(&self, pairs: &[(Side, Side, Design)]) -> Result<Option<(Vec<View>, Aggregates)>> {
+        let [(base, new, design)] = pairs else { return Ok(None) };
+        let broken = |error: report::StoreError| Error::input(error.to_string());
+        if *design == Design::Blocks {
+            let stored = results::read(&self.runs[0])?;
+            let (views, events) =
+                page::views::stored(&self.runs[0], &stored.run).map_err(broken)?;
+            let is_over_time = |view: &View| view.name.contains("-over-time");
+            return Ok(events
+                .map(|events| (views.views.into_iter().filter(is_over_time).collect(), events)));
+        }
+        let folder = |of_side: &'_ [PathBuf], at: usize| {
+            of_side.first().or_else(|| self.runs.get(at)).cloned().unwrap_or_default()
+        };
+        let (a, b) = (folder(&self.base, 0), folder(&self.new, 1));
+        page::views::beside((&a, &base.runs[0]), (&b, &new.runs[0])).map_err(broken)
     }
 
     fn print(&self, comparisons: &[Comparison]) -> Result<()> {
