@@ -41,7 +41,7 @@ const FOLDED: [(&str, u32); 11] = [
 
 /// Programs, and ranks, that are executed once and folded without loss. What they do depends on random
 /// numbers, so there are lists.
-const ONCE: [(&str, u32); 32] = [
+const ONCE: [(&str, u32); 33] = [
     ("programs/btio", 4),
     ("programs/flash", 4),
     ("programs/hacc", 4),
@@ -58,6 +58,7 @@ const ONCE: [(&str, u32); 32] = [
     ("programs/hpio", 4),
     ("programs/s3d", 4),
     ("programs/iozone", 4),
+    ("programs/groups", 4),
     ("programs/piobench", 4),
     ("examples/listing2", 4),
     ("examples/listing2-corrected", 4),
