@@ -41,7 +41,7 @@ const FOLDED: [(&str, u32); 11] = [
 
 /// Programs, and ranks, that are executed once and folded without loss. What they do depends on random
 /// numbers, so there are lists.
-const ONCE: [(&str, u32); 33] = [
+const ONCE: [(&str, u32); 46] = [
     ("programs/btio", 4),
     ("programs/flash", 4),
     ("programs/hacc", 4),
@@ -60,6 +60,19 @@ const ONCE: [(&str, u32); 33] = [
     ("programs/iozone", 4),
     ("programs/groups", 4),
     ("programs/piobench", 4),
+    ("programs/dlio", 4),
+    ("programs/kafka", 4),
+    ("programs/postgres", 4),
+    ("programs/sqlite", 4),
+    ("programs/maildir", 4),
+    ("programs/zarr", 4),
+    ("programs/git", 4),
+    ("programs/vmimage", 4),
+    ("programs/collective", 4),
+    ("programs/split", 4),
+    ("programs/management", 4),
+    ("programs/team", 4),
+    ("programs/static", 4),
     ("examples/listing2", 4),
     ("examples/listing2-corrected", 4),
     ("examples/sharing", 4),
