@@ -239,7 +239,7 @@ impl<'c, B: Backend> Io<'c, B> {
         let &Tally { timing, done_bytes, short, .. } = tally;
         self.note_backward(tally.backward);
         self.labels.own_ns += timing.busy_ns;
-        self.moved_bytes += done_bytes;
+        self.moved_bytes = self.moved_bytes.saturating_add(done_bytes);
         if !self.counts {
             return;
         }
