@@ -56,8 +56,8 @@ export default function setup(): void {
   parabench("run swept.ppl -n 2 --sweep block=4k,16k,64k --reps 5 --html sweep.html");
   parabench("run swept.ppl --sweep block=4k,64k --sweep n=20,40,80 --reps 2 --html grid.html");
   parabench("run swept.ppl --versus block=4k,256k --reps 7 --html ab.html");
-  parabench("run swept.ppl --reps 6 --out before");
-  parabench("run swept.ppl --reps 6 --out after");
+  parabench("run swept.ppl --reps 6 --events --out before");
+  parabench("run swept.ppl --reps 6 --events --out after");
   parabench("compare before after --html compare.html");
   parabench("import job.darshan --out job");
   parabench("report job --html darshan.html");

@@ -125,3 +125,21 @@ fn gates_hold_for_times_and_the_table_says_what_its_ratios_are() {
     let help = scene.parabench("compare --help").exits(0);
     help.out_has("<= NUMBER").out_has("p99_ns");
 }
+
+/// The first run of each side, if both kept events; more comparisons would share one place.
+#[test]
+fn pages_of_runs_with_events_have_the_time_lines_of_both() {
+    let scene = scene_with(&[("a", "--events"), ("b", "--events"), ("c", "")]);
+    let page = |words: &str| {
+        scene.parabench(&format!("compare {words} --html page.html")).exits(0);
+        scene.text("page.html")
+    };
+    let both = page("a1 b1");
+    assert_eq!(both.matches("id=\"time-line\"").count(), 1);
+    assert!(both.contains("\"name\":\"A\"") && both.contains("\"name\":\"B\""));
+    assert!(both.contains("id=\"bandwidth-over-time-b\""));
+    for words in ["a1 c1", "a1 b1 b2", "--base a1 a2 --new c1 c2"] {
+        assert!(!page(words).contains("id=\"time-line\""), "{words}");
+    }
+    assert!(page("--base a1 a2 --new b1 b2").contains("id=\"time-line\""));
+}
