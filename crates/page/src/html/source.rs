@@ -2,11 +2,13 @@
 
 use super::frame::{note, scroll};
 use crate::svg::value_text;
+use model::op::Class;
 use model::run::{ProgramFile, Run, Site};
 use model::units::format_ns;
 use model::words;
 use report::chart::Unit;
 use report::markup::{Element, Markup, element};
+use report::rows::class;
 use report::text::{fit, percent};
 use std::collections::BTreeMap;
 
@@ -120,7 +122,7 @@ fn line(file: usize, number: usize, text: &str, sum: Option<&Sum>, all_ns: u64) 
             let share = if all_ns > 0 { sum.busy_ns as f64 / all_ns as f64 } else { 0.0 };
             [
                 element("tr").class("on").attr("title", sum.ops.join(", ")),
-                element("td").with(bar_of(share)),
+                element("td").with(bar_of(share, color(&sum.ops))),
                 element("td").text(percent(share)),
                 element("td").text(format_ns(sum.busy_ns as f64)),
                 element("td").text(value_text(sum.count as f64, Unit::Count)),
@@ -141,10 +143,21 @@ fn line(file: usize, number: usize, text: &str, sum: Option<&Sum>, all_ns: u64) 
 /// Width of the bar of a line that took all of the time, pixels.
 const BAR: f64 = 80.0;
 
+/// The class of the bar of a line: reading or writing, if all of its operations do so.
+fn color(ops: &[String]) -> &'static str {
+    let all = |wanted: &[Class]| ops.iter().all(|op| wanted.contains(&class(op)));
+    match ops {
+        [] => "",
+        _ if all(&[Class::Read]) => "reads",
+        _ if all(&[Class::Write, Class::Sync]) => "writes",
+        _ => "",
+    }
+}
+
 /// A bar for a share of the time.
-fn bar_of(share: f64) -> Element {
+fn bar_of(share: f64, color: &'static str) -> Element {
     let width = format!("{:.1}", (share * BAR).clamp(1.0, BAR));
-    let rect = element("rect").attr("width", width).attr("height", 9);
+    let rect = element("rect").class(color).attr("width", width).attr("height", 9);
     element("svg").attr("width", BAR).attr("height", 9).attr("aria-hidden", "true").with(rect)
 }
 
@@ -160,6 +173,14 @@ mod tests {
         assert_eq!(shown(WHOLE, &sums).len(), WHOLE);
         let everywhere = (1..=50_000).map(|line| (line, Sum::default())).collect();
         assert_eq!(shown(50_000, &everywhere).len(), LINES);
+    }
+
+    #[test]
+    fn bars_have_the_colour_of_what_the_line_does() {
+        let of = |ops: &[&str]| color(&ops.iter().map(ToString::to_string).collect::<Vec<_>>());
+        assert_eq!([of(&["read"]), of(&["fread", "read"])], ["reads"; 2]);
+        assert_eq!([of(&["write"]), of(&["fwrite", "fsync"])], ["writes"; 2]);
+        assert_eq!([of(&["stat"]), of(&["read", "write"]), of(&[])], [""; 3]);
     }
 
     #[test]

@@ -157,7 +157,7 @@ fn the_page_of_a_run_that_went_well() {
         Parabench run · 2 ranks · ext4 /dev/sda1 · 2026-11-21 10:43:00 UTC
         # stress.ppl
         stress, the longest phase, took 1.25 s: read 15.6 MiB/s, write 15.6 MiB/s; write took 22 % of the time.
-        duration: 1.26 s
+        time of the command: 1.26 s
         read: 19.5 MiB
         written: 19.5 MiB
         memory speed, not disk: 100 % of reads cached. Fix: direct=true
