@@ -79,12 +79,16 @@ fn sizes_and_files<'v>(
         "ranks" => details(&sheet.title).with(block(sheet)).into(),
         _ => block(sheet),
     };
-    let tables: Markup = sheets.iter().map(table).collect();
+    // What counters say of each layer in few lines stands before the pictures.
+    let (first, rest): (Vec<&Sheet>, Vec<&Sheet>) =
+        sheets.iter().partition(|sheet| ["layers", "use-of-files"].contains(&sheet.name));
+    let tables: Markup = rest.into_iter().map(table).collect();
     let tables = match names.len() > 2 && !tables.is_empty() {
         true => details("Common sizes and files").with(tables).into(),
         false => tables,
     };
-    [pictures::of_executions(views, names), tables].into_iter().collect()
+    let first: Markup = first.into_iter().map(table).collect();
+    [first, pictures::of_executions(views, names), tables].into_iter().collect()
 }
 
 /// What few readers need: folded.

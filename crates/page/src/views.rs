@@ -48,6 +48,7 @@ pub fn views(run: &Run, events: Option<&Aggregates>) -> Views {
         None => over_time(&mut views, run, events),
     }
     views.add(latency::CDF, latency::cdf(run));
+    views.views.extend(moved::above(run));
     views.views.extend(layers::pictures(run));
     views
 }

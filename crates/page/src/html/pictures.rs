@@ -34,7 +34,12 @@ pub fn place(view: &View, run: &Run) -> Place {
         name if name.contains("-over-time") => Place::Time,
         name if name.contains("-over-") && is_swept && !is_compared => Place::Main,
         "latency-cdf" => Place::Nowhere,
-        name if name.starts_with("access-sizes") || name.starts_with("time-by-") => Place::Access,
+        name if ["access-sizes", "time-by-", "bandwidth-above"]
+            .iter()
+            .any(|own| name.starts_with(own)) =>
+        {
+            Place::Access
+        }
         _ => Place::More,
     }
 }

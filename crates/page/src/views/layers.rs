@@ -34,7 +34,7 @@ fn time(trace: &Trace) -> Option<View> {
     (!series.is_empty()).then(|| View {
         name: TIME.into(),
         title: "Time by layer".into(),
-        summary: "Counters of the log: mean over processes. A call on one layer is also in the layers below.".into(),
+        summary: "Counters of the log: mean over processes. Calls of MPI-IO, HDF5 and PnetCDF are also in POSIX.".into(),
         chart: Chart::Bars {
             x: Axis::new("time in calls of a process", Unit::Nanoseconds),
             groups: timed.iter().map(|module| module.name.clone()).collect(),

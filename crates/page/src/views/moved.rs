@@ -6,7 +6,9 @@ use crate::aggregate::TimeBins;
 use model::Run;
 use model::run::{MovedByRanks, TraceMoved};
 use model::units::{format_bytes, format_ns};
-use report::chart::{Unit, View};
+use report::chart::{Series, Unit, View};
+
+pub(crate) const ABOVE: &str = "bandwidth-above";
 
 /// Most columns of a picture; neighbouring bins are joined.
 const MAX_COLUMNS: usize = 240;
@@ -19,15 +21,48 @@ pub(crate) fn bins_of_log(run: &Run) -> Option<&[TraceMoved]> {
     (sound && !has_events && !moved.is_empty()).then_some(moved)
 }
 
+/// The same of the layers above the calls that the log has one by one.
+pub(crate) fn above(run: &Run) -> Option<View> {
+    let moved = &run.run.trace.as_ref()?.moved[..];
+    if moved.is_empty() || bins_of_log(run).is_some() {
+        return None;
+    }
+    let (sums, series) = lines(moved);
+    (!series.is_empty()).then(|| View {
+        name: ABOVE.into(),
+        title: format!("Bandwidth over time: {}", shown(&moved[0])),
+        summary: format!(
+            "{}. These calls are above those of the time line: waiting for other ranks is part of their time. Bins of {}.",
+            capital(&sums.join("; ")),
+            format_ns(moved[0].bin_ns as f64)
+        ),
+        chart: steps_over_time("bandwidth of all ranks", Unit::MibPerSecond, series),
+    })
+}
+
 /// Bytes read and written per second, by layer.
 pub(crate) fn over_time(moved: &[TraceMoved]) -> Result<View, String> {
-    let (mut series, mut sums) = (Vec::new(), Vec::new());
-    for layer in moved {
+    let (sums, series) = lines(moved);
+    if series.is_empty() {
+        return Err("no operation moved bytes".into());
+    }
+    Ok(View {
+        name: BANDWIDTH.into(),
+        title: "Bandwidth over time".into(),
+        summary: format!("{}. {}", capital(&sums.join("; ")), describe_bins(moved)),
+        chart: steps_over_time("bandwidth of all ranks", Unit::MibPerSecond, series),
+    })
+}
+
+/// A line for each layer and direction, and words on their means.
+fn lines(moved: &[TraceMoved]) -> (Vec<String>, Vec<Series>) {
+    type Bytes = fn(&MovedByRanks) -> &Vec<u64>;
+    let both: [(&str, Bytes); 2] =
+        [("reading", |ranks| &ranks.read_bytes), ("writing", |ranks| &ranks.written_bytes)];
+    let (mut sums, mut series) = (Vec::new(), Vec::new());
+    for (number, layer) in moved.iter().enumerate() {
         let time = columns(layer);
-        type Bytes = fn(&MovedByRanks) -> &Vec<u64>;
-        let both: [(&str, Bytes); 2] =
-            [("reading", |ranks| &ranks.read_bytes), ("writing", |ranks| &ranks.written_bytes)];
-        for (verb, bytes) in both {
+        for (kind, (verb, bytes)) in both.into_iter().enumerate() {
             let bytes = joined(&time, layer, layer.ranks.iter().map(bytes));
             let sum = total(bytes.iter().copied());
             if sum == 0 {
@@ -40,18 +75,10 @@ pub(crate) fn over_time(moved: &[TraceMoved]) -> Result<View, String> {
             let average = rate_text(rate(sum, time.count));
             sums.push(format!("{name} {average} on average ({})", format_bytes(sum)));
             let rates = bytes.iter().map(|bytes| rate(*bytes, 1));
-            series.push(steps(&name, series.len(), &time, rates));
+            series.push(steps(&name, 2 * number + kind, &time, rates));
         }
     }
-    if sums.is_empty() {
-        return Err("no operation moved bytes".into());
-    }
-    Ok(View {
-        name: BANDWIDTH.into(),
-        title: "Bandwidth over time".into(),
-        summary: format!("{}. {}", capital(&sums.join("; ")), describe_bins(moved)),
-        chart: steps_over_time("bandwidth of all ranks", Unit::MibPerSecond, series),
-    })
+    (sums, series)
 }
 
 /// Columns of time of a layer.

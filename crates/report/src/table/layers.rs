@@ -107,7 +107,7 @@ pub fn time_in_calls(run: &Run) -> Option<f64> {
 }
 
 /// `time in calls by the log's counters, sum of ranks: MPI-IO 230 s (write 74.8 %, read 24.2 %, metadata 1.1 %); POSIX
-/// and STDIO below it 57.5 s (..)`.
+/// and STDIO 57.5 s (..)`.
 pub fn times_by_kind(trace: &Trace) -> Option<String> {
     let amounts = |one: &TraceTimes| TraceAmounts {
         read_ns: Some(one.read_ns),
@@ -124,8 +124,7 @@ pub fn times_by_kind(trace: &Trace) -> Option<String> {
     let names = words::list(names.collect::<Vec<_>>());
     let above = trace.modules.iter().find(|module| module.name == MPI_IO);
     let above = above.and_then(|module| kinds(MPI_IO, &module.amounts));
-    let below = if above.is_some() { "below it" } else { "" };
-    let below = kinds(format!("{names} {below}").trim(), &posix);
+    let below = kinds(&names, &posix);
     let all: Vec<String> = above.into_iter().chain(below).collect();
     let all = all.join("; ");
     (!all.is_empty()).then(|| format!("time in calls by the log's counters, sum of ranks: {all}"))
@@ -194,9 +193,9 @@ fn use_of_files(trace: &Trace) -> Option<Sheet> {
             field("layer", "", Kind::Word, 0, |module: &&TraceModule| {
                 Cell::Text(module.name.clone())
             }),
-            optional("only read", "", COUNT, 0, |module| count(module.read_only)),
-            optional("only written", "", COUNT, 0, |module| count(module.write_only)),
-            optional("both", "", COUNT, 0, |module| count(module.read_write)),
+            field("only read", "", COUNT, 0, |module| count(module.read_only)),
+            field("only written", "", COUNT, 0, |module| count(module.write_only)),
+            field("both", "", COUNT, 0, |module| count(module.read_write)),
             optional("sequential", "reads", COUNT, 0, |module| {
                 share(module.count("sequential_reads"), module.count("reads"))
             }),
@@ -545,9 +544,9 @@ mod tests {
             POSIX: Darshan had no room for all of its files; its figures are lower bounds.
 
             Files and order of accesses
-            layer  only read  sequential
-                                   reads
-            POSIX          2        75 %
+            layer  only read  only written  both  sequential
+                                                       reads
+            POSIX          2             -     -        75 %
             Only read, only written, both: files. Sequential: at a higher offset than the access before;
               consecutive: right behind it. Size: up to the last byte that was read or written.
 

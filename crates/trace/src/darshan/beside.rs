@@ -10,7 +10,7 @@
 //! Layouts are facts of darshan-lustre-log-format.h and darshan-heatmap-log-format.h.
 
 use super::log::{Binary, Fields, Files, damaged, fill};
-use super::segment::nanoseconds;
+use super::segment::{Segment, nanoseconds};
 use crate::gaps::{Gap, Gaps};
 use crate::selection::Selection;
 use model::run::{MovedByRanks, TraceLayout, TraceMoved};
@@ -24,6 +24,8 @@ const BINS_MAX: u64 = 1 << 12;
 const LAYOUTS_MAX: usize = 10_000;
 /// Most groups of neighbouring ranks with bytes over time.
 const GROUPS_MAX: u64 = 32;
+/// Bins of the time of a job for transfers of MPI-IO.
+const ABOVE_BINS: u64 = 240;
 
 impl Binary {
     /// How each file lies on the targets of Lustre.
@@ -86,10 +88,36 @@ impl Binary {
         Ok(())
     }
 
+    /// Adds a transfer of MPI-IO to the bytes over time of its layer, in equal parts to the bins that it touches.
+    pub(crate) fn add_above(&mut self, segment: &Segment) {
+        let bin_ns = self.job.run_ns.div_ceil(ABOVE_BINS).max(1);
+        let mut layer =
+            self.above.take().unwrap_or_else(|| self.named_layer("MPI-IO".into(), bin_ns));
+        let (groups, ranks) = (layer.ranks.len() as u64, u64::from(self.owner.ranks.max(1)));
+        let group = self.owner.rank.min(ranks - 1) * groups / ranks;
+        let group = &mut layer.ranks[group as usize];
+        let bins = if segment.writes { &mut group.written_bytes } else { &mut group.read_bytes };
+        let bin = |ns: u64| (ns / bin_ns).min(ABOVE_BINS);
+        let (first, last) = (bin(segment.span_ns.0), bin(segment.span_ns.1.max(segment.span_ns.0)));
+        bins.resize(bins.len().max(last as usize + 1), 0);
+        let count = last - first + 1;
+        let before =
+            |bins: u64| (u128::from(segment.bytes) * u128::from(bins) / u128::from(count)) as u64;
+        for at in 0..count {
+            let sum = &mut bins[(first + at) as usize];
+            *sum = sum.saturating_add(before(at + 1) - before(at));
+        }
+        self.above = Some(layer);
+    }
+
     /// A layer in which nothing was moved yet.
     fn layer(&self, id: u64, bin_ns: u64) -> TraceMoved {
         let name = self.paths.get(&id).map_or(&b""[..], |name| &name[..]);
         let name = String::from_utf8_lossy(name.strip_prefix(b"heatmap:").unwrap_or(name));
+        self.named_layer(name.into_owned(), bin_ns)
+    }
+
+    fn named_layer(&self, layer: String, bin_ns: u64) -> TraceMoved {
         let ranks = u64::from(self.owner.ranks.max(1));
         let groups = ranks.min(GROUPS_MAX);
         // The first rank r with r * groups / ranks = group.
@@ -99,7 +127,7 @@ impl Binary {
             last_rank: first(group + 1) - 1,
             ..MovedByRanks::default()
         };
-        TraceMoved { layer: name.into_owned(), bin_ns, ranks: (0..groups).map(group).collect() }
+        TraceMoved { layer, bin_ns, ranks: (0..groups).map(group).collect() }
     }
 
     /// Reads `count` numbers; those below 0 were not recorded.

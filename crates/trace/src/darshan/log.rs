@@ -20,7 +20,7 @@ use crate::selection::Selection;
 use crate::sums::Sums;
 use hashbrown::{HashMap, HashSet};
 use model::op::Class;
-use model::run::{TraceJob, TraceJobModule, TraceMount};
+use model::run::{TraceJob, TraceJobModule, TraceMount, TraceMoved};
 use rustc_hash::FxBuildHasher;
 use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Range;
@@ -83,6 +83,8 @@ pub struct Binary {
     segment: Option<Segment>,
     count: u64,
     traced: Traced,
+    /// Bytes over time of transfers of MPI-IO that became those of POSIX.
+    pub(crate) above: Option<TraceMoved>,
 }
 
 /// Number and bytes of transfers.
@@ -129,6 +131,7 @@ impl Binary {
             count,
             file,
             traced,
+            above: None,
         })
     }
 
@@ -222,6 +225,7 @@ impl Scanner for Binary {
         let Some(segment) = self.segment else { return Some(self.owner.introduction(0)) };
         if segment.is_mpi && self.owner.is_covered() {
             gaps.add_bytes(Gap::Layers, segment.bytes);
+            self.add_above(&segment);
             return None;
         }
         Some(self.owner.record(0, &segment))
@@ -244,6 +248,7 @@ impl Scanner for Binary {
         self.layers(which, &mut sums.layers)?;
         self.layouts(which, &mut sums.layouts, gaps)?;
         // Where the transfers are there one by one, they tell more.
+        sums.moved.extend(self.above.take());
         if dxt_posix { Ok(()) } else { self.moved(&mut sums.moved) }
     }
 }

@@ -108,6 +108,17 @@ fn read(log: Vec<u8>) -> String {
         let bytes = file.amounts.bytes();
         text += &format!("{} in {}: {bytes} bytes, {ms:?} ms\n", file.path, file.module);
     }
+    for layer in &facts.moved {
+        let bins = |group: &model::run::MovedByRanks| {
+            let busy = group.written_bytes.iter().enumerate().filter(|(_, bytes)| **bytes > 0);
+            let at = |at: usize| at as u64 * layer.bin_ns / 1_000_000;
+            let first = busy.clone().next()?.0;
+            let bytes: u64 = busy.map(|(_, bytes)| bytes).sum();
+            Some(format!("rank {}: {bytes} from {}ms", group.first_rank, at(first)))
+        };
+        let bins: Vec<String> = layer.ranks.iter().filter_map(bins).collect();
+        text += &format!("{} over time: {bins:?}\n", layer.layer);
+    }
     let job = imported.logs[0].job.as_ref().expect("a job");
     text += &format!("{} processes of user {}: {}\n", job.processes, job.uid, job.command);
     for gap in facts.gaps.iter().filter(|gap| gap.code == "layers" || gap.code == "aggregated") {
@@ -138,6 +149,7 @@ fn every_format_byte_order_and_compression_tells_the_same() {
         /d/out file in POSIX: 0 bytes, [250, 500, 99250] ms
         /d/out file in MPI-IO: 0 bytes, [0, 0, 0] ms
         /d/out file in STDIO: 1000 bytes, [0, 2000, 0] ms
+        MPI-IO over time: ["rank 1: 4096 from 458ms"]
         4 processes of user 7: /bin/app -x
         1 transfer of MPI-IO (4096 bytes) was left out: the log has the ones of POSIX that they became
     "#]]
