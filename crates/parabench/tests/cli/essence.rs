@@ -158,3 +158,8 @@ pub fn small(text: &str) -> String {
 pub fn shares_names(name: &str) -> bool {
     matches!(name, "hello" | "listing1" | "sharing")
 }
+
+/// The order of operations is that of requests under way, or of names in a directory of the file system.
+pub fn has_no_order(name: &str) -> bool {
+    matches!(name, "dlio" | "git" | "io500" | "maildir" | "static" | "team" | "vmimage")
+}
