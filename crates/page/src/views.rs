@@ -49,6 +49,7 @@ pub fn views(run: &Run, events: Option<&Aggregates>) -> Views {
     }
     views.add(latency::CDF, latency::cdf(run));
     views.views.extend(moved::above(run));
+    views.views.extend(moved::by_rank(run));
     views.views.extend(layers::pictures(run));
     views
 }

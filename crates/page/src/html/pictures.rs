@@ -34,7 +34,7 @@ pub fn place(view: &View, run: &Run) -> Place {
         name if name.contains("-over-time") => Place::Time,
         name if name.contains("-over-") && is_swept && !is_compared => Place::Main,
         "latency-cdf" => Place::Nowhere,
-        name if ["access-sizes", "time-by-", "bandwidth-above"]
+        name if ["access-sizes", "time-by-", "bandwidth-above", "ranks-of-"]
             .iter()
             .any(|own| name.starts_with(own)) =>
         {

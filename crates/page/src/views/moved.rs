@@ -6,9 +6,11 @@ use crate::aggregate::TimeBins;
 use model::Run;
 use model::run::{MovedByRanks, TraceMoved};
 use model::units::{format_bytes, format_ns};
-use report::chart::{Series, Unit, View};
+use report::chart::{Axis, Bar, Chart, Series, Unit, View};
 
 pub(crate) const ABOVE: &str = "bandwidth-above";
+/// Beginning of the names of pictures of ranks.
+pub(crate) const BY_RANK: &str = "ranks-of-";
 
 /// Most columns of a picture; neighbouring bins are joined.
 const MAX_COLUMNS: usize = 240;
@@ -37,6 +39,54 @@ pub(crate) fn above(run: &Run) -> Option<View> {
             format_ns(moved[0].bin_ns as f64)
         ),
         chart: steps_over_time("bandwidth of all ranks", Unit::MibPerSecond, series),
+    })
+}
+
+/// When the ranks of each layer moved bytes, rank 0 at the top; of a log with single transfers the layers above them.
+pub(crate) fn by_rank(run: &Run) -> Vec<View> {
+    let layers = run.run.trace.iter().flat_map(|trace| &trace.moved);
+    let sound = layers.filter(|layer| layer.bin_ns > 0 && layer.ranks.len() > 1);
+    sound.filter_map(ranks).collect()
+}
+
+fn ranks(layer: &TraceMoved) -> Option<View> {
+    let time = columns(layer);
+    let mut bars: Vec<Bar> = Vec::new();
+    for (row, group) in (0u32..).zip(&layer.ranks) {
+        let [read, written] = [&group.read_bytes, &group.written_bytes]
+            .map(|bytes| joined(&time, layer, std::iter::once(bytes)));
+        for (at, (read, written)) in read.iter().zip(&written).enumerate() {
+            if read + written == 0 {
+                continue;
+            }
+            let class = u32::from(written > read);
+            let (start, end) = (time.edge_ns(at) as f64, time.edge_ns(at + 1) as f64);
+            match bars.last_mut() {
+                Some(last) if (last.row, last.class, last.end) == (row, class, start) => {
+                    last.end = end;
+                }
+                _ => bars.push(Bar { row, class, start, end }),
+            }
+        }
+    }
+    let name = |group: &MovedByRanks| match group.first_rank == group.last_rank {
+        true => format!("rank {}", group.first_rank),
+        false => format!("ranks {}-{}", group.first_rank, group.last_rank),
+    };
+    let safe = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    (!bars.is_empty()).then(|| View {
+        name: format!("{BY_RANK}{}", shown(layer).chars().map(safe).collect::<String>()),
+        title: format!("Ranks over time: {}", shown(layer)),
+        summary: format!(
+            "Columns of {} in which bytes moved, in the colour of what moved most.",
+            format_ns(time.width_ns as f64)
+        ),
+        chart: Chart::Spans {
+            x: Axis::new("time since start", Unit::Nanoseconds),
+            rows: layer.ranks.iter().map(name).collect(),
+            classes: ["read", "write"].map(String::from).to_vec(),
+            bars,
+        },
     })
 }
 
@@ -117,8 +167,6 @@ fn describe_bins(moved: &[TraceMoved]) -> String {
 mod tests {
     use super::*;
     use model::run::Trace;
-    use report::chart::Chart;
-
     fn layer(ranks: u32, bins: usize) -> TraceMoved {
         let group = |rank| MovedByRanks {
             first_rank: rank,
@@ -147,6 +195,31 @@ mod tests {
         let names: Vec<String> =
             crate::views::views(&run, None).views.into_iter().map(|view| view.name).collect();
         assert!(names.contains(&"bandwidth-over-time".into()), "{names:?}");
+    }
+
+    #[test]
+    fn ranks_have_bars_where_their_bytes_moved() {
+        let mut two = layer(2, 4);
+        two.ranks[1].read_bytes = vec![0, 1 << 30, 0, 0];
+        let mut run = Run::default();
+        run.run.trace = Some(Trace { moved: vec![two, layer(1, 4)], ..Trace::default() });
+        // One rank is what the bandwidth shows.
+        let views = by_rank(&run);
+        assert_eq!((views.len(), &*views[0].name), (1, "ranks-of-posix"));
+        let Chart::Spans { rows, bars, .. } = &views[0].chart else { panic!("spans") };
+        assert_eq!(rows, &["rank 0", "rank 1"]);
+        let found: Vec<(u32, u32, f64, f64)> =
+            bars.iter().map(|bar| (bar.row, bar.class, bar.start / 5e8, bar.end / 5e8)).collect();
+        assert_eq!(found, [(0, 1, 1.0, 2.0), (0, 1, 3.0, 4.0), (1, 0, 1.0, 2.0), (1, 1, 3.0, 4.0)]);
+    }
+
+    #[test]
+    fn layers_above_single_transfers_have_their_own_picture() {
+        let mut run = Run::default();
+        run.run.trace = Some(Trace { moved: vec![layer(2, 4)], ..Trace::default() });
+        assert!(above(&run).is_none());
+        run.run.events = Some(model::run::EventsInfo { count: 3, ..Default::default() });
+        assert_eq!(above(&run).expect("a view").name, ABOVE);
     }
 
     #[test]
