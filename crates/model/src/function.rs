@@ -596,7 +596,7 @@ fn places(text: &[u8], part: &[u8]) -> Eval<Vec<usize>> {
     Ok(places)
 }
 
-/// What a part leaves of a text, piece by piece.
+/// The pieces of a text between the occurrences of a part.
 fn pieces<'t>(text: &'t [u8], part: &[u8]) -> Eval<Vec<&'t [u8]>> {
     let mut start = 0;
     let mut all = Vec::new();

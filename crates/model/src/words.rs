@@ -58,6 +58,12 @@ pub fn shortened(text: &str, chars: usize) -> Cow<'_, str> {
     }
 }
 
+/// The text with a capital letter at the beginning.
+pub fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -114,6 +114,9 @@ pub fn width(text: &str) -> usize {
     text.width()
 }
 
+/// The end of a text whose rest the terminal prints with this option. A page has the rest further below, and says so.
+pub const ON_REQUEST: &str = ": -v";
+
 /// `text` cut in the middle to at most `columns`, the cut marked by `…`: the beginnings and
 /// the ends of generated labels tell them apart.
 pub fn fit(text: &str, columns: usize) -> String {

@@ -1,5 +1,5 @@
-//! Figures of one label while the program runs: `seconds("write")`. They are those of the label's row in the report,
-//! by the same sums ([`super::labels`]) over the records so far.
+//! Duration, counts and bytes of one label while the program runs: `seconds("write")`. The label's row in the report
+//! has the same figures: both are sums of [`super::labels`].
 
 use super::labels::Busy;
 use crate::recorder::{LabelRecord, RankRecord};
@@ -17,7 +17,7 @@ use std::borrow::Cow;
 const LISTED: usize = 10;
 
 merged! {
-    /// What some ranks know of a label.
+    /// A label's duration, operations and bytes, added up over some ranks.
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
     pub(crate) struct LabelFigures {
         busy: Busy => sum,

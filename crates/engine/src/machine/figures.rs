@@ -2,7 +2,7 @@
 //! them (`score`).
 //!
 //! ```text
-//! own record ─▶ LabelFigures ─▶ bytes ─▶ gather, gather, ... (8 bytes of each rank) ─▶ those of all, merged ─▶ value
+//! record of this rank ─▶ LabelFigures ─▶ bytes ─▶ a gather for every 8 bytes ─▶ LabelFigures of all ranks ─▶ value
 //! ```
 
 use super::rank::Machine;
@@ -21,7 +21,7 @@ use model::value::{self, EvalError};
 /// Bytes that a rank gives at a time.
 const WORD: usize = 8;
 
-/// What all ranks tell each other in words, each as many as the longest needs.
+/// Bytes of every rank on their way to all: 8 in each gather, until the longest are through.
 #[derive(Debug)]
 pub(super) struct Exchange {
     own: Vec<u8>,
@@ -61,7 +61,7 @@ impl<B: Backend> Machine<'_, B> {
         self.value_of(figure, &label, &all)
     }
 
-    /// What the ranks know together.
+    /// The label's figures over all ranks.
     fn figures_of_all(
         &mut self,
         site: Pc,

@@ -147,7 +147,7 @@ pub(super) struct Scratch {
     pub(super) key: (SetId, Vec<u8>),
     /// Values of the members of a collective function.
     pub(super) given: Vec<Value>,
-    /// What the ranks tell each other of a label.
+    /// The exchange of a label's figures in progress.
     pub(super) exchange: Option<Exchange>,
     /// Work that is shared.
     pub(super) work_claims: WorkClaims,

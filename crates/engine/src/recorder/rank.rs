@@ -164,7 +164,7 @@ impl Recorder {
         self.area.append_message(&Message::Score(ScoreRecord { name, unit, ..score }));
     }
 
-    /// What the rank has recorded so far, without paths and events.
+    /// The record of this rank so far, without paths and events.
     ///
     /// # Errors
     /// Why the record cannot be read, as a sentence.

@@ -5,7 +5,7 @@ use model::words;
 use report::document::{Block, Item, Sheet};
 use report::grid::{Cell, Column, Grid, Kind, Line};
 use report::markup::{Element, Markup, element};
-use report::text::{Paint, fit};
+use report::text::{ON_REQUEST, Paint, fit};
 
 /// Lines of a table at most.
 const LINES: usize = 2000;
@@ -57,8 +57,7 @@ pub fn sheet_with(
         scroll(if title.is_empty() { name } else { title }).with(table(grid, class, numbers))
     });
     let title = (!title.is_empty()).then(|| element("h3").text(title));
-    // What the terminal prints on request is folded below.
-    let notes = notes.iter().chain(&more).map(|text| note(&text.replace(": -v", ": below")));
+    let notes = notes.iter().chain(&more).map(|text| note(&text.replace(ON_REQUEST, ": below")));
     element("div").class("sheet").all(title).all(table).all(notes)
 }
 

@@ -1,11 +1,12 @@
 //! Bytes over time of logs without single transfers: HEATMAP of Darshan.
 
-use super::source::{capital, mib_s, rate_text, steps, steps_over_time, total};
+use super::source::{mib_s, rate_text, steps, steps_over_time, total};
 use super::timeline::BANDWIDTH;
 use crate::aggregate::TimeBins;
 use model::Run;
 use model::run::{MovedByRanks, TraceMoved};
 use model::units::{format_bytes, format_ns};
+use model::words;
 use report::chart::{Axis, Bar, Chart, Series, Unit, View};
 
 pub(crate) const ABOVE: &str = "bandwidth-above";
@@ -35,7 +36,7 @@ pub(crate) fn above(run: &Run) -> Option<View> {
         title: format!("Bandwidth over time: {}", shown(&moved[0])),
         summary: format!(
             "{}. These calls are above those of the time line: waiting for other ranks is part of their time. Bins of {}.",
-            capital(&sums.join("; ")),
+            words::capital(&sums.join("; ")),
             format_ns(moved[0].bin_ns as f64)
         ),
         chart: steps_over_time("bandwidth of all ranks", Unit::MibPerSecond, series),
@@ -99,7 +100,7 @@ pub(crate) fn over_time(moved: &[TraceMoved]) -> Result<View, String> {
     Ok(View {
         name: BANDWIDTH.into(),
         title: "Bandwidth over time".into(),
-        summary: format!("{}. {}", capital(&sums.join("; ")), describe_bins(moved)),
+        summary: format!("{}. {}", words::capital(&sums.join("; ")), describe_bins(moved)),
         chart: steps_over_time("bandwidth of all ranks", Unit::MibPerSecond, series),
     })
 }

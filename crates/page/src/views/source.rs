@@ -176,12 +176,6 @@ pub fn steps(
     Series { name: name.into(), color, points }
 }
 
-/// With a capital letter at the beginning.
-pub fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
 /// The sum of figures, which may come from a damaged run.
 pub fn total(figures: impl Iterator<Item = u64>) -> u64 {
     figures.fold(0, u64::saturating_add)

@@ -1,8 +1,8 @@
 //! Pictures of a time line: what its cells, latencies and positions show without script.
 
 use super::source::{
-    LEAST_CALLS, Source, axis_of, capital, colors, mib_s, nothing, rate_text, steps,
-    steps_over_time, time_axis, total,
+    LEAST_CALLS, Source, axis_of, colors, mib_s, nothing, rate_text, steps, steps_over_time,
+    time_axis, total,
 };
 use crate::aggregate::{Bands, Cell, Kind, TimeBins};
 use crate::svg::SERIES;
@@ -66,7 +66,7 @@ pub(crate) fn bandwidth(source: &Source<'_>) -> Result<View, String> {
         title: source.titled("Bandwidth over time"),
         summary: format!(
             "{}: mean over the columns of {} in which bytes moved. The bytes of an operation are spread over its time.{}",
-            capital(&sums.join("; ")),
+            words::capital(&sums.join("; ")),
             format_ns(time.width_ns as f64),
             source.note
         ),

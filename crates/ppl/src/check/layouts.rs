@@ -2,8 +2,8 @@
 
 use crate::diag::{Code, Diagnostic};
 use crate::source::Sources;
-use model::layout::{Mistake, parse};
 use model::plan::{SourceFile, Span};
+use model::table_layout::{Mistake, parse};
 
 /// Warns of layouts that cannot be read.
 pub(crate) fn warn_of_layouts(sources: &Sources) -> Vec<Diagnostic> {

@@ -11,7 +11,7 @@ use crate::grid::{Cell, Column, Grid, Kind, Line};
 use crate::rows::label_name;
 use crate::rules::Warning;
 use crate::statistics::Metric;
-use crate::text::{Paint, percent, width};
+use crate::text::{ON_REQUEST, Paint, percent, width};
 use model::units::Measure;
 use model::words;
 use std::collections::BTreeSet;
@@ -394,6 +394,7 @@ fn footnote(
     };
     let left: Vec<String> =
         counted(remarks, "remark").into_iter().chain(counted(rows, "row")).collect();
-    let left = if left.is_empty() { String::new() } else { format!("; {}: -v", left.join(", ")) };
+    let left =
+        if left.is_empty() { String::new() } else { format!("; {}{ON_REQUEST}", left.join(", ")) };
     format!("{figures}; B/A: {of}, above 1: {meaning}{left}")
 }

@@ -19,7 +19,7 @@ use crate::machines;
 use crate::rows::{class, grouped, once};
 use crate::rules::{FAILED, Warning, warnings};
 use crate::table::{facts, layers};
-use crate::text::{self, Paint, percent};
+use crate::text::{self, ON_REQUEST, Paint, percent};
 use model::op::Class;
 use model::run::{LabelRow, Row, Run};
 use model::summary::{belongs_to, per_second};
@@ -58,7 +58,7 @@ const PHASE_LINES: usize = 60;
 
 /// The end of names of columns, left out where there is one rank.
 const PER_RANK: &str = "/rank";
-const LEGEND_PHASES: &str = "read, write, rate: over the duration of the phase; operations: -v";
+const LEGEND_PHASES: &str = "read, write, rate: over the duration of the phase; operations";
 
 /// The blocks of the short report.
 pub fn blocks(run: &Run) -> Vec<Block> {
@@ -171,7 +171,7 @@ pub fn sentence(run: &Run) -> String {
             let trace = run.run.trace.as_ref();
             let layered = trace.filter(|trace| trace.modules.len() > 1);
             if let Some(kinds) = layered.and_then(layers::times_by_kind) {
-                return format!("T{}.", &kinds[1..]);
+                return format!("{}.", words::capital(&kinds));
             }
             let all = once(run).fold(0u64, |sum, row| sum.saturating_add(row.count));
             let operations = words::count(all, "operation");
@@ -263,17 +263,17 @@ fn sheet(run: &Run, room: Room) -> Sheet {
     let (grid, more, legend) = match shown.len() > room.phases && !imported {
         true => {
             let (shown, more) = longest(shown, PHASE_LINES);
-            (phase_grid(run, &shown), more, LEGEND_PHASES)
+            (phase_grid(run, &shown), more, format!("{LEGEND_PHASES}{ON_REQUEST}"))
         }
         false => {
             let (shown, more) = longest(shown, room.phases);
-            (operation_grid(run, &shown, room), more, &*legend(run))
+            (operation_grid(run, &shown, room), more, legend(run))
         }
     };
     let more = (more > 0).then(|| format!("{more} more {}", words::plural(more as u64, "phase")));
     let notes = limited::sentences(run).into_iter().chain(more);
     let kinds = run.run.trace.as_ref().and_then(layers::times_by_kind);
-    let legend = std::iter::once(legend.to_string()).chain(aside).collect::<Vec<_>>().join("; ");
+    let legend = std::iter::once(legend).chain(aside).collect::<Vec<_>>().join("; ");
     let notes = notes.chain(kinds).chain([legend]).collect();
     Sheet { name: "answer", title: String::new(), grid, notes }
 }

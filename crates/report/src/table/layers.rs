@@ -1,7 +1,7 @@
 //! Layers of an imported log: what its counters say of each module, of access sizes, files and ranks.
 
 use crate::document::Sheet;
-use crate::grid::{Cell, Column, Grid, Kind, Line, field, optional};
+use crate::grid::{Cell, Column, Field, Grid, Kind, Line, field, optional};
 use crate::text::{escape, fit, percent};
 use model::run::{
     Run, SIZE_BINS, Trace, TraceAmounts, TraceFile, TraceJob, TraceModule, TraceMount, TraceRank,
@@ -47,6 +47,46 @@ pub fn sheets(run: &Run) -> Vec<Sheet> {
     let sheets =
         [layers, use_of_files, sizes, common, mounts, files, ranks].map(|sheet| sheet(trace));
     sheets.into_iter().flatten().collect()
+}
+
+/// Something with bytes and times.
+trait Amounts {
+    fn amounts(&self) -> &TraceAmounts;
+}
+
+impl Amounts for TraceModule {
+    fn amounts(&self) -> &TraceAmounts {
+        &self.amounts
+    }
+}
+
+impl Amounts for &TraceFile {
+    fn amounts(&self) -> &TraceAmounts {
+        &self.amounts
+    }
+}
+
+impl Amounts for (&TraceModule, &TraceRank) {
+    fn amounts(&self) -> &TraceAmounts {
+        &self.1.amounts
+    }
+}
+
+impl Amounts for (&str, &str, &OnMount) {
+    fn amounts(&self) -> &TraceAmounts {
+        &self.2.amounts
+    }
+}
+
+/// The columns that all tables share: bytes read and written, time of each kind.
+fn amounts<R: Amounts>() -> [Field<R>; 5] {
+    [
+        optional("read", "", BYTES, 0, |one: &R| whole(one.amounts().read_bytes)),
+        optional("written", "", BYTES, 0, |one| whole(one.amounts().written_bytes)),
+        optional("read", "time", TIME, 0, |one| whole(one.amounts().read_ns)),
+        optional("write", "time", TIME, 0, |one| whole(one.amounts().write_ns)),
+        optional("metadata", "time", TIME, 0, |one| whole(one.amounts().meta_ns)),
+    ]
 }
 
 fn count(count: Option<u64>) -> Cell {
@@ -148,7 +188,7 @@ fn kinds(name: &str, amounts: &TraceAmounts) -> Option<String> {
 fn layers(trace: &Trace) -> Option<Sheet> {
     let name = |module: &TraceModule| Cell::Text(module.name.clone());
     let grid = Grid::of(
-        vec![
+        [
             field("layer", "", Kind::Word, 0, name),
             field("files", "", COUNT, 0, |module| Cell::Count(module.files)),
             optional("opens", "", COUNT, 0, |module| count(module.count("opens"))),
@@ -157,12 +197,10 @@ fn layers(trace: &Trace) -> Option<Sheet> {
             optional("collective", "", COUNT, 2, |module| {
                 count(both(module, ["collective_reads", "collective_writes"]))
             }),
-            optional("read", "", BYTES, 0, |module| whole(module.amounts.read_bytes)),
-            optional("written", "", BYTES, 0, |module| whole(module.amounts.written_bytes)),
-            optional("read", "time", TIME, 0, |module| whole(module.amounts.read_ns)),
-            optional("write", "time", TIME, 0, |module| whole(module.amounts.write_ns)),
-            optional("metadata", "time", TIME, 0, |module| whole(module.amounts.meta_ns)),
-        ],
+        ]
+        .into_iter()
+        .chain(amounts())
+        .collect(),
         &trace.modules,
         |_| false,
     );
@@ -342,18 +380,16 @@ fn mounts(trace: &Trace) -> Option<Sheet> {
         sums.iter().map(|((path, kind), sum)| (*path, *kind, sum)).collect();
     all.sort_by_key(|(_, _, sum)| std::cmp::Reverse((sum.amounts.bytes(), sum.amounts.busy_ns())));
     let grid = Grid::of(
-        vec![
+        [
             field("mount", "", Kind::Label, 0, |one: &(&str, &str, &OnMount)| {
                 Cell::Text(one.0.into())
             }),
             field("type", "", Kind::Word, 0, |one| Cell::Text(one.1.into())),
             field("files", "", COUNT, 0, |one| Cell::Count(one.2.files.len() as u64)),
-            optional("read", "", BYTES, 0, |one| whole(one.2.amounts.read_bytes)),
-            optional("written", "", BYTES, 0, |one| whole(one.2.amounts.written_bytes)),
-            optional("read", "time", TIME, 0, |one| whole(one.2.amounts.read_ns)),
-            optional("write", "time", TIME, 0, |one| whole(one.2.amounts.write_ns)),
-            optional("metadata", "time", TIME, 0, |one| whole(one.2.amounts.meta_ns)),
-        ],
+        ]
+        .into_iter()
+        .chain(amounts())
+        .collect(),
         &all,
         |_| false,
     );
@@ -401,24 +437,24 @@ fn files(trace: &Trace) -> Option<Sheet> {
     let hidden = all.len().saturating_sub(FILES) as u64;
     all.truncate(FILES);
     let grid = Grid::of(
-        vec![
+        [
             field("file", "", Kind::Label, 0, |file: &&TraceFile| Cell::Text(file.path.clone())),
             field("layer", "", Kind::Word, 0, |file| Cell::Text(file.module.clone())),
             field("ranks", "", COUNT, 0, |file| Cell::Count(file.ranks)),
             optional("opens", "", COUNT, 2, |file| count(file.opens)),
             optional("reads", "", COUNT, 2, |file| count(file.reads)),
             optional("writes", "", COUNT, 2, |file| count(file.writes)),
-            optional("read", "", BYTES, 0, |file| whole(file.amounts.read_bytes)),
-            optional("written", "", BYTES, 0, |file| whole(file.amounts.written_bytes)),
-            optional("read", "time", TIME, 0, |file| whole(file.amounts.read_ns)),
-            optional("write", "time", TIME, 0, |file| whole(file.amounts.write_ns)),
-            optional("metadata", "time", TIME, 0, |file| whole(file.amounts.meta_ns)),
-            optional("size", "", BYTES, 3, |file| whole(file.size_bytes)),
+        ]
+        .into_iter()
+        .chain(amounts())
+        .chain([
+            optional("size", "", BYTES, 3, |file: &&TraceFile| whole(file.size_bytes)),
             optional("sequential", "", COUNT, 3, |file| share(file.sequential, moves(file))),
             optional("consecutive", "", COUNT, 3, |file| share(file.consecutive, moves(file))),
             optional("first", "open", TIME, 1, |file| whole(file.first_open_ns)),
             optional("last", "close", TIME, 1, |file| whole(file.last_close_ns)),
-        ],
+        ])
+        .collect(),
         &all,
         |_| false,
     );
@@ -450,17 +486,15 @@ fn ranks(trace: &Trace) -> Option<Sheet> {
         all.extend(ranks.into_iter().map(|rank| (module, rank)));
     }
     let grid = Grid::of(
-        vec![
+        [
             field("layer", "", Kind::Word, 0, |one: &(&TraceModule, &TraceRank)| {
                 Cell::Text(one.0.name.clone())
             }),
             field("rank", "", COUNT, 0, |one| Cell::Count(one.1.rank.into())),
-            optional("read", "time", TIME, 0, |one| whole(one.1.amounts.read_ns)),
-            optional("write", "time", TIME, 0, |one| whole(one.1.amounts.write_ns)),
-            optional("metadata", "time", TIME, 0, |one| whole(one.1.amounts.meta_ns)),
-            optional("read", "", BYTES, 0, |one| whole(one.1.amounts.read_bytes)),
-            optional("written", "", BYTES, 0, |one| whole(one.1.amounts.written_bytes)),
-        ],
+        ]
+        .into_iter()
+        .chain(amounts())
+        .collect(),
         &all,
         |_| false,
     );
@@ -580,10 +614,10 @@ mod tests {
             POSIX: 7 files with fewer bytes, 1 KiB together, not kept one by one.
 
             Time by rank
-            layer  rank      read       read
-                             time
-            POSIX     0  1.000 ms  1.000 MiB
-            POSIX     1  1.000 ms  1.000 MiB
+            layer  rank       read      read
+                                        time
+            POSIX     0  1.000 MiB  1.000 ms
+            POSIX     1  1.000 MiB  1.000 ms
             Of files that a rank had for itself.
         "#]].assert_eq(&text(&run()));
     }

@@ -1,4 +1,4 @@
-//! Tables that the program lays out itself ([`model::layout`]), with published figures beside those of the run.
+//! Tables that the program lays out itself ([`model::table_layout`]), with published figures beside those of the run.
 //!
 //! ```text
 //! Index create, delete, indexing
@@ -12,9 +12,9 @@ use crate::document::Sheet;
 use crate::grid::{Cell, Column, Grid, Kind, Line};
 use crate::rows::once;
 use model::Run;
-use model::layout::{self, Figure, Layout};
 use model::run::{LabelRow, Row};
 use model::summary::{belongs_to, per_second};
+use model::table_layout::{self as layout, Figure, Layout};
 use model::units::with_digits;
 
 const DIGITS: u32 = 3;
