@@ -261,3 +261,48 @@ fn the_amount_of_events_may_stand_apart() {
     assert_eq!(kept("a"), kept("b"));
     assert_eq!(kept("b")["sample_every"], 10, "{}", kept("b"));
 }
+
+/// Names in the list of pictures: what is before and behind capitals, which stand for anything.
+fn documented() -> Vec<(String, String)> {
+    let page = fs::read_to_string(root().join("docs/run-format.md")).unwrap();
+    let list = page.split("## Pictures as data").nth(1).expect("the list");
+    let is_capital = |letter: char| letter.is_ascii_uppercase();
+    let quoted = list.split('`').skip(1).step_by(2);
+    let parts = quoted.map(|name| match (name.find(is_capital), name.rfind(is_capital)) {
+        (Some(first), Some(last)) => (name[..first].to_string(), name[last + 1..].to_string()),
+        _ => (name.to_string(), String::new()),
+    });
+    parts.filter(|(before, _)| !before.is_empty()).collect()
+}
+
+#[test]
+fn every_picture_is_documented() {
+    let log = root().join("crates/trace/tests/real/mpi-io-test.darshan");
+    let scene = Scene::new().file(
+        "x.ppl",
+        "param $n = 8; time[\"w\"] repeat $i 20 write(\"f$i\", $n * 4k); time[\"r\"] repeat $i 20 read(\"f$i\");",
+    );
+    scene.parabench("run x.ppl --backend mem -n 2 --events --out run").exits(0);
+    scene.parabench("run x.ppl --backend mem --sweep n=8,16 --events --out sweep").exits(0);
+    scene.parabench("run x.ppl --backend mem --versus n=8,9 --reps 6 --events --out ab").exits(0);
+    scene.parabench(&format!("import {} --out log", log.display())).exits(0);
+    let known = documented();
+    let mut seen = 0;
+    for run in ["run", "sweep", "ab", "log"] {
+        scene.parabench(&format!("report {run} --data {run}-data")).exits(0);
+        for name in scene.names(&format!("{run}-data")) {
+            let name = name.trim_end_matches(".csv");
+            // Of another execution: `NAME-b`, `NAME-2`.
+            let first = name.strip_suffix("-b").or_else(|| name.strip_suffix("-2"));
+            let is_known = |name: &str| {
+                known.iter().any(|(before, after)| match before.ends_with('-') {
+                    true => name.starts_with(before) && name.ends_with(after),
+                    false => name == before,
+                })
+            };
+            assert!(is_known(name) || first.is_some_and(is_known), "{name} of {run}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 40, "only {seen}");
+}
