@@ -99,8 +99,8 @@ pub(crate) fn never_executed(path: &str, record: &RankRecord) -> String {
     labels.truncate(LISTED);
     let known = match labels.is_empty() {
         true => "no label was executed so far".to_string(),
-        false if more > 0 => format!("there are {} and {more} more", labels.join(", ")),
-        false => format!("there are {}", labels.join(", ")),
+        false if more > 0 => format!("labels so far: {} and {more} more", labels.join(", ")),
+        false => format!("labels so far: {}", labels.join(", ")),
     };
     format!("the label \"{path}\" was not executed; {known}")
 }
@@ -154,7 +154,7 @@ mod tests {
     fn a_label_that_was_not_executed_has_none() {
         let rank = record(0);
         assert_eq!(LabelFigures::of_rank(&rank, "c", None).value(Figure::Seconds), None);
-        let expected = "the label \"c\" was not executed; there are \"a\"";
+        let expected = "the label \"c\" was not executed; labels so far: \"a\"";
         assert_eq!(never_executed("c", &rank), expected);
     }
 }

@@ -11,6 +11,7 @@ use crate::rehearse::rehearse;
 use clap::Args;
 use engine::config::Config;
 use model::Plan;
+use model::rehearsal::Rehearsal;
 
 /// Ranks that are assumed if none are given: enough that ranks can get in each
 /// other's way, and that groups have members.
@@ -19,7 +20,8 @@ const DEFAULT_RANKS: u32 = 4;
 /// Find every mistake in a program without running it
 ///
 /// Each is drawn under its source line with what was expected, what was found
-/// and what to do. Exit code 2 if the program cannot run; warnings alone give 0.
+/// and what to do. Then the program is rehearsed without storage: assertions that fail there are named.
+/// Exit code 2 if the program cannot run; warnings alone give 0.
 #[derive(Args)]
 pub struct Check {
     #[command(flatten)]
@@ -58,7 +60,9 @@ impl Check {
                 let is_certain = rehearsal.complete && rehearsal.failure.is_none();
                 let expected = if is_certain { &rehearsal.expected[..] } else { &[] };
                 let missing = describe_expected(expected);
-                if let Some(missing) = missing {
+                if let Some(why) = certain_failure(plan, &rehearsal)? {
+                    console::warning(&format!("the program fails in its rehearsal: {why}"));
+                } else if let Some(missing) = missing {
                     match compiled.diagnostics.is_empty() {
                         true => console::say(&format!("{name}: nothing wrong, but {missing}\n")),
                         false => console::warning(&missing),
@@ -72,6 +76,14 @@ impl Check {
         let failed = ppl::diag::has_errors(&compiled.diagnostics);
         Ok(if failed { Exit::Input } else { Exit::Success })
     }
+}
+
+/// Why the program fails, whether files from before are there or not.
+fn certain_failure(plan: Option<&Plan>, found: &Rehearsal) -> Result<Option<String>> {
+    if found.failure.is_none() {
+        return Ok(None);
+    }
+    Ok(rehearse(plan, &mut Vec::new(), &Config::default(), false)?.failure)
 }
 
 /// Directories to grant for a run in a directory of one's own.

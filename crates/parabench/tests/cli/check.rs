@@ -132,3 +132,33 @@ fn shipped_programs_read_no_files_from_before() {
         }
     }
 }
+
+/// What stops the rehearsal is named: of constants, of parameters, of results and of one rank alone.
+#[test]
+fn assertions_that_fail_in_the_rehearsal_are_named() {
+    for (program, why) in [
+        ("assert(1 == 2, \"one\");", "rank 0 ends at x.ppl:1:1: assertion failed: one"),
+        (
+            "param $b = 1; $n = $b / 2; assert($n * 2 == $b, \"even\");",
+            "rank 0 ends at x.ppl:1:28: assertion failed: even",
+        ),
+        (
+            "write(\"f$$rank\", 4); assert(size(\"f$$rank\") == 8, \"size\");",
+            "assertion failed: size",
+        ),
+        ("if ($$rank == 3) assert(false, \"three\");", "rank 3 ends at x.ppl:1:18"),
+    ] {
+        let scene = Scene::new().file("x.ppl", program);
+        let done = scene.parabench("check x.ppl").exits(0);
+        let done = done.err_has("the program fails in its rehearsal").err_has(why);
+        assert!(!done.err.contains("nothing wrong"), "{}", done.err);
+    }
+    // Another start decides: files from before, or none.
+    for program in [
+        "param $b = 2; assert($b % 2 == 0, \"even\");",
+        "assert(!exists(\"f\"), \"new\"); write(\"f\", 1);",
+    ] {
+        let fine = Scene::new().file("x.ppl", program);
+        fine.parabench("check x.ppl -n 1").exits(0).err_is("x.ppl: nothing wrong\n");
+    }
+}

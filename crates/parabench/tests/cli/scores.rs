@@ -98,7 +98,7 @@ fn what_cannot_be_known_ends_the_ranks_with_a_reason() {
     for (program, reason) in [
         (
             "time[\"a\"] stat(\".\"); time[\"b\"] stat(\".\"); print seconds(\"c\");",
-            "the label \"c\" was not executed; there are \"a\", \"b\"",
+            "the label \"c\" was not executed; labels so far: \"a\", \"b\"",
         ),
         ("print count(\"c\");", "the label \"c\" was not executed; no label was executed so far"),
         ("time[\"a\"] print seconds(\"a\");", "the label \"a\" has not ended"),
