@@ -119,7 +119,7 @@ figures! {
     RankOpRate "ops/s/rank" "ops/s" "/rank" "ops/s";
 }
 
-/// What cannot be read.
+/// A line of a layout that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
     /// Position of the line in the text, bytes.

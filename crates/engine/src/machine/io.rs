@@ -90,7 +90,7 @@ pub(super) struct Io<'c, B> {
     pub(super) touched: Touched,
 }
 
-/// `seconds(label)` and the like stand in the program.
+/// The program calls `seconds`, `count`, `bytes` or `rate`.
 fn asks_for_figures(plan: &Plan) -> bool {
     let asks = |instr: &Instr| match instr {
         Instr::Function { function, .. } => function.row().is_of_all_ranks(),
