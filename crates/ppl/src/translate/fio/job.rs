@@ -171,6 +171,8 @@ pub(crate) struct Job {
     keeps_cached: bool,
     /// Files that are written are there before.
     overwrites: bool,
+    /// The space of files that are written is reserved before.
+    allocates: bool,
     /// Calls per second, reads and writes together.
     rate: Option<u64>,
     poisson: bool,
@@ -275,6 +277,7 @@ impl Job {
             rate: rates.sum,
             keeps_cached: given.read(&["invalidate"], switch) == Some(false),
             overwrites: given.is_on("overwrite"),
+            allocates: given.read(&["fallocate"], is_allocated).unwrap_or(true) && engine != "null",
             poisson: given.read(&["rate_process"], is_poisson).unwrap_or(false),
             left_out: given.left_out(),
         }
@@ -315,6 +318,8 @@ impl Job {
         let each = self.each_file();
         if self.reads || self.overwrites {
             self.layout(page, &each, &name);
+        } else if self.allocates {
+            self.allocate(page, &each, &name);
         }
         let options = self.options();
         page.line(&options);
@@ -415,20 +420,33 @@ impl Job {
             true => "the files that are read, outside of what is measured",
             false => "the files that are overwritten, outside of what is measured",
         });
-        let with = with(&self.data.options());
-        match self.names.is_empty() {
-            false => page.line(&format!("master {with} {each} write({name}, $size); barrier;")),
-            true => page.line(&format!("{with} {each} write({name}, $size);")),
-        }
+        let with = with(&[vec!["fsync=\"close\"".to_string()], self.data.options()].concat());
+        self.once_for_each_file(page, &format!("{with} {each} write({name}, $size);"));
         if self.drops_cached() {
             page.comment("fio drops them from the page cache before it reads (invalidate=1)");
-            let drop = format!(
-                "$h = fopen({name}, \"r\"); fsync($h); fadvise($h, 0, 0, \"dontneed\"); fclose($h);"
-            );
+            let drop =
+                format!("$h = fopen({name}, \"r\"); fadvise($h, 0, 0, \"dontneed\"); fclose($h);");
             page.line(&match each {
                 "" => drop,
                 each => format!("{each} {{ {drop} }}"),
             });
+        }
+    }
+
+    /// Reserves the space of files that are written, as fio does unless it is told otherwise.
+    fn allocate(&self, page: &mut Page, each: &str, name: &str) {
+        page.comment("fio allocates files before it writes them (fallocate=native); file systems may not be able to");
+        self.once_for_each_file(
+            page,
+            &format!("with (expect=\"EOPNOTSUPP\") {each} allocate({name}, $size);"),
+        );
+    }
+
+    /// A statement for each file: of all ranks if each has its own, else of one for all.
+    fn once_for_each_file(&self, page: &mut Page, statement: &str) {
+        match self.names.is_empty() {
+            true => page.line(statement),
+            false => page.line(&format!("master {statement} barrier;")),
         }
     }
 
@@ -681,6 +699,15 @@ fn sync_flag(text: &str) -> Option<&'static str> {
         "0" | "none" => Some(""),
         "1" | "sync" => Some("|O_SYNC"),
         "dsync" => Some("|O_DSYNC"),
+        _ => None,
+    }
+}
+
+/// `fallocate=...`; other values reserve space in ways that no operation has.
+fn is_allocated(text: &str) -> Option<bool> {
+    match text {
+        "native" | "posix" | "1" => Some(true),
+        "none" | "0" => Some(false),
         _ => None,
     }
 }
