@@ -29,7 +29,7 @@ impl Lower<'_> {
     /// `None`: they are wrong and reported.
     pub(crate) fn op_arguments(&mut self, op: Op, args: List, span: Span) -> Option<u32> {
         if op == Op::Print {
-            return Some(self.print_arguments(args));
+            return Some(self.print_arguments(args, span));
         }
         let ids = self.by_parameter(op, args, span)?;
         if op.row().needs == Needs::Mpi {
@@ -50,7 +50,7 @@ impl Lower<'_> {
                     None => self.argument(op, param, id),
                 };
                 match operand {
-                    Some(operand) => operands[at] = operand,
+                    Some(operand) => operands[at] = self.kept_operand(operand, span),
                     None => complete = false,
                 }
             }
@@ -68,9 +68,13 @@ impl Lower<'_> {
     }
 
     /// `print`: the number of values, then the values.
-    fn print_arguments(&mut self, args: List) -> u32 {
-        let values: Vec<Operand> =
-            self.ast.exprs_in(args).map(|id| self.expr(id).operand).collect();
+    fn print_arguments(&mut self, args: List, span: Span) -> u32 {
+        let ids: Vec<ExprId> = self.ast.exprs_in(args).collect();
+        let values = ids.into_iter().map(|id| {
+            let ev = self.expr(id);
+            self.kept_operand(ev.operand, span)
+        });
+        let values: Vec<Operand> = values.collect();
         let count = self.known(Value::Int(values.len() as i64)).operand;
         let start = self.plan.args.len() as u32;
         self.plan.args.push(count);

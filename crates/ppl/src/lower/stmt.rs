@@ -208,7 +208,7 @@ impl Lower<'_> {
         // A variable that is there takes the result at once.
         let here = self.place(symbol);
         let before = self.plan.code.len();
-        let ev = self.expr_to(value, (here.slot != NO_SLOT).then_some(here.slot));
+        let ev = self.taken(value, (here.slot != NO_SLOT).then_some(here.slot));
         let differs = ev.differs || self.around.differs.is_some();
         self.warn_hidden(symbol, span);
         if let Source::Const(konst) = ev.operand.source()
@@ -277,7 +277,7 @@ impl Lower<'_> {
         }
     }
 
-    fn emit_op(&mut self, op: Op, dst: Slot, args: u32, span: Span) {
+    pub(crate) fn emit_op(&mut self, op: Op, dst: Slot, args: u32, span: Span) {
         match self.is_alive() {
             true if op.is_io() => self.around.inside.add(op),
             true => {}

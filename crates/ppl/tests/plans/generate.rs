@@ -50,6 +50,9 @@ impl Writer<'_> {
     /// Two procs, of which the second calls the first.
     fn procs(&mut self) {
         self.in_proc = true;
+        self.add(
+            "define proc v($x) { global $a = $a + 1; stat(\"v$x\"); if ($x == 2) return \"t\"; return $a + 1; }\n",
+        );
         self.add("define proc p($x, $y) ");
         self.block();
         self.add("define proc q($x) { $y = 0; ");
@@ -212,8 +215,21 @@ impl Writer<'_> {
         }
     }
 
+    /// An operation or a proc, which changes `$a`, in an expression.
+    fn called(&mut self) -> String {
+        match self.choose(4) {
+            0 => format!("write({}, 1)", self.string()),
+            1 => "fopen(\"f\", \"r\")".into(),
+            2 => format!("v({})", self.number()),
+            _ => format!("v(v({}))", self.number()),
+        }
+    }
+
     fn value(&mut self) -> String {
-        match self.choose(8) {
+        match self.choose(11) {
+            8 => format!("{} + {}", self.number(), self.called()),
+            9 => format!("[$a, {}, \"$a\"]", self.called()),
+            10 => self.called(),
             0 => self.string(),
             1 => format!("{} + {}", self.number(), self.number()),
             2 => format!("$b + {}", self.string()),
@@ -226,7 +242,9 @@ impl Writer<'_> {
     }
 
     fn condition(&mut self) -> String {
-        match self.choose(10) {
+        match self.choose(12) {
+            10 => format!("$$rank && v({})", self.number()),
+            11 => format!("v($a) > $a || stat(\"c\")"),
             8 => "$n == 3 && 1 / ($n - 2) > 0".into(),
             9 => format!("$n == 2 || {} / 0 > 0", self.number()),
             0 => "$$rank == 0".into(),
