@@ -253,6 +253,8 @@ pub(crate) struct Facts {
     pub block_ends: Places,
     /// Signs with one operand.
     pub unary: Places,
+    /// `:` between the two values of a condition.
+    pub choices: Places,
     /// Operations written without parentheses: what follows is an expression.
     pub bare: Places,
     /// Keywords and operations to be written in lower case.
@@ -285,8 +287,12 @@ impl Facts {
             }
         }
         for (expr, span) in ast.exprs.iter().zip(&ast.expr_spans) {
-            if matches!(expr, Expr::Unary(..) | Expr::Int(i64::MIN)) {
-                facts.unary.insert(span.start);
+            match expr {
+                Expr::Unary(..) | Expr::Int(i64::MIN) => drop(facts.unary.insert(span.start)),
+                Expr::Conditional(_, then, _) => {
+                    facts.choices.extend(colon_after(text, ast.expr_span(*then).end));
+                }
+                _ => {}
             }
         }
         facts
@@ -295,12 +301,21 @@ impl Facts {
 
 /// Place of the first `{` after a place.
 fn brace_after(text: &str, start: u32) -> Option<u32> {
+    place_after(text, start, Kind::LBrace)
+}
+
+/// Place of the first `:` after a place.
+fn colon_after(text: &str, start: u32) -> Option<u32> {
+    place_after(text, start, Kind::Colon)
+}
+
+fn place_after(text: &str, start: u32, kind: Kind) -> Option<u32> {
     let mut lexer = Lexer::new(&text[start as usize..], start);
     loop {
         let token = lexer.token();
         match token.kind {
-            Kind::LBrace => return Some(token.start),
             Kind::End => return None,
+            found if found == kind => return Some(token.start),
             _ => {}
         }
     }
@@ -357,7 +372,9 @@ impl Spacing {
         facts: &Facts,
     ) -> (bool, u32) {
         let block = facts.block_starts.contains(&token.start);
-        let space = self.space(token.kind, next) && (self.last.is_some() || self.commented);
+        let is_choice = facts.choices.contains(&token.start);
+        let space = is_choice || self.space(token.kind, next);
+        let space = space && (self.last.is_some() || self.commented);
         let depth = self.brackets(token.kind, block);
         self.tight = self.is_tight(token, next, facts);
         let word = token.kind == Kind::Word;
@@ -404,7 +421,7 @@ impl Spacing {
         match token.kind {
             LParen | LBracket | DotDot => true,
             LBrace => !facts.block_starts.contains(&token.start),
-            Colon => self.in_braces(),
+            Colon => self.in_braces() && !facts.choices.contains(&token.start),
             Assign | Slash => !self.space(token.kind, next),
             _ => facts.unary.contains(&token.start),
         }
@@ -580,6 +597,11 @@ mod tests {
             ("print(1)+2,\"x\";", "print (1) + 2, \"x\";\n"),
             ("$x=-1+!$y*( 2 )^3;", "$x = -1 + !$y * (2) ^ 3;\n"),
             ("$x=-9223372036854775808;", "$x = -9223372036854775808;\n"),
+            ("$x=$a?-1:$b ?2: 3;", "$x = $a ? -1 : $b ? 2 : 3;\n"),
+            (
+                "define groups{\"a\":D=$n>2?1:2};mix{$a?1:2:sync;}",
+                "define groups {\"a\":D = $n > 2 ? 1 : 2};\nmix {\n    $a ? 1 : 2: sync;\n}\n",
+            ),
             ("repeat($i,10) sync;", "repeat ($i, 10) sync;\n"),
             ("repeat $i 10 .. 100 step 10 ;", "repeat $i 10..100 step 10;\n"),
             ("$l=[1,2 , 3];$x=$l [ $i % 3 ];", "$l = [1, 2, 3];\n$x = $l[$i % 3];\n"),

@@ -418,6 +418,9 @@ impl Resolver<'_> {
                 self.value(a);
                 self.value(b);
             }
+            Expr::Conditional(cond, a, b) => {
+                [cond, a, b].into_iter().for_each(|id| self.value(id));
+            }
             Expr::Call(name, args) => self.call(name, args, span),
             Expr::List(items) => self.values(items),
         }
@@ -674,6 +677,7 @@ fn types_of(ast: &Ast, id: ExprId) -> Types {
         Expr::Unary(op, a) => types::unary(op, types_of(ast, a)).or_any(),
         Expr::Binary(BinaryOp::Add, ..) if ast.is_text(id) => Types::STR,
         Expr::Binary(op, a, b) => types::binary(op, types_of(ast, a), types_of(ast, b)).or_any(),
+        Expr::Conditional(_, a, b) => types_of(ast, a).or(types_of(ast, b)),
         Expr::Call(name, _) => match classify(ast.names.text(name)).0 {
             Word::Op(op) => result_of(op),
             _ => Types::ANY,

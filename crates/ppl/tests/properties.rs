@@ -108,6 +108,7 @@ const TOKENS: &[&str] = &[
     "||",
     "..",
     ":",
+    "?",
     "write",
     "print",
     "stat",
@@ -184,6 +185,9 @@ fn value() -> impl Strategy<Value = String> {
         ]);
         prop_oneof![
             (inner.clone(), operator, inner.clone()).prop_map(|(a, op, b)| format!("{a}{op}{b}")),
+            (inner.clone(), gap(), inner.clone(), gap(), inner.clone())
+                .prop_map(|(a, x, b, y, c)| format!("{a}?{x}{b}{y}:{c}")),
+            inner.clone().prop_map(|a| format!("read(\"f\" ,{a})+work({a})")),
             inner.clone().prop_map(|a| format!("({a})")),
             inner.clone().prop_map(|a| format!("-{a}")),
             inner.clone().prop_map(|a| format!("! {a}")),

@@ -49,6 +49,7 @@ impl Lower<'_> {
                 Some(n) => self.known(Value::Int(n)),
                 None => self.binary(op, a, b, span, dst),
             },
+            Expr::Conditional(cond, a, b) => self.conditional([cond, a, b], dst, Self::expr_to),
             Expr::Paren(inner) => self.expr_to(inner, dst),
             Expr::Call(name, args) => self.call(name, args, span, dst),
             Expr::List(items) => self.list(items, span, dst),
@@ -199,7 +200,7 @@ impl Lower<'_> {
         let left = self.condition_to(a, Some(slot));
         let known = self.constant(left).and_then(|value| value.as_condition().ok());
         if known == Some(decides) {
-            let right = self.never_executed(b);
+            let right = self.never_executed(|lower| lower.condition_value(b));
             let bad = left.is_bad() || right.is_bad();
             return if bad { Ev::BAD } else { self.known(Value::Bool(decides)) };
         }
@@ -228,12 +229,55 @@ impl Lower<'_> {
         }
     }
 
-    /// A condition that constants switch off: checked, but no code is left of it.
-    fn never_executed(&mut self, id: ExprId) -> Ev {
+    /// Something that constants switch off: checked, but no code is left of it.
+    fn never_executed(&mut self, evaluate: impl FnOnce(&mut Self) -> Ev) -> Ev {
         let code = self.plan.code.len();
-        let ev = self.switched_off(true, |lower| lower.condition_value(id));
+        let ev = self.switched_off(true, evaluate);
         self.plan.code.truncate(code);
         self.plan.spans.truncate(code);
+        ev
+    }
+
+    /// `cond ? a : b`: one of the two is evaluated, by `branch`.
+    fn conditional(
+        &mut self,
+        [cond, a, b]: [ExprId; 3],
+        dst: Option<Slot>,
+        branch: fn(&mut Self, ExprId, Option<Slot>) -> Ev,
+    ) -> Ev {
+        let place = self.ast.expr_span(cond);
+        let cond = self.condition_value(cond);
+        if let Some(holds) = self.known_condition(cond) {
+            let (taken, other) = if holds { (a, b) } else { (b, a) };
+            let left_out = self.never_executed(|lower| branch(lower, other, None));
+            let ev = branch(self, taken, dst);
+            return if left_out.is_bad() { Ev::BAD } else { ev };
+        }
+        let slot = dst.unwrap_or_else(|| self.frame().temp());
+        let differs = cond.differs.then_some(place);
+        let otherwise = self.jump_unless(cond, place);
+        let a = self.under(false, differs, |lower| lower.branch_to(slot, a, branch));
+        let over = self.emit(Instr::Jump { to: 0 }, place);
+        self.patch_here(otherwise);
+        let b = self.under(false, differs, |lower| lower.branch_to(slot, b, branch));
+        self.patch_here([over]);
+        if [cond, a, b].iter().any(|ev| ev.is_bad()) {
+            return Ev::BAD;
+        }
+        let differs = cond.differs || a.differs || b.differs;
+        Ev { operand: Operand::slot(slot), types: a.types.or(b.types), differs }
+    }
+
+    fn branch_to(
+        &mut self,
+        slot: Slot,
+        id: ExprId,
+        branch: fn(&mut Self, ExprId, Option<Slot>) -> Ev,
+    ) -> Ev {
+        let ev = branch(self, id, Some(slot));
+        if !ev.is_bad() && ev.operand != Operand::slot(slot) {
+            self.emit(Instr::Move { dst: slot, src: ev.operand }, self.ast.expr_span(id));
+        }
         ev
     }
 
@@ -423,6 +467,7 @@ impl Lower<'_> {
         let span = self.ast.expr_span(id);
         match self.ast.expr(id) {
             Expr::Paren(inner) => self.taken(inner, dst),
+            Expr::Conditional(cond, a, b) => self.conditional([cond, a, b], dst, Self::taken),
             Expr::Call(name, args) => match self.called_op(name) {
                 Some(op) => self.operation_value(op, args, span, dst),
                 None => self.call(name, args, span, dst),

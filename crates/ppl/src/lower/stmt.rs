@@ -156,12 +156,12 @@ impl Lower<'_> {
     }
 
     /// The truth of a condition that is a constant.
-    fn known_condition(&self, ev: Ev) -> Option<bool> {
+    pub(crate) fn known_condition(&self, ev: Ev) -> Option<bool> {
         self.constant(ev).and_then(|value| value.as_condition().ok())
     }
 
     /// A jump where the condition does not hold; none if it always does.
-    fn jump_unless(&mut self, cond: Ev, place: Span) -> Option<Pc> {
+    pub(crate) fn jump_unless(&mut self, cond: Ev, place: Span) -> Option<Pc> {
         let jump = match self.known_condition(cond) {
             Some(true) => return None,
             Some(false) => Instr::Jump { to: 0 },
@@ -245,10 +245,11 @@ impl Lower<'_> {
     }
 
     /// The last instruction of an expression alone writes its result; the sides of
-    /// `||` and `&&` both do.
+    /// `||`, `&&` and `? :` both do.
     fn has_one_writer(&self, id: ExprId) -> bool {
         match self.ast.expr(id) {
             Expr::Paren(inner) => self.has_one_writer(inner),
+            Expr::Conditional(..) => false,
             Expr::Binary(op, ..) => !matches!(op, BinaryOp::Or | BinaryOp::And),
             _ => true,
         }

@@ -574,8 +574,8 @@ impl Parser<'_, '_, '_> {
     /// The parenthesis just closed held one expression, and an argument goes on after it.
     fn goes_on(&self, mark: usize) -> bool {
         let kind = self.tok.kind;
-        let more =
-            matches!(kind, Kind::Comma | Kind::LBracket | Kind::Caret) || binary_op(kind).is_some();
+        let more = matches!(kind, Kind::Comma | Kind::LBracket | Kind::Caret | Kind::Question)
+            || binary_op(kind).is_some();
         let [only] = self.cx.scratch[mark..] else { return false };
         more && !matches!(self.cx.ast.expr(ExprId(only)), Expr::Named(..) | Expr::Word(_))
     }

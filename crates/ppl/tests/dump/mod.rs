@@ -91,6 +91,9 @@ impl Dump<'_> {
                 self.node(sign, |dump| dump.spaced(a));
             }
             Expr::Binary(op, a, b) => self.binary(op, a, b),
+            Expr::Conditional(cond, a, b) => self.node("?", |dump| {
+                [cond, a, b].into_iter().for_each(|id| dump.spaced(id));
+            }),
             Expr::Paren(a) => self.node("paren", |dump| dump.spaced(a)),
             Expr::Call(name, args) => {
                 let head = self.ast.names.text(name).to_string();

@@ -226,7 +226,11 @@ impl Writer<'_> {
     }
 
     fn value(&mut self) -> String {
-        match self.choose(11) {
+        match self.choose(13) {
+            11 | 12 => {
+                let (cond, a, b) = (self.condition(), self.value_inside(), self.value_inside());
+                format!("{cond} ? {a} : {b}")
+            }
             8 => format!("{} + {}", self.number(), self.called()),
             9 => format!("[$a, {}, \"$a\"]", self.called()),
             10 => self.called(),
@@ -238,6 +242,19 @@ impl Writer<'_> {
             5 => format!("-{}", self.number()),
             6 => "$b".into(),
             _ => self.number(),
+        }
+    }
+
+    /// A part of another value, in parentheses.
+    fn value_inside(&mut self) -> String {
+        match self.depth < DEEPEST {
+            true => {
+                self.depth += 1;
+                let value = self.value();
+                self.depth -= 1;
+                format!("({value})")
+            }
+            false => self.number(),
         }
     }
 

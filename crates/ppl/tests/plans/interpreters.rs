@@ -61,6 +61,10 @@ fn both_interpreters_agree_on_constructs() {
         "$n = 3; define proc less() { global $n = $n - 1; return stat(\"n$n\"); } while ($n > 0 && less()) print $n; \
          repeat $i (write(\"f\", 1) / 2k) { if (write(\"g\", $i) > 3) break; } print read(\"a\") + 2 * read(\"b\");",
         "define proc o($p) { return fopen($p, \"r\"); } define proc c($h) { fclose($h); return 1; } print c(o(\"a\")) + c(fopen(\"b\", \"w\"));",
+        "$x = $$rank ? $$rank > 1 ? \"b\" : 2 : [1]; print $x, $$rank == 0 ? -1 : 10 / $$rank; $x = $x == 2 ? $x + 1 : $x; print $x; \
+         $y = ($$rank ? \"a\" : \"b\") + 5; print $y, true ? 1 : 1 / $$rank; repeat $$rank ? 2 : 1 print stat(\"a\") ? \"yes\" : read(\"b\");",
+        "$a = 1; define proc v($x) { global $a = $a + $x; return $a; } print ($a > 1 ? v(1) : v(2)) + $a; print $a ? $a : v(5), v($a > 2 ? 1 : 0);",
+        "$h = $$rank ? fopen(\"a\", \"r\") : fcreat(\"b\"); fclose($h);",
         "$s = \"a\"; repeat 3 { $s = $s + \"b\"; print $s; } $s = $s + 1; print \"$s\";",
     ] {
         assert!(agree(text), "{text}: {:?}", errors(text));

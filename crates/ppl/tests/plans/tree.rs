@@ -421,6 +421,10 @@ impl Tree<'_> {
                     UnaryOp::Not | UnaryOp::Neg => eval(value::unary(op, &a))?,
                 }
             }
+            Expr::Conditional(cond, a, b) => {
+                let taken = if self.condition(cond)? { a } else { b };
+                self.value(taken)?
+            }
             Expr::Binary(BinaryOp::Or, a, b) => {
                 Value::Bool(self.condition(a)? || self.condition(b)?)
             }
@@ -460,6 +464,7 @@ impl Tree<'_> {
             Expr::Str => true,
             Expr::Paren(inner) => self.is_quoted(inner),
             Expr::Binary(BinaryOp::Add, a, b) => self.is_quoted(a) || self.is_quoted(b),
+            Expr::Conditional(_, a, b) => self.is_quoted(a) && self.is_quoted(b),
             _ => false,
         }
     }

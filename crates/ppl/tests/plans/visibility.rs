@@ -111,6 +111,9 @@ impl Visibility<'_> {
                 self.expr(a);
                 self.expr(b);
             }
+            Expr::Conditional(cond, a, b) => {
+                [cond, a, b].into_iter().for_each(|id| self.expr(id));
+            }
             Expr::Call(_, list) | Expr::List(list) => self.exprs(list),
             _ => {}
         }
