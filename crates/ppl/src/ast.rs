@@ -116,8 +116,13 @@ pub enum Stmt {
     Group(ExprId, StmtId),
     /// `split (value) body`
     Split(ExprId, StmtId),
-    /// `master body`
-    Master(StmtId),
+    /// `master body`, `master sync body`: a barrier follows.
+    Master {
+        /// What member 0 of the active group does.
+        body: StmtId,
+        /// `sync`
+        sync: bool,
+    },
     /// `barrier;`, `barrier("g");`
     Barrier(Option<ExprId>),
     /// Number in [`Ast::ifs`].

@@ -101,7 +101,7 @@ impl Resolver<'_> {
                 self.value(value);
                 self.statement(body);
             }
-            Stmt::Master(body) => self.statement(body),
+            Stmt::Master { body, .. } => self.statement(body),
             Stmt::Barrier(name) => {
                 if let Some(name) = name {
                     self.named(Kind::Group, name);
@@ -480,12 +480,15 @@ impl Resolver<'_> {
         for piece in text::pieces(raw, span.start) {
             match piece {
                 text::Piece::Var { run, span } => self.run(run, span.start),
-                text::Piece::Braced { name, span, .. } => {
+                text::Piece::Braced { name, internal: false, span, .. } => {
                     if let Some(symbol) = self.visible_text(name) {
                         self.mention(symbol, span, false);
                     }
                 }
-                text::Piece::Text(_) | text::Piece::Internal { .. } | text::Piece::Env { .. } => {}
+                text::Piece::Text(_)
+                | text::Piece::Braced { .. }
+                | text::Piece::Internal { .. }
+                | text::Piece::Env { .. } => {}
             }
         }
     }

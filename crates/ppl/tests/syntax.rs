@@ -119,6 +119,8 @@ fn statements() {
         ("group \"g\" ; group (\"g\") ;", "(group \"g\" ())\n(group \"g\" ())"),
         ("barrier; barrier \"g\"; barrier(\"g\");", "(barrier)\n(barrier \"g\")\n(barrier \"g\")"),
         ("Master { }", "(master (block))"),
+        ("master sync { sync; }", "(master sync (block (sync:)))"),
+        ("master sync;", "(master (sync:))"),
         ("if ($x) ; else if (!$y) {} else ;", "(if (paren $x) () (if (paren (! $y)) (block) ()))"),
         ("while (1) { break; continue; }", "(while (paren 1) (block (break) (continue)))"),
         ("with (direct=true, fsync=\"close\") ;", "(with direct=true fsync=\"close\" ())"),

@@ -368,7 +368,11 @@ impl Lower<'_> {
 
     /// `$$name`
     fn internal(&mut self, name: Name, span: Span, dst: Option<Slot>) -> Ev {
-        let text = self.ast.names.text(name);
+        self.internal_value(self.ast.names.text(name), span, dst)
+    }
+
+    /// The value of an internal variable by its name.
+    pub(crate) fn internal_value(&mut self, text: &str, span: Span, dst: Option<Slot>) -> Ev {
         let Some(row) = InternalRow::find(text) else {
             self.unknown_internal(text, span);
             return Ev::BAD;

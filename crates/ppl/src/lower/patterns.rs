@@ -402,7 +402,7 @@ impl Lower<'_> {
         let what = match self.ast.stmt(id) {
             Stmt::Op { op, .. } if op != Op::Assert => format!("the operation {op}"),
             Stmt::Time(_) => "a label".into(),
-            Stmt::Group(..) | Stmt::Split(..) | Stmt::Master(_) | Stmt::Barrier(_) => {
+            Stmt::Group(..) | Stmt::Split(..) | Stmt::Master { .. } | Stmt::Barrier(_) => {
                 "a statement about groups".into()
             }
             Stmt::With(..) => "`with`".into(),

@@ -75,7 +75,7 @@ impl Lower<'_> {
             Stmt::Time(number) => return self.time(self.ast.times[number as usize], span),
             Stmt::Group(name, body) => self.group(name, body, span),
             Stmt::Split(value, body) => self.split(value, body, span),
-            Stmt::Master(body) => self.master(body, span),
+            Stmt::Master { body, sync } => self.master(body, sync, span),
             Stmt::Barrier(name) => self.barrier(name, span),
             Stmt::If(number) => return self.if_else(self.ast.ifs[number as usize], span),
             Stmt::While(cond, body) => return self.while_loop(cond, body, span),

@@ -123,8 +123,10 @@ impl Parser<'_, '_, '_> {
             Keyword::Group => self.group(start),
             Keyword::Split => self.split(start),
             Keyword::Master => {
+                // `master sync;` is the operation.
+                let sync = self.peek() == Kind::LBrace && self.accept_word("sync");
                 let body = self.body("`master`");
-                Ok(self.push_stmt(Stmt::Master(body), start))
+                Ok(self.push_stmt(Stmt::Master { body, sync }, start))
             }
             Keyword::Barrier => self.barrier(start),
             Keyword::If => self.if_else(start),

@@ -159,7 +159,9 @@ impl Dump<'_> {
                 dump.spaced(value);
                 dump.body(body);
             }),
-            Stmt::Master(body) => self.node("master", |dump| dump.body(body)),
+            Stmt::Master { body, sync } => {
+                self.node(if sync { "master sync" } else { "master" }, |dump| dump.body(body));
+            }
             Stmt::Barrier(None) => self.add("(barrier)"),
             Stmt::Barrier(Some(name)) => self.node("barrier", |dump| dump.spaced(name)),
             Stmt::While(cond, body) => self.node("while", |dump| {

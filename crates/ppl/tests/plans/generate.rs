@@ -101,7 +101,8 @@ impl Writer<'_> {
                 self.block();
             }
             11 => {
-                self.add("master ");
+                let head = self.pick(&["master ", "master sync "]);
+                self.add(&head);
                 self.block();
             }
             12 => {
@@ -193,8 +194,23 @@ impl Writer<'_> {
         let mut text = String::from("\"f");
         for _ in 0..self.choose(4) {
             text.push_str(&self.pick(&[
-                "$a", "$ab", "${b}x", "-", "/d", "$$rank", "$$grank_", "$s", "$$size", "\\$",
-                "${b:03}", "${a:x}", "$n0", "$$group",
+                "$a",
+                "$ab",
+                "${b}x",
+                "-",
+                "/d",
+                "$$rank",
+                "$$grank_",
+                "$s",
+                "$$size",
+                "\\$",
+                "${b:03}",
+                "${a:x}",
+                "$n0",
+                "$$group",
+                "${$$rank:04}",
+                "${b:3}",
+                "${$$size}",
             ]));
         }
         text + "\""
@@ -219,7 +235,7 @@ impl Writer<'_> {
     fn called(&mut self) -> String {
         match self.choose(4) {
             0 => format!("write({}, 1)", self.string()),
-            1 => "fopen(\"f\", \"r\")".into(),
+            1 => "stat(\"f$a\")".into(),
             2 => format!("v({})", self.number()),
             _ => format!("v(v({}))", self.number()),
         }

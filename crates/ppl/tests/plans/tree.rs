@@ -170,10 +170,12 @@ impl Tree<'_> {
             }
             Stmt::Time(number) => self.time(number),
             Stmt::Group(name, body) => self.group(name, body),
-            Stmt::Master(body) => match self.active().start == self.rank {
-                true => self.stmt(body),
-                false => Ok(()),
-            },
+            Stmt::Master { body, sync } => {
+                if self.active().start == self.rank {
+                    self.stmt(body)?;
+                }
+                if sync { self.line("barrier".into()) } else { Ok(()) }
+            }
             Stmt::Barrier(name) => {
                 let name = name.map_or(String::new(), |name| self.plain(name));
                 self.line(format!("barrier {name}").trim_end().to_string())
@@ -504,9 +506,11 @@ impl Tree<'_> {
         for piece in text::pieces(self.sources.text(span), span.start) {
             match piece {
                 Piece::Text(bytes) => out.extend_from_slice(bytes),
-                Piece::Braced { name, format, .. } => {
-                    let name = self.ast.names.find(name).expect("checked");
-                    let value = self.get(id, name)?;
+                Piece::Braced { name, internal, format, .. } => {
+                    let value = match internal {
+                        true => self.internal(name),
+                        false => self.get(id, self.ast.names.find(name).expect("checked"))?,
+                    };
                     eval(match format {
                         Some(format) => format.render(&value, &mut out),
                         None => value.render(&mut out),

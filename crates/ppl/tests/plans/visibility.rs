@@ -82,7 +82,7 @@ impl Visibility<'_> {
                 time.label.into_iter().for_each(|id| self.expr(id));
                 self.stmt(time.body);
             }
-            Stmt::Group(_, body) | Stmt::Master(body) => self.stmt(body),
+            Stmt::Group(_, body) | Stmt::Master { body, .. } => self.stmt(body),
             Stmt::With(options, body) => {
                 self.exprs(options);
                 self.stmt(body);
