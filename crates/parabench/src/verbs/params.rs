@@ -60,7 +60,8 @@ fn list_of(text: Text, columns: usize) -> String {
 
 /// What is given for a parameter with this default.
 fn unit(default: ExprId, ast: &Ast, sources: &Sources) -> &'static str {
-    let is_size = || sources.text(ast.expr_span(default)).ends_with(|c: char| c.is_ascii_alphabetic());
+    let is_size =
+        || sources.text(ast.expr_span(default)).ends_with(|c: char| c.is_ascii_alphabetic());
     match ast.expr(default) {
         Expr::Int(_) if is_size() => "size, as in 4k",
         Expr::Int(_) | Expr::Float(_) => "number",

@@ -113,6 +113,13 @@ pub(crate) struct Around {
     pub(crate) scopes: u32,
 }
 
+impl Around {
+    /// The program ends here for certain.
+    pub(crate) fn fail(&mut self) {
+        self.dead += 1;
+    }
+}
+
 impl<'a> Lower<'a> {
     pub(crate) fn new(
         ast: &'a Ast,

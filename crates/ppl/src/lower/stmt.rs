@@ -295,9 +295,50 @@ impl Lower<'_> {
             let diagnostic = Diagnostic::new(Code::Misplaced, span, message).fix(fix.0, fix.1);
             self.reports.push(diagnostic);
         }
+        let condition = self.ast.exprs_in(args).next().filter(|_| op == Op::Assert);
         if let Some(args) = self.op_arguments(op, args, span) {
             self.emit_op(op, NO_SLOT, args, span);
+            condition.into_iter().for_each(|id| self.check_assertion(id, args));
         }
+    }
+
+    /// An assertion about parameters or the number of ranks that is certain to fail: the rest of the
+    /// program relies on it, so nothing more is said.
+    fn check_assertion(&mut self, condition: ExprId, args: u32) {
+        let operands = &self.plan.args[args as usize..];
+        let (held, text) = (self.constant_of(operands[0]), self.constant_of(operands[1]));
+        let fails = held.is_some_and(|held| matches!(held.as_condition(), Ok(false)));
+        let is_certain = self.around.unsure == 0 && self.proc.is_none() && self.is_alive();
+        let written = self.sources.text(self.ast.expr_span(condition));
+        if !fails || !is_certain || !written.contains('$') {
+            return;
+        }
+        let text = text.map_or_else(|| written.to_string(), ToString::to_string);
+        let span = self.ast.expr_span(condition);
+        let message = format!("assertion failed: {text}");
+        let values = self.values_in(span);
+        let diagnostic = Diagnostic::new(Code::BadValue, span, message);
+        self.reports.push(diagnostic.help(format!("now {values}: give others")));
+        self.around.fail();
+    }
+
+    /// "$b is 1048576, $t is 4194304, $$size is 4": the constants that a part of the text names.
+    fn values_in(&mut self, span: Span) -> String {
+        let mut values: Vec<String> = Vec::new();
+        for at in 0..self.ast.exprs.len() {
+            let (id, place) = (ExprId(at as u32), self.ast.expr_spans[at]);
+            let is_name = matches!(self.ast.expr(id), Expr::Var(_) | Expr::Internal(_));
+            if !is_name || place.start < span.start || place.end > span.end {
+                continue;
+            }
+            let ev = self.expr(id);
+            let value = self.constant(ev).map_or_else(|| "unknown".into(), ToString::to_string);
+            let value = format!("{} is {value}", self.sources.text(place));
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        values.join(", ")
     }
 }
 
