@@ -129,6 +129,8 @@ pub struct Rehearsal {
     pub complete: bool,
     /// Why ranks ended before the end of the program, if it is not that it does too much.
     pub failure: Option<String>,
+    /// The instruction at which the first of them ended, where it is known.
+    pub failed_at: Option<Pc>,
     /// Some figures are estimates: iterations were multiplied out, or files from before are used.
     pub about: bool,
     /// Operations that cannot succeed, in order of place.

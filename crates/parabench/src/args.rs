@@ -207,6 +207,10 @@ pub struct ProgramArgs {
     #[arg(value_name = "NAME=VALUE", value_parser = assignment)]
     pub params: Vec<(String, String)>,
 
+    /// The same as paper=true, of programs after a paper: its sizes, and its table
+    #[arg(long)]
+    pub paper: bool,
+
     /// Size of a group the program defines, a number or a share such as 50%
     #[arg(short = 'g', long = "group", value_name = "NAME[:SIZE]", value_parser = group)]
     pub groups: Vec<(String, Option<String>)>,
@@ -226,7 +230,19 @@ pub struct ProgramArgs {
     pub seed: Seed,
 }
 
+/// The parameter that `--paper` sets.
+pub const PAPER: &str = "paper";
+
 impl ProgramArgs {
+    /// Values of parameters, that of `--paper` included.
+    pub fn assignments(&self) -> Vec<(String, String)> {
+        let mut all = self.params.clone();
+        if self.paper && !all.iter().any(|(name, _)| name == PAPER) {
+            all.push((PAPER.into(), "true".into()));
+        }
+        all
+    }
+
     /// The directories of `--mount`, if no name occurs twice.
     pub fn granted(&self) -> Result<&[(String, PathBuf)]> {
         let mounts = &self.mounts;

@@ -2,12 +2,15 @@
 
 pub use crate::args::{ProgramArgs, Seed};
 
+use crate::args::PAPER;
 use crate::console;
 use crate::diagnostics;
 use crate::error::{Error, Result};
+use crate::library;
 use crate::loader::{Includes, data_of};
 use crate::program::Text;
 use model::Plan;
+use ppl::diag::{Code, Diagnostic};
 use ppl::{Binding, Compiled};
 use std::path::PathBuf;
 
@@ -54,7 +57,7 @@ pub fn compile(
     let binding = Binding {
         ranks_assumed: ranks.assumed,
         machines: ranks.machines,
-        params: args.params.clone(),
+        params: args.assignments(),
         groups: args.groups.clone(),
         seed: args.seed.number(),
         directory: places.directory,
@@ -65,7 +68,27 @@ pub fn compile(
         ..Binding::new(ranks.count)
     };
     let mut loader = Includes::new(&text.name, &args.include_dirs);
-    ppl::compile(&text.name, text.bytes, &mut loader, &binding)
+    let mut compiled = ppl::compile(&text.name, text.bytes, &mut loader, &binding);
+    if args.paper {
+        explain_paper(&mut compiled);
+    }
+    compiled
+}
+
+/// `--paper` with a program that has no such parameter.
+fn explain_paper(compiled: &mut Compiled) {
+    let is_unknown = |found: &&mut Diagnostic| {
+        found.code == Code::UnknownParameter && found.message.starts_with("paper=true:")
+    };
+    let Some(found) = compiled.diagnostics.iter_mut().find(is_unknown) else { return };
+    let has_it = |text: &str| text.contains(&format!("param ${PAPER} ="));
+    let names = library::programs().filter(|program| has_it(program.text));
+    let names: Vec<String> = names.map(|program| format!("@{}", program.name)).collect();
+    found.message = format!("--paper: the program has no parameter {PAPER}");
+    found.help = Some(format!(
+        "these have one: {}; in your own program: param ${PAPER} = false;",
+        names.join(" ")
+    ));
 }
 
 /// Draws what is wrong with a program on standard error. `what`: its name, for the summary.

@@ -12,7 +12,8 @@
 //! let text = Text { name: "x.ppl".into(), bytes: b"$size = 4k; write(\"f\", $siez);".to_vec() };
 //! let (params, groups, include_dirs) = (Vec::new(), Vec::new(), Vec::new());
 //! let (mounts, seed) = (Vec::new(), Seed::Given(42));
-//! let args = ProgramArgs { program: "x.ppl".into(), params, groups, include_dirs, mounts, seed };
+//! let (program, paper) = ("x.ppl".into(), false);
+//! let args = ProgramArgs { program, params, paper, groups, include_dirs, mounts, seed };
 //! let ranks = Ranks { count: 4, assumed: false, machines: Vec::new() };
 //! let compiled = compile(text, &args, ranks, Places::default(), true);
 //! assert!(compiled.plan.is_none());
@@ -55,7 +56,7 @@ pub fn run() -> Exit {
     // Of the processes of an MPI job the first one speaks for all. A terminal is none that a
     // launcher gives: the job is that of an inherited environment.
     let speaks = launcher::job().is_none_or(|job| job.rank == 0) || console::is_watched();
-    match args::parse(words) {
+    match args::parse(words.clone()) {
         Ok(verb) if speaks || verb.is_for_all_ranks() => verb.execute().unwrap_or_else(|error| {
             if speaks {
                 console::error(&error);
@@ -67,6 +68,8 @@ pub fn run() -> Exit {
         Err(help) if !help.use_stderr() => {
             if speaks {
                 let _ = help.print();
+                let params = verbs::params::help(&words, console::columns());
+                let _ = params.map(|text| console::print(&text));
             }
             Exit::Success
         }

@@ -35,7 +35,7 @@ macro_rules! programs {
 programs! {
     "The Parabench paper" {
         "groups": "Listing 2: writers and readers in two groups.",
-        "olap": "Its experiment: an OLAP engine; paper=true: its table.",
+        "olap": "Its experiment: an OLAP engine; --paper: its table.",
         "stress": "Listing 1: every everyday call on many small files.",
     }
     "PIObench" {

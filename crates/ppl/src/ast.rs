@@ -56,6 +56,8 @@ pub enum Expr {
     Unary(UnaryOp, ExprId),
     /// `a + b`
     Binary(BinaryOp, ExprId, ExprId),
+    /// `a ? b : c`
+    Conditional(ExprId, ExprId, ExprId),
     /// `(a)`: kept for the formatter and for warnings about precedence.
     Paren(ExprId),
     /// `min(a, b)`
@@ -114,8 +116,13 @@ pub enum Stmt {
     Group(ExprId, StmtId),
     /// `split (value) body`
     Split(ExprId, StmtId),
-    /// `master body`
-    Master(StmtId),
+    /// `master body`, `master sync body`: a barrier follows.
+    Master {
+        /// What member 0 of the active group does.
+        body: StmtId,
+        /// `sync`
+        sync: bool,
+    },
     /// `barrier;`, `barrier("g");`
     Barrier(Option<ExprId>),
     /// Number in [`Ast::ifs`].
@@ -399,12 +406,13 @@ impl Ast {
         (id, indices)
     }
 
-    /// A string in quotes, or a sum that has one in it: its `+` makes text.
+    /// A string in quotes, a sum that has one in it, or a choice between such: its `+` makes text.
     pub fn is_text(&self, id: ExprId) -> bool {
         match self.expr(id) {
             Expr::Str => true,
             Expr::Paren(inner) => self.is_text(inner),
             Expr::Binary(BinaryOp::Add, a, b) => self.is_text(a) || self.is_text(b),
+            Expr::Conditional(_, a, b) => self.is_text(a) && self.is_text(b),
             _ => false,
         }
     }

@@ -84,6 +84,7 @@ codes! {
     NotMember "W0311" "A signal for a member that its group does not have.";
     NotMade "W0313" "An MPI file that is opened for writing, and that neither this nor anything before creates.";
     OneWay "W0314" "A read of a file that is opened for writing alone, or a write of one opened for reading alone.";
+    Fails "W0315" "A statement at which the program ends in its rehearsal.";
     NeedsMpi "W0401" "A statement that needs MPI at run time.";
     NotForMpi "W0402" "An option of `with` that MPI-IO does not take.";
     NoEffect "W0403" "An option of `with` that nothing inside takes.";

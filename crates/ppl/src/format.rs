@@ -145,8 +145,12 @@ impl<'t> Printer<'t> {
             }
         } else if self.is_else(token) && (self.must_break || self.line.is_comment()) {
             self.flush();
+        } else if self.is_else(token) && self.last == Kind::Semi {
+            let place = Break::Branch { given: item.new_line };
+            return self.add_token(at, token, place);
         }
-        self.add_token(at, token);
+        let place = if self.last == Kind::Comma { Break::May } else { Break::No };
+        self.add_token(at, token, place);
         if self.facts.block_starts.contains(&token.start) {
             self.open_block(at);
         }
@@ -158,15 +162,14 @@ impl<'t> Printer<'t> {
             && self.slice(token).eq_ignore_ascii_case("else")
     }
 
-    fn add_token(&mut self, at: usize, token: Token) {
+    fn add_token(&mut self, at: usize, token: Token, place: Break) {
         let text = self.slice(token);
         let next = self.items[at + 1..].iter().find_map(|item| item.token);
         let next = next.map_or(Kind::End, |token| token.kind);
         let (space, depth) = self.spacing.token(token, text, next, &self.facts);
         let place = match std::mem::take(&mut self.must_break) {
             true => Break::Must,
-            false if self.last == Kind::Comma => Break::May,
-            false => Break::No,
+            false => place,
         };
         let lowered = self.facts.capitals.contains(&token.start);
         let text = match lowered {
@@ -253,6 +256,8 @@ pub(crate) struct Facts {
     pub block_ends: Places,
     /// Signs with one operand.
     pub unary: Places,
+    /// `:` between the two values of a condition.
+    pub choices: Places,
     /// Operations written without parentheses: what follows is an expression.
     pub bare: Places,
     /// Keywords and operations to be written in lower case.
@@ -285,8 +290,12 @@ impl Facts {
             }
         }
         for (expr, span) in ast.exprs.iter().zip(&ast.expr_spans) {
-            if matches!(expr, Expr::Unary(..) | Expr::Int(i64::MIN)) {
-                facts.unary.insert(span.start);
+            match expr {
+                Expr::Unary(..) | Expr::Int(i64::MIN) => drop(facts.unary.insert(span.start)),
+                Expr::Conditional(_, then, _) => {
+                    facts.choices.extend(colon_after(text, ast.expr_span(*then).end));
+                }
+                _ => {}
             }
         }
         facts
@@ -295,12 +304,21 @@ impl Facts {
 
 /// Place of the first `{` after a place.
 fn brace_after(text: &str, start: u32) -> Option<u32> {
+    place_after(text, start, Kind::LBrace)
+}
+
+/// Place of the first `:` after a place.
+fn colon_after(text: &str, start: u32) -> Option<u32> {
+    place_after(text, start, Kind::Colon)
+}
+
+fn place_after(text: &str, start: u32, kind: Kind) -> Option<u32> {
     let mut lexer = Lexer::new(&text[start as usize..], start);
     loop {
         let token = lexer.token();
         match token.kind {
-            Kind::LBrace => return Some(token.start),
             Kind::End => return None,
+            found if found == kind => return Some(token.start),
             _ => {}
         }
     }
@@ -357,7 +375,9 @@ impl Spacing {
         facts: &Facts,
     ) -> (bool, u32) {
         let block = facts.block_starts.contains(&token.start);
-        let space = self.space(token.kind, next) && (self.last.is_some() || self.commented);
+        let is_choice = facts.choices.contains(&token.start);
+        let space = is_choice || self.space(token.kind, next);
+        let space = space && (self.last.is_some() || self.commented);
         let depth = self.brackets(token.kind, block);
         self.tight = self.is_tight(token, next, facts);
         let word = token.kind == Kind::Word;
@@ -404,7 +424,7 @@ impl Spacing {
         match token.kind {
             LParen | LBracket | DotDot => true,
             LBrace => !facts.block_starts.contains(&token.start),
-            Colon => self.in_braces(),
+            Colon => self.in_braces() && !facts.choices.contains(&token.start),
             Assign | Slash => !self.space(token.kind, next),
             _ => facts.unary.contains(&token.start),
         }
@@ -441,6 +461,10 @@ pub(crate) enum Break {
     /// If the line is too long.
     May,
     Must,
+    /// Before an `else`, which is not indented: if a line end is given there, or the line is too long.
+    Branch {
+        given: bool,
+    },
 }
 
 #[derive(Debug)]
@@ -492,33 +516,32 @@ impl<'t> Line<'t> {
 
     /// Writes the line with its end; nothing if it is empty.
     pub(crate) fn write(&self, out: &mut String) {
-        if self.pieces.is_empty() {
-            return;
+        let is_long = self.is_too_long(&self.pieces);
+        let begins_line =
+            |piece: &Piece<'_>| matches!(piece.place, Break::Branch { given } if given || is_long);
+        for pieces in self.pieces.chunk_by(|_, next| !begins_line(next)) {
+            let breaks = if self.is_too_long(pieces) { outermost(pieces) } else { None };
+            self.write_filled(pieces, breaks, out);
+            out.push('\n');
         }
-        let width: usize = self.pieces.iter().map(Piece::width).sum();
-        let breaks = if self.indent * STEP + width > WIDTH { self.outermost() } else { None };
-        self.write_filled(breaks, out);
-        out.push('\n');
     }
 
-    /// The depth of the outermost commas: breaks stand after those.
-    fn outermost(&self) -> Option<u32> {
-        let commas = self.pieces.iter().filter(|piece| piece.place == Break::May);
-        commas.map(|piece| piece.depth).min()
+    fn is_too_long(&self, pieces: &[Piece<'_>]) -> bool {
+        self.indent * STEP + pieces.iter().map(Piece::width).sum::<usize>() > WIDTH
     }
 
     /// As many pieces on a line as fit, if breaks are allowed at this depth.
-    fn write_filled(&self, depth: Option<u32>, out: &mut String) {
+    fn write_filled(&self, pieces: &[Piece<'t>], depth: Option<u32>, out: &mut String) {
         let mut column = self.indent * STEP;
         out.extend(std::iter::repeat_n(' ', column));
-        for (at, piece) in self.pieces.iter().enumerate() {
+        for (at, piece) in pieces.iter().enumerate() {
             let may = piece.place == Break::May && depth == Some(piece.depth);
-            let full = may && column + self.chunk(at, depth) > WIDTH;
+            let full = may && column + chunk(&pieces[at..], depth) > WIDTH;
             if piece.place == Break::Must || full {
                 column = (self.indent + 1) * STEP;
                 out.push('\n');
                 out.extend(std::iter::repeat_n(' ', column));
-            } else if piece.space {
+            } else if piece.space && at > 0 {
                 column += 1;
                 out.push(' ');
             }
@@ -529,15 +552,21 @@ impl<'t> Line<'t> {
             };
         }
     }
+}
 
-    /// Width from a piece up to the next place where the line may be broken.
-    fn chunk(&self, at: usize, depth: Option<u32>) -> usize {
-        let more = self.pieces[at + 1..].iter();
-        let tied = more.take_while(|piece| {
-            piece.place != Break::Must && !(piece.place == Break::May && depth == Some(piece.depth))
-        });
-        self.pieces[at].width() + tied.map(Piece::width).sum::<usize>()
-    }
+/// The depth of the outermost commas: breaks stand after those.
+fn outermost(pieces: &[Piece<'_>]) -> Option<u32> {
+    let commas = pieces.iter().filter(|piece| piece.place == Break::May);
+    commas.map(|piece| piece.depth).min()
+}
+
+/// Width of the first piece and those up to the next place where the line may be broken.
+fn chunk(pieces: &[Piece<'_>], depth: Option<u32>) -> usize {
+    let Some((first, more)) = pieces.split_first() else { return 0 };
+    let tied = more.iter().take_while(|piece| {
+        piece.place != Break::Must && !(piece.place == Break::May && depth == Some(piece.depth))
+    });
+    first.width() + tied.map(Piece::width).sum::<usize>()
 }
 
 #[cfg(test)]
@@ -580,6 +609,11 @@ mod tests {
             ("print(1)+2,\"x\";", "print (1) + 2, \"x\";\n"),
             ("$x=-1+!$y*( 2 )^3;", "$x = -1 + !$y * (2) ^ 3;\n"),
             ("$x=-9223372036854775808;", "$x = -9223372036854775808;\n"),
+            ("$x=$a?-1:$b ?2: 3;", "$x = $a ? -1 : $b ? 2 : 3;\n"),
+            (
+                "define groups{\"a\":D=$n>2?1:2};mix{$a?1:2:sync;}",
+                "define groups {\"a\":D = $n > 2 ? 1 : 2};\nmix {\n    $a ? 1 : 2: sync;\n}\n",
+            ),
             ("repeat($i,10) sync;", "repeat ($i, 10) sync;\n"),
             ("repeat $i 10 .. 100 step 10 ;", "repeat $i 10..100 step 10;\n"),
             ("$l=[1,2 , 3];$x=$l [ $i % 3 ];", "$l = [1, 2, 3];\n$x = $l[$i % 3];\n"),
@@ -625,6 +659,24 @@ mod tests {
         let expected = "print \"aaaaaaaaaaaaaaaaaaaaaaaaa\", \"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbb\",\n    \"cccccccccccccccccccccccccccccc\", \"d\", max(1, 2);\n";
         assert_eq!(found, expected);
         assert_eq!(format(&found).0, found);
+    }
+
+    #[test]
+    fn branches_begin_lines_where_they_are_given_or_needed() {
+        let long = "if($kind==\"contiguous\")read(\"a-file\",1m);else if($kind==\"strided\")\
+            read(\"b-file\",2m);else stat(\"c-file\");";
+        check(&[
+            ("if(1)sync;else sync;", "if (1) sync; else sync;\n"),
+            (
+                "{if(1)sync;\nelse if(2)sync;else sync;}",
+                "{\n    if (1) sync;\n    else if (2) sync; else sync;\n}\n",
+            ),
+            (
+                long,
+                "if ($kind == \"contiguous\") read(\"a-file\", 1m);\n\
+                 else if ($kind == \"strided\") read(\"b-file\", 2m);\nelse stat(\"c-file\");\n",
+            ),
+        ]);
     }
 
     #[test]

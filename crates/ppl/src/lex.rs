@@ -40,6 +40,7 @@ kinds! {
     Comma "`,`";
     Semi "`;`";
     Colon "`:`";
+    Question "`?`";
     Assign "`=`";
     PlusAssign "`+=`";
     MinusAssign "`-=`";
@@ -101,6 +102,7 @@ fn single(byte: u8) -> Option<Kind> {
         b',' => Kind::Comma,
         b';' => Kind::Semi,
         b':' => Kind::Colon,
+        b'?' => Kind::Question,
         b'=' => Kind::Assign,
         b'<' => Kind::Lt,
         b'>' => Kind::Gt,
@@ -469,7 +471,6 @@ fn help(c: char) -> Option<&'static str> {
             "operators are written - * / <= >= !="
         }
         '；' | '，' | '（' | '）' => "write the sign of ASCII that it looks like",
-        '?' => "there is no `?:`; write if (...) ... else ...",
         '\\' => "a statement may go on in the next line without any sign",
         '.' => "numbers are written 0.25, ranges 10..100",
         c if is_foreign_quote(c) => "strings are written \"...\"",
@@ -519,7 +520,7 @@ mod tests {
     #[test]
     fn mistakes_are_reported_once_and_skipped() {
         for (text, count, codes) in [
-            ("a ??@? b", 2, &["E0101"][..]),
+            ("a ~~@~ b", 2, &["E0101"][..]),
             ("\"abc\n\"d\"", 2, &["E0102"]),
             ("\"abc\\", 1, &["E0102"]),
             ("/* abc", 0, &["E0102"]),

@@ -101,7 +101,7 @@ impl Resolver<'_> {
                 self.value(value);
                 self.statement(body);
             }
-            Stmt::Master(body) => self.statement(body),
+            Stmt::Master { body, .. } => self.statement(body),
             Stmt::Barrier(name) => {
                 if let Some(name) = name {
                     self.named(Kind::Group, name);
@@ -418,6 +418,9 @@ impl Resolver<'_> {
                 self.value(a);
                 self.value(b);
             }
+            Expr::Conditional(cond, a, b) => {
+                [cond, a, b].into_iter().for_each(|id| self.value(id));
+            }
             Expr::Call(name, args) => self.call(name, args, span),
             Expr::List(items) => self.values(items),
         }
@@ -429,7 +432,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// `name(args)` in an expression: a function, or an operation that gives a handle.
+    /// `name(args)` in an expression: a function, an operation or a proc.
     fn call(&mut self, name: Name, args: List, span: Span) {
         let text = self.ast.names.text(name);
         if let Word::Op(op) = classify(text).0 {
@@ -477,12 +480,15 @@ impl Resolver<'_> {
         for piece in text::pieces(raw, span.start) {
             match piece {
                 text::Piece::Var { run, span } => self.run(run, span.start),
-                text::Piece::Braced { name, span, .. } => {
+                text::Piece::Braced { name, internal: false, span, .. } => {
                     if let Some(symbol) = self.visible_text(name) {
                         self.mention(symbol, span, false);
                     }
                 }
-                text::Piece::Text(_) | text::Piece::Internal { .. } | text::Piece::Env { .. } => {}
+                text::Piece::Text(_)
+                | text::Piece::Braced { .. }
+                | text::Piece::Internal { .. }
+                | text::Piece::Env { .. } => {}
             }
         }
     }
@@ -674,7 +680,11 @@ fn types_of(ast: &Ast, id: ExprId) -> Types {
         Expr::Unary(op, a) => types::unary(op, types_of(ast, a)).or_any(),
         Expr::Binary(BinaryOp::Add, ..) if ast.is_text(id) => Types::STR,
         Expr::Binary(op, a, b) => types::binary(op, types_of(ast, a), types_of(ast, b)).or_any(),
-        Expr::Call(name, _) => of_call(ast.names.text(name)),
+        Expr::Conditional(_, a, b) => types_of(ast, a).or(types_of(ast, b)),
+        Expr::Call(name, _) => match classify(ast.names.text(name)).0 {
+            Word::Op(op) => result_of(op),
+            _ => Types::ANY,
+        },
         Expr::Internal(name) => {
             InternalRow::find(ast.names.text(name)).map_or(Types::ANY, |row| row.types)
         }
@@ -682,12 +692,12 @@ fn types_of(ast: &Ast, id: ExprId) -> Types {
     }
 }
 
-fn of_call(name: &str) -> Types {
-    match classify(name).0 {
-        Word::Op(Op::Pfopen) => Types::MPI,
-        Word::Op(Op::Readdir) => Types::LIST,
-        Word::Op(op) if op.row().gives_handle() => Types::HANDLE,
-        Word::Op(_) => Types::OUTCOME,
-        _ => Types::ANY,
+/// The types of the result of an operation.
+pub(crate) fn result_of(op: Op) -> Types {
+    match op {
+        Op::Pfopen => Types::MPI,
+        Op::Readdir => Types::LIST,
+        op if op.row().gives_handle() => Types::HANDLE,
+        _ => Types::OUTCOME,
     }
 }

@@ -23,10 +23,12 @@ pub enum Piece<'a> {
         /// Place of `$` and run.
         span: Span,
     },
-    /// `${name}`, `${name:06}`
+    /// `${name}`, `${name:06}`, `${$$name:06}`
     Braced {
         /// The name.
         name: &'a str,
+        /// It is that of an internal variable.
+        internal: bool,
         /// How the number is shown.
         format: Option<Format>,
         /// Place from `$` to `}`.
@@ -253,8 +255,10 @@ impl<'a> Scanner<'a> {
     }
 
     fn braced(&mut self, start: usize) -> Found<'a> {
-        let end = self.name_end(start + 2);
-        let name = &self.text[start + 2..end];
+        let internal = self.text[start + 2..].starts_with("$$");
+        let begin = start + if internal { 4 } else { 2 };
+        let end = self.name_end(begin);
+        let name = &self.text[begin..end];
         let (end, format) = match self.byte(end) {
             b':' if !name.is_empty() => match self.format(end + 1) {
                 Ok((end, format)) => (end, Some(format)),
@@ -266,7 +270,7 @@ impl<'a> Scanner<'a> {
             return self.unclosed(start, end, "a name and `}` after `${`", "${name}");
         }
         self.at = end + 1;
-        (Piece::Braced { name, format, span: self.span(start, self.at) }, None)
+        (Piece::Braced { name, internal, format, span: self.span(start, self.at) }, None)
     }
 
     /// Reads the format between `:` and `}`, and where it ends. `Err`: the end of a wrong format.
@@ -283,7 +287,8 @@ impl<'a> Scanner<'a> {
         let found = shortened(&self.text[start..self.at], 40);
         let message = format!("expected a format in `${{name:...}}`, found `{found}`");
         let problem = Diagnostic::new(Code::Expected, self.span(start, self.at), message).help(
-            "formats of integers: ${i:06} with zeros before it, ${i:x} hexadecimal, ${i:02x} both",
+            "formats of integers: ${i:06} with zeros before it, ${i:6} with blanks, ${i:x} hexadecimal, ${i:02x} \
+             with zeros",
         );
         (Piece::Text(&self.bytes[start..self.at]), Some(Box::new(problem)))
     }
@@ -317,8 +322,11 @@ mod tests {
             .map(|piece| match piece {
                 Piece::Text(text) => String::from_utf8_lossy(text).into_owned(),
                 Piece::Var { run, .. } => format!("<{run}>"),
-                Piece::Braced { name, format: Some(format), .. } => format!("{{{name}:{format}}}"),
-                Piece::Braced { name, .. } => format!("{{{name}}}"),
+                Piece::Braced { name, internal, format, .. } => {
+                    let sign = if internal { "$$" } else { "" };
+                    let format = format.map_or(String::new(), |format| format!(":{format}"));
+                    format!("{{{sign}{name}{format}}}")
+                }
                 Piece::Internal { name, .. } => format!("<<{name}>>"),
                 Piece::Env { name, .. } => format!("<<({name})>>"),
             })
@@ -333,6 +341,7 @@ mod tests {
             (r#""$$rank-$$env(PWD)x""#, "<<rank>>-<<(PWD)>>x"),
             (r#""$$env""#, "<<env>>"),
             (r#""s-${i:06}.${i:x}""#, "s-{i:06}.{i:x}"),
+            (r#""${i:6}${$$rank:04}${$$size}""#, "{i:6}{$$rank:04}{$$size}"),
             (r#""100$""#, "100$"),
             (r#""$ $. $$ $$.""#, "$ $. $$ $$."),
             (r#""$${x}""#, "${x}"),
@@ -367,7 +376,9 @@ mod tests {
             (r#""${a""#, Code::Expected, "end of the string"),
             (r#""${a-b}""#, Code::Expected, "found `-`"),
             (r#""${}""#, Code::Expected, "found `}`"),
-            (r#""${a:6}""#, Code::Expected, "found `${a:6}`"),
+            (r#""${a:.6}""#, Code::Expected, "found `${a:.6}`"),
+            (r#""${$$}""#, Code::Expected, "found `}`"),
+            (r#""${$$env(A)}""#, Code::Expected, "found `(`"),
             (r#""${a:}""#, Code::Expected, "found `${a:}`"),
             (r#""${a:02x""#, Code::Expected, "found `${a:02x`"),
             (r#""${:06}""#, Code::Expected, "found `:`"),

@@ -108,6 +108,7 @@ const TOKENS: &[&str] = &[
     "||",
     "..",
     ":",
+    "?",
     "write",
     "print",
     "stat",
@@ -184,6 +185,9 @@ fn value() -> impl Strategy<Value = String> {
         ]);
         prop_oneof![
             (inner.clone(), operator, inner.clone()).prop_map(|(a, op, b)| format!("{a}{op}{b}")),
+            (inner.clone(), gap(), inner.clone(), gap(), inner.clone())
+                .prop_map(|(a, x, b, y, c)| format!("{a}?{x}{b}{y}:{c}")),
+            inner.clone().prop_map(|a| format!("read(\"f\" ,{a})+work({a})")),
             inner.clone().prop_map(|a| format!("({a})")),
             inner.clone().prop_map(|a| format!("-{a}")),
             inner.clone().prop_map(|a| format!("! {a}")),
@@ -229,6 +233,8 @@ fn statement() -> impl Strategy<Value = String> {
             let inside: String = items.into_iter().map(|(s, gap)| format!("{gap}{s}")).collect();
             format!("{{{inside}}}")
         });
+        let block = block.boxed();
+        let inner_block = block.clone();
         let body = prop_oneof![inner, block];
         let heads = prop::sample::select(vec![
             "repeat $i 10",
@@ -241,12 +247,15 @@ fn statement() -> impl Strategy<Value = String> {
             "group \"g\"",
             "group (\"g\")",
             "master",
+            "MASTER",
             "while ($x>0)",
             "with ( direct = true )",
             "repeat 3 until 5s level",
             "share $i 8 by 2",
         ]);
         prop_oneof![
+            (gap(), gap(), inner_block)
+                .prop_map(|(a, b, block)| format!("master{a}Sync{b}{block}")),
             (heads, gap(), body.clone()).prop_map(|(head, gap, body)| format!("{head}{gap}{body}")),
             (body.clone(), gap(), body.clone())
                 .prop_map(|(a, gap, b)| format!("if ($x){a}{gap}ELSE {b}")),

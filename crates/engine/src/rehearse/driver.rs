@@ -9,6 +9,7 @@
 
 use super::backend::Rehearsed;
 use super::doubts;
+use super::reached::reached;
 use super::sample::LongLoop;
 use super::stage::{Budget, Stage, State, Tally};
 use crate::backend::{MemFs, MpiFiles, Pointers};
@@ -196,9 +197,12 @@ fn summarize(plan: &Plan, stage: &Stage, outcome: &Outcome) -> Rehearsal {
     let is_spent = stage.budget.is_spent();
     let complete = outcome.finished() && !is_spent;
     let failed = !outcome.finished() && !is_spent && !outcome.interrupted && !state.sampled;
-    let by_time = reads_time(plan);
-    let decided_outside =
-        by_time || state.about || state.races.found || uses_results(plan, stage.finds_files);
+    let reached = reached(plan);
+    let code: Vec<Instr> =
+        plan.code.iter().zip(reached).filter(|one| one.1).map(|one| *one.0).collect();
+    let by_time = reads_time(plan, &code);
+    let results = uses_results(&code, plan.ranks, stage.finds_files);
+    let decided_outside = by_time || state.about || state.races.found || results;
     let about = decided_outside || !complete || state.sampled;
     let peaks = find_peaks(state, &state.peak);
     let sure_peaks = find_peaks(state, state.sure_peak.as_ref().unwrap_or(&state.peak));
@@ -217,6 +221,7 @@ fn summarize(plan: &Plan, stage: &Stage, outcome: &Outcome) -> Rehearsal {
             || state.shrank && (plan.ranks > 1 || !plan.directories.is_empty()),
         complete,
         failure: failed.then(|| outcome.ending(plan)),
+        failed_at: outcome.ended_at().filter(|_| failed),
         about,
         doubts: found,
         expected: state.expects.all(plan),
@@ -226,9 +231,9 @@ fn summarize(plan: &Plan, stage: &Stage, outcome: &Outcome) -> Rehearsal {
 }
 
 /// Results may decide what the program does: they depend on the order of ranks, on files from
-/// before, or on the file system.
-fn uses_results(plan: &Plan, finds_files: bool) -> bool {
-    let others = plan.ranks > 1 || finds_files;
+/// before, or on the file system. `code`: what is reached.
+fn uses_results(code: &[Instr], ranks: u32, finds_files: bool) -> bool {
+    let others = ranks > 1 || finds_files;
     let uses = |instr: &Instr| match instr {
         Instr::Op { op, dst, .. } => {
             let row = op.row();
@@ -237,18 +242,18 @@ fn uses_results(plan: &Plan, finds_files: bool) -> bool {
         Instr::Function { function, .. } => {
             others && matches!(function, Function::Errno | Function::Tested)
         }
-        Instr::Share { .. } => plan.ranks > 1,
+        Instr::Share { .. } => ranks > 1,
         _ => false,
     };
-    plan.code.iter().any(uses)
+    code.iter().any(uses)
 }
 
-/// Time decides what the program does.
-fn reads_time(plan: &Plan) -> bool {
+/// Time decides what the program does. `code`: what is reached.
+fn reads_time(plan: &Plan, code: &[Instr]) -> bool {
     let is_time = |what: Internal| matches!(what, Internal::Time | Internal::Now);
     let time = |piece: &Piece| matches!(piece, Piece::Internal(what) if is_time(*what));
     let reads = |instr: &Instr| matches!(instr, Instr::Internal { what, .. } if is_time(*what));
-    plan.code.iter().any(reads) || plan.pieces.iter().any(time)
+    code.iter().any(reads) || plan.pieces.iter().any(time)
 }
 
 /// Steps of an iteration of a loop with a time limit that suffice for most.

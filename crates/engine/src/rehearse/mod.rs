@@ -20,6 +20,7 @@ mod backend;
 mod doubts;
 mod driver;
 mod races;
+mod reached;
 mod sample;
 mod stage;
 

@@ -61,6 +61,11 @@ impl Outcome {
         message.unwrap_or_else(|| "a rank did not come to its end".into())
     }
 
+    /// The instruction at which the first rank ended before the end of the program.
+    pub(crate) fn ended_at(&self) -> Option<Pc> {
+        self.records.iter().flat_map(|record| &record.errors).find_map(|(site, _)| *site)
+    }
+
     /// Reasons that ranks recorded for their end, in sentences.
     pub(crate) fn rank_errors<'o>(&'o self, plan: &'o Plan) -> impl Iterator<Item = String> + 'o {
         self.records.iter().flat_map(move |record| {

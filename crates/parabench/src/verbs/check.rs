@@ -11,7 +11,10 @@ use crate::rehearse::rehearse;
 use clap::Args;
 use engine::config::Config;
 use model::Plan;
+use model::plan::Pc;
 use model::rehearsal::Rehearsal;
+use ppl::Diagnostic;
+use ppl::diag::Code;
 
 /// Ranks that are assumed if none are given: enough that ranks can get in each
 /// other's way, and that groups have members.
@@ -50,8 +53,12 @@ impl Check {
         let mut compiled = compile::compile(text, &self.program, ranks, places, true);
         let (plan, found) = (compiled.plan.as_ref(), &mut compiled.diagnostics);
         let rehearsal = rehearse(plan, found, &Config::default(), true)?;
+        let failure = certain_failure(plan, &rehearsal)?;
         match self.format {
             TextFormat::Json => {
+                let found =
+                    failure.as_ref().zip(plan).map(|(failure, plan)| failing(plan, failure));
+                compiled.diagnostics.extend(found);
                 console::print(&diagnostics::to_json(&compiled.diagnostics, &compiled.sources))?;
             }
             TextFormat::Text => {
@@ -60,7 +67,7 @@ impl Check {
                 let is_certain = rehearsal.complete && rehearsal.failure.is_none();
                 let expected = if is_certain { &rehearsal.expected[..] } else { &[] };
                 let missing = describe_expected(expected);
-                if let Some(why) = certain_failure(plan, &rehearsal)? {
+                if let Some(Failure { why, .. }) = failure {
                     console::warning(&format!("the program fails in its rehearsal: {why}"));
                 } else if let Some(missing) = missing {
                     match compiled.diagnostics.is_empty() {
@@ -78,12 +85,26 @@ impl Check {
     }
 }
 
-/// Why the program fails, whether files from before are there or not.
-fn certain_failure(plan: Option<&Plan>, found: &Rehearsal) -> Result<Option<String>> {
+/// How the program ends in its rehearsal.
+struct Failure {
+    why: String,
+    site: Option<Pc>,
+}
+
+/// The failure of a program that fails whether files from before are there or not.
+fn certain_failure(plan: Option<&Plan>, found: &Rehearsal) -> Result<Option<Failure>> {
     if found.failure.is_none() {
         return Ok(None);
     }
-    Ok(rehearse(plan, &mut Vec::new(), &Config::default(), false)?.failure)
+    let again = rehearse(plan, &mut Vec::new(), &Config::default(), false)?;
+    Ok(again.failure.map(|why| Failure { why, site: again.failed_at }))
+}
+
+/// The failure at its place.
+fn failing(plan: &Plan, failure: &Failure) -> Diagnostic {
+    let span = failure.site.and_then(|site| plan.spans.get(site as usize));
+    let message = format!("the program fails in its rehearsal: {}", failure.why);
+    Diagnostic::new(Code::Fails, span.copied().unwrap_or_default(), message)
 }
 
 /// Directories to grant for a run in a directory of one's own.

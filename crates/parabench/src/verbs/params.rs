@@ -1,20 +1,50 @@
-//! The parameters of a program of the library, for readers: `NAME=DEFAULT` and the text behind it.
+//! The parameters of a program, for readers.
+//!
+//! ```text
+//! block=64k   (size)
+//!     bytes of a block
+//! ```
 
 use crate::library::Embedded;
 use crate::loader::Includes;
+use crate::program::{self, Text};
 use ::report::flow;
 use ppl::Binding;
+use ppl::ast::{Ast, Expr, ExprId};
 use ppl::facts::{Kind, SymbolId};
+use ppl::source::Sources;
+use std::ffi::OsString;
 use std::fmt::Write;
+use std::path::Path;
 
 /// Before the text of a parameter.
 const INDENT: &str = "    ";
 
-/// All parameters, in their order.
+/// Subcommands that take a program and its parameters.
+const VERBS: [&str; 6] = ["run", "check", "plan", "prepare", "job", "replay"];
+
+/// For `--help`: the parameters of the program that is named on the command line, if there is one.
+pub fn help(words: &[OsString], columns: usize) -> Option<String> {
+    let verb = words.get(1).and_then(|word| word.to_str())?;
+    let is_program = |word: &&str| word.starts_with('@') || word.ends_with(".ppl");
+    let program = words.iter().skip(2).filter_map(|word| word.to_str()).find(is_program)?;
+    if !VERBS.contains(&verb) {
+        return None;
+    }
+    Some(match program::read(Path::new(program)) {
+        Ok(text) => format!("\nParameters of {program}:\n{}", list_of(text, columns)),
+        Err(error) => format!("\n{}\n", error.message),
+    })
+}
+
+/// All parameters of a program of the library, in their order.
 pub fn list(program: &Embedded, columns: usize) -> String {
-    let name = format!("@{}", program.name);
+    list_of(Text { name: format!("@{}", program.name), bytes: program.text.into() }, columns)
+}
+
+fn list_of(text: Text, columns: usize) -> String {
+    let Text { name, bytes } = text;
     let mut loader = Includes::new(&name, &[]);
-    let bytes = program.text.as_bytes().to_vec();
     let compiled = ppl::compile(&name, bytes, &mut loader, &Binding::new(1));
     let is_param = |kind: Kind| kind == Kind::Parameter;
     let params = compiled.facts.symbols().filter(|(_, symbol)| is_param(symbol.kind));
@@ -28,13 +58,31 @@ pub fn list(program: &Embedded, columns: usize) -> String {
     }
 }
 
-/// `block=64k`, and its text on lines below.
+/// What is given for a parameter with this default.
+fn unit(default: ExprId, ast: &Ast, sources: &Sources) -> &'static str {
+    let is_size =
+        || sources.text(ast.expr_span(default)).ends_with(|c: char| c.is_ascii_alphabetic());
+    match ast.expr(default) {
+        Expr::Int(_) if is_size() => "size, as in 4k",
+        Expr::Int(_) | Expr::Float(_) => "number",
+        Expr::Bool(_) => "true or false",
+        Expr::Duration(_) => "time, as in 5ms",
+        Expr::Rate(_) => "rate, as in 10/s",
+        Expr::Str => "text",
+        Expr::List(_) => "list, with commas",
+        _ => "value",
+    }
+}
+
+/// `block=64k`, its unit, and its text on lines below.
 fn entry(compiled: &ppl::Compiled, id: SymbolId, columns: usize, out: &mut String) {
     let ppl::Compiled { facts, ast, sources, .. } = compiled;
     let param = ast.params.get(facts.symbol(id).number as usize);
-    let default = param.map_or("", |param| sources.text(ast.expr_span(param.default)));
+    let Some(param) = param else { return };
+    let default = sources.text(ast.expr_span(param.default));
     let default = default.split_whitespace().collect::<Vec<_>>().join(" ");
-    let _ = writeln!(out, "{}={default}", facts.name(id, sources));
+    let unit = unit(param.default, ast, sources);
+    let _ = writeln!(out, "{}={default}   ({unit})", facts.name(id, sources));
     let doc = facts.documentation(id, ast, sources).unwrap_or_default();
     for line in flow(&doc.replace('\n', " "), columns.saturating_sub(INDENT.len())).lines() {
         let _ = writeln!(out, "{INDENT}{}", line.trim());

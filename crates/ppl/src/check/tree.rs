@@ -84,7 +84,7 @@ fn is_about_ranks(stmt: &Stmt) -> bool {
         Stmt::Group(..)
         | Stmt::Split(..)
         | Stmt::Share(_)
-        | Stmt::Master(_)
+        | Stmt::Master { .. }
         | Stmt::Barrier(_)
         | Stmt::Groups(_)
         | Stmt::Pattern(_) => true,

@@ -5,12 +5,13 @@ use crate::ast::{Expr, ExprId, List, Name};
 use crate::diag::{Code, Diagnostic};
 use crate::facts::Kind;
 use crate::foreign::words;
+use crate::resolve::result_of;
 use crate::word::{Word, classify, nearest, suggest};
 use model::function::{Accepts, Calc, FUNCTIONS, Function, FunctionRow};
 use model::internal::{Bound, INTERNALS, InternalRow, Read, Sameness};
 use model::limits::MAX_LIST_DEPTH;
 use model::op::ParamKind;
-use model::plan::{Args, BinaryOp, Instr, Internal, NO_SLOT, Operand, Slot, Span, UnaryOp};
+use model::plan::{Args, BinaryOp, Instr, Internal, NO_SLOT, Operand, Slot, Source, Span, UnaryOp};
 use model::types::{self, Types};
 use model::value::{self, EvalError};
 use model::{Op, Value, limits};
@@ -48,6 +49,7 @@ impl Lower<'_> {
                 Some(n) => self.known(Value::Int(n)),
                 None => self.binary(op, a, b, span, dst),
             },
+            Expr::Conditional(cond, a, b) => self.conditional([cond, a, b], dst, Self::expr_to),
             Expr::Paren(inner) => self.expr_to(inner, dst),
             Expr::Call(name, args) => self.call(name, args, span, dst),
             Expr::List(items) => self.list(items, span, dst),
@@ -132,7 +134,9 @@ impl Lower<'_> {
     fn binary(&mut self, op: BinaryOp, a: ExprId, b: ExprId, span: Span, dst: Option<Slot>) -> Ev {
         let makes_text = op == BinaryOp::Add && (self.ast.is_text(a) || self.ast.is_text(b));
         let ids = [a, b];
-        let (a, b) = (self.expr(a), self.expr(b));
+        let a = self.expr(a);
+        let a = self.kept(a, span);
+        let b = self.expr(b);
         if makes_text {
             self.warn_number_in_text(ids, [a, b], span);
             return self.joined_text([a, b], span);
@@ -196,7 +200,7 @@ impl Lower<'_> {
         let left = self.condition_to(a, Some(slot));
         let known = self.constant(left).and_then(|value| value.as_condition().ok());
         if known == Some(decides) {
-            let right = self.never_executed(b);
+            let right = self.never_executed(|lower| lower.condition_value(b));
             let bad = left.is_bad() || right.is_bad();
             return if bad { Ev::BAD } else { self.known(Value::Bool(decides)) };
         }
@@ -225,12 +229,55 @@ impl Lower<'_> {
         }
     }
 
-    /// A condition that constants switch off: checked, but no code is left of it.
-    fn never_executed(&mut self, id: ExprId) -> Ev {
+    /// Something that constants switch off: checked, but no code is left of it.
+    fn never_executed(&mut self, evaluate: impl FnOnce(&mut Self) -> Ev) -> Ev {
         let code = self.plan.code.len();
-        let ev = self.switched_off(true, |lower| lower.condition_value(id));
+        let ev = self.switched_off(true, evaluate);
         self.plan.code.truncate(code);
         self.plan.spans.truncate(code);
+        ev
+    }
+
+    /// `cond ? a : b`: one of the two is evaluated, by `branch`.
+    fn conditional(
+        &mut self,
+        [cond, a, b]: [ExprId; 3],
+        dst: Option<Slot>,
+        branch: fn(&mut Self, ExprId, Option<Slot>) -> Ev,
+    ) -> Ev {
+        let place = self.ast.expr_span(cond);
+        let cond = self.condition_value(cond);
+        if let Some(holds) = self.known_condition(cond) {
+            let (taken, other) = if holds { (a, b) } else { (b, a) };
+            let left_out = self.never_executed(|lower| branch(lower, other, None));
+            let ev = branch(self, taken, dst);
+            return if left_out.is_bad() { Ev::BAD } else { ev };
+        }
+        let slot = dst.unwrap_or_else(|| self.frame().temp());
+        let differs = cond.differs.then_some(place);
+        let otherwise = self.jump_unless(cond, place);
+        let a = self.under(false, differs, |lower| lower.branch_to(slot, a, branch));
+        let over = self.emit(Instr::Jump { to: 0 }, place);
+        self.patch_here(otherwise);
+        let b = self.under(false, differs, |lower| lower.branch_to(slot, b, branch));
+        self.patch_here([over]);
+        if [cond, a, b].iter().any(|ev| ev.is_bad()) {
+            return Ev::BAD;
+        }
+        let differs = cond.differs || a.differs || b.differs;
+        Ev { operand: Operand::slot(slot), types: a.types.or(b.types), differs }
+    }
+
+    fn branch_to(
+        &mut self,
+        slot: Slot,
+        id: ExprId,
+        branch: fn(&mut Self, ExprId, Option<Slot>) -> Ev,
+    ) -> Ev {
+        let ev = branch(self, id, Some(slot));
+        if !ev.is_bad() && ev.operand != Operand::slot(slot) {
+            self.emit(Instr::Move { dst: slot, src: ev.operand }, self.ast.expr_span(id));
+        }
         ev
     }
 
@@ -270,7 +317,8 @@ impl Lower<'_> {
     }
 
     fn list(&mut self, items: List, span: Span, dst: Option<Slot>) -> Ev {
-        let evs: Vec<Ev> = self.ast.exprs_in(items).map(|id| self.expr(id)).collect();
+        let items: Vec<ExprId> = self.ast.exprs_in(items).collect();
+        let evs: Vec<Ev> = items.into_iter().map(|id| self.taken_and_kept(id, span)).collect();
         if evs.iter().any(|ev| ev.is_bad()) {
             return Ev::BAD;
         }
@@ -288,7 +336,9 @@ impl Lower<'_> {
     }
 
     fn index(&mut self, list: ExprId, at: ExprId, span: Span, dst: Option<Slot>) -> Ev {
-        let (whole, number) = (self.expr(list), self.expr(at));
+        let whole = self.expr(list);
+        let whole = self.kept(whole, span);
+        let number = self.expr(at);
         let whole = self.of_type(whole, Types::LIST, "a list before `[`", self.ast.expr_span(list));
         let place = self.ast.expr_span(at);
         let number = self.of_type(number, Types::AS_INT, "an integer index", place);
@@ -318,7 +368,11 @@ impl Lower<'_> {
 
     /// `$$name`
     fn internal(&mut self, name: Name, span: Span, dst: Option<Slot>) -> Ev {
-        let text = self.ast.names.text(name);
+        self.internal_value(self.ast.names.text(name), span, dst)
+    }
+
+    /// The value of an internal variable by its name.
+    pub(crate) fn internal_value(&mut self, text: &str, span: Span, dst: Option<Slot>) -> Ev {
         let Some(row) = InternalRow::find(text) else {
             self.unknown_internal(text, span);
             return Ev::BAD;
@@ -396,14 +450,87 @@ impl Lower<'_> {
         Ev::BAD
     }
 
-    /// An operation where a value is wanted.
+    /// `2 * read("a")`: the result of an operation.
+    fn operation_value(&mut self, op: Op, args: List, span: Span, dst: Option<Slot>) -> Ev {
+        if !op.is_io() {
+            return self.op_as_value(op, span);
+        }
+        if self.is_refused_here(&format!("the operation {op}"), span) {
+            return Ev::BAD;
+        }
+        let Some(args) = self.op_arguments(op, args, span) else { return Ev::BAD };
+        let slot = dst.unwrap_or_else(|| self.frame().temp());
+        self.emit_op(op, slot, args, span);
+        let differs = self.around.differs.is_some() || !op.row().gives_handle();
+        Ev { operand: Operand::slot(slot), types: result_of(op), differs }
+    }
+
+    /// The value of an expression whose handle somebody keeps, who closes the file:
+    /// `return fopen($path, "r");`
+    pub(crate) fn taken(&mut self, id: ExprId, dst: Option<Slot>) -> Ev {
+        let span = self.ast.expr_span(id);
+        match self.ast.expr(id) {
+            Expr::Paren(inner) => self.taken(inner, dst),
+            Expr::Conditional(cond, a, b) => self.conditional([cond, a, b], dst, Self::taken),
+            Expr::Call(name, args) => match self.called_op(name) {
+                Some(op) => self.operation_value(op, args, span, dst),
+                None => self.call(name, args, span, dst),
+            },
+            _ => self.expr_to(id, dst),
+        }
+    }
+
+    /// A part of `whole` that is still needed after the others.
+    pub(crate) fn taken_and_kept(&mut self, id: ExprId, whole: Span) -> Ev {
+        let ev = self.taken(id, None);
+        self.kept(ev, whole)
+    }
+
+    /// The value of a part of an expression, whatever the variables become that a proc called in the
+    /// expression sets.
+    pub(crate) fn kept(&mut self, ev: Ev, whole: Span) -> Ev {
+        Ev { operand: self.kept_operand(ev.operand, whole), ..ev }
+    }
+
+    pub(crate) fn kept_operand(&mut self, operand: Operand, whole: Span) -> Operand {
+        let first = self.calls.partition_point(|place| *place <= whole.start);
+        let is_called = self.calls.get(first).is_some_and(|place| *place < whole.end);
+        // A proc changes no variable of another one.
+        let is_fixed = match operand.source() {
+            Source::Slot(slot) => slot.0 & Slot::LOCAL != 0 || self.frame().held(operand).is_some(),
+            Source::Template(_) => false,
+            Source::Const(_) | Source::Absent => true,
+        };
+        if is_fixed || !is_called {
+            return operand;
+        }
+        let dst = self.frame().temp();
+        self.emit(Instr::Move { dst, src: operand }, whole);
+        Operand::slot(dst)
+    }
+
+    /// Nothing is executed here; that is reported.
+    pub(crate) fn is_refused_here(&mut self, what: &str, span: Span) -> bool {
+        if self.asked.is_some() {
+            self.refuse(span, RUNNING);
+            return true;
+        }
+        self.is_refused_in_pattern(what, span)
+    }
+
+    /// The file that is opened could never be closed.
+    #[cold]
+    fn lost_handle(&mut self, op: Op, span: Span) -> Ev {
+        let message = format!("the handle that {op} gives is lost here");
+        let help = format!("assign it before: $h = {op}(...);");
+        self.reports.push(Diagnostic::new(Code::Misplaced, span, message).help(help));
+        Ev::BAD
+    }
+
+    /// An operation without a result where a value is wanted.
     #[cold]
     pub(crate) fn op_as_value(&mut self, op: Op, span: Span) -> Ev {
-        let help = match op.row().gives_handle() {
-            true => format!("it stands alone: $h = {}(...);", op.name()),
-            false if op.is_io() => format!("its result is assigned: $ok = {op}(...); if ($ok) ..."),
-            false => format!("it is a statement: {}", op.row().example),
-        };
+        let help = format!("it is a statement: {}", op.row().example);
         let message = format!("expected a value, found the operation {}", op.name());
         self.reports.push(Diagnostic::new(Code::WrongType, span, message).help(help));
         Ev::BAD
@@ -445,9 +572,15 @@ impl Lower<'_> {
     /// `name(args)` in an expression.
     pub(crate) fn call(&mut self, name: Name, args: List, span: Span, dst: Option<Slot>) -> Ev {
         if let Some(op) = self.called_op(name) {
-            return self.op_as_value(op, span);
+            return match op.row().gives_handle() {
+                true => self.lost_handle(op, span),
+                false => self.operation_value(op, args, span, dst),
+            };
         }
         let text = self.ast.names.text(name);
+        if self.facts.find(Kind::Proc, text).is_some() {
+            return self.proc_value(name, args, span, dst);
+        }
         let Some(row) = FunctionRow::find(text) else {
             return self.unknown_function(name, span);
         };
@@ -468,8 +601,11 @@ impl Lower<'_> {
     fn function(&mut self, row: &FunctionRow, args: List, span: Span, dst: Option<Slot>) -> Ev {
         let ids: Vec<ExprId> = self.ast.exprs_in(args).collect();
         let numbered = ids.iter().enumerate();
-        let evs: Vec<Ev> =
-            numbered.map(|(at, id)| self.function_argument(row.accepts(at), *id)).collect();
+        let evs = numbered.map(|(at, id)| {
+            let ev = self.function_argument(row.accepts(at), *id);
+            self.kept(ev, span)
+        });
+        let evs: Vec<Ev> = evs.collect();
         if evs.iter().any(|ev| ev.is_bad()) {
             return Ev::BAD;
         }
@@ -593,12 +729,10 @@ impl Lower<'_> {
         let text = self.ast.names.text(name);
         let message = format!("expected a function, found `{text}`");
         let names = || FUNCTIONS.iter().map(|row| row.name);
-        let help = if self.facts.find(Kind::Proc, text).is_some() {
-            format!("{text} is a proc: it is called as a statement, or alone: $x = {text}(...);")
-        } else {
-            let hint = words::function(text).map(str::to_string).or_else(|| suggest(text, names()));
-            hint.unwrap_or_else(|| format!("there are {}", names().collect::<Vec<_>>().join(" ")))
-        };
+        let hint = words::function(text).map(str::to_string);
+        let hint = hint.or_else(|| suggest(text, names().chain(self.facts.names(Kind::Proc))));
+        let help =
+            hint.unwrap_or_else(|| format!("there are {}", names().collect::<Vec<_>>().join(" ")));
         self.reports.push(Diagnostic::new(Code::UnknownName, span, message).help(help));
         Ev::BAD
     }
@@ -631,8 +765,11 @@ impl Lower<'_> {
     /// The variable whose list changes, the indices in it and the value.
     fn change(&mut self, place: ExprId, value: ExprId, global: bool) -> Option<(Slot, Args)> {
         let (var, indices) = self.ast.element(place);
+        let (start, end) = (self.ast.expr_span(place).start, self.ast.expr_span(value).end);
         let indices = self.indices(place, indices);
-        let value = self.expr(value);
+        let indices: Vec<Ev> =
+            indices.into_iter().map(|at| self.kept(at, Span { start, end })).collect();
+        let value = self.taken(value, None);
         let differs = value.differs || indices.iter().any(|index| index.differs);
         let list = self.changed_list(var, value.is_bad(), differs, global)?;
         if indices.iter().any(|index| index.is_bad()) {
@@ -718,7 +855,7 @@ impl Lower<'_> {
 
     /// A list that is not shared any more grows without being copied.
     pub(crate) fn let_go(&mut self, list: Operand, span: Span) {
-        if let model::plan::Source::Slot(dst) = list.source() {
+        if let Source::Slot(dst) = list.source() {
             let src = self.known(Value::Int(0)).operand;
             self.emit(Instr::Move { dst, src }, span);
         }

@@ -95,13 +95,17 @@ impl Lower<'_> {
         Some(String::from_utf8_lossy(&text::plain(raw)).into_owned())
     }
 
-    /// `master body`
-    pub(crate) fn master(&mut self, body: StmtId, span: Span) {
+    /// `master body`, `master sync { ... }`
+    pub(crate) fn master(&mut self, body: StmtId, sync: bool, span: Span) {
         let word = Span { start: span.start, end: span.start + "master".len() as u32 };
         let several = self.around.active.as_ref().is_none_or(|ranks| ranks.len() > 1);
         let enter = self.emit(Instr::Master { skip: 0 }, span);
         self.under(true, several.then_some(word), |lower| lower.statement(body));
         self.patch_here([enter]);
+        if sync {
+            self.collective("the barrier of `master sync`", word);
+            self.emit(Instr::Barrier { group: None }, word);
+        }
     }
 
     /// `barrier;`, `barrier("name");`

@@ -8,7 +8,7 @@ use crate::facts::{Kind, SymbolId};
 use crate::word::{nearest, suggest};
 use model::directory::link_leaves;
 use model::op::{Needs, Param, ParamKind, SEEKS};
-use model::plan::{Operand, Piece, Source, Span};
+use model::plan::{Operand, Piece, Source, Span, Template};
 use model::types::Types;
 use model::{Op, Value, value};
 use std::borrow::Cow;
@@ -29,7 +29,7 @@ impl Lower<'_> {
     /// `None`: they are wrong and reported.
     pub(crate) fn op_arguments(&mut self, op: Op, args: List, span: Span) -> Option<u32> {
         if op == Op::Print {
-            return Some(self.print_arguments(args));
+            return Some(self.print_arguments(args, span));
         }
         let ids = self.by_parameter(op, args, span)?;
         if op.row().needs == Needs::Mpi {
@@ -50,7 +50,7 @@ impl Lower<'_> {
                     None => self.argument(op, param, id),
                 };
                 match operand {
-                    Some(operand) => operands[at] = operand,
+                    Some(operand) => operands[at] = self.kept_operand(operand, span),
                     None => complete = false,
                 }
             }
@@ -68,9 +68,13 @@ impl Lower<'_> {
     }
 
     /// `print`: the number of values, then the values.
-    fn print_arguments(&mut self, args: List) -> u32 {
-        let values: Vec<Operand> =
-            self.ast.exprs_in(args).map(|id| self.expr(id).operand).collect();
+    fn print_arguments(&mut self, args: List, span: Span) -> u32 {
+        let ids: Vec<ExprId> = self.ast.exprs_in(args).collect();
+        let values = ids.into_iter().map(|id| {
+            let ev = self.expr(id);
+            self.kept_operand(ev.operand, span)
+        });
+        let values: Vec<Operand> = values.collect();
         let count = self.known(Value::Int(values.len() as i64)).operand;
         let start = self.plan.args.len() as u32;
         self.plan.args.push(count);
@@ -605,7 +609,10 @@ impl Lower<'_> {
             return None;
         }
         let text = match (ev.operand.source(), self.constant(ev)) {
-            (Source::Template(index), _) => Cow::Owned(self.skeleton(index)),
+            (Source::Template(index), _) => {
+                self.warn_filled_blanks(index, span);
+                Cow::Owned(self.skeleton(index))
+            }
             (_, Some(Value::Str(text))) => Cow::Borrowed(&**text),
             _ => return Some(ev.operand),
         };
@@ -614,6 +621,21 @@ impl Lower<'_> {
         }
         let text = text.into_owned();
         self.check_path(&text, kind, span).then_some(ev.operand)
+    }
+
+    /// `"file-${i:6}"`: zeros were probably meant.
+    fn warn_filled_blanks(&mut self, template: u32, span: Span) {
+        let Template { start, end } = self.plan.templates[template as usize];
+        let pieces = &self.plan.pieces[start as usize..end as usize];
+        let filled = pieces.iter().find_map(|piece| match piece {
+            Piece::Formatted { format, .. } if format.width > 1 && !format.zeros => Some(*format),
+            _ => None,
+        });
+        if let Some(format) = filled {
+            let message = format!("`:{format}` puts blanks before the number, in a name");
+            let help = format!("write ${{...:0{format}}} for zeros");
+            self.reports.push(Diagnostic::new(Code::PathBlank, span, message).help(help));
+        }
     }
 
     /// The literal text of a template with a letter in place of each value.

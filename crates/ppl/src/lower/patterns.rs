@@ -402,7 +402,7 @@ impl Lower<'_> {
         let what = match self.ast.stmt(id) {
             Stmt::Op { op, .. } if op != Op::Assert => format!("the operation {op}"),
             Stmt::Time(_) => "a label".into(),
-            Stmt::Group(..) | Stmt::Split(..) | Stmt::Master(_) | Stmt::Barrier(_) => {
+            Stmt::Group(..) | Stmt::Split(..) | Stmt::Master { .. } | Stmt::Barrier(_) => {
                 "a statement about groups".into()
             }
             Stmt::With(..) => "`with`".into(),
@@ -412,9 +412,17 @@ impl Lower<'_> {
             }
             _ => return false,
         };
-        let message = format!("{what} is not allowed in a pattern, which only computes extents");
-        self.not_in_generator(self.ast.stmt_span(id), message);
-        true
+        self.is_refused_in_pattern(&what, self.ast.stmt_span(id))
+    }
+
+    /// The body of a pattern does nothing and calls nobody.
+    pub(crate) fn is_refused_in_pattern(&mut self, what: &str, span: Span) -> bool {
+        if self.in_generator {
+            let message =
+                format!("{what} is not allowed in a pattern, which only computes extents");
+            self.not_in_generator(span, message);
+        }
+        self.in_generator
     }
 
     fn not_in_generator(&mut self, span: Span, message: String) {

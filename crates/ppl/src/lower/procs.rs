@@ -10,7 +10,7 @@
 
 use super::expr::PUSH;
 use super::notes::Inside;
-use super::state::{Lower, Nest, OpenProc};
+use super::state::{Ev, Lower, Nest, OpenProc};
 use super::stmt::Flow;
 use crate::ast::{Expr, ExprId, List, Name};
 use crate::diag::{Code, Diagnostic};
@@ -18,6 +18,7 @@ use crate::facts::{Kind, Symbol, SymbolId};
 use crate::foreign::words;
 use crate::word::{statement_words, suggest};
 use model::plan::{Instr, NO_SLOT, Operand, Proc, Slot, Span};
+use model::types::Types;
 use model::with::InForce;
 
 impl Lower<'_> {
@@ -68,7 +69,8 @@ impl Lower<'_> {
                 self.use_pattern(&text);
             }
         }
-        let evs: Vec<_> = self.ast.exprs_in(args).map(|id| self.expr(id)).collect();
+        let ids: Vec<ExprId> = self.ast.exprs_in(args).collect();
+        let evs: Vec<_> = ids.into_iter().map(|id| self.taken_and_kept(id, span)).collect();
         let mut operands: Vec<Operand> = evs.iter().map(|ev| ev.operand).collect();
         operands.extend(left_out.into_iter().map(|id| self.left_out(id)));
         let args = self.push_args(operands);
@@ -185,20 +187,40 @@ impl Lower<'_> {
         (called, args): (Name, List),
         span: Span,
     ) {
-        let number = self.facts.find(Kind::Proc, self.ast.names.text(called));
+        let (src, differs) = self.call_for_value(called, args, span);
+        self.warn_hidden(symbol, span);
+        let dst = self.define(symbol, differs);
+        self.emit(Instr::Move { dst, src }, span);
+    }
+
+    /// Calls a proc: where the value is that it gives, until the next call, and whether ranks get another.
+    fn call_for_value(&mut self, called: Name, args: List, span: Span) -> (Operand, bool) {
+        let text = self.ast.names.text(called);
+        let number = self.facts.find(Kind::Proc, text);
         let number = number.map(|proc| self.facts.symbol(proc).number);
         let value = number.is_some_and(|number| self.gives_value(number));
         let differs = self.call_proc(called, args, span) || self.around.differs.is_some();
         if !value {
-            let text = self.ast.names.text(called);
             let message = format!("expected a value, found the proc {text}, which gives none");
             let help = "it gives one with return value;";
             self.reports.push(Diagnostic::new(Code::WrongType, span, message).help(help));
         }
-        self.warn_hidden(symbol, span);
-        let dst = self.define(symbol, differs);
-        let src = Operand::slot(self.returned());
-        self.emit(Instr::Move { dst, src }, span);
+        (Operand::slot(self.returned()), differs)
+    }
+
+    /// `1 + name(args)`
+    pub(crate) fn proc_value(
+        &mut self,
+        called: Name,
+        args: List,
+        span: Span,
+        dst: Option<Slot>,
+    ) -> Ev {
+        if self.is_refused_here("the call of a proc", span) {
+            return Ev::BAD;
+        }
+        let (src, differs) = self.call_for_value(called, args, span);
+        self.computed(dst, Types::ANY, differs, span, |dst| Instr::Move { dst, src })
     }
 
     /// `return;`, `return value;`
@@ -211,7 +233,7 @@ impl Lower<'_> {
         };
         match value {
             Some(value) => {
-                let ev = self.expr(value);
+                let ev = self.taken(value, None);
                 let dst = self.returned();
                 if !ev.is_bad() {
                     self.emit(Instr::Move { dst, src: ev.operand }, span);
@@ -253,7 +275,7 @@ impl Lower<'_> {
         let Expr::Var(name) = self.ast.expr(var) else {
             return self.set_item(var, value, true, span);
         };
-        let ev = self.expr(value);
+        let ev = self.taken(value, None);
         let place = self.ast.expr_span(var);
         if self.is_global_misplaced(name, place) {
             return;

@@ -5,10 +5,10 @@
 //! statements, so that a long program needs few.
 
 use super::notes::{Collective, Inside, Notes};
-use crate::ast::{Ast, ExprId, List, Name, StmtId};
+use crate::ast::{Ast, Expr, ExprId, List, Name, StmtId};
 use crate::check::tree::{asserted_ranks, speaks_of_ranks};
 use crate::diag::Reports;
-use crate::facts::{Facts, SymbolId};
+use crate::facts::{Facts, Kind, SymbolId};
 use crate::kinds::Arguments;
 use crate::source::{Binding, Sources};
 use model::directory::Directory;
@@ -73,6 +73,8 @@ pub(crate) struct Lower<'a> {
     /// The last assignment of each variable.
     pub(crate) assigned: FxHashMap<SymbolId, Assigned>,
     pub(crate) around: Around,
+    /// Where procs are called in expressions, in ascending order.
+    pub(crate) calls: Vec<u32>,
     /// Files of lists that were read, by name; `None`: it was reported that there is none.
     pub(crate) lists: FxHashMap<String, Option<Rc<Lists>>>,
     /// Values in lists of files so far.
@@ -111,6 +113,13 @@ pub(crate) struct Around {
     pub(crate) scopes: u32,
 }
 
+impl Around {
+    /// The program ends here for certain.
+    pub(crate) fn fail(&mut self) {
+        self.dead += 1;
+    }
+}
+
 impl<'a> Lower<'a> {
     pub(crate) fn new(
         ast: &'a Ast,
@@ -147,6 +156,7 @@ impl<'a> Lower<'a> {
                 active: Some(0..ranks),
                 ..Around::default()
             },
+            calls: calls_of_procs(ast, facts),
             lists: FxHashMap::default(),
             listed: 0,
         }
@@ -227,6 +237,22 @@ impl<'a> Lower<'a> {
         let what = what.to_string();
         self.notes.collectives.push(Collective { what, span, condition });
     }
+}
+
+/// Where expressions call procs.
+fn calls_of_procs(ast: &Ast, facts: &Facts) -> Vec<u32> {
+    if ast.procs.is_empty() {
+        return Vec::new();
+    }
+    let is_proc = |name: Name| facts.find(Kind::Proc, ast.names.text(name)).is_some();
+    let exprs = ast.exprs.iter().zip(&ast.expr_spans);
+    let calls = exprs.filter_map(|(expr, span)| match expr {
+        Expr::Call(name, _) if is_proc(*name) => Some(span.start),
+        _ => None,
+    });
+    let mut places: Vec<u32> = calls.collect();
+    places.sort_unstable();
+    places
 }
 
 /// Without code, but with place for it.

@@ -75,7 +75,7 @@ impl Lower<'_> {
             Stmt::Time(number) => return self.time(self.ast.times[number as usize], span),
             Stmt::Group(name, body) => self.group(name, body, span),
             Stmt::Split(value, body) => self.split(value, body, span),
-            Stmt::Master(body) => self.master(body, span),
+            Stmt::Master { body, sync } => self.master(body, sync, span),
             Stmt::Barrier(name) => self.barrier(name, span),
             Stmt::If(number) => return self.if_else(self.ast.ifs[number as usize], span),
             Stmt::While(cond, body) => return self.while_loop(cond, body, span),
@@ -156,12 +156,12 @@ impl Lower<'_> {
     }
 
     /// The truth of a condition that is a constant.
-    fn known_condition(&self, ev: Ev) -> Option<bool> {
+    pub(crate) fn known_condition(&self, ev: Ev) -> Option<bool> {
         self.constant(ev).and_then(|value| value.as_condition().ok())
     }
 
     /// A jump where the condition does not hold; none if it always does.
-    fn jump_unless(&mut self, cond: Ev, place: Span) -> Option<Pc> {
+    pub(crate) fn jump_unless(&mut self, cond: Ev, place: Span) -> Option<Pc> {
         let jump = match self.known_condition(cond) {
             Some(true) => return None,
             Some(false) => Instr::Jump { to: 0 },
@@ -208,7 +208,7 @@ impl Lower<'_> {
         // A variable that is there takes the result at once.
         let here = self.place(symbol);
         let before = self.plan.code.len();
-        let ev = self.expr_to(value, (here.slot != NO_SLOT).then_some(here.slot));
+        let ev = self.taken(value, (here.slot != NO_SLOT).then_some(here.slot));
         let differs = ev.differs || self.around.differs.is_some();
         self.warn_hidden(symbol, span);
         if let Source::Const(konst) = ev.operand.source()
@@ -245,10 +245,11 @@ impl Lower<'_> {
     }
 
     /// The last instruction of an expression alone writes its result; the sides of
-    /// `||` and `&&` both do.
+    /// `||`, `&&` and `? :` both do.
     fn has_one_writer(&self, id: ExprId) -> bool {
         match self.ast.expr(id) {
             Expr::Paren(inner) => self.has_one_writer(inner),
+            Expr::Conditional(..) => false,
             Expr::Binary(op, ..) => !matches!(op, BinaryOp::Or | BinaryOp::And),
             _ => true,
         }
@@ -277,7 +278,7 @@ impl Lower<'_> {
         }
     }
 
-    fn emit_op(&mut self, op: Op, dst: Slot, args: u32, span: Span) {
+    pub(crate) fn emit_op(&mut self, op: Op, dst: Slot, args: u32, span: Span) {
         match self.is_alive() {
             true if op.is_io() => self.around.inside.add(op),
             true => {}
@@ -294,9 +295,50 @@ impl Lower<'_> {
             let diagnostic = Diagnostic::new(Code::Misplaced, span, message).fix(fix.0, fix.1);
             self.reports.push(diagnostic);
         }
+        let condition = self.ast.exprs_in(args).next().filter(|_| op == Op::Assert);
         if let Some(args) = self.op_arguments(op, args, span) {
             self.emit_op(op, NO_SLOT, args, span);
+            condition.into_iter().for_each(|id| self.check_assertion(id, args));
         }
+    }
+
+    /// An assertion about parameters or the number of ranks that is certain to fail: the rest of the
+    /// program relies on it, so nothing more is said.
+    fn check_assertion(&mut self, condition: ExprId, args: u32) {
+        let operands = &self.plan.args[args as usize..];
+        let (held, text) = (self.constant_of(operands[0]), self.constant_of(operands[1]));
+        let fails = held.is_some_and(|held| matches!(held.as_condition(), Ok(false)));
+        let is_certain = self.around.unsure == 0 && self.proc.is_none() && self.is_alive();
+        let written = self.sources.text(self.ast.expr_span(condition));
+        if !fails || !is_certain || !written.contains('$') {
+            return;
+        }
+        let text = text.map_or_else(|| written.to_string(), ToString::to_string);
+        let span = self.ast.expr_span(condition);
+        let message = format!("assertion failed: {text}");
+        let values = self.values_in(span);
+        let diagnostic = Diagnostic::new(Code::BadValue, span, message);
+        self.reports.push(diagnostic.help(format!("now {values}: give others")));
+        self.around.fail();
+    }
+
+    /// "$b is 1048576, $t is 4194304, $$size is 4": the constants that a part of the text names.
+    fn values_in(&mut self, span: Span) -> String {
+        let mut values: Vec<String> = Vec::new();
+        for at in 0..self.ast.exprs.len() {
+            let (id, place) = (ExprId(at as u32), self.ast.expr_spans[at]);
+            let is_name = matches!(self.ast.expr(id), Expr::Var(_) | Expr::Internal(_));
+            if !is_name || place.start < span.start || place.end > span.end {
+                continue;
+            }
+            let ev = self.expr(id);
+            let value = self.constant(ev).map_or_else(|| "unknown".into(), ToString::to_string);
+            let value = format!("{} is {value}", self.sources.text(place));
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        values.join(", ")
     }
 }
 

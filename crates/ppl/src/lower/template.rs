@@ -101,10 +101,14 @@ impl Lower<'_> {
         match piece {
             text::Piece::Text(bytes) => found.text.extend_from_slice(bytes),
             text::Piece::Var { run, span } => self.named(run, span, found),
-            text::Piece::Braced { name, format, span } => match format {
-                Some(format) => self.formatted(name, format, span, found),
-                None => self.named(name, span, found),
-            },
+            text::Piece::Braced { name, internal: true, format, span } => {
+                let ev = self.internal_value(name, span, None);
+                self.fill_formatted(ev, format, span, found);
+            }
+            text::Piece::Braced { name, format: Some(format), span, .. } => {
+                self.formatted(name, format, span, found);
+            }
+            text::Piece::Braced { name, span, .. } => self.named(name, span, found),
             text::Piece::Internal { name, span } => self.filled_internal(name, span, found),
             text::Piece::Env { name, span } => {
                 let ev = self.environment(name, span);
@@ -159,6 +163,12 @@ impl Lower<'_> {
             return self.missing(name, span, found);
         };
         let ev = self.value_of(symbol, span);
+        self.fill_formatted(ev, Some(format), span, found);
+    }
+
+    /// A value at the end of the text so far, in a format if there is one.
+    fn fill_formatted(&mut self, ev: Ev, format: Option<Format>, span: Span, found: &mut Filled) {
+        let Some(format) = format else { return self.fill(ev, found) };
         let ev = self.of_type(ev, Types::AS_INT, "an integer in a format", span);
         found.differs |= ev.differs;
         found.bad |= ev.is_bad();
@@ -267,7 +277,9 @@ impl OpenText {
         match piece {
             Part::Text(text) => Part::Text(text),
             Part::Var { run, .. } => Part::Var { run, span },
-            Part::Braced { name, format, .. } => Part::Braced { name, format, span },
+            Part::Braced { name, internal, format, .. } => {
+                Part::Braced { name, internal, format, span }
+            }
             Part::Internal { name, .. } => Part::Internal { name, span },
             Part::Env { name, .. } => Part::Env { name, span },
         }
@@ -332,10 +344,10 @@ impl Lower<'_> {
     fn is_open(&mut self, piece: Part<'_>) -> bool {
         match piece {
             Part::Text(_) | Part::Env { .. } => false,
-            Part::Var { span, .. } | Part::Braced { span, .. } => {
+            Part::Var { span, .. } | Part::Braced { internal: false, span, .. } => {
                 self.visible(span.start).is_none()
             }
-            Part::Internal { name, .. } => {
+            Part::Internal { name, .. } | Part::Braced { name, .. } => {
                 longest_internal(name).is_some_and(|(row, _)| matches!(row.read, Read::Running(_)))
             }
         }

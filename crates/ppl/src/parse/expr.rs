@@ -47,14 +47,33 @@ impl Parser<'_, '_, '_> {
     #[inline]
     pub(crate) fn expr(&mut self) -> Parse<ExprId> {
         let first = self.unary()?;
-        self.climb(first, 0)
+        let value = self.climb(first, 0)?;
+        self.conditional(value)
     }
 
     /// Goes on after a primary expression: `[index]`, `^`, operators.
     pub(crate) fn expr_from(&mut self, primary: ExprId) -> Parse<ExprId> {
         let first = self.postfix(primary)?;
         let first = self.power(first)?;
-        self.climb(first, 0)
+        let value = self.climb(first, 0)?;
+        self.conditional(value)
+    }
+
+    /// `? a : b` after a condition; binds most loosely, to the right.
+    #[inline]
+    fn conditional(&mut self, cond: ExprId) -> Parse<ExprId> {
+        if self.tok.kind != Kind::Question {
+            return Ok(cond);
+        }
+        let height = self.height;
+        self.bump();
+        let then = self.deeper(|parser| parser.expr())?;
+        let height = height.max(self.height);
+        self.expect(Kind::Colon, "`:` and the other value, as in $x > 0 ? 1 : 2")?;
+        let otherwise = self.deeper(|parser| parser.expr())?;
+        let span = self.joined(cond, otherwise);
+        self.grow(height)?;
+        Ok(self.push_expr(Expr::Conditional(cond, then, otherwise), span))
     }
 
     /// Operators that bind at least as tightly as `least`.

@@ -123,8 +123,10 @@ impl Parser<'_, '_, '_> {
             Keyword::Group => self.group(start),
             Keyword::Split => self.split(start),
             Keyword::Master => {
+                // `master sync;` is the operation.
+                let sync = self.peek() == Kind::LBrace && self.accept_word("sync");
                 let body = self.body("`master`");
-                Ok(self.push_stmt(Stmt::Master(body), start))
+                Ok(self.push_stmt(Stmt::Master { body, sync }, start))
             }
             Keyword::Barrier => self.barrier(start),
             Keyword::If => self.if_else(start),
@@ -574,8 +576,8 @@ impl Parser<'_, '_, '_> {
     /// The parenthesis just closed held one expression, and an argument goes on after it.
     fn goes_on(&self, mark: usize) -> bool {
         let kind = self.tok.kind;
-        let more =
-            matches!(kind, Kind::Comma | Kind::LBracket | Kind::Caret) || binary_op(kind).is_some();
+        let more = matches!(kind, Kind::Comma | Kind::LBracket | Kind::Caret | Kind::Question)
+            || binary_op(kind).is_some();
         let [only] = self.cx.scratch[mark..] else { return false };
         more && !matches!(self.cx.ast.expr(ExprId(only)), Expr::Named(..) | Expr::Word(_))
     }

@@ -91,6 +91,9 @@ impl Dump<'_> {
                 self.node(sign, |dump| dump.spaced(a));
             }
             Expr::Binary(op, a, b) => self.binary(op, a, b),
+            Expr::Conditional(cond, a, b) => self.node("?", |dump| {
+                [cond, a, b].into_iter().for_each(|id| dump.spaced(id));
+            }),
             Expr::Paren(a) => self.node("paren", |dump| dump.spaced(a)),
             Expr::Call(name, args) => {
                 let head = self.ast.names.text(name).to_string();
@@ -156,7 +159,9 @@ impl Dump<'_> {
                 dump.spaced(value);
                 dump.body(body);
             }),
-            Stmt::Master(body) => self.node("master", |dump| dump.body(body)),
+            Stmt::Master { body, sync } => {
+                self.node(if sync { "master sync" } else { "master" }, |dump| dump.body(body));
+            }
             Stmt::Barrier(None) => self.add("(barrier)"),
             Stmt::Barrier(Some(name)) => self.node("barrier", |dump| dump.spaced(name)),
             Stmt::While(cond, body) => self.node("while", |dump| {

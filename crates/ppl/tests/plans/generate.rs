@@ -50,6 +50,9 @@ impl Writer<'_> {
     /// Two procs, of which the second calls the first.
     fn procs(&mut self) {
         self.in_proc = true;
+        self.add(
+            "define proc v($x) { global $a = $a + 1; stat(\"v$x\"); if ($x == 2) return \"t\"; return $a + 1; }\n",
+        );
         self.add("define proc p($x, $y) ");
         self.block();
         self.add("define proc q($x) { $y = 0; ");
@@ -98,7 +101,8 @@ impl Writer<'_> {
                 self.block();
             }
             11 => {
-                self.add("master ");
+                let head = self.pick(&["master ", "master sync "]);
+                self.add(&head);
                 self.block();
             }
             12 => {
@@ -190,8 +194,23 @@ impl Writer<'_> {
         let mut text = String::from("\"f");
         for _ in 0..self.choose(4) {
             text.push_str(&self.pick(&[
-                "$a", "$ab", "${b}x", "-", "/d", "$$rank", "$$grank_", "$s", "$$size", "\\$",
-                "${b:03}", "${a:x}", "$n0", "$$group",
+                "$a",
+                "$ab",
+                "${b}x",
+                "-",
+                "/d",
+                "$$rank",
+                "$$grank_",
+                "$s",
+                "$$size",
+                "\\$",
+                "${b:03}",
+                "${a:x}",
+                "$n0",
+                "$$group",
+                "${$$rank:04}",
+                "${b:3}",
+                "${$$size}",
             ]));
         }
         text + "\""
@@ -212,8 +231,25 @@ impl Writer<'_> {
         }
     }
 
+    /// An operation or a proc, which changes `$a`, in an expression.
+    fn called(&mut self) -> String {
+        match self.choose(4) {
+            0 => format!("write({}, 1)", self.string()),
+            1 => "stat(\"f$a\")".into(),
+            2 => format!("v({})", self.number()),
+            _ => format!("v(v({}))", self.number()),
+        }
+    }
+
     fn value(&mut self) -> String {
-        match self.choose(8) {
+        match self.choose(13) {
+            11 | 12 => {
+                let (cond, a, b) = (self.condition(), self.value_inside(), self.value_inside());
+                format!("{cond} ? {a} : {b}")
+            }
+            8 => format!("{} + {}", self.number(), self.called()),
+            9 => format!("[$a, {}, \"$a\"]", self.called()),
+            10 => self.called(),
             0 => self.string(),
             1 => format!("{} + {}", self.number(), self.number()),
             2 => format!("$b + {}", self.string()),
@@ -225,8 +261,23 @@ impl Writer<'_> {
         }
     }
 
+    /// A part of another value, in parentheses.
+    fn value_inside(&mut self) -> String {
+        match self.depth < DEEPEST {
+            true => {
+                self.depth += 1;
+                let value = self.value();
+                self.depth -= 1;
+                format!("({value})")
+            }
+            false => self.number(),
+        }
+    }
+
     fn condition(&mut self) -> String {
-        match self.choose(10) {
+        match self.choose(12) {
+            10 => format!("$$rank && v({})", self.number()),
+            11 => format!("v($a) > $a || stat(\"c\")"),
             8 => "$n == 3 && 1 / ($n - 2) > 0".into(),
             9 => format!("$n == 2 || {} / 0 > 0", self.number()),
             0 => "$$rank == 0".into(),

@@ -55,6 +55,16 @@ fn both_interpreters_agree_on_constructs() {
         "$a = 1; { $a = $a + $a * $a; $b = $a; $a = $b; } print $a, $b;",
         "assert($$rank < 2, \"no\"); barrier; print 1;",
         "wait(\"s\", n=2); signal(\"s\", to=$$rank); sleep(5ms);",
+        "$a = 1; define proc v($x) { global $a = $a + $x; return $a; } print $a + v(1) * v($a), \"$a\", $a, v(1), \"$a\"; \
+         $l = [$a, v(2), $a]; print $l, $l[v(0) - 8]; $l[v(0) - 8] = v(1); print $l; if ($$rank && v(1) > 3 || v(2)) print $a;",
+        "define proc fib($n) { if ($n < 2) return $n; return fib($n - 1) + fib($n - 2); } print fib(7), fib(fib(5));",
+        "$n = 3; define proc less() { global $n = $n - 1; return stat(\"n$n\"); } while ($n > 0 && less()) print $n; \
+         repeat $i (write(\"f\", 1) / 2k) { if (write(\"g\", $i) > 3) break; } print read(\"a\") + 2 * read(\"b\");",
+        "define proc o($p) { return fopen($p, \"r\"); } define proc c($h) { fclose($h); return 1; } print c(o(\"a\")) + c(fopen(\"b\", \"w\"));",
+        "$x = $$rank ? $$rank > 1 ? \"b\" : 2 : [1]; print $x, $$rank == 0 ? -1 : 10 / $$rank; $x = $x == 2 ? $x + 1 : $x; print $x; \
+         $y = ($$rank ? \"a\" : \"b\") + 5; print $y, true ? 1 : 1 / $$rank; repeat $$rank ? 2 : 1 print stat(\"a\") ? \"yes\" : read(\"b\");",
+        "$a = 1; define proc v($x) { global $a = $a + $x; return $a; } print ($a > 1 ? v(1) : v(2)) + $a; print $a ? $a : v(5), v($a > 2 ? 1 : 0);",
+        "$h = $$rank ? fopen(\"a\", \"r\") : fcreat(\"b\"); fclose($h);",
         "$s = \"a\"; repeat 3 { $s = $s + \"b\"; print $s; } $s = $s + 1; print \"$s\";",
     ] {
         assert!(agree(text), "{text}: {:?}", errors(text));

@@ -170,10 +170,12 @@ impl Tree<'_> {
             }
             Stmt::Time(number) => self.time(number),
             Stmt::Group(name, body) => self.group(name, body),
-            Stmt::Master(body) => match self.active().start == self.rank {
-                true => self.stmt(body),
-                false => Ok(()),
-            },
+            Stmt::Master { body, sync } => {
+                if self.active().start == self.rank {
+                    self.stmt(body)?;
+                }
+                if sync { self.line("barrier".into()) } else { Ok(()) }
+            }
             Stmt::Barrier(name) => {
                 let name = name.map_or(String::new(), |name| self.plain(name));
                 self.line(format!("barrier {name}").trim_end().to_string())
@@ -421,6 +423,10 @@ impl Tree<'_> {
                     UnaryOp::Not | UnaryOp::Neg => eval(value::unary(op, &a))?,
                 }
             }
+            Expr::Conditional(cond, a, b) => {
+                let taken = if self.condition(cond)? { a } else { b };
+                self.value(taken)?
+            }
             Expr::Binary(BinaryOp::Or, a, b) => {
                 Value::Bool(self.condition(a)? || self.condition(b)?)
             }
@@ -460,6 +466,7 @@ impl Tree<'_> {
             Expr::Str => true,
             Expr::Paren(inner) => self.is_quoted(inner),
             Expr::Binary(BinaryOp::Add, a, b) => self.is_quoted(a) || self.is_quoted(b),
+            Expr::Conditional(_, a, b) => self.is_quoted(a) && self.is_quoted(b),
             _ => false,
         }
     }
@@ -499,9 +506,11 @@ impl Tree<'_> {
         for piece in text::pieces(self.sources.text(span), span.start) {
             match piece {
                 Piece::Text(bytes) => out.extend_from_slice(bytes),
-                Piece::Braced { name, format, .. } => {
-                    let name = self.ast.names.find(name).expect("checked");
-                    let value = self.get(id, name)?;
+                Piece::Braced { name, internal, format, .. } => {
+                    let value = match internal {
+                        true => self.internal(name),
+                        false => self.get(id, self.ast.names.find(name).expect("checked"))?,
+                    };
                     eval(match format {
                         Some(format) => format.render(&value, &mut out),
                         None => value.render(&mut out),

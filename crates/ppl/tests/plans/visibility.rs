@@ -82,7 +82,7 @@ impl Visibility<'_> {
                 time.label.into_iter().for_each(|id| self.expr(id));
                 self.stmt(time.body);
             }
-            Stmt::Group(_, body) | Stmt::Master(body) => self.stmt(body),
+            Stmt::Group(_, body) | Stmt::Master { body, .. } => self.stmt(body),
             Stmt::With(options, body) => {
                 self.exprs(options);
                 self.stmt(body);
@@ -110,6 +110,9 @@ impl Visibility<'_> {
             Expr::Binary(_, a, b) | Expr::Index(a, b) => {
                 self.expr(a);
                 self.expr(b);
+            }
+            Expr::Conditional(cond, a, b) => {
+                [cond, a, b].into_iter().for_each(|id| self.expr(id));
             }
             Expr::Call(_, list) | Expr::List(list) => self.exprs(list),
             _ => {}

@@ -134,6 +134,7 @@ impl Job {
     fn run_options(&self) -> Result<Vec<String>> {
         let mut words = vec![quotable_path(&self.program.program)?];
         words.extend(self.program.params.iter().map(|(name, value)| format!("{name}={value}")));
+        words.extend(self.program.paper.then(|| "--paper".to_string()));
         for (name, size) in &self.program.groups {
             let size = size.as_ref().map(|size| format!(":{size}")).unwrap_or_default();
             words.extend(["--group".into(), format!("{name}{size}")]);

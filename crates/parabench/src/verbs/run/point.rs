@@ -11,6 +11,7 @@ use super::progress;
 use super::team::Members;
 use crate::args::{ProgramArgs, ResultFormat, Seed};
 use crate::compile::{self, Ranks};
+use crate::console;
 use crate::diagnostics;
 use crate::error::{Error, Result};
 use crate::prepare;
@@ -67,6 +68,8 @@ impl Run {
         let unused = diagnostics::without_effect(&compiled.diagnostics, &compiled.sources);
         let plan = compile::plan(compiled, &name)?;
         only::check(&self.execution.only, &plan)?;
+        let remark = only::about_scores(&self.execution.only, &plan);
+        remark.filter(|_| warnings && !self.results.quiet).into_iter().for_each(console::note);
         let expected = self.expected(&plan, &rehearsal, directory, &config, warnings)?;
         let confined = directory.confine(self, &plan, &rehearsal, &expected, job.is_some())?;
         let mut notes = confined.notes.clone();
