@@ -88,8 +88,7 @@ fn run_sim_with(
         return simulate(plan, config, clock, Buffers::unfilled(), make, &mut on_turn, None);
     }
     let pointers = Pointers::default();
-    let with_mpi =
-        |rank, clock| AnyBackend::new(MpiFiles::new(backend(rank, clock), &pointers));
+    let with_mpi = |rank, clock| AnyBackend::new(MpiFiles::new(backend(rank, clock), &pointers));
     simulate(plan, config, clock, Buffers::unfilled(), (with_mpi, alone), &mut on_turn, listener)
 }
 

@@ -9,7 +9,7 @@ pub mod import;
 pub mod job;
 pub mod manual;
 pub mod mpi;
-mod params;
+pub mod params;
 pub mod pattern;
 pub mod plan;
 pub mod prepare;
