@@ -6,7 +6,7 @@ ATTACK_SECONDS ?= 86400
 PREFIX         ?= $(HOME)/.local
 PROGRAM        ?= examples/listing1.ppl
 
-.PHONY: help demo test web attack bench fidelity setup install clean
+.PHONY: help demo test web attack bench fidelity dist dist-test setup install clean
 
 help:
 	@echo "make demo     build what is missing, run the paper's listing 1 in a scratch directory"
@@ -15,6 +15,8 @@ help:
 	@echo "make attack   the attacks alone, the random ones for ATTACK_SECONDS"
 	@echo "make bench    speed against the raw system calls, as ratios"
 	@echo "make fidelity how faithfully real commands are replayed; writes the table of docs/fidelity.md"
+	@echo "make dist     wheel, deb, tarball, recipes for containers and Spack, checksums: in dist/"
+	@echo "make dist-test  install each package into an empty Debian and run a program there; as root"
 	@echo "make setup    install what the tests need, as far as it is missing"
 	@echo "make install  put parabench into PREFIX/bin (now $(PREFIX)/bin)"
 	@echo "make clean    remove what was built"
@@ -32,6 +34,8 @@ test: setup
 	.ci/fuzz $(FUZZ_SECONDS)
 	.ci/web
 	$(CARGO) test --workspace --doc --locked
+	$(CARGO) test --workspace --lib --bins --tests --locked --no-run
+	.ci/python
 	$(CARGO) test --workspace --lib --bins --tests --locked
 
 web:
@@ -51,12 +55,23 @@ fidelity:
 	$(CARGO) build --release --locked -p parabench
 	python3 benches/fidelity/measure.py target/release/parabench
 
+# What releases consist of (RELEASING.md).
+dist:
+	packaging/build
+
+dist-test:
+	packaging/test
+
 setup:
 	.ci/setup
 
 install:
 	$(CARGO) install --locked --path crates/parabench --root $(PREFIX)
+	mkdir -p $(PREFIX)/share/man/man1 $(PREFIX)/share/bash-completion/completions
+	$(PREFIX)/bin/parabench man --into $(PREFIX)/share/man/man1
+	$(PREFIX)/bin/parabench completions bash > $(PREFIX)/share/bash-completion/completions/parabench
 
 clean:
 	$(CARGO) clean
+	rm -rf dist
 	rm -rf fuzz/target fuzz/artifacts fuzz/corpus

@@ -2,11 +2,11 @@
 //! arguments, which open(2) and fcntl(2) are, cannot be defined in Rust, and because it lives in
 //! programs of others: no runtime, no allocation, no destructors.
 //!
-//! `CC` names the compiler; without it that is `cc`, which links Rust programs, too.
+//! `CC` and `CC_TARGET` name the compiler, as for C in other crates; without them that is `cc`.
 
 use std::env;
 use std::path::Path;
-use std::process::Command;
+use std::process::ExitStatus;
 
 const SOURCES: [&str; 7] =
     ["core.c", "descriptors.c", "lost.c", "mpi.c", "names.c", "processes.c", "streams.c"];
@@ -26,15 +26,15 @@ const OPTIONS: [&str; 11] = [
 
 fn main() {
     println!("cargo::rerun-if-changed=preload");
-    println!("cargo::rerun-if-env-changed=CC");
     let library = Path::new(&env::var("OUT_DIR").expect("cargo sets OUT_DIR")).join("record.so");
-    let compiler = env::var("CC").unwrap_or_else(|_| "cc".into());
-    let mut command = Command::new(&compiler);
+    let compiler = cc::Build::new().no_default_flags(true).get_compiler();
+    let mut command = compiler.to_command();
     command.args(OPTIONS).arg("-o").arg(&library);
     command.args(SOURCES.map(|source| Path::new("preload").join(source))).arg("-ldl");
     let ended = command.status();
     assert!(
-        ended.as_ref().is_ok_and(std::process::ExitStatus::success),
-        "the recording library cannot be compiled with {compiler}: {ended:?}"
+        ended.as_ref().is_ok_and(ExitStatus::success),
+        "the recording library cannot be compiled with {}: {ended:?}",
+        compiler.path().display()
     );
 }

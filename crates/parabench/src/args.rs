@@ -1,6 +1,7 @@
 //! The command line: the subcommands, and arguments that several of them share. The
 //! options of one subcommand are in its file ([`crate::verbs`]).
 
+use crate::completion;
 use crate::error::{Error, Exit, Result};
 use crate::foreign_options;
 use crate::verbs;
@@ -200,11 +201,11 @@ fn with_amounts(words: Vec<OsString>) -> Vec<OsString> {
 #[derive(Args, Clone)]
 pub struct ProgramArgs {
     /// Program: a file, `-` for standard input, or `@name` of `parabench programs`
-    #[arg(value_name = "PROGRAM")]
+    #[arg(value_name = "PROGRAM", add = completion::programs())]
     pub program: PathBuf,
 
     /// Values of the program's parameters; the environment's PARABENCH_NAME comes second
-    #[arg(value_name = "NAME=VALUE", value_parser = assignment)]
+    #[arg(value_name = "NAME=VALUE", value_parser = assignment, add = completion::parameters())]
     pub params: Vec<(String, String)>,
 
     /// The same as paper=true, of programs after a paper: its sizes, and its table

@@ -27,6 +27,7 @@
 
 mod args;
 pub mod compile;
+mod completion;
 mod console;
 pub mod diagnostics;
 pub mod error;
@@ -52,6 +53,9 @@ const RANK_0_SPEAKS: Duration = Duration::from_secs(3);
 
 /// Runs the subcommand that this process was started with. What is to be said has been printed.
 pub fn run() -> Exit {
+    if let Some(exit) = completion::answer() {
+        return exit;
+    }
     let words = legacy::with_verb(std::env::args_os().collect());
     // Of the processes of an MPI job the first one speaks for all. A terminal is none that a
     // launcher gives: the job is that of an inherited environment.

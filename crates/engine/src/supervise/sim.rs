@@ -2,7 +2,7 @@
 
 use super::outcome::{Outcome, StartError, check_ranks, sets};
 use crate::backend::mem::Planted;
-use crate::backend::{Backend, Cost, Mem, MemFs, MpiFiles, Pointers};
+use crate::backend::{AnyBackend, Backend, Cost, Mem, MemFs, MpiFiles, Pointers};
 use crate::buffer::Buffers;
 use crate::clock::{self, Checked, Real, Virtual};
 use crate::comm::{Activity, End, Progress, Sample, Sim, World};
@@ -88,7 +88,7 @@ fn run_sim_with(
         return simulate(plan, config, clock, Buffers::unfilled(), make, &mut on_turn, None);
     }
     let pointers = Pointers::default();
-    let with_mpi = |rank, clock| MpiFiles::new(backend(rank, clock), &pointers);
+    let with_mpi = |rank, clock| AnyBackend::new(MpiFiles::new(backend(rank, clock), &pointers));
     simulate(plan, config, clock, Buffers::unfilled(), (with_mpi, alone), &mut on_turn, listener)
 }
 

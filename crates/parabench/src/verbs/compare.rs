@@ -35,15 +35,16 @@ use std::path::{Path, PathBuf};
 pub struct Compare {
     /// Runs: each later one is compared with the first; or one run made with --against, --against-program
     /// or --versus
-    #[arg(value_name = "DIR", required_unless_present = "base", conflicts_with = "base")]
+    #[arg(value_name = "DIR", required_unless_present = "base", conflicts_with = "base",
+          add = crate::completion::runs())]
     runs: Vec<PathBuf>,
 
     /// Runs that are together the repetitions of A
-    #[arg(long, value_name = "DIR", num_args = 1.., requires = "new")]
+    #[arg(long, value_name = "DIR", num_args = 1.., requires = "new", add = crate::completion::runs())]
     base: Vec<PathBuf>,
 
     /// Runs that are together the repetitions of B
-    #[arg(long, value_name = "DIR", num_args = 1.., requires = "base")]
+    #[arg(long, value_name = "DIR", num_args = 1.., requires = "base", add = crate::completion::runs())]
     new: Vec<PathBuf>,
 
     /// Smallest difference that is reported as one: 2 % in blocks; 5 % between runs made one after the other, which

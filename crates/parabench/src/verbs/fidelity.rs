@@ -29,15 +29,17 @@ use std::path::{Path, PathBuf};
 pub struct Fidelity {
     /// The original, then its replays
     #[arg(value_name = "DIR", num_args = 2.., required_unless_present = "original",
-          conflicts_with = "original")]
+          conflicts_with = "original", add = crate::completion::runs())]
     runs: Vec<PathBuf>,
 
     /// Runs of the original: times are compared with their median, beside how far they vary
-    #[arg(long, value_name = "DIR", num_args = 1.., requires = "replay")]
+    #[arg(long, value_name = "DIR", num_args = 1.., requires = "replay",
+          add = crate::completion::runs())]
     original: Vec<PathBuf>,
 
     /// Runs of the replay
-    #[arg(long, value_name = "DIR", num_args = 1.., requires = "original")]
+    #[arg(long, value_name = "DIR", num_args = 1.., requires = "original",
+          add = crate::completion::runs())]
     replay: Vec<PathBuf>,
 
     /// Exit with code 3 if it does not hold: "elapsed <= 5%" for errors of times (elapsed, io, think,

@@ -34,7 +34,7 @@ Examples:
   parabench run app.ppl count=500 -n 64      a program has parameters")]
 pub struct Fold {
     /// Folder of a run with events
-    #[arg(value_name = "DIR")]
+    #[arg(value_name = "DIR", add = crate::completion::runs())]
     folder: PathBuf,
 
     /// Write the program to this file instead of standard output, and its long lists to one beside it

@@ -3,12 +3,14 @@
 
 use super::params;
 use crate::args::Cli;
+use crate::completion;
 use crate::console;
 use crate::error::{Error, Exit, Result};
 use crate::library::{self, Embedded, FAMILIES};
 use ::report::flow;
+use clap::builder::PossibleValuesParser;
 use clap::{Args, CommandFactory};
-use clap_complete::Shell;
+use std::path::PathBuf;
 
 /// Describe the operations, functions, internal variables and options of the language
 ///
@@ -16,6 +18,7 @@ use clap_complete::Shell;
 #[derive(Args)]
 pub struct Ops {
     /// Operation to describe in full
+    #[arg(add = completion::operations())]
     name: Option<String>,
 }
 
@@ -47,6 +50,7 @@ fn unknown(name: &str) -> Error {
 #[derive(Args)]
 pub struct Programs {
     /// The program whose text is shown, with or without `@`
+    #[arg(add = completion::programs())]
     name: Option<String>,
 
     /// Show its parameters instead: defaults and meanings
@@ -107,12 +111,22 @@ parabench programs NAME --params its parameters.
 pub struct Man {
     /// The subcommand
     subcommand: Option<String>,
+
+    /// Write all pages into this folder, which exists: parabench.1, parabench-run.1, ...
+    #[arg(long, value_name = "DIR", conflicts_with = "subcommand")]
+    into: Option<PathBuf>,
 }
 
 impl Man {
     /// Prints the page as roff.
     pub fn execute(self) -> Result<Exit> {
         let mut root = Cli::command();
+        if let Some(folder) = &self.into {
+            clap_mangen::generate_to(root, folder).map_err(|error| {
+                Error::failed(format!("cannot write pages into {}: {error}", folder.display()))
+            })?;
+            return Ok(Exit::Success);
+        }
         root.build();
         let command = match &self.subcommand {
             None => root,
@@ -126,22 +140,21 @@ impl Man {
     }
 }
 
-/// Print completions for a shell
+/// Print the completion script for a shell
 ///
+/// It asks parabench for every word, and so knows programs, their parameters, operations and folders of runs.
 /// For bash: parabench completions bash > ~/.local/share/bash-completion/completions/parabench
 #[derive(Args)]
 pub struct Completions {
     /// The shell
-    #[arg(value_enum)]
-    shell: Shell,
+    #[arg(value_parser = PossibleValuesParser::new(completion::shells()))]
+    shell: String,
 }
 
 impl Completions {
-    /// Prints them.
+    /// Prints it.
     pub fn execute(self) -> Result<Exit> {
-        let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Cli::command(), "parabench", &mut script);
-        console::write_with(|out| out.write_all(&script))?;
+        console::write_with(|out| completion::write_script(&self.shell, out))?;
         Ok(Exit::Success)
     }
 }

@@ -1,7 +1,7 @@
-//! The parameters of a program, for readers.
+//! The parameters of a program, for readers and for shells.
 //!
 //! ```text
-//! block=64k   (size)
+//! block=64k   (size, as in 4k)
 //!     bytes of a block
 //! ```
 
@@ -23,6 +23,19 @@ const INDENT: &str = "    ";
 /// Subcommands that take a program and its parameters.
 const VERBS: [&str; 6] = ["run", "check", "plan", "prepare", "job", "replay"];
 
+/// A parameter of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name, without `$`.
+    pub name: String,
+    /// Its default as the program writes it.
+    pub default: String,
+    /// What is given for it, in words: `size, as in 4k`.
+    pub unit: &'static str,
+    /// Its `///` text on one line; empty without one.
+    pub doc: String,
+}
+
 /// For `--help`: the parameters of the program that is named on the command line, if there is one.
 pub fn help(words: &[OsString], columns: usize) -> Option<String> {
     let verb = words.get(1).and_then(|word| word.to_str())?;
@@ -43,19 +56,33 @@ pub fn list(program: &Embedded, columns: usize) -> String {
 }
 
 fn list_of(text: Text, columns: usize) -> String {
-    let Text { name, bytes } = text;
-    let mut loader = Includes::new(&name, &[]);
-    let compiled = ppl::compile(&name, bytes, &mut loader, &Binding::new(1));
+    let name = text.name.clone();
+    let params = read(text);
+    if params.is_empty() {
+        return format!("{name} has no parameters\n");
+    }
+    params.iter().map(|param| entry(param, columns)).collect()
+}
+
+/// The parameters of a program in their order, as far as it can be understood.
+pub fn read(text: Text) -> Vec<Parameter> {
+    let mut loader = Includes::new(&text.name, &[]);
+    let compiled = ppl::compile(&text.name, text.bytes, &mut loader, &Binding::new(1));
     let is_param = |kind: Kind| kind == Kind::Parameter;
     let params = compiled.facts.symbols().filter(|(_, symbol)| is_param(symbol.kind));
-    let mut text = String::new();
-    for (id, _) in params {
-        entry(&compiled, id, columns, &mut text);
-    }
-    match text.is_empty() {
-        true => format!("{name} has no parameters\n"),
-        false => text,
-    }
+    params.filter_map(|(id, _)| parameter(&compiled, id)).collect()
+}
+
+fn parameter(compiled: &ppl::Compiled, id: SymbolId) -> Option<Parameter> {
+    let ppl::Compiled { facts, ast, sources, .. } = compiled;
+    let param = ast.params.get(facts.symbol(id).number as usize)?;
+    let default = sources.text(ast.expr_span(param.default));
+    Some(Parameter {
+        name: facts.name(id, sources).to_string(),
+        default: default.split_whitespace().collect::<Vec<_>>().join(" "),
+        unit: unit(param.default, ast, sources),
+        doc: facts.documentation(id, ast, sources).unwrap_or_default().replace('\n', " "),
+    })
 }
 
 /// What is given for a parameter with this default.
@@ -75,16 +102,11 @@ fn unit(default: ExprId, ast: &Ast, sources: &Sources) -> &'static str {
 }
 
 /// `block=64k`, its unit, and its text on lines below.
-fn entry(compiled: &ppl::Compiled, id: SymbolId, columns: usize, out: &mut String) {
-    let ppl::Compiled { facts, ast, sources, .. } = compiled;
-    let param = ast.params.get(facts.symbol(id).number as usize);
-    let Some(param) = param else { return };
-    let default = sources.text(ast.expr_span(param.default));
-    let default = default.split_whitespace().collect::<Vec<_>>().join(" ");
-    let unit = unit(param.default, ast, sources);
-    let _ = writeln!(out, "{}={default}   ({unit})", facts.name(id, sources));
-    let doc = facts.documentation(id, ast, sources).unwrap_or_default();
-    for line in flow(&doc.replace('\n', " "), columns.saturating_sub(INDENT.len())).lines() {
-        let _ = writeln!(out, "{INDENT}{}", line.trim());
+fn entry(Parameter { name, default, unit, doc }: &Parameter, columns: usize) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "{name}={default}   ({unit})");
+    for line in flow(doc, columns.saturating_sub(INDENT.len())).lines() {
+        let _ = writeln!(text, "{INDENT}{}", line.trim());
     }
+    text
 }

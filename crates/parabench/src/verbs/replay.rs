@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 #[command(verbatim_doc_comment)]
 pub struct Replay {
     /// Folder of a run with events: of `import`, `record`, or `run --events --out DIR`
-    #[arg(value_name = "DIR")]
+    #[arg(value_name = "DIR", add = crate::completion::runs())]
     folder: PathBuf,
 
     /// Keep the program in this file

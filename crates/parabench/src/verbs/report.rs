@@ -19,7 +19,7 @@ use std::time::UNIX_EPOCH;
 #[derive(Args)]
 pub struct Report {
     /// Folder of `parabench run --out`, or its run.json
-    #[arg(value_name = "DIR", required_unless_present = "recover")]
+    #[arg(value_name = "DIR", required_unless_present = "recover", add = crate::completion::runs())]
     folder: Option<PathBuf>,
 
     /// List what killed runs have left in the memory of this machine, and how to store or remove it

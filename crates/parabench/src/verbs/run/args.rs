@@ -1,6 +1,7 @@
 //! The options of `parabench run`.
 
 use crate::args::{ProgramArgs, ResultFormat, Seed, Verbose, size};
+use crate::completion;
 use clap::builder::{
     ArgPredicate, NonEmptyStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser,
 };
@@ -177,7 +178,7 @@ pub struct Results {
 
     /// After the run, compare it with the run in this folder, for example of `parabench import`;
     /// keeps events as --events does
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", add = completion::runs())]
     pub against_trace: Option<PathBuf>,
 
     /// Exit with code 3 if it is less faithful: "elapsed <= 5%", "operations <= 0", as --gate of

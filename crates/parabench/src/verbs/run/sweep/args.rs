@@ -2,6 +2,7 @@
 
 use super::values;
 use crate::args::{MAX_RANKS, assignment, duration};
+use crate::completion;
 use crate::error::Error;
 use clap::Args;
 use std::path::PathBuf;
@@ -11,7 +12,8 @@ use std::path::PathBuf;
 #[command(next_help_heading = "Sweeps and repetitions")]
 pub struct Sweep {
     /// Run the program with each of these values: 4k,64k or 4k..16m*2 or 1..9+2; several --sweep make a grid
-    #[arg(id = "sweep_params", long = "sweep", value_name = "NAME=VALUES", value_parser = dimension)]
+    #[arg(id = "sweep_params", long = "sweep", value_name = "NAME=VALUES", value_parser = dimension,
+          add = completion::parameters())]
     pub params: Vec<Dimension>,
 
     /// Run it with each of these numbers of ranks; in an MPI job with its first ones
@@ -41,7 +43,7 @@ pub struct Sweep {
 
     /// Go on with the sweep in this folder, which was interrupted or killed: execute what is missing.
     /// Alone, or with the same command line as before and this in place of --out
-    #[arg(long, value_name = "DIR", conflicts_with = "out")]
+    #[arg(long, value_name = "DIR", conflicts_with = "out", add = completion::runs())]
     pub resume: Option<PathBuf>,
 
     /// Compare --dir with this directory: A and B follow one another in blocks in random order, --reps of them
