@@ -14,6 +14,7 @@
 //! /data ─▶ dm-0 ─▶ loop3 ─▶ /srv/image ─▶ vda        (slaves, then the file behind the loop)
 //! ```
 
+mod layout;
 pub(crate) mod usage;
 
 pub use usage::{MachineMeter, Usage, UsageMeter};
@@ -41,12 +42,22 @@ pub fn further(name: &str, directory: &Path, scratch: bool) -> Directory {
 /// The storage below a directory.
 pub fn storage(directory: &Path) -> Storage {
     let mount = mount_of(directory).unwrap_or_default();
+    let file_system = name_of_type(&mount).to_string();
     Storage {
         devices: devices(directory, &mount),
+        layout: layout::describe(&file_system, directory),
         mount: mount.point.to_string_lossy().into_owned(),
+        file_system,
         device: mount.source,
-        file_system: mount.file_system,
         mount_options: mount.options,
+    }
+}
+
+/// The type of a mounted file system. MooseFS mounts itself as plain "fuse"; its source says who it is.
+fn name_of_type(mount: &Mount) -> &str {
+    match &*mount.file_system {
+        "fuse" if mount.source.starts_with("mfs#") => "fuse.moosefs",
+        name => name,
     }
 }
 

@@ -48,7 +48,7 @@ fn turn(recorder: &mut Recorder, k: u64) {
     recorder.part(write, Part::Data, 200);
     recorder.done(write, 4, time, 4096, k.is_multiple_of(2));
     recorder.failed(write, 4, 30, true);
-    recorder.failure(5, Op::Stat, b"file", (0, 2), "");
+    recorder.failure(5, Op::Stat, b"file", (0, 2, 0), "");
     let path = recorder.path([&b"dir/a"[..], b"dir/b"][k as usize % 2]);
     recorder.event(&Event { seq: k, path, ..Event::default() });
     recorder.publish_event();

@@ -130,6 +130,8 @@ pub struct Rehearsal {
     pub peak_bytes: u64,
     /// Largest number of files and directories of all ranks at any time.
     pub peak_files: u64,
+    /// Files or directories are there at the end that were not there at the start.
+    pub leaves_files: bool,
     /// Both by directory: the run directory, then the plan's further ones. Empty where nothing is known.
     pub peaks: Vec<Peak>,
     /// The same before loops with time limits: how far those come depends on the speed of storage.

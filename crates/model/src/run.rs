@@ -15,7 +15,7 @@ use crate::sweep::{DimensionKind, Sweep};
 use serde::{Deserialize, Serialize};
 
 pub use host::{
-    Device, Directory, Host, Job, Node, NodeRow, NodeStorage, NodeUse, Param, Storage, spans,
+    Layout,     Device, Directory, Host, Job, Node, NodeRow, NodeStorage, NodeUse, Param, Storage, spans,
 };
 pub use label::{
     ArrivalRow, CacheControl, DirectoryEvidence, LabelEvidence, PatternWrites, ShareRow, Sharer,
@@ -425,6 +425,9 @@ pub struct Failure {
     pub offset_bytes: u64,
     /// Linux errno.
     pub errno: u16,
+    /// When the operation ended, nanoseconds from the run's start.
+    #[serde(default)]
+    pub at_ns: u64,
     /// Its name and text.
     pub message: String,
     /// Failures of the same rank at the same site, this one included, if this is the last one kept; else 1.

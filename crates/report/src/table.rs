@@ -15,6 +15,7 @@
 //! (`sweep`). Nothing is computed here besides totals.
 
 pub mod answer;
+mod directories;
 pub mod facts;
 pub mod layers;
 mod layouts;
@@ -32,6 +33,7 @@ use crate::document::{Block, Item};
 use crate::rows::{execution, grouped};
 use crate::text::Paint;
 use model::run::{Failure, RankError, Run};
+use model::units::format_ns;
 use model::{RankSet, errno, words};
 use std::collections::{BTreeSet, HashSet};
 
@@ -151,18 +153,22 @@ fn reason(failure: &Failure) -> &str {
     if message.is_empty() { errno::text(failure.errno) } else { message }
 }
 
-/// `12 x write ENOSPC at p.ppl:9:27 (No space left on device), first: rank 0, f-0, offset 512`; of a sweep
-/// `..., first: n=2, repetition 1, rank 0, ...`
+/// `12 x write ENOSPC at p.ppl:9:27 (No space left on device), first: after 1.2 s, rank 0, f-0, offset 512`; of a sweep
+/// `..., first: n=2, repetition 1, after 1.2 s, rank 0, ...`
 fn failure(run: &Run, first: &Failure, count: u64) -> String {
     let at = match execution(run, first.cell, first.repetition) {
         one if one.is_empty() => one,
         one => one + ", ",
     };
     let Failure { op, place, rank, offset_bytes: offset, .. } = first;
+    let when = match first.at_ns {
+        0 => String::new(),
+        at_ns => format!("after {}, ", format_ns(at_ns as f64)),
+    };
     let (name, text) = (errno::name(first.errno), reason(first));
     let path = if first.path.is_empty() { "(no name)" } else { &first.path };
     format!(
-        "{count} x {op} {name} at {place} ({text}), first: {at}rank {rank}, {path}, offset {offset}"
+        "{count} x {op} {name} at {place} ({text}), first: {at}{when}rank {rank}, {path}, offset {offset}"
     )
 }
 

@@ -1,5 +1,5 @@
 //! Facts about an open file that need no read: its bytes in the page cache (cachestat(2),
-//! Linux 6.5), the parts of it that were never written (FIEMAP), and whether the kernel knows a name
+//! Linux 6.5; mincore(2) where a page in the cache may lack data), the parts of it that were never written (FIEMAP), and whether the kernel knows a name
 //! without asking the file system (openat2(2) with `RESOLVE_CACHED`, Linux 5.12).
 
 use super::api::{Extents, Look};
@@ -8,15 +8,19 @@ use std::mem::MaybeUninit;
 
 /// Looks at a file; `None` where nothing is known of it.
 pub(crate) fn look(fd: Fd) -> Option<Look> {
-    let size_bytes = size_bytes(fd)?;
+    let Facts { size_bytes, has_device } = facts(fd)?;
     let memory = cached(fd, size_bytes);
+    let cached_bytes = match has_device {
+        true => memory.map(|memory| memory.cached_bytes),
+        false => valid_bytes(fd, size_bytes),
+    };
     let mut extents = extents(fd, size_bytes);
     // What was written into an extent counts as unwritten until it has reached the storage.
     let unwritten_bytes = memory.map_or(0, |memory| memory.unwritten_bytes);
     if let Some(extents) = &mut extents {
         extents.hole_bytes = extents.hole_bytes.saturating_sub(unwritten_bytes);
     }
-    Some(Look { size_bytes, cached_bytes: memory.map(|memory| memory.cached_bytes), extents })
+    Some(Look { size_bytes, cached_bytes, extents })
 }
 
 /// Number of the system call on every architecture of Linux (asm-generic/unistd.h).
@@ -50,8 +54,64 @@ fn cached(fd: Fd, size_bytes: u64) -> Option<InMemory> {
     (done == 0).then_some(InMemory { cached_bytes: bytes(cached), unwritten_bytes })
 }
 
-/// Size of an open file, from what is known here already: a network file system is not asked.
-fn size_bytes(fd: Fd) -> Option<u64> {
+/// A window that is looked at, and the number of them in a larger file: they lie evenly, and stand for the rest.
+const WINDOW_BYTES: u64 = 4 << 20;
+const WINDOWS: u64 = 16;
+
+/// Bytes of a file that a read would find in the page cache. FUSE and network file systems keep pages of which only a
+/// part was written: cachestat(2) counts them, but a read fetches them. mincore(2) counts pages whose data is valid.
+/// `None` where the file cannot be mapped, or belongs to somebody else.
+fn valid_bytes(fd: Fd, size_bytes: u64) -> Option<u64> {
+    if size_bytes == 0 {
+        return Some(0);
+    }
+    let length = usize::try_from(size_bytes).ok()?;
+    // SAFETY: a new mapping that nobody touches.
+    let mapped = unsafe {
+        libc::mmap(std::ptr::null_mut(), length, libc::PROT_READ, libc::MAP_PRIVATE, fd.0, 0)
+    };
+    if mapped == libc::MAP_FAILED {
+        return None;
+    }
+    let found = windows(size_bytes).into_iter().try_fold((0, 0), |(valid, looked), (at, bytes)| {
+        Some((valid + resident_bytes(mapped, at, bytes)?, looked + bytes))
+    });
+    // SAFETY: the mapping from above, which nobody uses.
+    unsafe { libc::munmap(mapped, length) };
+    let (valid, looked) = found?;
+    Some((valid as f64 / looked as f64 * size_bytes as f64).round() as u64)
+}
+
+/// Offsets and lengths of the parts of a file that are looked at; offsets are multiples of any page.
+fn windows(size_bytes: u64) -> Vec<(u64, u64)> {
+    if size_bytes <= WINDOWS * WINDOW_BYTES {
+        return vec![(0, size_bytes)];
+    }
+    let step = (size_bytes - WINDOW_BYTES) / (WINDOWS - 1) / WINDOW_BYTES * WINDOW_BYTES;
+    (0..WINDOWS).map(|number| (number * step, WINDOW_BYTES)).collect()
+}
+
+/// Bytes of a part of a mapping whose pages are in memory.
+fn resident_bytes(mapped: *mut libc::c_void, at: u64, bytes: u64) -> Option<u64> {
+    let page = page_bytes();
+    let mut pages = vec![0u8; bytes.div_ceil(page) as usize];
+    // SAFETY: the part lies in the mapping, and there is a byte for each of its pages.
+    let done = unsafe {
+        libc::mincore(mapped.byte_add(at as usize), bytes as usize, pages.as_mut_ptr())
+    };
+    let resident = pages.iter().filter(|state| **state & 1 == 1).count() as u64;
+    (done == 0).then(|| resident.saturating_mul(page).min(bytes))
+}
+
+/// What is known of an open file here already: a network file system is not asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Facts {
+    size_bytes: u64,
+    /// Its file system has a block device of its own; FUSE, network and memory file systems have none.
+    has_device: bool,
+}
+
+fn facts(fd: Fd) -> Option<Facts> {
     let mut facts = MaybeUninit::<libc::statx>::zeroed();
     let flags = libc::AT_EMPTY_PATH | libc::AT_STATX_DONT_SYNC;
     // SAFETY: the structure is writable and as large as the call needs; zeros are a value.
@@ -60,7 +120,8 @@ fn size_bytes(fd: Fd) -> Option<u64> {
         let done = libc::statx(fd.0, c"".as_ptr(), flags, libc::STATX_SIZE, facts_at);
         (done, facts.assume_init())
     };
-    (done == 0).then_some(facts.stx_size)
+    (done == 0)
+        .then_some(Facts { size_bytes: facts.stx_size, has_device: facts.stx_dev_major != 0 })
 }
 
 /// `_IOWR('f', 11, struct fiemap)` (linux/fs.h).
@@ -165,7 +226,8 @@ mod tests {
         let file = tempfile::tempfile().expect("a file");
         std::io::Write::write_all(&mut &file, &[1; 100_000]).expect("room");
         let fd = Fd(file.as_raw_fd());
-        assert_eq!(size_bytes(fd), Some(100_000));
+        assert_eq!(facts(fd).map(|facts| facts.size_bytes), Some(100_000));
+        assert_eq!(valid_bytes(fd, 100_000), Some(100_000));
         match cached(fd, 100_000) {
             Some(found) => assert_eq!(found.cached_bytes, 100_000),
             None => eprintln!("not tested: this kernel has no cachestat"),
@@ -174,7 +236,17 @@ mod tests {
 
     #[test]
     fn what_is_no_file_tells_nothing() {
-        assert_eq!((cached(Fd(-1), 1), size_bytes(Fd(-1))), (None, None));
+        assert_eq!((cached(Fd(-1), 1), facts(Fd(-1))), (None, None));
+        assert_eq!((valid_bytes(Fd(-1), 1), valid_bytes(Fd(-1), 0)), (None, Some(0)));
+    }
+
+    #[test]
+    fn windows_lie_evenly_in_large_files() {
+        assert_eq!(windows(5_000), [(0, 5_000)]);
+        let large = windows(1 << 40);
+        assert_eq!((large.len() as u64, large[0]), (WINDOWS, (0, WINDOW_BYTES)));
+        assert!(large.is_sorted() && large.iter().all(|(at, _)| at % WINDOW_BYTES == 0));
+        assert!(large.last().is_some_and(|(at, bytes)| at + bytes <= 1 << 40));
     }
 
     fn extent(logical: u64, length: u64, flags: u32) -> Extent {

@@ -183,7 +183,7 @@ fn operations(record: &RankRecord) -> impl Iterator<Item = Operation> {
 
 impl Operation {
     fn failure(self, rank: u32, places: &Places<'_>) -> Failure {
-        let FailureRecord { site, op, path, offset_bytes, errno, detail } = self.failure;
+        let FailureRecord { site, op, path, offset_bytes, errno, at_ns, detail } = self.failure;
         let plain = format!("{}: {}", errno::name(errno), errno::text(errno));
         Failure {
             rank,
@@ -192,6 +192,7 @@ impl Operation {
             path: String::from_utf8_lossy(&path).into_owned(),
             offset_bytes,
             errno,
+            at_ns,
             message: if detail.is_empty() { plain } else { format!("{plain} ({detail})") },
             occurrences: self.occurrences,
             ..Failure::default()

@@ -330,9 +330,9 @@ fn places_are_found_as_the_plan_finds_them() {
 fn ten_failures_are_kept_per_site_and_all_are_counted() {
     let mut recorder = heap(4, 5);
     for k in 0..25 {
-        recorder.failure(2, Op::Delete, format!("file-{k}").as_bytes(), (k, 2), "");
+        recorder.failure(2, Op::Delete, format!("file-{k}").as_bytes(), (k, 2, 0), "");
     }
-    recorder.failure(0, Op::Stat, b"\xff", (0, 13), "");
+    recorder.failure(0, Op::Stat, b"\xff", (0, 13, 0), "");
     let collected = collect(&[recorder.into_record().unwrap()], &placed_plan());
     let of_site: Vec<_> = collected.failures.iter().filter(|f| f.op == "delete").collect();
     assert_eq!(of_site.len(), 10);
@@ -549,7 +549,7 @@ fn lists_are_bounded_and_say_so() {
     let record = |rank| {
         let mut recorder = heap(rank, 1000);
         for site in 0..10 {
-            (0..10).for_each(|_| recorder.failure(site, Op::Stat, b"p", (0, 2), ""));
+            (0..10).for_each(|_| recorder.failure(site, Op::Stat, b"p", (0, 2, 0), ""));
         }
         recorder.into_record().expect("a sound record")
     };

@@ -343,7 +343,8 @@ impl<'c, B: Backend> Io<'c, B> {
         };
         let errno = tally.errno as u16;
         let detail = self.detail.take().unwrap_or_default();
-        self.recorder.failure(site, op, path, (tally.offset_bytes, errno), &detail);
+        let facts = (tally.offset_bytes, errno, tally.timing.end_ns);
+        self.recorder.failure(site, op, path, facts, &detail);
         if !self.settings.stop_on_error {
             return Ok(());
         }

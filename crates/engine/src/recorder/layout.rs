@@ -21,7 +21,7 @@ pub const MAGIC: u64 = u64::from_ne_bytes(*b"PBRANK\r\n");
 /// Read back as another number by a machine of another byte order.
 pub const BYTE_ORDER: u64 = 0x0102_0304_0506_0708;
 /// Version of this format.
-pub const VERSION: u64 = 4;
+pub const VERSION: u64 = 5;
 
 /// Label path of labels beyond the limits.
 pub const MORE_LABEL: &[u8] = b"(more)";
@@ -372,6 +372,8 @@ pub struct FailureRecord {
     pub offset_bytes: u64,
     /// Linux errno.
     pub errno: u16,
+    /// When the operation ended, nanoseconds of the run's clock.
+    pub at_ns: u64,
     /// More from the back-end: class and text of an MPI error.
     pub detail: String,
 }

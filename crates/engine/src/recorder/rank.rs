@@ -709,7 +709,7 @@ impl Recorder {
         site: u32,
         op: Op,
         path: &[u8],
-        (offset_bytes, errno): (u64, u16),
+        (offset_bytes, errno, at_ns): (u64, u16, u64),
         detail: &str,
     ) {
         let known = self.failures.get(&site).copied();
@@ -718,7 +718,7 @@ impl Recorder {
         *count += 1;
         if *count <= MAX_FAILURES_PER_SITE {
             let (path, detail) = (cut(path).to_vec(), cut_text(detail));
-            let failure = FailureRecord { site, op, path, offset_bytes, errno, detail };
+            let failure = FailureRecord { site, op, path, offset_bytes, errno, at_ns, detail };
             self.area.append_message(&Message::Failure(failure));
         }
     }

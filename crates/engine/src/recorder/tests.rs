@@ -32,7 +32,7 @@ fn what_is_recorded_is_read_back() {
     recorder.part(write, Part::Data, 20);
     recorder.done(write, 7, at(100, 30), 4096, false);
     recorder.failed(write, 7, 5, false);
-    recorder.failure(7, Op::Write, b"dir/file", (12, 28), "");
+    recorder.failure(7, Op::Write, b"dir/file", (12, 28, 5), "");
     recorder.occurrence(inner, 90, 140, 35);
     recorder.occurrence(outer, 80, 150, 35);
     let path = recorder.path(b"dir/file");
@@ -172,7 +172,7 @@ pub(crate) fn take(recorder: &mut Recorder, step: &Step) {
             let label = enter(recorder, *label);
             let stat = recorder.stat(label, OPS[usize::from(*op)]);
             recorder.failed(stat, *site, 7, false);
-            recorder.failure(*site, OPS[usize::from(*op)], b"path", (3, 28), "");
+            recorder.failure(*site, OPS[usize::from(*op)], b"path", (3, 28, 5), "");
         }
         Step::Occurrences { label, count, start_ns, long_ns } => {
             let label = enter(recorder, (*label).max(1));
@@ -519,7 +519,7 @@ fn a_full_disk_is_no_reason_to_crash() {
         let stat = recorder.stat(label, Op::Stat);
         recorder.done(stat, k, at(0, 1 << (k % 60)), 0, false);
         recorder.occurrence(label, 0, 1, 0);
-        recorder.failure(k, Op::Stat, &[b'p'; 100], (0, 2), "");
+        recorder.failure(k, Op::Stat, &[b'p'; 100], (0, 2, 5), "");
         recorder.rank_error(Some(k), "full");
     }
     recorder.finish(State::Finished, &Usage::default());

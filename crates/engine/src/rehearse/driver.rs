@@ -217,6 +217,8 @@ fn summarize(plan: &Plan, stage: &Stage, outcome: &Outcome) -> Rehearsal {
         ranks: by_rank(state, all_about),
         peak_bytes: peaks.1.bytes,
         peak_files: peaks.1.files,
+        // The last figure is the number of files in all directories.
+        leaves_files: state.used.last().is_some_and(|files| *files > 0),
         peaks: peaks.0,
         sure_peaks: sure_peaks.0,
         timed: state.sure_peak.is_some(),

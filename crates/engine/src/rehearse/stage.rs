@@ -187,7 +187,7 @@ pub(crate) struct State {
     pub(crate) layout: Layout,
     pub(crate) ranks: Vec<Tally>,
     /// Footprint of the files now, and what it was made from.
-    used: Row,
+    pub(crate) used: Row,
     seen: Vec<Used>,
     /// Footprint added for iterations that were left out.
     extra: Row,

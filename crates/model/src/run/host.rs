@@ -56,6 +56,10 @@ pub struct Storage {
     pub file_system: String,
     /// Mount options.
     pub mount_options: String,
+    /// How the file system spreads or copies the data of this directory, in its own words, as far as a client can
+    /// ask: name of the attribute or command, and its answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layout: Vec<Layout>,
     /// Block devices below the file system, from the mounted one down; empty where there are none
     /// or they cannot be seen.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -97,6 +101,16 @@ impl Host {
     pub fn named_in(&self, text: &str) -> String {
         directory::named_in(self.further(), text)
     }
+}
+
+/// What a file system says of a directory's layout.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Layout {
+    /// Who said it: an extended attribute ("ceph.file.layout"), or a command ("mfsgetgoal").
+    pub source: String,
+    /// The answer, one line.
+    pub text: String,
 }
 
 /// A block device below the file system, or what lies below a loop device.

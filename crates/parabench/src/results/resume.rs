@@ -119,8 +119,9 @@ pub(crate) fn executions(folder: &Path, rest: &Rest) -> io::Result<OwnFolder> {
 }
 
 /// Options that say where a sweep runs and what it may touch there: whoever resumes it gives them anew.
-pub const PLACES: [&str; 11] = [
+pub const PLACES: [&str; 12] = [
     "--dir",
+    "--sweep-dirs",
     "--mount",
     "--against",
     "--include-dir",

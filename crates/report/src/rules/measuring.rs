@@ -1,10 +1,11 @@
 //! Rules about the run itself: failures, events, short labels, the clock.
 
 use super::rule::{Rule, each_label, inside, is_virtual, note, remark, verdict};
-use crate::rows::{OwnTimes, once};
+use crate::rows::{OwnTimes, class, once};
 use crate::text::percent;
 use model::errno;
-use model::run::{LabelEvidence, Run};
+use model::op::Class;
+use model::run::{LabelEvidence, Row, Run};
 use model::units::{format_ns, significant};
 use model::words;
 use std::collections::BTreeMap;
@@ -21,6 +22,11 @@ const SKEW_SHARE: f64 = 0.01;
 /// A calibration of 5 ms between two moments that are each known to some 50 ns is right to 20 ppm; larger
 /// drifts were disturbed, or the clock did not run evenly.
 const MOST_DRIFT_PPM: f64 = 100.0;
+
+/// An operation that took this long, ...
+const STALL_NS: u64 = 5_000_000_000;
+/// ... and this many times the median of its row, waited for storage that did not answer.
+const STALL_MEDIANS: u64 = 100;
 
 /// What to do about operations that failed, by the errno that most of them have. An errno is expected only where a
 /// program can mean to provoke it.
@@ -86,6 +92,11 @@ pub const RULES: &[Rule] = &[
             ))
         },
         "make the files as long as they are read, or read the rest of the file: fread($h);",
+    ),
+    verdict(
+        "stalled",
+        stalled,
+        "look at the servers and the network at that time (--events keeps it, dmesg), and run again",
     ),
     // Without a table no events were requested.
     verdict(
@@ -168,6 +179,34 @@ pub const RULES: &[Rule] = &[
     ),
     note("hints-ignored", ignored_hints),
 ];
+
+/// The longest operation on storage that took far longer than the others of its row: a server that was gone for a while.
+/// One that is alone may be long because it moved much.
+fn stalled(run: &Run) -> Option<String> {
+    if is_virtual(run) {
+        return None;
+    }
+    let own = OwnTimes::new(run);
+    let rows = once(run).filter(|row| class(&row.op) != Class::Control).map(|row| own.row(row));
+    let mut stalls: Vec<(&Row, u64, u64)> = rows
+        .filter_map(|row| Some((row, row.max_ns?, row.p50_ns?)))
+        .filter(|(_, max, p50)| *max >= STALL_NS && *max / STALL_MEDIANS >= *p50)
+        .collect();
+    stalls.sort_by_key(|(_, max, _)| std::cmp::Reverse(*max));
+    let (row, max, p50) = stalls.first()?;
+    let place = if row.label.is_empty() { String::new() } else { format!(" in \"{}\"", row.label) };
+    let others = match stalls.len() {
+        1 => String::new(),
+        all => format!(", and {} stalled", words::count(all as u64 - 1, "more operation")),
+    };
+    Some(format!(
+        "one {}{place} took {}, the median is {}{others}: the storage did not answer for a while, and means and rates \
+         include it",
+        row.op,
+        format_ns(*max as f64),
+        format_ns(*p50 as f64)
+    ))
+}
 
 /// Busy times of the labels that have rates, nanoseconds.
 fn labels(run: &Run) -> Vec<(&str, u64)> {

@@ -34,12 +34,13 @@ pub const FAILED: &str = "failed-operations";
 
 /// Marks from the gravest on: figures of something else, times that others decided, rates of too little. Marks that are
 /// not here come last, in their own words.
-const BRIEFS: [Brief; 15] = [
+const BRIEFS: [Brief; 16] = [
     brief(
         "null-engine",
         "reads and writes moved nothing (engine=\"null\")",
         "leave engine=\"null\" out",
     ),
+    brief("stalled", "the storage did not answer for a while", "look at its servers, run again"),
     Brief {
         what: "files are in memory",
         detail: Some(|run| format!("files are on {}", in_memory(run).unwrap_or("memory"))),

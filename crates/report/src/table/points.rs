@@ -47,7 +47,8 @@ pub fn blocks(run: &Run, sweep: &Sweep) -> Vec<Block> {
     if sweep.versus {
         return crate::compare::show::within(run, Detail::Short);
     }
-    let sheets = sheets(run, sweep);
+    let beside = super::directories::sheets(run, sweep);
+    let sheets = if beside.is_empty() { sheets(run, sweep) } else { beside };
     match sheets.is_empty() {
         true => vec![Block::Text("No execution finished with a figure.".into())],
         false => sheets.into_iter().map(Block::Sheet).collect(),

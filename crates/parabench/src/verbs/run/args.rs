@@ -288,6 +288,9 @@ impl Run {
         if self.execution.dry_run {
             self.execution.backend = BackendKind::Null;
         }
+        if let Some((_, first)) = self.sweep.dirs.iter().find_map(|dirs| dirs.0.first()) {
+            self.directory.dir = Some(first.clone());
+        }
         self
     }
 }

@@ -156,10 +156,10 @@ impl Directory {
         Ok(opened)
     }
 
-    /// The run directory of `--against`, with the same further ones.
-    pub fn beside(&self, run: &Run, path: &Path) -> Result<Directory> {
-        let place =
-            Place::open("", Some(path), &run.directory).map_err(|error| not_b(error, path))?;
+    /// Another run directory, of `option`, with the same further ones.
+    pub fn beside(&self, run: &Run, option: &str, path: &Path) -> Result<Directory> {
+        let place = Place::open("", Some(path), &run.directory)
+            .map_err(|error| not_another(error, option, path))?;
         Ok(Directory { run: Some(Arc::new(place)), further: Arc::clone(&self.further) })
     }
 
@@ -377,14 +377,14 @@ fn in_words_of(error: Error, option: &str, with_value: &str) -> Error {
     Error { message: reworded(error.message), help: error.help.map(reworded), ..error }
 }
 
-/// A directory of `--against` was refused. A stored run is compared in another way.
-fn not_b(error: Error, path: &Path) -> Error {
-    let error = in_words_of(error, "--against", "--against ");
+/// A further directory was refused. A stored run is compared in another way.
+fn not_another(error: Error, option: &str, path: &Path) -> Error {
+    let error = in_words_of(error, option, &format!("{option} "));
     if !path.join(RUN_FILE).is_file() && !path.ends_with(RUN_FILE) {
         return error;
     }
     error.help(format!(
-        "this is a stored run, and --against takes a directory to work in: run with --out NEW, then \
+        "this is a stored run, and {option} takes a directory to work in: run with --out NEW, then \
          `parabench compare {} NEW`",
         path.display()
     ))

@@ -69,8 +69,8 @@ pub struct Executions<'a> {
     started: usize,
     /// Executions that are in `run`.
     recorded: usize,
-    /// A's and B's directory have been used.
-    used: [bool; 2],
+    /// Directories that have been used, by number.
+    used: Vec<bool>,
     interrupted: bool,
     /// By the time limit, and nobody before.
     timed_out: bool,
@@ -93,6 +93,7 @@ impl<'a> Executions<'a> {
     ) -> Executions<'a> {
         let Planned { cells, grid, folder, run, earlier, whole: _ } = planned;
         let first = earlier.next;
+        let directories = sides.directories.len();
         Executions {
             earlier: earlier.executions,
             first,
@@ -108,7 +109,7 @@ impl<'a> Executions<'a> {
             started: 0,
             recorded: 0,
             // What was there before may have been left by a killed execution.
-            used: [first > 0; 2],
+            used: vec![first > 0; directories],
             interrupted: false,
             timed_out: false,
             begun_ns,
@@ -171,6 +172,7 @@ impl<'a> Executions<'a> {
         let blocks = self.grid.warm_up + self.grid.reps;
         let executions = self.cells.len() as u64 * u64::from(blocks);
         self.announce(executions);
+        self.say_what_stays();
         let mut bar = Bar::new(self.is_sweep().then_some(executions), self.args.results.quiet);
         let mut active: Vec<bool> = vec![true; self.cells.len()];
         let mut done = Ok(());
@@ -194,6 +196,22 @@ impl<'a> Executions<'a> {
                 self.warm_up()
             ));
         }
+    }
+
+    /// Repetitions find the files of the one before, unless the directory is emptied or the program removes them.
+    fn say_what_stays(&self) {
+        let repeats = self.grid.reps + self.grid.warm_up > 1;
+        if repeats && self.keeps_files() && self.args.says_of_blocks() {
+            console::note(remarks::FILES_STAY);
+        }
+    }
+
+    /// What an execution leaves is there in the next one.
+    fn keeps_files(&self) -> bool {
+        let directory = &self.args.directory;
+        directory.dir.is_some()
+            && !directory.clean
+            && self.cells.iter().any(|point| point.rehearsal.leaves_files)
     }
 
     fn warm_up(&self) -> String {

@@ -48,6 +48,10 @@ impl Run {
         match job {
             // One process simulates all ranks.
             Some(job) if simulated && job.rank > 0 => Ok(Exit::Success),
+            // One process needs no MPI.
+            Some(job) if !simulated && job.ranks == Some(1) && mpi::shim::find_shim().is_err() => {
+                run.alone(None)
+            }
             Some(job) if !simulated => run.join(job),
             None if Remains::wanted().is_some() => {
                 Err(Error::input("the launcher has not made this a process of an MPI job")

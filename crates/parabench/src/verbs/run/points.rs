@@ -124,7 +124,8 @@ fn bind_all(
     }
     grid::refuse_equal(&args.sweep, cells.iter().map(|bound| &bound.plan))?;
     confine_alike(&mut cells, job.is_some())?;
-    grid.shared_device = sides.shared_device().map(|how| match is_same_in_both(&cells) {
+    let shared = sides.shared_device().filter(|_| grid.versus);
+    grid.shared_device = shared.map(|how| match is_same_in_both(&cells) {
         true => how,
         false => SharedDevice::Kept,
     });
@@ -215,12 +216,12 @@ fn describe(args: &Run, sides: &Sides) -> Result<Sweep> {
         let message = format!("--until-ci needs at least {LEAST_UNTIL_CI} repetitions");
         return Err(Error::input(message).help("--reps is the largest number with --until-ci"));
     }
-    let dimensions = grid::dimensions(args, sides.pair.as_ref())?;
+    let dimensions = grid::dimensions(args, sides.last.as_ref())?;
     let count = dimensions.iter().map(|dimension| dimension.values.len()).product::<usize>();
-    let default_reps = match (given.until_ci, &sides.pair) {
+    let default_reps = match (given.until_ci, given.compares()) {
         (Some(_), _) => REPS_UNTIL_CI,
-        (None, Some(_)) => grid::BLOCKS,
-        (None, None) => 1,
+        (None, true) => grid::BLOCKS,
+        (None, false) => 1,
     };
     Ok(Sweep {
         dimensions,
@@ -230,7 +231,7 @@ fn describe(args: &Run, sides: &Sides) -> Result<Sweep> {
         warm_up: given.warm_up,
         settle_ns: given.settle.unwrap_or(0),
         until_ci: given.until_ci,
-        versus: sides.pair.is_some(),
+        versus: given.compares(),
         ..Sweep::default()
     })
 }

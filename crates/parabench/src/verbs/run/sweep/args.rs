@@ -24,6 +24,11 @@ pub struct Sweep {
     #[arg(id = "sweep_nodes", long = "sweep-nodes", value_name = "VALUES", value_parser = ranks, conflicts_with = "sweep_ranks")]
     pub nodes: Option<RankCounts>,
 
+    /// Run it in each of these directories, which stand apart, and show operations beside one another
+    #[arg(id = "sweep_dirs", long = "sweep-dirs", value_name = "NAME=DIR,..", value_parser = directories,
+          conflicts_with_all = ["dir", "against"])]
+    pub dirs: Option<NamedDirs>,
+
     /// Repetitions of every point of the grid; with --until-ci the largest number (default 100); blocks of a
     /// comparison (default 10, with which up to 25 labels and operations can differ; 8 do for 6, 12 for 102)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -72,6 +77,10 @@ pub struct Dimension {
     pub values: Vec<String>,
 }
 
+/// Directories with short names for tables; a directory without one is called by its path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedDirs(pub Vec<(String, PathBuf)>);
+
 /// Numbers of ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RankCounts(pub Vec<u32>);
@@ -80,7 +89,8 @@ impl Sweep {
     /// The program is executed by the rules of a sweep.
     pub fn is_asked_for(&self) -> bool {
         let grid = !self.params.is_empty() || self.ranks.is_some() || self.nodes.is_some();
-        grid || self.reps.is_some()
+        grid || self.dirs.is_some()
+            || self.reps.is_some()
             || self.warm_up > 0
             || self.settle.is_some()
             || self.until_ci.is_some()
@@ -129,6 +139,24 @@ fn ranks(text: &str) -> Result<RankCounts, String> {
     values.iter().map(number).collect::<Result<_, _>>().map(RankCounts)
 }
 
+/// `a=/mnt/a,b=/mnt/b`
+fn directories(text: &str) -> Result<NamedDirs, String> {
+    let named = |value: String| match value.split_once('=') {
+        Some((name, path)) if !name.is_empty() && !path.is_empty() && !name.contains('/') => {
+            Ok((name.to_string(), PathBuf::from(path)))
+        }
+        Some((name, _)) if !name.contains('/') => {
+            Err(format!("expected NAME=DIR, for example a=/mnt/a,b=/mnt/b, found {value:?}"))
+        }
+        _ => Ok((value.clone(), PathBuf::from(value))),
+    };
+    let named = values::parse(text)?.into_iter().map(named).collect::<Result<Vec<_>, _>>()?;
+    match named.iter().enumerate().find(|(at, one)| named[..*at].iter().any(|a| a.0 == one.0)) {
+        Some((_, (name, _))) => Err(format!("two directories are called {name}")),
+        None => Ok(NamedDirs(named)),
+    }
+}
+
 /// `2%` as 0.02.
 fn share(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').and_then(|number| number.parse::<f64>().ok());
@@ -159,6 +187,11 @@ mod tests {
         assert!(dimension("block=1,,").unwrap_err().contains("found nothing"));
         assert_eq!(ranks("1..8*2"), Ok(RankCounts(vec![1, 2, 4, 8])));
         assert!(ranks("0,1").unwrap_err().contains("from 1 to"));
+        let dirs = directories("a=/x,/y/b=c").map(|dirs| dirs.0);
+        let expected = [("a".into(), "/x".into()), ("/y/b=c".into(), "/y/b=c".into())];
+        assert_eq!(dirs, Ok(expected.to_vec()));
+        assert!(directories("a=").unwrap_err().contains("NAME=DIR"));
+        assert!(directories("a=/x,a=/y").unwrap_err().contains("called a"));
         assert_eq!(share("2%"), Ok(0.02));
         assert!(share("2").is_err() && share("0%").is_err());
     }

@@ -19,8 +19,8 @@ use std::path::Path;
 /// Most cells: each has its plan.
 const MOST_CELLS: usize = 4096;
 
-/// Dimensions in the order of the options; then ranks, then A and B.
-pub fn dimensions(run: &Run, pair: Option<&Dimension>) -> Result<Vec<Dimension>> {
+/// Dimensions in the order of the options; then ranks, then what `last` is: directories, or A and B.
+pub fn dimensions(run: &Run, last: Option<&Dimension>) -> Result<Vec<Dimension>> {
     let sweep = &run.sweep;
     let mut dimensions: Vec<Dimension> = Vec::new();
     for given in &sweep.params {
@@ -40,12 +40,14 @@ pub fn dimensions(run: &Run, pair: Option<&Dimension>) -> Result<Vec<Dimension>>
         let values = nodes.0.iter().map(u32::to_string).collect();
         dimensions.push(Dimension { kind: DimensionKind::Nodes, name: "nodes".into(), values });
     }
-    if let Some(pair) = pair {
-        if dimensions.iter().any(|known| known.name == pair.name) {
-            let message = format!("--versus {}: --sweep varies this parameter too", pair.name);
+    if let Some(last) = last {
+        if last.kind == DimensionKind::Param
+            && dimensions.iter().any(|known| known.name == last.name)
+        {
+            let message = format!("--versus {}: --sweep varies this parameter too", last.name);
             return Err(Error::input(message).help("compare two values, or sweep over many"));
         }
-        dimensions.push(pair.clone());
+        dimensions.push(last.clone());
     }
     let cells = dimensions.iter().fold(1usize, |n, d| n.saturating_mul(d.values.len()));
     if cells > MOST_CELLS {
@@ -79,12 +81,13 @@ pub fn binding(run: &Run, dimensions: &[Dimension], values: &[&str]) -> Binding 
 /// Blocks if `--reps` does not say.
 pub const BLOCKS: u32 = 10;
 
-/// Program and directory of a run; where A and B are compared, the second of each is B's if it has one of its own.
+/// Programs and directories of a run, which follow the last dimension: A and B of a comparison, or the directories
+/// of a sweep over them.
 pub struct Sides {
     texts: Vec<Text>,
     pub directories: Vec<Directory>,
-    /// The difference between A and B; `None`: there is no B.
-    pub pair: Option<Dimension>,
+    /// A and B, or the directories; `None`: there is one of each.
+    pub last: Option<Dimension>,
 }
 
 impl Sides {
@@ -98,10 +101,18 @@ impl Sides {
             Some(_) => open(Directory::open(run))?,
             None => Directory::unopened(),
         };
-        let mut sides = Sides { texts: vec![text], directories: vec![directory], pair: None };
-        if let Some(path) = &run.sweep.against {
+        let mut sides = Sides { texts: vec![text], directories: vec![directory], last: None };
+        if let Some(dirs) = &run.sweep.dirs {
+            for (_, path) in dirs.0.iter().skip(1).filter(|_| interrupt.is_some()) {
+                let other = open(another(run, "--sweep-dirs", path, &sides.directories))?;
+                sides.directories.push(other);
+            }
+            let values = dirs.0.iter().map(|(name, _)| name.clone()).collect();
+            let (kind, name) = (DimensionKind::Directory, "directory".into());
+            sides.last = Some(Dimension { kind, name, values });
+        } else if let Some(path) = &run.sweep.against {
             if interrupt.is_some() {
-                let other = open(against(run, path, &sides.directories[0]))?;
+                let other = open(another(run, "--against", path, &sides.directories))?;
                 sides.directories.push(other);
             }
             let name = |path: &Path| path.to_string_lossy().into_owned();
@@ -132,7 +143,7 @@ impl Sides {
     }
 
     fn compare(&mut self, kind: DimensionKind, name: &str, values: [String; 2]) {
-        self.pair = Some(Dimension { kind, name: name.into(), values: values.to_vec() });
+        self.last = Some(Dimension { kind, name: name.into(), values: values.to_vec() });
     }
 
     /// How A's and B's directory are treated if they are on one device.
@@ -173,21 +184,25 @@ impl Sides {
     }
 }
 
-/// B's directory has a marker and a lock of its own, and stands apart from A's.
-fn against(run: &Run, path: &Path, directory: &Directory) -> Result<Directory> {
+/// A further directory has a marker and a lock of its own, and stands apart from the others.
+fn another(run: &Run, option: &str, path: &Path, known: &[Directory]) -> Result<Directory> {
     let shown = path.display();
     if run.execution.backend != BackendKind::Posix {
-        return Err(Error::input(format!("--against {shown}: this back-end has no directory")));
+        return Err(Error::input(format!("{option} {shown}: this back-end has no directory")));
     }
-    let apart = || {
-        let (a, b) = (directory.path()?, results::real_path(path).ok()?);
+    let is_apart = |one: &Directory| {
+        let (a, b) = (one.path()?, results::real_path(path).ok()?);
         (!a.starts_with(&b) && !b.starts_with(a)).then_some(())
     };
-    if apart().is_none() {
-        let message = format!("--against {shown} and --dir lie in one another");
-        return Err(Error::input(message).help("choose two directories that stand apart"));
+    if let Some(other) = known.iter().find(|one| is_apart(one).is_none()) {
+        let other = match (option, other.path()) {
+            ("--against", _) | (_, None) => "--dir".to_string(),
+            (_, Some(path)) => path.display().to_string(),
+        };
+        let message = format!("{option} {shown} and {other} lie in one another");
+        return Err(Error::input(message).help("choose directories that stand apart"));
     }
-    directory.beside(run, path)
+    known[0].beside(run, option, path)
 }
 
 /// Refuses to compare a parameter's value with itself, which may be written in another way. `plans`: of

@@ -10,6 +10,10 @@ use model::sweep::Sweep;
 use model::words;
 use report::compare::{Design, test_count};
 
+/// What is said of repetitions that do not start from the same state.
+pub const FILES_STAY: &str = "--dir without --clean: each execution finds the files of the one before, so the first \
+                              creates what later ones overwrite; --clean empties the directory in between";
+
 /// A remark if a comparison has too few blocks for any difference, which is known before it starts: the
 /// smallest p that they can give, corrected for the number of labels, has to be below 0.05. `None`: they can
 /// be enough, or A and B are not compared. `pairs`: the rehearsals of A and B at each point.

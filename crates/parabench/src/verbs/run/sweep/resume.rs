@@ -214,6 +214,7 @@ fn as_stored(given: &Run, unfinished: &Unfinished) -> Result<Run> {
     run.program.mounts.clone_from(&given.program.mounts);
     run.program.include_dirs.clone_from(&given.program.include_dirs);
     run.sweep.against.clone_from(&given.sweep.against);
+    run.sweep.dirs.clone_from(&given.sweep.dirs);
     run.directory = given.directory.clone();
     run.job = given.job.clone();
     run.execution.time_limit = given.execution.time_limit;
@@ -294,7 +295,7 @@ fn here() -> String {
 fn options(run: &Run) -> Vec<Param> {
     let decides = |option: &&Param| {
         let name = &*option.name;
-        let is_path = ["--dir", "--against", "--mount", "--include-dir"].contains(&name);
+        let is_path = ["--dir", "--sweep-dirs", "--against", "--mount", "--include-dir"].contains(&name);
         let is_compared = !OUTSIDE.contains(&name) && !NOT_COMPARED.contains(&name);
         name.starts_with('-') && is_compared && !is_path
     };
@@ -309,12 +310,19 @@ fn paths(run: &Run) -> Vec<Param> {
         let value = format!("{before}{}", absolute(path).display());
         Param { name: name.into(), value }
     };
-    let dir = run.directory.dir.iter().map(|path| option("--dir", "", path));
+    let swept = run.sweep.dirs.as_ref().map_or(&[][..], |dirs| &dirs.0);
+    let dir = run.directory.dir.iter().filter(|_| swept.is_empty());
+    let dir = dir.map(|path| option("--dir", "", path));
+    let named = |(name, path): &(String, PathBuf)| format!("{name}={}", absolute(path).display());
+    let swept = (!swept.is_empty()).then(|| Param {
+        name: "--sweep-dirs".into(),
+        value: swept.iter().map(named).collect::<Vec<_>>().join(","),
+    });
     let against = run.sweep.against.iter().map(|path| option("--against", "", path));
     let mounts = run.program.mounts.iter();
     let mounts = mounts.map(|(name, path)| option("--mount", &format!("{name}="), path));
     let included = run.program.include_dirs.iter().map(|path| option("--include-dir", "", path));
-    dir.chain(against).chain(mounts).chain(included).collect()
+    dir.chain(swept).chain(against).chain(mounts).chain(included).collect()
 }
 
 /// Says in a run that is about to go on that it did.
