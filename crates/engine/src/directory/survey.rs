@@ -11,11 +11,11 @@
 
 use super::opened::{Opened, has_marker, is_in_use, wrong};
 use crate::backend::MARKER;
-use crate::backend::resolve::{openat2, readlinkat};
+use crate::backend::resolve::openat2;
 use crate::entries;
 use crate::host::mounts_below;
 use model::directory::leads_down;
-use rustix::fs::{AtFlags, Dir, StatxFlags, fgetxattr_query, statx};
+use rustix::fs::{AtFlags, Dir, StatxFlags, fgetxattr_query, readlinkat, statx};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 use std::collections::HashMap;
@@ -191,7 +191,9 @@ impl Walk<'_> {
     ) -> Result<(), Unread> {
         match kind {
             libc::DT_DIR => self.waiting.push(path),
-            libc::DT_LNK if readlinkat(parent, name).is_ok_and(|text| leads_down(&text)) => {}
+            libc::DT_LNK
+                if readlinkat(parent, name, Vec::new())
+                    .is_ok_and(|text| leads_down(text.as_bytes())) => {}
             libc::DT_LNK => self.doubt(format!(
                 "the directory holds the symbolic link {}, which may lead out of it",
                 show_path(&path)

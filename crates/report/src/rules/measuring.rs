@@ -22,7 +22,7 @@ const SKEW_SHARE: f64 = 0.01;
 /// drifts were disturbed, or the clock did not run evenly.
 const MOST_DRIFT_PPM: f64 = 100.0;
 
-/// What to do about operations that failed, by the errno that most of them have. An errno is expected only where a
+/// Advice on operations that failed, by the errno that most of them have. An errno is expected only where a
 /// program can mean to provoke it.
 fn fix_of_failures(run: &Run) -> &'static str {
     let mut counts: BTreeMap<u16, u64> = BTreeMap::new();
