@@ -18,6 +18,7 @@ use engine::call::{
 use engine::comm::Members;
 use model::directory::below;
 use model::pattern::{Datatype, Extent, View};
+use model::permutation::fnv1a;
 use model::run::MpiFileFacts;
 use std::collections::{HashMap, VecDeque};
 use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
@@ -318,13 +319,9 @@ fn mode_bits(mode: MpiMode) -> c_int {
         | c_int::from(mode.append) << 5
 }
 
-/// A number that two different opens hardly share; not negative. (FNV-1a.)
+/// A number that two different opens hardly share; not negative.
 fn fingerprint(path: &[u8], mode: c_int) -> i64 {
-    let bytes = path.iter().copied().chain([mode as u8]);
-    let hash = bytes.fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    (hash >> 2) as i64
+    (fnv1a(path.iter().chain(&[mode as u8])) >> 2) as i64
 }
 
 /// Hints as C texts.
