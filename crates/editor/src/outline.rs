@@ -202,7 +202,7 @@ impl Tree<'_> {
             Stmt::Pattern(number) => ast.patterns[number as usize].body?,
             Stmt::Group(_, body)
             | Stmt::Split(_, body)
-            | Stmt::Master(body)
+            | Stmt::Master { body, .. }
             | Stmt::While(_, body)
             | Stmt::With(_, body) => body,
             _ => return None,
@@ -349,7 +349,7 @@ fn kind(stmt: Stmt) -> (Kind, bool) {
         Stmt::Time(_) => Kind::Time,
         Stmt::Group(..) => Kind::Group,
         Stmt::Split(..) => Kind::Split,
-        Stmt::Master(_) => Kind::Master,
+        Stmt::Master { .. } => Kind::Master,
         Stmt::With(..) => Kind::With,
         Stmt::Barrier(_) => Kind::Barrier,
         Stmt::Include(..) => Kind::Include,

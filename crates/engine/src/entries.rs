@@ -4,10 +4,7 @@
 //! u64 ino | i64 off | u16 reclen | u8 type | name, NUL, padding to 8
 //! ```
 
-use rustix::fs::AtFlags;
 use std::ffi::CStr;
-use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// Name of the file that marks a run directory. Reserved in every directory of a run: `readdir` does
 /// not show it, and programs can neither make, change, rename nor remove it.
@@ -18,8 +15,6 @@ const NAME_AT: usize = 19;
 /// One directory entry.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<'a> {
-    /// `DT_` value; `DT_UNKNOWN` where the file system does not say.
-    pub kind: u8,
     /// Name without its directory.
     pub name: &'a CStr,
 }
@@ -46,21 +41,8 @@ pub fn entries(filled: &[u8]) -> impl Iterator<Item = Entry<'_>> {
         let record = rest.get(..length)?;
         rest = &rest[length..];
         let name = CStr::from_bytes_until_nul(record.get(NAME_AT..)?).ok()?;
-        Some(Entry { kind: record[18], name })
+        Some(Entry { name })
     })
-}
-
-/// The entry's type; asks the file system where the entry does not say. `DT_UNKNOWN` if that
-/// does not tell either.
-pub fn kind(directory: BorrowedFd<'_>, entry: &Entry<'_>) -> u8 {
-    if entry.kind != libc::DT_UNKNOWN {
-        return entry.kind;
-    }
-    match rustix::fs::statat(directory, entry.name, AtFlags::SYMLINK_NOFOLLOW) {
-        // Entries and modes have the same types (readdir(3)).
-        Ok(facts) => (facts.st_mode >> 12) as u8 & 0xf,
-        Err(_) => libc::DT_UNKNOWN,
-    }
 }
 
 /// Entries besides `.`, `..` and the marker.
@@ -89,16 +71,6 @@ pub fn end(buf: &mut [u8], filled: usize) {
     if let Some(next) = buf.get_mut(filled..filled + 18) {
         next.fill(0);
     }
-}
-
-/// One getdents64 call; the filled part of the buffer, empty at the end.
-pub fn read<'a>(directory: BorrowedFd<'_>, buf: &'a mut [u8]) -> io::Result<&'a [u8]> {
-    // SAFETY: the buffer is writable for its whole length during the call.
-    let filled = unsafe {
-        libc::syscall(libc::SYS_getdents64, directory.as_raw_fd(), buf.as_mut_ptr(), buf.len())
-    };
-    let filled = usize::try_from(filled).map_err(|_| io::Error::last_os_error())?;
-    Ok(&buf[..filled])
 }
 
 #[cfg(test)]

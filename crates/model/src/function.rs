@@ -279,7 +279,7 @@ functions! {
     Sort "sort" "sort(list)" [List] Once List Pure(|args, _| sorted(&args[0])),
         "The list in ascending order: numbers, durations, or strings by their bytes.";
     List "list" "list(file [, name])" [Text Text] Optional List Read,
-        "The values in a file beside the program: a value in each line, or a value and how often it comes; with a name, those of the list of that name.";
+        "The values in a file beside the program: a value in each line, or a value and how often it comes; with a name, the values of the list of that name.";
     Errno "errno" "errno(result)" [Result] Once Str Pure(|args, _| error_name(&args[0])),
         "The name of the error with which an operation failed, such as \"EEXIST\"; \"\" if it succeeded.";
     Size "size" "size(path)" [Path] Once Int Queried(Question::Size),

@@ -1,4 +1,4 @@
-//! A seeded permutation of `0..n` in constant memory.
+//! A seeded permutation of `0..n` in constant memory, and hashes.
 //!
 //! A Feistel network permutes the smallest even-width power of two that holds
 //! `n`; what falls outside `0..n` is permuted again until it falls inside (cycle
@@ -76,4 +76,12 @@ pub fn mix(word: u64) -> u64 {
     let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     word ^ (word >> 31)
+}
+
+/// FNV-1a, 64 bits: bytes that were changed by accident hardly keep it
+/// (<http://www.isthe.com/chongo/tech/comp/fnv/>).
+pub fn fnv1a<'b>(bytes: impl IntoIterator<Item = &'b u8>) -> u64 {
+    bytes.into_iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }

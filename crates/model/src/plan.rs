@@ -30,6 +30,7 @@ pub use crate::internal::Internal;
 use crate::op::Op;
 pub use crate::operand::{Args, NO_SLOT, Operand, Slot, Source};
 use crate::pattern::builtin::Geometry;
+use crate::permutation::fnv1a;
 use crate::rank_set::RankSet;
 use crate::value::Value;
 pub use crate::value::{BinaryOp, UnaryOp};
@@ -520,7 +521,7 @@ impl Plan {
     /// The plan as bytes; [`Plan::from_bytes`] gives an equal one back.
     pub fn to_bytes(&self) -> Vec<u8> {
         let payload = postcard::to_stdvec(self).expect("all lengths are known, memory grows");
-        let checksum = hash(&payload).to_le_bytes();
+        let checksum = fnv1a(&payload).to_le_bytes();
         [MAGIC, VERSION.as_bytes(), b"\n", &checksum, &payload].concat()
     }
 
@@ -536,7 +537,7 @@ impl Plan {
         // The checksum in the head knows the paths.
         bytes.drain(..bytes.len().min(MAGIC.len() + VERSION.len() + 1 + 8));
         paths.into_iter().for_each(|path| blank(&mut bytes, path));
-        hash(&bytes)
+        fnv1a(&bytes)
     }
 
     /// The plan that [`Plan::to_bytes`] made these bytes of.
@@ -550,7 +551,7 @@ impl Plan {
             rest.ok_or_else(|| format!("the plan was made by another parabench than {VERSION}"))?;
         let (checksum, payload) =
             rest.split_first_chunk().ok_or_else(|| damaged("its head is cut off"))?;
-        if u64::from_le_bytes(*checksum) != hash(payload) {
+        if u64::from_le_bytes(*checksum) != fnv1a(payload) {
             return Err(damaged("its checksum is wrong"));
         }
         postcard::from_bytes(payload).map_err(|error| damaged(&error.to_string()))
@@ -573,13 +574,6 @@ fn blank(bytes: &mut [u8], path: &[u8]) {
             at += 1;
         }
     }
-}
-
-/// FNV-1a: bytes that were changed by accident hardly keep it.
-fn hash(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    })
 }
 
 #[cfg(test)]

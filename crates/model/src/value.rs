@@ -387,12 +387,16 @@ fn is_number(a: &Value) -> bool {
     a.as_int().is_ok() || a.as_float().is_ok()
 }
 
-/// Their sum or their texts in a row: nobody shall have to guess.
-fn two_numbers(a: &[u8], b: &[u8]) -> EvalError {
-    let shown = |text| shortened(&String::from_utf8_lossy(text), 40).into_owned();
+/// An operator that would mean one thing for numbers and another for texts: nobody shall have to guess.
+fn ambiguous(op: BinaryOp, texts: [&[u8]; 2]) -> EvalError {
+    let [a, b] = texts.map(|text| shortened(&String::from_utf8_lossy(text), 40).into_owned());
     let found =
-        format!("`+` between two strings that hold numbers, \"{}\" and \"{}\"", shown(a), shown(b));
-    EvalError::Type("int($a) + int($b) for the sum, or \"$a$b\" for the text", found)
+        format!("`{}` between two strings that hold numbers, \"{a}\" and \"{b}\"", op.symbol());
+    let expected = match op {
+        BinaryOp::Add => "int($a) + int($b) for the sum, or \"$a$b\" for the text",
+        _ => "int($a) and int($b), whose order is that of numbers",
+    };
+    EvalError::Type(expected, found)
 }
 
 fn mismatch(op: BinaryOp, a: &Value, b: &Value) -> EvalError {
@@ -416,24 +420,13 @@ fn is_comparison(op: BinaryOp) -> bool {
     matches!(op, B::Eq | B::Ne | B::Lt | B::Le | B::Gt | B::Ge)
 }
 
-/// Their order as numbers or as texts.
-fn two_compared(op: BinaryOp, a: &[u8], b: &[u8]) -> EvalError {
-    let [a, b] = [a, b].map(|text| shortened(&String::from_utf8_lossy(text), 40).into_owned());
-    let sign = op.symbol();
-    let found = format!("`{sign}` between two strings that hold numbers, \"{a}\" and \"{b}\"");
-    EvalError::Type("int($a) and int($b), whose order is that of numbers", found)
-}
-
 /// Two strings: `+` joins them unless both hold a number, comparisons go by bytes unless both hold a number, other
 /// operators want numbers.
 fn strings(op: BinaryOp, a: &Value, b: &Value, [left, right]: [&[u8]; 2]) -> Eval<Value> {
+    let is_unclear = op == BinaryOp::Add || (is_comparison(op) && !is_equality(op));
     match op {
-        BinaryOp::Add if is_number(a) && is_number(b) => Err(two_numbers(left, right)),
+        op if is_unclear && is_number(a) && is_number(b) => Err(ambiguous(op, [left, right])),
         BinaryOp::Add => join_texts(left, right),
-        op if is_equality(op) => compare(op, Some(left.cmp(right))),
-        op if is_comparison(op) && is_number(a) && is_number(b) => {
-            Err(two_compared(op, left, right))
-        }
         op if is_comparison(op) => compare(op, Some(left.cmp(right))),
         op => numeric_strings(op, a, b),
     }
@@ -692,7 +685,6 @@ fn depth(value: &Value) -> usize {
     if let Value::List(inner) = value { inner.0.depth } else { 0 }
 }
 
-/// An empty one.
 impl Serialize for List {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.0.values.serialize(serializer)

@@ -155,7 +155,7 @@ options! {
         ]),
         seeming &[Append, Copy, Fcopy, Read, Readv, Write, Writev],
         help "a file is mapped when it is opened: put the fopen inside; io_uring is for fread, fwrite, fsync \
-              and fdatasync; null is for reads and writes other than those of MPI-IO; others make their own calls",
+              and fdatasync; null is for reads and writes outside of MPI-IO; others make their own calls",
         doc "How bytes are moved: by pread and pwrite, by copying them out of and into a mapping of the file, by \
              io_uring, with up to `depth` operations under way (`uring|posix`: by calls where the kernel has \
              none), or not at all: `null` counts reads and writes as done without a call.";
@@ -427,7 +427,7 @@ impl InForce {
         let (batch, depth) = (self.batch?, self.depth?);
         (batch > depth).then(|| {
             let why = format!(
-                "batch={batch} is more than depth={depth}: so many operations are never under way \
+                "batch={batch} is more than depth={depth}: at most {depth} operations are under way \
                  together; give a larger depth or a smaller batch"
             );
             ([WithOption::Batch, WithOption::Depth], why)

@@ -2,12 +2,12 @@
 //!
 //! The ranks of a machine share a clock: the first one calibrates it and tells the others its
 //! origin. The clocks of different machines are compared with rank 0's before and after the
-//! program ([`engine::clock::align`]); the first comparison sets them, both are recorded.
+//! program ([`engine::clock::offset`]); the first comparison sets them, both are recorded.
 
 use crate::error::MpiError;
 use crate::world::{Reduce, World};
 use engine::clock::Real;
-use engine::clock::align::{Exchange, Offset, offset};
+use engine::clock::{Exchange, Offset, offset};
 
 /// Exchanges with rank 0; the shortest counts.
 const EXCHANGES: usize = 20;

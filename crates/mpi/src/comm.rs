@@ -5,15 +5,29 @@
 //! | barrier | a non-blocking reduction over the set's communicator, tested again and again |
 //! | barrier before a collective call inside MPI | the same; the members compare what they are about to call |
 //! | collective function | such a barrier, then a reduction that all have come to |
-//! | claim of a `share` | one-sided additions to a word that lies with one member (`claims`) |
+//! | claim of a `share` | one-sided additions to a word that lies with one member |
 //! | signal | a message to each member, counted where it arrives |
-//! | release, interrupt | messages from and to rank 0 (`coordinator`) |
+//! | release, interrupt | messages from and to rank 0, the coordinator |
 //!
 //! So a rank that waits can be released at any time, and never hangs in MPI. A rank that
 //! runs looks for messages every few milliseconds, between two statements.
+//!
+//! The word of a set lies with its first member, which does nothing for claims. The next claim is under
+//! way while the work of the last one is done, so that a member seldom waits for it. Between two
+//! executions, when all have come, the first member sets the word to the next one: the
+//! compare-and-swap by which other communicators do so ends the process under Open MPI 4.1 where its
+//! transport only emulates atomic operations (btl/vader).
+//!
+//! ```text
+//! any rank ──Signal──▶ members of a group
+//! any rank ──Status, Interrupt──▶ coordinator (rank 0) ──Release, Interrupt──▶ ranks
+//! ```
+//!
+//! Ranks report that they have ended, and that they have waited for long. When all of them wait or have ended
+//! and nothing changes for `--timeout`, or for two seconds once a rank has ended, the waiting ranks are
+//! released, and named with their places. The rehearsal of a program finds deadlocks before; this one ends a
+//! job that would hang.
 
-use crate::claims::Claims;
-use crate::coordinator::{Coordinator, Doing, Letters, MESSAGE_BYTES, Message, Status, short_name};
 use crate::error::MpiError;
 use crate::groups::Groups;
 use crate::patience::Patience;
@@ -22,13 +36,15 @@ use crate::world::{Handle, MinMax, PendingMinMax, Reduce, World};
 use engine::clock::{coarse_ns, monotonic_raw_ns};
 use engine::comm::{
     Activity, Check, Claim, Collective, CollectiveCall, End, Given, Members, NodePlace, Poll,
-    Progress, awaited_lock, awaited_signal, release_reason, signal_key, values,
+    Progress, awaited_lock, awaited_signal, blame, release_reason, signal_key, values,
 };
 use engine::config::{Config, TIMEOUT};
 use engine::supervise::Watch;
-use model::Value;
-use model::plan::{Function, Pc};
+use model::plan::{Function, Pc, SetId};
+use model::{RankSet, Value};
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use std::ffi::c_int;
 use std::fs::File;
 
 /// A running rank looks for messages this often.
@@ -607,5 +623,364 @@ impl engine::comm::Comm for Comm<'_> {
         self.status.doing = Doing::Ended(end);
         // A rank that does not learn it finds out when the run is finished.
         let _ = self.report();
+    }
+}
+
+/// The first claim, for which words are made.
+const FIRST: Claim = Claim { execution: 1, numbers: 0 };
+
+/// The window, for one run of a program.
+pub(crate) struct Claims {
+    handle: c_int,
+    /// By set: words of sets of one rank, which nobody else sees.
+    alone: Vec<u64>,
+    /// A claim of this set is under way.
+    under_way: Vec<bool>,
+}
+
+impl Claims {
+    /// A word for each set. Collective over the world.
+    pub(crate) fn new(world: &World, sets: &[RankSet]) -> Result<Claims, MpiError> {
+        let mut handle = -1;
+        let words = sets.len().max(1) as c_int;
+        // SAFETY: a valid pointer and the world's handle.
+        let made = unsafe {
+            let (initial, shared) = (FIRST.start() as i64, c_int::from(world.nodes == 1));
+            (world.shim().claims_make)(world.all.number(), words, initial, shared, &mut handle)
+        };
+        world.check("MPI_Win_allocate", made)?;
+        world.barrier(world.all)?;
+        let (alone, under_way) = (vec![0; sets.len()], vec![false; sets.len()]);
+        Ok(Claims { handle, alone, under_way })
+    }
+
+    /// Collective over the world; what is under way is completed.
+    pub(crate) fn free(self, world: &World) -> Result<(), MpiError> {
+        // SAFETY: a handle that was given and not freed yet.
+        world.check("MPI_Win_free", unsafe { (world.shim().claims_free)(self.handle) })
+    }
+
+    /// See [`engine::comm::Comm::claim`].
+    pub(crate) fn claim(
+        &mut self,
+        world: &World,
+        members: &Members,
+        claim: Claim,
+    ) -> Result<u64, MpiError> {
+        let set = members.set as usize;
+        let Some(place) = self.place(world, members) else {
+            let number = claim.number(self.alone[set]).unwrap_or(0);
+            self.alone[set] = claim.start() + number + 1;
+            return Ok(number);
+        };
+        if !std::mem::take(&mut self.under_way[set]) {
+            place.start()?;
+        }
+        let number = claim.number(place.added()?).unwrap_or(claim.numbers);
+        if number + 1 < claim.numbers {
+            place.start()?;
+            self.under_way[set] = true;
+        }
+        Ok(number)
+    }
+
+    /// All members have come to the end of an execution: the word is made ready for the next one. They
+    /// have to meet once more before they claim.
+    pub(crate) fn over(
+        &mut self,
+        world: &World,
+        members: &Members,
+        claim: Claim,
+    ) -> Result<(), MpiError> {
+        match self.place(world, members) {
+            Some(place) if place.rank == world.rank as c_int => {
+                place.set(claim.following().start())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Where the word of several members is.
+    fn place<'w>(&self, world: &'w World, members: &Members) -> Option<Place<'w>> {
+        let first = members.ranks.first().filter(|_| members.ranks.len() > 1)?;
+        Some(Place { world, handle: self.handle, rank: first as c_int, set: members.set })
+    }
+}
+
+/// A word of the window.
+struct Place<'w> {
+    world: &'w World,
+    handle: c_int,
+    rank: c_int,
+    set: SetId,
+}
+
+impl Place<'_> {
+    fn word(&self) -> c_int {
+        self.set as c_int
+    }
+
+    /// Starts to add 1.
+    fn start(&self) -> Result<(), MpiError> {
+        let shim = self.world.shim();
+        // SAFETY: a handle that was given; the shim keeps the memory that the call uses.
+        let started = unsafe { (shim.claim_start)(self.handle, self.rank, self.word()) };
+        self.world.check("MPI_Fetch_and_op", started)
+    }
+
+    /// The word before 1 was added.
+    fn added(&self) -> Result<u64, MpiError> {
+        let mut found = 0;
+        let (shim, word) = (self.world.shim(), self.word());
+        // SAFETY: a handle that was given and a valid pointer.
+        let waited = unsafe { (shim.claim_wait)(self.handle, self.rank, word, &mut found) };
+        self.world.check("MPI_Win_flush", waited)?;
+        Ok(found as u64)
+    }
+
+    /// Nobody adds to it meanwhile.
+    fn set(&self, word: u64) -> Result<(), MpiError> {
+        let set = self.world.shim().claim_set;
+        // SAFETY: a handle that was given.
+        let replaced = unsafe { set(self.handle, self.rank, self.word(), word as i64) };
+        self.world.check("MPI_Fetch_and_op", replaced)
+    }
+}
+
+/// Longest text in a message, bytes: people read it, nothing else.
+const TEXT_BYTES: usize = 256;
+/// Bytes of the longest message: each byte of a text that is not UTF-8 becomes 3.
+pub(crate) const MESSAGE_BYTES: usize = 64 + 3 * TEXT_BYTES;
+/// The timeout after a rank has ended: what the others wait for will hardly come.
+const AFTER_END_NS: u64 = 2_000_000_000;
+
+/// Messages and their receivers.
+pub(crate) type Letters = Vec<(u32, Message)>;
+
+/// A message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Message {
+    /// A counter grows by 1.
+    Signal { key: u64 },
+    /// The state of a rank.
+    Status(Status),
+    /// The wait of this epoch can never end; the rank that is to blame and how it ended.
+    Release { epoch: u64, blame: Option<(u32, End)> },
+    /// Stop at the next statement.
+    Interrupt,
+}
+
+/// The state of a rank, and the number of waits that it has finished.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Status {
+    pub(crate) doing: Doing,
+    pub(crate) epoch: u64,
+}
+
+/// The state of a rank.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Doing {
+    #[default]
+    Running,
+    /// It waits: `what` in words, and the set whose other members it waits for.
+    Waits { site: Pc, what: String, set: Option<SetId> },
+    /// It has ended its program.
+    Ended(End),
+}
+
+impl Message {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        // Packing into memory cannot fail.
+        postcard::to_stdvec(self).unwrap_or_default()
+    }
+
+    /// `None` for bytes that [`Message::encode`] has not made.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Message> {
+        postcard::from_bytes(bytes).ok()
+    }
+}
+
+/// The name of a signal or a file, cut so that messages have room for it.
+pub(crate) fn short_name(name: &[u8]) -> String {
+    String::from_utf8_lossy(&name[..name.len().min(TEXT_BYTES - 64)]).into_owned()
+}
+
+/// State of all ranks, on rank 0. Messages and the time go in, messages come out.
+pub(crate) struct Coordinator {
+    sets: Vec<RankSet>,
+    ranks: Vec<Status>,
+    /// By rank: it was released from the wait that it has reported.
+    released: Vec<bool>,
+    timeout_ns: u64,
+    /// When a rank last reported something.
+    changed_ns: u64,
+    interrupted: bool,
+    /// The waits from which ranks were released although no rank is to blame.
+    pub(crate) deadlock: Vec<Activity>,
+}
+
+impl Coordinator {
+    pub(crate) fn new(ranks: u32, sets: &[RankSet], timeout_ns: u64) -> Coordinator {
+        Coordinator {
+            sets: sets.to_vec(),
+            ranks: vec![Status::default(); ranks as usize],
+            released: vec![false; ranks as usize],
+            timeout_ns,
+            changed_ns: 0,
+            interrupted: false,
+            deadlock: Vec::new(),
+        }
+    }
+
+    /// Takes the report of a rank.
+    pub(crate) fn receive(&mut self, from: u32, status: Status, now_ns: u64, out: &mut Letters) {
+        let at = from as usize;
+        self.changed_ns = now_ns;
+        self.released[at] &= status.epoch == self.ranks[at].epoch;
+        if status.doing == Doing::Ended(End::Interrupted) {
+            self.interrupt(out);
+        }
+        self.ranks[at] = status;
+    }
+
+    /// Somebody asked the run to stop: all ranks learn it, once.
+    pub(crate) fn interrupt(&mut self, out: &mut Letters) {
+        if !std::mem::replace(&mut self.interrupted, true) {
+            out.extend((0..self.ranks.len() as u32).map(|rank| (rank, Message::Interrupt)));
+        }
+    }
+
+    /// Called now and then: releases all ranks if nothing has changed for too long while nobody runs.
+    pub(crate) fn look(&mut self, now_ns: u64, out: &mut Letters) {
+        let mut states = self.ranks.iter().map(|status| &status.doing);
+        if self.interrupted || states.clone().any(|doing| *doing == Doing::Running) {
+            return;
+        }
+        let timeout_ns = match states.any(|doing| matches!(doing, Doing::Ended(_))) {
+            true => self.timeout_ns.min(AFTER_END_NS),
+            false => self.timeout_ns,
+        };
+        if now_ns.saturating_sub(self.changed_ns) > timeout_ns {
+            (0..self.ranks.len() as u32).for_each(|rank| self.release(rank, out));
+        }
+    }
+
+    /// Releases a rank that waits: a member of the set that has ended is to blame, or nobody.
+    fn release(&mut self, rank: u32, out: &mut Letters) {
+        let Status { doing: Doing::Waits { site, what, set }, epoch } = &self.ranks[rank as usize]
+        else {
+            return;
+        };
+        if std::mem::replace(&mut self.released[rank as usize], true) {
+            return;
+        }
+        let members = set.iter().flat_map(|set| self.sets[*set as usize].iter());
+        let blame = blame(members.filter_map(|member| Some((member, self.end(member)?))));
+        if blame.is_none() {
+            self.deadlock.push(Activity { rank, site: *site, what: what.clone() });
+        }
+        out.push((rank, Message::Release { epoch: *epoch, blame }));
+    }
+
+    fn end(&self, rank: u32) -> Option<End> {
+        match &self.ranks[rank as usize].doing {
+            Doing::Ended(end) => Some(end.clone()),
+            _ => None,
+        }
+    }
+
+    /// How the ranks have ended; a rank that has not reported it is lost.
+    pub(crate) fn ends(&self) -> Vec<End> {
+        (0..self.ranks.len() as u32).map(|rank| self.end(rank).unwrap_or(End::Lost)).collect()
+    }
+}
+
+#[cfg(test)]
+mod coordinator_tests {
+    use super::*;
+
+    const TIMEOUT_NS: u64 = 60_000_000_000;
+
+    fn coordinator(ranks: u32) -> Coordinator {
+        Coordinator::new(ranks, &[(0..ranks).into(), (0..2).into()], TIMEOUT_NS)
+    }
+
+    fn waits(what: &str, set: Option<SetId>) -> Doing {
+        Doing::Waits { site: 7, what: what.into(), set }
+    }
+
+    fn report(coordinator: &mut Coordinator, from: u32, doing: Doing) -> Letters {
+        let mut out = Vec::new();
+        coordinator.receive(from, Status { doing, epoch: 0 }, 0, &mut out);
+        out
+    }
+
+    fn look(coordinator: &mut Coordinator, now_ns: u64) -> Letters {
+        let mut out = Vec::new();
+        coordinator.look(now_ns, &mut out);
+        out
+    }
+
+    fn release(rank: u32, blame: Option<(u32, End)>) -> (u32, Message) {
+        (rank, Message::Release { epoch: 0, blame })
+    }
+
+    #[test]
+    fn an_ended_member_is_to_blame_for_its_set() {
+        let mut ranks = coordinator(3);
+        report(&mut ranks, 0, waits("a barrier", Some(0)));
+        report(&mut ranks, 1, waits("a barrier", Some(1)));
+        report(&mut ranks, 2, Doing::Ended(End::Failed));
+        assert_eq!(look(&mut ranks, AFTER_END_NS), []);
+        let out = look(&mut ranks, AFTER_END_NS + 1);
+        assert_eq!(out, [release(0, Some((2, End::Failed))), release(1, None)]);
+        assert_eq!(look(&mut ranks, TIMEOUT_NS), [], "released once");
+        assert_eq!(ranks.deadlock.len(), 1);
+    }
+
+    #[test]
+    fn ranks_that_all_wait_are_released_after_the_timeout() {
+        let mut ranks = coordinator(2);
+        report(&mut ranks, 0, waits("the signal \"go\" (1 of 2)", None));
+        assert_eq!(look(&mut ranks, 2 * TIMEOUT_NS), [], "rank 1 runs");
+        report(&mut ranks, 1, waits("a barrier", Some(0)));
+        assert_eq!(look(&mut ranks, TIMEOUT_NS), []);
+        assert_eq!(look(&mut ranks, TIMEOUT_NS + 1), [release(0, None), release(1, None)]);
+        let what: Vec<&str> = ranks.deadlock.iter().map(|stuck| stuck.what.as_str()).collect();
+        assert_eq!(what, ["the signal \"go\" (1 of 2)", "a barrier"]);
+    }
+
+    #[test]
+    fn one_interrupt_reaches_all_ranks_once() {
+        let mut ranks = coordinator(2);
+        let out = report(&mut ranks, 1, Doing::Ended(End::Interrupted));
+        assert_eq!(out, [(0, Message::Interrupt), (1, Message::Interrupt)]);
+        assert_eq!(report(&mut ranks, 0, Doing::Ended(End::Interrupted)), []);
+        assert_eq!(ranks.ends(), [End::Interrupted, End::Interrupted]);
+    }
+
+    #[test]
+    fn messages_arrive_as_they_were_sent() {
+        let status = |doing| Message::Status(Status { doing, epoch: u64::MAX });
+        let what = awaited_signal(&short_name(&[0xff; 1000]), u64::MAX, u64::MAX);
+        for message in [
+            Message::Signal { key: u64::MAX },
+            Message::Release { epoch: 3, blame: Some((7, End::Killed(9))) },
+            Message::Interrupt,
+            status(Doing::Running),
+            status(Doing::Waits { site: Pc::MAX, what, set: Some(SetId::MAX) }),
+            status(Doing::Ended(End::Released)),
+        ] {
+            let bytes = message.encode();
+            assert!(bytes.len() <= MESSAGE_BYTES, "{message:?}");
+            assert_eq!(Message::decode(&bytes), Some(message));
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_can_be_decoded(bytes in proptest::collection::vec(0..12u8, 0..60)) {
+            let _ = Message::decode(&bytes);
+        }
     }
 }

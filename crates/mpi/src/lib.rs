@@ -12,11 +12,8 @@
 #![warn(clippy::disallowed_methods)]
 #![allow(unsafe_code)]
 
-mod claims;
 pub mod clock;
 pub mod comm;
-mod coordinator;
-mod datatypes;
 pub mod error;
 pub mod facts;
 pub mod file;

@@ -13,7 +13,7 @@ use crate::patience::Patience;
 use crate::world::{Reduce, World};
 use crate::{clock, signals};
 use engine::backend::AnyBackend;
-use engine::clock::align::{Alignment, Offset};
+use engine::clock::{Alignment, Offset};
 use engine::clock::{Check, Checked, Real};
 use engine::comm::{End, Progress};
 use engine::config::Config;

@@ -8,14 +8,12 @@
 //! The unit of inference is the repetition: an execution of the program. A difference needs at least
 //! [`LEAST`] repetitions on either side, p < 0.05 after the correction for all tests, and a size above
 //! `min_effect`. Labels are tested first, operations below a label that differs. docs/statistics.md has the
-//! formulas. Files from the leaves on: `design`, `inference`, `hierarchy`, `quantities`, `sentences`,
-//! `amounts`, `sides`, `comparison`, `gate`, `short`, `show`.
+//! formulas. Files from the leaves on: `design`, `inference`, `quantities`, `sentences`,
+//! `sides`, `comparison`, `gate`, `short`, `show`.
 
-mod amounts;
 mod comparison;
 mod design;
 mod gate;
-mod hierarchy;
 mod inference;
 mod quantities;
 mod sentences;
@@ -23,8 +21,7 @@ mod short;
 pub mod show;
 mod sides;
 
-pub use amounts::Amount;
-pub use comparison::{Comparison, Unmatched, compare, compare_blocks, test_count, within};
+pub use comparison::{Amount, Comparison, Unmatched, compare, compare_blocks, test_count, within};
 pub use design::{Calls, Claim, Design, LEAST, Options, Row, SIGNIFICANCE, Side, Tier};
 pub use gate::{Gate, Unknown};
 pub use short::{answer, gravest};

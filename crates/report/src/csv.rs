@@ -61,7 +61,7 @@ const STATISTICS: [&str; 13] = [
     "outliers",
 ];
 
-/// Columns of scores behind those of rows, in runs that have any: the name is in the column of labels.
+/// Columns of scores behind the columns of rows, in runs that have any: the name is in the column of labels.
 const SCORES: [&str; 2] = ["value", "unit"];
 
 /// Writes the summary: one line per label and operation, then one per score.

@@ -43,7 +43,7 @@ pub fn latencies_of_sides(
     distance: Distance,
 ) -> View {
     let series = sides.into_iter().enumerate();
-    // The first colours are those of reading and writing.
+    // The first colours belong to reading and writing.
     let series = series.map(|(at, (name, times))| curve(name.into(), 2 + at, times)).collect();
     View {
         name,

@@ -1,13 +1,13 @@
-//! The tables of the language as a manual: `parabench ops [NAME]` and docs/operations.md.
+//! The tables of the language as a manual: `parabench ops [NAME]`. A test makes docs/operations.md of them.
 
 use crate::text::flow;
 use model::function::FUNCTIONS;
 use model::internal::INTERNALS;
 use model::op::{Class, Needs, OPS, Op, OpRow};
-use model::with::{OPTIONS, OptionRow, Takers};
+use model::with::OPTIONS;
 
 /// The classes in the order of the manual, with the headings of their chapters.
-const CLASSES: [(Class, &str); 7] = [
+pub(crate) const CLASSES: [(Class, &str); 7] = [
     (Class::Open, "Opening files"),
     (Class::Read, "Reading"),
     (Class::Write, "Writing"),
@@ -62,59 +62,23 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// A word of the language that is no operation.
-struct Word {
+pub(crate) struct Word {
     name: &'static str,
-    form: String,
-    doc: &'static str,
-    /// Extra text of lists of a page, after a blank.
-    facts: String,
+    pub(crate) form: String,
+    pub(crate) doc: &'static str,
 }
 
 /// Functions, internal variables and options, each with the heading of its chapter.
-fn words() -> [(&'static str, Vec<Word>); 3] {
-    let word = |name, form: &str, doc| Word { name, form: form.into(), doc, facts: String::new() };
+pub(crate) fn words() -> [(&'static str, Vec<Word>); 3] {
+    let word = |name, form: &str, doc| Word { name, form: form.into(), doc };
     let functions = FUNCTIONS.iter().map(|row| word(row.name, row.form, row.doc));
     let internals = INTERNALS.iter().map(|row| word(row.name, &format!("$${}", row.name), row.doc));
-    let options = OPTIONS
-        .iter()
-        .map(|row| Word { facts: option_facts(row), ..word(row.name, row.form, row.doc) });
+    let options = OPTIONS.iter().map(|row| word(row.name, row.form, row.doc));
     [
         ("Functions of expressions", functions.collect()),
         ("Internal variables", internals.collect()),
         ("Options of with", options.collect()),
     ]
-}
-
-/// A page whose lists of functions, internal variables and options are made anew: each stands between
-/// a line `<!-- Functions of expressions -->`, its heading, and a line `<!-- end -->`.
-pub fn with_lists(page: &str) -> String {
-    let item =
-        |word: &Word| flow(&format!("- `{}`: {}{}", word.form, word.doc, word.facts), 120) + "\n";
-    words().into_iter().fold(page.to_string(), |page, (heading, words)| {
-        let begin = format!("<!-- {heading} -->\n");
-        let Some((before, rest)) = page.split_once(&begin) else { return page };
-        let Some((_, after)) = rest.split_once("<!-- end -->\n") else { return page.clone() };
-        let list: String = words.iter().map(item).collect();
-        format!("{before}{begin}{list}<!-- end -->\n{after}")
-    })
-}
-
-/// Default of an option, and the operations that take it.
-fn option_facts(row: &OptionRow) -> String {
-    let names = |ops: &[Op]| ops.iter().map(|op| op.name()).collect::<Vec<_>>().join(" ");
-    let takers = match row.takers {
-        Takers::Paths => "all that name files, `sync`".to_string(),
-        Takers::Io => "all I/O".to_string(),
-        Takers::Ops(ops) => format!("`{}`", names(ops)),
-        Takers::Words(words) => {
-            let of = |(word, ops): &(&str, &[Op])| format!("`\"{word}\"` by `{}`", names(ops));
-            words.iter().map(of).collect::<Vec<_>>().join(", ")
-        }
-    };
-    let default = row.off.first().filter(|word| !word.is_empty());
-    let default = default.map_or(String::new(), |word| format!(" Default: `{word}`."));
-    let by = if matches!(row.takers, Takers::Words(_)) { "" } else { "by " };
-    format!("{default} Taken {by}{takers}.")
 }
 
 fn operation(row: &OpRow, columns: usize) -> String {
@@ -130,47 +94,17 @@ fn operation(row: &OpRow, columns: usize) -> String {
     out
 }
 
-/// The whole table as a Markdown page.
-pub fn markdown() -> String {
-    let mut out = String::from(
-        "# Operations\n\n\
-         Generated from the tables of the language (`crates/model/src/{op,function,internal,with}.rs`). `[x=d]` may be left\n\
-         out; d then holds.\n\
-         Sizes and offsets are bytes; suffixes `k m g t` are powers of 1024.\n\n\
-         Where an operation names errors under *lacking*, a file system says by them that it has no such operation: they\n\
-         count as expected, not as failed, and a remark of the run names the operation.\n",
-    );
-    for (class, heading) in CLASSES {
-        out.push_str(&format!("\n## {heading}\n"));
-        for row in of_class(class) {
-            let doc = paragraph(row.doc, 0, 120);
-            out.push_str(&format!("\n### {}\n\n`{}`\n\n{doc}\n", row.name, signature(row)));
-            for (term, text) in facts(row) {
-                let code = if term == "example" { "`" } else { "" };
-                out.push_str(&format!("- {term}: {code}{text}{code}\n"));
-            }
-        }
-    }
-    for (heading, words) in words() {
-        out.push_str(&format!("\n## {heading}\n"));
-        for word in words {
-            out.push_str(&format!("\n### {}\n\n{}", word.form, paragraph(word.doc, 0, 120)));
-        }
-    }
-    out
-}
-
-fn of_class(class: Class) -> impl Iterator<Item = &'static OpRow> {
+pub(crate) fn of_class(class: Class) -> impl Iterator<Item = &'static OpRow> {
     OPS.iter().filter(move |row| row.class == class)
 }
 
 /// The signature as it is written: statements without parameters have no brackets.
-fn signature(row: &OpRow) -> String {
+pub(crate) fn signature(row: &OpRow) -> String {
     if row.params.is_empty() { row.name.to_string() } else { row.signature() }
 }
 
 /// Facts about an operation besides its signature and its text.
-fn facts(row: &OpRow) -> Vec<(&'static str, String)> {
+pub(crate) fn facts(row: &OpRow) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     if !row.aliases.is_empty() {
         facts.push(("aliases", row.aliases.join(", ")));
@@ -193,7 +127,7 @@ fn facts(row: &OpRow) -> Vec<(&'static str, String)> {
 }
 
 /// `text` broken at blanks, every line indented.
-fn paragraph(text: &str, indent: usize, columns: usize) -> String {
+pub(crate) fn paragraph(text: &str, indent: usize, columns: usize) -> String {
     let wrapped = flow(text, columns.saturating_sub(indent));
     wrapped.lines().map(|line| format!("{:indent$}{}\n", "", line.trim_start())).collect()
 }
@@ -243,13 +177,11 @@ mod tests {
     }
 
     #[test]
-    fn every_operation_is_listed_once_with_its_example() {
-        let (list, manual) = (list(80), markdown());
+    fn every_operation_is_listed_once() {
+        let list = list(80);
         for row in OPS {
             let line = format!("\n  {}\n", signature(row));
             assert_eq!(list.matches(&line).count(), 1, "{}", row.name);
-            assert_eq!(manual.matches(&format!("\n### {}\n", row.name)).count(), 1);
-            assert!(manual.contains(&format!("- example: `{}`\n", row.example)), "{}", row.name);
         }
     }
 

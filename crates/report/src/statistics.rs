@@ -19,6 +19,7 @@ use crate::limited;
 use crate::stats::{self, Summary};
 use model::Run;
 use model::run::{LabelRow, Row};
+use model::summary::belongs_to;
 use model::units::Measure;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -193,10 +194,7 @@ impl Spent<'_> {
     /// other operation took more. In no label rates are by the operation's own time.
     fn takes_most(&self, one: &Statistic) -> bool {
         let Some(own_ns) = self.ns.get(&(&*one.label, &*one.op)) else { return true };
-        let is_inside = |label: &str| {
-            let rest = label.strip_prefix(&*one.label);
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
+        let is_inside = |label: &str| belongs_to(label, &one.label);
         let mut inside = self.ns.iter().filter(|((label, _), _)| is_inside(label));
         let moves = self.moving.iter().any(|(label, _)| is_inside(label));
         one.label.is_empty() || !moves && inside.all(|(_, ns)| ns <= own_ns)

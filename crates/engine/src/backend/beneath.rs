@@ -100,6 +100,12 @@ impl Beneath {
         Ok((parent, target.name.as_ptr()))
     }
 
+    /// Makes a call on the entry of the first path, and gives what it returns.
+    fn on_entry(&mut self, call: impl FnOnce(i32, *const libc::c_char) -> i32) -> Result<i32, i32> {
+        let (parent, name) = self.entry(0)?;
+        Ok(call(parent, name))
+    }
+
     /// `readlink` and `link` follow a last name that slashes come after.
     fn followed_entry(&mut self) -> Result<Entry, i32> {
         let path = self.targets[0].path.as_deref().map_err(|errno| *errno)?;
@@ -130,20 +136,16 @@ impl Beneath {
             match call {
                 Call::Open { flags, mode, .. } => self.open(flags, mode)?.into_raw_fd(),
                 Call::Unlink { .. } => {
-                    let (parent, name) = self.entry(0)?;
-                    libc::unlinkat(parent, name, 0)
+                    self.on_entry(|parent, name| libc::unlinkat(parent, name, 0))?
                 }
                 Call::Rmdir { .. } => {
-                    let (parent, name) = self.entry(0)?;
-                    libc::unlinkat(parent, name, libc::AT_REMOVEDIR)
+                    self.on_entry(|parent, name| libc::unlinkat(parent, name, libc::AT_REMOVEDIR))?
                 }
                 Call::Mkdir { .. } => {
-                    let (parent, name) = self.entry(0)?;
-                    libc::mkdirat(parent, name, 0o777)
+                    self.on_entry(|parent, name| libc::mkdirat(parent, name, 0o777))?
                 }
                 Call::Symlink { target, .. } => {
-                    let (parent, name) = self.entry(0)?;
-                    libc::symlinkat(target.as_ptr(), parent, name)
+                    self.on_entry(|parent, name| libc::symlinkat(target.as_ptr(), parent, name))?
                 }
                 Call::Rename { flags, .. } => {
                     let ((from, old), (to, new)) = (self.entry(0)?, self.entry(1)?);

@@ -4,7 +4,10 @@
 
 use super::api::{Extents, Look};
 use crate::call::Fd;
-use std::mem::MaybeUninit;
+use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, StatxFlags, openat2, statx};
+use rustix::io::Errno;
+use std::ffi::CStr;
+use std::os::fd::BorrowedFd;
 
 /// Looks at a file; `None` where nothing is known of it.
 pub(crate) fn look(fd: Fd) -> Option<Look> {
@@ -96,9 +99,8 @@ fn resident_bytes(mapped: *mut libc::c_void, at: u64, bytes: u64) -> Option<u64>
     let page = page_bytes();
     let mut pages = vec![0u8; bytes.div_ceil(page) as usize];
     // SAFETY: the part lies in the mapping, and there is a byte for each of its pages.
-    let done = unsafe {
-        libc::mincore(mapped.byte_add(at as usize), bytes as usize, pages.as_mut_ptr())
-    };
+    let done =
+        unsafe { libc::mincore(mapped.byte_add(at as usize), bytes as usize, pages.as_mut_ptr()) };
     let resident = pages.iter().filter(|state| **state & 1 == 1).count() as u64;
     (done == 0).then(|| resident.saturating_mul(page).min(bytes))
 }
@@ -112,16 +114,11 @@ struct Facts {
 }
 
 fn facts(fd: Fd) -> Option<Facts> {
-    let mut facts = MaybeUninit::<libc::statx>::zeroed();
-    let flags = libc::AT_EMPTY_PATH | libc::AT_STATX_DONT_SYNC;
-    // SAFETY: the structure is writable and as large as the call needs; zeros are a value.
-    let (done, facts) = unsafe {
-        let facts_at = facts.as_mut_ptr();
-        let done = libc::statx(fd.0, c"".as_ptr(), flags, libc::STATX_SIZE, facts_at);
-        (done, facts.assume_init())
-    };
-    (done == 0)
-        .then_some(Facts { size_bytes: facts.stx_size, has_device: facts.stx_dev_major != 0 })
+    let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
+    // SAFETY: a descriptor of a file that the program holds open.
+    let file = unsafe { BorrowedFd::borrow_raw(fd.0) };
+    let found = statx(file, c"", flags, StatxFlags::SIZE).ok()?;
+    Some(Facts { size_bytes: found.stx_size, has_device: found.stx_dev_major != 0 })
 }
 
 /// `_IOWR('f', 11, struct fiemap)` (linux/fs.h).
@@ -191,28 +188,15 @@ fn sum(found: &[Extent], size_bytes: u64) -> Extents {
     }
 }
 
-/// Looks for a NUL-terminated path, relative to an open directory, in the cache; `None` where that is unknown. A name that is
+/// Looks for a path, relative to an open directory, in the cache; `None` where that is unknown. A name that is
 /// known to be missing is in it too.
-///
-/// # Safety
-/// The path must be NUL-terminated.
-pub(crate) unsafe fn is_cached(directory: i32, path: *const libc::c_char) -> Option<bool> {
-    // SAFETY: zeros are a value of this structure of integers.
-    let mut how: libc::open_how = unsafe { std::mem::zeroed() };
-    how.flags = (libc::O_PATH | libc::O_CLOEXEC) as u64;
-    how.resolve = libc::RESOLVE_CACHED | libc::RESOLVE_BENEATH;
-    let (at, size) = (directory, size_of::<libc::open_how>());
-    // SAFETY: the caller's path, and a structure of the size that is given.
-    let fd = unsafe { libc::syscall(libc::SYS_openat2, at, path, &raw const how, size) };
-    if fd >= 0 {
-        // SAFETY: a fresh descriptor that nobody else owns.
-        unsafe { libc::close(fd as i32) };
-        return Some(true);
-    }
-    match std::io::Error::last_os_error().raw_os_error() {
-        Some(libc::EAGAIN) => Some(false),
-        Some(libc::ENOENT | libc::ENOTDIR) => Some(true),
-        _ => None,
+pub(crate) fn is_cached(directory: BorrowedFd<'_>, path: &CStr) -> Option<bool> {
+    let how = OFlags::PATH | OFlags::CLOEXEC;
+    let within = ResolveFlags::CACHED | ResolveFlags::BENEATH;
+    match openat2(directory, path, how, Mode::empty(), within) {
+        Err(Errno::AGAIN) => Some(false),
+        Ok(_) | Err(Errno::NOENT | Errno::NOTDIR) => Some(true),
+        Err(_) => None,
     }
 }
 
@@ -236,8 +220,9 @@ mod tests {
 
     #[test]
     fn what_is_no_file_tells_nothing() {
-        assert_eq!((cached(Fd(-1), 1), facts(Fd(-1))), (None, None));
-        assert_eq!((valid_bytes(Fd(-1), 1), valid_bytes(Fd(-1), 0)), (None, Some(0)));
+        let none = Fd(i32::MAX);
+        assert_eq!((cached(none, 1), facts(none)), (None, None));
+        assert_eq!((valid_bytes(none, 1), valid_bytes(none, 0)), (None, Some(0)));
     }
 
     #[test]
@@ -287,8 +272,7 @@ mod tests {
         };
         let (made, unknown) = (name("made"), name("unknown"));
         std::fs::write(folder.path().join("made"), "").expect("written");
-        // SAFETY: both texts are NUL-terminated.
-        let found = unsafe { [made, unknown].map(|path| is_cached(libc::AT_FDCWD, path.as_ptr())) };
+        let found = [made, unknown].map(|path| is_cached(rustix::fs::CWD, &path));
         match found {
             [None, None] => eprintln!("not tested: this kernel cannot tell"),
             found => assert_eq!(found, [Some(true), Some(false)]),

@@ -1,6 +1,7 @@
 //! `O_DIRECT`: what it wants, and why it was refused.
 
-use std::mem::MaybeUninit;
+use rustix::fs::{AtFlags, StatxFlags, statx};
+use std::os::fd::BorrowedFd;
 
 /// Alignment of transfers on a file opened with `O_DIRECT`, bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,16 +18,12 @@ pub const SAFE: Alignment = Alignment { memory_bytes: 4096, offset_bytes: 4096 }
 /// The alignment that the file system reports for this open file (statx `STATX_DIOALIGN`,
 /// Linux 6.1); [`SAFE`] where it does not say.
 pub fn alignment(fd: i32) -> Alignment {
-    let mut facts = MaybeUninit::<libc::statx>::zeroed();
-    // SAFETY: the path is a constant, the structure is as large as the kernel's.
-    let done = unsafe {
-        let (path, flags) = (c"".as_ptr(), libc::AT_EMPTY_PATH);
-        libc::statx(fd, path, flags, libc::STATX_DIOALIGN, facts.as_mut_ptr())
+    // SAFETY: a descriptor of a file that is open.
+    let file = unsafe { BorrowedFd::borrow_raw(fd) };
+    let Ok(facts) = statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN) else {
+        return SAFE;
     };
-    // SAFETY: all zeros is a value of this structure of integers.
-    let facts = unsafe { facts.assume_init() };
-    let reported = done == 0 && facts.stx_mask & libc::STATX_DIOALIGN != 0;
-    if !reported || facts.stx_dio_offset_align == 0 {
+    if facts.stx_mask & StatxFlags::DIOALIGN.bits() == 0 || facts.stx_dio_offset_align == 0 {
         return SAFE;
     }
     Alignment {
@@ -44,18 +41,6 @@ pub fn explain_open(errno: i32, file_system: &str) -> Option<String> {
              leave out direct=true or choose a directory on another file system"
         )
     })
-}
-
-/// Why a transfer with `O_DIRECT` would be refused; `None` if it is aligned.
-pub fn explain_transfer(offset: u64, length: u64, alignment: Alignment) -> Option<String> {
-    let block = u64::from(alignment.offset_bytes);
-    let wrong = [("position", offset), ("size", length)];
-    let (what, bytes) = wrong.into_iter().find(|(_, bytes)| bytes % block != 0)?;
-    Some(format!(
-        "with direct=true the {what} of a transfer must be a multiple of {block_bytes}, \
-         found {bytes}; use a multiple, or leave out direct=true",
-        block_bytes = model::words::count(block, "byte")
-    ))
 }
 
 #[cfg(test)]
@@ -77,14 +62,5 @@ mod tests {
         assert!(reported.offset_bytes.is_power_of_two() && reported.memory_bytes.is_power_of_two());
         let silent = std::fs::File::open("/proc/self/stat").expect("/proc is mounted");
         assert_eq!(alignment(silent.as_raw_fd()), SAFE);
-    }
-
-    #[test]
-    fn positions_and_sizes_are_checked() {
-        assert_eq!(explain_transfer(8192, 4096, SAFE), None);
-        let text = explain_transfer(8192, 100, SAFE).expect("100 is no multiple");
-        assert!(text.contains("the size") && text.contains("found 100"), "{text}");
-        let text = explain_transfer(1, 100, SAFE).expect("1 is no multiple");
-        assert!(text.contains("the position"), "{text}");
     }
 }

@@ -24,7 +24,7 @@ use std::ffi::CStr;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -192,8 +192,10 @@ impl Backend for Posix {
 
     fn knows_name(&mut self, path: &CStr) -> Option<bool> {
         let directory = self.roots.fd(self.roots.find(path));
-        // SAFETY: an end of a path that is borrowed for the call.
-        unsafe { caches::is_cached(directory, self.at(path)) }
+        // SAFETY: a directory that is held open, and an end of a path that is borrowed for the call.
+        let (directory, path) =
+            unsafe { (BorrowedFd::borrow_raw(directory), CStr::from_ptr(self.at(path))) };
+        caches::is_cached(directory, path)
     }
 
     fn fetched_bytes(&mut self) -> Option<u64> {

@@ -24,12 +24,15 @@
 
 use super::lexical::Located;
 use model::directory::{below, components};
-use rustix::fs::{AtFlags, Mode, OFlags, Statx, StatxFlags, statx};
+use rustix::fs::{
+    AtFlags, Mode, OFlags, ResolveFlags, Statx, StatxFlags, openat, readlinkat, statx,
+};
+use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 
 /// The kernel's limit of links followed in one path.
@@ -149,8 +152,8 @@ impl Root {
     /// or, when it `may_miss`, nothing.
     fn link_target(&self, path: &[u8], may_miss: bool) -> Result<Option<Vec<u8>>, i32> {
         let path = CString::new(path).map_err(|_| libc::EINVAL)?;
-        match readlinkat(self.fd(), &path) {
-            Ok(target) => Ok(Some(target)),
+        match readlinkat(self.fd(), &path, Vec::new()).map_err(number) {
+            Ok(target) => Ok(Some(target.into_bytes())),
             Err(libc::EINVAL) => Ok(None),
             Err(libc::ENOENT) if may_miss => Ok(None),
             Err(errno) => Err(errno),
@@ -194,33 +197,17 @@ pub(crate) fn openat2(
     resolve: u64,
 ) -> Result<OwnedFd, i32> {
     let flags = if flags & libc::O_PATH != 0 { flags & !NOT_WITH_PATH } else { flags };
-    // SAFETY: a structure of integers, for which zero is a value.
-    let mut how: libc::open_how = unsafe { std::mem::zeroed() };
-    how.flags = u64::from((flags | libc::O_CLOEXEC) as u32);
-    how.mode = if flags & libc::O_CREAT != 0 { u64::from(mode & 0o7777) } else { 0 };
-    how.resolve = resolve;
+    let mode = if flags & libc::O_CREAT != 0 { mode & 0o7777 } else { 0 };
+    let (how, made) = (open_flags(flags), Mode::from_raw_mode(mode));
+    let within = ResolveFlags::from_bits_retain(resolve);
     for _ in 0..TRIES {
-        // SAFETY: path and structure are borrowed for the call; the size is the structure's.
-        let opened = unsafe {
-            libc::syscall(
-                libc::SYS_openat2,
-                directory.as_raw_fd(),
-                path.as_ptr(),
-                &raw const how,
-                size_of::<libc::open_how>(),
-            )
-        };
-        if opened >= 0 {
-            // SAFETY: the kernel has just given this descriptor to us alone.
-            return Ok(unsafe { OwnedFd::from_raw_fd(opened as i32) });
-        }
-        match errno() {
-            libc::EAGAIN => continue,
+        match rustix::fs::openat2(directory, path, how, made, within).map_err(number) {
+            Err(libc::EAGAIN) => continue,
             // An old kernel, or a filter of calls (seccomp) that does not know this one.
-            libc::ENOSYS | libc::EPERM if resolve & libc::RESOLVE_NO_SYMLINKS != 0 => {
+            Err(libc::ENOSYS | libc::EPERM) if resolve & libc::RESOLVE_NO_SYMLINKS != 0 => {
                 return open_by_name(directory, path, flags, mode, resolve);
             }
-            other => return Err(other),
+            opened => return opened,
         }
     }
     Err(libc::EAGAIN)
@@ -240,16 +227,15 @@ fn open_by_name(
         Some((last, above)) => (*last, above),
         None => (&b"."[..], &[][..]),
     };
-    let above = above.iter().map(|name| (*name, OFlags::PATH));
-    let last = (last, OFlags::from_bits_retain(flags as u32));
+    let above = above.iter().map(|name| (*name, open_flags(libc::O_PATH)));
+    let last = (last, open_flags(flags));
     let mut held = directory.try_clone_to_owned().map_err(|_| errno())?;
     for (name, flags) in above.chain([last]) {
         if name == b".." {
             return Err(libc::EXDEV);
         }
-        let safely = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let below = rustix::fs::openat(&held, name, safely, Mode::from_raw_mode(mode & 0o7777))
-            .map_err(|errno| errno.raw_os_error())?;
+        let safely = flags | OFlags::NOFOLLOW;
+        let below = openat(&held, name, safely, Mode::from_raw_mode(mode)).map_err(number)?;
         let facts = |fd: &OwnedFd| statx(fd, c"", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID);
         let (here, before) = match (facts(&below), facts(&held)) {
             (Ok(here), Ok(before)) => (here, before),
@@ -268,17 +254,14 @@ fn open_by_name(
     Ok(held)
 }
 
-/// readlinkat; what the link holds.
-pub(crate) fn readlinkat(directory: BorrowedFd<'_>, path: &CStr) -> Result<Vec<u8>, i32> {
-    let mut target = vec![0u8; libc::PATH_MAX as usize];
-    let room = target.len();
-    // SAFETY: the buffer is as long as said, the path is NUL-terminated.
-    let length = unsafe {
-        libc::readlinkat(directory.as_raw_fd(), path.as_ptr(), target.as_mut_ptr().cast(), room)
-    };
-    let length = usize::try_from(length).map_err(|_| errno())?;
-    target.truncate(length);
-    Ok(target)
+/// Flags of open(2), and that no other program gets the descriptor.
+fn open_flags(flags: i32) -> OFlags {
+    OFlags::from_bits_retain(flags as u32) | OFlags::CLOEXEC
+}
+
+/// An errno as replies have it.
+pub(crate) fn number(errno: Errno) -> i32 {
+    errno.raw_os_error()
 }
 
 /// The errno of the last call on this thread.
@@ -350,10 +333,7 @@ impl Roots {
     /// Makes a directory the current one of this process.
     pub(crate) fn enter(&mut self, root: usize) -> Result<(), i32> {
         if self.here != root {
-            // SAFETY: a descriptor that is held.
-            if unsafe { libc::fchdir(self.fd(root)) } != 0 {
-                return Err(errno());
-            }
+            rustix::process::fchdir(&self.all[root].1).map_err(number)?;
             self.here = root;
         }
         Ok(())

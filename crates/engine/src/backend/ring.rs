@@ -6,6 +6,7 @@
 use super::resolve::errno;
 use crate::call::{Fd, QueueSettings, Queued, Reply, Tag, Target};
 use io_uring::{IoUring, opcode, types};
+use rustix::process::{Resource, getrlimit};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -192,8 +193,6 @@ fn build(settings: &QueueSettings) -> std::io::Result<IoUring> {
 
 /// Descriptors that this process may have.
 fn open_files_max() -> u32 {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the structure lives across the call.
-    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) };
-    u32::try_from(limit.rlim_cur).unwrap_or(u32::MAX)
+    let limit = getrlimit(Resource::Nofile).current;
+    limit.and_then(|limit| u32::try_from(limit).ok()).unwrap_or(u32::MAX)
 }

@@ -1,5 +1,7 @@
 //! Anonymous memory that grows.
 
+use rustix::mm::{self, Advice, MapFlags, MremapFlags, ProtFlags};
+use rustix::system::sysinfo;
 use std::io;
 use std::ptr::{self, NonNull};
 
@@ -51,7 +53,9 @@ impl Mapping {
         let too_large = || io::Error::from_raw_os_error(libc::ENOMEM);
         let exact = len.checked_next_multiple_of(PAGE_BYTES).ok_or_else(too_large)?;
         // The kernel promises more than it has and kills later: ask for the memory itself.
-        if resident && exact as u64 > main_memory_bytes() {
+        let machine = sysinfo();
+        let main_memory_bytes = machine.totalram.saturating_mul(u64::from(machine.mem_unit));
+        if resident && exact as u64 > main_memory_bytes {
             return Err(too_large());
         }
         let new_len = exact.max((2 * self.len).min(DOUBLING_BYTES));
@@ -67,20 +71,16 @@ impl Mapping {
 
     fn map(&self, new_len: usize) -> io::Result<NonNull<u8>> {
         let base = if self.len == 0 {
-            let protection = libc::PROT_READ | libc::PROT_WRITE;
-            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+            let protection = ProtFlags::READ | ProtFlags::WRITE;
+            let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
             // SAFETY: a fresh mapping at an address of the kernel's choice.
-            unsafe { libc::mmap(ptr::null_mut(), new_len, protection, flags, -1, 0) }
+            unsafe { mm::mmap_anonymous(ptr::null_mut(), new_len, protection, flags)? }
         } else {
+            let base = self.base.as_ptr().cast();
             // SAFETY: `base` and `len` are a whole mapping that `self` owns; `&mut self` in
             // `grow` shows that nothing refers to it while it moves.
-            unsafe {
-                libc::mremap(self.base.as_ptr().cast(), self.len, new_len, libc::MREMAP_MAYMOVE)
-            }
+            unsafe { mm::mremap(base, self.len, new_len, MremapFlags::MAYMOVE)? }
         };
-        if base == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
         NonNull::new(base.cast()).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))
     }
 
@@ -89,7 +89,8 @@ impl Mapping {
     fn ask_for_huge_pages(&self) {
         if self.len >= HUGE_PAGE_BYTES {
             // SAFETY: the mapping is `self`'s; its content stays. Only a hint: errors do not matter.
-            unsafe { libc::madvise(self.base.as_ptr().cast(), self.len, libc::MADV_HUGEPAGE) };
+            let _ =
+                unsafe { mm::madvise(self.base.as_ptr().cast(), self.len, Advice::LinuxHugepage) };
         }
     }
 
@@ -107,19 +108,7 @@ impl Drop for Mapping {
     fn drop(&mut self) {
         if self.len > 0 {
             // SAFETY: the mapping has this length, is owned and no longer referred to.
-            unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
+            let _ = unsafe { mm::munmap(self.base.as_ptr().cast(), self.len) };
         }
     }
-}
-
-/// Main memory of the machine; no limit where the kernel does not say.
-fn main_memory_bytes() -> u64 {
-    let mut info = std::mem::MaybeUninit::<libc::sysinfo>::zeroed();
-    // SAFETY: `info` lives across the call and is large enough.
-    if unsafe { libc::sysinfo(info.as_mut_ptr()) } != 0 {
-        return u64::MAX;
-    }
-    // SAFETY: zeroed before and filled by the call; all fields are integers.
-    let info = unsafe { info.assume_init() };
-    info.totalram.saturating_mul(u64::from(info.mem_unit))
 }

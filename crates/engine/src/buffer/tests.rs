@@ -141,7 +141,7 @@ fn a_slot_is_lent_again_only_after_it_was_given_back() {
         let tags = [0; 3].map(|_| slots.lend(piece).unwrap().0.0);
         assert_eq!(tags, [0, 1, 2]);
         assert!(slots.lend(piece).is_none());
-        slots.give_back(crate::call::Tag(1));
+        slots.give_back(Tag(1));
         assert_eq!(slots.lend(piece).unwrap().0.0, 1);
     }
 }

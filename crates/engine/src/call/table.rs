@@ -14,7 +14,7 @@ macro_rules! calls {
         => $work:ident, $names:expr, $reply:expr, $name:expr, [$($shown:expr),*];)*) => {
         /// One call.
         #[derive(Debug)]
-        #[allow(missing_docs)] // the fields are those of the system calls
+        #[allow(missing_docs)] // the fields have the names of the system calls' arguments
         pub enum Call<'a> {
             $($(#[$doc])* $call { $($field: $type),* },)*
         }

@@ -10,15 +10,13 @@
 //! common memory merge along a tree ([`collect_over`]); no message and no rank ever
 //! holds more than one label table, one histogram per row and bounded lists.
 //!
-//! Files from top to bottom, each uses those below it: `partial` (the driver); `figures` (of one label, while the
-//! program runs); `labels`; `result`.
+//! Files from top to bottom, each uses those below it: `partial` (the driver); `labels`; `result`.
 
-mod figures;
 mod labels;
 mod partial;
 mod result;
 
-pub(crate) use figures::{LabelFigures, never_executed};
+pub(crate) use labels::{LabelFigures, never_executed};
 pub use partial::{Link, Outline, Partial, collect, collect_over, reduce};
 pub use result::Collected;
 

@@ -3,6 +3,7 @@
 //! Also the types that all communicators share: members, collective calls, values of collective functions, counters
 //! of signals and of `share`, ends and progress.
 
+use model::permutation::{fnv1a, mix};
 use model::plan::{Function, Pc, SetId};
 use model::{Op, RankSet, Value};
 use serde::{Deserialize, Serialize};
@@ -379,13 +380,8 @@ pub fn values(
 
 /// The key of a counter, the same in all processes. `to`: world rank of the only receiver.
 pub fn signal_key(set: SetId, name: &[u8], to: Option<u32>) -> u64 {
-    let start =
-        crate::rng::mix(u64::from(set) << 33 | to.map_or(0, |rank| u64::from(rank) << 1 | 1));
-    let hash = name.iter().fold(start, |hash, byte| {
-        // FNV-1a, 64 bits: http://www.isthe.com/chongo/tech/comp/fnv/
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
-    crate::rng::mix(hash).max(1)
+    let start = mix(u64::from(set) << 33 | to.map_or(0, |rank| u64::from(rank) << 1 | 1));
+    mix(start ^ fnv1a(name)).max(1)
 }
 
 // The counter that a `share` hands indices out of is one 64-bit word for each set of ranks:

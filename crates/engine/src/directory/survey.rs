@@ -11,11 +11,12 @@
 
 use super::opened::{Opened, has_marker, is_in_use, wrong};
 use crate::backend::MARKER;
-use crate::backend::resolve::{openat2, readlinkat};
-use crate::entries;
+use crate::backend::resolve::openat2;
 use crate::host::mounts_below;
 use model::directory::leads_down;
-use rustix::fs::{AtFlags, Dir, StatxFlags, fgetxattr_query, statx};
+use rustix::fs::{
+    AtFlags, Dir, DirEntry, FileType, StatxFlags, fgetxattr_query, readlinkat, statat, statx,
+};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 use std::collections::HashMap;
@@ -135,19 +136,17 @@ impl Walk<'_> {
     fn directory(&mut self, path: &[u8]) -> Result<(), Unread> {
         let opened = self.open(path).map_err(Unread::Failed)?;
         self.owner(&opened, path)?;
-        let mut buf = [0u8; 8192];
-        loop {
-            let filled = entries::read(opened.as_fd(), &mut buf)
-                .map_err(|error| Unread::Failed(error.raw_os_error().unwrap_or(libc::EIO)))?;
-            if filled.is_empty() {
-                return Ok(());
+        for entry in Dir::read_from(&opened)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            if matches!(name.to_bytes(), b"." | b"..") {
+                continue;
             }
-            for entry in entries::entries(filled).filter(|entry| !entry.is_dots()) {
-                self.left = self.left.checked_sub(1).ok_or(Unread::TooMany)?;
-                let kind = entries::kind(opened.as_fd(), &entry);
-                self.entry(opened.as_fd(), kind, entry.name, join(path, entry.name))?;
-            }
+            self.left = self.left.checked_sub(1).ok_or(Unread::TooMany)?;
+            let kind = kind(opened.as_fd(), &entry);
+            self.entry(opened.as_fd(), kind, name, join(path, name))?;
         }
+        Ok(())
     }
 
     fn open(&self, path: &[u8]) -> Result<OwnedFd, i32> {
@@ -185,20 +184,22 @@ impl Walk<'_> {
     fn entry(
         &mut self,
         parent: BorrowedFd<'_>,
-        kind: u8,
+        kind: FileType,
         name: &CStr,
         path: Vec<u8>,
     ) -> Result<(), Unread> {
         match kind {
-            libc::DT_DIR => self.waiting.push(path),
-            libc::DT_LNK if readlinkat(parent, name).is_ok_and(|text| leads_down(&text)) => {}
-            libc::DT_LNK => self.doubt(format!(
+            FileType::Directory => self.waiting.push(path),
+            FileType::Symlink
+                if readlinkat(parent, name, Vec::new())
+                    .is_ok_and(|text| leads_down(text.as_bytes())) => {}
+            FileType::Symlink => self.doubt(format!(
                 "the directory holds the symbolic link {}, which may lead out of it",
                 show_path(&path)
             )),
-            libc::DT_CHR | libc::DT_BLK => self.way_out(&path, "is a device"),
-            libc::DT_FIFO => self.way_out(&path, "is a FIFO"),
-            libc::DT_REG => {
+            FileType::CharacterDevice | FileType::BlockDevice => self.way_out(&path, "is a device"),
+            FileType::Fifo => self.way_out(&path, "is a FIFO"),
+            FileType::RegularFile => {
                 let is_own = path == MARKER.as_bytes();
                 if name.to_bytes() == MARKER.as_bytes() && !is_own && is_in_use(parent) {
                     let marker = self.path.join(OsStr::from_bytes(&path));
@@ -229,6 +230,15 @@ impl Walk<'_> {
         if let Some(first) = outside.map(|file| file.first.clone()).min() {
             self.way_out(&first, "has another name outside of the directory (hard link)");
         }
+    }
+}
+
+/// The type of an entry; asks the file system where the entry does not say.
+fn kind(directory: BorrowedFd<'_>, entry: &DirEntry) -> FileType {
+    match entry.file_type() {
+        FileType::Unknown => statat(directory, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)
+            .map_or(FileType::Unknown, |facts| FileType::from_raw_mode(facts.st_mode)),
+        known => known,
     }
 }
 

@@ -1,6 +1,8 @@
-//! Statements that are not I/O: printing, sleeping, talking to other ranks. And open-loop arrivals:
-//! `with (rate=1000/s, arrival="poisson")`. Operations are due at times of a schedule that goes on however long
-//! they take.
+//! Statements and functions that are no I/O: printing, sleeping, talking to other ranks, random numbers, figures of
+//! labels while the program runs (`seconds("write")`), scores.
+//!
+//! Open-loop arrivals are here, too (`with (rate=1000/s, arrival="poisson")`): operations are due at times of a
+//! schedule that goes on however long they take.
 //!
 //! ```text
 //! due      |    |    |    |    |    |      the schedule
@@ -10,21 +12,35 @@
 //!
 //! A rank waits for the next due time before its operation, outside of the readings of the clock: it
 //! sleeps, and spins at the end. Operations under way (io_uring) are counted meanwhile.
+//!
+//! Figures are taken over all ranks of a label:
+//!
+//! ```text
+//! record of this rank ─▶ LabelFigures ─▶ bytes ─▶ a gather for every 8 bytes ─▶ LabelFigures of all ranks ─▶ value
+//! ```
 
-use super::eval::Env;
+use super::eval::{Env, Random};
+use super::extents::Ready;
 use super::io::Io;
 use super::rank::Machine;
 use super::schedule::NOT_DUE;
 use super::step::Step;
 use super::tally::{Fault, Flow, Pause, came};
 use crate::backend::Backend;
+use crate::call::Call;
 use crate::clock::Clock;
-use crate::comm::{Check, Claim, Comm, Given, Members};
+use crate::collect::{LabelFigures, never_executed};
+use crate::comm::{Check, Claim, Comm, Given, Members, Poll};
+use crate::recorder::{RankRecord, ScoreRecord};
+use crate::rng::RankRng;
 use crate::stop;
-use model::function::{Accepts, Calc};
-use model::plan::{Function, Operand, Pc, SetId};
+use model::function::{Accepts, Calc, Choice, Draw, Figure, Question};
+use model::merge::Merge;
+use model::pattern::Extent;
+use model::plan::{Args, Function, Operand, Pc, SetId, Slot, Source};
 use model::value::{self, Eval, EvalError};
-use model::{Value, escape};
+use model::{Value, errno, escape};
+use std::collections::hash_map::Entry;
 use std::io::{ErrorKind, Write};
 use std::os::fd::RawFd;
 
@@ -317,5 +333,395 @@ impl<B: Backend> Io<'_, B> {
         for (label, site, figures) in self.arrivals.leave(number, now_ns) {
             self.recorder.arrived(label, site, &figures);
         }
+    }
+}
+
+impl<B: Backend> Machine<'_, B> {
+    /// `dst = function(args)`
+    pub(super) fn function(&mut self, site: Pc, function: Function, dst: Slot, args: Args) -> Flow {
+        let args = &self.prepared.plan.args[args.range()];
+        let env = &mut self.env;
+        let value = match function.row().calc {
+            Calc::Drawn(what) => drawn(env, site, what, args)?,
+            Calc::Queried(Question::Size) => {
+                let size = self.size_of((site, function), args[0])?;
+                Value::Int(size.map_or(-1, |bytes| bytes as i64))
+            }
+            Calc::Queried(Question::Exists) => {
+                Value::Bool(self.size_of((site, function), args[0])?.is_some())
+            }
+            Calc::Queried(Question::Pieces) => of_pattern(env, site, args[0], |p| Ok(p.count()))?,
+            Calc::Queried(Question::PieceOffset) => of_piece(env, site, args, |p| p.offset_bytes)?,
+            Calc::Queried(Question::PieceSize) => of_piece(env, site, args, |p| p.length_bytes)?,
+            // The evaluator and the execute loop have taken them.
+            Calc::Pure(_)
+            | Calc::Collective(_)
+            | Calc::Measured(_)
+            | Calc::Read
+            | Calc::Queried(Question::Tested | Question::Next) => return Ok(()),
+        };
+        self.env.set(dst, value);
+        Ok(())
+    }
+
+    /// `size(path)`, `exists(path)`: asks the back-end; not timed, not counted. `None`: it is not there.
+    fn size_of(&mut self, (site, function): (Pc, Function), path: Operand) -> Flow<Option<u64>> {
+        self.env.path(site, path, &mut self.io.paths[0])?;
+        let path = self.io.paths[0].as_c_str();
+        // Whose size is asked for has to be there; a rehearsal takes nothing for granted of the other.
+        let call = match function {
+            Function::Exists => Call::Access { path },
+            _ => Call::Stat { path },
+        };
+        let reply = match self.io.backend.prepare(&call) {
+            Ok(()) => self.io.backend.issue(call),
+            Err(errno) => -i64::from(errno),
+        };
+        match u64::try_from(reply) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(_) if matches!(-reply as i32, libc::ENOENT | libc::ENOTDIR) => Ok(None),
+            Err(_) => {
+                let path = String::from_utf8_lossy(self.io.paths[0].bytes());
+                let (name, text) = (errno::name(-reply as u16), errno::text(-reply as u16));
+                Err(Fault::message(format!("\"{path}\" cannot be looked at: {name} ({text})")))
+            }
+        }
+    }
+}
+
+/// Asks the pattern that the first argument names.
+fn of_pattern(
+    env: &mut Env<'_>,
+    site: Pc,
+    pattern: Operand,
+    ask: impl FnOnce(&mut Ready<'_>) -> Flow<u64>,
+) -> Flow<Value> {
+    let Some(ready) = env.extents_of(site, pattern)? else {
+        let found = env.value(site, pattern)?.describe();
+        return Err(Fault::message(format!("expected the name of a pattern, found {found}")));
+    };
+    ask(ready).map(|n| Value::Int(n as i64))
+}
+
+/// Asks for a piece: `piece_offset(pattern, i)`, `piece_size(pattern, i)`.
+fn of_piece(
+    env: &mut Env<'_>,
+    site: Pc,
+    args: &[Operand],
+    ask: impl FnOnce(Extent) -> u64,
+) -> Flow<Value> {
+    let i = env.size(site, args[1])?;
+    of_pattern(env, site, args[0], |ready| {
+        let count = ready.count();
+        let missing = || format!("expected a piece from 0 to below {count}, found {i}");
+        ready.extent(i).map(ask).ok_or_else(|| Fault::message(missing()))
+    })
+}
+
+/// `empirical(list)`
+fn element(env: &mut Env<'_>, site: Pc, list: Operand) -> Eval<Value> {
+    let Value::List(items) = env.value(site, list)?.clone() else {
+        return Err(EvalError::Type("a list", env.value(site, list)?.describe()));
+    };
+    let weighted = matches!(items.first(), Some(Value::List(_)));
+    if items.is_empty() {
+        return Err(EvalError::Range("expected a list with a value", "an empty one".into()));
+    }
+    let Random { rank: stream, weights, .. } = &mut env.random;
+    if !weighted {
+        let at = stream.uniform(0, items.len() as i64 - 1)?;
+        return value::number(&items[at as usize]);
+    }
+    let made;
+    let sums = match list.source() {
+        Source::Const(number) => match weights.entry(number) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(free) => free.insert(sums_of_weights(&items)?),
+        },
+        _ => {
+            made = sums_of_weights(&items)?;
+            &made
+        }
+    };
+    let chosen = stream.below(sums[sums.len() - 1]);
+    let at = sums.partition_point(|sum| *sum <= chosen).min(sums.len() - 1);
+    value::number(pair(&items[at])?.0)
+}
+
+fn pair(item: &Value) -> Eval<(&Value, f64)> {
+    let wrong = || EvalError::Type("a value and its weight, such as [4k, 70]", item.describe());
+    let Value::List(pair) = item else { return Err(wrong()) };
+    let [value, weight] = &pair[..] else { return Err(wrong()) };
+    let weight = weight.as_float()?;
+    let usable = weight.is_finite() && weight >= 0.0;
+    usable.then_some((value, weight)).ok_or_else(|| {
+        EvalError::Range("expected a weight that is not negative", weight.to_string())
+    })
+}
+
+fn sums_of_weights(items: &[Value]) -> Eval<Vec<f64>> {
+    let mut sum = 0.0;
+    let sums = items.iter().map(|item| {
+        sum += pair(item)?.1;
+        Ok(sum)
+    });
+    let sums = sums.collect::<Eval<Vec<f64>>>()?;
+    match sum > 0.0 && sum.is_finite() {
+        true => Ok(sums),
+        false => Err(EvalError::Range("expected a weight above 0", "none".into())),
+    }
+}
+
+fn drawn(env: &mut Env<'_>, site: Pc, what: Draw, args: &[Operand]) -> Eval<Value> {
+    if what == Draw::Empirical {
+        return element(env, site, args[0]);
+    }
+    let first = value::number(env.value(site, args[0])?)?;
+    let second = match args.get(1) {
+        Some(operand) => value::number(env.value(site, *operand)?)?,
+        None => Value::Unset,
+    };
+    let stream = &mut env.random.rank;
+    if let Value::Duration(first_ns) = first {
+        return duration(stream, what, first_ns, &second);
+    }
+    Ok(match what {
+        Draw::Uniform => Value::Int(stream.uniform(first.as_int()?, second.as_int()?)?),
+        Draw::Normal => Value::Float(stream.normal(first.as_float()?, second.as_float()?)?),
+        Draw::Zipf => Value::Int(stream.zipf(first.as_int()?, second.as_float()?)?),
+        Draw::Exponential => Value::Float(stream.exponential(first.as_float()?)?),
+        Draw::Empirical => Value::Unset,
+    })
+}
+
+/// A duration of a distribution of durations. A normal one has a tail below 0, which counts as 0,
+/// so that a program can sleep for what it draws.
+fn duration(stream: &mut RankRng, what: Draw, first_ns: i64, second: &Value) -> Eval<Value> {
+    let second_ns = match second {
+        Value::Duration(ns) => *ns,
+        _ if what == Draw::Exponential => 0,
+        other => return Err(EvalError::Type("a duration, as the first is", other.describe())),
+    };
+    let ns = match what {
+        Draw::Uniform => return stream.uniform(first_ns, second_ns).map(Value::Duration),
+        Draw::Normal => stream.normal(first_ns as f64, second_ns as f64)?,
+        Draw::Exponential => stream.exponential(first_ns as f64)?,
+        Draw::Zipf | Draw::Empirical => {
+            return Err(EvalError::Type("an integer", "a duration".into()));
+        }
+    };
+    Ok(Value::Duration(ns.max(0.0) as i64))
+}
+
+/// Bytes that a rank gives at a time.
+const WORD: usize = 8;
+
+/// Bytes of every rank on their way to all: 8 in each gather, until the longest are through.
+#[derive(Debug)]
+pub(super) struct Exchange {
+    own: Vec<u8>,
+    /// Words that all have given; `None`: the number of bytes comes first.
+    given: Option<usize>,
+    /// Bytes of each rank, and how many of them count.
+    all: Vec<(Vec<u8>, usize)>,
+}
+
+/// A label and what its figures are of, as every rank has to ask for them.
+type Asked<'a> = (&'a str, Option<Choice>);
+
+impl<B: Backend> Machine<'_, B> {
+    /// `seconds(label)` and the like. May be asked again with the same arguments.
+    pub(super) fn measured(
+        &mut self,
+        site: Pc,
+        function: Function,
+        args: &[Operand],
+        comm: &mut dyn Comm,
+    ) -> Flow<Value> {
+        let Calc::Measured(figure) = function.row().calc else {
+            return Err(EvalError::Unset.into());
+        };
+        let mut label = Vec::new();
+        self.env.render(site, args[0], &mut label)?;
+        let label = String::from_utf8_lossy(&label).into_owned();
+        let choice = match args.get(1) {
+            Some(word) => {
+                let mut text = Vec::new();
+                self.env.render(site, *word, &mut text)?;
+                Some(figure.choice(&text)?)
+            }
+            None => None,
+        };
+        let all = self.figures_of_all(site, function, (&label, choice), comm)?;
+        self.value_of(figure, &label, &all)
+    }
+
+    /// The label's figures over all ranks.
+    fn figures_of_all(
+        &mut self,
+        site: Pc,
+        function: Function,
+        asked: Asked<'_>,
+        comm: &mut dyn Comm,
+    ) -> Flow<LabelFigures> {
+        let world = Members { set: 0, ranks: (0..self.prepared.plan.ranks).into() };
+        let mut exchange = match self.scratch.exchange.take() {
+            Some(begun) => begun,
+            None => {
+                let own = LabelFigures::of_rank(&self.so_far()?, asked.0, asked.1);
+                Exchange::new(pack(asked, own))
+            }
+        };
+        while !exchange.is_done() {
+            let given = Given::new(function, &Value::Int(exchange.next())).unwrap_or_default();
+            let poll = comm.gather(&world, site, (function, given), &mut self.scratch.given)?;
+            if poll == Poll::Pending {
+                self.scratch.exchange = Some(exchange);
+                return Err(Pause::Pending.into());
+            }
+            came(poll)?;
+            exchange.take(&self.scratch.given);
+        }
+        let mut sum = LabelFigures::default();
+        for (rank, (bytes, length)) in exchange.all.iter().enumerate() {
+            let figures = unpack(asked, &bytes[..*length]);
+            sum.merge_from(figures.map_err(|found| {
+                let (name, label) = (function.row().name, asked.0);
+                let message =
+                    format!("{name}: rank {rank} asks for {found}, this rank for \"{label}\"");
+                Fault::message(message)
+            })?);
+        }
+        Ok(sum)
+    }
+
+    fn so_far(&self) -> Flow<RankRecord> {
+        self.io.recorder.figures_so_far().map_err(Fault::message)
+    }
+
+    /// The value. What a rehearsal or `--only` leaves out counts as 1, so that formulas have values.
+    fn value_of(&self, figure: Figure, label: &str, all: &LabelFigures) -> Flow<Value> {
+        if all.is_open() {
+            return Err(Fault::message(format!("the label \"{label}\" has not ended")));
+        }
+        match all.value(figure) {
+            Some(value) => Ok(value),
+            None if self.io.accounts || self.io.labels.leaves_out() => Ok(match figure {
+                Figure::Seconds | Figure::Rate => Value::Float(1.0),
+                Figure::Count | Figure::Bytes => Value::Int(1),
+            }),
+            None => Err(Fault::message(never_executed(label, &self.so_far()?))),
+        }
+    }
+
+    /// `score`: rank 0 keeps the value.
+    pub(super) fn score(&mut self, step: Step<'_>) -> Flow {
+        let value = match value::number(self.env.value(step.site, step.args[1])?)? {
+            Value::Duration(ns) => ns as f64 / 1e9,
+            number => number.as_float()?,
+        };
+        if !value.is_finite() {
+            return Err(Fault::message(format!("expected a finite score, found {value}")));
+        }
+        if self.env.scope.rank != 0 || self.io.accounts || self.io.labels.leaves_out() {
+            return Ok(());
+        }
+        let (mut name, mut unit) = (Vec::new(), Vec::new());
+        self.env.render(step.site, step.args[0], &mut name)?;
+        if step.args[2] != Operand::ABSENT {
+            self.env.render(step.site, step.args[2], &mut unit)?;
+        } else if matches!(self.env.value(step.site, step.args[1])?, Value::Duration(_)) {
+            unit.push(b's');
+        }
+        let [name, unit] = [name, unit].map(|text| String::from_utf8_lossy(&text).into_owned());
+        self.io.recorder.score(ScoreRecord { name, value, unit });
+        Ok(())
+    }
+}
+
+impl Exchange {
+    fn new(own: Vec<u8>) -> Exchange {
+        Exchange { own, given: None, all: Vec::new() }
+    }
+
+    /// All ranks have given all.
+    fn is_done(&self) -> bool {
+        let longest = self.all.iter().map(|(_, length)| *length).max().unwrap_or(0);
+        self.given.is_some_and(|words| words * WORD >= longest)
+    }
+
+    /// The number that this rank gives next.
+    fn next(&self) -> i64 {
+        let Some(words) = self.given else { return self.own.len() as i64 };
+        let rest = self.own.get(words * WORD..).unwrap_or_default();
+        let mut word = [0; WORD];
+        let length = rest.len().min(WORD);
+        word[..length].copy_from_slice(&rest[..length]);
+        i64::from_le_bytes(word)
+    }
+
+    /// Takes the numbers that all have given.
+    fn take(&mut self, given: &[Value]) {
+        let numbers = given.iter().map(|value| value.as_int().unwrap_or(0));
+        match &mut self.given {
+            None => {
+                self.all = numbers.map(|length| (Vec::new(), length as usize)).collect();
+                self.given = Some(0);
+            }
+            Some(words) => {
+                *words += 1;
+                for ((bytes, _), number) in self.all.iter_mut().zip(numbers) {
+                    bytes.extend_from_slice(&number.to_le_bytes());
+                }
+            }
+        }
+    }
+}
+
+/// Figures, after what they are of.
+fn pack((label, choice): Asked<'_>, figures: LabelFigures) -> Vec<u8> {
+    let key =
+        format!("\"{label}\" {}", choice.map_or(String::new(), |choice| format!("{choice:?}")));
+    postcard::to_stdvec(&(key, figures)).unwrap_or_default()
+}
+
+/// The figures of a rank; an error is what it asks for, if that is something else.
+fn unpack((label, choice): Asked<'_>, bytes: &[u8]) -> Result<LabelFigures, String> {
+    let damaged = |_| "something unknown".to_string();
+    let (key, figures): (String, LabelFigures) = postcard::from_bytes(bytes).map_err(damaged)?;
+    let own =
+        format!("\"{label}\" {}", choice.map_or(String::new(), |choice| format!("{choice:?}")));
+    if key == own { Ok(figures) } else { Err(key.trim_end().to_string()) }
+}
+
+#[cfg(test)]
+mod figures_tests {
+    use super::*;
+
+    #[test]
+    fn bytes_of_all_lengths_arrive() {
+        let texts: Vec<Vec<u8>> = [0, 1, 8, 30].map(|len| (1..=len).collect()).into();
+        let mut ranks: Vec<Exchange> =
+            texts.iter().map(|text| Exchange::new(text.clone())).collect();
+        let mut rounds = 0;
+        while !ranks[0].is_done() {
+            let given: Vec<Value> = ranks.iter().map(|rank| Value::Int(rank.next())).collect();
+            ranks.iter_mut().for_each(|rank| rank.take(&given));
+            rounds += 1;
+        }
+        assert_eq!(rounds, 1 + 30usize.div_ceil(WORD));
+        for rank in &ranks {
+            assert!(rank.is_done());
+            let arrived: Vec<&[u8]> = rank.all.iter().map(|(bytes, len)| &bytes[..*len]).collect();
+            assert_eq!(arrived, texts);
+        }
+    }
+
+    #[test]
+    fn ranks_that_ask_for_different_labels_are_noticed() {
+        let bytes = pack(("a", None), LabelFigures::default());
+        assert!(unpack(("a", None), &bytes).is_ok());
+        assert_eq!(unpack(("b", None), &bytes), Err("\"a\"".into()));
+        assert!(unpack(("a", Some(Choice::Op(model::Op::Write))), &bytes).is_err());
     }
 }

@@ -8,8 +8,8 @@
 //! freflink ioctl FICLONE, or FICLONERANGE of a part
 //! ```
 
-use super::driver::timed;
 use super::io::Io;
+use super::io::timed;
 use super::note;
 use super::options::Fsync;
 use super::rank::Machine;

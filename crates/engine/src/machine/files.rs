@@ -18,11 +18,11 @@
 //! rank 1  flock($b, "exclusive"); flock($a, "exclusive");
 //! ```
 
-use super::driver::{open, timed};
 use super::eval::Env;
 use super::extents::Ready;
 use super::handles::Mode;
 use super::io::{Io, WantedLock};
+use super::io::{open, timed};
 use super::note;
 use super::options::{Engine, Fsync};
 use super::path::RUN;

@@ -4,16 +4,15 @@
 //! after `fclose` is not taken for the next file in the same place.
 
 use super::evidence::Dirty;
-use super::path::{Place, RUN};
+use super::path::Place;
 use crate::backend::direct::Alignment;
 use crate::call::{Fd, MpiFile};
 use crate::comm::Members;
-use model::event::NO_ID;
 use model::value::{Eval, EvalError, Value};
 use std::collections::HashSet;
 
 /// A file that a program opened, or failed to open.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Handle {
     generation: u32,
     state: State,
@@ -40,7 +39,7 @@ pub(super) struct Handle {
 }
 
 /// How a file is open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Mode {
     /// Writes go to the end.
     pub(super) append: bool,
@@ -66,15 +65,14 @@ impl Mode {
             writable: flags & libc::O_ACCMODE != libc::O_RDONLY,
             stable: flags & libc::O_DSYNC != 0,
             nameless: flags & libc::O_TMPFILE == libc::O_TMPFILE,
-            mapped: false,
-            direct: None,
-            place: RUN,
+            ..Mode::default()
         }
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
+    #[default]
     Free,
     /// The open failed, or was left out by `--only`.
     Failed,
@@ -133,21 +131,7 @@ impl Handles {
 
     fn keep(&mut self, state: State, mode: Mode, path: &[u8], path_id: u32) -> Value {
         let at = self.free.pop().unwrap_or_else(|| {
-            self.table.push(Handle {
-                generation: 0,
-                state: State::Free,
-                path: Vec::new(),
-                path_id: NO_ID,
-                position: 0,
-                mode: Mode::of(0),
-                members: None,
-                number: 0,
-                seen_bytes: 0,
-                dirty: Dirty::default(),
-                locked: false,
-                under_way: 0,
-                syncing: false,
-            });
+            self.table.push(Handle::default());
             self.table.len() as u32 - 1
         });
         let handle = &mut self.table[at as usize];
@@ -237,6 +221,7 @@ fn not_a_handle(value: &Value) -> EvalError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::event::NO_ID;
 
     #[test]
     fn a_closed_handle_is_not_the_next_one() {

@@ -2,8 +2,8 @@
 //! operation table of crate model and language.md section 4.
 
 use super::control::assert;
-use super::driver::timed;
 use super::files::to_read;
+use super::io::timed;
 use super::rank::Machine;
 use super::step::{ADVICE, RANGES, RENAMES, Step, chosen};
 use super::tally::{Flow, Subject, Tally};

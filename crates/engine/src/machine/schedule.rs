@@ -132,7 +132,7 @@ impl Schedule {
 
 /// Number of Poisson gaps that are scaled to the length of as many mean gaps. So the mean rate is
 /// exact; independent gaps would be off by 1 % after 10,000 of them. Bursts within a block stay
-/// those of a Poisson process, whose times are uniform if their number is given.
+/// as in a Poisson process, whose times are uniform if their number is given.
 const POISSON_BLOCK: usize = 256;
 
 /// The rate of one rank that a `with` asks for.

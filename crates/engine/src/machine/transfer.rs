@@ -2,26 +2,44 @@
 //!
 //! Data is one call or many: partial transfers are continued, large ones cut, patterns have many extents.
 //! Most transfers are one call, which is made first; the rest is asked only if it has not moved all bytes.
-//! A transfer holds no memory, so it can wait anywhere: [`super::queue`] has several under way.
-//!
 //! With `engine="mmap"` data is copied, with `engine="null"` no call is made for it.
+//!
+//! A transfer holds no memory, so it can wait anywhere. Several are in flight together in
+//! `with (engine="uring", depth=N)`: a statement submits its operation and the program continues; an operation is
+//! counted when it has ended, in any order.
+//!
+//! ```text
+//! fread   submit ─┐               N are in flight: wait for one of them
+//! fread   submit ─┼─ hand over ──▶ kernel ──▶ ended: count, and continue partial transfers
+//! fread   submit ─┘
+//! fclose  wait for operations on its file         label, with, barrier, signal, wait: for all
+//! ```
+//!
+//! Each slot holds a transfer or an fsync, and has memory of its own. An operation lasts from the
+//! reading before it was handed over to the reading after its end was seen; operations that are handed
+//! over together share the first, those that have ended together the second.
 
-use super::driver::timed;
 use super::extents::Ready;
 use super::handles::Mode;
-use super::io::Io;
+use super::io::{Io, timed};
 use super::note;
-use super::options::Fsync;
+use super::options::{Engine, Fsync};
+use super::path::RUN;
+use super::schedule::NOT_DUE;
 use super::step::Step;
-use super::tally::{Flow, Shot, Subject, Tally, is_stopped};
+use super::tally::{Fault, Flow, Shot, Subject, Tally, is_stopped};
 use crate::backend::direct::Alignment;
 use crate::backend::{Backend, Bulk, BulkFile};
-use crate::buffer::{ALIGNMENT_BYTES, Buffers, Content, MAX_CALL_BYTES};
-use crate::call::{Call, Fd, Reply};
-use model::Part;
+use crate::buffer::{ALIGNMENT_BYTES, Area, Buffers, Content, MAX_CALL_BYTES};
+use crate::call::{Call, Fd, QueueSettings, Queued, Reply, Submitted, Tag, Target};
+use crate::recorder::Count;
+use crate::stop;
 use model::limits::{CALL_BYTES, POOL_BYTES};
 use model::pattern::Run;
+use model::plan::{Function, Instr, NO_SLOT};
 use model::rehearsal::BufferBytes;
+use model::value::Outcome;
+use model::{Op, Part, errno};
 use std::io::{self, IoSlice, IoSliceMut};
 
 /// Most buffers of one call (`UIO_MAXIOV`).
@@ -501,4 +519,513 @@ impl Transfer {
         let (offset_bytes, requested_bytes) = self.asks_for();
         Tally { offset_bytes, requested_bytes, ..Tally::EMPTY }
     }
+}
+
+/// Operations that are handed over at one time without `batch`. A disk that ended many at once would
+/// have nothing to do while all of their successors are prepared: at depth 32 the rate is a sixth
+/// below that of 4 (a virtual disk of 70,000 reads/s); fewer cost system calls.
+const HANDED_OVER: usize = 4;
+
+/// One of this number of batches whose ends are waited for in the same system call is handed over without
+/// waiting: whether the kernel makes calls one by one shows only there.
+const LOOK_EVERY: u64 = 64;
+/// Larger operations are made by calls: each of those under way has memory of its own.
+const LARGEST_BYTES: u64 = 64 << 20;
+
+/// The operations under way on a rank.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    /// The queue that the back-end has open.
+    settings: Option<QueueSettings>,
+    area: Area,
+    slots: Vec<Option<Slot>>,
+    free: Vec<u32>,
+    /// Submitted, and not handed over.
+    fresh: Vec<u32>,
+    under_way: u32,
+    /// How often something was handed over.
+    batch: u64,
+    kinds: Vec<Kind>,
+    /// The outcome of the operation that a statement waits for.
+    outcome: Option<Outcome>,
+}
+
+/// An operation under way.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    /// Its statement, without arguments.
+    step: Step<'static>,
+    /// The place of its handle.
+    at: usize,
+    work: Work,
+    /// Sum of its calls so far.
+    tally: Tally,
+    /// Bytes that the call under way is to move.
+    asked: usize,
+    /// When it was handed over, later when its last call ended; `u64::MAX` before.
+    since_ns: u64,
+    batch: u64,
+    /// Its statement waits for it.
+    awaited: bool,
+    /// When it was due.
+    due_ns: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Work {
+    Transfer(Transfer),
+    /// fsync, `data`: fdatasync.
+    Sync {
+        fd: Fd,
+        data: bool,
+    },
+}
+
+/// Operations of one kind: since when some are under way that is not counted as busy yet.
+#[derive(Clone, Copy, Debug, Default)]
+struct Kind {
+    under_way: u32,
+    since_ns: u64,
+}
+
+impl Queue {
+    /// No operation is under way.
+    #[inline(always)]
+    pub(super) fn is_idle(&self) -> bool {
+        self.under_way == 0
+    }
+
+    /// The back-end has a queue.
+    pub(super) fn is_open(&self) -> bool {
+        self.settings.is_some()
+    }
+
+    fn depth(&self) -> u32 {
+        self.settings.map_or(1, |settings| settings.depth)
+    }
+
+    fn open(&mut self, settings: QueueSettings) {
+        self.settings = Some(settings);
+        self.slots.resize_with(settings.depth as usize, || None);
+        self.free = (0..settings.depth).rev().collect();
+        self.fresh = Vec::with_capacity(settings.depth as usize);
+        self.kinds = vec![Kind::default(); Op::COUNT];
+    }
+}
+
+impl<B: Backend> Io<'_, B> {
+    /// Moves bytes of an open file: submits the operation, if it is one that can be under way with others.
+    pub(super) fn queue_transfer(
+        &mut self,
+        step: Step<'_>,
+        (at, moves_position): (usize, bool),
+        mode: Mode,
+        one: Transfer,
+        buffers: &mut Buffers,
+    ) -> Flow {
+        let Transfer { data, offset_bytes, len, .. } = one;
+        let handle = (at, moves_position);
+        if !self.can_wait(mode, &one) || !self.make_slots(len)? {
+            return self.by_calls(step, handle, one, buffers);
+        }
+        if data.writes() && self.handles.get(at).syncing {
+            self.finish_file(at)?;
+        }
+        let number = self.take_slot()?;
+        if data.writes() {
+            let content = self.options.active().data;
+            let whole = (len as usize, offset_bytes);
+            self.make_room(buffers, len as usize);
+            let fill = |io: &mut Self| io.queue.area.fill(number, buffers, content, whole);
+            if self.fill(len, fill).is_err() {
+                self.queue.free.push(number);
+                return self.by_calls(step, handle, one, buffers);
+            }
+        }
+        if moves_position {
+            self.handles.get(at).position += len;
+        }
+        self.start(number, step, at, Work::Transfer(one), one.tally())
+    }
+
+    /// fsync or fdatasync of a file, after the writes to it.
+    pub(super) fn queue_sync(&mut self, step: Step<'_>, (at, fd): (usize, Fd)) -> Flow {
+        self.finish_file(at)?;
+        let number = self.take_slot()?;
+        self.handles.get(at).syncing = true;
+        let work = Work::Sync { fd, data: step.op == Op::Fdatasync };
+        self.start(number, step, at, work, Tally::EMPTY)
+    }
+
+    /// fsync can wait in the queue: a queue of `iopoll` takes transfers alone.
+    pub(super) fn takes_syncs(&self) -> bool {
+        self.queue.settings.is_some_and(|settings| !settings.iopoll)
+    }
+
+    /// The place and end of an operation are known before it starts, and it is transfers alone.
+    fn can_wait(&self, mode: Mode, one: &Transfer) -> bool {
+        let known = matches!(one.data, Data::Read | Data::Write) && one.len <= LARGEST_BYTES;
+        let syncs = one.data.writes() && self.options.active().fsync == Fsync::Op;
+        known && !syncs && !one.is_misaligned() && !mode.mapped && self.queue.is_open()
+    }
+
+    /// Slots have room for an operation of `len` bytes; not if there is no memory.
+    #[inline(always)]
+    fn make_slots(&mut self, len: u64) -> Flow<bool> {
+        if self.queue.area.has_room(len as usize) { Ok(true) } else { self.make_larger_slots(len) }
+    }
+
+    #[cold]
+    fn make_larger_slots(&mut self, len: u64) -> Flow<bool> {
+        self.finish_all()?;
+        let depth = self.queue.depth();
+        let lacks = self.queue.area.lacks(depth, len as usize);
+        let make = |io: &mut Self| {
+            let made = io.queue.area.make_room(depth, len as usize);
+            made.map(|memory| io.backend.lend_memory(memory)).is_ok()
+        };
+        Ok(if lacks { self.make_memory(make) } else { make(self) })
+    }
+
+    /// Memory of the queue that an operation of `len` bytes would use; 0: it would use none.
+    pub(super) fn queue_memory(&self, len: u64) -> u64 {
+        let queued = matches!(self.options.active().engine, Engine::Uring { .. });
+        if !queued || len > LARGEST_BYTES {
+            return 0;
+        }
+        let depth = self.options.queue().depth;
+        Area::bytes_for(depth, len as usize).map_or(0, |bytes| bytes as u64)
+    }
+
+    /// Memory for the queue, made before the program starts.
+    pub(super) fn take_area(&mut self, buffers: &mut Buffers) {
+        if let Some(area) = buffers.take_area() {
+            self.queue.area = area;
+        }
+    }
+
+    /// One call after the other, after the operations under way on the file.
+    #[cold]
+    fn by_calls(
+        &mut self,
+        step: Step<'_>,
+        handle: (usize, bool),
+        one: Transfer,
+        buffers: &mut Buffers,
+    ) -> Flow {
+        if self.queue.is_open() {
+            self.finish_file(handle.0)?;
+            self.notes |= note::UNQUEUED;
+        }
+        self.transfer(step, handle, one, buffers)
+    }
+
+    /// Opens the queue that the options in force ask for, if it is not open.
+    ///
+    /// # Errors
+    /// There is no such queue here, and nothing else may be used.
+    pub(super) fn open_queue(&mut self) -> Flow {
+        let Engine::Uring { or_posix } = self.options.active().engine else { return Ok(()) };
+        let settings = self.options.queue();
+        if self.accounts || self.queue.settings == Some(settings) {
+            return Ok(());
+        }
+        let mut area = std::mem::take(&mut self.queue.area);
+        area.forget_slots();
+        self.queue = Queue { area, ..Queue::default() };
+        match self.backend.open_queue(&settings) {
+            Ok(()) => self.queue.open(settings),
+            Err(_) if or_posix => {
+                self.options.use_posix();
+                self.notes |= note::NO_QUEUE;
+            }
+            Err(errno) => return Err(Fault::message(no_queue(errno))),
+        }
+        Ok(())
+    }
+
+    /// A slot that is free; waits for one.
+    fn take_slot(&mut self) -> Flow<u32> {
+        loop {
+            match self.queue.free.pop() {
+                Some(number) => return Ok(number),
+                None => self.wait_for(1)?,
+            }
+        }
+    }
+
+    /// Submits an operation in a free slot. Waits for an end if `depth` operations are under way then.
+    fn start(&mut self, number: u32, step: Step<'_>, at: usize, work: Work, tally: Tally) -> Flow {
+        self.handles.get(at).under_way += 1;
+        let (awaited, due_ns) = (step.dst != NO_SLOT, self.arrivals.due_ns);
+        let Step { op, site, dst, .. } = step;
+        let (step, since_ns) = (Step { op, site, dst, args: &[] }, u64::MAX);
+        self.queue.under_way += 1;
+        self.queue.slots[number as usize] =
+            Some(Slot { step, at, work, tally, asked: 0, since_ns, batch: 0, awaited, due_ns });
+        self.advance(number)?;
+        if awaited {
+            return self.await_outcome();
+        }
+        let batch = self.options.active().batch;
+        if self.queue.under_way == self.queue.depth() {
+            if batch > 1 && self.queue.batch.is_multiple_of(LOOK_EVERY) {
+                self.wait_for(0)?;
+            }
+            return self.wait_for(batch.clamp(1, self.queue.under_way.max(1)));
+        }
+        // An operation that is due is not kept back until there are more.
+        let at_most = if batch == 0 { HANDED_OVER } else { batch as usize };
+        let is_whole = self.queue.fresh.len() >= at_most;
+        if is_whole || due_ns != NOT_DUE { self.wait_for(0) } else { Ok(()) }
+    }
+
+    fn await_outcome(&mut self) -> Flow {
+        loop {
+            if let Some(outcome) = self.queue.outcome.take() {
+                self.outcome = outcome;
+                return Ok(());
+            }
+            self.wait_for(1)?;
+        }
+    }
+
+    /// Submits the next call of an operation.
+    fn advance(&mut self, number: u32) -> Flow {
+        let Some(slot) = &mut self.queue.slots[number as usize] else { return Ok(()) };
+        let (target, offset, write) = match slot.work {
+            Work::Transfer(one) => {
+                let (offset, len) = one.next();
+                slot.asked = len;
+                (Target::File(one.fd), offset, one.data.writes())
+            }
+            Work::Sync { fd, data } => (Target::Sync { fd, data }, 0, false),
+        };
+        let (from, len) = ((offset - slot.tally.offset_bytes) as usize, slot.asked);
+        // SAFETY: the slot is this operation's until its end, and the area gets room when nothing is
+        // under way.
+        let memory = unsafe { self.queue.area.lend(number, from, len, write) };
+        let mut call = Queued { target, offset, memory, asked_bytes: len as u64 };
+        self.backend.prepare_queued(Tag(number), &mut call);
+        let start_ns = self.clock.now();
+        match self.backend.submit(Tag(number), call) {
+            Submitted::UnderWay => {
+                self.queue.fresh.push(number);
+                Ok(())
+            }
+            Submitted::Done(reply) => {
+                let end_ns = self.clock.now();
+                self.handed_over(number, start_ns);
+                self.ended(number, reply, end_ns)
+            }
+        }
+    }
+
+    /// Hands over submitted calls, waits for `ends` ends, and counts all operations that have ended.
+    pub(super) fn wait_for(&mut self, ends: u32) -> Flow {
+        self.enter_queue(ends <= 1, |backend| backend.hand_over(ends))
+    }
+
+    /// Waits for everything under way, whatever becomes of it: it uses memory of this rank. A queue that is broken ends
+    /// nothing any more.
+    pub(super) fn wait_for_all(&mut self) {
+        while !self.queue.is_idle() {
+            let under_way = self.queue.under_way;
+            if self.wait_for(1).is_err() && self.queue.under_way == under_way {
+                return;
+            }
+        }
+    }
+
+    /// The same; waits for one end, but no longer than `ns`.
+    pub(super) fn wait_within(&mut self, ns: u64) -> Flow {
+        self.enter_queue(true, |backend| backend.wait_within(ns))
+    }
+
+    /// `counts`: operations that have ended at its return did so by themselves, not because they were waited
+    /// for.
+    fn enter_queue(&mut self, counts: bool, enter: impl FnOnce(&mut B) -> Reply) -> Flow {
+        let start_ns = self.clock.now();
+        let entered = enter(&mut self.backend);
+        let end_ns = self.clock.now();
+        let refused = entered < 0
+            && !matches!(-entered as i32, libc::EINTR | libc::EAGAIN | libc::EBUSY | libc::ETIME);
+        if refused {
+            return Err(Fault::message(broken(-entered as i32)));
+        }
+        self.queue.batch += 1;
+        let handed_over = self.queue.fresh.len();
+        for at in 0..handed_over {
+            self.handed_over(self.queue.fresh[at], start_ns);
+        }
+        self.queue.fresh.clear();
+        let mut first = Ok(());
+        let (batch, mut at_once) = (self.queue.batch, 0);
+        while let Some((tag, reply)) = self.backend.ended() {
+            let slot = &self.queue.slots[tag.0 as usize];
+            at_once += u64::from(slot.as_ref().is_some_and(|slot| slot.batch == batch));
+            first = first.and(self.ended(tag.0, reply, end_ns));
+        }
+        if counts && self.queue.depth() > 1 && handed_over > 0 {
+            self.count_batch(handed_over as u64, at_once);
+        }
+        first
+    }
+
+    fn count_batch(&mut self, calls: u64, at_once: u64) {
+        let block = self.labels.traffic(&mut self.recorder, RUN);
+        for (count, more) in
+            [(Count::Queued, calls), (Count::AtOnce, at_once), (Count::HandedOver, 1)]
+        {
+            self.recorder.count(block, count, more);
+        }
+    }
+
+    /// A call was handed over; the first of its operation starts it.
+    fn handed_over(&mut self, number: u32, start_ns: u64) {
+        let Queue { slots, kinds, batch, .. } = &mut self.queue;
+        let Some(slot) = &mut slots[number as usize] else { return };
+        slot.batch = *batch;
+        if slot.since_ns == u64::MAX {
+            slot.since_ns = start_ns;
+            let kind = &mut kinds[slot.step.op as usize];
+            if kind.under_way == 0 {
+                kind.since_ns = start_ns;
+            }
+            kind.under_way += 1;
+        }
+    }
+
+    /// A call has ended: the operation goes on, or has ended too.
+    fn ended(&mut self, number: u32, reply: Reply, end_ns: u64) -> Flow {
+        let Some(mut slot) = self.queue.slots[number as usize] else { return Ok(()) };
+        let is_interrupted = matches!(-reply as i32, libc::EINTR | libc::EAGAIN);
+        if is_interrupted && !stop::requested() {
+            return self.advance(number);
+        }
+        let shot = Shot { start_ns: slot.since_ns, end_ns, reply };
+        slot.since_ns = end_ns;
+        let goes_on = match &mut slot.work {
+            _ if is_interrupted => {
+                slot.tally.add_time(Part::Data, shot);
+                !is_stopped(&mut slot.tally)
+            }
+            Work::Transfer(one) => one.take(self, &mut slot.tally, shot, slot.asked),
+            Work::Sync { .. } => {
+                if slot.tally.add(Part::Sync, shot) >= 0 {
+                    self.made_stable(slot.at);
+                }
+                false
+            }
+        };
+        if !goes_on {
+            return self.finish_slot(number, slot);
+        }
+        self.queue.slots[number as usize] = Some(slot);
+        self.advance(number)
+    }
+
+    fn finish_slot(&mut self, number: u32, slot: Slot) -> Flow {
+        self.queue.free.push(number);
+        self.queue.under_way -= 1;
+        let Slot { step, at, work, mut tally, awaited, due_ns, .. } = slot;
+        self.handles.get(at).under_way -= 1;
+        match work {
+            Work::Transfer(one) => one.count_for_handle(self, (at, false), &mut tally),
+            Work::Sync { .. } => self.handles.get(at).syncing = false,
+        }
+        let running = std::mem::replace(&mut self.arrivals.due_ns, due_ns);
+        let concluded = self.conclude(step, &tally, Subject::Handle(at));
+        self.arrivals.due_ns = running;
+        self.count_overlap(step.op, &tally);
+        if awaited {
+            self.queue.outcome = Some(self.outcome);
+        }
+        concluded
+    }
+
+    /// Counts the part of an operation's time in which others of its kind were under way, and which is
+    /// counted already.
+    fn count_overlap(&mut self, op: Op, tally: &Tally) {
+        let (timing, kind) = (tally.timing, &mut self.queue.kinds[op as usize]);
+        if timing.start_ns == u64::MAX {
+            return;
+        }
+        kind.under_way -= 1;
+        if tally.errno != 0 {
+            return;
+        }
+        let alone_ns = timing.end_ns.saturating_sub(kind.since_ns);
+        kind.since_ns = kind.since_ns.max(timing.end_ns);
+        let overlap_ns = timing.busy_ns.saturating_sub(alone_ns);
+        self.labels.own_ns = self.labels.own_ns.saturating_sub(overlap_ns);
+        let stat = self.labels.stat(&mut self.recorder, op);
+        self.recorder.overlapped(stat, overlap_ns);
+    }
+
+    // Statements that depend on operations under way.
+
+    /// Waits for all operations under way.
+    pub(super) fn finish_all(&mut self) -> Flow {
+        while self.queue.under_way > 0 {
+            self.wait_for(1)?;
+        }
+        Ok(())
+    }
+
+    /// Waits for the operations under way on a file.
+    pub(super) fn finish_file(&mut self, at: usize) -> Flow {
+        while self.handles.get(at).under_way > 0 {
+            self.wait_for(1)?;
+        }
+        Ok(())
+    }
+
+    /// Hands over submitted operations, so that they are under way while the program does other things.
+    pub(super) fn hand_over_fresh(&mut self) -> Flow {
+        if self.queue.fresh.is_empty() { Ok(()) } else { self.wait_for(0) }
+    }
+
+    /// An instruction is about to be executed while operations are under way.
+    #[cold]
+    pub(super) fn wait_before_instr(&mut self, instr: &Instr) -> Flow {
+        let waits = match instr {
+            Instr::LabelEnter { .. } | Instr::LabelLeave => true,
+            Instr::WithEnter { .. } | Instr::WithLeave => true,
+            Instr::Barrier { .. } | Instr::SplitEnter { .. } | Instr::ShareEnd => true,
+            Instr::Function { function, .. } => {
+                let asks = matches!(function, Function::Size | Function::Exists | Function::Tested);
+                asks || function.row().is_collective()
+            }
+            _ => false,
+        };
+        if waits { self.finish_all() } else { Ok(()) }
+    }
+}
+
+/// Why there is no queue, and what to do.
+fn no_queue(number: i32) -> String {
+    let why = match number {
+        libc::ENOSYS => {
+            "this kernel has no io_uring, or a filter of system calls (seccomp) hides it"
+        }
+        libc::EPERM | libc::EACCES => {
+            "io_uring is forbidden, by the setting kernel.io_uring_disabled or by a filter of system calls \
+             (seccomp)"
+        }
+        libc::EINVAL => "the kernel knows none with these options (depth, sqpoll, iopoll)",
+        libc::ENOMEM => "there is not enough memory that may be locked (ulimit -l)",
+        _ => errno::text(number as u16),
+    };
+    format!(
+        "engine=\"uring\" cannot be used here: {why}: {}; engine=\"uring|posix\" makes single calls \
+         instead where it cannot",
+        errno::name(number as u16)
+    )
+}
+
+/// The kernel does not take calls any more.
+fn broken(number: i32) -> String {
+    let (name, text) = (errno::name(number as u16), errno::text(number as u16));
+    format!("io_uring_enter failed: {name} ({text})")
 }

@@ -12,7 +12,7 @@
 use bytemuck::{CheckedBitPattern, Pod, Zeroable};
 use serde::{Deserialize, Serialize};
 
-use crate::clock::align::Alignment;
+use crate::clock::Alignment;
 use crate::host::Usage;
 use model::run::MpiFileFacts;
 

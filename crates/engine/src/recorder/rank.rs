@@ -13,7 +13,7 @@ use super::counters::{Arrived, ClaimedWork, Count, Keyed, Traffic, TrafficId, fi
 use super::events::{Events, EventsConfig, Listener};
 use super::layout::*;
 use super::read::{RankRecord, read};
-use crate::clock::align::Alignment;
+use crate::clock::Alignment;
 use crate::host::Usage;
 use bytemuck::Zeroable;
 use model::event::NO_ID;

@@ -8,7 +8,7 @@ use super::area::Source;
 use super::counters::{Arrived, ClaimedWork, Process, Traffic};
 use super::events::EVENT_WORDS;
 use super::layout::*;
-use crate::clock::align::Alignment;
+use crate::clock::Alignment;
 use crate::host::Usage;
 use bytemuck::{Pod, Zeroable};
 use model::directory::DIRECTORIES_MAX;

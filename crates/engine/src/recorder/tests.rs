@@ -87,7 +87,7 @@ fn what_is_recorded_is_read_back() {
 
 #[test]
 fn times_are_read_back_on_the_clock_of_rank_0() {
-    use crate::clock::align::{Alignment, Offset};
+    use crate::clock::{Alignment, Offset};
     let events = Some(EventsConfig { max_bytes: 1 << 20, expected: 1, sample_every: 1 });
     let mut recorder = Recorder::create(Medium::Heap, &Meta { rank: 1, ranks: 2, events, ..META })
         .expect("a heap recorder");

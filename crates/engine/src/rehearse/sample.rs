@@ -18,6 +18,7 @@
 
 use super::stage::{Mark, Row, Stage, add_scaled};
 use crate::comm::Numbers;
+use crate::rng::mix;
 
 /// Standard errors, and strata of unseen iterations, in a spread.
 const SPREAD: f64 = 3.0;
@@ -50,17 +51,9 @@ impl Choice {
     /// The chosen iteration of a stratum, and its weight: the iterations of the stratum.
     fn chosen(&self, stratum: u64) -> (u64, u64) {
         let (start, end) = (self.start(stratum), self.start(stratum + 1));
-        let random = mixed(self.iterations ^ mixed(stratum));
+        let random = mix(self.iterations ^ mix(stratum));
         (start + random % (end - start), end - start)
     }
-}
-
-/// Bits that look random (SplitMix64: Steele, Lea, Flood 2014).
-fn mixed(number: u64) -> u64 {
-    let mut bits = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ (bits >> 31)
 }
 
 /// A running loop of which iterations are left out.

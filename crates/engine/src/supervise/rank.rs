@@ -7,7 +7,7 @@
 
 use crate::backend::{AnyBackend, Backend, Beneath, Held, Null, Posix};
 use crate::buffer::Buffers;
-use crate::clock::{Clock, Real, align::Alignment};
+use crate::clock::{Alignment, Clock, Real};
 use crate::comm::{Comm, End};
 use crate::config::{BackendKind, Config, Confinement};
 use crate::directory::{self, Inside};

@@ -72,7 +72,7 @@ pub struct Examiner<'m> {
     pub exact: bool,
 }
 
-/// What was found.
+/// Findings of checks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
     /// Bytes that were checked.
@@ -98,7 +98,7 @@ pub struct Checked {
     pub fill_ns: u64,
     /// The time that checking took, nanoseconds.
     pub check_ns: u64,
-    /// What was found.
+    /// The bytes that were wrong.
     pub findings: Findings,
     /// Where zeros lie that the rank knows no write of: the first places of each read.
     pub zeros: Vec<ZeroPlace>,

@@ -156,7 +156,7 @@ merged! {
         pub checked_bytes: u64 => sum,
         /// The time that took, in no operation's time.
         pub check_ns: u64 => sum,
-        /// Of the checked bytes, zeros where the reading rank knows of no write: holes, or data of
+        /// Checked bytes that are zeros where the reading rank knows of no write: holes, or data of
         /// others that was lost.
         pub zero_bytes: u64 => sum,
         /// Number of places of these zeros, counted at each read.

@@ -1,7 +1,7 @@
-//! What the counters of a Darshan log say: of the job, of each layer (module), and of each file.
+//! The counters of a Darshan log: of the job, of each layer (module), and of each file.
 //!
 //! A figure that the log does not have is absent, never 0. Sums stop at the largest number instead of wrapping.
-//! Counters are those of Darshan's headers `darshan-*-log-format.h`; [`docs/traces.md`] has the list.
+//! Counters have the names in Darshan's headers `darshan-*-log-format.h`; [`docs/traces.md`] has the list.
 //!
 //! [`docs/traces.md`]: ../../../docs/traces.md
 

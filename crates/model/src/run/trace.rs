@@ -153,7 +153,7 @@ pub struct TraceLog {
     pub name: String,
     /// Lines or records in it.
     pub lines: u64,
-    /// The job that a Darshan log tells of.
+    /// The job in a Darshan log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<TraceJob>,
 }

@@ -34,7 +34,7 @@ pub enum Design {
 
 impl Design {
     /// Smallest difference that is reported as one, if nothing else is said. Two runs one after the other differ by
-    /// some per cent without a cause, which none of them shows.
+    /// some per cent without a cause, which neither of them shows.
     pub fn min_effect(self) -> f64 {
         match self {
             Design::Samples => 0.05,
@@ -105,7 +105,7 @@ pub enum Tier {
     Described,
 }
 
-/// What an operation did in one execution: medians over the repetitions.
+/// An operation in one execution: medians over the repetitions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Calls {

@@ -1,7 +1,7 @@
 //! A comparison in a few lines: a sentence for each question, one table, the warnings that count. Everything
 //! else is counted, and shown by [`super::show`] in full.
 
-use super::amounts::Amount;
+use super::comparison::Amount;
 use super::comparison::Comparison;
 use super::design::{Calls, Claim, Design, Row, Tier};
 use super::sentences::{change, figure, interval, is_small, span, too_few};

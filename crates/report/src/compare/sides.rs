@@ -5,6 +5,7 @@ use crate::machines::{all_hosts, name_storage};
 use crate::merge::retain_executions;
 use crate::rules::{Warning, warnings};
 use model::Run;
+use model::permutation::fnv1a;
 use model::run::{Header, Job, Mark, Node};
 use model::sweep::{DimensionKind, Sweep};
 use model::words;
@@ -179,15 +180,10 @@ fn program(run: &Run) -> Facts {
     facts
 }
 
-/// A text in a word: FNV-1a (Fowler, Noll, Vo), 64 bits.
+/// A text in a word.
 fn digest(text: &str) -> String {
-    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
-    let lines = text.lines().count();
-    format!(
-        "{counted_lines}, {:016x}",
-        text.bytes().fold(0xcbf2_9ce4_8422_2325, step),
-        counted_lines = words::count(lines, "line")
-    )
+    let lines = words::count(text.lines().count(), "line");
+    format!("{lines}, {:016x}", fnv1a(text.as_bytes()))
 }
 
 fn surroundings(run: &Run) -> Facts {

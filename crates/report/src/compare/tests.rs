@@ -1,8 +1,8 @@
 //! Claims on made runs, false alarms and power on noise, formats with hostile names.
 
 use super::design::{same_signs, separated};
-use super::hierarchy::{Family, decide};
 use super::inference::{Contrast, Memo};
+use super::inference::{Family, decide};
 use super::*;
 use crate::gate::{GateResult, Verdict};
 use crate::statistics::Metric;

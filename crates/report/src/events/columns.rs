@@ -135,28 +135,6 @@ impl Column {
     }
 }
 
-/// Columns that tables of before imports and of before copies of open files do not have. A missing one
-/// is nothing.
-pub(crate) const LATER: [&str; 9] = [
-    "from_bytes",
-    "instance",
-    "instance2",
-    "file_id",
-    "open_flags",
-    "call",
-    "log",
-    "log_line",
-    "waited_us",
-];
-
-/// The number that means "none" in such a column.
-pub(crate) fn nothing(column: &str) -> i64 {
-    match column {
-        "instance" | "instance2" | "file_id" | "open_flags" => -1,
-        _ => 0,
-    }
-}
-
 /// The text with this id; `None` for [`NO_ID`] and for ids outside the table.
 fn text(table: &[ByteArray], id: u32) -> Option<ByteArray> {
     if id == NO_ID { None } else { table.get(id as usize).cloned() }

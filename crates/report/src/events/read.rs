@@ -1,8 +1,6 @@
 //! events.parquet -> events, one row group in memory at a time.
 
-use super::columns::{
-    COLUMNS, Column, EVENTS_FILE, EventRow, LATER, VERSION_KEY, Value, decode, nothing,
-};
+use super::columns::{COLUMNS, Column, EVENTS_FILE, EventRow, VERSION_KEY, Value, decode};
 use crate::file::{StoreError, named, open_regular};
 use model::Op;
 use model::event::NO_ID;
@@ -260,8 +258,8 @@ fn contained<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
 pub struct Table {
     path: PathBuf,
     parquet: SerializedFileReader<File>,
-    /// Index of each of [`COLUMNS`] in the file; `None`: not there.
-    positions: Vec<Option<usize>>,
+    /// Index of each of [`COLUMNS`] in the file.
+    positions: Vec<usize>,
 }
 
 impl Table {
@@ -286,26 +284,23 @@ impl Table {
         self.parquet.metadata().file_metadata().num_rows().max(0) as u64
     }
 
-    /// Reader of a column in a row group, and the number of rows; no reader of a column that the file does
-    /// not have.
-    fn column(&self, group: usize, name: &str) -> Result<(Option<ColumnReader>, usize)> {
+    /// Reader of a column in a row group, and the number of rows.
+    fn column(&self, group: usize, name: &str) -> Result<(ColumnReader, usize)> {
         let rows = self.parquet.metadata().row_group(group).num_rows();
         let rows = usize::try_from(rows).map_err(|_| invalid("number of rows"))?;
         let at = COLUMNS.iter().position(|column| column.name == name);
-        let position = at.and_then(|at| self.positions[at]);
-        let open = |position| self.parquet.get_row_group(group)?.get_column_reader(position);
-        Ok((position.map(open).transpose()?, rows))
+        let position = self.positions[at.ok_or_else(|| invalid("column"))?];
+        Ok((self.parquet.get_row_group(group)?.get_column_reader(position)?, rows))
     }
 
     /// All values of a column of numbers in a row group.
     pub fn numbers(&self, group: usize, name: &str) -> Result<Vec<i64>> {
         match self.column(group, name)? {
-            (None, rows) => Ok(vec![nothing(name); rows]),
-            (Some(ColumnReader::Int32ColumnReader(reader)), rows) => {
+            (ColumnReader::Int32ColumnReader(reader), rows) => {
                 let (values, _) = read_column::<Int32Type>(reader, rows)?;
                 Ok(values.into_iter().map(i64::from).collect())
             }
-            (Some(ColumnReader::Int64ColumnReader(reader)), rows) => {
+            (ColumnReader::Int64ColumnReader(reader), rows) => {
                 Ok(read_column::<Int64Type>(reader, rows)?.0)
             }
             _ => Err(invalid("type of a column")),
@@ -315,8 +310,7 @@ impl Table {
     /// All values of a column of texts in a row group.
     pub fn texts(&self, group: usize, name: &str) -> Result<Vec<Option<ByteArray>>> {
         match self.column(group, name)? {
-            (None, rows) => Ok(vec![Some(ByteArray::from("")); rows]),
-            (Some(ColumnReader::ByteArrayColumnReader(reader)), rows) => {
+            (ColumnReader::ByteArrayColumnReader(reader), rows) => {
                 let (values, levels) = read_column::<ByteArrayType>(reader, rows)?;
                 let mut values = values.into_iter();
                 Ok(match levels.is_empty() {
@@ -404,11 +398,11 @@ fn open_table(path: &Path) -> std::result::Result<SerializedFileReader<File>, St
 }
 
 /// Checks the version that the file says, and gives the positions of [`COLUMNS`] in it. Columns
-/// that others added are no fault, nor are tables of before some of ours.
+/// that others added are no fault.
 fn check_format(
     parquet: &SerializedFileReader<File>,
     path: &Path,
-) -> std::result::Result<Vec<Option<usize>>, StoreError> {
+) -> std::result::Result<Vec<usize>, StoreError> {
     let metadata = parquet.metadata().file_metadata();
     let pairs = metadata.key_value_metadata().map_or(&[][..], Vec::as_slice);
     let version = pairs.iter().find(|pair| pair.key == VERSION_KEY);
@@ -426,13 +420,10 @@ fn check_format(
                 && found.max_def_level()
                     == i16::from(matches!(column.value, Value::OptionalText(_)))
         };
-        match found.iter().position(same) {
-            None if !LATER.contains(&column.name) => Err(StoreError::Corrupt {
-                path: path.into(),
-                detail: format!("it has no column {} as an event table has it", column.name),
-            }),
-            at => Ok(at),
-        }
+        found.iter().position(same).ok_or_else(|| StoreError::Corrupt {
+            path: path.into(),
+            detail: format!("it has no column {} as an event table has it", column.name),
+        })
     };
     COLUMNS.iter().map(place).collect()
 }

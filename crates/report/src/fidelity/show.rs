@@ -1,9 +1,9 @@
 //! The report as text for people, pictures and a page.
 
+use super::align::Kind as Difference;
 use super::figures::{Figure, Latency, Scope};
 use super::profile::{Bins, Profile};
 use super::report::{Differences, Execution, Fidelity, First, OpCounts, ShownStep};
-use super::tally::Kind as Difference;
 use crate::chart::Views;
 use crate::chart::{Axis, Bar, Chart, Join, Point, Range, Series, Unit, View};
 use crate::curves::{LEAST_CALLS, latencies_of_sides};
@@ -150,7 +150,7 @@ fn text_of(name: &str, value: Option<f64>) -> String {
     }
 }
 
-/// What the answer of a page does not say: the figures in short, and then all.
+/// The figures that the answer of a page does not give: in short, and then all.
 pub fn blocks_of_page(found: &Fidelity) -> [Vec<Block>; 2] {
     let mut short = short(found);
     // The answer has the verdict, the page has all figures.

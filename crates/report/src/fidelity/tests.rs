@@ -1,11 +1,11 @@
 //! Hand-made operations whose differences are known, and what holds for any.
 
+use super::align::{Kind, Tally};
 use super::names::Renaming;
-use super::ranks::Shared;
-use super::run::{appends, is_adopted, own};
+use super::names::Shared;
+use super::report::{appends, is_adopted, own};
 use super::show::{DIFFERENCES, blocks_of_page, views};
 use super::stream::{Ahead, Step, Steps, Texts};
-use super::tally::{Kind, Tally};
 use super::*;
 use model::event::{Event, NO_ID};
 use model::run::{EventsInfo, Header};

@@ -28,7 +28,7 @@ const STALL_NS: u64 = 5_000_000_000;
 /// ... and this many times the median of its row, waited for storage that did not answer.
 const STALL_MEDIANS: u64 = 100;
 
-/// What to do about operations that failed, by the errno that most of them have. An errno is expected only where a
+/// Advice on operations that failed, by the errno that most of them have. An errno is expected only where a
 /// program can mean to provoke it.
 fn fix_of_failures(run: &Run) -> &'static str {
     let mut counts: BTreeMap<u16, u64> = BTreeMap::new();

@@ -12,7 +12,7 @@ use model::words;
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
 
-/// The layer whose calls become those of POSIX.
+/// The layer whose calls become POSIX calls.
 const MPI_IO: &str = "MPI-IO";
 
 const COUNT: Kind = Kind::Count;
@@ -22,7 +22,7 @@ const TIME: Kind = Kind::Quantity(Measure::Time);
 /// Files and ranks of a layer that are shown; run.json has more.
 const FILES: usize = 20;
 const RANKS: usize = 16;
-/// Jobs that are told of.
+/// Jobs that are named.
 const JOBS: usize = 3;
 /// Letters of a job's command.
 const COMMAND_LETTERS: usize = 200;
@@ -356,7 +356,7 @@ fn common(trace: &Trace) -> Option<Sheet> {
     (!all.is_empty()).then_some(Sheet { name: "common-sizes", title, grid, notes })
 }
 
-/// What was done on a file system.
+/// The traffic on a file system.
 #[derive(Default)]
 struct OnMount {
     files: BTreeSet<String>,

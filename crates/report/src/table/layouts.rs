@@ -1,4 +1,4 @@
-//! Tables that the program lays out itself ([`model::table_layout`]), with published figures beside those of the run.
+//! Tables that the program lays out itself ([`model::table_layout`]), with published figures beside the run's.
 //!
 //! ```text
 //! Index create, delete, indexing
@@ -26,7 +26,7 @@ const LEAST_RANKS: u32 = 1;
 pub const FEW_POINTS: usize = 4;
 pub const POINTS: usize = 64;
 
-/// The tables of a run; of a sweep those of its first points.
+/// The tables of a run; of a sweep its first points' tables.
 pub fn sheets(run: &Run, points: usize) -> Vec<Sheet> {
     let layouts = run.run.program.files.iter().flat_map(|file| layout::parse(&file.text).0);
     let cells = run.run.sweep.as_ref().map_or(1, |sweep| sweep.cells.len() as u32);
@@ -138,7 +138,7 @@ fn value(executions: &[Execution<'_>], figure: Figure) -> Option<f64> {
     }
 }
 
-/// What a line is about in one execution.
+/// The subject of a line in one execution.
 enum Execution<'r> {
     Operation { row: &'r Row, ranks: f64 },
     Label { label: &'r LabelRow, count: u64, bytes: u64, ranks: f64 },

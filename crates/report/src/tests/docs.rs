@@ -1,9 +1,11 @@
 //! The pages in docs/ that speak of this crate, held against the code.
 
 use crate::events::{COLUMNS, Column};
-use crate::ops;
+use crate::ops::{CLASSES, Word, facts, of_class, paragraph, signature, words};
 use crate::text::flow;
+use model::op::{OPS, Op};
 use model::run::{LabelRow, Row, TimeRow};
+use model::with::{OPTIONS, OptionRow, Takers};
 use std::path::PathBuf;
 
 fn page_path(name: &str) -> PathBuf {
@@ -72,7 +74,12 @@ fn buckets_start_where_the_page_says() {
 /// The page is generated: `UPDATE_EXPECT=1 cargo test -p parabench-report` writes it anew.
 #[test]
 fn the_manual_of_operations_is_that_of_the_table() {
-    expect_test::expect_file![page_path("operations.md")].assert_eq(&ops::markdown());
+    let manual = markdown();
+    for row in OPS {
+        assert_eq!(manual.matches(&format!("\n### {}\n", row.name)).count(), 1);
+        assert!(manual.contains(&format!("- example: `{}`\n", row.example)), "{}", row.name);
+    }
+    expect_test::expect_file![page_path("operations.md")].assert_eq(&manual);
 }
 
 /// So are the lists of functions, internal variables and options in the reference of the language.
@@ -80,5 +87,70 @@ fn the_manual_of_operations_is_that_of_the_table() {
 fn the_reference_lists_the_words_of_the_tables() {
     let page = page("language.md");
     assert_eq!(page.matches("<!-- end -->").count(), 3);
-    expect_test::expect_file![page_path("language.md")].assert_eq(&ops::with_lists(&page));
+    expect_test::expect_file![page_path("language.md")].assert_eq(&with_lists(&page));
+}
+
+/// The whole table as a Markdown page.
+fn markdown() -> String {
+    let mut out = String::from(
+        "# Operations\n\n\
+         Generated from the tables of the language (`crates/model/src/{op,function,internal,with}.rs`). `[x=d]` may be left\n\
+         out; d then holds.\n\
+         Sizes and offsets are bytes; suffixes `k m g t` are powers of 1024.\n\n\
+         Where an operation names errors under *lacking*, a file system says by them that it has no such operation: they\n\
+         count as expected, not as failed, and a remark of the run names the operation.\n",
+    );
+    for (class, heading) in CLASSES {
+        out.push_str(&format!("\n## {heading}\n"));
+        for row in of_class(class) {
+            let doc = paragraph(row.doc, 0, 120);
+            out.push_str(&format!("\n### {}\n\n`{}`\n\n{doc}\n", row.name, signature(row)));
+            for (term, text) in facts(row) {
+                let code = if term == "example" { "`" } else { "" };
+                out.push_str(&format!("- {term}: {code}{text}{code}\n"));
+            }
+        }
+    }
+    for (heading, words) in words() {
+        out.push_str(&format!("\n## {heading}\n"));
+        for word in words {
+            out.push_str(&format!("\n### {}\n\n{}", word.form, paragraph(word.doc, 0, 120)));
+        }
+    }
+    out
+}
+
+/// A page whose lists of functions, internal variables and options are made anew: each stands between
+/// a line `<!-- Functions of expressions -->`, its heading, and a line `<!-- end -->`.
+fn with_lists(page: &str) -> String {
+    let item = |word: &Word| {
+        let option = OPTIONS.iter().find(|row| row.form == word.form);
+        let facts = option.map_or(String::new(), option_facts);
+        flow(&format!("- `{}`: {}{facts}", word.form, word.doc), 120) + "\n"
+    };
+    words().into_iter().fold(page.to_string(), |page, (heading, words)| {
+        let begin = format!("<!-- {heading} -->\n");
+        let Some((before, rest)) = page.split_once(&begin) else { return page };
+        let Some((_, after)) = rest.split_once("<!-- end -->\n") else { return page.clone() };
+        let list: String = words.iter().map(item).collect();
+        format!("{before}{begin}{list}<!-- end -->\n{after}")
+    })
+}
+
+/// Default of an option, and the operations that take it.
+fn option_facts(row: &OptionRow) -> String {
+    let names = |ops: &[Op]| ops.iter().map(|op| op.name()).collect::<Vec<_>>().join(" ");
+    let takers = match row.takers {
+        Takers::Paths => "all that name files, `sync`".to_string(),
+        Takers::Io => "all I/O".to_string(),
+        Takers::Ops(ops) => format!("`{}`", names(ops)),
+        Takers::Words(words) => {
+            let of = |(word, ops): &(&str, &[Op])| format!("`\"{word}\"` by `{}`", names(ops));
+            words.iter().map(of).collect::<Vec<_>>().join(", ")
+        }
+    };
+    let default = row.off.first().filter(|word| !word.is_empty());
+    let default = default.map_or(String::new(), |word| format!(" Default: `{word}`."));
+    let by = if matches!(row.takers, Takers::Words(_)) { "" } else { "by " };
+    format!("{default} Taken {by}{takers}.")
 }
