@@ -1,37 +1,21 @@
 //! Local ranks: forks them, starts them together, watches them, learns that they have ended, and reads what they
 //! recorded.
-//!
-//! The supervisor blocks the signals it cares for and takes them one by one: no handler
-//! interrupts anything. Ranks ignore what a terminal sends to all processes, because the
-//! supervisor tells them to stop; it wakes sleeping ranks with [`WAKE`].
-//!
-//! For ranks that do not progress it says the system call and file that their process waits for:
-//!
-//! ```text
-//! /proc/4711/syscall   74 0x5 ...        fsync of descriptor 5
-//! /proc/4711/fd/5      /mnt/x/d-2/f-283
-//! ```
-//!
-//! The rank itself records nothing of this: it would cost time in every operation. A process in
-//! uninterruptible sleep cannot be killed: its storage has to answer first.
 
 use super::outcome::{Outcome, StartError, Watch, check_ranks, sets};
 use super::rank::{Rank, Storage, open_storage};
+use super::signals::{Received, Signals, WAKE};
+use super::waiting;
 use crate::backend::{Backend, Null};
-use crate::clock::{Check, Checked, Real, monotonic_raw_ns};
+use crate::clock::{self, Check, Checked, Real, monotonic_raw_ns};
 use crate::comm::{Activity, End, Local, Progress, Region};
 use crate::config::Config;
-use crate::host::MachineMeter;
+use crate::host::{self, MachineMeter};
 use crate::machine::Prepared;
 use crate::recorder::{Medium, RankRecord, memory_file, read_file};
-use crate::{clock, host, stop};
 use model::Plan;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
-use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, RawFd};
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -259,7 +243,7 @@ impl Supervisor<'_> {
     /// Processes in uninterruptible sleep end when their storage answers: nobody waits for that.
     fn leave_behind(&mut self) {
         for (rank, pid) in self.processes.leave() {
-            let call = describe(pid, &self.config.directory);
+            let call = waiting::describe(pid, &self.config.directory);
             let call = call.map_or(String::new(), |call| format!(", it is in {call}"));
             let words = format!(
                 "its process {pid} cannot be killed{call}: it ends when the storage answers"
@@ -294,8 +278,9 @@ impl Supervisor<'_> {
     /// The first rank that waits for storage, and for how long at least.
     fn describe_waiting(&self, still: Duration) -> Option<String> {
         let mut alive = self.processes.alive_ones().take(RANKS_READ as usize);
-        let (rank, call) =
-            alive.find_map(|(rank, pid)| Some((rank, describe(pid, &self.config.directory)?)))?;
+        let (rank, call) = alive.find_map(|(rank, pid)| {
+            Some((rank, waiting::describe(pid, &self.config.directory)?))
+        })?;
         Some(format!("rank {rank} in {call} for {} s", still.as_secs()))
     }
 
@@ -535,250 +520,5 @@ impl Child<'_> {
         let mut comm = Local::new(Arc::clone(region), self.number, cpus);
         let ran = self.rank.run(backend, &mut comm, clock);
         region.set_notes(self.number, ran.notes);
-    }
-}
-
-/// Ends the sleep of a rank, and tells it inside a long operation to stop.
-pub(crate) const WAKE: i32 = libc::SIGUSR2;
-
-/// The signals of a supervisor, blocked while this lives.
-pub(crate) struct Signals {
-    taken: libc::sigset_t,
-    before: libc::sigset_t,
-}
-
-/// A signal to the supervisor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Received {
-    /// Nothing within the time.
-    Nothing,
-    /// A child has changed.
-    Child,
-    /// Stop: one of [`stop::SIGNALS`].
-    Stop,
-    /// Start, or stop if nobody waits for a start (SIGUSR1).
-    Start,
-}
-
-impl Signals {
-    /// Takes the signals from now on.
-    pub(crate) fn take() -> io::Result<Signals> {
-        let mut taken = set(&stop::SIGNALS);
-        // SAFETY: the set is a valid one. An inherited "ignore" would hide how children end.
-        unsafe {
-            libc::sigaddset(&mut taken, libc::SIGCHLD);
-            libc::sigaddset(&mut taken, libc::SIGUSR1);
-            libc::signal(libc::SIGCHLD, libc::SIG_DFL);
-        }
-        Ok(Signals { taken, before: block(&taken)? })
-    }
-
-    /// Waits for the next one.
-    pub(crate) fn next(&self, timeout: Duration) -> Received {
-        let timeout = libc::timespec {
-            tv_sec: timeout.as_secs() as libc::time_t,
-            tv_nsec: libc::c_long::from(timeout.subsec_nanos() as i32),
-        };
-        // SAFETY: the set and the time live across the call; no details are asked for.
-        let signal = unsafe { libc::sigtimedwait(&self.taken, std::ptr::null_mut(), &timeout) };
-        match signal {
-            libc::SIGCHLD => Received::Child,
-            libc::SIGUSR1 => Received::Start,
-            signal if stop::SIGNALS.contains(&signal) => Received::Stop,
-            _ => Received::Nothing,
-        }
-    }
-
-    /// Called in a rank: nothing is blocked, and only [`WAKE`] is heard.
-    pub(crate) fn become_rank(&self) {
-        // SAFETY: the handler does nothing; ignoring and unblocking touch no memory of ours.
-        unsafe {
-            for signal in stop::SIGNALS {
-                libc::signal(signal, libc::SIG_IGN);
-            }
-            libc::signal(libc::SIGUSR1, libc::SIG_IGN);
-            stop::handle(WAKE, stop::on_signal);
-            let mut blocked = self.before;
-            libc::sigdelset(&mut blocked, WAKE);
-            libc::sigprocmask(libc::SIG_SETMASK, &blocked, std::ptr::null_mut());
-        }
-    }
-}
-
-impl Drop for Signals {
-    fn drop(&mut self) {
-        // A second Ctrl-C that came too late must not end what follows: results are written.
-        while self.next(Duration::ZERO) != Received::Nothing {}
-        // SAFETY: the set was given by the kernel.
-        unsafe { libc::sigprocmask(libc::SIG_SETMASK, &self.before, std::ptr::null_mut()) };
-    }
-}
-
-/// Calls `start`; threads that it starts get no signal that asks to stop: those are for the
-/// thread that takes them.
-///
-/// # Errors
-/// Those signals cannot be blocked.
-pub fn without_signals<T>(start: impl FnOnce() -> T) -> io::Result<T> {
-    let before = block(&set(&stop::SIGNALS))?;
-    let started = start();
-    // SAFETY: the set was given by the kernel.
-    unsafe { libc::sigprocmask(libc::SIG_SETMASK, &before, std::ptr::null_mut()) };
-    Ok(started)
-}
-
-/// A signal that asks to stop has arrived, and no thread takes it. To be called where these are blocked.
-pub fn is_stop_pending() -> bool {
-    let mut pending = MaybeUninit::uninit();
-    // SAFETY: the set lives across the call, which initialises it on success.
-    unsafe {
-        libc::sigpending(pending.as_mut_ptr()) == 0
-            && stop::SIGNALS.iter().any(|signal| libc::sigismember(pending.as_ptr(), *signal) == 1)
-    }
-}
-
-/// Blocks signals in this thread; the mask before.
-fn block(signals: &libc::sigset_t) -> io::Result<libc::sigset_t> {
-    let mut before = MaybeUninit::uninit();
-    // SAFETY: both sets live across the call, which initialises `before` on success.
-    unsafe {
-        if libc::sigprocmask(libc::SIG_BLOCK, signals, before.as_mut_ptr()) != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(before.assume_init())
-    }
-}
-
-fn set(signals: &[i32]) -> libc::sigset_t {
-    let mut set = MaybeUninit::uninit();
-    // SAFETY: sigemptyset initialises the set.
-    unsafe {
-        libc::sigemptyset(set.as_mut_ptr());
-        for signal in signals {
-            libc::sigaddset(set.as_mut_ptr(), *signal);
-        }
-        set.assume_init()
-    }
-}
-
-/// The longest path that is read, bytes.
-const PATH_MAX: usize = 4096;
-
-/// The argument of a system call that says which file it works on.
-enum Of {
-    Descriptor(usize),
-    Path(usize),
-    Nothing,
-}
-
-use Of::{Descriptor, Nothing, Path as Name};
-
-/// System calls that wait for storage.
-const CALLS: [(i64, &str, Of); 36] = [
-    (libc::SYS_read, "read", Descriptor(0)),
-    (libc::SYS_pread64, "pread", Descriptor(0)),
-    (libc::SYS_readv, "readv", Descriptor(0)),
-    (libc::SYS_preadv, "preadv", Descriptor(0)),
-    (libc::SYS_preadv2, "preadv2", Descriptor(0)),
-    (libc::SYS_write, "write", Descriptor(0)),
-    (libc::SYS_pwrite64, "pwrite", Descriptor(0)),
-    (libc::SYS_writev, "writev", Descriptor(0)),
-    (libc::SYS_pwritev, "pwritev", Descriptor(0)),
-    (libc::SYS_pwritev2, "pwritev2", Descriptor(0)),
-    (libc::SYS_close, "close", Descriptor(0)),
-    (libc::SYS_fsync, "fsync", Descriptor(0)),
-    (libc::SYS_fdatasync, "fdatasync", Descriptor(0)),
-    (libc::SYS_syncfs, "syncfs", Descriptor(0)),
-    (libc::SYS_sync, "sync", Nothing),
-    (libc::SYS_fstat, "fstat", Descriptor(0)),
-    (libc::SYS_ftruncate, "ftruncate", Descriptor(0)),
-    (libc::SYS_fallocate, "fallocate", Descriptor(0)),
-    (libc::SYS_flock, "flock", Descriptor(0)),
-    (libc::SYS_fcntl, "fcntl", Descriptor(0)),
-    (libc::SYS_ioctl, "ioctl", Descriptor(0)),
-    (libc::SYS_getdents64, "getdents", Descriptor(0)),
-    (libc::SYS_copy_file_range, "copy_file_range", Descriptor(0)),
-    (libc::SYS_sendfile, "sendfile", Descriptor(1)),
-    (libc::SYS_io_uring_enter, "io_uring_enter", Nothing),
-    (libc::SYS_openat, "open", Name(1)),
-    (libc::SYS_openat2, "open", Name(1)),
-    (libc::SYS_newfstatat, "stat", Name(1)),
-    (libc::SYS_statx, "statx", Name(1)),
-    (libc::SYS_unlinkat, "unlink", Name(1)),
-    (libc::SYS_mkdirat, "mkdir", Name(1)),
-    (libc::SYS_renameat2, "rename", Name(1)),
-    (libc::SYS_linkat, "link", Name(1)),
-    (libc::SYS_symlinkat, "symlink", Name(2)),
-    (libc::SYS_readlinkat, "readlink", Name(1)),
-    (libc::SYS_faccessat, "access", Name(1)),
-];
-
-/// The call on storage in which a process is, in words: "fsync of d-2/f-283". `None`: it runs, waits for something
-/// else, or cannot be looked at. Paths below `directory` are shown from there.
-pub fn describe(pid: libc::pid_t, directory: &Path) -> Option<String> {
-    let process = PathBuf::from(format!("/proc/{pid}"));
-    let text = fs::read_to_string(process.join("syscall")).ok()?;
-    let mut words = text.split_ascii_whitespace();
-    let number: i64 = words.next()?.parse().ok()?;
-    let arguments: Vec<u64> = words.map_while(number_of).collect();
-    let (_, name, of) = CALLS.iter().find(|call| call.0 == number)?;
-    let file = match of {
-        Descriptor(at) => {
-            fs::read_link(process.join(format!("fd/{}", *arguments.get(*at)? as i32))).ok()
-        }
-        Name(at) => read_path(&process, *arguments.get(*at)?),
-        Nothing => None,
-    };
-    let Some(file) = file else { return Some(name.to_string()) };
-    let shown = file.strip_prefix(directory).unwrap_or(&file);
-    Some(format!("{name} of {}", shown.display()))
-}
-
-fn number_of(word: &str) -> Option<u64> {
-    u64::from_str_radix(word.strip_prefix("0x")?, 16).ok()
-}
-
-/// The path at an address of a process.
-fn read_path(process: &Path, address: u64) -> Option<PathBuf> {
-    let mut bytes = [0; PATH_MAX];
-    let read = File::open(process.join("mem")).ok()?.read_at(&mut bytes, address).ok()?;
-    let end = bytes[..read].iter().position(|byte| *byte == 0)?;
-    Some(String::from_utf8_lossy(&bytes[..end]).into_owned().into())
-}
-
-#[cfg(test)]
-mod waiting_tests {
-    use super::*;
-    use std::process::{Command, Stdio};
-    use std::thread;
-    use std::time::Duration;
-
-    fn waits_as(command: &mut Command, expected: &str, folder: &Path) {
-        let mut child = command.current_dir(folder).stdin(Stdio::null()).spawn().expect("a shell");
-        let mut seen = None;
-        for _ in 0..30_000 {
-            seen = describe(child.id() as i32, folder);
-            if seen.as_deref() == Some(expected) {
-                break;
-            }
-            thread::sleep(Duration::from_millis(2));
-        }
-        child.kill().and_then(|()| child.wait()).expect("ended");
-        assert_eq!(seen.as_deref(), Some(expected));
-    }
-
-    #[test]
-    fn waiting_processes_are_in_their_calls() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let folder = folder.path().canonicalize().expect("a path");
-        let pipe = Command::new("mkfifo").arg(folder.join("pipe")).status();
-        assert!(pipe.expect("mkfifo runs").success());
-        let open = "exec 3<pipe";
-        waits_as(Command::new("bash").args(["-c", open]), "open of pipe", &folder);
-        // Somebody has it open, so that reading waits.
-        let held = File::options().read(true).write(true).open(folder.join("pipe"));
-        waits_as(Command::new("bash").args(["-c", "exec cat <pipe"]), "read of pipe", &folder);
-        drop(held);
-        assert_eq!(describe(std::process::id() as i32, &folder), None, "it runs");
     }
 }

@@ -12,12 +12,15 @@ mod calls;
 mod local;
 mod outcome;
 mod rank;
+mod signals;
 mod sim;
+pub mod waiting;
 
 pub use calls::{Calls, list_calls};
-pub use local::{is_stop_pending, run_local, without_signals};
+pub use local::run_local;
 pub use outcome::{Outcome, StartError, Watch, sets};
 pub use rank::{Ran, Rank, Storage, open_storage};
+pub use signals::{is_stop_pending, without_signals};
 pub(crate) use sim::simulate;
 pub use sim::{run_sim, run_sim_among, run_sim_on};
 
