@@ -86,17 +86,14 @@ fn in_all(
     rehearsal: &Rehearsal,
     (free_bytes, free_files): (u64, Option<u64>),
 ) -> Option<String> {
-    let sum = |of: fn(&Peak) -> u64| {
-        rooms.iter().fold(0, |sum: u64, room| sum.saturating_add(of(&room.peak)))
-    };
+    let peaks: Vec<Peak> = rooms.iter().map(|room| room.peak).collect();
+    let all = Peak::all(&peaks);
     let lacks = |bytes, files| excess((bytes, files), Some(free_bytes), free_files);
     if rooms.iter().any(|room| lacks(room.peak.bytes, room.peak.files).is_some()) {
         return None;
     }
-    let (needed, there) = lacks(
-        sum(|peak| peak.bytes).min(rehearsal.peak_bytes),
-        sum(|peak| peak.files).min(rehearsal.peak_files),
-    )?;
+    let (needed, there) =
+        lacks(all.bytes.min(rehearsal.peak_bytes), all.files.min(rehearsal.peak_files))?;
     let names = rooms.iter().map(|room| match room.name {
         "" => "the run directory",
         name => name,

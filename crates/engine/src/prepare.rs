@@ -11,6 +11,7 @@
 use crate::preflight::space;
 use model::directory::{self, link_leaves};
 use model::escape;
+use model::permutation::fnv1a;
 use model::rehearsal::{Expected, Thing};
 use model::units::format_bytes;
 use rand::RngCore;
@@ -236,10 +237,8 @@ fn make(root: BorrowedFd<'_>, missing: &Missing, seed: u64) -> Result<(), String
 /// Writes data that no other file has, and that none compresses.
 fn fill(file: &File, path: &[u8], range: std::ops::Range<u64>, seed: u64) -> io::Result<()> {
     let mut block = vec![0; BLOCK_BYTES];
-    let mut random = ChaCha8Rng::seed_from_u64(path.iter().fold(seed, |sum, byte| {
-        // FNV-1a: another stream for another name.
-        (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    }));
+    // Another stream for another name.
+    let mut random = ChaCha8Rng::seed_from_u64(seed ^ fnv1a(path));
     let mut at = range.start;
     while at < range.end {
         let count = (range.end - at).min(BLOCK_BYTES as u64) as usize;

@@ -2,6 +2,7 @@
 
 use crate::error::MpiError;
 use crate::launcher;
+use crate::shim::c_text;
 use crate::world::{Reduce, World};
 use engine::{clock, host};
 use model::run::{Job, Node, spans};
@@ -64,8 +65,7 @@ fn hint_names(world: &World, file: &Path) -> Result<String, String> {
     // SAFETY: a C string and a buffer with its size, which the shim ends with 0.
     let code = unsafe { (world.shim().hint_names)(path.as_ptr(), start, size) };
     world.check("MPI_File_open", code).map_err(|error| error.to_string())?;
-    let end = text.iter().position(|byte| *byte == 0).unwrap_or(0);
-    Ok(String::from_utf8_lossy(&text[..end]).into_owned())
+    Ok(c_text(&text))
 }
 
 /// ROMIO names its hints; OMPIO is Open MPI's own.

@@ -8,7 +8,7 @@
 //! are `int`; what needs more is built from pieces.
 
 use crate::groups::Groups;
-use crate::shim::Shim;
+use crate::shim::{Shim, c_text};
 use crate::world::{Reduce, World};
 use engine::backend::{Backend, Capabilities};
 use engine::call::{
@@ -169,8 +169,13 @@ impl<'w, B: Backend> Files<'w, B> {
             Ok(comm) => comm,
             Err(errno) => return -Reply::from(errno),
         };
-        let hints = Hints::new(hints);
-        let (keys, values) = (hints.keys(), hints.values());
+        // They were checked before.
+        let hints = model::hints::parse(hints).unwrap_or_default();
+        let c = |text: &str| CString::new(text).unwrap_or_default();
+        let (keys, values): (Vec<CString>, Vec<CString>) =
+            hints.iter().map(|(key, value)| (c(key), c(value))).unzip();
+        let [keys_at, values_at] =
+            [&keys, &values].map(|all| all.iter().map(|text| text.as_ptr()).collect::<Vec<_>>());
         let mut file = -1;
         // SAFETY: the path and the texts of the hints are NUL-terminated and outlive the call;
         // both lists have the given number of pointers.
@@ -180,8 +185,8 @@ impl<'w, B: Backend> Files<'w, B> {
                 self.path.as_ptr(),
                 mode_bits(mode),
                 keys.len() as c_int,
-                keys.as_ptr(),
-                values.as_ptr(),
+                keys_at.as_ptr(),
+                values_at.as_ptr(),
                 &mut file,
             )
         };
@@ -324,26 +329,6 @@ fn fingerprint(path: &[u8], mode: c_int) -> i64 {
     (fnv1a(path.iter().chain(&[mode as u8])) >> 2) as i64
 }
 
-/// Hints as C texts.
-struct Hints(Vec<(CString, CString)>);
-
-impl Hints {
-    /// Reads a text that was checked before.
-    fn new(text: &str) -> Hints {
-        let c = |text: &str| CString::new(text).unwrap_or_default();
-        let pairs = model::hints::parse(text).unwrap_or_default();
-        Hints(pairs.into_iter().map(|(key, value)| (c(key), c(value))).collect())
-    }
-
-    fn keys(&self) -> Vec<*const c_char> {
-        self.0.iter().map(|pair| pair.0.as_ptr()).collect()
-    }
-
-    fn values(&self) -> Vec<*const c_char> {
-        self.0.iter().map(|pair| pair.1.as_ptr()).collect()
-    }
-}
-
 impl<B: Backend> Backend for Files<'_, B> {
     fn inner(&mut self) -> Option<&mut dyn Backend> {
         Some(&mut self.inner)
@@ -390,42 +375,38 @@ impl<B: Backend> Backend for Files<'_, B> {
     #[inline(always)]
     fn issue_file(&mut self, call: FileCall<'_>) -> Reply {
         let shim = self.shim();
-        // SAFETY, of all direct calls below: handles the shim gave, numbers, and a path of
-        // this back-end that is NUL-terminated.
-        let (name, code) = match call {
-            FileCall::Transfer { file, at, mut memory, order, .. } => {
-                return self.transfer(file, at, &mut memory, order);
-            }
-            FileCall::Open { mode, members, hints, .. } => return self.open(mode, members, hints),
-            FileCall::MakeView { view } => return self.make_view(view),
-            FileCall::SetView { file, view } => return self.set_view(file, view),
-            FileCall::Most { members, value } => {
-                return self.most(members, [value]).map_or(value, |most| most[0]);
-            }
-            FileCall::Position { file } => return self.size(file),
-            // SAFETY: see above.
-            FileCall::Close { file } => ("MPI_File_close", unsafe { (shim.file_close)(file.0) }),
-            FileCall::Delete { .. } => {
-                // SAFETY: see above.
-                ("MPI_File_delete", unsafe { (shim.file_delete)(self.path.as_ptr()) })
-            }
-            // SAFETY: see above.
-            FileCall::Sync { file } => ("MPI_File_sync", unsafe { (shim.file_sync)(file.0) }),
-            FileCall::SetSize { file, size } => {
-                // SAFETY: see above.
-                ("MPI_File_set_size", unsafe { (shim.file_set_size)(file.0, size as i64) })
-            }
-            FileCall::Preallocate { file, size } => {
-                // SAFETY: see above.
-                ("MPI_File_preallocate", unsafe { (shim.file_preallocate)(file.0, size as i64) })
-            }
-            FileCall::Seek { file, offset } => {
-                // SAFETY: see above.
-                ("MPI_File_seek", unsafe { (shim.file_seek)(file.0, offset as i64) })
-            }
-            FileCall::SetAtomic { file } => {
-                // SAFETY: see above.
-                ("MPI_File_set_atomicity", unsafe { (shim.file_set_atomicity)(file.0, 1) })
+        // SAFETY: handles the shim gave, numbers, and a path of this back-end that is NUL-terminated.
+        let (name, code) = unsafe {
+            match call {
+                FileCall::Transfer { file, at, mut memory, order, .. } => {
+                    return self.transfer(file, at, &mut memory, order);
+                }
+                FileCall::Open { mode, members, hints, .. } => {
+                    return self.open(mode, members, hints);
+                }
+                FileCall::MakeView { view } => return self.make_view(view),
+                FileCall::SetView { file, view } => return self.set_view(file, view),
+                FileCall::Most { members, value } => {
+                    return self.most(members, [value]).map_or(value, |most| most[0]);
+                }
+                FileCall::Position { file } => return self.size(file),
+                FileCall::Close { file } => ("MPI_File_close", (shim.file_close)(file.0)),
+                FileCall::Delete { .. } => {
+                    ("MPI_File_delete", (shim.file_delete)(self.path.as_ptr()))
+                }
+                FileCall::Sync { file } => ("MPI_File_sync", (shim.file_sync)(file.0)),
+                FileCall::SetSize { file, size } => {
+                    ("MPI_File_set_size", (shim.file_set_size)(file.0, size as i64))
+                }
+                FileCall::Preallocate { file, size } => {
+                    ("MPI_File_preallocate", (shim.file_preallocate)(file.0, size as i64))
+                }
+                FileCall::Seek { file, offset } => {
+                    ("MPI_File_seek", (shim.file_seek)(file.0, offset as i64))
+                }
+                FileCall::SetAtomic { file } => {
+                    ("MPI_File_set_atomicity", (shim.file_set_atomicity)(file.0, 1))
+                }
             }
         };
         self.reply(name, code)
@@ -536,9 +517,7 @@ pub(crate) fn explain_error(shim: &Shim, call: &str, code: c_int) -> (i32, Strin
 
 /// A C text with its white space made single blanks.
 fn one_line(bytes: &[u8]) -> String {
-    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-    let text = String::from_utf8_lossy(&bytes[..end]);
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    c_text(bytes).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Most files with facts; more are opened without.

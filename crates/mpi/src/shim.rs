@@ -5,7 +5,7 @@ use crate::source::{SHIM_VERSION, arguments, compile};
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 use object::{Object, ObjectSegment, ObjectSymbol};
 use std::env;
-use std::ffi::{c_char, c_int, c_longlong, c_void};
+use std::ffi::{CStr, c_char, c_int, c_longlong, c_void};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -189,9 +189,10 @@ pub fn is_shim(bytes: &[u8]) -> bool {
         && symbols.any(|symbol| symbol.is_definition() && symbol.name() == Ok(VERSION_SYMBOL))
 }
 
-fn c_text(bytes: &[u8]) -> String {
-    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-    String::from_utf8_lossy(&bytes[..end]).trim().to_string()
+/// A text of the shim's, which ends with 0.
+pub(crate) fn c_text(bytes: &[u8]) -> String {
+    let text = CStr::from_bytes_until_nul(bytes).unwrap_or_default();
+    text.to_string_lossy().trim().to_string()
 }
 
 /// File name of the compiled shim.

@@ -206,16 +206,17 @@ impl World {
 
     /// Waits for a transfer, resting between looks.
     fn settle(&self, call: &'static str, code: c_int, request: c_int) -> Result<(), MpiError> {
-        self.check(call, code)?;
-        self.settle_with(Patience::new(self.crowd), call, request)
+        self.settle_with(Patience::new(self.crowd), call, code, request)
     }
 
     fn settle_with(
         &self,
         mut patience: Patience,
         call: &'static str,
+        code: c_int,
         request: c_int,
     ) -> Result<(), MpiError> {
+        self.check(call, code)?;
         loop {
             let mut done = 0;
             // SAFETY: a valid pointer; the shim gave the handle and it is not done yet.
@@ -298,16 +299,23 @@ impl World {
         values: &mut [i64],
         how: Reduce,
     ) -> Result<(), MpiError> {
-        for piece in values.chunks_mut(PIECE_BYTES / 8) {
-            let (values, count, mut request) = (piece.as_mut_ptr(), piece.len() as c_int, -1);
-            // SAFETY: pointer and length belong to one slice, which is borrowed until the
-            // transfer is done.
-            let code = unsafe {
-                (self.shim.iallreduce)(comm.0, values, count, how as c_int, &mut request)
-            };
-            self.settle("MPI_Iallreduce", code, request)?;
-        }
-        Ok(())
+        let mut pieces = values.chunks_mut(PIECE_BYTES / 8);
+        pieces.try_for_each(|piece| self.reduce_piece(Patience::new(self.crowd), comm, piece, how))
+    }
+
+    fn reduce_piece(
+        &self,
+        patience: Patience,
+        comm: Handle,
+        piece: &mut [i64],
+        how: Reduce,
+    ) -> Result<(), MpiError> {
+        let (values, count, mut request) = (piece.as_mut_ptr(), piece.len() as c_int, -1);
+        // SAFETY: pointer and length belong to one slice, which is borrowed until the
+        // transfer is done.
+        let code =
+            unsafe { (self.shim.iallreduce)(comm.0, values, count, how as c_int, &mut request) };
+        self.settle_with(patience, "MPI_Iallreduce", code, request)
     }
 
     /// Rank 0's bytes on every rank of the world. Collective.
@@ -325,14 +333,9 @@ impl World {
     /// The same for a rank that may have to wait for long, without loading the CPU: rank 0
     /// calls [`World::broadcast`], the others this.
     pub fn await_broadcast(&self) -> Result<Vec<u8>, MpiError> {
-        let (mut bytes, mut length, mut request) = (Vec::new(), 0, -1);
-        // SAFETY: one integer, which is borrowed until the transfer is done.
-        let code = unsafe {
-            (self.shim.iallreduce)(self.all.0, &mut length, 1, Reduce::Max as c_int, &mut request)
-        };
-        self.check("MPI_Iallreduce", code)?;
-        self.settle_with(Patience::asleep(), "MPI_Iallreduce", request)?;
-        self.broadcast_length(0, &mut bytes, length)?;
+        let (mut bytes, mut length) = (Vec::new(), [0]);
+        self.reduce_piece(Patience::asleep(), self.all, &mut length, Reduce::Max)?;
+        self.broadcast_length(0, &mut bytes, length[0])?;
         Ok(bytes)
     }
 

@@ -19,47 +19,18 @@ use std::io::{self, Write};
 /// The column behind which the parameters of a sweep stand.
 const CELL: &str = "cell";
 
+/// The words of a list of columns.
+fn words(columns: &str) -> Vec<&str> {
+    columns.split(' ').collect()
+}
+
 /// Columns of rows, as they are called in the JSON object.
-const ROWS: [&str; 21] = [
-    "label",
-    "op",
-    "part_of",
-    "cell",
-    "repetition",
-    "count",
-    "failed",
-    "short",
-    "expected",
-    "bytes",
-    "min_ns",
-    "mean_ns",
-    "p50_ns",
-    "p90_ns",
-    "p99_ns",
-    "p999_ns",
-    "max_ns",
-    "rank_mib_s",
-    "mib_s",
-    "rank_ops_s",
-    "ops_s",
-];
+const ROWS: &str = "label op part_of cell repetition count failed short expected bytes min_ns mean_ns \
+    p50_ns p90_ns p99_ns p999_ns max_ns rank_mib_s mib_s rank_ops_s ops_s";
 
 /// Columns of statistics.
-const STATISTICS: [&str; 13] = [
-    "label",
-    "op",
-    "cell",
-    "metric",
-    "n",
-    "mean",
-    "median",
-    "sd",
-    "ci95_low",
-    "ci95_high",
-    "mean_ci95_low",
-    "mean_ci95_high",
-    "outliers",
-];
+const STATISTICS: &str = "label op cell metric n mean median sd ci95_low ci95_high mean_ci95_low \
+    mean_ci95_high outliers";
 
 /// Columns of scores behind the columns of rows, in runs that have any: the name is in the column of labels.
 const SCORES: [&str; 2] = ["value", "unit"];
@@ -72,10 +43,10 @@ pub fn rows(run: &Run, out: &mut impl Write) -> io::Result<()> {
     let json = |row: &Row| serde_json::to_value(without_histograms(row)).unwrap_or_default();
     let rows = run.rows.iter().map(|row| (row.cell, json(row)));
     if run.run.scores.is_empty() {
-        return records(run, out, &ROWS, rows);
+        return records(run, out, &words(ROWS), rows);
     }
     let scores = run.run.scores.iter().map(|score| (score.cell, line_of(score)));
-    records(run, out, &[&ROWS[..], &SCORES].concat(), rows.chain(scores))
+    records(run, out, &[words(ROWS), SCORES.to_vec()].concat(), rows.chain(scores))
 }
 
 /// A score in the columns of rows.
@@ -90,30 +61,18 @@ fn line_of(score: &Score) -> Value {
 /// # Errors
 /// Those of `out`.
 pub fn statistics(run: &Run, out: &mut impl Write) -> io::Result<()> {
-    records(run, out, &STATISTICS, statistics::of(run).into_iter().map(|one| (one.cell, one)))
+    records(
+        run,
+        out,
+        &words(STATISTICS),
+        statistics::of(run).into_iter().map(|one| (one.cell, one)),
+    )
 }
 
 /// Columns of comparisons before and after the columns of parameters that vary.
 const COMPARISON_PLACE: [&str; 5] = ["base", "new", "label", "op", "cell"];
-const COMPARISON_FIGURES: [&str; 17] = [
-    "tier",
-    "metric",
-    "base_n",
-    "new_n",
-    "base_median",
-    "new_median",
-    "speedup",
-    "ci95_low",
-    "ci95_high",
-    "level",
-    "cliffs_delta",
-    "p",
-    "p_adjusted",
-    "lag1",
-    "least_n",
-    "claim",
-    "sentence",
-];
+const COMPARISON_FIGURES: &str = "tier metric base_n new_n base_median new_median speedup ci95_low ci95_high level \
+    cliffs_delta p p_adjusted lag1 least_n claim sentence";
 /// Columns of calls, for each side.
 const COMPARISON_CALLS: [&str; 4] = ["calls", "bytes", "p50_ns", "p99_ns"];
 
@@ -126,9 +85,10 @@ pub fn comparisons(all: &[Comparison], out: &mut impl Write) -> io::Result<()> {
     let params: BTreeSet<&String> = rows().flat_map(|(_, row)| row.params.keys()).collect();
     let calls = |side: &str| COMPARISON_CALLS.map(|column| format!("{side}_{column}"));
     let head = COMPARISON_PLACE.map(String::from).into_iter();
-    let fixed = [&COMPARISON_PLACE[..], &COMPARISON_FIGURES].concat();
+    let all_figures = words(COMPARISON_FIGURES);
+    let fixed = [&COMPARISON_PLACE[..], &all_figures].concat();
     let head = head.chain(params.iter().map(|name| column_of(name, &fixed)));
-    let head = head.chain(COMPARISON_FIGURES.map(String::from));
+    let head = head.chain(all_figures.iter().map(ToString::to_string));
     let head = head.chain(calls("base")).chain(calls("new")).collect();
     let line = |(one, row): (&Comparison, &compare::Row)| {
         let sides = [&one.base, &one.new].map(|name| cell(name).into_owned());
@@ -138,7 +98,7 @@ pub fn comparisons(all: &[Comparison], out: &mut impl Write) -> io::Result<()> {
             row.params.get(*name).map_or(String::new(), |value| cell(value).into_owned())
         };
         let place = COMPARISON_PLACE[2..].iter().map(of_row);
-        let figures = COMPARISON_FIGURES.iter().map(of_row);
+        let figures = all_figures.iter().map(of_row);
         let calls = ["base_calls", "new_calls"]
             .into_iter()
             .flat_map(|side| COMPARISON_CALLS.map(|column| text(&record[side][column])));
@@ -248,8 +208,8 @@ mod tests {
 
     #[test]
     fn every_field_of_a_record_has_a_column() {
-        has_all(Row::default(), &ROWS);
-        has_all(&statistics::of(&sample::sweep(1, 5))[0], &STATISTICS);
+        has_all(Row::default(), &words(ROWS));
+        has_all(&statistics::of(&sample::sweep(1, 5))[0], &words(STATISTICS));
     }
 
     #[test]
@@ -315,7 +275,8 @@ mod tests {
         let mut out = Vec::new();
         statistics(&sample::sweep(1, 5), &mut out).unwrap();
         let lines = read(&out);
-        let named = [&STATISTICS[..3], &["block"], &STATISTICS[3..]].concat();
+        let columns = words(STATISTICS);
+        let named = [&columns[..3], &["block"], &columns[3..]].concat();
         assert_eq!(lines[0], named);
         assert_eq!(lines[2][..8], ["io", "write", "0", "4k", "mib_s", "5", "102", "102"]);
     }
@@ -350,7 +311,8 @@ mod tests {
         let mut out = Vec::new();
         rows(&run, &mut out).unwrap();
         let lines = read(&out);
-        let cell = |name: &str| &lines[1][ROWS.iter().position(|column| *column == name).unwrap()];
+        let cell =
+            |name: &str| &lines[1][words(ROWS).iter().position(|column| *column == name).unwrap()];
         assert_eq!((cell("mean_ns").as_str(), cell("mib_s").as_str()), ("", ""));
     }
 
@@ -358,6 +320,6 @@ mod tests {
     fn a_run_without_rows_has_its_header() {
         let mut out = Vec::new();
         rows(&Run::default(), &mut out).unwrap();
-        assert_eq!(read(&out), [ROWS.to_vec()]);
+        assert_eq!(read(&out), [words(ROWS)]);
     }
 }

@@ -33,6 +33,19 @@ pub struct Sheet {
     pub notes: Vec<String>,
 }
 
+impl Sheet {
+    /// A table; `None`: it has no lines.
+    pub fn of(
+        name: &'static str,
+        title: &str,
+        grid: Grid,
+        notes: impl IntoIterator<Item = String>,
+    ) -> Option<Sheet> {
+        let (title, notes) = (title.into(), notes.into_iter().collect());
+        (!grid.lines.is_empty()).then_some(Sheet { name, title, grid, notes })
+    }
+}
+
 /// An entry of a list.
 #[derive(Clone, Debug)]
 pub struct Item {

@@ -103,6 +103,18 @@ fn key<'a>(row: &'a Row, op: &'a str) -> Key<'a> {
     (&row.label, op, row.cell, row.repetition)
 }
 
+/// Executions and bytes of rows together.
+pub fn sum<'r>(rows: impl IntoIterator<Item = &'r Row>) -> Row {
+    rows.into_iter().fold(Row::default(), |sum, row| Row {
+        count: sum.count.saturating_add(row.count),
+        failed: sum.failed.saturating_add(row.failed),
+        short: sum.short.saturating_add(row.short),
+        expected: sum.expected.saturating_add(row.expected),
+        bytes: sum.bytes.saturating_add(row.bytes),
+        ..sum
+    })
+}
+
 /// The class of an operation; of one that this version does not know: not I/O on files.
 pub fn class(op: &str) -> Class {
     Op::find(op).map_or(Class::Control, |op| op.row().class)

@@ -20,6 +20,7 @@ use super::resolve::{Held, Roots};
 use super::ring::Ring;
 use crate::call::{Call, Fd, Names, QueueSettings, Queued, Reply, Submitted, Tag};
 use crate::entries;
+use crate::host::usage::rusage;
 use std::ffi::CStr;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -262,13 +263,7 @@ impl Backend for Posix {
 
 /// `read_bytes` of /proc/self/io in its cheapest form (getrusage(2) counts blocks of 512 bytes).
 fn fetched_bytes() -> u64 {
-    let mut facts = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the structure is writable; zeros are a value should the call fail.
-    let facts = unsafe {
-        libc::getrusage(libc::RUSAGE_SELF, facts.as_mut_ptr());
-        facts.assume_init()
-    };
-    facts.ru_inblock as u64 * 512
+    rusage().ru_inblock as u64 * 512
 }
 
 fn syncfs(fd: Fd) -> Reply {

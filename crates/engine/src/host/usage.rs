@@ -61,7 +61,6 @@ impl UsageMeter {
     /// Use since the start; the clock of the program is left to the caller.
     pub fn used(&self) -> Usage {
         let (now, start) = (self.now(), &self.start);
-        let since = |now: Option<u64>, start: Option<u64>| Some(now?.saturating_sub(start?));
         Usage {
             cpu_ns: now.cpu_ns.saturating_sub(start.cpu_ns),
             read_bytes: since(now.read_bytes, start.read_bytes),
@@ -74,12 +73,7 @@ impl UsageMeter {
     }
 
     fn now(&self) -> Usage {
-        let mut facts = MaybeUninit::<libc::rusage>::zeroed();
-        // SAFETY: the structure is writable; zeros are a value should the call fail.
-        let facts = unsafe {
-            libc::getrusage(libc::RUSAGE_SELF, facts.as_mut_ptr());
-            facts.assume_init()
-        };
+        let facts = rusage();
         let ns =
             |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
         let io = text(self.io.as_ref());
@@ -93,6 +87,21 @@ impl UsageMeter {
             ..Usage::default()
         }
     }
+}
+
+/// getrusage(2) of this process.
+pub(crate) fn rusage() -> libc::rusage {
+    let mut facts = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the structure is writable; zeros are a value should the call fail.
+    unsafe {
+        libc::getrusage(libc::RUSAGE_SELF, facts.as_mut_ptr());
+        facts.assume_init()
+    }
+}
+
+/// The growth of a counter; `None` where one of its values is unknown.
+fn since(now: Option<u64>, start: Option<u64>) -> Option<u64> {
+    Some(now?.saturating_sub(start?))
 }
 
 /// The text of a file of /proc/self.
@@ -130,7 +139,6 @@ impl MachineMeter {
     /// Contention since the start; figures that only the ranks know are left empty.
     pub fn used(&self) -> Contention {
         let (start, end) = (&self.start, now());
-        let since = |end: Option<u64>, start: Option<u64>| Some(end?.saturating_sub(start?));
         Contention {
             load_before: start.load_after,
             load_after: end.load_after,

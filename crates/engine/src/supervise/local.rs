@@ -200,7 +200,7 @@ impl Supervisor<'_> {
             if self.killed_ns.is_some_and(had_time) {
                 self.leave_behind();
             }
-            if self.processes.alive() == 0 {
+            if self.processes.alive().next().is_none() {
                 return;
             }
             self.stop_at_deadline();
@@ -213,7 +213,7 @@ impl Supervisor<'_> {
             }
             if self.stops > 0 {
                 // Again and again: a rank may have fallen asleep after the last time.
-                self.processes.wake();
+                self.processes.send(WAKE);
             }
         }
     }
@@ -223,7 +223,7 @@ impl Supervisor<'_> {
         self.stops += 1;
         self.region.interrupt();
         if self.stops > 1 {
-            self.processes.kill();
+            self.processes.send(libc::SIGKILL);
             self.killed_ns.get_or_insert_with(monotonic_raw_ns);
         }
     }
@@ -277,7 +277,7 @@ impl Supervisor<'_> {
 
     /// The first rank that waits for storage, and for how long at least.
     fn describe_waiting(&self, still: Duration) -> Option<String> {
-        let mut alive = self.processes.alive_ones().take(RANKS_READ as usize);
+        let mut alive = self.processes.alive().take(RANKS_READ as usize);
         let (rank, call) = alive.find_map(|(rank, pid)| {
             Some((rank, waiting::describe(pid, &self.config.directory)?))
         })?;
@@ -378,11 +378,6 @@ impl Processes {
         }
     }
 
-    /// Processes that have not ended.
-    fn alive(&self) -> usize {
-        self.all.iter().filter(|process| process.alive).count()
-    }
-
     /// Looks which processes have ended since; tells their ranks and how: killed or lost
     /// as far as the kernel knows.
     fn reap(&mut self, mut ended: impl FnMut(u32, End)) {
@@ -396,30 +391,17 @@ impl Processes {
         }
     }
 
-    /// Ends the sleep of all ranks.
-    fn wake(&self) {
-        self.send(WAKE);
-    }
-
     /// Those that have not ended, by rank with their numbers.
-    fn alive_ones(&self) -> impl Iterator<Item = (u32, libc::pid_t)> {
+    fn alive(&self) -> impl Iterator<Item = (u32, libc::pid_t)> {
         let alive = (0..).zip(&self.all).filter(|(_, process)| process.alive);
         alive.map(|(rank, process)| (rank, process.pid))
     }
 
     /// Gives up those that have not ended, by rank with their numbers.
     fn leave(&mut self) -> Vec<(u32, libc::pid_t)> {
-        let alive = (0..).zip(&mut self.all).filter(|(_, process)| process.alive);
-        let left = alive.map(|(rank, process)| {
-            process.alive = false;
-            (rank, process.pid)
-        });
-        left.collect()
-    }
-
-    /// Kills all ranks.
-    fn kill(&self) {
-        self.send(libc::SIGKILL);
+        let left = self.alive().collect();
+        self.all.iter_mut().for_each(|process| process.alive = false);
+        left
     }
 
     fn send(&self, signal: i32) {
@@ -433,7 +415,7 @@ impl Processes {
 impl Drop for Processes {
     /// No rank outlives its supervisor, whatever happens to that.
     fn drop(&mut self) {
-        self.kill();
+        self.send(libc::SIGKILL);
         for process in self.all.iter().filter(|process| process.alive) {
             // SAFETY: a child of ours that was not reaped.
             unsafe { libc::waitpid(process.pid, std::ptr::null_mut(), 0) };
@@ -456,11 +438,11 @@ fn status(pid: libc::pid_t) -> Option<End> {
 
 /// Everything that a rank gets from its supervisor.
 struct Context<'a> {
-    pub(crate) plan: &'a Plan,
-    pub(crate) prepared: &'a Prepared<'a>,
-    pub(crate) config: &'a Config,
+    plan: &'a Plan,
+    prepared: &'a Prepared<'a>,
+    config: &'a Config,
     region: &'a Arc<Region>,
-    pub(crate) signals: &'a Signals,
+    signals: &'a Signals,
     supervisor: libc::pid_t,
     /// Processors the run may use.
     cpus: u32,

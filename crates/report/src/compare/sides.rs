@@ -4,6 +4,7 @@ use super::design::Side;
 use crate::machines::{all_hosts, name_storage};
 use crate::merge::retain_executions;
 use crate::rules::{Warning, warnings};
+use crate::statistics::unfinished;
 use model::Run;
 use model::permutation::fnv1a;
 use model::run::{Header, Job, Mark, Node};
@@ -116,12 +117,8 @@ pub(crate) fn notes(base: &Side, new: &Side) -> Vec<String> {
              differ by more or less than shown"
         )
     });
-    let unfinished = |side: &Side| {
-        let sweeps = side.runs.iter().filter_map(|run| run.run.sweep.as_ref());
-        let order = sweeps.flat_map(|sweep| &sweep.order);
-        order.filter(|execution| execution.outcome != "finished").count()
-    };
-    let unfinished = unfinished(base) + unfinished(new);
+    let runs = base.runs.iter().chain(&new.runs);
+    let unfinished: usize = runs.map(|run| unfinished(run).len()).sum();
     let left_out = (unfinished > 0).then(|| {
         format!("left out: {}", words::count(unfinished, "execution that did not finish"))
     });

@@ -204,8 +204,7 @@ fn notes(found: &Fidelity) -> Vec<Item> {
 }
 
 fn sheet(name: &'static str, grid: Grid) -> Option<Sheet> {
-    let (title, notes) = (String::new(), Vec::new());
-    (!grid.lines.is_empty()).then_some(Sheet { name, title, grid, notes })
+    Sheet::of(name, "", grid, [])
 }
 
 const COUNT: Kind = Kind::Count;

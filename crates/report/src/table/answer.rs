@@ -16,7 +16,7 @@ use crate::document::{Block, Item, Sheet};
 use crate::grid::{Cell, Grid, Kind, Line, field, optional};
 use crate::limited;
 use crate::machines;
-use crate::rows::{class, grouped, once};
+use crate::rows::{class, grouped, once, sum};
 use crate::rules::{FAILED, Warning, warnings};
 use crate::table::{facts, layers};
 use crate::text::{self, ON_REQUEST, Paint, percent};
@@ -415,7 +415,7 @@ impl Rates {
 struct PhaseLine {
     name: String,
     busy_ns: Option<u64>,
-    counts: Counts,
+    counts: Row,
     rates: Rates,
 }
 
@@ -425,7 +425,7 @@ fn phase_grid(run: &Run, phases: &[&Phase<'_>]) -> Grid {
     let line = |phase: &&Phase<'_>| PhaseLine {
         name: phase_name(run, phase).to_string(),
         busy_ns: phase.label.map(|label| label.busy_ns),
-        counts: Counts::of(phase.rows.iter().copied()),
+        counts: sum(phase.rows.iter().copied()),
         rates: phase.label.map(|label| Rates::of(run, label)).unwrap_or_default(),
     };
     let lines: Vec<PhaseLine> = phases.iter().map(line).collect();
@@ -458,31 +458,11 @@ fn succeeded(row: &Row) -> u64 {
 struct Entry<'r> {
     name: String,
     row: &'r Row,
-    counts: Counts,
+    counts: Row,
     /// Share of the time of the ranks in the phase.
     share: Option<f64>,
     /// The line sums up several rows.
     is_sum: bool,
-}
-
-/// How often operations were executed, and how they ended.
-#[derive(Clone, Copy, Default)]
-struct Counts {
-    count: u64,
-    failed: u64,
-    short: u64,
-    expected: u64,
-}
-
-impl Counts {
-    fn of<'r>(rows: impl Iterator<Item = &'r Row>) -> Counts {
-        rows.fold(Counts::default(), |sum, row| Counts {
-            count: sum.count.saturating_add(row.count),
-            failed: sum.failed.saturating_add(row.failed),
-            short: sum.short.saturating_add(row.short),
-            expected: sum.expected.saturating_add(row.expected),
-        })
-    }
 }
 
 /// Time of all ranks in an operation, also in those that failed or were expected to.
@@ -531,7 +511,7 @@ fn entries<'r>(run: &Run, phase: &Phase<'r>, most: usize) -> Vec<Entry<'r>> {
     let one = |row: &&'r Row| Entry {
         name: format!("  {}", row.op),
         row,
-        counts: Counts::of(std::iter::once(*row)),
+        counts: sum([*row]),
         share: share(busy_ns(row)),
         is_sum: false,
     };
@@ -539,7 +519,7 @@ fn entries<'r>(run: &Run, phase: &Phase<'r>, most: usize) -> Vec<Entry<'r>> {
     let rest = rest.first().map(|first| Entry {
         name: format!("  {} more", rest.len()),
         row: first,
-        counts: Counts::of(rest.iter().copied()),
+        counts: sum(rest.iter().copied()),
         share: share(rest.iter().fold(0, |sum, row| sum.saturating_add(busy_ns(row)))),
         is_sum: true,
     });

@@ -252,9 +252,7 @@ fn use_of_files(trace: &Trace) -> Option<Sheet> {
         &all,
         |_| false,
     );
-    let notes = vec![USE_LEGEND.to_string()];
-    let title = "Files and order of accesses".into();
-    (!all.is_empty()).then_some(Sheet { name: "use-of-files", title, grid, notes })
+    Sheet::of("use-of-files", "Files and order of accesses", grid, [USE_LEGEND.into()])
 }
 
 /// Mean size of the files of a layer.
@@ -351,9 +349,7 @@ fn common(trace: &Trace) -> Option<Sheet> {
         &all,
         |_| false,
     );
-    let notes = vec![COMMON_LEGEND.into()];
-    let title = "Commonest access sizes".into();
-    (!all.is_empty()).then_some(Sheet { name: "common-sizes", title, grid, notes })
+    Sheet::of("common-sizes", "Commonest access sizes", grid, [COMMON_LEGEND.into()])
 }
 
 /// The traffic on a file system.
@@ -398,13 +394,8 @@ fn mounts(trace: &Trace) -> Option<Sheet> {
     let unlisted = (unlisted > 0).then(|| {
         format!("Without {}, which are not kept one by one.", words::count(unlisted, "file"))
     });
-    let notes = iter::once(MOUNTS_LEGEND.to_string()).chain(unlisted).collect();
-    (!all.is_empty()).then(|| Sheet {
-        name: "mounts",
-        title: "Access by mount".into(),
-        grid,
-        notes,
-    })
+    let notes = iter::once(MOUNTS_LEGEND.to_string()).chain(unlisted);
+    Sheet::of("mounts", "Access by mount", grid, notes)
 }
 
 /// The calls of this layer reach the kernel: others are above it.
@@ -463,8 +454,8 @@ fn files(trace: &Trace) -> Option<Sheet> {
         let (files, bytes) = (words::count(more.files, "file"), format_bytes(more.amounts.bytes()));
         format!("{}: {files} with fewer bytes, {bytes} together, not kept one by one.", more.module)
     });
-    let notes = iter::once(FILES_LEGEND.to_string()).chain(more).chain(unlisted).collect();
-    (!all.is_empty()).then(|| Sheet { name: "files", title: "Files".into(), grid, notes })
+    let notes = iter::once(FILES_LEGEND.to_string()).chain(more).chain(unlisted);
+    Sheet::of("files", "Files", grid, notes)
 }
 
 fn moves(file: &TraceFile) -> Option<u64> {
@@ -498,8 +489,7 @@ fn ranks(trace: &Trace) -> Option<Sheet> {
         &all,
         |_| false,
     );
-    let title = "Time by rank".into();
-    (!all.is_empty()).then_some(Sheet { name: "ranks", title, grid, notes })
+    Sheet::of("ranks", "Time by rank", grid, notes)
 }
 
 #[cfg(test)]

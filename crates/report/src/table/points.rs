@@ -130,12 +130,9 @@ fn tables<'a>(
 fn typical(run: &Run, name: Name<'_>, cell: u32, of: fn(&Row) -> Option<u64>) -> Option<u64> {
     let rows =
         run.rows.iter().filter(|row| (&*row.label, &*row.op, row.cell) == (name.0, name.1, cell));
-    let finished = |row: &&Row| {
-        let order = run.run.sweep.iter().flat_map(|sweep| &sweep.order);
-        let mut own = order.filter(|one| (one.cell, one.repetition) == (row.cell, row.repetition));
-        own.all(|one| one.outcome == "finished")
-    };
-    let mut all: Vec<u64> = rows.filter(finished).filter_map(of).collect();
+    let unfinished = statistics::unfinished(run);
+    let is_finished = |row: &&Row| !unfinished.contains(&(row.cell, row.repetition));
+    let mut all: Vec<u64> = rows.filter(is_finished).filter_map(of).collect();
     all.sort_unstable();
     all.get(all.len().checked_sub(1)? / 2).copied()
 }

@@ -10,6 +10,7 @@
 use crate::document::Sheet;
 use crate::grid::{Cell, Column, Grid, Kind, Line};
 use crate::rows::grouped;
+use crate::statistics::unfinished;
 use crate::text::width;
 use model::run::{Run, Score};
 use model::sweep::Sweep;
@@ -42,7 +43,10 @@ pub fn lines(run: &Run) -> Vec<String> {
 /// The table of a sweep: the mean of the repetitions of each point.
 pub fn sheet(run: &Run) -> Option<Sheet> {
     let sweep = run.run.sweep.as_ref().filter(|_| !run.run.scores.is_empty())?;
-    let named = run.run.scores.iter().filter(|score| is_finished(sweep, score));
+    // Scores of executions that did not finish are left out.
+    let unfinished = unfinished(run);
+    let is_finished = |score: &&Score| !unfinished.contains(&(score.cell, score.repetition));
+    let named = run.run.scores.iter().filter(is_finished);
     let points = grouped(named.map(|score| ((&*score.name, score.cell), score)));
     let mut lines: Vec<_> = points.iter().map(|(key, all)| (key, line(sweep, *key, all))).collect();
     let order = |name: &str| run.run.scores.iter().position(|score| score.name == name);
@@ -50,13 +54,6 @@ pub fn sheet(run: &Run) -> Option<Sheet> {
     let lines = lines.into_iter().map(|(_, line)| line).collect();
     let grid = Grid { columns: columns(sweep), lines };
     Some(Sheet { name: "scores", title: "Scores".into(), grid, notes: Vec::new() })
-}
-
-/// Scores of executions that did not finish are left out.
-fn is_finished(sweep: &Sweep, score: &Score) -> bool {
-    let is_its = (score.cell, score.repetition);
-    let mut own = sweep.order.iter().filter(|one| (one.cell, one.repetition) == is_its);
-    own.all(|one| one.outcome == "finished")
 }
 
 fn columns(sweep: &Sweep) -> Vec<Column> {

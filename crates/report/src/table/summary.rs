@@ -3,7 +3,7 @@
 use crate::document::Sheet;
 use crate::grid::{Cell, Grid, Kind, Line, field, optional};
 use crate::limited;
-use crate::rows::{class, is_bound, is_service, label_name, moves_bytes, once, repeated};
+use crate::rows::{class, is_bound, is_service, label_name, moves_bytes, once, repeated, sum};
 use model::op::{Class, Part};
 use model::run::{Row, Run};
 use model::units::Measure;
@@ -147,18 +147,10 @@ fn totals(run: &Run) -> Vec<Entry<'static>> {
     let total = |(of, name): (Class, &str)| {
         let mut members = whole.iter().filter(|row| class(&row.op) == of).peekable();
         members.peek()?;
-        let sum = members.fold(Row::default(), |sum, row| Row {
-            count: sum.count.saturating_add(row.count),
-            failed: sum.failed.saturating_add(row.failed),
-            short: sum.short.saturating_add(row.short),
-            expected: sum.expected.saturating_add(row.expected),
-            bytes: sum.bytes.saturating_add(row.bytes),
-            ..sum
-        });
         Some(Entry {
             heading: "all labels, by class".into(),
             name: format!("  {name}"),
-            row: Cow::Owned(sum),
+            row: Cow::Owned(sum(members.copied())),
             at_least: false,
             can_move: matches!(of, Class::Read | Class::Write),
             is_total: true,

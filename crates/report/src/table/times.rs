@@ -61,9 +61,8 @@ pub fn sheet(run: &Run) -> Option<Sheet> {
     );
     let many = groups.iter().any(Group::is_repeated);
     let legend = if many { LEGEND_MANY } else { LEGEND }.to_string();
-    let notes = std::iter::once(legend).chain(groups.iter().filter_map(not_kept)).collect();
-    let (name, title) = ("labels over ranks", String::new());
-    (!groups.is_empty()).then_some(Sheet { name, title, grid, notes })
+    let notes = std::iter::once(legend).chain(groups.iter().filter_map(not_kept));
+    Sheet::of("labels over ranks", "", grid, notes)
 }
 
 /// Occurrences by label, in order of first appearance.

@@ -57,8 +57,7 @@ pub fn shares(run: &Run) -> Option<Sheet> {
         |_| false,
     );
     let parts = shares.iter().map(|(name, share)| parts(name, share));
-    let notes = std::iter::once(SHARE_LEGEND.to_string()).chain(parts).collect();
-    (!shares.is_empty()).then(|| Sheet { name: "shares", title: String::new(), grid, notes })
+    Sheet::of("shares", "", grid, std::iter::once(SHARE_LEGEND.to_string()).chain(parts))
 }
 
 fn mib(bytes: u64) -> f64 {
@@ -129,8 +128,7 @@ pub fn arrivals(run: &Run) -> Option<Sheet> {
     );
     let behind = arrivals.iter().filter(|one| one.1.is_behind());
     let behind = behind.map(|one| format!("{}.", describe_backlog(run, one.1)));
-    let notes = std::iter::once(ARRIVAL_LEGEND.to_string()).chain(behind).collect();
-    (!arrivals.is_empty()).then(|| Sheet { name: "arrivals", title: String::new(), grid, notes })
+    Sheet::of("arrivals", "", grid, std::iter::once(ARRIVAL_LEGEND.to_string()).chain(behind))
 }
 
 fn arrival_name(run: &Run, row: &ArrivalRow) -> String {
