@@ -20,6 +20,18 @@ fn every_mistake_is_drawn_under_its_line() {
         .err_has("x.ppl: 3 errors");
 }
 
+/// What the rehearsal finds is in both forms.
+#[test]
+fn failures_of_the_rehearsal_have_their_place() {
+    let text = "$i = $$rank;\nassert($i < 2, \"two ranks\");\n";
+    let scene = Scene::new().file("x.ppl", text);
+    scene.parabench("check x.ppl -n 3").exits(0).err_has("two ranks");
+    let found = scene.parabench("check x.ppl -n 3 --format json").exits(0).json();
+    assert_eq!(found.as_array().map(Vec::len), Some(1));
+    assert_eq!((&found[0]["code"], &found[0]["line"]), (&json!("W0315"), &json!(2)));
+    assert!(found[0]["message"].as_str().is_some_and(|text| text.contains("two ranks")));
+}
+
 #[test]
 fn colours_are_for_terminals() {
     let scene = Scene::new().file("x.ppl", "writ(1);");

@@ -21,6 +21,20 @@ fn code_1_an_operation_failed() {
     done.out_has("ENOENT").out_has("x.ppl:1:1").out_has("missing");
 }
 
+/// The program says what its parameters have to be, and nothing is executed.
+#[test]
+fn code_2_an_assertion_about_parameters_fails() {
+    let text = "param $n = 4; /// parts\nassert($n % 2 == 0, \"n is even\");\nwrite(\"a\", 12 / ($n % 2 + 1));";
+    let scene = Scene::new().file("x.ppl", text);
+    scene.parabench("run x.ppl n=2").exits(0);
+    let done = scene.parabench("run x.ppl n=3").exits(2).out_is("");
+    done.err_has("assertion failed: n is even")
+        .err_has("x.ppl:2:8")
+        .err_has("$n is 3: give others");
+    let ranks = Scene::new().parabench("run @ior t=4m").exits(2);
+    ranks.err_has("b must be a multiple of t").err_has("$t is 4194304").err_has("@ior: 1 error");
+}
+
 #[test]
 fn code_1_a_rank_failed() {
     Scene::new()

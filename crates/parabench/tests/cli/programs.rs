@@ -49,6 +49,30 @@ fn parameters_of_each_program_are_shown_with_defaults_and_texts() {
     Scene::new().parabench("programs --params").exits(2);
 }
 
+#[test]
+fn help_shows_the_parameters_of_the_program_on_the_line() {
+    let scene =
+        Scene::new().file("x.ppl", "param $pause = 5ms; /// between writes\nsleep($pause);");
+    for call in ["run --help @tile", "run @tile --help", "plan @tile -h"] {
+        let done = scene.parabench(call).exits(0);
+        done.out_has("Parameters of @tile:")
+            .out_has("nr_tiles_x=1   (number)\n    tiles in a row\n");
+    }
+    let own = scene.parabench("run x.ppl -n 2 --help").exits(0);
+    own.out_has("pause=5ms   (time, as in 5ms)\n    between writes\n");
+    scene.parabench("run --help nosuch.ppl").exits(0).out_has("there is no such file");
+    assert!(!scene.parabench("run --help").exits(0).out.contains("Parameters of"));
+}
+
+#[test]
+fn paper_is_a_parameter_with_an_option_of_its_own() {
+    let scene = Scene::new().file("x.ppl", "param $paper = false; /// its size\nprint $paper;");
+    scene.parabench("run x.ppl --paper").exits(0).out_has("[0] true");
+    scene.parabench("run x.ppl").exits(0).out_has("[0] false");
+    let refused = scene.parabench("run @tile --paper").exits(2);
+    refused.err_has("--paper: the program has no parameter paper").err_has("these have one: @olap");
+}
+
 /// Programs of two groups have a group without members on one rank.
 fn least_ranks(name: &str) -> u32 {
     if name == "groups" { 2 } else { 1 }
@@ -243,7 +267,7 @@ fn line_of<'t>(table: &'t str, name: &str) -> Vec<&'t str> {
 #[test]
 fn the_papers_table_has_its_counts_and_its_published_figures() {
     let scene = Scene::new();
-    let call = "run @olap paper=true -n 2 --backend mem --out stored --html page.html";
+    let call = "run @olap --paper -n 2 --backend mem --out stored --html page.html";
     let done = scene.call(call).env("COLUMNS", "130").run().exits(0);
     let table = &done.out[done.out.find("Index create, delete, indexing:").expect("a table")..];
     let (create, rest) = table.split_once("index delete").expect("a heading");
@@ -317,7 +341,7 @@ fn the_papers_table_has_its_counts_and_its_published_figures() {
 #[test]
 fn figures_of_a_laid_out_table_are_those_of_the_rows() {
     let scene = Scene::new();
-    let call = "run @olap paper=true indexes=3 -n 2 --backend mem";
+    let call = "run @olap --paper indexes=3 -n 2 --backend mem";
     let run = run_object(&scene.parabench(&format!("{call} --format json")).exits(0));
     let rows = run["rows"].as_array().unwrap();
     let read = rows.iter().find(|row| row["label"] == "indexing" && row["op"] == "fread").unwrap();

@@ -122,5 +122,6 @@ fn rehearsals_and_single_labels_need_no_figures() {
     scene.parabench("plan x.ppl -n 3").exits(0);
     scene.parabench("plan x.ppl -n 3 num=100000").exits(0);
     let run = scene.parabench("run x.ppl -n 3 --only write --dir d --format json").exits(0);
+    let run = run.err_has("--only stores no scores");
     assert_eq!(run_object(&run)["run"]["scores"], Value::Null);
 }
