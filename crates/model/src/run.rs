@@ -15,7 +15,8 @@ use crate::sweep::{DimensionKind, Sweep};
 use serde::{Deserialize, Serialize};
 
 pub use host::{
-    Layout,     Device, Directory, Host, Job, Node, NodeRow, NodeStorage, NodeUse, Param, Storage, spans,
+    Device, Directory, Host, Job, Layout, Node, NodeRow, NodeStorage, NodeUse, Param, Storage,
+    spans,
 };
 pub use label::{
     ArrivalRow, CacheControl, DirectoryEvidence, LabelEvidence, PatternWrites, ShareRow, Sharer,

@@ -96,9 +96,8 @@ fn resident_bytes(mapped: *mut libc::c_void, at: u64, bytes: u64) -> Option<u64>
     let page = page_bytes();
     let mut pages = vec![0u8; bytes.div_ceil(page) as usize];
     // SAFETY: the part lies in the mapping, and there is a byte for each of its pages.
-    let done = unsafe {
-        libc::mincore(mapped.byte_add(at as usize), bytes as usize, pages.as_mut_ptr())
-    };
+    let done =
+        unsafe { libc::mincore(mapped.byte_add(at as usize), bytes as usize, pages.as_mut_ptr()) };
     let resident = pages.iter().filter(|state| **state & 1 == 1).count() as u64;
     (done == 0).then(|| resident.saturating_mul(page).min(bytes))
 }

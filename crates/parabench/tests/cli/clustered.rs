@@ -78,7 +78,8 @@ fn repetitions_that_find_the_files_of_the_one_before_say_so() {
 
 #[test]
 fn directories_are_an_axis_with_a_table_of_operations() {
-    let text = "time[\"w\"] repeat $i 3 write(\"f-$i\", 4k); time[\"s\"] repeat $i 3 stat(\"f-$i\");";
+    let text =
+        "time[\"w\"] repeat $i 3 write(\"f-$i\", 4k); time[\"s\"] repeat $i 3 stat(\"f-$i\");";
     let scene = Scene::new().file("x.ppl", text);
     let done = scene.parabench("run x.ppl --sweep-dirs one=d1,two=d2 --clean --out r").exits(0);
     let done = done.out_has("one: avg").out_has("two: avg").out_has("  write");
@@ -93,7 +94,10 @@ fn directories_are_an_axis_with_a_table_of_operations() {
     };
     assert!(places(0).ends_with("/d1") && places(1).ends_with("/d2"));
     scene.parabench("report r").exits(0).out_has("two: avg");
-    scene.parabench("run x.ppl --sweep-dirs one=d1,two=d1/x").exits(2).err_has("lie in one another");
+    scene
+        .parabench("run x.ppl --sweep-dirs one=d1,two=d1/x")
+        .exits(2)
+        .err_has("lie in one another");
     scene.parabench("run x.ppl --sweep-dirs one=d1 --dir d2").exits(2).err_has("--dir");
 }
 

@@ -96,9 +96,7 @@ fn make_trees(page: &mut Page, is_unique: bool) {
         page.line("barrier;");
         page.line(&format!("mkdir(\"{TREES}/mdtest_tree.$$rank.0\");"));
     } else {
-        page.line(&format!(
-            "master {{ mkdir(\"{TREES}\"); mkdir(\"{TREES}/mdtest_tree.0\"); }}"
-        ));
+        page.line(&format!("master {{ mkdir(\"{TREES}\"); mkdir(\"{TREES}/mdtest_tree.0\"); }}"));
     }
     page.line("barrier;");
 }

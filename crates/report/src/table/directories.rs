@@ -33,7 +33,10 @@ pub fn sheets(run: &Run, sweep: &Sweep) -> Vec<Sheet> {
             Sheet {
                 name: "directories",
                 title: title(sweep, cells[0]),
-                grid: Grid { columns: columns(&last.values), lines: lines(run, &cells, &last.values) },
+                grid: Grid {
+                    columns: columns(&last.values),
+                    lines: lines(run, &cells, &last.values),
+                },
                 notes: Vec::new(),
             }
         })

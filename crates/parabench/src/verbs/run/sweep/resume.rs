@@ -295,7 +295,8 @@ fn here() -> String {
 fn options(run: &Run) -> Vec<Param> {
     let decides = |option: &&Param| {
         let name = &*option.name;
-        let is_path = ["--dir", "--sweep-dirs", "--against", "--mount", "--include-dir"].contains(&name);
+        let is_path =
+            ["--dir", "--sweep-dirs", "--against", "--mount", "--include-dir"].contains(&name);
         let is_compared = !OUTSIDE.contains(&name) && !NOT_COMPARED.contains(&name);
         name.starts_with('-') && is_compared && !is_path
     };
