@@ -6,7 +6,7 @@ ATTACK_SECONDS ?= 86400
 PREFIX         ?= $(HOME)/.local
 PROGRAM        ?= examples/listing1.ppl
 
-.PHONY: help demo test web attack bench fidelity dist dist-test setup install clean
+.PHONY: help demo test web attack bench fidelity lab dist dist-test setup install clean
 
 help:
 	@echo "make demo     build what is missing, run the paper's listing 1 in a scratch directory"
@@ -15,6 +15,7 @@ help:
 	@echo "make attack   the attacks alone, the random ones for ATTACK_SECONDS"
 	@echo "make bench    speed against the raw system calls, as ratios"
 	@echo "make fidelity how faithfully real commands are replayed; writes the table of docs/fidelity.md"
+	@echo "make lab      cluster file systems on this machine (root): LAB=\"glusterfs cephfs moosefs\"; docs/evaluation.md"
 	@echo "make dist     wheel, deb, tarball, recipes for containers and Spack, checksums: in dist/"
 	@echo "make dist-test  install each package into an empty Debian and run a program there; as root"
 	@echo "make setup    install what the tests need, as far as it is missing"
@@ -54,6 +55,13 @@ bench:
 fidelity:
 	$(CARGO) build --release --locked -p parabench
 	python3 benches/fidelity/measure.py target/release/parabench
+
+# Starts servers, measures, kills one, ends them all; results in lab/results. As root, about a quarter of an hour.
+LAB ?= glusterfs cephfs moosefs
+lab:
+	$(CARGO) build --release --locked -p parabench
+	lab/measure $(LAB)
+	lab/evaluate
 
 # What releases consist of (RELEASING.md).
 dist:

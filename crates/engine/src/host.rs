@@ -352,6 +352,15 @@ short line
     }
 
     #[test]
+    fn moosefs_has_its_name() {
+        let line = b"90 21 0:52 / /mnt rw shared:9 - fuse mfs#10.0.0.1:9421 rw,user_id=0";
+        let mount = parse(line).expect("a mount");
+        assert_eq!((name_of_type(&mount), &*mount.source), ("fuse.moosefs", "mfs#10.0.0.1:9421"));
+        let other = Mount { source: "/srv".into(), ..mount };
+        assert_eq!(name_of_type(&other), "fuse");
+    }
+
+    #[test]
     fn escapes_that_are_none_stay() {
         assert_eq!(unescape(br"a\04"), br"a\04");
         assert_eq!(unescape(br"\134x\011"), b"\\x\t");

@@ -77,6 +77,8 @@ pub fn unreadable<'a>(folders: impl IntoIterator<Item = &'a OwnFolder>) -> Vec<U
 /// Processes that were killed let go of their locks when the kernel has taken their memory apart.
 const TO_LET_GO: Duration = Duration::from_secs(2);
 const NEXT_LOOK: Duration = Duration::from_millis(20);
+/// A call on storage that takes longer than this between two looks of a report is named.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(300);
 
 /// Looks again for a little while, as long as what it finds is still held: for those who need a run to be over, right
 /// after its processes were killed.
@@ -165,6 +167,27 @@ impl Found {
         model::words::list_some(users.iter().map(describe), 5)
     }
 
+    /// Ranks of this machine that are in the same call on storage at two looks, in words. Paths below `directory` are
+    /// shown from there.
+    pub fn describe_waiting(&self, directory: &Path) -> Option<String> {
+        let pids = self.memory.as_ref().map(OwnFolder::users).unwrap_or_default();
+        let look_at = |pid: &i32| {
+            let call = waiting::describe(*pid, directory)?;
+            Some((rank_of(*pid)?, call, waiting::count_sleeps(*pid)))
+        };
+        let first: Vec<_> = pids.iter().filter_map(look_at).collect();
+        if first.is_empty() {
+            return None;
+        }
+        sleep(BETWEEN_LOOKS);
+        let second: Vec<_> = pids.iter().filter_map(look_at).collect();
+        let still = first.into_iter().filter(|one| second.contains(one));
+        let still: Vec<String> =
+            still.map(|(rank, call, _)| format!("rank {rank} in {call}")).collect();
+        (!still.is_empty())
+            .then(|| format!("storage does not answer: {}", model::words::list_some(still, 5)))
+    }
+
     /// Where ranks' files are.
     fn folders(&self) -> impl Iterator<Item = &OwnFolder> {
         self.memory.iter().chain(&self.copies)
@@ -210,6 +233,12 @@ impl Found {
         file.take(PLAN_MAX).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
         Plan::from_bytes(&bytes)
     }
+}
+
+/// The rank that a process is: the one whose file it has mapped.
+fn rank_of(pid: i32) -> Option<u32> {
+    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
+    maps.lines().find_map(|line| line.rsplit_once("/rank-")?.1.parse().ok())
 }
 
 /// The folder of records at `path`, if it is that of the run with this identity.

@@ -68,6 +68,9 @@ pub fn read(path: &Path) -> Result<Stored> {
         run.run.exit_code = 0;
     }
     let mut passing = vec![found.remark.clone()];
+    if found.state == State::UnderWay {
+        passing.extend(found.describe_waiting(Path::new(&run.run.host.directory)));
+    }
     passing.extend(absent.iter().map(|absent| absent.describe(&folder, &found)));
     if found.state != State::UnderWay {
         passing.extend(leftover::scratch(&run));

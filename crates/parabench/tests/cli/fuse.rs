@@ -15,8 +15,13 @@ pub struct Fuse {
 impl Fuse {
     /// Mounts it; where it cannot, says so past the test harness.
     pub fn mount(below: &Path, place: &Path) -> Option<Fuse> {
+        Fuse::mount_with(&[], below, place)
+    }
+
+    /// The same with options of bindfs.
+    pub fn mount_with(options: &[&str], below: &Path, place: &Path) -> Option<Fuse> {
         let mut bindfs = Command::new("bindfs");
-        bindfs.arg("-f").arg(below).arg(place).stdin(Stdio::null());
+        bindfs.arg("-f").args(options).arg(below).arg(place).stdin(Stdio::null());
         let Ok(server) = bindfs.spawn() else {
             skip("no bindfs");
             return None;

@@ -22,6 +22,10 @@ fn storage_that_hangs_does_not_hold_a_run() {
     let running = scene.call("run x.ppl -n 3 --dir m/d --events --out r").start();
     running.until("files", || (0..3).all(|rank| scene.path(&format!("s/d/f-{rank}-7")).exists()));
     fuse.signal(19);
+    let waits = "storage does not answer: rank ";
+    running.until("a report that names a rank", || {
+        scene.parabench("report r").exits(0).out.contains(waits)
+    });
     running.signal(2);
     sleep(Duration::from_millis(200));
     running.signal(2);

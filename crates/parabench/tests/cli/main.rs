@@ -20,6 +20,7 @@ mod browser;
 mod cache_control;
 mod calls;
 mod check;
+mod clustered;
 mod compare;
 mod completions;
 mod data_files;

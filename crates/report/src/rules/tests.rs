@@ -892,3 +892,22 @@ fn drift_and_correlation_of_repetitions_are_noted() {
     noise.labels.iter_mut().for_each(|label| label.busy_ns = 1000 + random.bits() % 1000);
     assert_eq!(drift(&noise), [""; 0]);
 }
+
+/// A server that was gone for a while shows in one operation; one long fsync of much data does not.
+#[test]
+fn an_operation_far_beyond_its_median_has_stalled() {
+    const MS: u64 = 1_000_000;
+    let with = |op: &str, count: u64, times_ns: [u64; 5]| {
+        let mut run = sound();
+        run.rows = vec![sample::row("stress", op, count, 0, times_ns)];
+        marks(&run).into_iter().find(|mark| mark.code == "stalled")
+    };
+    let stalled = [MS, 20 * MS, 5 * MS, 9 * MS, 14_000 * MS];
+    let mark = with("fsync", 1000, stalled).expect("a stall");
+    assert!(mark.counts);
+    let seen = "one fsync in \"stress\" took 14 s, the median is 5 ms: the storage did not answer";
+    assert!(mark.seen.starts_with(seen), "{}", mark.seen);
+    assert_eq!(with("barrier", 1000, stalled), None);
+    assert_eq!(with("fsync", 1, [14_000 * MS; 5]), None);
+    assert_eq!(with("fsync", 1000, [MS, 20 * MS, 5 * MS, 9 * MS, 4_000 * MS]), None);
+}
