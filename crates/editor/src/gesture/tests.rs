@@ -232,7 +232,7 @@ fn all_programs_take_all_gestures() {
         assert!(outline.complete, "{path:?}: {:?}", outline.mistake);
         let ids = ids(&outline.items, "");
         // Some of a long program: each gesture parses and formats it.
-        let step = ids.len().div_ceil(12);
+        let step = ids.len().div_ceil(6);
         for (number, id) in ids.iter().enumerate().step_by(step) {
             gestures += try_item(&text, id);
             values += try_parameters(&text, id);
@@ -242,7 +242,7 @@ fn all_programs_take_all_gestures() {
             }
         }
     }
-    assert!(gestures > 1_000 && moves > 400 && values > 1_000, "{gestures} {moves} {values}");
+    assert!(gestures > 500 && moves > 200 && values > 500, "{gestures} {moves} {values}");
 }
 
 /// A statement of a generated program.
