@@ -20,13 +20,26 @@ use model::{Op, Value, limits};
 const CALLS_MAX: usize = 10_000;
 
 impl<B: Backend> Machine<'_, B> {
-    /// Executes from `position` on. After an error `position.pc` is its site.
-    pub(super) fn execute(&mut self, comm: &mut dyn Comm, buffers: &mut Buffers) -> Flow<Pause> {
+    /// Executes from `position` on. After an error `position.pc` is its site. `STEPS`: the communicator is asked
+    /// before each instruction; other ranks are compiled without the question.
+    pub(super) fn execute<const STEPS: bool>(
+        &mut self,
+        comm: &mut dyn Comm,
+        buffers: &mut Buffers,
+    ) -> Flow<Pause> {
         let plan = self.prepared.plan;
         let mut pc = self.position.pc;
+        // An instruction at which the rank had to wait is entered again, and not asked for again.
+        let mut is_asked = STEPS && std::mem::replace(&mut self.position.is_entered, true);
         loop {
             self.position.pc = pc;
             let Some(instr) = plan.code.get(pc as usize) else { return Ok(Pause::Finished) };
+            if STEPS
+                && !std::mem::take(&mut is_asked)
+                && !comm.begins(pc, self.position.calls.len())
+            {
+                return Ok(Pause::Pending);
+            }
             let next = match *instr {
                 Instr::Op { op, dst, args } => {
                     if let Some(pause) = check(comm) {
