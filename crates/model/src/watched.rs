@@ -275,7 +275,7 @@ pub struct OpenFile {
     pub position: u64,
     /// Its size, bytes.
     pub size_bytes: u64,
-    /// "O_RDWR|O_APPEND", of an MPI file "MPI".
+    /// As `fopen` takes them, "r+" or "O_RDWR|O_APPEND"; of an MPI file "MPI".
     pub flags: String,
     /// Variables that hold it, with `$`.
     pub variables: Vec<String>,

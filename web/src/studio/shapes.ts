@@ -171,7 +171,7 @@ export interface OpenFile {
   path: string;
   position: number;
   size_bytes: number;
-  /** "O_RDWR|O_CREAT", "MPI". */
+  /** As `fopen` takes them: "r+", "O_RDWR|O_CREAT"; of an MPI file "MPI". */
   flags: string;
   /** Variables that hold it, with `$`. */
   variables: string[];

@@ -36,9 +36,9 @@ impl<B: Backend> Machine<'_, B> {
             let Some(instr) = plan.code.get(pc as usize) else { return Ok(Pause::Finished) };
             if STEPS
                 && !std::mem::take(&mut is_asked)
-                && !comm.begins(pc, self.position.calls.len())
+                && let Some(pause) = self.asks(instr, pc, comm)
             {
-                return Ok(Pause::Pending);
+                return Ok(pause);
             }
             let next = match *instr {
                 Instr::Op { op, dst, args } => {
@@ -74,6 +74,18 @@ impl<B: Backend> Machine<'_, B> {
             };
             pc = next;
         }
+    }
+
+    /// In steps: a pause before the instruction. An operation is asked for when it is really this rank's turn, and asked
+    /// for again if it was not.
+    fn asks(&mut self, instr: &Instr, pc: Pc, comm: &mut dyn Comm) -> Option<Pause> {
+        if matches!(instr, Instr::Op { .. })
+            && let Some(pause) = check(comm)
+        {
+            self.position.is_entered = false;
+            return Some(pause);
+        }
+        (!comm.begins(pc, self.position.calls.len())).then_some(Pause::Pending)
     }
 
     #[inline(always)]

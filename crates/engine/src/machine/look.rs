@@ -80,7 +80,10 @@ impl Machine<'_, MpiFiles<Mem>> {
                 let path = self.env.plan.named(&handle.path);
                 let path = String::from_utf8_lossy(&path).into_owned();
                 let variables = held(number);
-                (file, OpenFile { path, position: handle.position, variables, ..OpenFile::default() })
+                (
+                    file,
+                    OpenFile { path, position: handle.position, variables, ..OpenFile::default() },
+                )
             })
             .collect();
         let backend = &mut self.io.backend;
@@ -89,7 +92,8 @@ impl Machine<'_, MpiFiles<Mem>> {
                 Ok(fd) => Some(fd),
                 Err(file) => backend.descriptor(file),
             };
-            let (flags, size_bytes) = fd.and_then(|fd| backend.posix().opened(fd)).unwrap_or((0, 0));
+            let (flags, size_bytes) =
+                fd.and_then(|fd| backend.posix().opened(fd)).unwrap_or((0, 0));
             let flags = if file.is_ok() { text_of_flags(flags as u32) } else { "MPI".into() };
             OpenFile { flags, size_bytes, ..shown }
         };

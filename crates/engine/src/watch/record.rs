@@ -135,9 +135,8 @@ fn execute(
     let fs = MemFs::shared(&config.directory.to_string_lossy());
     fs.borrow_mut().add(&plan.directories);
     let pointers = Pointers::default();
-    let backend = |_, clock| {
-        MpiFiles::new(Mem::new(Rc::clone(&fs), clock, Cost::default()), &pointers)
-    };
+    let backend =
+        |_, clock| MpiFiles::new(Mem::new(Rc::clone(&fs), clock, Cost::default()), &pointers);
     let part = |sim: Sim| {
         let follower = Follower::new(log, sim.rank());
         sim.observed(Box::new(follower))
@@ -216,8 +215,7 @@ fn make_run(plan: &Plan, outcome: &Outcome) -> Run {
         name: plan.files.first().map_or(String::new(), |file| file.name.clone()),
         files: plan.files.iter().map(file).collect(),
     };
-    let events =
-        EventsInfo { count: collected.events, sample_every: 1, ..EventsInfo::default() };
+    let events = EventsInfo { count: collected.events, sample_every: 1, ..EventsInfo::default() };
     let mut evidence = collected.evidence;
     evidence.notes.extend(outcome.deadlock_message(plan));
     let header = Header {

@@ -40,9 +40,10 @@ pub fn step(
     statements: Vec<Statement>,
     target: &Target,
 ) -> Result<Snapshot, StartError> {
-    let printed = File::from(memfd_create("parabench-printed", MemfdFlags::CLOEXEC).map_err(
-        |error| StartError::Io { what: "keep what is printed", error: error.into() },
-    )?);
+    let printed =
+        File::from(memfd_create("parabench-printed", MemfdFlags::CLOEXEC).map_err(|error| {
+            StartError::Io { what: "keep what is printed", error: error.into() }
+        })?);
     let mut config = Config { backend: BackendKind::Mem, events: None, ..config.clone() };
     config.settings.print_fd = Some(printed.as_raw_fd());
     let search = Search::new(target, Statements::new(plan, statements), plan);
@@ -50,9 +51,8 @@ pub fn step(
     let fs = MemFs::shared(&config.directory.to_string_lossy());
     fs.borrow_mut().add(&plan.directories);
     let pointers = Pointers::default();
-    let backend = |_, clock| {
-        MpiFiles::new(Mem::new(Rc::clone(&fs), clock, Cost::default()), &pointers)
-    };
+    let backend =
+        |_, clock| MpiFiles::new(Mem::new(Rc::clone(&fs), clock, Cost::default()), &pointers);
     let part = |sim: Sim| {
         let stepper = Stepper { progress: Rc::clone(&progress), rank: sim.rank() };
         sim.observed(Box::new(stepper))
@@ -167,11 +167,7 @@ impl Observer for Stepper {
 
 type Stepped<'s, 'p> = &'s mut Simulation<'p, MpiFiles<Mem>>;
 
-fn describe_ranks(
-    plan: &Plan,
-    simulation: Stepped<'_, '_>,
-    progress: &Progress,
-) -> Vec<RankState> {
+fn describe_ranks(plan: &Plan, simulation: Stepped<'_, '_>, progress: &Progress) -> Vec<RankState> {
     let waiting = simulation.world.waiting();
     let next = progress.paused.get().map(|here| here.rank);
     let ranks = 0..plan.ranks;

@@ -130,7 +130,8 @@ impl Follower {
         let mut waits = self.log.waits.borrow_mut();
         if waits.len() < KEPT {
             let (for_rank, for_ns) = (None, 0);
-            let wait = Wait { rank, set, site, from_ns, to_ns, what, never, for_rank, for_ns, meeting };
+            let wait =
+                Wait { rank, set, site, from_ns, to_ns, what, never, for_rank, for_ns, meeting };
             waits.push(wait);
         }
     }

@@ -195,8 +195,6 @@ fn describe(what: &Awaited) -> (&'static str, String) {
             let name = String::from_utf8_lossy(name);
             ("signal", format!("the signal \"{name}\" (number {count})"))
         }
-        Awaited::Lock(path) => {
-            ("lock", format!("a lock of \"{}\"", String::from_utf8_lossy(path)))
-        }
+        Awaited::Lock(path) => ("lock", format!("a lock of \"{}\"", String::from_utf8_lossy(path))),
     }
 }

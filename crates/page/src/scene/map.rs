@@ -210,7 +210,9 @@ impl Compared {
         let bytes = to - from;
         if ranks == 0 {
             self.gap_bytes += bytes;
-            return if self.gaps.len() < LISTED { self.gaps.push((from, to)) };
+            return if self.gaps.len() < LISTED {
+                self.gaps.push((from, to))
+            };
         }
         self.touched_bytes += bytes;
         if ranks == 1 {

@@ -23,7 +23,8 @@ impl MemFs {
         found: &mut Vec<(Vec<u8>, TreeEntry)>,
     ) {
         let Ok(names) = self.nodes.names(directory) else { return };
-        let mut names: Vec<(&[u8], Ino)> = names.iter().map(|(name, ino)| (&**name, *ino)).collect();
+        let mut names: Vec<(&[u8], Ino)> =
+            names.iter().map(|(name, ino)| (&**name, *ino)).collect();
         names.sort_unstable();
         for (name, ino) in names {
             if found.len() >= most {
