@@ -4,6 +4,7 @@
 //!
 //! | files | what they hold |
 //! |---|---|
+//! | `look` | what a paused rank shows: place, variables, open files |
 //! | `execute` | the loop over instructions |
 //! | `perform` | which calls each operation is, one arm for each |
 //! | `files`, `copy`, `mpi_io` | operations that need more than a line |
@@ -28,6 +29,7 @@ mod files;
 mod handles;
 mod io;
 mod labels;
+mod look;
 mod mpi_io;
 pub mod note;
 mod options;
