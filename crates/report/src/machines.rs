@@ -138,10 +138,17 @@ fn places(run: &Run, name: impl Fn(&Storage) -> Option<String>) -> Vec<String> {
     places
 }
 
-/// `ext4 (/dev/sda1 at /data)`; `None`: nothing is known.
+/// Characters of a layout in a line.
+const LAYOUT_CHARS: usize = 100;
+
+/// `ext4 (/dev/sda1 at /data)`, `fuse.moosefs (mfs#h:9421 at /m), mfsgetgoal: 2`; `None`: nothing is known.
 pub fn name_storage(storage: &Storage) -> Option<String> {
-    let Storage { file_system, device, mount, .. } = storage;
-    (!file_system.is_empty()).then(|| format!("{file_system} ({device} at {mount})"))
+    let Storage { file_system, device, mount, layout, .. } = storage;
+    let said = layout
+        .iter()
+        .map(|one| format!(", {}: {}", one.source, words::shortened(&one.text, LAYOUT_CHARS)));
+    let said: String = said.collect();
+    (!file_system.is_empty()).then(|| format!("{file_system} ({device} at {mount}){said}"))
 }
 
 /// `Open MPI v4.1.4, mpiexec of Open MPI, 2 nodes: a (ranks 0-3), b (ranks 4-7)`.
@@ -205,7 +212,7 @@ pub fn all_hosts(run: &Run) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::run::{Directory, Header, Node, NodeStorage};
+    use model::run::{Directory, Header, Layout, Node, NodeStorage};
 
     fn storage(file_system: &str, device: &str, mount_options: &str) -> Storage {
         Storage {
@@ -278,5 +285,14 @@ mod tests {
             difference(&known, &own, "n1", "n0"),
             "ext4 (/dev/sda1 at /data) on n0, ext4 (/dev/sda1 at /mnt) with ro, without rw on n1"
         );
+    }
+
+    #[test]
+    fn the_layout_is_said_beside_the_storage() {
+        let layout = vec![Layout { source: "mfsgetgoal".into(), text: "2".into() }];
+        let storage =
+            Storage { layout, mount: "/m".into(), ..storage("fuse.moosefs", "mfs#h:9421", "") };
+        let expected = "fuse.moosefs (mfs#h:9421 at /m), mfsgetgoal: 2";
+        assert_eq!(name_storage(&storage).as_deref(), Some(expected));
     }
 }
