@@ -30,8 +30,8 @@
 
 use crate::error::MpiError;
 use crate::groups::Groups;
-use crate::patience::Patience;
 use crate::signals;
+use crate::world::Patience;
 use crate::world::{Handle, MinMax, PendingMinMax, Reduce, World};
 use engine::clock::{coarse_ns, monotonic_raw_ns};
 use engine::comm::{

@@ -12,14 +12,12 @@
 #![warn(clippy::disallowed_methods)]
 #![allow(unsafe_code)]
 
-pub mod clock;
 pub mod comm;
 pub mod error;
 pub mod facts;
 pub mod file;
 pub mod groups;
 pub mod launcher;
-pub mod patience;
 pub mod run;
 pub mod shim;
 pub mod signals;

@@ -22,7 +22,7 @@
 use super::eval::{Env, Random};
 use super::extents::Ready;
 use super::io::Io;
-use super::rank::Machine;
+use super::rank::{Exchange, Machine};
 use super::schedule::NOT_DUE;
 use super::step::Step;
 use super::tally::{Fault, Flow, Pause, came};
@@ -513,19 +513,6 @@ fn duration(stream: &mut RankRng, what: Draw, first_ns: i64, second: &Value) -> 
     Ok(Value::Duration(ns.max(0.0) as i64))
 }
 
-/// Bytes that a rank gives at a time.
-const WORD: usize = 8;
-
-/// Bytes of every rank on their way to all: 8 in each gather, until the longest are through.
-#[derive(Debug)]
-pub(super) struct Exchange {
-    own: Vec<u8>,
-    /// Words that all have given; `None`: the number of bytes comes first.
-    given: Option<usize>,
-    /// Bytes of each rank, and how many of them count.
-    all: Vec<(Vec<u8>, usize)>,
-}
-
 /// A label and what its figures are of, as every rank has to ask for them.
 type Asked<'a> = (&'a str, Option<Choice>);
 
@@ -639,45 +626,6 @@ impl<B: Backend> Machine<'_, B> {
     }
 }
 
-impl Exchange {
-    fn new(own: Vec<u8>) -> Exchange {
-        Exchange { own, given: None, all: Vec::new() }
-    }
-
-    /// All ranks have given all.
-    fn is_done(&self) -> bool {
-        let longest = self.all.iter().map(|(_, length)| *length).max().unwrap_or(0);
-        self.given.is_some_and(|words| words * WORD >= longest)
-    }
-
-    /// The number that this rank gives next.
-    fn next(&self) -> i64 {
-        let Some(words) = self.given else { return self.own.len() as i64 };
-        let rest = self.own.get(words * WORD..).unwrap_or_default();
-        let mut word = [0; WORD];
-        let length = rest.len().min(WORD);
-        word[..length].copy_from_slice(&rest[..length]);
-        i64::from_le_bytes(word)
-    }
-
-    /// Takes the numbers that all have given.
-    fn take(&mut self, given: &[Value]) {
-        let numbers = given.iter().map(|value| value.as_int().unwrap_or(0));
-        match &mut self.given {
-            None => {
-                self.all = numbers.map(|length| (Vec::new(), length as usize)).collect();
-                self.given = Some(0);
-            }
-            Some(words) => {
-                *words += 1;
-                for ((bytes, _), number) in self.all.iter_mut().zip(numbers) {
-                    bytes.extend_from_slice(&number.to_le_bytes());
-                }
-            }
-        }
-    }
-}
-
 /// Figures, after what they are of.
 fn pack((label, choice): Asked<'_>, figures: LabelFigures) -> Vec<u8> {
     let key =
@@ -709,7 +657,7 @@ mod figures_tests {
             ranks.iter_mut().for_each(|rank| rank.take(&given));
             rounds += 1;
         }
-        assert_eq!(rounds, 1 + 30usize.div_ceil(WORD));
+        assert_eq!(rounds, 1 + 30usize.div_ceil(8));
         for rank in &ranks {
             assert!(rank.is_done());
             let arrived: Vec<&[u8]> = rank.all.iter().map(|(bytes, len)| &bytes[..*len]).collect();

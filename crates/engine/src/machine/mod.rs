@@ -7,7 +7,7 @@
 //! | `look` | what a paused rank shows: place, variables, open files |
 //! | `execute` | the loop over instructions |
 //! | `perform` | which calls each operation is, one arm for each |
-//! | `files`, `copy`, `mpi_io` | operations that need more than a line |
+//! | `files`, `mpi_io` | operations that need more than a line |
 //! | `control` | statements and functions that are no I/O, waiting |
 //! | `step` | arguments of operations |
 //! | `rank` | a rank from its start to its end: its state, and why it ended |
@@ -20,7 +20,6 @@
 //! | `tally`, `path`, `note`, `prepare` | words that all of them use |
 
 mod control;
-mod copy;
 mod eval;
 mod evidence;
 mod execute;

@@ -2,7 +2,6 @@
 //! again (simulated ranks share a thread), so all of its state is data, defined here; the other files of this
 //! folder work on it. Not here: which rank runs when (`comm`), processes (`supervise`).
 
-use super::control::Exchange;
 use super::eval::Env;
 use super::io::Io;
 use super::note;
@@ -312,5 +311,57 @@ impl<B: Backend> Machine<'_, B> {
             matches!(value, Value::Unset) && names.contains(&name.as_str())
         };
         globals.find(is_meant).map(|(name, _)| name.as_str())
+    }
+}
+
+/// Bytes that a rank gives at a time.
+const WORD: usize = 8;
+
+/// Bytes of every rank on their way to all: 8 in each gather, until the longest are through.
+#[derive(Debug)]
+pub(super) struct Exchange {
+    own: Vec<u8>,
+    /// Words that all have given; `None`: the number of bytes comes first.
+    given: Option<usize>,
+    /// Bytes of each rank, and how many of them count.
+    pub(super) all: Vec<(Vec<u8>, usize)>,
+}
+
+impl Exchange {
+    pub(super) fn new(own: Vec<u8>) -> Exchange {
+        Exchange { own, given: None, all: Vec::new() }
+    }
+
+    /// All ranks have given all.
+    pub(super) fn is_done(&self) -> bool {
+        let longest = self.all.iter().map(|(_, length)| *length).max().unwrap_or(0);
+        self.given.is_some_and(|words| words * WORD >= longest)
+    }
+
+    /// The number that this rank gives next.
+    pub(super) fn next(&self) -> i64 {
+        let Some(words) = self.given else { return self.own.len() as i64 };
+        let rest = self.own.get(words * WORD..).unwrap_or_default();
+        let mut word = [0; WORD];
+        let length = rest.len().min(WORD);
+        word[..length].copy_from_slice(&rest[..length]);
+        i64::from_le_bytes(word)
+    }
+
+    /// Takes the numbers that all have given.
+    pub(super) fn take(&mut self, given: &[Value]) {
+        let numbers = given.iter().map(|value| value.as_int().unwrap_or(0));
+        match &mut self.given {
+            None => {
+                self.all = numbers.map(|length| (Vec::new(), length as usize)).collect();
+                self.given = Some(0);
+            }
+            Some(words) => {
+                *words += 1;
+                for ((bytes, _), number) in self.all.iter_mut().zip(numbers) {
+                    bytes.extend_from_slice(&number.to_le_bytes());
+                }
+            }
+        }
     }
 }

@@ -8,7 +8,7 @@ use engine::comm::End;
 use engine::supervise::StartError;
 use model::plan::*;
 use model::{Op, Value};
-use mpi::clock::compare;
+use mpi::run::compare;
 use mpi::run_rank;
 use mpi::world::{Reduce, SELF};
 use std::path::Path;

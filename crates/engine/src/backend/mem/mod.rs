@@ -10,7 +10,6 @@
 
 mod content;
 mod files;
-mod names;
 mod node;
 mod rank;
 mod tree;
