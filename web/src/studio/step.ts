@@ -141,7 +141,7 @@ export class Step {
       return make(
         "tr",
         { class: isNext ? "next" : rank.state },
-        ...cells.map((cell, at) => cellOf(cell, at)),
+        ...cells.map((cell, at) => make("td", { class: wordIn(WORDS, at) }, cell)),
       );
     });
     return table(heads, rows, WORDS);
@@ -184,9 +184,9 @@ function rowOf(cells: string[], words: number[]): HTMLElement {
 function variableTable(rank: RankState): HTMLElement {
   if (rank.variables.length === 0) return make("p", { class: "note" }, "None.");
   const rows = rank.variables.map((one) =>
-    rowOf([`$${one.name}`, one.value ?? "(no value yet)", one.proc || "-"]),
+    rowOf([`$${one.name}`, one.value ?? "(no value yet)", one.proc || "-"], [0, 1, 2]),
   );
-  return table(["variable", "value", "proc"], rows);
+  return table(["variable", "value", "proc"], rows, [0, 1, 2]);
 }
 
 function fileTable(rank: RankState): HTMLElement {
