@@ -38,7 +38,11 @@ export class Lanes implements Picture {
     this.scene = scene;
     this.depths = depthsOf(scene.labels);
     const waits = scene.lanes.reduce((all, lane) => all + lane.waits.length, 0);
-    const words = [`${count(scene.operations)} operations`, `${scene.meetings.length} barriers`, `${waits} waits`];
+    const words = [
+      `${count(scene.operations)} operations`,
+      `${scene.meetings.length} barriers`,
+      `${waits} waits`,
+    ];
     this.zoomed.rename(`${scene.ranks} ranks over ${time(scene.end_ns)}: ${words.join(", ")}`);
     this.zoomed.redraw();
   }
@@ -240,7 +244,7 @@ export class Lanes implements Picture {
     context.textAlign = "right";
     const step = Math.ceil(13 / this.row);
     for (let rank = 0; rank < scene.ranks; rank += step) {
-      context.fillText(String(rank), view.left - 6, this.rankY(rank) + Math.min(this.row, 13) / 2);
+      context.fillText(String(rank), view.left - 6, this.rankY(rank) + Math.max(this.row - 3, 6) / 2);
     }
   }
 
@@ -336,12 +340,16 @@ export function endInWords(end: string): string {
 
 export function waitInWords(wait: Wait): string {
   const what = wait.never ? `waits for ${wait.what}, which never comes` : `waits for ${wait.what}`;
-  const whom = wait.for_rank >= 0 ? `; rank ${wait.for_rank} came last` : "";
+  const did = wait.kind === "signal" ? "gives it" : "comes last";
+  const whom = wait.for_rank >= 0 ? `; rank ${wait.for_rank} ${did}` : "";
   return `line ${wait.line}: ${what}${whom} (${time(wait.to_ns - wait.from_ns)})`;
 }
 
 export function meetingInWords(one: Meeting): string {
-  const late = one.spread_ns > 0 ? `rank ${one.late_rank} came last, ${time(one.spread_ns)} after the first` : "all came at once";
+  const late =
+    one.spread_ns > 0
+      ? `rank ${one.late_rank} came last, ${time(one.spread_ns)} after the first`
+      : "all came at once";
   return `line ${one.line}: ${one.members} ranks met at ${one.what}, ${late}`;
 }
 
