@@ -18,7 +18,11 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("trace", &["model"]),
     ("fold", &["ppl", "model"]),
     ("record", &[]),
-    ("parabench", &["model", "ppl", "engine", "report", "page", "mpi", "trace", "fold", "record"]),
+    ("studio", &[]),
+    (
+        "parabench",
+        &["model", "ppl", "engine", "report", "page", "mpi", "trace", "fold", "record", "studio"],
+    ),
     ("benches", &["model", "ppl", "engine", "report", "page", "trace", "parabench"]),
 ];
 

@@ -78,6 +78,7 @@ mod sentences;
 mod shares;
 mod statistics;
 mod storage;
+mod studio;
 mod sweep;
 mod traps;
 mod verify;
