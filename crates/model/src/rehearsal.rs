@@ -29,6 +29,21 @@ pub struct OpFigures {
     pub spread_bytes: u64,
 }
 
+/// Work of one instruction of a rank.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SiteFigures {
+    /// The instruction.
+    pub site: Pc,
+    /// Executions.
+    pub count: u64,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Files and directories made.
+    pub files: u64,
+    /// The figures are estimates.
+    pub about: bool,
+}
+
 /// Work of one rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RankFigures {
@@ -51,6 +66,8 @@ pub struct RankFigures {
     pub memory: BufferBytes,
     /// Most handles open at one time between operations.
     pub handles: u64,
+    /// By instruction, in order, only those that are executed. Empty unless they are asked for.
+    pub sites: Vec<SiteFigures>,
 }
 
 /// Contents of a directory when it is at its fullest.

@@ -65,6 +65,7 @@ pub enum Verb {
     Programs(verbs::manual::Programs),
     Mpi(verbs::mpi::Mpi),
     Job(Box<verbs::job::Job>),
+    Lsp(verbs::lsp::Lsp),
     Completions(verbs::manual::Completions),
     Man(verbs::manual::Man),
 }
@@ -97,6 +98,7 @@ impl Verb {
             Verb::Programs(programs) => programs.execute(),
             Verb::Mpi(mpi) => mpi.execute(),
             Verb::Job(job) => job.execute(),
+            Verb::Lsp(lsp) => lsp.execute(),
             Verb::Completions(completions) => completions.execute(),
             Verb::Man(man) => man.execute(),
         }

@@ -2,8 +2,8 @@
 //! crates together and does what they may not do: reading programs, drawing diagnostics, storing
 //! results.
 //!
-//! For other front ends, such as a language server: [`program`] reads a text, [`compile`] binds it,
-//! [`diagnostics`] shows its mistakes, [`results`] reads stored runs.
+//! For other front ends: [`program`] reads a text, [`compile`] binds it, [`diagnostics`] shows its mistakes, [`results`]
+//! reads stored runs, [`language`] is what editors need.
 //!
 //! ```
 //! use parabench::compile::{Places, ProgramArgs, Ranks, Seed, compile};
@@ -31,6 +31,7 @@ pub mod diagnostics;
 pub mod error;
 pub mod folding;
 mod foreign_options;
+pub mod language;
 mod legacy;
 mod library;
 mod loader;

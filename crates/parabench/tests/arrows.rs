@@ -19,9 +19,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("fold", &["ppl", "model"]),
     ("record", &[]),
     ("studio", &[]),
+    ("editor", &["ppl", "model", "engine"]),
     (
         "parabench",
-        &["model", "ppl", "engine", "report", "page", "mpi", "trace", "fold", "record", "studio"],
+        &[
+            "model", "ppl", "engine", "report", "page", "mpi", "trace", "fold", "record", "editor",
+            "studio",
+        ],
     ),
     ("benches", &["model", "ppl", "engine", "report", "page", "trace", "parabench"]),
 ];

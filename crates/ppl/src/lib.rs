@@ -11,10 +11,12 @@
 //! `engine`) and drawing diagnostics (crate `parabench`).
 #![warn(clippy::disallowed_methods)]
 
+pub mod arguments;
 pub mod ast;
 mod check;
 mod compile;
 pub mod diag;
+pub mod doubts;
 pub mod facts;
 mod foreign;
 pub mod format;

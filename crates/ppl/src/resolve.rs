@@ -5,11 +5,11 @@
 //! patterns see globals that are set before their definition. Procs, groups, patterns and hints hold in
 //! the whole program.
 
+use crate::arguments::required;
 use crate::ast::{Ast, Expr, ExprId, GroupSize, List, Name, Stmt, StmtId};
 use crate::diag::{Code, Diagnostic, Reports};
 use crate::facts::{Facts, Kind, Mention, Symbol, SymbolId};
 use crate::lower::PUSH;
-use crate::lower::required;
 use crate::source::Sources;
 use crate::text;
 use crate::word::{Word, classify};

@@ -59,7 +59,7 @@ pub struct Request {
 /// A language service for one browser tab.
 pub trait Session {
     /// Answers a message of the language server protocol.
-    fn handle(&mut self, message: &str) -> Vec<String>;
+    fn handle(&mut self, message: Value) -> Vec<Value>;
 }
 
 /// What knows PPL.

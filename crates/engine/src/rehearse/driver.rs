@@ -21,7 +21,7 @@ use crate::stop;
 use crate::supervise::{Outcome, StartError, simulate};
 use model::event::NO_ID;
 use model::plan::{Function, Instr, Internal, NO_SLOT, Piece, SetId};
-use model::rehearsal::{Expected, OpFigures, Peak, RankFigures, Rehearsal};
+use model::rehearsal::{Expected, OpFigures, Peak, RankFigures, Rehearsal, SiteFigures};
 use model::{Op, Plan};
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -42,22 +42,25 @@ pub struct Limits {
     pub steps: u64,
     /// CPU time, after the first 2^18 steps. Figures depend on the machine where it ends a rehearsal.
     pub time: Option<Duration>,
+    /// Each instruction has figures of its own ([`RankFigures::sites`]).
+    pub by_site: bool,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { steps: 1 << 22, time: Some(Duration::from_secs(1)) }
+        Limits { steps: 1 << 22, time: Some(Duration::from_secs(1)), by_site: false }
     }
 }
 
 impl Limits {
     /// Limits under which files that must be there before are searched, in all iterations: some seconds.
-    const SEARCH: Limits = Limits { steps: 1 << 26, time: None };
+    const SEARCH: Limits = Limits { steps: 1 << 26, time: None, by_site: false };
 
     fn divided_by(self, divisor: u32) -> Limits {
         Limits {
             steps: self.steps / u64::from(divisor),
             time: self.time.map(|time| time / divisor),
+            ..self
         }
     }
 }
@@ -151,7 +154,9 @@ fn perform(
     let time_ns = limits.time.map(|time| time.as_nanos().try_into().unwrap_or(u64::MAX));
     // A plan without loops is executed to its end, whatever its length.
     let budget = Budget::new(limits.steps + 2 * plan.code.len() as u64, time_ns);
-    let stage = Stage::new(plan, fs, clock.clone(), budget, iterations_max, finds_files);
+    let clock_of_stage = clock.clone();
+    let by_site = limits.by_site;
+    let stage = Stage::new(plan, fs, clock_of_stage, budget, iterations_max, finds_files, by_site);
     let stage = Rc::new(stage);
     let pointers = Pointers::default();
     let backend =
@@ -379,7 +384,15 @@ fn of_rank(state: &State, tally: &Tally, all_about: bool) -> RankFigures {
     };
     let mut peaks = peaks_of(&tally.peak, &tally.spread[layout.footprint()]);
     peaks.truncate(layout.directories);
+    let site = |(site, at): (u32, usize)| SiteFigures {
+        site,
+        count: amount(at),
+        bytes: amount(at + 1),
+        files: amount(at + 2),
+        about: all_about || spread(at) > 0 || spread(at + 1) > 0,
+    };
     RankFigures {
+        sites: layout.sites().map(site).filter(|figures| figures.count > 0).collect(),
         ops: layout.ops.iter().map(op).filter(|(_, figures)| figures.count > 0).collect(),
         files: amount(layout.files()),
         directories: amount(layout.folders()),

@@ -33,17 +33,25 @@ pub(crate) struct Layout {
     places: Vec<usize>,
     /// The run directory and the further ones.
     pub(crate) directories: usize,
+    /// Instructions of operations that have figures of their own, in order; empty unless they are asked for.
+    sites: Vec<u32>,
 }
 
+/// Amounts of an instruction: executions, bytes, files made.
+const OF_SITE: usize = 3;
+
 impl Layout {
-    pub(crate) fn new(plan: &Plan) -> Layout {
+    /// `by_site`: each instruction has figures of its own.
+    pub(crate) fn new(plan: &Plan, by_site: bool) -> Layout {
         let op = |instr: &Instr| if let Instr::Op { op, .. } = instr { Some(*op) } else { None };
         let mut ops: Vec<Op> = plan.code.iter().filter_map(op).collect();
         ops.sort_unstable();
         ops.dedup();
         let mut places = vec![0; Op::COUNT];
         ops.iter().zip(0..).for_each(|(op, place)| places[*op as usize] = place);
-        Layout { ops, places, directories: 1 + plan.directories.len() }
+        let is_op = |instr: &Instr| by_site && matches!(instr, Instr::Op { .. });
+        let sites = (0..).zip(&plan.code).filter(|(_, instr)| is_op(instr)).map(|(site, _)| site);
+        Layout { ops, places, directories: 1 + plan.directories.len(), sites: sites.collect() }
     }
 
     /// Executions of an operation; its bytes come behind.
@@ -72,8 +80,20 @@ impl Layout {
         start..start + 2 * (self.directories + 1)
     }
 
+    /// Executions of an instruction; its bytes and the files that it makes come behind. `None`: it has no figures.
+    fn site(&self, site: u32) -> Option<usize> {
+        let number = self.sites.binary_search(&site).ok()?;
+        Some(self.footprint().end + OF_SITE * number)
+    }
+
+    /// All instructions with figures of their own, each with the place of these.
+    pub(crate) fn sites(&self) -> impl Iterator<Item = (u32, usize)> + '_ {
+        let start = self.footprint().end;
+        self.sites.iter().zip((start..).step_by(OF_SITE)).map(|(site, place)| (*site, place))
+    }
+
     fn width(&self) -> usize {
-        self.footprint().end
+        self.footprint().end + OF_SITE * self.sites.len()
     }
 }
 
@@ -259,8 +279,9 @@ impl Stage {
         budget: Budget,
         iterations_max: u64,
         finds_files: bool,
+        by_site: bool,
     ) -> Stage {
-        let layout = Layout::new(plan);
+        let layout = Layout::new(plan, by_site);
         let footprint = vec![0; layout.footprint().len()];
         let state = State {
             ranks: vec![Tally::new(&layout); plan.ranks as usize],
@@ -444,6 +465,12 @@ impl State {
         tally.amounts[at] += 1;
         tally.amounts[at + 1] = tally.amounts[at + 1].saturating_add(bytes);
         tally.about[at / 2] |= self.about;
+        if let Some(at) = self.layout.site(over.site) {
+            let made = tally.made.iter().filter(|made| made.new).count() as i64;
+            for (amount, more) in tally.amounts[at..].iter_mut().zip([1, bytes, made]) {
+                *amount = amount.saturating_add(more);
+            }
+        }
         if over.errno == 0 {
             tally.measured.insert((over.label, over.op as u8));
         }

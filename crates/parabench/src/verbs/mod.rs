@@ -7,6 +7,7 @@ pub mod fmt;
 pub mod fold;
 pub mod import;
 pub mod job;
+pub mod lsp;
 pub mod manual;
 pub mod mpi;
 mod params;

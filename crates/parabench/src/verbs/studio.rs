@@ -2,10 +2,13 @@
 
 use crate::console;
 use crate::error::{Error, Exit, Result};
+use crate::language;
 use clap::Args;
+use serde_json::Value;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use studio::{Language, Request};
 
 /// Compose, check, run and look at programs in a browser
 ///
@@ -44,7 +47,7 @@ impl Studio {
             directories: directories.collect::<std::io::Result<_>>().map_err(unknown)?,
             port: self.port,
             program: std::env::current_exe().map_err(|why| Error::failed(why.to_string()))?,
-            language: Box::new(Languages),
+            language: Box::new(Ppl),
             announce: announcing(self.no_open),
             folder: self.folder.clone(),
         };
@@ -80,21 +83,27 @@ fn open(address: &str) {
     let _ = command.spawn();
 }
 
-struct Languages;
-struct Silent;
-impl studio::Session for Silent {
-    fn handle(&mut self, _: &str) -> Vec<String> {
-        Vec::new()
+/// The language service and the rehearsal for the studio.
+struct Ppl;
+
+struct Service(editor::Session);
+
+impl studio::Session for Service {
+    fn handle(&mut self, message: Value) -> Vec<Value> {
+        self.0.handle(message)
     }
 }
-impl studio::Language for Languages {
+
+impl Language for Ppl {
     fn session(&self) -> Box<dyn studio::Session> {
-        Box::new(Silent)
+        Box::new(Service(language::session()))
     }
-    fn see(&self, _: studio::Request) -> std::result::Result<serde_json::Value, String> {
+
+    fn see(&self, _: Request) -> std::result::Result<Value, String> {
         Err(String::new())
     }
-    fn step(&self, _: studio::Request) -> std::result::Result<serde_json::Value, String> {
+
+    fn step(&self, _: Request) -> std::result::Result<Value, String> {
         Err(String::new())
     }
 }

@@ -78,7 +78,6 @@ mod sentences;
 mod shares;
 mod statistics;
 mod storage;
-mod studio;
 mod sweep;
 mod traps;
 mod verify;

@@ -282,7 +282,7 @@ fn random_sizes_are_those_of_the_seed() {
 /// A plan and its rehearsal within so many steps, however long that takes.
 fn rehearsed(text: &str, ranks: u32, steps: u64) -> (Plan, Rehearsal) {
     let plan = compiled(text, ranks).expect("it compiles");
-    let limits = Limits { steps, time: None };
+    let limits = Limits { steps, time: None, ..Limits::default() };
     let rehearsal = rehearse_within(&plan, &Config::default(), false, limits);
     (plan, rehearsal)
 }

@@ -20,5 +20,4 @@ mod template;
 mod values;
 
 pub(crate) use expr::PUSH;
-pub(crate) use operations::required;
 pub(crate) use pass::lower;

@@ -1,6 +1,7 @@
 //! Operations: their arguments by position and name, paths, and files that ranks open together.
 
 use super::state::{Ev, Lower};
+use crate::arguments::{TOGETHER, places_together, unnamed};
 use crate::ast::{Expr, ExprId, List};
 use crate::check::texts::{self, Problem, Problems};
 use crate::diag::{Code, Diagnostic};
@@ -88,9 +89,10 @@ impl Lower<'_> {
         for (at, id) in self.ast.exprs_in(args).enumerate() {
             let (at, id) = match self.ast.expr(id) {
                 Expr::Named(name, value) => (self.parameter_named(op, name, id)?, value),
-                _ if exact => (required(params, at), id),
-                Expr::Str if at == 2 && places_together(op) && self.is_together(id) => (3, id),
-                _ => (at, id),
+                Expr::Str if at == 2 && places_together(op) => {
+                    (unnamed(op, at, exact, self.is_together(id)), id)
+                }
+                _ => (unnamed(op, at, exact, false), id),
             };
             if at >= params.len() || found[at].is_some() {
                 return self.wrong_arguments(op, args, span);
@@ -140,20 +142,6 @@ impl Lower<'_> {
         None
     }
 }
-
-/// The place of the required parameter with this number.
-pub(crate) fn required(params: &[Param], number: usize) -> usize {
-    let mut places = (0..params.len()).filter(|at| params[*at].default.is_none());
-    places.nth(number).unwrap_or(params.len())
-}
-
-/// It says who calls together: by its last argument, or by the pattern.
-fn places_together(op: Op) -> bool {
-    matches!(op, Op::Pfwrite | Op::Pfread)
-}
-
-/// How the members of a communicator work together in one call.
-const TOGETHER: [&str; 3] = ["all", "shared", "ordered"];
 
 /// Words of an argument that a number can be given for.
 const NUMERIC: Types = Types::AS_INT;

@@ -10,5 +10,5 @@ mod parser;
 mod recover;
 mod stmt;
 
-pub use parser::{MAX_HEIGHT, MAX_NESTING, parse};
-pub(crate) use parser::{add_kinds, parse_alone, parse_plain};
+pub use parser::{MAX_HEIGHT, MAX_NESTING, parse, parse_alone};
+pub(crate) use parser::{add_kinds, parse_plain};

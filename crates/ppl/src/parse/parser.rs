@@ -42,8 +42,8 @@ pub(crate) fn parse_plain<'a>(
     run(sources, root, Some(loader), false)
 }
 
-/// Parses one file and leaves its includes empty, for the formatter.
-pub(crate) fn parse_alone(sources: &mut Sources, root: FileId) -> (Ast, Vec<Diagnostic>) {
+/// Parses one file and leaves its includes empty, for the formatter and editors.
+pub fn parse_alone(sources: &mut Sources, root: FileId) -> (Ast, Vec<Diagnostic>) {
     run(sources, root, None, true)
 }
 

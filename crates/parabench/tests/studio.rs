@@ -1,11 +1,15 @@
 //! The studio against attacks: each tries what it names, over HTTP as it goes over the wire, against the real binary.
 
-use crate::scene::{PARABENCH, Scene};
+#[path = "cli/scene.rs"]
+#[allow(dead_code)] // The command line's tests use the rest.
+mod scene;
+
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
+use scene::{PARABENCH, Scene};
 use std::time::Duration;
 
 /// A server that answers nothing for so long hangs.
@@ -265,7 +269,7 @@ fn ten_thousand_open_sockets_keep_nobody_out() {
     let limit = getrlimit(Resource::Nofile);
     let wanted = Some(SOCKETS as u64 + 500);
     if limit.maximum.is_some_and(|most| Some(most) < wanted) {
-        crate::scene::skip("this process may not open 10,000 sockets");
+        scene::skip("this process may not open 10,000 sockets");
         return;
     }
     setrlimit(Resource::Nofile, Rlimit { current: wanted, maximum: limit.maximum })
