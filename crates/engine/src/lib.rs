@@ -34,3 +34,4 @@ pub mod rng;
 pub mod stop;
 pub mod supervise;
 pub mod verify;
+pub mod watch;

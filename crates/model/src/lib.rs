@@ -35,6 +35,7 @@ pub mod table_layout;
 pub mod types;
 pub mod units;
 pub mod value;
+pub mod watched;
 pub mod with;
 pub mod words;
 

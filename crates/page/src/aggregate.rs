@@ -6,9 +6,9 @@
 //!                           ──encode──▶ text for the script of a page
 //! ```
 //!
-//! A row group is in memory at a time, and a few bytes per path. Not here: pictures ([`crate::views`]). Files
-//! from the leaf on: `quick`, `axis`, `extents`, `sparse`, `scope`, `rows`, `cells`, `offsets`, `due`, `encode`,
-//! `timeline`, `access`.
+//! A row group is in memory at a time, and a few bytes per path; events that are in memory already (`watched`) take
+//! the same way behind the rows. Not here: pictures ([`crate::views`]). Files from the leaf on: `quick`, `axis`,
+//! `extents`, `sparse`, `scope`, `rows`, `cells`, `offsets`, `due`, `encode`, `timeline`, `access`, `watched`.
 
 mod access;
 mod axis;
@@ -24,6 +24,7 @@ mod sparse;
 #[cfg(test)]
 mod tests;
 mod timeline;
+pub(crate) mod watched;
 
 pub use access::{Access, BINS, FileAccess, Moves, RankAccess, Sizes};
 pub use axis::{Bands, Execution, TimeBins};
@@ -33,7 +34,7 @@ pub use offsets::{OffsetCell, Offsets, ROWS as OFFSET_ROWS};
 pub use timeline::{Data, Kind, Latency, Phase, TimeLine};
 
 use access::Accesses;
-use extents::Row;
+use extents::{Extents, Row};
 use model::{Op, Run};
 use parquet::errors::Result;
 use quick::QuickMap;
@@ -41,7 +42,7 @@ use report::StoreError;
 use report::events::Table;
 use rows::Labels;
 use scope::{Scope, Span};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::path::Path;
 use timeline::Collector;
 
@@ -68,12 +69,19 @@ impl Aggregates {
 
     /// The time lines as JSON for the script of a page.
     pub fn time_line(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+/// The time lines, as the script of a page reads them.
+impl Serialize for Aggregates {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         struct All<'a> {
             executions: Vec<Data<'a>>,
         }
         let executions = self.executions.iter().map(TimeLine::data).collect();
-        serde_json::to_string(&All { executions }).unwrap_or_default()
+        All { executions }.serialize(serializer)
     }
 }
 
@@ -92,14 +100,16 @@ pub fn aggregate(path: &Path, run: &Run) -> std::result::Result<Option<Aggregate
 fn condense(table: &Table, scope: &Scope, run: &Run) -> Result<Aggregates> {
     let (places, lines) = lines(run);
     let mut labels = Labels::default();
-    let mut found: Vec<One> = scope.spans.iter().map(|span| One::new(run, scope, span)).collect();
+    let executions = scope.spans.len();
+    let mut found: Vec<One> =
+        scope.spans.iter().map(|span| One::new(run, span, executions)).collect();
     let mut site = (u32::MAX, -1);
     for (group, parts) in &scope.groups {
         rows::rows(table, *group, parts, &mut labels, |execution, row| {
             if row.site != site.0 {
                 site = (row.site, places.get(&row.site).copied().unwrap_or(-1));
             }
-            found[execution].add(scope, row, site.1);
+            found[execution].add(&scope.extents, row, site.1);
         })?;
     }
     let all_paths = scope::paths(table, scope)?;
@@ -125,17 +135,18 @@ struct One {
 }
 
 impl One {
-    fn new(run: &Run, scope: &Scope, span: &Span) -> One {
-        let line = Collector::new(run, span, scope.spans.len());
+    /// One of `executions`.
+    fn new(run: &Run, span: &Span, executions: usize) -> One {
+        let line = Collector::new(run, span, executions);
         let access = Accesses::new(span, line.has_times);
         let files = span.files.iter().zip(0..).map(|(file, at)| (file.id, at)).collect();
         One { line, access, files, last: (-1, None) }
     }
 
-    fn add(&mut self, scope: &Scope, row: &Row, line: i32) {
+    fn add(&mut self, extents: &Extents, row: &Row, line: i32) {
         let file = self.file(row);
-        self.line.add(&scope.extents, row, file, line);
-        self.access.add(&scope.extents, row, file);
+        self.line.add(extents, row, file, line);
+        self.access.add(extents, row, file);
     }
 
     /// The number of the file among the chosen ones. What a symbolic link holds is no file.

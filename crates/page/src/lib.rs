@@ -5,6 +5,7 @@
 //! Run + counters ── views   the data of every picture (report::chart)
 //! Chart ──────────── svg    drawn without script
 //! Run + views ────── html   the page
+//! Watched ────────── scene  a program in virtual time, for the studio
 //! ```
 //!
 //! Figures and their words come from `report`; nothing is measured or corrected here.
@@ -12,6 +13,7 @@
 
 pub mod aggregate;
 pub mod html;
+pub mod scene;
 pub mod svg;
 pub mod views;
 

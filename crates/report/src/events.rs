@@ -13,7 +13,7 @@ mod columns;
 mod read;
 mod write;
 
-pub use columns::{COLUMNS, Column, EVENTS_FILE, EventRow, Origin};
+pub use columns::{COLUMNS, Column, EVENTS_FILE, EventRow, Origin, encode};
 pub use read::{EventReader, Table, find_op, invalid, meanings};
 pub use write::{EventWriter, Imported};
 

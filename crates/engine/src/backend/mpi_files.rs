@@ -59,6 +59,16 @@ impl<B: Sizes> MpiFiles<B> {
         MpiFiles { inner, files: Vec::new(), views: Vec::new(), pointers: Rc::clone(pointers) }
     }
 
+    /// The back-end of the files.
+    pub(crate) fn posix(&mut self) -> &mut B {
+        &mut self.inner
+    }
+
+    /// The descriptor behind an MPI file.
+    pub(crate) fn descriptor(&self, file: MpiFile) -> Option<Fd> {
+        self.files.get(file.0 as usize)?.map(|open| open.fd)
+    }
+
     fn file(&mut self, file: MpiFile) -> Result<&mut Open, Reply> {
         let open = self.files.get_mut(file.0 as usize).and_then(Option::as_mut);
         open.ok_or(-Reply::from(libc::EBADF))

@@ -95,6 +95,12 @@ pub trait Comm {
     fn iterated_in_time(&mut self) -> bool {
         true
     }
+
+    /// Asked before each instruction by [`crate::machine::Machine::run_in_steps`], once for each execution of it.
+    /// `depth`: procs that are running. False: pause before it.
+    fn begins(&mut self, _pc: Pc, _depth: usize) -> bool {
+        true
+    }
 }
 
 /// The numbers that a rank counts with.

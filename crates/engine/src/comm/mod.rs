@@ -25,4 +25,4 @@ pub use interface::{
     release_reason, signal_key, values,
 };
 pub use local::{Local, Region};
-pub use sim::{Observer, Sim, World};
+pub use sim::{Observer, Sim, WaitsFor, World};

@@ -170,6 +170,13 @@ impl World {
         all.filter_map(|(rank, number)| state.activity(rank, number)).collect()
     }
 
+    /// The virtual time of a rank that does not run.
+    pub fn time_of(&self, rank: u32) -> u64 {
+        let state = self.state.borrow();
+        let ready = state.ready.iter().find(|ready| ready.0.1 == rank);
+        ready.map_or(state.ranks[rank as usize].now_ns, |ready| ready.0.0)
+    }
+
     /// Releases everybody who waits.
     pub fn release_all(&self) {
         let mut state = self.state.borrow_mut();
@@ -372,6 +379,25 @@ pub trait Observer {
     fn iterated(&mut self, place: u32, left: u64, numbers: &mut dyn Numbers);
     /// See [`Comm::iterated_in_time`].
     fn iterated_in_time(&mut self) -> bool;
+    /// It has asked whether a wait for others is over; the answer is `poll`.
+    fn polled(&mut self, _members: &Members, _site: Pc, _what: WaitsFor<'_>, _poll: Poll) {}
+    /// It gives a signal to the members of a set, or to one of them.
+    fn gives(&mut self, _members: &Members, _name: &[u8], _to: Option<u32>) {}
+    /// See [`Comm::begins`].
+    fn begins(&mut self, _pc: Pc, _depth: usize) -> bool {
+        true
+    }
+}
+
+/// The thing that a rank waits for.
+#[derive(Clone, Copy, Debug)]
+pub enum WaitsFor<'a> {
+    /// The other members, at a barrier or a collective.
+    Meeting(Option<Collective>),
+    /// This number of signals with this name.
+    Signal(&'a [u8], u64),
+    /// A lock of the file at this path.
+    Lock(&'a [u8]),
 }
 
 /// One simulated rank.
@@ -401,11 +427,17 @@ impl Sim {
     }
 
     /// Tells the observer that a barrier was passed, or finds out why it never will be.
-    fn passed(&mut self, poll: Poll, members: &Members, what: Option<Collective>) -> Poll {
-        if let Some(observer) = &mut self.observer
-            && poll == Poll::Ready
-        {
-            observer.passed(members.set);
+    fn passed(
+        &mut self,
+        poll: Poll,
+        members: &Members,
+        (site, what): (Pc, Option<Collective>),
+    ) -> Poll {
+        if let Some(observer) = &mut self.observer {
+            observer.polled(members, site, WaitsFor::Meeting(what), poll);
+            if poll == Poll::Ready {
+                observer.passed(members.set);
+            }
         }
         self.explain(poll, members, || Collective::name(what).into());
         poll
@@ -438,7 +470,7 @@ impl Comm for Sim {
     fn barrier(&mut self, members: &Members, site: Pc, call: Option<CollectiveCall>) -> Poll {
         let what = call.map(|call| call.what);
         let poll = self.world.barrier(self.rank, members, site, (what, Given::default()));
-        self.passed(poll, members, what)
+        self.passed(poll, members, (site, what))
     }
 
     fn gather(
@@ -459,7 +491,7 @@ impl Comm for Sim {
             let state = self.world.state.borrow();
             values(function, members, state.sets[members.set as usize].given.iter().copied(), all)?;
         }
-        Ok(self.passed(poll, members, what))
+        Ok(self.passed(poll, members, (site, what)))
     }
 
     /// In order of time: a rank that is ahead of another that runs asks again.
@@ -487,6 +519,7 @@ impl Comm for Sim {
         }
         if let Some(observer) = &mut self.observer {
             observer.signalled(key);
+            observer.gives(members, name, to);
         }
         Ok(())
     }
@@ -499,10 +532,11 @@ impl Comm for Sim {
         site: Pc,
     ) -> Result<Poll, String> {
         let poll = self.world.wait(self.rank, members, name, target, site);
-        if let Some(observer) = &mut self.observer
-            && poll == Poll::Ready
-        {
-            observer.waited(keys(self.rank, members, name), target);
+        if let Some(observer) = &mut self.observer {
+            observer.polled(members, site, WaitsFor::Signal(name, target), poll);
+            if poll == Poll::Ready {
+                observer.waited(keys(self.rank, members, name), target);
+            }
         }
         self.explain(poll, members, || {
             format!("the wait for the signal \"{}\"", String::from_utf8_lossy(name))
@@ -525,6 +559,9 @@ impl Comm for Sim {
 
     fn wait_for_lock(&mut self, path: &[u8], seen: u64, site: Pc) -> Poll {
         let poll = self.world.wait_for_lock(self.rank, path, seen, site);
+        if let Some(observer) = &mut self.observer {
+            observer.polled(&Members::alone(self.rank), site, WaitsFor::Lock(path), poll);
+        }
         if poll == Poll::Released {
             let what = awaited_lock(&String::from_utf8_lossy(path));
             self.reason = release_reason(&format!("the wait for {what}"), None);
@@ -574,6 +611,10 @@ impl Comm for Sim {
             let now_ns = state.ranks[other as usize].now_ns.max(now_ns);
             state.wake(other, Status::Released, now_ns);
         }
+    }
+
+    fn begins(&mut self, pc: Pc, depth: usize) -> bool {
+        self.observer.as_mut().is_none_or(|observer| observer.begins(pc, depth))
     }
 
     fn iterated(&mut self, place: u32, left: u64, numbers: &mut dyn Numbers) {

@@ -20,13 +20,26 @@ use model::{Op, Value, limits};
 const CALLS_MAX: usize = 10_000;
 
 impl<B: Backend> Machine<'_, B> {
-    /// Executes from `position` on. After an error `position.pc` is its site.
-    pub(super) fn execute(&mut self, comm: &mut dyn Comm, buffers: &mut Buffers) -> Flow<Pause> {
+    /// Executes from `position` on. After an error `position.pc` is its site. `STEPS`: the communicator is asked
+    /// before each instruction; other ranks are compiled without the question.
+    pub(super) fn execute<const STEPS: bool>(
+        &mut self,
+        comm: &mut dyn Comm,
+        buffers: &mut Buffers,
+    ) -> Flow<Pause> {
         let plan = self.prepared.plan;
         let mut pc = self.position.pc;
+        // An instruction at which the rank had to wait is entered again, and not asked for again.
+        let mut is_asked = STEPS && std::mem::replace(&mut self.position.is_entered, true);
         loop {
             self.position.pc = pc;
             let Some(instr) = plan.code.get(pc as usize) else { return Ok(Pause::Finished) };
+            if STEPS
+                && !std::mem::take(&mut is_asked)
+                && let Some(pause) = self.asks(instr, pc, comm)
+            {
+                return Ok(pause);
+            }
             let next = match *instr {
                 Instr::Op { op, dst, args } => {
                     if let Some(pause) = check(comm) {
@@ -61,6 +74,18 @@ impl<B: Backend> Machine<'_, B> {
             };
             pc = next;
         }
+    }
+
+    /// In steps: a pause before the instruction. An operation is asked for when it is really this rank's turn, and asked
+    /// for again if it was not.
+    fn asks(&mut self, instr: &Instr, pc: Pc, comm: &mut dyn Comm) -> Option<Pause> {
+        if matches!(instr, Instr::Op { .. })
+            && let Some(pause) = check(comm)
+        {
+            self.position.is_entered = false;
+            return Some(pause);
+        }
+        (!comm.begins(pc, self.position.calls.len())).then_some(Pause::Pending)
     }
 
     #[inline(always)]

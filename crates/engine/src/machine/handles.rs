@@ -216,6 +216,18 @@ impl Handles {
         })
     }
 
+    /// The values of all open handles, each with its descriptor or MPI file.
+    pub(super) fn list(&self) -> impl Iterator<Item = (u64, Result<Fd, MpiFile>, &Handle)> + '_ {
+        (0..).zip(&self.table).filter_map(|(at, handle)| {
+            let file = match handle.state {
+                State::Open(fd) => Ok(fd),
+                State::Mpi(file) => Err(file),
+                State::Free | State::Failed => return None,
+            };
+            Some((u64::from(handle.generation) << 32 | at, file, handle))
+        })
+    }
+
     /// One handle of each file that is open.
     pub(super) fn open_files(&self) -> impl Iterator<Item = Fd> + '_ {
         let mut seen = HashSet::new();

@@ -5,6 +5,7 @@
 //! | files | what they hold |
 //! |---|---|
 //! | `run` | a rank from its start to its end, and why it ended, in words |
+//! | `look` | what a paused rank shows: place, variables, open files |
 //! | `execute` | the loop over instructions |
 //! | `perform` | which calls each operation is, one arm for each |
 //! | `files`, `copy`, `mpi_io` | operations that need more than a line |
@@ -32,6 +33,7 @@ mod functions;
 mod handles;
 mod io;
 mod labels;
+mod look;
 mod mpi_io;
 pub mod note;
 mod options;

@@ -121,6 +121,8 @@ pub(super) struct Position {
     pub(super) calls: Vec<Call>,
     /// The first part of a label's end with `sync` is done: only the barrier is left.
     pub(super) label_ended: bool,
+    /// In steps: the rank has started.
+    pub(super) is_entered: bool,
 }
 
 impl Position {

@@ -18,8 +18,18 @@ impl<B: Backend> Machine<'_, B> {
     /// Executes until the rank has to stop. The buffers may be other ones every time, the
     /// communicator is the rank's own.
     pub fn run(&mut self, comm: &mut dyn Comm, buffers: &mut Buffers) -> Stop {
+        self.run_as::<false>(comm, buffers)
+    }
+
+    /// The same for somebody who looks on: the communicator is asked before each instruction and may pause the rank
+    /// ([`Comm::begins`]).
+    pub fn run_in_steps(&mut self, comm: &mut dyn Comm, buffers: &mut Buffers) -> Stop {
+        self.run_as::<true>(comm, buffers)
+    }
+
+    fn run_as<const STEPS: bool>(&mut self, comm: &mut dyn Comm, buffers: &mut Buffers) -> Stop {
         self.io.take_area(buffers);
-        let done = self.execute(comm, buffers).and_then(|pause| {
+        let done = self.execute::<STEPS>(comm, buffers).and_then(|pause| {
             if pause == Pause::Finished { self.io.finish_all().map(|()| pause) } else { Ok(pause) }
         });
         self.io.notes |= note::of_data(buffers.take_wrote());

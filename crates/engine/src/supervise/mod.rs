@@ -21,7 +21,7 @@ pub use local::run_local;
 pub use outcome::{Outcome, StartError, Watch, sets};
 pub use rank::{Ran, Rank, Storage, open_storage};
 pub use signals::{is_stop_pending, without_signals};
-pub(crate) use sim::simulate;
+pub(crate) use sim::{Simulation, simulate, simulate_in_steps};
 pub use sim::{run_sim, run_sim_among, run_sim_on};
 
 use crate::comm::Progress;

@@ -5,7 +5,7 @@ use crate::backend::mem::Planted;
 use crate::backend::{Backend, Cost, Mem, MemFs, MpiFiles, Pointers};
 use crate::buffer::Buffers;
 use crate::clock::{self, Checked, Real, Virtual};
-use crate::comm::{Activity, End, Progress, Sample, Sim, World};
+use crate::comm::{Activity, Comm, End, Progress, Sample, Sim, World};
 use crate::config::Config;
 use crate::machine::{Machine, Prepared, Stop};
 use crate::recorder::{Listener, Medium, Meta, RankRecord, Recorder, Usage};
@@ -125,13 +125,15 @@ impl Looks {
 }
 
 /// The ranks of a simulation.
-struct Simulation<'p, B> {
-    world: Rc<World>,
-    ranks: Vec<Option<(Machine<'p, B>, Sim)>>,
+pub(crate) struct Simulation<'p, B> {
+    pub(crate) world: Rc<World>,
+    /// Ranks that have not ended.
+    pub(crate) ranks: Vec<Option<(Machine<'p, B>, Sim)>>,
     clock: Virtual,
     buffers: Buffers,
-    records: Vec<Option<RankRecord>>,
-    ends: Vec<End>,
+    /// Of ranks that have.
+    pub(crate) records: Vec<Option<RankRecord>>,
+    pub(crate) ends: Vec<End>,
     errors: Vec<(u32, String)>,
     deadlock: Vec<Activity>,
     notes: u32,
@@ -168,11 +170,30 @@ pub(crate) fn simulate<B: Backend>(
         if stop::requested() || is_enough || simulation.timed_out {
             simulation.world.interrupt();
         }
-        if !simulation.turn() {
+        if !simulation.turn(Machine::run) {
             break;
         }
     }
     Ok(simulation.outcome(config))
+}
+
+/// Runs all ranks, each asked for before every instruction, until `is_paused` or to their ends; `look` sees them as they
+/// are then. `make`: as in [`simulate`].
+pub(crate) fn simulate_in_steps<B: Backend, T>(
+    plan: &Plan,
+    config: &Config,
+    clock: Virtual,
+    make: (impl FnMut(u32, Virtual) -> B, impl FnMut(Sim) -> Sim),
+    is_paused: impl Fn() -> bool,
+    look: impl FnOnce(&mut Simulation<'_, B>) -> T,
+) -> Result<T, StartError> {
+    check_ranks(plan)?;
+    check_memory(plan)?;
+    let prepared = Prepared::new(plan);
+    let buffers = Buffers::unfilled();
+    let mut simulation = Simulation::new(plan, config, &prepared, clock, buffers, make, None)?;
+    while !is_paused() && simulation.turn(Machine::run_in_steps) {}
+    Ok(look(&mut simulation))
 }
 
 /// Ranks that are simulated together must fit into memory.
@@ -192,6 +213,9 @@ fn check_memory(plan: &Plan) -> Result<(), StartError> {
         _ => Ok(()),
     }
 }
+
+/// A way to run a rank.
+type Runs<'p, B> = fn(&mut Machine<'p, B>, &mut dyn Comm, &mut Buffers) -> Stop;
 
 impl<'p, B: Backend> Simulation<'p, B> {
     fn new(
@@ -238,11 +262,11 @@ impl<'p, B: Backend> Simulation<'p, B> {
         })
     }
 
-    /// Lets the next rank run; false: all have ended.
-    fn turn(&mut self) -> bool {
+    /// Lets the next rank run, by [`Machine::run`] or in steps; false: all have ended.
+    fn turn(&mut self, run: Runs<'p, B>) -> bool {
         let Some(rank) = self.world.next() else { return self.resolve_deadlock() };
         let Some((machine, comm)) = &mut self.ranks[rank as usize] else { return true };
-        let stop = machine.run(comm, &mut self.buffers);
+        let stop = run(machine, comm, &mut self.buffers);
         if stop == Stop::Pending {
             self.world.give_back(rank);
         } else {

@@ -21,7 +21,7 @@ pub(crate) struct Labels {
 
 impl Labels {
     /// The number of a label; those behind the first ones share one.
-    fn number(&mut self, label: &str) -> u32 {
+    pub fn number(&mut self, label: &str) -> u32 {
         if let Some(number) = self.numbers.get(label) {
             return *number;
         }

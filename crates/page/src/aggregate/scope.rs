@@ -136,7 +136,7 @@ pub(crate) fn numbers<const N: usize>(
 
 /// Ranges of an execution.
 #[derive(Clone)]
-struct Ranges {
+pub(crate) struct Ranges {
     last_rank: u64,
     start_ns: u64,
     end_ns: u64,
@@ -151,8 +151,43 @@ impl Default for Ranges {
     }
 }
 
+/// The part of an operation that ranges need.
+pub(crate) struct Reach {
+    pub rank: u64,
+    /// Number of its path; negative without one.
+    pub path_id: i32,
+    pub start_ns: u64,
+    pub end_ns: u64,
+    pub busy_ns: u64,
+    pub offset_bytes: u64,
+    pub done_bytes: u64,
+    /// From its first byte to behind its last one.
+    pub reach_bytes: u64,
+    pub failed: bool,
+}
+
 impl Ranges {
-    fn span(self, execution: Execution) -> Result<Span> {
+    /// Adds an operation of a row group.
+    pub fn add(&mut self, one: &Reach, group: usize) {
+        self.last_rank = self.last_rank.max(one.rank);
+        self.start_ns = self.start_ns.min(one.start_ns);
+        self.end_ns = self.end_ns.max(one.start_ns).max(one.end_ns);
+        if one.failed {
+            return;
+        }
+        if one.done_bytes > 0 {
+            let end = one.offset_bytes.saturating_add(one.reach_bytes);
+            self.end_bytes = self.end_bytes.max(end);
+        }
+        if one.path_id >= 0 {
+            let file = Chosen { id: one.path_id, bytes: 0, busy_ns: 0, group };
+            let file = self.files.entry(one.path_id).or_insert(file);
+            file.bytes = file.bytes.saturating_add(one.done_bytes);
+            file.busy_ns = file.busy_ns.saturating_add(one.busy_ns);
+        }
+    }
+
+    pub fn span(self, execution: Execution) -> Result<Span> {
         let ranks = u32::try_from(self.last_rank.saturating_add(1)).map_err(|_| invalid("rank"))?;
         let mut files: Vec<Chosen> = self.files.into_values().collect();
         files.sort_unstable_by_key(|file| (Reverse((file.bytes, file.busy_ns)), file.id));
@@ -178,24 +213,18 @@ fn add_ranges(
         let found = &mut ranges[part.execution];
         for at in part.rows.clone() {
             let done_bytes = done[at] as u64;
-            let reach_bytes = done_bytes.max(extents.reach_bytes(extents_id[at]));
-            found.last_rank = found.last_rank.max(rank[at] as u64);
-            found.start_ns = found.start_ns.min(start[at] as u64);
-            found.end_ns = found.end_ns.max(start[at] as u64).max(end[at] as u64);
-            if flags[at] & FAILED != 0 {
-                continue;
-            }
-            if done_bytes > 0 {
-                let end = (offset[at] as u64).saturating_add(reach_bytes);
-                found.end_bytes = found.end_bytes.max(end);
-            }
-            if path[at] >= 0 {
-                let id = path[at] as i32;
-                let file = Chosen { id, bytes: 0, busy_ns: 0, group };
-                let file = found.files.entry(id).or_insert(file);
-                file.bytes = file.bytes.saturating_add(done_bytes);
-                file.busy_ns = file.busy_ns.saturating_add(busy[at] as u64);
-            }
+            let one = Reach {
+                rank: rank[at] as u64,
+                path_id: path[at] as i32,
+                start_ns: start[at] as u64,
+                end_ns: end[at] as u64,
+                busy_ns: busy[at] as u64,
+                offset_bytes: offset[at] as u64,
+                done_bytes,
+                reach_bytes: done_bytes.max(extents.reach_bytes(extents_id[at])),
+                failed: flags[at] & FAILED != 0,
+            };
+            found.add(&one, group);
         }
     }
     Ok(())

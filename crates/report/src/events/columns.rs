@@ -300,7 +300,7 @@ columns! {
 }
 
 /// `bytes` as text: a backslash becomes `\\`, a byte that is not UTF-8 `\xHH`.
-pub(crate) fn encode(bytes: &[u8]) -> Cow<'_, str> {
+pub fn encode(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) if !text.contains('\\') => return Cow::Borrowed(text),
         _ => {}

@@ -40,6 +40,11 @@ impl Open {
             && self.flags & libc::O_PATH == 0
     }
 
+    /// Flags of open(2).
+    pub(crate) fn flags(&self) -> i32 {
+        self.flags
+    }
+
     pub(crate) fn appends(&self) -> bool {
         self.flags & libc::O_APPEND != 0
     }

@@ -13,6 +13,7 @@ mod files;
 mod names;
 mod node;
 mod rank;
+mod tree;
 
 pub use node::{MemFs, Used};
 pub(crate) use rank::Planted;

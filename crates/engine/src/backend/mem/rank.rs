@@ -355,6 +355,13 @@ impl MemFs {
 }
 
 impl Mem {
+    /// Flags and size of an open file.
+    pub(crate) fn opened(&mut self, fd: Fd) -> Option<(i32, u64)> {
+        let open = self.files.get(fd).ok()?;
+        let size = self.fs.borrow().size(open.ino);
+        Some((open.flags(), u64::try_from(size).unwrap_or(0)))
+    }
+
     /// The file behind a descriptor.
     pub(crate) fn number(&mut self, fd: Fd) -> Option<u32> {
         self.files.get(fd).ok().map(|open| open.ino)

@@ -1,0 +1,177 @@
+//! Who waits for whom: waits and signals of simulated ranks, and when they were.
+
+use crate::clock::{Virtual, monotonic_raw_ns};
+use crate::comm::{Collective, Members, Numbers, Observer, Poll, WaitsFor};
+use model::plan::{Pc, SetId};
+use model::watched::{Awaited, Given, Wait};
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+/// Waits and signals that are kept.
+const KEPT: usize = 1 << 18;
+/// Statements between two looks at the clock of the machine.
+const LOOK: u64 = 1 << 10;
+
+/// What all ranks have done so far.
+pub(super) struct Log {
+    clock: Virtual,
+    waits: RefCell<Vec<Wait>>,
+    signals: RefCell<Vec<Given>>,
+    /// Statements and iterations that may still begin.
+    left: Cell<u64>,
+    /// Of the machine's clock.
+    end_ns: u64,
+}
+
+impl Log {
+    pub(super) fn new(clock: Virtual, steps: u64, time_ns: u64) -> Log {
+        let end_ns = monotonic_raw_ns().saturating_add(time_ns);
+        let (waits, signals) = (RefCell::default(), RefCell::default());
+        Log { clock, waits, signals, left: Cell::new(steps), end_ns }
+    }
+
+    /// The limits have ended the execution.
+    pub(super) fn is_spent(&self) -> bool {
+        self.left.get() == 0
+    }
+
+    /// Ends the execution.
+    pub(super) fn spend_all(&self) {
+        self.left.set(0);
+    }
+
+    fn step(&self) -> bool {
+        let left = self.left.get();
+        let is_late = left.is_multiple_of(LOOK) && monotonic_raw_ns() > self.end_ns;
+        self.left.set(if is_late { 0 } else { left.saturating_sub(1) });
+        !self.is_spent()
+    }
+
+    /// Waits with the rank that each was for, and signals in the order of time.
+    pub(super) fn take(&self) -> (Vec<Wait>, Vec<Given>) {
+        let (mut waits, mut signals) = (self.waits.take(), self.signals.take());
+        signals.sort_by_key(|given| given.ns);
+        if self.is_spent() {
+            // Those who still waited were released because nobody could come any more.
+            waits.iter_mut().for_each(|wait| wait.never = false);
+        }
+        name_late_members(&mut waits);
+        name_givers(&mut waits, &signals);
+        (waits, signals)
+    }
+}
+
+/// The member that came last to a barrier or collective: the others waited for it.
+fn name_late_members(waits: &mut [Wait]) {
+    let mut late: BTreeMap<(SetId, u64), (u64, u32)> = BTreeMap::new();
+    let is_met = |wait: &&mut Wait| matches!(wait.what, Awaited::Meeting(_)) && !wait.never;
+    for wait in waits.iter_mut().filter(is_met) {
+        let last = late.entry((wait.set, wait.meeting)).or_insert((wait.from_ns, wait.rank));
+        // Of those who came at one time the one that completed it stands first.
+        if wait.from_ns > last.0 {
+            *last = (wait.from_ns, wait.rank);
+        }
+    }
+    for wait in waits.iter_mut().filter(is_met) {
+        if let Some((came_ns, last)) = late.get(&(wait.set, wait.meeting)) {
+            (wait.for_ns, wait.for_rank) = (*came_ns, Some(*last));
+        }
+    }
+}
+
+/// The rank that gave the signal with the number that was waited for, in the order of time.
+fn name_givers(waits: &mut [Wait], signals: &[Given]) {
+    let mut by_name: HashMap<(SetId, &[u8]), Vec<&Given>> = HashMap::new();
+    for given in signals {
+        by_name.entry((given.set, &given.name)).or_default().push(given);
+    }
+    for wait in waits {
+        let Awaited::Signal(name, target) = &wait.what else { continue };
+        let given = by_name.get(&(wait.set, &**name)).into_iter().flatten();
+        let mut for_it = given.filter(|given| given.to.is_none_or(|to| to == wait.rank));
+        let last = target.checked_sub(1).and_then(|before| for_it.nth(before as usize));
+        if let Some(given) = last {
+            (wait.for_ns, wait.for_rank) = (given.ns, Some(given.rank));
+        }
+    }
+}
+
+/// Writes down what one rank does.
+pub(super) struct Follower {
+    log: Rc<Log>,
+    rank: u32,
+    /// Since when it waits.
+    since_ns: Option<u64>,
+    /// Meetings that it has passed, by set.
+    passed: HashMap<SetId, u64>,
+}
+
+impl Follower {
+    pub(super) fn new(log: &Rc<Log>, rank: u32) -> Follower {
+        Follower { log: Rc::clone(log), rank, since_ns: None, passed: HashMap::new() }
+    }
+
+    fn add(&mut self, members: &Members, site: Pc, what: WaitsFor<'_>, never: bool) {
+        let to_ns = self.log.clock.now();
+        let (rank, set) = (self.rank, members.set);
+        let from_ns = self.since_ns.take().unwrap_or(to_ns);
+        let mut meeting = 0;
+        let what = match what {
+            WaitsFor::Meeting(what) => {
+                let passed = self.passed.entry(set).or_default();
+                meeting = *passed;
+                *passed += 1;
+                Awaited::Meeting(what.map(|what| Collective::name(Some(what))))
+            }
+            WaitsFor::Signal(name, target) => Awaited::Signal(name.into(), target),
+            WaitsFor::Lock(path) => Awaited::Lock(path.into()),
+        };
+        let mut waits = self.log.waits.borrow_mut();
+        if waits.len() < KEPT {
+            let (for_rank, for_ns) = (None, 0);
+            let wait =
+                Wait { rank, set, site, from_ns, to_ns, what, never, for_rank, for_ns, meeting };
+            waits.push(wait);
+        }
+    }
+}
+
+impl Observer for Follower {
+    fn step(&mut self) -> bool {
+        self.log.step()
+    }
+
+    fn passed(&mut self, _: SetId) {}
+
+    fn signalled(&mut self, _: u64) {}
+
+    fn waited(&mut self, _: [u64; 2], _: u64) {}
+
+    fn iterated(&mut self, _: u32, _: u64, _: &mut dyn Numbers) {}
+
+    fn iterated_in_time(&mut self) -> bool {
+        true
+    }
+
+    fn polled(&mut self, members: &Members, site: Pc, what: WaitsFor<'_>, poll: Poll) {
+        // A rank alone waits for nobody.
+        let is_alone = matches!(what, WaitsFor::Meeting(_)) && members.ranks.len() <= 1;
+        match poll {
+            _ if is_alone => {}
+            Poll::Pending => {
+                self.since_ns.get_or_insert(self.log.clock.now());
+            }
+            Poll::Ready => self.add(members, site, what, false),
+            Poll::Released => self.add(members, site, what, true),
+        }
+    }
+
+    fn gives(&mut self, members: &Members, name: &[u8], to: Option<u32>) {
+        let mut signals = self.log.signals.borrow_mut();
+        if signals.len() < KEPT {
+            let (rank, ns, set) = (self.rank, self.log.clock.now(), members.set);
+            signals.push(Given { rank, ns, set, name: name.into(), to });
+        }
+    }
+}
