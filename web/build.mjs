@@ -16,6 +16,7 @@ await build({
 await build({
   entryPoints: { page: "src/page.css", studio: "src/studio/studio.css" },
   outdir: "dist",
+  bundle: true,
   minify: true,
   charset: "utf8",
 });

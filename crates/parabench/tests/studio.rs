@@ -5,11 +5,11 @@
 mod scene;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use scene::{PARABENCH, Scene};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
-use scene::{PARABENCH, Scene};
 use std::time::Duration;
 
 /// A server that answers nothing for so long hangs.

@@ -6,6 +6,8 @@ use crate::folder::TEXT_MAX;
 use crate::{Request, Session, Studio};
 use axum::extract::State;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
+use axum::http::HeaderName;
+use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
@@ -131,34 +133,26 @@ fn decoded(uri: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-async fn see(
-    State(studio): State<Arc<Studio>>,
-    Json(request): Json<Request>,
-) -> Result<Json<Value>, Refused> {
+async fn see(State(studio): State<Arc<Studio>>, Json(request): Json<Request>) -> Answer {
     rehearsed(studio, request, |studio, request| studio.language.see(request)).await
 }
 
-async fn step(
-    State(studio): State<Arc<Studio>>,
-    Json(request): Json<Request>,
-) -> Result<Json<Value>, Refused> {
+async fn step(State(studio): State<Arc<Studio>>, Json(request): Json<Request>) -> Answer {
     rehearsed(studio, request, |studio, request| studio.language.step(request)).await
 }
 
-type Rehearse = fn(&Studio, Request) -> Result<Value, String>;
+/// JSON, or why there is none.
+type Answer = Result<([(HeaderName, &'static str); 1], String), Refused>;
+type Rehearse = fn(&Studio, Request) -> Result<String, String>;
 
-async fn rehearsed(
-    studio: Arc<Studio>,
-    mut request: Request,
-    rehearse: Rehearse,
-) -> Result<Json<Value>, Refused> {
+async fn rehearsed(studio: Arc<Studio>, mut request: Request, rehearse: Rehearse) -> Answer {
     // The program's place decides what it may include.
     request.name = studio.folder.place(&request.name)?;
     let _turn = TURNS.acquire().await;
     let done = spawn_blocking(move || rehearse(&studio, request)).await;
-    let done =
-        done.map_err(|_| Refused::failed("the rehearsal failed: this is a mistake of Parabench"))?;
-    done.map(Json).map_err(Refused::input)
+    let failed = "the rehearsal failed: this is a mistake of Parabench";
+    let text = done.map_err(|_| Refused::failed(failed))?.map_err(Refused::input)?;
+    Ok(([(CONTENT_TYPE, "application/json")], text))
 }
 
 #[cfg(test)]

@@ -67,17 +67,17 @@ pub trait Language: Send + Sync {
     /// A language service for a browser tab.
     fn session(&self) -> Box<dyn Session>;
 
-    /// Executes a program in virtual time.
+    /// Executes a program in virtual time: a scene as JSON.
     ///
     /// # Errors
     /// It has mistakes.
-    fn see(&self, request: Request) -> std::result::Result<Value, String>;
+    fn see(&self, request: Request) -> std::result::Result<String, String>;
 
-    /// Executes a program up to a statement.
+    /// Executes a program up to a statement: the state there as JSON.
     ///
     /// # Errors
     /// It has mistakes, or there is no such statement.
-    fn step(&self, request: Request) -> std::result::Result<Value, String>;
+    fn step(&self, request: Request) -> std::result::Result<String, String>;
 }
 
 /// What the command line asks for.

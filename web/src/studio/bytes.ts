@@ -107,7 +107,11 @@ export class ByteMap implements Picture {
     context.fillStyle = color("text");
     const step = Math.ceil(13 / this.row);
     for (let row = 0; row < this.ranks.length; row += step) {
-      context.fillText(`rank ${this.ranks[row]}`, view.left - 6, TOP + row * this.row + Math.min(this.row, 13) / 2);
+      context.fillText(
+        `rank ${this.ranks[row]}`,
+        view.left - 6,
+        TOP + row * this.row + Math.min(this.row, 13) / 2,
+      );
     }
   }
 
@@ -137,17 +141,25 @@ export class ByteMap implements Picture {
     const lines = [`byte ${count(at)} (${bytes(at)})`];
     const holders = [...new Set(layer.pieces.filter((one) => holds(one, at)).map(([rank]) => rank))];
     const rank = this.ranks[Math.floor((y - TOP) / this.row)];
-    if (y >= TOP && rank !== undefined) lines.push(holders.includes(rank) ? `rank ${rank}: ${layer.access}` : `rank ${rank}: not touched`);
+    if (y >= TOP && rank !== undefined)
+      lines.push(holders.includes(rank) ? `rank ${rank}: ${layer.access}` : `rank ${rank}: not touched`);
     lines.push(holders.length > 0 ? `${layer.access} by ${ranksInWords(holders)}` : "touched by nobody");
     return lines;
   }
 }
 
 /** Pieces in view; those that are too small to be told apart are one, with their share of it. */
-function* visible(view: View, [, offset, length, stride, times]: Pieces): Generator<{ from: number; to: number; share: number }> {
+function* visible(
+  view: View,
+  [, offset, length, stride, times]: Pieces,
+): Generator<{ from: number; to: number; share: number }> {
   const pixel = (view.to - view.from) / (view.right - view.left);
   if (times > 1 && stride < 2 * pixel) {
-    yield { from: offset, to: offset + stride * (times - 1) + length, share: Math.min(length / Math.max(stride, 1), 1) };
+    yield {
+      from: offset,
+      to: offset + stride * (times - 1) + length,
+      share: Math.min(length / Math.max(stride, 1), 1),
+    };
     return;
   }
   const first = times > 1 ? Math.max(0, Math.floor((view.from - offset) / stride)) : 0;
@@ -176,7 +188,8 @@ export function inWords(layer: Layer): string {
   const ranks = layer.ranks === 1 ? "1 rank" : `${layer.ranks} ranks`;
   const moved = `${bytes(layer.moved_bytes)} ${is} by ${ranks}`;
   if (!layer.exact) return `${moved}; too many pieces to compare, the first are shown`;
-  const overlap = layer.overlap_bytes > 0 ? `${bytes(layer.overlap_bytes)} by two or more ranks` : "no overlap";
+  const overlap =
+    layer.overlap_bytes > 0 ? `${bytes(layer.overlap_bytes)} by two or more ranks` : "no overlap";
   const gap = layer.gap_bytes > 0 ? `${bytes(layer.gap_bytes)} by nobody (gaps)` : "no gaps";
   return `${moved}: ${overlap}, ${gap}`;
 }
@@ -184,9 +197,15 @@ export function inWords(layer: Layer): string {
 /** The pieces as a table. */
 export function pieceTable(layer: Layer): HTMLElement {
   const heads = ["rank", "first byte", "bytes of a piece", "distance", "pieces"];
-  const rows = layer.pieces.slice(0, 400).map((pieces) =>
-    make("tr", {}, ...pieces.map((value, at) => make("td", {}, at === 3 && pieces[4] === 1 ? "-" : count(value)))),
-  );
+  const rows = layer.pieces
+    .slice(0, 400)
+    .map((pieces) =>
+      make(
+        "tr",
+        {},
+        ...pieces.map((value, at) => make("td", {}, at === 3 && pieces[4] === 1 ? "-" : count(value))),
+      ),
+    );
   const head = make("tr", {}, ...heads.map((name) => make("th", { scope: "col" }, name)));
   return make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows));
 }

@@ -38,7 +38,11 @@ export class Lanes implements Picture {
     this.scene = scene;
     this.depths = depthsOf(scene.labels);
     const waits = scene.lanes.reduce((all, lane) => all + lane.waits.length, 0);
-    const words = [`${count(scene.operations)} operations`, `${scene.meetings.length} barriers`, `${waits} waits`];
+    const words = [
+      `${count(scene.operations)} operations`,
+      `${scene.meetings.length} barriers`,
+      `${waits} waits`,
+    ];
     this.zoomed.rename(`${scene.ranks} ranks over ${time(scene.end_ns)}: ${words.join(", ")}`);
     this.zoomed.redraw();
   }
@@ -341,7 +345,10 @@ export function waitInWords(wait: Wait): string {
 }
 
 export function meetingInWords(one: Meeting): string {
-  const late = one.spread_ns > 0 ? `rank ${one.late_rank} came last, ${time(one.spread_ns)} after the first` : "all came at once";
+  const late =
+    one.spread_ns > 0
+      ? `rank ${one.late_rank} came last, ${time(one.spread_ns)} after the first`
+      : "all came at once";
   return `line ${one.line}: ${one.members} ranks met at ${one.what}, ${late}`;
 }
 

@@ -8,6 +8,8 @@ import { Language } from "./language";
 import { Look } from "./look";
 import type { Outline } from "./protocol";
 import { Run } from "./run";
+import type { Place } from "./shapes";
+import { Virtual } from "./virtual";
 import { Write } from "./write";
 
 const PLACES = ["Write", "See", "Run", "Look"] as const;
@@ -35,6 +37,7 @@ function Studio({ first }: { first: Folder }) {
   });
   const [shown, setShown] = useState<string | null>(null);
   const save = useRef<() => Promise<boolean>>(async () => true);
+  const show = useRef<(place: Place) => void>(() => {});
   language.onState = setConnected;
 
   const refresh = () => void readFolder().then(setFolder, () => {});
@@ -101,6 +104,22 @@ function Studio({ first }: { first: Folder }) {
             saved={refresh}
             saver={(of) => {
               save.current = of;
+            }}
+            shower={(of) => {
+              show.current = of;
+            }}
+          />
+        </div>
+        <div hidden={place !== "See"} class="place">
+          <Virtual
+            name={name}
+            path={`${folder.folder}/${name}`}
+            text={program.text}
+            outline={program.outline}
+            visible={place === "See"}
+            reveal={(of) => {
+              setPlace("Write");
+              show.current(of);
             }}
           />
         </div>

@@ -21,7 +21,7 @@ interface Parameter {
 }
 
 /** Parameters of the program with their defaults. */
-function parameters(outline: Outline | null): Parameter[] {
+export function parameters(outline: Outline | null): Parameter[] {
   const all = outline?.items.filter((item) => item.kind === "param") ?? [];
   return all.map((item) => ({
     name: item.title.replace(/^param\s*\$?/, "").split(/[\s=]/)[0],

@@ -11,6 +11,7 @@ import { OutlineTree } from "./outline";
 import { Palette } from "./palette";
 import type { Gesture, Item, Outline, PaletteItem, Position } from "./protocol";
 import { findItem, flat } from "./protocol";
+import type { Place as TextPlace } from "./shapes";
 
 interface Props {
   name: string;
@@ -24,6 +25,8 @@ interface Props {
   saved: (name: string) => void;
   /** Is given the function that saves. */
   saver: (save: () => Promise<boolean>) => void;
+  /** Is given the function that shows a place of the text. */
+  shower: (show: (place: TextPlace) => void) => void;
 }
 
 /** Time without a change before the outline is asked for again, milliseconds. */
@@ -39,7 +42,7 @@ function itemAt(outline: Outline, at: Position): Item | null {
   return around.at(-1)?.item ?? null;
 }
 
-export function Write({ name, language, drafts, connected, changed, setDirty, saved, saver }: Props) {
+export function Write({ name, language, drafts, connected, changed, setDirty, saved, saver, shower }: Props) {
   const place = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
   const stored = useRef({ text: "", version: "" });
@@ -126,6 +129,13 @@ export function Write({ name, language, drafts, connected, changed, setDirty, sa
     setSelected(null);
     setError("");
     saver(save);
+    shower(({ line, column, end_line, end_column }) => {
+      const start = { line: line - 1, character: column - 1 };
+      const end = { line: end_line - 1, character: end_column - 1 };
+      if (!view.current) return;
+      reveal(view.current, { start, end });
+      view.current.focus();
+    });
     void open();
     drafts.onTaken = (taken) => {
       if (taken !== name) return;

@@ -42,7 +42,7 @@ impl Default for Limits {
             operations: 60_000,
             steps: 1 << 18,
             time: Duration::from_millis(100),
-            rehearsal: rehearse::Limits { steps: 1 << 17, time: None },
+            rehearsal: rehearse::Limits { steps: 1 << 17, time: None, by_site: false },
         }
     }
 }

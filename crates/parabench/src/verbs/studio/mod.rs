@@ -1,14 +1,14 @@
 //! `parabench studio`: the server of the studio, and a browser that opens it.
 
+mod service;
+
 use crate::console;
 use crate::error::{Error, Exit, Result};
-use crate::language;
 use clap::Args;
-use serde_json::Value;
+use service::Ppl;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use studio::{Language, Request};
 
 /// Compose, check, run and look at programs in a browser
 ///
@@ -81,29 +81,4 @@ fn open(address: &str) {
     let mut command = Command::new("xdg-open");
     command.arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let _ = command.spawn();
-}
-
-/// The language service and the rehearsal for the studio.
-struct Ppl;
-
-struct Service(editor::Session);
-
-impl studio::Session for Service {
-    fn handle(&mut self, message: Value) -> Vec<Value> {
-        self.0.handle(message)
-    }
-}
-
-impl Language for Ppl {
-    fn session(&self) -> Box<dyn studio::Session> {
-        Box::new(Service(language::session()))
-    }
-
-    fn see(&self, _: Request) -> std::result::Result<Value, String> {
-        Err(String::new())
-    }
-
-    fn step(&self, _: Request) -> std::result::Result<Value, String> {
-        Err(String::new())
-    }
 }
