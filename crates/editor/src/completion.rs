@@ -143,7 +143,7 @@ impl Place<'_> {
             None if self.begins_statement() => return self.statements(start),
             None => self.after_word(start),
         };
-        if self.around.word_before(self.text) == "define" {
+        if self.around.word_before(self.text) == "define" || self.is_kind() {
             return items;
         }
         items.extend(self.expressions(start));
@@ -230,15 +230,20 @@ impl Place<'_> {
         items
     }
 
+    /// The kind of a pattern is expected: `define pattern "p" =`.
+    fn is_kind(&self) -> bool {
+        let before = &self.around.before;
+        let word = |at: usize| before.get(at).map_or("", |token| slice(self.text, *token));
+        let is_pattern =
+            word(0).eq_ignore_ascii_case("define") && word(1).eq_ignore_ascii_case("pattern");
+        is_pattern && before.last().is_some_and(|last| last.kind == Kind::Assign)
+    }
+
     /// After a word that asks for something special.
     fn after_word(&self, start: usize) -> Vec<CompletionItem> {
         let before = &self.around.before;
         let first = before.first().map_or("", |first| slice(self.text, *first));
-        let second = before.get(1).map_or("", |second| slice(self.text, *second));
-        let is_pattern =
-            first.eq_ignore_ascii_case("define") && second.eq_ignore_ascii_case("pattern");
-        let last = before.last().map(|last| last.kind);
-        if is_pattern && last == Some(Kind::Assign) {
+        if self.is_kind() {
             let kind = |row: &ppl::kinds::KindRow| {
                 let made = item(row.name, CompletionItemKind::STRUCT, &row.signature(), row.doc);
                 let required = row.params.iter().filter(|param| param.default.is_none());

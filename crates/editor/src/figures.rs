@@ -49,7 +49,9 @@ pub(crate) fn hints(analysis: &Analysis, rehearsal: &Rehearsal, range: Range) ->
             data: None,
         })
     };
-    wanted.filter_map(hint).collect()
+    let mut all: Vec<InlayHint> = wanted.filter_map(hint).collect();
+    all.sort_by_key(|hint| hint.position);
+    all
 }
 
 /// Lenses above labels; with `commands` also those that run the program.
@@ -242,7 +244,7 @@ mod tests {
     #[test]
     fn figures_read_like_a_sum() {
         let sum = |count, bytes, files| Sum { count, bytes, files };
-        let show = |work: &[(Op, Sum)]| super::show(&work.iter().copied().collect());
+        let show = |work: &[(Op, Sum)]| show(&work.iter().copied().collect());
         let written = (Op::Write, sum(1000, 1000 << 16, 1000));
         assert_eq!(show(&[written]), "1,000 x 64 KiB = 62.5 MiB, 1,000 files");
         assert_eq!(show(&[(Op::Stat, sum(1, 0, 0))]), "1 stat");

@@ -213,6 +213,24 @@ impl Page<'_> {
         self.outline.comments[first..].iter()
     }
 
+    /// A line end, unless nothing but blanks is behind a place on its line.
+    fn line_end(&self, place: u32) -> &'static str {
+        let rest = self.text.as_str().get(place as usize..).unwrap_or("");
+        let line = rest.split(['\n', '\r']).next().unwrap_or("");
+        if is_blank(line) { "" } else { "\n" }
+    }
+
+    /// A place and, if nothing else is on its lines, these.
+    fn lines_of(&self, span: Span) -> Span {
+        let text = self.text.as_str();
+        let is_alone = begins_line(text, span) && self.line_end(span.end).is_empty();
+        let next = text[span.end as usize..].find('\n').filter(|_| is_alone);
+        let Some(next) = next else { return span };
+        let indent = text[..span.start as usize].len()
+            - text[..span.start as usize].trim_end_matches([' ', '\t']).len();
+        Span { start: span.start - indent as u32, end: span.end + next as u32 + 1 }
+    }
+
     /// Where a statement begins together with the comments directly above it. The head of the file is no
     /// comment of the first statement.
     fn start_of(&self, item: &Item) -> u32 {
@@ -282,7 +300,7 @@ impl Page<'_> {
         }
         let edit = match side {
             Side::Before => Edit::insert(start as usize, format!("{new}\n")),
-            _ => Edit::insert(end as usize, format!("\n{new}\n")),
+            _ => Edit::insert(end as usize, format!("\n{new}{}", self.line_end(end))),
         };
         (vec![edit], Some(beside(id, side)))
     }
@@ -291,7 +309,8 @@ impl Page<'_> {
         let select = Some(format!("{id}.{}", item.children.len()));
         match item.body {
             Some(Body::Braces(span)) => {
-                let at = span.end as usize - 1;
+                let inner = self.slice(span.start, span.end - 1).trim_end().len();
+                let at = span.start as usize + inner;
                 Ok((vec![Edit::insert(at, format!("\n{new}\n"))], select))
             }
             Some(Body::Bare(span)) => Ok(match item.children.first() {
@@ -339,7 +358,10 @@ impl Page<'_> {
                 Ok((Vec::new(), Some(id.to_string())))
             };
         }
-        edits.push(Edit::replace(taken, if item.is_bare { "{}" } else { "" }));
+        edits.push(match item.is_bare {
+            true => Edit::replace(taken, "{}"),
+            false => Edit::replace(self.lines_of(taken), ""),
+        });
         Ok((edits, select.map(|select| after_removal(&select, id, item.is_bare))))
     }
 
@@ -364,9 +386,11 @@ impl Page<'_> {
         if item.kind == Kind::Branch {
             return self.delete_branch(id, item);
         }
-        let text = if item.is_bare { "{}" } else { "" };
-        let select = self.neighbour(id);
-        Ok((vec![Edit::replace(span, text)], select))
+        let edit = match item.is_bare {
+            true => Edit::replace(span, "{}"),
+            false => Edit::replace(self.lines_of(span), ""),
+        };
+        Ok((vec![edit], self.neighbour(id)))
     }
 
     fn delete_branch(&self, id: &str, item: &Item) -> Result<Edits> {
@@ -411,7 +435,11 @@ impl Page<'_> {
         let comment = marked.collect::<Vec<_>>().join("\n");
         let text = match item.is_bare {
             true => format!("{{\n{comment}\n}}"),
-            false => format!("\n{comment}\n"),
+            false => {
+                let is_first = begins_line(self.text.as_str(), span);
+                let before = if is_first { "" } else { "\n" };
+                format!("{before}{comment}{}", self.line_end(span.end))
+            }
         };
         Ok((vec![Edit::replace(span, text)], Some(id.to_string())))
     }
@@ -473,9 +501,10 @@ impl Page<'_> {
             return Err("a definition is at top level only".into());
         }
         let head = head.trim();
+        let end = self.end_of(last);
         let edits = vec![
             Edit::insert(first.span.start as usize, format!("{head} {{\n")),
-            Edit::insert(self.end_of(last) as usize, "\n}\n"),
+            Edit::insert(end as usize, format!("\n}}{}", self.line_end(end))),
         ];
         self.check_head(head)?;
         Ok((edits, Some(id.to_string())))
@@ -504,12 +533,15 @@ impl Page<'_> {
         let Some((start, end)) = inner else {
             return Err(format!("{} has no body that can take its place", item.title));
         };
+        let inside = self.slice(start, end);
+        let blanks = inside.len() - inside.trim_start().len();
+        let start = start + blanks as u32;
+        let end = start + inside.trim().len() as u32;
+        let head = Span { start: item.span.start, end: start };
+        let tail = Span { start: end, end: item.span.end };
         let edits = vec![
-            Edit::replace(
-                Span { start: item.span.start, end: start },
-                self.kept(item.span.start, start),
-            ),
-            Edit::replace(Span { start: end, end: item.span.end }, "\n"),
+            Edit::replace(head, self.kept(head.start, head.end)),
+            Edit::replace(tail, self.line_end(tail.end)),
         ];
         Ok((edits, Some(id.to_string())))
     }
@@ -585,3 +617,6 @@ fn after_removal(id: &str, gone: &str, is_bare: bool) -> String {
         _ => id.to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests;

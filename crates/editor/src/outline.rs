@@ -267,7 +267,7 @@ impl Tree<'_> {
         for (weight, body) in pairs {
             let span = self.expr(weight);
             let mut branch = self.branch(shortened(self.slice(span)), span.start, body);
-            branch.parameters = vec![parameters::weight(span)];
+            branch.parameters = vec![parameters::weight(span, self.slice(span))];
             item.children.push(branch);
         }
     }

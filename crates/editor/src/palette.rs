@@ -126,7 +126,8 @@ pub(crate) fn plain(snippet: &str) -> String {
             ('\\', Some(_)) => text.extend(letters.next()),
             ('$', Some('{')) => {
                 letters.next();
-                while letters.next_if(|one| one.is_ascii_digit() || *one == ':').is_some() {}
+                while letters.next_if(char::is_ascii_digit).is_some() {}
+                letters.next_if(|one| *one == ':');
                 holders += 1;
             }
             ('$', Some('0')) => {

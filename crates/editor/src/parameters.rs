@@ -79,9 +79,10 @@ fn plain(name: &'static str, shape: &'static str, doc: &'static str) -> Paramete
 }
 
 /// The weight of an entry of `mix`.
-pub(crate) fn weight(span: Span) -> Parameter {
+pub(crate) fn weight(span: Span, value: &str) -> Parameter {
     let doc = "How often the entry is chosen, in comparison with the others.";
-    Parameter { span: Some(span), is_required: true, ..plain("weight", "number", doc) }
+    let value = Some(value.to_string());
+    Parameter { span: Some(span), value, is_required: true, ..plain("weight", "number", doc) }
 }
 
 /// The parameters of a statement, in the order in which a form shows them.

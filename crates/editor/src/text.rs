@@ -141,7 +141,7 @@ pub(crate) fn difference(old: &Text, new: &str) -> Vec<lsp_types::TextEdit> {
     if old.text == new {
         return Vec::new();
     }
-    let is_end = |text: &str, at: usize| at == 0 || text[..at].ends_with('\n');
+    let is_end = |text: &str, at: usize| at == 0 || text.as_bytes()[at - 1] == b'\n';
     let same = old.text.bytes().zip(new.bytes()).take_while(|(a, b)| a == b).count();
     let start = (0..=same).rev().find(|at| is_end(new, *at) && is_end(&old.text, *at));
     let start = start.unwrap_or(0);

@@ -52,6 +52,7 @@ mod leave;
 mod limits;
 mod locks;
 mod long_loops;
+mod lsp;
 mod marks;
 mod mounts;
 mod operations;

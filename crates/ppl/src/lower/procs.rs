@@ -16,7 +16,7 @@ use crate::ast::{Expr, ExprId, List, Name};
 use crate::diag::{Code, Diagnostic};
 use crate::facts::{Kind, Symbol, SymbolId};
 use crate::foreign::words;
-use crate::word::{statement_words, suggest};
+use crate::word::{nearest, statement_words};
 use model::plan::{Instr, NO_SLOT, Operand, Proc, Slot, Span};
 use model::with::InForce;
 
@@ -97,14 +97,19 @@ impl Lower<'_> {
     #[cold]
     fn unknown_proc(&mut self, name: Name, args: List, span: Span) {
         let text = self.ast.names.text(name);
-        let procs = self.facts.names(Kind::Proc);
-        let help = suggest(text, procs)
-            .or_else(|| words::call(text).map(str::to_string))
-            .or_else(|| suggest(text, statement_words()))
-            .unwrap_or_else(|| format!("define it: define proc {text}(...) {{ ... }}"));
+        let foreign = words::call(text);
+        let near = nearest(text, self.facts.names(Kind::Proc))
+            .or_else(|| nearest(text, statement_words()).filter(|_| foreign.is_none()));
+        let help = match (near, foreign) {
+            (Some(near), _) => format!("the nearest is {near}"),
+            (None, Some(foreign)) => foreign.to_string(),
+            (None, None) => format!("define it: define proc {text}(...) {{ ... }}"),
+        };
         let message = format!("expected an operation or a proc, found `{text}`");
         let word = Span { start: span.start, end: span.start + text.len() as u32 };
-        self.reports.push(Diagnostic::new(Code::UnknownName, word, message).help(help));
+        let mut found = Diagnostic::new(Code::UnknownName, word, message).help(help);
+        found.fix = near.map(|near| (word, near.to_string()));
+        self.reports.push(found);
         for id in self.ast.exprs_in(args) {
             if !matches!(self.ast.expr(id), Expr::Named(..) | Expr::Word(_)) {
                 self.expr(id);
