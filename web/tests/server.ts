@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { expect, type Page, test as plain } from "@playwright/test";
 
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const BINARY = process.env.PARABENCH ?? `${ROOT}/target/debug/parabench`;
+export const BINARY = process.env.PARABENCH ?? `${ROOT}/target/debug/parabench`;
 
 export class Studio {
   /** The address that was printed last. */

@@ -9,7 +9,7 @@ interface Props {
   act: (gesture: Gesture) => void;
 }
 
-const TEXTS = new Set(["text", "path", "label", "group", "pattern"]);
+const TEXTS = new Set(["text", "path", "label", "group", "pattern", "flags", "word"]);
 
 /** A PPL string without escapes in it, or null. */
 function unquoted(value: string): string | null {
@@ -21,22 +21,26 @@ function quoted(text: string): string {
   return `"${text.replace(/(["\\])/g, "\\$1")}"`;
 }
 
-/** What the field shows for PPL text. */
-export function shown(parameter: Parameter): string {
-  if (parameter.value === null) return "";
-  return TEXTS.has(parameter.type) ? (unquoted(parameter.value) ?? parameter.value) : parameter.value;
+/** What a field shows for PPL text. */
+export function shown({ type }: Parameter, value: string | null): string {
+  if (value === null) return "";
+  return TEXTS.has(type) ? (unquoted(value) ?? value) : value;
 }
 
-/** PPL text of what was typed. A text is an expression if it was one, or begins with `$` or `"`. */
+/** PPL text of what was typed; null: nothing. What is no text in quotes now stays an expression. */
 export function written(parameter: Parameter, typed: string): string | null {
-  if (typed === "" && !parameter.required) return null;
-  if (!TEXTS.has(parameter.type)) return typed.trim();
-  const isExpression = /^["$(]/.test(typed.trim()) && !/^\$\w+[^\w$]/.test(typed.trim());
-  return isExpression ? typed.trim() : quoted(typed);
+  const { type, value, required, choices } = parameter;
+  const text = typed.trim();
+  if (text === "" && !required) return null;
+  const isBare =
+    value !== null && unquoted(value) === null && !choices.some((one) => unquoted(one) === typed);
+  const isNumber = type === "pattern" && /^\d/.test(text);
+  if (!TEXTS.has(type) || isBare || isNumber || /^["(]/.test(text)) return text;
+  return choices.includes(text) ? text : quoted(typed);
 }
 
 function Field({ item, parameter, readOnly, act }: Props & { item: Item; parameter: Parameter }) {
-  const now = shown(parameter);
+  const now = shown(parameter, parameter.value);
   const [typed, setTyped] = useState(now);
   useEffect(() => setTyped(now), [now]);
   const id = `parameter-${parameter.name.replace(/\W/g, "-")}`;
@@ -63,16 +67,13 @@ function Field({ item, parameter, readOnly, act }: Props & { item: Item; paramet
           onChange={(event) => set(event.currentTarget.value)}
         >
           {!parameter.required && <option value="">{placeholder}</option>}
-          {[
-            ...new Set([
-              ...(typed ? [typed] : []),
-              ...choices.map((one) => shown({ ...parameter, value: one })),
-            ]),
-          ].map((one) => (
-            <option key={one} value={one}>
-              {one}
-            </option>
-          ))}
+          {[...new Set([...(typed ? [typed] : []), ...choices.map((one) => shown(parameter, one))])].map(
+            (one) => (
+              <option key={one} value={one}>
+                {one}
+              </option>
+            ),
+          )}
         </select>
       ) : (
         <input
@@ -92,7 +93,7 @@ function Field({ item, parameter, readOnly, act }: Props & { item: Item; paramet
       {choices.length > 12 && (
         <datalist id={`${id}-choices`}>
           {choices.map((one) => (
-            <option key={one} value={shown({ ...parameter, value: one })} />
+            <option key={one} value={shown(parameter, one)} />
           ))}
         </datalist>
       )}

@@ -340,7 +340,8 @@ export function endInWords(end: string): string {
 
 export function waitInWords(wait: Wait): string {
   const what = wait.never ? `waits for ${wait.what}, which never comes` : `waits for ${wait.what}`;
-  const whom = wait.for_rank >= 0 ? `; rank ${wait.for_rank} came last` : "";
+  const did = wait.kind === "signal" ? "gives it" : "comes last";
+  const whom = wait.for_rank >= 0 ? `; rank ${wait.for_rank} ${did}` : "";
   return `line ${wait.line}: ${what}${whom} (${time(wait.to_ns - wait.from_ns)})`;
 }
 

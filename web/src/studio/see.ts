@@ -41,7 +41,7 @@ export class See {
     const label = make("label", { for: "see-file" }, "File ");
     this.choice.addEventListener("change", () => this.choose(this.choice.value));
     this.maps.append(
-      make("h3", {}, "Which rank touches which bytes"),
+      make("h2", {}, "Which rank touches which bytes"),
       make("div", { class: "tools" }, label, this.choice),
       this.map.zoomed.element,
       this.mapText,
@@ -51,11 +51,11 @@ export class See {
       this.controls.element,
       this.sentence,
       this.findings,
-      make("h3", {}, "Ranks over virtual time"),
+      make("h2", {}, "Ranks over virtual time"),
       legend(),
       this.lanes.element,
       details("Ranks, barriers and signals as tables", this.ranks),
-      make("h3", {}, "Work of each phase"),
+      make("h2", {}, "Work of each phase"),
       make(
         "div",
         { class: "scroll", tabindex: 0, role: "region", "aria-label": "Work of each phase" },
@@ -89,7 +89,7 @@ export class See {
   private findingList(scene: Scene): Node[] {
     if (scene.findings.length === 0) return [make("p", { class: "note" }, "Nothing fails.")];
     const items = scene.findings.slice(0, ROWS).map((one) => this.finding(one));
-    const head = make("h3", {}, "What fails or is doubtful");
+    const head = make("h2", {}, "What fails or is doubtful");
     return [head, make("ul", { class: "warnings" }, ...items)];
   }
 
@@ -249,7 +249,7 @@ function list(name: string, items: string[]): HTMLElement {
   if (items.length === 0) return make("p", { class: "note" }, `No ${name.toLowerCase()}.`);
   const shown = items.slice(0, ROWS).map((text) => make("li", {}, text));
   const more = items.length > ROWS ? [make("li", {}, `${count(items.length - ROWS)} more`)] : [];
-  return make("div", {}, make("h4", {}, name), make("ul", { class: "lines" }, ...shown, ...more));
+  return make("div", {}, make("h3", {}, name), make("ul", { class: "lines" }, ...shown, ...more));
 }
 
 function meetingList(scene: Scene): HTMLElement {

@@ -29,7 +29,7 @@ export class Step {
       part("Ranks", this.ranks),
       this.state,
       part("Files and directories", this.tree),
-      make("h3", {}, "Printed so far"),
+      make("h2", {}, "Printed so far"),
       this.printed,
     );
     this.element.addEventListener("keydown", (event) => this.key(event));
@@ -162,7 +162,7 @@ export class Step {
 
 function part(name: string, inside: HTMLElement): HTMLElement {
   const box = make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": name }, inside);
-  return make("div", {}, make("h3", {}, name), box);
+  return make("div", {}, make("h2", {}, name), box);
 }
 
 function cellOf(cell: string | Node, at: number): HTMLElement {

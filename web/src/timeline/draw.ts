@@ -138,12 +138,15 @@ export function xOf(scene: Scene, ns: number): number {
 }
 
 /** The time at a place, since the start of the execution. */
-export function nsAt(scene: Scene, x: number): number {
+export function nsAt(scene: TimeAxis, x: number): number {
   const { part, execution, width } = scene;
   return (part.from + ((x - LEFT) / inner(width)) * (part.to - part.from)) * execution.column_ns;
 }
 
-function drawTimeAxis(context: CanvasRenderingContext2D, scene: Scene, top: number): void {
+/** The visible part of an axis of time, in columns. */
+export type TimeAxis = Pick<Scene, "part" | "width"> & { execution: Pick<Execution, "column_ns"> };
+
+export function drawTimeAxis(context: CanvasRenderingContext2D, scene: TimeAxis, top: number): void {
   const [from, to] = [nsAt(scene, LEFT), nsAt(scene, LEFT + inner(scene.width))];
   const unit = to - from > 2e9 ? 1e9 : to - from > 2e6 ? 1e6 : to - from > 2e3 ? 1e3 : 1;
   const name = { 1e9: "s", 1e6: "ms", 1e3: "µs", 1: "ns" }[unit];
