@@ -53,7 +53,7 @@ test("listing 2 is composed by mouse, seen and compared", async ({ page, studio 
   }
   await choose("end of the program");
   await part("barrier");
-  await part("group", { name: "readers" });
+  await part("group", { group: "readers" });
   await choose(/group.*readers/);
   await part("fopen", { path: "$$rank", flags: "r+", variable: "$fh" });
   await part("time", { label: "read" });
@@ -88,12 +88,12 @@ test("a strided and a segmented pattern are seen to differ", async ({ page, stud
   await studio.start();
   await open(page, studio, "segmented.ppl");
   await place(page, "See").click();
-  const seen: string[] = [];
+  const seen: (string | null)[] = [];
   for (const name of ["segmented.ppl", "strided.ppl"]) {
     await page.getByLabel("Program", { exact: true }).selectOption(name);
     await expect(page.locator(".see .summary")).toContainText("4 ranks");
     await page.getByText("Pieces as a table").click();
-    seen.push(await page.getByRole("region", { name: "Pieces" }).innerText());
+    seen.push(await page.getByRole("region", { name: "Pieces" }).textContent());
     await page.getByText("Pieces as a table").click();
   }
   expect(seen[0]).not.toBe(seen[1]);

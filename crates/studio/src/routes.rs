@@ -113,15 +113,18 @@ async fn stream(
 ) -> Result<Response, Refused> {
     let job = studio.jobs.find(id)?;
     Ok(socket.on_upgrade(async move |mut socket: WebSocket| {
-        let (mut changed, mut next, mut goes_on) = (job.watch(), 0, true);
-        while goes_on {
+        let (mut changed, mut next) = (job.watch(), 0);
+        loop {
             changed.mark_unchanged();
-            let lines;
-            (lines, next, goes_on) = job.after(next);
+            let (lines, after, goes_on) = job.after(next);
+            next = after;
             for line in lines {
                 if socket.send(Message::text(line)).await.is_err() {
                     return;
                 }
+            }
+            if !goes_on {
+                return;
             }
             tokio::select! {
                 _ = changed.changed() => {}

@@ -71,16 +71,13 @@ function Studio({ first }: { first: Folder }) {
             </button>
           ))}
         </nav>
-        <label>
-          <span class="hidden">Program</span>
-          <select value={name} onChange={(event) => setName(event.currentTarget.value)}>
-            {[...new Set([...names, name])].map((one) => (
-              <option key={one} value={one}>
-                {one}
-              </option>
-            ))}
-          </select>
-        </label>
+        <select aria-label="Program" value={name} onChange={(event) => setName(event.currentTarget.value)}>
+          {[...new Set([...names, name])].map((one) => (
+            <option key={one} value={one}>
+              {one}
+            </option>
+          ))}
+        </select>
         <button type="button" onClick={rename}>
           New
         </button>
@@ -157,6 +154,7 @@ function Studio({ first }: { first: Folder }) {
 
 const root = document.getElementById("studio");
 if (root) {
+  root.replaceChildren();
   readFolder().then(
     (first) => render(<Studio first={first} />, root),
     (why) => render(<p class="start notice bad">{said(why)}</p>, root),

@@ -109,25 +109,23 @@ export function OutlineTree({ outline, palette, selected, readOnly, select, act 
         >
           Delete
         </button>
-        <label>
-          <span class="hidden">Wrap the chosen statement in</span>
-          <select
-            disabled={frozen || !item || item.top}
-            value=""
-            onChange={(event) => {
-              const head = event.currentTarget.value;
-              event.currentTarget.value = "";
-              if (item && head) act({ kind: "wrap", id: item.id, head });
-            }}
-          >
-            <option value="">Wrap in …</option>
-            {heads.map((one) => (
-              <option key={one.title} value={one.head ?? ""}>
-                {one.name}
-              </option>
-            ))}
-          </select>
-        </label>
+        <select
+          aria-label="Wrap the chosen statement in"
+          disabled={frozen || !item || item.top}
+          value=""
+          onChange={(event) => {
+            const head = event.currentTarget.value;
+            event.currentTarget.value = "";
+            if (item && head) act({ kind: "wrap", id: item.id, head });
+          }}
+        >
+          <option value="">Wrap in …</option>
+          {heads.map((one) => (
+            <option key={one.title} value={one.head ?? ""}>
+              {one.name}
+            </option>
+          ))}
+        </select>
       </div>
       {outline && !outline.complete && (
         <p class="notice">

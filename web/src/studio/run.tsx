@@ -109,9 +109,10 @@ export function Run({ name, folder, outline, save, ended, look }: Props) {
       >
         <h2>Run {name}</h2>
         <div class="pair">
-          <label>
-            Ranks
+          <div class="labelled">
+            <label for="run-ranks">Ranks</label>
             <input
+              id="run-ranks"
               type="number"
               min="1"
               max="4096"
@@ -119,32 +120,38 @@ export function Run({ name, folder, outline, save, ended, look }: Props) {
               value={ranks}
               onInput={(event) => setRanks(event.currentTarget.value)}
             />
-          </label>
-          <label>
-            Time limit
+          </div>
+          <div class="labelled">
+            <label for="run-time-limit">Time limit</label>
             <input
+              id="run-time-limit"
               placeholder="none, or 30s, 5min"
               value={limit}
               onInput={(event) => setLimit(event.currentTarget.value)}
             />
-          </label>
+          </div>
         </div>
-        <label>
-          Directory
-          <select value={directory} onChange={(event) => setDirectory(event.currentTarget.value)}>
+        <div class="labelled">
+          <label for="run-directory">Directory</label>
+          <select
+            id="run-directory"
+            value={directory}
+            onChange={(event) => setDirectory(event.currentTarget.value)}
+          >
             {directories("a scratch directory in the folder")}
           </select>
-        </label>
-        <label>
-          Compare with directory
+        </div>
+        <div class="labelled">
+          <label for="run-compare-with-directory">Compare with directory</label>
           <select
+            id="run-compare-with-directory"
             value={against}
             disabled={directory === ""}
             onChange={(event) => setAgainst(event.currentTarget.value)}
           >
             {directories("none: measure one directory")}
           </select>
-        </label>
+        </div>
         {folder.directories.length === 0 && (
           <p class="muted">
             To measure another file system, start <code>parabench studio --dir DIRECTORY</code>.
@@ -189,19 +196,24 @@ export function Run({ name, folder, outline, save, ended, look }: Props) {
             </table>
           </fieldset>
         )}
-        <label>
-          Repetitions
+        <div class="labelled">
+          <label for="run-repetitions">Repetitions</label>
           <input
+            id="run-repetitions"
             type="number"
             min="1"
             placeholder={against ? "10" : "1; 5 or more give intervals"}
             value={repetitions}
             onInput={(event) => setRepetitions(event.currentTarget.value)}
           />
-        </label>
-        <label>
-          Compare with a stored run or trace
-          <select value={trace} onChange={(event) => setTrace(event.currentTarget.value)}>
+        </div>
+        <div class="labelled">
+          <label for="run-compare-with-a-stored-run-or-trace">Compare with a stored run or trace</label>
+          <select
+            id="run-compare-with-a-stored-run-or-trace"
+            value={trace}
+            onChange={(event) => setTrace(event.currentTarget.value)}
+          >
             <option value="">none</option>
             {folder.runs.map((run) => (
               <option key={run.name} value={run.name}>
@@ -209,7 +221,7 @@ export function Run({ name, folder, outline, save, ended, look }: Props) {
               </option>
             ))}
           </select>
-        </label>
+        </div>
         <label class="check">
           <input
             type="checkbox"

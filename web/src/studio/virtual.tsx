@@ -31,6 +31,7 @@ export function Virtual({ name, path, text, outline, visible, reveal }: Props) {
   const [mode, setMode] = useState<"see" | "step">("see");
   const [target, setTarget] = useState<Target>({ to: "position", position: 0 });
   const [error, setError] = useState("");
+  const [next, setNext] = useState<Place | null>(null);
   const asked = useRef(0);
 
   const all = parameters(outline);
@@ -40,7 +41,7 @@ export function Virtual({ name, path, text, outline, visible, reveal }: Props) {
     see.onChange = setValues;
     see.onPlace = reveal;
     step.onTarget = setTarget;
-    step.onPlace = () => {};
+    step.onPlace = setNext;
   }, [reveal]);
   useEffect(() => {
     step.program = path;
@@ -93,6 +94,16 @@ export function Virtual({ name, path, text, outline, visible, reveal }: Props) {
       {error && (
         <p class="notice bad" role="alert">
           {error}
+        </p>
+      )}
+      {mode === "step" && next && next.file === path && (
+        <p class="next">
+          <code>
+            {next.line}: {text.split("\n")[next.line - 1]?.trim()}
+          </code>{" "}
+          <button type="button" onClick={() => reveal(next)}>
+            Show it in Write
+          </button>
         </p>
       )}
       <div ref={box} />
