@@ -25,6 +25,7 @@ mod pictures;
 mod product;
 mod raw;
 mod record;
+mod see;
 mod single;
 mod traces;
 mod verified;
@@ -59,6 +60,7 @@ const BENCHES: &[Bench] = &[
     ("mpi", mpi::mpi),
     ("pictures", pictures::pictures),
     ("page", page::page),
+    ("see", see::see),
     ("traces", traces::traces),
     ("fold", fold::fold),
     ("record", record::record),

@@ -110,7 +110,7 @@ export class ByteMap implements Picture {
       context.fillText(
         `rank ${this.ranks[row]}`,
         view.left - 6,
-        TOP + row * this.row + Math.min(this.row, 13) / 2,
+        TOP + row * this.row + Math.max(this.row - 1, 6) / 2,
       );
     }
   }

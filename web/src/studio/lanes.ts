@@ -244,7 +244,7 @@ export class Lanes implements Picture {
     context.textAlign = "right";
     const step = Math.ceil(13 / this.row);
     for (let rank = 0; rank < scene.ranks; rank += step) {
-      context.fillText(String(rank), view.left - 6, this.rankY(rank) + Math.min(this.row, 13) / 2);
+      context.fillText(String(rank), view.left - 6, this.rankY(rank) + Math.max(this.row - 3, 6) / 2);
     }
   }
 

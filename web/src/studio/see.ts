@@ -167,7 +167,7 @@ export function sentenceOf(scene: Scene): string {
   const ranks = scene.ranks === 1 ? "1 rank" : `${count(scene.ranks)} ranks`;
   const { peak } = scene;
   const about = peak.about ? "about " : "";
-  const storage = `needs ${about}${bytes(peak.bytes)} of storage and ${about}${count(peak.files)} names at one time`;
+  const storage = `needs ${about}${bytes(peak.bytes)} of storage and ${about}${count(peak.files)} ${peak.files === 1 ? "name" : "names"} at one time`;
   const did = scene.about ? `shown: ${scene.about}` : `${count(scene.operations)} operations`;
   const left = scene.left_out > 0 ? ` ${count(scene.left_out)} phases, waits and signals are not drawn.` : "";
   return `${ranks}, ${time(scene.end_ns)} of virtual time, ${did}; ${storage}.${left}`;

@@ -379,8 +379,9 @@ pub trait Observer {
     fn iterated(&mut self, place: u32, left: u64, numbers: &mut dyn Numbers);
     /// See [`Comm::iterated_in_time`].
     fn iterated_in_time(&mut self) -> bool;
-    /// It has asked whether a wait for others is over; the answer is `poll`.
-    fn polled(&mut self, _members: &Members, _site: Pc, _what: WaitsFor<'_>, _poll: Poll) {}
+    /// It has asked whether a wait for others is over, when its clock was `asked.1`, at the statement `asked.0`; the answer
+    /// is `poll`.
+    fn polled(&mut self, _members: &Members, _asked: (Pc, u64), _what: WaitsFor<'_>, _poll: Poll) {}
     /// It gives a signal to the members of a set, or to one of them.
     fn gives(&mut self, _members: &Members, _name: &[u8], _to: Option<u32>) {}
     /// See [`Comm::begins`].
@@ -431,10 +432,10 @@ impl Sim {
         &mut self,
         poll: Poll,
         members: &Members,
-        (site, what): (Pc, Option<Collective>),
+        (asked, what): ((Pc, u64), Option<Collective>),
     ) -> Poll {
         if let Some(observer) = &mut self.observer {
-            observer.polled(members, site, WaitsFor::Meeting(what), poll);
+            observer.polled(members, asked, WaitsFor::Meeting(what), poll);
             if poll == Poll::Ready {
                 observer.passed(members.set);
             }
@@ -469,8 +470,9 @@ impl Comm for Sim {
 
     fn barrier(&mut self, members: &Members, site: Pc, call: Option<CollectiveCall>) -> Poll {
         let what = call.map(|call| call.what);
+        let asked = (site, self.world.clock.now());
         let poll = self.world.barrier(self.rank, members, site, (what, Given::default()));
-        self.passed(poll, members, (site, what))
+        self.passed(poll, members, (asked, what))
     }
 
     fn gather(
@@ -485,13 +487,14 @@ impl Comm for Sim {
             return Ok(Poll::Ready);
         }
         let what = Some(Collective::Function(function));
+        let asked = (site, self.world.clock.now());
         let poll = self.world.barrier(self.rank, members, site, (what, given));
         if poll == Poll::Ready {
             // A member that has passed the barrier reads this before it can come again, so before they all meet again.
             let state = self.world.state.borrow();
             values(function, members, state.sets[members.set as usize].given.iter().copied(), all)?;
         }
-        Ok(self.passed(poll, members, (site, what)))
+        Ok(self.passed(poll, members, (asked, what)))
     }
 
     /// In order of time: a rank that is ahead of another that runs asks again.
@@ -531,9 +534,10 @@ impl Comm for Sim {
         target: u64,
         site: Pc,
     ) -> Result<Poll, String> {
+        let asked = (site, self.world.clock.now());
         let poll = self.world.wait(self.rank, members, name, target, site);
         if let Some(observer) = &mut self.observer {
-            observer.polled(members, site, WaitsFor::Signal(name, target), poll);
+            observer.polled(members, asked, WaitsFor::Signal(name, target), poll);
             if poll == Poll::Ready {
                 observer.waited(keys(self.rank, members, name), target);
             }
@@ -558,9 +562,10 @@ impl Comm for Sim {
     }
 
     fn wait_for_lock(&mut self, path: &[u8], seen: u64, site: Pc) -> Poll {
+        let asked = (site, self.world.clock.now());
         let poll = self.world.wait_for_lock(self.rank, path, seen, site);
         if let Some(observer) = &mut self.observer {
-            observer.polled(&Members::alone(self.rank), site, WaitsFor::Lock(path), poll);
+            observer.polled(&Members::alone(self.rank), asked, WaitsFor::Lock(path), poll);
         }
         if poll == Poll::Released {
             let what = awaited_lock(&String::from_utf8_lossy(path));

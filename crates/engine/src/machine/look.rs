@@ -36,9 +36,14 @@ impl<B: Backend> Machine<'_, B> {
         self.env.scope.group_name(self.env.plan).into()
     }
 
-    /// Variables that have names: global ones, then those of the running procs, the innermost first.
+    /// Parameters and variables: global ones, then those of the running procs, the innermost first. Those that always
+    /// have the same value are constants in the code and have no place.
     pub(crate) fn variables(&self) -> Vec<Variable> {
-        self.named_values().map(|(name, value, proc)| show(name, value, proc)).collect()
+        let plan = self.env.plan;
+        let params = plan.params.iter().filter(|(name, _)| !plan.globals.contains(name));
+        let params = params.map(|(name, value)| show(name, value, ""));
+        let others = self.named_values().map(|(name, value, proc)| show(name, value, proc));
+        params.chain(others).collect()
     }
 
     /// Names, values, and names of the procs that they belong to.

@@ -97,7 +97,10 @@ fn find(plan: &Plan, outcome: &Outcome, rehearsal: &Rehearsal) -> Vec<Found> {
         add(*rank, None, message.clone());
     }
     found.iter_mut().for_each(|one| one.ranks.dedup());
-    found.extend(rehearsal.doubts.iter().map(|doubt| Found {
+    // What fails here needs no doubt.
+    let failed: Vec<_> = found.iter().filter_map(|one| one.site).collect();
+    let doubts = rehearsal.doubts.iter().filter(|doubt| !failed.contains(&doubt.site));
+    found.extend(doubts.map(|doubt| Found {
         happened: false,
         site: Some(doubt.site),
         message: doubt.message.clone(),

@@ -112,10 +112,11 @@ impl Follower {
         Follower { log: Rc::clone(log), rank, since_ns: None, passed: HashMap::new() }
     }
 
-    fn add(&mut self, members: &Members, site: Pc, what: WaitsFor<'_>, never: bool) {
-        let to_ns = self.log.clock.now();
+    /// Its clock was `asked.1` when it asked at the statement `asked.0`: others may have run ahead, and it follows them.
+    fn add(&mut self, members: &Members, asked: (Pc, u64), what: WaitsFor<'_>, never: bool) {
+        let (site, to_ns) = (asked.0, self.log.clock.now());
         let (rank, set) = (self.rank, members.set);
-        let from_ns = self.since_ns.take().unwrap_or(to_ns);
+        let from_ns = self.since_ns.take().unwrap_or(asked.1);
         let mut meeting = 0;
         let what = match what {
             WaitsFor::Meeting(what) => {
@@ -154,16 +155,16 @@ impl Observer for Follower {
         true
     }
 
-    fn polled(&mut self, members: &Members, site: Pc, what: WaitsFor<'_>, poll: Poll) {
+    fn polled(&mut self, members: &Members, asked: (Pc, u64), what: WaitsFor<'_>, poll: Poll) {
         // A rank alone waits for nobody.
         let is_alone = matches!(what, WaitsFor::Meeting(_)) && members.ranks.len() <= 1;
         match poll {
             _ if is_alone => {}
             Poll::Pending => {
-                self.since_ns.get_or_insert(self.log.clock.now());
+                self.since_ns.get_or_insert(asked.1);
             }
-            Poll::Ready => self.add(members, site, what, false),
-            Poll::Released => self.add(members, site, what, true),
+            Poll::Ready => self.add(members, asked, what, false),
+            Poll::Released => self.add(members, asked, what, true),
         }
     }
 

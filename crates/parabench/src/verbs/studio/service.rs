@@ -63,7 +63,10 @@ fn bind(request: Request) -> Result<(Compiled, Plan), String> {
     let ranks = Ranks { count: request.ranks, assumed: false, machines: Vec::new() };
     let mut compiled = compile(text, &args, ranks, Places::default(), true);
     let plan = compiled.plan.take();
-    plan.map(|plan| (compiled, plan)).ok_or_else(|| first_mistake(&compiled))
+    match plan {
+        Some(plan) => Ok((compiled, plan)),
+        None => Err(first_mistake(&compiled)),
+    }
 }
 
 fn first_mistake(compiled: &Compiled) -> String {
