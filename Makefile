@@ -6,12 +6,13 @@ ATTACK_SECONDS ?= 86400
 PREFIX         ?= $(HOME)/.local
 PROGRAM        ?= examples/listing1.ppl
 
-.PHONY: help demo test web attack bench fidelity lab dist dist-test setup install clean
+.PHONY: help demo test web web-shots attack bench fidelity lab dist dist-test setup install clean
 
 help:
 	@echo "make demo     build what is missing, run the paper's listing 1 in a scratch directory"
 	@echo "make test     everything: format, lints, documents, fuzz targets, all tests"
-	@echo "make web      build the script of pages anew (web/dist), after a change of web/src"
+	@echo "make web      build the scripts of pages and of the studio anew (web/dist), after a change of web/src"
+	@echo "make web-shots  pictures of docs/studio.md anew, made by the browser tests"
 	@echo "make attack   the attacks alone, the random ones for ATTACK_SECONDS"
 	@echo "make bench    speed against the raw system calls, as ratios"
 	@echo "make fidelity how faithfully real commands are replayed; writes the table of docs/fidelity.md"
@@ -42,6 +43,10 @@ test: setup
 web:
 	npm --prefix web ci --silent --no-audit --no-fund
 	npm --prefix web run --silent build
+
+web-shots:
+	$(CARGO) build -p parabench --locked
+	SHOTS=1 npm --prefix web test -- studio-shots
 
 # A random attack that gets through prints its PARABENCH_ATTACK_SEED=N, which repeats it.
 attack: export PARABENCH_ATTACK_SECONDS = $(ATTACK_SECONDS)

@@ -22,6 +22,7 @@ Examples:
   parabench run x.ppl --dir /mnt/new --out results --events
   mpiexec -n 4 parabench run x.ppl          ranks under MPI, also on many machines
   parabench report results                  the same tables again
+  parabench studio                          compose, run and look at programs in a browser
   parabench check x.ppl                     every mistake, drawn under its line
   parabench plan x.ppl --ops 20             what it will do, without touching the disk
 
@@ -60,6 +61,7 @@ pub enum Verb {
     Record(Box<verbs::record::Record>),
     Fold(verbs::fold::Fold),
     Ops(verbs::manual::Ops),
+    Studio(verbs::studio::Studio),
     Pattern(Box<verbs::pattern::Pattern>),
     Programs(verbs::manual::Programs),
     Mpi(verbs::mpi::Mpi),
@@ -92,6 +94,7 @@ impl Verb {
             Verb::Record(record) => record.execute(),
             Verb::Fold(fold) => fold.execute(),
             Verb::Ops(ops) => ops.execute(),
+            Verb::Studio(studio) => studio.execute(),
             Verb::Pattern(pattern) => pattern.execute(),
             Verb::Programs(programs) => programs.execute(),
             Verb::Mpi(mpi) => mpi.execute(),

@@ -18,10 +18,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("trace", &["model"]),
     ("fold", &["ppl", "model"]),
     ("record", &[]),
+    ("studio", &[]),
     ("editor", &["ppl", "model", "engine"]),
     (
         "parabench",
-        &["model", "ppl", "engine", "report", "page", "mpi", "trace", "fold", "record", "editor"],
+        &[
+            "model", "ppl", "engine", "report", "page", "mpi", "trace", "fold", "record", "editor",
+            "studio",
+        ],
     ),
     ("benches", &["model", "ppl", "engine", "report", "page", "trace", "parabench"]),
 ];

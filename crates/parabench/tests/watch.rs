@@ -35,7 +35,7 @@ fn compiled(text: &str, params: &str, ranks: u32) -> Compiled {
     let params = params.map(|(name, value)| (name.into(), value.into())).collect();
     let (groups, include_dirs, mounts) = (Vec::new(), Vec::new(), Vec::new());
     let (program, seed) = ("x.ppl".into(), Seed::Given(42));
-    let args = ProgramArgs { program, params, groups, include_dirs, mounts, seed };
+    let args = ProgramArgs { program, params, paper: false, groups, include_dirs, mounts, seed };
     let text = Text { name: "x.ppl".into(), bytes: text.into() };
     let ranks = Ranks { count: ranks, assumed: false, machines: Vec::new() };
     let compiled = compile(text, &args, ranks, Places::default(), true);

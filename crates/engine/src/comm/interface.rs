@@ -322,6 +322,8 @@ pub struct Sample {
     pub bytes: Option<u64>,
     /// Label path of the first of them that runs.
     pub label: Option<String>,
+    /// Label path of each rank that was read, in the order of the ranks; `None`: it is in no label, or has ended.
+    pub labels: Vec<Option<String>>,
     /// The rank that waits for storage if no operation has ended for some time: "rank 2 in fsync of d/f for 35 s".
     pub waiting: Option<String>,
 }

@@ -197,10 +197,10 @@ impl Watch {
             let (operations, bytes) = seen.sums.unzip();
             sample.operations = sample.operations.saturating_add(operations.unwrap_or(0));
             sample.bytes = sample.bytes.zip(bytes).map(|(sum, more)| sum.saturating_add(more));
-            let label = seen.label.filter(|_| seen.runs && sample.label.is_none());
-            sample.label =
-                label.map(|path| String::from_utf8_lossy(&path).into_owned()).or(sample.label);
+            let label = seen.label.filter(|_| seen.runs);
+            sample.labels.push(label.map(|path| String::from_utf8_lossy(&path).into_owned()));
         }
+        sample.label = sample.labels.iter().flatten().next().cloned();
         if sample.operations != self.still.0 {
             self.still = (sample.operations, now_ns);
         }

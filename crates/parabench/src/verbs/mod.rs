@@ -18,5 +18,6 @@ pub mod record;
 pub mod replay;
 pub mod report;
 pub mod run;
+pub mod studio;
 mod temporary;
 pub mod translate;

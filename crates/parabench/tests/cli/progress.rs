@@ -57,3 +57,33 @@ fn a_run_in_a_pipe_tells_how_far_it_is() {
     assert!(line.is_some(), "{}", done.err);
     assert_eq!(scene.parabench("run x.ppl --agile").exits(0).err.matches("progress").count(), 0);
 }
+
+/// A program that reads standard error gets JSON lines: the studio does.
+#[test]
+fn a_program_is_told_as_json() {
+    let scene = Scene::new().file("x.ppl", PROGRAM);
+    let done = scene.parabench("run x.ppl -n 2 --progress json --quiet").exits(0);
+    let lines: Vec<serde_json::Value> = done
+        .err
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|why| panic!("{line}: {why}")))
+        .collect();
+    let (first, last) = (&lines[0], &lines[lines.len() - 1]);
+    assert_eq!(*first, serde_json::json!({"event": "start", "executions": 1}));
+    assert_eq!(*last, serde_json::json!({"event": "end", "exit_code": 0}));
+    let slow = lines.iter().find(|line| line["label"] == "outer/slow").expect("a sample");
+    assert_eq!((&slow["event"], &slow["execution"]), (&"sample".into(), &1.into()));
+    assert_eq!(slow["labels"], serde_json::json!(["outer/slow", "outer/slow"]));
+    assert_eq!((&slow["operations"], &slow["bytes"]), (&2.into(), &8192.into()));
+}
+
+#[test]
+fn each_execution_of_a_sweep_is_a_json_line() {
+    let program = "param $block = 4k;\nwrite(\"f\", $block);\n";
+    let scene = Scene::new().file("x.ppl", program);
+    let done = scene.parabench("run x.ppl --sweep block=4k,64k --progress json --quiet").exits(0);
+    assert_eq!(done.err.matches(r#""event":"execution""#).count(), 2, "{}", done.err);
+    for part in [r#""executions":2"#, r#""number":2"#, r#""point":"block=64k""#] {
+        assert!(done.err.contains(part), "{part}: {}", done.err);
+    }
+}

@@ -191,6 +191,11 @@ pub struct Results {
     #[arg(long)]
     pub strict: bool,
 
+    /// How progress is written to standard error: a line for people, or JSON lines for programs
+    /// (docs/run-format.md), also with --quiet
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = ProgressForm::Text)]
+    pub progress: ProgressForm,
+
     /// No `print` lines, progress, warnings and tables; errors and files only
     #[arg(short = 's', long)]
     pub quiet: bool,
@@ -243,6 +248,15 @@ pub struct Released {
     /// The same as --format json --out results
     #[arg(short = 'e', conflicts_with = "format")]
     pub e: bool,
+}
+
+/// How progress is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ProgressForm {
+    /// A line at a terminal, a line every 10 s elsewhere
+    Text,
+    /// JSON lines
+    Json,
 }
 
 /// Action of a rank after a failed operation.

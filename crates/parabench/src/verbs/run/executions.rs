@@ -173,7 +173,7 @@ impl<'a> Executions<'a> {
         let executions = self.cells.len() as u64 * u64::from(blocks);
         self.announce(executions);
         self.say_what_stays();
-        let mut bar = Bar::new(self.is_sweep().then_some(executions), self.args.results.quiet);
+        let mut bar = Bar::new(self.is_sweep().then_some(executions), &self.args.results);
         let mut active: Vec<bool> = vec![true; self.cells.len()];
         let mut done = Ok(());
         for block in 0..blocks {

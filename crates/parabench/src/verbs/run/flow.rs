@@ -7,12 +7,13 @@
 //! ```
 
 use super::after::After;
-use super::args::Run;
+use super::args::{ProgressForm, Run};
 use super::executions::Executions;
 use super::header;
 use super::interrupt::Interrupt;
 use super::launch::{self, Remains};
 use super::points;
+use super::stream;
 use super::sweep::grid::Sides;
 use super::sweep::resume::{self, Origin, Resolved};
 use super::team::{Team, give_up};
@@ -203,6 +204,9 @@ impl Run {
         let stored = executions.store(done.is_err(), interrupt);
         let printed = executions.print();
         let exit = executions.tidy_up();
+        if self.results.progress == ProgressForm::Json {
+            stream::end(exit);
+        }
         done.and(stored).and(printed).map(|()| exit).map_err(Stopped::After)
     }
 

@@ -7,7 +7,7 @@
 //! | `header`, `only` | the run's header, before and after; labels of `--only` |
 //! | `nodes`, `team`, `rank_checks` | the processes of an MPI job |
 //! | `point`, `points` | one point of a sweep: bound, rehearsed, checked; all of them before anything happens |
-//! | `progress`, `interrupt` | what is shown and what stops a run meanwhile |
+//! | `progress`, `stream`, `interrupt` | what is shown, also to programs, and what stops a run meanwhile |
 //! | `executions` | all executions of a sweep, measured, stored and printed |
 //! | `after` | what `--html` and `--against-trace` add |
 //! | `launch` | starts an MPI job, and puts in order what is left of one that was killed |
@@ -28,6 +28,7 @@ mod point;
 mod points;
 mod progress;
 mod rank_checks;
+mod stream;
 mod sweep;
 mod team;
 

@@ -182,7 +182,7 @@ impl Run {
             forecasts: rehearsal.forecasts(),
             records: folder.map_or(Records::Memory, Folder::records),
             wait_for_signal: self.execution.wait,
-            watch: progress::watch_period(self.results.quiet),
+            watch: progress::watch_period(&self.results),
             timeout: Some(Duration::from_nanos(self.execution.timeout)),
             deadline_ns: None,
             settings: self.settings(),

@@ -5,10 +5,13 @@
 //! ```
 //!
 //! At a terminal the parent of the ranks draws it once in a second, and it is gone at the end. In a pipe, a
-//! file or a batch job it is a whole line `progress: ...` every 10 s; of an MPI job, rank 0 writes it.
+//! file or a batch job it is a whole line `progress: ...` every 10 s; of an MPI job, rank 0 writes it. With
+//! `--progress json` it is a JSON line twice in a second ([`super::stream`]).
 //!
 //! Work after the end of the ranks has a line at a terminal if it takes longer than a second.
 
+use super::args::{ProgressForm, Results};
+use super::stream;
 use crate::console;
 use engine::comm::{Progress, Sample};
 use engine::supervise::without_signals;
@@ -23,6 +26,8 @@ use std::time::Duration;
 const PERIOD: Duration = Duration::from_secs(1);
 /// Time between two lines of a log, and before the first.
 const LOG_PERIOD: Duration = Duration::from_secs(10);
+/// Time between two JSON lines, and before the first sample.
+const JSON_PERIOD: Duration = Duration::from_millis(500);
 /// Characters of a label or a point.
 const NAME_CHARS: usize = 40;
 /// Smallest share of the operations from which the remaining time is estimated.
@@ -35,25 +40,30 @@ enum Target {
     Terminal,
     /// Standard error that is a pipe or a file.
     Log,
+    /// A program reads standard error.
+    Json,
 }
 
 impl Target {
-    fn find(quiet: bool) -> Target {
-        match quiet {
-            true => Target::Nowhere,
-            false if console::is_watched() => Target::Terminal,
-            false if launcher::job().is_none_or(|job| job.rank == 0) => Target::Log,
-            false => Target::Nowhere,
+    fn find(results: &Results) -> Target {
+        let is_first = || launcher::job().is_none_or(|job| job.rank == 0);
+        match (results.progress, results.quiet) {
+            (ProgressForm::Json, _) if is_first() => Target::Json,
+            (ProgressForm::Json, _) | (_, true) => Target::Nowhere,
+            _ if console::is_watched() => Target::Terminal,
+            _ if is_first() => Target::Log,
+            _ => Target::Nowhere,
         }
     }
 }
 
 /// Time between two looks at the ranks; `None` if nobody sees the line.
-pub fn watch_period(quiet: bool) -> Option<Duration> {
-    match Target::find(quiet) {
+pub fn watch_period(results: &Results) -> Option<Duration> {
+    match Target::find(results) {
         Target::Nowhere => None,
         Target::Terminal => Some(PERIOD),
         Target::Log => Some(LOG_PERIOD),
+        Target::Json => Some(JSON_PERIOD),
     }
 }
 
@@ -84,13 +94,21 @@ pub struct Bar {
 
 impl Bar {
     /// Draws nothing yet. `executions`: largest number of executions, of a sweep.
-    pub fn new(executions: Option<u64>, quiet: bool) -> Bar {
+    pub fn new(executions: Option<u64>, results: &Results) -> Bar {
+        let target = Target::find(results);
+        if target == Target::Json {
+            stream::start(executions.unwrap_or(1));
+        }
+        Bar::to(target, executions)
+    }
+
+    fn to(target: Target, executions: Option<u64>) -> Bar {
         let (point, since) = (String::new(), Duration::ZERO);
         let executions =
             executions.map(|all| Executions { all, earlier: 0, begun: 0, point, since });
         Bar {
-            bar: drawn(quiet).unwrap_or_else(ProgressBar::hidden),
-            target: Target::find(quiet),
+            bar: drawn(target != Target::Terminal).unwrap_or_else(ProgressBar::hidden),
+            target,
             next: LOG_PERIOD,
             before: Sample::default(),
             executions,
@@ -105,7 +123,9 @@ impl Bar {
         let Some(executions) = &mut self.executions else { return };
         executions.begun += 1;
         (executions.point, executions.since) = (shorten(point), now);
-        if now >= PERIOD && self.is_due(now) {
+        if self.target == Target::Json {
+            stream::execution(executions.number(), point);
+        } else if now >= PERIOD && self.is_due(now) {
             self.write(self.line(None, now));
         }
     }
@@ -140,6 +160,11 @@ impl Bar {
                 console::say(&format!("ready; to start: kill -USR1 {pid}\n"));
             }
             Progress::Alive => {}
+            Progress::At(sample) if self.target == Target::Json => {
+                let number = self.executions.as_ref().map_or(1, Executions::number);
+                stream::sample(number, &self.before, sample, now, self.left(Some(sample), now));
+                self.before = sample.clone();
+            }
             Progress::At(sample) if self.is_due(now) => {
                 let line = self.line(Some(sample), now);
                 self.before = sample.clone();
@@ -153,18 +178,22 @@ impl Bar {
         let mut parts: Vec<String> = self.executions.iter().map(Executions::describe).collect();
         parts.extend(sample.iter().flat_map(|sample| describe(&self.before, sample)));
         parts.push(describe_seconds(now.as_secs()));
-        let left = match (&self.executions, sample) {
-            (Some(executions), _) => executions.left(now),
-            (None, Some(sample)) => left(sample),
-            (None, None) => None,
-        };
+        let left = self.left(sample, now);
         parts.extend(left.map(|left| format!("about {} left", describe_seconds(left.as_secs()))));
         parts.join(" - ")
     }
 
+    fn left(&self, sample: Option<&Sample>, now: Duration) -> Option<Duration> {
+        match (&self.executions, sample) {
+            (Some(executions), _) => executions.left(now),
+            (None, Some(sample)) => left(sample),
+            (None, None) => None,
+        }
+    }
+
     fn write(&self, line: String) {
         match self.target {
-            Target::Nowhere => {}
+            Target::Nowhere | Target::Json => {}
             Target::Terminal => self.bar.set_message(line),
             Target::Log => console::say(&format!("progress: {line}\n")),
         }
@@ -177,8 +206,13 @@ impl Bar {
 }
 
 impl Executions {
+    /// Number of the current one, from 1.
+    fn number(&self) -> u64 {
+        self.earlier + self.begun.max(1)
+    }
+
     fn describe(&self) -> String {
-        let (number, all) = (self.earlier + self.begun.max(1), self.all);
+        let (number, all) = (self.number(), self.all);
         match self.point.as_str() {
             "" | "all" => format!("run {number} of {all}"),
             point => format!("run {number} of {all} ({point})"),
@@ -205,8 +239,7 @@ fn describe(before: &Sample, sample: &Sample) -> Vec<String> {
         }
         None => count_operations(operations),
     });
-    let passed_s = sample.at_ns.saturating_sub(before.at_ns) as f64 / 1e9;
-    let rate = |then: u64, now: u64| now.saturating_sub(then) as f64 / passed_s.max(1e-9);
+    let rate = |then: u64, now: u64| rate(before, sample, now.saturating_sub(then));
     let rate_ops = rate(before.operations, operations) as u64;
     parts.push(format!("{} ops/s", HumanCount(rate_ops)));
     if let Some(bytes) = sample.bytes.filter(|bytes| *bytes > 0) {
@@ -219,8 +252,14 @@ fn describe(before: &Sample, sample: &Sample) -> Vec<String> {
     parts
 }
 
+/// An amount divided by the seconds between two samples.
+pub fn rate(before: &Sample, sample: &Sample, amount: u64) -> f64 {
+    let passed_s = sample.at_ns.saturating_sub(before.at_ns) as f64 / 1e9;
+    amount as f64 / passed_s.max(1e-9)
+}
+
 /// Done operations divided by expected ones; a share above 1 would be a wrong total.
-fn share(sample: &Sample) -> Option<f64> {
+pub fn share(sample: &Sample) -> Option<f64> {
     let expected = sample.expected.filter(|expected| *expected >= sample.operations)?;
     Some(sample.operations as f64 / expected.max(1) as f64)
 }
@@ -298,6 +337,7 @@ mod tests {
             operations,
             expected,
             bytes,
+            labels: vec![label.clone(); 4],
             label,
             waiting: None,
         }
@@ -305,7 +345,7 @@ mod tests {
 
     #[test]
     fn a_line_has_phase_share_rates_and_time_left() {
-        let mut bar = Bar::new(None, true);
+        let mut bar = Bar::to(Target::Nowhere, None);
         bar.before = sample(11, 650_000, Some(2_000_000), Some(10 << 20));
         let now = sample(12, 860_000, Some(2_000_000), Some(822 << 20));
         let line = bar.line(Some(&now), seconds(12));
@@ -319,14 +359,15 @@ mod tests {
         assert!(line.contains("- 0 ops/s - 822 MiB so far - 1 min 15 s -"), "{line}");
         // A share above all would be a wrong total.
         for expected in [None, Some(3)] {
-            let line = Bar::new(None, true).line(Some(&sample(2, 10, expected, None)), seconds(2));
+            let line = Bar::to(Target::Nowhere, None)
+                .line(Some(&sample(2, 10, expected, None)), seconds(2));
             assert_eq!(line, "read - 10 operations - 5 ops/s - 2 s");
         }
     }
 
     #[test]
     fn a_sweep_has_execution_point_and_time_left() {
-        let mut bar = Bar::new(Some(30), true);
+        let mut bar = Bar::to(Target::Nowhere, Some(30));
         bar.begin("block=4k");
         assert_eq!(bar.line(None, seconds(5)), "run 1 of 30 (block=4k) - 5 s");
         let executions = bar.executions.as_mut().expect("a sweep");
@@ -346,7 +387,7 @@ mod tests {
 
     #[test]
     fn a_log_has_a_line_every_ten_seconds() {
-        let mut log = Bar { target: Target::Log, ..Bar::new(None, true) };
+        let mut log = Bar::to(Target::Log, None);
         let due = (0..3_600).filter(|now_s| log.is_due(seconds(*now_s)));
         assert!(due.eq((10..3_600).step_by(10)));
     }

@@ -30,12 +30,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Options of this command line alone: how ranks are started, and what is printed and written.
-const OUTSIDE: [&str; 8] = [
+const OUTSIDE: [&str; 9] = [
     "--resume",
     "--mpi",
     "--launcher",
     "--format",
     "--html",
+    "--progress",
     "--quiet",
     "--verbose",
     "--time-limit",

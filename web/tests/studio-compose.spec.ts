@@ -1,0 +1,120 @@
+// Listing 2 of the paper, composed with the mouse: parts from the palette, values in the form, no line of PPL typed.
+
+import { execFileSync } from "node:child_process";
+import { copyFileSync } from "node:fs";
+import { expect } from "@playwright/test";
+import { add, BINARY, open, place, ROOT, set, statement, test, text } from "./server";
+
+/** What `parabench plan` says of a program, without warnings. */
+function plan(folder: string, name: string): string {
+  return execFileSync(BINARY, ["plan", name, "-n", "4"], {
+    cwd: `${folder}/work`,
+    stdio: ["ignore", "pipe", "ignore"],
+  }).toString();
+}
+
+test("listing 2 is composed by mouse, seen and compared", async ({ page, studio }) => {
+  test.setTimeout(600_000);
+  copyFileSync(`${ROOT}/examples/listing2.ppl`, `${studio.folder}/work/listing2.ppl`);
+  await studio.start();
+  page.on("dialog", (dialog) => void dialog.accept("mine"));
+  await page.goto(studio.address);
+  await expect(page.getByRole("status").first()).toHaveText(/saved/);
+  await page.getByRole("button", { name: "New" }).click();
+  await expect(statement(page, "empty: choose a part below")).toBeVisible();
+
+  /** Adds a part and sets its parameters. */
+  const part = async (name: string, values: Record<string, string> = {}) => {
+    await add(page, name);
+    for (const [parameter, value] of Object.entries(values)) await set(page, parameter, value);
+  };
+  /** Chooses a statement; parts come inside of it or behind it. */
+  const choose = async (title: string | RegExp) => {
+    await statement(page, title).first().click();
+    await expect(statement(page, title).first()).toHaveAttribute("aria-selected", "true");
+  };
+
+  await part("define groups");
+  for (const level of ["2", "3"])
+    await part("strided", { name: `pattern-lvl${level}`, level, block: "100m", count: "10" });
+  await choose("end of the program");
+  await part("assignment", { variable: "$env", value: '"./env-mpiio-test"' });
+  await part("mkdir", { path: "$env" });
+  await part("print", { values: '"MPI-IO test START"' });
+
+  await part("group");
+  await part("time", { label: "write" });
+  await part("repeat", { count: "10", variable: "" });
+  await part("append", { path: "$$rank", n: "10m" });
+  for (const level of ["2", "3"]) {
+    await choose(/group.*writers/);
+    await part("time", { label: `pwrite-lvl${level}` });
+    await part("pwrite", { path: `$env/file-lvl${level}.dat`, pattern: `pattern-lvl${level}` });
+  }
+  await choose("end of the program");
+  await part("barrier");
+  await part("group", { group: "readers" });
+  await choose(/group.*readers/);
+  await part("fopen", { path: "$$rank", flags: "r+", variable: "$fh" });
+  await part("time", { label: "read" });
+  await part("repeat", { count: "100", variable: "" });
+  await part("fread", { handle: "$fh", n: "10m", off: "" });
+  await choose(/group.*readers/);
+  await part("fclose", { handle: "$fh" });
+  for (const level of ["2", "3"]) {
+    await choose(/group.*readers/);
+    await part("time", { label: `pread-lvl${level}` });
+    await part("pread", { path: `$env/file-lvl${level}.dat`, pattern: `pattern-lvl${level}` });
+  }
+  await choose("end of the program");
+  await part("print", { values: '"MPI-IO test STOP"' });
+
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByRole("status").first()).toHaveText("saved");
+  expect(plan(studio.folder, "mine.ppl")).toBe(plan(studio.folder, "listing2.ppl"));
+
+  await place(page, "See").click();
+  await expect(page.locator(".see-sentence")).toContainText("4 ranks");
+  await page.getByLabel(/^File/).selectOption({ label: "env-mpiio-test/file-lvl2.dat (write)" });
+  await expect(page.locator(".see .summary")).toContainText("rank");
+  expect(await text(page)).toContain('time["pread-lvl3"]');
+});
+
+test("a strided and a segmented pattern are seen to differ", async ({ page, studio }) => {
+  const program = (kind: string) =>
+    `define pattern "p" level 0 = ${kind}(block=64k, count=8);\ntime["w"] pwrite("f", "p");\n`;
+  studio.file("strided.ppl", program("strided"));
+  studio.file("segmented.ppl", program("segmented"));
+  await studio.start();
+  await open(page, studio, "segmented.ppl");
+  await place(page, "See").click();
+  const seen: (string | null)[] = [];
+  for (const name of ["segmented.ppl", "strided.ppl"]) {
+    await page.getByLabel("Program", { exact: true }).selectOption(name);
+    await expect(page.locator(".see .summary")).toContainText("4 ranks");
+    await page.getByText("Pieces as a table").click();
+    seen.push(await page.getByRole("region", { name: "Pieces" }).textContent());
+    await page.getByText("Pieces as a table").click();
+  }
+  expect(seen[0]).not.toBe(seen[1]);
+});
+
+test("parts are dragged, switched off and put around", async ({ page, studio }) => {
+  studio.file("drag.ppl", '# the first\nwrite("a", 4k);\nread("a");\nbarrier;\n');
+  await studio.start();
+  await open(page, studio, "drag.ppl");
+  await statement(page, /barrier/).dragTo(statement(page, /write/), { targetPosition: { x: 60, y: 2 } });
+  await expect.poll(() => text(page)).toMatch(/barrier;[\s\S]*write[\s\S]*read/);
+  await statement(page, /read/).click();
+  await page.getByRole("button", { name: "Switch off" }).click();
+  await expect.poll(() => text(page)).toMatch(/\/\/-\s*read/);
+  await page.getByRole("button", { name: "Switch on" }).click();
+  await expect.poll(() => text(page)).toMatch(/\nread/);
+  await statement(page, /write/).click();
+  await page.getByLabel("Wrap the chosen statement in").selectOption({ label: "repeat" });
+  await expect.poll(() => text(page)).toMatch(/repeat \$i 10[\s\S]*write/);
+  expect(await text(page)).toContain("# the first");
+  await page.locator(".cm-content").focus();
+  for (let step = 0; step < 4; step++) await page.keyboard.press("Control+z");
+  await expect.poll(() => text(page)).toBe('# the first\nwrite("a", 4k);\nread("a");\nbarrier;\n');
+});
