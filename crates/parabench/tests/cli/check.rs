@@ -151,7 +151,7 @@ fn assertions_that_fail_in_the_rehearsal_are_named() {
     for (program, why) in [
         ("assert(1 == 2, \"one\");", "rank 0 ends at x.ppl:1:1: assertion failed: one"),
         (
-            "param $b = 1; $n = $b / 2; assert($n * 2 == $b, \"even\");",
+            "param $b = 1; $i = $$rank; assert($i * 2 == $b, \"even\");",
             "rank 0 ends at x.ppl:1:28: assertion failed: even",
         ),
         (
@@ -165,6 +165,10 @@ fn assertions_that_fail_in_the_rehearsal_are_named() {
         let done = done.err_has("the program fails in its rehearsal").err_has(why);
         assert!(!done.err.contains("nothing wrong"), "{}", done.err);
     }
+    // What parameters alone decide is an error.
+    let program = "param $b = 1; $n = $b / 2; assert($n * 2 == $b, \"even\");";
+    let done = Scene::new().file("x.ppl", program).parabench("check x.ppl").exits(2);
+    done.err_has("assertion failed: even").err_has("$n is 0, $b is 1");
     // Another start decides: files from before, or none.
     for program in [
         "param $b = 2; assert($b % 2 == 0, \"even\");",

@@ -277,7 +277,7 @@ impl Writer<'_> {
     fn condition(&mut self) -> String {
         match self.choose(12) {
             10 => format!("$$rank && v({})", self.number()),
-            11 => format!("v($a) > $a || stat(\"c\")"),
+            11 => "v($a) > $a || stat(\"c\")".into(),
             8 => "$n == 3 && 1 / ($n - 2) > 0".into(),
             9 => format!("$n == 2 || {} / 0 > 0", self.number()),
             0 => "$$rank == 0".into(),
