@@ -19,6 +19,9 @@ use std::path::Path;
 /// Is set where a shell asks, to its name.
 const VARIABLE: &str = "PARABENCH_COMPLETE";
 
+const ZSH_ANSWER: &str =
+    r#"if [ "$funcstack[1]" = _parabench ]; then _clap_dynamic_completer_parabench "$@"; fi"#;
+
 /// Answers a shell; `None`: none has asked.
 pub fn answer() -> Option<Exit> {
     let here = env::current_dir().ok();
@@ -45,7 +48,12 @@ pub fn shells() -> Vec<&'static str> {
 pub fn write_script(shell: &str, out: &mut dyn Write) -> io::Result<()> {
     let shells = Shells::builtins();
     let script = shells.completer(shell).ok_or(io::ErrorKind::NotFound)?;
-    script.write_registration(VARIABLE, "parabench", "parabench", "parabench", out)
+    script.write_registration(VARIABLE, "parabench", "parabench", "parabench", out)?;
+    if shell == "zsh" {
+        // As a file in `fpath` it is executed for the first word that is completed, which it must answer, too.
+        writeln!(out, "{ZSH_ANSWER}")?;
+    }
+    Ok(())
 }
 
 /// `@name` of the library, and files of programs.
