@@ -138,14 +138,23 @@ fn mistakes_have_places_and_fixes() {
         "textDocument/didChange",
         json!({"textDocument": document, "contentChanges": changes}),
     );
-    assert_eq!(
-        client.diagnostics[0]["code"], "W0301",
-        "all ranks make one directory: {}",
-        client.diagnostics
-    );
+    assert_eq!(client.diagnostics, json!([]));
     assert_eq!(client.of("textDocument/formatting"), json!([]));
     client.tell("textDocument/didClose", json!({"textDocument": {"uri": URI}}));
     assert_eq!(client.diagnostics, json!([]));
+}
+
+#[test]
+fn what_the_rehearsal_finds_is_a_diagnostic() {
+    let client = Client::new("print $$rank;\nmkdir(\"a\");\n");
+    assert_eq!(client.diagnostics[0]["code"], "W0301", "all ranks make one directory");
+    assert_eq!(client.diagnostics[0]["range"], range(1, 0, 11));
+}
+
+#[test]
+fn documentation_of_a_name_in_another_file_is_found() {
+    let found = hover("# before\ninclude \"lib.ppl\";\nhel|per(\"a\");\n");
+    assert!(found.contains("proc helper"), "{found}");
 }
 
 #[test]
