@@ -62,12 +62,15 @@ fidelity:
 	$(CARGO) build --release --locked -p parabench
 	python3 benches/fidelity/measure.py target/release/parabench
 
+# PEERS=target/peers (lab/peers SOURCE) also compares with IOR and mdtest, in docs/agreement.md.
 # Starts servers, measures, kills one, ends them all; results in lab/results. As root, about a quarter of an hour.
 LAB ?= glusterfs cephfs moosefs
 lab:
 	$(CARGO) build --release --locked -p parabench
 	lab/measure $(LAB)
 	lab/evaluate
+	[ -z "$(PEERS)" ] || { place=$$(lab/up $(firstword $(LAB))) && \
+		lab/agree --write $(PEERS)/bin "$$place/agree"; code=$$?; lab/down; exit $$code; }
 
 # What releases consist of (RELEASING.md).
 dist:

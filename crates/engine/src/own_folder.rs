@@ -124,12 +124,11 @@ impl OwnFolder {
         Ok(i32::from(found.l_type) != libc::F_UNLCK)
     }
 
-    /// Processes that have it open, as far as this user may look.
+    /// Processes that have it open, as far as this user may look. Only the text of their links is read: a look at an
+    /// open file itself would wait for storage that does not answer.
     pub fn users(&self) -> Vec<i32> {
-        let Ok(own) = self.identity() else { return Vec::new() };
-        let is_own = |fd: fs::DirEntry| {
-            fs::metadata(fd.path()).is_ok_and(|facts| [facts.dev(), facts.ino()] == own)
-        };
+        let Ok(path) = self.path.canonicalize() else { return Vec::new() };
+        let is_own = |fd: fs::DirEntry| fs::read_link(fd.path()).is_ok_and(|open| open == path);
         let has_it = |pid: &i32| {
             let open = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
             *pid != std::process::id() as i32 && open.into_iter().any(is_own)
