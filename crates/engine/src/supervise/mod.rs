@@ -13,6 +13,7 @@ mod local;
 mod outcome;
 mod rank;
 mod sim;
+pub mod waiting;
 
 pub use calls::{Calls, list_calls};
 pub use local::{is_stop_pending, run_local, without_signals};
