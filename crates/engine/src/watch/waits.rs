@@ -80,18 +80,45 @@ fn name_late_members(waits: &mut [Wait]) {
     }
 }
 
+/// Signals with one name in a set, in the order of time.
+#[derive(Default)]
+struct Signals<'a> {
+    /// For all members.
+    for_all: Vec<&'a Given>,
+    /// Those that one member got, if some were for it alone: the others are among them.
+    for_one: HashMap<u32, Vec<&'a Given>>,
+}
+
+impl<'a> Signals<'a> {
+    /// The signal with this number, from 1, that a member got.
+    fn get(&self, rank: u32, number: u64) -> Option<&'a Given> {
+        let got = self.for_one.get(&rank).unwrap_or(&self.for_all);
+        got.get(usize::try_from(number.checked_sub(1)?).ok()?).copied()
+    }
+
+    fn merge(&mut self) {
+        for own in self.for_one.values_mut().filter(|_| !self.for_all.is_empty()) {
+            own.extend(&self.for_all);
+            own.sort_by_key(|given| given.ns);
+        }
+    }
+}
+
 /// The rank that gave the signal with the number that was waited for, in the order of time.
 fn name_givers(waits: &mut [Wait], signals: &[Given]) {
-    let mut by_name: HashMap<(SetId, &[u8]), Vec<&Given>> = HashMap::new();
+    let mut by_name: HashMap<(SetId, &[u8]), Signals<'_>> = HashMap::new();
     for given in signals {
-        by_name.entry((given.set, &given.name)).or_default().push(given);
+        let named = by_name.entry((given.set, &given.name)).or_default();
+        match given.to {
+            None => named.for_all.push(given),
+            Some(to) => named.for_one.entry(to).or_default().push(given),
+        }
     }
+    by_name.values_mut().for_each(Signals::merge);
     for wait in waits {
         let Awaited::Signal(name, target) = &wait.what else { continue };
-        let given = by_name.get(&(wait.set, &**name)).into_iter().flatten();
-        let mut for_it = given.filter(|given| given.to.is_none_or(|to| to == wait.rank));
-        let last = target.checked_sub(1).and_then(|before| for_it.nth(before as usize));
-        if let Some(given) = last {
+        let named = by_name.get(&(wait.set, &**name));
+        if let Some(given) = named.and_then(|named| named.get(wait.rank, *target)) {
             (wait.for_ns, wait.for_rank) = (given.ns, Some(given.rank));
         }
     }
