@@ -13,9 +13,12 @@ const SLOW = `time["slow"] repeat $i 600 { write("f-$$rank", 64k); sleep 100ms; 
 `;
 
 test("a mistake is fixed by its quick fix", async ({ page, studio }) => {
-  studio.file("typo.ppl", '$size = 64k;\nwrite("f", $siez);\n');
+  studio.file("typo.ppl", '$size = 64k;\nwrit("f", $size);\n');
   await studio.start();
   await open(page, studio, "typo.ppl");
+  const fix = page.getByRole("button", { name: "Replace writ by write" });
+  await expect(page.getByRole("region", { name: "Problems" })).toContainText("Line 2");
+  await expect(fix).toBeVisible();
   await page.locator(".cm-lintRange-error").first().hover();
   await page.locator(".cm-diagnosticAction").first().click();
   await expect.poll(() => text(page)).toContain('write("f", $size)');

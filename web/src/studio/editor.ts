@@ -59,7 +59,17 @@ const colors = HighlightStyle.define([
   { tag: tags.keyword, color: "var(--text)", fontWeight: "600" },
 ]);
 
+/** What is wrong at a place, and what can be done. */
+export interface Problem {
+  line: number;
+  isError: boolean;
+  message: string;
+  go: () => void;
+  fixes: { name: string; apply: () => void }[];
+}
+
 export interface Hooks {
+  problems: (found: Problem[]) => void;
   changed: (text: string) => void;
   cursor: (at: Position) => void;
   save: () => void;
@@ -68,16 +78,26 @@ export interface Hooks {
 const writable = new Compartment();
 
 /** Diagnostics with the fixes that the language server offers. */
-function fixes(language: Language, name: () => string): Extension {
+function fixes(language: Language, name: string, hooks: Hooks): Extension {
   return EditorView.updateListener.of((update) => {
     for (const transaction of update.transactions) {
       for (const effect of transaction.effects) {
         if (!effect.is(setDiagnosticsEffect)) continue;
-        const bare = effect.value.filter((one: Diagnostic) => !one.actions && one.severity !== "hint");
-        if (bare.length) void offer(update.view, language, name(), effect.value);
+        const isNew = effect.value.some((one: Diagnostic) => !one.actions);
+        if (isNew) void offer(update.view, language, name, effect.value);
+        hooks.problems(effect.value.map((one: Diagnostic) => problem(update.view, one)));
       }
     }
   });
+}
+
+function problem(view: EditorView, { from, to, severity, message, actions }: Diagnostic): Problem {
+  const fixes = (actions ?? []).map(({ name, apply }) => ({ name, apply: () => apply(view, from, to) }));
+  const go = () => {
+    view.dispatch({ selection: { anchor: from, head: to }, scrollIntoView: true });
+    view.focus();
+  };
+  return { line: view.state.doc.lineAt(from).number, isError: severity === "error", message, go, fixes };
 }
 
 async function offer(view: EditorView, language: Language, name: string, found: readonly Diagnostic[]) {
@@ -157,7 +177,7 @@ export function makeEditor(
         hooks.cursor(position(update.view, update.state.selection.main.head));
     }),
     language.client.plugin(language.uri(name), "ppl"),
-    fixes(language, () => name),
+    fixes(language, name, hooks),
     writable.of([]),
   ];
   return new EditorView({ parent, state: EditorState.create({ doc: text, extensions }) });

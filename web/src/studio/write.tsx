@@ -4,7 +4,7 @@ import type { EditorView } from "@codemirror/view";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { Refused, readFile, said, saveFile } from "./api";
 import type { Drafts } from "./draft";
-import { applyEdits, makeEditor, reveal, setReadOnly } from "./editor";
+import { applyEdits, makeEditor, type Problem, reveal, setReadOnly } from "./editor";
 import { Form } from "./form";
 import type { Language } from "./language";
 import { OutlineTree } from "./outline";
@@ -52,6 +52,7 @@ export function Write({ name, language, drafts, connected, changed, setDirty, sa
   const [selected, setSelected] = useState<string | null>(null);
   const [notice, setNotice] = useState<"" | "draft" | "taken" | "conflict">("");
   const [error, setError] = useState("");
+  const [problems, setProblems] = useState<Problem[]>([]);
   const now = useRef({ name, outline, selected });
   now.current = { name, outline, selected };
   const readOnly = notice === "taken";
@@ -112,6 +113,7 @@ export function Write({ name, language, drafts, connected, changed, setDirty, sa
     view.current?.destroy();
     view.current = makeEditor(place.current, text, name, language, {
       changed: onText,
+      problems: setProblems,
       cursor: (at) => {
         const { outline } = now.current;
         const item = outline && view.current?.hasFocus ? itemAt(outline, at) : null;
@@ -126,6 +128,7 @@ export function Write({ name, language, drafts, connected, changed, setDirty, sa
 
   useEffect(() => {
     setOutline(null);
+    setProblems([]);
     setSelected(null);
     setError("");
     saver(save);
@@ -254,6 +257,23 @@ export function Write({ name, language, drafts, connected, changed, setDirty, sa
           </p>
         )}
         <div class="text" ref={place} />
+        {problems.length > 0 && (
+          <section class="problems" aria-label="Problems">
+            {problems.map((one) => (
+              <p key={`${one.line} ${one.message}`} class={one.isError ? "bad" : ""}>
+                <button type="button" onClick={one.go}>
+                  Line {one.line}
+                </button>{" "}
+                {one.message}{" "}
+                {one.fixes.map((fix) => (
+                  <button key={fix.name} type="button" class="main" onClick={fix.apply}>
+                    {fix.name}
+                  </button>
+                ))}
+              </p>
+            ))}
+          </section>
+        )}
       </div>
       <div class="right">
         <Form item={item} readOnly={readOnly || !outline?.complete} act={act} />
