@@ -308,7 +308,11 @@ impl Lower<'_> {
         let operands = &self.plan.args[args as usize..];
         let (held, text) = (self.constant_of(operands[0]), self.constant_of(operands[1]));
         let fails = held.is_some_and(|held| matches!(held.as_condition(), Ok(false)));
-        let is_certain = self.around.unsure == 0 && self.proc.is_none() && self.is_alive();
+        let may_be_left = |nest: &Nest| matches!(nest, Nest::Loop | Nest::Share);
+        let is_certain = self.around.unsure == 0
+            && self.proc.is_none()
+            && self.is_alive()
+            && !self.around.nests.iter().any(may_be_left);
         let written = self.sources.text(self.ast.expr_span(condition));
         if !fails || !is_certain || !written.contains('$') {
             return;
