@@ -3,11 +3,14 @@
 use crate::scene::Scene;
 use std::process::Command;
 
-/// What a shell is given for the last of these words, by the rules of fish: candidate, tab, help.
+/// What a shell is given for the last of these words, by the rules of fish: candidate, tab, help. Options follow where a
+/// word has not begun; they are left out.
 fn candidates(scene: &Scene, words: &[&str]) -> Vec<String> {
     let call = scene.call("-- parabench").env("PARABENCH_COMPLETE", "fish");
     let done = words.iter().fold(call, |call, word| call.word(word)).run().exits(0).err_is("");
-    done.out.lines().map(str::to_string).collect()
+    let wants_options = words.last().is_some_and(|word| word.starts_with('-'));
+    let lines = done.out.lines().filter(|line| wants_options || !line.starts_with('-'));
+    lines.map(str::to_string).collect()
 }
 
 /// The same without help.
@@ -38,7 +41,7 @@ fn verbs_and_options_are_completed() {
 #[test]
 fn programs_are_completed_from_the_library_and_the_folder() {
     let scene = Scene::new().file("st.ppl", "sync();").file("st.txt", "").file("std/x.ppl", "");
-    assert_eq!(values(&scene, &["run", "@st"]), ["@staging", "@static", "@stress"]);
+    assert_eq!(values(&scene, &["run", "@st"]), ["@stress", "@static", "@staging"]);
     assert_eq!(values(&scene, &["run", "st"]), ["st.ppl", "std/"]);
     let listed = candidates(&scene, &["programs", "@str"]);
     assert_eq!(listed, ["@stress\tListing 1: every everyday call on many small files."]);
