@@ -71,6 +71,8 @@ start_anchor() {
     setsid unshare --net --mount --propagation private \
         sh -c 'ip link set lo up; echo $$ >"$1.new"; mv "$1.new" "$1"; exec sleep infinity' anchor "$STATE/anchor" \
         </dev/null >/dev/null 2>&1 &
+    # The shell does not report its end.
+    disown
     wait_for 10 "a namespace" test -s "$STATE/anchor"
     ANCHOR=$(cat "$STATE/anchor")
 }

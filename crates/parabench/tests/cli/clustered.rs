@@ -83,7 +83,7 @@ fn directories_are_an_axis_with_a_table_of_operations() {
     let scene = Scene::new().file("x.ppl", text);
     let done = scene.parabench("run x.ppl --sweep-dirs one=d1,two=d2 --clean --out r").exits(0);
     let done = done.out_has("one: avg").out_has("two: avg").out_has("  write");
-    assert!(done.out.lines().any(|line| line.starts_with("w   one ") && line.contains("MiB/s")));
+    assert!(done.out.lines().any(|line| line.starts_with("w   one ") && line.contains("iB/s in ")));
     let run = scene.json("r/run.json");
     assert_eq!(run["run"]["sweep"]["dimensions"][0]["values"], serde_json::json!(["one", "two"]));
     assert_eq!(run["run"]["sweep"]["versus"], false);

@@ -157,7 +157,7 @@ mod tests {
         let sweep = run.run.sweep.clone().expect("a sweep");
         let sheets = sheets(&run, &sweep);
         let texts = sheets[0].grid.texts(3);
-        assert_eq!(texts, [["  stat", "3", "15.0 ns", "4.00 ns", "50.0 ns", "-", "-", "-"]]);
+        assert_eq!(texts, [["  stat", "3", "15 ns", "4 ns", "50 ns", "-", "-", "-"]]);
         assert!(phase(&run, &label, 0, "a").starts_with("a "));
         assert_eq!(phase(&run, "missing", 1, "b"), "b -");
     }

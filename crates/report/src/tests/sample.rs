@@ -221,6 +221,7 @@ fn header() -> Header {
                 device: "/dev/sda1".into(),
                 file_system: "ext4".into(),
                 mount_options: "rw,relatime".into(),
+                layout: Vec::new(),
                 devices: Vec::new(),
             },
             directories: Vec::new(),
