@@ -18,8 +18,7 @@ test("listing 2 is composed by mouse, seen and compared", async ({ page, studio 
   copyFileSync(`${ROOT}/examples/listing2.ppl`, `${studio.folder}/work/listing2.ppl`);
   await studio.start();
   page.on("dialog", (dialog) => void dialog.accept("mine"));
-  await page.goto(studio.address);
-  await expect(page.getByRole("status").first()).toHaveText(/saved/);
+  await open(page, studio, "listing2.ppl");
   await page.getByRole("button", { name: "New" }).click();
   await expect(statement(page, "empty: choose a part below")).toBeVisible();
 

@@ -113,7 +113,7 @@ export function Write({ name, language, drafts, connected, changed, setDirty, sa
     view.current?.destroy();
     view.current = makeEditor(place.current, text, name, language, {
       changed: onText,
-      problems: setProblems,
+      problems: (found) => setProblems([...found].sort((a, b) => a.line - b.line)),
       cursor: (at) => {
         const { outline } = now.current;
         const item = outline && view.current?.hasFocus ? itemAt(outline, at) : null;
@@ -264,7 +264,7 @@ export function Write({ name, language, drafts, connected, changed, setDirty, sa
                 <button type="button" onClick={one.go}>
                   Line {one.line}
                 </button>{" "}
-                {one.message}{" "}
+                <span>{one.message}</span>{" "}
                 {one.fixes.map((fix) => (
                   <button key={fix.name} type="button" class="main" onClick={fix.apply}>
                     {fix.name}
