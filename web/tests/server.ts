@@ -71,7 +71,6 @@ export const test = plain.extend<{ studio: Studio }>({
 
 /** Opens a program of the folder in Write. */
 export async function open(page: Page, studio: Studio, name?: string): Promise<void> {
-    await page.route(`**/${n}`, (r) => r.fulfill({ path: `${ROOT}/web/dist/${n}` }));
   await page.goto(studio.address);
   await expect(page.getByRole("status").first()).toHaveText(/saved/);
   if (name) await page.getByLabel("Program", { exact: true }).selectOption(name);
