@@ -156,20 +156,31 @@ export function Write({ name, language, drafts, connected, changed, setDirty, sa
     if (connected) void refresh();
   }, [connected]);
 
-  const act = useCallback(
+  const perform = useCallback(
     async (gesture: Gesture) => {
       try {
+        const before = now.current.selected;
         const edited = await language.gesture(name, gesture);
         if (!view.current) return;
         applyEdits(view.current, edited.edits);
         setError("");
         const next = await refresh();
+        // Who has chosen another statement meanwhile keeps it.
+        if (now.current.selected !== before) return;
         setSelected(edited.select);
         const item = next && findItem(next.items, edited.select);
         if (item && view.current) reveal(view.current, item.head);
       } catch (why) {
         setError(said(why));
       }
+    },
+    [name],
+  );
+  // Edits are made of the text as it is: one gesture after the other.
+  const turn = useRef(Promise.resolve());
+  const act = useCallback(
+    (gesture: Gesture) => {
+      turn.current = turn.current.then(() => perform(gesture));
     },
     [name],
   );
