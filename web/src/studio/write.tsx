@@ -157,9 +157,8 @@ export function Write({ name, language, drafts, connected, changed, setDirty, sa
   }, [connected]);
 
   const perform = useCallback(
-    async (gesture: Gesture) => {
+    async (gesture: Gesture, before: string | null) => {
       try {
-        const before = now.current.selected;
         const edited = await language.gesture(name, gesture);
         if (!view.current) return;
         applyEdits(view.current, edited.edits);
@@ -180,7 +179,8 @@ export function Write({ name, language, drafts, connected, changed, setDirty, sa
   const turn = useRef(Promise.resolve());
   const act = useCallback(
     (gesture: Gesture) => {
-      turn.current = turn.current.then(() => perform(gesture));
+      const before = now.current.selected;
+      turn.current = turn.current.then(() => perform(gesture, before));
     },
     [name],
   );
