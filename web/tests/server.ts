@@ -38,7 +38,8 @@ export class Studio {
     ];
     this.server = spawn(BINARY, words, { cwd: this.folder, stdio: ["ignore", "pipe", "inherit"] });
     const lines = createInterface({ input: this.server.stdout as NodeJS.ReadableStream });
-    await new Promise<void>((ready) => {
+    await new Promise<void>((ready, failed) => {
+      this.server?.once("error", failed);
       lines.on("line", (line) => {
         this.address = line.slice(line.indexOf("http"));
         ready();

@@ -112,6 +112,10 @@ impl Folder {
     /// Saves a program in place of the text with this version; of none, if `replaces` is empty.
     pub fn save(&self, name: &str, text: &str, replaces: &str) -> Result<Text, Refused> {
         check_program(name)?;
+        if text.len() as u64 > TEXT_MAX {
+            let message = format!("{name} is longer than 4 MiB");
+            return Err(Refused::new(StatusCode::PAYLOAD_TOO_LARGE, message));
+        }
         match self.read(name) {
             Ok(stored) if stored.version != replaces && stored.text != text => {
                 return Err(Refused::new(
@@ -136,14 +140,14 @@ impl Folder {
         check_name(name)?;
         let run = self.resolve(name, OFlags::RDONLY | OFlags::DIRECTORY)?;
         match statat(&run, "run.json", AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(_) => Ok(format!("./{name}")),
+            Ok(_) => Ok(word(name)),
             Err(_) => Err(Refused::input(format!("{name} holds no run"))),
         }
     }
 
     /// The name of a program, fit for a command line.
     pub fn program(&self, name: &str) -> Result<String, Refused> {
-        self.read(name).map(|_| format!("./{name}"))
+        self.read(name).map(|_| word(name))
     }
 
     /// The path of a program that need not exist.
@@ -209,6 +213,11 @@ impl Folder {
         }
     }
 }
+/// A name as a word of a command line: no option, and no embedded program.
+fn word(name: &str) -> String {
+    if name.starts_with(['-', '@']) { format!("./{name}") } else { name.into() }
+}
+
 /// Last change of a file that is there.
 fn changed_s(path: &Path) -> Option<u64> {
     let facts = std::fs::symlink_metadata(path).ok()?;

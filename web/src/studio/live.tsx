@@ -183,7 +183,9 @@ function Latencies({ out }: { out: string }) {
   const [error, setError] = useState("");
   const read = async () => {
     try {
-      setRows((await get<{ rows: Row[] }>("/api/figures", { name: out })).rows);
+      const { rows } = await get<{ rows: Row[] }>("/api/figures", { name: out });
+      // Parts of operations (open, data, close) are on the page.
+      setRows(rows.filter((row) => !row.op.includes(".")));
       setError("");
     } catch (why) {
       setError(said(why));

@@ -113,7 +113,7 @@ export function Write({ name, language, drafts, connected, changed, setDirty, sa
     view.current?.destroy();
     view.current = makeEditor(place.current, text, name, language, {
       changed: onText,
-      problems: setProblems,
+      problems: (found) => setProblems([...found].sort((a, b) => a.line - b.line)),
       cursor: (at) => {
         const { outline } = now.current;
         const item = outline && view.current?.hasFocus ? itemAt(outline, at) : null;
@@ -156,20 +156,31 @@ export function Write({ name, language, drafts, connected, changed, setDirty, sa
     if (connected) void refresh();
   }, [connected]);
 
-  const act = useCallback(
-    async (gesture: Gesture) => {
+  const perform = useCallback(
+    async (gesture: Gesture, before: string | null) => {
       try {
         const edited = await language.gesture(name, gesture);
         if (!view.current) return;
         applyEdits(view.current, edited.edits);
         setError("");
         const next = await refresh();
+        // Who has chosen another statement meanwhile keeps it.
+        if (now.current.selected !== before) return;
         setSelected(edited.select);
         const item = next && findItem(next.items, edited.select);
         if (item && view.current) reveal(view.current, item.head);
       } catch (why) {
         setError(said(why));
       }
+    },
+    [name],
+  );
+  // Edits are made of the text as it is: one gesture after the other.
+  const turn = useRef(Promise.resolve());
+  const act = useCallback(
+    (gesture: Gesture) => {
+      const before = now.current.selected;
+      turn.current = turn.current.then(() => perform(gesture, before));
     },
     [name],
   );
@@ -264,7 +275,7 @@ export function Write({ name, language, drafts, connected, changed, setDirty, sa
                 <button type="button" onClick={one.go}>
                   Line {one.line}
                 </button>{" "}
-                {one.message}{" "}
+                <span>{one.message}</span>{" "}
                 {one.fixes.map((fix) => (
                   <button key={fix.name} type="button" class="main" onClick={fix.apply}>
                     {fix.name}
