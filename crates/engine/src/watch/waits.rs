@@ -1,6 +1,6 @@
 //! Who waits for whom: waits and signals of simulated ranks, and when they were.
 
-use crate::clock::{Virtual, monotonic_raw_ns};
+use crate::clock::{Virtual, thread_cpu_ns};
 use crate::comm::{Collective, Members, Numbers, Observer, Poll, WaitsFor};
 use model::plan::{Pc, SetId};
 use model::watched::{Awaited, Given, Wait};
@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 /// Waits and signals that are kept.
 const KEPT: usize = 1 << 18;
-/// Statements between two looks at the clock of the machine.
+/// Statements between two looks at the clock of the thread.
 const LOOK: u64 = 1 << 10;
 
 /// What all ranks have done so far.
@@ -20,13 +20,13 @@ pub(super) struct Log {
     signals: RefCell<Vec<Given>>,
     /// Statements and iterations that may still begin.
     left: Cell<u64>,
-    /// Of the machine's clock.
+    /// When this thread has used its time, on its own clock.
     end_ns: u64,
 }
 
 impl Log {
     pub(super) fn new(clock: Virtual, steps: u64, time_ns: u64) -> Log {
-        let end_ns = monotonic_raw_ns().saturating_add(time_ns);
+        let end_ns = thread_cpu_ns().saturating_add(time_ns);
         let (waits, signals) = (RefCell::default(), RefCell::default());
         Log { clock, waits, signals, left: Cell::new(steps), end_ns }
     }
@@ -43,7 +43,7 @@ impl Log {
 
     fn step(&self) -> bool {
         let left = self.left.get();
-        let is_late = left.is_multiple_of(LOOK) && monotonic_raw_ns() > self.end_ns;
+        let is_late = left.is_multiple_of(LOOK) && thread_cpu_ns() > self.end_ns;
         self.left.set(if is_late { 0 } else { left.saturating_sub(1) });
         !self.is_spent()
     }
