@@ -32,6 +32,7 @@ test: setup
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
 	.ci/fuzz $(FUZZ_SECONDS)
 	.ci/web
+	.ci/editors
 	$(CARGO) test --workspace --doc --locked
 	$(CARGO) test --workspace --lib --bins --tests --locked
 

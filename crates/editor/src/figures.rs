@@ -7,13 +7,13 @@ use crate::analysis::Analysis;
 use engine::config::Config;
 use engine::rehearse::{Limits, rehearse_within};
 use lsp_types::{CodeLens, Command, InlayHint, InlayHintLabel, Range};
-use model::plan::Span;
+use model::plan::{Instr, Span};
 use model::rehearsal::{Rehearsal, SiteFigures};
 use model::{Op, Plan, units, words};
-use ppl::ast::{Expr, Stmt, StmtId};
+use ppl::ast::{Expr, Name, Stmt, StmtId};
 use ppl::diag::Diagnostic;
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// Statements and iterations of all ranks: some milliseconds.
 const STEPS: u64 = 1 << 15;
@@ -34,10 +34,11 @@ pub(crate) fn doubts(analysis: &Analysis, rehearsal: &Rehearsal) -> Vec<Diagnost
 /// Hints behind the heads of loops and labels.
 pub(crate) fn hints(analysis: &Analysis, rehearsal: &Rehearsal, range: Range) -> Vec<InlayHint> {
     let text = &analysis.text;
+    let Some(figures) = Figures::new(analysis, rehearsal) else { return Vec::new() };
     let (start, end) = (text.offset(range.start) as u32, text.offset(range.end) as u32);
     let wanted = statements(analysis).filter(|one| start <= one.head_end && one.head_end <= end);
     let hint = |one: Governing| {
-        let label = describe(analysis, rehearsal, &one)?;
+        let label = figures.describe(one.body)?;
         Some(InlayHint {
             position: text.position(one.head_end as usize),
             label: InlayHintLabel::String(label),
@@ -71,10 +72,11 @@ pub(crate) fn lenses(
     let run = [("Run", "parabench.run"), ("Plan", "parabench.plan")];
     let run = run.iter().filter(|_| commands);
     let mut all: Vec<CodeLens> = run.map(|(title, name)| lens(top, command(title, name))).collect();
-    let Some(rehearsal) = rehearsal else { return all };
+    let figures = rehearsal.and_then(|rehearsal| Figures::new(analysis, rehearsal));
+    let Some(figures) = figures else { return all };
     let labels = statements(analysis).filter(|one| one.is_label);
     all.extend(labels.filter_map(|one| {
-        let shown = describe(analysis, rehearsal, &one)?;
+        let shown = figures.describe(one.body)?;
         let start = one.span.start as usize;
         Some(lens(analysis.text.range(start, start), command(&shown, "")))
     }));
@@ -120,59 +122,90 @@ struct Sum {
 /// Figures by operation, and whether one of them is an estimate.
 type Work = (BTreeMap<Op, Sum>, bool);
 
-fn describe(analysis: &Analysis, rehearsal: &Rehearsal, one: &Governing) -> Option<String> {
-    let plan = analysis.compiled.plan.as_ref()?;
-    if calls_proc(analysis, one.body) {
-        return None;
+/// An operation of the program with its figures.
+type Step = (Span, Op, SiteFigures);
+
+/// What each place of a program does.
+struct Figures<'a> {
+    plan: &'a Plan,
+    is_complete: bool,
+    /// Numbers of ranks with the same figures, and these in the order of their places.
+    ranks: Vec<(u64, Vec<Step>)>,
+    /// Places of calls of procs, in order.
+    calls: Vec<Span>,
+}
+
+impl<'a> Figures<'a> {
+    fn new(analysis: &'a Analysis, rehearsal: &Rehearsal) -> Option<Figures<'a>> {
+        let plan = analysis.compiled.plan.as_ref()?;
+        let ranks = rehearsal.ranks.iter().map(|(ranks, figures)| {
+            (u64::from(ranks.end - ranks.start), steps(plan, &figures.sites))
+        });
+        let (is_complete, calls) = (rehearsal.complete, calls(analysis));
+        Some(Figures { plan, is_complete, ranks: ranks.collect(), calls })
     }
-    let ranks = rehearsal.ranks.iter().map(|(ranks, figures)| {
-        (u64::from(ranks.end - ranks.start), work(plan, &figures.sites, one.body))
-    });
-    let ranks: Vec<(u64, Work)> = ranks.filter(|(_, (work, _))| !work.is_empty()).collect();
-    let first = ranks.first()?.1.clone();
-    let count: u64 = ranks.iter().map(|(count, _)| count).sum();
-    let are_alike = ranks.iter().all(|(_, work)| work.0 == first.0);
-    let about = !rehearsal.complete || ranks.iter().any(|(_, (_, about))| *about);
-    let about = if about { "about " } else { "" };
-    Some(match (are_alike, plan.ranks) {
-        (true, 1) => format!("{about}{}", show(&first.0)),
-        (true, _) => format!("{about}{} on {}", show(&first.0), words::count(count, "rank")),
-        (false, _) => format!("{about}{} by {}", show(&total(&ranks)), words::count(count, "rank")),
-    })
+
+    fn describe(&self, body: Span) -> Option<String> {
+        let call = self.calls.partition_point(|call| call.start < body.start);
+        if self.calls.get(call).is_some_and(|call| call.end <= body.end) {
+            return None;
+        }
+        let ranks = self.ranks.iter().map(|(count, steps)| (*count, work(steps, body)));
+        let ranks: Vec<(u64, Work)> = ranks.filter(|(_, (work, _))| !work.is_empty()).collect();
+        let first = ranks.first()?.1.clone();
+        let count: u64 = ranks.iter().map(|(count, _)| count).sum();
+        let are_alike = ranks.iter().all(|(_, work)| work.0 == first.0);
+        let about = !self.is_complete || ranks.iter().any(|(_, (_, about))| *about);
+        let about = if about { "about " } else { "" };
+        Some(match (are_alike, self.plan.ranks) {
+            (true, 1) => format!("{about}{}", show(&first.0)),
+            (true, _) => format!("{about}{} on {}", show(&first.0), words::count(count, "rank")),
+            (false, _) => {
+                format!("{about}{} by {}", show(&total(&ranks)), words::count(count, "rank"))
+            }
+        })
+    }
 }
 
-/// A call in the text of a body.
-fn calls_proc(analysis: &Analysis, body: Span) -> bool {
-    let ast = &analysis.compiled.ast;
-    let is_inside = |span: &Span| body.start <= span.start && span.end <= body.end;
-    let statements = ast.stmts.iter().zip(&ast.stmt_spans);
-    let is_call = |stmt: &Stmt| matches!(stmt, Stmt::Call { .. });
-    let is_proc = |expr: &Expr| match expr {
-        Expr::Call(name, _) => ast.procs.iter().any(|proc| proc.name.0 == *name),
-        _ => false,
+fn steps(plan: &Plan, sites: &[SiteFigures]) -> Vec<Step> {
+    let step = |figures: &SiteFigures| {
+        let span = plan.spans.get(figures.site as usize)?;
+        match plan.code.get(figures.site as usize)? {
+            Instr::Op { op, .. } if op.is_io() => Some((*span, *op, *figures)),
+            _ => None,
+        }
     };
-    let mut expressions = ast.exprs.iter().zip(&ast.expr_spans);
-    statements.filter(|(stmt, _)| is_call(stmt)).any(|(_, span)| is_inside(span))
-        || (!ast.procs.is_empty()
-            && expressions.any(|(expr, span)| is_proc(expr) && is_inside(span)))
+    let mut steps: Vec<Step> = sites.iter().filter_map(step).collect();
+    steps.sort_by_key(|(span, ..)| *span);
+    steps
 }
 
-fn work(plan: &Plan, sites: &[SiteFigures], body: Span) -> Work {
+/// Places at which procs are called, in order.
+fn calls(analysis: &Analysis) -> Vec<Span> {
+    let ast = &analysis.compiled.ast;
+    let statements = ast.stmts.iter().zip(&ast.stmt_spans);
+    let statements = statements.filter(|(stmt, _)| matches!(stmt, Stmt::Call { .. }));
+    let procs: HashSet<Name> = ast.procs.iter().map(|proc| proc.name.0).collect();
+    let expressions = ast.exprs.iter().zip(&ast.expr_spans);
+    let expressions =
+        expressions.filter(|(expr, _)| matches!(expr, Expr::Call(name, _) if procs.contains(name)));
+    let spans = statements.map(|(_, span)| *span).chain(expressions.map(|(_, span)| *span));
+    let mut calls: Vec<Span> = spans.collect();
+    calls.sort();
+    calls
+}
+
+fn work(steps: &[Step], body: Span) -> Work {
     let mut found = BTreeMap::new();
     let mut about = false;
-    for figures in sites {
-        let Some(span) = plan.spans.get(figures.site as usize) else { continue };
-        let op = match plan.code.get(figures.site as usize) {
-            Some(model::plan::Instr::Op { op, .. }) if op.is_io() => *op,
-            _ => continue,
-        };
-        if body.start <= span.start && span.end <= body.end {
-            let sum: &mut Sum = found.entry(op).or_default();
-            sum.count += figures.count;
-            sum.bytes += figures.bytes;
-            sum.files += figures.files;
-            about |= figures.about;
-        }
+    let first = steps.partition_point(|(span, ..)| span.start < body.start);
+    let inside = steps[first..].iter().take_while(|(span, ..)| span.start < body.end);
+    for (_, op, figures) in inside {
+        let sum: &mut Sum = found.entry(*op).or_default();
+        sum.count += figures.count;
+        sum.bytes += figures.bytes;
+        sum.files += figures.files;
+        about |= figures.about;
     }
     (found, about)
 }

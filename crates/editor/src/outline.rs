@@ -112,7 +112,7 @@ impl Outline {
         let tree = Tree { text, ast: &ast, sources: &sources };
         let mut items: Vec<Item> = ast.stmts_in(ast.top).filter_map(|id| tree.item(id)).collect();
         for (span, lines) in switched_off(text, &ast.comments) {
-            let off = off_item(text, span, &lines);
+            let off = off_item(span, &lines);
             place_off(&mut items, off);
         }
         let comments = ast.comments.clone();
@@ -404,14 +404,13 @@ pub(crate) fn begins_line(text: &str, span: Span) -> bool {
     line.trim().is_empty()
 }
 
-fn off_item(text: &str, span: Span, lines: &[String]) -> Item {
+fn off_item(span: Span, lines: &[String]) -> Item {
     let whole = lines.join("\n");
     let first = lines.first().map_or("", |line| line.trim_end_matches(['{', ' ', ';']));
     let is_top = {
         let word = first.split_whitespace().next().unwrap_or("").to_lowercase();
         matches!(&*word, "define" | "param" | "include")
     };
-    let _ = text;
     Item {
         kind: Kind::Off,
         title: shortened(first),

@@ -64,6 +64,10 @@ impl Document {
     pub(crate) fn rehearsal(&self) -> Option<&Rehearsal> {
         self.rehearsal.get_or_init(|| figures::rehearse(&self.analysis)).as_ref()
     }
+
+    fn is_rehearsed(&self) -> bool {
+        self.rehearsal.get().is_some()
+    }
 }
 
 /// Codes of errors of JSON-RPC and of the protocol.
@@ -105,8 +109,22 @@ impl Session {
         let params = message.get("params").cloned().unwrap_or(Value::Null);
         match id {
             None => self.notified(method, params),
-            Some(id) => vec![self.answer(&id, method, params)],
+            Some(id) => {
+                let before = self.rehearsed();
+                let answer = self.answer(&id, method, params);
+                let after = self.documents.values().filter(|one| one.is_rehearsed());
+                // The client has paused to ask for figures: what the rehearsal found comes with them.
+                let new = after.filter(|one| !before.contains(&one.uri.as_str().to_string()));
+                let more: Vec<Value> = new.map(|one| self.diagnose(one)).collect();
+                std::iter::once(answer).chain(more).collect()
+            }
         }
+    }
+
+    /// Documents that were rehearsed as they are now.
+    fn rehearsed(&self) -> Vec<String> {
+        let documents = self.documents.values().filter(|one| one.is_rehearsed());
+        documents.map(|one| one.uri.to_string()).collect()
     }
 
     fn answer(&mut self, id: &Value, method: &str, params: Value) -> Value {
@@ -150,7 +168,7 @@ impl Session {
                     return Vec::new();
                 };
                 let document = params.text_document;
-                return self.put(document.uri, document.version, Text::new(document.text));
+                return self.put(document.uri, document.version, Text::new(document.text), true);
             }
             (State::Running, "textDocument/didChange") => {
                 let Ok(params) = read::<DidChangeTextDocumentParams>(params) else {
@@ -188,21 +206,26 @@ impl Session {
         for change in &params.content_changes {
             text.change(change.range, &change.text);
         }
-        self.put(uri, params.text_document.version, text)
+        self.put(uri, params.text_document.version, text, false)
     }
 
-    /// A document has a new text: its diagnostics.
-    fn put(&mut self, uri: Uri, version: i32, text: Text) -> Vec<Value> {
+    /// A document has a new text: its diagnostics. `rehearsed`: with what a rehearsal finds, which takes longer than a
+    /// letter that is typed may.
+    fn put(&mut self, uri: Uri, version: i32, text: Text, rehearsed: bool) -> Vec<Value> {
         let name = self.host.name_of(uri.as_str());
         let analysis = Analysis::new(&name, text, &*self.host, &self.settings);
         let document = Document { uri, version, analysis, rehearsal: OnceCell::new() };
+        if rehearsed {
+            document.rehearsal();
+        }
         let notification = self.diagnose(&document);
         self.documents.insert(document.uri.to_string(), document);
         vec![notification]
     }
 
+    /// What is wrong with a document; what a rehearsal finds is a part of it once there was one.
     fn diagnose(&self, document: &Document) -> Value {
-        let doubts = document.rehearsal();
+        let doubts = document.rehearsal.get().and_then(Option::as_ref);
         let doubts =
             doubts.map_or_else(Vec::new, |found| figures::doubts(&document.analysis, found));
         let found =
@@ -215,7 +238,9 @@ impl Session {
     fn read_again(&mut self) -> Vec<Value> {
         let documents = std::mem::take(&mut self.documents).into_values();
         let all: Vec<_> = documents.map(|one| (one.uri, one.version, one.analysis.text)).collect();
-        all.into_iter().flat_map(|(uri, version, text)| self.put(uri, version, text)).collect()
+        all.into_iter()
+            .flat_map(|(uri, version, text)| self.put(uri, version, text, true))
+            .collect()
     }
 
     /// An open document.

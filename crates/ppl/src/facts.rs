@@ -288,12 +288,10 @@ fn doc_before(place: u32, ast: &Ast, sources: &Sources) -> Option<Span> {
     let mut below = file.start + line_start as u32;
     let mut doc: Option<Span> = None;
     let before = ast.comments.partition_point(|comment| comment.start < below);
-    for comment in ast.comments[..before].iter().rev() {
-        let is_next = comment.start >= file.start
-            && file
-                .text
-                .get(local(comment.end)..local(below))
-                .is_some_and(|gap| gap.trim().is_empty());
+    let own = ast.comments[..before].iter().rev().take_while(|one| one.start >= file.start);
+    for comment in own {
+        let gap = file.text.get(local(comment.end)..local(below));
+        let is_next = gap.is_some_and(|gap| gap.trim().is_empty());
         let on_line = file.text.get(..local(comment.start)).and_then(|t| t.rsplit('\n').next());
         let begins_line = on_line.is_some_and(|before| before.trim().is_empty());
         if !is_next || !begins_line || !sources.text(*comment).starts_with("///") {
