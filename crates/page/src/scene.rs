@@ -7,7 +7,12 @@
 //!         ── aggregate::watched    operations over time, as tiles
 //! ```
 //!
-//! All lists are bounded. Not here: how the program is executed (crate `engine`).
+//! All lists are bounded. Not here: how the program is executed (crate `engine`). A server does both:
+//!
+//! ```text
+//! let watched = engine::watch::watch(&plan, &config, false, Limits::default())?;
+//! Scene::new(&plan, &watched).to_json()
+//! ```
 
 mod lanes;
 mod map;

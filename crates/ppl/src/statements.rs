@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn heads_end_where_bodies_begin() {
-        let text = "param $n = 2;\nproc p($a) { print $a; }\n\
+        let text = "param $n = 2;\ndefine proc p($a) { print $a; }\n\
                     time[\"out\"] repeat $i $n { write(\"f-$i\", 1k); if ($i == 1) p($i); }\n\
                     barrier;\n";
         let compiled = compile("x.ppl", text.into(), &mut NoIncludes, &Binding::new(1));

@@ -43,6 +43,22 @@ export function scaled(text: string, power: number): string {
   return String(Math.max(Math.round(value * SCALE[known.unit.toLowerCase()]), 1));
 }
 
+function idOf(one: Parameter): string {
+  return `see-${one.name}`;
+}
+
+/** An input below its name and, beside it, what is set. */
+function labelled(
+  name: string,
+  id: string,
+  doc: string,
+  input: HTMLElement,
+  shown?: HTMLElement,
+): HTMLElement {
+  const label = make("label", { for: id, title: doc || undefined }, name);
+  return make("div", {}, make("div", {}, label, ...(shown ? [" ", shown] : [])), input);
+}
+
 export class Controls {
   readonly element = make("div", { class: "controls", role: "group", "aria-label": "Ranks and parameters" });
   onChange: (values: Values) => void = () => {};
@@ -59,12 +75,18 @@ export class Controls {
 
   private ranks(ranks: number): HTMLElement {
     const shown = make("output", {}, String(ranks));
-    const slider = make("input", { type: "range", min: 1, max: Math.max(RANKS, ranks), value: ranks });
+    const slider = make("input", {
+      type: "range",
+      id: "see-ranks",
+      min: 1,
+      max: Math.max(RANKS, ranks),
+      value: ranks,
+    });
     slider.addEventListener("input", () => {
       shown.textContent = slider.value;
       this.change({ ...this.values, ranks: Number(slider.value) });
     });
-    return make("label", {}, make("span", {}, "ranks ", shown), slider);
+    return labelled("ranks", "see-ranks", "", slider, shown);
   }
 
   private parameter(one: Parameter): HTMLElement {
@@ -75,15 +97,15 @@ export class Controls {
   }
 
   private box(one: Parameter, now: string): HTMLElement {
-    const box = make("input", { type: "checkbox" });
+    const box = make("input", { type: "checkbox", id: idOf(one) });
     box.checked = now === "true";
     box.addEventListener("change", () => this.give(one, String(box.checked)));
-    return make("label", { title: one.doc }, make("span", {}, one.name), box);
+    return labelled(one.name, idOf(one), one.doc, box);
   }
 
   private slider(one: Parameter, now: string): HTMLElement {
     const shown = make("output", {}, now);
-    const slider = make("input", { type: "range", min: -STEPS, max: STEPS, value: 0 });
+    const slider = make("input", { type: "range", id: idOf(one), min: -STEPS, max: STEPS, value: 0 });
     for (let power = -STEPS; power <= STEPS; power++) {
       if (scaled(one.value, power) === now) slider.value = String(power);
     }
@@ -94,13 +116,13 @@ export class Controls {
       slider.setAttribute("aria-valuetext", value);
       this.give(one, value);
     });
-    return make("label", { title: one.doc }, make("span", {}, `${one.name} `, shown), slider);
+    return labelled(one.name, idOf(one), one.doc, slider, shown);
   }
 
   private text(one: Parameter, now: string): HTMLElement {
-    const input = make("input", { type: "text", value: now, size: 12 });
+    const input = make("input", { type: "text", id: idOf(one), value: now, size: 12 });
     input.addEventListener("input", () => this.give(one, input.value));
-    return make("label", { title: one.doc }, make("span", {}, one.name), input);
+    return labelled(one.name, idOf(one), one.doc, input);
   }
 
   private give(one: Parameter, value: string): void {

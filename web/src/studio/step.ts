@@ -141,10 +141,10 @@ export class Step {
       return make(
         "tr",
         { class: isNext ? "next" : rank.state },
-        ...cells.map((cell, at) => cellOf(cell, at)),
+        ...cells.map((cell, at) => make("td", { class: wordIn(WORDS, at) }, cell)),
       );
     });
-    return table(heads, rows);
+    return table(heads, rows, WORDS);
   }
 
   private showRank(): void {
@@ -165,39 +165,39 @@ function part(name: string, inside: HTMLElement): HTMLElement {
   return make("div", {}, make("h2", {}, name), box);
 }
 
-function cellOf(cell: string | Node, at: number): HTMLElement {
-  return make("td", { class: at < 1 || at === 3 ? "word" : undefined }, cell);
+/** Columns of the ranks that are words. */
+const WORDS = [0, 1, 3, 4, 5];
+
+function wordIn(words: number[], at: number): string | undefined {
+  return words.includes(at) ? "word" : undefined;
 }
 
-function table(heads: string[], rows: HTMLElement[]): HTMLElement {
-  const head = heads.map((name, at) =>
-    make("th", { scope: "col", class: at < 1 || at === 3 ? "word" : undefined }, name),
-  );
+function table(heads: string[], rows: HTMLElement[], words: number[]): HTMLElement {
+  const head = heads.map((name, at) => make("th", { scope: "col", class: wordIn(words, at) }, name));
   return make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows));
 }
 
-function rowOf(cells: string[]): HTMLElement {
-  return make(
-    "tr",
-    {},
-    ...cells.map((cell, at) => make("td", { class: at === 0 ? "word" : undefined }, cell)),
-  );
+function rowOf(cells: string[], words: number[]): HTMLElement {
+  return make("tr", {}, ...cells.map((cell, at) => make("td", { class: wordIn(words, at) }, cell)));
 }
 
 function variableTable(rank: RankState): HTMLElement {
   if (rank.variables.length === 0) return make("p", { class: "note" }, "None.");
   const rows = rank.variables.map((one) =>
-    rowOf([`$${one.name}`, one.value ?? "(no value yet)", one.proc || "-"]),
+    rowOf([`$${one.name}`, one.value ?? "(no value yet)", one.proc || "-"], [0, 1, 2]),
   );
-  return table(["variable", "value", "proc"], rows);
+  return table(["variable", "value", "proc"], rows, [0, 1, 2]);
 }
 
 function fileTable(rank: RankState): HTMLElement {
   if (rank.files.length === 0) return make("p", { class: "note" }, "None.");
   const rows = rank.files.map((one) =>
-    rowOf([one.path, one.flags, count(one.position), bytes(one.size_bytes), one.variables.join(", ") || "-"]),
+    rowOf(
+      [one.path, one.flags, count(one.position), bytes(one.size_bytes), one.variables.join(", ") || "-"],
+      [0, 1, 4],
+    ),
   );
-  return table(["path", "flags", "position", "size", "variable"], rows);
+  return table(["path", "flags", "position", "size", "variable"], rows, [0, 1, 4]);
 }
 
 function treeTable(snapshot: Snapshot): HTMLElement {
@@ -208,9 +208,9 @@ function treeTable(snapshot: Snapshot): HTMLElement {
     const size = one.kind === "file" ? bytes(one.size_bytes) : one.kind === "link" ? `→ ${one.target}` : "-";
     const holes =
       one.kind === "file" && one.used_bytes < one.size_bytes ? `${bytes(one.used_bytes)} without holes` : "-";
-    return rowOf([name, size, holes]);
+    return rowOf([name, size, holes], [0]);
   });
-  const shown = table(["name", "size", "holes"], rows);
+  const shown = table(["name", "size", "holes"], rows, [0]);
   if (snapshot.more_entries === 0) return shown;
   return make(
     "div",

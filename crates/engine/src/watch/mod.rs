@@ -2,9 +2,9 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `record` | executes all of a plan, or as much as the limits allow: events, phases, waits ([`watch`]) |
+//! | `record` | executes all of a plan, or as much as the limits allow: events, phases, waits ([`watch()`]) |
 //! | `waits` | writes down who waits for whom |
-//! | `step` | executes a plan up to a statement and shows the state of all ranks before it ([`step`]) |
+//! | `step` | executes a plan up to a statement and shows the state of all ranks before it ([`step()`]) |
 //! | `target` | which statement that is |
 //!
 //! Execution is deterministic, so the state before statement k is found by executing k statements from the start.

@@ -29,7 +29,7 @@ pub struct Limits {
     pub operations: u64,
     /// Statements and iterations of all ranks together.
     pub steps: u64,
-    /// The machine's time.
+    /// CPU time, so that other load of the machine does not matter.
     pub time: Duration,
     /// Of the rehearsal, which finds amounts and mistakes.
     pub rehearsal: rehearse::Limits,

@@ -3,7 +3,7 @@
 use super::record::end_word;
 use super::target::{Here, Search, Statements};
 use crate::backend::{Cost, Mem, MemFs, MpiFiles, Pointers};
-use crate::clock::{Virtual, monotonic_raw_ns};
+use crate::clock::{Virtual, thread_cpu_ns};
 use crate::comm::{Activity, Comm, Numbers, Observer, Sim};
 use crate::config::{BackendKind, Config};
 use crate::supervise::{Simulation, StartError, simulate_in_steps};
@@ -19,7 +19,7 @@ use std::rc::Rc;
 
 /// Most instructions that are executed to find a pause.
 pub const INSTRUCTIONS_MAX: u64 = 1 << 22;
-/// The same in the machine's time.
+/// The same in CPU time, so that other load of the machine does not matter.
 const TIME_MAX_NS: u64 = 1_000_000_000;
 /// Instructions between two looks at the clock.
 const LOOK: u64 = 1 << 12;
@@ -97,7 +97,7 @@ impl Progress {
             begun: RefCell::new(vec![0; ranks as usize]),
             paused: Cell::new(None),
             left: Cell::new(INSTRUCTIONS_MAX),
-            end_ns: monotonic_raw_ns().saturating_add(TIME_MAX_NS),
+            end_ns: thread_cpu_ns().saturating_add(TIME_MAX_NS),
         }
     }
 
@@ -108,7 +108,7 @@ impl Progress {
     /// An instruction is executed next; false: pause before it.
     fn begins(&self, here: Here) -> bool {
         let left = self.left.get();
-        let is_late = left.is_multiple_of(LOOK) && monotonic_raw_ns() > self.end_ns;
+        let is_late = left.is_multiple_of(LOOK) && thread_cpu_ns() > self.end_ns;
         self.left.set(if is_late { 0 } else { left.saturating_sub(1) });
         if self.is_spent() {
             return false;

@@ -1,6 +1,6 @@
 //! Who waits for whom: waits and signals of simulated ranks, and when they were.
 
-use crate::clock::{Virtual, monotonic_raw_ns};
+use crate::clock::{Virtual, thread_cpu_ns};
 use crate::comm::{Collective, Members, Numbers, Observer, Poll, WaitsFor};
 use model::plan::{Pc, SetId};
 use model::watched::{Awaited, Given, Wait};
@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 /// Waits and signals that are kept.
 const KEPT: usize = 1 << 18;
-/// Statements between two looks at the clock of the machine.
+/// Statements between two looks at the clock of the thread.
 const LOOK: u64 = 1 << 10;
 
 /// What all ranks have done so far.
@@ -20,13 +20,13 @@ pub(super) struct Log {
     signals: RefCell<Vec<Given>>,
     /// Statements and iterations that may still begin.
     left: Cell<u64>,
-    /// Of the machine's clock.
+    /// When this thread has used its time, on its own clock.
     end_ns: u64,
 }
 
 impl Log {
     pub(super) fn new(clock: Virtual, steps: u64, time_ns: u64) -> Log {
-        let end_ns = monotonic_raw_ns().saturating_add(time_ns);
+        let end_ns = thread_cpu_ns().saturating_add(time_ns);
         let (waits, signals) = (RefCell::default(), RefCell::default());
         Log { clock, waits, signals, left: Cell::new(steps), end_ns }
     }
@@ -43,7 +43,7 @@ impl Log {
 
     fn step(&self) -> bool {
         let left = self.left.get();
-        let is_late = left.is_multiple_of(LOOK) && monotonic_raw_ns() > self.end_ns;
+        let is_late = left.is_multiple_of(LOOK) && thread_cpu_ns() > self.end_ns;
         self.left.set(if is_late { 0 } else { left.saturating_sub(1) });
         !self.is_spent()
     }
@@ -80,18 +80,45 @@ fn name_late_members(waits: &mut [Wait]) {
     }
 }
 
+/// Signals with one name in a set, in the order of time.
+#[derive(Default)]
+struct Signals<'a> {
+    /// For all members.
+    for_all: Vec<&'a Given>,
+    /// Those that one member got, if some were for it alone: the others are among them.
+    for_one: HashMap<u32, Vec<&'a Given>>,
+}
+
+impl<'a> Signals<'a> {
+    /// The signal with this number, from 1, that a member got.
+    fn get(&self, rank: u32, number: u64) -> Option<&'a Given> {
+        let got = self.for_one.get(&rank).unwrap_or(&self.for_all);
+        got.get(usize::try_from(number.checked_sub(1)?).ok()?).copied()
+    }
+
+    fn merge(&mut self) {
+        for own in self.for_one.values_mut().filter(|_| !self.for_all.is_empty()) {
+            own.extend(&self.for_all);
+            own.sort_by_key(|given| given.ns);
+        }
+    }
+}
+
 /// The rank that gave the signal with the number that was waited for, in the order of time.
 fn name_givers(waits: &mut [Wait], signals: &[Given]) {
-    let mut by_name: HashMap<(SetId, &[u8]), Vec<&Given>> = HashMap::new();
+    let mut by_name: HashMap<(SetId, &[u8]), Signals<'_>> = HashMap::new();
     for given in signals {
-        by_name.entry((given.set, &given.name)).or_default().push(given);
+        let named = by_name.entry((given.set, &given.name)).or_default();
+        match given.to {
+            None => named.for_all.push(given),
+            Some(to) => named.for_one.entry(to).or_default().push(given),
+        }
     }
+    by_name.values_mut().for_each(Signals::merge);
     for wait in waits {
         let Awaited::Signal(name, target) = &wait.what else { continue };
-        let given = by_name.get(&(wait.set, &**name)).into_iter().flatten();
-        let mut for_it = given.filter(|given| given.to.is_none_or(|to| to == wait.rank));
-        let last = target.checked_sub(1).and_then(|before| for_it.nth(before as usize));
-        if let Some(given) = last {
+        let named = by_name.get(&(wait.set, &**name));
+        if let Some(given) = named.and_then(|named| named.get(wait.rank, *target)) {
             (wait.for_ns, wait.for_rank) = (given.ns, Some(given.rank));
         }
     }

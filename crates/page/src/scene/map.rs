@@ -45,6 +45,9 @@ struct Layer {
     exact: bool,
 }
 
+/// Numbers of the layers and their names: writes first, because what is read was written.
+const LAYERS: [(usize, &str); 2] = [(1, "write"), (0, "read")];
+
 /// Runs by rank, in the order of access.
 type ByRank = BTreeMap<u32, Vec<Run>>;
 
@@ -114,10 +117,8 @@ fn follows(run: &Run, offset: u64) -> bool {
 fn map(path: String, file: Moved, left: &mut u64) -> FileMap {
     let ends = file.layers.iter().flat_map(BTreeMap::values).flatten().map(Run::end_bytes);
     let end_bytes = ends.max().unwrap_or(0);
-    let names = ["read", "write"];
-    let layers = names.into_iter().zip(&file.layers).zip(file.bytes);
-    let layers = layers.filter(|((_, ranks), _)| !ranks.is_empty());
-    let layers = layers.map(|((access, ranks), moved)| layer(access, ranks, moved, left));
+    let layers = LAYERS.into_iter().filter(|(at, _)| !file.layers[*at].is_empty());
+    let layers = layers.map(|(at, name)| layer(name, &file.layers[at], file.bytes[at], left));
     FileMap { path, end_bytes, layers: layers.collect() }
 }
 
