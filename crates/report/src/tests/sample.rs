@@ -216,7 +216,6 @@ fn header() -> Header {
             memory_bytes: 24 << 30,
             directory: "/data/scratch".into(),
             storage: Storage {
-                layout: Vec::new(),
                 mount: "/data".into(),
                 device: "/dev/sda1".into(),
                 file_system: "ext4".into(),
