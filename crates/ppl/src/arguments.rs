@@ -36,7 +36,7 @@ pub fn parameters(op: Op, args: List, ast: &Ast, sources: &Sources) -> Vec<Optio
 
 /// The number of the parameter that an argument without a name is for, `at` in the order of the arguments.
 /// `exact`: there are as many as are required, and so these are meant, also where an optional one stands between
-/// them. `is_together`: it is one of the words [`TOGETHER`].
+/// them. `is_together`: it is one of the words that say who makes a call together.
 #[inline]
 pub fn unnamed(op: Op, at: usize, exact: bool, is_together: bool) -> usize {
     match exact {
