@@ -52,5 +52,5 @@ fn a_run_of_microseconds_has_no_share_of_the_processor() {
 #[test]
 fn an_empty_path_has_a_word() {
     let done = Scene::new().file("x.ppl", "stat(\"\");").parabench("run x.ppl").exits(1);
-    done.out_has("first: rank 0, (no name), offset 0");
+    done.out_has("first: after").out_has("rank 0, (no name), offset 0");
 }
