@@ -243,14 +243,15 @@ fn words_that_commands_take_for_options_are_refused_or_paths() {
 #[test]
 fn a_program_that_fails_with_the_ranks_of_the_job_is_told() {
     let scene = Scene::new()
-        .file("size.ppl", "assert($$size == 3);\nwrite(\"f-$$rank\", 4k);\n")
+        .file("size.ppl", "$n = gsum(1);\nassert($n == 3);\nwrite(\"f-$$rank\", 4k);\n")
+        .file("three.ppl", "assert($$size == 3);\n")
         .file("nodes.ppl", "assert($$nodes == 2);\nassert($$node * 2 + $$noderank == $$rank);\n");
     let job = |name: &str, nodes: u32| {
         scene
             .parabench(&format!("job {name} --nodes {nodes} --ranks-per-node 2 --time 20m"))
             .exits(0)
     };
-    let fails = "rank 0 ends at size.ppl:1:1: assertion failed";
+    let fails = "rank 0 ends at size.ppl:2:1: assertion failed";
     job("size.ppl", 1)
         .err_has("warning: rehearsed with the ranks of the job, the program fails")
         .err_has(fails);
@@ -261,4 +262,7 @@ fn a_program_that_fails_with_the_ranks_of_the_job_is_told() {
     assert!(!plan(2).exits(0).out.contains("fails in its rehearsal"));
     plan(1).exits(0).out_has("nodes.ppl:1:1: assertion failed");
     plan(5).exits(2).err_has("--nodes 5: there are 4 ranks");
+    // What the number of ranks alone decides is a mistake before.
+    let line = "job three.ppl --nodes 1 --ranks-per-node 2 --time 20m";
+    scene.parabench(line).exits(2).err_has("three.ppl:1:8").err_has("now $$size is 2");
 }

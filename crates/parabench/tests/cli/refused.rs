@@ -27,7 +27,7 @@ fn subcommands_that_do_not_exist() {
 #[test]
 fn unknown_words_and_characters() {
     refused("repaet 3 sync;", "E0202", "1:1");
-    refused("sync; ? sync;", "E0101", "1:7");
+    refused("sync; ~ sync;", "E0101", "1:7");
     refused("print “x”;", "E0101", "1:7");
 }
 
