@@ -127,6 +127,7 @@ pub const KINDS: &[Row] = &[
     ("mpi_other", Above, ""),
     ("unshare", Unshare(Shares::NOTHING), "h"),
     ("mpi_barrier", Barrier, ""),
+    ("opaque", Opaque, ""),
 ];
 
 /// Other functions, several names in a row where they mean the same.
