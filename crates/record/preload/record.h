@@ -35,7 +35,7 @@
     K(flock) K(fcntl_lock) K(fchown) K(chown) K(fchownat) K(mknod) \
     K(mpi_open) K(mpi_close) K(mpi_read) K(mpi_write) K(mpi_sync) K(mpi_set_size) \
     K(mpi_preallocate) K(mpi_seek) K(mpi_delete) K(mpi_other) K(unshare) \
-    K(mpi_barrier) K(opaque)
+    K(mpi_barrier) K(opaque) K(bound)
 
 enum pb_kind {
     PB_NOTHING,

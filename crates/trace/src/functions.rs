@@ -128,6 +128,8 @@ pub const KINDS: &[Row] = &[
     ("unshare", Unshare(Shares::NOTHING), "h"),
     ("mpi_barrier", Barrier, ""),
     ("opaque", Opaque, ""),
+    // bind(2) of a socket in the file system, which makes its name.
+    ("bound", On(Op::Create), ""),
 ];
 
 /// Other functions, several names in a row where they mean the same.

@@ -78,3 +78,36 @@ fn work_that_nobody_sees_is_named_everywhere() {
         }
     }
 }
+
+/// A socket has a name in the file system, which others ask for and remove.
+#[test]
+fn a_socket_makes_a_name() {
+    let scene = Scene::new().file("w/keep", "");
+    let program = r#"
+        #include <stddef.h>
+        #include <sys/socket.h>
+        #include <sys/stat.h>
+        #include <sys/un.h>
+        #include <unistd.h>
+        int main(void) {
+            struct sockaddr_un name = {.sun_family = AF_UNIX, .sun_path = "w/s"};
+            struct sockaddr_un hidden = {.sun_family = AF_UNIX, .sun_path = "\0hidden"};
+            struct stat facts;
+            for (int i = 0; i < 2; i++) {
+                int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+                if (bind(fd, (struct sockaddr *)&name, sizeof name) != 0) return 1;
+                if (bind(fd, (struct sockaddr *)&hidden, sizeof hidden) == 0) return 2;
+                if (stat("w/s", &facts) != 0 || unlink("w/s") != 0) return 3;
+                close(fd);
+            }
+            return 0;
+        }
+    "#;
+    assert!(compiled(&scene, "socket", program, &[]));
+    scene.parabench("record --under w -o r -- ./socket").exits(0);
+    let counts = operations(&scene, "r");
+    assert_eq!(counts.get("create s @0 0 of 0 errno 0"), Some(&2), "{counts:#?}");
+    scene.parabench("fold r").exits(0).err_has("without loss");
+    scene.parabench("replay r -- --out again").exits(0);
+    scene.parabench("fidelity r again").exits(0).out_has("all of its 6 operations");
+}
