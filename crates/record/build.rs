@@ -8,8 +8,18 @@ use std::env;
 use std::path::Path;
 use std::process::ExitStatus;
 
-const SOURCES: [&str; 7] =
-    ["core.c", "descriptors.c", "lost.c", "mpi.c", "names.c", "processes.c", "streams.c"];
+const SOURCES: [&str; 10] = [
+    "async.c",
+    "core.c",
+    "descriptors.c",
+    "lost.c",
+    "mpi.c",
+    "names.c",
+    "processes.c",
+    "raw.c",
+    "rings.c",
+    "streams.c",
+];
 const OPTIONS: [&str; 11] = [
     "-std=gnu11",
     "-O2",

@@ -32,6 +32,8 @@ pub struct Log {
     pub processors: Option<u32>,
     /// Time that recording added to each call, nanoseconds, if measured.
     pub recorder_ns: Option<u64>,
+    /// Operations have a start and no duration: pauses lie between two starts.
+    pub starts_only: bool,
     /// Bytes that files had when they were removed or shared, by name, where a log tells it.
     pub sizes: HashMap<u32, u64>,
     /// Symbolic links that were there before, and the names that they lead to.

@@ -53,6 +53,8 @@ pub struct Writer<'a> {
     directories: Vec<String>,
     /// More of them were at work at a time than there were CPUs.
     crowded: bool,
+    /// Pauses lie between two starts.
+    starts_only: bool,
 }
 
 /// A program with what can be changed in it.
@@ -96,6 +98,7 @@ impl<'a> Writer<'a> {
             among: ranks as usize,
             directories: log.used_directories().map(str::to_string).collect(),
             crowded: shaper.is_crowded(),
+            starts_only: log.starts_only,
         }
     }
 
@@ -514,11 +517,56 @@ impl Writer<'_> {
             (true, None) => format!("if ({shown} == 1)"),
             _ => frame.head(&shown, constant.filter(|_| !shown.starts_with('$'))),
         };
+        let iterations = constant.filter(|_| !option).and_then(|count| u64::try_from(count).ok());
+        let rate = iterations.and_then(|count| self.rate(item, count));
         self.loops.push(frame);
-        let mut body = self.body(&item.body);
+        let mut body = match rate {
+            Some(_) => self.paced(&item.body),
+            None => self.body(&item.body),
+        };
         self.loops.pop();
         body.extend(cursor.map(|cursor| format!("{cursor} = {cursor} + 1;")));
-        block(&head, body)
+        let line = block(&head, body);
+        match rate {
+            Some(rate) => format!("with (rate={rate}/s) {line}"),
+            None => line,
+        }
+    }
+
+    /// Iterations per second of a loop whose log tells when operations began, and not how long they took: its
+    /// first operation is due at such times. A pause would add the time of the operations to each iteration.
+    fn rate(&self, item: &Item, count: u64) -> Option<String> {
+        let (first, rest) = item.body.split_first()?;
+        let is_plain = |item: &Item| match item.form {
+            Form::Leaf(shape) => matches!(self.shaper.shapes.all[shape as usize], Shape::Op(_)),
+            _ => false,
+        };
+        let is_paced = self.starts_only && count >= PACED_MIN && item.body.iter().all(is_plain);
+        let has_pause = |item: &Item| self.places.think_ns(&item.gap).is_some();
+        if !is_paced || !has_pause(first) || rest.iter().any(has_pause) {
+            return None;
+        }
+        // The first iteration of each execution is due at once.
+        let intervals = first.gap.count - first.gap.count / count;
+        let all_ns: u64 = item.body.iter().map(|item| item.gap.sum_ns).sum();
+        let per_second = 1e9 * intervals as f64 / all_ns as f64;
+        (per_second >= SLOWEST).then(|| digits(per_second))
+    }
+
+    /// The body of a loop with a rate: of each iteration only the first operation is due.
+    fn paced(&mut self, items: &[Item]) -> Lines {
+        let (mut lines, mut rest) = (Lines::new(), Lines::new());
+        let made = self.made.len();
+        for (number, item) in items.iter().enumerate() {
+            let gap = Gap { meets_end: item.gap.meets_end, ..Gap::default() };
+            let item = Item { gap, ..item.clone() };
+            self.item(&item, if number == 0 { &mut lines } else { &mut rest });
+        }
+        self.made.truncate(made);
+        if !rest.is_empty() {
+            lines.push(block("with (rate=0)", rest));
+        }
+        lines
     }
 
     /// When a count of 0 and 1 is 1.
@@ -526,6 +574,21 @@ impl Writer<'_> {
         let list = count.list.as_ref().filter(|list| list.rows.is_none())?;
         let around = self.loops.iter().rev().nth(list.depth)?;
         condition(&list.values, &place_in(list, around, &mut self.tables))
+    }
+}
+
+/// Fewer iterations have pauses.
+const PACED_MIN: u64 = 3;
+/// Slower loops have pauses, operations per second.
+const SLOWEST: f64 = 0.01;
+
+/// A number with five digits, without zeros at its end.
+fn digits(number: f64) -> String {
+    let places = (4 - number.log10().floor() as i32).clamp(0, 7) as usize;
+    let text = format!("{number:.places$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
+        false => text,
     }
 }
 
@@ -698,8 +761,10 @@ impl Writer<'_> {
 
     /// `compute(12us);`, `sleep(30ms);`
     fn as_statement(&self, gap: &Gap, shown: &str) -> String {
+        // Between two starts nobody knows of any work.
+        let may_sleep = self.crowded || self.starts_only;
         let waits =
-            gap.waited_ns > gap.sum_ns / 2 || self.crowded && self.places.mean_ns(gap) >= LONG_NS;
+            gap.waited_ns > gap.sum_ns / 2 || may_sleep && self.places.mean_ns(gap) >= LONG_NS;
         let pause = if waits { Op::Sleep } else { Op::Compute };
         format!("{}({shown});", pause.name())
     }

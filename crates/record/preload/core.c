@@ -2,6 +2,7 @@
 #include "record.h"
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -130,6 +131,7 @@ static void forked(void) {
     self.header = NULL;
     self.end = 0;
     self.full = 0;
+    pb_forget_transfers();
     self.parent = parent;
     self.birth = PB_FORKED;
     self.shares = self.forking_shares;
@@ -337,6 +339,26 @@ static uint32_t measured(void) {
     return (uint32_t)quickest;
 }
 
+/* The note of its build that Go leaves: length of the name, of the rest, type 4, "Go". */
+static int is_of_go(struct dl_phdr_info *program, size_t size, void *found) {
+    (void)size;
+    for (unsigned at = 0; at < program->dlpi_phnum; at++) {
+        const ElfW(Phdr) *part = program->dlpi_phdr + at;
+        const char *note = (const char *)(program->dlpi_addr + part->p_vaddr);
+        if (part->p_type != PT_NOTE || part->p_memsz < 16) continue;
+        if (memmem(note, part->p_memsz, "\4\0\0\0Go\0", 8)) *(int *)found = 1;
+    }
+    /* The first is the program itself. */
+    return 1;
+}
+
+/* The library is in it, but the runtime makes its system calls itself. */
+static int bypasses_library(void) {
+    int found = 0;
+    dl_iterate_phdr(is_of_go, &found);
+    return found;
+}
+
 __attribute__((constructor)) static void start(void) {
     int error = errno;
     unsigned entry;
@@ -353,7 +375,7 @@ __attribute__((constructor)) static void start(void) {
     *pb_is_ours = 1;
     streams = pb_watch_streams();
     is_on = 1;
-    pb_find_program(entry);
+    if (!bypasses_library()) pb_find_program(entry);
     self.birth = PB_EXECUTED;
     self.birth_ns = pb_now();
     self.parent = (uint32_t)getppid();

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/statvfs.h>
 #include <sys/time.h>
 #include <sys/vfs.h>
@@ -333,5 +335,20 @@ PB_API int closedir(DIR *folder) {
     uint64_t start = pb_start();
     int done = next(folder);
     pb_on(PB_close, start, done, fd, 0, -1);
+    return done;
+}
+
+/* A socket in the file system has a name, which bind(2) makes; a failure made none. */
+PB_API int bind(int fd, const struct sockaddr *address, socklen_t bytes) {
+    PB_NEXT(int, bind, int, const struct sockaddr *, socklen_t);
+    uint64_t start = pb_start();
+    int done = next(fd, address, bytes);
+    if (done != 0 || address->sa_family != AF_UNIX || bytes <= sizeof address->sa_family) return done;
+    const struct sockaddr_un *own = (const struct sockaddr_un *)address;
+    char name[sizeof own->sun_path + 1] = "";
+    size_t room = bytes - offsetof(struct sockaddr_un, sun_path);
+    memcpy(name, own->sun_path, room < sizeof own->sun_path ? room : sizeof own->sun_path);
+    /* Names that begin with a zero byte are in no file system. */
+    if (name[0]) pb_record(start, 0, &(struct pb_call){.kind = PB_bound, .fd = AT_FDCWD, .text = name});
     return done;
 }

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <errno.h>
 #include <time.h>
+#include <unistd.h>
 
 #define PB_MAGIC 0x0002434552424150ull /* "PABREC", version 2 */
 #define PB_HEADER_BYTES 4096
@@ -34,7 +35,7 @@
     K(flock) K(fcntl_lock) K(fchown) K(chown) K(fchownat) K(mknod) \
     K(mpi_open) K(mpi_close) K(mpi_read) K(mpi_write) K(mpi_sync) K(mpi_set_size) \
     K(mpi_preallocate) K(mpi_seek) K(mpi_delete) K(mpi_other) K(unshare) \
-    K(mpi_barrier)
+    K(mpi_barrier) K(opaque) K(bound)
 
 enum pb_kind {
     PB_NOTHING,
@@ -99,6 +100,10 @@ struct pb_call {
     size_t text_bytes, text2_bytes; /* 0: up to its end */
 };
 
+/* A call of the kernel that is the library's own. The program's syscall(2) is recorded, ours is not. */
+long pb_syscall(long number, ...);
+#define syscall pb_syscall
+
 #define PB_API __attribute__((visibility("default")))
 #define PB_RARE(condition) __builtin_expect(!!(condition), 0)
 
@@ -133,6 +138,13 @@ void pb_lose_call(void);
 /* Counts a program as not seen; gives its entry, with which it is found. */
 unsigned pb_lose_program(const char *name);
 void pb_find_program(unsigned entry);
+/* Work that was handed to the kernel and whose calls are not seen: so many by this function. */
+void pb_hide(const char *function, int64_t count);
+/* io_submit(2) and io_getevents(2), recorded; -errno on failure. */
+long pb_submit(long context, long count, void *blocks);
+long pb_get_events(long number, long context, long least, long most, void *events, long timeout, long mask);
+/* Transfers under way are those of the process that this one is a copy of. */
+void pb_forget_transfers(void);
 /* Lets streams record; 1 if they do. */
 int pb_watch_streams(void);
 /* The thread is this rank of an MPI job. */

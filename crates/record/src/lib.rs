@@ -9,6 +9,9 @@
 //! preload/names.c         open, stat, rename, opendir and others
 //! preload/streams.c       what fopen, fread and printf move
 //! preload/mpi.c          MPI-IO
+//! preload/async.c         transfers of libaio and of POSIX aio
+//! preload/rings.c         io_uring, as a gap
+//! preload/raw.c           syscall(2)
 //! preload/processes.c     fork, exec, threads
 //! ```
 //!

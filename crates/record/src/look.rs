@@ -1,7 +1,7 @@
 //! Whether a program lets the library in.
 
 use object::LittleEndian;
-use object::elf::{FileHeader64, PT_DYNAMIC, PT_INTERP};
+use object::elf::{FileHeader64, PT_DYNAMIC, PT_INTERP, PT_NOTE};
 use object::read::elf::{FileHeader, ProgramHeader};
 use std::fs::{self, File};
 use std::io::Read;
@@ -24,6 +24,8 @@ pub enum Hindrance {
     Privileged,
     /// It is for another kind of CPU.
     Foreign,
+    /// The runtime of Go makes its system calls itself.
+    Go,
 }
 
 impl Hindrance {
@@ -33,6 +35,7 @@ impl Hindrance {
             Hindrance::Static => "it is linked statically, which lets no library in",
             Hindrance::Privileged => "it is executed with the rights of another user or group",
             Hindrance::Foreign => "it is made for another kind of processor",
+            Hindrance::Go => "it is written in Go, whose calls do not go through the C library",
         }
     }
 }
@@ -86,7 +89,17 @@ fn linking(head: &[u8]) -> Option<Hindrance> {
     let parts = header.program_headers(endian, head).ok()?;
     // A library is no program, but can be one: the dynamic linker itself.
     let is = |kind| parts.iter().any(|part| part.p_type(endian) == kind);
-    (!is(PT_INTERP) && !is(PT_DYNAMIC)).then_some(Hindrance::Static)
+    if !is(PT_INTERP) && !is(PT_DYNAMIC) {
+        return Some(Hindrance::Static);
+    }
+    let mut notes = parts.iter().filter(|part| part.p_type(endian) == PT_NOTE);
+    notes.any(|part| part.data(endian, head).is_ok_and(has_note_of_go)).then_some(Hindrance::Go)
+}
+
+/// A note of type 4 (its build) whose name is "Go".
+fn has_note_of_go(notes: &[u8]) -> bool {
+    const TYPE_AND_NAME: &[u8] = b"\x04\0\0\0Go\0\0";
+    notes.windows(TYPE_AND_NAME.len()).any(|part| part == TYPE_AND_NAME)
 }
 
 /// The CPU that this program is for.
@@ -113,6 +126,19 @@ mod tests {
         bytes
     }
 
+    /// A dynamically linked program with a second header, of the note that Go leaves.
+    fn of_go() -> Vec<u8> {
+        let mut bytes = program(PT_INTERP, own_machine());
+        let note = b"\x04\0\0\0\x04\0\0\0\x04\0\0\0Go\0\0abcd";
+        bytes.resize(64 + 2 * 56, 0);
+        bytes[56] = 2;
+        bytes[120..124].copy_from_slice(&PT_NOTE.to_le_bytes());
+        bytes[128..136].copy_from_slice(&176_u64.to_le_bytes());
+        bytes[152..160].copy_from_slice(&(note.len() as u64).to_le_bytes());
+        bytes.extend(note);
+        bytes
+    }
+
     #[test]
     fn programs_that_let_nobody_in_are_known() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -123,6 +149,7 @@ mod tests {
             (program(1, own_machine()), Some(Hindrance::Static)),
             (program(PT_INTERP, 8), Some(Hindrance::Foreign)),
             (b"\x7fELF\x01\x01".to_vec(), Some(Hindrance::Foreign)),
+            (of_go(), Some(Hindrance::Go)),
             (b"#!/nowhere\n".to_vec(), None),
             (b"text".to_vec(), None),
         ] {

@@ -127,6 +127,9 @@ pub const KINDS: &[Row] = &[
     ("mpi_other", Above, ""),
     ("unshare", Unshare(Shares::NOTHING), "h"),
     ("mpi_barrier", Barrier, ""),
+    ("opaque", Opaque, ""),
+    // bind(2) of a socket in the file system, which makes its name.
+    ("bound", On(Op::Create), ""),
 ];
 
 /// Other functions, several names in a row where they mean the same.

@@ -36,6 +36,7 @@ pub fn read(folder: &Path) -> Result<(Run, Log)> {
         imported: run.run.trace.is_some(),
         processors: processors(&run),
         recorder_ns: recorder_ns(&run),
+        starts_only: has_starts_only(&run),
         sites: sites::find_facts(&run),
         extents: info.extents.clone(),
         ..Log::default()
@@ -62,6 +63,14 @@ pub fn read(folder: &Path) -> Result<(Run, Log)> {
     }
     log.complete();
     Ok((run, log))
+}
+
+/// No operation has a duration.
+fn has_starts_only(run: &Run) -> bool {
+    let gaps = run.run.trace.iter().flat_map(|trace| &trace.gaps);
+    let mut without = gaps.filter(|gap| gap.code == "no-durations").map(|gap| gap.count);
+    let operations: u64 = run.rows.iter().map(|row| row.count).sum();
+    without.next().is_some_and(|count| count >= operations)
 }
 
 /// Time that recording added to each call, nanoseconds.

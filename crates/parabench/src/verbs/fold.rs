@@ -281,7 +281,7 @@ fn head(run: &Run, log: &Log) -> Vec<String> {
         head.extend(trace.gaps.iter().map(|gap| model::escape::line(&format!("{}.", gap.says))));
         let unknown = trace.gaps.iter().any(|gap| gap.code == "no-durations");
         head.extend(unknown.then(|| {
-            "Pauses count from start to start, with the time that the operations took.".into()
+            "Pauses count from start to start, with the time that the operations took; loops have a rate.".into()
         }));
     }
     let untold: Vec<String> = folding::unknown_options(run).into_iter().collect();

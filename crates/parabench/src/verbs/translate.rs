@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 /// Turn a job of another benchmark into a program
 ///
 /// FILE is a fio job file, a command line of fio, IOR or mdtest (also inside of a batch script), an IOR script, or a
-/// configuration of PIObench. Options that the program does not have are listed on standard error, and in a comment of
-/// the program.
+/// configuration of PIObench. Options that change the work and that the program does not have are listed on standard
+/// error, and in a comment of the program; the exit code is 1 then.
 #[derive(Args)]
 pub struct Translate {
     /// The text; `-` reads standard input
@@ -26,6 +26,10 @@ pub struct Translate {
     /// Replace the file of -o
     #[arg(long, requires = "out")]
     force: bool,
+
+    /// Take a program that lacks some of the options: exit code 0
+    #[arg(long)]
+    partial: bool,
 }
 
 impl Translate {
@@ -42,9 +46,16 @@ impl Translate {
             None => console::print_program(&translated.program)?,
         }
         say(&translated, self.out.as_deref());
-        Ok(Exit::Success)
+        if translated.left_out.is_empty() || self.partial {
+            return Ok(Exit::Success);
+        }
+        console::note(PARTIAL);
+        Ok(Exit::Failed)
     }
 }
+
+const PARTIAL: &str = "the program does not do the same work without them: add what they do, or take it as it is \
+                       with --partial (exit code 0)";
 
 fn say(translated: &Translation, out: Option<&Path>) {
     if let Some(out) = out {

@@ -178,3 +178,26 @@ fn results_order_calls_that_overlap() {
         assert!(behind.contains("$$rank == 1"), "{line}{text}");
     }
 }
+
+/// Times of a log without durations are those at which operations were due: how long they take when they are
+/// replayed adds nothing.
+#[test]
+fn loops_of_logs_without_durations_have_a_rate() {
+    let pair = |at: u64| {
+        let (start_us, offset) = (at * 20_000, at * 4096);
+        format!("{start_us} /d/f write {offset} 4096\n{} /d/f sync 0 0\n", start_us + 100)
+    };
+    let pairs: String = (0..100).map(pair).collect();
+    let log = format!("fio version 3 iolog\n0 /d/f add\n0 /d/f open\n{pairs}1980200 /d/f close\n");
+    let scene = Scene::new().file("a.iolog", &log);
+    scene.parabench("import a.iolog -o r").exits(0);
+    let folded = scene.parabench("fold r").exits(0).err_has("without loss");
+    let folded = folded.out_has("with (rate=49.997/s) repeat $i $count {");
+    let folded = folded.out_has("with (rate=0) fsync($file);");
+    assert!(!folded.out.contains("compute"), "{folded:?}");
+    // Irregular names have no loop, and so no rate: nobody knows of work in the pauses.
+    let starts = "[[rule]]\nmatch = '^(?<start>\\d+) GET (?<path>\\S+)'\noperation = \"stat\"\n";
+    let scene = Scene::new().file("r.toml", starts).file("a.log", "1 GET a\n3 GET b\n");
+    scene.parabench("import a.log --rules r.toml -o r").exits(0);
+    scene.parabench("fold r").exits(0).out_has("sleep(2000ms);");
+}

@@ -49,23 +49,51 @@ fn an_included_text_of_another_tool_is_one_message_too() {
 
 /// The program for a command line.
 fn offered(line: &str) -> String {
-    Scene::new().file("x.line", line).parabench("translate x.line").exits(0).out
+    Scene::new().file("x.line", line).parabench("translate x.line --partial").exits(0).out
 }
 
 #[test]
 fn a_job_becomes_a_program_and_what_it_leaves_out_is_listed() {
     let text = "[global]\nrw=randread\nbs=4k\nsize=64k\nunknown_option=7\n[a]\n";
     let scene = Scene::new().file("job.fio", text);
-    let done = scene.parabench("translate job.fio -o x.ppl").exits(0).out_is("");
+    let done = scene.parabench("translate job.fio -o x.ppl --partial").exits(0).out_is("");
     let done = done.err_has("x.ppl: a program made of a fio job file");
     done.err_has("not translated, 1 option:\n  unknown_option=7\n");
     assert!(scene.text("x.ppl").contains("fread($h, $bs, perm($i, $count) * $bs);"));
     scene.parabench("run x.ppl --dir d").exits(0);
-    let printed = scene.call("translate -").input(text).run().exits(0);
+    let printed = scene.call("translate - --partial").input(text).run().exits(0);
     assert_eq!(printed.out, scene.text("x.ppl"), "the same to standard output");
     scene.parabench("translate job.fio -o x.ppl").exits(2).err_has("--force");
-    scene.parabench("translate job.fio -o x.ppl --force").exits(0);
+    scene.parabench("translate job.fio -o x.ppl --force --partial").exits(0);
     scene.parabench("translate job.fio --force").exits(2);
+}
+
+/// What the program lacks of the work makes the exit code 1; what is printed or logged is no work.
+#[test]
+fn a_program_that_lacks_work_is_given_and_fails() {
+    let fio = "[a]\nrw=write\nbs=4k\nsize=64k\n";
+    let ior = "ior -w -b 64k -t 16k";
+    for (text, lacks) in [
+        (format!("{fio}description=x\nwrite_lat_log=l\nlog_hist_msec=5\n"), None),
+        (format!("{fio}zonemode=zbd\n"), Some("zonemode=zbd")),
+        (format!("{fio}numjobs=${{JOBS}}\n"), Some("numjobs=${JOBS}")),
+        (format!("{ior} -v -H -O summaryFormat=JSON,summaryFile=x"), None),
+        (format!("{ior} -O memoryPerNode=50%"), Some("-O memoryPerNode=50%")),
+        (format!("{ior}\nmdtest -n 1 -C"), Some("the command mdtest -n 1 -C")),
+        ("mdtest -n 10 -F -C -v".to_string(), None),
+        ("mdtest -n 10 -F -C -L -z 2".to_string(), Some("-L")),
+    ] {
+        let done = Scene::new().call("translate -").input(&text).run();
+        let partial = Scene::new().call("translate - --partial").input(&text).run().exits(0);
+        assert!(!done.out.is_empty() && done.out == partial.out, "{text}: {done:?}");
+        match lacks {
+            None => assert_eq!((done.code, done.err.as_str()), (Some(0), ""), "{text}"),
+            Some(option) => {
+                done.exits(1).err_has(option).err_has("--partial").out_has("# not translated: ");
+                assert!(!partial.err.contains("--partial"), "{partial:?}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -65,6 +65,7 @@ mod prepare;
 mod programs;
 mod progress;
 mod record;
+mod recorder_async;
 mod recorder_losses;
 mod recorders;
 mod recording;

@@ -339,3 +339,22 @@ fn programs_that_let_no_library_in_are_named() {
     let unseen = gaps.iter().find(|gap| gap["code"] == "unseen-programs").expect("the gap");
     assert!(unseen["says"].as_str().unwrap().contains("1 program was executed"), "{unseen}");
 }
+
+/// The linker of Go leaves such a note; the library gets in, but sees none of the calls.
+#[test]
+fn dynamic_programs_of_go_are_named() {
+    let scene = Scene::new().file("w/file", "x");
+    let note = r#"
+        asm(".pushsection .note.go.buildid, \"a\", %note\n.balign 4\n.long 4, 4, 4\n"
+            ".asciz \"Go\"\n.byte 0\n.ascii \"abcd\"\n.popsection\n");
+        int main(void) { return 0; }
+    "#;
+    assert!(compiled(&scene, "of-go", note, &[]));
+    let done = scene.parabench("record -o r -- ./of-go").exits(2);
+    done.err_has("written in Go").err_has("--via strace");
+    let run = scene.call("record --under w -o r -- sh -c").word("./of-go; cat w/file").run();
+    run.exits(0)
+        .err_has("1 program was executed")
+        .err_has("of-go 1")
+        .err_has("record --via strace");
+}

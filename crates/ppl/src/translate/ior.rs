@@ -4,6 +4,7 @@
 //! `s * ranks + r` of a shared file, or block s of its own (`-F`), for segment s; a block is moved in
 //! transfers of `-t` bytes.
 
+use super::ior_script::WITHOUT_EFFECT;
 use super::page::{After, Page, Start, bytes, place};
 use crate::foreign::command::{Command, Options};
 
@@ -20,7 +21,7 @@ const LONG: &[(&str, &str)] =
 /// Options that are in the program or told by [`notes`], or change nothing of what is measured.
 const KNOWN: &[&str] = &[
     "a", "b", "t", "s", "o", "w", "r", "W", "R", "F", "C", "c", "e", "Y", "z", "B", "D", "f", "g",
-    "i", "k", "K", "N", "O", "Q", "v", "h",
+    "i", "k", "K", "N", "O", "Q", "v", "h", "H", "q",
 ];
 
 const BLOCK: u64 = 1 << 20;
@@ -125,6 +126,12 @@ fn directives<'t>(given: &Options<'t>) -> impl Iterator<Item = &'t str> {
     given.values("O").flat_map(|list| list.split(','))
 }
 
+/// It is not only about what is printed.
+fn is_work(directive: &str) -> bool {
+    let name = directive.split('=').next().unwrap_or(directive);
+    !WITHOUT_EFFECT.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
 fn is_wear_out(directive: &str) -> bool {
     directive.eq_ignore_ascii_case("stoneWallingWearOut=1")
 }
@@ -179,7 +186,8 @@ fn notes(page: &mut Page, command: &Command<'_>, given: &Options<'_>, job: &Job)
         part.is_none_or(|part| command.ranks.is_some_and(|ranks| part > ranks))
     });
     part.iter().for_each(|part| page.leaves_out(format!("-N {part}")));
-    let others = directives(given).filter(|directive| !is_wear_out(directive));
+    let others =
+        directives(given).filter(|directive| !is_wear_out(directive) && is_work(directive));
     others.for_each(|directive| page.leaves_out(format!("-O {directive}")));
     if let Some(api) = api(given).filter(|api| !matches!(&api[..], "POSIX" | "MPIIO")) {
         let calls = if job.mpi { "calls of MPI-IO" } else { "POSIX calls" };

@@ -53,7 +53,16 @@ const SWITCHES: &[(&str, &str)] = &[
 ];
 
 /// Names that change nothing of what is measured.
-const WITHOUT_EFFECT: &[&str] = &["verbose", "showHelp", "showHints", "quitOnError", "testnum"];
+pub(crate) const WITHOUT_EFFECT: &[&str] = &[
+    "verbose",
+    "showHelp",
+    "showHints",
+    "quitOnError",
+    "testnum",
+    "summaryFile",
+    "summaryFormat",
+    "saveRankPerformanceDetailsCSV",
+];
 
 /// The first test of a script; the others are left out.
 pub(crate) fn translate(text: &str) -> Result<(String, Vec<String>), Mistake> {

@@ -190,9 +190,13 @@ impl Scanner for Folder {
             Act::Mpi(op) => self.mpi.call(process, op, text, slot),
             Act::Above => gaps.add_name(Gap::Above, text),
             Act::Execute => self.mpi.executes(process, text),
+            Act::Opaque => {
+                let name = [text, b" of ", self.mpi.program(process)].concat();
+                gaps.add_names(Gap::Opaque, &name, u64::try_from(slot.value).unwrap_or(0));
+            }
             _ => {}
         }
-        if matches!(act, Act::Mpi(_) | Act::Above) {
+        if matches!(act, Act::Mpi(_) | Act::Above | Act::Opaque) {
             return None;
         }
         Some(Record {

@@ -37,6 +37,11 @@ impl MpiIo {
         }
     }
 
+    /// The name of the program that a process executes.
+    pub fn program(&self, process: u32) -> &[u8] {
+        self.programs.get(&process).map_or(&b"?"[..], |name| name)
+    }
+
     /// A process made a call on a file.
     pub fn call(&mut self, process: u32, op: Op, path: &[u8], slot: &Slot) {
         let of_file = self.files.entry_ref(path).or_default();
@@ -59,8 +64,8 @@ impl MpiIo {
             gaps.add_name(Gap::Sums, b"MPI-IO");
         }
         for ((process, op), sum) in kept.flat_map(|(_, of_file)| of_file) {
-            let program = self.programs.get(&process).map_or(&b"?"[..], |name| name);
-            let label = format!("{}/{LABEL}", String::from_utf8_lossy(program));
+            let program = String::from_utf8_lossy(self.program(process));
+            let label = format!("{program}/{LABEL}");
             if let Some(op) = Op::from_u8(op) {
                 sums.add(&label, op, None, &sum);
             }

@@ -399,6 +399,7 @@ impl Resolver<'_> {
                     self.names.remove(node);
                 }
                 Op::Rmdir => self.names.remove(node),
+                Op::Create => done.details.file = self.names.create(node, false),
                 Op::Mkdir => {
                     self.names.make_directory(node);
                     done.details.file = self.names.file(node);

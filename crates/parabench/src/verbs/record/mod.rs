@@ -126,6 +126,9 @@ impl Record {
             let run = results::store_import(&folder, origin, imported);
             let run = run.map_err(|error| logs.kept(error))?;
             summarize(&run, &out);
+            if self.via == Via::Preload {
+                offer_strace(&run);
+            }
         }
         logs.remove()?;
         Ok(Exit::Command(ended.code()))
@@ -208,6 +211,18 @@ fn summarize(run: &Run, out: &Path) {
     let notes = run.run.evidence.notes.iter();
     notes.filter(|note| note.starts_with(results::MOSTLY)).for_each(|note| console::note(note));
     run.run.trace.iter().for_each(warn_of_losses);
+}
+
+/// Gaps that strace does not have.
+const SEEN_BY_STRACE: [&str; 3] = ["unseen-programs", "dropped", "streams"];
+
+fn offer_strace(run: &Run) {
+    let mut losses = run.run.trace.iter().flat_map(Trace::losses);
+    if losses.any(|gap| SEEN_BY_STRACE.contains(&gap.code.as_str())) {
+        console::note(
+            "strace sees what is missing, at 20 to 80 us per call: parabench record --via strace ...",
+        );
+    }
 }
 
 fn warn_of_losses(trace: &Trace) {

@@ -11,6 +11,58 @@ use std::cell::RefCell;
 /// Options of a section: names and values.
 pub(crate) type Settings = Vec<(String, String)>;
 
+/// Names, what is printed, and what is logged: the work is the same.
+const WITHOUT_EFFECT: &[&str] = &[
+    "description",
+    "group_reporting",
+    "new_group",
+    "gtod_reduce",
+    "unified_rw_reporting",
+    "stats",
+    "percentile_list",
+    "clat_percentiles",
+    "lat_percentiles",
+    "slat_percentiles",
+    "significant_figures",
+    "disable_lat",
+    "disable_clat",
+    "disable_slat",
+    "disable_bw",
+    "disable_bw_measurement",
+    "bwavgtime",
+    "iopsavgtime",
+    "log_avg_msec",
+    "log_hist_msec",
+    "log_hist_coarseness",
+    "log_max_value",
+    "log_offset",
+    "log_prio",
+    "log_entries",
+    "log_unix_epoch",
+    "log_compression",
+    "log_compression_cpus",
+    "log_store_compressed",
+    "write_bw_log",
+    "write_lat_log",
+    "write_iops_log",
+    "write_hist_log",
+    "write_iolog",
+    "per_job_logs",
+    "output",
+    "output-format",
+    "minimal",
+    "append-terse",
+    "terse-version",
+    "bandwidth-log",
+    "eta",
+    "eta-newline",
+    "eta-interval",
+    "status-interval",
+    "disk_util",
+    "max-jobs",
+    "warnings-fatal",
+];
+
 /// The options of a job, and those without a counterpart.
 pub(crate) struct Given<'s> {
     settings: &'s Settings,
@@ -18,9 +70,10 @@ pub(crate) struct Given<'s> {
 }
 
 impl<'s> Given<'s> {
-    /// Options that are not `known` are left out from the start.
+    /// Options that are not `known` are left out from the start, unless they have no effect on the work.
     pub(crate) fn new(settings: &'s Settings, known: &[&str]) -> Given<'s> {
-        let others = settings.iter().filter(|setting| !known.contains(&setting.0.as_str()));
+        let is_known = |name: &str| known.contains(&name) || WITHOUT_EFFECT.contains(&name);
+        let others = settings.iter().filter(|setting| !is_known(&setting.0));
         let left_out = others.map(|(name, value)| format!("{name}={value}")).collect();
         Given { settings, left_out: RefCell::new(left_out) }
     }
@@ -137,6 +190,13 @@ mod tests {
         assert_eq!((given.bytes(&["d"]), given.is_on("e"), given.is_on("g")), (None, false, false));
         assert_eq!(given.number("a", 7), 7, "listed once");
         assert_eq!(given.left_out(), ["f=1", "a=${N}", "b=x", "d=50%", "e=2"]);
+    }
+
+    #[test]
+    fn what_is_printed_and_logged_is_no_work() {
+        let names = ["log_hist_msec", "write_iolog", "stats", "max_latency"];
+        let settings = names.map(|name| (name.to_string(), "1".to_string())).into();
+        assert_eq!(Given::new(&settings, &[]).left_out(), ["max_latency=1"]);
     }
 
     #[test]

@@ -5,12 +5,9 @@ use super::values::{Data, Places, Rates, Sizes};
 use crate::foreign::command::size;
 use crate::translate::page::{Page, bytes, place};
 
-/// Options that change nothing of what is measured, or are read apart.
+/// Options that are read, or whose effect the program has anyway.
 const KNOWN: &[&str] = &[
     "name",
-    "description",
-    "group_reporting",
-    "new_group",
     "stonewall",
     "wait_for_previous",
     "rw",
@@ -58,27 +55,12 @@ const KNOWN: &[&str] = &[
     "invalidate",
     "thread",
     "refill_buffers",
-    "gtod_reduce",
     "create_serialize",
     "fallocate",
-    "output",
-    "output-format",
-    "minimal",
-    "eta",
-    "percentile_list",
-    "clat_percentiles",
-    "disable_lat",
-    "log_avg_msec",
-    "write_bw_log",
-    "write_lat_log",
-    "write_iops_log",
-    "per_job_logs",
     "unlink",
     "overwrite",
     "random_generator",
     "randseed",
-    "status-interval",
-    "append-terse",
 ];
 
 /// The text of parameter `bs` where calls differ in size.
