@@ -1,7 +1,7 @@
 //! A back-end of any type: one copy of the execute loop serves all back-ends whose own work outweighs a virtual call.
 
 use super::api::Backend;
-use crate::call::{Call, Reply};
+use crate::call::{Call, FileCall, Reply};
 
 /// Any back-end, behind a pointer.
 pub struct AnyBackend<'b>(Box<dyn Backend + 'b>);
@@ -20,5 +20,10 @@ impl Backend for AnyBackend<'_> {
 
     fn issue(&mut self, call: Call<'_>) -> Reply {
         self.0.issue(call)
+    }
+
+    // The default prepares the call as one of POSIX, which leaves an MPI back-end without the path.
+    fn prepare_file(&mut self, call: &FileCall<'_>) -> Result<(), i32> {
+        self.0.prepare_file(call)
     }
 }
