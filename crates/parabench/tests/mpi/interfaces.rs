@@ -141,8 +141,6 @@ fn files_of_ior_are_the_same_by_mpi_io() {
         twin("b=64k t=16k C=true", "a=MPIIO"),
         twin("b=64k t=16k C=true e=true", "a=MPIIO c=true"),
         twin("b=64k t=16k F=true C=true", "a=MPIIO"),
-        twin("b=64k t=16k F=true", "a=MPIIO c=true"),
-        twin("b=64k t=16k z=true", "a=MPIIO"),
     ]);
 }
 
