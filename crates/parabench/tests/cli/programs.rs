@@ -89,7 +89,7 @@ fn numbers_below_those_with_a_meaning_are_refused() {
         ("@s3d npz=-1", "npz is a number of blocks"),
         ("@dlio epochs_between_checkpoints=-1", "0 writes no checkpoint"),
         ("@team slow_rank=-2", "slow_rank is one of the ranks"),
-        ("@static slow_rank=1", "slow_rank is one of the ranks"),
+        ("@static slow_rank=-2", "slow_rank is one of the ranks"),
         ("@zarr shape=64,64 chunks=16,16", "shape and chunks have three numbers each"),
     ];
     for (line, message) in lines {
