@@ -44,8 +44,8 @@ pub struct MpiFiles<B> {
 struct Open {
     fd: Fd,
     number: u64,
-    /// The view; `None`: the whole file.
-    view: Option<usize>,
+    /// The view and its displacement; `None`: the whole file.
+    view: Option<(usize, u64)>,
     /// The ranks that opened it, if several did.
     set: Option<SetId>,
 }
