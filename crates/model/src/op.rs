@@ -546,12 +546,12 @@ ops! {
     Pfwrite "pfwrite" ["pfdwrite"] (req("handle", K::MpiHandle), req("pattern", K::Pattern), opt("off", K::Offset, "current position"), opt("all", K::Collective, "independent"))
         Write VIEW_DATA Mpi "the sum of view and data"
         names [] bytes Writes handle Moves lacked NEVER
-        "Write a pattern, or n bytes at off, through an MPI file handle. \"all\": collective; \"shared\", \"ordered\": at the shared file pointer, without an offset."
+        "Write a pattern, which begins at off (0 if left out), or n bytes at off, through an MPI file handle. Of bytes \"all\": collective; \"shared\", \"ordered\": at the shared file pointer, without an offset."
         "pfwrite($h, \"tiles\");";
     Pfread "pfread" ["pfdread"] (req("handle", K::MpiHandle), req("pattern", K::Pattern), opt("off", K::Offset, "current position"), opt("all", K::Collective, "independent"))
         Read VIEW_DATA Mpi "the sum of view and data"
         names [] bytes Reads handle Moves lacked NEVER
-        "Read a pattern, or n bytes at off, through an MPI file handle. \"all\": collective; \"shared\", \"ordered\": at the shared file pointer, without an offset."
+        "Read a pattern, which begins at off (0 if left out), or n bytes at off, through an MPI file handle. Of bytes \"all\": collective; \"shared\", \"ordered\": at the shared file pointer, without an offset."
         "pfread($h, \"tiles\");";
     Pwrite "pwrite" [] (req("path", K::Path), req("pattern", K::Pattern), opt("group", K::Group, "active group"))
         Write OPEN_VIEW_DATA_CLOSE Mpi "the sum of open, view, data and close"

@@ -282,12 +282,13 @@ impl<'w, B: Backend> Files<'w, B> {
         }
     }
 
-    fn set_view(&mut self, file: MpiFile, view: Option<ViewId>) -> Reply {
+    fn set_view(&mut self, file: MpiFile, (view, by_bytes): (Option<ViewId>, u64)) -> Reply {
         let built = view.and_then(|view| self.views.get(view.0 as usize));
         let (from, of) =
             built.map_or((0, BYTE), |built| (built.displacement_bytes, built.filetype));
+        let from = from.saturating_add(by_bytes) as i64;
         // SAFETY: handles the shim gave.
-        let code = unsafe { (self.shim().file_set_view)(file.0, from as i64, BYTE, of) };
+        let code = unsafe { (self.shim().file_set_view)(file.0, from, BYTE, of) };
         self.reply("MPI_File_set_view", code)
     }
 
@@ -385,7 +386,9 @@ impl<B: Backend> Backend for Files<'_, B> {
                     return self.open(mode, members, hints);
                 }
                 FileCall::MakeView { view } => return self.make_view(view),
-                FileCall::SetView { file, view } => return self.set_view(file, view),
+                FileCall::SetView { file, view, displacement_bytes } => {
+                    return self.set_view(file, (view, displacement_bytes));
+                }
                 FileCall::Most { members, value } => {
                     return self.most(members, [value]).map_or(value, |most| most[0]);
                 }

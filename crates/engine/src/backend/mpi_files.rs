@@ -50,8 +50,8 @@ struct Open {
     fd: Fd,
     /// See [`file_number`].
     number: u64,
-    /// The view; `None`: the whole file.
-    view: Option<ViewId>,
+    /// The view and its displacement; `None`: the whole file.
+    view: Option<(ViewId, u64)>,
 }
 
 impl<B: Sizes> MpiFiles<B> {
@@ -118,9 +118,12 @@ impl<B: Sizes> MpiFiles<B> {
     fn transfer(&mut self, file: MpiFile, at: At, memory: &Memory<'_>) -> Result<Reply, Reply> {
         let Open { fd, view, .. } = *self.file(file)?;
         let (bytes, write) = (memory.len() as u64, matches!(memory, Memory::Write(_)));
-        let view = view.and_then(|view| self.views.get(view.0 as usize));
+        let view = view.and_then(|(view, by)| Some((self.views.get(view.0 as usize)?, by)));
         let runs = match (at, view) {
-            (At::Offset { offset, .. }, Some(view)) => part_of(&view.extents(), offset, bytes),
+            (At::Offset { offset, .. }, Some((view, by))) => {
+                let runs = part_of(&view.extents(), offset, bytes).into_iter();
+                runs.map(|run| run.displaced(by)).collect()
+            }
             (At::Offset { offset, .. }, None) => vec![Run::single(offset, bytes)],
             (At::Shared { .. }, _) => vec![Run::single(self.advance(file, bytes)?, bytes)],
         };
@@ -180,8 +183,8 @@ impl<B: Sizes> MpiFiles<B> {
             }
             FileCall::Most { value, .. } => value,
             FileCall::Seek { .. } | FileCall::SetAtomic { .. } => 0,
-            FileCall::SetView { file, view } => {
-                self.file(file)?.view = view;
+            FileCall::SetView { file, view, displacement_bytes } => {
+                self.file(file)?.view = view.map(|view| (view, displacement_bytes));
                 0
             }
             FileCall::MakeView { view } => {

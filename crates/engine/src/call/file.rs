@@ -160,12 +160,14 @@ pub enum FileCall<'a> {
         /// The file.
         file: MpiFile,
     },
-    /// * MPI_File_set_view(0, MPI_BYTE, view), or of plain bytes.
+    /// * MPI_File_set_view(displacement, MPI_BYTE, view), or of plain bytes.
     SetView {
         /// The file.
         file: MpiFile,
         /// The view; `None`: the file as bytes.
         view: Option<ViewId>,
+        /// Bytes by which the view lies further behind in the file.
+        displacement_bytes: u64,
     },
     /// One transfer; the bytes moved.
     Transfer {

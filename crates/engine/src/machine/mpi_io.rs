@@ -346,14 +346,14 @@ impl<B: Backend> Machine<'_, B> {
         self.env.path(step.site, step.args[0], &mut self.io.paths[0])?;
         let ready = extents(&mut self.env, number, group.as_ref(), write)?;
         let stable = write && active.fsync != Fsync::None;
-        let what = What::Pattern(ready);
+        let what = What::Pattern(ready, 0);
         let way = what.way(&active) | way(&[active.atomic, stable]);
         meet(comm, &members, step, (0, way))?;
         let mode = MpiMode { read: !write, write, create: write, ..MpiMode::default() };
         let mut tally = Tally::EMPTY;
         if let Some(file) = self.io.open_mpi_file(mode, &members, &mut tally) {
             let mut job = Job { file, members: &members, write, seen_bytes: 0 };
-            self.io.move_pattern(buffers, &mut job, ready, false, &mut tally);
+            self.io.move_pattern(buffers, &mut job, (ready, 0, false), &mut tally);
             self.io.close_mpi_file(file, stable, &mut tally);
         }
         match write {
@@ -376,7 +376,10 @@ impl<B: Backend> Machine<'_, B> {
     ) -> Flow {
         self.io.check_mpi(step.op)?;
         let given = match pattern_named(self.env.plan, self.env.value(step.site, step.args[1])?) {
-            Some(number) => Given::Pattern(number),
+            Some(number) => {
+                let offset = self.env.optional_size(step.site, step.args[2])?;
+                Given::Pattern(number, offset.unwrap_or(0))
+            }
             None => {
                 let bytes = bytes(step, &mut self.env)?;
                 let (at, file) = match self.mpi_file(step)? {
@@ -406,9 +409,9 @@ impl<B: Backend> Machine<'_, B> {
         let Some(opened) = self.opened_mpi_file(step)? else { return Ok(()) };
         let active = *self.io.options.active();
         let what = match given {
-            Given::Pattern(number) => {
+            Given::Pattern(number, displacement_bytes) => {
                 let alone = Some(&opened.members).filter(|members| members.is_alone());
-                What::Pattern(extents(&mut self.env, number, alone, write)?)
+                What::Pattern(extents(&mut self.env, number, alone, write)?, displacement_bytes)
             }
             Given::Bytes(bytes) => What::Bytes(bytes),
         };
@@ -435,8 +438,9 @@ impl<B: Backend> Machine<'_, B> {
         let mut job = Job { file, members: &opened.members, write, seen_bytes };
         let mut moves_position = false;
         match what {
-            What::Pattern(ready) => {
-                self.io.move_pattern(buffers, &mut job, ready, true, &mut tally)
+            What::Pattern(ready, displacement_bytes) => {
+                let placed = (ready, displacement_bytes, true);
+                self.io.move_pattern(buffers, &mut job, placed, &mut tally)
             }
             What::Bytes(bytes) => {
                 moves_position = bytes.offset.is_none() && !bytes.is_shared();
@@ -451,9 +455,9 @@ impl<B: Backend> Machine<'_, B> {
     }
 }
 
-/// Operand of a statement: the number of a pattern, or bytes.
+/// Operand of a statement: the number of a pattern and where in the file it begins, or bytes.
 enum Given {
-    Pattern(usize),
+    Pattern(usize, u64),
     Bytes(Bytes),
 }
 
@@ -477,7 +481,8 @@ impl<B: Backend> Io<'_, B> {
 /// The bytes that a statement moves.
 #[derive(Clone, Copy)]
 enum What<'a> {
-    Pattern(&'a Ready<'a>),
+    /// A pattern, and where in the file it begins.
+    Pattern(&'a Ready<'a>, u64),
     Bytes(Bytes),
 }
 
@@ -485,7 +490,7 @@ impl What<'_> {
     /// All members have to be there; setting a view is collective too.
     fn needs_all(&self) -> bool {
         match self {
-            What::Pattern(ready) => ready.is_collective() || ready.is_whole(),
+            What::Pattern(ready, _) => ready.is_collective() || ready.is_whole(),
             What::Bytes(bytes) => matches!(bytes.word, Word::All | Word::Ordered),
         }
     }
@@ -499,7 +504,7 @@ impl What<'_> {
     fn way(&self, active: &Active) -> u16 {
         let several = active.transfer.is_some();
         let flags = match self {
-            What::Pattern(ready) => {
+            What::Pattern(ready, _) => {
                 let (collective, whole) = (ready.is_collective(), ready.is_whole());
                 [true, collective, whole, collective && !whole && active.depth > 1]
             }
@@ -689,7 +694,8 @@ impl Bytes {
 /// The bytes that a statement asks for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Asked<'a> {
-    Pattern(&'a Ready<'a>),
+    /// A pattern, and where in the file it begins.
+    Pattern(&'a Ready<'a>, u64),
     /// A number of bytes from a position.
     From(u64, u64),
     /// A number of bytes wherever the shared file pointer was.
@@ -700,7 +706,10 @@ impl Asked<'_> {
     /// How many of them a file of this size has.
     fn within(self, size_bytes: u64) -> u64 {
         match self {
-            Asked::Pattern(ready) => ready.runs().map(|run| run.bytes_within(size_bytes)).sum(),
+            Asked::Pattern(ready, from) => {
+                let size_bytes = size_bytes.saturating_sub(from);
+                ready.runs().map(|run| run.bytes_within(size_bytes)).sum()
+            }
             Asked::From(offset, len) => size_bytes.saturating_sub(offset).min(len),
             Asked::Anywhere(len) => len.min(size_bytes),
         }
@@ -721,7 +730,7 @@ impl Job<'_> {
     /// knows. Only who asks for more than was seen looks. Not timed.
     fn look<B: Backend>(&mut self, io: &mut Io<'_, B>, asked: Asked<'_>) -> Option<u64> {
         let end_bytes = match asked {
-            Asked::Pattern(ready) => ready.end_bytes,
+            Asked::Pattern(ready, from) => ready.end_bytes.saturating_add(from),
             Asked::From(offset, len) => offset.saturating_add(len),
             Asked::Anywhere(len) => len,
         };
@@ -785,7 +794,9 @@ impl Job<'_> {
         };
         let file = BulkFile::Mpi(self.file);
         match asked {
-            Asked::Pattern(ready) => ready.runs().for_each(|run| moved(file, run)),
+            Asked::Pattern(ready, from) => {
+                ready.runs().for_each(|run| moved(file, run.displaced(from)));
+            }
             Asked::From(offset, len) => moved(file, Run::single(offset, len)),
             Asked::Anywhere(len) => moved(BulkFile::MpiShared(self.file), Run::single(0, len)),
         }
@@ -836,17 +847,18 @@ impl<B: Backend> Io<'_, B> {
         job.check_amount(self, asked, tally);
     }
 
-    /// Moves this member's extents. `restore`: the file goes on being used, as plain bytes.
+    /// Moves this member's extents, which begin at a displacement; `restore`: the file goes on being used, as
+    /// plain bytes.
     pub(super) fn move_pattern(
         &mut self,
         buffers: &mut Buffers,
         job: &mut Job<'_>,
-        ready: &Ready<'_>,
-        restore: bool,
+        (ready, displacement_bytes, restore): (&Ready<'_>, u64, bool),
         tally: &mut Tally,
     ) {
-        let asked = Asked::Pattern(ready);
-        (tally.offset_bytes, tally.requested_bytes) = (ready.first_offset, ready.bytes);
+        let asked = Asked::Pattern(ready, displacement_bytes);
+        let first_bytes = ready.first_offset.saturating_add(displacement_bytes);
+        (tally.offset_bytes, tally.requested_bytes) = (first_bytes, ready.bytes);
         if self.keeps_events {
             (self.touched.extents, self.touched.pieces) = ready.recorded(&mut self.recorder);
         }
@@ -859,10 +871,11 @@ impl<B: Backend> Io<'_, B> {
                 self.mpi_call_bytes().min(longest_bytes).saturating_mul(depth.into());
             job.move_in_bulk(self, asked, (buffer_bytes, depth), tally);
         } else if ready.is_whole() {
-            self.through_view(buffers, job, ready, restore, tally);
+            self.through_view(buffers, job, (ready, displacement_bytes, restore), tally);
         } else {
             let call_bytes = self.mpi_call_bytes();
-            let extents = || ready.extents().flat_map(|extent| split(extent, call_bytes));
+            let placed = |extent: Extent| extent.displaced(displacement_bytes);
+            let extents = || ready.extents().flat_map(|extent| split(placed(extent), call_bytes));
             let own_rounds = || match call_bytes < longest_bytes {
                 true => extents().count() as u64,
                 false => ready.count(),
@@ -881,8 +894,7 @@ impl<B: Backend> Io<'_, B> {
         &mut self,
         buffers: &mut Buffers,
         job: &Job<'_>,
-        ready: &Ready<'_>,
-        restore: bool,
+        (ready, displacement_bytes, restore): (&Ready<'_>, u64, bool),
         tally: &mut Tally,
     ) {
         let (file, view) = (job.file, self.build_view(ready));
@@ -894,13 +906,13 @@ impl<B: Backend> Io<'_, B> {
             return;
         }
         let view = view.ok().flatten();
-        self.part(tally, Part::View, FileCall::SetView { file, view });
+        self.part(tally, Part::View, FileCall::SetView { file, view, displacement_bytes });
         if !self.any_failed(job.members, tally, "setting the view failed on another member") {
-            self.view_calls(buffers, job, ready, tally);
+            self.view_calls(buffers, job, (ready, displacement_bytes), tally);
         }
         if restore {
             // Not timed: an application would keep its view, or open the file anew.
-            let whole = FileCall::SetView { file, view: None };
+            let whole = FileCall::SetView { file, view: None, displacement_bytes: 0 };
             if self.backend.prepare_file(&whole).is_ok() {
                 self.backend.issue_file(whole);
             }
@@ -924,7 +936,7 @@ impl<B: Backend> Io<'_, B> {
         &mut self,
         buffers: &mut Buffers,
         job: &Job<'_>,
-        ready: &Ready<'_>,
+        (ready, displacement_bytes): (&Ready<'_>, u64),
         tally: &mut Tally,
     ) {
         let (order, bytes) = (ready.order(), ready.bytes);
@@ -936,7 +948,10 @@ impl<B: Backend> Io<'_, B> {
         // Zeros are the same everywhere.
         let gathered = job.write && content != Content::Zero;
         if gathered {
-            let range = |extent: Extent| (extent.offset_bytes, extent.length_bytes as usize);
+            let range = |extent: Extent| {
+                let placed = extent.displaced(displacement_bytes);
+                (placed.offset_bytes, placed.length_bytes as usize)
+            };
             let places = ready.extents().map(range);
             self.make_room(buffers, bytes as usize);
             let filled = self.fill(bytes, |_| buffers.gather(content, bytes as usize, places));

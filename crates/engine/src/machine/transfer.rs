@@ -462,8 +462,7 @@ impl Transfer {
         tally.requested_bytes = ready.bytes;
         if io.accounts {
             for run in ready.runs() {
-                let offset_bytes = run.offset_bytes.saturating_add(displacement_bytes);
-                self.run_in_bulk(io, tally, Run { offset_bytes, ..run });
+                self.run_in_bulk(io, tally, run.displaced(displacement_bytes));
                 if tally.errno != 0 {
                     break;
                 }

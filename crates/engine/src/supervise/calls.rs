@@ -168,8 +168,8 @@ fn describe_file_call(call: &FileCall<'_>) -> Option<String> {
         FileCall::Preallocate { file, size } => format!("{}, {size})", on("preallocate", file)),
         FileCall::Seek { file, offset } => format!("{}, {offset})", on("seek", file)),
         FileCall::SetAtomic { file } => on("set_atomicity", file) + ", true)",
-        FileCall::SetView { file, view: Some(_) } => on("set_view", file) + ", view)",
-        FileCall::SetView { file, view: None } => on("set_view", file) + ", bytes)",
+        FileCall::SetView { file, view: Some(_), .. } => on("set_view", file) + ", view)",
+        FileCall::SetView { file, view: None, .. } => on("set_view", file) + ", bytes)",
         FileCall::Transfer { file, at, memory, .. } => {
             let way = match memory {
                 Memory::Read(_) => "read",

@@ -51,7 +51,7 @@ struct File {
     /// Writes go to the end.
     append: bool,
     /// The view that is set, of an MPI file.
-    view: Option<ViewId>,
+    view: Option<(ViewId, u64)>,
 }
 
 /// The visible part of a file.
@@ -418,7 +418,8 @@ impl<'b> Verified<'b> {
                 Effect::Opened { file: self.new_file(path, 0), is_mpi: true, truncates: false }
             }
             FileCall::Close { file } => Effect::Closed(Handle::Mpi(file)),
-            FileCall::SetView { file, view } => {
+            FileCall::SetView { file, view, displacement_bytes } => {
+                let view = view.map(|view| (view, displacement_bytes));
                 self.files.entry(Handle::Mpi(file)).and_modify(|file| file.view = view);
                 Effect::Nothing
             }
@@ -456,7 +457,9 @@ impl<'b> Verified<'b> {
 
     /// Places of the bytes of a transfer of an MPI file.
     fn place(&self, handle: Handle, offset: u64, len: u64, order: Option<ViewId>) -> Vec<Part> {
-        let view = self.files.get(&handle).and_then(|file| self.views.get(&file.view?));
+        let (view, displacement_bytes) = self.files.get(&handle).and_then(|file| file.view).unzip();
+        let view = view.and_then(|view| self.views.get(&view));
+        let displacement_bytes = displacement_bytes.unwrap_or(0);
         let memory = order.and_then(|view| self.views.get(&view)?.memory.as_deref());
         if view.is_none() && memory.is_none() {
             return whole(offset, len as usize);
@@ -470,7 +473,7 @@ impl<'b> Verified<'b> {
         for extent in extents {
             let from = skip.min(extent.length_bytes);
             skip -= from;
-            let mut at = extent.offset_bytes + from;
+            let mut at = extent.offset_bytes + displacement_bytes + from;
             let mut rest = left.min(extent.length_bytes - from);
             left -= rest;
             while rest > 0 {

@@ -44,8 +44,8 @@ pub struct MpiFiles<B> {
 struct Open {
     fd: Fd,
     number: u64,
-    /// The view; `None`: the whole file.
-    view: Option<usize>,
+    /// The view and its displacement; `None`: the whole file.
+    view: Option<(usize, u64)>,
     /// The ranks that opened it, if several did.
     set: Option<SetId>,
 }
@@ -130,7 +130,7 @@ impl<B: Backend> MpiFiles<B> {
         reply
     }
 
-    fn set_view(&mut self, file: MpiFile, view: Option<usize>) -> Reply {
+    fn set_view(&mut self, file: MpiFile, view: Option<(usize, u64)>) -> Reply {
         match usize::try_from(file.0).ok().and_then(|at| self.files.get_mut(at)) {
             Some(Some(open)) => {
                 open.view = view;
@@ -151,9 +151,12 @@ impl<B: Backend> MpiFiles<B> {
             return -Reply::from(libc::EBADF);
         };
         let bytes = memory.len() as u64;
-        let seen = view.and_then(|view| self.views.get(view));
+        let seen = view.and_then(|(view, by)| Some((self.views.get(view)?, by)));
         let extents = match (at, seen) {
-            (At::Offset { offset, .. }, Some(seen)) => within(&seen.extents, offset, bytes),
+            (At::Offset { offset, .. }, Some((seen, by))) => {
+                let extents = within(&seen.extents, offset, bytes).into_iter();
+                extents.map(|of| extent(of.offset_bytes + by, of.length_bytes)).collect()
+            }
             (At::Offset { offset, .. }, None) => vec![extent(offset, bytes)],
             (At::Shared { .. }, _) => vec![extent(self.pointer(number, bytes), bytes)],
         };
@@ -293,8 +296,9 @@ impl<B: Backend> Backend for MpiFiles<B> {
             },
             FileCall::Most { value, .. } => value,
             FileCall::Seek { .. } | FileCall::SetAtomic { .. } => 0,
-            FileCall::SetView { file, view } => {
-                self.set_view(file, view.and_then(|view| usize::try_from(view.0).ok()))
+            FileCall::SetView { file, view, displacement_bytes } => {
+                let number = view.and_then(|view| usize::try_from(view.0).ok());
+                self.set_view(file, number.map(|number| (number, displacement_bytes)))
             }
             FileCall::MakeView { view } => {
                 self.views.push(seen(view));

@@ -25,6 +25,11 @@ impl Extent {
     pub fn end_bytes(self) -> u64 {
         self.offset_bytes + self.length_bytes
     }
+
+    /// The same extent further behind in the file.
+    pub fn displaced(self, by_bytes: u64) -> Extent {
+        Extent { offset_bytes: self.offset_bytes.saturating_add(by_bytes), ..self }
+    }
 }
 
 /// Equal extents at equal distances: extent i is at `offset + i * stride`.
@@ -48,6 +53,11 @@ impl Run {
     /// One extent.
     pub fn single(offset_bytes: u64, length_bytes: u64) -> Run {
         Run { offset_bytes, length_bytes, stride_bytes: length_bytes, count: 1 }
+    }
+
+    /// The same extents further behind in the file.
+    pub fn displaced(self, by_bytes: u64) -> Run {
+        Run { offset_bytes: self.offset_bytes.saturating_add(by_bytes), ..self }
     }
 
     /// The `i`-th extent, counted from 0.

@@ -59,6 +59,7 @@ mod mounts;
 mod operations;
 mod ops;
 mod pattern;
+mod pictures;
 mod plan;
 mod plan_calls;
 mod prepare;

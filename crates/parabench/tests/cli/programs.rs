@@ -73,6 +73,40 @@ fn paper_is_a_parameter_with_an_option_of_its_own() {
     refused.err_has("--paper: the program has no parameter paper").err_has("these have one: @olap");
 }
 
+/// Zero and -1 have a meaning of their own, as no limit or the program's choice; what lies below is a mistake.
+#[test]
+fn numbers_below_those_with_a_meaning_are_refused() {
+    let lines = [
+        ("@beffio T=-1", "T is a number of seconds"),
+        ("@filebench run=-1", "run is a number of seconds"),
+        ("@filebench filesize=-1", "filesize is a number of bytes"),
+        ("@io500 stonewall=-1", "stonewall is a number of seconds"),
+        ("@ior D=-1", "D is a number of seconds"),
+        ("@mdtest W=-1", "W is a number of seconds"),
+        ("@noncontig fsize=-1", "fsize is a number of MiB"),
+        ("@olap indexes=-1", "indexes is a number"),
+        ("@postmark subdirectories=-1", "subdirectories is a number"),
+        ("@s3d npz=-1", "npz is a number of blocks"),
+        ("@dlio epochs_between_checkpoints=-1", "0 writes no checkpoint"),
+        ("@team slow_rank=-2", "slow_rank is one of the ranks"),
+        ("@static slow_rank=-2", "slow_rank is one of the ranks"),
+        ("@zarr shape=64,64 chunks=16,16", "shape and chunks have three numbers each"),
+    ];
+    for (line, message) in lines {
+        Scene::new().parabench(&format!("check {line}")).exits(2).err_has(message);
+    }
+}
+
+/// Joined subfiles are gone: reading them is a failure, and no file is made for it.
+#[test]
+fn split_reads_no_subfiles_that_are_joined() {
+    let scene = Scene::new();
+    let line = "run @split layout=split segment=64k transfer=16k -n 2 --dir d --keep";
+    scene.parabench(line).exits(0);
+    scene.parabench(&format!("{line} --only read")).exits(1).out_has("fopen ENOENT");
+    assert!(!scene.names("d").iter().any(|name| name.starts_with("shared.")));
+}
+
 /// Programs of two groups have a group without members on one rank.
 fn least_ranks(name: &str) -> u32 {
     if name == "groups" { 2 } else { 1 }

@@ -21,6 +21,7 @@ mod barriers;
 mod clusters;
 mod death;
 mod fold;
+mod interfaces;
 mod launch;
 mod mounts;
 mod nodes;

@@ -6,6 +6,7 @@ use model::Op;
 
 pub const CASES: &[Case] = &[
     ("levels and POSIX write the same file", 4, levels_and_posix),
+    ("a pattern begins where the statement says", 4, displaced),
     ("what is written is what is read", 3, reading_back),
     ("every kind of pattern writes the same file", 4, every_kind),
     ("windows of transfers write the same file", 3, windows),
@@ -58,6 +59,30 @@ fn levels_and_posix(place: &Stage<'_>) {
     ];
     for name in names {
         assert!(place.bytes(name) == expected, "{name}");
+    }
+}
+
+/// The same pattern three times, one behind the other, at every level; what is verified has its place.
+fn displaced(place: &Stage<'_>) {
+    let mut program = String::from("$all = 7007 * $$size;\n");
+    for level in 0..4 {
+        program += &format!(
+            "define pattern {{\"l{level}\", 7, 1001, {level}}};\n\
+             with (data=\"offset\") {{\n\
+             $h = pfopen(\"at-{level}\", \"crw\"); repeat $i 3 pfwrite($h, \"l{level}\", $i * $all);\n\
+             repeat $i 3 pfread($h, \"l{level}\", $i * $all); pfclose($h);\n\
+             }}\n\
+             with (verify=true) {{\n\
+             $h = pfopen(\"v-{level}\", \"crw\"); repeat $i 3 pfwrite($h, \"l{level}\", $i * $all);\n\
+             pfsync($h); barrier; repeat $i 3 pfread($h, \"l{level}\", $i * $all); pfclose($h);\n\
+             }}\n"
+        );
+    }
+    let ran = place.run(&(program + "barrier;")).good();
+    assert_eq!(ran.done(Op::Pfwrite), (4 * 6, 4 * 6 * 7007));
+    assert_eq!(ran.done(Op::Pfread), (4 * 6, 4 * 6 * 7007));
+    for level in 0..4 {
+        assert!(place.bytes(&format!("at-{level}")) == expected(3 * 4 * 7007), "level {level}");
     }
 }
 

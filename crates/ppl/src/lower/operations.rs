@@ -547,19 +547,17 @@ impl Lower<'_> {
         self.plain_string(id).is_some_and(|word| TOGETHER.contains(&word.as_str()))
     }
 
-    /// `pfwrite($h, pattern)` has offsets and level from the pattern; the shared file
-    /// pointer has its own position.
+    /// `pfwrite($h, pattern)` has its level from the pattern; the shared file pointer has its own
+    /// position.
     fn check_placement(&mut self, op: Op, ids: &[Option<ExprId>; MOST]) -> bool {
         let [_, Some(what), offset, together, _] = *ids else { return true };
         let name =
             self.plain_string(what).filter(|name| self.facts.find(Kind::Pattern, name).is_some());
         let word = together.and_then(|id| self.plain_string(id));
         let (place, message, help) = match (name, offset, word.as_deref(), together) {
-            (Some(name), Some(id), ..) | (Some(name), None, _, Some(id)) => (
+            (Some(name), _, _, Some(id)) => (
                 id,
-                format!(
-                    "the pattern \"{name}\" says itself where its bytes lie and who calls together"
-                ),
+                format!("the level of the pattern \"{name}\" says who calls together"),
                 format!("{op}($h, \"{name}\"); or a number of bytes instead of the pattern"),
             ),
             (None, Some(id), Some("shared" | "ordered"), _) => (
