@@ -329,13 +329,13 @@ export function Live({ job, seen, stored, look }: Props) {
       )}
       {seen.messages.length > 0 && (
         <details open={!ended || seen.output.length === 0}>
-          <summary>Messages ({seen.messages.length} lines)</summary>
+          <summary>Messages ({seen.messages.length})</summary>
           <pre class={ended && seen.exit ? "said bad" : "said"}>{seen.messages.join("\n")}</pre>
         </details>
       )}
       {printed.length > 0 && (
         <details open={!ended || report.length === 0}>
-          <summary>Printed by the program ({printed.length} lines)</summary>
+          <summary>Printed by the program ({printed.length})</summary>
           <Words name="Printed by the program" lines={printed} />
         </details>
       )}

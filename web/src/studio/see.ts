@@ -11,7 +11,7 @@ import type { FileMap, Finding, Place, Scene } from "./shapes";
 const ROWS = 200;
 
 /** Findings that are shown at once: the picture is below them. */
-const FINDINGS = 7;
+const FINDINGS = 5;
 
 /** Classes of operations with their names. */
 const CLASSES: [string, string][] = [
