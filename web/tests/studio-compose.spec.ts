@@ -118,3 +118,39 @@ test("parts are dragged, switched off and put around", async ({ page, studio }) 
   for (let step = 0; step < 4; step++) await page.keyboard.press("Control+z");
   await expect.poll(() => text(page)).toBe('# the first\nwrite("a", 4k);\nread("a");\nbarrier;\n');
 });
+
+test("parts and forms know the names of the program, and refusals say why", async ({ page, studio }) => {
+  studio.file(
+    "names.ppl",
+    'define pattern "mine" level 0 = strided(block=4k, count=2);\n$file = fopen("a", "w+");\n$x = 1;\n',
+  );
+  await studio.start();
+  await open(page, studio, "names.ppl");
+  await statement(page, /^\$x/).click();
+  await set(page, "value", "not a value");
+  await expect(page.getByRole("alert")).toContainText("a text needs quotes");
+  await set(page, "value", '"a text"');
+  await set(page, "variable", "y");
+  await expect.poll(() => text(page)).toContain('$y = "a text";');
+  await expect(page.getByRole("alert")).toHaveCount(0);
+  await add(page, "fread");
+  await expect.poll(() => text(page)).toContain("fread($file, 4k, 0);");
+  await set(page, "n", "mine");
+  await add(page, "pwrite");
+  await expect.poll(() => text(page)).toContain('fread($file, "mine", 0);\npwrite("data", "mine");');
+  await place(page, "Run").click();
+  await expect(page.getByLabel("Start the ranks under MPI")).toBeChecked();
+  await expect(page.getByText("The program needs it: pwrite.")).toBeVisible();
+});
+
+test("a program for more ranks than the slider has is seen", async ({ page, studio }) => {
+  studio.file("many.ppl", 'assert($$size == 77, "it is for 77 ranks");\nwrite("f-$$rank", 4k);\n');
+  await studio.start();
+  await open(page, studio, "many.ppl");
+  await place(page, "See").click();
+  await expect(page.getByRole("alert")).toContainText("77 ranks");
+  await expect(page.locator(".see")).toBeHidden();
+  await page.getByLabel("Number of ranks").fill("77");
+  await page.getByLabel("Number of ranks").press("Enter");
+  await expect(page.locator(".see-sentence")).toContainText("77 ranks");
+});

@@ -578,7 +578,7 @@ fn check_value(value: &str, shape: &str) -> Result<()> {
     let is_one = made.complete && made.items.len() == 1 && made.comments.is_empty();
     match is_one && !value.contains(['\n', '\r']) {
         true => Ok(()),
-        false => Err(format!("{value} is not a value of the language")),
+        false => Err(format!("{value} is not a value of the language; a text needs quotes")),
     }
 }
 

@@ -9,7 +9,7 @@
 //! | `session`, `requests` | messages, open documents |
 //! | `text`, `analysis`, `tokens` | positions, a compiled document, what is around a place |
 //! | `diagnostics`, `completion`, `hover`, `signature`, `names`, `symbols`, `figures` | one request of the protocol each, or a few |
-//! | `outline`, `parameters`, `gesture`, `palette` | the program as a tree, and edits of it |
+//! | `outline`, `parameters`, `defined`, `gesture`, `palette` | the program as a tree, and edits of it |
 //! | `textmate` | the grammar for editors that colour without a server |
 //!
 //! There is no second grammar: everything is read from the syntax tree, the facts and the tables of the
@@ -18,6 +18,7 @@
 
 mod analysis;
 mod completion;
+mod defined;
 mod diagnostics;
 mod figures;
 pub mod gesture;

@@ -274,7 +274,7 @@ impl Tree<'_> {
 
     /// Gives an item its title and detail.
     fn name(&self, item: &mut Item, stmt: Stmt) {
-        let head = self.slice(item.head).trim_end_matches(';').trim_end();
+        let head = self.without_comments(item.head).trim_end_matches(';').trim_end();
         let (title, detail) = match stmt {
             Stmt::Op { op, args, .. } => {
                 item.op = Some(op);
@@ -312,6 +312,19 @@ impl Tree<'_> {
             _ => (head.to_string(), String::new()),
         };
         (item.title, item.detail) = (shortened(&title), shortened(&detail));
+    }
+
+    /// The text of a place without the comments at its end: before a body they belong to the body.
+    fn without_comments(&self, place: Span) -> &str {
+        let mut text = self.slice(place).trim_end();
+        let inside = self.ast.comments.iter().rev().filter(|one| one.start >= place.start);
+        for comment in inside {
+            let before = (comment.start - place.start) as usize;
+            if text.get(before..) == Some(self.slice(*comment).trim_end()) {
+                text = text[..before].trim_end();
+            }
+        }
+        text
     }
 
     /// The text of arguments from the first to the last.

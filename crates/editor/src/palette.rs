@@ -163,7 +163,7 @@ fn statement(section: &str, row: &Row, is_definition: bool) -> Entry {
 
 fn operation(row: &OpRow) -> Entry {
     let class = match row.class {
-        Class::Metadata => "names",
+        Class::Metadata => "files and directories",
         Class::Open => "open",
         Class::Read => "read",
         Class::Write => "write",

@@ -141,7 +141,8 @@ fn required(
 }
 
 fn value_of(tree: &Tree<'_>, id: ExprId) -> Parameter {
-    required(tree, "value", "value", "", id)
+    let doc = "A number such as 64k, a text in \"quotes\", a $variable, or an expression.";
+    required(tree, "value", "value", doc, id)
 }
 
 fn condition(tree: &Tree<'_>, id: ExprId) -> Parameter {
@@ -270,7 +271,7 @@ fn values(arguments: &Arguments) -> Parameter {
     let span = arguments.spans.first().zip(arguments.spans.last());
     let span = span.map(|(first, last)| Span { start: first.start, end: last.end });
     let adding = if span.is_none() { arguments.addition("") } else { None };
-    let doc = "What is printed, joined by commas.";
+    let doc = "Texts in \"quotes\", numbers and $variables, with commas between them.";
     Parameter { span, adding, ..plain("values", LIST, doc) }
 }
 

@@ -1,5 +1,6 @@
 //! Requests: what the server can do, and which part of it answers what.
 
+use crate::defined::Defined;
 use crate::diagnostics;
 use crate::gesture::{self, Gesture};
 use crate::host::EMBEDDED;
@@ -120,10 +121,7 @@ pub(crate) fn answer(session: &Session, method: &str, params: Value) -> Answer {
             Ok(write(&figures::lenses(&document.analysis, document.rehearsal(), uri, commands)))
         }),
         "parabench/outline" => outline(session, params),
-        "parabench/palette" => {
-            let items = palette::entries(&session.host.programs());
-            Ok(json!({"items": write(&items)}))
-        }
+        "parabench/palette" => Ok(json!({"items": write(&parts(session, params))})),
         "parabench/gesture" => perform(session, params),
         "parabench/text" => embedded(session, params),
         _ => Err(Failure::new(-32601, format!("{method} is not known"))),
@@ -216,6 +214,17 @@ fn hints(session: &Session, params: Value) -> Answer {
     Ok(write(&found.unwrap_or_default()))
 }
 
+/// What can be put into a program; with the names of the one that is given.
+fn parts(session: &Session, params: Value) -> Vec<palette::Entry> {
+    let mut all = palette::entries(&session.host.programs());
+    let document = params.get("uri").and_then(Value::as_str).map(|uri| session.document(uri));
+    if let Some(Ok(document)) = document {
+        let defined = Defined::of(&Outline::new(document.analysis.text.as_str()).items);
+        all.iter_mut().for_each(|entry| defined.fit(entry));
+    }
+    all
+}
+
 fn outline(session: &Session, params: Value) -> Answer {
     #[derive(Deserialize)]
     struct Params {
@@ -224,7 +233,8 @@ fn outline(session: &Session, params: Value) -> Answer {
     let params: Params = read(params)?;
     let document = session.document(&params.uri)?;
     let text: &Text = &document.analysis.text;
-    let outline = Outline::new(text.as_str());
+    let mut outline = Outline::new(text.as_str());
+    Defined::of(&outline.items).offer(&mut outline.items);
     let items = outline::show(&outline.items, "", text);
     Ok(json!({
         "version": document.version,

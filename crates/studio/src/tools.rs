@@ -8,6 +8,7 @@ use http_body_util::BodyExt;
 use serde::Serialize;
 use std::fs::File;
 use std::io::{Read, Write};
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -28,10 +29,15 @@ static TURNS: Semaphore = Semaphore::const_new(2);
 
 /// Runs `parabench` with these words in the folder: what it printed, or what it says is wrong.
 pub async fn call(studio: &Studio, words: &[&str]) -> Result<String, Refused> {
+    call_in(studio.folder.path(), studio, words).await
+}
+
+/// The same in a directory.
+async fn call_in(directory: &Path, studio: &Studio, words: &[&str]) -> Result<String, Refused> {
     let _turn = TURNS.acquire().await;
     let mut child = Command::new(&studio.program)
         .args(words)
-        .current_dir(studio.folder.path())
+        .current_dir(directory)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -88,12 +94,17 @@ pub async fn import(studio: &Studio, name: &str, body: Body) -> Result<Imported,
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
     let safe: String =
         last.chars().filter(|c| c.is_ascii_alphanumeric() || "-_.".contains(*c)).collect();
-    let log = place.path().join(format!("log-{safe}"));
-    receive(body, &log).await?;
+    // A name that is no option: page and program say it as the reader knows it, without the place.
+    let safe = match safe.trim_start_matches(['-', '.']) {
+        "" => "log",
+        safe => safe,
+    };
+    receive(body, &place.path().join(safe)).await?;
     studio.folder.make("runs")?;
     let stem = safe.split('.').next().unwrap_or_default();
     let run = studio.folder.free_name("runs/", stem, "")?;
-    call(studio, &["import", &log.to_string_lossy(), &format!("--out={run}")]).await?;
+    let out = format!("--out={}", studio.folder.path().join(&run).display());
+    call_in(place.path(), studio, &["import", safe, &out]).await?;
     let program = studio.folder.free_name("", stem, ".ppl")?;
     let folded = call(studio, &["fold", &format!("./{run}"), &format!("--out={program}")]).await;
     Ok(match folded {
@@ -103,7 +114,7 @@ pub async fn import(studio: &Studio, name: &str, body: Body) -> Result<Imported,
 }
 
 /// Writes a body to a file, as long as it is not too long.
-async fn receive(mut body: Body, log: &std::path::Path) -> Result<(), Refused> {
+async fn receive(mut body: Body, log: &Path) -> Result<(), Refused> {
     let failed = |why: std::io::Error| Refused::failed(format!("cannot store the log: {why}"));
     let mut file = File::create_new(log).map_err(failed)?;
     let mut size_bytes = 0;

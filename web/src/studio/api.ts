@@ -99,5 +99,7 @@ export function socket(path: string): WebSocket {
 /** The sentence of an error. */
 export function said(error: unknown): string {
   if (error instanceof TypeError) return "The studio does not answer: is it still running in the terminal?";
-  return error instanceof Error ? error.message : String(error);
+  // The language server refuses with an object of its protocol, which is no Error.
+  const { message } = Object(error) as { message?: unknown };
+  return typeof message === "string" ? message : String(error);
 }

@@ -17,8 +17,9 @@ export interface Values {
   params: { name: string; value: string }[];
 }
 
-/** Most ranks of the slider. */
+/** Most ranks of the slider, and of the field beside it. */
 const RANKS = 64;
+const RANKS_MAX = 4096;
 /** Steps of a factor of two, to both sides. */
 const STEPS = 6;
 /** The caller is told when the sliders rest for so long. */
@@ -74,7 +75,13 @@ export class Controls {
   }
 
   private ranks(ranks: number): HTMLElement {
-    const shown = make("output", {}, String(ranks));
+    const field = make("input", {
+      type: "number",
+      "aria-label": "Number of ranks",
+      min: 1,
+      max: RANKS_MAX,
+      value: ranks,
+    });
     const slider = make("input", {
       type: "range",
       id: "see-ranks",
@@ -83,10 +90,15 @@ export class Controls {
       value: ranks,
     });
     slider.addEventListener("input", () => {
-      shown.textContent = slider.value;
+      field.value = slider.value;
       this.change({ ...this.values, ranks: Number(slider.value) });
     });
-    return labelled("ranks", "see-ranks", "", slider, shown);
+    field.addEventListener("change", () => {
+      const wanted = Math.min(Math.max(Math.round(Number(field.value)), 1), RANKS_MAX);
+      field.value = slider.value = String(wanted);
+      this.change({ ...this.values, ranks: wanted });
+    });
+    return labelled("ranks", "see-ranks", "", slider, field);
   }
 
   private parameter(one: Parameter): HTMLElement {

@@ -28,6 +28,7 @@ import {
   highlightActiveLineGutter,
   keymap,
   lineNumbers,
+  placeholder,
 } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import type { Language } from "./language";
@@ -170,6 +171,7 @@ export function makeEditor(
       ...defaultKeymap,
       indentWithTab,
     ]),
+    placeholder("Add parts from the list on the left, or write a program here."),
     EditorView.contentAttributes.of({ "aria-label": `Text of ${name}` }),
     EditorView.updateListener.of((update) => {
       if (update.docChanged) hooks.changed(update.state.doc.toString());

@@ -11,6 +11,9 @@ interface Props {
 
 const TEXTS = new Set(["text", "path", "label", "group", "pattern", "flags", "word"]);
 
+/** Types with choices beside which others can be typed. */
+const OPEN = new Set(["pattern", "handle", "group"]);
+
 /** A PPL string without escapes in it, or null. */
 function unquoted(value: string): string | null {
   const found = /^"((?:[^"\\]|\\["\\])*)"$/.exec(value);
@@ -32,6 +35,7 @@ export function written(parameter: Parameter, typed: string): string | null {
   const { type, value, required, choices } = parameter;
   const text = typed.trim();
   if (text === "" && !required) return null;
+  if (type === "variable" || type === "handle") return /^\w/.test(text) ? `$${text}` : text;
   const isBare =
     value !== null && unquoted(value) === null && !choices.some((one) => unquoted(one) === typed);
   const isNumber = type === "pattern" && /^\d/.test(text);
@@ -51,6 +55,8 @@ function Field({ item, parameter, readOnly, act }: Props & { item: Item; paramet
   const placeholder = parameter.default ?? (parameter.required ? "needed" : "not set");
   const isFlag = parameter.type === "flag";
   const choices = isFlag ? ["true", "false"] : parameter.choices;
+  // A pattern may be a number, too, and a handle or a group any expression.
+  const isList = choices.length > 0 && choices.length <= 12 && !OPEN.has(parameter.type);
   const hint = [parameter.doc, parameter.unit && `Unit: ${parameter.unit}.`].filter(Boolean).join(" ");
   return (
     <div class="field">
@@ -58,7 +64,7 @@ function Field({ item, parameter, readOnly, act }: Props & { item: Item; paramet
         {parameter.name}
         {parameter.required ? "" : " (optional)"}
       </label>
-      {choices.length > 0 && choices.length <= 12 ? (
+      {isList ? (
         <select
           id={id}
           disabled={readOnly}
@@ -90,7 +96,7 @@ function Field({ item, parameter, readOnly, act }: Props & { item: Item; paramet
           onKeyDown={(event) => event.key === "Enter" && set(event.currentTarget.value)}
         />
       )}
-      {choices.length > 12 && (
+      {!isList && choices.length > 0 && (
         <datalist id={`${id}-choices`}>
           {choices.map((one) => (
             <option key={one} value={shown(parameter, one)} />

@@ -241,7 +241,25 @@ export function phases(labels: (string | null)[]): { ranks: string; label: strin
   }));
 }
 
-export function Live({ job, seen, look }: { job: Job; seen: Seen; look: (run: string) => void }) {
+interface Props {
+  job: Job;
+  seen: Seen;
+  /** It has results. */
+  stored: boolean;
+  look: (run: string) => void;
+}
+
+/** Lines as they are. */
+function Words({ name, lines }: { name: string; lines: string[] }) {
+  if (lines.length === 0) return null;
+  return (
+    <textarea class="said" readOnly aria-label={name} rows={Math.min(lines.length + 1, 30)}>
+      {lines.join("\n")}
+    </textarea>
+  );
+}
+
+export function Live({ job, seen, stored, look }: Props) {
   const [error, setError] = useState("");
   const [stopping, setStopping] = useState(false);
   const last = seen.samples.at(-1);
@@ -252,6 +270,10 @@ export function Live({ job, seen, look }: { job: Job; seen: Seen; look: (run: st
   };
   const sweep = seen.executions > 1 ? `run ${seen.execution} of ${seen.executions} ${seen.point}, ` : "";
   const share = last?.share ?? null;
+  // The report begins with the name of the program; before it is what the program printed.
+  const head = seen.output.findLastIndex((line) => line.startsWith(`${job.command[2]}   `));
+  const printed = head < 0 ? seen.output : seen.output.slice(0, head);
+  const report = head < 0 ? [] : seen.output.slice(head);
   return (
     <section class="live" aria-labelledby="live-title">
       <h2 id="live-title">{job.out}</h2>
@@ -259,8 +281,10 @@ export function Live({ job, seen, look }: { job: Job; seen: Seen; look: (run: st
         {ended
           ? `The run ${ENDS[seen.exit ?? 0] ?? `ended with code ${seen.exit}`}.`
           : last
-            ? `${sweep}${last.label ? `in phase ${last.label}, ` : ""}${seconds(last.time_s)}${last.left_s === null ? "" : `, about ${seconds(last.left_s)} left`}`
-            : "It starts …"}
+            ? `${stopping ? "It stops after the calls that go on: " : ""}${sweep}${last.label ? `in phase ${last.label}, ` : ""}${seconds(last.time_s)}${last.left_s === null ? "" : `, about ${seconds(last.left_s)} left`}`
+            : stopping
+              ? "It stops …"
+              : "It starts …"}
       </p>
       {!ended && (
         <progress max={1} value={share ?? undefined} aria-label="Share of the operations">
@@ -273,7 +297,7 @@ export function Live({ job, seen, look }: { job: Job; seen: Seen; look: (run: st
             {stopping ? "Stop at once" : "Stop"}
           </button>
         )}
-        {ended && seen.exit !== 2 && (
+        {ended && stored && (
           <button type="button" class="main" onClick={() => look(job.out)}>
             Look at the results
           </button>
@@ -281,9 +305,10 @@ export function Live({ job, seen, look }: { job: Job; seen: Seen; look: (run: st
       </div>
       {error && <p class="notice bad">{error}</p>}
       {last?.waiting && <p class="notice">{last.waiting}</p>}
+      <Words name="Output of the run" lines={report} />
       {last && (
         <>
-          <div class="charts">
+          <div class="charts" hidden={seen.samples.length < 2}>
             <Chart title="Bandwidth" unit="MiB/s" samples={seen.samples} of={(s) => s.mib_s ?? 0} />
             <Chart title="Operations" unit="ops/s" samples={seen.samples} of={(s) => s.ops_s} />
           </div>
@@ -303,17 +328,16 @@ export function Live({ job, seen, look }: { job: Job; seen: Seen; look: (run: st
         </>
       )}
       {seen.messages.length > 0 && (
-        <pre class={ended && seen.exit ? "said bad" : "said"}>{seen.messages.join("\n")}</pre>
+        <details open={!ended || seen.output.length === 0}>
+          <summary>Messages ({seen.messages.length})</summary>
+          <pre class={ended && seen.exit ? "said bad" : "said"}>{seen.messages.join("\n")}</pre>
+        </details>
       )}
-      {seen.output.length > 0 && (
-        <textarea
-          class="said"
-          readOnly
-          aria-label="Output of the run"
-          rows={Math.min(seen.output.length + 1, 30)}
-        >
-          {seen.output.join("\n")}
-        </textarea>
+      {printed.length > 0 && (
+        <details open={!ended || report.length === 0}>
+          <summary>Printed by the program ({printed.length})</summary>
+          <Words name="Printed by the program" lines={printed} />
+        </details>
       )}
       <p class="muted command">
         <code>{job.command.join(" ")}</code>

@@ -40,6 +40,8 @@ function Studio({ first }: { first: Folder }) {
   const show = useRef<(place: Place) => void>(() => {});
   language.onState = setConnected;
 
+  const isNew = !folder.programs.includes(name);
+  const state = dirty ? "not saved" : isNew ? "new, not saved yet" : "saved";
   const refresh = () => void readFolder().then(setFolder, () => {});
   const rename = () => {
     const asked = prompt("Name of the new program", freeName(names));
@@ -85,7 +87,7 @@ function Studio({ first }: { first: Folder }) {
           Save
         </button>
         <span class="muted" role="status">
-          {connected ? (dirty ? "not saved" : "saved") : "no connection to the studio: drafts are kept"}
+          {connected ? state : "no connection to the studio: drafts are kept"}
         </span>
       </header>
       <main>

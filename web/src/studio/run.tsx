@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { type Folder, type Job, jobs, said, startRun } from "./api";
 import { Live, useRun } from "./live";
-import type { Outline } from "./protocol";
+import { flat, type Outline } from "./protocol";
 
 interface Props {
   name: string;
@@ -13,6 +13,9 @@ interface Props {
   ended: () => void;
   look: (run: string) => void;
 }
+
+/** Ranks at first, in See and in Run. */
+export const RANKS = 4;
 
 interface Parameter {
   name: string;
@@ -30,9 +33,17 @@ export function parameters(outline: Outline | null): Parameter[] {
   }));
 }
 
+/** The first operation that needs MPI; operations of MPI-IO begin with p. */
+function mpiOperation(outline: Outline | null): string | null {
+  const titles = flat(outline?.items ?? [])
+    .filter(({ item }) => item.kind === "operation")
+    .map(({ item }) => item.title.split(" ").at(-1) ?? "");
+  return titles.find((title) => title.startsWith("p") && title !== "print") ?? null;
+}
+
 export function Run({ name, folder, outline, save, ended, look }: Props) {
-  const [ranks, setRanks] = useState("2");
-  const [mpi, setMpi] = useState(false);
+  const [ranks, setRanks] = useState(String(RANKS));
+  const [chosenMpi, setMpi] = useState<boolean | null>(null);
   const [directory, setDirectory] = useState("");
   const [against, setAgainst] = useState("");
   const [values, setValues] = useState<Record<string, string>>({});
@@ -56,6 +67,8 @@ export function Run({ name, folder, outline, save, ended, look }: Props) {
 
   const filled = (of: Record<string, string>) =>
     Object.fromEntries(Object.entries(of).filter(([key, value]) => value.trim() && known.has(key)));
+  const needsMpi = mpiOperation(outline);
+  const mpi = chosenMpi ?? needsMpi !== null;
   const all = parameters(outline);
   const known = new Set(all.map((one) => one.name));
   const number = (text: string) => (text === "" ? null : Number(text));
@@ -96,6 +109,7 @@ export function Run({ name, folder, outline, save, ended, look }: Props) {
       </option>
     )),
   ];
+  const empty = outline?.items.length === 0;
   const goesOn = job !== null && seen.exit === null && job.exit_code === null;
 
   return (
@@ -242,7 +256,13 @@ export function Run({ name, folder, outline, save, ended, look }: Props) {
           <input type="checkbox" checked={mpi} onChange={(event) => setMpi(event.currentTarget.checked)} />{" "}
           Start the ranks under MPI
         </label>
-        <button type="submit" class="main" disabled={goesOn || !name}>
+        {needsMpi && (
+          <p class={mpi ? "muted" : "notice"}>
+            {mpi ? `The program needs it: ${needsMpi}.` : `Ranks will end at ${needsMpi}, which needs it.`}
+          </p>
+        )}
+        {empty && <p class="notice">The program is empty: add statements in Write.</p>}
+        <button type="submit" class="main" disabled={goesOn || empty}>
           Start
         </button>
         {error && (
@@ -252,7 +272,13 @@ export function Run({ name, folder, outline, save, ended, look }: Props) {
         )}
       </form>
       {job ? (
-        <Live key={job.id} job={job} seen={seen} look={look} />
+        <Live
+          key={job.id}
+          job={job}
+          seen={seen}
+          stored={folder.runs.some((run) => run.name === job.out)}
+          look={look}
+        />
       ) : (
         <section class="live">
           <p class="muted">

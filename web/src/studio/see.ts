@@ -10,6 +10,9 @@ import type { FileMap, Finding, Place, Scene } from "./shapes";
 /** Rows of tables that are shown. */
 const ROWS = 200;
 
+/** Findings that are shown at once: the picture is below them. */
+const FINDINGS = 5;
+
 /** Classes of operations with their names. */
 const CLASSES: [string, string][] = [
   ["read", "read"],
@@ -33,6 +36,7 @@ export class See {
   private readonly pieces = make("details", {}, make("summary", {}, "Pieces as a table"));
   private scene: Scene | undefined;
   private chosen = "";
+  private layer = 0;
 
   /** Told of a place of the program that the reader chose. */
   onPlace: (place: Place) => void = () => {};
@@ -89,8 +93,11 @@ export class See {
   private findingList(scene: Scene): Node[] {
     if (scene.findings.length === 0) return [make("p", { class: "note" }, "Nothing fails.")];
     const items = scene.findings.slice(0, ROWS).map((one) => this.finding(one));
+    const list = (some: HTMLElement[]) => make("ul", { class: "warnings" }, ...some);
+    const [first, rest] = [items.slice(0, FINDINGS), items.slice(FINDINGS)];
     const head = make("h2", {}, "What fails or is doubtful");
-    return [head, make("ul", { class: "warnings" }, ...items)];
+    if (rest.length === 0) return [head, list(first)];
+    return [head, list(first), details(`${count(scene.findings.length - FINDINGS)} more`, list(rest))];
   }
 
   private finding(one: Finding): HTMLElement {
@@ -121,14 +128,15 @@ export class See {
     const more = scene.more_files > 0 ? ` ${count(scene.more_files)} more files are not drawn.` : "";
     this.maps.dataset.more = more;
     const kept = scene.files.findIndex((file) => `${file.path}` === this.chosen);
-    if (options.length > 0) this.choose(`${Math.max(kept, 0)}/0`);
+    const layer = scene.files[kept]?.layers[this.layer] ? this.layer : 0;
+    if (options.length > 0) this.choose(`${Math.max(kept, 0)}/${layer}`);
   }
 
   private choose(name: string): void {
     const [file, layer] = name.split("/").map(Number);
     const found: FileMap | undefined = this.scene?.files[file];
     if (!found) return;
-    this.chosen = found.path;
+    [this.chosen, this.layer] = [found.path, layer];
     this.choice.value = name;
     this.map.show(found, found.layers[layer]);
     this.mapText.textContent = `${inWords(found.layers[layer])}.${this.maps.dataset.more ?? ""}`;

@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { said, send } from "./api";
 import type { Values } from "./controls";
 import type { Outline } from "./protocol";
-import { parameters } from "./run";
+import { parameters, RANKS } from "./run";
 import { See } from "./see";
 import type { Place, Scene, Snapshot, Target } from "./shapes";
 import { Step } from "./step";
@@ -20,9 +20,6 @@ interface Props {
   reveal: (place: Place) => void;
 }
 
-/** Ranks at first. */
-const RANKS = 4;
-
 export function Virtual({ name, path, text, outline, visible, reveal }: Props) {
   const see = useMemo(() => new See(), []);
   const step = useMemo(() => new Step(), []);
@@ -34,6 +31,11 @@ export function Virtual({ name, path, text, outline, visible, reveal }: Props) {
   const [next, setNext] = useState<Place | null>(null);
   const asked = useRef(0);
 
+  // A program that cannot be executed has no picture, least of all that of the one before.
+  useEffect(() => {
+    see.element.hidden = true;
+  }, [name]);
+  const empty = !text.trim();
   const all = parameters(outline);
   const key = JSON.stringify(all);
   useEffect(() => see.controls.set(values.ranks, all), [key]);
@@ -62,7 +64,11 @@ export function Virtual({ name, path, text, outline, visible, reveal }: Props) {
     };
     const answer =
       mode === "see"
-        ? send<Scene>("POST", "/api/see", program).then((scene) => see.show(scene))
+        ? send<Scene>("POST", "/api/see", program).then((scene) => {
+            if (number !== asked.current) return;
+            see.element.hidden = false;
+            return see.show(scene);
+          })
         : send<Snapshot>("POST", "/api/step", { ...program, target }).then((state) => step.show(state));
     answer.then(
       () => {
@@ -106,7 +112,10 @@ export function Virtual({ name, path, text, outline, visible, reveal }: Props) {
           </button>
         </p>
       )}
-      <div ref={box} />
+      {empty && (
+        <p class="muted">The program is empty: add statements in Write, and see here what each rank does.</p>
+      )}
+      <div ref={box} hidden={empty} />
     </div>
   );
 }

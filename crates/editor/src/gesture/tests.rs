@@ -336,7 +336,7 @@ fn gestures_do_what_they_say() {
         (
             "write(\"a\", 4k);",
             r#"{"kind": "setParameter", "id": "0", "name": "n", "value": "1); sync("}"#,
-            "! 1); sync( is not a value of the language",
+            "! 1); sync( is not a value of the language; a text needs quotes",
         ),
         (
             "write(\"a\", 4k);",

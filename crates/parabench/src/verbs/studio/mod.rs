@@ -6,7 +6,7 @@ use crate::console;
 use crate::error::{Error, Exit, Result};
 use clap::Args;
 use service::Ppl;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -41,7 +41,7 @@ pub struct Studio {
 impl Studio {
     /// Serves until it is interrupted.
     pub fn execute(self) -> Result<Exit> {
-        let directories = self.directories.iter().map(std::path::absolute);
+        let directories = self.directories.iter().map(|path| whole(path));
         let unknown = |why: std::io::Error| Error::input(format!("--dir: {why}"));
         let options = studio::Options {
             directories: directories.collect::<std::io::Result<_>>().map_err(unknown)?,
@@ -58,6 +58,11 @@ impl Studio {
                 .help("FOLDER must be a folder, and --port a free port")
         })
     }
+}
+
+/// The path from the root on, without `..` as far as it is there.
+fn whole(path: &Path) -> std::io::Result<PathBuf> {
+    path.canonicalize().or_else(|_| std::path::absolute(path))
 }
 
 /// Prints addresses, and opens the first one.
