@@ -50,11 +50,17 @@ export function Write({ name, language, drafts, connected, changed, setDirty, sa
   const [outline, setOutline] = useState<Outline | null>(null);
   const [palette, setPalette] = useState<PaletteItem[]>([]);
   const [selected, setSelected] = useState<string | null>(null);
+  /** A gesture is under way: the outline is that of the text before it. */
+  const [busy, setBusy] = useState(false);
   const [notice, setNotice] = useState<"" | "draft" | "taken" | "conflict">("");
   const [error, setError] = useState("");
   const [problems, setProblems] = useState<Problem[]>([]);
   const now = useRef({ name, outline, selected });
   now.current = { name, outline, selected };
+  const choose = (id: string | null) => {
+    now.current.selected = id;
+    setSelected(id);
+  };
   const readOnly = notice === "taken";
 
   const refresh = useCallback(async () => {
@@ -117,7 +123,7 @@ export function Write({ name, language, drafts, connected, changed, setDirty, sa
       cursor: (at) => {
         const { outline } = now.current;
         const item = outline && view.current?.hasFocus ? itemAt(outline, at) : null;
-        if (item) setSelected(item.id);
+        if (item) choose(item.id);
       },
       save,
     });
@@ -129,7 +135,7 @@ export function Write({ name, language, drafts, connected, changed, setDirty, sa
   useEffect(() => {
     setOutline(null);
     setProblems([]);
-    setSelected(null);
+    choose(null);
     setError("");
     saver(save);
     shower(({ line, column, end_line, end_column }) => {
@@ -158,15 +164,18 @@ export function Write({ name, language, drafts, connected, changed, setDirty, sa
 
   const perform = useCallback(
     async (gesture: Gesture, before: string | null) => {
+      // A gesture on the chosen statement follows it where the gesture before has moved it.
+      const chosen = now.current.selected;
+      const follows = "id" in gesture && gesture.id === before && chosen !== null;
       try {
-        const edited = await language.gesture(name, gesture);
+        const edited = await language.gesture(name, follows ? { ...gesture, id: chosen } : gesture);
         if (!view.current) return;
         applyEdits(view.current, edited.edits);
         setError("");
         const next = await refresh();
         // Who has chosen another statement meanwhile keeps it.
-        if (now.current.selected !== before) return;
-        setSelected(edited.select);
+        if (now.current.selected !== chosen) return;
+        choose(edited.select);
         const item = next && findItem(next.items, edited.select);
         if (item && view.current) reveal(view.current, item.head);
       } catch (why) {
@@ -180,13 +189,16 @@ export function Write({ name, language, drafts, connected, changed, setDirty, sa
   const act = useCallback(
     (gesture: Gesture) => {
       const before = now.current.selected;
-      turn.current = turn.current.then(() => perform(gesture, before));
+      setBusy(true);
+      const own = turn.current.then(() => perform(gesture, before));
+      turn.current = own;
+      void own.then(() => turn.current === own && setBusy(false));
     },
     [name],
   );
 
   const select = (id: string | null) => {
-    setSelected(id);
+    choose(id);
     const item = outline && findItem(outline.items, id);
     if (item && view.current) reveal(view.current, item.head);
   };
@@ -212,7 +224,7 @@ export function Write({ name, language, drafts, connected, changed, setDirty, sa
   const item = outline ? findItem(outline.items, selected) : null;
   return (
     <div class="write">
-      <div class="left">
+      <div class={busy ? "left busy" : "left"}>
         <OutlineTree
           outline={outline}
           palette={palette}

@@ -58,8 +58,9 @@ impl Check {
             TextFormat::Json => {
                 let found =
                     failure.as_ref().zip(plan).map(|(failure, plan)| failing(plan, failure));
-                // Ranks that wait for ever are named already.
-                let is_named = compiled.diagnostics.iter().any(|one| one.code == Code::NeverMet);
+                // Ranks that wait for ever are named already, and signals that nobody can give.
+                let names = |one: &Diagnostic| matches!(one.code, Code::NeverMet | Code::NotMember);
+                let is_named = compiled.diagnostics.iter().any(names);
                 compiled.diagnostics.extend(found.filter(|_| !is_named));
                 console::print(&diagnostics::to_json(&compiled.diagnostics, &compiled.sources))?;
             }

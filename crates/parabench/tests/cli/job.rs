@@ -245,7 +245,10 @@ fn a_program_that_fails_with_the_ranks_of_the_job_is_told() {
     let scene = Scene::new()
         .file("size.ppl", "$n = gsum(1);\nassert($n == 3);\nwrite(\"f-$$rank\", 4k);\n")
         .file("three.ppl", "assert($$size == 3);\n")
-        .file("nodes.ppl", "assert($$nodes == 2);\nassert($$node * 2 + $$noderank == $$rank);\n");
+        .file(
+            "nodes.ppl",
+            "$n = gmax($$node) + 1;\nassert($n == 2);\nassert($$node * 2 + $$noderank == $$rank);\n",
+        );
     let job = |name: &str, nodes: u32| {
         scene
             .parabench(&format!("job {name} --nodes {nodes} --ranks-per-node 2 --time 20m"))
@@ -256,11 +259,11 @@ fn a_program_that_fails_with_the_ranks_of_the_job_is_told() {
         .err_has("warning: rehearsed with the ranks of the job, the program fails")
         .err_has(fails);
     job("nodes.ppl", 2).err_is("");
-    job("nodes.ppl", 3).err_has("nodes.ppl:1:1: assertion failed");
+    job("nodes.ppl", 3).err_has("nodes.ppl:2:1: assertion failed");
     scene.parabench("plan size.ppl -n 2").exits(0).out_has(fails).out_has("fails in its rehearsal");
     let plan = |nodes| scene.parabench(&format!("plan nodes.ppl -n 4 --nodes {nodes}"));
     assert!(!plan(2).exits(0).out.contains("fails in its rehearsal"));
-    plan(1).exits(0).out_has("nodes.ppl:1:1: assertion failed");
+    plan(1).exits(0).out_has("nodes.ppl:2:1: assertion failed");
     plan(5).exits(2).err_has("--nodes 5: there are 4 ranks");
     // What the number of ranks alone decides is a mistake before.
     let line = "job three.ppl --nodes 1 --ranks-per-node 2 --time 20m";
