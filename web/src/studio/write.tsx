@@ -88,7 +88,10 @@ export function Write({ name, language, drafts, connected, changed, setDirty, sa
     [name],
   );
 
+  // Edits are made of the text as it is: one gesture after the other, and what is saved has them all.
+  const turn = useRef(Promise.resolve());
   const save = useCallback(async () => {
+    await turn.current;
     const text = view.current?.state.doc.toString() ?? "";
     try {
       stored.current = await saveFile(name, text, stored.current.version);
@@ -184,8 +187,6 @@ export function Write({ name, language, drafts, connected, changed, setDirty, sa
     },
     [name],
   );
-  // Edits are made of the text as it is: one gesture after the other.
-  const turn = useRef(Promise.resolve());
   const act = useCallback(
     (gesture: Gesture) => {
       const before = now.current.selected;
