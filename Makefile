@@ -47,7 +47,7 @@ web:
 
 web-shots:
 	$(CARGO) build -p parabench --locked
-	SHOTS=1 npm --prefix web test -- studio-shots
+	npm --prefix web test -- --config playwright.shots.ts
 
 # A random attack that gets through prints its PARABENCH_ATTACK_SEED=N, which repeats it.
 attack: export PARABENCH_ATTACK_SECONDS = $(ATTACK_SECONDS)

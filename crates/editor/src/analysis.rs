@@ -6,7 +6,7 @@ use model::plan::Span;
 use ppl::source::FileId;
 use ppl::{Binding, Compiled};
 
-/// What a program is bound to while it is edited.
+/// Ranks, groups, directories and parameters that a program is checked with while it is edited.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) ranks: u32,

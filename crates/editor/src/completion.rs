@@ -1,4 +1,4 @@
-//! What can be written at a place.
+//! Completion: words that are possible at a place.
 
 use crate::analysis::Analysis;
 use crate::host::Host;
@@ -136,7 +136,7 @@ impl Place<'_> {
         (span.start as usize) < self.offset && self.offset <= span.end as usize
     }
 
-    /// What begins with a letter, or nothing yet.
+    /// The typed beginning of a name; empty right after a blank.
     fn words(&self, start: usize) -> Vec<CompletionItem> {
         let mut items = match self.around.call() {
             Some(open) => self.in_call(open, start),

@@ -71,7 +71,7 @@ impl Defined {
         }
     }
 
-    /// Puts the newest names of the program in the place of those of an example.
+    /// Replaces names in an example by names that the program defines.
     pub(crate) fn fit(&self, entry: &mut Entry) {
         if entry.name == "group" {
             return put(&mut entry.text, "\"writers\"", &self.groups);

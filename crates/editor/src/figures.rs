@@ -1,7 +1,7 @@
 //! What loops and labels do, from a rehearsal that is ended early: `1,000 x 64 KiB = 62.5 MiB, 1,000 files`.
 //!
-//! The figures are those of one rank if all that execute the statement do the same, else of all ranks together. A
-//! statement that calls a proc has none: what the proc does is shown there.
+//! If all ranks at a statement do the same, its figures count one rank; otherwise they count all ranks together. A
+//! statement that calls a proc has no figures; the statements of the proc have them.
 
 use crate::analysis::Analysis;
 use engine::config::Config;
@@ -18,14 +18,14 @@ use std::collections::{BTreeMap, HashSet};
 /// Statements and iterations of all ranks: some milliseconds.
 const STEPS: u64 = 1 << 15;
 
-/// What a program will do, as far as its rehearsal went.
+/// Figures of a program from a rehearsal, which may have ended early.
 pub(crate) fn rehearse(analysis: &Analysis) -> Option<Rehearsal> {
     let plan = analysis.compiled.plan.as_ref()?;
     let limits = Limits { steps: STEPS, time: None, by_site: true };
     Some(rehearse_within(plan, &Config::default(), true, limits))
 }
 
-/// What the rehearsal finds doubtful.
+/// Warnings of the rehearsal.
 pub(crate) fn doubts(analysis: &Analysis, rehearsal: &Rehearsal) -> Vec<Diagnostic> {
     let Some(plan) = &analysis.compiled.plan else { return Vec::new() };
     rehearsal.doubts.iter().map(|doubt| ppl::doubts::diagnostic(plan, doubt)).collect()
@@ -125,7 +125,7 @@ type Work = (BTreeMap<Op, Sum>, bool);
 /// An operation of the program with its figures.
 type Step = (Span, Op, SiteFigures);
 
-/// What each place of a program does.
+/// Figures of each statement.
 struct Figures<'a> {
     plan: &'a Plan,
     is_complete: bool,

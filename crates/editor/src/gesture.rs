@@ -13,7 +13,7 @@ use crate::text::{Edit, Text};
 use model::plan::Span;
 use serde::Deserialize;
 
-/// What a user does to the outline.
+/// A change of the outline by the user.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
 pub enum Gesture {

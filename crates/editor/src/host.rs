@@ -1,4 +1,4 @@
-//! What a session asks the program that it is part of: texts that are not open in the editor.
+//! The interface to the program around a session: it reads files that are not open in the editor.
 
 use ppl::{Files, Loader};
 
@@ -17,7 +17,7 @@ pub struct Program {
 
 /// Reads files and embedded programs.
 pub trait Host {
-    /// A loader for what the program called `root` includes.
+    /// A loader of the texts that the program called `root` includes.
     fn loader(&self, root: &str) -> Box<dyn Loader>;
 
     /// Reads files of data beside the program called `root`.

@@ -18,7 +18,7 @@ use ppl::kinds::{KindRow, find_kind};
 use ppl::lex::{Kind, Token};
 use ppl::{Binding, source::NoIncludes};
 
-/// What is known about a place.
+/// The text of a hover.
 pub(crate) fn at(analysis: &Analysis, offset: usize) -> Option<Hover> {
     let (span, value) = match names::at(analysis, offset) {
         Some(mention) => (mention.span, name(analysis, mention)),

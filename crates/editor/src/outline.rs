@@ -87,6 +87,25 @@ pub struct Item {
     pub(crate) op: Option<Op>,
 }
 
+impl Item {
+    /// An item without parts; its head is all of it.
+    fn new(kind: Kind, title: String, span: Span) -> Item {
+        Item {
+            kind,
+            title,
+            detail: String::new(),
+            span,
+            head: span,
+            body: None,
+            is_top: false,
+            is_bare: false,
+            parameters: Vec::new(),
+            children: Vec::new(),
+            op: None,
+        }
+    }
+}
+
 /// The tree of a program.
 #[derive(Clone, Debug)]
 pub struct Outline {
@@ -158,19 +177,8 @@ impl Tree<'_> {
     /// The item of a statement; an empty statement has none.
     fn item(&self, id: StmtId) -> Option<Item> {
         let span = self.ast.stmt_span(id);
-        let mut item = Item {
-            kind: Kind::Mistake,
-            title: String::new(),
-            detail: String::new(),
-            span,
-            head: span,
-            body: None,
-            is_top: false,
-            is_bare: false,
-            parameters: parameters::of(self, id),
-            children: Vec::new(),
-            op: None,
-        };
+        let mut item = Item::new(Kind::Mistake, String::new(), span);
+        item.parameters = parameters::of(self, id);
         match self.ast.stmt(id) {
             Stmt::Empty => return None,
             Stmt::Block(_) => {
@@ -227,19 +235,7 @@ impl Tree<'_> {
 
     fn branch(&self, title: String, start: u32, body: StmtId) -> Item {
         let span = Span { start, end: self.ast.stmt_span(body).end };
-        let mut item = Item {
-            kind: Kind::Branch,
-            title,
-            detail: String::new(),
-            span,
-            head: span,
-            body: None,
-            is_top: false,
-            is_bare: false,
-            parameters: Vec::new(),
-            children: Vec::new(),
-            op: None,
-        };
+        let mut item = Item::new(Kind::Branch, title, span);
         self.fill(&mut item, body);
         item
     }
@@ -424,19 +420,12 @@ fn off_item(span: Span, lines: &[String]) -> Item {
         let word = first.split_whitespace().next().unwrap_or("").to_lowercase();
         matches!(&*word, "define" | "param" | "include")
     };
-    Item {
-        kind: Kind::Off,
-        title: shortened(first),
-        detail: if lines.len() > 1 { shortened(&whole) } else { String::new() },
-        span,
-        head: span,
-        body: None,
-        is_top,
-        is_bare: false,
-        parameters: Vec::new(),
-        children: Vec::new(),
-        op: None,
+    let mut item = Item::new(Kind::Off, shortened(first), span);
+    if lines.len() > 1 {
+        item.detail = shortened(&whole);
     }
+    item.is_top = is_top;
+    item
 }
 
 /// Puts an item where it is in the text: inside of the innermost body in braces around it.

@@ -15,7 +15,7 @@ pub struct Entry {
     pub name: String,
     /// How it is written.
     pub title: String,
-    /// What it does.
+    /// Its effect in a line.
     pub doc: String,
     /// The text of the statement.
     pub text: String,

@@ -30,7 +30,7 @@ pub(crate) struct Parameter {
     pub(crate) value: Option<String>,
     pub(crate) default: Option<String>,
     pub(crate) is_required: bool,
-    /// What a form takes for it.
+    /// The kind of field that a form shows for it.
     pub(crate) shape: &'static str,
     pub(crate) unit: Option<&'static str>,
     pub(crate) choices: Vec<String>,
@@ -307,7 +307,7 @@ fn add(op: Op, arguments: &Arguments, number: usize) -> Option<Adding> {
     Some(adding)
 }
 
-/// What a form takes for a parameter, its unit, its choices.
+/// Kind of field, unit and choices of a parameter.
 fn shape(kind: ParamKind) -> (&'static str, Option<&'static str>, Vec<String>) {
     use ParamKind as K;
     let quoted = |words: &[&str]| words.iter().map(|word| format!("\"{word}\"")).collect();

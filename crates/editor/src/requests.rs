@@ -42,7 +42,7 @@ impl Failure {
     }
 }
 
-/// What the server can do.
+/// Capabilities of the server.
 pub(crate) fn capabilities() -> ServerCapabilities {
     let triggers = ["$", "\"", "@", "(", ",", "=", " "];
     let strings = |words: &[&str]| Some(words.iter().map(ToString::to_string).collect());
@@ -214,7 +214,7 @@ fn hints(session: &Session, params: Value) -> Answer {
     Ok(write(&found.unwrap_or_default()))
 }
 
-/// What can be put into a program; with the names of the one that is given.
+/// Parts for the palette; with a document its names stand in the examples.
 fn parts(session: &Session, params: Value) -> Vec<palette::Entry> {
     let mut all = palette::entries(&session.host.programs());
     let document = params.get("uri").and_then(Value::as_str).map(|uri| session.document(uri));

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-/// What a client has open, and how it has set up the server.
+/// Open documents and settings of a client.
 ///
 /// ```
 /// # struct Nothing;
@@ -223,7 +223,7 @@ impl Session {
         vec![notification]
     }
 
-    /// What is wrong with a document; what a rehearsal finds is a part of it once there was one.
+    /// Diagnostics of a document, with those of its last rehearsal.
     fn diagnose(&self, document: &Document) -> Value {
         let doubts = document.rehearsal.get().and_then(Option::as_ref);
         let doubts =

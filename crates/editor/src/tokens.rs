@@ -16,7 +16,7 @@ pub(crate) struct Open {
     pub(crate) named: Option<String>,
 }
 
-/// What is around a place.
+/// The call, option or text around a place.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Around {
     /// Brackets that are open, the innermost last.

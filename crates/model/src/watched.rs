@@ -14,7 +14,7 @@ use crate::rehearsal::Rehearsal;
 use crate::run::{EventExtents, Run};
 use serde::{Deserialize, Serialize};
 
-/// What ranks did, as far as the limits allowed.
+/// Events of all ranks up to the limits.
 #[derive(Clone, Debug, Default)]
 pub struct Watched {
     /// Figures, places, phases and errors, as `parabench run --backend mem` stores them; its header has nothing about
@@ -28,7 +28,7 @@ pub struct Watched {
     pub signals: Vec<Given>,
     /// All ranks came to their ends within the limits.
     pub whole: bool,
-    /// What failed, and what the rehearsal doubts, in the order of places.
+    /// Failures, and warnings of the rehearsal, in the order of places.
     pub findings: Vec<Found>,
     /// Amounts and peak.
     pub rehearsal: Rehearsal,
@@ -47,7 +47,7 @@ pub struct Found {
     pub ranks: Vec<u32>,
 }
 
-/// What one rank did.
+/// Events of one rank.
 #[derive(Clone, Debug, Default)]
 pub struct WatchedRank {
     /// When it ended.
@@ -237,7 +237,7 @@ pub struct RankState {
     pub state: &'static str,
     /// The statement that it executes next, or at which it waits or ended.
     pub place: Option<Place>,
-    /// What it waits for, or why it ended.
+    /// The reason why it waits or has ended.
     pub why: String,
     /// Its virtual time.
     pub now_ns: u64,

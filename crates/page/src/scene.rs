@@ -30,7 +30,7 @@ use work::Work;
 /// Ranks of a finding that are named.
 const RANKS: usize = 64;
 
-/// What the studio draws of a program.
+/// A picture of a program for the studio.
 #[derive(Debug, Serialize)]
 pub struct Scene {
     ranks: u32,
@@ -69,7 +69,7 @@ struct Finding {
 }
 
 impl Scene {
-    /// What the ranks of this plan did.
+    /// The picture of the ranks of this plan.
     pub fn new(plan: &Plan, watched: &Watched) -> Scene {
         let rows = Rows::new(watched);
         let (files, more_files) = map::maps(&rows);

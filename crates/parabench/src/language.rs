@@ -5,7 +5,7 @@ use crate::loader::{Includes, data_of};
 use editor::{Host, Program, Session};
 use ppl::{Files, Loader};
 
-/// What a session reads from: the folder of each program, and the programs that come with Parabench.
+/// A session's files: the folder of each program, and the programs that come with Parabench.
 pub struct Disk;
 
 impl Host for Disk {

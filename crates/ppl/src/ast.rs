@@ -118,7 +118,7 @@ pub enum Stmt {
     Split(ExprId, StmtId),
     /// `master body`, `master sync body`: a barrier follows.
     Master {
-        /// What member 0 of the active group does.
+        /// Member 0 of the active group executes the body.
         body: StmtId,
         /// `sync`
         sync: bool,

@@ -1,4 +1,4 @@
-//! What a rehearsal finds doubtful, as diagnostics.
+//! Warnings of a rehearsal as diagnostics.
 
 use crate::diag::{Code, Diagnostic};
 use model::plan::{Instr, Pc, Span};

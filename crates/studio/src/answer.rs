@@ -1,4 +1,4 @@
-//! What is answered when a request cannot be done.
+//! Refusals: the answer to a request that cannot be done.
 
 use axum::Json;
 use axum::http::StatusCode;
@@ -7,9 +7,9 @@ use axum::response::{IntoResponse, Response};
 /// A request that is refused or has failed.
 #[derive(Debug)]
 pub struct Refused {
-    /// What kind of refusal it is.
+    /// The kind of refusal.
     pub status: StatusCode,
-    /// What is wrong, and the fix.
+    /// The mistake and its fix, for people.
     pub message: String,
 }
 

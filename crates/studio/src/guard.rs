@@ -1,4 +1,4 @@
-//! Who may ask: every request passes here first.
+//! Every request is checked here before anything else.
 //!
 //! The address of the server is told by the Host header (against DNS rebinding), the user by a cookie that a one-time
 //! token was exchanged for, the page that asks by Origin and Sec-Fetch-Site (against pages of other sites).
@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex};
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// What the studio asks of requests.
+/// Checks of a request.
 pub struct Guard {
     port: u16,
     /// The value of the cookie.

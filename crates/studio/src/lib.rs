@@ -51,7 +51,7 @@ pub struct Request {
     pub parameters: BTreeMap<String, String>,
     /// Number of ranks.
     pub ranks: u32,
-    /// Of a step: where to pause.
+    /// For a step: where to pause.
     #[serde(default)]
     pub target: Value,
 }
@@ -62,7 +62,7 @@ pub trait Session {
     fn handle(&mut self, message: Value) -> Vec<Value>;
 }
 
-/// What knows PPL.
+/// The language service and the simulation, which the command line gives to the studio.
 pub trait Language: Send + Sync {
     /// A language service for a browser tab.
     fn session(&self) -> Box<dyn Session>;
@@ -80,7 +80,7 @@ pub trait Language: Send + Sync {
     fn step(&self, request: Request) -> std::result::Result<String, String>;
 }
 
-/// What the command line asks for.
+/// Options of the command line.
 pub struct Options {
     /// Programs and runs are here and below.
     pub folder: PathBuf,
@@ -90,7 +90,7 @@ pub struct Options {
     pub port: u16,
     /// The binary `parabench`.
     pub program: PathBuf,
-    /// What knows PPL.
+    /// Language service and simulation.
     pub language: Box<dyn Language>,
     /// Is called with the address to open: at the start, and with the next one when it was used.
     pub announce: Box<dyn Fn(&str) + Send + Sync>,

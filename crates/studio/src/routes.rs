@@ -53,7 +53,7 @@ pub fn router(studio: Arc<Studio>) -> Router {
         .with_state(studio)
 }
 
-/// What the application has to know at its start.
+/// Settings that the application reads at its start.
 #[derive(Serialize)]
 struct Opened {
     folder: String,

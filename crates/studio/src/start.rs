@@ -1,4 +1,4 @@
-//! What the browser asks for becomes the words of a command line: an array, never a line for a shell.
+//! A request to run becomes the words of a command line: an array, never a line for a shell.
 
 use crate::Studio;
 use crate::answer::Refused;

@@ -20,7 +20,7 @@ use tokio::time::timeout;
 pub const LOG_MAX: u64 = 512 << 20;
 /// Longest page, bytes.
 const PAGE_MAX: u64 = 64 << 20;
-/// What a subcommand prints, bytes.
+/// The longest output of a subcommand, bytes.
 const PRINTED_MAX: u64 = 4 << 20;
 /// A subcommand that takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -76,7 +76,7 @@ pub async fn page(studio: &Studio, words: &[&str]) -> Result<String, Refused> {
     read.map_err(|_| Refused::input(said)).map(|_| text)
 }
 
-/// What became of a log.
+/// The result of an import.
 #[derive(Serialize)]
 pub struct Imported {
     /// The folder of its run.

@@ -1,8 +1,7 @@
-// A canvas with one axis that can be zoomed and moved: by wheel and drag, and by the keyboard.
+// A canvas of the studio with one axis that can be zoomed and moved, and what the pointer shows there.
 
-import { select } from "d3-selection";
-import { type ZoomTransform, zoom, zoomIdentity } from "d3-zoom";
 import { make, onScheme } from "../dom";
+import { HELP, Zoom } from "../zoom";
 
 /** The visible part of the axis, and where it lies. */
 export interface View {
@@ -29,8 +28,6 @@ export interface Picture {
 const LEFT = 78;
 const RIGHT = 26;
 
-const HELP = "Plus and minus zoom, arrow keys move, Home and End go to the ends, 0 or Escape shows all.";
-
 export function placeOf(view: View, value: number): number {
   return view.left + ((value - view.from) / (view.to - view.from)) * (view.right - view.left);
 }
@@ -45,11 +42,7 @@ export class Zoomed {
   readonly element: HTMLElement;
   private readonly canvas: HTMLCanvasElement;
   private readonly tip = make("div", { class: "tip", hidden: "" });
-  private readonly behavior = zoom<HTMLCanvasElement, unknown>().on("zoom", (event) => {
-    this.transform = event.transform;
-    this.redraw();
-  });
-  private transform: ZoomTransform = zoomIdentity;
+  private readonly zoom: Zoom;
   private isWaiting = false;
 
   constructor(
@@ -61,9 +54,7 @@ export class Zoomed {
     this.canvas = make("canvas", about);
     const box = make("div", { class: "canvas" }, this.canvas, this.tip);
     this.element = make("div", { class: "zoomed" }, box, make("p", { id, class: "note" }, HELP));
-    select(this.canvas).call(this.behavior).on("dblclick.zoom", null);
-    this.canvas.addEventListener("dblclick", () => this.reset());
-    this.canvas.addEventListener("keydown", (event) => this.key(event));
+    this.zoom = new Zoom(this.canvas, () => this.redraw());
     this.canvas.addEventListener("pointermove", (event) => this.point(event.offsetX, event.offsetY));
     this.canvas.addEventListener("pointerleave", () => {
       this.tip.hidden = true;
@@ -78,7 +69,7 @@ export class Zoomed {
   }
 
   reset(): void {
-    select(this.canvas).call(this.behavior.transform, zoomIdentity);
+    this.zoom.reset();
   }
 
   redraw(): void {
@@ -97,7 +88,7 @@ export class Zoomed {
   private view(): View {
     const [left, right] = [LEFT, Math.max(this.width - RIGHT, LEFT + 40)];
     const end = Math.max(this.picture.end(), 1);
-    const at = (x: number) => ((this.transform.invertX(x) - left) / (right - left)) * end;
+    const at = (x: number) => ((this.zoom.transform.invertX(x) - left) / (right - left)) * end;
     return { from: Math.max(at(left), 0), to: Math.min(at(right), end), left, right, width: this.width };
   }
 
@@ -109,12 +100,8 @@ export class Zoomed {
     this.canvas.style.width = `${width}px`;
     this.canvas.style.height = `${height}px`;
     const view = this.view();
-    const extent: [[number, number], [number, number]] = [
-      [view.left, 0],
-      [view.right, height],
-    ];
     const deepest = Math.max(this.picture.end() / Math.max(this.picture.least(), 1e-9), 1);
-    this.behavior.extent(extent).translateExtent(extent).scaleExtent([1, deepest]);
+    this.zoom.limit(view.left, view.right, height, deepest);
     const context = this.canvas.getContext("2d");
     if (!context) return;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -122,28 +109,6 @@ export class Zoomed {
     context.font = '12px system-ui, "DejaVu Sans", sans-serif';
     context.textBaseline = "middle";
     this.picture.paint(context, view);
-  }
-
-  private key(event: KeyboardEvent): void {
-    const canvas = select(this.canvas);
-    const view = this.view();
-    const plot = view.right - view.left;
-    const step = plot / 8 / this.transform.k;
-    const actions: Record<string, () => void> = {
-      "+": () => canvas.call(this.behavior.scaleBy, 2),
-      "=": () => canvas.call(this.behavior.scaleBy, 2),
-      "-": () => canvas.call(this.behavior.scaleBy, 0.5),
-      ArrowLeft: () => canvas.call(this.behavior.translateBy, step, 0),
-      ArrowRight: () => canvas.call(this.behavior.translateBy, -step, 0),
-      Home: () => canvas.call(this.behavior.translateBy, plot, 0),
-      End: () => canvas.call(this.behavior.translateBy, -plot, 0),
-      "0": () => this.reset(),
-      Escape: () => this.reset(),
-    };
-    const action = actions[event.key];
-    if (!action || event.ctrlKey || event.metaKey || event.altKey) return;
-    action();
-    event.preventDefault();
   }
 
   private point(x: number, y: number): void {

@@ -1,9 +1,8 @@
 // The time line: canvas, zoom, choice of calls, what the pointer shows, its summary in words.
 
-import { select } from "d3-selection";
-import { type ZoomTransform, zoom, zoomIdentity } from "d3-zoom";
 import { make, onScheme } from "../dom";
 import { bytes, count, mibPerSecond, time } from "../format";
+import { HELP, Zoom } from "../zoom";
 import { type Class, decode, type Encoded, type Execution } from "./data";
 import { draw, fileName, inner, type Lane, LEFT, lanesOf, nsAt, rates, type Scene, spansOf } from "./draw";
 import { everything, type Filter, fileOf, movedAt, percentiles, streamsBetween, sum } from "./sums";
@@ -13,10 +12,6 @@ const LEAST_COLUMNS = 32;
 /** Streams that the pointer shows. */
 const SHOWN = 4;
 
-const HELP =
-  "Plus and minus zoom, arrow keys move, Home and End go to the ends, 0 or Escape shows all. " +
-  "The line above says what the visible part holds.";
-
 function callsInWords(calls: number): string {
   return calls === 1 ? "1 call" : `${count(calls)} calls`;
 }
@@ -24,7 +19,6 @@ function callsInWords(calls: number): string {
 export class TimeLine {
   readonly filter: Filter = everything();
   private execution: Execution;
-  private transform: ZoomTransform = zoomIdentity;
   private scene: Scene | undefined;
   private height = 0;
   private isWaiting = false;
@@ -42,10 +36,7 @@ export class TimeLine {
   private readonly part = make("p", { class: "part" });
   private readonly choices = make("div", { class: "tools", role: "group", "aria-label": "Shown calls" });
   private readonly notes = make("p", { class: "note" });
-  private readonly behavior = zoom<HTMLCanvasElement, unknown>().on("zoom", (event) => {
-    this.transform = event.transform;
-    this.redraw();
-  });
+  private readonly zoom = new Zoom(this.canvas, () => this.redraw());
   /** Told of the line of the program under the pointer; "": none. */
   onLine: (line: string, isChosen: boolean) => void = () => {};
 
@@ -54,13 +45,14 @@ export class TimeLine {
     private readonly executions: Execution[],
   ) {
     this.execution = executions[0];
-    const help = make("p", { id: "time-line-help", class: "note" }, HELP);
+    const help = make(
+      "p",
+      { id: "time-line-help", class: "note" },
+      `${HELP} The line above says what the visible part holds.`,
+    );
     const box = make("div", { class: "canvas" }, this.canvas, this.cursor, this.tip);
     place.append(this.choices, this.part, box, this.summary, this.notes, help);
     this.choose();
-    select(this.canvas).call(this.behavior).on("dblclick.zoom", null);
-    this.canvas.addEventListener("dblclick", () => this.reset());
-    this.canvas.addEventListener("keydown", (event) => this.key(event));
     this.canvas.addEventListener("pointermove", (event) => this.point(event.offsetX, event.offsetY));
     this.canvas.addEventListener("pointerleave", () => this.leave());
     this.canvas.addEventListener("click", (event) => this.click(event.offsetX, event.offsetY));
@@ -123,15 +115,11 @@ export class TimeLine {
       this.canvas.style.width = `${width}px`;
       this.canvas.style.height = `${height}px`;
       const deepest = Math.max(this.all / LEAST_COLUMNS, 1);
-      const extent: [[number, number], [number, number]] = [
-        [LEFT, 0],
-        [LEFT + plot, height],
-      ];
-      this.behavior.extent(extent).translateExtent(extent).scaleExtent([1, deepest]);
+      this.zoom.limit(LEFT, LEFT + plot, height, deepest);
     }
     const context = this.canvas.getContext("2d");
     if (!context) return;
-    const place = (x: number) => ((this.transform.invertX(x) - LEFT) / plot) * this.all;
+    const place = (x: number) => ((this.zoom.transform.invertX(x) - LEFT) / plot) * this.all;
     const part = { from: Math.max(place(LEFT), 0), to: Math.min(place(LEFT + plot), this.all) };
     const bins = Math.max(1, Math.floor(plot));
     const sums = sum(this.execution, this.filter, part, bins);
@@ -197,7 +185,7 @@ export class TimeLine {
     }
     this.choices.append(this.legend());
     const reset = make("button", { type: "button" }, "Show all");
-    reset.addEventListener("click", () => this.reset());
+    reset.addEventListener("click", () => this.zoom.reset());
     this.choices.append(reset);
   }
 
@@ -259,31 +247,6 @@ export class TimeLine {
     this.height = 0;
     this.choose();
     this.redraw();
-  }
-
-  reset(): void {
-    select(this.canvas).call(this.behavior.transform, zoomIdentity);
-  }
-
-  private key(event: KeyboardEvent): void {
-    const canvas = select(this.canvas);
-    const plot = inner(this.width);
-    const step = plot / 8 / this.transform.k;
-    const actions: Record<string, () => void> = {
-      "+": () => canvas.call(this.behavior.scaleBy, 2),
-      "=": () => canvas.call(this.behavior.scaleBy, 2),
-      "-": () => canvas.call(this.behavior.scaleBy, 0.5),
-      ArrowLeft: () => canvas.call(this.behavior.translateBy, step, 0),
-      ArrowRight: () => canvas.call(this.behavior.translateBy, -step, 0),
-      Home: () => canvas.call(this.behavior.translateBy, plot, 0),
-      End: () => canvas.call(this.behavior.translateBy, -plot, 0),
-      "0": () => this.reset(),
-      Escape: () => this.reset(),
-    };
-    const action = actions[event.key];
-    if (!action || event.ctrlKey || event.metaKey || event.altKey) return;
-    action();
-    event.preventDefault();
   }
 
   private leave(): void {

@@ -105,7 +105,7 @@ fn resident_bytes(mapped: *mut libc::c_void, at: u64, bytes: u64) -> Option<u64>
     (done == 0).then(|| resident.saturating_mul(page).min(bytes))
 }
 
-/// What is known of an open file here already: a network file system is not asked.
+/// Facts of an open file that are known on this machine: a network file system is not asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Facts {
     size_bytes: u64,

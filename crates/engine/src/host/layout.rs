@@ -16,7 +16,7 @@ const LONGEST: usize = 1000;
 /// A file that every marked directory has: some layouts are those of files.
 const MARKER: &str = ".parabench";
 
-/// Who is asked.
+/// A source of layouts.
 enum Ask {
     /// An extended attribute of the directory.
     Attribute(&'static str),

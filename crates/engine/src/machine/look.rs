@@ -1,4 +1,4 @@
-//! What a paused rank shows: its place, its variables, its open files.
+//! The state of a paused rank: its place, its variables, its open files.
 
 use super::rank::Machine;
 use crate::backend::{Backend, Mem, MpiFiles};

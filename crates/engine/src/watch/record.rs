@@ -31,7 +31,7 @@ pub struct Limits {
     pub steps: u64,
     /// CPU time, so that other load of the machine does not matter.
     pub time: Duration,
-    /// Of the rehearsal, which finds amounts and mistakes.
+    /// Limits of the rehearsal, which finds amounts and mistakes.
     pub rehearsal: rehearse::Limits,
 }
 

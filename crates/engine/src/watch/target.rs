@@ -62,7 +62,7 @@ pub(super) struct Search {
     statements: Statements,
     /// By statement: it begins on the line that is meant.
     is_on_line: Vec<bool>,
-    /// Of a step over: the statement at which the rank is, and how many procs run there.
+    /// For a step over: the statement at which the rank is, and the number of procs that run there.
     left: Option<(Statement, usize)>,
 }
 

@@ -13,7 +13,7 @@ const KEPT: usize = 1 << 18;
 /// Statements between two looks at the clock of the thread.
 const LOOK: u64 = 1 << 10;
 
-/// What all ranks have done so far.
+/// Events of all ranks so far.
 pub(super) struct Log {
     clock: Virtual,
     waits: RefCell<Vec<Wait>>,

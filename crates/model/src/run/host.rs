@@ -103,11 +103,11 @@ impl Host {
     }
 }
 
-/// What a file system says of a directory's layout.
+/// The layout of a directory, as its file system gives it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Layout {
-    /// Who said it: an extended attribute ("ceph.file.layout"), or a command ("mfsgetgoal").
+    /// Source: an extended attribute ("ceph.file.layout"), or a command ("mfsgetgoal").
     pub source: String,
     /// The answer, one line.
     pub text: String,

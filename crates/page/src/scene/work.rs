@@ -8,7 +8,7 @@ use report::events::find_op;
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap};
 
-/// What was done in a phase.
+/// Work of a phase.
 #[derive(Debug, Serialize)]
 pub(super) struct Work {
     label: String,

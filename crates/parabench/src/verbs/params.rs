@@ -30,7 +30,7 @@ pub struct Parameter {
     pub name: String,
     /// Its default as the program writes it.
     pub default: String,
-    /// What is given for it, in words: `size, as in 4k`.
+    /// The kind of value in words: `size, as in 4k`.
     pub unit: &'static str,
     /// Its `///` text on one line; empty without one.
     pub doc: String,
@@ -85,7 +85,7 @@ fn parameter(compiled: &ppl::Compiled, id: SymbolId) -> Option<Parameter> {
     })
 }
 
-/// What is given for a parameter with this default.
+/// The kind of value that replaces this default.
 fn unit(default: ExprId, ast: &Ast, sources: &Sources) -> &'static str {
     let is_size =
         || sources.text(ast.expr_span(default)).ends_with(|c: char| c.is_ascii_alphabetic());

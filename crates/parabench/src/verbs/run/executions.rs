@@ -206,7 +206,7 @@ impl<'a> Executions<'a> {
         }
     }
 
-    /// What an execution leaves is there in the next one.
+    /// Files of an execution are still there in the next one.
     fn keeps_files(&self) -> bool {
         let directory = &self.args.directory;
         directory.dir.is_some()

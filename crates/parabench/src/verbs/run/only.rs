@@ -76,7 +76,7 @@ fn refused(unknown: &str, known: &[Vec<Part>]) -> Error {
     error.help(format!("its labels: {}", names.join(", ")))
 }
 
-/// What a user should know about scores.
+/// A note that `--only` stores no scores.
 pub fn about_scores(only: &[String], plan: &Plan) -> Option<&'static str> {
     let is_score = |instr: &Instr| matches!(instr, Instr::Op { op: Op::Score, .. });
     let is_missed = !only.is_empty() && plan.code.iter().any(is_score);

@@ -1,4 +1,4 @@
-//! What the studio asks about programs: the language service, and execution in virtual time.
+//! The language service and execution in virtual time, for the studio.
 
 use crate::args::{ProgramArgs, Seed};
 use crate::compile::{Places, Ranks, compile};

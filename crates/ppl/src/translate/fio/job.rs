@@ -415,7 +415,7 @@ impl Job {
         }
     }
 
-    /// Reserves the space of files that are written, as fio does unless it is told otherwise.
+    /// Allocates files before they are written, as fio does by default.
     fn allocate(&self, page: &mut Page, each: &str, name: &str) {
         page.comment("fio allocates files before it writes them (fallocate=native); file systems may not be able to");
         self.once_for_each_file(

@@ -10,7 +10,7 @@ use model::sweep::Sweep;
 use model::words;
 use report::compare::{Design, test_count};
 
-/// What is said of repetitions that do not start from the same state.
+/// The note on repetitions that do not start from the same state.
 pub const FILES_STAY: &str = "--dir without --clean: each execution finds the files of the one before, so the first \
                               creates what later ones overwrite; --clean empties the directory in between";
 

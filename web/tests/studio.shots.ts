@@ -1,10 +1,9 @@
-// Pictures of docs/studio.md: SHOTS=1 (make web-shots) writes them.
+// Pictures of docs/studio.md: `make web-shots` writes them.
 
 import { copyFileSync } from "node:fs";
 import { expect } from "@playwright/test";
 import { open, place, ROOT, statement, test } from "./server";
 
-test.skip(!process.env.SHOTS, "make web-shots makes pictures");
 test.use({ viewport: { width: 1280, height: 800 } });
 
 const SLOW = `param $size = 64k; /// bytes of one request
