@@ -36,6 +36,7 @@ test: setup
 	.ci/fuzz $(FUZZ_SECONDS)
 	.ci/web
 	.ci/editors
+	.ci/packages
 	$(CARGO) test --workspace --doc --locked
 	$(CARGO) test --workspace --lib --bins --tests --locked --no-run
 	.ci/python

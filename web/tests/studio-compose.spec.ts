@@ -157,3 +157,20 @@ test("a program for more ranks than the slider has is seen", async ({ page, stud
   await page.getByLabel("Number of ranks").press("Enter");
   await expect(page.locator(".see-sentence")).toContainText("77 ranks");
 });
+
+test("See is shown beside Write, and follows what is composed", async ({ page, studio }) => {
+  studio.file("beside.ppl", 'write("a", 4k);\n');
+  await studio.start();
+  await open(page, studio, "beside.ppl");
+  await page.getByRole("button", { name: "See beside" }).click();
+  await expect(page.locator(".see-sentence")).toContainText("4 operations");
+  await statement(page, /write/).click();
+  await page.getByRole("button", { name: "Duplicate" }).click();
+  await expect(page.locator(".see-sentence")).toContainText("8 operations");
+  const [text, picture] = [page.locator(".write .text"), page.locator(".see canvas").first()];
+  const [left, right] = [await text.boundingBox(), await picture.boundingBox()];
+  expect((left?.x ?? 0) + (left?.width ?? 0)).toBeLessThanOrEqual(right?.x ?? 0);
+  expect((right?.x ?? 0) + (right?.width ?? 0)).toBeLessThanOrEqual(1400);
+  await place(page, "Run").click();
+  await expect(page.locator(".see")).toBeHidden();
+});

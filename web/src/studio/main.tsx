@@ -29,6 +29,8 @@ function Studio({ first }: { first: Folder }) {
   const names = [...new Set([...folder.programs, ...drafts.names()])].sort();
   const [name, setName] = useState(() => names[0] ?? freeName([]));
   const [place, setPlace] = useState<PlaceName>("Write");
+  /** See is shown beside Write. */
+  const [beside, setBeside] = useState(false);
   const [connected, setConnected] = useState(false);
   const [dirty, setDirty] = useState(false);
   const [program, setProgram] = useState<{ text: string; outline: Outline | null }>({
@@ -40,6 +42,8 @@ function Studio({ first }: { first: Folder }) {
   const show = useRef<(place: Place) => void>(() => {});
   language.onState = setConnected;
 
+  const isBeside = beside && place === "Write";
+  const seen = place === "See" || isBeside;
   const isNew = !folder.programs.includes(name);
   const state = dirty ? "not saved" : isNew ? "new, not saved yet" : "saved";
   const refresh = () => void readFolder().then(setFolder, () => {});
@@ -73,6 +77,14 @@ function Studio({ first }: { first: Folder }) {
             </button>
           ))}
         </nav>
+        <button
+          type="button"
+          aria-pressed={beside}
+          disabled={place !== "Write"}
+          onClick={() => setBeside(!beside)}
+        >
+          See beside
+        </button>
         <select aria-label="Program" value={name} onChange={(event) => setName(event.currentTarget.value)}>
           {[...new Set([...names, name])].map((one) => (
             <option key={one} value={one}>
@@ -90,7 +102,7 @@ function Studio({ first }: { first: Folder }) {
           {connected ? state : "no connection to the studio: drafts are kept"}
         </span>
       </header>
-      <main>
+      <main class={isBeside ? "beside" : undefined}>
         <div hidden={place !== "Write"} class="place">
           <Write
             key={name}
@@ -109,13 +121,13 @@ function Studio({ first }: { first: Folder }) {
             }}
           />
         </div>
-        <div hidden={place !== "See"} class="place">
+        <div hidden={!seen} class="place">
           <Virtual
             name={name}
             path={`${folder.folder}/${name}`}
             text={program.text}
             outline={program.outline}
-            visible={place === "See"}
+            visible={seen}
             reveal={(of) => {
               setPlace("Write");
               show.current(of);
