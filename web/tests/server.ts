@@ -63,7 +63,8 @@ export class Studio {
 export const test = plain.extend<{ studio: Studio }>({
   // biome-ignore lint/correctness/noEmptyPattern: Playwright asks for a pattern.
   studio: async ({}, use, info) => {
-    const name = info.titlePath.join("-").replace(/\W+/g, "-").slice(-60);
+    const title = [...info.titlePath, info.repeatEachIndex].join("-");
+    const name = title.replace(/\W+/g, "-").slice(-60);
     const studio = new Studio(`${ROOT}/web/test-results/studio${name}`);
     await use(studio);
     await studio.kill();
@@ -93,6 +94,13 @@ export function place(page: Page, name: string) {
 /** A statement in the outline. */
 export function statement(page: Page, title: string | RegExp) {
   return page.getByRole("treeitem", { name: title });
+}
+
+/** Chooses a statement of the outline. While a gesture is under way rows are about to be of other statements. */
+export async function choose(page: Page, title: string | RegExp): Promise<void> {
+  await expect(page.locator(".left.busy")).toHaveCount(0);
+  await statement(page, title).first().click();
+  await expect(statement(page, title).first()).toHaveAttribute("aria-selected", "true");
 }
 
 /** Adds a part by a click in the palette. */

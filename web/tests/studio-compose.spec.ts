@@ -3,7 +3,7 @@
 import { execFileSync } from "node:child_process";
 import { copyFileSync } from "node:fs";
 import { expect } from "@playwright/test";
-import { add, BINARY, open, place, ROOT, set, statement, test, text } from "./server";
+import { add, BINARY, choose, open, place, ROOT, set, statement, test, text } from "./server";
 
 /** What `parabench plan` says of a program, without warnings. */
 function plan(folder: string, name: string): string {
@@ -27,16 +27,10 @@ test("listing 2 is composed by mouse, seen and compared", async ({ page, studio 
     await add(page, name);
     for (const [parameter, value] of Object.entries(values)) await set(page, parameter, value);
   };
-  /** Chooses a statement; parts come inside of it or behind it. */
-  const choose = async (title: string | RegExp) => {
-    await statement(page, title).first().click();
-    await expect(statement(page, title).first()).toHaveAttribute("aria-selected", "true");
-  };
-
   await part("define groups");
   for (const level of ["2", "3"])
     await part("strided", { name: `pattern-lvl${level}`, level, block: "100m", count: "10" });
-  await choose("end of the program");
+  await choose(page, "end of the program");
   await part("assignment", { variable: "$env", value: '"./env-mpiio-test"' });
   await part("mkdir", { path: "$env" });
   await part("print", { values: '"MPI-IO test START"' });
@@ -46,26 +40,26 @@ test("listing 2 is composed by mouse, seen and compared", async ({ page, studio 
   await part("repeat", { count: "10", variable: "" });
   await part("append", { path: "$$rank", n: "10m" });
   for (const level of ["2", "3"]) {
-    await choose(/^group "writers"/);
+    await choose(page, /^group "writers"/);
     await part("time", { label: `pwrite-lvl${level}` });
     await part("pwrite", { path: `$env/file-lvl${level}.dat`, pattern: `pattern-lvl${level}` });
   }
-  await choose("end of the program");
+  await choose(page, "end of the program");
   await part("barrier");
   await part("group", { group: "readers" });
-  await choose(/^group "readers"/);
+  await choose(page, /^group "readers"/);
   await part("fopen", { path: "$$rank", flags: "r+", variable: "$fh" });
   await part("time", { label: "read" });
   await part("repeat", { count: "100", variable: "" });
   await part("fread", { handle: "$fh", n: "10m", off: "" });
-  await choose(/^group "readers"/);
+  await choose(page, /^group "readers"/);
   await part("fclose", { handle: "$fh" });
   for (const level of ["2", "3"]) {
-    await choose(/^group "readers"/);
+    await choose(page, /^group "readers"/);
     await part("time", { label: `pread-lvl${level}` });
     await part("pread", { path: `$env/file-lvl${level}.dat`, pattern: `pattern-lvl${level}` });
   }
-  await choose("end of the program");
+  await choose(page, "end of the program");
   await part("print", { values: '"MPI-IO test STOP"' });
 
   await page.getByRole("button", { name: "Save" }).click();
@@ -108,12 +102,12 @@ test("parts are dragged, switched off and put around", async ({ page, studio }) 
   await open(page, studio, "drag.ppl");
   await statement(page, /barrier/).dragTo(statement(page, /write/), { targetPosition: { x: 60, y: 2 } });
   await expect.poll(() => text(page)).toMatch(/barrier;[\s\S]*write[\s\S]*read/);
-  await statement(page, /read/).click();
+  await choose(page, /read/);
   await page.getByRole("button", { name: "Switch off" }).click();
   await expect.poll(() => text(page)).toMatch(/\/\/-\s*read/);
   await page.getByRole("button", { name: "Switch on" }).click();
   await expect.poll(() => text(page)).toMatch(/\nread/);
-  await statement(page, /write/).click();
+  await choose(page, /write/);
   await page.getByLabel("Wrap the chosen statement in").selectOption({ label: "repeat" });
   await expect.poll(() => text(page)).toMatch(/repeat \$i 10[\s\S]*write/);
   expect(await text(page)).toContain("# the first");
@@ -129,7 +123,7 @@ test("parts and forms know the names of the program, and refusals say why", asyn
   );
   await studio.start();
   await open(page, studio, "names.ppl");
-  await statement(page, /^\$x/).click();
+  await choose(page, /^\$x/);
   await set(page, "value", "not a value");
   await expect(page.getByRole("alert")).toContainText("a text needs quotes");
   await set(page, "value", '"a text"');
@@ -164,7 +158,7 @@ test("See is shown beside Write, and follows what is composed", async ({ page, s
   await open(page, studio, "beside.ppl");
   await page.getByRole("button", { name: "See beside" }).click();
   await expect(page.locator(".see-sentence")).toContainText("4 operations");
-  await statement(page, /write/).click();
+  await choose(page, /write/);
   await page.getByRole("button", { name: "Duplicate" }).click();
   await expect(page.locator(".see-sentence")).toContainText("8 operations");
   const [text, picture] = [page.locator(".write .text"), page.locator(".see canvas").first()];

@@ -11,13 +11,13 @@
 //! crates that make them.
 
 use model::RankSet;
-use model::function::{check_exponential, check_normal, check_uniform, check_zipf};
+use model::function::{check_exponential, check_gamma, check_normal, check_uniform, check_zipf};
 pub(crate) use model::permutation::mix;
 pub use model::permutation::{Permutation, perm};
 use model::value::{Eval, EvalError};
 use rand::{Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{Distribution, Exp1, StandardNormal, Zipf};
+use rand_distr::{Distribution, Exp1, Gamma, StandardNormal, Zipf};
 
 /// The random numbers of one rank: a ChaCha stream of its own (8 rounds), so
 /// that the streams of different ranks never overlap.
@@ -70,6 +70,14 @@ impl RankRng {
         check_exponential(mean)?;
         let deviate: f64 = Exp1.sample(&mut self.stream);
         Ok(mean * deviate)
+    }
+
+    /// `gamma(mean, shape)`: gamma with this mean.
+    pub fn gamma(&mut self, mean: f64, shape: f64) -> Eval<f64> {
+        check_gamma(mean, shape)?;
+        let beyond = |_| EvalError::Range("gamma(mean, shape)", format!("gamma({mean}, {shape})"));
+        let law = Gamma::new(shape, 1.0 / shape).map_err(beyond)?;
+        Ok(mean * law.sample(&mut self.stream))
     }
 
     /// `empirical(list)`: a number from 0 to below `end`, as likely as any other.
@@ -219,8 +227,25 @@ mod tests {
     }
 
     #[test]
+    fn gamma_has_its_mean_and_deviation() {
+        const DRAWS: usize = 200_000;
+        for shape in [0.5, 1.5, 9.0] {
+            let mut rng = RankRng::new(3, 0);
+            let drawn: Vec<f64> = (0..DRAWS).map(|_| rng.gamma(100.0, shape).unwrap()).collect();
+            let mean = drawn.iter().sum::<f64>() / DRAWS as f64;
+            let square = drawn.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / DRAWS as f64;
+            assert!((mean - 100.0).abs() < 1.0, "{shape}: {mean}");
+            let deviation = 100.0 / f64::sqrt(shape);
+            assert!((square.sqrt() - deviation).abs() < 0.02 * deviation, "{shape}: {square}");
+        }
+        assert_eq!(RankRng::new(0, 0).gamma(0.0, 2.0), Ok(0.0));
+    }
+
+    #[test]
     fn arguments_outside_the_range_are_errors() {
         let mut rng = RankRng::new(0, 0);
+        assert!(rng.gamma(-1.0, 1.0).is_err() && rng.gamma(1.0, 0.0).is_err());
+        assert!(rng.gamma(1.0, f64::NAN).is_err() && rng.gamma(f64::INFINITY, 1.0).is_err());
         assert!(rng.uniform(2, 1).is_err());
         assert!(rng.normal(0.0, -1.0).is_err() && rng.normal(f64::NAN, 1.0).is_err());
         assert!(rng.exponential(-1.0).is_err() && rng.exponential(f64::INFINITY).is_err());

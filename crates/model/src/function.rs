@@ -191,6 +191,8 @@ pub enum Draw {
     Zipf,
     /// Exponential.
     Exponential,
+    /// Gamma.
+    Gamma,
     /// Elements of a list, by their weights.
     Empirical,
 }
@@ -294,6 +296,8 @@ functions! {
         "A random integer from 0 to below n after Zipf's law; 0 is the most frequent one.";
     Exp "exp" "exp(mean)" [Number] Once Drawn Drawn(Draw::Exponential),
         "A random number of the exponential distribution; of a duration a duration.";
+    Gamma "gamma" "gamma(mean, shape)" [Number Float] Once Drawn Drawn(Draw::Gamma),
+        "A random number of the gamma distribution, such as sizes of files; of a duration a duration. The deviation is mean / sqrt(shape).";
     Empirical "empirical" "empirical(list)" [Samples] Once Element Drawn(Draw::Empirical),
         "An element of a list, each as likely as the others, or by weights: [[4k, 70], [64k, 30]]; or of the file with this name beside the program: a value in each line, or a value and its weight.";
     Perm "perm" "perm(i, n [, salt])" [Int Int Int] Optional Int Pure(permuted),
@@ -452,6 +456,16 @@ pub fn check_exponential(mean: f64) -> Eval<()> {
     accepted(mean.is_finite() && mean >= 0.0, what, || format!("exp({mean})"))
 }
 
+/// `gamma(mean, shape)`
+///
+/// # Errors
+/// One is not finite, the mean negative or the shape not positive.
+pub fn check_gamma(mean: f64, shape: f64) -> Eval<()> {
+    let what = "gamma(mean, shape) needs a finite mean >= 0 and a finite shape > 0";
+    let holds = mean.is_finite() && mean >= 0.0 && shape.is_finite() && shape > 0.0;
+    accepted(holds, what, || format!("gamma({mean}, {shape})"))
+}
+
 /// `zipf(n, theta)`
 ///
 /// # Errors
@@ -486,9 +500,11 @@ impl Draw {
                 check_normal(*ns as f64, nanoseconds(&second)? as f64)
             }
             (Draw::Exponential, Value::Duration(ns)) => check_exponential(*ns as f64),
+            (Draw::Gamma, Value::Duration(ns)) => check_gamma(*ns as f64, second.as_float()?),
             (Draw::Uniform, _) => check_uniform(first.as_int()?, second.as_int()?),
             (Draw::Normal, _) => check_normal(first.as_float()?, second.as_float()?),
             (Draw::Exponential, _) => check_exponential(first.as_float()?),
+            (Draw::Gamma, _) => check_gamma(first.as_float()?, second.as_float()?),
             (Draw::Zipf, _) => check_zipf(first.as_int()?, second.as_float()?),
             (Draw::Empirical, _) => Ok(()),
         }

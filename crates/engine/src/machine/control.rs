@@ -490,6 +490,7 @@ fn drawn(env: &mut Env<'_>, site: Pc, what: Draw, args: &[Operand]) -> Eval<Valu
         Draw::Normal => Value::Float(stream.normal(first.as_float()?, second.as_float()?)?),
         Draw::Zipf => Value::Int(stream.zipf(first.as_int()?, second.as_float()?)?),
         Draw::Exponential => Value::Float(stream.exponential(first.as_float()?)?),
+        Draw::Gamma => Value::Float(stream.gamma(first.as_float()?, second.as_float()?)?),
         Draw::Empirical => Value::Unset,
     })
 }
@@ -499,13 +500,14 @@ fn drawn(env: &mut Env<'_>, site: Pc, what: Draw, args: &[Operand]) -> Eval<Valu
 fn duration(stream: &mut RankRng, what: Draw, first_ns: i64, second: &Value) -> Eval<Value> {
     let second_ns = match second {
         Value::Duration(ns) => *ns,
-        _ if what == Draw::Exponential => 0,
+        _ if matches!(what, Draw::Exponential | Draw::Gamma) => 0,
         other => return Err(EvalError::Type("a duration, as the first is", other.describe())),
     };
     let ns = match what {
         Draw::Uniform => return stream.uniform(first_ns, second_ns).map(Value::Duration),
         Draw::Normal => stream.normal(first_ns as f64, second_ns as f64)?,
         Draw::Exponential => stream.exponential(first_ns as f64)?,
+        Draw::Gamma => stream.gamma(first_ns as f64, second.as_float()?)?,
         Draw::Zipf | Draw::Empirical => {
             return Err(EvalError::Type("an integer", "a duration".into()));
         }
