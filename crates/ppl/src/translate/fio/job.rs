@@ -529,12 +529,14 @@ impl Job {
         // More calls than the file has blocks begin with its first block again.
         let passes =
             self.time_us.is_some() || self.calls.is_some_and(|n| n > self.size / self.block);
+        // Each process of a job has an order of its own.
+        let order = if self.clones > 1 { ", $$rank" } else { "" };
         let place = match (self.random, passes) {
             (false, true) => "($i % $count) * $bs".to_string(),
             (false, false) => "$i * $bs".to_string(),
             (true, _) if again => format!("{block} * $bs"),
-            (true, true) => "perm($i % $count, $count) * $bs".to_string(),
-            (true, false) => "perm($i, $count) * $bs".to_string(),
+            (true, true) => format!("perm($i % $count, $count{order}) * $bs"),
+            (true, false) => format!("perm($i, $count{order}) * $bs"),
         };
         if !self.random {
             body.clear();
