@@ -5,7 +5,7 @@
     benches/agreement/measure.py --directory /dev/shm --pairs 20 randwrite mixed
 
 Parabench runs what `parabench translate JOB` prints. One pair is an execution of fio and one of Parabench, each in a
-directory that was empty before; the first pair warms up. A line has the median of both, and the median, smallest and
+directory that was empty before, by turns the one or the other first; the first pair warms up. A line has the median of both, and the median, smallest and
 largest of the ratios of the pairs. fio's figure is its own: bytes of all jobs over its `job_runtime` of the group, which
 begins after the files are laid out. Ours is the same quotient: bytes of the label over its duration."""
 
@@ -72,6 +72,19 @@ def ranks_of(job):
     return int(lines[0][1]) if lines else 1
 
 
+def one_pair(fio_first, directory, job, binary, program):
+    """Operations and rate of fio, and of Parabench."""
+    def fio(folder):
+        return by_fio(job, folder)
+
+    def parabench(folder):
+        return by_parabench(binary, program, ranks_of(job), job.stem, folder)
+
+    turns = [fio, parabench] if fio_first else [parabench, fio]
+    found = {turn: in_empty(directory, turn) for turn in turns}
+    return found[fio] + found[parabench]
+
+
 def measure(job, options, scratch):
     """The line of one job."""
     binary = os.path.realpath(options.binary)
@@ -79,10 +92,7 @@ def measure(job, options, scratch):
     call([binary, "translate", job, "-o", program], scratch)
     theirs, ours = [], []
     for pair in range(options.pairs + 1):
-        done, rate = in_empty(options.directory, lambda folder: by_fio(job, folder))
-        same, own = in_empty(
-            options.directory, lambda folder: by_parabench(binary, program, ranks_of(job), job.stem, folder)
-        )
+        done, rate, same, own = one_pair(pair % 2 == 0, options.directory, job, binary, program)
         if done != same:
             raise SystemExit(f"{job.stem}: fio did {done} operations, Parabench {same}")
         if pair > 0:
