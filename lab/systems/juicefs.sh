@@ -75,5 +75,5 @@ start_server() {
 
 versions() {
     "$JUICEFS" version | sed -E 's/^juicefs version /JuiceFS /I'
-    echo "metadata in Redis $(dpkg-query -W -f '${Version}' redis-server), objects in a folder"
+    echo "metadata in Redis $(dpkg-query -W -f '${Version}' redis-server), objects in a folder, names not cached"
 }
