@@ -36,7 +36,10 @@ build_juicefs() {
 
 # Leaves out the stores and servers that are not used.
 juicefs_tags() {
-    echo nogateway,nowebdav,nocos,nobos,nohdfs,noibmcos,noobs,nooss,noqingstor,noscs,nosftp,noswift,noupyun,noazure,nogs,noufile,nob2,nonfs,nodragonfly,nosqlite,nomysql,nopg,notikv,nobadger,noetcd
+    local tags
+    printf -v tags 'no%s,' gateway webdav cos bos hdfs ibmcos obs oss qingstor scs sftp swift upyun azure gs ufile b2 \
+        nfs dragonfly sqlite mysql pg tikv badger etcd
+    echo "${tags%,}"
 }
 
 start() {
