@@ -26,7 +26,7 @@ need_root() { [ "$(id -u)" = 0 ] || die "mounts and namespaces need root: try su
 
 is_up() { [ -f "$MARKER" ] && [ -s "$STATE/anchor" ] && [ -d "/proc/$(cat "$STATE/anchor")/ns" ]; }
 
-# Commands of a system: packages_of, start, stop_servers, kill_server, start_server, versions.
+# Commands of a system: packages_of, prepare, start, stop_servers, server_pid, start_server, versions.
 load_system() { # NAME
     case $1 in
         glusterfs | glusterfs-replica) SYSTEM_FILE=glusterfs ;;
@@ -34,6 +34,8 @@ load_system() { # NAME
         *) die "unknown system $1: glusterfs, glusterfs-replica, cephfs, moosefs or juicefs" ;;
     esac
     export SYSTEM=$1
+    # What is made once and stays; a system of packages alone has nothing.
+    prepare() { :; }
     # shellcheck source=/dev/null
     . "$LAB/systems/$SYSTEM_FILE.sh"
 }
@@ -52,25 +54,27 @@ install_packages() { # PACKAGE...
         die "cannot install ${missing[*]}: see the lines above"
 }
 
-# With a policy that forbids services of packages to start, unless the machine has one already.
-apt_quietly() {
-    local policy=/usr/sbin/policy-rc.d own=no status=0
+# With a policy that forbids services of packages to start, unless the machine has one already; a shell of its own
+# takes the policy away, however this one ends.
+apt_quietly() (
+    policy=/usr/sbin/policy-rc.d
     if [ ! -e $policy ]; then
+        trap 'rm -f $policy' EXIT
         printf '#!/bin/sh\nexit 101\n' >$policy
         chmod +x $policy
-        own=yes
     fi
-    apt-get "$1" -y -qq -o DPkg::Lock::Timeout=120 --no-install-recommends "${missing[@]}" >/dev/null || status=$?
-    [ $own = no ] || rm -f $policy
-    return $status
-}
+    apt-get "$1" -y -qq -o DPkg::Lock::Timeout=120 --no-install-recommends "${missing[@]}" >/dev/null
+)
 
-# The process that holds network and mounts; it writes its own number.
+# The process that holds network and mounts; it writes its own number, and ends when its file is gone: every 5 s it
+# looks, waiting for input that never comes.
 start_anchor() {
     # shellcheck disable=SC2016
-    setsid unshare --net --mount --propagation private \
-        sh -c 'ip link set lo up; echo $$ >"$1.new"; mv "$1.new" "$1"; exec sleep infinity' anchor "$STATE/anchor" \
-        </dev/null >/dev/null 2>&1 &
+    setsid unshare --net --mount --propagation private bash -c '
+        ip link set lo up
+        echo $$ >"$1.new" && mv "$1.new" "$1"
+        exec <> <(:)
+        while [ -e "$1" ]; do read -rt 5; done' anchor "$STATE/anchor" </dev/null >/dev/null 2>&1 &
     # The shell does not report its end.
     disown
     wait_for 10 "a namespace" test -s "$STATE/anchor"

@@ -235,7 +235,10 @@ impl Marker {
 
     fn write(&mut self) -> io::Result<()> {
         let text = serde_json::to_string(&self.text)?;
-        self.file.write_all(format!("{text}\n").as_bytes())
+        self.file.write_all(format!("{text}\n").as_bytes())?;
+        // Clients of network file systems send what was written at a close; the lock stays with the other descriptor.
+        drop(self.file.try_clone()?);
+        Ok(())
     }
 
     /// The marker of an earlier run, locked; `None` if there is none. A file of that

@@ -3,8 +3,9 @@
 
 use crate::figures::row;
 use crate::fuse::Fuse;
-use crate::scene::Scene;
+use crate::scene::{PARABENCH, Scene, skip};
 use serde_json::Value;
+use std::process::Command;
 
 /// A scene with the folders `s`, and `m` on which it is mounted.
 fn mounted(options: &[&str], scene: Scene) -> Option<(Scene, Fuse)> {
@@ -132,4 +133,25 @@ fn one_process_of_slurm_needs_no_shim() {
     };
     step("1").exits(0).out_has("1 rank");
     step("2").exits(2).err_has("/no/such/shim");
+}
+
+/// Clients with close-to-open caches send what was written at a close. The marker stays open, for its lock, and other
+/// nodes recognize the directory by what it says.
+#[test]
+fn other_nodes_can_read_the_marker_of_a_run() {
+    let scene = Scene::new().file("x.ppl", "mkdir(\"begun\");");
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-y", "-e", "trace=write,close,mkdirat", "-o", "calls", PARABENCH]);
+    strace.args(["run", "x.ppl"]);
+    if Command::new("strace").arg("-V").output().is_err() {
+        return skip("strace is not installed");
+    }
+    scene.command(strace).run().exits(0);
+    let calls = scene.text("calls");
+    let of_marker = |call: &str| {
+        calls.lines().position(|line| line.contains(call) && line.contains("/.parabench>"))
+    };
+    let begun = calls.lines().position(|line| line.contains("\"begun\""));
+    let (written, closed) = (of_marker(" write("), of_marker(" close("));
+    assert!(written.is_some() && written < closed && closed < begun, "{calls}");
 }
