@@ -402,7 +402,12 @@ impl Job {
             true => "the files that are read, outside of what is measured",
             false => "the files that are overwritten, outside of what is measured",
         });
-        let with = with(&[vec!["fsync=\"close\"".to_string()], self.data.options()].concat());
+        // Of a direct job fio's files were never in the page cache.
+        let way = match self.direct && self.size.is_multiple_of(4096) {
+            true => "direct=true, transfer=1m",
+            false => "fsync=\"close\"",
+        };
+        let with = with(&[vec![way.to_string()], self.data.options()].concat());
         self.once_for_each_file(page, &format!("{with} {each} write({name}, $size);"));
         if self.drops_cached() {
             page.comment("fio drops them from the page cache before it reads (invalidate=1)");
