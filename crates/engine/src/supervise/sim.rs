@@ -49,6 +49,7 @@ pub fn run_sim_on<B: Backend>(
     backend: impl FnMut(u32, Virtual) -> B,
 ) -> Result<Outcome, StartError> {
     let buffers = Buffers::new(plan.seed, 0).with_samples(&plan.samples);
+    let _stops = stop::StopOnSignals::new();
     simulate(plan, config, Virtual::start(), buffers, (backend, alone), &mut |_, _| (), None)
 }
 
@@ -85,6 +86,8 @@ fn run_sim_with(
     let backend = |_: u32, clock: Virtual| Mem::new(Rc::clone(&fs), clock, Cost::default());
     if listener.is_none() {
         let make = (backend, alone);
+        // Only what was measured is worth keeping when a signal comes; else it ends the process.
+        let _stops = stop::StopOnSignals::new();
         return simulate(plan, config, clock, Buffers::unfilled(), make, &mut on_turn, None);
     }
     let pointers = Pointers::default();
@@ -156,8 +159,6 @@ pub(crate) fn simulate<B: Backend>(
 ) -> Result<Outcome, StartError> {
     check_ranks(plan)?;
     check_memory(plan)?;
-    // Who listens keeps nothing of a simulation that was cut short: signals end the process.
-    let _stops = listener.is_none().then(stop::StopOnSignals::new);
     let prepared = Prepared::new(plan);
     let mut simulation = Simulation::new(plan, config, &prepared, clock, buffers, make, listener)?;
     loop {
