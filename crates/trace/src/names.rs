@@ -48,11 +48,20 @@ pub struct Names {
     paths: Interned,
     /// Sizes of files, by number.
     sizes: Vec<Option<u64>>,
+    /// By file what the log showed of its size before the transfers that it comes from.
+    ahead: HashMap<u32, Ahead, FxBuildHasher>,
     /// Renamings of directories: paths of before are old.
     moves: u32,
     /// The last walk, from where and after how many moves: logs name one file again and again.
     walked: ((Node, u32), Vec<u8>, Option<Node>),
     scratch: Vec<u8>,
+}
+
+/// Bytes of a file that a size was shown with, at this time, and that no transfer of the log had written.
+#[derive(Clone, Copy, Debug)]
+struct Ahead {
+    ns: u64,
+    bytes: u64,
 }
 
 /// Texts by number, each once.
@@ -95,6 +104,7 @@ impl Default for Names {
             words: Interned::default(),
             paths: Interned::default(),
             sizes: Vec::new(),
+            ahead: HashMap::default(),
             moves: 0,
             walked: ((NO_ID, 0), Vec::new(), None),
             scratch: Vec::new(),
@@ -336,6 +346,31 @@ impl Names {
         }
     }
 
+    /// The log shows a size at this time. Appends that are not over yet may be in it.
+    pub fn show_size(&mut self, file: u32, size: Option<u64>, ns: u64) {
+        let grown = self.size(file).zip(size).and_then(|(old, new)| new.checked_sub(old));
+        match grown.filter(|bytes| *bytes > 0) {
+            Some(bytes) => self.ahead.insert(file, Ahead { ns, bytes }),
+            None => self.ahead.remove(&file),
+        };
+        self.set_size(file, size);
+    }
+
+    /// Where an append of so many bytes lies that began at this time: at the end, unless a size that was shown
+    /// meanwhile has it already.
+    pub fn append(&mut self, file: u32, begin_ns: u64, bytes: u64) -> Option<u64> {
+        let size = self.size(file)?;
+        let ahead = self.ahead.get_mut(&file);
+        match ahead.filter(|ahead| begin_ns <= ahead.ns && bytes <= ahead.bytes) {
+            Some(ahead) => {
+                let at = size.checked_sub(ahead.bytes)?;
+                ahead.bytes -= bytes;
+                Some(at)
+            }
+            None => Some(size),
+        }
+    }
+
     /// A file reaches to `end` at least.
     pub fn grow(&mut self, file: u32, end: u64) {
         if let Some(size) = self.size(file) {
@@ -428,5 +463,34 @@ mod tests {
         let file = names.create(new, false);
         names.grow(file, 10);
         assert_eq!(names.size(file), Some(10));
+    }
+
+    #[test]
+    fn a_size_may_be_shown_before_the_appends_that_it_comes_from() {
+        let mut names = Names::default();
+        let node = names.walk(ROOT, b"/log").unwrap();
+        let file = names.file(node);
+        let mut append = |begin_ns: u64, shown: Option<(u64, u64)>| {
+            if let Some((size, ns)) = shown {
+                names.show_size(file, Some(size), ns);
+            }
+            let at = names.append(file, begin_ns, 5);
+            at.into_iter().for_each(|at| names.grow(file, at + 5));
+            at
+        };
+        for (begin_ns, shown, at) in [
+            (10, None, None),
+            (20, Some((10, 15)), Some(10)),
+            // Two of which it has both, then one that began later.
+            (30, Some((25, 35)), Some(15)),
+            (34, None, Some(20)),
+            (36, None, Some(25)),
+            // It has not the one that was under way.
+            (40, Some((30, 41)), Some(30)),
+            // Others had written before.
+            (60, Some((47, 50)), Some(47)),
+        ] {
+            assert_eq!(append(begin_ns, shown), at, "{begin_ns}");
+        }
     }
 }

@@ -15,6 +15,11 @@ use model::op::Class;
 use model::open_flags::{O_APPEND, O_CLOEXEC, O_CREAT, O_EXCL, O_TMPFILE, O_TRUNC};
 use std::rc::Rc;
 
+/// When a call was over.
+fn end_ns(r: &Record<'_>) -> u64 {
+    r.start_ns.saturating_add(r.elapsed_ns.unwrap_or(0))
+}
+
 /// Bytes that a call says it has moved.
 pub(crate) fn moved(r: &Record<'_>) -> u64 {
     r.outcome.value.and_then(|value| u64::try_from(value).ok()).unwrap_or(0)
@@ -268,7 +273,9 @@ impl Resolver<'_> {
     ) {
         let (moved, ok) = (moved(r), r.outcome.errno == 0);
         let at = match offset {
-            _ if op == Op::Fwrite && instance.has_flag(O_APPEND) => self.names.size(instance.file),
+            _ if op == Op::Fwrite && instance.has_flag(O_APPEND) => {
+                self.names.append(instance.file, r.start_ns, moved)
+            }
             Some(_) => offset,
             None => instance.position.get(),
         };
@@ -346,7 +353,7 @@ impl Resolver<'_> {
             Op::Stat | Op::Lstat | Op::Fstat => {
                 done.op = Op::Fstat;
                 if r.call.size_bytes.is_some() {
-                    self.names.set_size(instance.file, r.call.size_bytes);
+                    self.names.show_size(instance.file, r.call.size_bytes, end_ns(r));
                 }
             }
             Op::Ftruncate if ok => self.names.set_size(instance.file, Some(bytes)),
@@ -389,7 +396,7 @@ impl Resolver<'_> {
             done.details.file = file;
             match op {
                 Op::Stat | Op::Lstat if r.call.size_bytes.is_some() => {
-                    self.names.set_size(file, r.call.size_bytes);
+                    self.names.show_size(file, r.call.size_bytes, end_ns(r));
                 }
                 Op::Truncate => self.names.set_size(file, Some(r.call.bytes)),
                 Op::Readlink => self.found_link(node, path, r.call.to.name),
