@@ -27,6 +27,8 @@ struct Seen {
     size_bytes: u64,
     /// Bytes up to here were written, or cut off.
     written_bytes: u64,
+    /// Bytes that were appended while nobody knew how long it was.
+    appended_bytes: u64,
     /// Some bytes of it were written.
     is_written: bool,
     /// The name under which it was there before, if it was.
@@ -235,12 +237,14 @@ impl World {
             }
             ByteEffect::Writes => {
                 let appends = op == Op::Append || self.appending.contains(&entry.details.instance);
+                self.things[thing].is_written |= event.done_bytes > 0;
                 if op == Op::Write {
                     self.set_size(thing);
-                } else if appends && event.flags & FLAG_UNPLACED == 0 {
+                } else if appends && event.flags & FLAG_UNPLACED != 0 {
+                    return self.things[thing].appended_bytes += event.done_bytes;
+                } else if appends {
                     self.append(thing, event.offset_bytes);
                 }
-                self.things[thing].is_written |= event.done_bytes > 0;
                 let end = self.end(log, entry);
                 self.wrote(thing, end.unwrap_or(u64::MAX));
             }
@@ -327,6 +331,7 @@ impl World {
         }
         let thing = &mut self.things[thing];
         let shows_end = thing.was_there && event.flags & FLAG_SHORT != 0;
+        let end = end.saturating_sub(thing.appended_bytes);
         if end > thing.written_bytes && (event.done_bytes > 0 || shows_end) {
             thing.was_there = true;
             thing.size_bytes = thing.size_bytes.max(end);
@@ -346,6 +351,7 @@ impl World {
     /// Where bytes were appended, or how long it was in the end, shows how long the file was.
     fn append(&mut self, thing: usize, at: u64) {
         let thing = &mut self.things[thing];
+        let at = at.saturating_sub(thing.appended_bytes);
         if at > thing.written_bytes {
             thing.was_there = true;
             thing.size_bytes = thing.size_bytes.max(at);
@@ -582,6 +588,26 @@ mod tests {
             ranks: vec![(0..).zip(operations).map(entry).collect()],
             ..Log::default()
         }
+    }
+
+    #[test]
+    fn what_is_appended_was_not_there_before() {
+        let append = (Op::Append, 0, NO_ID, 5, 5);
+        for (operations, bytes) in [
+            (&[append, (Op::Fread, 0, NO_ID, 100, 84)][..], 79),
+            (&[append, append, (Op::Fread, 0, NO_ID, 100, 84)], 74),
+            (&[(Op::Fread, 0, NO_ID, 100, 79), append, (Op::Fread, 0, NO_ID, 100, 84)], 79),
+        ] {
+            let mut log = written_log(operations);
+            log.ranks[0].change(|entry| {
+                let is_append = entry.event.op == Op::Append as u8;
+                entry.event.flags = if is_append { FLAG_UNPLACED } else { FLAG_SHORT };
+            });
+            assert_eq!(show(&log), [format!("a {bytes}")], "{operations:?}");
+        }
+        let mut log = written_log(&[append, (Op::Fread, 0, NO_ID, 100, 5)]);
+        log.ranks[0].change(|entry| entry.event.flags = FLAG_UNPLACED | FLAG_AT_POSITION);
+        assert_eq!(show(&log), [""; 0], "it is new");
     }
 
     #[test]
