@@ -75,7 +75,16 @@ struct Part {
     first: Vec<Place>,
     /// Those behind which nothing else comes.
     last: Vec<Place>,
+    /// Ranks of its processes.
+    ranks: Vec<u32>,
     is_process: bool,
+}
+
+impl Part {
+    /// The operation that a rank begins at this time is its own.
+    fn has(&self, rank: u32, ns: u64) -> bool {
+        self.is_process && (self.begin_ns..=self.end_ns).contains(&ns) && self.ranks.contains(&rank)
+    }
 }
 
 /// By operation, the operations that must end before it; transitive ones are left out.
@@ -93,19 +102,25 @@ pub fn order(log: &Log) -> HashMap<Place, Vec<Place>> {
     edges
 }
 
-/// Adds what the process itself does, cut where others of its parts begin and end.
+/// Adds what the process itself does, cut where others of its parts begin and end. Processes that work in turns
+/// have one rank.
 fn own_parts(log: &Log, process: &Process, parts: &mut Vec<Part>) {
     let mut cuts: Vec<u64> =
         parts.iter().flat_map(|part| [part.begin_ns, part.end_ns.saturating_add(1)]).collect();
     cuts.sort_unstable();
+    let (begin_ns, end_ns) = process.life_ns.unwrap_or((0, u64::MAX));
+    let mut own = Vec::new();
     for &rank in &process.ranks {
         let Some(events) = log.ranks.get(rank as usize) else { continue };
-        let mut from = 0;
-        for to in cuts.iter().map(|cut| events.begun_before(*cut)).chain([events.len()]) {
-            parts.extend(part_between(events, rank, from, to));
+        let mut from = events.begun_before(begin_ns);
+        for cut in cuts.iter().copied().chain([end_ns.saturating_add(1)]) {
+            let to = events.begun_before(cut);
+            let part = part_between(events, rank, from, to);
+            own.extend(part.filter(|own| !parts.iter().any(|part| part.has(rank, own.begin_ns))));
             from = from.max(to);
         }
     }
+    parts.extend(own);
 }
 
 /// Operations of a rank from one to before another.
@@ -113,7 +128,7 @@ fn part_between(events: &Events, rank: u32, from: usize, to: usize) -> Option<Pa
     let last = to.checked_sub(1).filter(|last| *last >= from)?;
     let (begin_ns, end_ns) = (events.get(from)?.event.start_ns, events.get(last)?.event.end_ns);
     let (first, last) = (vec![(rank, from)], vec![(rank, last)]);
-    Some(Part { begin_ns, end_ns, first, last, is_process: false })
+    Some(Part { begin_ns, end_ns, first, last, ranks: vec![rank], is_process: false })
 }
 
 /// Puts the parts of a process in order, and makes one of them.

@@ -268,6 +268,13 @@ static void ended(void *nothing) {
     memset(&pb_window, 0, sizeof pb_window);
 }
 
+/* Files that streams still write come later. */
+void pb_end_process(void) {
+    if (is_on && *pb_is_ours && self.header) self.header->end_ns = pb_now();
+}
+
+__attribute__((destructor)) static void finish(void) { pb_end_process(); }
+
 void pb_show(int fd) {
     char link[64], text[NAME_MAX_BYTES];
     struct stat facts;

@@ -79,6 +79,13 @@ PB_API int unshare(int flags) {
 /* A child that shares memory would write to its parent's file. */
 PB_API pid_t vfork(void) { return fork(); }
 
+PB_API void _exit(int status) {
+    pb_end_process();
+    for (;;) syscall(SYS_exit_group, status);
+}
+
+PB_API void _Exit(int status) { _exit(status); }
+
 /* The dynamic linker brings no library into a static program, nor ours into one with more rights. */
 static int is_static(const unsigned char *head, long bytes) {
     Elf64_Ehdr elf;

@@ -58,6 +58,7 @@ struct pb_header {
     uint32_t shares; /* with its parent: CLONE_FILES, CLONE_FS */
     uint32_t call_ns; /* what recording adds to a call; 0: not measured */
     uint32_t mpi; /* the rank of MPI, which the thread has initialised, and 1; 0: none */
+    uint64_t end_ns; /* the thread ended its process; 0: nobody saw that */
 };
 
 struct pb_slot {
@@ -72,7 +73,7 @@ struct pb_slot {
     uint32_t waited_us; /* before it, since the slot before */
 };
 _Static_assert(sizeof(struct pb_slot) == 64, "a slot");
-_Static_assert(sizeof(struct pb_header) == 56, "a header");
+_Static_assert(sizeof(struct pb_header) == 64, "a header");
 
 /* What of a program is lost. */
 struct pb_lost {
@@ -120,6 +121,8 @@ void pb_record(uint64_t start_ns, int64_t value, const struct pb_call *call);
 /* The thread that calls begins like this. */
 void pb_begin_thread(uint32_t parent, uint64_t birth_ns);
 uint32_t pb_thread(void);
+/* The thread that calls ends its process. */
+void pb_end_process(void);
 /* Before and after a fork: when it began, and what the child shares. */
 void pb_forking(uint64_t start_ns, uint32_t shares);
 int pb_is_on(void);

@@ -15,6 +15,7 @@ use crate::sort::Traced;
 use crate::{Imported, Selection};
 use model::event::{NO_ID, rename_word};
 use model::{Op, errno, escape, units};
+use std::collections::HashMap;
 use std::fmt::Write;
 use std::io::{self, Read};
 use std::ops::Range;
@@ -123,18 +124,22 @@ fn of_line(before: Events, until: Events, whole: Events, line: u64) -> Result<Ve
     found.map_err(|why| Error { message: format!("cannot sort: {why}"), help: String::new() })
 }
 
-/// Events of `until` that `before` lacks. Both are in the same order.
+/// Events of `until` that `before` lacks. Their ranks may differ: the line may end a process that works in turns with
+/// others.
 fn added(before: Events, until: Events) -> io::Result<Vec<Traced>> {
-    let same = |a: &Traced, b: &Traced| {
-        (a.rank, a.event.start_ns, a.details) == (b.rank, b.event.start_ns, b.details)
+    let key = |event: &Traced| {
+        (event.event.start_ns, event.event.op, bytemuck::bytes_of(&event.details).to_vec())
     };
-    let mut old = before.peekable();
+    let mut old: HashMap<_, usize> = HashMap::new();
+    for event in before {
+        *old.entry(key(&event?)).or_default() += 1;
+    }
     let mut added = Vec::new();
     for event in until {
         let event = event?;
-        match old.peek() {
-            Some(Ok(known)) if same(known, &event) => drop(old.next()),
-            _ => added.push(event),
+        match old.get_mut(&key(&event)).filter(|left| **left > 0) {
+            Some(left) => *left -= 1,
+            None => added.push(event),
         }
     }
     Ok(added)

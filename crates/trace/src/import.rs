@@ -14,6 +14,7 @@ use crate::selection::{Scope, Selection};
 use crate::sort::{Sorted, Sorter};
 use crate::strace::{self, Strace};
 use crate::sums::Sums;
+use crate::turns;
 use model::run::TraceLog;
 use model::units::format_ns;
 use std::cmp::Reverse;
@@ -137,6 +138,9 @@ pub(crate) fn from_logs(
         let read = log.scanner.sums(&which, &mut sums, &mut resolver.gaps);
         read.map_err(|error| cannot_read(&log.name, 0, &error))?;
     }
+    // Numbers of threads of several machines may be the same.
+    let one_machine = logs.windows(2).all(|pair| pair[0].group == pair[1].group);
+    let job = resolver.threads.job().filter(|_| one_machine);
     let (rows, times) = (sums.rows(), sums.times());
     let Sums { layouts, layers, moved, call_ns, .. } = sums;
     let (modules, files, files_more) = layers.finish();
@@ -157,7 +161,8 @@ pub(crate) fn from_logs(
         job: log.scanner.job(),
     };
     let logs = logs.iter().map(log).collect();
-    let events = sorter.finish().and_then(|events| phases::label(events, &mut facts));
+    let events = sorter.finish().and_then(|events| turns::take(events, &mut facts, job));
+    let events = events.and_then(|events| phases::label(events, &mut facts));
     let events = events.map_err(|error| Error {
         message: format!("cannot sort the events: {error}"),
         help: "make room in the folder for temporary files, or name another one by TMPDIR".into(),

@@ -1,7 +1,7 @@
 //! Logs of other tools -> a [`model::Run`]: what an application did, as if Parabench had executed it.
 //!
 //! ```text
-//! bytes ──input──▶ lines ──scanner──▶ Record ──resolve──▶ events ──sort──▶ rank by rank ──phases──▶ labels
+//! bytes ──input──▶ lines ──scanner──▶ Record ──resolve──▶ events ──sort──▶ by thread ──turns──▶ by rank ──phases──▶ labels
 //! ```
 //!
 //! A scanner per format gives the same records; the resolver tracks descriptors, positions,
@@ -35,6 +35,7 @@ pub mod sort;
 pub mod strace;
 pub mod sums;
 pub mod table;
+pub mod turns;
 
 pub use error::Error;
 pub use explain::explain;

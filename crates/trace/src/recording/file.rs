@@ -51,9 +51,15 @@ pub struct Header {
     pub call_ns: u32,
     /// The rank of MPI, which the thread has initialised, and 1; 0: none.
     mpi: u32,
+    end_ns: u64,
 }
 
 impl Header {
+    /// When the thread ended its process, ns on the machine's monotonic clock; `None`: nobody saw that.
+    pub fn process_end_ns(&self) -> Option<u64> {
+        Some(self.end_ns).filter(|ns| *ns > 0)
+    }
+
     /// The rank of the thread in its MPI job.
     pub fn mpi_rank(&self) -> Option<u32> {
         self.mpi.checked_sub(1)

@@ -29,7 +29,7 @@ use model::open_flags::{O_CLOEXEC, O_CREAT, O_TRUNC};
 use mpi::MpiIo;
 use rustc_hash::FxBuildHasher;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -47,14 +47,14 @@ const CLONE_FILES: u32 = 0x400;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Moment {
     Call,
-    /// After its last call; nobody records exits.
+    /// After its last call, and with its process, if that was seen to end.
     End,
 }
 
 /// How long a thread stays once its file is over.
 #[derive(Clone, Copy, Debug, Default)]
 struct Life {
-    /// Until the last one that it started has begun: that one gets what it has open.
+    /// Until its process ends, and the last one that it started has begun: that one gets what it has open.
     until_ns: u64,
     /// It executes a program, which has a file of its own.
     goes_on: bool,
@@ -133,8 +133,14 @@ impl Folder {
 fn lives(files: &[Recorded]) -> Vec<Life> {
     let mut lives = vec![Life::default(); files.len()];
     let mut latest: HashMap<u32, usize, FxBuildHasher> = HashMap::default();
+    let end = |file: &Recorded| Some((file.header.process, file.header.process_end_ns()?));
+    let ends: BTreeSet<(u32, u64)> = files.iter().filter_map(end).collect();
     for (at, file) in files.iter().enumerate() {
         let header = &file.header;
+        // Numbers of processes come again.
+        let end = ends.range((header.process, header.birth_ns)..).next();
+        let end = end.filter(|(process, _)| *process == header.process);
+        lives[at].until_ns = end.map_or(0, |(_, ns)| file.clock_ns(*ns));
         if let Some(parent) = latest.get(&header.parent) {
             let until_ns = &mut lives[*parent].until_ns;
             *until_ns = (*until_ns).max(file.time_ns());
@@ -171,7 +177,8 @@ impl Scanner for Folder {
         let (moment, at) = self.current?;
         let (line, file) = (self.count, &self.files[at]);
         if moment == Moment::End {
-            let ended = Record::at(line, file.header.thread.into(), file.time_ns());
+            let end_ns = file.time_ns().max(self.lives[at].until_ns);
+            let ended = Record::at(line, file.header.thread.into(), end_ns);
             return Some(Record { name: b"exit", call: Call::new(Act::Exit), ..ended });
         }
         let (process, parent) = (file.header.process, file.header.parent);
@@ -353,6 +360,34 @@ mod tests {
         for mpi in [[0, 0], [1, 1], [9, 2], [u32::MAX, 1]] {
             assert_eq!(ranks_of(mpi), [(0, 10), (1, 15)], "{mpi:?}");
         }
+    }
+
+    /// Process 1 starts 2, which opens a file, and at 30 ns 3, which opens it, too: their ranks.
+    fn ranks_of_children(end_of_first_ns: u64) -> Vec<u64> {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (process, birth_ns, end_ns) in [(1, 1, 0), (2, 2, end_of_first_ns), (3, 30, 0)] {
+            let mut words = slot(8, 3, u64::from(-100_i32 as u32), 4).to_vec();
+            words[..2].copy_from_slice(&[birth_ns + 8, birth_ns + 9]);
+            words.extend([u64::from_ne_bytes(*b"/d/f\0\0\0\0"), 0, 0, 0, 0, 0, 0, 0]);
+            let mut bytes = file(process, if process == 1 { &[] } else { &words }, &[]);
+            for (at, number) in [(8, process), (16, 1), (20, 2)] {
+                bytes[at..at + 4].copy_from_slice(&u32::to_ne_bytes(number));
+            }
+            bytes[24..32].copy_from_slice(&u64::to_ne_bytes(birth_ns));
+            bytes[56..64].copy_from_slice(&end_ns.to_ne_bytes());
+            fs::write(folder.path().join(format!("{process}.rec")), bytes).expect("written");
+        }
+        let folders = [("".into(), folder.path().to_path_buf())];
+        let imported = from_recordings(&folders, &Selection::All).expect("events");
+        imported.events.map(|event| event.expect("an event").rank).collect()
+    }
+
+    #[test]
+    fn a_process_lives_until_it_ends() {
+        assert_eq!(ranks_of_children(0), [0, 0], "nobody saw more than its last call");
+        assert_eq!(ranks_of_children(20), [0, 0]);
+        // They are beside each other, and the first takes turns with its parent.
+        assert_eq!(ranks_of_children(90), [0, 1]);
     }
 
     proptest! {

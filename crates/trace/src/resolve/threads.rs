@@ -188,6 +188,11 @@ impl Threads {
         known.then(|| self.rank(place)).filter(|rank| *rank < self.job)
     }
 
+    /// Ranks of the job; `None`: numbers of threads are ranks.
+    pub fn job(&self) -> Option<u32> {
+        (!self.are_ranks).then_some(self.job)
+    }
+
     /// Machines of ranks, as far as the log tells.
     pub fn hosts(&self) -> BTreeMap<u32, String> {
         let named = self.all.iter().filter(|thread| !thread.host.is_empty());

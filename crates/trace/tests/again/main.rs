@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::io::Cursor;
 use std::path::PathBuf;
 use trace::import::from_inputs;
-use trace::{Imported, Options, Selection, input};
+use trace::{Facts, Imported, Options, Selection, input};
 use world::{Operation, Run, Step};
 use writer::Form;
 
@@ -48,14 +48,30 @@ fn program(label: Option<&Vec<u8>>) -> Vec<u8> {
     program.unwrap_or_default().to_vec()
 }
 
+/// By thread the first one of its rank: those that work in turns have one.
+fn first_of_rank(facts: &Facts) -> BTreeMap<u64, u64> {
+    let ranked = || facts.threads.iter().filter_map(|thread| Some((thread.rank?, thread.thread)));
+    let firsts: BTreeMap<u32, u64> = ranked().rev().collect();
+    // Lines that name no thread are those of the first one.
+    let number = |thread: u64| if thread == 0 { world::FIRST } else { thread };
+    ranked().map(|(rank, thread)| (number(thread), number(firsts[&rank]))).collect()
+}
+
+/// Operations by the first threads of their ranks, in order of time.
+fn by_rank(mut run: Vec<Operation>, first: &BTreeMap<u64, u64>) -> Vec<Operation> {
+    for operation in &mut run {
+        operation.thread = first.get(&operation.thread).copied().unwrap_or(operation.thread);
+    }
+    run.sort_by_key(|operation| (operation.thread, operation.start_ns));
+    run
+}
+
 /// The operations of a run that was imported, by threads.
 fn read(imported: Imported) -> Vec<Operation> {
     let facts = imported.facts;
-    let threads: BTreeMap<u64, u64> = facts
-        .threads
-        .iter()
-        .filter_map(|thread| Some((u64::from(thread.rank?), thread.thread)))
-        .collect();
+    let ranked =
+        facts.threads.iter().filter_map(|thread| Some((thread.rank?.into(), thread.thread)));
+    let threads: BTreeMap<u64, u64> = ranked.collect();
     let path_of = |path: &[u8]| match path {
         b"" => Vec::new(),
         b"." => facts.root.clone(),
@@ -129,7 +145,9 @@ fn again(run: &Run, form: &Form) -> Result<usize, TestCaseError> {
         let is_allowed = ALLOWED.contains(&gap.code.as_str());
         prop_assert!(is_allowed, "{} {:?} {form:?}\n{}", gap.says, gap.examples, text());
     }
-    let (expected, found) = (renumbered(written.operations.clone()), renumbered(read(imported)));
+    let first = first_of_rank(&imported.facts);
+    let expected = renumbered(by_rank(written.operations.clone(), &first));
+    let found = renumbered(by_rank(read(imported), &first));
     for (expected, found) in expected.iter().zip(&found) {
         prop_assert_eq!(found, expected, "{:?}\n{}", form, text());
     }

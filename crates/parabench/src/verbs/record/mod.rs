@@ -203,9 +203,9 @@ fn summarize(run: &Run, out: &Path) {
     let once = |row: &&Row| row.part_of.is_none() && !is_above(format, row);
     let operations: u64 = run.rows.iter().filter(once).map(|row| row.count).sum();
     let (out, ranks) = (out.display(), run.run.ranks);
-    let threads = model::words::count(ranks, "thread");
+    let ranks = model::words::count(ranks, "rank");
     console::note(&format!(
-        "recorded {counted_operations} of {threads}: parabench report {out}",
+        "recorded {counted_operations} of {ranks}: parabench report {out}",
         counted_operations = model::words::count(operations, "operation")
     ));
     let notes = run.run.evidence.notes.iter();
