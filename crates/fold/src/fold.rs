@@ -4,8 +4,8 @@ use super::barriers::Barriers;
 use super::lists::DataFile;
 use super::log::Log;
 use super::order::{self, History, Order};
-use super::pauses::{self, LongPauses, Think};
-use super::ranks::{self, is_hidden};
+use super::pauses::{self, LongPauses, Recorder, Think};
+use super::ranks::{self, Item, is_hidden};
 use super::shape::Shaper;
 use super::write::{Uneven, Writer, Written};
 use super::{processes, procs};
@@ -128,9 +128,15 @@ impl Source<'_> {
             trees.push(tree);
             adopted.push(opened);
         }
-        let mut items = ranks::unify(&trees);
+        let mut items = ranks::unify(&trees, &|shape| shaper.kinds(shape));
         pauses::before_labels(&mut items);
-        let (items, procs) = procs::extracted(items, &shaper);
+        let (mut items, mut procs) = procs::extracted(items, &shaper);
+        if options.think == Think::Typical {
+            let procs = procs.iter_mut().map(|proc| &mut proc.body[..]);
+            let mut bodies: Vec<&mut [Item]> =
+                std::iter::once(&mut items[..]).chain(procs).collect();
+            pauses::gather(&mut bodies, Recorder::adding(log.recorder_ns));
+        }
         let writer = Writer::new(&shaper, &items, &procs, log);
         let mut head = options.head.clone();
         if let Some(ns) = processes::chance_ns(log).filter(|_| options.think != Think::Exact) {

@@ -1,9 +1,10 @@
 //! Numbers that several statements share become parameters: `$count` for iterations, `$size` for bytes.
 //!
-//! So does a long directory that many names are below.
+//! So does each long directory that many names are below.
 //!
 //! ```text
 //! $dir = "projects/2026/climate/run-17";
+//! $dir2 = "$dir/checkpoints";
 //! stat("$dir/input");
 //! ```
 
@@ -141,8 +142,24 @@ const NAMES_MIN: usize = 4;
 /// Fewest bytes that it makes the text shorter.
 const GAIN_MIN: usize = 60;
 
+/// Most directories with names.
+const DIRECTORIES_MAX: usize = 8;
+
+/// Gives directories names that make the lines shorter; the definitions.
+pub fn name_directories(lines: &mut [&mut String]) -> String {
+    let mut text = String::new();
+    for at in 0..DIRECTORIES_MAX {
+        let found = worth_a_name(lines.iter().map(|line| line.as_str()));
+        let Some(directory) = found else { break };
+        let name = numbered("$dir", at);
+        lines.iter_mut().for_each(|line| **line = shortened(line, &directory, &name));
+        let _ = writeln!(text, "{name} = \"{directory}\";");
+    }
+    text
+}
+
 /// The directory whose name shortens the text most, as written there; `None` if none is worth it.
-pub fn worth_a_name<'a>(texts: impl Iterator<Item = &'a str>) -> Option<String> {
+fn worth_a_name<'a>(texts: impl Iterator<Item = &'a str>) -> Option<String> {
     let mut names: BTreeMap<&str, usize> = BTreeMap::new();
     for text in texts {
         for constant in beginnings(text) {
@@ -165,7 +182,7 @@ pub fn worth_a_name<'a>(texts: impl Iterator<Item = &'a str>) -> Option<String> 
     (gain(&best) >= GAIN_MIN).then(|| best.0.to_string())
 }
 
-/// The part of each string before its first variable or escape.
+/// The part of each string before its first escape or variable but one of a directory.
 fn beginnings(mut text: &str) -> impl Iterator<Item = &str> {
     std::iter::from_fn(move || {
         let string = &text[text.find('"')? + 1..];
@@ -178,20 +195,55 @@ fn beginnings(mut text: &str) -> impl Iterator<Item = &str> {
             }
         })?;
         text = &string[end + 1..];
-        let constant = string[..end].find(['$', '\\']).unwrap_or(end);
-        Some(&string[..constant])
+        let constant = &string[..end];
+        let rest = without_directory(constant).unwrap_or(constant);
+        let cut = rest.find(['$', '\\']).map_or(0, |at| rest.len() - at);
+        Some(&constant[..end - cut])
     })
 }
 
+/// A string without the directory's variable that it begins with.
+fn without_directory(string: &str) -> Option<&str> {
+    let rest = string.strip_prefix("$dir")?.trim_start_matches(|c: char| c.is_ascii_digit());
+    (rest.is_empty() || rest.starts_with('/')).then_some(rest)
+}
+
 /// The text with the variable in the place of the directory.
-pub fn shortened(text: &str, directory: &str) -> String {
-    let below = text.replace(&format!("\"{directory}/"), "\"$dir/");
-    below.replace(&format!("\"{directory}\""), "$dir")
+fn shortened(text: &str, directory: &str, name: &str) -> String {
+    let below = text.replace(&format!("\"{directory}/"), &format!("\"{name}/"));
+    below.replace(&format!("\"{directory}\""), name)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_directory_of_many_names_has_one() {
+        let line = |name: &str| format!("stat(\"{name}\");");
+        let below = |directory: &str| -> Vec<String> {
+            ('a'..'m').map(|c| line(&format!("{directory}/{c}"))).collect()
+        };
+        let mut lines = [
+            below("projects/climate/2026"),
+            below("projects/climate/2026/checkpoints"),
+            below("scratch/of/somebody"),
+            below("src"),
+        ]
+        .concat();
+        let mut all: Vec<&mut String> = lines.iter_mut().collect();
+        let definitions = name_directories(&mut all);
+        assert_eq!(
+            definitions,
+            "$dir = \"projects/climate/2026\";\n\
+             $dir2 = \"scratch/of/somebody\";\n\
+             $dir3 = \"$dir/checkpoints\";\n"
+        );
+        let first = [0, 12, 24, 36].map(|at| lines[at].as_str());
+        let expected =
+            ["stat(\"$dir/a\");", "stat(\"$dir3/a\");", "stat(\"$dir2/a\");", "stat(\"src/a\");"];
+        assert_eq!(first, expected);
+    }
 
     #[test]
     fn the_directory_of_most_names_stands_once() {
@@ -200,12 +252,15 @@ mod tests {
         let text: String = ["a/x", "a/y", "b$i", "c", "d", "e", "f"].map(line).concat();
         let found = worth_a_name([text.as_str()].into_iter());
         assert_eq!(found.as_deref(), Some(deep));
-        let short = shortened(&(text + "stat(\"projects/2026/climate\");"), deep);
+        let short = shortened(&(text + "stat(\"projects/2026/climate\");"), deep, "$dir");
         assert!(short.contains("stat(\"$dir/b$i\");") && short.ends_with("stat($dir);"), "{short}");
         let strings: Vec<&str> = beginnings(r#"f("a\"b", 1 / 2, "c/$d", "")"#).collect();
         assert_eq!(strings, ["a", "c/", ""]);
         let siblings = [1, 2].map(|run| format!("\"projects/run-{run}/a\"").repeat(20)).concat();
         assert_eq!(worth_a_name([siblings.as_str()].into_iter()), None);
+        let strings: Vec<&str> =
+            beginnings(r#""$dir/a/$i" "$dir2/b" "$dirty/c" "$dir" "$n/a""#).collect();
+        assert_eq!(strings, ["$dir/a/", "$dir2/b", "", "$dir", ""]);
         // Few names, short names, and what runs into a variable stay.
         for text in [line("a"), "\"data/a\"".repeat(50), "\"projects/2026-$i/a\"".repeat(9)] {
             assert_eq!(worth_a_name([text.as_str()].into_iter()), None, "{text}");

@@ -3,6 +3,12 @@
 //! All pauses of a place become their mean, which keeps their sum. Places are taken from the
 //! longest sum down until the rest is below `DROPPED` of all pauses.
 //!
+//! They take a tenth of the lines at most: then the time of small ones goes to larger ones beside them.
+//!
+//! ```text
+//! compute(3ms); a; compute(10us); b; compute(20us); c    -> compute(3030us); a; b; c
+//! ```
+//!
 //! Long pauses between bursts of operations are apart: each is a statement of its own, so that the loop finder
 //! makes a nest of what would be one flat loop with a mean pause in each iteration.
 //!
@@ -60,6 +66,117 @@ pub fn before_labels(items: &mut [Item]) {
     }
 }
 
+/// Lines of the program for each of its pauses, at least.
+const LINES: usize = 10;
+
+/// Gives the time of small pauses to larger ones beside them, if else there were too many. What takes a tenth of all
+/// pauses stays where it is.
+pub fn gather(bodies: &mut [&mut [Item]], recorder: Recorder) {
+    let mut sums = Vec::new();
+    bodies.iter().for_each(|body| body.iter().for_each(|item| collect(item, &mut sums)));
+    let least_ns = least_sum(&mut sums);
+    let all: u64 = sums.iter().fold(0, |all, ns| all.saturating_add(*ns));
+    let mut written = Vec::new();
+    let is_written = |gap: &Gap| gap.sum_ns >= least_ns && recorder.own_ns(gap.mean_ns()) > 0;
+    bodies
+        .iter()
+        .for_each(|body| body.iter().for_each(|item| list(item, &is_written, &mut written)));
+    written.sort_unstable();
+    let lines: usize = bodies.iter().map(|body| count_lines(body)).sum();
+    let allowed = (lines / (LINES - 1)).max(1);
+    let Some(first) = written.len().checked_sub(allowed).filter(|more| *more > 0) else { return };
+    let large_ns = written[first].min(all / LINES as u64).max(1);
+    let gathering = Gathering { large_ns, recorder };
+    bodies.iter_mut().for_each(|body| gathering.within(body));
+}
+
+fn list(item: &Item, is_written: &impl Fn(&Gap) -> bool, sums: &mut Vec<u64>) {
+    sums.extend(Some(item.gap.sum_ns).filter(|_| is_written(&item.gap)));
+    item.body.iter().for_each(|item| list(item, is_written, sums));
+}
+
+/// Lines of statements and blocks.
+fn count_lines(items: &[Item]) -> usize {
+    let lines = |item: &Item| match &item.body[..] {
+        [] => 1,
+        [one] if one.body.is_empty() => 1,
+        body => 2 + count_lines(body),
+    };
+    items.iter().map(lines).sum()
+}
+
+/// Gives time to places with a large sum.
+#[derive(Clone, Copy, Debug)]
+struct Gathering {
+    large_ns: u64,
+    recorder: Recorder,
+}
+
+impl Gathering {
+    /// The time of a body stays in it: one pause in it may become large.
+    fn within(&self, items: &mut [Item]) {
+        let times = executions(items);
+        let rest = self.gather(items, times);
+        let place = items.iter_mut().find(|item| item.gap.count > 0);
+        if let Some(first) = place.filter(|_| rest.sum_ns >= self.large_ns) {
+            first.gap.take_time(rest, times);
+        }
+    }
+
+    /// Gives what is left for a place further out, if nothing in the body is large. `times`: how often it is
+    /// executed.
+    fn gather(&self, items: &mut [Item], times: u64) -> Gap {
+        let (mut rest, mut last) = (Gap::default(), None);
+        for (at, item) in items.iter_mut().enumerate() {
+            self.inner(item, times);
+            if item.gap.sum_ns >= self.large_ns {
+                item.gap.take_time(std::mem::take(&mut rest), times);
+                last = Some(at);
+            } else if let Some(ns) = self.own_ns(&item.gap) {
+                rest.sum_ns += ns;
+                rest.waited_ns += item.gap.waited_ns.min(ns);
+                item.gap = item.gap.without_time();
+            }
+        }
+        if let Some(at) = last {
+            items[at].gap.take_time(std::mem::take(&mut rest), times);
+        }
+        rest
+    }
+
+    /// Takes small pauses out of the body of an item, where it is executed as often as all beside it.
+    fn inner(&self, item: &mut Item, times: u64) {
+        if item.gap.count == 0 {
+            item.gap.count = times;
+        }
+        let own = executions(&item.body);
+        match item.form {
+            Form::Only(_) => self.within(&mut item.body),
+            _ if times == 0 => self.within(&mut item.body),
+            _ => {
+                let rest = self.gather(&mut item.body, own);
+                item.gap.take_time(rest, item.gap.count);
+            }
+        }
+    }
+
+    /// The program's own part of a sum; `None`: the recorder caused it.
+    fn own_ns(&self, gap: &Gap) -> Option<u64> {
+        let own_ns = self.recorder.own_ns(gap.mean_ns());
+        (own_ns > 0).then(|| own_ns.saturating_mul(gap.count.max(1)))
+    }
+}
+
+/// How often a body is executed, as far as its statements tell.
+fn executions(items: &[Item]) -> u64 {
+    items
+        .iter()
+        .filter(|item| item.form != Form::Loop)
+        .map(|item| item.gap.count)
+        .max()
+        .unwrap_or(0)
+}
+
 /// The choice of places that get a pause.
 #[derive(Clone, Copy, Debug)]
 pub struct Places {
@@ -73,15 +190,7 @@ impl Places {
     pub fn chosen(bodies: &[&[Item]], recorder: Recorder) -> Places {
         let mut sums = Vec::new();
         bodies.iter().copied().flatten().for_each(|item| collect(item, &mut sums));
-        sums.sort_unstable();
-        let all: u64 = sums.iter().fold(0, |all, ns| all.saturating_add(*ns));
-        let allowed = all as f64 * DROPPED;
-        let mut dropped = 0.0;
-        let least = sums.iter().find(|ns| {
-            dropped += **ns as f64;
-            dropped > allowed
-        });
-        let least_ns = least.copied().unwrap_or(u64::MAX).max(1);
+        let least_ns = least_sum(&mut sums);
         Places { least_ns, recorder }
     }
 
@@ -93,8 +202,7 @@ impl Places {
 
     /// Mean of the program's own pauses of a place, nanoseconds; 0 if the recorder caused them.
     pub fn mean_ns(&self, gap: &Gap) -> u64 {
-        let mean = (gap.sum_ns as f64 / gap.count.max(1) as f64).round() as u64;
-        self.recorder.own_ns(mean)
+        self.recorder.own_ns(gap.mean_ns())
     }
 }
 
@@ -102,6 +210,19 @@ impl Places {
 const SHORTEST_NS: u64 = 500;
 /// The same where nobody knows what the recorder added: strace adds 20 us and more.
 const UNKNOWN_NS: u64 = 10_000;
+
+/// Shortest sum that is written; sorts them.
+fn least_sum(sums: &mut [u64]) -> u64 {
+    sums.sort_unstable();
+    let all: u64 = sums.iter().fold(0, |all, ns| all.saturating_add(*ns));
+    let allowed = all as f64 * DROPPED;
+    let mut dropped = 0.0;
+    let least = sums.iter().find(|ns| {
+        dropped += **ns as f64;
+        dropped > allowed
+    });
+    least.copied().unwrap_or(u64::MAX).max(1)
+}
 
 fn collect(item: &Item, sums: &mut Vec<u64>) {
     sums.push(item.gap.sum_ns);
@@ -279,6 +400,34 @@ mod think_tests {
         let sums = |items: &[Item]| items.iter().map(|item| item.gap.sum_ns).collect::<Vec<_>>();
         assert_eq!(sums(&items), [1, 30]);
         assert_eq!((sums(&items[1].body), sums(&items[1].body[0].body)), (vec![0], vec![0, 4]));
+    }
+
+    #[test]
+    fn small_pauses_go_to_large_ones_where_they_are_too_many() {
+        let item = |form: Form, ns: u64, body: Vec<Item>| {
+            let gap = Gap::once(ns, false);
+            Item { form, numbers: Vec::new(), gap, body }
+        };
+        let leaf = |ns: u64| item(Form::Leaf(9), ns, Vec::new());
+        let leaves = |all: &[u64]| -> Vec<Item> { all.iter().map(|ns| leaf(*ns)).collect() };
+        let times = |items: &[Item]| items.iter().map(|item| item.gap.sum_ns).collect::<Vec<_>>();
+        let gathered = |mut items: Vec<Item>| {
+            gather(&mut [&mut items], Recorder::adding(Some(0)));
+            items
+        };
+        // As many as there may be, or large ones: they stay.
+        for all in [&[0; 9][..], &[7_000, 0, 0, 0, 0, 0, 0, 0, 0], &[9_000, 9_000, 9_000]] {
+            assert_eq!(times(&gathered(leaves(all))), all);
+        }
+        let all = gathered(leaves(&[1_000, 40_000, 1_000, 400, 2_000]));
+        // Less than half a microsecond is what executing takes.
+        assert_eq!(times(&all), [0, 44_000, 0, 400, 0]);
+        // What no body has a place for goes further out; what some ranks wait does not.
+        let inner = item(Form::Loop, 0, leaves(&[1_000, 1_500]));
+        let some = item(Form::Only([1].into()), 0, leaves(&[600]));
+        let all = gathered(vec![leaf(50_000), leaf(0), inner, some]);
+        assert_eq!(times(&all), [52_500, 0, 0, 0]);
+        assert_eq!((times(&all[2].body), times(&all[3].body)), (vec![0, 0], vec![0]));
     }
 
     #[test]

@@ -9,6 +9,7 @@
 
 use super::regular::even_step;
 use super::repeats::common_subsequence;
+use super::statement::NumberKind;
 use super::tree::{
     BARRIER, BARRIERS, Gap, Kind, List, Node, Number, barrier_gaps, between_barriers,
     count_barriers, write_out_barriers,
@@ -78,10 +79,15 @@ impl Value {
     }
 
     /// The simplest form that gives every rank its value.
-    fn fit(values: &[(u32, i64)], size: u32) -> Value {
+    fn fit(values: &[(u32, i64)], size: u32, kind: Option<NumberKind>) -> Value {
         let Some((first_rank, first)) = values.first().copied() else { return Value::Same(0) };
         if values.iter().all(|(_, value)| *value == first) {
             return Value::Same(first);
+        }
+        if let [first, second] = *values {
+            let line = Value::affine(first, second).filter(|line| line.is_meant(kind));
+            let line = line.filter(|line| line.at(second.0, size) == second.1);
+            return line.unwrap_or_else(|| Value::table(values));
         }
         let fits = |value: &Value| values.iter().all(|(rank, v)| value.at(*rank, size) == *v);
         let affine = Value::affine((first_rank, first), values[1]);
@@ -94,6 +100,21 @@ impl Value {
             .or_else(|| Value::every((first_rank, first), values[1]).filter(|value| fits(value)))
             .or_else(|| grids().find(|value| fits(value)))
             .unwrap_or_else(|| Value::table(values))
+    }
+
+    /// A line through two values is a rule, not chance: numbers of names that go on, parts of a file side by side, or
+    /// places that somebody chose.
+    fn is_meant(&self, kind: Option<NumberKind>) -> bool {
+        let Value::Affine { base, step } = *self else { return false };
+        let is_multiple = step != 0 && base % step == 0;
+        match kind {
+            Some(NumberKind::Bytes) => {
+                let is_part = is_multiple && matches!(base / step, 0 | 1);
+                is_part || base % SECTOR_BYTES == 0 && step % SECTOR_BYTES == 0
+            }
+            Some(NumberKind::Name) => false,
+            Some(NumberKind::Count) | None => is_multiple,
+        }
     }
 
     fn affine((a, first): (u32, i64), (b, second): (u32, i64)) -> Option<Value> {
@@ -137,6 +158,9 @@ impl Value {
         Value::Table(ranks.into(), values)
     }
 }
+
+/// Multiples of it are places in files that somebody chose.
+const SECTOR_BYTES: i64 = 512;
 
 /// Products with ranks and numbers of iterations do not overflow.
 fn small(number: i64) -> bool {
@@ -242,36 +266,45 @@ impl Item {
     }
 }
 
-/// Makes one tree of the trees of all ranks.
-pub fn unify(trees: &[Vec<Node>]) -> Vec<Item> {
+/// What is known of all ranks.
+#[derive(Clone, Copy)]
+struct All<'a> {
+    /// Their number.
+    size: u32,
+    /// Kinds of the numbers of a shape.
+    kinds: &'a dyn Fn(u32) -> Vec<NumberKind>,
+}
+
+/// Makes one tree of the trees of all ranks. `kinds`: of the numbers of a shape.
+pub fn unify(trees: &[Vec<Node>], kinds: &dyn Fn(u32) -> Vec<NumberKind>) -> Vec<Item> {
     let all = (0..).zip(trees).map(|(rank, tree)| (rank, tree.as_slice())).collect();
-    unify_some(all, trees.len() as u32)
+    unify_some(all, All { size: trees.len() as u32, kinds })
 }
 
 /// Unifies the trees of some ranks. If all meet equally often, the parts between two meetings are
 /// unified one by one.
-fn unify_some(trees: Vec<(u32, &[Node])>, size: u32) -> Vec<Item> {
+fn unify_some(trees: Vec<(u32, &[Node])>, of: All<'_>) -> Vec<Item> {
     let alike = |counts: Vec<usize>| counts.windows(2).all(|pair| pair[0] == pair[1]);
     let counts: Vec<usize> = trees.iter().map(|(_, tree)| count_barriers(tree)).collect();
     if counts.iter().all(|count| *count == 0) {
-        return unify_groups(trees, size);
+        return unify_groups(trees, of);
     }
     if alike(counts) {
-        return in_turns(&trees, size);
+        return in_turns(&trees, of);
     }
     let out: Vec<(u32, Vec<Node>)> =
         trees.iter().map(|(rank, tree)| (*rank, write_out_barriers(tree))).collect();
     match alike(out.iter().map(|(_, tree)| count_barriers(tree)).collect()) {
         true => {
             let out: Vec<_> = out.iter().map(|(rank, tree)| (*rank, &tree[..])).collect();
-            in_turns(&out, size)
+            in_turns(&out, of)
         }
-        false => unify_groups(trees, size),
+        false => unify_groups(trees, of),
     }
 }
 
 /// Trees that meet equally often.
-fn in_turns(trees: &[(u32, &[Node])], size: u32) -> Vec<Item> {
+fn in_turns(trees: &[(u32, &[Node])], of: All<'_>) -> Vec<Item> {
     let mut parts: Vec<_> =
         trees.iter().map(|(rank, tree)| (*rank, between_barriers(tree))).collect();
     let mut gaps: Vec<_> = trees.iter().map(|(_, tree)| barrier_gaps(tree)).collect();
@@ -283,7 +316,7 @@ fn in_turns(trees: &[(u32, &[Node])], size: u32) -> Vec<Item> {
             items.pop();
             return items;
         }
-        items.extend(unify_groups(next, size));
+        items.extend(unify_groups(next, of));
         let mut barrier = Item::leaf(BARRIER);
         gaps.iter_mut().filter_map(Iterator::next).for_each(|gap| barrier.gap.add(gap));
         items.push(barrier);
@@ -291,7 +324,7 @@ fn in_turns(trees: &[(u32, &[Node])], size: u32) -> Vec<Item> {
 }
 
 /// Trees without meetings at their top.
-fn unify_groups(trees: Vec<(u32, &[Node])>, size: u32) -> Vec<Item> {
+fn unify_groups(trees: Vec<(u32, &[Node])>, of: All<'_>) -> Vec<Item> {
     let members = trees.len();
     let mut groups: Vec<Group<'_>> = Vec::new();
     let mut known: HashMap<u64, usize> = HashMap::new();
@@ -305,7 +338,7 @@ fn unify_groups(trees: Vec<(u32, &[Node])>, size: u32) -> Vec<Item> {
         groups[at].trees.push(tree);
     }
     let merged = groups.iter().fold(Vec::new(), |merged, group| merge(merged, group));
-    grouped(merged, members, size)
+    grouped(merged, members, of)
 }
 
 /// Ranks whose trees have the same form.
@@ -369,14 +402,14 @@ fn merge<'a>(merged: Vec<Merged<'a>>, group: &Group<'a>) -> Vec<Merged<'a>> {
 }
 
 /// Puts neighbours of the same ranks into one block for these ranks.
-fn grouped(merged: Vec<Merged<'_>>, members: usize, size: u32) -> Vec<Item> {
+fn grouped(merged: Vec<Merged<'_>>, members: usize, of: All<'_>) -> Vec<Item> {
     let mut items: Vec<Item> = Vec::new();
     let mut last: Option<Ranks> = None;
     for element in merged {
         let mut nodes = element.nodes;
         nodes.sort_by_key(|(rank, _)| *rank);
         let ranks: Ranks = nodes.iter().map(|(rank, _)| *rank).collect();
-        let item = item(&nodes, size);
+        let item = item(&nodes, of);
         if ranks.len() == members {
             items.push(item);
             last = None;
@@ -397,18 +430,19 @@ fn grouped(merged: Vec<Merged<'_>>, members: usize, size: u32) -> Vec<Item> {
 }
 
 /// One element of nodes of the same form.
-fn item(nodes: &[(u32, &Node)], size: u32) -> Item {
+fn item(nodes: &[(u32, &Node)], all: All<'_>) -> Item {
     let first = nodes[0].1;
     let form = match first.kind {
         Kind::Leaf => Form::Leaf(first.shape),
         Kind::Loop => Form::Loop,
         Kind::Block => Form::Block(first.shape),
     };
+    let kinds = if first.kind == Kind::Leaf { (all.kinds)(first.shape) } else { Vec::new() };
     let number = |at: usize| {
         let value = |of: &dyn Fn(&Number) -> i64| {
             let values: Vec<(u32, i64)> =
                 nodes.iter().map(|(rank, node)| (*rank, of(&node.numbers[at]))).collect();
-            Value::fit(&values, size)
+            Value::fit(&values, all.size, kinds.get(at).copied())
         };
         let steps = (0..first.numbers[at].steps.len()).map(|step| value(&|n| n.steps[step]));
         let list = Listed::merge(nodes, at);
@@ -420,7 +454,7 @@ fn item(nodes: &[(u32, &Node)], size: u32) -> Item {
     }
     let bodies = nodes.iter().map(|(rank, node)| (*rank, &node.body[..])).collect();
     let numbers = (0..first.numbers.len()).map(number).collect();
-    let body = unify_some(bodies, size);
+    let body = unify_some(bodies, all);
     Item { form, numbers, gap, body }
 }
 
@@ -451,16 +485,37 @@ mod tests {
             (&[9, 2, 4, 4], Value::Table([0, 1, 2, 3].into(), vec![9, 2, 4, 4])),
         ] {
             let pairs: Vec<(u32, i64)> = (0..).zip(values.iter().copied()).collect();
-            let value = Value::fit(&pairs, values.len() as u32);
+            let value = Value::fit(&pairs, values.len() as u32, None);
             assert_eq!(value, expected, "{values:?}");
             for (rank, number) in pairs {
                 assert_eq!(value.at(rank, values.len() as u32), number);
             }
         }
-        let some = Value::fit(&[(1, 3), (3, 9)], 4);
+        let some = Value::fit(&[(1, 3), (3, 9)], 4, None);
         assert_eq!(some, Value::Affine { base: 0, step: 3 });
-        let odd = Value::fit(&[(1, 7), (3, 8), (5, 9)], 6);
+        let odd = Value::fit(&[(1, 7), (3, 8), (5, 9)], 6, None);
         assert_eq!(odd, Value::Grid { base: 7, outer: 1, inner: 0, width: 2 });
+    }
+
+    #[test]
+    fn two_values_are_a_rule_only_if_they_look_chosen() {
+        let (bytes, count) = (Some(NumberKind::Bytes), Some(NumberKind::Count));
+        for (values, kind, is_rule) in [
+            ([24_306, 24_608], bytes, false),
+            ([24_306, 24_307], bytes, false),
+            ([9, 8], bytes, false),
+            ([0, 302], bytes, true),
+            ([0, 4096], bytes, true),
+            ([4096, 69_632], bytes, true),
+            ([0, 1], count, true),
+            ([7, 8], count, true),
+            ([10, 20], count, true),
+            ([2018, 603], count, false),
+            ([1, 0], None, true),
+        ] {
+            let value = Value::fit(&[(0, values[0]), (1, values[1])], 2, kind);
+            assert_eq!(matches!(value, Value::Affine { .. }), is_rule, "{values:?} {kind:?}");
+        }
     }
 
     fn show(items: &[Item]) -> String {
@@ -484,7 +539,7 @@ mod tests {
             (&["abcd", "wxyz"], "[0](a b c d) [1](w x y z)"),
         ] {
             let trees: Vec<Vec<Node>> = texts.iter().map(|text| tree(text)).collect();
-            assert_eq!(show(&unify(&trees)), expected, "{texts:?}");
+            assert_eq!(show(&unify(&trees, &|_| Vec::new())), expected, "{texts:?}");
         }
     }
 }

@@ -8,6 +8,7 @@
 //! that iterations of a loop use the same ones.
 
 use super::barriers::Coming;
+use super::events::Events;
 use super::irregular::finish;
 use super::log::Log;
 use super::logged::Logged;
@@ -18,7 +19,7 @@ use super::order::{Action, History, Order};
 use super::patterns::Patterns;
 use super::pauses::{LongPauses, PauseStatistics, Place, Recorder, Think};
 use super::processes::Lifetimes;
-use super::statement::{Alike, Arg, Arguments, Interner, Shape, Statement};
+use super::statement::{Alike, Arg, Arguments, Interner, NumberKind, Shape, Statement, kinds};
 use super::tree::{BARRIER, BARRIERS, Gap, Kind, Node, Number};
 use model::event::{FLAG_AT_POSITION, FLAG_FROM_POSITION, NO_ID};
 use model::op::{HandleEffect, ParamKind, Part as OpPart};
@@ -121,6 +122,9 @@ impl<'a> Shaper<'a> {
     ) -> (Vec<Node>, Vec<u64>) {
         let log = self.log;
         let mut state = RankState { rank, levels: vec![Level::default()], ..RankState::default() };
+        if log.ranks.len() > 1 {
+            state.last_uses = last_uses(&log.ranks[rank as usize]);
+        }
         let mut actions = order.actions(rank);
         if order.waits_first(rank) {
             // It waits for others before its first operation, and begins late by that.
@@ -158,6 +162,7 @@ impl<'a> Shaper<'a> {
             last = entry.event.label;
             state.waits_ahead(&entry, at, actions);
             self.add(&mut state, &entry, at);
+            state.forget(at);
         }
         for (_, action) in actions {
             if !action.is_within_label() && !action.is_signal() {
@@ -181,6 +186,11 @@ impl<'a> Shaper<'a> {
             .iter()
             .find(|(_, it)| matches!(it, Action::Wait { from: other, .. } if *other == from));
         again.is_some_and(|(place, _)| label(*place) == label(at) && label(place - 1) == label(at))
+    }
+
+    /// Kinds of the numbers of a shape.
+    pub fn kinds(&self, shape: u32) -> Vec<NumberKind> {
+        kinds(&self.shapes.all[shape as usize], &self.names)
     }
 
     fn alike(&mut self) -> Alike<'_> {
@@ -325,6 +335,7 @@ impl<'a> Shaper<'a> {
         let flags = self.instances.get(&entry.details.instance).map_or(0, |i| i.adopting(there));
         let Some((template, numbers)) = self.name(entry.event.path) else { return };
         let variable = state.take(entry.details.instance);
+        state.borrow(entry.details.instance);
         // Nobody knows who else would open a file of MPI now.
         let alone = entry.op().is_some_and(Op::is_mpi_io);
         let statement = Statement {
@@ -458,9 +469,37 @@ pub struct RankState {
     pub begins_late: bool,
     pub operations: u64,
     pub adopted: Vec<u64>,
+    /// By open file the place of its last operation.
+    pub last_uses: HashMap<u32, usize>,
+    /// Files that others opened, by the place of their last operation here.
+    pub borrowed: HashMap<usize, Vec<u32>>,
+}
+
+/// By open file the place of its last operation.
+fn last_uses(events: &Events) -> HashMap<u32, usize> {
+    let parts = events.iter().enumerate().flat_map(|(at, entry)| {
+        entry.parts().map(|part| (part.details.instance, at)).collect::<Vec<_>>()
+    });
+    parts.collect()
 }
 
 impl RankState {
+    /// A file that others opened, and may close.
+    pub fn borrow(&mut self, instance: u32) {
+        if let Some(at) = self.last_uses.get(&instance) {
+            self.borrowed.entry(*at).or_default().push(instance);
+        }
+    }
+
+    /// Behind their last operations the variables of borrowed files are free.
+    pub fn forget(&mut self, at: usize) {
+        for instance in self.borrowed.remove(&at).unwrap_or_default() {
+            if let Some(variable) = self.variables.remove(&instance) {
+                self.taken[variable as usize] = false;
+            }
+        }
+    }
+
     /// A wait for a lock comes before the operations whose signals are waited for: only the part of the pause
     /// behind the last of these signals belongs to the operation.
     pub fn waits_ahead(&mut self, entry: &Logged, at: usize, actions: &[(usize, Action)]) {

@@ -56,6 +56,27 @@ impl Gap {
         Gap { sum_ns: ns, count: 1, waited_ns, longest_ns: ns, ..Gap::default() }
     }
 
+    /// The mean, nanoseconds.
+    pub fn mean_ns(&self) -> u64 {
+        (self.sum_ns as f64 / self.count.max(1) as f64).round() as u64
+    }
+
+    /// The time of others before a place that is executed this often is added.
+    pub fn take_time(&mut self, other: Gap, times: u64) {
+        let part = |ns: u64| match self.count < times {
+            true => (ns as f64 * self.count as f64 / times as f64) as u64,
+            false => ns,
+        };
+        let (sum_ns, waited_ns) = (part(other.sum_ns), part(other.waited_ns));
+        self.sum_ns = self.sum_ns.saturating_add(sum_ns);
+        self.waited_ns = self.waited_ns.saturating_add(waited_ns);
+    }
+
+    /// The same executions, without pauses.
+    pub fn without_time(&self) -> Gap {
+        Gap { count: self.count, meets_end: self.meets_end, ..Gap::default() }
+    }
+
     pub fn add(&mut self, other: &Gap) {
         self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
         self.count += other.count;

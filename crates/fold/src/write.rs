@@ -4,7 +4,7 @@ use super::expr::{Linear, Loop, Sizes, bytes, holds, listed, name_of_loop, place
 use super::lists::{DataFile, LongLists, Role, Tables, comment, definition, numbered};
 use super::log::{Log, mpi_mode};
 use super::names::{Part, quoted};
-use super::params::{Params, shortened, worth_a_name};
+use super::params::{Params, name_directories};
 use super::patterns;
 use super::pauses::{LONG_NS, Places, Recorder, duration};
 use super::procs::Proc;
@@ -47,8 +47,6 @@ pub struct Writer<'a> {
     is_for_ranks: bool,
     /// Number of ranks.
     ranks: u32,
-    /// How many of them execute what is written.
-    among: usize,
     /// Further directories in which files have names.
     directories: Vec<String>,
     /// More of them were at work at a time than there were CPUs.
@@ -95,7 +93,6 @@ impl<'a> Writer<'a> {
             names_ranks: false,
             is_for_ranks: false,
             ranks,
-            among: ranks as usize,
             directories: log.used_directories().map(str::to_string).collect(),
             crowded: shaper.is_crowded(),
             starts_only: log.starts_only,
@@ -110,18 +107,14 @@ impl<'a> Writer<'a> {
         let procs: Lines = procs.iter().map(|proc| self.definition(proc)).collect();
         let mut body = [procs, self.body(items)].concat();
         let mut definitions = self.lists(&mut data);
-        let all = || definitions.iter().chain(&body).map(String::as_str);
-        let directory = worth_a_name(all());
-        if let Some(directory) = &directory {
-            let all = definitions.iter_mut().chain(&mut body);
-            all.for_each(|text| *text = shortened(text, directory));
-        }
+        let mut all: Vec<&mut String> = definitions.iter_mut().chain(&mut body).collect();
+        let directories = name_directories(&mut all);
         let mut text = String::new();
         for name in &self.directories {
             let _ = writeln!(text, "with (dir=\"{name}\") {{}} // --mount {name}=DIR");
         }
         text.push_str(&self.params.definitions());
-        text.extend(directory.map(|directory| format!("$dir = \"{directory}\";\n")));
+        text.push_str(&directories);
         patterns.iter().for_each(|definition| text.push_str(&format!("\n{definition}\n")));
         definitions.iter().for_each(|line| text.push_str(&format!("{line}\n")));
         for (at, shown) in self.of_ranks.iter().enumerate() {
@@ -185,9 +178,7 @@ impl<'a> Writer<'a> {
                 lines.push(line);
             }
             Form::Only(ranks) => {
-                let all = std::mem::replace(&mut self.among, ranks.len());
                 let body = self.body(&item.body);
-                self.among = all;
                 if !body.is_empty() {
                     let head = self.only(ranks);
                     self.names_ranks |= names_ranks(&head);
@@ -385,8 +376,6 @@ impl<'a> Writer<'a> {
     }
 
     fn linear(&mut self, number: &Spread) -> Linear {
-        // Numbers of ranks follow no rule that goes on.
-        self.is_for_ranks |= is_chance(&number.base, self.among);
         let mut linear = Linear::default();
         let tables = &mut self.tables;
         if let Some(list) = &number.list
@@ -821,19 +810,6 @@ impl Writer<'_> {
     }
 }
 
-/// Multiples of it are places in files that somebody chose.
-const SECTOR_BYTES: i64 = 512;
-
-/// Numbers of two ranks lie on a line by chance.
-fn is_chance(value: &Value, ranks: usize) -> bool {
-    match *value {
-        Value::Affine { base, step } if ranks == 2 => {
-            base % step != 0 && (base % SECTOR_BYTES != 0 || step % SECTOR_BYTES != 0)
-        }
-        _ => false,
-    }
-}
-
 impl Writer<'_> {
     /// Definitions of the lists of numbers, names and pauses. `data` takes long ones.
     pub fn lists(&self, data: &mut Option<LongLists>) -> Lines {
@@ -844,18 +820,5 @@ impl Writer<'_> {
         });
         let all = tables.chain(names);
         all.map(|(name, values)| definition(&name, &name[1..], &values, data)).collect()
-    }
-}
-
-#[cfg(test)]
-mod fixed_tests {
-    use super::*;
-
-    #[test]
-    fn what_lies_on_a_line_by_chance_is_for_these_ranks() {
-        let of = |base, step, ranks| is_chance(&Value::Affine { base, step }, ranks);
-        assert!(of(603, -289, 2) && of(204_544, 790_592 + 1, 2));
-        assert!(!of(9, -1, 8) && !of(0, 4096, 2) && !of(4096, 65_536, 2) && !of(7, 13, 4));
-        assert!(!is_chance(&Value::Same(7), 2));
     }
 }
