@@ -385,12 +385,14 @@ impl FunctionRow {
         }
     }
 
-    /// All arguments must be numbers, or all durations, and these are not.
-    pub fn mixes(&self, args: impl IntoIterator<Item = Types> + Clone) -> bool {
+    /// All arguments that may be durations must be numbers, or all durations, and these are not.
+    pub fn mixes(&self, args: impl Iterator<Item = Types> + Clone) -> bool {
         let alike = matches!(self.gives, Gives::Number | Gives::DrawnWhole | Gives::Drawn);
+        let may_be = |(at, _): &(usize, Types)| self.accepts(*at) != Accepts::Float;
+        let counted = args.enumerate().filter(may_be).map(|(_, types)| types);
         let is_duration = |types: Types| types == Types::DURATION;
         let is_other = |types: Types| !types.may(Types::DURATION);
-        alike && args.clone().into_iter().any(is_duration) && args.into_iter().any(is_other)
+        alike && counted.clone().any(is_duration) && counted.clone().any(is_other)
     }
 
     /// It works on a path, so that where the path may lead matters.
