@@ -30,7 +30,9 @@ start() {
     gluster_command volume create lab "${kind[@]}" "${bricks[@]}" force >>"$STATE/log/up.log" 2>&1
     gluster_command volume start lab >>"$STATE/log/up.log" 2>&1
     for number in 1 2; do
-        client mount -t glusterfs -o "log-file=$STATE/log/client$number.log" "$GLUSTER_HOST:/lab" "$STATE/m$number"
+        # Without times for which names are believed: the other mount makes files anew under the same names.
+        client mount -t glusterfs -o "log-file=$STATE/log/client$number.log,attribute-timeout=0,entry-timeout=0" \
+            "$GLUSTER_HOST:/lab" "$STATE/m$number"
     done
 }
 
