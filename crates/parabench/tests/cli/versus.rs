@@ -193,7 +193,7 @@ fn what_cannot_be_compared_is_refused_before_anything_runs() {
 fn too_few_blocks_are_said_before_they_are_measured() {
     let text = "param $n = 1;\ntime[\"a\"] { write(\"f\", 4k); stat(\"f\"); }\ntime[\"b\"] read(\"f\", 4k);\n";
     let scene = Scene::new().file("x.ppl", text);
-    let few = "6 blocks are too few to show any difference in 2 labels: use --reps 8 or more";
+    let few = "6 blocks are too few to show any difference in 2 labels: use --reps 7 or more";
     for (line, said) in [("--reps 6", true), ("--reps 6 --quiet", false), ("--reps 7", false)] {
         let line = format!("run x.ppl --backend mem --versus n=2 {line}");
         let done = scene.parabench(&line).exits(0);

@@ -23,13 +23,11 @@ pub fn too_few_blocks<'a>(
 ) -> Option<String> {
     grid.pair()?;
     let tests = pairs.map(|(a, b)| test_count(&a.measured, &b.measured)).sum();
-    let blocks = grid.reps as usize;
-    (tests > 0 && blocks < Design::Blocks.least_n(tests)).then(|| describe_blocks(blocks, tests))
+    let (blocks, least) = (grid.reps as usize, Design::Blocks.least_n(tests));
+    (tests > 0 && blocks < least).then(|| describe_blocks(blocks, tests, least))
 }
 
-/// Advises as many blocks as suffice if each label has a second test, of its typical calls.
-fn describe_blocks(blocks: usize, tests: usize) -> String {
-    let least = Design::Blocks.least_n(2 * tests);
+fn describe_blocks(blocks: usize, tests: usize, least: usize) -> String {
     let verb = if blocks == 1 { "is" } else { "are" };
     format!(
         "{} {verb} too few to show any difference in {}: use --reps {least} or more",
@@ -98,8 +96,8 @@ mod tests {
         let (a, b) = (rehearsal(&keys), rehearsal(&keys));
         for (reps, points, said) in [
             (7, 1, ""),
-            (6, 1, "6 blocks are too few to show any difference in 2 labels: use --reps 8"),
-            (7, 2, "in 4 labels: use --reps 9"),
+            (6, 1, "6 blocks are too few to show any difference in 2 labels: use --reps 7"),
+            (7, 2, "in 4 labels: use --reps 8"),
             (1, 1, "1 block is too few"),
         ] {
             let pairs = std::iter::repeat_n((&a, &b), points);
@@ -108,7 +106,7 @@ mod tests {
         }
         let one = rehearsal(&[("w", ""), ("w", "write")]);
         let found = too_few_blocks(&grid(5), std::iter::once((&one, &a))).unwrap();
-        assert!(found.contains("in 1 label: use --reps 7"), "{found}");
+        assert!(found.contains("in 1 label: use --reps 6"), "{found}");
         let plain = Sweep { versus: false, ..grid(1) };
         assert_eq!(too_few_blocks(&plain, std::iter::once((&a, &b))), None);
     }
