@@ -113,13 +113,16 @@ struct Gathering {
 }
 
 impl Gathering {
-    /// The time of a body stays in it: one pause in it may become large.
+    /// The time of a body stays in it: what no larger one takes is where the longest was.
     fn within(&self, items: &mut [Item]) {
         let times = executions(items);
+        let sums: Vec<u64> = items.iter().map(|item| item.gap.sum_ns).collect();
         let rest = self.gather(items, times);
-        let place = items.iter_mut().find(|item| item.gap.count > 0);
-        if let Some(first) = place.filter(|_| rest.sum_ns >= self.large_ns) {
-            first.gap.take_time(rest, times);
+        let places = items.iter_mut().zip(sums).rev();
+        let places =
+            places.filter(|(item, _)| item.gap.count > 0 && !matches!(item.form, Form::Only(_)));
+        if let Some((longest, _)) = places.max_by_key(|(_, sum_ns)| *sum_ns) {
+            longest.gap.take_time(rest, times);
         }
     }
 
@@ -427,7 +430,12 @@ mod think_tests {
         let some = item(Form::Only([1].into()), 0, leaves(&[600]));
         let all = gathered(vec![leaf(50_000), leaf(0), inner, some]);
         assert_eq!(times(&all), [52_500, 0, 0, 0]);
-        assert_eq!((times(&all[2].body), times(&all[3].body)), (vec![0, 0], vec![0]));
+        assert_eq!((times(&all[2].body), times(&all[3].body)), (vec![0, 0], vec![600]));
+        // A rest that is not large stays where the longest of it was.
+        let inner = item(Form::Loop, 0, leaves(&[50_000, 50_000]));
+        let all = gathered(vec![leaf(1_000), inner, leaf(2_000), leaf(900)]);
+        assert_eq!(times(&all), [0, 0, 3_900, 0]);
+        assert_eq!(times(&all[1].body), [50_000, 50_000]);
     }
 
     #[test]

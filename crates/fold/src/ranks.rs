@@ -85,9 +85,10 @@ impl Value {
             return Value::Same(first);
         }
         if let [first, second] = *values {
-            let line = Value::affine(first, second).filter(|line| line.is_meant(kind));
-            let line = line.filter(|line| line.at(second.0, size) == second.1);
-            return line.unwrap_or_else(|| Value::table(values));
+            let rules = [Value::affine(first, second), Value::every(first, second)];
+            let is_rule = |rule: &Value| rule.is_meant(kind) && rule.at(second.0, size) == second.1;
+            let rule = rules.into_iter().flatten().find(is_rule);
+            return rule.unwrap_or_else(|| Value::table(values));
         }
         let fits = |value: &Value| values.iter().all(|(rank, v)| value.at(*rank, size) == *v);
         let affine = Value::affine((first_rank, first), values[1]);
@@ -105,7 +106,11 @@ impl Value {
     /// A line through two values is a rule, not chance: numbers of names that go on, parts of a file side by side, or
     /// places that somebody chose.
     fn is_meant(&self, kind: Option<NumberKind>) -> bool {
-        let Value::Affine { base, step } = *self else { return false };
+        let (Value::Affine { base, step } | Value::Grid { base, outer: step, inner: 0, .. }) =
+            *self
+        else {
+            return false;
+        };
         let is_multiple = step != 0 && base % step == 0;
         match kind {
             Some(NumberKind::Bytes) => {
@@ -515,6 +520,11 @@ mod tests {
         ] {
             let value = Value::fit(&[(0, values[0]), (1, values[1])], 2, kind);
             assert_eq!(matches!(value, Value::Affine { .. }), is_rule, "{values:?} {kind:?}");
+            // So do those of every other rank.
+            for first in [0, 1] {
+                let value = Value::fit(&[(first, values[0]), (first + 2, values[1])], 4, kind);
+                assert_eq!(matches!(value, Value::Table(..)), !is_rule, "{value:?} {kind:?}");
+            }
         }
     }
 

@@ -168,20 +168,28 @@ fn a_log_of_another_tool_becomes_a_program() {
 17 1795253061.500000 write(4</data/out>, ""..., 4096) = 4096 <0.000030>
 17 1795253061.500100 close(4</data/out>) = 0 <0.000010>
 "#;
-    let scene = Scene::new().file("app.strace", log);
-    scene.parabench("import app.strace -o r").exits(0);
-    let text = folded(&scene, "r");
-    for part in [
-        "$file = fopen(\"in\", \"r\");",
-        "with (expect=\"ENOENT\") stat(\"gone\");",
-        "\"O_RDWR|O_EXCL|O_CREAT\"",
-        "compute(500ms);",
-        "barrier;",
-    ] {
-        assert!(text.contains(part), "{part} in\n{text}");
+    // With one more call the child works beside its parent.
+    let beside = r#"18 1795253061.500200 write(4</data/out>, ""..., 4096) = 4096 <0.000030>
+"#;
+    for (more, ranks, pause) in
+        [("", "7 operations, 1 rank.", "499ms"), (beside, "8 operations, 2 ranks.", "500ms")]
+    {
+        let scene = Scene::new().file("app.strace", format!("{log}{more}"));
+        scene.parabench("import app.strace -o r").exits(0);
+        let text = folded(&scene, "r");
+        for part in [
+            ranks,
+            "$file = fopen(\"in\", \"r\");",
+            "with (expect=\"ENOENT\") stat(\"gone\");",
+            "\"O_RDWR|O_EXCL|O_CREAT\"",
+            &format!("compute({pause});"),
+        ] {
+            assert!(text.contains(part), "{part} in\n{text}");
+        }
+        assert_eq!(text.contains("barrier;"), !more.is_empty(), "{text}");
+        let none = scene.parabench("fold r --think none").exits(0);
+        assert!(!none.out.contains("compute"), "{}", none.out);
     }
-    let none = scene.parabench("fold r --think none").exits(0);
-    assert!(!none.out.contains("compute"), "{}", none.out);
 }
 
 #[test]

@@ -253,21 +253,43 @@ const OTHER: &[&str] = &[
     "close(3) = 0 <0.000010>",
 ];
 
+const STAT: &[&str] = &["stat(\"/data\", 0x7f) = 0 <0.000010>"];
+
+/// The text has these parts in this order, and as many barriers.
+fn is_in_order(text: &str, parts: &[&str]) {
+    let mut rest = text;
+    for part in parts {
+        (_, rest) = rest.split_once(part).unwrap_or_else(|| panic!("{part} in\n{text}"));
+    }
+    let barriers = parts.iter().filter(|part| **part == "barrier").count();
+    assert_eq!(text.matches("barrier").count(), barriers, "{text}");
+    assert!(!text.contains("wait("), "{text}");
+}
+
 /// Nothing but the order of the processes tells that the third file is written last.
 #[test]
 fn processes_that_ran_one_after_another_do_so() {
     let scene = processes(&[(0, BIG), (100, GONE), (200, OTHER)]);
     let text = scene.parabench("fold r --think none").exits(0).err_has("without loss").out.clone();
-    let places = ["fsync", "barrier", "delete(", "barrier", "fopen(\"other\""];
-    let mut rest = text.as_str();
-    for part in places {
-        (_, rest) = rest.split_once(part).unwrap_or_else(|| panic!("{part} in\n{text}"));
-    }
-    assert_eq!(text.matches("barrier").count(), 2, "{text}");
+    is_in_order(&text, &["8 operations, 1 rank.", "fsync", "delete(", "fopen(\"other\""]);
     let late = scene.parabench("fold r").exits(0).err_has("without loss").out.clone();
-    assert!(late.contains("sleep(97ms);") && !late.contains("sleep(0"), "{late}");
+    is_in_order(&late, &["fsync", "(100ms);", "delete(", "(102ms);", "fopen(\"other\""]);
+    // Two at a time.
+    let scene = processes(&[
+        (0, BIG),
+        (100, &[GONE, STAT].concat()),
+        (101, STAT),
+        (200, STAT),
+        (201, OTHER),
+    ]);
+    let text = scene.parabench("fold r --think none").exits(0).err_has("without loss").out.clone();
+    let parts = ["2 ranks.", "fsync", "barrier", "delete(", "barrier", "fopen(\"other\""];
+    is_in_order(&text, &parts);
+    // A process does nothing before it is there.
+    let late = scene.parabench("fold r").exits(0).err_has("without loss").out.clone();
+    assert!(late.contains("sleep(98ms);") && !late.contains("sleep(0"), "{late}");
     // Those that ran at the same time are free.
-    let scene = processes(&[(0, OTHER), (1, BIG), (2, &["stat(\"/data\", 0x7f) = 0 <0.000010>"])]);
+    let scene = processes(&[(0, OTHER), (1, BIG), (2, STAT)]);
     let text = scene.parabench("fold r --think none").exits(0).out.clone();
     assert!(!text.contains("barrier") && !text.contains("wait("), "{text}");
 }

@@ -3,7 +3,6 @@
 use crate::scene::{Scene, root};
 use crate::schema;
 use report::events::EventReader;
-use std::fmt::Write;
 
 /// Two processes; a file of each, one of both, one of the system, a call that has no operation.
 const LOG: &str = r#"
@@ -17,6 +16,7 @@ const LOG: &str = r#"
 17 1795253061.001100 pread64(4</data/a>, ""..., 8192, 4096) = 4096 <0.000030>
 what is this?
 17 1795253061.001200 close(4</data/a>) = 0 <0.000010>
+18 1795253061.001250 pread64(4</data/a>, ""..., 512, 0) = 512 <0.000010>
 "#;
 
 const EXCHANGE: &str = "17 1795253061.001300 renameat2(AT_FDCWD</data>, \"a\", AT_FDCWD</data>, \"b\", \
@@ -95,36 +95,47 @@ fn the_rest_of_a_killed_import_is_no_other_thing() {
     scene.parabench("import app.strace -o s").exits(2).err_has("holds other things");
 }
 
-#[test]
-fn the_event_table_tells_what_the_log_told() {
-    let scene = imported(Scene::new().file("app.strace", LOG), "import app.strace -o r");
-    let mut events = EventReader::open(&scene.path("r")).expect("its events");
-    let mut text = String::new();
+/// Rank, label, call and line, open file, offset, flags and microseconds of each event.
+fn table(scene: &Scene, run: &str) -> String {
+    let mut events = EventReader::open(&scene.path(run)).expect("its events");
     let rows: Vec<_> = events.by_ref().map(Result::unwrap).collect();
-    for row in &rows {
+    let line = |row: &report::events::EventRow| {
         let (event, details) = (&row.event, &row.details);
         let label = &events.labels()[event.label as usize];
         let call = &events.calls()[details.call as usize];
         let (line, offset, flags) = (details.line, event.offset_bytes, event.flags);
         let (instance, start_us) = (details.instance as i32, event.start_ns / 1000);
-        writeln!(
-            text,
-            "{} {label} {call}:{line} #{instance} @{offset} {flags} {start_us}",
-            row.rank
-        )
-        .unwrap();
-    }
+        let rank = row.rank;
+        format!("{rank} {label} {call}:{line} #{instance} @{offset} {flags} {start_us}\n")
+    };
+    rows.iter().map(line).collect()
+}
+
+#[test]
+fn the_event_table_tells_what_the_log_told() {
+    let scene = imported(Scene::new().file("app.strace", LOG), "import app.strace -o r");
     // The process and its child share the position of #1.
     let expected = "\
         0 app openat:4 #1 @0 0 500\n\
         0 app write:7 #1 @4096 16 900\n\
         0 app pread64:9 #1 @4096 2 1100\n\
-        1 app write:6 #1 @0 16 800\n";
-    assert_eq!(text, expected);
-    assert_eq!(rows[0].details.open_flags, 0o302);
-    let stored = report::store::read(&scene.path("r")).expect("the run");
-    let again = crate::events::rows(EventReader::open(&scene.path("r")).unwrap(), &[]);
-    assert_eq!(again.len(), stored.rows.len());
+        1 app write:6 #1 @0 16 800\n\
+        1 app pread64:12 #1 @0 0 1250\n";
+    assert_eq!(table(&scene, "r"), expected);
+    let rows = crate::events::rows(EventReader::open(&scene.path("r")).unwrap(), &[]);
+    assert_eq!(rows.len(), report::store::read(&scene.path("r")).expect("the run").rows.len());
+    let first = EventReader::open(&scene.path("r")).unwrap().next().unwrap().unwrap();
+    assert_eq!(first.details.open_flags, 0o302);
+    // They are one rank if they work in turns.
+    let in_turns: String =
+        LOG.lines().filter(|line| !line.contains(" 512,")).map(|l| format!("{l}\n")).collect();
+    scene.call("import - -o turns").input(in_turns).run().exits(0);
+    let expected = "\
+        0 app openat:4 #1 @0 0 500\n\
+        0 app write:6 #1 @0 16 800\n\
+        0 app write:7 #1 @4096 16 900\n\
+        0 app pread64:9 #1 @4096 2 1100\n";
+    assert_eq!(table(&scene, "turns"), expected);
 }
 
 #[test]
@@ -159,8 +170,8 @@ fn compressed_logs_come_from_standard_input_and_the_first_ten_lines_of_a_gap_are
         scene.call("import - -o s -v").env("COLUMNS", "300").input(LOG.to_string() + &unknown);
     let done = done.run().exits(0);
     done.out_has("13 lines are in no form that is known, first -:10: what is this?\n")
-        .out_has("the log: then -:12: what is this 1?\n")
-        .out_has("the log: then -:20: what is this 9?\n");
+        .out_has("the log: then -:13: what is this 1?\n")
+        .out_has("the log: then -:21: what is this 9?\n");
     let json = scene.text("s/run.json");
     assert!(json.contains("what is this 9?") && !json.contains("what is this 10?"));
 }
@@ -309,8 +320,8 @@ fn a_line_of_any_log_is_explained() {
         ),
         (8, "counted: 1 call has no operation of Parabench and was left out: flock 1"),
         (10, "counted: 1 line is in no form that is known, 1 of them here\nno operation\n"),
-        (13, "becomes rename /data/a /data/b, \"exchange\", "),
-        (12, "counted up to this line: 2 lines are in no form that is known, 1 of them here\n"),
+        (14, "becomes rename /data/a /data/b, \"exchange\", "),
+        (13, "counted up to this line: 2 lines are in no form that is known, 1 of them here\n"),
     ] {
         let done = scene.parabench(&format!("import app.strace --explain-line {line}"));
         done.exits(0).out_has(part);
