@@ -4,10 +4,11 @@
     benches/agreement/measure.py --directory /var/tmp
     benches/agreement/measure.py --directory /dev/shm --pairs 20 randwrite mixed
 
-Parabench runs what `parabench translate JOB` prints. One pair is an execution of fio and one of Parabench, each in a
-directory that was empty before, by turns the one or the other first; the first pair warms up. A line has the median of both, and the median, smallest and
-largest of the ratios of the pairs. fio's figure is its own: bytes of all jobs over its `job_runtime` of the group, which
-begins after the files are laid out. Ours is the same quotient: bytes of the label over its duration."""
+Parabench runs what `parabench translate JOB` prints. One pair is an execution of fio and one of Parabench, each in
+a directory that was empty before, by turns the one or the other first; the first pair warms up. A line has the
+median of both, and the median, smallest and largest of the ratios of the pairs. fio's figure is its own: bytes of
+all jobs over its `job_runtime` of the group, which begins after the files are laid out. Ours is the same quotient:
+bytes of the label over its duration."""
 
 import argparse
 import json
