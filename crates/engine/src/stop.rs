@@ -20,7 +20,8 @@ pub fn request() {
     REQUESTED.store(true, Relaxed);
 }
 
-/// While this lives, [`SIGNALS`] ask the process to stop.
+/// While this lives, [`SIGNALS`] ask the process to stop. At most one in a process at a time: what signals did before is
+/// set again at the end, so that the end of one would undo the beginning of another. Only runs that are measured have it.
 pub(crate) struct StopOnSignals {
     before: [libc::sigaction; SIGNALS.len()],
 }

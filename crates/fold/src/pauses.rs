@@ -390,13 +390,16 @@ mod think_tests {
         }
     }
 
+    fn item(form: Form, ns: u64, body: Vec<Item>) -> Item {
+        Item { form, numbers: Vec::new(), gap: Gap::once(ns, false), body }
+    }
+
+    fn leaf(ns: u64) -> Item {
+        item(Form::Leaf(9), ns, Vec::new())
+    }
+
     #[test]
     fn pauses_before_the_first_statements_of_labels_stand_before_the_labels() {
-        let item = |form: Form, ns: u64, body: Vec<Item>| {
-            let gap = Gap::once(ns, false);
-            Item { form, numbers: Vec::new(), gap, body }
-        };
-        let leaf = |ns: u64| item(Form::Leaf(9), ns, Vec::new());
         let inner = item(Form::Block(5), 0, vec![leaf(30), leaf(4)]);
         let mut items = vec![leaf(1), item(Form::Block(4), 0, vec![inner])];
         before_labels(&mut items);
@@ -407,11 +410,6 @@ mod think_tests {
 
     #[test]
     fn small_pauses_go_to_large_ones_where_they_are_too_many() {
-        let item = |form: Form, ns: u64, body: Vec<Item>| {
-            let gap = Gap::once(ns, false);
-            Item { form, numbers: Vec::new(), gap, body }
-        };
-        let leaf = |ns: u64| item(Form::Leaf(9), ns, Vec::new());
         let leaves = |all: &[u64]| -> Vec<Item> { all.iter().map(|ns| leaf(*ns)).collect() };
         let times = |items: &[Item]| items.iter().map(|item| item.gap.sum_ns).collect::<Vec<_>>();
         let gathered = |mut items: Vec<Item>| {

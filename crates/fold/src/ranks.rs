@@ -271,10 +271,10 @@ impl Item {
     }
 }
 
-/// What is known of all ranks.
+/// The number of all ranks, and what their numbers mean: every step of the merge needs both.
 #[derive(Clone, Copy)]
 struct All<'a> {
-    /// Their number.
+    /// The number of ranks.
     size: u32,
     /// Kinds of the numbers of a shape.
     kinds: &'a dyn Fn(u32) -> Vec<NumberKind>,
@@ -520,7 +520,7 @@ mod tests {
         ] {
             let value = Value::fit(&[(0, values[0]), (1, values[1])], 2, kind);
             assert_eq!(matches!(value, Value::Affine { .. }), is_rule, "{values:?} {kind:?}");
-            // So do those of every other rank.
+            // The same two values on ranks 0 and 2, or 1 and 3, of four.
             for first in [0, 1] {
                 let value = Value::fit(&[(first, values[0]), (first + 2, values[1])], 4, kind);
                 assert_eq!(matches!(value, Value::Table(..)), !is_rule, "{value:?} {kind:?}");

@@ -356,8 +356,8 @@ impl Names {
         self.set_size(file, size);
     }
 
-    /// Where an append of so many bytes lies that began at this time: at the end, unless a size that was shown
-    /// meanwhile has it already.
+    /// The offset of an append of `bytes`, which began at `begin_ns`: the size of the file. If a size that the log
+    /// showed later counts these bytes already, they are taken off.
     pub fn append(&mut self, file: u32, begin_ns: u64, bytes: u64) -> Option<u64> {
         let size = self.size(file)?;
         let ahead = self.ahead.get_mut(&file);

@@ -20,8 +20,8 @@ use std::io;
 /// From the start of a first operation to the end of the last.
 type Span = (u64, u64);
 
-/// Gives threads that work in turns one rank. Ranks below `job` are those of a job: no two of them become one. `None`:
-/// the log itself tells ranks, or threads of several machines.
+/// Gives threads that work in turns one rank. `job`: number of ranks of an MPI job; they come first, and no two of them
+/// become one. `None`: the log itself tells ranks, so nothing is changed.
 ///
 /// # Errors
 /// The files of sorting cannot be read or written.

@@ -52,9 +52,12 @@ fn program(label: Option<&Vec<u8>>) -> Vec<u8> {
 fn first_of_rank(facts: &Facts) -> BTreeMap<u64, u64> {
     let ranked = || facts.threads.iter().filter_map(|thread| Some((thread.rank?, thread.thread)));
     let firsts: BTreeMap<u32, u64> = ranked().rev().collect();
-    // Lines that name no thread are those of the first one.
-    let number = |thread: u64| if thread == 0 { world::FIRST } else { thread };
-    ranked().map(|(rank, thread)| (number(thread), number(firsts[&rank]))).collect()
+    ranked().map(|(rank, thread)| (named(thread), named(firsts[&rank]))).collect()
+}
+
+/// The number of a thread. A log may name none: then all lines are of the first one.
+fn named(thread: u64) -> u64 {
+    if thread == 0 { world::FIRST } else { thread }
 }
 
 /// Operations by the first threads of their ranks, in order of time.
@@ -84,8 +87,7 @@ fn read(imported: Imported) -> Vec<Operation> {
     for traced in imported.events {
         let (event, details, rank) = traced.map(|t| (t.event, t.details, t.rank)).unwrap();
         let operation = Operation {
-            // Lines that name no thread are those of the first one.
-            thread: if threads[&rank] == 0 { world::FIRST } else { threads[&rank] },
+            thread: named(threads[&rank]),
             op: model::Op::from_u8(event.op).unwrap().name().into(),
             call: String::from_utf8(facts.calls[details.call as usize].clone()).unwrap(),
             label: program(facts.labels.get(event.label as usize)),
