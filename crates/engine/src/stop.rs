@@ -20,8 +20,8 @@ pub fn request() {
     REQUESTED.store(true, Relaxed);
 }
 
-/// While this lives, [`SIGNALS`] ask the process to stop. At most one in a process at a time: what signals did before is
-/// set again at the end, so that the end of one would undo the beginning of another. Only runs that are measured have it.
+/// While this lives, [`SIGNALS`] ask the process to stop. Only measured runs have one, and a process at most one at a
+/// time: the end of one sets again what signals did before it, whatever began meanwhile.
 pub(crate) struct StopOnSignals {
     before: [libc::sigaction; SIGNALS.len()],
 }
