@@ -24,6 +24,10 @@ test("pictures", async ({ page, studio }) => {
   await expect(page.locator(".form .field").first()).toBeVisible();
   await page.waitForTimeout(500);
   await shot("write");
+  await page.getByRole("button", { name: "See beside" }).click();
+  await page.waitForTimeout(2000);
+  await shot("beside");
+  await page.getByRole("button", { name: "See beside" }).click();
   await place(page, "See").click();
   await page.waitForTimeout(2000);
   await shot("see");

@@ -79,7 +79,7 @@ function Studio({ first }: { first: Folder }) {
         </nav>
         <button
           type="button"
-          aria-pressed={beside}
+          aria-pressed={isBeside}
           disabled={place !== "Write"}
           onClick={() => setBeside(!beside)}
         >
