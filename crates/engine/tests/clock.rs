@@ -47,7 +47,7 @@ fn record(plan: &Plan, clock: Virtual, events: Option<EventsConfig>) -> RankReco
     let mut comm = Local::new(Arc::new(Region::create(1, &plan.sets).expect("memory")), 0, 1);
     let meta = Meta { rank: 0, ranks: 1, sites: plan.code.len() as u32, events };
     let recorder = Recorder::create(Medium::Heap, &meta).expect("memory");
-    let mut machine = Machine::new(&prepared, &settings, Null, &comm, clock, recorder);
+    let mut machine = Machine::new(&prepared, &settings, Box::new(Null), &comm, clock, recorder);
     let stop = machine.run(&mut comm, &mut Buffers::new(1, 0));
     assert_eq!(stop, Stop::Finished);
     let (recorder, _) = machine.finish(&stop, &mut comm, |_| Usage::default());

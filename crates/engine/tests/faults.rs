@@ -99,7 +99,7 @@ fn run_with(
     let (clock, (faults, injected)) = (Virtual::start(), Faults::new(seed));
     let backend = Faulty::new(files_in(directory), clock.clone(), Some(faults));
     let mut comm = Local::new(region, 0, 1);
-    let mut machine = Machine::new(&prepared, settings, backend, &comm, clock, recorder);
+    let mut machine = Machine::new(&prepared, settings, Box::new(backend), &comm, clock, recorder);
     let stop = machine.run(&mut comm, &mut Buffers::new(PLAN_SEED, 0));
     let (recorder, _) = machine.finish(&stop, &mut comm, |_| Usage::default());
     (stop, recorder.into_record().expect("a record"), injected.count())

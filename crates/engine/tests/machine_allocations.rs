@@ -60,7 +60,7 @@ fn allocations(turns: i64) -> u64 {
     let recorder = Recorder::create(Medium::Memory(memory), &meta).unwrap();
     let clock = Real::raw();
     let mut comm = Local::new(region, 0, 1);
-    let mut machine = Machine::new(&prepared, &settings, Null, &comm, clock, recorder);
+    let mut machine = Machine::new(&prepared, &settings, Box::new(Null), &comm, clock, recorder);
     let mut buffers = Buffers::new(1, 0);
     let before = COUNT.get();
     assert_eq!(machine.run(&mut comm, &mut buffers), Stop::Finished);

@@ -130,7 +130,8 @@ fn partial_transfers_go_on_and_files_are_closed() {
             clock: clock.clone(),
         };
         let mut comm = Local::new(region, 0, 1);
-        let mut machine = Machine::new(&prepared, &settings, backend, &comm, clock, recorder);
+        let mut machine =
+            Machine::new(&prepared, &settings, Box::new(backend), &comm, clock, recorder);
         assert_eq!(machine.run(&mut comm, &mut Buffers::unfilled()), Stop::Finished);
         assert_eq!(*asked.borrow(), case.calls);
         let (recorder, _) = machine.finish(&Stop::Finished, &mut comm, |_| Usage::default());

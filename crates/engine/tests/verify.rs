@@ -41,8 +41,8 @@ fn run<B: Backend>(plan: &Plan, back_end: impl FnOnce(Beneath, Virtual) -> B) ->
     let (clock, place) = (Virtual::start(), directory());
     let files = back_end(files_in(place.path()), clock.clone());
     let mut comm = Local::new(region, 0, 1);
-    let backend = Verified::around(files, plan, (0, RUN), clock.clone().into());
-    let mut machine = Machine::new(&prepared, &settings, backend, &comm, clock, recorder);
+    let backend = Verified::around(Box::new(files), plan, (0, RUN), clock.clone().into());
+    let mut machine = Machine::new(&prepared, &settings, Box::new(backend), &comm, clock, recorder);
     let stop = machine.run(&mut comm, &mut Buffers::new(42, 0));
     assert_eq!(stop, Stop::Finished);
     let (recorder, _) = machine.finish(&stop, &mut comm, |_| Usage::default());

@@ -15,7 +15,7 @@ use crate::file::Files;
 use crate::groups::Groups;
 use crate::signals;
 use crate::world::{Patience, Reduce, World};
-use engine::backend::AnyBackend;
+use engine::backend::Null;
 use engine::clock::{Alignment, Check, Checked, Exchange, Offset, Real, offset};
 use engine::comm::{End, Progress};
 use engine::config::Config;
@@ -148,8 +148,6 @@ fn hold(world: &World, on_progress: &mut dyn FnMut(&Progress)) -> Result<(), Mpi
     world.broadcast(&mut go)
 }
 
-/// The loop is compiled for files that need no resolving; the others share the engine's, since resolving a path
-/// takes longer than a call through a pointer.
 fn run<'a>(
     rank: Rank<'_>,
     storage: Storage,
@@ -160,13 +158,14 @@ fn run<'a>(
     let further = config.directories.iter().map(|(path, _)| &**path);
     let roots = std::iter::once(&*config.directory).chain(further);
     match storage {
-        Storage::Null => rank.run_null(comm, clock),
+        Storage::Null => rank.run(Box::new(Null), comm, clock),
         Storage::Posix(backend, _inside) => {
-            rank.run(Files::new(backend, world, groups, roots), comm, clock)
+            let files = Files::new(backend, world, groups, roots);
+            rank.run(Box::new(files), comm, clock)
         }
         Storage::Beneath(backend, _inside) => {
             let files = Files::new(backend, world, groups, roots);
-            rank.run_any(AnyBackend::new(files), comm, clock)
+            rank.run(Box::new(files), comm, clock)
         }
     }
 }

@@ -87,7 +87,7 @@ fn execute(plan: &Plan) -> (Vec<Mark>, RankRecord) {
     let (prepared, settings) = (Prepared::new(plan), Settings::default());
     assert_eq!(world.next(), Some(0));
     let mut comm = Sim::new(Rc::clone(&world), 0);
-    let mut machine = Machine::new(&prepared, &settings, backend, &comm, clock, recorder);
+    let mut machine = Machine::new(&prepared, &settings, Box::new(backend), &comm, clock, recorder);
     let stop = machine.run(&mut comm, &mut Buffers::new(plan.seed, 0));
     assert_eq!(stop, Stop::Finished);
     let marks = log.borrow().clone();

@@ -167,6 +167,12 @@ pub trait Backend {
         self.inner()?.position(fd)
     }
 
+    /// Flags and size of an open file, by the descriptor or the MPI file. `None` where only the file system knows
+    /// them. Never timed.
+    fn flags_and_size(&mut self, file: Result<Fd, MpiFile>) -> Option<(i32, u64)> {
+        self.inner()?.flags_and_size(file)
+    }
+
     /// Executes the call. Nothing else happens between two clock readings.
     fn issue(&mut self, call: Call<'_>) -> Reply;
 

@@ -1,6 +1,5 @@
 //! Storage back-ends behind one interface ([`api`]). One behaviour suite tests them: `tests/backends.rs`.
 
-mod any;
 pub mod api;
 mod beneath;
 mod caches;
@@ -14,7 +13,6 @@ pub mod resolve;
 mod ring;
 
 pub use crate::entries::MARKER;
-pub use any::AnyBackend;
 pub use api::Null;
 pub use api::{Backend, Bulk, BulkFile, Capabilities, Extents, InForce, Look, Over};
 pub use beneath::Beneath;

@@ -59,16 +59,6 @@ impl<B: Sizes> MpiFiles<B> {
         MpiFiles { inner, files: Vec::new(), views: Vec::new(), pointers: Rc::clone(pointers) }
     }
 
-    /// The back-end of the files.
-    pub(crate) fn posix(&mut self) -> &mut B {
-        &mut self.inner
-    }
-
-    /// The descriptor behind an MPI file.
-    pub(crate) fn descriptor(&self, file: MpiFile) -> Option<Fd> {
-        self.files.get(file.0 as usize)?.map(|open| open.fd)
-    }
-
     fn file(&mut self, file: MpiFile) -> Result<&mut Open, Reply> {
         let open = self.files.get_mut(file.0 as usize).and_then(Option::as_mut);
         open.ok_or(-Reply::from(libc::EBADF))
@@ -216,6 +206,11 @@ impl<B: Sizes> Backend for MpiFiles<B> {
 
     fn capabilities(&mut self) -> Capabilities {
         Capabilities { mpi_call_bytes: u64::MAX, ..self.inner.capabilities() }
+    }
+
+    fn flags_and_size(&mut self, file: Result<Fd, MpiFile>) -> Option<(i32, u64)> {
+        let fd = file.or_else(|file| self.file(file).map(|open| open.fd)).ok()?;
+        self.inner.flags_and_size(Ok(fd))
     }
 
     fn issue(&mut self, call: Call<'_>) -> Reply {

@@ -26,7 +26,6 @@ use super::rank::{Exchange, Machine};
 use super::schedule::NOT_DUE;
 use super::step::Step;
 use super::tally::{Fault, Flow, Pause, came};
-use crate::backend::Backend;
 use crate::call::Call;
 use crate::clock::Clock;
 use crate::collect::{LabelFigures, never_executed};
@@ -56,7 +55,7 @@ const DUE_MAX_NS: u64 = 1 << 62;
 /// So long before it is due a rank stops sleeping: a sleep of the kernel may end later than asked for.
 const SPIN_NS: u64 = 120_000;
 
-impl<B: Backend> Machine<'_, B> {
+impl Machine<'_> {
     /// `sleep`; `agile`: no time passes.
     pub(super) fn sleep(&mut self, step: Step<'_>, comm: &mut dyn Comm) -> Flow {
         if self.io.settings.agile {
@@ -268,7 +267,7 @@ fn member(number: i64, members: &Members) -> Eval<u32> {
     })
 }
 
-impl<B: Backend> Io<'_, B> {
+impl Io<'_> {
     /// Waits until the operation that is about to be executed is due. May be asked again.
     #[cold]
     pub(super) fn wait_until_due(&mut self, comm: &mut dyn Comm) -> Flow {
@@ -336,7 +335,7 @@ impl<B: Backend> Io<'_, B> {
     }
 }
 
-impl<B: Backend> Machine<'_, B> {
+impl Machine<'_> {
     /// `dst = function(args)`
     pub(super) fn function(&mut self, site: Pc, function: Function, dst: Slot, args: Args) -> Flow {
         let args = &self.prepared.plan.args[args.range()];
@@ -518,7 +517,7 @@ fn duration(stream: &mut RankRng, what: Draw, first_ns: i64, second: &Value) -> 
 /// A label and what its figures are of, as every rank has to ask for them.
 type Asked<'a> = (&'a str, Option<Choice>);
 
-impl<B: Backend> Machine<'_, B> {
+impl Machine<'_> {
     /// `seconds(label)` and the like. May be asked again with the same arguments.
     pub(super) fn measured(
         &mut self,

@@ -82,7 +82,7 @@ impl Traffic {
         self.advised.choose(count)
     }
 
-    pub(super) fn start<B: Backend>(backend: &mut B) -> Traffic {
+    pub(super) fn start(backend: &mut dyn Backend) -> Traffic {
         let last = backend.fetched_bytes().map(|bytes| (0, bytes));
         Traffic { fetched: Fetched { last, ..Fetched::default() }, ..Traffic::default() }
     }

@@ -7,7 +7,6 @@ use super::rank::{Call, Machine, arguments};
 use super::schedule::NOT_DUE;
 use super::step::Step;
 use super::tally::{Fault, Flow, Pause, came};
-use crate::backend::Backend;
 use crate::buffer::Buffers;
 use crate::comm::{Check, Comm, Numbers};
 use model::evaluate::{self, Frame};
@@ -19,7 +18,7 @@ use model::{Op, Value, limits};
 /// Procs that can run inside each other.
 const CALLS_MAX: usize = 10_000;
 
-impl<B: Backend> Machine<'_, B> {
+impl Machine<'_> {
     /// Executes from `position` on. After an error `position.pc` is its site. `STEPS`: the communicator is asked
     /// before each instruction; other ranks are compiled without the question.
     pub(super) fn execute<const STEPS: bool>(

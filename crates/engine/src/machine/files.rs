@@ -35,8 +35,8 @@ use super::rank::Machine;
 use super::step::{LOCKS, Step, chosen};
 use super::tally::{Flow, Shot, Subject, Tally, came, is_stopped};
 use super::transfer::{BUFFERS_MAX, Data, Transfer, Way};
+use crate::backend::InForce;
 use crate::backend::direct::Alignment;
-use crate::backend::{Backend, InForce};
 use crate::buffer::{Buffers, MAX_CALL_BYTES};
 use crate::call::{Call, Fd, Reply};
 use crate::comm::{Comm, Poll};
@@ -59,14 +59,14 @@ const REFUSED: &str = "the page cache keeps what it has: root may drop it where 
                        in few containers; without that fsync files and say fadvise($h, 0, 0, \"dontneed\"), read \
                        with (direct=true) {...}, or read what another node wrote";
 
-impl<B: Backend> Machine<'_, B> {
+impl Machine<'_> {
     /// An operation on a file as a whole: opens the first path, uses the file, closes it.
     #[inline(always)]
     pub(super) fn with_file(
         &mut self,
         step: Step<'_>,
         flags: i32,
-        use_file: impl FnOnce(&mut Io<'_, B>, Fd, &mut Tally),
+        use_file: impl FnOnce(&mut Io<'_>, Fd, &mut Tally),
     ) -> Flow {
         self.env.path(step.site, step.args[0], &mut self.io.paths[0])?;
         let mut tally = Tally::EMPTY;
@@ -306,7 +306,7 @@ impl<B: Backend> Machine<'_, B> {
             Whence::Start | Whence::End => offset,
         };
         let call = Call::Seek { fd, offset, end: from == Whence::End };
-        let shot = timed(&mut self.io.backend, &self.io.clock, call);
+        let shot = timed(&mut *self.io.backend, &self.io.clock, call);
         if let Ok(position) = u64::try_from(shot.reply) {
             self.io.handles.get(at).position = position;
             self.io.names(position, 0);
@@ -327,7 +327,7 @@ impl<B: Backend> Machine<'_, B> {
                 came(poll)?;
             }
             let seen = comm.locks_given_back();
-            let shot = timed(&mut io.backend, &io.clock, Call::Flock { fd, operation });
+            let shot = timed(&mut *io.backend, &io.clock, Call::Flock { fd, operation });
             let start_ns = io.wanted_lock.map_or(shot.start_ns, |wanted| wanted.start_ns);
             // Taking another kind of lock gives the old one up, even if the new one is refused.
             let holds = shot.reply >= 0 && operation != libc::LOCK_UN;
@@ -350,7 +350,7 @@ impl<B: Backend> Machine<'_, B> {
     #[cold]
     pub(super) fn drop_caches(&mut self, step: Step<'_>) -> Flow {
         let io = &mut self.io;
-        let shot = timed(&mut io.backend, &io.clock, Call::DropCaches {});
+        let shot = timed(&mut *io.backend, &io.clock, Call::DropCaches {});
         let done = shot.reply >= 0;
         io.count_clearing(if done { Count::Drops } else { Count::DropsRefused }, 1);
         if done {
@@ -370,7 +370,7 @@ impl<B: Backend> Machine<'_, B> {
         let Some((at, fd)) = self.handle(step)? else { return Ok(()) };
         let io = &mut self.io;
         let call = Call::Fadvise { fd, offset, size, advice: libc::POSIX_FADV_DONTNEED };
-        let shot = timed(&mut io.backend, &io.clock, call);
+        let shot = timed(&mut *io.backend, &io.clock, call);
         if shot.reply >= 0 {
             io.count_clearing(Count::Advised, 1);
             // Of a part of a file nobody says what was kept.
@@ -382,7 +382,7 @@ impl<B: Backend> Machine<'_, B> {
     }
 }
 
-impl<B: Backend> Io<'_, B> {
+impl Io<'_> {
     /// The bytes of the first path's file are moved: counts them, and makes the file stable if that is wanted.
     fn count_for_path(&mut self, transfer: &Transfer, tally: &mut Tally) {
         if transfer.data == Data::ReadRest {
@@ -442,7 +442,7 @@ impl<B: Backend> Io<'_, B> {
             return open;
         }
         let fd = Fd(open.reply as i32);
-        let map = timed(&mut self.backend, &self.clock, Call::Map { fd, write });
+        let map = timed(&mut *self.backend, &self.clock, Call::Map { fd, write });
         if map.reply < 0 {
             self.backend.issue(Call::Close { fd });
             return Shot { start_ns: open.start_ns, ..map };
@@ -658,7 +658,7 @@ struct Range {
 /// The places of two handles in the table, and the descriptors behind them.
 type TwoFiles = ([usize; 2], [Fd; 2]);
 
-impl<B: Backend> Machine<'_, B> {
+impl Machine<'_> {
     /// `copy` and `reflink`
     pub(super) fn copy_paths(&mut self, step: Step<'_>, buffers: &mut Buffers) -> Flow {
         let [len, from_bytes, to_bytes] = self.range_arguments(step)?;
@@ -728,7 +728,7 @@ impl<B: Backend> Machine<'_, B> {
     }
 }
 
-impl<B: Backend> Io<'_, B> {
+impl Io<'_> {
     fn begin_copy(&mut self, range: Range) -> Tally {
         self.copies_from(range.from_bytes);
         let requested_bytes = range.len.unwrap_or(0);
@@ -827,7 +827,7 @@ impl<B: Backend> Io<'_, B> {
     ) -> Reply {
         let (done, rest) = (tally.done_bytes, range.len.is_none());
         let (from, to) = ((from, range.from_bytes + done), (to, range.to_bytes + done));
-        let shot = timed(&mut self.backend, &self.clock, Call::CopyRange { from, to, len, rest });
+        let shot = timed(&mut *self.backend, &self.clock, Call::CopyRange { from, to, len, rest });
         match -shot.reply as i32 {
             libc::EINTR if !stop::requested() => tally.add_time(Part::Data, shot),
             libc::EXDEV => tally.add_time(Part::Data, shot),

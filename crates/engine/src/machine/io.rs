@@ -39,8 +39,8 @@ pub(super) struct WantedLock {
 const WRONG: i32 = libc::EBADMSG;
 
 /// Everything an operation touches but values.
-pub(super) struct Io<'c, B> {
-    pub(super) backend: B,
+pub(super) struct Io<'c> {
+    pub(super) backend: Box<dyn Backend + 'c>,
     pub(super) clock: Clock,
     pub(super) recorder: Recorder,
     pub(super) handles: Handles,
@@ -100,9 +100,9 @@ fn asks_for_figures(plan: &Plan) -> bool {
     plan.code.iter().any(asks)
 }
 
-impl<'c, B: Backend> Io<'c, B> {
+impl<'c> Io<'c> {
     pub(super) fn new(
-        mut backend: B,
+        mut backend: Box<dyn Backend + 'c>,
         clock: Clock,
         recorder: Recorder,
         settings: &'c Settings,
@@ -112,7 +112,7 @@ impl<'c, B: Backend> Io<'c, B> {
         let accounts = known.accounts;
         Io {
             mpi_call_bytes: known.mpi_call_bytes,
-            traffic: Traffic::start(&mut backend),
+            traffic: Traffic::start(&mut *backend),
             fillings: Fillings::new(clock.passes_by_itself()),
             several: !plan.directories.is_empty(),
             backend,
@@ -401,7 +401,7 @@ pub(super) struct Touched {
     appended: Vec<Run>,
 }
 
-impl<B: Backend> Io<'_, B> {
+impl Io<'_> {
     /// An operation has ended, for the account of the back-end.
     fn account(&mut self, step: Step<'_>, tally: &Tally, subject: Subject, expected: bool) {
         let Step { op, site, .. } = step;
@@ -530,20 +530,20 @@ impl<B: Backend> Io<'_, B> {
 pub(super) trait Request {
     /// Back-ends explain its errors.
     const EXPLAINED: bool;
-    fn prepare<B: Backend>(&self, backend: &mut B) -> Result<(), i32>;
-    fn issue<B: Backend>(self, backend: &mut B) -> Reply;
+    fn prepare(&self, backend: &mut dyn Backend) -> Result<(), i32>;
+    fn issue(self, backend: &mut dyn Backend) -> Reply;
 }
 
 impl Request for Call<'_> {
     const EXPLAINED: bool = false;
 
     #[inline(always)]
-    fn prepare<B: Backend>(&self, backend: &mut B) -> Result<(), i32> {
+    fn prepare(&self, backend: &mut dyn Backend) -> Result<(), i32> {
         backend.prepare(self)
     }
 
     #[inline(always)]
-    fn issue<B: Backend>(self, backend: &mut B) -> Reply {
+    fn issue(self, backend: &mut dyn Backend) -> Reply {
         backend.issue(self)
     }
 }
@@ -552,19 +552,19 @@ impl Request for FileCall<'_> {
     const EXPLAINED: bool = true;
 
     #[inline(always)]
-    fn prepare<B: Backend>(&self, backend: &mut B) -> Result<(), i32> {
+    fn prepare(&self, backend: &mut dyn Backend) -> Result<(), i32> {
         backend.prepare_file(self)
     }
 
     #[inline(always)]
-    fn issue<B: Backend>(self, backend: &mut B) -> Reply {
+    fn issue(self, backend: &mut dyn Backend) -> Reply {
         backend.issue_file(self)
     }
 }
 
 /// Executes a call between two clock readings. Nothing else happens there.
 #[inline(always)]
-pub(super) fn timed<B: Backend>(backend: &mut B, clock: &Clock, call: impl Request) -> Shot {
+pub(super) fn timed(backend: &mut dyn Backend, clock: &Clock, call: impl Request) -> Shot {
     if let Err(errno) = call.prepare(backend) {
         return Shot::refused(clock, errno);
     }
@@ -574,17 +574,17 @@ pub(super) fn timed<B: Backend>(backend: &mut B, clock: &Clock, call: impl Reque
     Shot { start_ns, end_ns, reply }
 }
 
-impl<B: Backend> Io<'_, B> {
+impl Io<'_> {
     /// Makes one of the calls of an operation.
     #[inline(always)]
     pub(super) fn part<R: Request>(&mut self, tally: &mut Tally, part: Part, call: R) -> Reply {
-        let shot = timed(&mut self.backend, &self.clock, call);
+        let shot = timed(&mut *self.backend, &self.clock, call);
         if R::EXPLAINED { self.add_explained(tally, part, shot) } else { tally.add(part, shot) }
     }
 
     /// Opens one of the paths of the operation.
     pub(super) fn open(&mut self, tally: &mut Tally, at: usize, flags: i32) -> Option<Fd> {
-        let shot = timed(&mut self.backend, &self.clock, open(&self.paths[at], flags));
+        let shot = timed(&mut *self.backend, &self.clock, open(&self.paths[at], flags));
         let reply = tally.add(Part::Open, shot);
         if reply < 0 {
             self.refused_direct(flags, -reply as i32);
@@ -611,14 +611,14 @@ impl<B: Backend> Io<'_, B> {
         call: impl for<'a> FnOnce(&'a [PathText; 2]) -> Call<'a>,
     ) -> Shot {
         let call = call(&self.paths);
-        timed(&mut self.backend, &self.clock, call)
+        timed(&mut *self.backend, &self.clock, call)
     }
 
     /// An operation of one call that has no path.
     #[inline(always)]
     pub(super) fn one_call(&mut self, step: Step<'_>, subject: Subject, call: Call<'_>) -> Flow {
         let is_sync = call.work() == Work::Sync;
-        let shot = timed(&mut self.backend, &self.clock, call);
+        let shot = timed(&mut *self.backend, &self.clock, call);
         if is_sync && shot.reply >= 0 {
             match subject {
                 Subject::Handle(at) if step.op == Op::Syncfs => {

@@ -1,7 +1,6 @@
 //! The state of a paused rank: its place, its variables, its open files.
 
 use super::rank::Machine;
-use crate::backend::{Backend, Mem, MpiFiles};
 use model::Value;
 use model::open_flags::text_of_flags;
 use model::plan::Pc;
@@ -10,7 +9,7 @@ use model::watched::{OpenFile, Variable};
 /// Letters of a value that are shown.
 const LETTERS: usize = 200;
 
-impl<B: Backend> Machine<'_, B> {
+impl Machine<'_> {
     /// The instruction that it executes next, or at which it waits.
     pub(crate) fn pc(&self) -> Pc {
         self.position.pc
@@ -69,7 +68,7 @@ impl<B: Backend> Machine<'_, B> {
     }
 }
 
-impl Machine<'_, MpiFiles<Mem>> {
+impl Machine<'_> {
     /// Files that it has open.
     pub(crate) fn open_files(&mut self) -> Vec<OpenFile> {
         let held = |number: u64| {
@@ -93,12 +92,7 @@ impl Machine<'_, MpiFiles<Mem>> {
             .collect();
         let backend = &mut self.io.backend;
         let complete = |(file, shown)| {
-            let fd = match file {
-                Ok(fd) => Some(fd),
-                Err(file) => backend.descriptor(file),
-            };
-            let (flags, size_bytes) =
-                fd.and_then(|fd| backend.posix().opened(fd)).unwrap_or((0, 0));
+            let (flags, size_bytes) = backend.flags_and_size(file).unwrap_or((0, 0));
             let flags = if file.is_ok() { text_of_flags(flags as u32) } else { "MPI".into() };
             OpenFile { flags, size_bytes, ..shown }
         };

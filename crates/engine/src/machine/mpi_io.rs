@@ -29,7 +29,7 @@ use super::rank::Machine;
 use super::step::Step;
 use super::tally::{Fault, Flow, STOPPED, Shot, Subject, Tally, came};
 use super::transfer::{call_memory, slots_memory};
-use crate::backend::{Backend, Bulk, BulkFile};
+use crate::backend::{Bulk, BulkFile};
 use crate::buffer::{Buffers, Content};
 use crate::call::{
     At, FileCall, Memory, MpiFile, MpiMode, Queued, Reply, Submitted, Tag, Target, ViewId,
@@ -42,7 +42,7 @@ use model::value::{Eval, EvalError};
 use model::{Op, Part, Value};
 use std::io;
 
-impl<B: Backend> Io<'_, B> {
+impl Io<'_> {
     /// Whether statements of MPI-IO can be executed.
     pub(super) fn check_mpi(&mut self, op: Op) -> Flow {
         let has_mpi = self.mpi_call_bytes > 0;
@@ -131,7 +131,7 @@ pub(super) struct Opened {
     pub(super) number: u32,
 }
 
-impl<B: Backend> Machine<'_, B> {
+impl Machine<'_> {
     /// The place of the first argument's handle in the table, and its file.
     #[inline(always)]
     pub(super) fn mpi_file(&mut self, step: Step<'_>) -> Flow<(Option<usize>, Option<MpiFile>)> {
@@ -152,7 +152,7 @@ impl<B: Backend> Machine<'_, B> {
     }
 }
 
-impl<B: Backend> Machine<'_, B> {
+impl Machine<'_> {
     /// `$h = pfopen(path, mode)`
     #[inline(never)]
     pub(crate) fn pfopen(&mut self, step: Step<'_>, comm: &mut dyn Comm) -> Flow {
@@ -263,13 +263,13 @@ impl<B: Backend> Machine<'_, B> {
         }
         let mut tally = Tally::EMPTY;
         let call = FileCall::Delete { path: self.io.paths[0].as_c_str() };
-        let shot = timed(&mut self.io.backend, &self.io.clock, call);
+        let shot = timed(&mut *self.io.backend, &self.io.clock, call);
         self.io.add_explained(&mut tally, Part::Data, shot);
         self.io.conclude(step, &tally, Subject::Path)
     }
 }
 
-impl<B: Backend> Io<'_, B> {
+impl Io<'_> {
     /// Where a file ends that was opened for appending. Nobody goes on, and writes, before all
     /// members have asked.
     fn end_of(&mut self, file: MpiFile, members: &Members) -> u64 {
@@ -289,7 +289,7 @@ impl<B: Backend> Io<'_, B> {
         }
         let path = self.paths[0].as_c_str();
         let call = FileCall::Open { path, mode, members, hints: self.options.hints() };
-        let shot = timed(&mut self.backend, &self.clock, call);
+        let shot = timed(&mut *self.backend, &self.clock, call);
         let reply = self.add_explained(tally, Part::Open, shot);
         // A file that only some have opened cannot be closed, because closing is collective too.
         if self.any_failed(members, tally, "opening it failed on another member of the group") {
@@ -323,7 +323,7 @@ fn mode(step: Step<'_>, env: &mut Env<'_>) -> Flow<MpiMode> {
     })
 }
 
-impl<B: Backend> Machine<'_, B> {
+impl Machine<'_> {
     /// `pwrite(path, pattern [, group])`, `pread`: open, view, data, sync, close.
     #[inline(never)]
     pub(crate) fn whole_mpi_file(
@@ -461,7 +461,7 @@ enum Given {
     Bytes(Bytes),
 }
 
-impl<B: Backend> Io<'_, B> {
+impl Io<'_> {
     /// Bytes of an open file were moved.
     fn moved_mpi(&mut self, at: usize, (job, moves_position): (&Job<'_>, bool), tally: &Tally) {
         let handle = self.handles.get(at);
@@ -520,7 +520,7 @@ impl What<'_> {
 impl Bytes {
     /// One independent call moves them, and no other call follows.
     #[inline(always)]
-    fn is_one_call<B: Backend>(&self, io: &Io<'_, B>, write: bool) -> bool {
+    fn is_one_call(&self, io: &Io<'_>, write: bool) -> bool {
         let active = io.options.active();
         self.word == Word::Independent
             && self.len > 0
@@ -563,12 +563,7 @@ struct One {
 impl One {
     /// The call that moves bytes of a file, if it is one.
     #[inline(always)]
-    fn of<B: Backend>(
-        io: &mut Io<'_, B>,
-        (at, file): (usize, MpiFile),
-        bytes: Bytes,
-        write: bool,
-    ) -> Option<One> {
+    fn of(io: &mut Io<'_>, (at, file): (usize, MpiFile), bytes: Bytes, write: bool) -> Option<One> {
         if !bytes.is_one_call(io, write) {
             return None;
         }
@@ -579,7 +574,7 @@ impl One {
 
     /// Makes it; `None`: there is no memory.
     #[inline(always)]
-    fn issue<B: Backend>(self, io: &mut Io<'_, B>, buffers: &mut Buffers) -> Option<Shot> {
+    fn issue(self, io: &mut Io<'_>, buffers: &mut Buffers) -> Option<Shot> {
         let (len, offset) = (self.len as usize, self.offset_bytes);
         let memory = match self.write {
             true => Memory::Write(io.source(buffers, len, offset).ok()?),
@@ -587,13 +582,13 @@ impl One {
         };
         let at = At::Offset { offset, collective: false };
         let call = FileCall::Transfer { file: self.file, at, memory, order: None };
-        Some(timed(&mut io.backend, &io.clock, call))
+        Some(timed(&mut *io.backend, &io.clock, call))
     }
 
     /// The call has moved all bytes, which for a read have to lie before the end that the file is known to
     /// have; or it is looked at more closely.
     #[inline(always)]
-    fn conclude<B: Backend>(self, step: Step<'_>, io: &mut Io<'_, B>, shot: Shot) -> Flow {
+    fn conclude(self, step: Step<'_>, io: &mut Io<'_>, shot: Shot) -> Flow {
         let handle = io.handles.get(self.at);
         let end_bytes = self.offset_bytes.saturating_add(self.len);
         if shot.reply != self.len as Reply || !self.write && end_bytes > handle.seen_bytes {
@@ -612,7 +607,7 @@ impl One {
     }
 
     #[inline(never)]
-    fn conclude_partial<B: Backend>(self, step: Step<'_>, io: &mut Io<'_, B>, shot: Shot) -> Flow {
+    fn conclude_partial(self, step: Step<'_>, io: &mut Io<'_>, shot: Shot) -> Flow {
         let One { at, file, write, offset_bytes, len, moves_position } = self;
         let mut tally = Tally { offset_bytes, requested_bytes: len, ..Tally::EMPTY };
         tally.done_bytes = io.add_explained(&mut tally, Part::Data, shot).max(0) as u64;
@@ -728,7 +723,7 @@ pub(super) struct Job<'a> {
 impl Job<'_> {
     /// The size of a file that may be too short for what is asked; `None`: it is long enough, or nobody
     /// knows. Only who asks for more than was seen looks. Not timed.
-    fn look<B: Backend>(&mut self, io: &mut Io<'_, B>, asked: Asked<'_>) -> Option<u64> {
+    fn look(&mut self, io: &mut Io<'_>, asked: Asked<'_>) -> Option<u64> {
         let end_bytes = match asked {
             Asked::Pattern(ready, from) => ready.end_bytes.saturating_add(from),
             Asked::From(offset, len) => offset.saturating_add(len),
@@ -743,7 +738,7 @@ impl Job<'_> {
     }
 
     /// Where the file ends for reads that are under way together.
-    fn end_bytes<B: Backend>(&mut self, io: &mut Io<'_, B>, asked: Asked<'_>, depth: u32) -> u64 {
+    fn end_bytes(&mut self, io: &mut Io<'_>, asked: Asked<'_>, depth: u32) -> u64 {
         if self.write || depth == 1 {
             return u64::MAX;
         }
@@ -754,12 +749,7 @@ impl Job<'_> {
 
     /// Takes back what a read cannot have moved. Fewer bytes than asked for are the end of the file, or an
     /// error that MPI did not report.
-    pub(super) fn check_amount<B: Backend>(
-        &mut self,
-        io: &mut Io<'_, B>,
-        asked: Asked<'_>,
-        tally: &mut Tally,
-    ) {
+    pub(super) fn check_amount(&mut self, io: &mut Io<'_>, asked: Asked<'_>, tally: &mut Tally) {
         if tally.errno != 0 {
             return;
         }
@@ -779,9 +769,9 @@ impl Job<'_> {
     }
 
     /// Moves the bytes in bulk, without calls.
-    fn move_in_bulk<B: Backend>(
+    fn move_in_bulk(
         &self,
-        io: &mut Io<'_, B>,
+        io: &mut Io<'_>,
         asked: Asked<'_>,
         (buffer_bytes, depth): (u64, u32),
         tally: &mut Tally,
@@ -803,7 +793,7 @@ impl Job<'_> {
     }
 }
 
-impl<B: Backend> Io<'_, B> {
+impl Io<'_> {
     /// Most bytes of one call: what the option says, and what the library takes.
     fn mpi_call_bytes(&self) -> u64 {
         self.options.active().transfer.unwrap_or(u64::MAX).min(self.mpi_call_bytes)
@@ -1005,9 +995,9 @@ fn split(extent: Extent, call_bytes: u64) -> impl Iterator<Item = Extent> {
 
 impl Job<'_> {
     /// Calls at offsets, and how many: members of a collective access agree on it.
-    fn at_offsets<B: Backend>(
+    fn at_offsets(
         &self,
-        io: &mut Io<'_, B>,
+        io: &mut Io<'_>,
         collective: bool,
         own_rounds: impl FnOnce() -> u64,
     ) -> (At, u64) {
@@ -1075,9 +1065,9 @@ impl Calls {
     }
 
     /// Makes all calls.
-    fn make<B: Backend>(
+    fn make(
         &self,
-        io: &mut Io<'_, B>,
+        io: &mut Io<'_>,
         buffers: &mut Buffers,
         mut extents: impl Iterator<Item = Extent>,
         tally: &mut Tally,
@@ -1114,9 +1104,9 @@ impl Calls {
     }
 
     /// Memory for one call, filled where it is written.
-    fn memory<'b, B: Backend>(
+    fn memory<'b>(
         &self,
-        io: &mut Io<'_, B>,
+        io: &mut Io<'_>,
         buffers: &'b mut Buffers,
         extent: Extent,
     ) -> io::Result<Memory<'b>> {
@@ -1132,9 +1122,9 @@ impl Calls {
     }
 
     /// Up to `depth` transfers at a time, each with memory of its own (those that write zeros share it).
-    fn overlap<B: Backend>(
+    fn overlap(
         &self,
-        io: &mut Io<'_, B>,
+        io: &mut Io<'_>,
         buffers: &mut Buffers,
         collective: bool,
         mut extents: impl Iterator<Item = Extent>,

@@ -8,7 +8,6 @@ use super::rank::Machine;
 use super::step::{ADVICE, RANGES, RENAMES, Step, chosen};
 use super::tally::{Flow, Subject, Tally};
 use super::transfer::Data;
-use crate::backend::Backend;
 use crate::buffer::Buffers;
 use crate::call::{Call, Fd};
 use crate::comm::Comm;
@@ -20,7 +19,7 @@ use std::ffi::CStr;
 /// How files are opened that are written anew.
 const TRUNCATES: i32 = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC;
 
-impl<B: Backend> Machine<'_, B> {
+impl Machine<'_> {
     /// Executes a statement. Each operation stands here once: one that is forgotten does not compile.
     #[inline(always)]
     pub(super) fn perform(
@@ -254,7 +253,7 @@ impl<B: Backend> Machine<'_, B> {
             tally.fail(libc::ENOMEM);
             return self.io.conclude(step, &tally, Subject::Path);
         };
-        let shot = timed(&mut self.io.backend, &self.io.clock, call);
+        let shot = timed(&mut *self.io.backend, &self.io.clock, call);
         self.io.settle(step, shot, Subject::Path)
     }
 }

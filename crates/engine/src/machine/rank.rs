@@ -46,20 +46,20 @@ pub enum Stop {
 }
 
 /// A rank.
-pub struct Machine<'p, B> {
+pub struct Machine<'p> {
     pub(super) prepared: &'p Prepared<'p>,
     pub(super) position: Position,
     pub(super) env: Env<'p>,
-    pub(super) io: Io<'p, B>,
+    pub(super) io: Io<'p>,
     pub(super) scratch: Scratch,
 }
 
-impl<'p, B: Backend> Machine<'p, B> {
+impl<'p> Machine<'p> {
     /// A rank at the start of its program.
     pub fn new(
         prepared: &'p Prepared<'p>,
         settings: &'p Settings,
-        backend: B,
+        backend: Box<dyn Backend + 'p>,
         comm: &dyn Comm,
         clock: impl Into<Clock>,
         recorder: Recorder,
@@ -75,7 +75,7 @@ impl<'p, B: Backend> Machine<'p, B> {
     }
 }
 
-impl<B: Backend> Machine<'_, B> {
+impl Machine<'_> {
     /// The place of the first argument's handle, and its file.
     #[inline(always)]
     pub(super) fn file(&mut self, step: Step<'_>) -> Eval<(Option<usize>, Option<Fd>)> {
@@ -173,7 +173,7 @@ pub(super) fn arguments(plan: &Plan, op: Op, at: u32) -> Result<&[Operand], Eval
 /// Calls of procs inside each other that are named.
 const CALLERS: usize = 3;
 
-impl<B: Backend> Machine<'_, B> {
+impl Machine<'_> {
     /// Executes until the rank has to stop. The buffers may be other ones every time, the
     /// communicator is the rank's own.
     pub fn run(&mut self, comm: &mut dyn Comm, buffers: &mut Buffers) -> Stop {

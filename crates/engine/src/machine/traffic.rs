@@ -11,7 +11,6 @@ use super::handles::Mode;
 use super::io::Io;
 use super::labels::Labels;
 use super::path::{Place, RUN};
-use crate::backend::Backend;
 use crate::buffer::{Buffers, Content};
 use crate::call::Fd;
 use crate::recorder::{Count, Recorder, TrafficId};
@@ -58,7 +57,7 @@ impl Labels {
     }
 }
 
-impl<B: Backend> Io<'_, B> {
+impl Io<'_> {
     /// An operation of its own has written to a path, through the page cache and nothing made it stable
     /// if `unstable`.
     #[inline(always)]

@@ -90,7 +90,7 @@ pub(super) struct Transfer {
     pub(super) call_bytes: u64,
 }
 
-impl<B: Backend> Io<'_, B> {
+impl Io<'_> {
     /// The most that one call moves.
     #[inline(always)]
     pub(super) fn call_bytes(&self, data: Data) -> u64 {
@@ -210,8 +210,8 @@ pub(super) fn slots_memory(one: BufferBytes, depth: u32) -> BufferBytes {
 
 impl Transfer {
     #[inline(always)]
-    pub(super) fn new<B: Backend>(
-        io: &Io<'_, B>,
+    pub(super) fn new(
+        io: &Io<'_>,
         (fd, way): (Fd, Way),
         direct: Option<Alignment>,
         data: Data,
@@ -223,8 +223,8 @@ impl Transfer {
 
     /// Bytes of the file of a handle.
     #[inline(always)]
-    pub(super) fn of_handle<B: Backend>(
-        io: &Io<'_, B>,
+    pub(super) fn of_handle(
+        io: &Io<'_>,
         (fd, mode): (Fd, Mode),
         data: Data,
         extent: (u64, u64),
@@ -239,7 +239,7 @@ impl Transfer {
 
     /// One call moves all bytes, if it goes well, and nothing follows it.
     #[inline(always)]
-    fn is_one_call<B: Backend>(&self, io: &Io<'_, B>) -> bool {
+    fn is_one_call(&self, io: &Io<'_>) -> bool {
         let ends_known = match self.data {
             // It is asked where an append went.
             Data::Append => !io.keeps_events,
@@ -255,7 +255,7 @@ impl Transfer {
 
     /// `with (fsync="op")` makes the file stable after it.
     #[inline(always)]
-    pub(super) fn syncs<B: Backend>(&self, io: &Io<'_, B>) -> bool {
+    pub(super) fn syncs(&self, io: &Io<'_>) -> bool {
         let options = io.options.active();
         self.data.writes() && options.fsync == Fsync::Op && !options.is_null()
     }
@@ -274,24 +274,21 @@ impl Transfer {
     /// Makes a call; without memory for it, it is refused. The result is no `Result`, so that it stays in
     /// registers: through memory it costs a failed store forwarding, five nanoseconds.
     #[inline(always)]
-    fn issue<B: Backend>(
-        &self,
-        (offset, len): (u64, usize),
-        io: &mut Io<'_, B>,
-        buffers: &mut Buffers,
-    ) -> Shot {
+    fn issue(&self, (offset, len): (u64, usize), io: &mut Io<'_>, buffers: &mut Buffers) -> Shot {
         let (fd, rest) = (self.fd, self.data == Data::ReadRest);
         match (self.way, self.data) {
             (Way::Calls, Data::Write) => match io.source(buffers, len, offset) {
-                Ok(buf) => timed(&mut io.backend, &io.clock, Call::Pwrite { fd, buf, offset }),
+                Ok(buf) => timed(&mut *io.backend, &io.clock, Call::Pwrite { fd, buf, offset }),
                 Err(_) => Shot::refused(&io.clock, libc::ENOMEM),
             },
             (Way::Calls, Data::Append) => match io.source(buffers, len, offset) {
-                Ok(buf) => timed(&mut io.backend, &io.clock, Call::Append { fd, buf }),
+                Ok(buf) => timed(&mut *io.backend, &io.clock, Call::Append { fd, buf }),
                 Err(_) => Shot::refused(&io.clock, libc::ENOMEM),
             },
             (Way::Calls, Data::Read | Data::ReadRest) => match io.target(buffers, len) {
-                Ok(buf) => timed(&mut io.backend, &io.clock, Call::Pread { fd, buf, offset, rest }),
+                Ok(buf) => {
+                    timed(&mut *io.backend, &io.clock, Call::Pread { fd, buf, offset, rest })
+                }
                 Err(_) => Shot::refused(&io.clock, libc::ENOMEM),
             },
             _ => match self.issue_otherwise((offset, len), io, buffers) {
@@ -303,10 +300,10 @@ impl Transfer {
 
     /// The same in the other ways. An error: there is no memory for the call.
     #[inline(never)]
-    fn issue_otherwise<B: Backend>(
+    fn issue_otherwise(
         &self,
         (offset, len): (u64, usize),
-        io: &mut Io<'_, B>,
+        io: &mut Io<'_>,
         buffers: &mut Buffers,
     ) -> io::Result<Shot> {
         let (fd, rest) = (self.fd, self.data == Data::ReadRest);
@@ -317,15 +314,11 @@ impl Transfer {
             (_, true) => Call::MapWrite { fd, buf: io.source(buffers, len, offset)?, offset },
             (_, false) => Call::MapRead { fd, buf: io.target(buffers, len)?, offset, rest },
         };
-        Ok(timed(&mut io.backend, &io.clock, call))
+        Ok(timed(&mut *io.backend, &io.clock, call))
     }
 
     /// pwritev of the buffers of `io.sizes`, which lie one after the other, without the bytes that are done.
-    fn write_vector<B: Backend>(
-        &self,
-        io: &mut Io<'_, B>,
-        buffers: &mut Buffers,
-    ) -> io::Result<Shot> {
+    fn write_vector(&self, io: &mut Io<'_>, buffers: &mut Buffers) -> io::Result<Shot> {
         let (fd, offset) = (self.fd, self.offset_bytes + self.done_bytes);
         let mut rest = io.source(buffers, self.len as usize, self.offset_bytes)?;
         let mut bufs = [IoSlice::new(&[]); BUFFERS_MAX];
@@ -335,15 +328,11 @@ impl Transfer {
         }
         let mut bufs = &mut bufs[..io.sizes.len()];
         IoSlice::advance_slices(&mut bufs, self.done_bytes as usize);
-        Ok(timed(&mut io.backend, &io.clock, Call::Pwritev { fd, bufs, offset }))
+        Ok(timed(&mut *io.backend, &io.clock, Call::Pwritev { fd, bufs, offset }))
     }
 
     /// The same with preadv.
-    fn read_vector<B: Backend>(
-        &self,
-        io: &mut Io<'_, B>,
-        buffers: &mut Buffers,
-    ) -> io::Result<Shot> {
+    fn read_vector(&self, io: &mut Io<'_>, buffers: &mut Buffers) -> io::Result<Shot> {
         let (fd, offset) = (self.fd, self.offset_bytes + self.done_bytes);
         let mut rest = io.target(buffers, self.len as usize)?;
         let mut bufs: [IoSliceMut<'_>; BUFFERS_MAX] =
@@ -354,13 +343,13 @@ impl Transfer {
         }
         let mut bufs = &mut bufs[..io.sizes.len()];
         IoSliceMut::advance_slices(&mut bufs, self.done_bytes as usize);
-        Ok(timed(&mut io.backend, &io.clock, Call::Preadv { fd, bufs, offset }))
+        Ok(timed(&mut *io.backend, &io.clock, Call::Preadv { fd, bufs, offset }))
     }
 
     /// Takes what a call for `asked` bytes has come to; true: another one is needed.
-    pub(super) fn take<B: Backend>(
+    pub(super) fn take(
         &mut self,
-        io: &mut Io<'_, B>,
+        io: &mut Io<'_>,
         tally: &mut Tally,
         shot: Shot,
         asked: usize,
@@ -406,9 +395,9 @@ impl Transfer {
     }
 
     /// Moves the bytes. `made`: the first call, if it was made already.
-    pub(super) fn run<B: Backend>(
+    pub(super) fn run(
         &mut self,
-        io: &mut Io<'_, B>,
+        io: &mut Io<'_>,
         buffers: &mut Buffers,
         tally: &mut Tally,
         mut made: Option<Shot>,
@@ -437,7 +426,7 @@ impl Transfer {
     }
 
     /// The bytes without calls, which can be millions.
-    fn run_in_bulk<B: Backend>(&self, io: &mut Io<'_, B>, tally: &mut Tally, run: Run) {
+    fn run_in_bulk(&self, io: &mut Io<'_>, tally: &mut Tally, run: Run) {
         let rest = self.data == Data::ReadRest;
         if self.way == Way::Nothing {
             let bytes = run.count.saturating_mul(run.length_bytes);
@@ -452,9 +441,9 @@ impl Transfer {
     }
 
     /// Moves all extents of a pattern.
-    pub(super) fn run_extents<B: Backend>(
+    pub(super) fn run_extents(
         &mut self,
-        io: &mut Io<'_, B>,
+        io: &mut Io<'_>,
         buffers: &mut Buffers,
         tally: &mut Tally,
         (ready, displacement_bytes): (&Ready<'_>, u64),
@@ -486,9 +475,9 @@ impl Transfer {
 
     /// The bytes of a handle's file are moved, or no more will be: counts them for it.
     #[inline(always)]
-    pub(super) fn count_for_handle<B: Backend>(
+    pub(super) fn count_for_handle(
         &self,
-        io: &mut Io<'_, B>,
+        io: &mut Io<'_>,
         (at, moves_position): (usize, bool),
         tally: &mut Tally,
     ) {
@@ -612,7 +601,7 @@ impl Queue {
     }
 }
 
-impl<B: Backend> Io<'_, B> {
+impl Io<'_> {
     /// Moves bytes of an open file: submits the operation, if it is one that can be under way with others.
     pub(super) fn queue_transfer(
         &mut self,
@@ -843,9 +832,9 @@ impl<B: Backend> Io<'_, B> {
 
     /// `counts`: operations that have ended at its return did so by themselves, not because they were waited
     /// for.
-    fn enter_queue(&mut self, counts: bool, enter: impl FnOnce(&mut B) -> Reply) -> Flow {
+    fn enter_queue(&mut self, counts: bool, enter: impl FnOnce(&mut dyn Backend) -> Reply) -> Flow {
         let start_ns = self.clock.now();
-        let entered = enter(&mut self.backend);
+        let entered = enter(&mut *self.backend);
         let end_ns = self.clock.now();
         let refused = entered < 0
             && !matches!(-entered as i32, libc::EINTR | libc::EAGAIN | libc::EBUSY | libc::ETIME);

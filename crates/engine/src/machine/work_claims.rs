@@ -11,7 +11,6 @@
 
 use super::io::Io;
 use super::tally::{Fault, Flow, Pause, came};
-use crate::backend::Backend;
 use crate::comm::{Claim, Comm, Given, MAX_NUMBERS, Members};
 use crate::recorder::ClaimedWork;
 use model::Value;
@@ -80,12 +79,12 @@ enum Leaving {
 
 impl WorkClaims {
     /// `share`: evaluated with `count` indices, of which `by` are claimed at a time.
-    pub(super) fn begin<B: Backend>(
+    pub(super) fn begin(
         &mut self,
         members: &Members,
         site: Pc,
         [count, by]: [i64; 2],
-        io: &Io<'_, B>,
+        io: &Io<'_>,
     ) -> Flow {
         let wrong = |what: &str, found| {
             Err(Fault::message(format!("share: expected {what}, found {found}")))
@@ -140,10 +139,10 @@ impl WorkClaims {
     }
 
     /// The next index; `None`: all are claimed.
-    pub(super) fn claim<B: Backend>(
+    pub(super) fn claim(
         &mut self,
         members: &Members,
-        io: &mut Io<'_, B>,
+        io: &mut Io<'_>,
         comm: &mut dyn Comm,
     ) -> Flow<Option<i64>> {
         let open = self.innermost()?;
@@ -167,11 +166,11 @@ impl WorkClaims {
     }
 
     /// `share end`. May be asked again.
-    pub(super) fn end<B: Backend>(
+    pub(super) fn end(
         &mut self,
         members: &Members,
         site: Pc,
-        io: &mut Io<'_, B>,
+        io: &mut Io<'_>,
         comm: &mut dyn Comm,
     ) -> Flow {
         loop {
@@ -214,10 +213,10 @@ impl WorkClaims {
     }
 
     /// The execution is over: counts it.
-    fn keep<B: Backend>(
+    fn keep(
         &mut self,
         members: &Members,
-        io: &mut Io<'_, B>,
+        io: &mut Io<'_>,
         [idle_ns, whole_ns, tail_ns, group_ns]: [u64; 4],
     ) {
         let Some(mut open) = self.open.pop() else { return };
@@ -241,7 +240,7 @@ impl WorkClaims {
     }
 
     /// The rank ends inside of executions that are not over: what it had of them.
-    pub(super) fn cut_off<B: Backend>(&mut self, io: &mut Io<'_, B>) {
+    pub(super) fn cut_off(&mut self, io: &mut Io<'_>) {
         for mut open in std::mem::take(&mut self.open) {
             open.done[2] = Done::now(io, open.done[2].indices);
             open.record(io, open.done[2], ClaimedWork::default());
@@ -251,7 +250,7 @@ impl WorkClaims {
 
 impl Open {
     /// Takes the extent of indices with this number.
-    fn extend<B: Backend>(&mut self, number: u64, io: &mut Io<'_, B>) {
+    fn extend(&mut self, number: u64, io: &mut Io<'_>) {
         self.record(io, Done::now(io, self.done[2].indices), ClaimedWork::default());
         self.claims += 1;
         self.next = number * self.by;
@@ -283,7 +282,7 @@ impl Open {
     }
 
     /// Records what was done since the last time.
-    fn record<B: Backend>(&mut self, io: &mut Io<'_, B>, done: Done, figures: ClaimedWork) {
+    fn record(&mut self, io: &mut Io<'_>, done: Done, figures: ClaimedWork) {
         let (before, claims) = std::mem::replace(&mut self.kept, (done, self.claims));
         let is_new = (before, claims) != self.kept || figures != ClaimedWork::default();
         if is_new && io.labels.is_selected() {
@@ -303,7 +302,7 @@ impl Open {
 }
 
 impl Done {
-    fn now<B: Backend>(io: &Io<'_, B>, indices: u64) -> Done {
+    fn now(io: &Io<'_>, indices: u64) -> Done {
         let at_ns = io.clock.now();
         Done { at_ns, indices, operations: io.operations, bytes: io.moved_bytes }
     }

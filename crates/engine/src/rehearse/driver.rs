@@ -12,7 +12,7 @@ use super::doubts;
 use super::reached::reached;
 use super::sample::LongLoop;
 use super::stage::{Budget, Stage, State, Tally};
-use crate::backend::{AnyBackend, MemFs, MpiFiles, Pointers};
+use crate::backend::{MemFs, MpiFiles, Pointers};
 use crate::buffer::Buffers;
 use crate::clock::Virtual;
 use crate::comm::{Comm, NodePlace, Numbers, Observer, Sample, Sim, World};
@@ -160,9 +160,8 @@ fn perform(
     let stage = Stage::new(plan, fs, clock_of_stage, budget, iterations_max, finds_files, by_site);
     let stage = Rc::new(stage);
     let pointers = Pointers::default();
-    let backend = |rank, clock| {
-        AnyBackend::new(MpiFiles::new(Rehearsed::new(&stage, rank, clock, &root), &pointers))
-    };
+    let backend =
+        |rank, clock| MpiFiles::new(Rehearsed::new(&stage, rank, clock, &root), &pointers);
     let places = places(&config.machines);
     let part = |sim: Sim| {
         let part = Part::new(&stage, sim.rank(), plan.ranks);

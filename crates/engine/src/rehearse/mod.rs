@@ -2,7 +2,7 @@
 //! in memory of which only names and sizes are kept.
 //!
 //! ```text
-//! plan ─▶ Simulation of Machine<Rehearsed> ─▶ Stage ─▶ Rehearsal
+//! plan ─▶ Simulation on Rehearsed ─▶ Stage ─▶ Rehearsal
 //!                                  │         └ steps, iterations, order between ranks
 //!                                  └ files, operations
 //! ```

@@ -5,7 +5,7 @@
 
 use super::outcome::StartError;
 use super::sim::{alone, simulate};
-use crate::backend::{AnyBackend, Backend, Capabilities, Cost, Mem, MemFs};
+use crate::backend::{Backend, Capabilities, Cost, Mem, MemFs};
 use crate::buffer::Buffers;
 use crate::call::{At, Call, FileCall, Memory, MpiFile, Queued, Reply, Submitted, Tag, Target};
 use crate::clock::Virtual;
@@ -56,7 +56,7 @@ pub fn list_calls(
     let backend = |rank: u32, clock: Virtual| {
         let inner = Mem::new(Rc::clone(&fs), clock, Cost::default());
         let (log, under_way) = (Rc::clone(&log), VecDeque::new());
-        AnyBackend::new(Logged { inner, rank, log, opened: 0, under_way })
+        Logged { inner, rank, log, opened: 0, under_way }
     };
     let (mut seen, mut idle) = (0, 0);
     let mut enough = |world: &World, _: &dyn Fn() -> Sample| {

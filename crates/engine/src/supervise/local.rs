@@ -478,14 +478,14 @@ fn start(context: &Context<'_>, number: u32, medium: Medium) -> Result<(), Strin
     let rank = Rank::prepare(context.plan, context.prepared, context.config, number, medium)?;
     let ready = Child { context, number, rank };
     match open_storage(context.config, false)? {
-        Storage::Null => ready.run_on(Null),
-        Storage::Posix(posix, _inside) => ready.run_on(posix),
-        Storage::Beneath(beneath, _inside) => ready.run_on(beneath),
+        Storage::Null => ready.run_on(Box::new(Null)),
+        Storage::Posix(posix, _inside) => ready.run_on(Box::new(posix)),
+        Storage::Beneath(beneath, _inside) => ready.run_on(Box::new(beneath)),
     }
 }
 
 impl Child<'_> {
-    fn run_on<B: Backend>(self, backend: B) -> Result<(), String> {
+    fn run_on(self, backend: Box<dyn Backend>) -> Result<(), String> {
         let region = self.context.region;
         match region.wait_for_start(self.number) {
             None => {
@@ -497,7 +497,7 @@ impl Child<'_> {
         Ok(())
     }
 
-    fn run<B: Backend>(self, backend: B, clock: Real) {
+    fn run(self, backend: Box<dyn Backend>, clock: Real) {
         let Context { region, cpus, .. } = *self.context;
         let mut comm = Local::new(Arc::clone(region), self.number, cpus);
         let ran = self.rank.run(backend, &mut comm, clock);

@@ -5,7 +5,7 @@
 //! Rank::prepare ─▶ (the ranks agree to start) ─▶ Rank::run ─▶ Ran
 //! ```
 
-use crate::backend::{AnyBackend, Backend, Beneath, Held, Null, Posix};
+use crate::backend::{Backend, Beneath, Held, Posix};
 use crate::buffer::Buffers;
 use crate::clock::{Alignment, Clock, Real};
 use crate::comm::{Comm, End};
@@ -65,33 +65,18 @@ impl<'a> Rank<'a> {
         self.recorder.clock(clock);
     }
 
-    /// Executes the program to its end. The loop is compiled for this type of back-end; one loop serves those that
-    /// verify data.
-    pub fn run<B: Backend>(self, mut backend: B, comm: &mut dyn Comm, clock: Real) -> Ran {
+    /// Executes the program to its end.
+    pub fn run(self, mut backend: Box<dyn Backend + '_>, comm: &mut dyn Comm, clock: Real) -> Ran {
         let plan = self.prepared.plan();
         if !verifies(plan) || !backend.capabilities().keeps_data {
             return self.execute(backend, comm, clock);
         }
         let run = self.config.settings.run_mark.wrapping_add(self.config.execution as u16);
         let verified = Verified::around(backend, plan, (comm.rank(), run), Clock::from(clock));
-        self.execute_any(AnyBackend::new(verified), comm, clock)
+        self.execute(Box::new(verified), comm, clock)
     }
 
-    /// The same without storage.
-    pub fn run_null(self, comm: &mut dyn Comm, clock: Real) -> Ran {
-        self.execute(Null, comm, clock)
-    }
-
-    /// The same on a back-end that is called through a pointer: one loop for all of them, compiled here.
-    pub fn run_any(self, backend: AnyBackend<'_>, comm: &mut dyn Comm, clock: Real) -> Ran {
-        self.run(backend, comm, clock)
-    }
-
-    fn execute_any(self, backend: AnyBackend<'_>, comm: &mut dyn Comm, clock: Real) -> Ran {
-        self.execute(backend, comm, clock)
-    }
-
-    fn execute<B: Backend>(mut self, backend: B, comm: &mut dyn Comm, clock: Real) -> Ran {
+    fn execute(mut self, backend: Box<dyn Backend + '_>, comm: &mut dyn Comm, clock: Real) -> Ran {
         // What was done to get ready is none of the program's.
         self.meter.restart();
         let start_ns = clock.now();

@@ -2,7 +2,7 @@
 
 use super::outcome::{Outcome, StartError, check_ranks, sets};
 use crate::backend::mem::Planted;
-use crate::backend::{AnyBackend, Backend, Cost, Mem, MemFs, MpiFiles, Pointers};
+use crate::backend::{Backend, Cost, Mem, MemFs, MpiFiles, Pointers};
 use crate::buffer::Buffers;
 use crate::clock::{self, Checked, Real, Virtual};
 use crate::comm::{Activity, Comm, End, Progress, Sample, Sim, World};
@@ -91,7 +91,7 @@ fn run_sim_with(
         return simulate(plan, config, clock, Buffers::unfilled(), make, &mut on_turn, None);
     }
     let pointers = Pointers::default();
-    let with_mpi = |rank, clock| AnyBackend::new(MpiFiles::new(backend(rank, clock), &pointers));
+    let with_mpi = |rank, clock| MpiFiles::new(backend(rank, clock), &pointers);
     simulate(plan, config, clock, Buffers::unfilled(), (with_mpi, alone), &mut on_turn, listener)
 }
 
@@ -128,10 +128,10 @@ impl Looks {
 }
 
 /// The ranks of a simulation.
-pub(crate) struct Simulation<'p, B> {
+pub(crate) struct Simulation<'p> {
     pub(crate) world: Rc<World>,
     /// Ranks that have not ended.
-    pub(crate) ranks: Vec<Option<(Machine<'p, B>, Sim)>>,
+    pub(crate) ranks: Vec<Option<(Machine<'p>, Sim)>>,
     clock: Virtual,
     buffers: Buffers,
     /// Of ranks that have.
@@ -186,7 +186,7 @@ pub(crate) fn simulate_in_steps<B: Backend, T>(
     clock: Virtual,
     make: (impl FnMut(u32, Virtual) -> B, impl FnMut(Sim) -> Sim),
     is_paused: impl Fn() -> bool,
-    look: impl FnOnce(&mut Simulation<'_, B>) -> T,
+    look: impl FnOnce(&mut Simulation<'_>) -> T,
 ) -> Result<T, StartError> {
     check_ranks(plan)?;
     check_memory(plan)?;
@@ -216,10 +216,10 @@ fn check_memory(plan: &Plan) -> Result<(), StartError> {
 }
 
 /// A way to run a rank.
-type Runs<'p, B> = fn(&mut Machine<'p, B>, &mut dyn Comm, &mut Buffers) -> Stop;
+type Runs<'p> = fn(&mut Machine<'p>, &mut dyn Comm, &mut Buffers) -> Stop;
 
-impl<'p, B: Backend> Simulation<'p, B> {
-    fn new(
+impl<'p> Simulation<'p> {
+    fn new<B: Backend + 'p>(
         plan: &'p Plan,
         config: &'p Config,
         prepared: &'p Prepared<'p>,
@@ -227,7 +227,7 @@ impl<'p, B: Backend> Simulation<'p, B> {
         buffers: Buffers,
         (mut backend, mut comm): (impl FnMut(u32, Virtual) -> B, impl FnMut(Sim) -> Sim),
         listener: Option<&Listener>,
-    ) -> Result<Simulation<'p, B>, StartError> {
+    ) -> Result<Simulation<'p>, StartError> {
         let ranks = plan.ranks;
         let world = Rc::new(World::new(ranks, &sets(plan), clock.clone()));
         let mut machines = Vec::with_capacity(ranks as usize);
@@ -242,7 +242,7 @@ impl<'p, B: Backend> Simulation<'p, B> {
             })?;
             listener.into_iter().for_each(|listener| recorder.listen(listener.clone()));
             let comm = comm(Sim::new(Rc::clone(&world), rank));
-            let backend = backend(rank, clock.clone());
+            let backend = Box::new(backend(rank, clock.clone()));
             let settings = &config.settings;
             let clock = clock.clone();
             let machine = Machine::new(prepared, settings, backend, &comm, clock, recorder);
@@ -264,7 +264,7 @@ impl<'p, B: Backend> Simulation<'p, B> {
     }
 
     /// Lets the next rank run, by [`Machine::run`] or in steps; false: all have ended.
-    fn turn(&mut self, run: Runs<'p, B>) -> bool {
+    fn turn(&mut self, run: Runs<'p>) -> bool {
         let Some(rank) = self.world.next() else { return self.resolve_deadlock() };
         let Some((machine, comm)) = &mut self.ranks[rank as usize] else { return true };
         let stop = run(machine, comm, &mut self.buffers);

@@ -187,7 +187,7 @@ pub struct Verified<'b> {
 impl<'b> Verified<'b> {
     /// Verifies data of a rank of a plan. `run` tells executions apart.
     pub fn around(
-        inner: impl Backend + 'b,
+        inner: Box<dyn Backend + 'b>,
         plan: &Plan,
         (rank, run): (u32, u16),
         clock: Clock,
@@ -198,7 +198,7 @@ impl<'b> Verified<'b> {
         };
         let has_other_names = uses(Op::adds_name);
         Verified {
-            inner: Box::new(inner),
+            inner,
             clock,
             writer: rank & WRITER_MASK,
             ranks: plan.ranks,

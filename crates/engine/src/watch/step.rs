@@ -165,7 +165,7 @@ impl Observer for Stepper {
     }
 }
 
-type Stepped<'s, 'p> = &'s mut Simulation<'p, MpiFiles<Mem>>;
+type Stepped<'s, 'p> = &'s mut Simulation<'p>;
 
 fn describe_ranks(plan: &Plan, simulation: Stepped<'_, '_>, progress: &Progress) -> Vec<RankState> {
     let waiting = simulation.world.waiting();

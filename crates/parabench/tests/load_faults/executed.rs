@@ -85,7 +85,7 @@ pub fn execute(program: &Program, seed: u64) -> Executed {
         });
         let files = Faulty::new(files_in(place.path()), clock.clone(), faults);
         let files = MpiFiles::new(files, &shared);
-        Verified::around(files, &plan, (rank, config.settings.run_mark), clock.into())
+        Verified::around(Box::new(files), &plan, (rank, config.settings.run_mark), clock.into())
     };
     let mut outcome = run_sim_on(&plan, &config, backend).expect("it starts");
     let collected = collect(&outcome.records, &plan);

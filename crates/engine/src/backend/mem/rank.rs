@@ -6,7 +6,7 @@ use super::files::Files;
 use super::node::{Done, Follow, Kind, MemFs, Used};
 use crate::backend::api::{Backend, Bulk, BulkFile, Capabilities};
 use crate::backend::lexical;
-use crate::call::{Call, Fd, Memory, Queued, Reply, Submitted, Tag, Target, Work};
+use crate::call::{Call, Fd, Memory, MpiFile, Queued, Reply, Submitted, Tag, Target, Work};
 use crate::clock::Virtual;
 use model::directory::below;
 use model::pattern::Run;
@@ -187,6 +187,12 @@ impl Backend for Mem {
         lexical::check_link(call, |path| fs.locate(path))
     }
 
+    fn flags_and_size(&mut self, file: Result<Fd, MpiFile>) -> Option<(i32, u64)> {
+        let open = self.files.get(file.ok()?).ok()?;
+        let size = self.fs.borrow().size(open.ino);
+        Some((open.flags(), u64::try_from(size).unwrap_or(0)))
+    }
+
     fn position(&mut self, fd: Fd) -> Option<u64> {
         self.files.file(fd).ok().map(|open| open.position)
     }
@@ -355,13 +361,6 @@ impl MemFs {
 }
 
 impl Mem {
-    /// Flags and size of an open file.
-    pub(crate) fn opened(&mut self, fd: Fd) -> Option<(i32, u64)> {
-        let open = self.files.get(fd).ok()?;
-        let size = self.fs.borrow().size(open.ino);
-        Some((open.flags(), u64::try_from(size).unwrap_or(0)))
-    }
-
     /// The file behind a descriptor.
     pub(crate) fn number(&mut self, fd: Fd) -> Option<u32> {
         self.files.get(fd).ok().map(|open| open.ino)
