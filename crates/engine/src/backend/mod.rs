@@ -4,7 +4,6 @@ mod any;
 pub mod api;
 mod beneath;
 mod caches;
-pub mod direct;
 pub(crate) mod lexical;
 mod mapped;
 pub mod mem;
