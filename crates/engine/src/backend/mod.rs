@@ -1,6 +1,5 @@
 //! Storage back-ends behind one interface ([`api`]). One behaviour suite tests them: `tests/backends.rs`.
 
-mod any;
 pub mod api;
 mod beneath;
 mod caches;
@@ -13,9 +12,9 @@ pub mod resolve;
 mod ring;
 
 pub use crate::entries::MARKER;
-pub use any::AnyBackend;
-pub use api::Null;
-pub use api::{Backend, Bulk, BulkFile, Capabilities, Extents, InForce, Look, Over};
+pub use api::{
+    AnyBackend, Backend, Bulk, BulkFile, Capabilities, Extents, InForce, Look, Null, Over,
+};
 pub use beneath::Beneath;
 pub use mem::{Cost, Mem, MemFs};
 pub(crate) use mpi_files::{MpiFiles, Pointers, Sizes};
