@@ -5,12 +5,9 @@
 
 mod file;
 mod queue;
-mod show;
 mod table;
-mod words;
 
 pub use file::{At, FileCall, Memory, MpiFile, MpiMode, ViewId};
 pub use queue::{Lent, QueueSettings, Queued, Submitted, Tag, Target};
-pub use table::Call;
-pub(crate) use words::OPEN_FLAGS;
-pub use words::{Fd, Names, Reply, Work};
+pub(crate) use table::OPEN_FLAGS;
+pub use table::{Call, Fd, Names, Reply, Work};

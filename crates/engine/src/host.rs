@@ -17,6 +17,7 @@
 mod layout;
 pub(crate) mod usage;
 
+pub use layout::striping;
 pub use usage::{MachineMeter, Usage, UsageMeter};
 
 use model::run::{Device, Directory, Host, Storage};

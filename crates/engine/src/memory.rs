@@ -2,8 +2,8 @@
 //! I/O are not here but in [`crate::buffer`].
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
-use std::fs::File;
 use std::io;
+use std::os::fd::AsFd;
 use std::ptr::NonNull;
 
 /// A shared mapping at an address of the kernel's choice; it ends when it is dropped.
@@ -21,7 +21,7 @@ unsafe impl Sync for Mapping {}
 impl Mapping {
     /// A mapping of the start of a file, to read only or to write too. Bytes beyond the end of the file must not
     /// be touched.
-    pub(crate) fn of_file(file: &File, bytes: usize, writes: bool) -> io::Result<Mapping> {
+    pub(crate) fn of_file(file: impl AsFd, bytes: usize, writes: bool) -> io::Result<Mapping> {
         let protection = if writes { ProtFlags::READ | ProtFlags::WRITE } else { ProtFlags::READ };
         let flags = MapFlags::SHARED | MapFlags::NORESERVE;
         // SAFETY: a new mapping; nothing is replaced.

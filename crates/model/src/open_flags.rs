@@ -1,8 +1,5 @@
 //! Texts of open flags: a mode of C such as `"r+"`, or names of open(2) joined by `|`, `,` or blanks.
 
-/// Modes of C; a "b" after the letter means nothing, as on every POSIX system.
-pub const MODES: [&str; 6] = ["r", "w", "a", "r+", "w+", "a+"];
-
 /// Gives the names of open(2) that programs may use to a macro.
 #[macro_export]
 macro_rules! open_flag_names {
@@ -66,11 +63,22 @@ pub const O_CLOEXEC: u32 = 0o2000000;
 /// Creates a file without a name.
 pub const O_TMPFILE: u32 = 0o20200000;
 
-/// The mode of C that a text is, without "b".
-pub fn mode(text: &str) -> Option<&'static str> {
+/// Modes of C with their flags, which have these values on every kind of Linux.
+const MODES: [(&str, u32); 6] = [
+    ("r", 0),
+    ("r+", O_RDWR),
+    ("w", O_WRONLY | O_CREAT | O_TRUNC),
+    ("w+", O_RDWR | O_CREAT | O_TRUNC),
+    ("a", O_WRONLY | O_CREAT | O_APPEND),
+    ("a+", O_RDWR | O_CREAT | O_APPEND),
+];
+
+/// The flags of a mode of C. A "b" after the letter means nothing, as on every POSIX system.
+pub fn flags_of_mode(text: &str) -> Option<u32> {
     let text = text.trim();
     let mode: String = text.chars().filter(|c| *c != 'b').collect();
-    MODES.into_iter().find(|known| text.len() <= 3 && *known == mode)
+    let known = MODES.iter().find(|(known, _)| text.len() <= 3 && *known == mode);
+    known.map(|(_, flags)| *flags)
 }
 
 /// The words of a text that is no mode.
@@ -88,27 +96,16 @@ pub fn flags_of_names(text: &str) -> Option<u32> {
     flags
 }
 
-/// Flags of the modes of C.
-const FLAGS_OF_MODES: [(&str, u32); 6] = [
-    ("r", 0),
-    ("r+", 2),
-    ("w", 1 | O_CREAT | O_TRUNC),
-    ("w+", 2 | O_CREAT | O_TRUNC),
-    ("a", 1 | O_CREAT | O_APPEND),
-    ("a+", 2 | O_CREAT | O_APPEND),
-];
-
 /// Flags of open(2) for a text of a program: a mode of C, or names.
 pub fn flags_of_text(text: &str) -> Option<u32> {
-    let Some(mode) = mode(text) else { return flags_of_names(text) };
-    FLAGS_OF_MODES.iter().find(|(known, _)| *known == mode).map(|(_, flags)| *flags)
+    flags_of_mode(text).or_else(|| flags_of_names(text))
 }
 
 /// Text for these flags as programs have it: a mode of C where one means the same, else names.
 pub fn text_of_flags(flags: u32) -> String {
     // Of no use to a program without threads that executes nothing.
     let flags = flags & !O_CLOEXEC;
-    if let Some((mode, _)) = FLAGS_OF_MODES.iter().find(|(_, mode)| *mode == flags) {
+    if let Some((mode, _)) = MODES.iter().find(|(_, mode)| *mode == flags) {
         return (*mode).to_string();
     }
     let access = ["O_RDONLY", "O_WRONLY", "O_RDWR", "O_RDWR"][(flags & 3) as usize];
@@ -137,10 +134,9 @@ pub struct Access {
 impl Access {
     /// That of open flags.
     pub fn of_flags(text: &str) -> Access {
-        if let Some(mode) = mode(text) {
-            let both = mode.ends_with('+');
-            let reads = mode.starts_with('r');
-            return Access { reads: both || reads, writes: both || !reads };
+        if let Some(flags) = flags_of_mode(text) {
+            let access = flags & 3;
+            return Access { reads: access != O_WRONLY, writes: access != 0 };
         }
         let has = |name: &str| names(text).any(|word| word == name);
         let both = has("O_RDWR") || has("O_PATH");

@@ -16,6 +16,7 @@ use engine::call::{
     ViewId,
 };
 use engine::comm::Members;
+use engine::host::{mount_of, striping};
 use model::directory::below;
 use model::pattern::{Datatype, Extent, View};
 use model::permutation::fnv1a;
@@ -25,8 +26,7 @@ use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
 
 /// Most bytes of one call where counts are `int`.
 const CALL_BYTES: u64 = 1 << 30;
@@ -223,27 +223,24 @@ impl<'w, B: Backend> Files<'w, B> {
         order: Option<ViewId>,
     ) -> Reply {
         let (buffer, len): (*mut c_void, _) = (memory.address().cast(), memory.len() as i64);
-        let write = matches!(memory, Memory::Write(_));
+        let write = memory.is_written();
         let order = order.and_then(|view| self.views.get(view.0 as usize)?.memory);
         let (count, of) = order.map_or((len, BYTE), |memory| (i64::from(len > 0), memory));
         let how = |collective: bool| c_int::from(write) | c_int::from(collective) << 1;
         // SAFETY: the memory holds `count` items of the type and is borrowed by the caller for
         // the duration of the call; it is written only if it was given for reading into.
-        let (call, moved) = unsafe {
+        let moved = unsafe {
             match at {
                 At::Offset { offset, collective } => {
                     let (how, offset) = (how(collective), offset as i64);
-                    let moved = (self.shim().file_at)(file.0, how, offset, buffer, count, of);
-                    (&NAMES_AT[how as usize], moved)
+                    (self.shim().file_at)(file.0, how, offset, buffer, count, of)
                 }
                 At::Shared { ordered } => {
-                    let how = how(ordered);
-                    let moved = (self.shim().file_shared)(file.0, how, buffer, count, of);
-                    (&NAMES_SHARED[how as usize], moved)
+                    (self.shim().file_shared)(file.0, how(ordered), buffer, count, of)
                 }
             }
         };
-        if moved >= 0 { moved } else { self.refused(call, -moved as c_int) }
+        if moved >= 0 { moved } else { self.refused(at.name(write), -moved as c_int) }
     }
 
     /// Starts a transfer; its request, or minus errno.
@@ -302,14 +299,6 @@ impl<'w, B: Backend> Files<'w, B> {
     }
 }
 
-const NAMES_AT: [&str; 4] =
-    ["MPI_File_read_at", "MPI_File_write_at", "MPI_File_read_at_all", "MPI_File_write_at_all"];
-const NAMES_SHARED: [&str; 4] = [
-    "MPI_File_read_shared",
-    "MPI_File_write_shared",
-    "MPI_File_read_ordered",
-    "MPI_File_write_ordered",
-];
 const NAMES_START: [&str; 4] =
     ["MPI_File_iread_at", "MPI_File_iwrite_at", "MPI_File_iread_at_all", "MPI_File_iwrite_at_all"];
 
@@ -361,15 +350,7 @@ impl<B: Backend> Backend for Files<'_, B> {
                 self.explanation.clear();
                 self.permit(path, true)
             }
-            FileCall::Close { .. }
-            | FileCall::Sync { .. }
-            | FileCall::Seek { .. }
-            | FileCall::SetAtomic { .. }
-            | FileCall::SetView { .. }
-            | FileCall::MakeView { .. }
-            | FileCall::Transfer { .. }
-            | FileCall::Most { .. }
-            | FileCall::Position { .. } => Ok(()),
+            _ => Ok(()),
         }
     }
 
@@ -525,8 +506,6 @@ fn one_line(bytes: &[u8]) -> String {
 
 /// Most files with facts; more are opened without.
 const FILES_MAX: usize = 64;
-/// Bytes of what `lfs` says that are kept.
-const LAYOUT_MAX_BYTES: usize = 2048;
 
 /// Files by number, and which facts about them were reported: who opened them, which hints were requested and which
 /// are in effect, where the file system keeps them.
@@ -559,13 +538,15 @@ impl FactsOfFiles {
             return None;
         }
         self.reported.push((path.to_bytes().to_vec(), hints.to_string()));
+        let place = Path::new(OsStr::from_bytes(path.to_bytes()));
+        let file_system = mount_of(place).map(|mount| mount.file_system).unwrap_or_default();
         Some(MpiFileFacts {
             path: String::from_utf8_lossy(path.to_bytes()).into_owned(),
             ranks: members.ranks.len() as u32,
             requested_hints: hints.to_string(),
             effective_hints: effective(world.shim(), file),
-            file_system: file_system(path),
-            layout: layout(path).unwrap_or_default(),
+            layout: if file_system == "lustre" { striping(place) } else { String::new() },
+            file_system,
         })
     }
 }
@@ -593,26 +574,6 @@ fn hint(shim: &Shim, file: MpiFile, number: c_int) -> Option<String> {
         let value = CStr::from_ptr(value.as_ptr()).to_string_lossy();
         (code == 0 && !key.is_empty()).then(|| format!("{key}={}", value.trim()))
     }
-}
-
-fn file_system(path: &CStr) -> String {
-    let path = Path::new(OsStr::from_bytes(path.to_bytes()));
-    engine::host::mount_of(path).map(|mount| mount.file_system).unwrap_or_default()
-}
-
-/// The answer of `lfs getstripe`, if there is an `lfs`.
-fn layout(path: &CStr) -> Option<String> {
-    let places = std::env::var_os("PATH")?;
-    let lfs = std::env::split_paths(&places).map(|place: PathBuf| place.join("lfs"));
-    let lfs = lfs.into_iter().find(|lfs| lfs.is_file())?;
-    let mut command = Command::new(lfs);
-    command.arg("getstripe").arg(OsStr::from_bytes(path.to_bytes())).stdin(Stdio::null());
-    let output = command.output().ok().filter(|output| output.status.success())?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let end =
-        (0..=LAYOUT_MAX_BYTES.min(words.len())).rev().find(|at| words.is_char_boundary(*at))?;
-    Some(words[..end].to_string()).filter(|text| !text.is_empty())
 }
 
 /// MPI_BYTE in the shim's table.

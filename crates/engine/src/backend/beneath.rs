@@ -10,7 +10,7 @@
 
 use super::api::Backend;
 use super::lexical::{check, check_link, check_path, refuses_flags};
-use super::posix::{FdPath, Posix, chmod, link_file, reply, size_of_file};
+use super::posix::{FdPath, Posix, link_file, reply, size_of_file};
 use super::resolve::{Root, errno, split};
 use crate::call::{Call, Fd, Names, Reply};
 use std::ffi::{CStr, CString};
@@ -122,14 +122,18 @@ impl Beneath {
     }
 
     /// The file itself, open for a call on it.
-    fn file(&mut self, flags: i32) -> Result<i32, i32> {
-        let file = self.open(flags, 0)?;
+    fn file(&mut self) -> Result<i32, i32> {
+        let file = self.open(libc::O_PATH, 0)?;
         Ok(self.targets[0].held.insert(file).as_raw_fd())
     }
 
     /// Executes a call on what its prepared paths lead to.
     fn execute(&mut self, call: Call<'_>) -> Result<Reply, i32> {
-        let (nothing, empty) = (c"".as_ptr(), libc::AT_EMPTY_PATH);
+        let whole_system = matches!(call, Call::SyncDirectory { .. });
+        if whole_system || matches!(call.names(), Names::None) {
+            // It uses no name to reach a file.
+            return Ok(self.posix.issue_on(call, std::ptr::null()));
+        }
         // SAFETY: names are NUL-terminated and owned by the targets, descriptors are held by them,
         // structures are filled by the call.
         let returned = unsafe {
@@ -164,70 +168,19 @@ impl Beneath {
                 }
                 Call::Readlink { .. } => return Ok(readlink(self.followed_entry()?)),
                 Call::Stat { .. } => {
-                    let fd = self.file(libc::O_PATH)?;
-                    return Ok(size_of_file(|stat| libc::fstatat(fd, nothing, stat, empty)));
+                    let (fd, empty) = (self.file()?, libc::AT_EMPTY_PATH);
+                    return Ok(size_of_file(|stat| libc::fstatat(fd, c"".as_ptr(), stat, empty)));
                 }
                 Call::Lstat { .. } => {
                     let (parent, name) = self.followed_entry()?;
                     let itself = libc::AT_SYMLINK_NOFOLLOW;
                     return Ok(size_of_file(|stat| libc::fstatat(parent, name, stat, itself)));
                 }
-                Call::Access { .. } => {
-                    let fd = self.file(libc::O_PATH)?;
-                    libc::syscall(libc::SYS_faccessat2, fd, nothing, libc::F_OK, empty) as i32
-                }
-                Call::Chmod { mode, .. } => return Ok(chmod(self.file(libc::O_PATH)?, mode)),
-                Call::Utime { .. } => {
-                    libc::utimensat(self.file(libc::O_PATH)?, nothing, std::ptr::null(), empty)
-                }
-                Call::Statfs { .. } => {
-                    let mut facts = std::mem::MaybeUninit::<libc::statfs>::uninit();
-                    libc::fstatfs(self.file(libc::O_PATH)?, facts.as_mut_ptr())
-                }
-                Call::Truncate { size, .. } => {
-                    // Not waiting for the reader of a FIFO.
-                    let fd = self.file(libc::O_WRONLY | libc::O_NONBLOCK)?;
-                    libc::ftruncate(fd, size as libc::off_t)
-                }
-                // These have no form for descriptors of O_PATH: they get what the path leads to by
-                // its name in /proc.
-                call @ (Call::Setxattr { .. }
-                | Call::Getxattr { .. }
-                | Call::Listxattr { .. }
-                | Call::Removexattr { .. }) => {
-                    let file = FdPath::new(Fd(self.file(libc::O_PATH)?));
+                // The others follow links. They get what the path leads to by its name in /proc, because
+                // not all of them have a form for descriptors of O_PATH.
+                call => {
+                    let file = FdPath::new(Fd(self.file()?));
                     return Ok(self.posix.issue_on(call, file.as_ptr()));
-                }
-                // These use no name to reach a file.
-                call @ (Call::Close { .. }
-                | Call::Pread { .. }
-                | Call::Pwrite { .. }
-                | Call::Append { .. }
-                | Call::Seek { .. }
-                | Call::Fsync { .. }
-                | Call::Fdatasync { .. }
-                | Call::Map { .. }
-                | Call::Unmap { .. }
-                | Call::MapRead { .. }
-                | Call::MapWrite { .. }
-                | Call::Nothing { .. }
-                | Call::Msync { .. }
-                | Call::Ftruncate { .. }
-                | Call::Fallocate { .. }
-                | Call::Fadvise { .. }
-                | Call::CopyRange { .. }
-                | Call::Clone { .. }
-                | Call::CloneRange { .. }
-                | Call::Preadv { .. }
-                | Call::Pwritev { .. }
-                | Call::Flock { .. }
-                | Call::Fstat { .. }
-                | Call::Getdents { .. }
-                | Call::Syncfs { .. }
-                | Call::SyncDirectory { .. }
-                | Call::DropCaches {}) => {
-                    // Should one have a name all the same, the kernel is given none: EFAULT.
-                    return Ok(self.posix.issue_on(call, std::ptr::null()));
                 }
             }
         };

@@ -12,8 +12,10 @@
 //! interrupted instruction can go on. Nothing is jumped over, and the thread is not ended.
 
 use crate::call::{Call, Fd, Reply};
+use crate::memory::Mapping;
 use std::cell::Cell;
 use std::mem::MaybeUninit;
+use std::os::fd::BorrowedFd;
 use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{Ordering, compiler_fence};
@@ -33,8 +35,7 @@ pub(crate) struct Maps {
 /// A mapped file.
 #[derive(Debug)]
 struct Map {
-    base: *mut u8,
-    window_bytes: u64,
+    window: Mapping,
     /// The file was at least so long when it was looked at last.
     size_bytes: u64,
     write: bool,
@@ -91,7 +92,8 @@ impl Maps {
     #[cold]
     fn sync(&mut self, fd: Fd) -> Reply {
         let Some(map) = self.find(fd) else { return -Reply::from(libc::EBADF) };
-        let (base, bytes) = (map.base.cast(), map.size_bytes.min(map.window_bytes) as usize);
+        let base = map.window.base().as_ptr().cast();
+        let bytes = (map.size_bytes as usize).min(map.window.bytes());
         // SAFETY: no more than the window, which is mapped.
         super::posix::reply(unsafe { libc::msync(base, bytes, libc::MS_SYNC) })
     }
@@ -119,7 +121,7 @@ impl Maps {
         }
         // SAFETY: `reach` has mapped the bytes; faults in them are caught.
         let fault = unsafe {
-            let place = map.base.add(offset as usize);
+            let place = map.window.base().as_ptr().add(offset as usize);
             copying(place, inside, || ptr::copy_nonoverlapping(place, buf.as_mut_ptr(), inside))
         };
         match fault {
@@ -146,7 +148,7 @@ impl Maps {
         }
         // SAFETY: `make_room` has mapped the bytes; faults in them are caught.
         let fault = unsafe {
-            let place = map.base.add(offset as usize);
+            let place = map.window.base().as_ptr().add(offset as usize);
             copying(place, buf.len(), || ptr::copy_nonoverlapping(buf.as_ptr(), place, buf.len()))
         };
         match fault {
@@ -165,34 +167,14 @@ impl Maps {
 
 impl Map {
     fn new(fd: Fd, size_bytes: u64, write: bool) -> Result<Map, i32> {
-        let mut map = Map { base: ptr::null_mut(), window_bytes: 0, size_bytes, write };
-        map.widen(fd, size_bytes.max(1))?;
-        Ok(map)
+        Ok(Map { window: window(fd, size_bytes.max(1), write)?, size_bytes, write })
     }
 
     /// Maps the file anew, at least so much of it.
     #[cold]
     fn widen(&mut self, fd: Fd, end: u64) -> Result<(), i32> {
-        let window = end.max(2 * self.window_bytes).checked_next_multiple_of(WINDOW_BYTES);
-        let window = window.filter(|bytes| *bytes <= isize::MAX as u64).ok_or(libc::EFBIG)?;
-        let writes = if self.write { libc::PROT_WRITE } else { 0 };
-        let (protection, flags) = (libc::PROT_READ | writes, libc::MAP_SHARED);
-        // SAFETY: a fresh mapping at an address of the kernel's choice.
-        let base =
-            unsafe { libc::mmap(ptr::null_mut(), window as usize, protection, flags, fd.0, 0) };
-        if base == libc::MAP_FAILED {
-            return Err(super::resolve::errno());
-        }
-        self.release();
-        (self.base, self.window_bytes) = (base.cast(), window);
+        self.window = window(fd, end.max(2 * self.window.bytes() as u64), self.write)?;
         Ok(())
-    }
-
-    fn release(&mut self) {
-        if self.window_bytes > 0 {
-            // SAFETY: the window is this mapping's own, and nothing refers to it.
-            unsafe { libc::munmap(self.base.cast(), self.window_bytes as usize) };
-        }
     }
 
     /// Where the file ends, at most `offset + len`, which is mapped then. A file that is known to be
@@ -205,7 +187,7 @@ impl Map {
             self.size_bytes = size(fd)?;
         }
         let end = end.min(self.size_bytes);
-        if end > self.window_bytes {
+        if end > self.window.bytes() as u64 {
             self.widen(fd, end)?;
         }
         Ok(end)
@@ -231,7 +213,7 @@ impl Map {
             return Err(super::resolve::errno());
         }
         self.size_bytes = end;
-        if end > self.window_bytes { self.widen(fd, end) } else { Ok(()) }
+        if end > self.window.bytes() as u64 { self.widen(fd, end) } else { Ok(()) }
     }
 
     /// Result of a copy that met a page the file system could not give, after `good` bytes: those bytes, or the reply
@@ -245,9 +227,7 @@ impl Map {
         ask: impl FnOnce(Fd, libc::off_t) -> Reply,
     ) -> Reply {
         // What the fault has put in place of the file goes.
-        let (size, window_bytes) = (size(fd), self.window_bytes);
-        let remapped = self.widen(fd, window_bytes);
-        let (Ok(size), Ok(())) = (size, remapped) else { return NO_PAGE };
+        let (Ok(size), Ok(())) = (size(fd), self.widen(fd, 0)) else { return NO_PAGE };
         self.size_bytes = size;
         let at = offset + good as u64;
         match at >= size {
@@ -258,10 +238,14 @@ impl Map {
     }
 }
 
-impl Drop for Map {
-    fn drop(&mut self) {
-        self.release();
-    }
+/// A mapping of a file, with room for at least so much of it.
+fn window(fd: Fd, end: u64, write: bool) -> Result<Mapping, i32> {
+    let bytes = end.checked_next_multiple_of(WINDOW_BYTES);
+    let bytes = bytes.filter(|bytes| *bytes <= isize::MAX as u64).ok_or(libc::EFBIG)?;
+    // SAFETY: its size was asked for before, so it is open, and nobody closes it meanwhile.
+    let file = unsafe { BorrowedFd::borrow_raw(fd.0) };
+    let mapped = Mapping::of_file(file, bytes as usize, write);
+    mapped.map_err(|error| error.raw_os_error().unwrap_or(libc::ENOMEM))
 }
 
 /// The size of an open file.

@@ -3,7 +3,6 @@
 pub mod api;
 mod beneath;
 mod caches;
-pub mod direct;
 pub(crate) mod lexical;
 mod mapped;
 pub mod mem;
@@ -13,8 +12,7 @@ pub mod resolve;
 mod ring;
 
 pub use crate::entries::MARKER;
-pub use api::Null;
-pub use api::{Backend, Bulk, BulkFile, Capabilities, Extents, InForce, Look, Over};
+pub use api::{Backend, Bulk, BulkFile, Capabilities, Extents, InForce, Look, Null, Over};
 pub use beneath::Beneath;
 pub use mem::{Cost, Mem, MemFs};
 pub(crate) use mpi_files::{MpiFiles, Pointers, Sizes};

@@ -107,7 +107,7 @@ impl<B: Sizes> MpiFiles<B> {
 
     fn transfer(&mut self, file: MpiFile, at: At, memory: &Memory<'_>) -> Result<Reply, Reply> {
         let Open { fd, view, .. } = *self.file(file)?;
-        let (bytes, write) = (memory.len() as u64, matches!(memory, Memory::Write(_)));
+        let (bytes, write) = (memory.len() as u64, memory.is_written());
         let view = view.and_then(|(view, by)| Some((self.views.get(view.0 as usize)?, by)));
         let runs = match (at, view) {
             (At::Offset { offset, .. }, Some((view, by))) => {

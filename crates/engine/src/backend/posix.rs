@@ -11,9 +11,8 @@
 //! systems mounted with `intr`, `fallocate` and `close`. After `EINTR` from `close` the
 //! descriptor is gone: it must not be closed again.)
 
-use super::api::{Backend, Capabilities, Look};
+use super::api::{Backend, Capabilities, Look, SAFE_ALIGNMENT_BYTES};
 use super::caches;
-use super::direct::{self, Alignment};
 use super::lexical::{self, protect_marker};
 use super::mapped::Maps;
 use super::resolve::{Held, Roots};
@@ -21,6 +20,7 @@ use super::ring::Ring;
 use crate::call::{Call, Fd, Names, QueueSettings, Queued, Reply, Submitted, Tag};
 use crate::entries;
 use crate::host::usage::rusage;
+use rustix::fs::{AtFlags, StatxFlags, statx};
 use std::ffi::CStr;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -203,8 +203,9 @@ impl Backend for Posix {
         self.counts_fetched.then(fetched_bytes)
     }
 
-    fn alignment(&mut self, fd: Fd) -> Alignment {
-        direct::alignment(fd.0)
+    fn alignment(&mut self, fd: Fd) -> u32 {
+        // SAFETY: a file that is open.
+        alignment(unsafe { BorrowedFd::borrow_raw(fd.0) }).unwrap_or(SAFE_ALIGNMENT_BYTES)
     }
 
     fn position(&mut self, fd: Fd) -> Option<u64> {
@@ -264,6 +265,13 @@ impl Backend for Posix {
 /// `read_bytes` of /proc/self/io in its cheapest form (getrusage(2) counts blocks of 512 bytes).
 fn fetched_bytes() -> u64 {
     rusage().ru_inblock as u64 * 512
+}
+
+/// What the file system says (statx `STATX_DIOALIGN`, Linux 6.1).
+fn alignment(file: BorrowedFd<'_>) -> Option<u32> {
+    let facts = statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok()?;
+    let is_said = facts.stx_mask & StatxFlags::DIOALIGN.bits() != 0;
+    Some(facts.stx_dio_offset_align).filter(|bytes| is_said && *bytes > 0)
 }
 
 fn syncfs(fd: Fd) -> Reply {
@@ -401,21 +409,6 @@ pub(crate) unsafe fn link_file(fd: Fd, parent: i32, path: *const libc::c_char) -
     reply(unsafe { libc::linkat(here, file.as_ptr(), parent, path, follow) })
 }
 
-/// fchmodat2 (Linux 6.6), or chmod by way of /proc before.
-pub(crate) fn chmod(fd: i32, mode: u32) -> Reply {
-    /// The same on every architecture; newer than the libc crate's tables.
-    const SYS_FCHMODAT2: libc::c_long = 452;
-    let nothing = c"".as_ptr();
-    // SAFETY: the path is a constant, the descriptor is held.
-    let done =
-        reply(unsafe { libc::syscall(SYS_FCHMODAT2, fd, nothing, mode, libc::AT_EMPTY_PATH) });
-    if done != -Reply::from(libc::ENOSYS) {
-        return done;
-    }
-    // SAFETY: the path is NUL-terminated.
-    reply(unsafe { libc::chmod(FdPath::new(Fd(fd)).as_ptr(), mode) })
-}
-
 /// `/proc/self/fd/N`, which leads to an open file.
 pub(crate) struct FdPath([u8; FdPath::ROOM]);
 
@@ -461,5 +454,19 @@ fn getdents(fd: Fd, buf: &mut [u8]) -> Reply {
             entries::count_visible(&buf[..filled as usize]) as Reply + 1
         }
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_tells_its_alignment_or_a_safe_one_is_taken() {
+        let mut posix = Posix::new().expect("posix");
+        let file = tempfile::tempfile().expect("a temporary file");
+        assert!(posix.alignment(Fd(file.as_raw_fd())).is_power_of_two());
+        let silent = File::open("/proc/self/stat").expect("/proc is mounted");
+        assert_eq!(posix.alignment(Fd(silent.as_raw_fd())), SAFE_ALIGNMENT_BYTES);
     }
 }

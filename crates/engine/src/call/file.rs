@@ -3,10 +3,11 @@
 //! The machine speaks them without knowing MPI: files and views are numbers,
 //! offsets are bytes in 64 bits, buffers are memory, and who takes part is a set of ranks.
 
-use super::words::Reply;
+use super::table::{Reply, Show, show};
 use crate::comm::Members;
 use model::pattern::View;
 use std::ffi::CStr;
+use std::fmt;
 
 /// An MPI file that the back-end has opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -71,6 +72,26 @@ impl At {
     pub fn is_collective(self) -> bool {
         matches!(self, At::Offset { collective: true, .. } | At::Shared { ordered: true })
     }
+
+    /// The function of MPI that moves bytes there.
+    pub fn name(self, write: bool) -> &'static str {
+        let names = match self {
+            At::Offset { collective: false, .. } => ["MPI_File_read_at", "MPI_File_write_at"],
+            At::Offset { collective: true, .. } => {
+                ["MPI_File_read_at_all", "MPI_File_write_at_all"]
+            }
+            At::Shared { ordered: false } => ["MPI_File_read_shared", "MPI_File_write_shared"],
+            At::Shared { ordered: true } => ["MPI_File_read_ordered", "MPI_File_write_ordered"],
+        };
+        names[usize::from(write)]
+    }
+
+    fn offset_shown(self) -> String {
+        match self {
+            At::Offset { offset, .. } => offset.to_string(),
+            At::Shared { .. } => String::new(),
+        }
+    }
 }
 
 /// Memory of a transfer.
@@ -96,6 +117,11 @@ impl Memory<'_> {
         self.len() == 0
     }
 
+    /// Its bytes go to the file.
+    pub fn is_written(&self) -> bool {
+        matches!(self, Memory::Write(_))
+    }
+
     /// Its address, for C.
     pub fn address(&mut self) -> *mut u8 {
         match self {
@@ -105,121 +131,83 @@ impl Memory<'_> {
     }
 }
 
-/// One call on MPI files. Marked *: all members have to make it.
-#[derive(Debug)]
-pub enum FileCall<'a> {
-    /// * MPI_File_open; the file's number.
-    Open {
-        /// The path; the back-end makes it absolute.
-        path: &'a CStr,
-        /// The mode.
-        mode: MpiMode,
-        /// Ranks that open it together.
-        members: &'a Members,
-        /// Keys and values, `key=value;key=value`.
-        hints: &'a str,
-    },
-    /// * MPI_File_close
-    Close {
-        /// The file.
-        file: MpiFile,
-    },
-    /// MPI_File_delete
-    Delete {
-        /// The path.
-        path: &'a CStr,
-    },
-    /// * MPI_File_sync
-    Sync {
-        /// The file.
-        file: MpiFile,
-    },
-    /// * MPI_File_set_size
-    SetSize {
-        /// The file.
-        file: MpiFile,
-        /// Bytes.
-        size: u64,
-    },
-    /// * MPI_File_preallocate
-    Preallocate {
-        /// The file.
-        file: MpiFile,
-        /// Bytes.
-        size: u64,
-    },
-    /// MPI_File_seek(MPI_SEEK_SET) of this rank's pointer.
-    Seek {
-        /// The file.
-        file: MpiFile,
-        /// Bytes.
-        offset: u64,
-    },
-    /// * MPI_File_set_atomicity(true)
-    SetAtomic {
-        /// The file.
-        file: MpiFile,
-    },
-    /// * MPI_File_set_view(displacement, MPI_BYTE, view), or of plain bytes.
-    SetView {
-        /// The file.
-        file: MpiFile,
-        /// The view; `None`: the file as bytes.
-        view: Option<ViewId>,
-        /// Bytes by which the view lies further behind in the file.
-        displacement_bytes: u64,
-    },
-    /// One transfer; the bytes moved.
-    Transfer {
-        /// The file.
-        file: MpiFile,
-        /// Where.
-        at: At,
-        /// From or to where.
-        memory: Memory<'a>,
-        /// The view whose order the memory has, where that is not the order of the file.
-        order: Option<ViewId>,
-    },
-    /// Builds a view; its number. Not a part of any operation's time.
-    MakeView {
-        /// Part of the file that the view shows.
-        view: &'a View,
-    },
-    /// * The largest value of all members: how they agree. Not a part of any operation's time.
-    Most {
-        /// Who.
-        members: &'a Members,
-        /// Value of this member; not negative.
-        value: i64,
-    },
-    /// This rank's position in the file after an open for appending, bytes. Not timed.
-    Position {
-        /// The file.
-        file: MpiFile,
-    },
+impl Show for MpiFile {
+    fn show(&self) -> String {
+        self.0.to_string()
+    }
 }
 
-impl FileCall<'_> {
-    /// The reply of a back-end without files, as if all had been done; that to an open is its own.
-    #[inline(always)]
-    pub fn done_in_full(&self, opened: Reply) -> Reply {
-        match self {
-            FileCall::Open { .. } => opened,
-            FileCall::Transfer { memory, .. } => memory.len() as Reply,
-            FileCall::Most { value, .. } => *value,
-            // No file has a size here: reads get what they ask for.
-            FileCall::Position { .. } => -Reply::from(libc::EOPNOTSUPP),
-            FileCall::Close { .. }
-            | FileCall::Delete { .. }
-            | FileCall::Sync { .. }
-            | FileCall::SetSize { .. }
-            | FileCall::Preallocate { .. }
-            | FileCall::Seek { .. }
-            | FileCall::SetAtomic { .. }
-            | FileCall::SetView { .. }
-            | FileCall::MakeView { .. } => 0,
+/// Makes [`FileCall`] from rows
+/// `name { fields } => reply of a back-end without files, name and arguments to show`.
+macro_rules! file_calls {
+    ($($(#[$doc:meta])* $call:ident { $($field:ident: $type:ty),* }
+        => $reply:expr, $name:expr, [$($shown:expr),*];)*) => {
+        /// One call on MPI files. Marked *: all members have to make it.
+        #[derive(Debug)]
+        #[allow(missing_docs)] // the fields have the names of the arguments
+        pub enum FileCall<'a> {
+            $($(#[$doc])* $call { $($field: $type),* },)*
         }
-    }
+
+        #[allow(unused_variables)] // each column uses some of the fields
+        impl FileCall<'_> {
+            /// The reply of a back-end without files, as if all had been done.
+            #[inline(always)]
+            pub fn done_in_full(&self) -> Reply {
+                match self {
+                    $(FileCall::$call { $($field),* } => $reply,)*
+                }
+            }
+        }
+
+        #[allow(unused_variables)]
+        impl fmt::Display for FileCall<'_> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $(FileCall::$call { $($field),* } => show(f, $name, &[$($shown),*]),)*
+                }
+            }
+        }
+    };
+}
+
+file_calls! {
+    /// * MPI_File_open of a path, which the back-end makes absolute, with hints
+    /// `key=value;key=value`; the file's number.
+    Open { path: &'a CStr, mode: MpiMode, members: &'a Members, hints: &'a str } => 3,
+        "MPI_File_open", [path, &hints_shown(hints)];
+    /// * MPI_File_close
+    Close { file: MpiFile } => 0, "MPI_File_close", [file];
+    /// MPI_File_delete
+    Delete { path: &'a CStr } => 0, "MPI_File_delete", [path];
+    /// * MPI_File_sync
+    Sync { file: MpiFile } => 0, "MPI_File_sync", [file];
+    /// * MPI_File_set_size, bytes
+    SetSize { file: MpiFile, size: u64 } => 0, "MPI_File_set_size", [file, size];
+    /// * MPI_File_preallocate, bytes
+    Preallocate { file: MpiFile, size: u64 } => 0, "MPI_File_preallocate", [file, size];
+    /// MPI_File_seek(MPI_SEEK_SET) of this rank's pointer.
+    Seek { file: MpiFile, offset: u64 } => 0, "MPI_File_seek", [file, offset];
+    /// * MPI_File_set_atomicity(true)
+    SetAtomic { file: MpiFile } => 0, "MPI_File_set_atomicity", [file, &"true"];
+    /// * MPI_File_set_view(displacement, MPI_BYTE, view), or of plain bytes.
+    SetView { file: MpiFile, view: Option<ViewId>, displacement_bytes: u64 } => 0,
+        "MPI_File_set_view", [file, &view.map_or("bytes", |_| "view")];
+    /// One transfer; the bytes moved. `order`: the view whose order the memory has, where that is not the order of the
+    /// file.
+    Transfer { file: MpiFile, at: At, memory: Memory<'a>, order: Option<ViewId> } => memory.len() as Reply,
+        at.name(memory.is_written()), [file, &at.offset_shown(), &memory.len()];
+    /// Builds a view; its number. Not a part of any operation's time.
+    MakeView { view: &'a View } => 0, "", [];
+    /// * The largest value of all members, none of them negative: how they agree. Not a part of any operation's time.
+    Most { members: &'a Members, value: i64 } => *value, "", [];
+    /// This rank's position in the file after an open for appending, bytes. Not timed. Without files none has a size:
+    /// reads get what they ask for.
+    Position { file: MpiFile } => -Reply::from(libc::EOPNOTSUPP), "", [];
+}
+
+fn hints_shown(hints: &str) -> String {
+    if hints.is_empty() { String::new() } else { format!("\"{hints}\"") }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Transfers that wait in a queue: several are under way, and they end in any order.
 
 use super::file::{Memory, MpiFile};
-use super::words::{Fd, Reply};
+use super::table::{Fd, Reply};
 
 /// Number of a transfer under way, unique among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -76,8 +76,7 @@ impl Lent {
     /// Until the transfer has ended, the memory must stay where it is; nothing may read it if it
     /// is read into, and nothing may write it.
     pub unsafe fn new(mut memory: Memory<'_>) -> Lent {
-        let write = matches!(memory, Memory::Write(_));
-        Lent { address: memory.address(), len: memory.len(), write }
+        Lent { address: memory.address(), len: memory.len(), write: memory.is_written() }
     }
 
     /// Address, size in bytes, and whether it is written to the file.

@@ -1,11 +1,71 @@
-//! The table of calls. Each is a row that holds all there is to know of it; back-ends execute it.
+//! The table of calls. Each is a row that holds all there is to know of it; back-ends execute it. Below the table:
+//! calls as strace writes them.
 
-use super::show::{
-    access, call as show, directory_or, locks, mapped, mode as bits, open_flags, own_path, renames,
-};
-use super::words::{Fd, Names, Reply, Work};
 use std::ffi::CStr;
+use std::fmt::{self, Write};
 use std::io::{IoSlice, IoSliceMut};
+
+/// A file the back-end has opened: a number of the back-end's own. That of [`crate::backend::Posix`]
+/// is a file descriptor; nobody else takes it for one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Fd(pub i32);
+
+/// Result of a call as the kernel gives it: not negative (bytes, descriptor,
+/// 0), or minus the errno.
+pub type Reply = i64;
+
+macro_rules! values {
+    ($($name:ident)*) => { &[$((stringify!($name), libc::$name)),*] };
+}
+
+/// Names of flags of open(2).
+pub(crate) const OPEN_FLAGS: &[(&str, i32)] = model::open_flag_names!(values);
+
+/// The names that a call works on. Confinement and the protection of the marker read it here: a new
+/// call with a name cannot be forgotten by either.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Names<'a> {
+    /// None: it works on an open file or on the whole file system.
+    None,
+    /// One name.
+    One {
+        /// The name.
+        path: &'a CStr,
+        /// The name, or the file it leads to, is made, changed or removed.
+        changes: bool,
+    },
+    /// Two names, both of which are made, changed or removed.
+    Two {
+        /// The first one.
+        from: &'a CStr,
+        /// The second one.
+        to: &'a CStr,
+    },
+    /// A name that is made and the text it holds, which may lead anywhere.
+    Link {
+        /// The text.
+        target: &'a CStr,
+        /// The name.
+        path: &'a CStr,
+    },
+}
+
+/// Kind of a call's work, which decides what its time depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// A file is opened.
+    Open,
+    /// A file is closed.
+    Close,
+    /// Bytes are moved: those that the reply tells.
+    Data,
+    /// Names, attributes, positions.
+    Metadata,
+    /// Data is made stable, or caches are dropped.
+    Sync,
+    /// Nothing.
+    Nothing,
+}
 
 /// Makes [`Call`] and its facts from rows
 /// `name { fields } => work, names, reply of a back-end without files, name and arguments to show`.
@@ -48,9 +108,9 @@ macro_rules! calls {
         }
 
         #[allow(unused_variables)]
-        impl std::fmt::Display for Call<'_> {
+        impl fmt::Display for Call<'_> {
             /// As strace writes it, with lengths in place of contents.
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self {
                     $(Call::$call { $($field),* } => show(f, $name, &[$($shown),*]),)*
                 }
@@ -200,4 +260,118 @@ fn changes(path: &CStr) -> Names<'_> {
 fn opens(path: &CStr, flags: i32) -> Names<'_> {
     const CHANGES: i32 = libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC;
     Names::One { path, changes: flags & CHANGES != 0 }
+}
+
+/// An argument of a call, as strace writes it: a name, a number, or a length in place of contents.
+pub(crate) trait Show {
+    /// Its text; an empty one: the call is shown without it.
+    fn show(&self) -> String;
+}
+
+/// `name(argument, argument)`
+pub(crate) fn show(f: &mut fmt::Formatter<'_>, name: &str, args: &[&dyn Show]) -> fmt::Result {
+    let args: Vec<String> = args.iter().map(|arg| arg.show()).collect();
+    let shown: Vec<&str> = args.iter().map(String::as_str).filter(|arg| !arg.is_empty()).collect();
+    write!(f, "{name}({})", shown.join(", "))
+}
+
+macro_rules! shown {
+    ($($type:ty),* => |$one:ident| $text:expr) => {
+        $(impl Show for $type {
+            fn show(&self) -> String {
+                let $one = self;
+                $text
+            }
+        })*
+    };
+}
+
+shown!(i32, i64, u64, usize, &str, String => |it| it.to_string());
+shown!(Fd => |it| it.0.to_string());
+shown!([u64; 1] => |it| format!("{it:?}"));
+shown!(&CStr => |it| quote(it.to_bytes()));
+shown!(&[u8], &mut [u8] => |it| it.len().to_string());
+shown!(&[IoSlice<'_>], &mut [IoSliceMut<'_>] => |it| {
+    let lengths: Vec<usize> = it.iter().map(|buf| buf.len()).collect();
+    format!("{lengths:?}")
+});
+
+/// A place in the mapping of a file.
+fn mapped(fd: Fd, offset: u64) -> String {
+    format!("mapping of {} + {offset}", fd.0)
+}
+
+/// Access that a mapping allows.
+fn access(write: bool) -> &'static str {
+    if write { "PROT_READ|PROT_WRITE, MAP_SHARED" } else { "PROT_READ, MAP_SHARED" }
+}
+
+/// Permission bits of a call that makes something, by its flags.
+fn bits(flags: i32, mode: u32) -> String {
+    if flags & libc::O_CREAT != 0 { format!("{mode:04o}") } else { String::new() }
+}
+
+/// Operations of flock.
+fn locks(operation: i32) -> &'static str {
+    match operation & !libc::LOCK_NB {
+        libc::LOCK_SH => "LOCK_SH|LOCK_NB",
+        libc::LOCK_EX => "LOCK_EX|LOCK_NB",
+        _ => "LOCK_UN",
+    }
+}
+
+/// Flags of renameat2.
+fn renames(flags: u32) -> &'static str {
+    match flags {
+        0 => "",
+        libc::RENAME_EXCHANGE => "RENAME_EXCHANGE",
+        _ => "RENAME_NOREPLACE",
+    }
+}
+
+/// The path of an open file.
+fn own_path(fd: Fd) -> String {
+    format!("\"/proc/self/fd/{}\"", fd.0)
+}
+
+/// A file, or the run directory.
+fn directory_or(fd: Option<Fd>) -> String {
+    fd.map_or("\".\"".into(), |fd| fd.show())
+}
+
+/// Flags of open.
+fn open_flags(flags: i32) -> String {
+    let mut text = match flags & libc::O_ACCMODE {
+        libc::O_WRONLY => "O_WRONLY",
+        libc::O_RDWR => "O_RDWR",
+        _ => "O_RDONLY",
+    }
+    .to_string();
+    let mut rest = flags & !libc::O_ACCMODE;
+    let mut names: Vec<(&str, i32)> = OPEN_FLAGS.to_vec();
+    // O_SYNC contains O_DSYNC, O_TMPFILE contains O_DIRECTORY: the larger ones first.
+    names.sort_by_key(|row| std::cmp::Reverse(row.1.count_ones()));
+    for (name, bits) in names {
+        if bits != 0 && rest & bits == bits {
+            rest &= !bits;
+            text.push('|');
+            text.push_str(name);
+        }
+    }
+    text
+}
+
+/// A text in double quotes with strace's escapes.
+fn quote(bytes: &[u8]) -> String {
+    let mut text = String::from("\"");
+    for byte in bytes {
+        let _ = match byte {
+            b'"' | b'\\' => write!(text, "\\{}", char::from(*byte)),
+            b'\n' => text.write_str("\\n"),
+            b'\t' => text.write_str("\\t"),
+            b' '..=b'~' => text.write_char(char::from(*byte)),
+            _ => write!(text, "\\x{byte:02x}"),
+        };
+    }
+    text + "\""
 }

@@ -406,7 +406,7 @@ const NUMBER_BITS: u32 = 48;
 pub const MAX_NUMBERS: u64 = 1 << (NUMBER_BITS - 1);
 
 /// The counter of one execution of a `share`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Claim {
     /// Number of the execution of a `share` by the members, from 1.
     pub execution: u64,

@@ -368,17 +368,21 @@ impl State {
 /// order between ranks.
 pub trait Observer {
     /// A statement or an iteration begins; false: the rank has to stop.
-    fn step(&mut self) -> bool;
+    fn step(&mut self) -> bool {
+        true
+    }
     /// It has passed a barrier or collective of a set.
-    fn passed(&mut self, set: SetId);
+    fn passed(&mut self, _set: SetId) {}
     /// It has given the signal with this counter.
-    fn signalled(&mut self, key: u64);
+    fn signalled(&mut self, _key: u64) {}
     /// It has got the first `count` signals of these counters.
-    fn waited(&mut self, keys: [u64; 2], count: u64);
+    fn waited(&mut self, _keys: [u64; 2], _count: u64) {}
     /// See [`Comm::iterated`].
-    fn iterated(&mut self, place: u32, left: u64, numbers: &mut dyn Numbers);
+    fn iterated(&mut self, _place: u32, _left: u64, _numbers: &mut dyn Numbers) {}
     /// See [`Comm::iterated_in_time`].
-    fn iterated_in_time(&mut self) -> bool;
+    fn iterated_in_time(&mut self) -> bool {
+        true
+    }
     /// It has asked whether a wait for others is over, when its clock was `asked.1`, at the statement `asked.0`; the answer
     /// is `poll`.
     fn polled(&mut self, _members: &Members, _asked: (Pc, u64), _what: WaitsFor<'_>, _poll: Poll) {}

@@ -8,22 +8,22 @@
 //! stops at the first error.
 
 use crate::backend::MARKER;
-use crate::backend::posix::chmod;
 use crate::backend::resolve::openat2;
 use crate::host::utc_now;
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, flock, openat, statat, unlinkat,
+    AtFlags, CWD, Dir, DirEntry, FileType, FlockOperation, Mode, OFlags, flock, openat, statat,
+    unlinkat,
 };
 use rustix::io::Errno;
 use rustix::process;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::ffi::{CStr, CString, OsStr};
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 const DIRECTORY: OFlags =
@@ -475,12 +475,7 @@ fn remove_entries(
         if matches!(name.to_bytes(), b"." | b"..") || stuck.contains(name) {
             continue;
         }
-        let kind = match entry.file_type() {
-            FileType::Unknown => statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)
-                .map_or(FileType::Unknown, |facts| FileType::from_raw_mode(facts.st_mode)),
-            kind => kind,
-        };
-        let is_directory = kind == FileType::Directory;
+        let is_directory = kind(directory, &entry) == FileType::Directory;
         let flags = if is_directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
         match unlink(directory, name, flags) {
             Ok(()) => removal.removed += 1,
@@ -495,14 +490,27 @@ fn remove_entries(
     Ok(full)
 }
 
+/// The kind of an entry, which not all file systems tell with its name.
+pub(super) fn kind(directory: BorrowedFd<'_>, entry: &DirEntry) -> FileType {
+    match entry.file_type() {
+        FileType::Unknown => statat(directory, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)
+            .map_or(FileType::Unknown, |facts| FileType::from_raw_mode(facts.st_mode)),
+        known => known,
+    }
+}
+
 /// unlinkat; gives the directory write permission and tries again where that was missing.
 fn unlink(directory: BorrowedFd<'_>, name: &CStr, flags: AtFlags) -> Result<(), Errno> {
     match unlinkat(directory, name, flags) {
-        Err(Errno::ACCESS) if chmod(directory.as_raw_fd(), 0o700) == 0 => {
-            unlinkat(directory, name, flags)
-        }
+        Err(Errno::ACCESS) if make_writable(directory) => unlinkat(directory, name, flags),
         done => done,
     }
+}
+
+/// By its name in /proc, because fchmod refuses descriptors of `O_PATH`.
+fn make_writable(directory: BorrowedFd<'_>) -> bool {
+    let path = format!("/proc/self/fd/{}", directory.as_raw_fd());
+    fs::set_permissions(path, Permissions::from_mode(0o700)).is_ok()
 }
 
 /// Opens a directory below, unless it is a link or the root of a mounted file system
@@ -513,7 +521,7 @@ fn descend(directory: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, i32> {
     match open(libc::O_RDONLY) {
         Err(libc::EACCES) => {
             let closed = open(libc::O_PATH)?;
-            if chmod(closed.as_raw_fd(), 0o700) != 0 {
+            if !make_writable(closed.as_fd()) {
                 return Err(libc::EACCES);
             }
             open(libc::O_RDONLY)

@@ -9,14 +9,12 @@
 //!
 //! Also here: reasons to refuse the directory of `--dir` at once.
 
-use super::opened::{Opened, has_marker, is_in_use, wrong};
+use super::opened::{Opened, has_marker, is_in_use, kind, wrong};
 use crate::backend::MARKER;
 use crate::backend::resolve::openat2;
 use crate::host::mounts_below;
 use model::directory::leads_down;
-use rustix::fs::{
-    AtFlags, Dir, DirEntry, FileType, StatxFlags, fgetxattr_query, readlinkat, statat, statx,
-};
+use rustix::fs::{AtFlags, Dir, FileType, StatxFlags, fgetxattr_query, readlinkat, statx};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 use std::collections::HashMap;
@@ -230,15 +228,6 @@ impl Walk<'_> {
         if let Some(first) = outside.map(|file| file.first.clone()).min() {
             self.way_out(&first, "has another name outside of the directory (hard link)");
         }
-    }
-}
-
-/// The type of an entry; asks the file system where the entry does not say.
-fn kind(directory: BorrowedFd<'_>, entry: &DirEntry) -> FileType {
-    match entry.file_type() {
-        FileType::Unknown => statat(directory, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)
-            .map_or(FileType::Unknown, |facts| FileType::from_raw_mode(facts.st_mode)),
-        known => known,
     }
 }
 

@@ -44,6 +44,11 @@ pub(super) fn describe(file_system: &str, directory: &Path) -> Vec<Layout> {
     own.filter_map(|(_, ask)| answer(ask, directory)).collect()
 }
 
+/// How Lustre spreads a file, in one line; "" where nobody can be asked.
+pub fn striping(file: &Path) -> String {
+    output(&["lfs", "getstripe"], file).map_or(String::new(), |text| one_line(&text, file))
+}
+
 fn answer(ask: &Ask, directory: &Path) -> Option<Layout> {
     let (source, text) = match ask {
         Ask::Attribute(name) => (name, attribute(directory, name)?),

@@ -352,12 +352,8 @@ impl Machine<'_> {
             Calc::Queried(Question::Pieces) => of_pattern(env, site, args[0], |p| Ok(p.count()))?,
             Calc::Queried(Question::PieceOffset) => of_piece(env, site, args, |p| p.offset_bytes)?,
             Calc::Queried(Question::PieceSize) => of_piece(env, site, args, |p| p.length_bytes)?,
-            // The evaluator and the execute loop have taken them.
-            Calc::Pure(_)
-            | Calc::Collective(_)
-            | Calc::Measured(_)
-            | Calc::Read
-            | Calc::Queried(Question::Tested | Question::Next) => return Ok(()),
+            // The evaluator and the execute loop have taken the others.
+            _ => return Ok(()),
         };
         self.env.set(dst, value);
         Ok(())
@@ -628,19 +624,19 @@ impl Machine<'_> {
 }
 
 /// Figures, after what they are of.
-fn pack((label, choice): Asked<'_>, figures: LabelFigures) -> Vec<u8> {
-    let key =
-        format!("\"{label}\" {}", choice.map_or(String::new(), |choice| format!("{choice:?}")));
-    postcard::to_stdvec(&(key, figures)).unwrap_or_default()
+fn pack(asked: Asked<'_>, figures: LabelFigures) -> Vec<u8> {
+    postcard::to_stdvec(&(key(asked), figures)).unwrap_or_default()
 }
 
 /// The figures of a rank; an error is what it asks for, if that is something else.
-fn unpack((label, choice): Asked<'_>, bytes: &[u8]) -> Result<LabelFigures, String> {
+fn unpack(asked: Asked<'_>, bytes: &[u8]) -> Result<LabelFigures, String> {
     let damaged = |_| "something unknown".to_string();
-    let (key, figures): (String, LabelFigures) = postcard::from_bytes(bytes).map_err(damaged)?;
-    let own =
-        format!("\"{label}\" {}", choice.map_or(String::new(), |choice| format!("{choice:?}")));
-    if key == own { Ok(figures) } else { Err(key.trim_end().to_string()) }
+    let (found, figures): (String, LabelFigures) = postcard::from_bytes(bytes).map_err(damaged)?;
+    if found == key(asked) { Ok(figures) } else { Err(found) }
+}
+
+fn key((label, choice): Asked<'_>) -> String {
+    choice.map_or(format!("\"{label}\""), |choice| format!("\"{label}\" {choice:?}"))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use crate::buffer::Buffers;
 use crate::comm::{Check, Comm, Numbers};
 use model::evaluate::{self, Frame};
 use model::function::Calc;
+use model::op::{Param, ParamKind};
 use model::plan::{Args, Function, Instr, NO_SLOT, Operand, Pc};
 use model::value::{Eval, Outcome};
 use model::{Op, Value, limits};
@@ -231,25 +232,11 @@ impl Machine<'_> {
                 return self.call_proc(proc, args, pc);
             }
             Instr::Return => return Ok(self.return_from()),
-            // The evaluator and the execute loop have taken them.
-            Instr::Move { .. }
-            | Instr::Unary { .. }
-            | Instr::Binary { .. }
-            | Instr::Test { .. }
-            | Instr::List { .. }
-            | Instr::Index { .. }
-            | Instr::SetItem { .. }
-            | Instr::Push { .. }
-            | Instr::Internal { .. }
-            | Instr::Loop { .. }
-            | Instr::Next { .. }
-            | Instr::Jump { .. }
-            | Instr::JumpIf { .. }
-            | Instr::Op { .. }
-            | Instr::Halt => {}
             Instr::Extent { .. } => {
                 return Err(Fault::message("extent stands outside of a pattern"));
             }
+            // The evaluator and the execute loop have taken the others.
+            _ => {}
         }
         Ok(pc + 1)
     }
@@ -258,6 +245,7 @@ impl Machine<'_> {
     #[cold]
     pub(super) fn wait_before(&mut self, step: Step<'_>) -> Flow {
         let queues = matches!(self.io.options.active().engine, Engine::Uring { .. });
+        let is_handle = |param: &&Param| param.kind == ParamKind::Handle && param.default.is_none();
         match step.op {
             // They wait by themselves.
             Op::Fread | Op::Fwrite | Op::Fsync | Op::Fdatasync if queues => Ok(()),
@@ -266,18 +254,7 @@ impl Machine<'_> {
             Op::Print | Op::Assert | Op::Score | Op::Sleep | Op::Compute => {
                 self.io.hand_over_fresh()
             }
-            Op::Fclose
-            | Op::Fread
-            | Op::Fwrite
-            | Op::Fsync
-            | Op::Fdatasync
-            | Op::Readv
-            | Op::Writev
-            | Op::Fseek
-            | Op::Fstat
-            | Op::Ftruncate
-            | Op::Fallocate
-            | Op::Fadvise => match self.file(step)? {
+            op if op.row().params.iter().filter(is_handle).count() == 1 => match self.file(step)? {
                 (Some(at), Some(_)) => self.io.finish_file(at),
                 _ => Ok(()),
             },

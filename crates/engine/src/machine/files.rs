@@ -36,7 +36,6 @@ use super::step::{LOCKS, Step, chosen};
 use super::tally::{Flow, Shot, Subject, Tally, came, is_stopped};
 use super::transfer::{BUFFERS_MAX, Data, Transfer, Way};
 use crate::backend::InForce;
-use crate::backend::direct::Alignment;
 use crate::buffer::{Buffers, MAX_CALL_BYTES};
 use crate::call::{Call, Fd, Reply};
 use crate::comm::{Comm, Poll};
@@ -522,7 +521,7 @@ impl Io<'_> {
 
     /// Alignment that transfers of an open file need with O_DIRECT.
     #[inline(always)]
-    fn alignment(&mut self, fd: Fd, flags: i32) -> Option<Alignment> {
+    fn alignment(&mut self, fd: Fd, flags: i32) -> Option<u32> {
         (flags & libc::O_DIRECT != 0).then(|| self.backend.alignment(fd))
     }
 

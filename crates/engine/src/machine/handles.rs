@@ -5,7 +5,6 @@
 
 use super::evidence::Dirty;
 use super::path::Place;
-use crate::backend::direct::Alignment;
 use crate::call::{Fd, MpiFile};
 use crate::comm::Members;
 use model::value::{Eval, EvalError, Value};
@@ -52,7 +51,7 @@ pub(super) struct Mode {
     /// Its bytes are moved through a mapping.
     pub(super) mapped: bool,
     /// O_DIRECT and what it wants.
-    pub(super) direct: Option<Alignment>,
+    pub(super) direct: Option<u32>,
     /// The directory of its file.
     pub(super) place: Place,
 }

@@ -443,7 +443,7 @@ impl Machine<'_> {
                 self.io.move_pattern(buffers, &mut job, placed, &mut tally)
             }
             What::Bytes(bytes) => {
-                moves_position = bytes.offset.is_none() && !bytes.is_shared();
+                moves_position = bytes.offset.is_none() && !bytes.shared;
                 self.io.move_mpi_bytes(buffers, &mut job, (bytes, position), &mut tally);
             }
         }
@@ -491,13 +491,13 @@ impl What<'_> {
     fn needs_all(&self) -> bool {
         match self {
             What::Pattern(ready, _) => ready.is_collective() || ready.is_whole(),
-            What::Bytes(bytes) => matches!(bytes.word, Word::All | Word::Ordered),
+            What::Bytes(bytes) => bytes.collective,
         }
     }
 
     /// It goes where the shared pointer is.
     fn has_no_place(&self) -> bool {
-        matches!(self, What::Bytes(bytes) if bytes.is_shared())
+        matches!(self, What::Bytes(bytes) if bytes.shared)
     }
 
     /// A number for the calls of MPI that it becomes; leaves room for four flags below.
@@ -509,7 +509,7 @@ impl What<'_> {
                 [true, collective, whole, collective && !whole && active.depth > 1]
             }
             What::Bytes(bytes) => {
-                let ordered = bytes.word == Word::Ordered;
+                let ordered = bytes.shared && bytes.collective;
                 [false, ordered, several, several && !ordered && active.depth > 1]
             }
         };
@@ -522,7 +522,8 @@ impl Bytes {
     #[inline(always)]
     fn is_one_call(&self, io: &Io<'_>, write: bool) -> bool {
         let active = io.options.active();
-        self.word == Word::Independent
+        !self.shared
+            && !self.collective
             && self.len > 0
             && self.len <= io.mpi_call_bytes
             && !(write && active.fsync == Fsync::Op)
@@ -535,16 +536,17 @@ impl Bytes {
 /// Inlined: a result in memory would be read back before it is there.
 #[inline(always)]
 fn bytes(step: Step<'_>, env: &mut Env<'_>) -> Flow<Bytes> {
-    let word = match env.plan.literal(step.args[3]) {
-        None => Word::Independent,
-        Some(b"all") => Word::All,
-        Some(b"shared") => Word::Shared,
-        Some(_) => Word::Ordered,
+    let (shared, collective) = match env.plan.literal(step.args[3]) {
+        None => (false, false),
+        Some(b"all") => (false, true),
+        Some(b"shared") => (true, false),
+        Some(_) => (true, true),
     };
     Ok(Bytes {
         len: env.size(step.site, step.args[1])?,
         offset: env.optional_size(step.site, step.args[2])?,
-        word,
+        shared,
+        collective,
     })
 }
 
@@ -669,21 +671,9 @@ pub(super) struct Bytes {
     pub(super) len: u64,
     /// `None`: this rank's position.
     pub(super) offset: Option<u64>,
-    pub(super) word: Word,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Word {
-    Independent,
-    All,
-    Shared,
-    Ordered,
-}
-
-impl Bytes {
-    pub(super) fn is_shared(&self) -> bool {
-        matches!(self.word, Word::Shared | Word::Ordered)
-    }
+    /// They go where the shared file pointer is; if collective, in the order of the members.
+    pub(super) shared: bool,
+    pub(super) collective: bool,
 }
 
 /// The bytes that a statement asks for.
@@ -807,8 +797,7 @@ impl Io<'_> {
         (bytes, position): (Bytes, u64),
         tally: &mut Tally,
     ) {
-        let shared = bytes.is_shared();
-        let collective = matches!(bytes.word, Word::All | Word::Ordered);
+        let Bytes { shared, collective, .. } = bytes;
         let from = if shared { 0 } else { bytes.offset.unwrap_or(position) };
         self.touched.unknown = shared && self.keeps_events;
         (tally.offset_bytes, tally.requested_bytes) = (from, bytes.len);

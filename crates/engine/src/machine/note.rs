@@ -1,7 +1,6 @@
 //! Remarks a rank makes for the user beside its figures: one bit each.
 
 use super::path::Place;
-use crate::backend::direct;
 use crate::buffer::Wrote;
 use model::op::{ByteEffect, OPS, OpRow};
 use model::{Op, errno};
@@ -130,11 +129,11 @@ const SENTENCES: &[(u32, &str)] = &[
 
 /// The sentences of a set of remarks. `directories` of the run are in the order of their numbers.
 pub fn sentences(bits: u32, directories: &[Named<'_>]) -> Vec<String> {
-    let refusing = refusing(bits, directories);
-    let refused = direct::explain_open(libc::EINVAL, &refusing)
-        .unwrap_or_else(|| "the file system does not support O_DIRECT".into());
-    let place = format!("the file system {refusing}");
+    let place = format!("the file system {}", refusing(bits, directories));
     let place = place.trim_end();
+    let refused = format!(
+        "{place} does not support O_DIRECT; leave out direct=true or choose a directory on another file system"
+    );
     let lacks = |(op, bit): (Op, u32)| {
         let said = format!("{op} is not supported by {place}: counted as expected, not as failed");
         (bit, said)

@@ -6,7 +6,7 @@ use super::files::to_read;
 use super::io::timed;
 use super::rank::Machine;
 use super::step::{ADVICE, RANGES, RENAMES, Step, chosen};
-use super::tally::{Flow, Subject, Tally};
+use super::tally::{Flow, Subject};
 use super::transfer::Data;
 use crate::buffer::Buffers;
 use crate::call::{Call, Fd};
@@ -248,11 +248,7 @@ impl Machine<'_> {
             Op::Listxattr => buffers.target(MAX_BYTES).map(|buf| Call::Listxattr { path, buf }),
             _ => Ok(Call::Removexattr { path, name }),
         };
-        let Ok(call) = call else {
-            let mut tally = Tally::EMPTY;
-            tally.fail(libc::ENOMEM);
-            return self.io.conclude(step, &tally, Subject::Path);
-        };
+        let Ok(call) = call else { return self.io.refused(step, libc::ENOMEM, Subject::Path) };
         let shot = timed(&mut *self.io.backend, &self.io.clock, call);
         self.io.settle(step, shot, Subject::Path)
     }

@@ -68,21 +68,6 @@ fn constant_flags(plan: &Plan) -> Vec<(u32, i32)> {
     flags
 }
 
-/// Flags of open(2) for a mode of C.
-fn flags_of_mode(mode: &str) -> i32 {
-    let access = match (mode.contains('+'), mode.starts_with('r')) {
-        (true, _) => libc::O_RDWR,
-        (false, true) => libc::O_RDONLY,
-        (false, false) => libc::O_WRONLY,
-    };
-    let more = match mode.as_bytes().first() {
-        Some(b'w') => libc::O_CREAT | libc::O_TRUNC,
-        Some(b'a') => libc::O_CREAT | libc::O_APPEND,
-        _ => 0,
-    };
-    access | more
-}
-
 /// Reads flags of open(2).
 pub(super) fn parse_open_flags(text: &[u8]) -> Result<i32, EvalError> {
     let refused = || {
@@ -90,8 +75,8 @@ pub(super) fn parse_open_flags(text: &[u8]) -> Result<i32, EvalError> {
         EvalError::Type("open flags (\"r\" \"w\" \"a\" \"r+\" \"w+\" \"a+\" or O_ names)", found)
     };
     let words = std::str::from_utf8(text).map_err(|_| refused())?;
-    if let Some(mode) = open_flags::mode(words) {
-        return Ok(flags_of_mode(mode));
+    if let Some(flags) = open_flags::flags_of_mode(words) {
+        return Ok(flags as i32);
     }
     let mut names = open_flags::names(words).peekable();
     names.peek().ok_or_else(refused)?;

@@ -28,7 +28,6 @@ use super::path::RUN;
 use super::schedule::NOT_DUE;
 use super::step::Step;
 use super::tally::{Fault, Flow, Shot, Subject, Tally, is_stopped};
-use crate::backend::direct::Alignment;
 use crate::backend::{Backend, Bulk, BulkFile};
 use crate::buffer::{ALIGNMENT_BYTES, Area, Buffers, Content, MAX_CALL_BYTES};
 use crate::call::{Call, Fd, QueueSettings, Queued, Reply, Submitted, Tag, Target};
@@ -81,7 +80,7 @@ pub(super) struct Transfer {
     pub(super) fd: Fd,
     pub(super) data: Data,
     pub(super) way: Way,
-    pub(super) direct: Option<Alignment>,
+    pub(super) direct: Option<u32>,
     /// The extent, and how much of it was moved. Appended bytes count from 0.
     pub(super) offset_bytes: u64,
     pub(super) len: u64,
@@ -213,7 +212,7 @@ impl Transfer {
     pub(super) fn new(
         io: &Io<'_>,
         (fd, way): (Fd, Way),
-        direct: Option<Alignment>,
+        direct: Option<u32>,
         data: Data,
         (offset_bytes, len): (u64, u64),
     ) -> Transfer {
@@ -388,7 +387,7 @@ impl Transfer {
     /// Whether O_DIRECT cannot do it: the kernel would say EINVAL, or worse, fall back.
     pub(super) fn is_misaligned(&self) -> bool {
         let Some(alignment) = self.direct.filter(|_| self.way == Way::Calls) else { return false };
-        let unit = u64::from(alignment.offset_bytes);
+        let unit = u64::from(alignment);
         let len = if self.data == Data::ReadRest { self.call_bytes } else { self.len };
         let splits = len > self.call_bytes && !self.call_bytes.is_multiple_of(unit);
         !self.offset_bytes.is_multiple_of(unit) || !len.is_multiple_of(unit) || splits

@@ -30,7 +30,7 @@ pub(super) struct WorkClaims {
 }
 
 /// An execution of a `share`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Open {
     set: SetId,
     claim: Claim,
@@ -46,7 +46,9 @@ struct Open {
     kept: (Done, u64),
     /// The beginnings of the last two extents; then where it had nothing left.
     done: [Done; 3],
-    leaving: Leaving,
+    /// At its end: when all members had come, and how long the first of them was idle.
+    came_ns: Option<u64>,
+    tail_ns: Option<u64>,
 }
 
 /// The work of a rank so far.
@@ -56,25 +58,6 @@ struct Done {
     indices: u64,
     operations: u64,
     bytes: u64,
-}
-
-/// How far the end of an execution is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Leaving {
-    Works,
-    /// At the barrier.
-    Waits,
-    /// All have come: the times that this member gives.
-    AllCame {
-        idle_ns: u64,
-        whole_ns: u64,
-    },
-    /// The members know how long the first of them was idle.
-    TailKnown {
-        idle_ns: u64,
-        whole_ns: u64,
-        tail_ns: u64,
-    },
 }
 
 impl WorkClaims {
@@ -115,21 +98,16 @@ impl WorkClaims {
         self.executions[set] += 1;
         let claim = Claim { execution: self.executions[set], numbers };
         let begun = Done::now(io, 0);
-        let (done, leaving) = ([begun; 3], Leaving::Works);
-        let (next, end, claims) = (0, 0, 0);
         self.open.push(Open {
             set: members.set,
             claim,
             count,
             by,
-            next,
-            end,
-            claims,
             site,
             begun,
             kept: (begun, 0),
-            done,
-            leaving,
+            done: [begun; 3],
+            ..Open::default()
         });
         Ok(())
     }
@@ -173,27 +151,25 @@ impl WorkClaims {
         io: &mut Io<'_>,
         comm: &mut dyn Comm,
     ) -> Flow {
-        loop {
-            let open = self.innermost()?;
-            let next = match open.leaving {
-                Leaving::Works => Leaving::Waits,
-                Leaving::Waits => {
-                    came(comm.barrier(members, site, None))?;
-                    comm.claims_over(members, open.claim)?;
-                    open.all_came(io.clock.now())
-                }
-                Leaving::AllCame { idle_ns, whole_ns } => {
-                    let tail_ns = self.longest(members, site, idle_ns, comm)?;
-                    Leaving::TailKnown { idle_ns, whole_ns, tail_ns }
-                }
-                Leaving::TailKnown { idle_ns, whole_ns, tail_ns } => {
-                    let group_ns = self.longest(members, site, whole_ns, comm)?;
-                    self.keep(members, io, [idle_ns, whole_ns, tail_ns, group_ns]);
-                    return Ok(());
-                }
-            };
-            self.innermost()?.leaving = next;
-        }
+        let open = self.innermost()?;
+        let came_ns = match open.came_ns {
+            Some(came_ns) => came_ns,
+            None => {
+                came(comm.barrier(members, site, None))?;
+                comm.claims_over(members, open.claim)?;
+                *open.came_ns.insert(io.clock.now())
+            }
+        };
+        let idle_ns = came_ns.saturating_sub(open.done[2].at_ns);
+        let whole_ns = came_ns.saturating_sub(open.begun.at_ns);
+        let tail_ns = match open.tail_ns {
+            Some(tail_ns) => tail_ns,
+            None => self.longest(members, site, idle_ns, comm)?,
+        };
+        self.innermost()?.tail_ns = Some(tail_ns);
+        let group_ns = self.longest(members, site, whole_ns, comm)?;
+        self.keep(members, io, [idle_ns, whole_ns, tail_ns, group_ns]);
+        Ok(())
     }
 
     /// The longest of what the members give.
@@ -259,14 +235,6 @@ impl Open {
         self.done[1] = Done::now(io, self.done[2].indices);
     }
 
-    /// All members have come at `now_ns`.
-    fn all_came(&self, now_ns: u64) -> Leaving {
-        Leaving::AllCame {
-            idle_ns: now_ns.saturating_sub(self.done[2].at_ns),
-            whole_ns: now_ns.saturating_sub(self.begun.at_ns),
-        }
-    }
-
     /// Indices, operations and bytes done by then, in thousandths.
     fn done_by(&self, at_ns: u64) -> [u64; 3] {
         let [before, last, end] = self.done;
@@ -319,9 +287,7 @@ mod tests {
         let [a, b, c] = times_ns;
         let done = [(a, 4), (b, 8), (c, 10)].map(done);
         let begun = Done { operations: 10, ..Done::default() };
-        let (next, end, claims, site, leaving) = (0, 0, 3, 0, Leaving::Works);
-        let kept = (begun, 0);
-        Open { set: 0, claim, count: 9, by: 4, next, end, claims, site, begun, kept, done, leaving }
+        Open { claim, count: 9, by: 4, claims: 3, begun, done, ..Open::default() }
     }
 
     #[test]

@@ -9,7 +9,6 @@
 
 use super::backend::Rehearsed;
 use super::doubts;
-use super::reached::reached;
 use super::sample::LongLoop;
 use super::stage::{Budget, Stage, State, Tally};
 use crate::backend::{MemFs, MpiFiles, Pointers};
@@ -21,7 +20,7 @@ use crate::recorder::RankRecord;
 use crate::stop;
 use crate::supervise::{Outcome, StartError, simulate};
 use model::event::NO_ID;
-use model::plan::{Function, Instr, Internal, NO_SLOT, Piece, SetId};
+use model::plan::{Function, Instr, Internal, NO_SLOT, Pc, Piece, SetId};
 use model::rehearsal::{Expected, OpFigures, Peak, RankFigures, Rehearsal, SiteFigures};
 use model::{Op, Plan};
 use std::collections::{BTreeSet, HashMap};
@@ -428,4 +427,58 @@ fn keys(record: &RankRecord, tally: &Tally) -> impl Iterator<Item = (String, Str
         Some((label, Op::from_u8(*op)?.row().name.to_string()))
     });
     entered.chain(done)
+}
+
+/// By instruction: a rank may execute it. Constants switch others off, such as those of a time limit of 0.
+fn reached(plan: &Plan) -> Vec<bool> {
+    let mut reached = vec![false; plan.code.len()];
+    let mut waiting: Vec<Pc> = vec![0];
+    while let Some(pc) = waiting.pop() {
+        let at = pc as usize;
+        if reached.get(at).is_none_or(|known| *known) {
+            continue;
+        }
+        reached[at] = true;
+        let (next, jump) = successors(plan, pc, &plan.code[at]);
+        waiting.extend(next.into_iter().chain(jump));
+    }
+    reached
+}
+
+/// The next instruction, and another one that may come instead or besides.
+fn successors(plan: &Plan, pc: Pc, instr: &Instr) -> (Option<Pc>, Option<Pc>) {
+    match *instr {
+        Instr::Halt | Instr::Return => (None, None),
+        Instr::Jump { to } => (None, Some(to)),
+        Instr::JumpIf { to, .. } => (Some(pc + 1), Some(to)),
+        Instr::Loop { code } => (Some(pc + 1), Some(plan.loops[code as usize].exit)),
+        Instr::Next { code } => (Some(pc + 1), Some(plan.loops[code as usize].body)),
+        Instr::Claim { exit, .. } | Instr::Limit { exit, .. } => (Some(pc + 1), Some(exit)),
+        Instr::GroupEnter { skip, .. } | Instr::Master { skip } => (Some(pc + 1), Some(skip)),
+        Instr::SplitEnter { end, .. } => (Some(pc + 1), Some(end)),
+        Instr::CallProc { proc, .. } => (Some(pc + 1), Some(plan.procs[proc as usize].entry)),
+        _ => (Some(pc + 1), None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::plan::Proc;
+
+    #[test]
+    fn code_behind_a_jump_and_procs_that_nobody_calls_are_not_reached() {
+        let proc = |entry| Proc { name: String::new(), entry, params: 0, locals: 0 };
+        let call = Instr::CallProc { proc: 1, args: Default::default() };
+        let code = vec![
+            Instr::Jump { to: 2 },
+            Instr::ShareEnd,
+            call,
+            Instr::Halt,
+            Instr::Return,
+            Instr::Return,
+        ];
+        let plan = Plan { code, procs: vec![proc(4), proc(5)], ..Plan::default() };
+        assert_eq!(reached(&plan), [true, false, true, true, false, true]);
+    }
 }

@@ -20,7 +20,6 @@ mod backend;
 mod doubts;
 mod driver;
 mod races;
-mod reached;
 mod sample;
 mod stage;
 

@@ -7,7 +7,7 @@ use super::outcome::StartError;
 use super::sim::{alone, simulate};
 use crate::backend::{Backend, Capabilities, Cost, Mem, MemFs};
 use crate::buffer::Buffers;
-use crate::call::{At, Call, FileCall, Memory, MpiFile, Queued, Reply, Submitted, Tag, Target};
+use crate::call::{Call, FileCall, Queued, Reply, Submitted, Tag, Target};
 use crate::clock::Virtual;
 use crate::comm::{Sample, World};
 use crate::config::{BackendKind, Config};
@@ -83,7 +83,7 @@ struct Logged {
     rank: u32,
     log: Rc<RefCell<Log>>,
     /// MPI files opened so far.
-    opened: i32,
+    opened: Reply,
     /// Transfers under way and their bytes, the oldest first.
     under_way: VecDeque<(Tag, Reply)>,
 }
@@ -107,12 +107,12 @@ impl Backend for Logged {
     }
 
     fn issue_file(&mut self, call: FileCall<'_>) -> Reply {
-        if let Some(line) = describe_file_call(&call) {
-            self.log.borrow_mut().add(self.rank, || line);
+        use FileCall::{MakeView, Most, Open, Position};
+        if !matches!(call, MakeView { .. } | Most { .. } | Position { .. }) {
+            self.log.borrow_mut().add(self.rank, || call.to_string());
         }
-        let opened = Reply::from(self.opened);
-        self.opened += i32::from(matches!(call, FileCall::Open { .. }));
-        call.done_in_full(opened)
+        self.opened += Reply::from(matches!(call, Open { .. }));
+        if matches!(call, Open { .. }) { self.opened - 1 } else { call.done_in_full() }
     }
 
     fn submit(&mut self, tag: Tag, call: Queued) -> Submitted {
@@ -151,46 +151,6 @@ impl Log {
             self.wanting -= usize::from(lines.len() == self.count);
         }
     }
-}
-
-/// The call as a line; `None`: it is no call of MPI-IO, or not a part of the operation.
-fn describe_file_call(call: &FileCall<'_>) -> Option<String> {
-    let on = |name: &str, file: &MpiFile| format!("MPI_File_{name}({}", file.0);
-    Some(match call {
-        FileCall::Open { path, hints, .. } => {
-            let hints = if hints.is_empty() { String::new() } else { format!(", \"{hints}\"") };
-            format!("MPI_File_open(\"{}\"{hints})", path.to_string_lossy())
-        }
-        FileCall::Close { file } => on("close", file) + ")",
-        FileCall::Delete { path } => format!("MPI_File_delete(\"{}\")", path.to_string_lossy()),
-        FileCall::Sync { file } => on("sync", file) + ")",
-        FileCall::SetSize { file, size } => format!("{}, {size})", on("set_size", file)),
-        FileCall::Preallocate { file, size } => format!("{}, {size})", on("preallocate", file)),
-        FileCall::Seek { file, offset } => format!("{}, {offset})", on("seek", file)),
-        FileCall::SetAtomic { file } => on("set_atomicity", file) + ", true)",
-        FileCall::SetView { file, view: Some(_), .. } => on("set_view", file) + ", view)",
-        FileCall::SetView { file, view: None, .. } => on("set_view", file) + ", bytes)",
-        FileCall::Transfer { file, at, memory, .. } => {
-            let way = match memory {
-                Memory::Read(_) => "read",
-                Memory::Write(_) => "write",
-            };
-            let bytes = memory.len();
-            match at {
-                At::Offset { offset, collective } => {
-                    let all = if *collective { "_all" } else { "" };
-                    format!("{}, {offset}, {bytes})", on(&format!("{way}_at{all}"), file))
-                }
-                At::Shared { ordered } => {
-                    let which = if *ordered { "ordered" } else { "shared" };
-                    format!("{}, {bytes})", on(&format!("{way}_{which}"), file))
-                }
-            }
-        }
-        FileCall::MakeView { .. } | FileCall::Most { .. } | FileCall::Position { .. } => {
-            return None;
-        }
-    })
 }
 
 /// A transfer that is started and waited for later, as a line.

@@ -18,7 +18,7 @@ use crate::backend::api::{Backend, InForce};
 use crate::buffer::Mapping;
 use crate::call::{
     At, Call, Fd, FileCall, Lent, Memory as Buffer, MpiFile, Queued, Reply, Submitted, Tag, Target,
-    ViewId,
+    ViewId, Work,
 };
 use crate::clock::Clock;
 use crate::rng::mix;
@@ -283,36 +283,9 @@ impl<'b> Verified<'b> {
             }
             Call::Unlink { path } => Effect::Removed(file_number(path.to_bytes())),
             Call::Rename { .. } => Effect::Renamed,
-            Call::Seek { .. }
-            | Call::Fsync { .. }
-            | Call::Fdatasync { .. }
-            | Call::Map { .. }
-            | Call::Unmap { .. }
-            | Call::Nothing { .. }
-            | Call::Msync { .. }
-            | Call::Fadvise { .. }
-            | Call::Flock { .. }
-            | Call::LinkFile { .. }
-            | Call::Fstat { .. }
-            | Call::Stat { .. }
-            | Call::Lstat { .. }
-            | Call::Access { .. }
-            | Call::Mkdir { .. }
-            | Call::Rmdir { .. }
-            | Call::Getdents { .. }
-            | Call::Link { .. }
-            | Call::Symlink { .. }
-            | Call::Readlink { .. }
-            | Call::Chmod { .. }
-            | Call::Utime { .. }
-            | Call::Statfs { .. }
-            | Call::Setxattr { .. }
-            | Call::Getxattr { .. }
-            | Call::Listxattr { .. }
-            | Call::Removexattr { .. }
-            | Call::Syncfs { .. }
-            | Call::SyncDirectory { .. }
-            | Call::DropCaches {} => Effect::Nothing,
+            ref other if other.work() != Work::Data => Effect::Nothing,
+            // Bytes that nobody follows must not move.
+            _ => return Err(libc::ENOSYS),
         })
     }
 
@@ -431,7 +404,7 @@ impl<'b> Verified<'b> {
                 file, at: At::Offset { offset, .. }, ref memory, order, ..
             } => {
                 let (handle, len) = (Handle::Mpi(file), memory.len());
-                let write = matches!(memory, Buffer::Write(_));
+                let write = memory.is_written();
                 let parts = self.place(handle, offset, len as u64, order);
                 let mut effect = self.prepare_bytes(handle, parts, write, len)?;
                 // Libraries leave memory behind the end of the file as it was.
@@ -444,14 +417,8 @@ impl<'b> Verified<'b> {
                 }
                 effect
             }
-            FileCall::Transfer { at: At::Shared { .. }, .. }
-            | FileCall::MakeView { .. }
-            | FileCall::Sync { .. }
-            | FileCall::Preallocate { .. }
-            | FileCall::Seek { .. }
-            | FileCall::SetAtomic { .. }
-            | FileCall::Most { .. }
-            | FileCall::Position { .. } => Effect::Nothing,
+            // Transfers at the shared pointer are refused, and the others move no bytes.
+            _ => Effect::Nothing,
         })
     }
 

@@ -5,13 +5,11 @@
 //! | `record` | executes all of a plan, or as much as the limits allow: events, phases, waits ([`watch()`]) |
 //! | `waits` | writes down who waits for whom |
 //! | `step` | executes a plan up to a statement and shows the state of all ranks before it ([`step()`]) |
-//! | `target` | which statement that is |
 //!
 //! Execution is deterministic, so the state before statement k is found by executing k statements from the start.
 
 mod record;
 mod step;
-mod target;
 mod waits;
 
 pub use record::{Limits, watch};

@@ -1,7 +1,7 @@
 //! Who waits for whom: waits and signals of simulated ranks, and when they were.
 
 use crate::clock::{Virtual, thread_cpu_ns};
-use crate::comm::{Collective, Members, Numbers, Observer, Poll, WaitsFor};
+use crate::comm::{Collective, Members, Observer, Poll, WaitsFor};
 use model::plan::{Pc, SetId};
 use model::watched::{Awaited, Given, Wait};
 use std::cell::{Cell, RefCell};
@@ -168,18 +168,6 @@ impl Follower {
 impl Observer for Follower {
     fn step(&mut self) -> bool {
         self.log.step()
-    }
-
-    fn passed(&mut self, _: SetId) {}
-
-    fn signalled(&mut self, _: u64) {}
-
-    fn waited(&mut self, _: [u64; 2], _: u64) {}
-
-    fn iterated(&mut self, _: u32, _: u64, _: &mut dyn Numbers) {}
-
-    fn iterated_in_time(&mut self) -> bool {
-        true
     }
 
     fn polled(&mut self, members: &Members, asked: (Pc, u64), what: WaitsFor<'_>, poll: Poll) {

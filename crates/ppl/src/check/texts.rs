@@ -2,7 +2,7 @@
 
 use crate::word::suggest;
 use model::directory::below;
-use model::open_flags::{NAMES, mode, names};
+use model::open_flags::{NAMES, flags_of_mode, names};
 
 /// Why a path cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ fn is_inside(text: &[u8], roots: &[String]) -> bool {
 /// Suggestion for a text that is not open flags.
 pub(crate) fn wrong_flags(text: &str) -> Option<String> {
     let form = "\"r\" \"w\" \"a\" \"r+\" \"w+\" \"a+\" as in C, or O_ names joined by |";
-    if mode(text).is_some() {
+    if flags_of_mode(text).is_some() {
         return None;
     }
     match names(text).find(|name| !NAMES.contains(name)) {

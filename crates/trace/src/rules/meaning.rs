@@ -2,7 +2,7 @@
 
 use super::units::{Times, bytes, duration_ns};
 use super::{Fields, Rules};
-use crate::clib::{flags_of_mode, number, number_of};
+use crate::clib::{number, number_of};
 use crate::functions::find_function;
 use crate::gaps::{Gap, Gaps};
 use crate::record::{Act, At, Call, FLAGS_UNKNOWN, Fd, Introduction, Outcome, Record};
@@ -463,8 +463,8 @@ fn trimmed(text: &[u8]) -> Option<&str> {
 /// A mode of C, names of open(2), or a number.
 fn read_flags(text: &[u8]) -> Option<u32> {
     let text = trimmed(text)?;
-    if let Some(mode) = open_flags::mode(text) {
-        return Some(flags_of_mode(mode.as_bytes()));
+    if let Some(flags) = open_flags::flags_of_mode(text) {
+        return Some(flags);
     }
     let number = match text.strip_prefix("0x") {
         Some(hex) => u32::from_str_radix(hex, 16).ok(),

@@ -12,7 +12,6 @@ mod content;
 mod files;
 mod node;
 mod rank;
-mod tree;
 
 pub use node::{MemFs, Used};
 pub(crate) use rank::Planted;
