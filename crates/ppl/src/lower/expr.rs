@@ -495,9 +495,9 @@ impl Lower<'_> {
     pub(crate) fn kept_operand(&mut self, operand: Operand, whole: Span) -> Operand {
         let first = self.calls.partition_point(|place| *place <= whole.start);
         let is_called = self.calls.get(first).is_some_and(|place| *place < whole.end);
-        // A proc changes no variable of another one.
+        // Also a variable that no proc can change: where it is not set, the call does not come about.
         let is_fixed = match operand.source() {
-            Source::Slot(slot) => slot.0 & Slot::LOCAL != 0 || self.frame().held(operand).is_some(),
+            Source::Slot(_) => self.frame().held(operand).is_some(),
             Source::Template(_) => false,
             Source::Const(_) | Source::Absent => true,
         };

@@ -58,6 +58,7 @@ fn both_interpreters_agree_on_constructs() {
         "$a = 1; define proc v($x) { global $a = $a + $x; return $a; } print $a + v(1) * v($a), \"$a\", $a, v(1), \"$a\"; \
          $l = [$a, v(2), $a]; print $l, $l[v(0) - 8]; $l[v(0) - 8] = v(1); print $l; if ($$rank && v(1) > 3 || v(2)) print $a;",
         "define proc fib($n) { if ($n < 2) return $n; return fib($n - 1) + fib($n - 2); } print fib(7), fib(fib(5));",
+        "define proc v() { stat(\"v\"); return 1; } define proc p() { if ($$rank) $a = 1; $x = [$a, v()]; print $x; } p();",
         "$n = 3; define proc less() { global $n = $n - 1; return stat(\"n$n\"); } while ($n > 0 && less()) print $n; \
          repeat $i (write(\"f\", 1) / 2k) { if (write(\"g\", $i) > 3) break; } print read(\"a\") + 2 * read(\"b\");",
         "define proc o($p) { return fopen($p, \"r\"); } define proc c($h) { fclose($h); return 1; } print c(o(\"a\")) + c(fopen(\"b\", \"w\"));",
