@@ -267,7 +267,8 @@ fn fetched_bytes() -> u64 {
     rusage().ru_inblock as u64 * 512
 }
 
-/// What the file system says (statx `STATX_DIOALIGN`, Linux 6.1).
+/// Alignment in bytes that the file system reports for offsets with `O_DIRECT` (statx `STATX_DIOALIGN`, since Linux
+/// 6.1). `None`: it reports none.
 fn alignment(file: BorrowedFd<'_>) -> Option<u32> {
     let facts = statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok()?;
     let is_said = facts.stx_mask & StatxFlags::DIOALIGN.bits() != 0;

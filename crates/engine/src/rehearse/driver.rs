@@ -429,7 +429,7 @@ fn keys(record: &RankRecord, tally: &Tally) -> impl Iterator<Item = (String, Str
     entered.chain(done)
 }
 
-/// By instruction: a rank may execute it. Constants switch others off, such as those of a time limit of 0.
+/// For each instruction whether a rank can reach it: a jump whose condition is a constant leaves one side out.
 fn reached(plan: &Plan) -> Vec<bool> {
     let mut reached = vec![false; plan.code.len()];
     let mut waiting: Vec<Pc> = vec![0];
