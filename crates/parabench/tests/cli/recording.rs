@@ -422,7 +422,8 @@ fn processes_that_are_left_behind_are_waited_for() {
 #[test]
 fn processes_that_are_not_waited_for_are_counted() {
     let scene = Scene::new();
-    let script = "(touch ready; while ! test -e end; do sleep 0.05; done) & echo now > now";
+    // Starts processes also while the log is removed.
+    let script = "(touch ready; while ! test -e end; do /bin/true; done) & echo now > now";
     let running = scene.call("record --via preload --under . -o r -- sh -c").word(script).start();
     running.until("the file", || scene.path("ready").exists());
     std::thread::sleep(std::time::Duration::from_millis(500));

@@ -32,6 +32,8 @@ pub use cursor::unescape;
 pub use flags::{CHANGEABLE, open_flags};
 
 const UNFINISHED: &[u8] = b"<unfinished ...>";
+/// A whole call in a log of its thread that did not live to see it return, before `= ?`.
+const NEVER_RETURNED: &[u8] = b"<unfinished ...>)";
 /// An exec in a thread, with -ff: the log of the process has the rest.
 const PID_CHANGED: &[u8] = b" <pid changed to ";
 /// Bytes of calls whose ends have not come.
@@ -256,7 +258,7 @@ impl Scanner for Strace {
             Kind::Resumed => (&self.joined.text[..], (self.joined.line, self.joined.start_ns)),
             _ => (whole, here),
         };
-        let is_begin = self.kind == Kind::Begun;
+        let mut is_begin = self.kind == Kind::Begun;
         if self.kind == Kind::Over {
             let (name, outcome, elapsed_ns) = (&b"exit"[..], Outcome::default(), None);
             let call = Call::new(superseded(text).map_or(Act::Exit, Act::Supersede));
@@ -270,6 +272,10 @@ impl Scanner for Strace {
                 return None;
             }
         };
+        // With -ff: the thread was killed in the call, or another one took its place.
+        is_begin |= self.kind == Kind::Whole
+            && outcome.value.is_none()
+            && memchr::memmem::find(text, NEVER_RETURNED).is_some();
         // Without -T the end of a call on two lines is still known.
         let elapsed_ns = elapsed_ns
             .or_else(|| (self.kind == Kind::Resumed).then(|| now_ns.saturating_sub(start_ns)));

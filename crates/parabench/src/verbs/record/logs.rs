@@ -13,7 +13,7 @@ use engine::own_folder::OwnFolder;
 use mpi::launcher::{self, Job};
 use std::ffi::OsString;
 use std::fs;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
@@ -26,6 +26,8 @@ const ROOM_BYTES: u64 = 1 << 30;
 /// How long rank 0 waits for the logs of other ranks after its own command has ended, in steps.
 const STEPS: u32 = 1200;
 const STEP: Duration = Duration::from_millis(50);
+/// How often a folder is removed anew in which others make files.
+const REMOVALS: u32 = 100;
 
 /// Where the logs lie.
 pub struct Logs {
@@ -143,17 +145,27 @@ impl Logs {
 
     /// Removes what was imported.
     pub fn remove(&self) -> Result<()> {
-        let own = || {
-            for file in files(self.own.path())? {
-                self.own.remove_file(&file.to_string_lossy())?;
+        // What a process that was left behind starts meanwhile begins another log.
+        let mut own = self.remove_own();
+        for _ in 0..REMOVALS {
+            match own {
+                Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => {}
+                _ => break,
             }
-            self.own.remove()
-        };
-        own().map_err(|error| self.cannot("remove", &error))?;
+            own = self.remove_own();
+        }
+        own.map_err(|error| self.cannot("remove", &error))?;
         if let Some(Job { rank: 0, ranks: Some(ranks), .. }) = self.job {
             (1..ranks).for_each(|rank| drop(fs::remove_dir_all(self.place(rank))));
         }
         Ok(())
+    }
+
+    fn remove_own(&self) -> io::Result<()> {
+        for file in files(self.own.path())? {
+            self.own.remove_file(&file.to_string_lossy())?;
+        }
+        self.own.remove()
     }
 
     fn cannot(&self, what: &str, error: &io::Error) -> Error {
