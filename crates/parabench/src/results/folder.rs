@@ -11,7 +11,7 @@
 //! A reader of a killed run puts the records of its ranks together (`stored`).
 
 use super::owner::Owner;
-use super::recording::{self, MEMORY, PLAN, Unreadable};
+use super::recording::{self, MEMORY, Unreadable};
 use super::stored::{self, Stored};
 use super::{leftover, sweep, tables};
 use crate::error::{Error, Result};
@@ -28,7 +28,7 @@ use rustix::fs::Access;
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -216,11 +216,9 @@ impl Folder {
 
     /// Before the ranks start: what a reader needs should this process be killed.
     pub fn begin(&mut self, run: &mut Run, plan: &Plan, needs: &Needs<'_>) -> Result<()> {
-        let keep_plan = |memory: &Rc<OwnFolder>| {
-            fs::File::create_new(memory.path().join(PLAN))?.write_all(&plan.to_bytes())
-        };
         let begun = self.prepare(run, needs).and_then(|()| {
-            let kept = self.memory.as_ref().map_or(Ok(()), keep_plan);
+            let keep = |memory: &Rc<OwnFolder>| recording::keep_plan(memory, plan);
+            let kept = self.memory.as_ref().map_or(Ok(()), keep);
             kept.map_err(|error| self.refused("record beside", &error))?;
             self.announce(run)
         });

@@ -17,7 +17,7 @@ use model::Plan;
 use model::run::{Header, Recording};
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
@@ -71,7 +71,19 @@ impl Unreadable {
 /// The ranks' files in folders that cannot be read.
 pub fn unreadable<'a>(folders: impl IntoIterator<Item = &'a OwnFolder>) -> Vec<Unreadable> {
     let files = rank_files(folders).into_iter();
-    files.filter_map(|path| read_rank(&path).err().map(|why| Unreadable { path, why })).collect()
+    files.filter_map(|path| Some(Unreadable { why: unreadable_because(&path)?, path })).collect()
+}
+
+/// Why a rank's file cannot be read. Nothing is wrong with one that is gone meanwhile: its rank has sent it to rank 0.
+fn unreadable_because(path: &Path) -> Option<String> {
+    let why = read_rank(path).err()?;
+    fs::symlink_metadata(path).is_ok().then_some(why)
+}
+
+/// Keeps the plan of an execution beside its records, in place of that of an earlier one whose records stay.
+pub(crate) fn keep_plan(memory: &OwnFolder, plan: &Plan) -> io::Result<()> {
+    memory.remove_file(PLAN)?;
+    fs::File::create_new(memory.path().join(PLAN))?.write_all(&plan.to_bytes())
 }
 
 /// Processes that were killed let go of their locks when the kernel has taken their memory apart.
@@ -391,6 +403,24 @@ mod tests {
         run.id = owner.id.clone();
         assert_eq!(Found::look(folder.path(), &run).state, State::CutOff);
         assert_eq!(Owner::read(memory.path()), Some(owner));
+    }
+
+    #[test]
+    fn a_file_that_is_gone_meanwhile_is_not_unreadable() {
+        let place = tempfile::tempdir().unwrap();
+        let memory = OwnFolder::fresh(place.path(), MEMORY).unwrap();
+        let file = memory.path().join("rank-3");
+        assert_eq!(unreadable_because(&file), None);
+        fs::write(&file, "no record").unwrap();
+        assert!(unreadable_because(&file).is_some());
+        let kept = unreadable([&memory]);
+        assert_eq!(kept.iter().map(|kept| &kept.path).collect::<Vec<_>>(), [&file]);
+        // The next execution of the sweep has its plan beside it.
+        let plan = Plan::default();
+        keep_plan(&memory, &plan).unwrap();
+        clear(&memory, &kept).unwrap();
+        keep_plan(&memory, &plan).unwrap();
+        assert!(file.exists() && memory.path().join(PLAN).exists());
     }
 
     #[test]
