@@ -10,11 +10,16 @@
 use model::run::Layout;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
 
 /// The longest answer that is kept, bytes: of a volume of many bricks the first ones.
 const LONGEST: usize = 1000;
 /// A file that every marked directory has: some layouts are those of files.
 const MARKER: &str = ".parabench";
+/// How often a command is asked whether it has ended, and how long apart: two seconds in all.
+const POLLS: u32 = 200;
+const POLL: Duration = Duration::from_millis(10);
 
 /// A source of layouts.
 enum Ask {
@@ -66,10 +71,22 @@ fn attribute(path: &Path, name: &str) -> Option<Vec<u8>> {
     Some(value)
 }
 
+/// What a command says. One that cannot reach its servers may try for long: it is ended.
 fn output(words: &[&str], directory: &Path) -> Option<Vec<u8>> {
     let mut command = Command::new(words[0]);
     command.args(&words[1..]).arg(directory).stdin(Stdio::null()).stderr(Stdio::null());
-    let done = command.output().ok().filter(|done| done.status.success())?;
+    let mut child = command.stdout(Stdio::piped()).spawn().ok()?;
+    let has_ended = |_| {
+        let is_over = !matches!(child.try_wait(), Ok(None));
+        if !is_over {
+            sleep(POLL);
+        }
+        is_over
+    };
+    if !(0..POLLS).any(has_ended) {
+        let _ = child.kill();
+    }
+    let done = child.wait_with_output().ok().filter(|done| done.status.success())?;
     Some(done.stdout)
 }
 
@@ -105,6 +122,11 @@ mod tests {
     fn a_file_system_that_says_nothing_has_no_layout() {
         assert_eq!(describe("ext4", Path::new("/")), Vec::new());
         assert_eq!(describe("fuse.glusterfs", Path::new("/proc")), Vec::new());
+    }
+
+    #[test]
+    fn a_command_that_does_not_end_says_nothing() {
+        assert_eq!(output(&["sh", "-c", "echo goal; exec sleep 1000"], Path::new("/d")), None);
     }
 
     /// An attribute of a file that the test made stands for one that a client makes up.
