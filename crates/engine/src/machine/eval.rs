@@ -72,20 +72,17 @@ impl<'p> Frame<'p> for Env<'p> {
     /// Texts reuse spare storage.
     #[inline(never)]
     fn copied(&mut self, src: Operand) -> Eval<Value> {
-        let mut text = self.spare.pop().unwrap_or_default();
         match self.peek(src, 0) {
-            Value::Unset => Err(EvalError::Unset),
-            Value::Str(from) => {
-                text.clear();
-                text.extend_from_slice(from);
-                Ok(Value::Str(text))
-            }
-            other => {
-                let other = other.clone();
-                self.recycle(text);
-                Ok(other)
-            }
+            Value::Unset => return Err(EvalError::Unset),
+            Value::Str(_) => {}
+            other => return Ok(other.clone()),
         }
+        let mut text = self.spare.pop().unwrap_or_default();
+        text.clear();
+        if let Value::Str(from) = self.peek(src, 0) {
+            text.extend_from_slice(from);
+        }
+        Ok(Value::Str(text))
     }
 
     fn variable(&mut self, slot: Slot) -> &mut Value {
@@ -105,6 +102,8 @@ impl<'p> Frame<'p> for Env<'p> {
         let at = self.at(slot);
         match &mut self.values[at] {
             Value::Int(old) => *old = n,
+            // A proc's variable, for the first time in a call.
+            unset @ Value::Unset => *unset = Value::Int(n),
             _ => self.set_slow(at, Value::Int(n)),
         }
     }

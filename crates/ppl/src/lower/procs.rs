@@ -238,9 +238,9 @@ impl Lower<'_> {
         };
         match value {
             Some(value) => {
-                let ev = self.taken(value, None);
                 let dst = self.returned();
-                if !ev.is_bad() {
+                let ev = self.taken(value, Some(dst));
+                if !ev.is_bad() && ev.operand != Operand::slot(dst) {
                     self.emit(Instr::Move { dst, src: ev.operand }, span);
                 }
             }

@@ -223,8 +223,11 @@ impl Lower<'_> {
         if ev.is_bad() || written {
             return;
         }
-        let one = here.slot == NO_SLOT && self.has_one_writer(value);
-        let made = self.plan.code[before..].last_mut().filter(|_| one);
+        // The sides of `||`, `&&` and `? :` both write the result.
+        let is_jump = |instr: &Instr| matches!(instr, Instr::Jump { .. } | Instr::JumpIf { .. });
+        let made = &mut self.plan.code[before..];
+        let one = here.slot == NO_SLOT && !made.iter().any(is_jump);
+        let made = made.last_mut().filter(|_| one);
         if !made.is_some_and(|last| retarget(last, &self.plan.args, ev.operand, dst)) {
             self.emit(Instr::Move { dst, src: ev.operand }, span);
         }
@@ -241,17 +244,6 @@ impl Lower<'_> {
             let help = "take another variable for what changes";
             let diagnostic = Diagnostic::new(Code::ParameterSet, span, message).help(help);
             self.reports.push(diagnostic.related(known.span, "it is defined here"));
-        }
-    }
-
-    /// The last instruction of an expression alone writes its result; the sides of
-    /// `||`, `&&` and `? :` both do.
-    fn has_one_writer(&self, id: ExprId) -> bool {
-        match self.ast.expr(id) {
-            Expr::Paren(inner) => self.has_one_writer(inner),
-            Expr::Conditional(..) => false,
-            Expr::Binary(op, ..) => !matches!(op, BinaryOp::Or | BinaryOp::And),
-            _ => true,
         }
     }
 
