@@ -24,8 +24,8 @@ help:
 	@echo "make clean    remove what was built"
 
 demo:
-	$(CARGO) build --release --locked -p parabench
-	$(CARGO) run --release --locked --quiet -p parabench -- run $(PROGRAM)
+	$(CARGO) build --profile demo --locked -p parabench
+	$(CARGO) run --profile demo --locked --quiet -p parabench -- run $(PROGRAM)
 
 # One target directory, one feature set, one profile: dependencies are compiled once
 # and checked once. The tests come last so that their result is the last thing seen.
@@ -34,12 +34,12 @@ test: setup
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
 	.ci/fuzz $(FUZZ_SECONDS)
+	.ci/packages
+	$(CARGO) test --workspace --lib --bins --tests --locked --no-run
 	.ci/web
 	.ci/editors
-	.ci/packages
-	$(CARGO) test --workspace --doc --locked
-	$(CARGO) test --workspace --lib --bins --tests --locked --no-run
 	.ci/python
+	$(CARGO) test --workspace --doc --locked
 	$(CARGO) test --workspace --lib --bins --tests --locked
 
 web:
