@@ -25,7 +25,12 @@ pub fn assert_valid(run: &Value) {
 /// Standard output as the one object of a run, valid.
 #[track_caller]
 pub fn run_object(done: &Done) -> Value {
-    assert_eq!(done.out.lines().count(), 1, "one object on one line: {}", done.out);
+    let lines = done.out.lines().count();
+    assert_eq!(
+        lines, 1,
+        "one object on one line: {}\n--- err, {:?}\n{}",
+        done.out, done.code, done.err
+    );
     let run = done.json();
     assert_valid(&run);
     assert_eq!(run["run"]["exit_code"].as_i64(), done.code.map(i64::from), "{run:#}");
