@@ -71,7 +71,8 @@ fn attribute(path: &Path, name: &str) -> Option<Vec<u8>> {
     Some(value)
 }
 
-/// What a command says. One that cannot reach its servers may try for long: it is ended.
+/// Standard output of a command; `None` if it fails or takes longer than two seconds, as `mfsgetgoal` does where it
+/// cannot reach its master.
 fn output(words: &[&str], directory: &Path) -> Option<Vec<u8>> {
     let mut command = Command::new(words[0]);
     command.args(&words[1..]).arg(directory).stdin(Stdio::null()).stderr(Stdio::null());
@@ -84,7 +85,9 @@ fn output(words: &[&str], directory: &Path) -> Option<Vec<u8>> {
         is_over
     };
     if !(0..POLLS).any(has_ended) {
-        let _ = child.kill();
+        let _ = child.kill().and_then(|()| child.wait());
+        // Its output is not read: a process that it has started may still hold the pipe.
+        return None;
     }
     let done = child.wait_with_output().ok().filter(|done| done.status.success())?;
     Some(done.stdout)

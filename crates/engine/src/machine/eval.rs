@@ -102,8 +102,6 @@ impl<'p> Frame<'p> for Env<'p> {
         let at = self.at(slot);
         match &mut self.values[at] {
             Value::Int(old) => *old = n,
-            // A proc's variable, for the first time in a call.
-            unset @ Value::Unset => *unset = Value::Int(n),
             _ => self.set_slow(at, Value::Int(n)),
         }
     }

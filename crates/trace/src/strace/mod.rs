@@ -32,7 +32,7 @@ pub use cursor::unescape;
 pub use flags::{CHANGEABLE, open_flags};
 
 const UNFINISHED: &[u8] = b"<unfinished ...>";
-/// A whole call in a log of its thread that did not live to see it return, before `= ?`.
+/// In a whole line, before `= ?`: the thread ended before the call returned.
 const NEVER_RETURNED: &[u8] = b"<unfinished ...>)";
 /// An exec in a thread, with -ff: the log of the process has the rest.
 const PID_CHANGED: &[u8] = b" <pid changed to ";
