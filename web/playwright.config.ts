@@ -9,6 +9,8 @@ export default defineConfig({
   expect: { timeout: 30_000 },
   reporter: "line",
   use: {
+    // An action that cannot be done fails with its place, long before its test is out of time.
+    actionTimeout: 30_000,
     viewport: { width: 1400, height: 900 },
     launchOptions: {
       executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",

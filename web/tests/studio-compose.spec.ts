@@ -74,6 +74,26 @@ test("listing 2 is composed by mouse, seen and compared", async ({ page, studio 
   expect(await text(page)).toContain('time["pread-lvl3"]');
 });
 
+test("what is typed as soon as a field is there is kept", async ({ page, studio }) => {
+  studio.file("groups.ppl", 'define groups {"writers":D, "readers":D};\n');
+  await studio.start();
+  await open(page, studio, "groups.ppl");
+  await choose(page, "end of the program");
+  await page.evaluate(() => {
+    const typing = new MutationObserver(() => {
+      const field = document.querySelector<HTMLInputElement>("#parameter-group");
+      if (!field) return;
+      typing.disconnect();
+      field.value = "readers";
+      field.dispatchEvent(new InputEvent("input", { bubbles: true }));
+      setTimeout(() => field.dispatchEvent(new Event("change", { bubbles: true })), 500);
+    });
+    typing.observe(document.body, { childList: true, subtree: true });
+  });
+  await add(page, "group");
+  await expect(statement(page, /^group "readers"/)).toBeVisible();
+});
+
 test("a strided and a segmented pattern are seen to differ", async ({ page, studio }) => {
   const program = (kind: string) =>
     `define pattern "p" level 0 = ${kind}(block=64k, count=8);\ntime["w"] pwrite("f", "p");\n`;

@@ -1,6 +1,8 @@
 //! The programs that come with Parabench, embedded in the binary from the folder `programs/`:
 //! `@name` needs no file.
 
+use ppl::word::nearest;
+
 /// A program of the library.
 #[derive(Clone, Copy, Debug)]
 pub struct Embedded {
@@ -111,6 +113,15 @@ pub fn find(name: &str) -> Option<&'static Embedded> {
     let name = name.strip_prefix('@').unwrap_or(name);
     let name = name.strip_suffix(".ppl").unwrap_or(name);
     programs().find(|program| program.name == name)
+}
+
+/// Advice for a name that no program has: the program whose name is nearest to it, if one is near.
+pub fn similar(name: &str) -> String {
+    let name = name.strip_prefix('@').unwrap_or(name);
+    match nearest(name, programs().map(|program| program.name)) {
+        Some(near) => format!("the nearest is @{near}; `parabench programs` lists all"),
+        None => "`parabench programs` lists them".into(),
+    }
 }
 
 impl Embedded {

@@ -71,7 +71,8 @@ impl Loader for Includes {
             return self.file(from, path);
         }
         let program = library::find_included(path);
-        let program = program.ok_or("there is no such program; `parabench programs` lists them")?;
+        let program = program
+            .ok_or_else(|| format!("there is no such program; {}", library::similar(path)))?;
         Ok((format!("@{}", program.name), program.text.into()))
     }
 }

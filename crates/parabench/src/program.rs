@@ -38,12 +38,8 @@ pub fn read(program: &Path) -> Result<Text> {
 fn embedded(name: &str) -> Result<Text> {
     match library::find(name) {
         Some(program) => Ok(Text { name: name.into(), bytes: program.text.into() }),
-        None => {
-            let names = library::programs().map(|p| format!("@{}", p.name));
-            let names = names.collect::<Vec<_>>().join(" ");
-            Err(Error::input(format!("{name} is not a program that comes with Parabench"))
-                .help(format!("there are {names}; `parabench programs` describes them")))
-        }
+        None => Err(Error::input(format!("{name} is not a program that comes with Parabench"))
+            .help(library::similar(name))),
     }
 }
 

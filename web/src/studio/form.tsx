@@ -1,6 +1,6 @@
 // The parameters of the chosen statement. Texts are shown without their quotes; other values are PPL text.
 
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { Gesture, Item, Parameter } from "./protocol";
 
 interface Props {
@@ -46,7 +46,12 @@ export function written(parameter: Parameter, typed: string): string | null {
 function Field({ item, parameter, readOnly, act }: Props & { item: Item; parameter: Parameter }) {
   const now = shown(parameter, parameter.value);
   const [typed, setTyped] = useState(now);
-  useEffect(() => setTyped(now), [now]);
+  const [before, setBefore] = useState(now);
+  // Not in an effect, which runs after a first key may have been typed.
+  if (now !== before) {
+    setBefore(now);
+    setTyped(now);
+  }
   const id = `parameter-${parameter.name.replace(/\W/g, "-")}`;
   const set = (text: string) => {
     if (text === now) return;

@@ -74,8 +74,7 @@ impl Programs {
 
 fn find(name: &str) -> Result<&'static Embedded> {
     library::find_included(name).ok_or_else(|| {
-        Error::input(format!("there is no program called {name:?}"))
-            .help("`parabench programs` lists them")
+        Error::input(format!("there is no program called {name:?}")).help(library::similar(name))
     })
 }
 

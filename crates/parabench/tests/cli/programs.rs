@@ -26,7 +26,22 @@ fn the_list_describes_each_and_the_text_is_the_file() {
         Scene::new().parabench(&format!("programs {name}")).exits(0).out_is(&text);
         Scene::new().parabench(&format!("programs @{name}")).exits(0).out_is(&text);
     }
-    Scene::new().parabench("programs nosuch").exits(2).err_has("no program called \"nosuch\"");
+}
+
+#[test]
+fn a_name_that_is_none_gets_the_nearest_one() {
+    let cases = [
+        ("run @stres", "the nearest is @stress; "),
+        ("programs mdtst", "the nearest is @mdtest; "),
+        ("programs @mdtst", "the nearest is @mdtest; "),
+        ("run @nosuchprogram", "fix: `parabench programs` lists them"),
+        ("programs nosuchprogram", "fix: `parabench programs` lists them"),
+    ];
+    for (command, help) in cases {
+        Scene::new().parabench(command).exits(2).err_has(help);
+    }
+    let including = Scene::new().file("a.ppl", "include \"@stres\";\n");
+    including.parabench("check a.ppl").exits(2).err_has("the nearest is @stress");
 }
 
 #[test]
