@@ -34,8 +34,8 @@ fn a_name_that_is_none_gets_the_nearest_one() {
         ("run @stres", "the nearest is @stress; "),
         ("programs mdtst", "the nearest is @mdtest; "),
         ("programs @mdtst", "the nearest is @mdtest; "),
-        ("run @nosuchprogram", "fix: `parabench programs` lists them"),
-        ("programs nosuchprogram", "fix: `parabench programs` lists them"),
+        ("run @nosuchprogram", "help: `parabench programs` lists them"),
+        ("programs nosuchprogram", "help: `parabench programs` lists them"),
     ];
     for (command, help) in cases {
         Scene::new().parabench(command).exits(2).err_has(help);
