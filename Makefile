@@ -56,7 +56,7 @@ attack:
 	$(CARGO) test -p parabench --test attacks --locked -- --nocapture --test-threads 8
 
 bench:
-	$(CARGO) run --release --locked --quiet -p benches
+	$(CARGO) run --profile dist --locked --quiet -p benches
 
 # Brings the commands that it measures, as far as they can be had; run it on an idle machine.
 fidelity:
