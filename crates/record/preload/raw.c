@@ -47,17 +47,8 @@ static long as_function(long done) {
     return -1;
 }
 
-/* The words behind the number; those that are not given are left as they are. */
-#define TAKE_WORDS(number)                                             \
-    long w[WORDS];                                                     \
-    va_list rest;                                                      \
-    va_start(rest, number);                                            \
-    for (int at = 0; at < WORDS; at++) w[at] = va_arg(rest, long);     \
-    va_end(rest)
-
-long pb_syscall(long number, ...) {
-    TAKE_WORDS(number);
-    return as_function(kernel(number, w));
+long pb_syscall(long number, long a, long b, long c, long d, long e, long f) {
+    return as_function(kernel(number, (long[WORDS]){a, b, c, d, e, f}));
 }
 
 static long set_up_ring(const long *w) {
@@ -82,8 +73,13 @@ static long enter_ring(const long *w) {
 
 #define TEXT(word) ((const char *)(word))
 
+/* Words that are not given are left as they are. */
 PB_API long syscall(long number, ...) {
-    TAKE_WORDS(number);
+    long w[WORDS];
+    va_list rest;
+    va_start(rest, number);
+    for (int at = 0; at < WORDS; at++) w[at] = va_arg(rest, long);
+    va_end(rest);
     if (!pb_is_on()) return as_function(kernel(number, w));
     switch (number) {
     case SYS_io_uring_setup: return set_up_ring(w);

@@ -101,9 +101,12 @@ struct pb_call {
     size_t text_bytes, text2_bytes; /* 0: up to its end */
 };
 
-/* A call of the kernel that is the library's own. The program's syscall(2) is recorded, ours is not. */
-long pb_syscall(long number, ...);
-#define syscall pb_syscall
+/* A call of the kernel that is the library's own. The program's syscall(2) is recorded, ours is not. Each argument is
+ * a whole word, and those that are not given are 0: of a plain 0 on the stack half would be left from before. */
+long pb_syscall(long number, long a, long b, long c, long d, long e, long f);
+#define PB_WORDS(number, a, b, c, d, e, f, ...) \
+    pb_syscall(number, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+#define syscall(...) PB_WORDS(__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0)
 
 #define PB_API __attribute__((visibility("default")))
 #define PB_RARE(condition) __builtin_expect(!!(condition), 0)
