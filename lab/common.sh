@@ -11,7 +11,7 @@
 set -euo pipefail
 
 LAB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-STATE=${PARABENCH_LAB:-/var/tmp/parabench-lab}
+STATE=$(realpath -m "${PARABENCH_LAB:-/var/tmp/parabench-lab}")
 MARKER=$STATE/.parabench-lab
 # Size of each loop image: sparse, so that it takes what is written.
 IMAGE_SIZE=${IMAGE_SIZE:-3G}
@@ -74,7 +74,7 @@ start_anchor() {
         ip link set lo up
         echo $$ >"$1.new" && mv "$1.new" "$1"
         exec <> <(:)
-        while [ -e "$1" ]; do read -rt 5; done' anchor "$STATE/anchor" </dev/null >/dev/null 2>&1 &
+        while [ -e "$1" ]; do read -rt 5; done' anchor "$STATE/anchor" </dev/null >/dev/null 2>&1 9>&- &
     # The shell does not report its end.
     disown
     wait_for 10 "a namespace" test -s "$STATE/anchor"
@@ -82,9 +82,9 @@ start_anchor() {
 }
 
 # A server's command: with the network and the mounts of the servers.
-inside() { nsenter --net="/proc/$ANCHOR/ns/net" --mount="/proc/$ANCHOR/ns/mnt" -- "$@"; }
+inside() { nsenter --net="/proc/$ANCHOR/ns/net" --mount="/proc/$ANCHOR/ns/mnt" -- "$@" 9>&-; }
 # A client's command: with the network alone, so that its mount is seen by everybody.
-client() { nsenter --net="/proc/$ANCHOR/ns/net" -- "$@"; }
+client() { nsenter --net="/proc/$ANCHOR/ns/net" -- "$@" 9>&-; }
 
 # Processes in the laboratory's network: all are its own.
 processes() {
@@ -126,6 +126,9 @@ check_mount() { # FOLDER
 is_own() { # PID
     [ "$(readlink "/proc/$1/ns/net" 2>/dev/null)" = "$(readlink "/proc/$ANCHOR/ns/net")" ]
 }
+
+# It has not ended: of a process that nobody has reaped yet there is no program.
+is_running() { readlink "/proc/$1/exe"; } # PID
 
 # Ends a process that is this laboratory's, and waits for its end.
 end_process() { # PID SIGNAL
