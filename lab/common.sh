@@ -24,7 +24,31 @@ die() {
 
 need_root() { [ "$(id -u)" = 0 ] || die "mounts and namespaces need root: try sudo $0"; }
 
-is_up() { [ -f "$MARKER" ] && [ -s "$STATE/anchor" ] && [ -d "/proc/$(cat "$STATE/anchor")/ns" ]; }
+is_up() { [ -f "$MARKER" ] && find_anchor >/dev/null; }
+
+# Prints the anchor's number, if it is alive. A number alone is no proof: after a restart of the machine it is somebody
+# else's, and all that shares that one's network would be taken for the laboratory's.
+find_anchor() {
+    local pid
+    pid=$(cat "$STATE/anchor" 2>/dev/null) || return 1
+    [[ $(command_of "$pid") == *" anchor $STATE/anchor " ]] && echo "$pid"
+}
+
+command_of() { tr '\0' ' ' <"/proc/$1/cmdline"; } 2>/dev/null # PID
+
+# If the anchor was killed: another process of the laboratory. It names the laboratory's folder in its command, and is
+# in another network than ours.
+find_heir() {
+    local own folder
+    own=$(readlink /proc/self/ns/net)
+    for folder in /proc/[0-9]*; do
+        [[ $(command_of "${folder#/proc/}") == *"$STATE/"* ]] || continue
+        [ "$(readlink "$folder/ns/net" 2>/dev/null || echo "$own")" = "$own" ] && continue
+        echo "${folder#/proc/}"
+        return 0
+    done
+    return 1
+}
 
 # Commands of a system: packages_of, prepare, start, stop_servers, server_pid, start_server, versions.
 load_system() { # NAME
@@ -90,6 +114,7 @@ client() { nsenter --net="/proc/$ANCHOR/ns/net" -- "$@" 9>&-; }
 processes() {
     local net folder
     net=$(readlink "/proc/$ANCHOR/ns/net") || return 0
+    [ "$net" != "$(readlink /proc/self/ns/net)" ] || return 0
     for folder in /proc/[0-9]*; do
         [ "$(readlink "$folder/ns/net" 2>/dev/null)" = "$net" ] && echo "${folder#/proc/}"
     done
