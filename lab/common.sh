@@ -11,7 +11,7 @@
 set -euo pipefail
 
 LAB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-STATE=${PARABENCH_LAB:-/var/tmp/parabench-lab}
+STATE=$(realpath -m "${PARABENCH_LAB:-/var/tmp/parabench-lab}")
 MARKER=$STATE/.parabench-lab
 # Size of each loop image: sparse, so that it takes what is written.
 IMAGE_SIZE=${IMAGE_SIZE:-3G}
@@ -24,7 +24,31 @@ die() {
 
 need_root() { [ "$(id -u)" = 0 ] || die "mounts and namespaces need root: try sudo $0"; }
 
-is_up() { [ -f "$MARKER" ] && [ -s "$STATE/anchor" ] && [ -d "/proc/$(cat "$STATE/anchor")/ns" ]; }
+is_up() { [ -f "$MARKER" ] && find_anchor >/dev/null; }
+
+# Prints the anchor's number, if it is alive. A number alone is no proof: after a restart of the machine it is somebody
+# else's, and all that shares that one's network would be taken for the laboratory's.
+find_anchor() {
+    local pid
+    pid=$(cat "$STATE/anchor" 2>/dev/null) || return 1
+    [[ $(command_of "$pid") == *" anchor $STATE/anchor " ]] && echo "$pid"
+}
+
+command_of() { tr '\0' ' ' <"/proc/$1/cmdline"; } 2>/dev/null # PID
+
+# If the anchor was killed: another process of the laboratory. It names the laboratory's folder in its command, and is
+# in another network than ours.
+find_heir() {
+    local own folder
+    own=$(readlink /proc/self/ns/net)
+    for folder in /proc/[0-9]*; do
+        [[ $(command_of "${folder#/proc/}") == *"$STATE/"* ]] || continue
+        [ "$(readlink "$folder/ns/net" 2>/dev/null || echo "$own")" = "$own" ] && continue
+        echo "${folder#/proc/}"
+        return 0
+    done
+    return 1
+}
 
 # Commands of a system: packages_of, prepare, start, stop_servers, server_pid, start_server, versions.
 load_system() { # NAME
@@ -74,7 +98,7 @@ start_anchor() {
         ip link set lo up
         echo $$ >"$1.new" && mv "$1.new" "$1"
         exec <> <(:)
-        while [ -e "$1" ]; do read -rt 5; done' anchor "$STATE/anchor" </dev/null >/dev/null 2>&1 &
+        while [ -e "$1" ]; do read -rt 5; done' anchor "$STATE/anchor" </dev/null >/dev/null 2>&1 9>&- &
     # The shell does not report its end.
     disown
     wait_for 10 "a namespace" test -s "$STATE/anchor"
@@ -82,14 +106,15 @@ start_anchor() {
 }
 
 # A server's command: with the network and the mounts of the servers.
-inside() { nsenter --net="/proc/$ANCHOR/ns/net" --mount="/proc/$ANCHOR/ns/mnt" -- "$@"; }
+inside() { nsenter --net="/proc/$ANCHOR/ns/net" --mount="/proc/$ANCHOR/ns/mnt" -- "$@" 9>&-; }
 # A client's command: with the network alone, so that its mount is seen by everybody.
-client() { nsenter --net="/proc/$ANCHOR/ns/net" -- "$@"; }
+client() { nsenter --net="/proc/$ANCHOR/ns/net" -- "$@" 9>&-; }
 
 # Processes in the laboratory's network: all are its own.
 processes() {
     local net folder
     net=$(readlink "/proc/$ANCHOR/ns/net") || return 0
+    [ "$net" != "$(readlink /proc/self/ns/net)" ] || return 0
     for folder in /proc/[0-9]*; do
         [ "$(readlink "$folder/ns/net" 2>/dev/null)" = "$net" ] && echo "${folder#/proc/}"
     done
@@ -126,6 +151,9 @@ check_mount() { # FOLDER
 is_own() { # PID
     [ "$(readlink "/proc/$1/ns/net" 2>/dev/null)" = "$(readlink "/proc/$ANCHOR/ns/net")" ]
 }
+
+# It has not ended: of a process that nobody has reaped yet there is no program.
+is_running() { readlink "/proc/$1/exe"; } # PID
 
 # Ends a process that is this laboratory's, and waits for its end.
 end_process() { # PID SIGNAL

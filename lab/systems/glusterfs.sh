@@ -40,8 +40,11 @@ stop_servers() { gluster_command volume stop lab force; }
 
 server_pid() { cat "$STATE"/own/run/gluster/vols/lab/*disk-1-brick.pid; }
 
-# A brick that is missing is started by a start of its volume.
-start_server() { gluster_command volume start lab force; }
+# A brick that is missing is started by a start of its volume. As long as the system has not reaped the killed one,
+# glusterd takes it for running, and says success: asked again, until the brick is there.
+start_server() { wait_for 30 "the brick" start_brick; }
+
+start_brick() { gluster_command volume start lab force && is_running "$(server_pid)"; }
 
 versions() {
     glusterfs --version | sed -n '1s/^glusterfs /GlusterFS /p'
