@@ -401,7 +401,7 @@ fn who_waits_between_operations_sleeps_in_the_program() {
     assert!(compiled(&scene, "app", SLEEPER, &[]));
     scene.parabench("record --via preload --under . -o r -- ./app").exits(0);
     let program = scene.parabench("fold r").exits(0).out;
-    assert_eq!(program.matches("sleep(2").count(), 2, "{program}");
+    assert_eq!(program.matches("sleep(").count(), 2, "{program}");
 }
 
 #[test]
