@@ -28,6 +28,8 @@ const SHORT: usize = 3;
 /// Sequences of fewer elements stay unless much is won.
 const FEW: usize = 8;
 
+/// Bytes that a loop without its first iteration saves more.
+const APART: usize = 200;
 /// How many times as short a loop is that leaves files open.
 const UNCLOSED: usize = 2;
 
@@ -84,7 +86,9 @@ fn without_meetings(nodes: &[Node], alike: &mut Alike<'_>) -> Vec<Node> {
     let across = written.without_blocks(&sequence, &is_part);
     let across = written.with_joined_blocks(across);
     let across = in_blocks(&written, &across, alike);
-    if text_bytes(&across) < text_bytes(&within) { across } else { within }
+    // What a few processes have in common becomes procs.
+    let is_shorter = text_bytes(&within) * 6 / 5 < text_bytes(&across);
+    if is_shorter { within } else { across }
 }
 
 /// Finds repeats among elements, where blocks with one label have few kinds of bodies.
@@ -110,7 +114,9 @@ impl Finder<'_, '_, '_> {
         let mut plain = Vec::new();
         for at in sequences.iter().copied().flatten() {
             match &written.all[*at] {
-                Flat::Block(block) => by_label.entry(block.head.shape).or_default().push((*at, block)),
+                Flat::Block(block) => {
+                    by_label.entry(block.head.shape).or_default().push((*at, block))
+                }
                 flat => plain.push((*at, flat.node())),
             }
         }
@@ -122,7 +128,9 @@ impl Finder<'_, '_, '_> {
             elements.extend(self.repeats.blocks(label, blocks));
         }
         let classes = classes(&plain, self.alike);
-        let one = |((at, _), class): (&(usize, &Node), u64)| (*at, Element { class, what: What::One(*at) });
+        let one = |((at, _), class): (&(usize, &Node), u64)| {
+            (*at, Element { class, what: What::One(*at) })
+        };
         elements.extend(plain.iter().zip(classes).map(one));
         let elements = sequences.iter().map(|sequence| {
             sequence.iter().filter_map(|at| elements.remove(at)).collect::<Vec<Element>>()
@@ -201,27 +209,67 @@ impl<'a> Emitter<'a, '_> {
     }
 
     fn top(&mut self, element: &'a Element) {
-        let iterations = match &element.what {
+        match &element.what {
             What::One(at) | What::Block(at, _) => {
                 let nodes = self.alone(*at);
-                return self.plain.extend(nodes);
+                self.plain.extend(nodes);
             }
-            What::Many(iterations) => iterations,
-            What::Border => return,
-        };
-        if iterations.len() > 1 {
-            let nodes = self.element(element.class, vec![(Some(element), Rc::from([]))]);
-            let mut single = Vec::new();
-            self.statements(element, &mut single);
-            // Who reads a program looks for the end of what a loop begins in the loop.
-            let factor = if self.leaves_open(&nodes) { UNCLOSED } else { 1 };
-            let is_shorter = factor * text_bytes(&nodes) < text_bytes(&Folder::fold(single));
-            if is_shorter && self.opens_first(&nodes) {
-                self.flush();
-                return self.all.extend(nodes);
-            }
+            What::Many(iterations) => self.top_loop(element.class, iterations),
+            What::Border => {}
         }
-        iterations.iter().flatten().flatten().for_each(|inner| self.top(inner));
+    }
+
+    /// Iterations as a loop, with or without the first one, which often differs from the others; or one by one.
+    fn top_loop(&mut self, class: u64, iterations: &'a [Vec<Option<Element>>]) {
+        let (first, rest) = iterations.split_at(1);
+        let alone = self.bytes_alone(iterations);
+        let whole = self.as_loop(class, iterations);
+        let whole = whole.filter(|(bytes, node)| *bytes < alone && self.opens_first(node));
+        let least = whole.as_ref().map_or(alone, |(bytes, _)| bytes.saturating_sub(APART));
+        let first_bytes = self.bytes_alone(first);
+        let rest_only = self.as_loop(class, rest).filter(|(bytes, _)| first_bytes + bytes < least);
+        match (rest_only, whole) {
+            (Some((_, node)), _) => {
+                first.iter().flatten().flatten().for_each(|inner| self.top(inner));
+                if self.opens_first(&node) {
+                    return self.add_loop(node);
+                }
+                rest.iter().flatten().flatten().for_each(|inner| self.top(inner));
+            }
+            (None, Some((_, node))) => self.add_loop(node),
+            (None, None) => iterations.iter().flatten().flatten().for_each(|inner| self.top(inner)),
+        }
+    }
+
+    /// Bytes of text of iterations one by one.
+    fn bytes_alone(&mut self, iterations: &'a [Vec<Option<Element>>]) -> usize {
+        let mut single = Vec::new();
+        iterations.iter().flatten().flatten().for_each(|inner| self.statements(inner, &mut single));
+        text_bytes(&Folder::fold(single))
+    }
+
+    fn add_loop(&mut self, node: Node) {
+        self.flush();
+        self.all.push(node);
+    }
+
+    /// A loop of several iterations, and how many bytes of text it may be worth.
+    fn as_loop(
+        &mut self,
+        class: u64,
+        iterations: &'a [Vec<Option<Element>>],
+    ) -> Option<(usize, Node)> {
+        let body = self.repeats.bodies.get(&class).filter(|_| iterations.len() > 1)?;
+        let all = (0..).zip(iterations).map(|(at, iteration)| (iteration, Rc::from([(at, at)])));
+        let all: Vec<(&'a Vec<Option<Element>>, Path)> = all.collect();
+        self.around.push(Around { most: all.len(), all: all.len() });
+        let body = self.body(body, &all);
+        self.around.pop();
+        let count = vec![Number::constant(all.len() as i64)];
+        let node = Node::made(0, count, Gap::default(), Kind::Loop, body);
+        // Who reads a program looks for the end of what a loop begins in the loop.
+        let factor = if self.leaves_open(&node) { UNCLOSED } else { 1 };
+        Some((factor * text_bytes(std::slice::from_ref(&node)), node))
     }
 
     /// A statement, or a block that has nothing in common with others.
@@ -251,14 +299,14 @@ impl<'a> Emitter<'a, '_> {
     }
 
     /// No open file is used before the text shows where it is opened, in an iteration before.
-    fn opens_first(&self, nodes: &[Node]) -> bool {
+    fn opens_first(&self, node: &Node) -> bool {
         let mut opened = self.open.clone();
         let before = self.all.iter().chain(&self.plain);
         before.for_each(|node| {
             self.follow(node, &mut opened, &mut HashSet::new());
         });
         let mut used = HashSet::new();
-        nodes.iter().all(|node| self.follow(node, &mut opened, &mut used))
+        self.follow(node, &mut opened, &mut used)
     }
 
     /// Follows which variables are opened, and which are used while none here was; `false`: one of
@@ -280,13 +328,11 @@ impl<'a> Emitter<'a, '_> {
         node.body.iter().all(|inner| self.follow(inner, opened, used))
     }
 
-    /// A loop opens a file that it does not close.
-    fn leaves_open(&self, nodes: &[Node]) -> bool {
+    /// It opens a file that it does not close.
+    fn leaves_open(&self, node: &Node) -> bool {
         let mut open = HashSet::new();
-        nodes.iter().any(|node| node.kind == Kind::Loop && {
-            self.collect_open(node, &mut open);
-            !open.is_empty()
-        })
+        self.collect_open(node, &mut open);
+        !open.is_empty()
     }
 
     fn collect_open(&self, node: &Node, open: &mut HashSet<u32>) {
@@ -316,7 +362,9 @@ impl<'a> Emitter<'a, '_> {
         match (first, body) {
             (None, _) => Vec::new(),
             (Some(What::Many(_)), Some(body)) => self.loops(body, all),
-            _ if all.iter().any(|(element, _)| element.is_none()) => vec![self.optional(&[(class, all)])],
+            _ if all.iter().any(|(element, _)| element.is_none()) => {
+                vec![self.optional(&[(class, all)])]
+            }
             (Some(What::Block(..)), Some(body)) => self.block(body, &all),
             _ => vec![self.leaf(&all)],
         }

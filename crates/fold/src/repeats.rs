@@ -113,7 +113,11 @@ impl Repeats {
 
     /// Makes blocks with this label of sequences: few kinds of blocks with equal bodies, where an element that some
     /// lack is optional.
-    pub fn blocks(&mut self, label: u32, blocks: Vec<(usize, Vec<Element>)>) -> Vec<(usize, Element)> {
+    pub fn blocks(
+        &mut self,
+        label: u32,
+        blocks: Vec<(usize, Vec<Element>)>,
+    ) -> Vec<(usize, Element)> {
         let classes = |body: &[Element]| body.iter().map(|element| element.class).collect();
         let sequences: Vec<Vec<u64>> = blocks.iter().map(|(_, body)| classes(body)).collect();
         let (kinds, kind_of) = kinds_of(&sequences, &|class| self.weight(class));
@@ -201,20 +205,24 @@ impl Repeats {
 }
 
 /// The elements of a sequence in the slots of its body.
-fn filled(slots: &[u64], own: &[u64], elements: impl Iterator<Item = Element>) -> Vec<Option<Element>> {
+fn filled(
+    slots: &[u64],
+    own: &[u64],
+    elements: impl Iterator<Item = Element>,
+) -> Vec<Option<Element>> {
     let mut filled = vec![None; slots.len()];
-    places(slots, own).into_iter().zip(elements).for_each(|(at, element)| filled[at] = Some(element));
+    places(slots, own)
+        .into_iter()
+        .zip(elements)
+        .for_each(|(at, element)| filled[at] = Some(element));
     filled
 }
 
 /// Most kinds of blocks that are made the same kind; others stay kinds of their own.
 const BLOCK_KINDS_MAX: usize = 16;
 
-/// Bodies of blocks, and which of them each sequence has.
-fn kinds_of(
-    sequences: &[Vec<u64>],
-    weight: &impl Fn(u64) -> usize,
-) -> (Vec<Vec<u64>>, Vec<usize>) {
+/// Bodies of blocks, and which of them each sequence has. Those of one body have most of it in common.
+fn kinds_of(sequences: &[Vec<u64>], weight: &impl Fn(u64) -> usize) -> (Vec<Vec<u64>>, Vec<usize>) {
     let mut times: HashMap<&[u64], usize> = HashMap::new();
     sequences.iter().for_each(|own| *times.entry(own).or_default() += 1);
     let mut different: Vec<(&[u64], usize)> = times.into_iter().collect();
@@ -223,8 +231,8 @@ fn kinds_of(
     for (own, _) in different {
         let near = kinds.iter().take(BLOCK_KINDS_MAX).enumerate();
         let costs = near.map(|(at, (slots, _))| (cost_of_adding(slots, own, weight), at));
-        let alone = own.iter().map(|class| weight(*class)).sum();
-        match costs.min().filter(|(cost, _)| *cost < alone) {
+        let alone: usize = own.iter().map(|class| weight(*class)).sum();
+        match costs.min().filter(|(cost, _)| *cost < alone * 2 / 3) {
             Some((_, at)) => {
                 let (slots, members) = &mut kinds[at];
                 *slots = shortest_common_supersequence(slots, own);
@@ -233,7 +241,8 @@ fn kinds_of(
             None => kinds.push((own.to_vec(), vec![own])),
         }
     }
-    let members = kinds.iter().enumerate().flat_map(|(at, (_, all))| all.iter().map(move |own| (*own, at)));
+    let members =
+        kinds.iter().enumerate().flat_map(|(at, (_, all))| all.iter().map(move |own| (*own, at)));
     let members: HashMap<&[u64], usize> = members.collect();
     let kind_of = sequences.iter().map(|own| members[&own[..]]).collect();
     let used = |(slots, members): (Vec<u64>, Vec<&[u64]>)| used_slots(slots, &members).0;
@@ -337,7 +346,8 @@ fn series_from(classes: &[u64], borders: &[usize], places: &[usize]) -> Option<S
     sorted.sort_unstable();
     let limit = (3 * sorted.get(sorted.len() / 2)? + 4).min(SEGMENT_MAX);
     let mut lengths = lengths.into_iter();
-    let goes_on = |_: &usize, _: &usize| lengths.next().flatten().is_some_and(|length| length <= limit);
+    let goes_on =
+        |_: &usize, _: &usize| lengths.next().flatten().is_some_and(|length| length <= limit);
     let mut runs: Vec<&[usize]> = places.chunk_by(goes_on).collect();
     if borders.is_empty() {
         let longest = runs.iter().copied().rev().max_by_key(|run| run.len());
@@ -386,7 +396,12 @@ fn used_slots(mut slots: Vec<u64>, sequences: &[&[u64]]) -> (Vec<u64>, Vec<bool>
         if uses.iter().all(|uses| *uses > 0) {
             return (slots, uses.into_iter().map(|uses| uses == sequences.len()).collect());
         }
-        slots = slots.into_iter().zip(uses).filter(|(_, uses)| *uses > 0).map(|(slot, _)| slot).collect();
+        slots = slots
+            .into_iter()
+            .zip(uses)
+            .filter(|(_, uses)| *uses > 0)
+            .map(|(slot, _)| slot)
+            .collect();
     }
 }
 

@@ -189,7 +189,9 @@ impl Alike<'_> {
                     *arg = Arg::Path(*template);
                     numbers.extend(digits.iter().map(|digits| Number::constant(*digits)));
                 }
-                Arg::Bytes | Arg::Keyed(_) | Arg::Further | Arg::List => numbers.extend(left.next()),
+                Arg::Bytes | Arg::Keyed(_) | Arg::Further | Arg::List => {
+                    numbers.extend(left.next())
+                }
                 _ => {}
             }
         }

@@ -65,7 +65,11 @@ impl<'a> WrittenOut<'a> {
     }
 
     /// The elements of a sequence with those of these blocks in the place of the blocks.
-    pub fn without_blocks(&self, sequence: &[usize], is_left_out: &impl Fn(&Node) -> bool) -> Vec<usize> {
+    pub fn without_blocks(
+        &self,
+        sequence: &[usize],
+        is_left_out: &impl Fn(&Node) -> bool,
+    ) -> Vec<usize> {
         let mut all = Vec::with_capacity(sequence.len());
         for at in sequence {
             match &self.all[*at] {
@@ -173,7 +177,12 @@ impl<'a> WrittenOut<'a> {
 /// One of several executions: all of them take the mean of their time.
 fn mean(gap: &Gap) -> Gap {
     let count = gap.count.max(1);
-    Gap { sum_ns: gap.sum_ns / count, count: gap.count.min(1), waited_ns: gap.waited_ns / count, ..*gap }
+    Gap {
+        sum_ns: gap.sum_ns / count,
+        count: gap.count.min(1),
+        waited_ns: gap.waited_ns / count,
+        ..*gap
+    }
 }
 
 /// Statements that an element executes whose body is executed this often, at most.
@@ -221,7 +230,10 @@ mod tests {
     #[test]
     fn statements_have_the_numbers_of_their_iterations() {
         // repeat $i 3 { repeat $counts[$i] a($numbers[$at] + 100 * $j)  { a($i) a($numbers2[$i]) } }
-        let inner = looped(listed(0, 0, &[0], &[2, 0, 1]), vec![leaf(listed(0, 1, &[100, 0], &[7, 8, 9]), 3)]);
+        let inner = looped(
+            listed(0, 0, &[0], &[2, 0, 1]),
+            vec![leaf(listed(0, 1, &[100, 0], &[7, 8, 9]), 3)],
+        );
         let even = leaf(Number { base: 1, steps: vec![2], list: None }, 3);
         let block = Node::block(5, &[], vec![even, leaf(listed(0, 0, &[0], &[4, 5, 6]), 3)]);
         let nodes = [looped(Number::constant(3), vec![inner, block]), leaf(Number::constant(1), 1)];
@@ -229,10 +241,13 @@ mod tests {
         let places = written.add(&nodes);
         let show = |places: &[usize]| -> Vec<(Kind, i64)> {
             let nodes = places.iter().map(|at| written.all[*at].node());
-            nodes.map(|node| (node.kind, node.numbers.first().map_or(0, |number| number.base))).collect()
+            nodes
+                .map(|node| (node.kind, node.numbers.first().map_or(0, |number| number.base)))
+                .collect()
         };
         let [statement, block] = [Kind::Leaf, Kind::Block];
-        let expected = [(statement, 7), (statement, 108), (block, 0), (block, 0), (statement, 9), (block, 0)];
+        let expected =
+            [(statement, 7), (statement, 108), (block, 0), (block, 0), (statement, 9), (block, 0)];
         assert_eq!(show(&places[..6]), expected);
         let plain = written.without_blocks(&places, &|_| true);
         let numbers: Vec<i64> = show(&plain).into_iter().map(|(_, number)| number).collect();
