@@ -419,6 +419,20 @@ mod tests {
     }
 
     #[test]
+    fn a_process_works_while_those_that_it_started_do_not() {
+        let threads = [
+            thread(Some(0), 1, 0, (0, 100)),
+            thread(Some(0), 2, 1, (10, 20)),
+            thread(Some(1), 3, 1, (12, 30)),
+            thread(Some(0), 4, 1, (21, 50)),
+            thread(Some(0), 5, 4, (30, 40)),
+        ];
+        let log = log(&threads, &[&[(1, 2)], &[(13, 14)]]);
+        let expected = [(0, 0), (10, 1), (21, 0), (21, 3), (30, 4), (41, 3), (51, 0)];
+        assert_eq!(find_turns(&log), [expected.to_vec(), Vec::new()]);
+    }
+
+    #[test]
     fn threads_and_processes_without_a_parent_are_free() {
         let mut threads = [
             thread(Some(0), 1, 0, (0, 10)),

@@ -575,6 +575,23 @@ mod tests {
     }
 
     #[test]
+    fn long_pauses_of_some_ranks_are_their_own() {
+        const MS: u64 = 1_000_000;
+        for (pauses_ms, expected, mean_ms) in [
+            ([500, 0, 1], "[0](\u{12}) a", 0),
+            ([500, 300, 1], "[0, 1](\u{12}) a", 0),
+            ([500, 100, 1], "a", 200),
+            ([0, 0, 0], "a", 0),
+        ] {
+            let trees = pauses_ms.map(|ms| vec![Node::leaf(97, &[], ms * MS)]);
+            let items = unify(&trees, &|_| Vec::new());
+            assert_eq!(show(&items), expected, "{pauses_ms:?}");
+            let last = items.last().map(|item| item.gap.mean_ns() / MS);
+            assert_eq!(last, Some(mean_ms), "{pauses_ms:?}");
+        }
+    }
+
+    #[test]
     fn common_parts_stand_once() {
         let tree = |text: &str| -> Vec<Node> {
             text.bytes().map(|shape| Node::leaf(shape.into(), &[], 0)).collect()

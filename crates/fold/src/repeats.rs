@@ -123,12 +123,13 @@ impl Repeats {
         let (kinds, kind_of) = kinds_of(&sequences, &|class| self.weight(class));
         let class = |slots: &Vec<u64>| self.body_of("block", label, slots);
         let of_kind: Vec<u64> = kinds.iter().map(class).collect();
-        let all = blocks.into_iter().zip(&sequences).zip(kind_of);
-        let block = |(((number, body), own), kind): (((usize, Vec<Element>), &Vec<u64>), usize)| {
-            let filled = filled(&kinds[kind], own, body.into_iter());
-            (number, Element { class: of_kind[kind], what: What::Block(number, filled) })
-        };
-        all.map(block).collect()
+        let mut all = Vec::with_capacity(blocks.len());
+        for (at, (number, body)) in blocks.into_iter().enumerate() {
+            let kind = kind_of[at];
+            let filled = filled(&kinds[kind], &sequences[at], body.into_iter());
+            all.push((number, Element { class: of_kind[kind], what: What::Block(number, filled) }));
+        }
+        all
     }
 
     /// Bytes of text of an element.

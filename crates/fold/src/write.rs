@@ -837,3 +837,24 @@ impl Writer<'_> {
         all.map(|(name, values)| definition(&name, &name[1..], &values, data)).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_lists_of_what_differs() {
+        for (names, directory, ending) in [
+            (&["in/a.txt", "in/b.txt"][..], "in/", ".txt"),
+            (&["in/a.txt.gz", "in/b.txt.gz"], "in/", ".txt.gz"),
+            (&["a.c", "b.h"], "", ""),
+            (&["d/.txt", "d/b.txt"], "d/", ""),
+            (&["same.o", "same.o"], "", ".o"),
+        ] {
+            let names: Vec<String> = names.iter().map(|name| name.to_string()).collect();
+            let found = common_directory(&names);
+            let end = common_ending(&names, found.len());
+            assert_eq!((found.as_str(), end.as_str()), (directory, ending), "{names:?}");
+        }
+    }
+}
