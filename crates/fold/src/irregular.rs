@@ -15,29 +15,35 @@
 
 use super::loops::Folder;
 use super::regular::{Written, condition};
-use super::repeats::{Element, Repeats, What, find_repeats};
+use super::repeats::{Element, Repeats, What, class_of};
 use super::statement::{Alike, Arg, NumberKind};
-use super::tree::{Gap, Kind, List, Node, Number, collect, has_barrier};
-use std::collections::{HashMap, HashSet};
-use std::ops::Deref;
+use super::tree::{Gap, Kind, List, Node, Number, collect, has_barrier, is_part};
+use super::written::{Block, Flat, WrittenOut};
+use model::op::HandleEffect;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
 /// Fewer elements are short enough.
 const SHORT: usize = 3;
 /// Sequences of fewer elements stay unless much is won.
 const FEW: usize = 8;
-/// Longest loop that is written out, in statements.
-const LOOP_MAX: usize = 1 << 12;
+
+/// Bytes that a loop without its first iteration saves more.
+const APART: usize = 200;
+/// How many times as short a loop is that leaves files open.
+const UNCLOSED: usize = 2;
 
 /// All elements of a folder, with loops over lists where those are shorter.
 pub fn finish(folder: Folder, alike: &mut Alike<'_>) -> Vec<Node> {
     shorten(folder.into_nodes(), alike)
 }
 
-/// The shortest form of a sequence that was folded into regular loops.
+/// The shortest form of a sequence that was folded into regular loops. Parts that several processes did are no blocks
+/// of it.
 fn shorten(nodes: Vec<Node>, alike: &mut Alike<'_>) -> Vec<Node> {
-    if nodes.len() < SHORT {
-        return nodes;
+    let parts = nodes.iter().filter(|node| is_part(node)).count();
+    if nodes.len() < SHORT && parts < 2 {
+        return spliced(nodes);
     }
     let mut found = Vec::new();
     let mut parts = nodes.split(has_barrier).peekable();
@@ -46,41 +52,99 @@ fn shorten(nodes: Vec<Node>, alike: &mut Alike<'_>) -> Vec<Node> {
         found.extend(without_meetings(part, alike));
         found.extend(meetings.next().filter(|_| parts.peek().is_some()).cloned());
     }
+    let nodes = spliced(nodes);
     let bytes = text_bytes(&nodes);
     let worth = if nodes.len() < FEW { bytes * 2 / 3 } else { bytes };
     if text_bytes(&found) < worth { found } else { nodes }
 }
 
-/// A statement of a sequence, or of a loop in it that was written out. Sequences have millions of them.
-enum Flat<'a> {
-    Given(&'a Node),
-    Written(Box<Node>),
+/// The elements with those of parts in the place of the parts.
+fn spliced(nodes: Vec<Node>) -> Vec<Node> {
+    nodes.into_iter().flat_map(without_parts).collect()
 }
 
-impl Deref for Flat<'_> {
-    type Target = Node;
+fn without_parts(mut node: Node) -> Vec<Node> {
+    let is_part = is_part(&node);
+    node.body = spliced(std::mem::take(&mut node.body));
+    if is_part { node.body } else { vec![node] }
+}
 
-    fn deref(&self) -> &Node {
-        match self {
-            Flat::Given(node) => node,
-            Flat::Written(node) => node,
+/// Finds repeats among statements without their numbers: in the parts of processes and across their borders.
+fn without_meetings(nodes: &[Node], alike: &mut Alike<'_>) -> Vec<Node> {
+    let mut written = WrittenOut::default();
+    let sequence = written.add(nodes);
+    for flat in &mut written.all {
+        if let Flat::Executed(node) = flat {
+            // Numbers of names do not grow.
+            **node = alike.unnamed(node);
         }
     }
+    let within = in_blocks(&written, &sequence, alike);
+    if !sequence.iter().any(|at| is_part(written.all[*at].node())) {
+        return within;
+    }
+    let across = written.without_blocks(&sequence, &is_part);
+    let across = written.with_joined_blocks(across);
+    let across = in_blocks(&written, &across, alike);
+    // What a few processes have in common becomes procs.
+    let is_shorter = text_bytes(&within) * 6 / 5 < text_bytes(&across);
+    if is_shorter { within } else { across }
 }
 
-/// Finds repeats among statements without their numbers.
-fn without_meetings(nodes: &[Node], alike: &mut Alike<'_>) -> Vec<Node> {
-    let mut flat = Vec::new();
-    nodes.iter().for_each(|node| write_out(node, &mut flat));
-    emit(&find_repeats(&classes(&flat, alike)), &flat, alike)
+/// Finds repeats among elements, where blocks with one label have few kinds of bodies.
+fn in_blocks(written: &WrittenOut<'_>, sequence: &[usize], alike: &mut Alike<'_>) -> Vec<Node> {
+    let mut finder = Finder { written, alike, repeats: Repeats::default() };
+    let elements = finder.find(&[sequence]).pop().unwrap_or_default();
+    let Finder { repeats, alike, .. } = finder;
+    emit(&elements, &repeats, written, sequence, alike)
+}
+
+/// Finds repeats in sequences, and in the blocks in them.
+struct Finder<'a, 'b, 'c> {
+    written: &'a WrittenOut<'a>,
+    alike: &'c mut Alike<'b>,
+    repeats: Repeats,
+}
+
+impl Finder<'_, '_, '_> {
+    /// The elements of sequences.
+    fn find(&mut self, sequences: &[&[usize]]) -> Vec<Vec<Element>> {
+        let written = self.written;
+        let mut by_label: BTreeMap<u32, Vec<(usize, &Block<'_>)>> = BTreeMap::new();
+        let mut plain = Vec::new();
+        for at in sequences.iter().copied().flatten() {
+            match &written.all[*at] {
+                Flat::Block(block) => {
+                    by_label.entry(block.head.shape).or_default().push((*at, block))
+                }
+                flat => plain.push((*at, flat.node())),
+            }
+        }
+        let mut elements: HashMap<usize, Element> = HashMap::new();
+        for (label, blocks) in by_label {
+            let bodies: Vec<&[usize]> = blocks.iter().map(|(_, block)| &block.body[..]).collect();
+            let bodies = self.find(&bodies).into_iter();
+            let blocks = blocks.iter().map(|(at, _)| *at).zip(bodies).collect();
+            elements.extend(self.repeats.blocks(label, blocks));
+        }
+        let classes = classes(&plain, self.alike);
+        let one = |((at, _), class): (&(usize, &Node), u64)| {
+            (*at, Element { class, what: What::One(*at) })
+        };
+        elements.extend(plain.iter().zip(classes).map(one));
+        let elements = sequences.iter().map(|sequence| {
+            sequence.iter().filter_map(|at| elements.remove(at)).collect::<Vec<Element>>()
+        });
+        self.repeats.join(elements.collect())
+    }
 }
 
 /// Most sizes of a class that make classes of their own.
 const SIZES_MAX: usize = 2;
 
 /// Classes of statements; those with few sizes have a class per size.
-fn classes(nodes: &[Flat<'_>], alike: &Alike<'_>) -> Vec<u64> {
-    let class = |node: &Flat<'_>| {
+fn classes(nodes: &[(usize, &Node)], alike: &Alike<'_>) -> Vec<u64> {
+    let class = |(_, node): &(usize, &Node)| {
         let at = alike.kinds(node).iter().position(|kind| *kind == NumberKind::Bytes);
         (alike.class(node), at.map(|at| node.numbers[at].base))
     };
@@ -90,93 +154,39 @@ fn classes(nodes: &[Flat<'_>], alike: &Alike<'_>) -> Vec<u64> {
         sizes.entry(*class).or_default().insert(*size);
     }
     let sized = classes.iter().map(|(class, size)| match size {
-        Some(size) if sizes[class].len() <= SIZES_MAX => class.rotate_left(1) ^ *size as u64,
-        _ => *class,
+        Some(size) if sizes[class].len() <= SIZES_MAX => class_of(&(class, size)),
+        _ => class_of(class),
     });
     sized.collect()
 }
 
-/// Adds an element, or the statements of a short loop.
-fn write_out<'a>(node: &'a Node, all: &mut Vec<Flat<'a>>) {
-    match iterations(node) {
-        None => all.push(Flat::Given(node)),
-        Some(count) => write_iterations(node, count, all),
-    }
-}
-
-/// Iterations of a short loop; `None` of other elements.
-fn iterations(node: &Node) -> Option<i64> {
-    let is_short = node.kind == Kind::Loop && size(node).is_some_and(|size| size <= LOOP_MAX);
-    is_short.then(|| node.numbers[0].base)
-}
-
-fn write_iterations(node: &Node, count: i64, all: &mut Vec<Flat<'_>>) {
-    for iteration in 0..count {
-        for inner in &node.body {
-            let inner = executed(inner, iteration, count);
-            match iterations(&inner) {
-                None => all.push(Flat::Written(Box::new(inner))),
-                Some(count) => write_iterations(&inner, count, all),
-            }
-        }
-    }
-}
-
-/// Statements that a loop executes.
-fn size(node: &Node) -> Option<usize> {
-    if node.kind != Kind::Loop {
-        return Some(1);
-    }
-    let [count] = &node.numbers[..] else { return None };
-    let count = usize::try_from(count.base).ok().filter(|_| count.steps.iter().all(|s| *s == 0))?;
-    let inner: Option<usize> = node.body.iter().map(size).sum();
-    inner?.checked_mul(count)
-}
-
-/// An element of a body in one iteration.
-fn executed(node: &Node, iteration: i64, count: i64) -> Node {
-    let mut node = node.clone();
-    node.each_mut(&mut |number| {
-        let step = number.steps.pop().unwrap_or(0);
-        number.base = number.base.wrapping_add(step.wrapping_mul(iteration));
-    });
-    share(&mut node, iteration as u64, count.max(1) as u64);
-    node
-}
-
-/// Its part of the time before it.
-fn share(node: &mut Node, iteration: u64, parts: u64) {
-    let part = |ns: u64| ns / parts + if iteration == 0 { ns % parts } else { 0 };
-    let gap = node.gap;
-    node.gap = Gap {
-        sum_ns: part(gap.sum_ns),
-        count: gap.count / parts,
-        waited_ns: part(gap.waited_ns),
-        ..gap
-    };
-    node.body.iter_mut().for_each(|inner| share(inner, iteration, parts));
-}
-
-/// The nodes that a repeats sequence of statements is; loops only where they are shorter.
-fn emit(repeats: &Repeats, nodes: &[Flat<'_>], alike: &mut Alike<'_>) -> Vec<Node> {
+/// The nodes that elements are; loops only where they are shorter.
+fn emit(
+    elements: &[Element],
+    repeats: &Repeats,
+    written: &WrittenOut<'_>,
+    sequence: &[usize],
+    alike: &mut Alike<'_>,
+) -> Vec<Node> {
     let mut emitter = Emitter {
         repeats,
-        nodes,
+        written,
         alike,
         all: Vec::new(),
         plain: Vec::new(),
         around: Vec::new(),
         open: HashSet::new(),
+        alone: HashMap::new(),
     };
-    emitter.open = emitter.open_before();
-    repeats.elements.iter().for_each(|element| emitter.top(element));
+    emitter.open = emitter.open_before(sequence);
+    elements.iter().for_each(|element| emitter.top(element));
     emitter.flush();
     emitter.all
 }
 
 struct Emitter<'a, 'b> {
     repeats: &'a Repeats,
-    nodes: &'a [Flat<'a>],
+    written: &'a WrittenOut<'a>,
     alike: &'a mut Alike<'b>,
     all: Vec<Node>,
     /// Statements that are in no loop so far.
@@ -185,6 +195,8 @@ struct Emitter<'a, 'b> {
     around: Vec<Around>,
     /// Variables of files that were opened before the sequence.
     open: HashSet<u32>,
+    /// Blocks as they are on their own.
+    alone: HashMap<usize, Vec<Node>>,
 }
 
 /// An element of each execution, if it is not left out there.
@@ -197,41 +209,104 @@ impl<'a> Emitter<'a, '_> {
     }
 
     fn top(&mut self, element: &'a Element) {
-        let iterations = match &element.what {
-            What::One(at) => return self.plain.push(Node::clone(&self.nodes[*at])),
-            What::Many(iterations) => iterations,
-        };
-        if iterations.len() > 1 {
-            let nodes = self.element(element.class, vec![(Some(element), Rc::from([]))]);
-            let mut single = Vec::new();
-            self.statements(element, &mut single);
-            let is_shorter = text_bytes(&nodes) < text_bytes(&Folder::fold(single));
-            if is_shorter && self.opens_first(&nodes) {
-                self.flush();
-                return self.all.extend(nodes);
+        match &element.what {
+            What::One(at) | What::Block(at, _) => {
+                let nodes = self.alone(*at);
+                self.plain.extend(nodes);
             }
+            What::Many(iterations) => self.top_loop(element.class, iterations),
+            What::Border => {}
         }
-        iterations.iter().flatten().flatten().for_each(|inner| self.top(inner));
+    }
+
+    /// Iterations as a loop, with or without the first one, which often differs from the others; or one by one.
+    fn top_loop(&mut self, class: u64, iterations: &'a [Vec<Option<Element>>]) {
+        let (first, rest) = iterations.split_at(1);
+        let alone = self.bytes_alone(iterations);
+        let whole = self.as_loop(class, iterations);
+        let whole = whole.filter(|(bytes, node)| *bytes < alone && self.opens_first(node));
+        let least = whole.as_ref().map_or(alone, |(bytes, _)| bytes.saturating_sub(APART));
+        let first_bytes = self.bytes_alone(first);
+        let rest_only = self.as_loop(class, rest).filter(|(bytes, _)| first_bytes + bytes < least);
+        match (rest_only, whole) {
+            (Some((_, node)), _) => {
+                first.iter().flatten().flatten().for_each(|inner| self.top(inner));
+                if self.opens_first(&node) {
+                    return self.add_loop(node);
+                }
+                rest.iter().flatten().flatten().for_each(|inner| self.top(inner));
+            }
+            (None, Some((_, node))) => self.add_loop(node),
+            (None, None) => iterations.iter().flatten().flatten().for_each(|inner| self.top(inner)),
+        }
+    }
+
+    /// Bytes of text of iterations one by one.
+    fn bytes_alone(&mut self, iterations: &'a [Vec<Option<Element>>]) -> usize {
+        let mut single = Vec::new();
+        iterations.iter().flatten().flatten().for_each(|inner| self.statements(inner, &mut single));
+        text_bytes(&Folder::fold(single))
+    }
+
+    fn add_loop(&mut self, node: Node) {
+        self.flush();
+        self.all.push(node);
+    }
+
+    /// A loop of several iterations, and how many bytes of text it may be worth.
+    fn as_loop(
+        &mut self,
+        class: u64,
+        iterations: &'a [Vec<Option<Element>>],
+    ) -> Option<(usize, Node)> {
+        let body = self.repeats.bodies.get(&class).filter(|_| iterations.len() > 1)?;
+        let all = (0..).zip(iterations).map(|(at, iteration)| (iteration, Rc::from([(at, at)])));
+        let all: Vec<(&'a Vec<Option<Element>>, Path)> = all.collect();
+        self.around.push(Around { most: all.len(), all: all.len() });
+        let body = self.body(body, &all);
+        self.around.pop();
+        let count = vec![Number::constant(all.len() as i64)];
+        let node = Node::made(0, count, Gap::default(), Kind::Loop, body);
+        // Who reads a program looks for the end of what a loop begins in the loop.
+        let factor = if self.leaves_open(&node) { UNCLOSED } else { 1 };
+        Some((factor * text_bytes(std::slice::from_ref(&node)), node))
+    }
+
+    /// A statement, or a block that has nothing in common with others.
+    fn alone(&mut self, at: usize) -> Vec<Node> {
+        let Flat::Block(block) = &self.written.all[at] else {
+            return vec![self.written.all[at].node().clone()];
+        };
+        if let Some(known) = self.alone.get(&at) {
+            return known.clone();
+        }
+        if let Some(given) = block.given {
+            return without_parts(given.clone());
+        }
+        let body = in_blocks(self.written, &block.body, self.alike);
+        let nodes = block_or_part(&block.head, body);
+        self.alone.insert(at, nodes.clone());
+        nodes
     }
 
     /// Variables that are used before they are opened here.
-    fn open_before(&self) -> HashSet<u32> {
+    fn open_before(&self, sequence: &[usize]) -> HashSet<u32> {
         let (mut opened, mut used) = (HashSet::new(), HashSet::new());
-        self.nodes.iter().for_each(|node| {
-            self.follow(node, &mut opened, &mut used);
-        });
+        for at in self.written.without_blocks(sequence, &|_| true) {
+            self.follow(self.written.all[at].node(), &mut opened, &mut used);
+        }
         used
     }
 
     /// No open file is used before the text shows where it is opened, in an iteration before.
-    fn opens_first(&self, nodes: &[Node]) -> bool {
+    fn opens_first(&self, node: &Node) -> bool {
         let mut opened = self.open.clone();
         let before = self.all.iter().chain(&self.plain);
         before.for_each(|node| {
             self.follow(node, &mut opened, &mut HashSet::new());
         });
         let mut used = HashSet::new();
-        nodes.iter().all(|node| self.follow(node, &mut opened, &mut used))
+        self.follow(node, &mut opened, &mut used)
     }
 
     /// Follows which variables are opened, and which are used while none here was; `false`: one of
@@ -253,9 +328,27 @@ impl<'a> Emitter<'a, '_> {
         node.body.iter().all(|inner| self.follow(inner, opened, used))
     }
 
-    fn statements(&self, element: &Element, all: &mut Vec<Node>) {
+    /// It opens a file that it does not close.
+    fn leaves_open(&self, node: &Node) -> bool {
+        let mut open = HashSet::new();
+        self.collect_open(node, &mut open);
+        !open.is_empty()
+    }
+
+    fn collect_open(&self, node: &Node, open: &mut HashSet<u32>) {
+        if let Some(statement) = self.alike.statement(node) {
+            if statement.op.row().handle == HandleEffect::Closes {
+                open.retain(|variable| !statement.args.contains(&Arg::Handle(*variable)));
+            }
+            open.extend(statement.gives.filter(|_| statement.errno == 0));
+        }
+        node.body.iter().for_each(|inner| self.collect_open(inner, open));
+    }
+
+    fn statements(&mut self, element: &Element, all: &mut Vec<Node>) {
         match &element.what {
-            What::One(at) => all.push(Node::clone(&self.nodes[*at])),
+            What::Border => {}
+            What::One(at) | What::Block(at, _) => all.extend(self.alone(*at)),
             What::Many(iterations) => {
                 iterations.iter().flatten().flatten().for_each(|e| self.statements(e, all));
             }
@@ -264,11 +357,28 @@ impl<'a> Emitter<'a, '_> {
 
     /// Emits one element of a body for all executions.
     fn element(&mut self, class: u64, all: Vec<Execution<'a>>) -> Vec<Node> {
-        match self.repeats.bodies.get(&class) {
-            Some(body) => self.loops(body, all),
-            None if all.iter().all(|(element, _)| element.is_some()) => vec![self.leaf(&all)],
-            None => vec![self.optional(&[(class, all)])],
+        let body = self.repeats.bodies.get(&class);
+        let first = all.iter().find_map(|(element, _)| *element).map(|element| &element.what);
+        match (first, body) {
+            (None, _) => Vec::new(),
+            (Some(What::Many(_)), Some(body)) => self.loops(body, all),
+            _ if all.iter().any(|(element, _)| element.is_none()) => {
+                vec![self.optional(&[(class, all)])]
+            }
+            (Some(What::Block(..)), Some(body)) => self.block(body, &all),
+            _ => vec![self.leaf(&all)],
         }
+    }
+
+    /// One block for all executions.
+    fn block(&mut self, body: &[u64], all: &[Execution<'a>]) -> Vec<Node> {
+        let within = |(element, path): &Execution<'a>| match element.map(|element| &element.what) {
+            Some(What::Block(_, within)) => Some((within, path.clone())),
+            _ => None,
+        };
+        let within: Vec<_> = all.iter().filter_map(within).collect();
+        let body = self.body(body, &within);
+        block_or_part(&self.leaf(all), body)
     }
 
     fn loops(&mut self, body: &[u64], all: Vec<Execution<'a>>) -> Vec<Node> {
@@ -307,6 +417,10 @@ impl<'a> Emitter<'a, '_> {
         let mut nodes = Vec::new();
         let slots: Vec<usize> = (0..body.len()).collect();
         for group in slots.chunk_by(|a, b| presence(*a).eq(presence(*b))) {
+            if !presence(group[0]).any(|is_there| is_there) {
+                // Others that have this body have it.
+                continue;
+            }
             let statements: Vec<_> = group.iter().map(|slot| of_slot(*slot)).collect();
             if group.len() > 1 && !presence(group[0]).all(|is_there| is_there) {
                 nodes.push(self.optional(&statements));
@@ -340,8 +454,8 @@ impl<'a> Emitter<'a, '_> {
     fn leaf(&mut self, all: &[Execution<'a>]) -> Node {
         let mut nodes: Vec<Node> = Vec::with_capacity(all.len());
         for (element, _) in all {
-            if let Some(Element { what: What::One(at), .. }) = element {
-                nodes.push(Node::clone(&self.nodes[*at]));
+            if let Some(Element { what: What::One(at) | What::Block(at, _), .. }) = element {
+                nodes.push(self.written.all[*at].node().clone());
             }
         }
         if nodes.iter().any(|node| node.shape != nodes[0].shape) {
@@ -365,6 +479,14 @@ impl<'a> Emitter<'a, '_> {
             }
         });
         node
+    }
+}
+
+/// A block with a body, or the body of a part, which is no block of the program.
+fn block_or_part(head: &Node, body: Vec<Node>) -> Vec<Node> {
+    match is_part(head) {
+        true => body,
+        false => vec![Node::made(head.shape, head.numbers.clone(), head.gap, Kind::Block, body)],
     }
 }
 

@@ -37,6 +37,7 @@ mod statement;
 mod tree;
 mod world;
 mod write;
+mod written;
 
 pub use events::Events;
 pub use fold::{Folded, Options, fold};

@@ -51,6 +51,36 @@ pub fn find_processes(threads: &[TraceThread]) -> Vec<Process> {
     all
 }
 
+/// By rank that several processes have: from which time on it does the work of which process.
+pub fn find_turns(log: &Log) -> Vec<Vec<(u64, u32)>> {
+    let mut lives: Vec<Vec<(u64, u64, u32)>> = vec![Vec::new(); log.ranks.len()];
+    for (place, process) in (0..).zip(&log.processes) {
+        let Some((begin_ns, end_ns)) = process.life_ns else { continue };
+        for rank in &process.ranks {
+            lives[*rank as usize].push((begin_ns, end_ns, place));
+        }
+    }
+    lives.into_iter().map(|lives| if lives.len() > 1 { turns(lives) } else { Vec::new() }).collect()
+}
+
+/// A process works while those that it started do not.
+fn turns(mut lives: Vec<(u64, u64, u32)>) -> Vec<(u64, u32)> {
+    lives.sort_unstable();
+    let (mut turns, mut alive) = (Vec::new(), Vec::new());
+    let end = |turns: &mut Vec<(u64, u32)>, alive: &mut Vec<(u64, u32)>, before_ns: u64| {
+        while let Some((end_ns, _)) = alive.pop_if(|(end_ns, _)| *end_ns < before_ns) {
+            turns.extend(alive.last().map(|(_, parent)| (end_ns + 1, *parent)));
+        }
+    };
+    for (begin_ns, end_ns, process) in lives {
+        end(&mut turns, &mut alive, begin_ns);
+        alive.push((end_ns, process));
+        turns.push((begin_ns, process));
+    }
+    end(&mut turns, &mut alive, u64::MAX);
+    turns
+}
+
 /// The processes of a log of which only these ranks are left, by their old numbers.
 pub fn keep(processes: &mut [Process], kept: &[u32]) {
     for process in processes {
@@ -386,6 +416,20 @@ mod tests {
         let one: &[(u64, u64)] = &[(5, 6)];
         let log = log(&threads, &[one, &[(25, 26)], one, &[(35, 36)]]);
         assert_eq!(edges(&log), [((0, 0), (1, 0)), ((2, 0), (3, 0))]);
+    }
+
+    #[test]
+    fn a_process_works_while_those_that_it_started_do_not() {
+        let threads = [
+            thread(Some(0), 1, 0, (0, 100)),
+            thread(Some(0), 2, 1, (10, 20)),
+            thread(Some(1), 3, 1, (12, 30)),
+            thread(Some(0), 4, 1, (21, 50)),
+            thread(Some(0), 5, 4, (30, 40)),
+        ];
+        let log = log(&threads, &[&[(1, 2)], &[(13, 14)]]);
+        let expected = [(0, 0), (10, 1), (21, 0), (21, 3), (30, 4), (41, 3), (51, 0)];
+        assert_eq!(find_turns(&log), [expected.to_vec(), Vec::new()]);
     }
 
     #[test]

@@ -230,7 +230,9 @@ fn key(item: &Item, depth: usize, shaper: &Shaper<'_>) -> Option<u64> {
     let mut hasher = DefaultHasher::new();
     match &item.form {
         Form::Leaf(shape) => match &shaper.shapes.all[*shape as usize] {
-            Shape::Op(statement) if !statement.adopts => (0, shape).hash(&mut hasher),
+            Shape::Op(statement) if !statement.adopts => {
+                (0, shape, item.gap.meets_end).hash(&mut hasher);
+            }
             Shape::Pause | Shape::LongPause => (0, shape).hash(&mut hasher),
             _ => return None,
         },

@@ -7,11 +7,12 @@
 //! Trees of the same form become one, whatever their numbers; of the forms that are left, common
 //! parts are found as `diff` finds them, if that makes the text shorter.
 
+use super::pauses::LONG_NS;
 use super::regular::even_step;
 use super::repeats::common_subsequence;
 use super::statement::NumberKind;
 use super::tree::{
-    BARRIER, BARRIERS, Gap, Kind, List, Node, Number, barrier_gaps, between_barriers,
+    BARRIER, BARRIERS, Gap, Kind, LONG_PAUSE, List, Node, Number, barrier_gaps, between_barriers,
     count_barriers, write_out_barriers,
 };
 use std::collections::HashMap;
@@ -269,6 +270,12 @@ impl Item {
     fn leaf(shape: u32) -> Item {
         Item { form: Form::Leaf(shape), numbers: Vec::new(), gap: Gap::default(), body: Vec::new() }
     }
+
+    /// What only some ranks do.
+    fn only(ranks: &Ranks, body: Vec<Item>) -> Item {
+        let form = Form::Only(Rc::clone(ranks));
+        Item { form, numbers: Vec::new(), gap: Gap::default(), body }
+    }
 }
 
 /// The number of all ranks, and what their numbers mean: every step of the merge needs both.
@@ -278,12 +285,25 @@ struct All<'a> {
     size: u32,
     /// Kinds of the numbers of a shape.
     kinds: &'a dyn Fn(u32) -> Vec<NumberKind>,
+    /// Pauses of some ranks that last this long are apart from short ones of the others, nanoseconds.
+    long_ns: u64,
 }
+
+/// Pauses of this share of all pauses of a rank are not averaged with far shorter ones of other ranks.
+const LONG: f64 = 0.05;
+/// How many times as long they are.
+const RATIO: u64 = 8;
 
 /// Makes one tree of the trees of all ranks. `kinds`: of the numbers of a shape.
 pub fn unify(trees: &[Vec<Node>], kinds: &dyn Fn(u32) -> Vec<NumberKind>) -> Vec<Item> {
     let all = (0..).zip(trees).map(|(rank, tree)| (rank, tree.as_slice())).collect();
-    unify_some(all, All { size: trees.len() as u32, kinds })
+    let pauses_ns: f64 = trees.iter().flatten().map(pauses_ns).sum();
+    let long_ns = LONG_NS.max((LONG * pauses_ns / trees.len().max(1) as f64) as u64);
+    unify_some(all, All { size: trees.len() as u32, kinds, long_ns })
+}
+
+fn pauses_ns(node: &Node) -> f64 {
+    node.gap.sum_ns as f64 + node.body.iter().map(pauses_ns).sum::<f64>()
 }
 
 /// Unifies the trees of some ranks. If all meet equally often, the parts between two meetings are
@@ -414,24 +434,41 @@ fn grouped(merged: Vec<Merged<'_>>, members: usize, of: All<'_>) -> Vec<Item> {
         let mut nodes = element.nodes;
         nodes.sort_by_key(|(rank, _)| *rank);
         let ranks: Ranks = nodes.iter().map(|(rank, _)| *rank).collect();
-        let item = item(&nodes, of);
+        let mut item = item(&nodes, of);
+        let pause = long_pause(&nodes, of, &mut item);
+        let both = pause.into_iter().chain([item]);
         if ranks.len() == members {
-            items.push(item);
+            items.extend(both);
             last = None;
             continue;
         }
         match items.last_mut() {
-            Some(only) if last.as_ref() == Some(&ranks) => only.body.push(item),
-            _ => items.push(Item {
-                form: Form::Only(Rc::clone(&ranks)),
-                numbers: Vec::new(),
-                gap: Gap::default(),
-                body: vec![item],
-            }),
+            Some(only) if last.as_ref() == Some(&ranks) => only.body.extend(both),
+            _ => items.push(Item::only(&ranks, both.collect())),
         }
         last = Some(ranks);
     }
     items
+}
+
+/// A long pause that some ranks have before a statement where the others have none: it becomes a statement of
+/// these ranks.
+fn long_pause(nodes: &[(u32, &Node)], of: All<'_>, item: &mut Item) -> Option<Item> {
+    let longest_ns = nodes.iter().map(|(_, node)| node.gap.sum_ns).max()?;
+    let is_long = |(_, node): &&(u32, &Node)| node.gap.sum_ns >= longest_ns / 2;
+    let (long, others): (Vec<_>, Vec<_>) = nodes.iter().partition(is_long);
+    let is_short = |(_, node): &&(u32, &Node)| node.gap.sum_ns <= longest_ns / RATIO;
+    if longest_ns < of.long_ns || others.is_empty() || !others.iter().all(is_short) {
+        return None;
+    }
+    let mut pause = Item::leaf(LONG_PAUSE);
+    long.iter().for_each(|(_, node)| pause.gap.add(&node.gap));
+    let count = item.gap.count;
+    item.gap = Gap { meets_end: item.gap.meets_end, ..Gap::default() };
+    others.iter().for_each(|(_, node)| item.gap.add(&node.gap));
+    (item.gap.count, pause.gap.meets_end) = (count, false);
+    let ranks: Ranks = long.iter().map(|(rank, _)| *rank).collect();
+    Some(Item::only(&ranks, vec![pause]))
 }
 
 /// One element of nodes of the same form.
@@ -535,6 +572,23 @@ mod tests {
             _ => format!("{{{}}}", show(&item.body)),
         };
         items.iter().map(show).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn long_pauses_of_some_ranks_are_their_own() {
+        const MS: u64 = 1_000_000;
+        for (pauses_ms, expected, mean_ms) in [
+            ([500, 0, 1], "[0](\u{12}) a", 0),
+            ([500, 300, 1], "[0, 1](\u{12}) a", 0),
+            ([500, 100, 1], "a", 200),
+            ([0, 0, 0], "a", 0),
+        ] {
+            let trees = pauses_ms.map(|ms| vec![Node::leaf(97, &[], ms * MS)]);
+            let items = unify(&trees, &|_| Vec::new());
+            assert_eq!(show(&items), expected, "{pauses_ms:?}");
+            let last = items.last().map(|item| item.gap.mean_ns() / MS);
+            assert_eq!(last, Some(mean_ms), "{pauses_ms:?}");
+        }
     }
 
     #[test]

@@ -47,28 +47,33 @@ pub enum What {
     One(usize),
     /// For every iteration the elements of the body; `None` where an iteration leaves one out.
     Many(Vec<Vec<Option<Element>>>),
+    /// The block with this number, with the elements of the body that it has.
+    Block(usize, Vec<Option<Element>>),
+    /// A border between two sequences.
+    Border,
 }
 
-/// A sequence with its loops.
+/// Loops and blocks that were found.
 #[derive(Debug, Default)]
 pub struct Repeats {
-    /// The elements.
-    pub elements: Vec<Element>,
-    /// Classes of the bodies of loops, by class of the loop.
+    /// Classes of the bodies of loops and blocks, by their classes.
     pub bodies: HashMap<u64, Vec<u64>>,
+    /// The elements in which loops are looked for, with a border behind each sequence but the last.
+    elements: Vec<Element>,
 }
 
-/// Finds loops among statements of these classes.
-pub fn find_repeats(classes: &[u64]) -> Repeats {
-    let one = |(at, class): (usize, &u64)| Element { class: *class, what: What::One(at) };
-    let elements = classes.iter().enumerate().map(one).collect();
-    let mut repeats = Repeats { elements, bodies: HashMap::new() };
-    for _ in 0..ROUNDS {
-        if !repeats.join_best() {
-            break;
-        }
-    }
-    repeats
+/// Classes of borders have this bit, and no others have it.
+const BORDER: u64 = 1 << 63;
+
+/// A class of statements.
+pub fn class_of(what: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    what.hash(&mut hasher);
+    hasher.finish() & !BORDER
+}
+
+fn is_border(class: u64) -> bool {
+    class & BORDER != 0
 }
 
 /// Places of a sequence with the number of iterations of the body there; 0 for another element.
@@ -87,10 +92,59 @@ fn split_at_body<'a>(
 }
 
 impl Repeats {
-    fn class_of(&mut self, body: &[u64]) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        ("loop", body).hash(&mut hasher);
-        let class = hasher.finish();
+    /// Finds loops in sequences. None of them crosses a border, but they have the same bodies in all sequences.
+    pub fn join(&mut self, sequences: Vec<Vec<Element>>) -> Vec<Vec<Element>> {
+        let count = sequences.len();
+        for (at, sequence) in (0u64..).zip(sequences) {
+            if at > 0 {
+                self.elements.push(Element { class: BORDER | at, what: What::Border });
+            }
+            self.elements.extend(sequence);
+        }
+        for _ in 0..ROUNDS {
+            if !self.join_best() {
+                break;
+            }
+        }
+        let mut left = std::mem::take(&mut self.elements).into_iter();
+        let is_within = |element: &Element| !is_border(element.class);
+        (0..count).map(|_| left.by_ref().take_while(is_within).collect()).collect()
+    }
+
+    /// Makes blocks with this label of sequences: few kinds of blocks with equal bodies, where an element that some
+    /// lack is optional.
+    pub fn blocks(
+        &mut self,
+        label: u32,
+        blocks: Vec<(usize, Vec<Element>)>,
+    ) -> Vec<(usize, Element)> {
+        let classes = |body: &[Element]| body.iter().map(|element| element.class).collect();
+        let sequences: Vec<Vec<u64>> = blocks.iter().map(|(_, body)| classes(body)).collect();
+        let (kinds, kind_of) = kinds_of(&sequences, &|class| self.weight(class));
+        let class = |slots: &Vec<u64>| self.body_of("block", label, slots);
+        let of_kind: Vec<u64> = kinds.iter().map(class).collect();
+        let mut all = Vec::with_capacity(blocks.len());
+        for (at, (number, body)) in blocks.into_iter().enumerate() {
+            let kind = kind_of[at];
+            let filled = filled(&kinds[kind], &sequences[at], body.into_iter());
+            all.push((number, Element { class: of_kind[kind], what: What::Block(number, filled) }));
+        }
+        all
+    }
+
+    /// Bytes of text of an element.
+    fn weight(&self, class: u64) -> usize {
+        let body = self.bodies.get(&class);
+        body.map_or(STATEMENT, |slots| STATEMENT / 2 + self.weights(slots))
+    }
+
+    fn weights(&self, classes: &[u64]) -> usize {
+        classes.iter().map(|class| self.weight(*class)).sum()
+    }
+
+    /// The class of what has this body.
+    fn body_of(&mut self, what: &str, label: u32, body: &[u64]) -> u64 {
+        let class = class_of(&(what, label, body));
         self.bodies.insert(class, body.to_vec());
         class
     }
@@ -118,7 +172,7 @@ impl Repeats {
 
     /// Joins a body everywhere, also where it occurs once.
     fn join_equal(&mut self, classes: &[u64], body: &[u64]) {
-        let class = self.class_of(body);
+        let class = self.body_of("loop", 0, body);
         let mut left = std::mem::take(&mut self.elements).into_iter();
         for (_, times) in split_at_body(classes, body) {
             if times == 0 {
@@ -133,23 +187,79 @@ impl Repeats {
 
     /// Joins sequences that begin with the same statement.
     fn join_series(&mut self, classes: &[u64], series: &Series) {
-        let class = self.class_of(&series.profile.slots);
+        let slots = &series.profile.slots;
+        let class = self.body_of("loop", 0, slots);
         let mut left = std::mem::take(&mut self.elements).into_iter();
-        self.elements.extend(left.by_ref().take(series.bounds[0]));
-        let iterations = series.bounds.windows(2).map(|bounds| {
-            let mut iteration = vec![None; series.profile.slots.len()];
-            let places = places(&series.profile.slots, &classes[bounds[0]..bounds[1]]);
-            for (place, element) in
-                places.into_iter().zip(left.by_ref().take(bounds[1] - bounds[0]))
-            {
-                iteration[place] = Some(element);
-            }
-            iteration
-        });
-        let what = What::Many(iterations.collect());
-        self.elements.push(Element { class, what });
+        let mut taken = 0;
+        for bounds in &series.runs {
+            self.elements.extend(left.by_ref().take(bounds[0] - taken));
+            let iterations = bounds.windows(2).map(|bounds| {
+                let own = &classes[bounds[0]..bounds[1]];
+                filled(slots, own, left.by_ref().take(own.len()))
+            });
+            let what = What::Many(iterations.collect());
+            self.elements.push(Element { class, what });
+            taken = bounds[bounds.len() - 1];
+        }
         self.elements.extend(left);
     }
+}
+
+/// The elements of a sequence in the slots of its body.
+fn filled(
+    slots: &[u64],
+    own: &[u64],
+    elements: impl Iterator<Item = Element>,
+) -> Vec<Option<Element>> {
+    let mut filled = vec![None; slots.len()];
+    places(slots, own)
+        .into_iter()
+        .zip(elements)
+        .for_each(|(at, element)| filled[at] = Some(element));
+    filled
+}
+
+/// Most kinds of blocks that are made the same kind; others stay kinds of their own.
+const BLOCK_KINDS_MAX: usize = 16;
+
+/// Bodies of blocks, and which of them each sequence has. Those of one body have most of it in common.
+fn kinds_of(sequences: &[Vec<u64>], weight: &impl Fn(u64) -> usize) -> (Vec<Vec<u64>>, Vec<usize>) {
+    let mut times: HashMap<&[u64], usize> = HashMap::new();
+    sequences.iter().for_each(|own| *times.entry(own).or_default() += 1);
+    let mut different: Vec<(&[u64], usize)> = times.into_iter().collect();
+    different.sort_by_key(|(own, times)| (Reverse(*times), Reverse(own.len()), *own));
+    let mut kinds: Vec<(Vec<u64>, Vec<&[u64]>)> = Vec::new();
+    for (own, _) in different {
+        let near = kinds.iter().take(BLOCK_KINDS_MAX).enumerate();
+        let costs = near.map(|(at, (slots, _))| (cost_of_adding(slots, own, weight), at));
+        let alone: usize = own.iter().map(|class| weight(*class)).sum();
+        match costs.min().filter(|(cost, _)| *cost < alone * 2 / 3) {
+            Some((_, at)) => {
+                let (slots, members) = &mut kinds[at];
+                *slots = shortest_common_supersequence(slots, own);
+                members.push(own);
+            }
+            None => kinds.push((own.to_vec(), vec![own])),
+        }
+    }
+    let members =
+        kinds.iter().enumerate().flat_map(|(at, (_, all))| all.iter().map(move |own| (*own, at)));
+    let members: HashMap<&[u64], usize> = members.collect();
+    let kind_of = sequences.iter().map(|own| members[&own[..]]).collect();
+    let used = |(slots, members): (Vec<u64>, Vec<&[u64]>)| used_slots(slots, &members).0;
+    (kinds.into_iter().map(used).collect(), kind_of)
+}
+
+/// Bytes of text that a body takes more to be that of this sequence, too.
+fn cost_of_adding(slots: &[u64], own: &[u64], weight: &impl Fn(u64) -> usize) -> usize {
+    let (mut taken, mut cost) = ((0, 0), 0);
+    let pairs = common_subsequence(slots, own);
+    for (a, b) in pairs.into_iter().chain([(slots.len(), own.len())]) {
+        cost += OPTION * (usize::from(a > taken.0) + usize::from(b > taken.1));
+        cost += own[taken.1..b].iter().map(|class| weight(*class)).sum::<usize>();
+        taken = (a + 1, b + 1);
+    }
+    cost
 }
 
 /// How a body repeats.
@@ -208,8 +318,8 @@ fn equal_neighbours(classes: &[u64], width: usize) -> Option<(&[u64], usize)> {
 /// Sequences that begin with the same statement.
 #[derive(Debug)]
 struct Series {
-    /// Where each begins, and where the last one ends.
-    bounds: Vec<usize>,
+    /// Where each begins, and where the last one ends; for each place where some follow each other.
+    runs: Vec<Vec<usize>>,
     profile: Profile,
     /// Bytes of text that a loop saves.
     gain: usize,
@@ -221,40 +331,53 @@ fn best_series(classes: &[u64]) -> Option<Series> {
     let mut often: Vec<Vec<usize>> = places.into_values().filter(|all| all.len() > 2).collect();
     often.sort_by_key(|all| (Reverse(all.len()), all[0]));
     often.truncate(FIRST_MAX);
-    let all = often.iter().filter_map(|places| series_from(classes, places));
-    all.max_by_key(|found| (found.gain, Reverse(found.bounds[0])))
+    let borders: Vec<usize> = (0..classes.len()).filter(|at| is_border(classes[*at])).collect();
+    let all = often.iter().filter_map(|places| series_from(classes, &borders, places));
+    all.max_by_key(|found| (found.gain, Reverse(found.runs[0][0])))
 }
 
-/// The longest series of short sequences that begin at these places.
-fn series_from(classes: &[u64], places: &[usize]) -> Option<Series> {
-    let lengths: Vec<usize> = places.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    let mut sorted = lengths.clone();
+/// Short sequences that begin at these places: the longest series of them, or all where borders part them.
+fn series_from(classes: &[u64], borders: &[usize], places: &[usize]) -> Option<Series> {
+    let sequence_of = |at: usize| borders.partition_point(|border| *border < at);
+    let length = |pair: &[usize]| {
+        (sequence_of(pair[0]) == sequence_of(pair[1])).then_some(pair[1] - pair[0])
+    };
+    let lengths: Vec<Option<usize>> = places.windows(2).map(length).collect();
+    let mut sorted: Vec<usize> = lengths.iter().copied().flatten().collect();
     sorted.sort_unstable();
-    let median = sorted[sorted.len() / 2];
-    let limit = (3 * median + 4).min(SEGMENT_MAX);
-    let mut from = 0;
-    let mut longest = (0, 0);
-    for (at, length) in lengths.iter().chain([&usize::MAX]).enumerate() {
-        if *length > limit {
-            if at - from > longest.1 - longest.0 {
-                longest = (from, at);
-            }
-            from = at + 1;
-        }
+    let limit = (3 * sorted.get(sorted.len() / 2)? + 4).min(SEGMENT_MAX);
+    let mut lengths = lengths.into_iter();
+    let goes_on =
+        |_: &usize, _: &usize| lengths.next().flatten().is_some_and(|length| length <= limit);
+    let mut runs: Vec<&[usize]> = places.chunk_by(goes_on).collect();
+    if borders.is_empty() {
+        let longest = runs.iter().copied().rev().max_by_key(|run| run.len());
+        runs = longest.into_iter().collect();
     }
     let cut = |bounds: &[usize]| -> Vec<&[u64]> {
         bounds.windows(2).map(|pair| &classes[pair[0]..pair[1]]).collect()
     };
-    let mut bounds = places[longest.0..=longest.1].to_vec();
-    if bounds.len() < 3 {
+    let whole: Vec<&[u64]> = runs.iter().flat_map(|run| cut(run)).collect();
+    if whole.len() < 2 {
         return None;
     }
-    let profile = Profile::new(&cut(&bounds))?;
-    let end = places.get(longest.1 + 1).copied().unwrap_or(classes.len());
-    let start = bounds[bounds.len() - 1];
-    bounds.extend(profile.whole_beginning(&classes[start..end]).map(|length| start + length));
-    let gain = profile.gain(&cut(&bounds)).filter(|gain| *gain > 0)?;
-    (bounds.len() > 3).then_some(Series { bounds, profile, gain })
+    let profile = Profile::new(&whole)?;
+    let closed = |run: &[usize]| {
+        let start = run[run.len() - 1];
+        let border = borders.get(sequence_of(start)).copied().unwrap_or(classes.len());
+        let next = places.get(places.partition_point(|at| *at <= start)).copied();
+        let rest = &classes[start..next.unwrap_or(border).min(border)];
+        let end = profile.whole_beginning(rest).map(|length| start + length);
+        run.iter().copied().chain(end).collect::<Vec<usize>>()
+    };
+    let runs: Vec<Vec<usize>> = runs.into_iter().map(closed).filter(|run| run.len() > 1).collect();
+    let all: Vec<&[u64]> = runs.iter().flat_map(|run| cut(run)).collect();
+    // Sequences that are parted by borders have one text: the one with most elements.
+    let most = runs.chunk_by(|a, b| sequence_of(a[0]) == sequence_of(b[0]));
+    let most = most.map(|runs| runs.iter().flat_map(|run| cut(run)).collect::<Vec<_>>());
+    let most = most.max_by_key(|own| own.iter().map(|segment| segment.len()).sum::<usize>())?;
+    let gain = profile.gain(&most).filter(|gain| *gain > 0)?;
+    (all.len() > 2).then_some(Series { runs, profile, gain })
 }
 
 /// The body of sequences of which each leaves out some elements.
@@ -264,6 +387,23 @@ struct Profile {
     slots: Vec<u64>,
     /// Every sequence has the element.
     always: Vec<bool>,
+}
+
+/// The slots that some of the sequences use, and whether all of them do.
+fn used_slots(mut slots: Vec<u64>, sequences: &[&[u64]]) -> (Vec<u64>, Vec<bool>) {
+    loop {
+        let mut uses = vec![0; slots.len()];
+        sequences.iter().flat_map(|own| places(&slots, own)).for_each(|slot| uses[slot] += 1);
+        if uses.iter().all(|uses| *uses > 0) {
+            return (slots, uses.into_iter().map(|uses| uses == sequences.len()).collect());
+        }
+        slots = slots
+            .into_iter()
+            .zip(uses)
+            .filter(|(_, uses)| *uses > 0)
+            .map(|(slot, _)| slot)
+            .collect();
+    }
 }
 
 impl Profile {
@@ -278,21 +418,15 @@ impl Profile {
         }
         let mut kinds: Vec<(&[u64], usize)> = kinds.into_iter().collect();
         kinds.sort_by_key(|(kind, times)| (Reverse(*times), Reverse(kind.len()), *kind));
-        let mut slots = kinds[0].0.to_vec();
-        for (kind, _) in &kinds[1..] {
+        let kinds: Vec<&[u64]> = kinds.into_iter().map(|(kind, _)| kind).collect();
+        let mut slots = kinds[0].to_vec();
+        for kind in &kinds[1..] {
             slots = shortest_common_supersequence(&slots, kind);
             if slots.len() > SLOTS_MAX {
                 return None;
             }
         }
-        let used = |slots: &[u64], slot: usize| {
-            kinds.iter().any(|(kind, _)| places(slots, kind).contains(&slot))
-        };
-        while let Some(unused) = (0..slots.len()).find(|slot| !used(&slots, *slot)) {
-            slots.remove(unused);
-        }
-        let has = |slot: &usize| kinds.iter().all(|(kind, _)| places(&slots, kind).contains(slot));
-        let always = (0..slots.len()).map(|slot| has(&slot)).collect();
+        let (slots, always) = used_slots(slots, &kinds);
         Some(Profile { slots, always })
     }
 
@@ -392,6 +526,7 @@ mod tests {
                 });
                 format!("({})", each.collect::<Vec<_>>().join(" "))
             }
+            What::Block(..) | What::Border => "?".into(),
         };
         elements.iter().map(show_one).collect()
     }
@@ -406,8 +541,52 @@ mod tests {
             ("abc", "abc"),
             ("abcdxabcdabcdabcdxabcd", "(abcdx abcd- abcd- abcdx abcd-)"),
         ] {
-            let classes: Vec<u64> = text.bytes().map(u64::from).collect();
-            assert_eq!(show(&find_repeats(&classes).elements), expected, "{text}");
+            assert_eq!(joined(&[text]), expected, "{text}");
+        }
+    }
+
+    fn statements(text: &str) -> Vec<Element> {
+        let one = |(at, class): (usize, u8)| Element { class: class.into(), what: What::One(at) };
+        text.bytes().enumerate().map(one).collect()
+    }
+
+    fn joined(texts: &[&str]) -> String {
+        let sequences = texts.iter().map(|text| statements(text)).collect();
+        let all = Repeats::default().join(sequences);
+        all.iter().map(|sequence| show(sequence)).collect::<Vec<_>>().join("|")
+    }
+
+    #[test]
+    fn borders_are_not_crossed_and_bodies_are_the_same_on_all_sides() {
+        for (texts, expected) in [
+            (&["xaaay", "xay", "xaay"][..], "x(a a a)y|x(a)y|x(a a)y"),
+            (&["orwc", "orwcorwcorwc", "orwcorc"], "(orwc)|(orwc orwc orwc)|(orwc)orc"),
+            (&["abc", "abc", "abc"], "abc|abc|abc"),
+        ] {
+            assert_eq!(joined(texts), expected, "{texts:?}");
+        }
+    }
+
+    #[test]
+    fn blocks_that_differ_a_little_are_of_one_kind() {
+        for (texts, expected) in [
+            (&["abcd", "abcd"][..], &["abcd", "abcd"][..]),
+            (&["abcdefgh", "abcdxefgh", "abcdefgh"], &["abcd-efgh", "abcdxefgh", "abcd-efgh"]),
+            (&["abcdefgh", "stuvwxyz"], &["abcdefgh", "stuvwxyz"]),
+        ] {
+            let blocks = texts.iter().map(|text| statements(text)).enumerate().collect();
+            let blocks = Repeats::default().blocks(1, blocks).into_iter();
+            let show_block = |(_, block): (usize, Element)| match block.what {
+                What::Block(_, within) => {
+                    let slot = |slot: &Option<Element>| {
+                        slot.as_ref().map_or("-".into(), |e| show(std::slice::from_ref(e)))
+                    };
+                    within.iter().map(slot).collect::<String>()
+                }
+                _ => String::new(),
+            };
+            let shown: Vec<String> = blocks.map(show_block).collect();
+            assert_eq!(shown, expected);
         }
     }
 

@@ -18,9 +18,9 @@ use super::open_files::{Instance, instances};
 use super::order::{Action, History, Order};
 use super::patterns::Patterns;
 use super::pauses::{LongPauses, PauseStatistics, Place, Recorder, Think};
-use super::processes::Lifetimes;
+use super::processes::{Lifetimes, find_turns};
 use super::statement::{Alike, Arg, Arguments, Interner, NumberKind, Shape, Statement, kinds};
-use super::tree::{BARRIER, BARRIERS, Gap, Kind, Node, Number};
+use super::tree::{BARRIER, BARRIERS, Gap, Kind, LONG_PAUSE, Node, Number, PART};
 use model::event::{FLAG_AT_POSITION, FLAG_FROM_POSITION, NO_ID};
 use model::op::{HandleEffect, ParamKind, Part as OpPart};
 use model::rehearsal::{Expected, Thing};
@@ -40,6 +40,8 @@ pub struct Shaper<'a> {
     known: HashMap<(u32, Vec<i64>), u32>,
     /// Names of which a label consists, outermost first, by label.
     labels: Vec<Vec<u32>>,
+    /// By rank with several processes: from which time on it does the work of which.
+    turns: Vec<Vec<(u64, u32)>>,
     instances: HashMap<u32, Instance>,
     /// Files that held data before.
     filled: HashSet<&'a [u8]>,
@@ -67,10 +69,13 @@ impl<'a> Shaper<'a> {
         long_pauses: LongPauses,
     ) -> Shaper<'a> {
         let mut texts: Vec<&[u8]> = log.paths.iter().map(Vec::as_slice).collect();
+        let mut known_parts: HashMap<&str, u32> = HashMap::new();
         let labels = log.labels.iter().map(|label| {
             let parts = label.split('/').map(|part| {
-                texts.push(part.as_bytes());
-                texts.len() as u32 - 1
+                *known_parts.entry(part).or_insert_with(|| {
+                    texts.push(part.as_bytes());
+                    texts.len() as u32 - 1
+                })
             });
             parts.collect()
         });
@@ -81,7 +86,8 @@ impl<'a> Shaper<'a> {
         let filled = filled.map(|expected| &expected.path[..]).collect();
         let mut shapes = Interner::default();
         let barriers: Vec<u32> = BARRIERS.map(|kind| shapes.number(Shape::Barrier(kind))).collect();
-        debug_assert!(BARRIERS.eq(barriers));
+        let (part, pause) = (shapes.number(Shape::Part), shapes.number(Shape::LongPause));
+        debug_assert!(BARRIERS.eq(barriers) && (part, pause) == (PART, LONG_PAUSE));
         let patterns = Patterns::find(log, &mut shapes);
         let known = (0..).zip(&names.of).take(log.paths.len());
         let known = known.map(|(id, name)| (name.clone(), id)).collect();
@@ -94,6 +100,7 @@ impl<'a> Shaper<'a> {
             shapes,
             known,
             labels,
+            turns: find_turns(log),
             instances: instances(log),
             filled,
             lifetimes,
@@ -122,9 +129,7 @@ impl<'a> Shaper<'a> {
     ) -> (Vec<Node>, Vec<u64>) {
         let log = self.log;
         let mut state = RankState { rank, levels: vec![Level::default()], ..RankState::default() };
-        if log.ranks.len() > 1 {
-            state.last_uses = last_uses(&log.ranks[rank as usize]);
-        }
+        state.last_uses = last_uses(&log.ranks[rank as usize]);
         let mut actions = order.actions(rank);
         if order.waits_first(rank) {
             // It waits for others before its first operation, and begins late by that.
@@ -142,6 +147,7 @@ impl<'a> Shaper<'a> {
         }
         let mut last = NO_ID;
         for (at, entry) in log.ranks[rank as usize].iter().enumerate() {
+            state.process = self.process(rank, entry.event.start_ns);
             let here = actions.iter().take_while(|(place, _)| *place <= at).count();
             let (now, later) = actions.split_at(here);
             if !now.is_empty() && entry.event.label != last {
@@ -174,6 +180,13 @@ impl<'a> Shaper<'a> {
         let folder = state.levels.pop().map(|level| level.folder).unwrap_or_default();
         let nodes = finish(folder, &mut self.alike());
         (nodes, state.adopted)
+    }
+
+    /// The process whose work a rank does at a time, if it has several.
+    fn process(&self, rank: u32, ns: u64) -> Option<u32> {
+        let turns = &self.turns[rank as usize];
+        let begun = turns.partition_point(|(begin_ns, _)| *begin_ns <= ns);
+        turns.get(begun.checked_sub(1)?).map(|(_, process)| *process)
     }
 
     /// The rank waits for the same one once more in the label that begins with the operation at a place: the
@@ -285,8 +298,7 @@ impl<'a> Shaper<'a> {
                 self.push_pause(state, Gap { sum_ns, ..gap });
             }
             (Think::Typical, _) if is_long => {
-                let shape = self.shapes.number(Shape::LongPause);
-                state.push(Node::made(shape, Vec::new(), gap, Kind::Leaf, Vec::new()));
+                state.push(Node::made(LONG_PAUSE, Vec::new(), gap, Kind::Leaf, Vec::new()));
             }
             (Think::Typical, place) => {
                 let whole_ns = self.lifetimes.whole_ns();
@@ -335,7 +347,6 @@ impl<'a> Shaper<'a> {
         let flags = self.instances.get(&entry.details.instance).map_or(0, |i| i.adopting(there));
         let Some((template, numbers)) = self.name(entry.event.path) else { return };
         let variable = state.take(entry.details.instance);
-        state.borrow(entry.details.instance);
         // Nobody knows who else would open a file of MPI now.
         let alone = entry.op().is_some_and(Op::is_mpi_io);
         let statement = Statement {
@@ -424,20 +435,34 @@ impl<'a> Shaper<'a> {
 
     /// Leaves the labels that do not go on, without entering others.
     fn leave_for(&mut self, state: &mut RankState, label: u32) {
-        let wanted = self.labels.get(label as usize).map_or(&[][..], Vec::as_slice);
-        let common = state.common(wanted);
+        let common = state.common(&self.wanted(state, label));
         state.leave(common, &mut self.alike());
     }
 
     fn enter(&mut self, state: &mut RankState, label: u32) {
-        let wanted = self.labels.get(label as usize).cloned().unwrap_or_default();
+        let wanted = self.wanted(state, label);
         let common = state.common(&wanted);
         state.leave(common, &mut self.alike());
         for part in &wanted[common..] {
-            let (template, numbers) = self.names.of[*part as usize].clone();
-            let shape = self.shapes.number(Shape::Label(template));
+            let (shape, numbers) = match part {
+                Within::Label(name) => {
+                    let (template, numbers) = self.names.of[*name as usize].clone();
+                    (self.shapes.number(Shape::Label(template)), numbers)
+                }
+                Within::Process(_) => (PART, Vec::new()),
+            };
             state.levels.push(Level { label: Some((*part, shape, numbers)), ..Level::default() });
         }
+    }
+
+    /// The labels of an operation, and below the first one, the program's, its process.
+    fn wanted(&self, state: &RankState, label: u32) -> Vec<Within> {
+        let labels = self.labels.get(label as usize).map_or(&[][..], Vec::as_slice);
+        let mut wanted: Vec<Within> = labels.iter().map(|name| Within::Label(*name)).collect();
+        if let Some(process) = state.process {
+            wanted.insert(wanted.len().min(1), Within::Process(process));
+        }
+        wanted
     }
 }
 
@@ -447,11 +472,20 @@ const EBADF: u16 = 9;
 /// Operations between getting a lock and the first for which others were waited for, at most.
 const LOCKED: usize = 8;
 
-/// A label that is open, or the program.
+/// What an operation is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Within {
+    /// The label with this name.
+    Label(u32),
+    /// The work of a process.
+    Process(u32),
+}
+
+/// A label or the work of a process that is open, or the program.
 #[derive(Debug, Default)]
 pub struct Level {
-    /// Number of its name, its shape and the numbers in it.
-    pub label: Option<(u32, u32, Vec<i64>)>,
+    /// What it is, its shape and the numbers in it.
+    pub label: Option<(Within, u32, Vec<i64>)>,
     pub folder: Folder,
 }
 
@@ -459,6 +493,8 @@ pub struct Level {
 #[derive(Debug, Default)]
 pub struct RankState {
     pub rank: u32,
+    /// The process whose work it does, if it has several.
+    pub process: Option<u32>,
     pub levels: Vec<Level>,
     /// Variables of open files.
     pub variables: HashMap<u32, u32>,
@@ -471,8 +507,8 @@ pub struct RankState {
     pub adopted: Vec<u64>,
     /// By open file the place of its last operation.
     pub last_uses: HashMap<u32, usize>,
-    /// Files that others opened, by the place of their last operation here.
-    pub borrowed: HashMap<usize, Vec<u32>>,
+    /// Open files by the place of their last operation.
+    pub used_until: HashMap<usize, Vec<u32>>,
 }
 
 /// By open file the place of its last operation.
@@ -484,16 +520,9 @@ fn last_uses(events: &Events) -> HashMap<u32, usize> {
 }
 
 impl RankState {
-    /// A file that others opened, and may close.
-    pub fn borrow(&mut self, instance: u32) {
-        if let Some(at) = self.last_uses.get(&instance) {
-            self.borrowed.entry(*at).or_default().push(instance);
-        }
-    }
-
-    /// Behind their last operations the variables of borrowed files are free.
+    /// Behind their last operations the variables of files are free, closed or not.
     pub fn forget(&mut self, at: usize) {
-        for instance in self.borrowed.remove(&at).unwrap_or_default() {
+        for instance in self.used_until.remove(&at).unwrap_or_default() {
             if let Some(variable) = self.variables.remove(&instance) {
                 self.taken[variable as usize] = false;
             }
@@ -528,7 +557,7 @@ impl RankState {
     }
 
     /// Labels that are open and wanted.
-    pub fn common(&self, wanted: &[u32]) -> usize {
+    pub fn common(&self, wanted: &[Within]) -> usize {
         let open = self.levels[1..].iter().filter_map(|level| level.label.as_ref());
         open.zip(wanted).take_while(|(label, wanted)| label.0 == **wanted).count()
     }
@@ -555,6 +584,9 @@ impl RankState {
         }
         self.taken[variable as usize] = true;
         self.variables.insert(instance, variable);
+        if let Some(at) = self.last_uses.get(&instance) {
+            self.used_until.entry(*at).or_default().push(instance);
+        }
         variable
     }
 

@@ -12,8 +12,7 @@ use model::event::{
 use model::op::{ByteEffect, Param, ParamKind};
 use model::{Event, Op, errno};
 use std::collections::HashMap;
-use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash, Hasher};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A statement without its numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -22,6 +21,8 @@ pub enum Shape {
     Op(Statement),
     /// A label: template of its name.
     Label(u32),
+    /// What one of the processes of a rank did, which is no block of the program.
+    Part,
     /// All ranks meet. Its kind: one of the numbers of barriers.
     Barrier(u32),
     /// A long pause before a burst: as long as such pauses are in the mean.
@@ -169,6 +170,32 @@ impl Alike<'_> {
             }
         }
         let shape = self.shapes.number(Shape::Op(nameless(&statement)));
+        Node::made(shape, numbers, node.gap, Kind::Leaf, Vec::new())
+    }
+
+    /// The statement with templates and their numbers in place of the numbers of its names.
+    pub fn unnamed(&mut self, node: &Node) -> Node {
+        let is_named = |statement: &&Statement| statement.args.contains(&Arg::Named);
+        let Some(mut statement) = self.statement(node).filter(is_named).cloned() else {
+            return node.clone();
+        };
+        let mut left = node.numbers.iter().cloned();
+        let mut numbers = Vec::new();
+        for arg in &mut statement.args {
+            match arg {
+                Arg::Named => {
+                    let id = left.next().map_or(0, |number| number.base);
+                    let (template, digits) = &self.names.of[id as usize];
+                    *arg = Arg::Path(*template);
+                    numbers.extend(digits.iter().map(|digits| Number::constant(*digits)));
+                }
+                Arg::Bytes | Arg::Keyed(_) | Arg::Further | Arg::List => {
+                    numbers.extend(left.next())
+                }
+                _ => {}
+            }
+        }
+        let shape = self.shapes.number(Shape::Op(statement));
         Node::made(shape, numbers, node.gap, Kind::Leaf, Vec::new())
     }
 

@@ -189,6 +189,17 @@ pub const BARRIERS: std::ops::Range<u32> = 0..17;
 /// The shape of a barrier that fold chooses.
 pub const BARRIER: u32 = BARRIERS.start;
 
+/// The shape of a block without a label: what one of the processes of a rank did.
+pub const PART: u32 = BARRIERS.end;
+
+/// The shape of a long pause.
+pub const LONG_PAUSE: u32 = PART + 1;
+
+/// It is what one of the processes of a rank did.
+pub fn is_part(node: &Node) -> bool {
+    node.kind == Kind::Block && node.shape == PART
+}
+
 /// It is a barrier.
 pub fn is_barrier(node: &Node) -> bool {
     node.kind == Kind::Leaf && BARRIERS.contains(&node.shape)

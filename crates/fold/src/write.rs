@@ -207,7 +207,7 @@ impl<'a> Writer<'a> {
                 let count = if count == "1" { String::new() } else { format!(", {count}") };
                 format!("wait(\"from-{from}\"{count});")
             }
-            Shape::Label(_) => return,
+            Shape::Label(_) | Shape::Part => return,
         };
         // Behind the variables of its names: what they take is part of the pause.
         self.pause(&item.gap, lines);
@@ -619,7 +619,9 @@ impl Writer<'_> {
         let names: Vec<String> = ids.iter().map(|id| quoted(self.shaper.path(*id))).collect();
         let Some(index) = index else { return format!("\"{}\"", names.concat()) };
         let directory = common_directory(&names);
-        let names = names.iter().map(|name| name[directory.len()..].to_string()).collect();
+        let ending = common_ending(&names, directory.len());
+        let stem = |name: &String| name[directory.len()..name.len() - ending.len()].to_string();
+        let names = names.iter().map(stem).collect();
         let known = self.names.iter().position(|other| *other == names);
         let at = known.unwrap_or_else(|| {
             self.names.push(names);
@@ -632,11 +634,11 @@ impl Writer<'_> {
             self.bind_counts(&list, *depth, *root);
         }
         let shown = format!("{list}[{index}]");
-        if directory.is_empty() {
+        if directory.is_empty() && ending.is_empty() {
             return shown;
         }
         let name = self.variable("$name", shown, lines);
-        format!("\"{directory}{name}\"")
+        format!("\"{directory}{name}{ending}\"")
     }
 
     /// Numbers of names, and the place among them of the one that is meant, if they are several.
@@ -664,6 +666,19 @@ fn common_directory(names: &[String]) -> String {
     let common = names.iter().map(same).min().unwrap_or(0);
     let end = first.as_bytes()[..common].iter().rposition(|byte| *byte == b'/');
     first[..end.map_or(0, |end| end + 1)].to_string()
+}
+
+/// The ending that all names have behind a dot, and that is not the whole of one. `from`: where they begin to differ.
+fn common_ending(names: &[String], from: usize) -> String {
+    let Some(first) = names.first() else { return String::new() };
+    let same = |name: &String| {
+        let pairs = first.bytes().rev().zip(name.bytes().rev());
+        let most = first.len().min(name.len()).saturating_sub(from + 1);
+        pairs.take(most).take_while(|(a, b)| a == b).count()
+    };
+    let common = first.len() - names.iter().map(same).min().unwrap_or(0);
+    let start = first.as_bytes()[common..].iter().position(|byte| *byte == b'.');
+    start.map_or(String::new(), |start| first[common + start..].to_string())
 }
 
 impl Writer<'_> {
@@ -820,5 +835,26 @@ impl Writer<'_> {
         });
         let all = tables.chain(names);
         all.map(|(name, values)| definition(&name, &name[1..], &values, data)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_lists_of_what_differs() {
+        for (names, directory, ending) in [
+            (&["in/a.txt", "in/b.txt"][..], "in/", ".txt"),
+            (&["in/a.txt.gz", "in/b.txt.gz"], "in/", ".txt.gz"),
+            (&["a.c", "b.h"], "", ""),
+            (&["d/.txt", "d/b.txt"], "d/", ""),
+            (&["same.o", "same.o"], "", ".o"),
+        ] {
+            let names: Vec<String> = names.iter().map(|name| name.to_string()).collect();
+            let found = common_directory(&names);
+            let end = common_ending(&names, found.len());
+            assert_eq!((found.as_str(), end.as_str()), (directory, ending), "{names:?}");
+        }
     }
 }
