@@ -12,12 +12,16 @@
 //!
 //! Numbers depend on the loops around them: they are constant, grow evenly with some indices, or
 //! are a list, whichever text is shortest.
+//!
+//! Where ranks wait for each other in a loop over blocks, the order of their work depends on its pauses: uneven ones
+//! become a list, not their mean.
 
 use super::loops::Folder;
+use super::pauses::LONG_NS;
 use super::regular::{Written, condition};
 use super::repeats::{Element, Repeats, What, class_of};
 use super::statement::{Alike, Arg, NumberKind};
-use super::tree::{Gap, Kind, List, Node, Number, collect, has_barrier, is_part};
+use super::tree::{Gap, Kind, List, Node, Number, PAUSE, collect, has_barrier, is_part, is_pause};
 use super::written::{Block, Flat, WrittenOut};
 use model::op::HandleEffect;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -175,6 +179,7 @@ fn emit(
         all: Vec::new(),
         plain: Vec::new(),
         around: Vec::new(),
+        orders: false,
         open: HashSet::new(),
         alone: HashMap::new(),
     };
@@ -193,6 +198,8 @@ struct Emitter<'a, 'b> {
     plain: Vec<Node>,
     /// The loops around what is made, outermost first.
     around: Vec<Around>,
+    /// The outermost loop is one over blocks in which ranks wait for each other.
+    orders: bool,
     /// Variables of files that were opened before the sequence.
     open: HashSet<u32>,
     /// Blocks as they are on their own.
@@ -262,6 +269,9 @@ impl<'a> Emitter<'a, '_> {
         let body = self.repeats.bodies.get(&class).filter(|_| iterations.len() > 1)?;
         let all = (0..).zip(iterations).map(|(at, iteration)| (iteration, Rc::from([(at, at)])));
         let all: Vec<(&'a Vec<Option<Element>>, Path)> = all.collect();
+        let has =
+            |is_it: &dyn Fn(&Element) -> bool| iterations.iter().flatten().flatten().any(is_it);
+        self.orders = has(&|inner| self.orders(inner)) && has(&has_block);
         self.around.push(Around { most: all.len(), all: all.len() });
         let body = self.body(body, &all);
         self.around.pop();
@@ -270,6 +280,16 @@ impl<'a> Emitter<'a, '_> {
         // Who reads a program looks for the end of what a loop begins in the loop.
         let factor = if self.leaves_open(&node) { UNCLOSED } else { 1 };
         Some((factor * text_bytes(std::slice::from_ref(&node)), node))
+    }
+
+    /// There is a signal in it, or a rank waits for one.
+    fn orders(&self, element: &Element) -> bool {
+        match &element.what {
+            What::One(at) => self.alike.orders(self.written.all[*at].node()),
+            What::Many(all) => all.iter().flatten().flatten().any(|inner| self.orders(inner)),
+            What::Block(_, body) => body.iter().flatten().any(|inner| self.orders(inner)),
+            What::Border => false,
+        }
     }
 
     /// A statement, or a block that has nothing in common with others.
@@ -366,7 +386,7 @@ impl<'a> Emitter<'a, '_> {
                 vec![self.optional(&[(class, all)])]
             }
             (Some(What::Block(..)), Some(body)) => self.block(body, &all),
-            _ => vec![self.leaf(&all)],
+            _ => self.leaf(&all),
         }
     }
 
@@ -377,8 +397,14 @@ impl<'a> Emitter<'a, '_> {
             _ => None,
         };
         let within: Vec<_> = all.iter().filter_map(within).collect();
-        let body = self.body(body, &within);
-        block_or_part(&self.leaf(all), body)
+        let mut body = self.body(body, &within);
+        // Nothing is at work in the block before the first pause ends.
+        let starts_with_pause = body.first().is_some_and(is_pause);
+        let mut nodes: Vec<Node> = starts_with_pause.then(|| body.remove(0)).into_iter().collect();
+        if let Some(head) = self.leaf(all).pop() {
+            nodes.extend(block_or_part(&head, body));
+        }
+        nodes
     }
 
     fn loops(&mut self, body: &[u64], all: Vec<Execution<'a>>) -> Vec<Node> {
@@ -450,8 +476,8 @@ impl<'a> Emitter<'a, '_> {
         Node::made(0, vec![count], Gap::default(), Kind::Loop, body)
     }
 
-    /// One statement for all executions.
-    fn leaf(&mut self, all: &[Execution<'a>]) -> Node {
+    /// One statement for all executions, behind the list of its pauses if they are apart.
+    fn leaf(&mut self, all: &[Execution<'a>]) -> Vec<Node> {
         let mut nodes: Vec<Node> = Vec::with_capacity(all.len());
         for (element, _) in all {
             if let Some(Element { what: What::One(at) | What::Block(at, _), .. }) = element {
@@ -478,7 +504,35 @@ impl<'a> Emitter<'a, '_> {
                 number.list = Some(list);
             }
         });
-        node
+        let pause = self.uneven_pauses(&nodes, &paths);
+        if pause.is_some() {
+            node.gap = node.gap.without_time();
+        }
+        pause.into_iter().chain([node]).collect()
+    }
+
+    /// The pauses before these executions, if ranks wait for each other in the loop and their mean does not stand for the longest.
+    fn uneven_pauses(&self, nodes: &[Node], paths: &[Path]) -> Option<Node> {
+        let mut gap = Gap::default();
+        nodes.iter().for_each(|node| gap.add(&node.gap));
+        let longest_ns = nodes.iter().map(|node| node.gap.sum_ns).max()?;
+        if !self.orders || longest_ns < gap.mean_ns() + LONG_NS {
+            return None;
+        }
+        let in_whole_us = |node: &Node| ((node.gap.sum_ns + 500) / 1000 * 1000) as i64;
+        let values: Vec<i64> = nodes.iter().map(in_whole_us).collect();
+        let number = fit(&self.around, paths, &values, false);
+        let gap = Gap { meets_end: false, ..gap };
+        Some(Node::made(PAUSE, vec![number], gap, Kind::Leaf, Vec::new()))
+    }
+}
+
+/// There is a block in it.
+fn has_block(element: &Element) -> bool {
+    match &element.what {
+        What::Block(..) => true,
+        What::Many(iterations) => iterations.iter().flatten().flatten().any(has_block),
+        What::One(_) | What::Border => false,
     }
 }
 
@@ -688,8 +742,9 @@ fn value_bytes(values: &[i64]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::super::loops::Folder;
-    use super::super::statement::Plain;
-    use super::super::tree::Kind;
+    use super::super::names::Names;
+    use super::super::statement::{Interner, Plain, Shape};
+    use super::super::tree::{BARRIERS, Kind};
     use super::*;
 
     /// `a0 a1`: shape and number.
@@ -748,6 +803,34 @@ mod tests {
         let text: String =
             (0..12).map(|n| if n % 5 < 2 { "a b c d s x e " } else { "a b c d s e " }).collect();
         assert_eq!(folded(&text), "12{a b c d s [1,1,0,0,0,1,1,0,0,0,1,1]@0,0{x} e}");
+    }
+
+    #[test]
+    fn long_pauses_are_a_list_where_ranks_wait_for_each_other() {
+        let mut shapes = Interner::default();
+        (0..BARRIERS.end).for_each(|kind| _ = shapes.number(Shape::Barrier(kind)));
+        let [_, _, pause, wait] = [Shape::Part, Shape::LongPause, Shape::Pause, Shape::Wait]
+            .map(|shape| shapes.number(shape));
+        let mut plain = Plain(Names::default(), shapes, HashMap::new());
+        let ms = [3, 9, 1, 7, 2, 8, 4, 6];
+        for (first, expected) in [
+            (
+                wait,
+                "8{w p[3000000,9000000,1000000,7000000,2000000,8000000,4000000,6000000]@0,0 {a b[3,9,1,7,2,8,4,6]@0,0}}",
+            ),
+            (u32::from(b'o'), "8{o {a b[3,9,1,7,2,8,4,6]@0,0}}"),
+        ] {
+            let mut folder = Folder::default();
+            for pause_ms in ms {
+                folder.push(Node::leaf(first, &[], 0));
+                let late = Node::leaf(u32::from(b'a'), &[], pause_ms as u64 * LONG_NS);
+                let body = vec![late, Node::leaf(u32::from(b'b'), &[pause_ms], 0)];
+                folder.push(Node::block(u32::from(b'z'), &[], body));
+            }
+            let shown = show(&finish(folder, &mut plain.alike()));
+            let shown = shown.replace(pause as u8 as char, "p").replace(wait as u8 as char, "w");
+            assert_eq!(shown, expected);
+        }
     }
 
     #[test]

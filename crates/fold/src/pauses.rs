@@ -17,7 +17,7 @@
 //! ```
 
 use super::ranks::{Form, Item};
-use super::tree::Gap;
+use super::tree::{Gap, PAUSE};
 use std::collections::{BTreeMap, HashMap};
 
 /// How pauses are written.
@@ -121,6 +121,7 @@ impl Gathering {
         let places = items.iter_mut().zip(sums).rev();
         let places =
             places.filter(|(item, _)| item.gap.count > 0 && !matches!(item.form, Form::Only(_)));
+        let places = places.filter(|(item, _)| !is_exact(item));
         if let Some((longest, _)) = places.max_by_key(|(_, sum_ns)| *sum_ns) {
             longest.gap.take_time(rest, times);
         }
@@ -130,7 +131,7 @@ impl Gathering {
     /// executed.
     fn gather(&self, items: &mut [Item], times: u64) -> Gap {
         let (mut rest, mut last) = (Gap::default(), None);
-        for (at, item) in items.iter_mut().enumerate() {
+        for (at, item) in items.iter_mut().enumerate().filter(|(_, item)| !is_exact(item)) {
             self.inner(item, times);
             if item.gap.sum_ns >= self.large_ns {
                 item.gap.take_time(std::mem::take(&mut rest), times);
@@ -168,6 +169,11 @@ impl Gathering {
         let own_ns = self.recorder.own_ns(gap.mean_ns());
         (own_ns > 0).then(|| own_ns.saturating_mul(gap.count.max(1)))
     }
+}
+
+/// It is a pause that has its own time in each iteration.
+pub fn is_exact(item: &Item) -> bool {
+    item.form == Form::Leaf(PAUSE)
 }
 
 /// How often a body is executed, as far as its statements tell.

@@ -10,6 +10,7 @@
 
 use super::lists::numbered;
 use super::names::Part;
+use super::pauses::is_exact;
 use super::ranks::{Form, Item, Spread, Value};
 use super::shape::Shaper;
 use super::statement::{Arg, NumberKind, Shape, kinds};
@@ -76,12 +77,16 @@ fn called(
         called(inner, number, by_body, proc, statements);
     }
     for place in places.into_iter().rev() {
-        let gap = item.body[place.at].gap;
+        let first = &item.body[place.at];
+        // A pause with its own time stays a statement of the proc.
+        let gap = if is_exact(first) { Gap::default() } else { first.gap };
         let call = Item { form: Form::Call(proc), numbers: place.args, gap, body: Vec::new() };
         let mut taken: Vec<Item> =
             item.body.splice(place.at..place.at + place.length, [call]).collect();
         // The pause before all of it stays before the call.
-        taken[0].gap = Gap { meets_end: taken[0].gap.meets_end, ..Gap::default() };
+        if !is_exact(&taken[0]) {
+            taken[0].gap = Gap { meets_end: taken[0].gap.meets_end, ..Gap::default() };
+        }
         add_gaps(statements, &taken);
     }
 }

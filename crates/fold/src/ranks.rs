@@ -7,7 +7,7 @@
 //! Trees of the same form become one, whatever their numbers; of the forms that are left, common
 //! parts are found as `diff` finds them, if that makes the text shorter.
 
-use super::pauses::LONG_NS;
+use super::pauses::{LONG_NS, is_exact};
 use super::regular::even_step;
 use super::repeats::common_subsequence;
 use super::statement::NumberKind;
@@ -458,7 +458,11 @@ fn long_pause(nodes: &[(u32, &Node)], of: All<'_>, item: &mut Item) -> Option<It
     let is_long = |(_, node): &&(u32, &Node)| node.gap.sum_ns >= longest_ns / 2;
     let (long, others): (Vec<_>, Vec<_>) = nodes.iter().partition(is_long);
     let is_short = |(_, node): &&(u32, &Node)| node.gap.sum_ns <= longest_ns / RATIO;
-    if longest_ns < of.long_ns || others.is_empty() || !others.iter().all(is_short) {
+    if is_exact(item)
+        || longest_ns < of.long_ns
+        || others.is_empty()
+        || !others.iter().all(is_short)
+    {
         return None;
     }
     let mut pause = Item::leaf(LONG_PAUSE);

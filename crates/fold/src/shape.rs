@@ -20,7 +20,7 @@ use super::patterns::Patterns;
 use super::pauses::{LongPauses, PauseStatistics, Place, Recorder, Think};
 use super::processes::{Lifetimes, find_turns};
 use super::statement::{Alike, Arg, Arguments, Interner, NumberKind, Shape, Statement, kinds};
-use super::tree::{BARRIER, BARRIERS, Gap, Kind, LONG_PAUSE, Node, Number, PART};
+use super::tree::{BARRIER, BARRIERS, Gap, Kind, LONG_PAUSE, Node, Number, PART, PAUSE};
 use model::event::{FLAG_AT_POSITION, FLAG_FROM_POSITION, NO_ID};
 use model::op::{HandleEffect, ParamKind, Part as OpPart};
 use model::rehearsal::{Expected, Thing};
@@ -86,8 +86,8 @@ impl<'a> Shaper<'a> {
         let filled = filled.map(|expected| &expected.path[..]).collect();
         let mut shapes = Interner::default();
         let barriers: Vec<u32> = BARRIERS.map(|kind| shapes.number(Shape::Barrier(kind))).collect();
-        let (part, pause) = (shapes.number(Shape::Part), shapes.number(Shape::LongPause));
-        debug_assert!(BARRIERS.eq(barriers) && (part, pause) == (PART, LONG_PAUSE));
+        let fixed = [Shape::Part, Shape::LongPause, Shape::Pause].map(|shape| shapes.number(shape));
+        debug_assert!(BARRIERS.eq(barriers) && fixed == [PART, LONG_PAUSE, PAUSE]);
         let patterns = Patterns::find(log, &mut shapes);
         let known = (0..).zip(&names.of).take(log.paths.len());
         let known = known.map(|(id, name)| (name.clone(), id)).collect();
@@ -310,9 +310,8 @@ impl<'a> Shaper<'a> {
     }
 
     fn push_pause(&mut self, state: &mut RankState, gap: Gap) {
-        let shape = self.shapes.number(Shape::Pause);
         let numbers = vec![Number::constant(gap.sum_ns as i64)];
-        state.push(Node::made(shape, numbers, gap, Kind::Leaf, Vec::new()));
+        state.push(Node::made(PAUSE, numbers, gap, Kind::Leaf, Vec::new()));
     }
 
     fn leave_out(&mut self, state: &RankState, at: usize) {

@@ -150,6 +150,12 @@ impl Alike<'_> {
         }
     }
 
+    /// It is a signal of a rank to another one, or the wait for it.
+    pub fn orders(&self, node: &Node) -> bool {
+        let shape = self.shapes.all.get(node.shape as usize);
+        node.kind == Kind::Leaf && matches!(shape, Some(Shape::Signal | Shape::Wait))
+    }
+
     /// The statement with the numbers of its names in place of templates and their numbers.
     pub fn named(&mut self, node: &Node) -> Node {
         let Some(statement) = self.statement(node).cloned() else { return node.clone() };
@@ -392,7 +398,7 @@ impl Arguments<'_> {
 
 #[cfg(test)]
 #[derive(Default)]
-pub struct Plain(Names, Interner<Shape>, HashMap<(u32, Vec<i64>), u32>);
+pub struct Plain(pub Names, pub Interner<Shape>, pub HashMap<(u32, Vec<i64>), u32>);
 
 #[cfg(test)]
 impl Plain {

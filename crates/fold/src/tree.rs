@@ -195,6 +195,14 @@ pub const PART: u32 = BARRIERS.end;
 /// The shape of a long pause.
 pub const LONG_PAUSE: u32 = PART + 1;
 
+/// The shape of a pause of its number of nanoseconds.
+pub const PAUSE: u32 = LONG_PAUSE + 1;
+
+/// It is a pause of its number of nanoseconds.
+pub fn is_pause(node: &Node) -> bool {
+    node.kind == Kind::Leaf && node.shape == PAUSE
+}
+
 /// It is what one of the processes of a rank did.
 pub fn is_part(node: &Node) -> bool {
     node.kind == Kind::Block && node.shape == PART
