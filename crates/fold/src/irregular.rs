@@ -511,7 +511,8 @@ impl<'a> Emitter<'a, '_> {
         pause.into_iter().chain([node]).collect()
     }
 
-    /// The pauses before these executions, if ranks wait for each other in the loop and their mean does not stand for the longest.
+    /// The pauses before these executions, if ranks wait for each other in the loop and the longest is far above the
+    /// mean.
     fn uneven_pauses(&self, nodes: &[Node], paths: &[Path]) -> Option<Node> {
         let mut gap = Gap::default();
         nodes.iter().for_each(|node| gap.add(&node.gap));
