@@ -113,6 +113,8 @@ export async function add(page: Page, name: string): Promise<void> {
 
 /** Sets a parameter of the chosen statement in the form. */
 export async function set(page: Page, name: string, value: string): Promise<void> {
+  // The form of a part that was just added is made anew when the gesture is over.
+  await expect(page.locator(".left.busy")).toHaveCount(0);
   const more = page.locator(".form details:not([open]) > summary");
   if (await more.count()) await more.click();
   const field = page.locator(".form").getByLabel(new RegExp(`^${name}( \\(optional\\))?$`));
