@@ -113,7 +113,7 @@ export async function add(page: Page, name: string): Promise<void> {
 
 /** Sets a parameter of the chosen statement in the form. */
 export async function set(page: Page, name: string, value: string): Promise<void> {
-  // The form of a part that was just added is made anew when the gesture is over.
+  // Until a part is added the form is that of the statement before, which may have a field of this name, too.
   await expect(page.locator(".left.busy")).toHaveCount(0);
   const more = page.locator(".form details:not([open]) > summary");
   if (await more.count()) await more.click();

@@ -62,7 +62,7 @@ fn shorten(nodes: Vec<Node>, alike: &mut Alike<'_>) -> Vec<Node> {
     if text_bytes(&found) < worth { found } else { nodes }
 }
 
-/// The elements with those of parts in the place of the parts.
+/// Elements without parts: the body of each part takes its place.
 fn spliced(nodes: Vec<Node>) -> Vec<Node> {
     nodes.into_iter().flat_map(without_parts).collect()
 }

@@ -271,7 +271,7 @@ impl Item {
         Item { form: Form::Leaf(shape), numbers: Vec::new(), gap: Gap::default(), body: Vec::new() }
     }
 
-    /// What only some ranks do.
+    /// An element that some ranks execute and the others do not.
     fn only(ranks: &Ranks, body: Vec<Item>) -> Item {
         let form = Form::Only(Rc::clone(ranks));
         Item { form, numbers: Vec::new(), gap: Gap::default(), body }

@@ -471,7 +471,7 @@ const EBADF: u16 = 9;
 /// Operations between getting a lock and the first for which others were waited for, at most.
 const LOCKED: usize = 8;
 
-/// What an operation is in.
+/// A label around an operation, or the process that does it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Within {
     /// The label with this name.
@@ -483,7 +483,7 @@ pub enum Within {
 /// A label or the work of a process that is open, or the program.
 #[derive(Debug, Default)]
 pub struct Level {
-    /// What it is, its shape and the numbers in it.
+    /// The label or process, the shape of its node, and the numbers in its name.
     pub label: Option<(Within, u32, Vec<i64>)>,
     pub folder: Folder,
 }

@@ -21,7 +21,7 @@ pub enum Shape {
     Op(Statement),
     /// A label: template of its name.
     Label(u32),
-    /// What one of the processes of a rank did, which is no block of the program.
+    /// The operations of one process, where a rank has several. It is not printed.
     Part,
     /// All ranks meet. Its kind: one of the numbers of barriers.
     Barrier(u32),

@@ -45,7 +45,7 @@ impl Flat<'_> {
 /// Elements that were written out.
 #[derive(Default)]
 pub struct WrittenOut<'a> {
-    /// All of them, those of blocks before the block.
+    /// All elements; the body of a block comes before the block.
     pub all: Vec<Flat<'a>>,
     /// Iterations of each loop so far, by its address.
     iterations: HashMap<*const Node, i64>,
@@ -64,7 +64,7 @@ impl<'a> WrittenOut<'a> {
         self.sequence(nodes, &mut Vec::new())
     }
 
-    /// The elements of a sequence with those of these blocks in the place of the blocks.
+    /// A sequence without these blocks: the body of each takes its place.
     pub fn without_blocks(
         &self,
         sequence: &[usize],
