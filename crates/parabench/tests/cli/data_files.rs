@@ -232,18 +232,19 @@ fn what_it_costs_to_fill_data_is_told_of_each_label() {
 /// A label's time holds no making of memory or random data, however large the calls are.
 #[test]
 fn memory_and_random_data_are_made_before_the_start() {
-    let program = "time[\"one\"] with (fsync=\"close\") write(\"f\", 96m);\n\
-                   time[\"many\"] repeat $i 50 write(\"g-$i\", 300k);\n\
-                   time[\"zeros\"] with (data=\"zero\") write(\"z\", 24m);\n\
-                   time[\"cut\"] with (transfer=4m) write(\"t\", 80m);\n\
-                   time[\"vectors\"] { $h = fopen(\"v\", \"w+\"); writev($h, [20m, 1m]); readv($h, [20m, 1m], 0); \
+    // A file of each rank: who cuts a file that another one has mapped makes its call fail.
+    let program = "time[\"one\"] with (fsync=\"close\") write(\"f-$$rank\", 96m);\n\
+                   time[\"many\"] repeat $i 50 write(\"g-$$rank-$i\", 300k);\n\
+                   time[\"zeros\"] with (data=\"zero\") write(\"z-$$rank\", 24m);\n\
+                   time[\"cut\"] with (transfer=4m) write(\"t-$$rank\", 80m);\n\
+                   time[\"vectors\"] { $h = fopen(\"v-$$rank\", \"w+\"); writev($h, [20m, 1m]); readv($h, [20m, 1m], 0); \
                    fclose($h); }\n\
-                   time[\"queue\"] with (engine=\"uring|posix\", depth=4) { $h = fopen(\"q\", \"w+\"); \
+                   time[\"queue\"] with (engine=\"uring|posix\", depth=4) { $h = fopen(\"q-$$rank\", \"w+\"); \
                    repeat $i 9 fwrite($h, 1m, $i * 1m); repeat $i 9 fread($h, 1m, $i * 1m); fclose($h); }\n\
-                   time[\"mapped\"] with (engine=\"mmap\") { $h = fopen(\"m\", \"w+\"); fwrite($h, 20m); \
+                   time[\"mapped\"] with (engine=\"mmap\") { $h = fopen(\"m-$$rank\", \"w+\"); fwrite($h, 20m); \
                    fread($h, 20m, 0); fclose($h); }\n\
-                   time[\"read\"] read(\"f\");\n\
-                   time[\"read at once\"] { $h = fopen(\"f\", \"r\"); fread($h, 96m); fclose($h); }";
+                   time[\"read\"] read(\"f-$$rank\");\n\
+                   time[\"read at once\"] { $h = fopen(\"f-$$rank\", \"r\"); fread($h, 96m); fclose($h); }";
     let scene = Scene::new()
         .file("x.ppl", program)
         .file("y.ppl", "time[\"late\"] with (compress=2) write(\"f\", 1m);\n");

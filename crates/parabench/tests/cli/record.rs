@@ -4,6 +4,7 @@ use crate::scene::{Scene, root, skip};
 use crate::schema;
 use report::events::EventReader;
 use std::collections::BTreeMap;
+use std::fs;
 use std::process::Command;
 
 /// Recorders of this machine; one that is missing is named.
@@ -76,7 +77,9 @@ fn signals_reach_the_command_and_what_was_recorded_is_kept() {
             let line = format!("record --via {via} --under . -o r -- sh -c");
             let script = "trap 'exit 9' INT TERM; echo x > made; while :; do sleep 0.01; done";
             let running = scene.call(&line).word(script).start();
-            running.until("the file", || scene.path("made").exists()).signal(signal);
+            // The file is there before its call ends; what is in it was written after that.
+            let is_written = || fs::metadata(scene.path("made")).is_ok_and(|file| file.len() > 0);
+            running.until("the file", is_written).signal(signal);
             running.finish().exits(code).err_has("recorded");
             let counts = operations(&scene, "r");
             assert!(counts.keys().any(|text| text.starts_with("fopen made")), "{counts:?}");
