@@ -7,8 +7,8 @@ use std::fs;
 
 /// Three points, three times; the execution in which the log has `$stop` bytes waits for a file.
 const PROGRAM: &str = "param $n = 1; param $stop = 0;\n\
-    append(\"log\", 1);\n\
     time[\"work\"] write(\"f\", $n * 4k);\n\
+    append(\"log\", 1);\n\
     if (size(\"log\") == $stop) while (!exists(\"go\")) sleep(1ms);\n";
 const LINE: &str = "run x.ppl --dir d --sweep n=1..3+1 --reps 3 --events";
 
