@@ -7,6 +7,7 @@
 #   $STATE/anchor         process that holds the network and the mounts
 #   $STATE/img/1          file below a loop device, bounded in size
 #   $STATE/m1 $STATE/m2   the file system, mounted twice
+#   $STATE/processes      how many processes of each name there were when it had come up
 # shellcheck shell=bash
 set -euo pipefail
 
@@ -119,6 +120,14 @@ processes() {
         [ "$(readlink "$folder/ns/net" 2>/dev/null)" = "$net" ] && echo "${folder#/proc/}"
     done
     return 0
+}
+
+# The laboratory's processes without the anchor, counted: "3 ceph-osd".
+count_processes() {
+    local pid
+    for pid in $(processes); do
+        [ "$pid" = "$ANCHOR" ] || cat "/proc/$pid/comm" 2>/dev/null || true
+    done | sort | uniq -c
 }
 
 wait_for() { # SECONDS WHAT COMMAND...

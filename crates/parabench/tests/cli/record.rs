@@ -265,7 +265,7 @@ int main(int argc, char **argv) {
 /// Compiles a program; false where there is no compiler for it.
 pub fn compiled(scene: &Scene, name: &str, source: &str, options: &[&str]) -> bool {
     let file = format!("{name}.c");
-    std::fs::write(scene.path(&file), source).expect("written");
+    fs::write(scene.path(&file), source).expect("written");
     let mut command = Command::new("cc");
     command.args(["-o", name, &file, "-lpthread"]).args(options).current_dir(scene.path("."));
     command.output().is_ok_and(|output| output.status.success())
