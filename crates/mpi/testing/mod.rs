@@ -23,6 +23,7 @@ use std::hash::{Hash, Hasher};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -248,21 +249,36 @@ pub fn harness<R: Copy>(cases: &[Case<R>], be_rank: fn(R), afterwards: fn(&Mpi, 
         std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|word| name.contains(word));
     let me = std::env::current_exe().expect("this test");
-    for mpi in all() {
-        for (name, ranks, _) in cases.iter().filter(|case| is_wanted(case.0)) {
-            println!("{}: {name}", mpi.name);
-            let place = tempfile::tempdir().expect("a temporary directory");
-            let launch = match ranks {
-                0 => mpi.command(&me),
-                ranks => mpi.launch(*ranks, &me),
-            };
-            let ended = launch.env(CASE, name).env(PLACE, place.path()).run(LIMIT);
-            assert!(ended.success(), "{name}: {ended}");
-        }
-        if wanted.is_empty() {
-            afterwards(&mpi, &me);
-        }
+    let all = all();
+    let cases = cases.iter().filter(|case| is_wanted(case.0));
+    let cases: Vec<(&str, u32)> = cases.map(|(name, ranks, _)| (*name, *ranks)).collect();
+    let jobs = all.iter().flat_map(|mpi| cases.iter().map(move |case| (mpi, *case)));
+    let jobs = Mutex::new(jobs);
+    let work = || loop {
+        let next = jobs.lock().expect("no panic in an iterator").next();
+        let Some((mpi, (name, ranks))) = next else { break };
+        run_case(mpi, name, ranks, &me);
+    };
+    std::thread::scope(|scope| (0..jobs_at_once()).for_each(|_| drop(scope.spawn(work))));
+    if wanted.is_empty() {
+        all.iter().for_each(|mpi| afterwards(mpi, &me));
     }
+}
+
+/// One for each CPU: ranks of MPICH are busy while they wait.
+fn jobs_at_once() -> usize {
+    std::thread::available_parallelism().map_or(1, |all| all.get())
+}
+
+fn run_case(mpi: &Mpi, name: &str, ranks: u32, me: &Path) {
+    println!("{}: {name}", mpi.name);
+    let place = tempfile::tempdir().expect("a temporary directory");
+    let launch = match ranks {
+        0 => mpi.command(me),
+        ranks => mpi.launch(ranks, me),
+    };
+    let ended = launch.env(CASE, name).env(PLACE, place.path()).run(LIMIT);
+    assert!(ended.success(), "{}: {name}: {ended}", mpi.name);
 }
 
 /// Compiles C functions that take the place of the C library's where LD_PRELOAD names the result:

@@ -1,11 +1,12 @@
 //! The application for the browser, built by `make web` and embedded here.
 
-use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use axum::http::header::{CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::response::{Html, IntoResponse, Response};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const PAGE: &str = include_str!("../../../web/dist/studio.html");
-const SCRIPT: &str = include_str!("../../../web/dist/studio.js");
+/// Packed with gzip (build.rs), as every browser takes it.
+const SCRIPT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/studio.js.gz"));
 const STYLE: &str = include_str!("../../../web/dist/studio.css");
 
 /// What the page is called with to find a place of its own for the styles of the editor.
@@ -23,7 +24,8 @@ pub async fn page() -> Response {
 
 /// The script.
 pub async fn script() -> Response {
-    ([(CONTENT_TYPE, "text/javascript; charset=utf-8")], SCRIPT).into_response()
+    let packed = [(CONTENT_TYPE, "text/javascript; charset=utf-8"), (CONTENT_ENCODING, "gzip")];
+    (packed, SCRIPT).into_response()
 }
 
 /// The style sheet.

@@ -15,7 +15,7 @@ fn trap_26_large_counts(place: &Stage<'_>) {
     let ran = place.run(
         r#"define pattern {"p", 1, (2 * 1024 ^ 3 + 4096), 3};
         $h = pfopen("f", "crw");
-        pfwrite($h, 2 * 1024 ^ 3 + 4096, 4096);
+        with (data="zero") pfwrite($h, 2 * 1024 ^ 3 + 4096, 4096);
         pfread($h, 2 * 1024 ^ 3 + 4096, 4096);
         pfclose($h);
         pread("f", "p");"#,
@@ -33,7 +33,7 @@ fn trap_26_uneven(place: &Stage<'_>) {
         r#"$h = pfopen("f", "crw");
         $n = 4096;
         if ($$rank == 0) $n = 2 * 1024 ^ 3 + 4096;
-        pfwrite($h, $n, $$rank * (2 * 1024 ^ 3 + 4096), "all");
+        with (data="zero") pfwrite($h, $n, $$rank * (2 * 1024 ^ 3 + 4096), "all");
         pfclose($h); barrier;"#,
     );
     let bytes = if place.rank() == 0 { LARGE } else { 4096 };
