@@ -451,9 +451,23 @@ fn by_name<'a>(op: Op, f: &Fields<'a, '_>, v: &Values) -> Result<Call<'a>, Compl
         _ if op.row().class == Class::Metadata && op != Op::Fseek => Call { bytes, ..on(op) },
         _ => {
             let flags = v.flags.unwrap_or(FLAGS_UNKNOWN);
-            Call { offset: v.offset, flags, ..Call::whole(Act::Whole(op), path, bytes) }
+            let (op, offset) = whole_file(op, f).map_or((op, v.offset), |op| (op, Some(0)));
+            Call { offset, flags, ..Call::whole(Act::Whole(op), path, bytes) }
         }
     })
+}
+
+/// POSIX's read and write need something open: where a rule knows neither that nor offsets, whole files are meant.
+fn whole_file(op: Op, f: &Fields<'_, '_>) -> Option<Op> {
+    let is = |name: &str| {
+        f.get("operation").is_some_and(|word| word.eq_ignore_ascii_case(name.as_bytes()))
+    };
+    match op {
+        _ if ["offset", "handle"].iter().any(|field| f.rule.reads(field)) => None,
+        Op::Fread if is("read") => Some(Op::Read),
+        Op::Fwrite if is("write") => Some(Op::Write),
+        _ => None,
+    }
 }
 
 fn trimmed(text: &[u8]) -> Option<&str> {
