@@ -1,0 +1,465 @@
+//! Groups of files as text: a loop over names each, with its opens, transfers and closes.
+//!
+//! ```text
+//! time["POSIX out"] repeat $f $$rank..300 step $$size {
+//!     $name = $names[$f];
+//!     $file = fopen("out/$name.dat", "O_WRONLY|O_CREAT");
+//!     repeat $writes fwrite($file, $size);
+//!     fclose($file);
+//! }
+//! ```
+
+use super::groups::Group;
+use super::work::{Layer, Part, Place, Sync, Who, Work};
+use crate::expr::{bytes, listed};
+use crate::lists::{LongLists, definition, numbered};
+use crate::names::{Names, Part as NamePart, quoted};
+use crate::write::{block, common_directory, common_ending};
+use model::escape;
+use model::words::shortened;
+use std::collections::BTreeMap;
+
+/// Smallest count and size that become parameters.
+const COUNT_MIN: i64 = 8;
+const SIZE_MIN: i64 = 64;
+/// Longest name of a group, in characters.
+const NAME_MAX: usize = 40;
+
+/// A program in the making.
+pub struct Writer {
+    /// Ranks of the job.
+    ranks: u32,
+    /// Takes long lists.
+    pub data: Option<LongLists>,
+    /// Definitions of parameters and lists.
+    pub params: Vec<String>,
+    pub lists: Vec<String>,
+    /// Parameters of sizes.
+    sizes: BTreeMap<i64, String>,
+    /// Names that are used, and how often.
+    used: BTreeMap<String, usize>,
+}
+
+/// What a number is: its variable is called after that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Sizes,
+    Offsets,
+    Reads,
+    Writes,
+    Opens,
+    Files,
+    Ranks,
+    Slots,
+}
+
+/// A group while its text is made.
+struct Scene<'a> {
+    group: &'a Group,
+    first: &'a Work,
+    /// Its name in comments.
+    what: String,
+    /// Opens of each rank, where each has its part of the transfers.
+    opens: Option<String>,
+    is_even: bool,
+    /// Number of ranks that share a file; `None`: each file is one rank's.
+    members: Option<String>,
+}
+
+/// Transfers in one direction.
+#[derive(Clone, Copy)]
+struct Direction {
+    kind: Kind,
+    op: &'static str,
+    parts: fn(&Work) -> &[Part],
+}
+
+const READS: Direction = Direction { kind: Kind::Reads, op: "read", parts: |work| &work.reads };
+const WRITES: Direction = Direction { kind: Kind::Writes, op: "write", parts: |work| &work.writes };
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Sizes => "$sizes",
+            Kind::Offsets => "$offsets",
+            Kind::Reads => "$reads",
+            Kind::Writes => "$writes",
+            Kind::Opens => "$opens",
+            Kind::Files => "$files",
+            Kind::Ranks => "$ranks",
+            Kind::Slots => "$places",
+        }
+    }
+}
+
+/// In parentheses, if it has several terms.
+fn enclosed(text: &str) -> String {
+    if text.contains(' ') { format!("({text})") } else { text.into() }
+}
+
+impl Writer {
+    /// An empty program for a job of so many ranks.
+    pub fn new(ranks: u32, data: Option<&str>) -> Writer {
+        Writer {
+            ranks,
+            data: data.map(LongLists::named),
+            params: Vec::new(),
+            lists: Vec::new(),
+            sizes: BTreeMap::new(),
+            used: BTreeMap::new(),
+        }
+    }
+
+    /// A name that nothing else has.
+    fn unused(&mut self, name: &str) -> String {
+        let used = self.used.entry(name.into()).or_default();
+        *used += 1;
+        numbered(name, *used - 1)
+    }
+
+    /// The text of a group.
+    pub fn group(&mut self, group: &Group) -> String {
+        let first = &group.works[0];
+        let what = what(group);
+        let members = match first.who {
+            Who::One(_) => None,
+            Who::All => Some("$$size".to_string()),
+            Who::First(_) => Some(self.number(group, Kind::Ranks, &what, |work| match work.who {
+                Who::First(some) => some.into(),
+                _ => 1,
+            })),
+        };
+        let in_opens = first.is_opened_evenly(self.ranks);
+        let opens = in_opens.then(|| self.number(group, Kind::Opens, &what, |work| work.opens));
+        let is_even = in_opens || first.is_even(self.ranks);
+        let scene = Scene { group, first, what, opens, is_even, members };
+        let (mut lines, path) = self.path(&scene);
+        lines.extend(self.body(&scene, &path));
+        let layer = first.layer.name();
+        let label = self.unused(&format!("{layer} {}", scene.what.replace('/', " ")));
+        let head = self.head(&scene);
+        block(&format!("time[\"{}\"]{head}", quoted(label.as_bytes())), lines)
+    }
+
+    /// A number of each file: one for all, or a list.
+    fn number(
+        &mut self,
+        group: &Group,
+        kind: Kind,
+        what: &str,
+        number: impl Fn(&Work) -> i64,
+    ) -> String {
+        let values: Vec<i64> = group.works.iter().map(number).collect();
+        match values.iter().all(|value| *value == values[0]) {
+            true => self.constant(values[0], kind, what),
+            false => format!("{}[$f]", self.list(kind.name(), &listed(&values))),
+        }
+    }
+
+    /// The variable of a list.
+    fn list(&mut self, name: &str, values: &[String]) -> String {
+        let name = self.unused(name);
+        let line = definition(&name, &name[1..], values, &mut self.data);
+        self.lists.push(line);
+        name
+    }
+
+    /// A parameter, if one wants to change the number, else its digits.
+    fn constant(&mut self, value: i64, kind: Kind, what: &str) -> String {
+        let meaning = match kind {
+            Kind::Sizes if value >= SIZE_MIN => return self.size(value),
+            Kind::Sizes | Kind::Offsets => return bytes(value),
+            _ if value < COUNT_MIN => return value.to_string(),
+            Kind::Reads => "reads of a rank from",
+            Kind::Writes => "writes of a rank to",
+            Kind::Opens => "times that a rank opens",
+            Kind::Files => "files of",
+            Kind::Ranks | Kind::Slots => return value.to_string(),
+        };
+        let name = self.unused(kind.name());
+        self.params.push(format!("param {name} = {value}; /// {meaning} {what}"));
+        name
+    }
+
+    /// The parameter of a size.
+    fn size(&mut self, value: i64) -> String {
+        if let Some(name) = self.sizes.get(&value) {
+            return name.clone();
+        }
+        let name = self.unused("$size");
+        self.params.push(format!("param {name} = {}; /// bytes of a transfer", bytes(value)));
+        self.sizes.insert(value, name.clone());
+        name
+    }
+}
+
+/// What the files of a group are, for people.
+fn what(group: &Group) -> String {
+    let path = &group.works[0].path;
+    let mut parts = path.rsplit('/');
+    let name = match group.files {
+        1 => parts.next(),
+        _ => parts.nth(1).or(Some("files")),
+    };
+    shortened(&escape::line(name.unwrap_or_default()), NAME_MAX).into_owned()
+}
+
+impl Writer {
+    /// The loop over files and ranks, behind the label.
+    fn head(&mut self, scene: &Scene<'_>) -> String {
+        let group = scene.group;
+        let (files, is_one) = (group.files, group.files == 1);
+        let files = match files > group.works.len() {
+            true => self.constant(files as i64, Kind::Files, &scene.what),
+            false => files.to_string(),
+        };
+        let all = if is_one { String::new() } else { format!(" repeat $f {files}") };
+        match (&scene.members, scene.first.who) {
+            (Some(_), Who::All) => all,
+            (Some(members), _) => format!("{all} if ($$rank < {members})"),
+            (None, _) if self.ranks == 1 => all,
+            (None, _) => self.dealt(group, &files, &all),
+        }
+    }
+
+    /// Who works on which file, where each is one rank's.
+    fn dealt(&mut self, group: &Group, files: &str, all: &str) -> String {
+        let owner = |(at, work): (usize, &Work)| match work.who {
+            Who::One(Some(rank)) => rank.into(),
+            _ => at as i64 % i64::from(self.ranks),
+        };
+        let owners: Vec<i64> = group.works.iter().enumerate().map(owner).collect();
+        let in_turn = (0..).zip(&owners).all(|(at, rank)| at % i64::from(self.ranks) == *rank);
+        match owners[0] {
+            _ if in_turn && group.files > 1 => format!(" repeat $f $$rank..{files} step $$size"),
+            0 if owners.iter().all(|rank| *rank == 0) => format!(" if ($$rank == 0){all}"),
+            one if owners.iter().all(|rank| *rank == one) => {
+                format!(" if ($$rank == {one} % $$size){all}")
+            }
+            _ => {
+                let list =
+                    self.list("$owners", &owners.iter().map(i64::to_string).collect::<Vec<_>>());
+                format!("{all} if ($$rank == {list}[$f] % $$size)")
+            }
+        }
+    }
+
+    /// Opens, transfers and closes of a file.
+    fn body(&mut self, scene: &Scene<'_>, path: &str) -> Vec<String> {
+        let Scene { group, first, what, opens, .. } = scene;
+        let (open, close) = open_and_close(first, path);
+        let mut lines = Vec::new();
+        if opens.is_none() && group.works.iter().any(|work| work.opens > 1) {
+            let more = self.number(group, Kind::Opens, what, |work| work.opens - 1);
+            let both = vec![open.clone(), close.clone()];
+            lines.push(block(&format!("repeat {more}"), both));
+        }
+        let mut inner = vec![open];
+        inner.extend(self.transfers(scene));
+        if first.sync == Sync::AtClose {
+            inner.push("fsync($file);".into());
+        }
+        inner.push(close);
+        match opens {
+            Some(opens) => lines.push(block(&format!("repeat $k {opens}"), inner)),
+            None => lines.extend(inner),
+        }
+        match first.stats {
+            0 => {}
+            1 => lines.push(format!("stat({path});")),
+            many => lines.push(format!("repeat {many} stat({path});")),
+        }
+        lines
+    }
+
+    /// All transfers of an open, in both directions.
+    fn transfers(&mut self, scene: &Scene<'_>) -> Vec<String> {
+        let first = scene.first;
+        let order = if first.reads_first { [READS, WRITES] } else { [WRITES, READS] };
+        let mut lines = Vec::new();
+        for (at, direction) in order.into_iter().enumerate() {
+            let parts = (direction.parts)(first);
+            let is_second = at == 1 && !(order[0].parts)(first).is_empty();
+            if is_second && !parts.is_empty() && first.who == Who::All {
+                lines.push("barrier;".into());
+            }
+            let in_row = parts.iter().all(|part| part.place == Place::Row)
+                && scene.group.works.iter().flat_map(direction.parts).all(|part| part.gap == 0);
+            let at_position =
+                !is_second && in_row && scene.members.is_none() && scene.opens.is_none();
+            let parts = 0..parts.len();
+            lines.extend(parts.map(|part| self.part(scene, direction, part, at_position)));
+        }
+        lines.retain(|line| !line.is_empty());
+        lines
+    }
+
+    /// The transfers of a part; empty if there are none.
+    fn part(&mut self, scene: &Scene<'_>, way: Direction, at: usize, at_position: bool) -> String {
+        let Scene { group, first, what, .. } = scene;
+        let ranks = self.ranks;
+        let each = |work: &Work| match (scene.is_even, &scene.opens) {
+            (false, _) => 1,
+            (true, None) => work.members(ranks),
+            (true, Some(_)) => work.members(ranks) * work.opens,
+        };
+        let part = |work: &Work| (way.parts)(work)[at];
+        let count = self.number(group, way.kind, what, |work| part(work).count / each(work));
+        if count == "0" {
+            return count[1..].into();
+        }
+        let size = self.number(group, Kind::Sizes, what, |work| part(work).size);
+        let offset = match at_position {
+            true => String::new(),
+            false => format!(", {}", self.offset(scene, &part, &count, &size)),
+        };
+        let (mpi, all) = match first.layer {
+            Layer::Mpi => ("p", if first.is_collective { ", \"all\"" } else { "" }),
+            _ => ("", ""),
+        };
+        let statement = format!("{mpi}f{}($file, {size}{offset}{all});", way.op);
+        let is_synced = first.sync == Sync::AtWrite && way.kind == Kind::Writes;
+        let sync = is_synced.then(|| "fsync($file);".to_string());
+        let body: Vec<String> = [statement].into_iter().chain(sync).collect();
+        match (&scene.members, scene.is_even) {
+            (Some(members), false) => {
+                let border = |rank: &str| format!("({rank} * {count} / {members})");
+                let range = format!("{}..{}", border("$$rank"), border("($$rank + 1)"));
+                block(&format!("repeat $i {range}"), body)
+            }
+            _ if count == "1" => body.join("\n"),
+            _ if at_position => block(&format!("repeat {count}"), body),
+            _ => block(&format!("repeat $i {count}"), body),
+        }
+    }
+
+    /// Where a transfer lies.
+    fn offset(
+        &mut self,
+        scene: &Scene<'_>,
+        part: &dyn Fn(&Work) -> Part,
+        count: &str,
+        size: &str,
+    ) -> String {
+        let (group, what) = (scene.group, &scene.what);
+        let place = part(scene.first).place;
+        let index = index(scene, place, count);
+        if place == Place::Row {
+            let start = self.number(group, Kind::Offsets, what, |work| part(work).start);
+            let gap = self.number(group, Kind::Offsets, what, |work| part(work).gap);
+            let step = if gap == "0" { size.into() } else { format!("({size} + {gap})") };
+            return match (&start[..], &index[..]) {
+                (_, "0") => start,
+                ("0", _) => format!("{} * {step}", enclosed(&index)),
+                _ => format!("{start} + {} * {step}", enclosed(&index)),
+            };
+        }
+        let slots = self.number(group, Kind::Slots, what, |work| part(work).slots);
+        let slot = format!("{} % {slots}", enclosed(&index));
+        match place {
+            _ if slots == "1" || index == "0" && place == Place::Again => "0".into(),
+            Place::Again => format!("({slot}) * {size}"),
+            _ => format!("perm({slot}, {slots}) * {size}"),
+        }
+    }
+}
+
+/// Number of a transfer among all of its part.
+fn index(scene: &Scene<'_>, place: Place, count: &str) -> String {
+    if scene.members.is_some() && !scene.is_even {
+        return "$i".into();
+    }
+    // A file that is read again is read from its start.
+    let opens = scene.opens.as_ref().filter(|_| place != Place::Again);
+    let before = match (&scene.members, opens) {
+        (None, None) => None,
+        (None, Some(_)) => Some("$k".into()),
+        (Some(_), None) => Some("$$rank".into()),
+        (Some(_), Some(opens)) => Some(format!("$$rank * {opens} + $k")),
+    };
+    match (before, count) {
+        (None, "1") => "0".into(),
+        (None, _) => "$i".into(),
+        (Some(before), "1") => before,
+        (Some(before), _) => format!("{} * {count} + $i", enclosed(&before)),
+    }
+}
+
+/// Statements that open and close a file.
+fn open_and_close(work: &Work, path: &str) -> (String, String) {
+    let [reads, writes] = [&work.reads, &work.writes].map(|parts| !parts.is_empty());
+    let (flags, mode) = match (reads, writes) {
+        (_, false) => ("r", "r"),
+        (false, true) => ("O_WRONLY|O_CREAT", "cw"),
+        _ if work.reads_first => ("r+", "rw"),
+        _ => ("O_RDWR|O_CREAT", "crw"),
+    };
+    if work.layer != Layer::Mpi {
+        return (format!("$file = fopen({path}, \"{flags}\");"), "fclose($file);".into());
+    }
+    let alone = if work.who == Who::All { "" } else { "with (comm=\"self\") " };
+    (format!("{alone}$file = pfopen({path}, \"{mode}\");"), "pfclose($file);".into())
+}
+
+impl Writer {
+    /// Statements before, and the path of a file as a string of the language.
+    fn path(&mut self, scene: &Scene<'_>) -> (Vec<String>, String) {
+        let group = scene.group;
+        let names: Vec<String> = group.works.iter().map(|work| work.path.clone()).collect();
+        if group.files == 1 {
+            return (Vec::new(), format!("\"{}\"", quoted(names[0].as_bytes())));
+        }
+        if group.files > names.len() {
+            return (Vec::new(), format!("\"{}-$f\"", quoted(names[0].as_bytes())));
+        }
+        pattern(&names).unwrap_or_else(|| self.names(&names))
+    }
+
+    /// Names in a list, without what all have in common.
+    fn names(&mut self, names: &[String]) -> (Vec<String>, String) {
+        let directory = common_directory(names);
+        let end = common_ending(names, directory.len());
+        let middle = |name: &String| {
+            let middle = &name.as_bytes()[directory.len()..name.len() - end.len()];
+            format!("\"{}\"", quoted(middle))
+        };
+        let list = self.list("$names", &names.iter().map(middle).collect::<Vec<_>>());
+        let [directory, end] = [directory, end].map(|text| quoted(text.as_bytes()));
+        (vec![format!("$name = {list}[$f];")], format!("\"{directory}${{name}}{end}\""))
+    }
+}
+
+/// Names that differ in numbers which grow evenly.
+fn pattern(names: &[String]) -> Option<(Vec<String>, String)> {
+    let Names { templates, of } = Names::new(names.iter().map(|name| name.as_bytes()));
+    let (_, first) = of.first()?;
+    let (_, second) = of.get(1)?;
+    let step = first.iter().zip(second).map(|(a, b)| b.checked_sub(*a));
+    let steps: Vec<i64> = step.collect::<Option<_>>()?;
+    let number = |at: usize, file: i64| first[at].checked_add(steps[at].checked_mul(file)?);
+    let is_even = (0..).zip(&of).all(|(file, (template, numbers))| {
+        *template == 0 && (0..first.len()).all(|at| number(at, file) == Some(numbers[at]))
+    });
+    let mut moving = (0..first.len()).filter(|at| steps[*at] != 0);
+    let at = moving.next().filter(|_| is_even)?;
+    let is_same = moving.all(|other| (first[other], steps[other]) == (first[at], steps[at]));
+    if !is_same {
+        return None;
+    }
+    let (before, variable) = match (first[at], steps[at]) {
+        (0, 1) => (None, "f"),
+        (start, 1) => (Some(format!("$n = {start} + $f;")), "n"),
+        (start, step) => (Some(format!("$n = {start} + $f * ({step});")), "n"),
+    };
+    let mut places = 0..;
+    let parts = templates[0].iter().map(|part| match part {
+        NamePart::Text(text) => quoted(text),
+        NamePart::Number { width } => match places.next() {
+            Some(at) if steps[at] == 0 => format!("{:0width$}", first[at]),
+            _ if *width > 0 => format!("${{{variable}:0{width}}}"),
+            _ => format!("${{{variable}}}"),
+        },
+    });
+    let text = parts.collect::<String>();
+    Some((before.into_iter().collect(), format!("\"{text}\"")))
+}
