@@ -9,8 +9,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Most groups of files that are alike, and how many of more stay as they are.
-const GROUPS_MAX: usize = 12;
-const GROUPS_KEPT: usize = 8;
+const GROUPS_MAX: usize = 8;
+const GROUPS_KEPT: usize = 5;
 
 /// Files with the same work.
 #[derive(Clone, Debug)]
@@ -115,6 +115,16 @@ impl Group {
         works.sort_by_cached_key(|work| (numbers(&work.path), work.path.clone()));
         let files = works.len();
         Group { works, files }
+    }
+
+    /// The sum of a figure over all files.
+    pub fn sum(&self, of: impl Fn(&Work) -> i128) -> i128 {
+        self.works.iter().map(of).sum::<i128>() * (self.files / self.works.len()) as i128
+    }
+
+    /// Bytes read and written.
+    pub fn bytes(&self) -> i128 {
+        self.sum(Work::bytes)
     }
 
     /// Files that are alike and have no names.

@@ -23,7 +23,6 @@ use model::words::{count, list};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use text::Writer;
-use totals::Totals;
 use work::{Layer, Sync, Who, Work};
 
 /// Most calls of stat after a use of a file.
@@ -48,6 +47,8 @@ struct Source<'a> {
     files: Vec<(&'a TraceFile, String)>,
     /// Files of POSIX and MPI-IO that are in the other layer, too, and left out here.
     doubled: Vec<&'a TraceFile>,
+    /// Files that nobody opens.
+    unused: Vec<&'a TraceFile>,
 }
 
 /// Makes an approximate program of the counters of a job of so many ranks; `None` if no layer has any that
@@ -55,13 +56,14 @@ struct Source<'a> {
 pub fn approximate(trace: &Trace, ranks: u32, options: &Options) -> Option<Approximate> {
     let source = Source::new(trace, ranks.max(1));
     let mut works = source.works();
-    let calls = source.add_calls(&mut works);
+    let mut unlisted = source.unlisted();
+    let calls = source.add_calls(&mut works, &mut unlisted);
     let mut groups = find_groups(works, source.ranks);
-    groups.extend(source.unlisted());
+    groups.extend(unlisted);
     if groups.is_empty() {
         return None;
     }
-    let mut writer = Writer::new(source.ranks, options.data.as_deref());
+    let mut writer = Writer::new(source.ranks, &groups, options.data.as_deref());
     let body: Vec<String> = groups.iter().map(|group| writer.group(group)).collect();
     let head = source.head(&groups, calls, options);
     Some(Approximate {
@@ -95,7 +97,8 @@ struct Calls {
 impl<'a> Source<'a> {
     fn new(trace: &'a Trace, ranks: u32) -> Source<'a> {
         let used = |file: &&TraceFile| Layer::of_module(&file.module).is_some();
-        let files: Vec<&TraceFile> = trace.files.iter().filter(used).collect();
+        let files = trace.files.iter().filter(used);
+        let (files, unused): (Vec<_>, Vec<_>) = files.partition(|file| is_opened(file));
         let moves = |file: &TraceFile| file.reads.unwrap_or(0).max(file.writes.unwrap_or(0)) > 0;
         let of_layer = |layer: Layer| {
             let own = files.iter().filter(move |file| file.module == layer.name());
@@ -115,7 +118,7 @@ impl<'a> Source<'a> {
             files.iter().copied().partition(|file| is_doubled(file));
         let paths = paths::in_program(files.iter().map(|file: &&TraceFile| file.path.as_str()));
         let files = files.into_iter().zip(paths).collect();
-        Source { trace, ranks, files, doubled }
+        Source { trace, ranks, files, doubled, unused }
     }
 
     fn works(&self) -> Vec<Work> {
@@ -126,8 +129,7 @@ impl<'a> Source<'a> {
             let mut work = Work::new(file, path.clone(), layer, self.ranks);
             work.is_in_layers = uses[path.as_str()] > 1;
             work.reads_first |= work.is_in_layers && work.is_updated();
-            let is_opened = file.opens.unwrap_or(0) > 0 || work.bytes() > 0;
-            (is_opened || !work.reads.is_empty() || !work.writes.is_empty()).then_some(work)
+            Some(work)
         };
         self.files.iter().filter_map(work).collect()
     }
@@ -142,7 +144,7 @@ impl<'a> Source<'a> {
     }
 
     /// Spreads calls of POSIX over its files; those that are left over.
-    fn add_calls(&self, works: &mut [Work]) -> Calls {
+    fn add_calls(&self, works: &mut [Work], unlisted: &mut [Group]) -> Calls {
         let [fsyncs, fdatasyncs, mut stats] =
             ["fsyncs", "fdatasyncs", "stats"].map(|name| self.counter(Layer::Posix, name));
         let mut fsyncs = fsyncs.saturating_add(fdatasyncs);
@@ -157,18 +159,23 @@ impl<'a> Source<'a> {
             own.iter_mut().for_each(|work| work.stats = each);
             stats -= each * uses;
         }
-        own.retain(|work| !work.writes.is_empty());
+        own.retain(|work| work.is_written_by_posix());
         own.sort_by_key(|work| Reverse(work.bytes()));
+        let is_each = fsyncs >= self.counter(Layer::Posix, "writes");
         for work in own {
-            let writes = work.writes.iter().map(|part| part.count as u64).sum();
-            let closes = members(work).saturating_mul(match work.is_opened_evenly(self.ranks) {
-                true => work.opens as u64,
-                false => 1,
-            });
-            let known = [(Sync::AtWrite, writes), (Sync::AtClose, closes)];
-            if let Some((sync, calls)) = known.into_iter().find(|(_, calls)| *calls <= fsyncs) {
+            let (sync, calls) = match is_each {
+                true => (Sync::AtWrite, work.writes.iter().map(|part| part.count as u64).sum()),
+                false => (Sync::AtClose, members(work).saturating_mul(work.closes(self.ranks))),
+            };
+            if calls <= fsyncs {
                 fsyncs -= calls;
                 work.sync = sync;
+            }
+        }
+        for group in unlisted.iter_mut().filter(|group| group.works[0].is_written_by_posix()) {
+            if !is_each && group.files as u64 <= fsyncs {
+                fsyncs -= group.files as u64;
+                group.works[0].sync = Sync::AtClose;
             }
         }
         Calls { fsyncs, stats }
@@ -206,6 +213,12 @@ impl<'a> Source<'a> {
     }
 }
 
+/// Somebody opens the file, or moves bytes of it.
+fn is_opened(file: &TraceFile) -> bool {
+    let counts = [file.opens, file.reads, file.writes];
+    counts.into_iter().flatten().any(|count| count > 0) || file.amounts.bytes() > 0
+}
+
 /// One of several files that are alike, and the last one with what is left.
 fn divided(all: &TraceFile, files: u64) -> (TraceFile, TraceFile) {
     let (mut each, mut last) = (all.clone(), all.clone());
@@ -230,11 +243,13 @@ impl Source<'_> {
         let layers = [Layer::Mpi, Layer::Posix, Layer::Stdio];
         let mut differences = Vec::new();
         for (layer, module) in layers.iter().filter_map(|it| Some((*it, self.module(*it)?))) {
-            let planned = Totals::planned(groups, layer, self.ranks);
-            let left_out = self.doubled.iter().filter(|file| file.module == layer.name());
-            let recorded = Totals::recorded(module, left_out.copied());
-            head.push(format!("As recorded, {}: {}.", layer.name(), planned.text()));
-            let other = planned.differences(&recorded).into_iter();
+            let planned = totals::planned(groups, layer, self.ranks);
+            let left_out = self.doubled.iter().chain(&self.unused);
+            let left_out = left_out.filter(|file| file.module == layer.name());
+            let recorded = totals::recorded(module, left_out.copied());
+            let sums = format!("As recorded, {}: {}.", layer.name(), totals::text(&planned));
+            head.extend((planned != totals::Totals::default()).then_some(sums));
+            let other = totals::differences(&planned, &recorded).into_iter();
             differences.extend(other.map(|it| format!("{it} ({})", layer.name())));
         }
         let differ = (!differences.is_empty()).then(|| format!("But: {}.", list(&differences)));
@@ -295,6 +310,8 @@ impl Source<'_> {
             (doubled > 0)
                 .then(|| format!("what POSIX did to {} for MPI-IO", count(doubled, "file"))),
         );
+        let unused = self.unused.len();
+        left_out.extend((unused > 0).then(|| count(unused, "file that is not opened")));
         let other = self.trace.modules.iter().filter(|it| Layer::of_module(&it.name).is_none());
         left_out.extend(other.map(|module| format!("calls of {}", module.name)));
         left_out.extend(self.pauses());

@@ -98,7 +98,7 @@ fn totals_are_those_of_the_log_and_statements_are_plain() {
         (
             "sizes",
             &headed,
-            &["repeat $writes fwrite($file, $size);", "repeat 2 fwrite($file, $size2);"],
+            &["repeat $writes fwrite($file, $size);", "repeat 2 fwrite($file, 512);"],
         ),
         ("collective", &together, &["$size, ($$rank * $writes + $i) * $size, \"all\");"]),
         (
@@ -138,7 +138,9 @@ fn files_of_mpi_io_are_not_worked_on_twice() {
 fn a_thousand_files_are_some_loops() {
     let name = |at: u64| format!("/s/step-{:04}/part-{:04}", at / 10, at * 7 % 1000);
     let files: Vec<TraceFile> = (0..1000)
-        .map(|at| file("POSIX", &name(at), 1, [at % 3, at * 10, 5 + at % 4, 4096 * at + at % 7]))
+        .map(|at| {
+            file("POSIX", &name(at), 1, [1 + at % 3, at * 10, 5 + at % 4, 4096 * at + at % 7])
+        })
         .collect();
     let mut log = trace(files);
     let more = TraceAmounts { read_bytes: Some(1001), ..TraceAmounts::default() };

@@ -22,6 +22,8 @@ use std::collections::BTreeMap;
 /// Smallest count and size that become parameters.
 const COUNT_MIN: i64 = 8;
 const SIZE_MIN: i64 = 64;
+/// Transfers with this part of all bytes have parameters: one in a hundred.
+const SHARE: i128 = 100;
 /// Longest name of a group, in characters.
 const NAME_MAX: usize = 40;
 
@@ -38,20 +40,29 @@ pub struct Writer {
     sizes: BTreeMap<i64, String>,
     /// Names that are used, and how often.
     used: BTreeMap<String, usize>,
+    /// Bytes from which on transfers have parameters: a hundredth of all.
+    least_bytes: i128,
 }
 
-/// What a number is: its variable is called after that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Sizes,
-    Offsets,
-    Reads,
-    Writes,
-    Opens,
-    Files,
-    Ranks,
-    Slots,
+/// What a number is: its variable is called after that, and its parameter described.
+#[derive(Clone, Copy)]
+struct Kind {
+    name: &'static str,
+    /// Empty: it is no parameter.
+    meaning: &'static str,
+    is_bytes: bool,
 }
+
+const fn kind(name: &'static str, meaning: &'static str, is_bytes: bool) -> Kind {
+    Kind { name, meaning, is_bytes }
+}
+
+const SIZES: Kind = kind("$sizes", "bytes of a transfer", true);
+const OFFSETS: Kind = kind("$offsets", "", true);
+const OPENS: Kind = kind("$opens", "times that a rank opens", false);
+const FILES: Kind = kind("$files", "files of", false);
+const RANKS: Kind = kind("$ranks", "", false);
+const SLOTS: Kind = kind("$places", "", false);
 
 /// A group while its text is made.
 struct Scene<'a> {
@@ -68,29 +79,26 @@ struct Scene<'a> {
 
 /// Transfers in one direction.
 #[derive(Clone, Copy)]
-struct Direction {
-    kind: Kind,
+struct Way {
+    counts: Kind,
+    /// What the count of all ranks is.
+    by_all: &'static str,
     op: &'static str,
     parts: fn(&Work) -> &[Part],
 }
 
-const READS: Direction = Direction { kind: Kind::Reads, op: "read", parts: |work| &work.reads };
-const WRITES: Direction = Direction { kind: Kind::Writes, op: "write", parts: |work| &work.writes };
-
-impl Kind {
-    fn name(self) -> &'static str {
-        match self {
-            Kind::Sizes => "$sizes",
-            Kind::Offsets => "$offsets",
-            Kind::Reads => "$reads",
-            Kind::Writes => "$writes",
-            Kind::Opens => "$opens",
-            Kind::Files => "$files",
-            Kind::Ranks => "$ranks",
-            Kind::Slots => "$places",
-        }
-    }
-}
+const READS: Way = Way {
+    counts: kind("$reads", "reads of a rank from", false),
+    by_all: "reads of all ranks from",
+    op: "read",
+    parts: |work| &work.reads,
+};
+const WRITES: Way = Way {
+    counts: kind("$writes", "writes of a rank to", false),
+    by_all: "writes of all ranks to",
+    op: "write",
+    parts: |work| &work.writes,
+};
 
 /// In parentheses, if it has several terms.
 fn enclosed(text: &str) -> String {
@@ -98,9 +106,10 @@ fn enclosed(text: &str) -> String {
 }
 
 impl Writer {
-    /// An empty program for a job of so many ranks.
-    pub fn new(ranks: u32, data: Option<&str>) -> Writer {
+    /// An empty program of these groups, for a job of so many ranks.
+    pub fn new(ranks: u32, groups: &[Group], data: Option<&str>) -> Writer {
         Writer {
+            least_bytes: groups.iter().map(Group::bytes).sum::<i128>() / SHARE,
             ranks,
             data: data.map(LongLists::named),
             params: Vec::new(),
@@ -124,13 +133,13 @@ impl Writer {
         let members = match first.who {
             Who::One(_) => None,
             Who::All => Some("$$size".to_string()),
-            Who::First(_) => Some(self.number(group, Kind::Ranks, &what, |work| match work.who {
+            Who::First(_) => Some(self.number(group, RANKS, &what, |work| match work.who {
                 Who::First(some) => some.into(),
                 _ => 1,
             })),
         };
         let in_opens = first.is_opened_evenly(self.ranks);
-        let opens = in_opens.then(|| self.number(group, Kind::Opens, &what, |work| work.opens));
+        let opens = in_opens.then(|| self.number(group, OPENS, &what, |work| work.opens));
         let is_even = in_opens || first.is_even(self.ranks);
         let scene = Scene { group, first, what, opens, is_even, members };
         let (mut lines, path) = self.path(&scene);
@@ -152,7 +161,7 @@ impl Writer {
         let values: Vec<i64> = group.works.iter().map(number).collect();
         match values.iter().all(|value| *value == values[0]) {
             true => self.constant(values[0], kind, what),
-            false => format!("{}[$f]", self.list(kind.name(), &listed(&values))),
+            false => format!("{}[$f]", self.list(kind.name, &listed(&values))),
         }
     }
 
@@ -164,31 +173,26 @@ impl Writer {
         name
     }
 
-    /// A parameter, if one wants to change the number, else its digits.
+    /// A parameter, if one wants to change the number, else its digits. Equal sizes have one parameter.
     fn constant(&mut self, value: i64, kind: Kind, what: &str) -> String {
-        let meaning = match kind {
-            Kind::Sizes if value >= SIZE_MIN => return self.size(value),
-            Kind::Sizes | Kind::Offsets => return bytes(value),
-            _ if value < COUNT_MIN => return value.to_string(),
-            Kind::Reads => "reads of a rank from",
-            Kind::Writes => "writes of a rank to",
-            Kind::Opens => "times that a rank opens",
-            Kind::Files => "files of",
-            Kind::Ranks | Kind::Slots => return value.to_string(),
+        let (shown, least) = match kind.is_bytes {
+            true => (bytes(value), SIZE_MIN),
+            false => (value.to_string(), COUNT_MIN),
         };
-        let name = self.unused(kind.name());
-        self.params.push(format!("param {name} = {value}; /// {meaning} {what}"));
-        name
-    }
-
-    /// The parameter of a size.
-    fn size(&mut self, value: i64) -> String {
-        if let Some(name) = self.sizes.get(&value) {
+        if kind.meaning.is_empty() || value < least {
+            return shown;
+        }
+        if let Some(name) = self.sizes.get(&value).filter(|_| kind.is_bytes) {
             return name.clone();
         }
-        let name = self.unused("$size");
-        self.params.push(format!("param {name} = {}; /// bytes of a transfer", bytes(value)));
-        self.sizes.insert(value, name.clone());
+        let (name, what) = match kind.is_bytes {
+            true => (self.unused("$size"), String::new()),
+            false => (self.unused(kind.name), format!(" {what}")),
+        };
+        self.params.push(format!("param {name} = {shown}; /// {}{what}", kind.meaning));
+        if kind.is_bytes {
+            self.sizes.insert(value, name.clone());
+        }
         name
     }
 }
@@ -210,7 +214,7 @@ impl Writer {
         let group = scene.group;
         let (files, is_one) = (group.files, group.files == 1);
         let files = match files > group.works.len() {
-            true => self.constant(files as i64, Kind::Files, &scene.what),
+            true => self.constant(files as i64, FILES, &scene.what),
             false => files.to_string(),
         };
         let all = if is_one { String::new() } else { format!(" repeat $f {files}") };
@@ -250,9 +254,12 @@ impl Writer {
         let (open, close) = open_and_close(first, path);
         let mut lines = Vec::new();
         if opens.is_none() && group.works.iter().any(|work| work.opens > 1) {
-            let more = self.number(group, Kind::Opens, what, |work| work.opens - 1);
+            let more = self.number(group, OPENS, what, |work| work.opens - 1);
             let both = vec![open.clone(), close.clone()];
-            lines.push(block(&format!("repeat {more}"), both));
+            match &more[..] {
+                "1" => lines.extend(both),
+                _ => lines.push(block(&format!("repeat {more}"), both)),
+            }
         }
         let mut inner = vec![open];
         inner.extend(self.transfers(scene));
@@ -295,7 +302,7 @@ impl Writer {
     }
 
     /// The transfers of a part; empty if there are none.
-    fn part(&mut self, scene: &Scene<'_>, way: Direction, at: usize, at_position: bool) -> String {
+    fn part(&mut self, scene: &Scene<'_>, way: Way, at: usize, at_position: bool) -> String {
         let Scene { group, first, what, .. } = scene;
         let ranks = self.ranks;
         let each = |work: &Work| match (scene.is_even, &scene.opens) {
@@ -304,11 +311,17 @@ impl Writer {
             (true, Some(_)) => work.members(ranks) * work.opens,
         };
         let part = |work: &Work| (way.parts)(work)[at];
-        let count = self.number(group, way.kind, what, |work| part(work).count / each(work));
+        let matters = group.sum(|work| part(work).bytes()) >= self.least_bytes;
+        let is_total = scene.members.is_some() && !scene.is_even;
+        let of_whom = if is_total { way.by_all } else { way.counts.meaning };
+        let named =
+            |kind: Kind, meaning| Kind { meaning: if matters { meaning } else { "" }, ..kind };
+        let (counts, sizes) = (named(way.counts, of_whom), named(SIZES, SIZES.meaning));
+        let count = self.number(group, counts, what, |work| part(work).count / each(work));
         if count == "0" {
             return count[1..].into();
         }
-        let size = self.number(group, Kind::Sizes, what, |work| part(work).size);
+        let size = self.number(group, sizes, what, |work| part(work).size);
         let offset = match at_position {
             true => String::new(),
             false => format!(", {}", self.offset(scene, &part, &count, &size)),
@@ -318,7 +331,7 @@ impl Writer {
             _ => ("", ""),
         };
         let statement = format!("{mpi}f{}($file, {size}{offset}{all});", way.op);
-        let is_synced = first.sync == Sync::AtWrite && way.kind == Kind::Writes;
+        let is_synced = first.sync == Sync::AtWrite && way.op == WRITES.op;
         let sync = is_synced.then(|| "fsync($file);".to_string());
         let body: Vec<String> = [statement].into_iter().chain(sync).collect();
         match (&scene.members, scene.is_even) {
@@ -345,8 +358,8 @@ impl Writer {
         let place = part(scene.first).place;
         let index = index(scene, place, count);
         if place == Place::Row {
-            let start = self.number(group, Kind::Offsets, what, |work| part(work).start);
-            let gap = self.number(group, Kind::Offsets, what, |work| part(work).gap);
+            let start = self.number(group, OFFSETS, what, |work| part(work).start);
+            let gap = self.number(group, OFFSETS, what, |work| part(work).gap);
             let step = if gap == "0" { size.into() } else { format!("({size} + {gap})") };
             return match (&start[..], &index[..]) {
                 (_, "0") => start,
@@ -354,11 +367,19 @@ impl Writer {
                 _ => format!("{start} + {} * {step}", enclosed(&index)),
             };
         }
-        let slots = self.number(group, Kind::Slots, what, |work| part(work).slots);
+        let each = |work: &Work| work.opens.max(1);
+        let fits = |work: &Work| part(work).count / each(work) <= part(work).slots;
+        let is_own = scene.members.is_none() && scene.opens.is_some();
+        if place == Place::Again && is_own && group.works.iter().all(fits) {
+            return if index == "0" { index } else { format!("{index} * {size}") };
+        }
+        let slots = self.number(group, SLOTS, what, |work| part(work).slots);
         let slot = format!("{} % {slots}", enclosed(&index));
-        match place {
-            _ if slots == "1" || index == "0" && place == Place::Again => "0".into(),
-            Place::Again => format!("({slot}) * {size}"),
+        match (place, &index[..]) {
+            _ if slots == "1" => "0".into(),
+            (Place::Again, "0") => index,
+            (Place::Again, _) => format!("({slot}) * {size}"),
+            (_, "0") => format!("perm(0, {slots}) * {size}"),
             _ => format!("perm({slot}, {slots}) * {size}"),
         }
     }
@@ -425,20 +446,22 @@ impl Writer {
         };
         let list = self.list("$names", &names.iter().map(middle).collect::<Vec<_>>());
         let [directory, end] = [directory, end].map(|text| quoted(text.as_bytes()));
-        (vec![format!("$name = {list}[$f];")], format!("\"{directory}${{name}}{end}\""))
+        (vec![format!("$name = {list}[$f];")], format!("\"{directory}$name{end}\""))
     }
 }
 
 /// Names that differ in numbers which grow evenly.
 fn pattern(names: &[String]) -> Option<(Vec<String>, String)> {
     let Names { templates, of } = Names::new(names.iter().map(|name| name.as_bytes()));
-    let (_, first) = of.first()?;
-    let (_, second) = of.get(1)?;
+    let [(_, first), (_, second), ..] = &of[..] else { return None };
+    if templates.len() > 1 {
+        return None;
+    }
     let step = first.iter().zip(second).map(|(a, b)| b.checked_sub(*a));
     let steps: Vec<i64> = step.collect::<Option<_>>()?;
     let number = |at: usize, file: i64| first[at].checked_add(steps[at].checked_mul(file)?);
-    let is_even = (0..).zip(&of).all(|(file, (template, numbers))| {
-        *template == 0 && (0..first.len()).all(|at| number(at, file) == Some(numbers[at]))
+    let is_even = (0..).zip(&of).all(|(file, (_, numbers))| {
+        (0..first.len()).all(|at| number(at, file) == Some(numbers[at]))
     });
     let mut moving = (0..first.len()).filter(|at| steps[*at] != 0);
     let at = moving.next().filter(|_| is_even)?;

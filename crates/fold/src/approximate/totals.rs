@@ -1,95 +1,70 @@
-//! Sums of a program, compared with those of its log.
+//! Sums of a program by layer, compared with those of its log.
 
 use super::groups::Group;
-use super::work::{Layer, Part};
+use super::work::{Layer, Part, Work};
 use model::run::{TraceFile, TraceModule};
 use model::units::format_bytes;
 use model::words::count;
 
-/// What the files of a layer are opened, read and written for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    files: u128,
-    opens: u128,
-    reads: u128,
-    read_bytes: u128,
-    writes: u128,
-    written_bytes: u128,
+/// Names of the sums.
+const NAMES: [&str; 6] = ["files", "opens", "reads", "bytes read", "writes", "bytes written"];
+
+/// The sums, as [`NAMES`] has them.
+pub type Totals = [u128; 6];
+
+/// Sums of a program with so many ranks.
+pub fn planned(groups: &[Group], layer: Layer, ranks: u32) -> Totals {
+    let mut sums = Totals::default();
+    for group in groups.iter().filter(|group| group.works[0].layer == layer) {
+        // Of equal files one is there.
+        let times = group.files / group.works.len();
+        for work in &group.works {
+            let one = of_work(work, ranks);
+            sums.iter_mut().zip(one).for_each(|(sum, one)| *sum += one * times as u128);
+        }
+    }
+    sums
 }
 
-impl Totals {
-    /// Of a program, with so many ranks.
-    pub fn planned(groups: &[Group], layer: Layer, ranks: u32) -> Totals {
-        let mut sums = Totals::default();
-        for group in groups.iter().filter(|group| group.works[0].layer == layer) {
-            // Of equal files one is there.
-            let times = (group.files / group.works.len()) as u128;
-            let sum = |of: &dyn Fn(&super::Work) -> i128| -> u128 {
-                let all = group.works.iter().map(of).sum::<i128>();
-                u128::try_from(all).unwrap_or(0) * times
-            };
-            let transfers = |parts: &[Part]| parts.iter().map(|part| i128::from(part.count)).sum();
-            let bytes = |parts: &[Part]| parts.iter().map(Part::bytes).sum();
-            sums.files += group.files as u128;
-            sums.opens += sum(&|work| i128::from(work.opens) * i128::from(work.members(ranks)));
-            sums.reads += sum(&|work| transfers(&work.reads));
-            sums.read_bytes += sum(&|work| bytes(&work.reads));
-            sums.writes += sum(&|work| transfers(&work.writes));
-            sums.written_bytes += sum(&|work| bytes(&work.writes));
-        }
-        sums
-    }
+fn of_work(work: &Work, ranks: u32) -> Totals {
+    let count = |parts: &[Part]| parts.iter().map(|part| part.count as u128).sum();
+    let bytes = |parts: &[Part]| parts.iter().map(|part| part.bytes() as u128).sum();
+    let opens = work.opens as u128 * work.members(ranks) as u128;
+    let (reads, writes) = (&work.reads, &work.writes);
+    [1, opens, count(reads), bytes(reads), count(writes), bytes(writes)]
+}
 
-    /// Of a module of the log, without files that are left out.
-    pub fn recorded<'a>(
-        module: &TraceModule,
-        without: impl Iterator<Item = &'a TraceFile>,
-    ) -> Totals {
-        let known = |number: Option<u64>| u128::from(number.unwrap_or(0));
-        let mut sums = Totals {
-            files: module.files.into(),
-            opens: known(module.count("opens")),
-            reads: known(module.count("reads")),
-            read_bytes: known(module.amounts.read_bytes),
-            writes: known(module.count("writes")),
-            written_bytes: known(module.amounts.written_bytes),
-        };
-        for file in without {
-            let less = |sum: &mut u128, number| *sum = sum.saturating_sub(known(number));
-            sums.files = sums.files.saturating_sub(1);
-            less(&mut sums.opens, file.opens);
-            less(&mut sums.reads, file.reads);
-            less(&mut sums.read_bytes, file.amounts.read_bytes);
-            less(&mut sums.writes, file.writes);
-            less(&mut sums.written_bytes, file.amounts.written_bytes);
-        }
-        sums
+/// Sums of a module of the log, without files that are left out.
+pub fn recorded<'a>(module: &TraceModule, without: impl Iterator<Item = &'a TraceFile>) -> Totals {
+    let [read, written] = [module.amounts.read_bytes, module.amounts.written_bytes];
+    let counts = ["opens", "reads", "writes"].map(|name| module.count(name));
+    let [opens, reads, writes] = counts;
+    let of = |numbers: [Option<u64>; 6]| numbers.map(|number| u128::from(number.unwrap_or(0)));
+    let mut sums = of([Some(module.files), opens, reads, read, writes, written]);
+    for file in without {
+        let TraceFile { opens, reads, writes, amounts, .. } = file;
+        let [read, written] = [amounts.read_bytes, amounts.written_bytes];
+        let one = of([Some(1), *opens, *reads, read, *writes, written]);
+        sums.iter_mut().zip(one).for_each(|(sum, one)| *sum = sum.saturating_sub(one));
     }
+    sums
+}
 
-    /// "12 files, 12 opens, 40 reads of 1.5 MiB, 3 writes of 10 B"
-    pub fn text(&self) -> String {
-        let shown = |number: u128| u64::try_from(number).unwrap_or(u64::MAX);
-        let moved = |number: u128, noun: &str, bytes: u128| {
-            format!("{} of {}", count(shown(number), noun), format_bytes(shown(bytes)))
-        };
-        let counted = |number: u128, noun: &str| count(shown(number), noun);
-        let mut all = vec![counted(self.files, "file"), counted(self.opens, "open")];
-        all.extend((self.reads > 0).then(|| moved(self.reads, "read", self.read_bytes)));
-        all.extend((self.writes > 0).then(|| moved(self.writes, "write", self.written_bytes)));
-        all.join(", ")
-    }
+/// "12 files, 12 opens, 40 reads of 1.5 MiB, 3 writes of 10 B"
+pub fn text(sums: &Totals) -> String {
+    let [files, opens, reads, read, writes, written] =
+        sums.map(|sum| u64::try_from(sum).unwrap_or(u64::MAX));
+    let moved = |number: u64, noun: &str, bytes: u64| {
+        (number > 0).then(|| format!("{} of {}", count(number, noun), format_bytes(bytes)))
+    };
+    let transfers = [moved(reads, "read", read), moved(writes, "write", written)];
+    let all = [Some(count(files, "file")), Some(count(opens, "open"))];
+    all.into_iter().chain(transfers).flatten().collect::<Vec<_>>().join(", ")
+}
 
-    /// Figures that differ from those of the log.
-    pub fn differences(&self, recorded: &Totals) -> Vec<String> {
-        let all = [
-            ("files", self.files, recorded.files),
-            ("opens", self.opens, recorded.opens),
-            ("reads", self.reads, recorded.reads),
-            ("bytes read", self.read_bytes, recorded.read_bytes),
-            ("writes", self.writes, recorded.writes),
-            ("bytes written", self.written_bytes, recorded.written_bytes),
-        ];
-        let other = all.into_iter().filter(|(_, own, logged)| own != logged);
-        other.map(|(what, own, logged)| format!("{own} {what} instead of {logged}")).collect()
-    }
+/// Sums of a program that differ from those of the log.
+pub fn differences(own: &Totals, logged: &Totals) -> Vec<String> {
+    let all = NAMES.iter().zip(own.iter().zip(logged));
+    let other = all.filter(|(_, (own, logged))| own != logged);
+    other.map(|(what, (own, logged))| format!("{own} {what} instead of {logged}")).collect()
 }

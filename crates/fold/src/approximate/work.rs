@@ -263,16 +263,21 @@ impl Work {
         }
     }
 
-    /// It is read and written, and its writes alone do not make what is read. Those of some ranks only could come
-    /// after the reads of others.
+    /// It is read and written, and its writes make less than three quarters of it. Those of some ranks only could
+    /// come after the reads of others.
     fn needs_file(&self, file: &TraceFile) -> bool {
         let written = file.amounts.written_bytes.unwrap_or(0);
         let covered = file.size_bytes.or(file.amounts.read_bytes).unwrap_or(0);
         let longest = self.reads.iter().map(|part| part.size).max().unwrap_or(0);
-        let is_made = written >= covered
+        let is_made = written >= covered - covered / 4
             && !matches!(self.who, Who::First(_))
             && longest <= self.written_end();
         self.is_updated() && !is_made
+    }
+
+    /// It is written by plain calls.
+    pub fn is_written_by_posix(&self) -> bool {
+        self.layer == Layer::Posix && !self.writes.is_empty()
     }
 
     /// It is read and written.
@@ -334,6 +339,11 @@ impl Work {
     /// Every open has the same transfers.
     pub fn is_opened_evenly(&self, ranks: u32) -> bool {
         self.opens > 1 && self.parts().next().is_some() && self.divides(ranks, self.opens)
+    }
+
+    /// Closes of each rank after transfers.
+    pub fn closes(&self, ranks: u32) -> u64 {
+        if self.is_opened_evenly(ranks) { self.opens as u64 } else { 1 }
     }
 
     /// Parts of both directions.

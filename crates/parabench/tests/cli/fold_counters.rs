@@ -2,7 +2,6 @@
 
 use crate::scene::{Scene, root};
 use model::run::{Run, Trace, TraceAmounts, TraceFile, TraceModule, TraceSize};
-use std::path::Path;
 
 /// Counters of a file: reads, their bytes, writes, their bytes.
 fn file(module: &str, path: &str, ranks: u64, moved: [u64; 4]) -> TraceFile {
@@ -19,25 +18,44 @@ fn file(module: &str, path: &str, ranks: u64, moved: [u64; 4]) -> TraceFile {
     }
 }
 
-/// Operations and bytes of a run: reads, bytes read, writes, bytes written. None was short or failed.
-fn moved(folder: &Path) -> [u64; 4] {
-    let run: Run = report::store::read(folder).expect("a run");
+/// Counts and bytes of operations, added up: reads, bytes read, writes, bytes written.
+fn moved<'a>(ops: impl Iterator<Item = (&'a str, u64, u64)>) -> [u64; 4] {
     let mut sums = [0; 4];
-    for row in &run.rows {
-        assert_eq!((row.failed, row.short), (0, 0), "{row:?}");
-        let at = match row.op.as_str() {
+    for (op, count, bytes) in ops {
+        let at = match op {
             "fread" | "pfread" => 0,
             "fwrite" | "pfwrite" => 2,
             _ => continue,
         };
-        sums[at] += row.count;
-        sums[at + 1] += row.bytes;
+        sums[at] += count;
+        sums[at + 1] += bytes;
     }
     sums
 }
 
-/// Executes the program of these files on files in memory.
-fn executed(what: &str, files: &[TraceFile], ranks: u32) {
+/// What the program of `scene` would do.
+fn planned(scene: &Scene, ranks: u32) -> [u64; 4] {
+    let plan = scene.parabench(&format!("plan x.ppl -n {ranks} --format json")).exits(0).json();
+    let number = |number: &serde_json::Value| number.as_u64().expect("a number");
+    let ops = plan["all"]["ops"].as_array().expect("operations").iter();
+    moved(
+        ops.map(|op| {
+            (op["op"].as_str().expect("a name"), number(&op["count"]), number(&op["bytes"]))
+        }),
+    )
+}
+
+/// What it does.
+fn executed(scene: &Scene, ranks: u32) -> [u64; 4] {
+    let line = format!("run x.ppl -n {ranks} --prepare --dir d --clean --quiet --out r --force");
+    scene.parabench(&line).exits(0);
+    let run: Run = report::store::read(&scene.path("r")).expect("a run");
+    assert!(run.rows.iter().all(|row| row.failed + row.short == 0), "{:?}", run.rows);
+    moved(run.rows.iter().map(|row| (&row.op[..], row.count, row.bytes)))
+}
+
+/// Plans and executes the program of these files. The plan has MPI-IO, too.
+fn compare(what: &str, files: &[TraceFile], ranks: u32) {
     let names = ["POSIX", "MPI-IO", "STDIO"].map(String::from);
     let module = |name| TraceModule { name, ..TraceModule::default() };
     let trace = Trace {
@@ -48,9 +66,6 @@ fn executed(what: &str, files: &[TraceFile], ranks: u32) {
     let options = fold::Options::default();
     let made = fold::approximate(&trace, ranks, &options).expect("a program");
     let scene = Scene::new().file("x.ppl", &made.text);
-    let line = format!("run x.ppl -n {ranks} --backend mem --prepare --quiet --out r");
-    let done = scene.parabench(&line);
-    assert_eq!(done.code, Some(0), "{what}: {}\n{}", done.err, made.text);
     let sum = |number: fn(&TraceFile) -> Option<u64>| files.iter().filter_map(number).sum::<u64>();
     let expected = [
         sum(|file| file.reads),
@@ -58,7 +73,10 @@ fn executed(what: &str, files: &[TraceFile], ranks: u32) {
         sum(|file| file.writes),
         sum(|file| file.amounts.written_bytes),
     ];
-    assert_eq!(moved(&scene.path("r")), expected, "{what}:\n{}", made.text);
+    assert_eq!(planned(&scene, ranks), expected, "{what}:\n{}", made.text);
+    if !made.text.contains("pfopen") {
+        assert_eq!(executed(&scene, ranks), expected, "{what}:\n{}", made.text);
+    }
     scene.parabench(&format!("check x.ppl -n {ranks}")).exits(0);
 }
 
@@ -107,8 +125,8 @@ fn programs_do_what_was_counted() {
         ("many", &many),
         ("two layers", &both),
     ] {
-        executed(what, files, 4);
-        executed(what, files, 1);
+        compare(what, files, 4);
+        compare(what, files, 1);
     }
 }
 
