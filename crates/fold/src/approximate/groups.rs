@@ -31,10 +31,10 @@ struct Form {
     is_collective: bool,
     sync: Sync,
     stats: u64,
-    is_even: bool,
     is_opened_evenly: bool,
-    reads: Vec<Place>,
-    writes: Vec<Place>,
+    /// Rules of parts, and whether every rank has the same number of their transfers.
+    reads: Vec<(Place, bool)>,
+    writes: Vec<(Place, bool)>,
 }
 
 /// Orders of magnitude: opens, reads, bytes read, writes, bytes written.
@@ -42,7 +42,7 @@ type Magnitudes = [u32; 5];
 
 impl Form {
     fn new(work: &Work, ranks: u32) -> Form {
-        let places = |parts: &[Part]| parts.iter().map(|part| part.place).collect();
+        let places = |parts: &[Part]| parts.iter().map(|part| (part.place, part.is_even)).collect();
         let who = match work.who {
             Who::One(_) => Who::One(None),
             Who::First(_) => Who::First(0),
@@ -56,7 +56,6 @@ impl Form {
             is_collective: work.is_collective,
             sync: work.sync,
             stats: work.stats,
-            is_even: work.is_even(ranks),
             is_opened_evenly: work.is_opened_evenly(ranks),
             reads: places(&work.reads),
             writes: places(&work.writes),

@@ -76,6 +76,11 @@ fn totals_are_those_of_the_log_and_statements_are_plain() {
     };
     let together =
         TraceFile { collective: Some(64), ..file("MPI-IO", "/s/data", 4, [0, 0, 64, 64 << 20]) };
+    let mostly = TraceFile {
+        collective: Some(64),
+        common_sizes: sizes(&[(1 << 20, 64), (512, 2)]),
+        ..file("MPI-IO", "/s/data", 4, [0, 0, 66, (64 << 20) + 1024])
+    };
     let reopened = TraceFile {
         opens: Some(5),
         size_bytes: Some(8192),
@@ -102,10 +107,14 @@ fn totals_are_those_of_the_log_and_statements_are_plain() {
         ),
         ("collective", &together, &["$size, ($$rank * $writes + $i) * $size, \"all\");"]),
         (
-            "opens",
-            &reopened,
-            &["repeat $k 5 {", "repeat $i 2 fread($file, $size, ($i % 2) * $size);"],
+            "mostly collective",
+            &mostly,
+            &[
+                "$size, ($$rank * $writes + $i) * $size, \"all\");",
+                "repeat $i ($$rank * 2 / $$size)..(($$rank + 1) * 2 / $$size)",
+            ],
         ),
+        ("opens", &reopened, &["repeat $k 5 {", "repeat $i 2 fread($file, $size, $i * $size);"]),
     ] {
         let text = program(&trace(vec![file.clone()]), 4);
         for line in lines {

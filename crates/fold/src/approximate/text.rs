@@ -72,7 +72,6 @@ struct Scene<'a> {
     what: String,
     /// Opens of each rank, where each has its part of the transfers.
     opens: Option<String>,
-    is_even: bool,
     /// Number of ranks that share a file; `None`: each file is one rank's.
     members: Option<String>,
 }
@@ -99,6 +98,13 @@ const WRITES: Way = Way {
     op: "write",
     parts: |work| &work.writes,
 };
+
+impl Scene<'_> {
+    /// The ranks that share a file divide the part by number, some having one more than others.
+    fn is_uneven(&self, part: &Part) -> bool {
+        self.members.is_some() && self.opens.is_none() && !part.is_even
+    }
+}
 
 /// In parentheses, if it has several terms.
 fn enclosed(text: &str) -> String {
@@ -140,8 +146,7 @@ impl Writer {
         };
         let in_opens = first.is_opened_evenly(self.ranks);
         let opens = in_opens.then(|| self.number(group, OPENS, &what, |work| work.opens));
-        let is_even = in_opens || first.is_even(self.ranks);
-        let scene = Scene { group, first, what, opens, is_even, members };
+        let scene = Scene { group, first, what, opens, members };
         let (mut lines, path) = self.path(&scene);
         lines.extend(self.body(&scene, &path));
         let layer = first.layer.name();
@@ -305,15 +310,15 @@ impl Writer {
     fn part(&mut self, scene: &Scene<'_>, way: Way, at: usize, at_position: bool) -> String {
         let Scene { group, first, what, .. } = scene;
         let ranks = self.ranks;
-        let each = |work: &Work| match (scene.is_even, &scene.opens) {
-            (false, _) => 1,
-            (true, None) => work.members(ranks),
-            (true, Some(_)) => work.members(ranks) * work.opens,
-        };
         let part = |work: &Work| (way.parts)(work)[at];
+        let is_uneven = scene.is_uneven(&part(first));
+        let each = |work: &Work| match &scene.opens {
+            Some(_) => work.members(ranks) * work.opens,
+            None if is_uneven => 1,
+            None => work.members(ranks),
+        };
         let matters = group.sum(|work| part(work).bytes()) >= self.least_bytes;
-        let is_total = scene.members.is_some() && !scene.is_even;
-        let of_whom = if is_total { way.by_all } else { way.counts.meaning };
+        let of_whom = if is_uneven { way.by_all } else { way.counts.meaning };
         let named =
             |kind: Kind, meaning| Kind { meaning: if matters { meaning } else { "" }, ..kind };
         let (counts, sizes) = (named(way.counts, of_whom), named(SIZES, SIZES.meaning));
@@ -327,15 +332,16 @@ impl Writer {
             false => format!(", {}", self.offset(scene, &part, &count, &size)),
         };
         let (mpi, all) = match first.layer {
-            Layer::Mpi => ("p", if first.is_collective { ", \"all\"" } else { "" }),
+            Layer::Mpi if first.is_collective && !is_uneven => ("p", ", \"all\""),
+            Layer::Mpi => ("p", ""),
             _ => ("", ""),
         };
         let statement = format!("{mpi}f{}($file, {size}{offset}{all});", way.op);
         let is_synced = first.sync == Sync::AtWrite && way.op == WRITES.op;
         let sync = is_synced.then(|| "fsync($file);".to_string());
         let body: Vec<String> = [statement].into_iter().chain(sync).collect();
-        match (&scene.members, scene.is_even) {
-            (Some(members), false) => {
+        match &scene.members {
+            Some(members) if is_uneven => {
                 let border = |rank: &str| format!("({rank} * {count} / {members})");
                 let range = format!("{}..{}", border("$$rank"), border("($$rank + 1)"));
                 block(&format!("repeat $i {range}"), body)
@@ -355,8 +361,8 @@ impl Writer {
         size: &str,
     ) -> String {
         let (group, what) = (scene.group, &scene.what);
-        let place = part(scene.first).place;
-        let index = index(scene, place, count);
+        let Part { place, .. } = part(scene.first);
+        let index = index(scene, &part(scene.first), count);
         if place == Place::Row {
             let start = self.number(group, OFFSETS, what, |work| part(work).start);
             let gap = self.number(group, OFFSETS, what, |work| part(work).gap);
@@ -386,12 +392,12 @@ impl Writer {
 }
 
 /// Number of a transfer among all of its part.
-fn index(scene: &Scene<'_>, place: Place, count: &str) -> String {
-    if scene.members.is_some() && !scene.is_even {
+fn index(scene: &Scene<'_>, part: &Part, count: &str) -> String {
+    if scene.is_uneven(part) {
         return "$i".into();
     }
     // A file that is read again is read from its start.
-    let opens = scene.opens.as_ref().filter(|_| place != Place::Again);
+    let opens = scene.opens.as_ref().filter(|_| part.place != Place::Again);
     let before = match (&scene.members, opens) {
         (None, None) => None,
         (None, Some(_)) => Some("$k".into()),

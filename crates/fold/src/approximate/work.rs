@@ -58,6 +58,8 @@ pub struct Part {
     pub gap: i64,
     /// Number of places that the file has for them.
     pub slots: i64,
+    /// Every rank has the same number of them.
+    pub is_even: bool,
 }
 
 /// When a file is made stable.
@@ -202,6 +204,7 @@ fn laid_out(amounts: &[Amount], size_bytes: Option<u64>, rule: (Place, bool)) ->
             start: number(start),
             gap: number(gap),
             slots: number(slots),
+            is_even: false,
         };
         start += amount.count * (size + gap);
         part
@@ -310,7 +313,6 @@ impl Work {
         let collective = file.collective.unwrap_or(0);
         self.is_collective = self.who == Who::All
             && collective.saturating_mul(2) > transfers
-            && self.is_even(ranks)
             && self.layer == Layer::Mpi;
     }
 
@@ -323,22 +325,15 @@ impl Work {
         if self.is_updated() && !self.reads_first {
             self.reads = laid_out(reads, Some(self.written_end() as u64), rule);
         }
+        let parts = self.reads.iter_mut().chain(&mut self.writes);
+        parts.for_each(|part| part.is_even = part.count as u64 % members == 0);
     }
 
-    /// Every rank has the same number of transfers of each part, in each open if those are `opens`.
-    fn divides(&self, ranks: u32, opens: i64) -> bool {
-        let each = self.members(ranks).saturating_mul(opens);
-        !self.is_simple && self.parts().all(|part| part.count % each == 0)
-    }
-
-    /// Every rank has the same number of transfers of each part.
-    pub fn is_even(&self, ranks: u32) -> bool {
-        self.divides(ranks, 1)
-    }
-
-    /// Every open has the same transfers.
+    /// Every open of every rank has the same transfers.
     pub fn is_opened_evenly(&self, ranks: u32) -> bool {
-        self.opens > 1 && self.parts().next().is_some() && self.divides(ranks, self.opens)
+        let each = self.members(ranks).saturating_mul(self.opens);
+        let is_even = self.parts().all(|part| part.count % each == 0);
+        is_even && self.opens > 1 && !self.is_simple && self.parts().next().is_some()
     }
 
     /// Closes of each rank after transfers.
@@ -367,7 +362,14 @@ impl Work {
             let count: i64 = parts.iter().map(|part| part.count).sum();
             let (mean, more) = (bytes / count, bytes % count);
             let slots = parts.iter().map(|part| part.slots).min().unwrap_or(1);
-            let part = |count, size| Part { count, size, place: Place::Again, slots, ..first };
+            let part = |count, size| Part {
+                count,
+                size,
+                place: Place::Again,
+                slots,
+                is_even: false,
+                ..first
+            };
             *parts = vec![part(count - more, mean), part(more, mean + 1)];
         }
     }
