@@ -109,7 +109,7 @@ fn programs_do_what_was_counted() {
     let own = file("MPI-IO", "/s/own", 1, [0, 0, 5, 777]);
     let some = file("MPI-IO", "/s/some", 2, [5, 50, 7, 701]);
     let many: Vec<TraceFile> = (0..40)
-        .map(|at| file("POSIX", &format!("/s/d/f{at}"), 1, [at % 3, at * 9, 4, 400]))
+        .map(|at| file("POSIX", &format!("/s/d/f{at}"), 1, [1 + at % 3, at * 9, 4, 400]))
         .collect();
     let both =
         [file("POSIX", "/s/both", 1, [0, 0, 2, 20]), file("STDIO", "/s/both", 1, [3, 3000, 0, 0])];
