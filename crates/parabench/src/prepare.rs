@@ -2,7 +2,7 @@
 
 use crate::console;
 use crate::error::{Error, Exit, Result};
-use crate::folding::{self, Foldable};
+use crate::folding;
 use engine::config::Config;
 use engine::prepare::{Missing, Todo};
 use engine::{rehearse, stop};
@@ -55,10 +55,7 @@ fn unforeseen(failure: Option<String>) -> Error {
 /// # Errors
 /// The run has no events, or not all.
 pub fn shown_by(trace: &Path, expected: Vec<Expected>) -> Result<Vec<Expected>> {
-    let log = match folding::read(trace)? {
-        Foldable::Operations(_, log) => log,
-        Foldable::Counters(_) => return Ok(expected),
-    };
+    let (_, Some(log)) = folding::read(trace)? else { return Ok(expected) };
     let known: HashSet<&[u8]> = log.paths.iter().flat_map(|path| with_parents(path)).collect();
     let others = expected.into_iter().filter(|expected| !known.contains(&expected.path[..]));
     let mut all: BTreeMap<Vec<u8>, Thing> =

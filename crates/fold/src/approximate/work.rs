@@ -137,7 +137,7 @@ impl Amount {
     /// Divides the transfers by size. What common sizes do not explain has the mean of the rest.
     fn by_size(mut self, common: &mut [TraceSize]) -> Vec<Amount> {
         let mut parts = Vec::new();
-        let is_even = self.count > 0 && self.bytes % self.count == 0;
+        let is_even = self.bytes.is_multiple_of(self.count);
         let mean = self.bytes.checked_div(self.count).unwrap_or(0);
         if !is_even || common.iter().any(|size| size.bytes > mean && size.count > 0) {
             common.sort_by_key(|size| Reverse(size.bytes));
@@ -326,7 +326,7 @@ impl Work {
             self.reads = laid_out(reads, Some(self.written_end() as u64), rule);
         }
         let parts = self.reads.iter_mut().chain(&mut self.writes);
-        parts.for_each(|part| part.is_even = part.count as u64 % members == 0);
+        parts.for_each(|part| part.is_even = (part.count as u64).is_multiple_of(members));
     }
 
     /// Every open of every rank has the same transfers.

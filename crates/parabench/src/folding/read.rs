@@ -8,31 +8,24 @@ use fold::{Events, Log, Logged, processes};
 use model::run::Run;
 use std::path::Path;
 
-/// A stored run that can be folded.
-pub enum Foldable {
-    /// With all its events.
-    Operations(Run, Log),
-    /// Without events, with counters of files.
-    Counters(Run),
-}
-
-/// Reads a run, and all its events if it has any.
+/// Reads a run and all its events; without a log if it has counters of files alone.
 ///
 /// # Errors
 /// It has neither events nor counters, or not all events; the table cannot be read.
-pub fn read(folder: &Path) -> Result<Foldable> {
+pub fn read(folder: &Path) -> Result<(Run, Option<Log>)> {
     let run = results::read(folder)?.run;
     let events =
         run.run.events.as_ref().map_or(0, |info| {
             info.count.saturating_add(info.dropped).saturating_add(info.left_out)
         });
-    match run.run.trace.as_ref().is_some_and(|trace| events == 0 && !trace.files.is_empty()) {
-        true => Ok(Foldable::Counters(run)),
-        false => read_operations(folder, run),
+    if run.run.trace.as_ref().is_some_and(|trace| events == 0 && !trace.files.is_empty()) {
+        return Ok((run, None));
     }
+    let log = read_operations(folder, &run)?;
+    Ok((run, Some(log)))
 }
 
-fn read_operations(folder: &Path, run: Run) -> Result<Foldable> {
+fn read_operations(folder: &Path, run: &Run) -> Result<Log> {
     let shown = folder.display();
     let Some(info) = &run.run.events else {
         return Err(Error::input(format!("{shown} has no events: they are what is folded"))
@@ -53,10 +46,10 @@ fn read_operations(folder: &Path, run: Run) -> Result<Foldable> {
     let mut log = Log {
         ranks: vec![Events::default(); ranks],
         imported: run.run.trace.is_some(),
-        processors: processors(&run),
-        recorder_ns: recorder_ns(&run),
-        starts_only: has_starts_only(&run),
-        sites: sites::find_facts(&run),
+        processors: processors(run),
+        recorder_ns: recorder_ns(run),
+        starts_only: has_starts_only(run),
+        sites: sites::find_facts(run),
         extents: info.extents.clone(),
         ..Log::default()
     };
@@ -80,7 +73,7 @@ fn read_operations(folder: &Path, run: Run) -> Result<Foldable> {
         log.barriers.clone_from(&trace.barriers);
     }
     log.complete();
-    Ok(Foldable::Operations(run, log))
+    Ok(log)
 }
 
 /// The run has nothing that a program could do.

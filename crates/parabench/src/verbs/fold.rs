@@ -2,7 +2,6 @@
 
 use crate::console;
 use crate::error::{Error, Exit, Result};
-use crate::folding::Foldable;
 use crate::output::New;
 use crate::verbs::counters;
 use crate::{folding, output};
@@ -25,7 +24,8 @@ const NAME_MAX: usize = 80;
 ///
 /// The run needs events: `run --events --out DIR`, or `import`. The program is executed on files in
 /// memory before it is written, and compared with the run: operations, their order on every rank,
-/// names, offsets, sizes and results.
+/// names, offsets, sizes and results. A log of counters alone (Darshan without DXT) becomes an
+/// approximate program, which says so.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -70,10 +70,8 @@ impl Fold {
             output::check_program(out, "-o", HEAD, self.force)?;
         }
         self.anonymise.as_deref().map_or(Ok(()), |map| self.check_map(map))?;
-        let (run, mut log) = match folding::read(&self.folder)? {
-            Foldable::Operations(run, log) => (run, log),
-            Foldable::Counters(run) => return self.approximate(run),
-        };
+        let (run, log) = folding::read(&self.folder)?;
+        let Some(mut log) = log else { return self.approximate(run) };
         if let Some(text) = &self.only {
             only(&mut log, text)?;
         }
@@ -205,6 +203,8 @@ pub(crate) struct Translated {
     pub data: Option<DataFile>,
     /// Number of its ranks.
     pub ranks: u32,
+    /// The run has operations to compare with.
+    pub is_comparable: bool,
 }
 
 /// Folds a stored run for a program of this name, and says what came of it.
@@ -218,16 +218,14 @@ pub(crate) fn translated(
     out: Option<&Path>,
 ) -> Result<Translated> {
     let (name, data) = (file_name(out), Some(data_name(program)));
-    let (run, log) = match folding::read(folder)? {
-        Foldable::Operations(run, log) => (run, log),
-        Foldable::Counters(run) => {
-            let options = Options { name, data, ..Options::default() };
-            let made = counters::approximate(&run, None, options);
-            let made = made.ok_or_else(|| folding::nothing(folder))?;
-            counters::say(&run, &made);
-            let (text, data) = (made.text, made.data.map(|(data, _)| data));
-            return Ok(Translated { text, data, ranks: run.run.ranks });
-        }
+    let (run, log) = folding::read(folder)?;
+    let Some(log) = log else {
+        let options = Options { name, data, ..Options::default() };
+        let made = counters::approximate(&run, None, options);
+        let made = made.ok_or_else(|| folding::nothing(folder))?;
+        counters::say(&run, &made);
+        let (text, data) = (made.text, made.data.map(|(data, _)| data));
+        return Ok(Translated { text, data, ranks: run.run.ranks, is_comparable: false });
     };
     let head = head(&run, &log);
     let ranks = log.ranks.len() as u32;
@@ -235,7 +233,8 @@ pub(crate) fn translated(
     let (folded, proof) = fold_and_prove(&Rc::new(log), &options);
     say(&run, &folded, &proof);
     let Folded { text, data, .. } = folded;
-    Ok(Translated { text, data: data.map(|(data, _)| data), ranks })
+    let data = data.map(|(data, _)| data);
+    Ok(Translated { text, data, ranks, is_comparable: true })
 }
 
 /// A file by its folder and name, however that was written.

@@ -148,3 +148,18 @@ fn a_log_of_counters_is_folded() {
     done.out_has("# Folded from an anonymous run.");
     scene.parabench("check app.ppl").exits(0);
 }
+
+/// A run that has counters alone is repeated, but there is nothing to compare the repetition with.
+#[test]
+fn a_replay_of_counters_is_not_compared() {
+    let scene = Scene::new();
+    let log = root().join("crates/trace/tests/real/lustre-own.darshan");
+    scene.call("import -o r").word(log).run().exits(0);
+    let mut run = scene.json("r/run.json");
+    run["run"]["trace"]["files"] = serde_json::json!([{
+        "path": "/s/f", "module": "POSIX", "ranks": 48, "opens": 48, "writes": 96, "written_bytes": 9600
+    }]);
+    let scene = scene.file("r/run.json", run.to_string());
+    let done = scene.parabench("replay r -- --backend mem").exits(0);
+    done.err_has("approximately").err_has("not compared").out_has("fwrite");
+}
