@@ -456,7 +456,7 @@ fn file(variable: u32) -> String {
 }
 
 /// Adds statements; around a block stands an empty line.
-fn push_separated(text: &mut String, lines: &[String]) {
+pub(super) fn push_separated(text: &mut String, lines: &[String]) {
     let mut was_block = false;
     for line in lines {
         let is_block = line.contains('\n');
@@ -470,7 +470,7 @@ fn push_separated(text: &mut String, lines: &[String]) {
 }
 
 /// A head and its body, in braces unless it is one statement of one line.
-fn block(head: &str, body: Lines) -> String {
+pub(super) fn block(head: &str, body: Lines) -> String {
     match &body[..] {
         [one] if !one.contains('\n') => format!("{head} {one}"),
         _ => format!("{head} {{\n{}\n}}", body.join("\n")),
@@ -660,7 +660,7 @@ impl Writer<'_> {
 }
 
 /// The directory that all names are below, with its slash.
-fn common_directory(names: &[String]) -> String {
+pub(super) fn common_directory(names: &[String]) -> String {
     let Some(first) = names.first() else { return String::new() };
     let same = |name: &String| first.bytes().zip(name.bytes()).take_while(|(a, b)| a == b).count();
     let common = names.iter().map(same).min().unwrap_or(0);
@@ -669,7 +669,7 @@ fn common_directory(names: &[String]) -> String {
 }
 
 /// The ending that all names have behind a dot, and that is not the whole of one. `from`: where they begin to differ.
-fn common_ending(names: &[String], from: usize) -> String {
+pub(super) fn common_ending(names: &[String], from: usize) -> String {
     let Some(first) = names.first() else { return String::new() };
     let same = |name: &String| {
         let pairs = first.bytes().rev().zip(name.bytes().rev());

@@ -2,7 +2,7 @@
 
 use model::Op;
 use model::event::{FLAG_EXPECTED, FLAG_UNPLACED, NO_ID};
-use model::run::{TraceGap, TraceLayout, TraceModule};
+use model::run::{TraceFile, TraceGap, TraceLayout, TraceModule};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use trace::sort::Traced;
@@ -404,6 +404,12 @@ fn access_sizes_ranks_and_files_of_darshan_are_those_of_pydarshan() {
     assert_eq!(of_files("MPI-IO"), [mpi_io.amounts.bytes()]);
     assert_eq!(of_files("POSIX").iter().sum::<u64>(), posix.amounts.bytes());
     assert_eq!(facts.files[0].ranks, 32);
+    let of_one = |file: &TraceFile| file.ranks == 1;
+    assert!(facts.files.iter().all(|file| file.rank.is_some() == of_one(file)));
+    let own = facts.files.iter().find(|file| file.module == "MPI-IO").expect("a file");
+    let collective = ["collective_reads", "collective_writes"].map(|name| mpi_io.count(name));
+    assert_eq!(own.collective, Some(collective.into_iter().flatten().sum()));
+    assert_eq!((own.rank, own.common_sizes.first()), (None, mpi_io.common_sizes.first()));
     let shared = layers_of("lustre-shared").facts;
     assert_eq!(shared.modules[0].shared.map(|shared| shared.files), Some(1));
     assert_eq!((shared.files[0].ranks, shared.modules[0].by_rank.len()), (2048, 0));

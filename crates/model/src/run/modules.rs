@@ -133,6 +133,9 @@ pub struct TraceFile {
     pub module: String,
     /// Ranks with a record of it; of a shared record all ranks of the job.
     pub ranks: u64,
+    /// The rank, if one alone has a record of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rank: Option<u32>,
     /// Bytes and times, sums over ranks.
     #[serde(flatten)]
     pub amounts: TraceAmounts,
@@ -148,6 +151,12 @@ pub struct TraceFile {
     /// Writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writes: Option<u64>,
+    /// Reads and writes that were collective.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collective: Option<u64>,
+    /// The commonest access sizes, most frequent first: of the four that each record has, reads and writes together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub common_sizes: Vec<TraceSize>,
     /// Reads and writes at a higher offset than the one before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sequential: Option<u64>,

@@ -8,12 +8,24 @@ use fold::{Events, Log, Logged, processes};
 use model::run::Run;
 use std::path::Path;
 
-/// Reads a run and all its events.
+/// Reads a run and all its events; without a log if it has counters of files alone.
 ///
 /// # Errors
-/// There are none, or not all; the table cannot be read.
-pub fn read(folder: &Path) -> Result<(Run, Log)> {
+/// It has neither events nor counters, or not all events; the table cannot be read.
+pub fn read(folder: &Path) -> Result<(Run, Option<Log>)> {
     let run = results::read(folder)?.run;
+    let events =
+        run.run.events.as_ref().map_or(0, |info| {
+            info.count.saturating_add(info.dropped).saturating_add(info.left_out)
+        });
+    if run.run.trace.as_ref().is_some_and(|trace| events == 0 && !trace.files.is_empty()) {
+        return Ok((run, None));
+    }
+    let log = read_operations(folder, &run)?;
+    Ok((run, Some(log)))
+}
+
+fn read_operations(folder: &Path, run: &Run) -> Result<Log> {
     let shown = folder.display();
     let Some(info) = &run.run.events else {
         return Err(Error::input(format!("{shown} has no events: they are what is folded"))
@@ -34,10 +46,10 @@ pub fn read(folder: &Path) -> Result<(Run, Log)> {
     let mut log = Log {
         ranks: vec![Events::default(); ranks],
         imported: run.run.trace.is_some(),
-        processors: processors(&run),
-        recorder_ns: recorder_ns(&run),
-        starts_only: has_starts_only(&run),
-        sites: sites::find_facts(&run),
+        processors: processors(run),
+        recorder_ns: recorder_ns(run),
+        starts_only: has_starts_only(run),
+        sites: sites::find_facts(run),
         extents: info.extents.clone(),
         ..Log::default()
     };
@@ -50,8 +62,7 @@ pub fn read(folder: &Path) -> Result<(Run, Log)> {
         }
     }
     if log.ranks.iter().all(Events::is_empty) {
-        return Err(Error::input(format!("{shown} has no operations: there is nothing to fold"))
-            .help("where it was recorded or imported, --all keeps operations on all files"));
+        return Err(nothing(folder));
     }
     log.paths = reader.paths().to_vec();
     log.labels = reader.labels().to_vec();
@@ -62,7 +73,13 @@ pub fn read(folder: &Path) -> Result<(Run, Log)> {
         log.barriers.clone_from(&trace.barriers);
     }
     log.complete();
-    Ok((run, log))
+    Ok(log)
+}
+
+/// The run has nothing that a program could do.
+pub fn nothing(folder: &Path) -> Error {
+    Error::input(format!("{} has no operations: there is nothing to fold", folder.display()))
+        .help("where it was recorded or imported, --all keeps operations on all files")
 }
 
 /// No operation has a duration.

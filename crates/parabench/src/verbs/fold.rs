@@ -3,6 +3,7 @@
 use crate::console;
 use crate::error::{Error, Exit, Result};
 use crate::output::New;
+use crate::verbs::counters;
 use crate::{folding, output};
 use clap::Args;
 use fold::anonymise::{self, MAP_HEAD};
@@ -23,7 +24,8 @@ const NAME_MAX: usize = 80;
 ///
 /// The run needs events: `run --events --out DIR`, or `import`. The program is executed on files in
 /// memory before it is written, and compared with the run: operations, their order on every rank,
-/// names, offsets, sizes and results.
+/// names, offsets, sizes and results. A log of counters alone (Darshan without DXT) becomes an
+/// approximate program, which says so.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -68,7 +70,8 @@ impl Fold {
             output::check_program(out, "-o", HEAD, self.force)?;
         }
         self.anonymise.as_deref().map_or(Ok(()), |map| self.check_map(map))?;
-        let (run, mut log) = folding::read(&self.folder)?;
+        let (run, log) = folding::read(&self.folder)?;
+        let Some(mut log) = log else { return self.approximate(run) };
         if let Some(text) = &self.only {
             only(&mut log, text)?;
         }
@@ -81,26 +84,45 @@ impl Fold {
         let data = self.out.as_deref().map(data_name);
         let options = Options { think: self.think, head, name, data };
         let (folded, proof) = fold_and_prove(&Rc::new(log), &options);
-        let map = words.map(|(map, words)| (map, anonymise::map(&words)));
-        let map = map.as_ref().map(|(map, text)| New {
-            file: map.to_path_buf(),
+        let map = words.map(|(_, words)| anonymise::map(&words));
+        self.write(&folded.text, folded.data.as_ref().map(|(data, _)| data), map.as_deref())?;
+        say(&run, &folded, &proof);
+        Ok(if proof.is_lossless() { Exit::Success } else { Exit::Failed })
+    }
+
+    /// Makes a program of a run that has counters alone.
+    fn approximate(&self, mut run: Run) -> Result<Exit> {
+        if self.only.is_some() {
+            let message = "--only: the run has counters alone, which are folded as a whole";
+            return Err(Error::input(message).help("import the log again with --under DIR"));
+        }
+        let words = self.anonymise.is_some().then(|| counters::anonymise(&mut run));
+        let data = self.out.as_deref().map(data_name);
+        let options = Options { name: file_name(self.out.as_deref()), data, ..Options::default() };
+        let head = words.is_some().then(|| vec![format!("{}an anonymous run.", &HEAD[2..])]);
+        let made = counters::approximate(&run, head, options)
+            .ok_or_else(|| folding::nothing(&self.folder))?;
+        let map = words.map(|words| anonymise::map(&words));
+        self.write(&made.text, made.data.as_ref().map(|(data, _)| data), map.as_deref())?;
+        counters::say(&run, &made);
+        Ok(Exit::Success)
+    }
+
+    /// Writes or prints the program, with its lists and the map of words.
+    fn write(&self, text: &str, data: Option<&DataFile>, map: Option<&str>) -> Result<()> {
+        let map = map.zip(self.anonymise.as_ref()).map(|(text, file)| New {
+            file: file.clone(),
             option: "--anonymise",
             start: MAP_HEAD,
             bytes: text.as_bytes(),
         });
         match &self.out {
-            Some(out) => {
-                let data = folded.data.as_ref().map(|(data, _)| data);
-                let map = map.into_iter().collect();
-                write_program(out, &folded.text, data, map, self.force)?;
-            }
+            Some(out) => write_program(out, text, data, map.into_iter().collect(), self.force),
             None => {
                 output::write_all(map.as_slice())?;
-                console::print_program(&folded.text)?;
+                console::print_program(text)
             }
         }
-        say(&run, &folded, &proof);
-        Ok(if proof.is_lossless() { Exit::Success } else { Exit::Failed })
     }
 
     /// The map takes the place of an older one only, and of that if asked, and not of the program.
@@ -181,6 +203,8 @@ pub(crate) struct Translated {
     pub data: Option<DataFile>,
     /// Number of its ranks.
     pub ranks: u32,
+    /// The run has operations to compare with.
+    pub is_comparable: bool,
 }
 
 /// Folds a stored run for a program of this name, and says what came of it.
@@ -193,14 +217,24 @@ pub(crate) fn translated(
     program: &Path,
     out: Option<&Path>,
 ) -> Result<Translated> {
+    let (name, data) = (file_name(out), Some(data_name(program)));
     let (run, log) = folding::read(folder)?;
-    let (head, name, data) = (head(&run, &log), file_name(out), Some(data_name(program)));
+    let Some(log) = log else {
+        let options = Options { name, data, ..Options::default() };
+        let made = counters::approximate(&run, None, options);
+        let made = made.ok_or_else(|| folding::nothing(folder))?;
+        counters::say(&run, &made);
+        let (text, data) = (made.text, made.data.map(|(data, _)| data));
+        return Ok(Translated { text, data, ranks: run.run.ranks, is_comparable: false });
+    };
+    let head = head(&run, &log);
     let ranks = log.ranks.len() as u32;
     let options = Options { think, head, name, data };
     let (folded, proof) = fold_and_prove(&Rc::new(log), &options);
     say(&run, &folded, &proof);
     let Folded { text, data, .. } = folded;
-    Ok(Translated { text, data: data.map(|(data, _)| data), ranks })
+    let data = data.map(|(data, _)| data);
+    Ok(Translated { text, data, ranks, is_comparable: true })
 }
 
 /// A file by its folder and name, however that was written.
@@ -261,17 +295,9 @@ fn only(log: &mut Log, text: &str) -> Result<()> {
 
 /// The comment at the head: what was recorded, when, how complete.
 fn head(run: &Run, log: &Log) -> Vec<String> {
-    let header = &run.run;
     let operations: usize = log.ranks.iter().map(Events::len).sum();
-    let (operations, ranks) = (count(operations, "operation"), count(log.ranks.len(), "rank"));
-    let name = model::escape::line(&header.program.name);
-    let name = model::words::shortened(&name, NAME_MAX);
-    let when = match header.started.as_str() {
-        "" => String::new(),
-        started => format!(" of {started}"),
-    };
-    let mut head = vec![format!("Folded from {name}{when}: {operations}, {ranks}.")];
-    if let Some(trace) = &header.trace {
+    let mut head = vec![origin(run, &count(operations, "operation"))];
+    if let Some(trace) = &run.run.trace {
         let what = format!("A log of {}, below {}.", trace.format, trace.root);
         head.push(model::escape::line(&what));
         let cost = trace.recorded.iter().filter(|recorded| recorded.call_ns > 0);
@@ -297,6 +323,18 @@ fn head(run: &Run, log: &Log) -> Vec<String> {
         "Collective calls of MPI-IO are not recorded: each rank opens its files for itself.".into()
     }));
     head
+}
+
+/// The first line of the head: the run, when it was, what it has.
+pub(super) fn origin(run: &Run, what: &str) -> String {
+    let header = &run.run;
+    let name = model::escape::line(&header.program.name);
+    let name = model::words::shortened(&name, NAME_MAX);
+    let when = match header.started.as_str() {
+        "" => String::new(),
+        started => format!(" of {started}"),
+    };
+    format!("Folded from {name}{when}: {what}, {}.", count(header.ranks, "rank"))
 }
 
 /// Reports the result on standard error.

@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod compare;
+mod counters;
 pub mod fidelity;
 pub mod fmt;
 pub mod fold;

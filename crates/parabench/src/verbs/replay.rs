@@ -1,6 +1,7 @@
 //! `parabench replay`: fold, prepare, run and fidelity in one, for a first look.
 
 use crate::args::{self, Verbose};
+use crate::console;
 use crate::error::{Exit, Result};
 use crate::output;
 use crate::verbs::fold::{HEAD, think, translated, write_program};
@@ -56,7 +57,7 @@ impl Replay {
             output::check_program(out, "-o", HEAD, self.force)?;
         }
         let name = self.out.clone().unwrap_or_else(|| self.name().into());
-        self.run(&name, 1)?;
+        self.run(&name, 1, true)?;
         let folded = translated(&self.folder, self.think, &name, self.out.as_deref())?;
         let own = match self.out {
             Some(_) => None,
@@ -75,7 +76,11 @@ impl Replay {
         let mut files = vec![self.name()];
         write_program(&file, &folded.text, folded.data.as_ref(), Vec::new(), self.force)?;
         files.extend(folded.data.map(|data| data.name));
-        let end = self.run(&file, folded.ranks).and_then(Run::execute_here);
+        if !folded.is_comparable {
+            console::note("the run has no operations, so the repetition is not compared with it");
+        }
+        let run = self.run(&file, folded.ranks, folded.is_comparable);
+        let end = run.and_then(Run::execute_here);
         if let Some(own) = &own {
             temporary::remove(own, &files.iter().map(String::as_str).collect::<Vec<_>>());
         }
@@ -93,10 +98,12 @@ impl Replay {
         self.verbose.verbose && (word == "-v" || word == "--verbose")
     }
 
-    /// The run of a program.
-    fn run(&self, program: &Path, ranks: u32) -> Result<Run> {
-        let mut words: Vec<OsString> = vec![program.into()];
-        words.extend(["--prepare".into(), "--against-trace".into(), (&self.folder).into()]);
+    /// The run of a program, and whether it is compared with the original.
+    fn run(&self, program: &Path, ranks: u32, compares: bool) -> Result<Run> {
+        let mut words: Vec<OsString> = vec![program.into(), "--prepare".into()];
+        if compares {
+            words.extend(["--against-trace".into(), (&self.folder).into()]);
+        }
         words.extend(["-n".into(), ranks.to_string().into()]);
         words.extend(self.verbose.verbose.then(|| "-v".into()));
         words.extend(self.options.iter().filter(|word| !self.is_given(word)).cloned());

@@ -36,6 +36,7 @@ mod field_programs;
 mod file_programs;
 mod fmt;
 mod fold;
+mod fold_counters;
 mod fold_facts;
 mod fold_kinds;
 mod fold_lists;

@@ -46,6 +46,8 @@ const FILES_LISTED: usize = 1000;
 /// Files of a layer that are told apart, and different access sizes that are counted.
 const FILES_MAX: usize = 1 << 22;
 const SIZES_MAX: usize = 1 << 20;
+/// Access sizes of a file that are kept.
+const SIZES_OF_FILE: usize = 8;
 /// Ranks of a layer that are listed.
 const RANKS_LISTED: usize = 1 << 16;
 
@@ -172,6 +174,8 @@ impl Layer {
         });
         let ranks = if record.rank.is_some() { 1 } else { job.processes };
         file.ranks = file.ranks.saturating_add(ranks);
+        let rank = record.rank.map(|rank| self.first_rank.saturating_add(rank));
+        file.rank = rank.filter(|_| file.ranks == 1);
         file.amounts.add(&record.amounts);
         file.size_bytes = file.size_bytes.max(record.end_bytes);
         let count = |at: usize| record.counts.get(at).copied().flatten();
@@ -180,6 +184,8 @@ impl Layer {
         add_known(&mut file.writes, count(2));
         (3..5).for_each(|at| add_known(&mut file.sequential, count(at)));
         (5..7).for_each(|at| add_known(&mut file.consecutive, count(at)));
+        (23..25).for_each(|at| add_known(&mut file.collective, count(at)));
+        add_sizes(&mut file.common_sizes, &record.common);
         let opens = [file.first_open_ns, record.first_open_ns];
         file.first_open_ns = opens.into_iter().flatten().min();
         file.last_close_ns = file.last_close_ns.max(record.last_close_ns);
@@ -225,6 +231,18 @@ impl Layer {
             shared: self.shared,
         }
     }
+}
+
+/// Adds access sizes of a file, and keeps the commonest.
+fn add_sizes(sizes: &mut Vec<TraceSize>, more: &[TraceSize]) {
+    for one in more {
+        match sizes.iter_mut().find(|size| size.bytes == one.bytes) {
+            Some(size) => size.count = size.count.saturating_add(one.count),
+            None => sizes.push(*one),
+        }
+    }
+    sizes.sort_by_key(|size| (Reverse(size.count), size.bytes));
+    sizes.truncate(SIZES_OF_FILE);
 }
 
 /// Adds a record of all ranks together.

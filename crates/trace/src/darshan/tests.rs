@@ -276,7 +276,9 @@ fn counters_at_their_limits_are_added_up() {
     assert_eq!((posix.amounts.read_bytes, posix.amounts.read_ns), (Some(u64::MAX), Some(u64::MAX)));
     assert_eq!((posix.amounts.write_ns, posix.amounts.meta_ns), (Some(0), Some(0)));
     assert_eq!((posix.read_sizes[0], posix.common_sizes[0].count), (u64::MAX, u64::MAX));
-    assert_eq!((posix.files, facts.files.len(), facts.files[0].ranks), (1, 1, 4));
+    let file = &facts.files[0];
+    assert_eq!((posix.files, facts.files.len(), file.ranks, file.rank), (1, 1, 4, None));
+    assert_eq!((file.common_sizes[0].count, file.collective), (u64::MAX, None));
 }
 
 proptest! {

@@ -1,0 +1,50 @@
+//! `parabench fold` of a run that has counters of files alone: the program is approximate, and says so.
+
+use super::fold::origin;
+use crate::console;
+use fold::{Approximate, Log, Options, anonymise};
+use model::run::{Run, Trace};
+use model::words::count;
+use std::collections::BTreeMap;
+
+/// Makes the program. `head`: its first lines instead of those that name the run. `None`: no counter is of calls
+/// that statements exist for.
+pub(super) fn approximate(
+    run: &Run,
+    head: Option<Vec<String>>,
+    options: Options,
+) -> Option<Approximate> {
+    let trace = run.run.trace.as_ref()?;
+    let files = count(trace.files.len(), "file");
+    let own = || vec![origin(run, &format!("counters of {files}"))];
+    let head = head.unwrap_or_else(own);
+    fold::approximate(trace, run.run.ranks, &Options { head, ..options })
+}
+
+/// Replaces the names of files; gives original and new words.
+pub(super) fn anonymise(run: &mut Run) -> BTreeMap<Vec<u8>, String> {
+    let Some(trace) = &mut run.run.trace else { return BTreeMap::new() };
+    let paths = trace.files.iter().map(|file| file.path.clone().into_bytes()).collect();
+    let mut log = Log { paths, ..Log::default() };
+    let words = anonymise::anonymise(&mut log);
+    for (file, path) in trace.files.iter_mut().zip(&log.paths) {
+        file.path = String::from_utf8_lossy(path).into_owned();
+    }
+    words
+}
+
+/// Reports the result on standard error.
+pub(super) fn say(run: &Run, made: &Approximate) {
+    let lines = count(made.text.lines().count(), "line");
+    let lists = match &made.data {
+        None => String::new(),
+        Some((data, 1)) => format!(" and a list in {}", data.name),
+        Some((data, lists)) => format!(" and {lists} lists in {}", data.name),
+    };
+    let what = format!("counters of {} became {lines}{lists}", count(made.files, "file"));
+    console::note(&format!(
+        "{what}, approximately: the log has sums alone, so order and offsets are made up"
+    ));
+    let losses = run.run.trace.iter().flat_map(Trace::losses);
+    losses.for_each(|gap| console::warning(&format!("the run is incomplete: {}", gap.says)));
+}
