@@ -11,7 +11,7 @@
 use super::expr::constant;
 use super::lists::numbered;
 use super::names::Part;
-use super::ranks::{Call, Form, Item, Spread, Value};
+use super::ranks::{Call, Form, Item, Spread, Value, count_lines};
 use super::shape::Shaper;
 use super::statement::{Arg, NumberKind, Shape, Statement};
 use super::tree::{Gap, hash_of};
@@ -104,6 +104,8 @@ const CALL: usize = 25;
 const ARG: usize = 6;
 const NAME: usize = 20;
 const DEFINITION: usize = 60;
+/// Lines of a definition without its body.
+const DEFINITION_LINES: usize = 3;
 
 /// A place where a sequence stands.
 struct Place {
@@ -127,8 +129,8 @@ struct Found {
 /// Elements of a body.
 struct Body<'a> {
     items: &'a [Item],
-    /// What they are but for numbers, names and variables; `None`: they stay where they are.
-    keys: Vec<Option<u64>>,
+    /// What they are but for numbers and variables, with names and without; `None`: they stay where they are.
+    keys: [Vec<Option<u64>>; 2],
     /// Variables of open files, in order.
     variables: Vec<Vec<u32>>,
 }
@@ -152,6 +154,7 @@ fn best(items: &[Item], shaper: &mut Shaper<'_>, procs: &[Proc]) -> Option<Found
     let mut tried: Vec<Candidate> =
         (2..=LENGTH_MAX).flat_map(|length| candidates(&bodies, length)).collect();
     tried.sort_by_key(|tried| (Reverse(tried.gain), tried.length, tried.places[0]));
+    tried.dedup_by(|a, b| a.length == b.length && a.places == b.places);
     tried.truncate(TRIED);
     let mut best: Option<Found> = None;
     for candidate in tried {
@@ -181,6 +184,10 @@ impl Candidate {
         let each = CALL + params.iter().map(arg).sum::<usize>() + ARG * handles.needs.len();
         let takes = DEFINITION + weights(first) + places.len() * each;
         let gain = (weights(first) * places.len()).checked_sub(takes)?;
+        let lines = count_lines(first);
+        if lines * places.len() < lines + places.len() + DEFINITION_LINES + handles.leaves.len() {
+            return None;
+        }
         let variables = |(body, at): &(usize, usize)| {
             bodies[*body].variables[*at..at + length].iter().flatten().copied()
         };
@@ -204,7 +211,8 @@ impl Candidate {
 }
 
 fn collect_bodies<'a>(items: &'a [Item], shaper: &Shaper<'_>, bodies: &mut Vec<Body<'a>>) {
-    let keys = items.iter().map(|item| key(item, 0, shaper)).collect();
+    let keys =
+        [true, false].map(|named| items.iter().map(|item| key(item, 0, named, shaper)).collect());
     let variables = items.iter().map(|item| variables(item, shaper)).collect();
     bodies.push(Body { items, keys, variables });
     for inner in items.iter().filter(|item| !item.body.is_empty()) {
@@ -216,7 +224,8 @@ fn collect_bodies<'a>(items: &'a [Item], shaper: &Shaper<'_>, bodies: &mut Vec<B
 fn candidates(bodies: &[Body<'_>], length: usize) -> Vec<Candidate> {
     let mut places: HashMap<u64, Vec<(usize, usize)>> = HashMap::new();
     for (number, body) in bodies.iter().enumerate() {
-        for (at, window) in body.keys.windows(length).enumerate() {
+        let windows = body.keys.iter().flat_map(|keys| keys.windows(length).enumerate());
+        for (at, window) in windows {
             if window.iter().any(Option::is_none) {
                 continue;
             }
@@ -276,13 +285,13 @@ fn variables(item: &Item, shaper: &Shaper<'_>) -> Vec<u32> {
     all
 }
 
-/// Hash of an element without its variables, and without names and numbers that can be parameters. `depth`: loops of
-/// the sequence around it.
-fn key(item: &Item, depth: usize, shaper: &Shaper<'_>) -> Option<u64> {
+/// Hash of an element without its variables and without numbers that can be parameters; names can be, too, unless it
+/// is to be `named`. `depth`: loops of the sequence around it.
+fn key(item: &Item, depth: usize, named: bool, shaper: &Shaper<'_>) -> Option<u64> {
     let what = match &item.form {
         Form::Leaf(shape) => match &shaper.shapes.all[*shape as usize] {
             Shape::Op(statement) if !statement.adopts => {
-                let key = key_of(statement, item, depth, shaper)?;
+                let key = key_of(statement, item, depth, named, shaper)?;
                 return Some(hash_of(&(0, key, item.gap.meets_end)));
             }
             Shape::Pause | Shape::LongPause => (0, *shape as usize),
@@ -294,11 +303,17 @@ fn key(item: &Item, depth: usize, shaper: &Shaper<'_>) -> Option<u64> {
     };
     let numbers = item.numbers.iter().map(|number| key_of_number(number, depth));
     let inner = depth + usize::from(item.form == Form::Loop);
-    let body = item.body.iter().map(|item| key(item, inner, shaper));
+    let body = item.body.iter().map(|item| key(item, inner, named, shaper));
     Some(hash_of(&(what, numbers.chain(body).collect::<Option<Vec<u64>>>()?)))
 }
 
-fn key_of(statement: &Statement, item: &Item, depth: usize, shaper: &Shaper<'_>) -> Option<u64> {
+fn key_of(
+    statement: &Statement,
+    item: &Item,
+    depth: usize,
+    named: bool,
+    shaper: &Shaper<'_>,
+) -> Option<u64> {
     let mut left = &item.numbers[..];
     let mut args = Vec::with_capacity(statement.args.len());
     for arg in &statement.args {
@@ -306,7 +321,7 @@ fn key_of(statement: &Statement, item: &Item, depth: usize, shaper: &Shaper<'_>)
         left = rest;
         args.push(match arg {
             Arg::Handle(_) => 0,
-            Arg::Path(_) if own.iter().all(|number| constant(number).is_some()) => 1,
+            Arg::Path(_) if !named && own.iter().all(|it| constant(it).is_some()) => 1,
             Arg::Named if is_outer(&own[0], depth) => 1,
             arg => {
                 let numbers = own.iter().map(|number| key_of_number(number, depth));
@@ -671,36 +686,41 @@ mod tests {
         }
     }
 
+    const READ: [Op; 7] =
+        [Op::Fopen, Op::Fstat, Op::Fread, Op::Fsync, Op::Fread, Op::Fstat, Op::Fclose];
+
     #[test]
     fn a_pause_before_a_sequence_is_before_its_call() {
-        let read = [(Op::Fopen, 70), (Op::Fstat, 20), (Op::Fread, 30), (Op::Fclose, 40)];
-        let of = |path: u32| read.map(|(op, us)| (op, path, us + u64::from(path)));
-        let between = [(Op::Mkdir, 4, 5), (Op::Stat, 5, 6)];
-        let operations = [&of(0)[..], &between[..1], &of(1), &between[1..], &of(2)].concat();
+        let read = |path: u32, us: u64| READ.map(|op| (op, path, us));
+        let operations = [&read(0, 70)[..], &[(Op::Mkdir, 4, 5)], &read(1, 80)].concat();
         let (items, procs) = program(&log(&operations), false);
         let sums_us = |items: &[Item]| -> Vec<u64> {
             items.iter().map(|item| item.gap.sum_ns / 1000).collect()
         };
-        assert_eq!(sums_us(&items), [70, 5, 71, 6, 72]);
-        assert_eq!(sums_us(&procs[0].body), [0, 63, 93, 123]);
+        assert_eq!(sums_us(&items), [70, 5, 80]);
+        assert_eq!(sums_us(&procs[0].body), [0, 150, 150, 150, 150, 150, 150]);
     }
 
-    /// Two files that stay open, and one that is read while they are.
     #[test]
-    fn variables_of_files_and_their_names_are_what_a_proc_is_given() {
-        let read = |path: u32| {
-            [Op::Fopen, Op::Fstat, Op::Fread, Op::Fread, Op::Fsync, Op::Fstat, Op::Fsync]
-                .map(|op| (op, path, 0))
-        };
-        let operations =
-            [0, 1, 2, 3, 4].map(|path| [&read(path)[..], &[(Op::Stat, 5, 0); 1]].concat());
-        let mut operations = operations.concat();
-        operations.insert(8, (Op::Mkdir, 5, 0));
-        let (items, procs) = program(&log(&operations), false);
+    fn a_sequence_is_a_proc_whatever_its_files_and_variables_are_called() {
+        let read = |path: u32| READ[..6].iter().map(move |op| (*op, path, 0));
+        let operations: Vec<_> = read(0).chain([(Op::Mkdir, 4, 0)]).chain(read(1)).collect();
+        let mut log = log(&operations);
+        for instance in [1, 2] {
+            let mut close = log.ranks[0].get(operations.len() - 1).expect("the last operation");
+            (close.event.op, close.details.instance) = (Op::Fclose as u8, instance);
+            log.ranks[0].push(&close);
+        }
+        let (items, procs) = program(&log, false);
         let calls = items.iter().filter_map(|item| match &item.form {
-            Form::Call(call) => Some((call.handles.clone(), call.returns)),
+            Form::Call(call) => Some((call.returns, item.numbers.clone())),
             _ => None,
         });
-        let _ = (calls.collect::<Vec<_>>(), procs.len());
+        let name = |id: i64| vec![Spread::constant(id)];
+        assert_eq!(calls.collect::<Vec<_>>(), [(Some(0), name(0)), (Some(1), name(1))]);
+        assert_eq!(
+            (procs[0].name.as_str(), procs[0].params[0].kind),
+            ("fread_file", NumberKind::Name)
+        );
     }
 }

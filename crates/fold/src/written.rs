@@ -80,34 +80,6 @@ impl<'a> WrittenOut<'a> {
         all
     }
 
-    /// The elements of a sequence, where neighbours that are blocks with the same label are one block.
-    pub fn with_joined_blocks(&mut self, sequence: Vec<usize>) -> Vec<usize> {
-        let label = |at: usize| match &self.all[at] {
-            Flat::Block(block) => Some((block.head.shape, &block.head.numbers)),
-            _ => None,
-        };
-        let runs = sequence.chunk_by(|a, b| label(*a).is_some() && label(*a) == label(*b));
-        let runs: Vec<Vec<usize>> = runs.map(<[usize]>::to_vec).collect();
-        runs.into_iter().map(|run| if run.len() > 1 { self.join(&run) } else { run[0] }).collect()
-    }
-
-    /// Makes one block of several.
-    fn join(&mut self, blocks: &[usize]) -> usize {
-        let body = self.with_joined_blocks(self.bodies(blocks));
-        let head = self.all[blocks[0]].node().clone();
-        self.all.push(Flat::Block(Box::new(Block { given: None, head, body })));
-        self.all.len() - 1
-    }
-
-    /// The bodies of blocks.
-    fn bodies(&self, blocks: &[usize]) -> Vec<usize> {
-        let bodies = blocks.iter().map(|at| match &self.all[*at] {
-            Flat::Block(block) => &block.body[..],
-            _ => &[],
-        });
-        bodies.collect::<Vec<_>>().concat()
-    }
-
     fn sequence(&mut self, nodes: &'a [Node], around: &mut Vec<Around>) -> Vec<usize> {
         let mut places = Vec::with_capacity(nodes.len());
         nodes.iter().for_each(|node| self.element(node, around, &mut places));
