@@ -96,7 +96,21 @@ fn in_blocks(written: &WrittenOut<'_>, sequence: &[usize], alike: &mut Alike<'_>
     let mut finder = Finder { written, alike, repeats: Repeats::default() };
     let elements = finder.find(&[sequence]).pop().unwrap_or_default();
     let Finder { repeats, alike, .. } = finder;
-    emit(&elements, &repeats, written, sequence, alike)
+    let mut emitter = Emitter {
+        repeats: &repeats,
+        written,
+        alike,
+        all: Vec::new(),
+        plain: Vec::new(),
+        around: Vec::new(),
+        orders: false,
+        open: HashSet::new(),
+        alone: HashMap::new(),
+    };
+    emitter.open = emitter.open_before(sequence);
+    elements.iter().for_each(|element| emitter.top(element));
+    emitter.flush();
+    emitter.all
 }
 
 /// Finds repeats in sequences, and in the blocks in them.
@@ -136,31 +150,7 @@ impl Finder<'_, '_, '_> {
     }
 }
 
-/// The nodes that elements are; loops only where they are shorter.
-fn emit(
-    elements: &[Element],
-    repeats: &Repeats,
-    written: &WrittenOut<'_>,
-    sequence: &[usize],
-    alike: &mut Alike<'_>,
-) -> Vec<Node> {
-    let mut emitter = Emitter {
-        repeats,
-        written,
-        alike,
-        all: Vec::new(),
-        plain: Vec::new(),
-        around: Vec::new(),
-        orders: false,
-        open: HashSet::new(),
-        alone: HashMap::new(),
-    };
-    emitter.open = emitter.open_before(sequence);
-    elements.iter().for_each(|element| emitter.top(element));
-    emitter.flush();
-    emitter.all
-}
-
+/// Makes nodes of elements; loops only where they are shorter.
 struct Emitter<'a, 'b> {
     repeats: &'a Repeats,
     written: &'a WrittenOut<'a>,

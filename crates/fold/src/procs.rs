@@ -641,22 +641,49 @@ mod tests {
         (items, procs)
     }
 
-    /// Time of all pauses, nanoseconds, of items that are executed this often: each takes the mean of its place.
-    fn pauses_ns(items: &[Item], procs: &[Proc], times: f64) -> f64 {
-        let count = |number: &Spread| {
-            let values = number.list.as_ref().map_or(&[0][..], |list| &list.values);
-            let mean = values.iter().sum::<i64>() as f64 / values.len() as f64;
-            number.base.at(0, 1) as f64 + mean
+    /// Loops that are executed, the innermost last: the address of each, and how many iterations of it and of loops
+    /// in it are over since it began.
+    type Around = Vec<(*const Item, HashMap<*const Item, i64>)>;
+
+    /// The parameters of a proc with their values.
+    type Given = HashMap<Rc<str>, i64>;
+
+    fn value(number: &Spread, around: &Around, given: &Given) -> i64 {
+        let outwards = |depth: usize| &around[around.len() - 1 - depth];
+        let done = |depth: usize, root: usize| {
+            outwards(root).1.get(&outwards(depth).0).copied().unwrap_or(0)
         };
-        let all = items.iter().map(|item| {
-            let inner = match &item.form {
-                Form::Loop => pauses_ns(&item.body, procs, times * count(&item.numbers[0])),
-                Form::Call(call) => pauses_ns(&procs[call.proc].body, procs, times),
-                _ => pauses_ns(&item.body, procs, times),
-            };
-            times * item.gap.sum_ns as f64 / item.gap.count.max(1) as f64 + inner
-        });
-        all.sum()
+        let base = match &number.base {
+            Value::Param(name) => given[name],
+            base => base.at(0, 1),
+        };
+        let steps = number.steps.iter().enumerate();
+        let grown: i64 = steps.map(|(depth, step)| step.at(0, 1) * done(depth, depth)).sum();
+        let list = number.list.as_ref();
+        base + grown + list.map_or(0, |list| list.values[done(list.depth, list.root) as usize])
+    }
+
+    /// Time of all pauses as items are executed, nanoseconds: each takes the mean of its place.
+    fn pauses_ns(items: &[Item], procs: &[Proc], around: &mut Around, given: &Given) -> f64 {
+        let mut sum_ns = 0.0;
+        for item in items {
+            sum_ns += item.gap.sum_ns as f64 / item.gap.count.max(1) as f64;
+            if let Form::Call(call) = &item.form {
+                let Proc { params, body, .. } = &procs[call.proc];
+                let numbers = item.numbers.iter().map(|number| value(number, around, given));
+                let given = params.iter().map(|param| Rc::clone(&param.name)).zip(numbers);
+                sum_ns += pauses_ns(body, procs, &mut Vec::new(), &given.collect());
+            } else if item.form == Form::Loop {
+                let count = value(&item.numbers[0], around, given);
+                around.push((item, HashMap::new()));
+                for _ in 0..count {
+                    sum_ns += pauses_ns(&item.body, procs, around, given);
+                    around.iter_mut().for_each(|outer| *outer.1.entry(item).or_default() += 1);
+                }
+                around.pop();
+            }
+        }
+        sum_ns
     }
 
     /// A file that is read, or a directory that is made and looked at, between other operations.
@@ -680,7 +707,7 @@ mod tests {
             let log = log(&operations);
             let (items, procs) = program(&log, gathers);
             let recorded_ns = 1000.0 * operations.iter().map(|(_, _, us)| *us as f64).sum::<f64>();
-            let found_ns = pauses_ns(&items, &procs, 1.0);
+            let found_ns = pauses_ns(&items, &procs, &mut Vec::new(), &HashMap::new());
             let rounded = (found_ns - recorded_ns).abs() <= operations.len() as f64;
             prop_assert!(rounded, "{recorded_ns} {found_ns} {items:?} {procs:?}");
         }
