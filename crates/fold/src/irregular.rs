@@ -125,29 +125,53 @@ impl Finder<'_, '_, '_> {
     fn find(&mut self, sequences: &[&[usize]]) -> Vec<Vec<Element>> {
         let written = self.written;
         let mut by_label: BTreeMap<u32, Vec<(usize, &Block<'_>)>> = BTreeMap::new();
-        let mut elements: HashMap<usize, Element> = HashMap::new();
+        let mut plain = Vec::new();
         for at in sequences.iter().copied().flatten() {
             match &written.all[*at] {
                 Flat::Block(block) => {
                     by_label.entry(block.head.shape).or_default().push((*at, block))
                 }
-                flat => {
-                    let class = class_of(&self.alike.class(flat.node()));
-                    elements.insert(*at, Element { class, what: What::One(*at) });
-                }
+                flat => plain.push((*at, flat.node())),
             }
         }
+        let mut elements: HashMap<usize, Element> = HashMap::new();
         for (label, blocks) in by_label {
             let bodies: Vec<&[usize]> = blocks.iter().map(|(_, block)| &block.body[..]).collect();
             let bodies = self.find(&bodies).into_iter();
             let blocks = blocks.iter().map(|(at, _)| *at).zip(bodies).collect();
             elements.extend(self.repeats.blocks(label, blocks));
         }
+        let classes = classes(&plain, self.alike);
+        let one = |((at, _), class): (&(usize, &Node), u64)| {
+            (*at, Element { class, what: What::One(*at) })
+        };
+        elements.extend(plain.iter().zip(classes).map(one));
         let elements = sequences.iter().map(|sequence| {
             sequence.iter().filter_map(|at| elements.remove(at)).collect::<Vec<Element>>()
         });
         self.repeats.join(elements.collect())
     }
+}
+
+/// Most sizes of a class that make classes of their own.
+const SIZES_MAX: usize = 2;
+
+/// Classes of statements; those with few sizes have a class per size.
+fn classes(nodes: &[(usize, &Node)], alike: &Alike<'_>) -> Vec<u64> {
+    let class = |(_, node): &(usize, &Node)| {
+        let at = alike.kinds(node).iter().position(|kind| *kind == NumberKind::Bytes);
+        (alike.class(node), at.map(|at| node.numbers[at].base))
+    };
+    let classes: Vec<(u64, Option<i64>)> = nodes.iter().map(class).collect();
+    let mut sizes: HashMap<u64, HashSet<Option<i64>>> = HashMap::new();
+    for (class, size) in &classes {
+        sizes.entry(*class).or_default().insert(*size);
+    }
+    let sized = classes.iter().map(|(class, size)| match size {
+        Some(size) if sizes[class].len() <= SIZES_MAX => class_of(&(class, size)),
+        _ => class_of(class),
+    });
+    sized.collect()
 }
 
 /// Makes nodes of elements; loops only where they are shorter.

@@ -23,7 +23,7 @@
 //! Where ranks wait for each other in a loop over blocks, the order of their work depends on its pauses: uneven ones,
 //! of which the longest is `LONG_NS` above the mean, are a list.
 
-use super::ranks::{Form, Item, count_lines};
+use super::ranks::{Form, Item};
 use super::tree::Gap;
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -99,6 +99,16 @@ fn gaps(bodies: &[&[Item]]) -> Vec<Gap> {
     let mut all = Vec::new();
     bodies.iter().copied().flatten().for_each(|item| item.each(&mut |item| all.push(item.gap)));
     all
+}
+
+/// Lines of statements and blocks.
+fn count_lines(items: &[Item]) -> usize {
+    let lines = |item: &Item| match &item.body[..] {
+        [] => 1,
+        [one] if one.body.is_empty() => 1,
+        body => 2 + count_lines(body),
+    };
+    items.iter().map(lines).sum()
 }
 
 /// Gives time to places with a large sum.

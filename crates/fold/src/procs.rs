@@ -11,7 +11,7 @@
 use super::expr::constant;
 use super::lists::numbered;
 use super::names::Part;
-use super::ranks::{Call, Form, Item, Spread, Value, count_lines};
+use super::ranks::{Call, Form, Item, Spread, Value};
 use super::shape::Shaper;
 use super::statement::{Arg, NumberKind, Shape, Statement};
 use super::tree::{Gap, hash_of};
@@ -94,7 +94,7 @@ fn add_gaps(items: &mut [Item], others: &[Item]) {
 const LENGTH_MAX: usize = 64;
 /// Programs with more elements have no procs.
 const ELEMENTS_MAX: usize = 20_000;
-/// Sequences that are looked at closely.
+/// Sequences of each length that are looked at closely.
 const TRIED: usize = 32;
 
 /// Bytes of text of a statement, a loop, a call, an argument, one that is a name, and a definition.
@@ -155,7 +155,6 @@ fn best(items: &[Item], shaper: &mut Shaper<'_>, procs: &[Proc]) -> Option<Found
         (2..=LENGTH_MAX).flat_map(|length| candidates(&bodies, length)).collect();
     tried.sort_by_key(|tried| (Reverse(tried.gain), tried.length, tried.places[0]));
     tried.dedup_by(|a, b| a.length == b.length && a.places == b.places);
-    tried.truncate(TRIED);
     let mut best: Option<Found> = None;
     for candidate in tried {
         let least = best.as_ref().map_or(1, |best| best.gain);
@@ -184,7 +183,7 @@ impl Candidate {
         let each = CALL + params.iter().map(arg).sum::<usize>() + ARG * handles.needs.len();
         let takes = DEFINITION + weights(first) + places.len() * each;
         let gain = (weights(first) * places.len()).checked_sub(takes)?;
-        let lines = count_lines(first);
+        let lines = lines(first);
         if lines * places.len() < lines + places.len() + DEFINITION_LINES + handles.leaves.len() {
             return None;
         }
@@ -285,6 +284,15 @@ fn variables(item: &Item, shaper: &Shaper<'_>) -> Vec<u32> {
     all
 }
 
+/// Lines of text, but for pauses.
+fn lines(items: &[Item]) -> usize {
+    let lines = |item: &Item| match item.form {
+        Form::Loop => 2 + lines(&item.body),
+        _ => 1,
+    };
+    items.iter().map(lines).sum()
+}
+
 /// Hash of an element without its variables and without numbers that can be parameters; names can be, too, unless it
 /// is to be `named`. `depth`: loops of the sequence around it.
 fn key(item: &Item, depth: usize, named: bool, shaper: &Shaper<'_>) -> Option<u64> {
@@ -375,13 +383,16 @@ impl Binding<'_, '_> {
                 let kind = kinds.get(number).copied().unwrap_or(NumberKind::Count);
                 let base = self.base(kind, numbers.collect());
                 items[0].numbers[number] = inner(&items[0].numbers[number], depth, base);
+                if self.params.len() > PARAMS_MAX {
+                    return None;
+                }
             }
             items[0].gap = Gap::default();
             let depth = depth + usize::from(items[0].form == Form::Loop);
             let bodies = items.into_iter().map(|item| &mut item.body[..]);
             self.bind(&mut bodies.collect::<Vec<_>>(), depth)?;
         }
-        (self.params.len() <= PARAMS_MAX).then_some(())
+        Some(())
     }
 
     /// Names that have different templates become their numbers.

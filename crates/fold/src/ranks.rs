@@ -295,16 +295,6 @@ impl Item {
     }
 }
 
-/// Lines of statements and blocks.
-pub fn count_lines(items: &[Item]) -> usize {
-    let lines = |item: &Item| match &item.body[..] {
-        [] => 1,
-        [one] if one.body.is_empty() => 1,
-        body => 2 + count_lines(body),
-    };
-    items.iter().map(lines).sum()
-}
-
 /// The number of all ranks, and what their numbers mean: every step of the merge needs both.
 #[derive(Clone, Copy)]
 struct All<'a> {
