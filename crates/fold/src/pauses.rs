@@ -249,7 +249,7 @@ pub const DROPPED: f64 = 0.02;
 pub const LONG_NS: u64 = 1_000_000;
 /// Pauses that are far longer take this many times as long as the others of their place.
 const RATIO: u64 = 8;
-/// Of few long pauses those that take this part of their median (by time) are long, too.
+/// A pause of this part of the median (by time) is long, too.
 const BELOW: u64 = 4;
 /// Fewest long pauses of a place, unless some are large.
 const SEVERAL: usize = 3;
@@ -335,6 +335,12 @@ impl PauseStatistics {
     }
 }
 
+/// A power of two, or one and a half times one: pauses of nearly one length are long or short together.
+fn rounded_down(ns: u64) -> u64 {
+    let octave = 1 << ns.max(1).ilog2();
+    if ns >= octave + octave / 2 { octave + octave / 2 } else { octave }
+}
+
 fn sum(all_ns: &[u64]) -> u64 {
     all_ns.iter().fold(0, |sum, ns| sum.saturating_add(*ns))
 }
@@ -354,7 +360,7 @@ impl Pauses {
             taken_ns = taken_ns.saturating_add(**ns);
             taken_ns >= half_ns
         })?;
-        let from_ns = median_ns / BELOW;
+        let from_ns = rounded_down(*median_ns) / BELOW;
         let (long, rest) = all_ns.split_at(all_ns.partition_point(|ns| *ns >= from_ns));
         let (count, sum_ns) = (long.len(), sum(long));
         let others = self.short.0 + rest.len();

@@ -129,7 +129,7 @@ struct Found {
 /// Elements of a body.
 struct Body<'a> {
     items: &'a [Item],
-    /// What they are but for numbers and variables, with names and without; `None`: they stay where they are.
+    /// Keys of all elements, with names and without; `None`: the element can be in no proc.
     keys: [Vec<Option<u64>>; 2],
     /// Variables of open files, in order.
     variables: Vec<Vec<u32>>,
@@ -151,8 +151,11 @@ fn best(items: &[Item], shaper: &mut Shaper<'_>, procs: &[Proc]) -> Option<Found
     if bodies.iter().map(|body| body.items.len()).sum::<usize>() > ELEMENTS_MAX {
         return None;
     }
-    let mut tried: Vec<Candidate> =
-        (2..=LENGTH_MAX).flat_map(|length| candidates(&bodies, length)).collect();
+    let mut starts: Vec<Start> = bodies.iter().enumerate().flat_map(Start::all).collect();
+    let mut tried: Vec<Candidate> = Vec::new();
+    for length in 2..=LENGTH_MAX {
+        tried.extend(candidates(&bodies, &mut starts, length));
+    }
     tried.sort_by_key(|tried| (Reverse(tried.gain), tried.length, tried.places[0]));
     tried.dedup_by(|a, b| a.length == b.length && a.places == b.places);
     let mut best: Option<Found> = None;
@@ -161,28 +164,39 @@ fn best(items: &[Item], shaper: &mut Shaper<'_>, procs: &[Proc]) -> Option<Found
         if candidate.gain < least {
             break;
         }
-        let found = candidate.found(&bodies, shaper, procs);
+        let found = candidate.found(&bodies, shaper, procs, least);
         best = found.filter(|found| found.gain >= least).or(best);
     }
     best
 }
 
 impl Candidate {
-    /// The proc that it becomes.
-    fn found(&self, bodies: &[Body<'_>], shaper: &mut Shaper<'_>, procs: &[Proc]) -> Option<Found> {
+    /// The proc that it becomes, if that saves at least so many bytes.
+    fn found(
+        &self,
+        bodies: &[Body<'_>],
+        shaper: &mut Shaper<'_>,
+        procs: &[Proc],
+        least: usize,
+    ) -> Option<Found> {
         let Candidate { length, places, .. } = self;
         let items = |(body, at): &(usize, usize)| &bodies[*body].items[*at..at + length];
-        let first = items(&places[0]);
+        let slices: Vec<&[Item]> = places.iter().map(items).collect();
+        let first = slices[0];
         let handles = Handles::find(first, shaper, procs).filter(|h| h.leaves.len() < 2)?;
-        let mut all: Vec<Vec<Item>> = places.iter().map(|place| items(place).to_vec()).collect();
-        let mut binding = Binding { shaper, procs, params: Vec::new() };
-        binding.bind(&mut all.iter_mut().map(|items| &mut items[..]).collect::<Vec<_>>(), 0)?;
+        let gain = |params: &[(Param, Vec<Spread>)]| {
+            let arg =
+                |(param, _): &(Param, _)| if param.kind == NumberKind::Name { NAME } else { ARG };
+            let args = params.iter().map(arg).sum::<usize>() + ARG * handles.needs.len();
+            let takes = DEFINITION + weights(first) + places.len() * (CALL + args);
+            (weights(first) * places.len()).checked_sub(takes).filter(|gain| *gain >= least)
+        };
+        // All places differ in no less than two of them do.
+        gain(&bound(&slices[..2], shaper, procs)?.1)?;
+        let (body, params) = bound(&slices, shaper, procs)?;
+        let gain = gain(&params)?;
         let (params, mut values): (Vec<Param>, Vec<_>) =
-            binding.params.into_iter().map(|(param, values)| (param, values.into_iter())).unzip();
-        let arg = |param: &Param| if param.kind == NumberKind::Name { NAME } else { ARG };
-        let each = CALL + params.iter().map(arg).sum::<usize>() + ARG * handles.needs.len();
-        let takes = DEFINITION + weights(first) + places.len() * each;
-        let gain = (weights(first) * places.len()).checked_sub(takes)?;
+            params.into_iter().map(|(param, values)| (param, values.into_iter())).unzip();
         let lines = lines(first);
         if lines * places.len() < lines + places.len() + DEFINITION_LINES + handles.leaves.len() {
             return None;
@@ -203,7 +217,6 @@ impl Candidate {
             let at = place.1;
             by_body.entry(place.0).or_default().push(Place { at, length: *length, call });
         }
-        let body = all.swap_remove(0);
         let proc = Proc { name: name(&body, shaper, procs), handles, params, body };
         Some(Found { proc, places: by_body, gain })
     }
@@ -219,22 +232,43 @@ fn collect_bodies<'a>(items: &'a [Item], shaper: &Shaper<'_>, bodies: &mut Vec<B
     }
 }
 
-/// Sequences of this length that occur in several places.
-fn candidates(bodies: &[Body<'_>], length: usize) -> Vec<Candidate> {
+/// Where a sequence may begin: body, keys with names or without, and first element.
+#[derive(Clone, Copy)]
+struct Start {
+    body: usize,
+    keys: usize,
+    at: usize,
+}
+
+impl Start {
+    fn all((number, body): (usize, &Body<'_>)) -> impl Iterator<Item = Start> + use<> {
+        let places = 0..body.items.len();
+        (0..2).flat_map(move |keys| places.clone().map(move |at| Start { body: number, keys, at }))
+    }
+
+    /// Hash of a sequence that begins here.
+    fn hash(&self, bodies: &[Body<'_>], length: usize) -> Option<u64> {
+        let body = &bodies[self.body];
+        let keys = body.keys[self.keys].get(self.at..self.at + length)?;
+        let is_whole = keys.iter().all(Option::is_some);
+        let variables = || renumbered(&body.variables[self.at..self.at + length]);
+        is_whole.then(|| hash_of(&(keys, variables())))
+    }
+}
+
+/// Sequences of this length that occur in several places. Longer ones can only begin at the starts that are left.
+fn candidates(bodies: &[Body<'_>], starts: &mut Vec<Start>, length: usize) -> Vec<Candidate> {
     let mut places: HashMap<u64, Vec<(usize, usize)>> = HashMap::new();
-    for (number, body) in bodies.iter().enumerate() {
-        let windows = body.keys.iter().flat_map(|keys| keys.windows(length).enumerate());
-        for (at, window) in windows {
-            if window.iter().any(Option::is_none) {
-                continue;
-            }
-            let variables = renumbered(&body.variables[at..at + length]);
-            let known = places.entry(hash_of(&(window, variables))).or_default();
-            if known.last().is_none_or(|(last, end)| *last != number || end + length <= at) {
-                known.push((number, at));
-            }
+    let hashes: Vec<Option<u64>> = starts.iter().map(|start| start.hash(bodies, length)).collect();
+    for (Start { body, at, .. }, hash) in starts.iter().zip(&hashes) {
+        let Some(hash) = hash else { continue };
+        let known = places.entry(*hash).or_default();
+        if known.last().is_none_or(|(last, end)| last != body || end + length <= *at) {
+            known.push((*body, *at));
         }
     }
+    let mut hashes = hashes.into_iter();
+    starts.retain(|_| hashes.next().flatten().is_some_and(|hash| places[&hash].len() > 1));
     let several = places.into_values().filter(|places| places.len() > 1);
     let gain = |(body, at): (usize, usize), times: usize| {
         let one = weights(&bodies[body].items[at..at + length]);
@@ -348,7 +382,7 @@ fn is_outer(number: &Spread, depth: usize) -> bool {
         && number.list.as_ref().is_none_or(|list| list.depth >= depth)
 }
 
-/// Of a number that depends on loops of the sequence: how; `None`: it depends on others, too.
+/// How a number depends on loops of the sequence; `None`: it depends on loops around it, too.
 fn key_of_number(number: &Spread, depth: usize) -> Option<u64> {
     let steps = &number.steps[..depth.min(number.steps.len())];
     let list = match &number.list {
@@ -362,11 +396,22 @@ fn key_of_number(number: &Spread, depth: usize) -> Option<u64> {
 /// Most parameters that a person wants to read.
 const PARAMS_MAX: usize = 6;
 
+/// One sequence of those in several places, and its parameters with their values by place.
+type Bound = (Vec<Item>, Vec<(Param, Vec<Spread>)>);
+
+/// Makes one sequence of those in several places; `None`: they differ too much.
+fn bound(places: &[&[Item]], shaper: &mut Shaper<'_>, procs: &[Proc]) -> Option<Bound> {
+    let mut all: Vec<Vec<Item>> = places.iter().map(|items| items.to_vec()).collect();
+    let mut binding = Binding { shaper, procs, params: Vec::new() };
+    binding.bind(&mut all.iter_mut().map(|items| &mut items[..]).collect::<Vec<_>>(), 0)?;
+    Some((all.swap_remove(0), binding.params))
+}
+
 /// Makes one sequence of those in several places.
 struct Binding<'a, 'b> {
     shaper: &'a mut Shaper<'b>,
     procs: &'a [Proc],
-    /// What differs, with the values by place.
+    /// Parameters with their values by place.
     params: Vec<(Param, Vec<Spread>)>,
 }
 

@@ -459,8 +459,7 @@ fn grouped(merged: Vec<Merged<'_>>, members: usize, of: All<'_>) -> Vec<Item> {
     items
 }
 
-/// A pause that some ranks have before a statement, far longer than those of the others: it becomes a statement of
-/// these ranks.
+/// Some ranks pause far longer before a statement than the others. The pause becomes a statement of these ranks.
 fn long_pause(nodes: &[(u32, &Node)], of: All<'_>, item: &mut Item) -> Option<Item> {
     let pauses_ns = nodes.iter().map(|(_, node)| node.gap.sum_ns);
     let from_ns = far_longer(pauses_ns, of.long_ns).filter(|_| !item.is_pause())?;

@@ -381,7 +381,7 @@ impl Arguments<'_> {
         self.bytes(self.told_bytes(name), Arg::Bytes)
     }
 
-    /// What the log has for a parameter of a copy.
+    /// Bytes in the log for a parameter of a copy.
     fn told_bytes(&self, name: &str) -> u64 {
         match name {
             "n" => self.entry.event.requested_bytes,
