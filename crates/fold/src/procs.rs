@@ -191,7 +191,7 @@ impl Candidate {
             let takes = DEFINITION + weights(first) + places.len() * (CALL + args);
             (weights(first) * places.len()).checked_sub(takes).filter(|gain| *gain >= least)
         };
-        // All places differ in no less than two of them do.
+        // Two places need at most the parameters of all places, and are compared in less time.
         gain(&bound(&slices[..2], shaper, procs)?.1)?;
         let (body, params) = bound(&slices, shaper, procs)?;
         let gain = gain(&params)?;
